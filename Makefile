@@ -3,12 +3,13 @@
 #   make demo    a download behind an emulated UMTS link, and a campaign with its report, from a bare clone
 #   make demo-virtual    the kernel whose clock jumps over idle time, and half an hour over GSM in seconds, twice the same
 #   make test    everything that CI runs
-#   make bench   ratios against other emulators, measured side by side in one run
+#   make bench   ratios against other emulators, measured side by side in one run: rattan, and mahimahi and ns-3 if they are installed
 #   make install-cc     the command, and the systemd unit that loads a congestion control at each start (lasthop-cc@NAME), below PREFIX
 #   make install-lite   the C header and the manual page of TCP Lite, below PREFIX (/usr/local)
 #   make soak    remote sockets while things fail, and an hour of connections that come and go
 #   make install-resoa  the command, the preload library and the systemd unit of the server of remote sockets, below PREFIX
-#   make fuzz    the fuzz targets of the parsers, FUZZ_SECONDS (default 30) each
+#   make fuzz    the fuzz targets of what comes from outside, FUZZ_SECONDS (default 30) each
+#   make hostile attacks on a server of remote sockets, in namespaces: what was tried, what clients noticed, and whether one succeeded
 
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
@@ -18,7 +19,7 @@ RUN_PACKAGES   := iproute2 nftables
 TEST_PACKAGES  := tshark iputils-ping curl python3 ethtool passt chromium
 FUZZ_SECONDS   ?= 30
 
-.PHONY: demo demo-virtual test bench soak fuzz build install-lite install-cc install-resoa
+.PHONY: demo demo-virtual test bench soak fuzz hostile build install-lite install-cc install-resoa
 
 build:
 	@scripts/require-rust
@@ -52,7 +53,8 @@ bench: build
 	@cargo build --release --locked --quiet --package resoa-carrier --example bulk
 	@scripts/bench-carriers target/release/lasthop target/release/examples/bulk
 
-# What becomes of programs on remote sockets when something fails; connections made and closed for SOAK_SECONDS (default an hour), and what is left.
+# What becomes of programs on remote sockets when something fails; connections made and closed for
+# SOAK_SECONDS (default an hour), and what is left.
 soak: build
 	@scripts/require python3 nftables
 	@SLOW=1 scripts/resoa-failures target/release/lasthop
@@ -62,6 +64,10 @@ fuzz:
 	@scripts/require-rust
 	@scripts/require $(BUILD_PACKAGES)
 	@scripts/fuzz $(FUZZ_SECONDS)
+
+hostile: build
+	@scripts/require python3 nftables iproute2
+	@scripts/hostile target/release/lasthop
 
 PREFIX ?= /usr/local
 

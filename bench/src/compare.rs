@@ -32,9 +32,11 @@ fn chosen(words: &str) -> impl Iterator<Item = &'static Experiment> {
 /// Contenders that ratios are printed to.
 const PEERS: [Contender; 4] = [Contender::Bare, Contender::Rattan, Contender::Mahimahi, Contender::Links(1)];
 
-/// Runs the experiments whose title contains `only` and prints a table for each. Moves the process into a network namespace of its own first.
+/// Runs the experiments whose title contains `only` and prints a table for each. Moves the process
+/// into a network namespace of its own first.
 ///
-/// Returns whether `lasthop` and the floors could all be measured; whether they met their targets is in the tables.
+/// Returns whether `lasthop` and the floors could all be measured; whether they met their targets
+/// is in the tables.
 ///
 /// # Errors
 /// If nothing can be measured here.
@@ -69,8 +71,8 @@ pub fn compare(lasthop: PathBuf, effort: Effort, only: &str) -> io::Result<bool>
     Ok(sound)
 }
 
-/// Leaves the network, and the place where contenders register namespaces by name, for private ones. Whatever a contender
-/// leaves there goes with this process.
+/// Leaves the network, and the place where contenders register namespaces by name, for private
+/// ones. Whatever a contender leaves there goes with this process.
 fn go_private() -> io::Result<()> {
     leave_for_new_namespace()?;
     ip(&format!("addr add {OUTER_ADDRESS}/32 dev lo"))?;

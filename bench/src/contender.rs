@@ -1,6 +1,7 @@
 //! Who is measured, and how each is told what link to be.
 //!
-//! A contender that is not installed, or that cannot be such a link, says why. It is never counted as passed.
+//! A contender that is not installed, or that cannot be such a link, says why. It is never counted
+//! as passed.
 
 use crate::floor;
 use crate::measure::{Host, Link};
@@ -17,7 +18,8 @@ use std::time::Duration;
 pub struct Task {
     /// Time that each packet takes one way.
     pub delay: Duration,
-    /// Rate in Mbit/s, counted at the IP layer, with a drop-tail queue of [`QUEUE`] bytes before it.
+    /// Rate in Mbit/s, counted at the IP layer, with a drop-tail queue of [`QUEUE`] bytes before
+    /// it.
     pub megabits: Option<u32>,
 }
 
@@ -107,7 +109,8 @@ impl Programs {
         Ok(Link { command, host: Host::Variable("LASTHOP_HOST") })
     }
 
-    /// mahimahi refuses to be run by root, and needs its own set-user-id bit: an ordinary user runs it.
+    /// mahimahi refuses to be run by root, and needs its own set-user-id bit: an ordinary user runs
+    /// it.
     fn mahimahi(&self, task: Task) -> Result<Link, String> {
         let delay = find("mm-delay").ok_or("mm-delay is not installed")?;
         let mut command = Command::new("setpriv");
@@ -124,12 +127,14 @@ impl Programs {
             }
             command.arg("--");
         }
-        // In nested shells its own variable names the shell in between; this end has an address that all lead to.
+        // In nested shells its own variable names the shell in between; this end has an address
+        // that all lead to.
         Ok(Link { command, host: Host::Address(OUTER_ADDRESS) })
     }
 }
 
-/// An address of the network namespace that all links lead to, beside those that contenders give it (RFC 5737).
+/// An address of the network namespace that all links lead to, beside those that contenders give it
+/// (RFC 5737).
 pub const OUTER_ADDRESS: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);
 
 /// The instants, in milliseconds, at which mahimahi may send 1500 bytes; repeated for ever.

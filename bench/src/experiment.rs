@@ -10,7 +10,8 @@ use std::time::Duration;
 /// Rate of the probe, in packets a second.
 const PROBE: u32 = 10_000;
 
-/// Goodput of TCP with time stamps in packets of 1500 bytes, as a share of the rate counted at the IP layer.
+/// Goodput of TCP with time stamps in packets of 1500 bytes, as a share of the rate counted at the
+/// IP layer.
 const GOODPUT_AT_IP: f64 = 1448.0 / 1500.0;
 
 /// One figure of a measurement.
@@ -94,8 +95,8 @@ pub const EXPERIMENTS: &[Experiment] = &[
         }],
     },
     Experiment {
-        // CUBIC leaves slow start when delays grow (HyStart), which a busy processor makes them do, and then takes seconds
-        // to fill the pipe: what a contender can carry shows after that.
+        // CUBIC leaves slow start when delays grow (HyStart), which a busy processor makes them do,
+        // and then takes seconds to fill the pipe: what a contender can carry shows after that.
         title: "Bulk TCP, 10 ms each way, after 3 s",
         contenders: &[Whole, Split, Bare, Rattan, Mahimahi],
         task: Task { delay: TEN_MILLISECONDS, megabits: None },
@@ -172,7 +173,8 @@ pub const EXPERIMENTS: &[Experiment] = &[
         ],
     },
     Experiment {
-        // Between packets the emulator sleeps: whether it then wakes on time does not show where packets come all the time.
+        // Between packets the emulator sleeps: whether it then wakes on time does not show where
+        // packets come all the time.
         title: "100 packets/s of 200 bytes, 10 ms each way (the veth pair: none)",
         contenders: &[Whole, Precise, Bare, Rattan, Mahimahi, Veth],
         task: Task { delay: TEN_MILLISECONDS, megabits: None },

@@ -1,8 +1,10 @@
-//! Links that do as little as a link can, to hold emulators against: a program runs behind each of them.
+//! Links that do as little as a link can, to hold emulators against: a program runs behind each of
+//! them.
 //!
 //! * [`veth`]: two namespaces with a pair of virtual Ethernet devices. No user space is in between.
-//! * [`bare`]: two TUN devices and one thread that reads packets from one and writes them to the other. This is what an
-//!   emulator that handles single packets would cost if it did nothing at all.
+//! * [`bare`]: two TUN devices and one thread that reads packets from one and writes them to the
+//!   other. This is what an emulator that handles single packets would cost if it did nothing at
+//!   all.
 
 mod forward;
 
@@ -34,7 +36,8 @@ pub fn veth(command: &[OsString]) -> io::Result<ExitStatus> {
         ip_in(outside, "link set bench1 up")?;
         ip_in(outside, &format!("addr add {OUTSIDE} peer {INSIDE} dev bench1"))?;
         let status = run(command);
-        // With its namespace it would go as well, but some time later, and the next to come wants the name.
+        // With its namespace it would go as well, but some time later, and the next to come wants
+        // the name.
         ip("link del bench1")?;
         status
     })

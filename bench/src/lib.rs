@@ -1,7 +1,9 @@
-//! Measures `lasthop link` side by side with other emulators, with the bare veth pair, and with a bare forwarder.
+//! Measures `lasthop link` side by side with other emulators, with the bare veth pair, and with a
+//! bare forwarder.
 //!
-//! Every contender runs the same sender behind its link, and the same receiver measures at the other end. Contenders take
-//! turns within one run, so that what else the machine does hits all of them alike, and what counts is the ratio.
+//! Every contender runs the same sender behind its link, and the same receiver measures at the
+//! other end. Contenders take turns within one run, so that what else the machine does hits all of
+//! them alike, and what counts is the ratio.
 
 #![forbid(unsafe_code)]
 

@@ -1,5 +1,5 @@
-//! Many links in one process: the emulator library with as many pairs of TUN devices as asked for, light traffic on all
-//! of them, and what that costs compared with the same traffic on one link.
+//! Many links in one process: the emulator library with as many pairs of TUN devices as asked for,
+//! light traffic on all of them, and what that costs compared with the same traffic on one link.
 //!
 //! The near ends are in the calling thread's network namespace, the far ends in one of their own.
 
@@ -30,8 +30,9 @@ pub const DELAY: Duration = Duration::from_millis(10);
 /// Packets a second, over all links together, in one direction.
 pub const RATE: u32 = 10_000;
 
-/// Runs `count` links in this process and measures the delays of packets that go to their far ends in turn. The processor
-/// time is that of the emulator's thread over the whole run, scaled to the window.
+/// Runs `count` links in this process and measures the delays of packets that go to their far ends
+/// in turn. The processor time is that of the emulator's thread over the whole run, scaled to the
+/// window.
 ///
 /// # Errors
 /// If the devices cannot be made, or the emulator ends.
@@ -95,8 +96,7 @@ fn emulator(
 /// A link that only delays.
 fn pipeline(seed: &Seed) -> io::Result<Pipeline> {
     let law = Law::Constant { delay: Span::from_nanos(DELAY.as_nanos() as u64) };
-    let delay =
-        Delay::new(DelaySpec { law, reorder: false }, &seed.stage("delay")).map_err(io::Error::other)?;
+    let delay = Delay::new(DelaySpec::in_order(law), &seed.stage("delay")).map_err(io::Error::other)?;
     Ok(Pipeline::new(vec![("delay".into(), Box::new(delay))]))
 }
 

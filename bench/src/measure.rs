@@ -1,4 +1,5 @@
-//! One measurement of one link: a sender behind it, a receiver here, and the processor time of what is in between.
+//! One measurement of one link: a sender behind it, a receiver here, and the processor time of what
+//! is in between.
 
 use crate::processor;
 use crate::traffic::{Kind, Watch, Window, bulk, flood, probe};
@@ -61,7 +62,8 @@ impl Watch for Meter {
     }
 }
 
-/// Sends traffic through the link and measures it. Must run in the network namespace that the link leads to.
+/// Sends traffic through the link and measures it. Must run in the network namespace that the link
+/// leads to.
 ///
 /// # Errors
 /// What went wrong, in one line, with what the link's program said.

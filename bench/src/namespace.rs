@@ -11,8 +11,8 @@ use std::os::fd::OwnedFd;
 use std::process::Command;
 use std::thread;
 
-/// Packets that may wait in a device for whoever reads it. With the kernel's 500 or 1000 a window of 10 ms overflows
-/// when it comes in one burst.
+/// Packets that may wait in a device for whoever reads it. With the kernel's 500 or 1000 a window
+/// of 10 ms overflows when it comes in one burst.
 pub const QUEUE: u32 = 5000;
 
 /// Does `work` on a thread in a network namespace of its own. What the thread starts is in it too.
@@ -40,8 +40,8 @@ pub fn leave_for_new_namespace() -> io::Result<()> {
     ip("link set lo up")
 }
 
-/// Makes the TUN device `name` in the calling thread's namespace and brings it up, with the address `own` and a route to
-/// its only neighbour `peer`. It is gone with its descriptor.
+/// Makes the TUN device `name` in the calling thread's namespace and brings it up, with the address
+/// `own` and a route to its only neighbour `peer`. It is gone with its descriptor.
 ///
 /// # Errors
 /// If there are no TUN devices here.
@@ -85,7 +85,8 @@ fn run(mut command: Command, arguments: &str) -> io::Result<()> {
     Err(io::Error::other(format!("ip {arguments}: {}", said.trim())))
 }
 
-/// Allows socket buffers as large as a long fast link needs, in the calling thread's network namespace.
+/// Allows socket buffers as large as a long fast link needs, in the calling thread's network
+/// namespace.
 ///
 /// # Errors
 /// If the namespace belongs to somebody else.

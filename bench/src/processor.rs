@@ -5,8 +5,9 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-/// Processor time that the process tree of `root` has used, without the senders in it. Kernel work that runs in the
-/// context of these threads (system calls, most of packet reception) is in it; what runs elsewhere is not.
+/// Processor time that the process tree of `root` has used, without the senders in it. Kernel work
+/// that runs in the context of these threads (system calls, most of packet reception) is in it;
+/// what runs elsewhere is not.
 #[must_use]
 pub fn used_by(root: u32) -> Duration {
     let children = children();

@@ -1,7 +1,7 @@
 //! What contenders did in their turns.
 //!
-//! Ratios are taken within a round, between neighbours in time, and then their median: what disturbs the machine for some
-//! seconds disturbs both.
+//! Ratios are taken within a round, between neighbours in time, and then their median: what
+//! disturbs the machine for some seconds disturbs both.
 
 use crate::contender::{Contender, Task};
 use crate::experiment::Figure;
@@ -92,7 +92,8 @@ impl Results {
         Spread::of(self.values(figure, contender)?)
     }
 
-    /// Median over the rounds of a contender's figure divided by another's; `None` where one of them is not positive.
+    /// Median over the rounds of a contender's figure divided by another's; `None` where one of
+    /// them is not positive.
     #[must_use]
     pub fn ratio(&self, figure: &Figure, contender: Contender, other: Contender) -> Option<f64> {
         let (own, others) = (self.values(figure, contender)?, self.values(figure, other)?);
@@ -147,7 +148,8 @@ mod tests {
 
     #[test]
     fn a_ratio_is_taken_within_a_round() {
-        // The machine was twice as fast in the second round; medians of all values would give 2 / 2.
+        // The machine was twice as fast in the second round; medians of all values would give 2
+        // / 2.
         let results = results(&[(Contender::Split, &[1.0, 2.0, 4.0]), (Contender::Bare, &[2.0, 4.0, 1.0])]);
         assert_eq!(results.ratio(&FIGURE, Contender::Split, Contender::Bare), Some(0.5));
         assert_eq!(results.ratio(&FIGURE, Contender::Split, Contender::Rattan), None);

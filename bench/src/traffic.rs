@@ -1,5 +1,6 @@
-//! Traffic, and what arrives of it: each kind has a sender, which runs behind the link as a process of its own, and a
-//! receiver, which runs at the other end and measures. Every sender ends by itself.
+//! Traffic, and what arrives of it: each kind has a sender, which runs behind the link as a process
+//! of its own, and a receiver, which runs at the other end and measures. Every sender ends by
+//! itself.
 
 pub mod bulk;
 mod datagram;
@@ -11,7 +12,8 @@ use std::io;
 use std::str::FromStr;
 use std::time::Duration;
 
-/// Longest time that a receiver waits for something to arrive. Setting a link up takes well under a second.
+/// Longest time that a receiver waits for something to arrive. Setting a link up takes well under a
+/// second.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// How much longer than it is measured a sender sends, so that the receiver sees all of its window.

@@ -1,11 +1,12 @@
-//! Any text at all can be read as each of the three traces, and what was read is written so that it reads to the same.
-#![no_main]
+//! Any text at all can be read as each of the three traces, and what was read is written so that it
+//! reads to the same.
 
-use libfuzzer_sys::fuzz_target;
 use link::blocks::{BitTrace, BlockTrace, Format, RlpTrace};
 use link::units::Span;
 
-fuzz_target!(|text: &str| {
+/// One input.
+pub fn run(octets: &[u8]) {
+    let Ok(text) = std::str::from_utf8(octets) else { return };
     let _ = Format::of(text);
     if let Ok(trace) = BlockTrace::parse("fuzz", text, Some(Span::from_millis(20))) {
         assert_eq!(BlockTrace::parse("fuzz", &trace.to_string(), None).as_ref(), Ok(&trace));
@@ -17,4 +18,4 @@ fuzz_target!(|text: &str| {
         assert_eq!(RlpTrace::parse("fuzz", &trace.to_string()).as_ref(), Ok(&trace));
         let _ = trace.blocks().bursts();
     }
-});
+}

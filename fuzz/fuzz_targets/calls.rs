@@ -1,7 +1,6 @@
-//! What any program of the host can send to the agent of remote sockets is a request or is refused; and addresses that programs give.
-#![no_main]
+//! What any program of the host can send to the agent of remote sockets is a request or is refused;
+//! and addresses that programs give.
 
-use libfuzzer_sys::fuzz_target;
 use resoa_calls::{address, ancillary, datagram, receive_request};
 use resoa_protocol::control_messages;
 use std::io::ErrorKind;
@@ -14,7 +13,8 @@ fn pair() -> &'static (UnixDatagram, UnixDatagram) {
     PAIR.get_or_init(|| UnixDatagram::pair().expect("descriptors"))
 }
 
-fuzz_target!(|octets: &[u8]| {
+/// One input.
+pub fn run(octets: &[u8]) {
     let (program, agent) = pair();
     if !octets.is_empty() && octets.len() < 60_000 {
         program.send(octets).expect("room");
@@ -23,7 +23,10 @@ fuzz_target!(|octets: &[u8]| {
             Err(error) => assert_eq!(error.kind(), ErrorKind::InvalidData),
         }
     }
-    let _ = address::to_bind(octets);
+    // AF_INET and AF_INET6
+    for domain in [2, 10] {
+        let _ = address::to_bind(octets, || Ok::<_, i32>(domain));
+    }
     if let Ok(Some(address)) = address::read(octets) {
         assert_eq!(
             address::read(&address::written(address)).map(|read| read.map(|read| read.port())),
@@ -47,4 +50,4 @@ fuzz_target!(|octets: &[u8]| {
             assert_eq!(control_messages::read(&control), said);
         }
     }
-});
+}

@@ -1,12 +1,11 @@
-//! Any first line can be read as a filter; one that is one can be asked about the bytes of the other lines, and prints a
-//! text that reads back as the same filter.
-#![no_main]
+//! Any first line can be read as a filter; one that is one can be asked about the bytes of the
+//! other lines, and prints a text that reads back as the same filter.
 
-use libfuzzer_sys::fuzz_target;
 use link::filter::Filter;
 use packet::{Frame, Layer};
 
-fuzz_target!(|input: &[u8]| {
+/// One input.
+pub fn run(input: &[u8]) {
     let end = input.iter().position(|byte| *byte == b'\n').unwrap_or(input.len());
     let Ok(text) = std::str::from_utf8(&input[..end]) else { return };
     let Ok(filter) = text.parse::<Filter>() else { return };
@@ -14,4 +13,4 @@ fuzz_target!(|input: &[u8]| {
         let _ = filter.matches(&Frame::owned(layer, input[end..].to_vec()));
     }
     assert_eq!(filter.to_string().parse().as_ref(), Ok(&filter), "{text}");
-});
+}

@@ -1,16 +1,15 @@
-//! Any bytes at all can be parsed, verified, marked and spoiled; regions lie inside; spoiling changes two bytes at most
-//! and leaves nothing that passes for right.
-#![no_main]
+//! Any bytes at all can be parsed, verified, marked and spoiled; regions lie inside; spoiling
+//! changes two bytes at most and leaves nothing that passes for right.
 
-use libfuzzer_sys::fuzz_target;
 use packet::checksum::{self, Verdict};
 use packet::{Ecn, Frame, Headers, Layer, Region, ecn};
 
-fuzz_target!(|bytes: &[u8]| {
+/// One input.
+pub fn run(bytes: &[u8]) {
     for layer in [Layer::Ip, Layer::Ethernet] {
         look(layer, bytes);
     }
-});
+}
 
 fn look(layer: Layer, bytes: &[u8]) {
     let mut marked = bytes.to_vec();

@@ -1,8 +1,6 @@
-//! Any text at all can be read as parameters; they apply as a whole or not at all, and what they make can be built or is
-//! refused.
-#![no_main]
+//! Any text at all can be read as parameters; they apply as a whole or not at all, and what they
+//! make can be built or is refused.
 
-use libfuzzer_sys::fuzz_target;
 use link::Seed;
 use link::profile::{Parameters, Resolve};
 use link::spec::DirectionSpec;
@@ -22,7 +20,9 @@ impl Resolve for Nobody {
     }
 }
 
-fuzz_target!(|text: &str| {
+/// One input.
+pub fn run(octets: &[u8]) {
+    let Ok(text) = std::str::from_utf8(octets) else { return };
     let Ok(parameters) = text.parse::<Parameters>() else { return };
     let _ = parameters.commands();
     let mut direction = DirectionSpec::default();
@@ -32,4 +32,4 @@ fuzz_target!(|text: &str| {
     }
     let _ = direction.to_string();
     let _ = direction.build(&Seed::campaign(1)).is_ok();
-});
+}

@@ -1,12 +1,14 @@
-//! Any text at all can be read as a profile; what was read can be printed, measured and built, or is refused.
-#![no_main]
+//! Any text at all can be read as a profile; what was read can be printed, measured and built, or
+//! is refused.
 
-use libfuzzer_sys::fuzz_target;
 use link::profile::{Content, LinkProfile, Profile};
 use link::{Direction, Seed};
 
-fuzz_target!(|text: &str| {
-    // Files that it names hold what the profile itself does: hardly ever a trace, which other targets are for.
+/// One input.
+pub fn run(octets: &[u8]) {
+    let Ok(text) = std::str::from_utf8(octets) else { return };
+    // Files that it names hold what the profile itself does: hardly ever a trace, which other
+    // targets are for.
     let Ok(profile) = Profile::parse("fuzz.toml", text, &mut |_| Ok(text.to_owned())) else { return };
     assert!(!profile.title.trim().is_empty() && !profile.source.trim().is_empty());
     let link = match profile.content {
@@ -25,4 +27,4 @@ fuzz_target!(|text: &str| {
             assert_eq!(pipeline.waiting(), 0);
         }
     }
-});
+}

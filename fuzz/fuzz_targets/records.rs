@@ -1,6 +1,7 @@
-//! Sealed records over TCP, of which somebody in between changes, drops or adds something: nothing is taken but what was sent. A handshake each time makes it slow.
-#![no_main]
+//! Sealed records over TCP, of which somebody in between changes, drops or adds something: nothing
+//! is taken but what was sent. A handshake each time makes it slow.
 
-use libfuzzer_sys::fuzz_target;
-
-fuzz_target!(|octets: &[u8]| resoa_carrier::fuzz::records(octets));
+/// One input.
+pub fn run(octets: &[u8]) {
+    resoa_carrier::fuzz::records(octets);
+}

@@ -1,10 +1,10 @@
-//! Segments of a few connections, mutated: whatever comes, bytes change only on acceptance, what is accepted is right, bears
-//! no flag that is never salvaged and keeps its payload, and every damaged segment ends in one outcome.
+//! Segments of a few connections, mutated: whatever comes, bytes change only on acceptance, what is
+//! accepted is right, bears no flag that is never salvaged and keeps its payload, and every damaged
+//! segment ends in one outcome.
 //!
-//! The input is read as a script: two bytes of settings, then segments of eight bytes and the mutations of each.
-#![no_main]
+//! The input is read as a script: two bytes of settings, then segments of eight bytes and the
+//! mutations of each.
 
-use libfuzzer_sys::fuzz_target;
 use packet::checksum::{self, Verdict as Sum};
 use packet::{Field, Headers, Layer, Tcp, TcpHeader};
 use recovery::{
@@ -13,7 +13,8 @@ use recovery::{
 };
 use std::collections::HashMap;
 
-/// Sequence number and header length of each connection; neighbouring local ports, one stream about to wrap.
+/// Sequence number and header length of each connection; neighbouring local ports, one stream about
+/// to wrap.
 const CONNECTIONS: [(u32, usize); 4] = [(1_000_000, 20), (u32::MAX - 900, 32), (1_000_536, 32), (77, 20)];
 const S: usize = 536;
 const STAMPS: [u8; 12] = [1, 1, 8, 10, 0, 1, 0, 0, 0, 0, 0, 9];
@@ -27,7 +28,8 @@ impl Sockets for Host {
     }
 }
 
-fuzz_target!(|script: &[u8]| {
+/// One input.
+pub fn run(script: &[u8]) {
     let Some((&[first, second], script)) = script.split_first_chunk() else { return };
     let policy = Policy::from_number(first % 3).expect("below 3");
     let localization = match second % 3 {
@@ -52,7 +54,7 @@ fuzz_target!(|script: &[u8]| {
     for (now, segment) in segments.iter().enumerate() {
         step(&mut receiver, &mut host, segment, now as u64, mode);
     }
-});
+}
 
 fn step(receiver: &mut Receiver, host: &mut Host, segment: &[u8; 8], now: u64, mode: Mode) {
     let [which, ahead, flags, len, one, bit, two, extra] = *segment;

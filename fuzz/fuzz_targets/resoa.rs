@@ -1,11 +1,11 @@
-//! Any octets can be read as a message of the Export Protocol or are refused; what can be read is written again as the same octets.
-#![no_main]
+//! Any octets can be read as a message of the Export Protocol or are refused; what can be read is
+//! written again as the same octets.
 
-use libfuzzer_sys::fuzz_target;
 use resoa_protocol::Message;
 
-fuzz_target!(|octets: &[u8]| {
+/// One input.
+pub fn run(octets: &[u8]) {
     if let Ok(message) = Message::decode(octets) {
         assert_eq!(message.encode(), octets);
     }
-});
+}

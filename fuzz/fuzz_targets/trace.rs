@@ -1,9 +1,8 @@
-//! Any bytes at all can be analysed as a capture, and the figures of its connections agree with each other; those of its retransmissions too.
-#![no_main]
+//! Any bytes at all can be analysed as a capture, and the figures of its connections agree with
+//! each other; those of its retransmissions too.
 
-use libfuzzer_sys::fuzz_target;
-
-fuzz_target!(|bytes: &[u8]| {
+/// One input.
+pub fn run(bytes: &[u8]) {
     trace::fuzz::trace(bytes);
     trace::fuzz::directions(bytes);
-});
+}

@@ -1,14 +1,13 @@
-//! Whatever a device hands over with a virtio header, its parts can be written, marked, changed and joined, and what they
-//! say of themselves holds for the bytes they become.
-#![no_main]
+//! Whatever a device hands over with a virtio header, its parts can be written, marked, changed and
+//! joined, and what they say of themselves holds for the bytes they become.
 
-use libfuzzer_sys::fuzz_target;
 use packet::{Frame, Headers, Layer, Run, ecn, virtio, whole};
 
 /// Parts looked at in each input: enough for a first, a middle and a last.
 const LOOKED_AT: usize = 8;
 
-fuzz_target!(|bytes: &[u8]| {
+/// One input.
+pub fn run(bytes: &[u8]) {
     let Some((layer, bytes)) = bytes.split_first() else { return };
     let Some((header, bytes)) = bytes.split_first_chunk::<{ virtio::LEN }>() else { return };
     let layer = if layer & 1 == 0 { Layer::Ip } else { Layer::Ethernet };
@@ -25,7 +24,8 @@ fuzz_target!(|bytes: &[u8]| {
             let _ = frame.mark_ce();
         }
         assert_eq!(frame.to_bytes().len(), frame.len());
-        // A packet by itself may come with a checksum field in the middle of its IP header; then they differ.
+        // A packet by itself may come with a checksum field in the middle of its IP header; then
+        // they differ.
         if virtio.segmentation.is_some() {
             agree(&frame);
         }
@@ -41,7 +41,7 @@ fuzz_target!(|bytes: &[u8]| {
         let written = frame.to_bytes().into_owned();
         assert_eq!(frame.bytes_mut(), &written[..]);
     }
-});
+}
 
 fn agree(frame: &Frame) {
     let bytes = frame.to_bytes();

@@ -1,8 +1,9 @@
 //! The bare forwarder: one thread that moves packets between two TUN devices and does nothing else.
 //!
-//! It blocks in one epoll, reads until nothing is left, and allocates nothing once it runs. With a delay it keeps packets
-//! in one FIFO per direction. The timeout of the epoll (`epoll_pwait2`, in nanoseconds) ends its sleep when the first is
-//! due; a timerfd in the epoll made packets leave 8 us later here.
+//! It blocks in one epoll, reads until nothing is left, and allocates nothing once it runs. With a
+//! delay it keeps packets in one FIFO per direction. The timeout of the epoll (`epoll_pwait2`, in
+//! nanoseconds) ends its sleep when the first is due; a timerfd in the epoll made packets leave 8
+//! us later here.
 
 use nix::sys::eventfd::EventFd;
 use rustix::buffer::spare_capacity;

@@ -1,7 +1,8 @@
 //! One TCP connection that sends all it can. Goodput is what the receiving application reads.
 //!
-//! The receiver sleeps between its reads instead of blocking in them. Waking a blocked reader for every packet is work of
-//! whoever delivers the packet: it took a third of the bare forwarder's time, and would hide what links differ in.
+//! The receiver sleeps between its reads instead of blocking in them. Waking a blocked reader for
+//! every packet is work of whoever delivers the packet: it took a third of the bare forwarder's
+//! time, and would hide what links differ in.
 
 use super::{PATIENCE, Watch, Window};
 use crate::namespace::allow_large_buffers;
@@ -11,14 +12,15 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 
-/// Bytes a call: large enough that the calls themselves cost little, small enough to stay in the cache.
+/// Bytes a call: large enough that the calls themselves cost little, small enough to stay in the
+/// cache.
 const CALL: usize = 256 * 1024;
 
 /// Sleep of the receiver when there is nothing to read; at 30 Gbit/s it finds less than a megabyte.
 const NAP: Duration = Duration::from_micros(200);
 
-/// Always set: what a network namespace starts with depends on the host. The first that is allowed: behind mahimahi the
-/// sender is an ordinary user, who may have reno only.
+/// Always set: what a network namespace starts with depends on the host. The first that is allowed:
+/// behind mahimahi the sender is an ordinary user, who may have reno only.
 const CONGESTION_CONTROL: [&str; 2] = ["cubic", "reno"];
 
 /// Sends to `address` for `time`, or until the receiver has seen enough.
@@ -26,7 +28,8 @@ const CONGESTION_CONTROL: [&str; 2] = ["cubic", "reno"];
 /// # Errors
 /// If there is no connection.
 pub fn send(address: SocketAddr, time: Duration) -> io::Result<()> {
-    // Without the right to, the limits of the host apply; a link that is too long for them shows it in its figure.
+    // Without the right to, the limits of the host apply; a link that is too long for them shows it
+    // in its figure.
     let _ = allow_large_buffers();
     let mut stream = TcpStream::connect_timeout(&address, PATIENCE)?;
     congestion_control(&stream)?;

@@ -1,7 +1,8 @@
 //! Numbered datagrams, and a receiver for many of them that hardly costs time.
 //!
-//! The receiver sleeps and then takes everything that has come, by the kernel's own time stamps. A receiver that woke up
-//! for each packet would compete with the emulator for the processor, and would be what is measured.
+//! The receiver sleeps and then takes everything that has come, by the kernel's own time stamps. A
+//! receiver that woke up for each packet would compete with the emulator for the processor, and
+//! would be what is measured.
 
 use super::PATIENCE;
 use nix::cmsg_space;

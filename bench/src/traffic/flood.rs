@@ -15,7 +15,8 @@ const SIZE: usize = 1400;
 /// Datagrams a call.
 const BATCH: usize = 32;
 
-/// A sender stops after this many, whatever the time: three times what the fastest loopback does in a long run.
+/// A sender stops after this many, whatever the time: three times what the fastest loopback does in
+/// a long run.
 const MOST: u64 = 100_000_000;
 
 /// The receiver's sleep between two looks: at a million a second it finds 2000 datagrams.

@@ -1,7 +1,8 @@
 //! UDP datagrams at a steady rate. What counts is how long each takes.
 //!
-//! Both ends are on one machine, so one clock times both: the sender right before it sends, and the kernel when the packet
-//! comes to the receiving interface. No wake-up of a receiving program is in it.
+//! Both ends are on one machine, so one clock times both: the sender right before it sends, and the
+//! kernel when the packet comes to the receiving interface. No wake-up of a receiving program is in
+//! it.
 
 use super::datagram::{HEAD, Receiver, stamp, wall_clock};
 use super::{Watch, Window};
@@ -17,7 +18,8 @@ const SIZE: usize = 200;
 /// The receiver's sleep between two looks.
 const NAP: Duration = Duration::from_millis(10);
 
-/// Sends `rate` datagrams a second in all to `addresses`, one after the other, for `time`, on an absolute timetable.
+/// Sends `rate` datagrams a second in all to `addresses`, one after the other, for `time`, on an
+/// absolute timetable.
 ///
 /// # Errors
 /// If the kernel refuses to send.
@@ -55,7 +57,8 @@ impl Delays {
         self.sorted.len()
     }
 
-    /// The delay in microseconds that this share (0 to 1) of datagrams did not exceed; 0 is the shortest.
+    /// The delay in microseconds that this share (0 to 1) of datagrams did not exceed; 0 is the
+    /// shortest.
     #[must_use]
     pub fn quantile(&self, share: f64) -> f64 {
         let last = self.sorted.len() - 1;

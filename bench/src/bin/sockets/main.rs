@@ -1,4 +1,5 @@
-//! What a way of carrying sockets costs, seen by an ordinary program: round trips, short connections, bulk. `scripts/bench-resoa` runs it in many worlds.
+//! What a way of carrying sockets costs, seen by an ordinary program: round trips, short
+//! connections, bulk. `scripts/bench-resoa` runs it in many worlds.
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,5 @@
-//! A bare relay: two threads a connection, each of which reads and writes. What everything else is compared with that stands between two sockets.
+//! A bare relay: two threads a connection, each of which reads and writes. What everything else is
+//! compared with that stands between two sockets.
 
 use crate::far::BULK;
 use crate::place::{Place, Stream};

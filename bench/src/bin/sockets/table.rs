@@ -1,5 +1,5 @@
-//! Medians and ranges of what each world has measured, and ratios to one of them, taken within a round: what disturbs the machine for some seconds
-//! disturbs neighbours in time.
+//! Medians and ranges of what each world has measured, and ratios to one of them, taken within a
+//! round: what disturbs the machine for some seconds disturbs neighbours in time.
 
 use comfy_table::{Table, presets};
 use std::io::{self, Write};

@@ -1,0 +1,15 @@
+//! Remote sockets: what comes from strangers, clients and programs.
+#![no_main]
+
+mod calls;
+mod carrier;
+mod gate;
+mod handshake;
+mod llp;
+mod notify;
+mod policy;
+mod records;
+mod resoa;
+mod server;
+
+fuzz::group!(calls, carrier, gate, handshake, llp, notify, policy, records, resoa, server);
