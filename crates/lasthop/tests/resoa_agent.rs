@@ -1,8 +1,10 @@
 //! `lasthop resoa agent`, with a server of this command.
+#![expect(unsafe_code, reason = "unshare is in no safe library")]
 
 use resoa_calls::{Agent, Connected, Request, Response, Status};
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketType, connect, socket};
 use rustix::process::{Pid, Signal, kill_process};
+use rustix::thread::{UnshareFlags, unshare_unsafe};
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
@@ -86,6 +88,66 @@ fn what_is_wrong() {
     insta::assert_snapshot!("resoa_agent_refused", all.join("\n\n"));
 }
 
+const SERVE: [&str; 5] = ["serve", "--listen", "plain:127.0.0.1:0", "--status", "status"];
+
+/// A server, and the place that it listens at.
+fn server(mut command: Command) -> (Running, String) {
+    let mut server = Running::start(command.stderr(Stdio::piped()));
+    let mut said = Vec::new();
+    for line in BufReader::new(server.0.stderr.take().expect("a pipe")).lines().map_while(Result::ok) {
+        if let Some((place, _)) = line.split_once("listening at ").and_then(|(_, rest)| rest.split_once(','))
+        {
+            return (server, place.to_owned());
+        }
+        said.push(line);
+    }
+    panic!("it never says where it listens, but {said:#?}")
+}
+
+/// An agent that has registered.
+fn registered(mut command: Command) -> Running {
+    let mut agent = Running::start(command.stdout(Stdio::piped()));
+    let mut line = String::new();
+    BufReader::new(agent.0.stdout.take().expect("a pipe")).read_line(&mut line).expect("it says something");
+    assert_eq!(line, "registered\n");
+    agent
+}
+
+/// The agent that listens there answers this process.
+fn answers(path: &Path) {
+    match Agent::at(path).call(&Request::Status, None) {
+        Ok((Response::Status(Status { connected: Connected::Yes { .. }, open: 0, .. }), None)) => {}
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Starts a command in a namespace of processes of its own, whose first process it is. (What
+/// unshare(1) starts would be left behind: it is a grandchild.)
+fn inside<T: Send + 'static>(command: Command, start: fn(Command) -> T) -> T {
+    let thread = thread::spawn(move || {
+        // SAFETY: it concerns the children of this thread alone.
+        unsafe { unshare_unsafe(UnshareFlags::NEWPID) }.expect("root may");
+        start(command)
+    });
+    thread.join().expect("it starts")
+}
+
+/// As in a container that a shell outside has started them in: the leader of their session, and
+/// whoever calls the agent, have no numbers in their namespace of processes.
+#[test]
+fn in_a_namespace_of_processes() {
+    if !rustix::process::geteuid().is_root() {
+        println!("skipped: only root makes a namespace of processes");
+        return;
+    }
+    let (folder, servers) = (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
+    let (_server, place) = inside(lasthop(servers.path(), &SERVE), server);
+    let path = folder.path().join("agent");
+    let agent = ["agent", "--server", &place, "--listen", "agent", "--ready"];
+    let _agent = inside(lasthop(folder.path(), &agent), registered);
+    answers(&path);
+}
+
 /// C06, C08: it registers, says so, answers, and ends with its registration when it is told to. Its
 /// sockets stay, since it could remove them only if it could remove what is beside them; the next
 /// one takes their place.
@@ -93,31 +155,12 @@ fn what_is_wrong() {
 fn registers_and_ends() {
     let (folder, servers) = (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
     let at = folder.path();
-    let mut server = Running::start(
-        lasthop(servers.path(), &["serve", "--listen", "plain:127.0.0.1:0", "--status", "status"])
-            .stderr(Stdio::piped()),
-    );
-    let lines = BufReader::new(server.0.stderr.take().expect("a pipe")).lines();
-    let place = lines
-        .map_while(Result::ok)
-        .find_map(|line| Some(line.split_once("listening at ")?.1.split_once(',')?.0.to_owned()))
-        .expect("it says where");
+    let (server, place) = server(lasthop(servers.path(), &SERVE));
     for _ in 0..2 {
-        let mut agent = Running::start(
-            lasthop(at, &["agent", "--server", &place, "--listen", "agent", "--ready"])
-                .stdout(Stdio::piped()),
-        );
-        let mut line = String::new();
-        BufReader::new(agent.0.stdout.take().expect("a pipe"))
-            .read_line(&mut line)
-            .expect("it says something");
-        assert_eq!(line, "registered\n");
+        let agent = registered(lasthop(at, &["agent", "--server", &place, "--listen", "agent", "--ready"]));
         let path = at.join("agent");
         assert_eq!(fs::metadata(&path).expect("a socket").permissions().mode() & 0o777, 0o600);
-        match Agent::at(&path).call(&Request::Status, None) {
-            Ok((Response::Status(Status { connected: Connected::Yes { .. }, open: 0, .. }), None)) => {}
-            other => panic!("{other:?}"),
-        }
+        answers(&path);
         assert_eq!(agent.end(), Some(0));
         let mut left: Vec<_> =
             fs::read_dir(at).expect("a folder").map(|left| left.expect("a name").file_name()).collect();

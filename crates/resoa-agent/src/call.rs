@@ -3,12 +3,14 @@
 
 use crate::agent::{Agent, CALLS};
 use crate::stack::Stack;
+use nix::sys::socket::getsockopt;
+use nix::sys::socket::sockopt::PeerCredentials;
 use resoa_calls::{Response, SocketId, receive_request, respond};
 use resoa_protocol::{CallId, Errno, Value};
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::io::Errno as Number;
-use rustix::net::{Shutdown, SocketFlags, accept_with, shutdown, sockopt};
+use rustix::net::{Shutdown, SocketFlags, accept_with, shutdown};
 use std::io;
 use std::time::Duration;
 
@@ -83,8 +85,10 @@ impl Agent {
                 // for nothing all the time.
                 Err(_) => return self.take_none(now),
             };
-            let may = sockopt::socket_peercred(&connection)
-                .is_ok_and(|peer| peer.uid == self.owner || peer.uid.is_root());
+            // Not rustix's, which takes the number of a process for one that is not 0: so it is if
+            // the caller is outside this namespace of processes.
+            let may = getsockopt(&connection, PeerCredentials)
+                .is_ok_and(|peer| peer.uid() == self.owner.as_raw() || peer.uid() == 0);
             if may {
                 let call = self.next_call();
                 self.calls.insert(call, Call::Asking { connection });
