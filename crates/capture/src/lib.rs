@@ -49,7 +49,8 @@
 //!
 //! # Files that a user asks for
 //!
-//! [`output`]: where they can be written, whole or not at all, and not through somebody else's link.
+//! [`output`]: where they can be written, whole or not at all, and not through somebody else's
+//! link.
 //!
 //! # Reading
 //!

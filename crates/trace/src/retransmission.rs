@@ -19,10 +19,10 @@
 //! * *unknown*: none of these.
 //!
 //! That it was *spurious* shows later, and is counted besides where it can be told without keeping
-//! what was sent, by the rules of
-//! [`crate::spurious`]: by time stamps at the left edge of the window (Eifel, RFC 3522; [`timestamps::at_edge`]), or by a duplicate SACK
-//! (RFC 2883; [`duplicate_sack::can_report`]). What waited behind a hole, and all other evidence,
-//! is for `lasthop trace --spurious`.
+//! what was sent, by the rules of [`crate::spurious`]: by time stamps at the left edge of the
+//! window (Eifel, RFC 3522; [`timestamps::at_edge`]), or by a duplicate SACK (RFC 2883;
+//! [`duplicate_sack::can_report`]). What waited behind a hole, and all other evidence, is for
+//! `lasthop trace --spurious`.
 
 use crate::spurious::{Verdict, duplicate_sack, timestamps};
 use serde::Serialize;

@@ -1,5 +1,5 @@
-//! What a way of carrying sockets costs, seen by an ordinary program: round trips, short
-//! connections, bulk. `scripts/bench-resoa` runs it in many worlds.
+//! Cost of socket calls as an ordinary program sees it: round trips, short connections, bulk
+//! transfer. `scripts/bench-resoa` runs it natively, by remote sockets and through proxies.
 
 #![forbid(unsafe_code)]
 

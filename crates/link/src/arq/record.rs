@@ -18,8 +18,8 @@ pub struct Record {
     pub ns: u16,
     /// N(R), or V(R) of the end that noted it where there is none.
     pub nr: u16,
-    /// [`Kind::First`]: octets of packets in the frame. [`Kind::Again`]: how often it was sent before. [`Kind::Erased`] and
-    /// [`Kind::Right`]: octets of the block or frame. Else 0.
+    /// [`Kind::First`]: octets of packets in the frame. [`Kind::Again`]: how often it was sent
+    /// before. [`Kind::Erased`] and [`Kind::Right`]: octets of the block or frame. Else 0.
     pub aux: u32,
 }
 
