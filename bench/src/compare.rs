@@ -71,8 +71,8 @@ pub fn compare(lasthop: PathBuf, effort: Effort, only: &str) -> io::Result<bool>
     Ok(sound)
 }
 
-/// Leaves the network, and the place where contenders register namespaces by name, for private
-/// ones. Whatever a contender leaves there goes with this process.
+/// Enters a private network namespace and a private directory of named namespaces. The kernel
+/// removes everything that a contender leaves there when this process ends.
 fn go_private() -> io::Result<()> {
     leave_for_new_namespace()?;
     ip(&format!("addr add {OUTER_ADDRESS}/32 dev lo"))?;

@@ -1,5 +1,5 @@
-//! What recording costs: nanoseconds of processor time a packet on the emulator's side, and what
-//! the writing thread gets away.
+//! Measures recording: processor time per packet on the emulator's thread, in nanoseconds, and the
+//! rate of the writing thread.
 //!
 //! ```text
 //! cargo run --release -p capture --example recording -- DIRECTORY [PACKETS]

@@ -1,9 +1,8 @@
 //! The schema of the event log, version 1.
 //!
-//! A log is a [`Header`] and then a row of [`Record`]s: one [`Fate`] for every packet that ended
-//! its way on a link, and [`Note`]s. What a version means is fixed for ever; a column or a kind of
-//! record may be added within a version, and readers pass over what they do not know. A change of
-//! meaning is a new version.
+//! A log is a [`Header`] followed by [`Record`]s: one [`Fate`] for each packet that left a link or
+//! was lost on it, and [`Note`]s. A version may gain columns and kinds of records, and readers skip
+//! those that they do not know. A change of meaning is a new version.
 //!
 //! The types here are plain: they hold no reference to a link model and can be made by anything
 //! that moves packets.

@@ -1,5 +1,5 @@
-//! What the ends of a link layer with retransmissions noted, as a log and a table of its own:
-//! rlpdump (Ludwig 3.1.1, LL-07).
+//! Records of the two ends of a link layer with retransmissions, as a log and as a table: rlpdump
+//! (Ludwig 3.1.1, LL-07).
 //!
 //! A row is one thing that one end sent, received or did: a numbered frame for the first time or
 //! again, a frame that is asked for again, flow control, a reset, a block that could be decoded or

@@ -24,13 +24,11 @@ pub use parse::FilterError;
 
 use packet::headers::{ICMP, ICMPV6, TCP, UDP};
 use packet::{Frame, Headers, Tcp};
-use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::net::IpAddr;
 
 /// A question about a packet; see the [module](self).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Filter {
     tree: Tree,
 }
@@ -205,19 +203,7 @@ impl fmt::Display for End {
     }
 }
 
-impl TryFrom<String> for Filter {
-    type Error = FilterError;
-
-    fn try_from(text: String) -> Result<Self, FilterError> {
-        text.parse()
-    }
-}
-
-impl From<Filter> for String {
-    fn from(filter: Filter) -> Self {
-        filter.to_string()
-    }
-}
+crate::units::serde_as_text!(Filter);
 
 #[cfg(test)]
 mod tests;

@@ -55,8 +55,8 @@ struct Measured {
     cost: Option<f64>,
 }
 
-/// What the processors have done since boot, in seconds: all that stand between this program and
-/// the far host are on this machine.
+/// Busy time of all processors since boot, in seconds. All processes between this program and the
+/// far host run on this machine, so a difference of two readings is their processor time.
 fn processor_seconds() -> io::Result<f64> {
     let text = fs::read_to_string("/proc/stat")?;
     let first = text.lines().next().unwrap_or_default();

@@ -1,5 +1,5 @@
-//! A bare relay: two threads a connection, each of which reads and writes. What everything else is
-//! compared with that stands between two sockets.
+//! A bare relay with two threads per connection, one per direction. It is the lower bound for the
+//! cost of anything that forwards between two sockets.
 
 use crate::far::BULK;
 use crate::place::{Place, Stream};

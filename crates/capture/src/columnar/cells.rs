@@ -1,5 +1,5 @@
-//! What all our Parquet files have in common: how cells that may be empty get in and out, and how
-//! the file is packed.
+//! Properties of all Parquet files of lasthop: compression, and reading and writing of cells that
+//! may be empty.
 
 use crate::table::TableError;
 use parquet::basic::{Compression, ZstdLevel};

@@ -292,6 +292,22 @@ fn turn_at(end: &mut Datagrams, now: Duration, told: &mut Vec<(Connection, Indic
     }
 }
 
+/// Has the server accept the client. The indications of the client's user until the welcome.
+fn welcomed(client: &mut Datagrams, server: &mut Datagrams) -> Vec<(Connection, Indication)> {
+    let mut told = [Vec::new(), Vec::new()];
+    let begin = Instant::now();
+    while told[0].is_empty() {
+        assert!(begin.elapsed() < PATIENCE, "the welcome does not come: {told:?}");
+        turn(client, &mut told[0]);
+        turn(server, &mut told[1]);
+        if let Some((taken, _)) = told[1].pop() {
+            server.peers.get_mut(&taken).and_then(Peer::machine).expect("is there").accept();
+        }
+    }
+    let [client, _] = told;
+    client
+}
+
 /// Where packets of 1472 octets are longer than what the interface carries, the trial of one takes
 /// nothing with it: the welcome arrives at the first time. And the kernel goes on taking runs.
 #[test]
@@ -310,17 +326,8 @@ fn a_trial_goes_by_itself() {
             Datagrams::udp_client(address, &theirs, ours.public(), keep_alive).expect("descriptors");
         let link = client.register(Service::Reliable, Provider { id: 4, protocol: 0 }).expect("always");
         client.connect_to(link, address.to_string().as_bytes(), Duration::ZERO).expect("an address");
-        let mut told = [Vec::new(), Vec::new()];
-        let begin = Instant::now();
-        while told[0].is_empty() {
-            assert!(begin.elapsed() < PATIENCE, "the welcome does not come: {told:?}");
-            turn(&mut client, &mut told[0]);
-            turn(&mut server, &mut told[1]);
-            if let Some((taken, _)) = told[1].pop() {
-                server.peers.get_mut(&taken).and_then(Peer::machine).expect("is there").accept();
-            }
-        }
-        assert_eq!(told[0], [(link, Indication::Connected)]);
+        let told = welcomed(&mut client, &mut server);
+        assert_eq!(told, [(link, Indication::Connected)]);
         let mut run = server.port.run(Address::Udp(address));
         run.packet(1000).extend([0; 1000]);
         assert!(server.port.fits(&run, 1000), "the kernel does not take runs any more");

@@ -3,7 +3,6 @@
 use super::spec::Law;
 use crate::stage::spec::SpecError;
 use crate::units::Span;
-use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
@@ -15,8 +14,7 @@ use std::str::FromStr;
 const DEVIATIONS: u64 = 10;
 
 /// How the delays of two packets depend on each other.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Correlation {
     /// The delay is a process in time. Delays this far apart have a correlation of about one half,
     /// and none at all beyond four times as much.
@@ -76,16 +74,4 @@ impl FromStr for Correlation {
     }
 }
 
-impl TryFrom<String> for Correlation {
-    type Error = String;
-
-    fn try_from(text: String) -> Result<Self, String> {
-        text.parse()
-    }
-}
-
-impl From<Correlation> for String {
-    fn from(correlation: Correlation) -> Self {
-        correlation.to_string()
-    }
-}
+crate::units::serde_as_text!(Correlation);

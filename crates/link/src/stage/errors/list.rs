@@ -1,7 +1,6 @@
 //! Lists of packet numbers: `3,7,10-12`.
 
 use crate::units::UnitError;
-use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::ops::RangeInclusive;
 use std::str::FromStr;
@@ -9,8 +8,7 @@ use std::str::FromStr;
 /// Numbers of packets, counted as [`crate::Packet::number`] counts: every packet that came to this
 /// direction of the link, from 0. These are the numbers in captures and event logs, so the losses
 /// of one run can be repeated in the next. A duplicate shares the fate of its original.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct PacketList {
     /// In order, with gaps between them.
     ranges: Vec<RangeInclusive<u64>>,
@@ -68,19 +66,7 @@ impl FromStr for PacketList {
     }
 }
 
-impl TryFrom<String> for PacketList {
-    type Error = UnitError;
-
-    fn try_from(text: String) -> Result<Self, UnitError> {
-        text.parse()
-    }
-}
-
-impl From<PacketList> for String {
-    fn from(list: PacketList) -> Self {
-        list.to_string()
-    }
-}
+crate::units::serde_as_text!(PacketList);
 
 impl fmt::Display for PacketList {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
