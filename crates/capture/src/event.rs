@@ -1,25 +1,23 @@
 //! The schema of the event log, version 1.
 //!
-//! A log is a [`Header`] followed by [`Record`]s: one [`Fate`] for each packet that left a link or
-//! was lost on it, and [`Note`]s. A version may gain columns and kinds of records, and readers skip
+//! A log is a [`Header`] followed by records: one [`Fate`] for each packet that left a link or was
+//! lost on it, and [`Note`]s. A version may gain columns and kinds of records, and readers skip
 //! those that they do not know. A change of meaning is a new version.
 //!
 //! The types here are plain: they hold no reference to a link model and can be made by anything
 //! that moves packets.
 
 mod capacity;
-mod cause;
 mod fate;
 mod flow;
 mod header;
 
 pub use capacity::{After, Capacity, Rate};
-pub use cause::Cause;
-pub use fate::{Channel, Ended, Fate, Loss, Outcome, Reason, Sending};
+pub use fate::{Ended, Fate, Outcome, Reason};
 pub use flow::Flow;
-pub use header::{Direction, Header, Layer, LinkId, LinkInfo, WayInfo};
+pub use header::{Header, LinkInfo, WayInfo};
 
-use crate::time::Time;
+use crate::units::Time;
 use serde::{Deserialize, Serialize};
 
 /// Version of the schema that this crate writes.
@@ -33,15 +31,4 @@ pub struct Note {
     pub at: Time,
     /// What, in words.
     pub text: String,
-}
-
-/// One record of the log behind its header.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Record {
-    /// A packet ended its way on a link.
-    Fate(Fate),
-    /// Something happened to the run.
-    Note(Note),
-    /// A link was added, or got other stages: from here on this description counts for its number.
-    Link(LinkInfo),
 }

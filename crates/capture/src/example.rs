@@ -1,10 +1,12 @@
 //! Records for tests: fixed ones, and strategies that make any.
 
-use crate::event::{Channel, Direction, Ended, Fate, Flow, Header, Layer, LinkId, LinkInfo, Loss, Outcome};
-use crate::event::{Reason, Sending, WayInfo};
-use crate::time::{Span, Time, WallTime};
+use crate::event::{Ended, Fate, Flow, Header, LinkInfo, Outcome};
+use crate::event::{Reason, WayInfo};
+use crate::units::{Span, Time, WallTime};
+use packet::Layer;
 use proptest::prelude::*;
 use std::net::IpAddr;
+use vocabulary::{ChannelState, Direction, LinkId, Loss, Sending};
 
 /// Started at 1 700 000 000.000 000 007 s; link 0 is `wlan` over IP, link 1 `lan` over Ethernet.
 pub fn header() -> Header {
@@ -52,7 +54,7 @@ pub fn ended() -> impl Strategy<Value = Ended> {
         Just(Outcome::Delivered),
         prop::sample::select(Loss::ALL.to_vec()).prop_map(Outcome::Lost),
     ];
-    let channel = prop::sample::select(vec![None, Some(Channel::Good), Some(Channel::Bad)]);
+    let channel = prop::sample::select(vec![None, Some(ChannelState::Good), Some(ChannelState::Bad)]);
     let place = (0_u16..2, prop::sample::select(Direction::BOTH.to_vec()), 0_u64..1000, any::<bool>());
     let effects = (any::<u32>(), any::<bool>(), any::<bool>(), any::<u32>(), any::<u32>());
     let found_by = prop::option::of(prop::sample::select(packet::Check::ALL.to_vec()));

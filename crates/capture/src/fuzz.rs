@@ -2,7 +2,7 @@
 
 /// The reader of the event log.
 pub fn log(bytes: &[u8]) {
-    if let Ok(reader) = crate::log::Reader::new(bytes) {
+    if let Ok(reader) = crate::fates::LogReader::new(bytes) {
         reader.for_each(drop);
     }
 }
@@ -16,14 +16,14 @@ pub fn capture(bytes: &[u8]) {
 
 /// The reader of the log of senders' states.
 pub fn senders(bytes: &[u8]) {
-    if let Ok(reader) = crate::senders::log::Reader::new(bytes) {
+    if let Ok(reader) = crate::senders::LogReader::new(bytes) {
         reader.for_each(drop);
     }
 }
 
 /// The reader of the log of link layers.
 pub fn link_layer(bytes: &[u8]) {
-    if let Ok(reader) = crate::link_layer::log::Reader::new(bytes) {
+    if let Ok(reader) = crate::link_layer::LogReader::new(bytes) {
         reader.for_each(drop);
     }
 }

@@ -23,7 +23,7 @@
 //! // The pipeline's sink, delivered or lost: once for each packet, and once for each copy.
 //! let left = Time::from_nanos(82_000_000);
 //! recorder.ended(&Ended {
-//!     outcome: Outcome::Lost(Loss::Error), stage: Some(0), channel: Some(Channel::Bad),
+//!     outcome: Outcome::Lost(Loss::Error), stage: Some(0), channel: Some(ChannelState::Bad),
 //!     ..Ended::untouched(link, direction, number, 40, arrived, left)
 //! }, &bytes);
 //!
@@ -54,11 +54,13 @@
 //!
 //! # Reading
 //!
-//! * [`log::Reader`]: the event log of a run that goes on or was killed. [`table::recover`] makes
-//!   the Parquet file of it.
-//! * [`table::Reader`]: the event log of a run that was closed, as [`Fate`]s.
-//! * [`senders`]: the states of TCP senders, a log and a table of their own.
-//! * [`link_layer`]: what link layers with retransmissions noted, likewise.
+//! There are three event logs, each with rows of its own: [`fates`] of packets, states of TCP
+//! [`senders`], and what the ends of link layers with retransmissions noted ([`link_layer`]). A
+//! [`Schema`] says what the rows are.
+//!
+//! * [`log::Reader`]: the log of a run that goes on or was killed. [`table::recover`] makes the
+//!   Parquet file of it.
+//! * [`table::Reader`]: the table of a run that was closed.
 //! * [`packets::Reader`]: captures, pcapng and pcap, ours and others'.
 //! * [`columnar::Table`]: any other table, whole in memory, written and read as Parquet.
 //!
@@ -66,10 +68,12 @@
 //! note.
 #![forbid(unsafe_code)]
 
+pub mod column;
 pub mod columnar;
 pub mod event;
 #[cfg(test)]
 mod example;
+pub mod fates;
 pub mod fuzz;
 mod input;
 pub mod link_layer;
@@ -79,16 +83,18 @@ pub mod packets;
 pub mod pcapng;
 pub mod recorder;
 mod rows;
+mod schema;
 pub mod senders;
 pub mod summary;
 pub mod table;
-mod time;
 
-pub use event::{
-    Capacity, Cause, Channel, Direction, Ended, Fate, Flow, Header, Layer, LinkId, LinkInfo, Loss, Outcome,
-    Reason, Sending, WayInfo,
-};
+pub use event::{Capacity, Ended, Fate, Flow, Header, LinkInfo, Outcome, Reason, WayInfo};
 pub use input::Tail;
+pub use log::LogError;
+pub use packet::Layer;
 pub use recorder::{CaptureTo, CloseError, Live, Options, RecordError, Recorded, Recorder, Stalls};
+pub use schema::{Contents, RunHeader, Schema};
 pub use summary::Summary;
-pub use time::{Span, Time, WallTime};
+pub use table::{Converted, TableError};
+pub use units::{Span, Time, WallTime};
+pub use vocabulary::{Cause, ChannelState, Direction, LinkId, Loss, Sending, units};

@@ -1,8 +1,10 @@
-//! The event log as it is written during a run: records behind each other in one file.
+//! An event log as it is written during a run: records one after the other in a file.
 //!
-//! It is made for being cut off: whatever is in the file up to the last complete record can be read
-//! after a `kill -9` or a full disk, and a reader says where it had to stop instead of failing.
-//! [`crate::table`] makes Parquet of it.
+//! The format survives being cut off: everything in the file up to the last complete record can be
+//! read after a `kill -9` or a full disk, and a reader says where it had to stop instead of
+//! failing. [`crate::table`] makes Parquet of it. What the rows are is a [`Schema`]: fates of
+//! packets ([`crate::fates`]), states of TCP senders ([`crate::senders`]) or records of link layers
+//! ([`crate::link_layer`]).
 //!
 //! The format, little-endian:
 //!
@@ -16,16 +18,41 @@
 //! kind 8  = header of a log of link layers     kind 9 = row of one, postcard
 //! ```
 //!
-//! Records of another kind are passed over, and so is what stands behind the fields that a reader
-//! knows.
+//! Readers skip records of other kinds, and whatever follows the fields that they know.
 
-pub(crate) mod framing;
+mod error;
+mod framing;
 mod read;
-mod row;
 mod write;
 
-pub use read::{LogError, Reader};
+pub use error::LogError;
+pub use read::Reader;
 pub use write::Writer;
+
+#[cfg(doc)]
+use crate::schema::Schema;
+
+use crate::event::{LinkInfo, Note};
+use serde::{Deserialize, Serialize};
+
+/// One record of a log of rows `S` after its header.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Record<S> {
+    /// A row.
+    Row(S),
+    /// Something happened to the run.
+    Note(Note),
+    /// A link was added, or got other stages: from here on this description counts for its number.
+    Link(LinkInfo),
+    /// So many rows more are missing: the recorder was too slow, or the kernel did not run it.
+    Lost(u64),
+}
+
+/// Rows that were lost, as they lie in the log.
+#[derive(Serialize, Deserialize)]
+struct Lost {
+    states: u64,
+}
 
 /// First bytes of a log.
 const MAGIC: &[u8; 8] = b"lasthop\x01";
@@ -36,17 +63,11 @@ const FRAME: usize = 9;
 /// Longest body: more than any header, less than what a spoiled length would ask for.
 const LONGEST: usize = 1 << 24;
 
-/// What a record is.
-pub(crate) mod kind {
-    pub const HEADER: u8 = 1;
-    pub const FATE: u8 = 2;
+/// Kinds of records that all logs may have; [`crate::schema::Contents::kinds`] has the others.
+mod kind {
     pub const LINK: u8 = 3;
     pub const NOTE: u8 = 4;
-    pub const SENDERS: u8 = 5;
-    pub const SENDER: u8 = 6;
-    pub const SENDERS_LOST: u8 = 7;
-    pub const LINK_LAYER: u8 = 8;
-    pub const LINK_LAYER_ROW: u8 = 9;
+    pub const LOST: u8 = 7;
 }
 
 #[cfg(test)]

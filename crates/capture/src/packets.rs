@@ -18,7 +18,7 @@ mod view;
 pub use view::View;
 
 use crate::input::{End, Input, Tail};
-use crate::time::WallTime;
+use crate::units::WallTime;
 use std::fs::File;
 use std::io::{self, BufReader, Chain, Cursor, Read};
 use std::ops::Range;

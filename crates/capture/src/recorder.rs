@@ -19,12 +19,13 @@ mod writing;
 pub use error::{CloseError, RecordError};
 pub use options::{CaptureTo, Options};
 
-use crate::event::{Direction, Ended, Header, LinkId, LinkInfo};
+use crate::event::{Ended, Header, LinkInfo};
+use crate::link_layer::Row;
 use crate::link_layer::blocks::Block;
-use crate::link_layer::{self, Row};
 use crate::pcapng::OrderReport;
 use crate::summary::Summary;
-use crate::time::Time;
+use crate::table::Converted;
+use crate::units::Time;
 use chunk::{Chunk, Entry};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -32,6 +33,7 @@ use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
+use vocabulary::{Direction, LinkId};
 use writing::Writing;
 
 /// Records what happens on links; see the [module](self) and the crate for the order of calls.
@@ -98,7 +100,7 @@ pub struct Recorded {
     /// The event log, if one was written to its end.
     pub events: Option<Logged>,
     /// The records of link layers, if they were.
-    pub link_layer: Option<link_layer::Converted>,
+    pub link_layer: Option<Converted>,
     /// The capture of blocks, and how many are in it, if it was.
     pub blocks: Option<(PathBuf, u64)>,
 }
@@ -194,7 +196,7 @@ impl Recorder {
     /// An end of a link layer has noted something. Such records may come late
     /// ([`crate::link_layer`]).
     pub fn link_layer(&mut self, row: &Row) {
-        self.record(Time::from_nanos(row.time_ns.max(0).cast_unsigned()), &[], |_| Entry::LinkLayer(*row));
+        self.record(row.record.at, &[], |_| Entry::LinkLayer(*row));
     }
 
     /// A block of RLP is at one end; it may come late as well.

@@ -7,23 +7,30 @@
 //! more states.
 //!
 //! What a version means is fixed for ever; a column may be added within a version, and readers pass
-//! over what they do not know. During a run records are appended to a [`log`] with the framing of
-//! [`crate::log`]; [`convert`] makes the Parquet file of it, whose metadata has the keys of
-//! [`crate::table`] and `lasthop.senders` (the header as JSON) instead of `lasthop.header`, and
-//! `lasthop.lost`, the number of states that the recorder did not get.
+//! over what they do not know. During a run records are appended to a [log](crate::log), and
+//! [`crate::table::convert`] makes the Parquet file of it.
 
-pub mod columns;
-pub mod log;
 mod loss_state;
-mod table;
+mod schema;
 
 pub use ldas::{Reason, Verdict};
 pub use loss_state::{Algorithm, LossState, WORDS as LOSS_STATE_WORDS};
-pub use table::{Converted, Reader, Writer, convert, recover};
 
-use crate::time::{Time, WallTime};
+use crate::units::{Time, WallTime};
+use crate::{log, table};
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
+
+/// The reader of the table.
+pub type Reader<R> = table::Reader<SenderState, R>;
+/// The writer of the table.
+pub type Writer<W> = table::Writer<SenderState, W>;
+/// The reader of the log.
+pub type LogReader<R> = log::Reader<SenderState, R>;
+/// The writer of the log.
+pub type LogWriter<W> = log::Writer<SenderState, W>;
+/// One record of the log behind its header.
+pub type Record = log::Record<SenderState>;
 
 /// Version of the schema that this crate writes.
 pub const SCHEMA: u16 = 1;

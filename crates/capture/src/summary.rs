@@ -2,11 +2,12 @@
 //!
 //! Plain counters: no file, no thread, no clock. Summaries of parts of a run can be merged.
 
-use crate::event::{Direction, Ended, LinkId, Loss, Outcome};
-use crate::time::Span;
+use crate::event::{Ended, Outcome};
+use crate::units::Span;
 use packet::Check;
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
+use vocabulary::{Direction, LinkId, Loss};
 
 /// Counters for every direction of every link.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -254,11 +255,13 @@ impl Serialize for Spread {
         #[derive(Serialize)]
         #[allow(clippy::struct_field_names, reason = "a name in JSON ends in its unit")]
         struct Text {
-            min_ns: Option<Span>,
-            mean_ns: Option<Span>,
-            max_ns: Option<Span>,
+            min_ns: Option<u64>,
+            mean_ns: Option<u64>,
+            max_ns: Option<u64>,
         }
-        Text { min_ns: self.min(), mean_ns: self.mean(), max_ns: self.max() }.serialize(serializer)
+        let nanos = |span: Option<Span>| span.map(Span::as_nanos);
+        Text { min_ns: nanos(self.min()), mean_ns: nanos(self.mean()), max_ns: nanos(self.max()) }
+            .serialize(serializer)
     }
 }
 

@@ -1,11 +1,11 @@
 //! After `kill -9` everything that had gone to the disk is read: a real process, killed for real.
 
-use capture::event::Record;
+use capture::fates::{self, Record};
 use capture::{
     CaptureTo, Direction, Ended, Header, Layer, LinkId, LinkInfo, Options, Recorder, Sending, Span, Time,
     WallTime, WayInfo,
 };
-use capture::{log, packets, table};
+use capture::{packets, table};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -64,7 +64,7 @@ fn what_was_on_the_disk_is_read() {
         .expect("a process");
     let events = dir.path().join("x.parquet");
     let log = table::log_path(&events);
-    let fates_now = || log::Reader::open(&log).map_or(0, Iterator::count);
+    let fates_now = || fates::LogReader::open(&log).map_or(0, Iterator::count);
     let begun = Instant::now();
     while fates_now() < 1_000 {
         assert!(begun.elapsed() < Duration::from_mins(1), "nothing comes");
@@ -73,15 +73,15 @@ fn what_was_on_the_disk_is_read() {
     child.kill().expect("killed");
     child.wait().expect("it was there");
 
-    let in_log = log::Reader::open(&log)
+    let in_log = fates::LogReader::open(&log)
         .expect("a log")
-        .filter(|record| matches!(record, Ok(Record::Fate(_))))
+        .filter(|record| matches!(record, Ok(Record::Row(_))))
         .count();
     assert!(in_log >= 1_000);
-    let recovered = table::recover(&events).expect("recovered");
-    assert_eq!(recovered.fates, in_log as u64);
+    let recovered = table::recover::<capture::Fate>(&events).expect("recovered");
+    assert_eq!(recovered.rows, in_log as u64);
     let numbers: Vec<u64> =
-        table::Reader::open(&events).expect("a table").map(|fate| fate.expect("a fate").number).collect();
+        fates::Reader::open(&events).expect("a table").map(|fate| fate.expect("a fate").number).collect();
     assert!(numbers.iter().copied().eq(0..in_log as u64), "a prefix of what happened");
     assert!(!log.exists());
 

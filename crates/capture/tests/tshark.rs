@@ -1,8 +1,8 @@
 //! tshark, which has the last word on what pcapng is, reads our captures.
 
 use capture::{
-    CaptureTo, Channel, Direction, Ended, Header, Layer, LinkId, LinkInfo, Loss, Options, Outcome, Recorder,
-    Time, WallTime, WayInfo,
+    CaptureTo, ChannelState, Direction, Ended, Header, Layer, LinkId, LinkInfo, Loss, Options, Outcome,
+    Recorder, Time, WallTime, WayInfo,
 };
 use etherparse::PacketBuilder;
 use std::path::Path;
@@ -59,7 +59,7 @@ fn record(path: &Path, options: Options) {
     recorder.settled(Time::from_nanos(999_999_999));
     let lost = Ended {
         outcome: Outcome::Lost(Loss::Error),
-        channel: Some(Channel::Bad),
+        channel: Some(ChannelState::Bad),
         stage: Some(1),
         ..ended(0, Direction::Down, v6.len(), 500_000_000, 1_234_567_890)
     };

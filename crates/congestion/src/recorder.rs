@@ -33,9 +33,9 @@ mod tracefs;
 pub use error::RecorderError;
 pub use live::watch;
 
-use capture::senders::log::{Record, Writer};
-use capture::senders::{Converted, Header, SCHEMA, SenderState, convert};
-use capture::table::log_path;
+use capture::Converted;
+use capture::senders::{Header, LogWriter as Writer, Record, SCHEMA, SenderState};
+use capture::table::{convert, log_path};
 use capture::{Time, WallTime};
 use nix::time::{ClockId, clock_gettime};
 use rustix::event::EventfdFlags;
@@ -182,7 +182,7 @@ fn work(
     let mut append = |states: &mut Vec<SenderState>| -> Result<(), RecorderError> {
         for mut state in states.drain(..) {
             state.at = Time::from_nanos(state.at.as_nanos().saturating_sub(origin));
-            writer.state(&state).map_err(failed)?;
+            writer.row(&state).map_err(failed)?;
         }
         writer.flush().map_err(failed)
     };
@@ -197,7 +197,7 @@ fn work(
         writer.flush().map_err(failed)?;
     }
     drop(writer);
-    Ok(convert(&log, &options.table)?)
+    Ok(convert::<SenderState>(&log, &options.table)?)
 }
 
 /// Nanoseconds of CLOCK_MONOTONIC at an instant that has passed.

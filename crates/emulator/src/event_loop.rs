@@ -15,7 +15,7 @@ use crate::driver::{Driver, PortId};
 use crate::pauses::Pauses;
 use crate::punctuality::Punctuality;
 use link::arq::hop::{Block, Counters};
-use link::arq::record::Record;
+use link::link_layer::Record;
 use link::units::Time;
 use link::{Built, Direction, HopLink, Packet, Pipeline};
 use outlet::{LinkOutlet, Outlet, WayOutlet};

@@ -3,13 +3,13 @@
 
 use crate::capacity;
 use capture::link_layer::blocks::Block;
-use capture::link_layer::{Event, Row, Way};
-use capture::{Capacity, Channel, Direction, Ended, LinkId, LinkInfo, Outcome, Recorder, Span, Time};
+use capture::link_layer::{Record, Row};
+use capture::{Capacity, Direction, Ended, LinkId, LinkInfo, Outcome, Recorder, Span, Time};
 use emulator::pauses::Pauses;
 use emulator::punctuality::{Overload, Punctuality};
 use emulator::{Observer, WayId};
 use link::arq::hop::Watch;
-use link::{ChannelState, Effect, Loss, Packet, Pipeline};
+use link::{Effect, Packet, Pipeline};
 use packet::{Check, Frame};
 
 /// Records what happens on links whose ways were added up first, then down: way `2n` is up and
@@ -24,14 +24,14 @@ pub struct Recording {
     /// name stages by number.
     links: Vec<LinkInfo>,
     /// When to look at link layers again, if they are watched.
-    look: Option<link::units::Time>,
+    look: Option<Time>,
     /// Bytes of traces that the log still takes.
     room: usize,
 }
 
 /// How long what an idle link layer does may wait: nobody wakes up for it, and after an hour there
 /// would be more records at once than there is memory for.
-const LOOK: link::units::Span = link::units::Span::from_secs(10);
+const LOOK: Span = Span::from_secs(10);
 
 impl Recording {
     /// `links` are those that the recorder was started with; `wants_bytes` says whether it keeps
@@ -47,7 +47,7 @@ impl Recording {
     /// The same for links of which something is watched ([`link::Built::watch`]).
     #[must_use]
     pub fn watching(self, watch: Watch) -> Self {
-        let look = (watch != Watch::default()).then(|| link::units::Time::ZERO + LOOK);
+        let look = (watch != Watch::default()).then(|| Time::ZERO + LOOK);
         Self { look, ..self }
     }
 
@@ -63,10 +63,6 @@ const fn place(way: WayId) -> (LinkId, Direction) {
     (LinkId((way.0 / 2) as u16), direction)
 }
 
-const fn time(time: link::units::Time) -> Time {
-    Time::from_nanos(time.as_nanos())
-}
-
 /// The packet's complete bytes, written into `memory` if they do not exist as such.
 fn bytes<'a>(frame: &'a Frame, wanted: bool, memory: &'a mut Vec<u8>) -> &'a [u8] {
     if !wanted {
@@ -77,46 +73,25 @@ fn bytes<'a>(frame: &'a Frame, wanted: bool, memory: &'a mut Vec<u8>) -> &'a [u8
     memory
 }
 
-const fn loss(loss: Loss) -> capture::Loss {
-    match loss {
-        Loss::QueueFull => capture::Loss::QueueFull,
-        Loss::QueueHead => capture::Loss::QueueHead,
-        Loss::QueueAge => capture::Loss::QueueAge,
-        Loss::CoDel => capture::Loss::CoDel,
-        Loss::Red => capture::Loss::Red,
-        Loss::Error(_) => capture::Loss::Error,
-        Loss::Listed => capture::Loss::Listed,
-        Loss::Outage => capture::Loss::Outage,
-        Loss::Expired => capture::Loss::Expired,
-        Loss::Persistency => capture::Loss::Persistency,
-        Loss::LinkReset => capture::Loss::LinkReset,
-        Loss::Disconnected => capture::Loss::Disconnected,
-        Loss::RunEnded => capture::Loss::RunEnded,
-    }
-}
-
 /// What the marks of a packet come to.
 fn ended(way: WayId, packet: &Packet) -> Ended {
     let (link, direction) = place(way);
     let mut ended = Ended {
-        sending: capture::Sending { start: time(packet.sending.start), end: time(packet.sending.end) },
-        channel: packet.channel.map(|channel| match channel {
-            ChannelState::Good => Channel::Good,
-            ChannelState::Bad => Channel::Bad,
-        }),
+        sending: packet.sending,
+        channel: packet.channel,
         ..Ended::untouched(
             link,
             direction,
             packet.number,
             packet.frame.len() as u32,
-            time(packet.arrived),
-            time(packet.at),
+            packet.arrived,
+            packet.at,
         )
     };
     for mark in &packet.marks {
         match mark.effect {
             Effect::Lost(why) => {
-                ended.outcome = Outcome::Lost(loss(why));
+                ended.outcome = Outcome::Lost(why);
                 ended.stage = Some(mark.stage);
             }
             Effect::ChecksumSpoiled => {
@@ -129,7 +104,7 @@ fn ended(way: WayId, packet: &Packet) -> Ended {
             }
             Effect::CongestionMarked => ended.congestion_marked = true,
             Effect::Copied => ended.copy = true,
-            Effect::Held(span) => ended.held = Span::from_nanos(span.as_nanos()),
+            Effect::Held(span) => ended.held = span,
             Effect::Overtaken(count) => ended.overtaken = count,
         }
     }
@@ -139,38 +114,11 @@ fn ended(way: WayId, packet: &Packet) -> Ended {
     ended
 }
 
-const fn side(way: link::arq::record::Way) -> Way {
-    match way {
-        link::arq::record::Way::Sent => Way::Sent,
-        link::arq::record::Way::Received => Way::Received,
-    }
-}
-
-/// What the end that sends on `way` has noted.
-fn row(way: WayId, record: &link::arq::record::Record) -> Row {
-    use link::arq::record::{Kind, Record};
-    let Record { at, way: record_way, kind, ns, nr, aux } = *record;
-    let (link, end) = place(way);
-    let event = match kind {
-        Kind::First => Event::First,
-        Kind::Again => Event::Again,
-        Kind::SelectiveReject => Event::SelectiveReject,
-        Kind::Reject => Event::Reject,
-        Kind::XOn => Event::XOn,
-        Kind::XOff => Event::XOff,
-        Kind::Reset => Event::Reset,
-        Kind::Erased => Event::Erased,
-        Kind::Right => Event::Right,
-    };
-    let time_ns = i64::try_from(at.as_nanos()).unwrap_or(i64::MAX);
-    Row { time_ns, link, end, way: side(record_way), event, ns, nr, aux }
-}
-
 impl Observer for Recording {
-    fn entered(&mut self, way: WayId, number: u64, frame: &Frame, now: link::units::Time) {
+    fn entered(&mut self, way: WayId, number: u64, frame: &Frame, now: Time) {
         let (link, direction) = place(way);
         let bytes = bytes(frame, self.wants_bytes, &mut self.bytes);
-        self.recorder.entered(link, direction, number, time(now), frame.len() as u32, bytes);
+        self.recorder.entered(link, direction, number, now, frame.len() as u32, bytes);
     }
 
     fn ended(&mut self, way: WayId, packet: &Packet) {
@@ -179,14 +127,14 @@ impl Observer for Recording {
         self.recorder.ended(&ended, bytes);
     }
 
-    fn visited(&mut self, way: WayId, pipeline: &Pipeline, now: link::units::Time) {
+    fn visited(&mut self, way: WayId, pipeline: &Pipeline, now: Time) {
         let (LinkId(place), direction) = place(way);
         let Some(link) = self.links.get_mut(usize::from(place)) else { return };
         let known = match direction {
             Direction::Up => &mut link.up,
             Direction::Down => &mut link.down,
         };
-        let offered = capacity::of(pipeline, link.layer.into(), time(now), self.room);
+        let offered = capacity::of(pipeline, link.layer, now, self.room);
         let is_new = |offered: &Capacity| {
             let last = known.capacity.last();
             last.is_none_or(|last| Capacity { since: last.since, ..offered.clone() } != *last)
@@ -200,27 +148,28 @@ impl Observer for Recording {
         }
     }
 
-    fn noted(&mut self, way: WayId, record: &link::arq::record::Record) {
-        self.recorder.link_layer(&row(way, record));
+    fn noted(&mut self, way: WayId, record: &Record) {
+        let (link, end) = place(way);
+        self.recorder.link_layer(&Row { link, end, record: *record });
     }
 
     fn block(&mut self, way: WayId, block: &link::arq::hop::Block) {
         let (link, end) = place(way);
-        let (at, octets) = (time(block.at), &block.octets[..]);
-        self.recorder.block(&Block { link, end, way: side(block.way), at, octets, erased: block.erased });
+        let link::arq::hop::Block { way, at, erased, .. } = *block;
+        self.recorder.block(&Block { link, end, way, at, octets: &block.octets, erased });
     }
 
-    fn note(&mut self, text: &str, now: link::units::Time) {
-        self.recorder.note(time(now), text);
+    fn note(&mut self, text: &str, now: Time) {
+        self.recorder.note(now, text);
     }
 
-    fn settled(&mut self, now: link::units::Time) {
+    fn settled(&mut self, now: Time) {
         self.look = self.look.map(|look| if look <= now { now + LOOK } else { look });
-        self.recorder.settled(time(now));
+        self.recorder.settled(now);
     }
 
-    fn due(&self) -> link::units::Time {
-        let recorder = link::units::Time::from_nanos(self.recorder.due().as_nanos());
+    fn due(&self) -> Time {
+        let recorder = self.recorder.due();
         self.look.map_or(recorder, |look| look.min(recorder))
     }
 }
@@ -249,7 +198,6 @@ pub fn overload(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use link::units::{Span as Length, Time as Instant};
 
     fn recording(watch: Watch) -> Recording {
         let header = capture::Header::new("0.1.0", capture::WallTime::from_nanos(0), 7, Vec::new());
@@ -261,8 +209,8 @@ mod tests {
     /// worth.
     #[test]
     fn idle_link_layers_are_looked_at() {
-        let at = |seconds| Instant::ZERO + Length::from_secs(seconds);
-        assert_eq!(recording(Watch::default()).due(), Instant::NEVER);
+        let at = |seconds| Time::ZERO + Span::from_secs(seconds);
+        assert_eq!(recording(Watch::default()).due(), Time::NEVER);
         for watch in [Watch { records: true, blocks: false }, Watch { records: false, blocks: true }] {
             let mut recording = recording(watch);
             assert_eq!(recording.due(), at(10));

@@ -2,10 +2,9 @@
 //!
 //! A trace is of one entity, as rlpdump's was (Ludwig 3.1.1): what one end of one link noted.
 
-use capture::link_layer::{Event, Row, Way};
+use capture::link_layer::{Event, Record, Row, Way};
 use capture::table::TableError;
 use capture::{Direction, Header, LinkId};
-use link::arq::record;
 use link::blocks::{BlockTrace, RlpRecord, RlpTrace};
 
 /// Frames of RLP are numbered modulo this (GSM 04.22, 5.2.2.1).
@@ -80,7 +79,7 @@ pub fn rlp_trace(
     end: Direction,
 ) -> Result<RlpTrace, RlpTraceError> {
     let of_end = rows.iter().filter(|row| (row.link, row.end) == (link, end));
-    let records = of_end.map(record).collect::<Result<_, _>>()?;
+    let records = of_end.map(|row| rlp_record(&row.record)).collect::<Result<_, _>>()?;
     let started = header.started.as_nanos();
     let (seconds, nanos) = (started / 1_000_000_000, started % 1_000_000_000);
     let called = header.link(link).map_or("", |link| link.name.as_str());
@@ -110,7 +109,7 @@ pub const fn end_name(end: Direction) -> &'static str {
     }
 }
 
-fn record(row: &Row) -> Result<RlpRecord, RlpTraceError> {
+fn rlp_record(record: &Record) -> Result<RlpRecord, RlpTraceError> {
     let number = |number: u16| match u8::try_from(number) {
         Ok(small) if number < MODULUS => Ok(Some(small)),
         _ => Err(RlpTraceError::OtherProtocol {
@@ -119,52 +118,38 @@ fn record(row: &Row) -> Result<RlpRecord, RlpTraceError> {
             of_rlp: "0 to 61",
         }),
     };
-    let event = match row.event {
-        Event::First => record::Kind::First,
-        Event::Again => record::Kind::Again,
-        Event::SelectiveReject => record::Kind::SelectiveReject,
-        Event::Reject => record::Kind::Reject,
-        Event::XOn => record::Kind::XOn,
-        Event::XOff => record::Kind::XOff,
-        Event::Reset => record::Kind::Reset,
-        Event::Erased => record::Kind::Erased,
-        Event::Right => record::Kind::Right,
-    };
-    if matches!(row.event, Event::Erased | Event::Right) && !BLOCKS.contains(&row.aux) {
+    if matches!(record.event, Event::Erased | Event::Right) && !BLOCKS.contains(&record.aux) {
         let of_rlp = "30 or 72";
         return Err(RlpTraceError::OtherProtocol {
             what: "a block with octets in number",
-            number: row.aux,
+            number: record.aux,
             of_rlp,
         });
     }
-    let is_numbered = match row.event {
+    let is_numbered = match record.event {
         Event::First | Event::Again | Event::SelectiveReject | Event::Reject => true,
         // The frame that says it is known where it is sent.
-        Event::XOn | Event::XOff => row.way == Way::Sent,
+        Event::XOn | Event::XOff => record.way == Way::Sent,
         Event::Reset | Event::Erased | Event::Right => false,
     };
     let has_more = !matches!(
-        row.event,
+        record.event,
         Event::SelectiveReject | Event::Reject | Event::XOn | Event::XOff | Event::Reset
     );
     Ok(RlpRecord {
-        time_us: row.time_ns.max(0).cast_unsigned() / 1000,
-        way: match row.way {
-            Way::Sent => record::Way::Sent,
-            Way::Received => record::Way::Received,
-        },
-        event,
-        ns: if is_numbered { number(row.ns)? } else { None },
-        nr: number(row.nr)?,
-        aux: has_more.then_some(row.aux.into()),
+        time_us: record.at.as_nanos() / 1000,
+        way: record.way,
+        event: record.event,
+        ns: if is_numbered { number(record.ns)? } else { None },
+        nr: number(record.nr)?,
+        aux: has_more.then_some(record.aux.into()),
     })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use capture::{LinkInfo, WallTime, WayInfo};
+    use capture::{LinkInfo, Time, WallTime, WayInfo};
 
     fn header() -> Header {
         let link = |id, name: &str| LinkInfo {
@@ -178,8 +163,9 @@ mod tests {
         Header::new("0.1.0", WallTime::from_nanos(1_000_000_007), 7, vec![link(0, "gsm"), link(1, "wlan")])
     }
 
-    fn row(time_us: i64, end: Direction, way: Way, event: Event, aux: u32) -> Row {
-        Row { time_ns: time_us * 1000, link: LinkId(0), end, way, event, ns: 61, nr: 3, aux }
+    fn row(time_us: u64, end: Direction, way: Way, event: Event, aux: u32) -> Row {
+        let at = Time::from_nanos(time_us * 1000);
+        Row { link: LinkId(0), end, record: Record { at, way, event, ns: 61, nr: 3, aux } }
     }
 
     /// LL-07: all kinds of records, each with the fields that it has; only those of the end.
@@ -232,7 +218,8 @@ mod tests {
             rlp_trace(&[row], &header(), LinkId(0), Direction::Up).expect_err("refused").to_string()
         };
         let good = row(0, Direction::Up, Way::Sent, Event::First, 24);
-        for wrong in [Row { ns: 62, ..good }, Row { nr: 300, ..good }] {
+        let wrong = [Record { ns: 62, ..good.record }, Record { nr: 300, ..good.record }];
+        for wrong in wrong.map(|record| Row { record, ..good }) {
             assert!(refused(wrong).contains("RLP has 0 to 61"), "{}", refused(wrong));
         }
         let frame = row(0, Direction::Up, Way::Received, Event::Right, 512);

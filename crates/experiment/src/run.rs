@@ -199,10 +199,7 @@ fn finish(
     files: &Files,
 ) -> Result<RunEnded, String> {
     let Ending { driver, observer, punctuality, pauses, refused, counted, at } = ending;
-    let recorded = observer
-        .into_recorder()
-        .close(capture::Time::from_nanos(at.as_nanos()))
-        .map_err(|error| error.to_string())?;
+    let recorded = observer.into_recorder().close(at).map_err(|error| error.to_string())?;
     let Outcome { started, mut connections, failures: mut reasons, missing, lite } = outcome;
     let programs = experiment.workloads.iter().any(|workload| matches!(workload.kind, Kind::Command { .. }));
     if let Some(capture) = files.capture().filter(|_| programs) {
@@ -330,7 +327,7 @@ fn let_connections_close(mesh: &Mesh, experiment: &Experiment) {
         Direction::BOTH.map(|direction| link.profile.one_way(direction)).into_iter().max().unwrap_or_default()
     });
     let through = delays.fold(Span::ZERO, |sum, delay| sum + delay);
-    let through = Duration::from_nanos(through.as_nanos()) + Duration::from_millis(5);
+    let through = Duration::from(through) + Duration::from_millis(5);
     thread::sleep(through.min(CLOSING));
 }
 

@@ -5,7 +5,7 @@ use crate::retrace_command::reading;
 use clap::Args;
 use link::blocks::Format;
 use link::fit::{self, ErasureTrace, Fit};
-use link::units::{Span, Time};
+use link::units::Span;
 use std::path::PathBuf;
 
 /// `lasthop fit`.
@@ -61,7 +61,7 @@ pub fn run(arguments: &FitArguments) -> Result<i32, Failure> {
 /// queue or an outage lost say nothing about errors.
 fn from_events(arguments: &FitArguments) -> Result<ErasureTrace, Failure> {
     let mut packets = Vec::new();
-    for fate in capture::table::Reader::open(&arguments.file)? {
+    for fate in capture::fates::Reader::open(&arguments.file)? {
         let fate = fate?;
         let lost = match fate.lost {
             None => false,
@@ -69,7 +69,7 @@ fn from_events(arguments: &FitArguments) -> Result<ErasureTrace, Failure> {
             Some(_) => continue,
         };
         if fate.direction.name() == arguments.direction && !fate.copy {
-            packets.push((Time::from_nanos(fate.sending.end.as_nanos()), lost));
+            packets.push((fate.sending.end, lost));
         }
     }
     packets.sort_unstable();

@@ -2,25 +2,24 @@
 
 use crate::arguments::RecoverArguments;
 use crate::link_command::Failure;
-use capture::log::LogError;
-use capture::table::{Converted, TableError, recover};
-use capture::{link_layer, senders};
+use capture::link_layer::Row;
+use capture::senders::SenderState;
+use capture::table::recover;
+use capture::{Contents, Converted, Fate, LogError, TableError};
 
 /// Converts the log.
 pub fn run(arguments: &RecoverArguments) -> Result<i32, Failure> {
-    match recover(&arguments.log) {
-        Ok(Converted { path, fates, tail }) => {
-            anstream::println!("{}: {fates} fates ({tail})", path.display());
+    let log = &arguments.log;
+    let (converted, rows) = match recover::<Fate>(log) {
+        Err(TableError::Log(LogError::Other { found: Contents::Senders, .. })) => {
+            (recover::<SenderState>(log), "states of TCP senders")
         }
-        Err(TableError::Log(LogError::OfSenders)) => {
-            let senders::Converted { path, states, tail, .. } = senders::recover(&arguments.log)?;
-            anstream::println!("{}: {states} states of TCP senders ({tail})", path.display());
+        Err(TableError::Log(LogError::Other { found: Contents::LinkLayer, .. })) => {
+            (recover::<Row>(log), "records of link layers")
         }
-        Err(TableError::Log(LogError::OfLinkLayer)) => {
-            let link_layer::Converted { path, rows, tail } = link_layer::recover(&arguments.log)?;
-            anstream::println!("{}: {rows} records of link layers ({tail})", path.display());
-        }
-        Err(error) => return Err(error.into()),
-    }
+        fates => (fates, "fates"),
+    };
+    let Converted { path, rows: count, tail, .. } = converted?;
+    anstream::println!("{}: {count} {rows} ({tail})", path.display());
     Ok(0)
 }

@@ -8,7 +8,7 @@
 
 mod lab;
 
-use capture::{Channel, Direction, Fate};
+use capture::{ChannelState, Direction, Fate};
 use lab::plan::{FLOW, KEEP_ALL, air, download, program};
 use lab::{Lab, VIRTUAL};
 use serde_json::Value;
@@ -43,7 +43,7 @@ impl Both {
 
 /// Fates of the way down, in the order in which packets came.
 fn fates(log: &Path) -> Vec<Fate> {
-    let reader = capture::table::Reader::open(log).expect("an event log");
+    let reader = capture::fates::Reader::open(log).expect("an event log");
     let fates = reader.map(|fate| fate.expect("a fate"));
     let mut fates: Vec<_> = fates.filter(|fate| fate.direction == Direction::Down).collect();
     fates.sort_by_key(|fate| fate.number);
@@ -103,8 +103,9 @@ fn rates_are_exact_by_both_clocks() {
 fn schedules_of_errors_are_the_same_by_both_clocks() {
     let Some(both) = Both::run(&datagrams(r#"loss = "lite-4""#)) else { return };
     let states = |fates: &[Fate]| -> BTreeMap<u64, bool> {
-        let state =
-            |fate: &Fate| Some((fate.sending.end.as_nanos() / 10_000_000, fate.channel? == Channel::Bad));
+        let state = |fate: &Fate| {
+            Some((fate.sending.end.as_nanos() / 10_000_000, fate.channel? == ChannelState::Bad))
+        };
         fates.iter().filter_map(state).collect()
     };
     let [real, virtual_time] = both.fates().map(|fates| states(&fates));

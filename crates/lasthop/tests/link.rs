@@ -237,7 +237,7 @@ fn tshark_reads_the_capture_and_the_fates_in_it() {
     );
     assert!(count("host end") > 0 && count("network end") > 0, "{out}");
     let fates =
-        capture::table::Reader::open(&world.folder.path().join("x.parquet")).expect("the Parquet file");
+        capture::fates::Reader::open(&world.folder.path().join("x.parquet")).expect("the Parquet file");
     assert_eq!(fates.count() as u64, entered);
 }
 
@@ -312,7 +312,7 @@ fn the_event_log_knows_of_changes() {
     );
     let err = text(&output.stderr);
     let mut events =
-        capture::table::Reader::open(&world.folder.path().join("x.parquet")).expect("an event log");
+        capture::fates::Reader::open(&world.folder.path().join("x.parquet")).expect("an event log");
     let notes: Vec<_> = events.notes().iter().map(|note| note.text.clone()).collect();
     assert!(notes.iter().any(|note| note.contains("down changed (loss=100%)")), "{notes:?}{err}");
     let lost = events.find_map(|fate| fate.ok().filter(|fate| fate.lost.is_some())).expect("a lost packet");

@@ -84,12 +84,12 @@ fn what_the_ends_of_a_link_layer_noted() {
         serde_json::from_slice(&fs::read(lab.path("s.json")).expect("written")).expect("JSON");
     let counted =
         |direction: &str, what: &str| summary[direction]["link_layer"][what].as_u64().expect("a number");
-    let rows: Vec<_> = capture::link_layer::read(&lab.path("x-link-layer.parquet"))
+    let rows: Vec<_> = capture::link_layer::Reader::open(&lab.path("x-link-layer.parquet"))
         .expect("a table")
         .map(|row| row.expect("a row"))
         .collect();
     let noted = |end, event: &str| {
-        rows.iter().filter(|row| (row.end, row.event.word()) == (end, event)).count() as u64
+        rows.iter().filter(|row| (row.end, row.record.event.word()) == (end, event)).count() as u64
     };
     let (up, down) = (capture::Direction::Up, capture::Direction::Down);
     assert_eq!(
@@ -160,9 +160,9 @@ fn a_plan_with_a_link_layer() {
     let output =
         lab.run(&air(link, &[keep, &download("20kB")].concat()), &[VIRTUAL, &["--out", "dump"]].concat());
     assert!(output.status.success(), "{}", text(&output.stderr));
-    let rows =
-        capture::link_layer::read(&lab.path("dump/events/c000-r00-link-layer.parquet")).expect("a table");
-    let data = rows.map(|row| row.expect("a row")).filter(|row| row.event.word() == "DATA");
+    let rows = capture::link_layer::Reader::open(&lab.path("dump/events/c000-r00-link-layer.parquet"))
+        .expect("a table");
+    let data = rows.map(|row| row.expect("a row")).filter(|row| row.record.event.word() == "DATA");
     assert_eq!(
         data.count() as u64,
         counted(0, "frames") + counted(1, "frames"),

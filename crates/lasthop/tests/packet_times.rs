@@ -142,7 +142,7 @@ fn received(direction: Direction, log: &str) -> Vec<Seen> {
 
 /// What the emulator says that it has lost: nobody else can know why.
 fn lost(events: &Path) -> Vec<Seen> {
-    let reader = capture::table::Reader::open(events).expect("an event log");
+    let reader = capture::fates::Reader::open(events).expect("an event log");
     let fates = reader.map(|fate| fate.expect("a fate"));
     let is_ours = |fate: &capture::Fate| {
         let ports = fate.flow.and_then(|flow| flow.ports);

@@ -100,14 +100,14 @@ fn a_campaign_leaves_all_that_is_needed() {
 fn states(events: &Path) -> BTreeMap<u64, bool> {
     const TICK: u64 = 10_000_000;
     let mut states = BTreeMap::new();
-    for fate in capture::table::Reader::open(events).expect("an event log") {
+    for fate in capture::fates::Reader::open(events).expect("an event log") {
         let fate = fate.expect("a fate");
         let at = fate.sending.end.as_nanos();
         if fate.direction == capture::Direction::Down
             && let Some(channel) = fate.channel
             && (TICK / 10..TICK * 9 / 10).contains(&(at % TICK))
         {
-            states.insert(at / TICK, channel == capture::Channel::Bad);
+            states.insert(at / TICK, channel == capture::ChannelState::Bad);
         }
     }
     states

@@ -160,7 +160,7 @@ fn halves_at_the_loss(out: &Path, states: &[SenderState]) {
     // The acknowledgement that ends the recovery may be the one that makes the window a segment
     // larger.
     assert!((before.cwnd / 2..=before.cwnd / 2 + 1).contains(&window), "{window} after {}", before.cwnd);
-    let fates = capture::table::Reader::open(&out.join("events/c000-r00.parquet")).expect("fates");
+    let fates = capture::fates::Reader::open(&out.join("events/c000-r00.parquet")).expect("fates");
     let lost: Vec<_> = fates.map(|fate| fate.expect("a fate")).filter(|fate| fate.lost.is_some()).collect();
     assert_eq!(lost.len(), 1, "the queue is endless");
     assert!(lost[0].left < before.at && after.at.since(lost[0].left).as_nanos() < 1_000_000_000);

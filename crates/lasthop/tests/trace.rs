@@ -99,7 +99,7 @@ fn errors_name_the_file_and_the_way_out() {
 /// The stem of a run: two packets are lost, one by an error and one by a full queue, and a sender
 /// that takes both for wireless.
 fn run_with_losses(folder: &Path) -> PathBuf {
-    use capture::senders::{CongestionState, Header, Reason, SenderState, Verdict, Writer, log::Record};
+    use capture::senders::{CongestionState, Header, Reason, Record, SenderState, Verdict, Writer};
     use capture::{Direction, Ended, Fate, Flow, LinkId, Loss, Reason as Why, Tail, Time, WallTime};
     let stem = folder.join("c000-r00");
     let started = WallTime::from_nanos(7);
@@ -125,7 +125,7 @@ fn run_with_losses(folder: &Path) -> PathBuf {
     };
     let header = capture::Header::new("0.1.0", started, 1, Vec::new());
     let output = std::fs::File::create(stem.with_extension("parquet")).expect("a file");
-    let mut table = capture::table::Writer::new(output).expect("a table");
+    let mut table = capture::fates::Writer::new(output, header).expect("a table");
     for fate in [
         fate(1, 1000, None),
         fate(5, 1100, Some(Loss::Error)),
@@ -133,9 +133,9 @@ fn run_with_losses(folder: &Path) -> PathBuf {
         fate(50, 1300, Some(Loss::QueueFull)),
         fate(51, 1400, None),
     ] {
-        table.add(fate, &header).expect("a row");
+        table.add(capture::fates::Record::Row(fate)).expect("a row");
     }
-    table.finish(&header, &[], Tail::Complete).expect("an event log");
+    table.finish(Tail::Complete).expect("an event log");
 
     let header = Header {
         schema: capture::senders::SCHEMA,
@@ -177,7 +177,7 @@ fn run_with_losses(folder: &Path) -> PathBuf {
         state(60, 1300, 1500, CongestionState::Open, 1),
         state(70, 1300, 1500, CongestionState::Recovery, 2),
     ] {
-        table.add(Record::State(state)).expect("a row");
+        table.add(Record::Row(state)).expect("a row");
     }
     table.finish(Tail::Complete).expect("a table of senders");
     stem
@@ -340,7 +340,7 @@ fn layers_of_a_link_are_laid_beside_each_other() {
 
 /// Segments with data that a link lost on the way down, by its event log.
 fn lost_data(events: &str) -> u64 {
-    let fates = capture::table::Reader::open(&capture(events)).expect("an event log");
+    let fates = capture::fates::Reader::open(&capture(events)).expect("an event log");
     let is_lost = |fate: &capture::Fate| {
         let tcp = fate.flow.as_ref().filter(|flow| flow.tcp_sequence.is_some());
         let payload = tcp.and_then(|flow| flow.payload).unwrap_or(0);

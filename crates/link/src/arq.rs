@@ -9,12 +9,12 @@
 //!   packets go into and come out of.
 //! * [`ArqSpec`]: either in a line, and what it makes of a link's two rows of stages;
 //!   [`crate::HopLink`] is such a link.
-//! * [`record`]: what a protocol monitor notes of them.
+//! * [`vocabulary::link_layer`]: what a protocol monitor notes of them.
 //!
 //! An entity is given events (a frame, a tick, a timer) with their time, and gives back frames,
-//! [`record::Record`]s and what it has to say to its user. Equal states behave equally, so that a
-//! model checker can go through all of them; the tests in `arq/model` do, with these very
-//! functions.
+//! [`vocabulary::link_layer::Record`]s and what it has to say to its user. Equal states behave
+//! equally, so that a model checker can go through all of them; the tests in `arq/model` do, with
+//! these very functions.
 
 pub mod hop;
 pub mod llp;
@@ -22,7 +22,6 @@ pub mod llp;
 mod model;
 mod numbering;
 mod receiving;
-pub mod record;
 pub mod rlp;
 mod sending;
 mod spec;

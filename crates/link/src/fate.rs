@@ -8,6 +8,7 @@ use crate::units::{Span, Time};
 use arrayvec::ArrayVec;
 use std::fmt;
 use std::ops::Deref;
+use vocabulary::Loss;
 
 /// The marks that a packet has collected, oldest first. A packet that four stages touched loses the
 /// oldest mark to the next.
@@ -82,46 +83,6 @@ pub enum Effect {
     Overtaken(u32),
 }
 
-/// Why a packet is gone.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Loss {
-    /// It found the queue full (drop-tail).
-    QueueFull,
-    /// It was the oldest in a queue that had to make room (drop-head).
-    QueueHead,
-    /// It had waited longer than the queue's limit in time.
-    QueueAge,
-    /// CoDel dropped it (RFC 8289).
-    CoDel,
-    /// RED dropped it early (Floyd and Jacobson 1993).
-    Red,
-    /// The error process hit it, in this state of the channel.
-    Error(ChannelState),
-    /// Its number was on the list of packets to lose.
-    Listed,
-    /// The link was out.
-    Outage,
-    /// A hiccup held it longer than its expiration time (drop-from-front, LL-25).
-    Expired,
-    /// A link layer gave it up after the last retransmission of a part of it (LL-05).
-    Persistency,
-    /// It was in flight when a link layer reset its connection.
-    LinkReset,
-    /// A link layer's connection has ended: the call was dropped.
-    Disconnected,
-    /// It was still inside when the run ended.
-    RunEnded,
-}
-
-/// State of an error process at the instant it was asked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum ChannelState {
-    /// Few errors or none. Processes without states are always good.
-    Good,
-    /// Many errors: a burst.
-    Bad,
-}
-
 impl Mark {
     /// Stands in [`Mark::stage`] until the pipeline, which knows, fills in the place of the stage
     /// that made the mark.
@@ -139,36 +100,6 @@ impl Effect {
     #[must_use]
     pub const fn is_damage(self) -> bool {
         matches!(self, Self::ChecksumSpoiled | Self::BitsFlipped(_))
-    }
-}
-
-impl fmt::Display for Loss {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::QueueFull => "queue full",
-            Self::QueueHead => "oldest in a full queue",
-            Self::QueueAge => "waited too long in the queue",
-            Self::CoDel => "CoDel",
-            Self::Red => "RED",
-            Self::Error(ChannelState::Good) => "wireless error",
-            Self::Error(ChannelState::Bad) => "wireless error in a bad state",
-            Self::Listed => "on the list of packets to lose",
-            Self::Outage => "outage",
-            Self::Expired => "expired while held",
-            Self::Persistency => "given up by the link layer",
-            Self::LinkReset => "link reset",
-            Self::Disconnected => "link disconnected",
-            Self::RunEnded => "in flight when the run ended",
-        })
-    }
-}
-
-impl fmt::Display for ChannelState {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Good => "good",
-            Self::Bad => "bad",
-        })
     }
 }
 

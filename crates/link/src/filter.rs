@@ -203,7 +203,7 @@ impl fmt::Display for End {
     }
 }
 
-crate::units::serde_as_text!(Filter);
+vocabulary::serde_as_text!(Filter);
 
 #[cfg(test)]
 mod tests;

@@ -17,10 +17,11 @@ use crate::arq::Rows;
 use crate::arq::hop::{Block, Counters, EndRecord, Hop, Outboxes, Watch};
 use crate::packet::Packet;
 use crate::pipeline::{Pipeline, Sink};
-use crate::seed::{Direction, Seed};
+use crate::seed::Seed;
 use crate::spec::BuildError;
 use crate::units::Time;
 use ::packet::Frame;
+use vocabulary::Direction;
 
 /// Takes what comes out of both directions of a link.
 pub trait LinkSink {

@@ -26,10 +26,10 @@ pub mod profile;
 pub mod seed;
 pub mod spec;
 pub mod stage;
-pub mod units;
 
-pub use fate::{ChannelState, Effect, Loss, Mark};
+pub use fate::{Effect, Mark};
 pub use hop_link::{Built, HopLink, LinkSink};
-pub use packet::{Packet, Sending};
+pub use packet::Packet;
 pub use pipeline::{Pipeline, Sink};
-pub use seed::{Direction, Seed, Stream};
+pub use seed::{Seed, Stream};
+pub use vocabulary::{ChannelState, Direction, Loss, Sending, link_layer, units};

@@ -1,8 +1,9 @@
 //! A packet on its way through a pipeline.
 
-use crate::fate::{ChannelState, Effect, Mark, Marks};
-use crate::units::Time;
+use crate::fate::{Effect, Mark, Marks};
 use ::packet::Frame;
+use vocabulary::units::Time;
+use vocabulary::{ChannelState, Sending};
 
 /// A frame with what the link knows about it.
 #[derive(Debug, Clone)]
@@ -22,15 +23,6 @@ pub struct Packet {
     pub channel: Option<ChannelState>,
     /// What stages did to it so far.
     pub marks: Marks,
-}
-
-/// The transmission interval of a packet on the limiter.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Sending {
-    /// First bit.
-    pub start: Time,
-    /// Last bit: the instant at which the packet leaves the limiter.
-    pub end: Time,
 }
 
 impl Packet {

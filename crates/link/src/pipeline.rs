@@ -5,7 +5,7 @@
 //! stages are due at the same instant, the one further down the row goes first, so that a packet
 //! which leaves one stage finds the next as it is after its own events.
 
-use crate::fate::{Effect, Loss, Mark};
+use crate::fate::{Effect, Mark};
 use crate::packet::Packet;
 use crate::spec::StageSpec;
 use crate::stage::bottleneck::BottleneckSpec;
@@ -13,6 +13,7 @@ use crate::stage::outage::OutageCommand;
 use crate::stage::{Outbox, Stage, StageCommand};
 use crate::units::{Span, Time};
 use packet::Frame;
+use vocabulary::Loss;
 
 /// Takes what comes out of a pipeline.
 pub trait Sink {

@@ -15,13 +15,14 @@ pub use parameters::{HELP as PARAMETERS, ParameterError, Parameters, Resolve};
 use crate::arq::{ArqError, ArqSpec};
 use crate::hop_link::{Built, HopLink};
 use crate::pipeline::Pipeline;
-use crate::seed::{Direction, Seed};
+use crate::seed::Seed;
 use crate::spec::{BuildError, DirectionSpec, StageSpec};
 use crate::stage::errors::ErrorSpec;
 use crate::stage::outage::OutagePlace;
 use crate::stage::spec::{Read, SpecError};
 use crate::units::{BitRate, ByteCount, Probability, Span, Time};
 use serde::Deserialize;
+use vocabulary::Direction;
 
 /// A profile, as it stands in its file.
 #[derive(Debug, Clone, PartialEq)]

@@ -15,6 +15,7 @@
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::fmt;
+use vocabulary::Direction;
 
 /// The random stream that a stage draws from.
 pub type Stream = ChaCha8Rng;
@@ -23,35 +24,6 @@ pub type Stream = ChaCha8Rng;
 #[derive(Clone, PartialEq, Eq)]
 pub struct Seed {
     key: [u8; 32],
-}
-
-/// One of the two ways through a link, seen from the wireless host.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Direction {
-    /// From the wireless host (the program behind the link) to the network.
-    Up,
-    /// From the network to the wireless host.
-    Down,
-}
-
-impl Direction {
-    /// Both, up first.
-    pub const BOTH: [Self; 2] = [Self::Up, Self::Down];
-
-    /// `up` or `down`.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Up => "up",
-            Self::Down => "down",
-        }
-    }
-}
-
-impl fmt::Display for Direction {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
 }
 
 impl Seed {

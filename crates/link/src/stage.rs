@@ -22,12 +22,13 @@ pub mod hop_place;
 pub mod outage;
 pub mod spec;
 
-use crate::fate::{Effect, Loss};
+use crate::fate::Effect;
 use crate::packet::Packet;
 use crate::spec::StageSpec;
 use crate::units::{Span, Time};
 use hiccup::HiccupCommand;
 use outage::OutageCommand;
+use vocabulary::Loss;
 
 /// One stage of a pipeline; see the contract in the [module](self).
 pub trait Stage: Send {

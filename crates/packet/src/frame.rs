@@ -3,11 +3,13 @@
 use crate::headers::{Headers, Unreadable};
 use crate::whole::{Misfit, Whole};
 use crate::{Ecn, checksum, ecn};
+use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::sync::Arc;
 
 /// What the first byte of a frame belongs to: a TUN device hands over IP, a TAP device Ethernet.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Layer {
     /// The frame starts with an IPv4 or IPv6 header.
     Ip,

@@ -2,7 +2,7 @@
 //! run without factors.
 
 use crate::{foreign, sequence};
-use capture::table;
+use capture::fates;
 use results::manifest::SCHEMA;
 use results::{
     Cell, Clock, Connection, Directory, LinkCounters, LinkLayerCounters, Machine, Manifest, PlanText,
@@ -101,7 +101,7 @@ pub fn open(path: &Path) -> Result<Directory, SingleError> {
     let events = beside(&file, &["parquet"]);
     let header = events
         .as_ref()
-        .and_then(|events| table::Reader::open(&folder.join(events)).ok())
+        .and_then(|events| fates::Reader::open(&folder.join(events)).ok())
         .map(|reader| reader.header().clone());
     let connections = capture.as_ref().map_or_else(Vec::new, |capture| connections(&folder, capture));
     let manifest = manifest(&file, &summary, header.as_ref(), capture, events);

@@ -68,7 +68,7 @@ pub fn read(senders: &Path, events: &Path) -> Result<Vec<Connection>, TraceError
 
     let failed = |source| TraceError::Events { path: events.to_owned(), source };
     let mut lost = LostPackets::default();
-    for fate in capture::table::Reader::open(events).map_err(failed)? {
+    for fate in capture::fates::Reader::open(events).map_err(failed)? {
         lost.add(&fate.map_err(failed)?);
     }
 

@@ -1,6 +1,6 @@
 //! The time-sequence graph of a real run, and the true cause of each loss in it (L34, TL-16).
 
-use capture::table::Reader;
+use capture::fates::Reader;
 use std::path::{Path, PathBuf};
 use trace::sequence::{self, Kind, Mark, TimeSequence};
 

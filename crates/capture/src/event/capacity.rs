@@ -1,6 +1,6 @@
 //! Capacity of a direction's limiter over time.
 
-use crate::time::Time;
+use crate::units::Time;
 use serde::{Deserialize, Serialize};
 
 /// Capacity of a limiter from an instant on.

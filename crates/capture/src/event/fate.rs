@@ -4,10 +4,11 @@
 //! [`Fate`] is the row that the log keeps of it: stages by name, and the packet's addresses and
 //! ports.
 
-use super::{Direction, Flow, LinkId};
-use crate::time::{Span, Time};
+use super::Flow;
+use crate::units::{Span, Time};
 use packet::Check;
-use std::fmt;
+use serde::{Deserialize, Serialize};
+use vocabulary::{Cause, ChannelState, Direction, LinkId, Loss, Sending};
 
 /// The end of a packet's way, as the emulator reports it. A duplicate ends on its own and has a
 /// record of its own.
@@ -35,7 +36,7 @@ pub struct Ended {
     /// Place of the stage that lost it, or else of the one that damaged it; `None` if none did.
     pub stage: Option<u8>,
     /// State of the channel when the last error process judged it; `None` where none has.
-    pub channel: Option<Channel>,
+    pub channel: Option<ChannelState>,
     /// Bits that were flipped.
     pub bits_flipped: u32,
     /// Whether the TCP or UDP checksum was made wrong with nothing else touched (TL-13).
@@ -50,15 +51,6 @@ pub struct Ended {
     pub overtaken: u32,
 }
 
-/// The transmission interval of a packet on the limiter.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Sending {
-    /// First bit.
-    pub start: Time,
-    /// Last bit.
-    pub end: Time,
-}
-
 /// Whether a packet reached the other end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Outcome {
@@ -66,37 +58,6 @@ pub enum Outcome {
     Delivered,
     /// It did not, for this reason.
     Lost(Loss),
-}
-
-/// Why a packet was lost. The names that [`Loss::name`] gives are part of the schema.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Loss {
-    /// It found the queue full (drop-tail).
-    QueueFull,
-    /// It was the oldest in a queue that had to make room (drop-head).
-    QueueHead,
-    /// It had waited longer than the queue's limit in time.
-    QueueAge,
-    /// CoDel dropped it (RFC 8289).
-    CoDel,
-    /// RED dropped it early (Floyd and Jacobson 1993).
-    Red,
-    /// The error process hit it; [`Ended::channel`] has the state.
-    Error,
-    /// Its number was on the list of packets to lose.
-    Listed,
-    /// The link was out.
-    Outage,
-    /// A hiccup held it longer than its expiration time (LL-25).
-    Expired,
-    /// A link layer gave it up after the last retransmission of a part of it.
-    Persistency,
-    /// It was in flight when a link layer reset its connection.
-    LinkReset,
-    /// A link layer's connection has ended.
-    Disconnected,
-    /// It was still inside when the run ended.
-    RunEnded,
 }
 
 /// Why a packet was lost, as read: a log of a later program may know more reasons.
@@ -108,23 +69,16 @@ pub enum Reason {
     Other(String),
 }
 
-/// State of an error process.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Channel {
-    /// Few errors or none.
-    Good,
-    /// Many errors: a burst.
-    Bad,
-}
-
-/// One row of the event log; fields as in [`Ended`] where they have the same name.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// One row of the event log; fields as in [`Ended`] where they have the same name. The log has them
+/// in this order: a field is added at the end only.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "`Ended` documents them")]
 pub struct Fate {
     pub link: LinkId,
+    #[serde(with = "stored::direction")]
     pub direction: Direction,
-    pub number: u64,
     pub copy: bool,
+    pub number: u64,
     pub length: u32,
     pub arrived: Time,
     pub sending: Sending,
@@ -133,10 +87,12 @@ pub struct Fate {
     pub lost: Option<Reason>,
     /// Name of the stage that lost it, or else of the one that damaged it.
     pub stage: Option<String>,
-    pub channel: Option<Channel>,
+    #[serde(with = "stored::channel")]
+    pub channel: Option<ChannelState>,
     pub bits_flipped: u32,
     pub checksum_spoiled: bool,
     pub congestion_marked: bool,
+    #[serde(with = "crate::units::nanos")]
     pub held: Span,
     pub overtaken: u32,
     /// Whose packet it was, read from the packet as it came to the link; `None` if its headers
@@ -195,8 +151,8 @@ impl Ended {
         Fate {
             link: self.link,
             direction: self.direction,
-            number: self.number,
             copy: self.copy,
+            number: self.number,
             length: self.length,
             arrived: self.arrived,
             sending: self.sending,
@@ -223,43 +179,17 @@ impl Fate {
     pub const fn is_damaged(&self) -> bool {
         self.bits_flipped > 0 || self.checksum_spoiled
     }
-}
 
-impl Loss {
-    /// All of them.
-    pub const ALL: [Self; 13] = [
-        Self::QueueFull,
-        Self::QueueHead,
-        Self::QueueAge,
-        Self::CoDel,
-        Self::Red,
-        Self::Error,
-        Self::Listed,
-        Self::Outage,
-        Self::Expired,
-        Self::Persistency,
-        Self::LinkReset,
-        Self::Disconnected,
-        Self::RunEnded,
-    ];
-
-    /// The name in logs and tables.
+    /// The true cause, if the packet did not arrive as it was sent: TCP drops what is damaged.
+    /// `None` if it did, and of a packet that was in flight when the run ended. Where TCP Lite
+    /// accepts damaged packets they were not lost, and this does not apply.
     #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::QueueFull => "queue-full",
-            Self::QueueHead => "queue-head",
-            Self::QueueAge => "queue-age",
-            Self::CoDel => "codel",
-            Self::Red => "red",
-            Self::Error => "error",
-            Self::Listed => "listed",
-            Self::Outage => "outage",
-            Self::Expired => "expired",
-            Self::Persistency => "persistency",
-            Self::LinkReset => "link-reset",
-            Self::Disconnected => "disconnected",
-            Self::RunEnded => "run-ended",
+    pub const fn cause(&self) -> Option<Cause> {
+        match &self.lost {
+            None if self.is_damaged() => Some(Cause::Wireless),
+            None => None,
+            Some(Reason::Known(loss)) => loss.cause(),
+            Some(Reason::Other(_)) => Some(Cause::Mixed),
         }
     }
 }
@@ -268,10 +198,7 @@ impl Reason {
     /// The reason with this name.
     #[must_use]
     pub fn from_name(name: &str) -> Self {
-        match Loss::ALL.into_iter().find(|loss| loss.name() == name) {
-            Some(loss) => Self::Known(loss),
-            None => Self::Other(name.to_owned()),
-        }
+        Loss::from_name(name).map_or_else(|| Self::Other(name.to_owned()), Self::Known)
     }
 
     /// The name in logs and tables.
@@ -284,45 +211,74 @@ impl Reason {
     }
 }
 
-impl Channel {
-    /// `good` or `bad`.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Good => "good",
-            Self::Bad => "bad",
+impl Serialize for Reason {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
+}
+
+impl<'de> Deserialize<'de> for Reason {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        <&str>::deserialize(deserializer).map(Self::from_name)
+    }
+}
+
+/// How the log stores what is an enum here.
+mod stored {
+    /// Whether the direction is up.
+    pub mod direction {
+        use serde::{Deserialize, Deserializer, Serializer};
+        use vocabulary::Direction;
+
+        #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes fields so")]
+        pub fn serialize<S: Serializer>(direction: &Direction, serializer: S) -> Result<S::Ok, S::Error> {
+            serializer.serialize_bool(*direction == Direction::Up)
+        }
+
+        pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Direction, D::Error> {
+            Ok(if bool::deserialize(deserializer)? { Direction::Up } else { Direction::Down })
         }
     }
 
-    /// The state with this name.
-    #[must_use]
-    pub fn from_name(name: &str) -> Option<Self> {
-        [Self::Good, Self::Bad].into_iter().find(|channel| channel.name() == name)
+    /// The name of the state; none for a name that this version does not know.
+    pub mod channel {
+        use serde::{Deserialize, Deserializer, Serialize, Serializer};
+        use vocabulary::ChannelState;
+
+        #[allow(clippy::ref_option, clippy::trivially_copy_pass_by_ref, reason = "serde passes fields so")]
+        pub fn serialize<S: Serializer>(
+            channel: &Option<ChannelState>,
+            serializer: S,
+        ) -> Result<S::Ok, S::Error> {
+            channel.map(ChannelState::name).serialize(serializer)
+        }
+
+        pub fn deserialize<'de, D: Deserializer<'de>>(
+            deserializer: D,
+        ) -> Result<Option<ChannelState>, D::Error> {
+            Ok(Option::<&str>::deserialize(deserializer)?.and_then(ChannelState::from_name))
+        }
     }
 }
 
-impl fmt::Display for Loss {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::QueueFull => "queue full",
-            Self::QueueHead => "oldest in a full queue",
-            Self::QueueAge => "waited too long in the queue",
-            Self::CoDel => "CoDel",
-            Self::Red => "RED",
-            Self::Error => "wireless error",
-            Self::Listed => "on the list of packets to lose",
-            Self::Outage => "outage",
-            Self::Expired => "expired while held",
-            Self::Persistency => "given up by the link layer",
-            Self::LinkReset => "link reset",
-            Self::Disconnected => "link disconnected",
-            Self::RunEnded => "in flight when the run ended",
-        })
-    }
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-impl fmt::Display for Channel {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
+    /// A packet that arrived as it was sent.
+    fn delivered() -> Fate {
+        crate::example::delivered(0, 1, 2).fate(None, None)
+    }
+
+    #[test]
+    fn a_fate_has_the_cause_of_its_loss_or_damage() {
+        let lost = |reason| Fate { lost: Some(reason), ..delivered() }.cause();
+        for loss in Loss::ALL {
+            assert_eq!(lost(Reason::Known(loss)), loss.cause());
+        }
+        assert_eq!(lost(Reason::Other("whim".to_owned())), Some(Cause::Mixed));
+        assert_eq!(delivered().cause(), None);
+        assert_eq!(Fate { bits_flipped: 1, ..delivered() }.cause(), Some(Cause::Wireless));
+        assert_eq!(Fate { checksum_spoiled: true, ..delivered() }.cause(), Some(Cause::Wireless));
     }
 }

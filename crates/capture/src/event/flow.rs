@@ -1,9 +1,9 @@
 //! Whose packet it was.
 
-use super::Layer;
+use packet::Layer;
 use packet::headers::Headers;
 use serde::{Deserialize, Serialize};
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 
 /// Addresses, ports and place in the stream, as far as a packet's headers could be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -23,11 +23,21 @@ pub struct Flow {
 }
 
 impl Flow {
+    /// A flow of which no column was read.
+    pub(crate) const UNKNOWN: Self = Self {
+        source: IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+        destination: IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+        protocol: 0,
+        ports: None,
+        tcp_sequence: None,
+        payload: None,
+    };
+
     /// Reads the headers at the start of `bytes`; `None` if there is no IP header to be read.
     /// `length` is that of the whole packet, of which `bytes` may be the first part only.
     #[must_use]
     pub fn of(layer: Layer, bytes: &[u8], length: u32) -> Option<Self> {
-        let headers = Headers::parse(layer.into(), bytes).ok()?;
+        let headers = Headers::parse(layer, bytes).ok()?;
         let (source, destination) = headers.addresses();
         // The IP packet's own length, since Ethernet pads short ones; a packet that was cut has no
         // padding.

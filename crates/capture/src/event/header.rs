@@ -1,34 +1,10 @@
 //! What a log or a capture says about the run as a whole.
 
 use super::{Capacity, SCHEMA};
-use crate::time::WallTime;
+use crate::units::WallTime;
+use packet::Layer;
 use serde::{Deserialize, Serialize};
-use std::fmt;
-
-/// Number of a link within a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct LinkId(pub u16);
-
-/// One of the two ways through a link, seen from the wireless host.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Direction {
-    /// From the wireless host to the network.
-    Up,
-    /// From the network towards the wireless host.
-    Down,
-}
-
-/// What the first byte of a packet belongs to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Layer {
-    /// An IPv4 or IPv6 header (TUN; link type RAW).
-    Ip,
-    /// An Ethernet header without frame check sequence (TAP; link type ETHERNET).
-    Ethernet,
-}
+use vocabulary::{Direction, LinkId};
 
 /// The run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -37,7 +13,7 @@ pub struct Header {
     pub schema: u16,
     /// Version of the program that wrote this.
     pub lasthop: String,
-    /// [`crate::Time::ZERO`] of the run on the wall.
+    /// [`vocabulary::units::Time::ZERO`] of the run on the wall.
     pub started: WallTime,
     /// The campaign's seed.
     pub seed: u64,
@@ -77,26 +53,6 @@ pub struct WayInfo {
     pub capacity: Vec<Capacity>,
 }
 
-impl Direction {
-    /// Both, up first.
-    pub const BOTH: [Self; 2] = [Self::Up, Self::Down];
-
-    /// `up` or `down`.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Up => "up",
-            Self::Down => "down",
-        }
-    }
-
-    /// The direction with this name.
-    #[must_use]
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::BOTH.into_iter().find(|direction| direction.name() == name)
-    }
-}
-
 impl Header {
     /// The header of a run of this version of the schema.
     #[must_use]
@@ -133,29 +89,5 @@ impl LinkInfo {
     #[must_use]
     pub fn stage(&self, direction: Direction, place: u8) -> Option<&str> {
         self.way(direction).stages.get(usize::from(place)).map(String::as_str)
-    }
-}
-
-impl From<packet::Layer> for Layer {
-    fn from(layer: packet::Layer) -> Self {
-        match layer {
-            packet::Layer::Ip => Self::Ip,
-            packet::Layer::Ethernet => Self::Ethernet,
-        }
-    }
-}
-
-impl From<Layer> for packet::Layer {
-    fn from(layer: Layer) -> Self {
-        match layer {
-            Layer::Ip => Self::Ip,
-            Layer::Ethernet => Self::Ethernet,
-        }
-    }
-}
-
-impl fmt::Display for Direction {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
     }
 }

@@ -12,11 +12,13 @@
 //! 5737): 192.0.2.1 is the wireless host and 192.0.2.2 the network. No such packet was ever sent.
 
 use super::Way;
-use crate::event::{Direction, Header, Layer, LinkId};
+use crate::event::Header;
 use crate::pcapng;
-use crate::time::Time;
+use crate::units::Time;
+use packet::Layer;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
+use vocabulary::{Direction, LinkId};
 
 /// UDP port of GSMTAP (IANA).
 const PORT: u16 = 4729;

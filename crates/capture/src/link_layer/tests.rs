@@ -1,12 +1,11 @@
 use super::blocks::Block;
 use super::*;
-use crate::event::Header;
 use crate::input::Tail;
 use crate::log::LogError;
 use crate::packets;
-use crate::table::TableError;
-use crate::time::Time;
-use crate::{Options, Recorder, example};
+use crate::schema::Contents;
+use crate::table::{Converted, TableError, recover};
+use crate::{Options, Recorder, example, fates, senders};
 use ::packet::checksum::is_ipv4_right;
 use ::packet::rlp::{Body, Frame, Size, Supervision};
 use proptest::prelude::*;
@@ -23,21 +22,22 @@ prop_compose! {
     ) -> Row {
         let end = if up { Direction::Up } else { Direction::Down };
         let way = if sent { Way::Sent } else { Way::Received };
-        Row { time_ns, link: LinkId(link), end, way, event, ns, nr, aux }
+        let at = Time::from_nanos(time_ns.cast_unsigned());
+        Row { link: LinkId(link), end, record: Record { at, way, event, ns, nr, aux } }
     }
 }
 
 fn written(rows: &[Row]) -> Vec<u8> {
-    let mut writer = log::Writer::new(Vec::new(), &example::header()).expect("a header");
+    let mut writer = LogWriter::new(Vec::new(), &example::header()).expect("a header");
     for row in rows {
-        writer.add(row).expect("a row");
+        writer.row(row).expect("a row");
     }
     writer.get_ref().clone()
 }
 
 /// What readers of a table get.
 fn by_time(mut rows: Vec<Row>) -> Vec<Row> {
-    rows.sort_by_key(|row| (row.time_ns, row.link, row.end, row.way == Way::Sent));
+    rows.sort_by_key(|row| (row.record.at, row.link, row.end, row.record.way == Way::Sent));
     rows
 }
 
@@ -54,15 +54,11 @@ fn ten_minutes_take_little_room() {
     };
     let mut rows = Vec::new();
     for block in 0..30_000_u32 {
+        let at = Time::from_nanos(u64::from(block) * 20_000_000);
         let row = |end, way, event, ns, nr, aux| Row {
-            time_ns: i64::from(block) * 20_000_000,
             link: LinkId(0),
             end,
-            way,
-            event,
-            ns,
-            nr,
-            aux,
+            record: Record { at, way, event, ns, nr, aux },
         };
         let number = (block % 62) as u16;
         for (end, nr) in [(Direction::Down, 0), (Direction::Up, number)] {
@@ -75,7 +71,7 @@ fn ten_minutes_take_little_room() {
     }
     let mut writer = Writer::new(Vec::new(), header()).expect("a table");
     for row in &rows {
-        writer.add(*row).expect("a row");
+        writer.add(log::Record::Row(*row)).expect("a row");
     }
     let (_, bytes) = writer.finish(Tail::Complete).expect("a table");
     let a_second = bytes.len() / 600;
@@ -91,9 +87,9 @@ proptest! {
         let table = dir.path().join("c000-r00-link-layer.parquet");
         let log = crate::table::log_path(&table);
         fs::write(&log, written(&rows)).expect("a log");
-        let converted = recover(&table).expect("recovered");
-        prop_assert_eq!(converted, Converted { path: table.clone(), rows: rows.len() as u64, tail: Tail::Complete });
-        let reader = read(&table).expect("a table");
+        let converted = recover::<Row>(&table).expect("recovered");
+        prop_assert_eq!(converted, Converted { path: table.clone(), rows: rows.len() as u64, lost: 0, tail: Tail::Complete });
+        let reader = Reader::open(&table).expect("a table");
         prop_assert_eq!((reader.header(), reader.tail()), (&header(), "complete"));
         prop_assert_eq!(reader.map(|row| row.expect("a row")).collect::<Vec<_>>(), by_time(rows));
         prop_assert!(!log.exists());
@@ -106,8 +102,11 @@ proptest! {
     ) {
         let (begun, whole) = (written(&[]).len(), written(&rows));
         let length = begun + cut.index(whole.len() - begun);
-        let mut reader = log::Reader::new(&whole[..length]).expect("a log");
-        let left: Vec<_> = reader.by_ref().map(|row| row.expect("no I/O error")).collect();
+        let mut reader = LogReader::new(&whole[..length]).expect("a log");
+        let left: Vec<Row> = reader.by_ref().map(|row| match row.expect("no I/O error") {
+            log::Record::Row(row) => row,
+            other => panic!("{other:?}"),
+        }).collect();
         prop_assert_eq!(&left[..], &rows[..left.len()]);
         prop_assert_eq!(reader.tail() == Some(Tail::Complete), written(&left).len() == length);
     }
@@ -122,28 +121,25 @@ proptest! {
 }
 
 #[test]
-fn words_and_letters_stand_for_one_thing_each() {
-    for event in Event::ALL {
-        assert_eq!(Event::from_word(event.word()), Some(event));
-    }
-    for way in Way::ALL {
-        assert_eq!(Way::from_letter(way.letter()), Some(way));
-    }
-    assert_eq!((Event::from_word("ok"), Way::from_letter("")), (None, None));
-}
-
-#[test]
 fn logs_and_tables_of_other_kinds_are_told_apart() {
-    let fates = crate::log::Writer::new(Vec::new(), &example::header()).expect("a log");
-    assert!(matches!(log::Reader::new(&fates.get_ref()[..]), Err(LogError::OfFates)));
-    assert!(matches!(crate::log::Reader::new(&written(&[])[..]), Err(LogError::OfLinkLayer)));
-    assert!(matches!(crate::senders::log::Reader::new(&written(&[])[..]), Err(LogError::OfLinkLayer)));
+    let fates = fates::LogWriter::new(Vec::new(), &example::header()).expect("a log");
+    let error = LogReader::new(&fates.get_ref()[..]).err().expect("refused");
+    assert_eq!(error.to_string(), "this is a packet event log, not a link-layer log");
+    let found = Contents::LinkLayer;
+    let error = fates::LogReader::new(&written(&[])[..]).err();
+    assert!(
+        matches!(error, Some(LogError::Other { wanted: Contents::Fates, found: other }) if other == found)
+    );
+    let error = senders::LogReader::new(&written(&[])[..]).err();
+    assert!(
+        matches!(error, Some(LogError::Other { wanted: Contents::Senders, found: other }) if other == found)
+    );
     let dir = tempfile::tempdir().expect("a directory");
     let table = dir.path().join("x-link-layer.parquet");
     fs::write(crate::table::log_path(&table), written(&[])).expect("a log");
-    recover(&table).expect("recovered");
-    assert!(matches!(crate::table::Reader::open(&table), Err(TableError::NotALog)));
-    assert!(matches!(crate::senders::Reader::open(&table), Err(TableError::NotOfSenders)));
+    recover::<Row>(&table).expect("recovered");
+    assert!(matches!(fates::Reader::open(&table), Err(TableError::Other(Contents::Fates))));
+    assert!(matches!(senders::Reader::open(&table), Err(TableError::Other(Contents::Senders))));
 }
 
 #[test]
@@ -262,15 +258,10 @@ fn the_recorder_writes_both() {
     let options =
         Options { link_layer: Some(table.clone()), blocks: Some(capture.clone()), ..Options::default() };
     let mut recorder = Recorder::start(example::header(), options).expect("a recorder");
-    let row = |time_ns, ns| Row {
-        time_ns,
-        link: LinkId(0),
-        end: Direction::Down,
-        way: Way::Sent,
-        event: Event::First,
-        ns,
-        nr: 0,
-        aux: 24,
+    let row = |time_ns, ns| {
+        let at = Time::from_nanos(time_ns);
+        let record = Record { at, way: Way::Sent, event: Event::First, ns, nr: 0, aux: 24 };
+        Row { link: LinkId(0), end: Direction::Down, record }
     };
     // More than a chunk has room for, and late ones among them.
     let rows: Vec<_> = (0..3000).map(|number| row(number % 7 * 1_000_000, number as u16)).collect();
@@ -285,7 +276,7 @@ fn the_recorder_writes_both() {
     let kept = recorder.close(Time::from_nanos(200_000_000)).expect("written");
     assert_eq!(kept.link_layer.map(|converted| converted.rows), Some(3000));
     assert_eq!(kept.blocks, Some((capture.clone(), 4)));
-    let read: Vec<_> = read(&table).expect("a table").map(|row| row.expect("a row")).collect();
+    let read: Vec<_> = Reader::open(&table).expect("a table").map(|row| row.expect("a row")).collect();
     assert_eq!(read, by_time(rows));
     let packets = packets::Reader::new(fs::File::open(&capture).expect("a file")).expect("a capture");
     assert_eq!(packets.count(), 4);

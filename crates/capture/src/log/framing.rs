@@ -1,8 +1,9 @@
 //! The framing of logs: records of a kind behind each other, each with its length and a check sum.
 //! See the [module](super).
 
-use super::{FRAME, LONGEST, LogError, MAGIC, kind};
+use super::{FRAME, LONGEST, LogError, MAGIC};
 use crate::input::{End, Input, Tail};
+use crate::schema::Contents;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
@@ -10,7 +11,7 @@ use std::io::{self, BufReader, Read, Write};
 use std::path::Path;
 
 /// Appends records to `W`.
-pub(crate) struct Frames<W> {
+pub(super) struct Frames<W> {
     output: W,
     /// The record being made; kept for its memory.
     record: Vec<u8>,
@@ -18,13 +19,13 @@ pub(crate) struct Frames<W> {
 
 impl<W: Write> Frames<W> {
     /// Begins a log.
-    pub(crate) fn begin(mut output: W) -> io::Result<Self> {
+    pub(super) fn begin(mut output: W) -> io::Result<Self> {
         output.write_all(MAGIC)?;
         Ok(Self { output, record: Vec::new() })
     }
 
     /// Appends a record with a body of JSON.
-    pub(crate) fn json(&mut self, kind: u8, body: &impl Serialize) -> io::Result<()> {
+    pub(super) fn json(&mut self, kind: u8, body: &impl Serialize) -> io::Result<()> {
         let mut record = self.start(kind);
         serde_json::to_writer(&mut record, body)?;
         self.record = record;
@@ -32,19 +33,19 @@ impl<W: Write> Frames<W> {
     }
 
     /// Appends a record with a body in postcard's format.
-    pub(crate) fn postcard(&mut self, kind: u8, body: &impl Serialize) -> io::Result<()> {
+    pub(super) fn postcard(&mut self, kind: u8, body: &impl Serialize) -> io::Result<()> {
         let begun = self.start(kind);
         self.record = postcard::to_extend(body, begun).map_err(io::Error::other)?;
         self.end()
     }
 
     /// Hands everything to the system.
-    pub(crate) fn flush(&mut self) -> io::Result<()> {
+    pub(super) fn flush(&mut self) -> io::Result<()> {
         self.output.flush()
     }
 
     /// What is written to.
-    pub(crate) fn get_ref(&self) -> &W {
+    pub(super) fn get_ref(&self) -> &W {
         &self.output
     }
 
@@ -71,20 +72,20 @@ impl<W: Write> Frames<W> {
 }
 
 /// The log at `path`, buffered.
-pub(crate) fn open(path: &Path) -> Result<BufReader<File>, LogError> {
+pub(super) fn open(path: &Path) -> Result<BufReader<File>, LogError> {
     let file = File::open(path).map_err(|source| LogError::Open { path: path.to_owned(), source })?;
     Ok(BufReader::with_capacity(1 << 18, file))
 }
 
 /// The records of a log behind its header, up to the last complete one.
-pub(crate) struct Records<R> {
+pub(super) struct Records<R> {
     input: Input<R>,
     tail: Option<Tail>,
     passed_over: u64,
 }
 
 /// What a record is to a reader.
-pub(crate) enum Decoded<T> {
+pub(super) enum Decoded<T> {
     /// This.
     Record(T),
     /// Of a kind that it does not know: of a later program.
@@ -100,39 +101,40 @@ impl<T> From<Option<T>> for Decoded<T> {
 }
 
 impl<R: Read> Records<R> {
-    /// Reads the header of a log whose first record is of the kind `wanted`, with a schema up to
-    /// `newest`; `later` is the error for one of a later schema.
-    pub(crate) fn begin<H: DeserializeOwned>(
+    /// Reads the header of a log of `wanted`, with a schema up to `newest`.
+    pub(super) fn begin<H: DeserializeOwned>(
         source: R,
-        wanted: u8,
+        wanted: Contents,
         newest: u16,
-        later: impl FnOnce(u16) -> LogError,
     ) -> Result<(H, Self), LogError> {
         let mut input = Input::new(source);
         magic(&mut input)?;
         let header = match frame(&mut input) {
-            Ok((kind, body)) if kind == wanted => header(body, newest, later)?,
-            Ok((kind::HEADER, _)) => return Err(LogError::OfFates),
-            Ok((kind::SENDERS, _)) => return Err(LogError::OfSenders),
-            Ok((kind::LINK_LAYER, _)) => return Err(LogError::OfLinkLayer),
-            Ok(_) | Err(End::Tail(_)) => return Err(LogError::NoHeader),
+            Ok((kind, body)) => {
+                match Contents::ALL.into_iter().find(|contents| contents.kinds()[0] == kind) {
+                    Some(found) if found == wanted => header(body, wanted, newest)?,
+                    Some(found) => return Err(LogError::Other { wanted, found }),
+                    None => return Err(LogError::NoHeader),
+                }
+            }
+            Err(End::Tail(_)) => return Err(LogError::NoHeader),
             Err(End::Failed(error)) => return Err(LogError::Read(error)),
         };
         Ok((header, Self { input, tail: None, passed_over: 0 }))
     }
 
     /// What the log ends with; `None` as long as the end was not reached.
-    pub(crate) const fn tail(&self) -> Option<Tail> {
+    pub(super) const fn tail(&self) -> Option<Tail> {
         self.tail
     }
 
     /// Records of kinds that were not known.
-    pub(crate) const fn passed_over(&self) -> u64 {
+    pub(super) const fn passed_over(&self) -> u64 {
         self.passed_over
     }
 
     /// The next record that `decode` knows.
-    pub(crate) fn next<T>(&mut self, decode: impl Fn(u8, &[u8]) -> Decoded<T>) -> Option<io::Result<T>> {
+    pub(super) fn next<T>(&mut self, decode: impl Fn(u8, &[u8]) -> Decoded<T>) -> Option<io::Result<T>> {
         while self.tail.is_none() {
             match frame(&mut self.input).map(|(kind, body)| decode(kind, body)) {
                 Ok(Decoded::Record(record)) => return Some(Ok(record)),
@@ -180,21 +182,16 @@ fn magic<R: Read>(input: &mut Input<R>) -> Result<(), LogError> {
     }
 }
 
-/// The header of a log in JSON, of schema `newest` or an earlier one; `later` is the error for one
-/// of a later schema.
-fn header<H: DeserializeOwned>(
-    body: &[u8],
-    newest: u16,
-    later: impl FnOnce(u16) -> LogError,
-) -> Result<H, LogError> {
+/// The header of a log in JSON, of schema `newest` or an earlier one.
+fn header<H: DeserializeOwned>(body: &[u8], contents: Contents, newest: u16) -> Result<H, LogError> {
     /// The schema first: of a later one nothing else can be relied on.
     #[derive(Deserialize)]
     struct Version {
         schema: u16,
     }
-    let Version { schema } = serde_json::from_slice(body).map_err(|_| LogError::NoHeader)?;
-    if schema > newest {
-        return Err(later(schema));
+    let Version { schema: found } = serde_json::from_slice(body).map_err(|_| LogError::NoHeader)?;
+    if found > newest {
+        return Err(LogError::Schema { contents, found, newest });
     }
     serde_json::from_slice(body).map_err(|_| LogError::NoHeader)
 }

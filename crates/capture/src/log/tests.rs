@@ -1,19 +1,14 @@
 use super::*;
-use crate::Tail;
-use crate::event::{Note, Record};
-use crate::example;
-use crate::time::Time;
+use crate::fates::{LogReader as Reader, LogWriter as Writer, Record};
+use crate::schema::Contents;
+use crate::units::Time;
+use crate::{Tail, example};
 use proptest::prelude::*;
 
 fn written(records: &[Record]) -> Vec<u8> {
     let mut writer = Writer::new(Vec::new(), &example::header()).expect("a header");
     for record in records {
-        match record {
-            Record::Fate(fate) => writer.fate(fate),
-            Record::Note(note) => writer.note(note),
-            Record::Link(link) => writer.link(link),
-        }
-        .expect("a record");
+        writer.add(record).expect("a record");
     }
     writer.get_ref().clone()
 }
@@ -26,7 +21,7 @@ fn read(bytes: &[u8]) -> (Vec<Record>, Option<Tail>) {
 
 fn any_record() -> impl Strategy<Value = Record> {
     prop_oneof![
-        4 => example::fate().prop_map(Record::Fate),
+        4 => example::fate().prop_map(Record::Row),
         1 => (any::<u32>(), ".{0,20}").prop_map(|(at, text)| {
             Record::Note(Note { at: Time::from_nanos(u64::from(at)), text })
         }),
@@ -41,9 +36,9 @@ fn any_record() -> impl Strategy<Value = Record> {
 /// Three records: a fate, a note, a fate.
 fn small() -> Vec<Record> {
     vec![
-        Record::Fate(example::delivered(0, 5, 9).fate(None, None)),
+        Record::Row(example::delivered(0, 5, 9).fate(None, None)),
         Record::Note(Note { at: Time::from_nanos(10), text: "loss is now 10%".to_owned() }),
-        Record::Fate(example::delivered(1, 11, 12).fate(Some("errors"), None)),
+        Record::Row(example::delivered(1, 11, 12).fate(Some("errors"), None)),
     ]
 }
 
@@ -106,7 +101,7 @@ fn records_of_later_programs_are_passed_over() {
     bytes.extend(framed(200, b"whatever"));
     let plain = written(&small()[..1]);
     let fate = &plain[written(&[]).len() + FRAME..];
-    bytes.extend(framed(kind::FATE, &[fate, &[1, 2, 3]].concat()));
+    bytes.extend(framed(Contents::Fates.kinds()[1], &[fate, &[1, 2, 3]].concat()));
     let mut reader = Reader::new(&bytes[..]).expect("a log");
     let records: Vec<_> = reader.by_ref().map(|record| record.expect("no I/O error")).collect();
     assert_eq!(records, [small()[0].clone(), small()[0].clone()]);
@@ -120,5 +115,8 @@ fn what_is_no_log_is_said_to_be_none() {
     let mut header = example::header();
     header.schema = 9;
     let later = Writer::new(Vec::new(), &header).expect("a header").get_ref().clone();
-    assert!(matches!(Reader::new(&later[..]), Err(LogError::Schema(9))));
+    assert!(matches!(
+        Reader::new(&later[..]),
+        Err(LogError::Schema { contents: Contents::Fates, found: 9, newest: 1 })
+    ));
 }

@@ -1,33 +1,42 @@
 //! The log's writer.
 
 use super::framing::Frames;
-use super::kind;
-use super::row::Row;
-use crate::event::{Ended, Fate, Flow, Header, LinkInfo, Note};
+use super::{Lost, Record, kind};
+use crate::event::{LinkInfo, Note};
+use crate::schema::Schema;
 use std::io::{self, Write};
+use std::marker::PhantomData;
 
 /// Appends records to `W`, which should be buffered. A record is in the file once [`Writer::flush`]
 /// has returned.
-pub struct Writer<W> {
+pub struct Writer<S, W> {
     frames: Frames<W>,
+    rows: PhantomData<fn(S)>,
 }
 
-impl<W: Write> Writer<W> {
+impl<S: Schema, W: Write> Writer<S, W> {
     /// Begins a log with its header.
-    pub fn new(output: W, header: &Header) -> io::Result<Self> {
+    pub fn new(output: W, header: &S::Header) -> io::Result<Self> {
         let mut frames = Frames::begin(output)?;
-        frames.json(kind::HEADER, header)?;
-        Ok(Self { frames })
+        let [kind, _] = S::CONTENTS.kinds();
+        frames.json(kind, header)?;
+        Ok(Self { frames, rows: PhantomData })
     }
 
-    /// Appends the end of a packet's way without an intermediate [`Fate`].
-    pub fn ended(&mut self, ended: &Ended, stage: Option<&str>, flow: Option<Flow>) -> io::Result<()> {
-        self.frames.postcard(kind::FATE, &Row::of(ended, stage, flow))
+    /// Appends a record.
+    pub fn add(&mut self, record: &Record<S>) -> io::Result<()> {
+        match record {
+            Record::Row(row) => self.row(row),
+            Record::Note(note) => self.note(note),
+            Record::Link(link) => self.link(link),
+            Record::Lost(states) => self.frames.json(kind::LOST, &Lost { states: *states }),
+        }
     }
 
-    /// Appends a fate.
-    pub fn fate(&mut self, fate: &Fate) -> io::Result<()> {
-        self.frames.postcard(kind::FATE, &Row::of_fate(fate))
+    /// Appends a row.
+    pub fn row(&mut self, row: &S) -> io::Result<()> {
+        let [_, kind] = S::CONTENTS.kinds();
+        self.frames.postcard(kind, row)
     }
 
     /// Appends a note.

@@ -3,7 +3,7 @@
 use super::endian::Endian;
 use super::pcapng::{options, text};
 use super::{Found, Interface, Packet};
-use crate::time::WallTime;
+use crate::units::WallTime;
 
 /// One packet of a capture, not copied: [`super::Reader::view`]. Fields as in [`Packet`].
 #[derive(Debug, Clone, Copy)]

@@ -8,10 +8,11 @@
 
 use super::words;
 use super::write::{Interface, Packet, Writer};
-use crate::event::{Direction, Ended, Header, LinkId, LinkInfo, Outcome};
-use crate::time::{Time, WallTime};
+use crate::event::{Ended, Header, LinkInfo, Outcome};
+use crate::units::{Time, WallTime};
 use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Write};
+use vocabulary::{Direction, LinkId};
 
 /// Puts packets in order and writes them.
 pub struct Order<W> {

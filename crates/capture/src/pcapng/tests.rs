@@ -1,11 +1,13 @@
 use super::*;
 use crate::Tail;
-use crate::event::{Channel, Direction, Ended, Layer, LinkId, Loss, Outcome};
+use crate::event::{Ended, Outcome};
 use crate::example;
 use crate::packets::{self, Reader};
-use crate::time::{Span, Time, WallTime};
+use crate::units::{Span, Time, WallTime};
+use packet::Layer;
 use proptest::prelude::*;
 use std::io;
+use vocabulary::{ChannelState, Direction, LinkId, Loss};
 
 fn at(nanos: u64) -> Time {
     Time::from_nanos(nanos)
@@ -46,8 +48,8 @@ fn fates_in_words() {
         Ended { bits_flipped: 1, checksum_spoiled: true, copy: true, ..whole },
         Ended { congestion_marked: true, held: Span::from_millis(1500), overtaken: 1, ..whole },
         Ended { overtaken: 5, direction: Direction::Up, ..whole },
-        lost(Loss::Error, Some(Channel::Bad)),
-        lost(Loss::Error, Some(Channel::Good)),
+        lost(Loss::Error, Some(ChannelState::Bad)),
+        lost(Loss::Error, Some(ChannelState::Good)),
     ];
     cases.extend(Loss::ALL.map(|loss| lost(loss, None)));
     let told: Vec<String> = cases

@@ -1,8 +1,9 @@
 //! Fates in words, for the comments on packets.
 
-use crate::event::{Channel, Direction, Ended, Loss, Outcome};
-use crate::time::Time;
+use crate::event::{Ended, Outcome};
+use crate::units::{Span, Time};
 use std::fmt::{self, Write};
+use vocabulary::{ChannelState, Direction, Loss};
 
 /// Begins the comment on a packet: whose comment it is and which packet.
 pub fn packet(text: &mut String, direction: Direction, number: u64) {
@@ -41,9 +42,9 @@ fn separate(text: &mut String) {
     }
 }
 
-fn lost(text: &mut String, loss: Loss, channel: Option<Channel>, stage: Option<&str>, at: Time) {
+fn lost(text: &mut String, loss: Loss, channel: Option<ChannelState>, stage: Option<&str>, at: Time) {
     write(text, format_args!("lost: {loss}"));
-    if (loss, channel) == (Loss::Error, Some(Channel::Bad)) {
+    if (loss, channel) == (Loss::Error, Some(ChannelState::Bad)) {
         text.push_str(" in a bad state");
     }
     match stage {
@@ -53,7 +54,7 @@ fn lost(text: &mut String, loss: Loss, channel: Option<Channel>, stage: Option<&
 }
 
 fn delivered(text: &mut String, ended: &Ended, stage: Option<&str>) {
-    write(text, format_args!("delivered after {}", ended.left.since(ended.arrived)));
+    write(text, format_args!("delivered after {}", millis(ended.left.since(ended.arrived))));
     match ended.bits_flipped {
         0 => {}
         1 => text.push_str(", damaged: 1 bit flipped"),
@@ -69,13 +70,23 @@ fn delivered(text: &mut String, ended: &Ended, stage: Option<&str>) {
         text.push_str(", marked: congestion experienced");
     }
     if ended.held.as_nanos() > 0 {
-        write(text, format_args!(", held for {}", ended.held));
+        write(text, format_args!(", held for {}", millis(ended.held)));
     }
     match ended.overtaken {
         0 => {}
         1 => text.push_str(", overtaken by 1 packet"),
         count => write(text, format_args!(", overtaken by {count} packets")),
     }
+}
+
+/// Milliseconds with as many of six places as are not zero: `82.134 ms`, `1500 ms`.
+fn millis(span: Span) -> String {
+    let (whole, rest) = (span.as_nanos() / 1_000_000, span.as_nanos() % 1_000_000);
+    if rest == 0 {
+        return format!("{whole} ms");
+    }
+    let places = format!("{rest:06}");
+    format!("{whole}.{} ms", places.trim_end_matches('0'))
 }
 
 fn write(text: &mut String, words: fmt::Arguments<'_>) {

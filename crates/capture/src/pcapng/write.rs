@@ -1,7 +1,7 @@
 //! The format's writer. It knows blocks and options and nothing of links.
 
-use crate::event::Layer;
-use crate::time::WallTime;
+use crate::units::WallTime;
+use packet::Layer;
 use std::io::{self, Write};
 
 /// Writes blocks to `W`, which should be buffered.

@@ -1,9 +1,10 @@
 //! A piece of the recording on its way from one thread to the other.
 
-use crate::event::{Direction, Ended, LinkId, LinkInfo};
+use crate::event::{Ended, LinkInfo};
 use crate::link_layer::{Row, Way};
-use crate::time::Time;
+use crate::units::Time;
 use std::ops::Range;
+use vocabulary::{Direction, LinkId};
 
 /// Bytes of packets in a chunk.
 pub(super) const BYTES: usize = 256 * 1024;

@@ -2,7 +2,7 @@
 
 use super::Recorded;
 use crate::table::TableError;
-use crate::time::Time;
+use crate::units::Time;
 use std::fmt;
 use std::io;
 use std::path::PathBuf;

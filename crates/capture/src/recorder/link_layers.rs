@@ -6,8 +6,9 @@ use super::writing::{BUFFER, Output, create, create_log};
 use super::{RecordError, Recorded};
 use crate::event::Header;
 use crate::link_layer::blocks::{self, Block};
-use crate::link_layer::{convert, log};
-use crate::time::Time;
+use crate::link_layer::{LogWriter, Row, SCHEMA};
+use crate::table::convert;
+use crate::units::Time;
 use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
 
@@ -24,7 +25,7 @@ struct Records {
     /// The table that will be made.
     path: PathBuf,
     log: PathBuf,
-    writer: log::Writer<Output>,
+    writer: LogWriter<Output>,
 }
 
 struct Blocks {
@@ -63,7 +64,7 @@ impl LinkLayers {
         if let Some(Records { path, log, mut writer }) = self.log {
             let flushed = writer.flush();
             drop(writer);
-            match flushed.map(|()| convert(&log, &path)) {
+            match flushed.map(|()| convert::<Row>(&log, &path)) {
                 Ok(Ok(converted)) => recorded.link_layer = Some(converted),
                 Ok(Err(source)) => errors.push(RecordError::Table { path, log, source }),
                 Err(source) => errors.push(failed(LOG, &log, at, source)),
@@ -81,7 +82,8 @@ impl LinkLayers {
 impl Records {
     fn open(path: PathBuf, header: &Header) -> Result<Self, RecordError> {
         let (log, output) = create_log(LOG, &path)?;
-        let begun = log::Writer::new(output, header).and_then(|mut writer| writer.flush().map(|()| writer));
+        let header = Header { schema: SCHEMA, ..header.clone() };
+        let begun = LogWriter::new(output, &header).and_then(|mut writer| writer.flush().map(|()| writer));
         match begun {
             Ok(writer) => Ok(Self { path, log, writer }),
             Err(source) => Err(failed(LOG, &log, Time::ZERO, source)),
@@ -91,7 +93,7 @@ impl Records {
     fn write(&mut self, chunk: &Chunk) -> io::Result<()> {
         for entry in chunk.entries() {
             if let Entry::LinkLayer(row) = entry {
-                self.writer.add(row)?;
+                self.writer.row(row)?;
             }
         }
         self.writer.flush()

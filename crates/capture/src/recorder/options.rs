@@ -1,10 +1,10 @@
 //! What to record, and with how much memory.
 
-use crate::event::LinkId;
-use crate::time::Span;
+use crate::units::Span;
 use std::fmt;
 use std::io::Write;
 use std::path::PathBuf;
+use vocabulary::LinkId;
 
 /// What to record. Nothing by default but the counters.
 #[derive(Debug)]

@@ -1,10 +1,11 @@
 use super::*;
-use crate::event::{Fate, Loss, Outcome};
+use crate::event::{Fate, Outcome};
 use crate::example;
+use crate::fates;
 use crate::packets;
-use crate::table;
 use std::io::{self, Write};
 use std::sync::mpsc::channel;
+use vocabulary::Loss;
 
 const LINK: LinkId = LinkId(0);
 
@@ -118,7 +119,7 @@ fn capture_event_log_and_counters_agree() {
     assert_eq!(in_flight, 10);
     assert!(packets.iter().all(|packet| packet.bytes.len() == 1000));
 
-    let reader = table::Reader::open(&events).expect("a table");
+    let reader = fates::Reader::open(&events).expect("a table");
     assert_eq!(reader.notes()[0].text, "enough");
     let fates: Vec<Fate> = reader.map(|fate| fate.expect("a fate")).collect();
     assert_eq!(fates.len() as u64, way.delivered + way.lost);
@@ -197,7 +198,7 @@ fn the_log_of_another_run_is_not_overwritten() {
     let first = Recorder::start(example::header(), options()).expect("started");
     let refused = Recorder::start(example::header(), options()).err().expect("refused");
     assert!(
-        matches!(&refused, RecordError::LeftOver { path } if *path == table::log_path(&events)),
+        matches!(&refused, RecordError::LeftOver { path } if *path == crate::table::log_path(&events)),
         "{refused}"
     );
     first.close(at(1)).expect("closed");
@@ -229,7 +230,7 @@ fn stages_are_named_as_they_are_when_the_packet_ends() {
     recorder.describe(&link);
     recorder.ended(&lost(1), b"");
     recorder.close(at(10)).expect("closed");
-    let fates = table::Reader::open(&events).expect("a table").map(|fate| fate.expect("a fate").stage);
+    let fates = fates::Reader::open(&events).expect("a table").map(|fate| fate.expect("a fate").stage);
     assert_eq!(fates.collect::<Vec<_>>(), [Some("errors".to_owned()), Some("burst".to_owned())]);
 }
 
@@ -251,7 +252,7 @@ fn whose_a_packet_is_was_read_before_it_was_damaged() {
     recorder.ended(&damaged, &bytes);
     recorder.close(at(10)).expect("closed");
     let fates: Vec<Fate> =
-        table::Reader::open(&events).expect("a table").map(|fate| fate.expect("a fate")).collect();
+        fates::Reader::open(&events).expect("a table").map(|fate| fate.expect("a fate")).collect();
     for fate in fates {
         let flow = fate.flow.expect("headers");
         assert_eq!((flow.source, flow.tcp_sequence, flow.payload), ([10, 0, 0, 1].into(), Some(7), Some(3)));

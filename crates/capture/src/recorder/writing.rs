@@ -6,18 +6,19 @@
 use super::chunk::{Chunk, Entry};
 use super::link_layers::LinkLayers;
 use super::{CaptureTo, Captured, Live, Logged, Options, RecordError, Recorded};
-use crate::event::{Direction, Ended, Flow, Header, LinkId, LinkInfo, Note};
-use crate::log;
+use crate::event::{Ended, Fate, Flow, Header, LinkInfo, Note};
+use crate::fates::LogWriter;
 use crate::output;
 use crate::pcapng::Order;
 use crate::table;
-use crate::time::Time;
+use crate::units::Time;
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::PoisonError;
 use std::sync::mpsc::{Receiver, SyncSender};
+use vocabulary::{Direction, LinkId};
 
 /// Bytes collected before the system is called.
 pub(super) const BUFFER: usize = 256 * 1024;
@@ -50,7 +51,7 @@ struct Capture {
 struct Events {
     path: PathBuf,
     log: PathBuf,
-    writer: log::Writer<Output>,
+    writer: LogWriter<Output>,
     fates: u64,
     /// Whose the packets inside are, read when they came: damage may have hit the headers since.
     flows: HashMap<(LinkId, Direction, u64), Option<Flow>>,
@@ -191,7 +192,7 @@ impl Capture {
 impl Events {
     fn open(path: PathBuf, header: &Header) -> Result<Self, RecordError> {
         let (log, output) = create_log("event log", &path)?;
-        let started = log::Writer::new(output, header).and_then(|mut writer| writer.flush().map(|()| writer));
+        let started = LogWriter::new(output, header).and_then(|mut writer| writer.flush().map(|()| writer));
         match started {
             Ok(writer) => Ok(Self { path, log, writer, fates: 0, flows: HashMap::new() }),
             Err(source) => {
@@ -215,7 +216,7 @@ impl Events {
                         if ended.copy { self.flows.get(&key).copied() } else { self.flows.remove(&key) };
                     let flow = known
                         .unwrap_or_else(|| described.flow(ended.link, chunk.bytes(*bytes), ended.length));
-                    self.writer.ended(ended, described.stage(ended), flow)?;
+                    self.writer.row(&ended.fate(described.stage(ended), flow))?;
                     self.fates += 1;
                 }
                 Entry::Note { at, text } => {
@@ -240,7 +241,7 @@ impl Events {
             return Err(RecordError::Write { what: "event log", path: Some(log), at, source });
         }
         drop(self.writer);
-        match table::convert(&log, &path) {
+        match table::convert::<Fate>(&log, &path) {
             Ok(_) => Ok(Logged { path, fates }),
             Err(source) => Err(RecordError::Table { path, log, source }),
         }

@@ -1,9 +1,10 @@
-use super::log::Record;
 use super::*;
 use crate::event::Note;
+use crate::fates;
 use crate::input::Tail;
 use crate::log::LogError;
-use crate::table::TableError;
+use crate::schema::{Contents, Schema};
+use crate::table::{Converted, TableError, recover};
 use proptest::prelude::*;
 use std::fs;
 use std::net::IpAddr;
@@ -47,7 +48,7 @@ prop_compose! {
 
 fn record() -> impl Strategy<Value = Record> {
     prop_oneof![
-        6 => state().prop_map(Record::State),
+        6 => state().prop_map(Record::Row),
         1 => any::<u32>().prop_map(|states| Record::Lost(states.into())),
         1 => (any::<u64>(), ".{0,20}")
             .prop_map(|(at, text)| Record::Note(Note { at: Time::from_nanos(at), text })),
@@ -55,7 +56,7 @@ fn record() -> impl Strategy<Value = Record> {
 }
 
 fn written(records: &[Record]) -> Vec<u8> {
-    let mut writer = log::Writer::new(Vec::new(), &header()).expect("a header");
+    let mut writer = LogWriter::new(Vec::new(), &header()).expect("a header");
     for record in records {
         writer.add(record).expect("a record");
     }
@@ -63,7 +64,7 @@ fn written(records: &[Record]) -> Vec<u8> {
 }
 
 fn read(bytes: &[u8]) -> (Vec<Record>, Option<Tail>) {
-    let mut reader = log::Reader::new(bytes).expect("a log");
+    let mut reader = LogReader::new(bytes).expect("a log");
     let records = reader.by_ref().map(|record| record.expect("no I/O error")).collect();
     (records, reader.tail())
 }
@@ -77,18 +78,19 @@ proptest! {
         let table = dir.path().join("senders.parquet");
         let log = crate::table::log_path(&table);
         fs::write(&log, written(&records)).expect("a log");
-        let converted = recover(&table).expect("recovered");
+        let converted = recover::<SenderState>(&table).expect("recovered");
         let mut states = Vec::new();
         let mut notes = Vec::new();
         let mut lost = 0;
         for record in records {
             match record {
-                Record::State(state) => states.push(state),
+                Record::Row(state) => states.push(state),
+                Record::Link(link) => panic!("{link:?}"),
                 Record::Note(note) => notes.push(note),
                 Record::Lost(more) => lost += more,
             }
         }
-        let expected = Converted { path: table.clone(), states: states.len() as u64, lost, tail: Tail::Complete };
+        let expected = Converted { path: table.clone(), rows: states.len() as u64, lost, tail: Tail::Complete };
         prop_assert_eq!(converted, expected);
         let reader = Reader::open(&table).expect("a table");
         prop_assert_eq!(reader.header(), &header());
@@ -127,21 +129,23 @@ proptest! {
 
 #[test]
 fn logs_and_tables_of_fates_are_told_apart() {
-    let fates = crate::log::Writer::new(Vec::new(), &crate::example::header()).expect("a log");
-    assert!(matches!(log::Reader::new(&fates.get_ref()[..]), Err(LogError::OfFates)));
-    assert!(matches!(crate::log::Reader::new(&written(&[])[..]), Err(LogError::OfSenders)));
+    let fates = fates::LogWriter::new(Vec::new(), &crate::example::header()).expect("a log");
+    let error = LogReader::new(&fates.get_ref()[..]).err();
+    assert!(matches!(error, Some(LogError::Other { wanted: Contents::Senders, found: Contents::Fates })));
+    let error = fates::LogReader::new(&written(&[])[..]).err();
+    assert!(matches!(error, Some(LogError::Other { wanted: Contents::Fates, found: Contents::Senders })));
     let dir = tempfile::tempdir().expect("a directory");
     let table = dir.path().join("senders.parquet");
     fs::write(crate::table::log_path(&table), written(&[])).expect("a log");
-    recover(&table).expect("recovered");
-    assert!(matches!(crate::table::Reader::open(&table), Err(TableError::NotALog)));
+    recover::<SenderState>(&table).expect("recovered");
+    assert!(matches!(fates::Reader::open(&table), Err(TableError::Other(Contents::Fates))));
 }
 
 #[test]
 fn a_later_schema_is_refused_with_its_number() {
     let header = Header { schema: SCHEMA + 1, ..header() };
-    let log = log::Writer::new(Vec::new(), &header).expect("a log");
-    let error = log::Reader::new(&log.get_ref()[..]).err().expect("refused").to_string();
+    let log = LogWriter::new(Vec::new(), &header).expect("a log");
+    let error = LogReader::new(&log.get_ref()[..]).err().expect("refused").to_string();
     assert!(error.contains("schema 2") && error.contains("up to 1"), "{error}");
 }
 
@@ -152,7 +156,7 @@ fn segments_in_flight_are_those_of_rfc_6675() {
         sacked_out: Some(5),
         lost_out: Some(3),
         retrans_out: Some(2),
-        ..columns::blank()
+        ..SenderState::blank()
     };
     assert_eq!(state.in_flight(), Some(14));
     assert_eq!(SenderState { lost_out: None, ..state }.in_flight(), None);
@@ -160,8 +164,9 @@ fn segments_in_flight_are_those_of_rfc_6675() {
 
 #[test]
 fn every_column_has_a_name_of_its_own_and_a_meaning() {
-    let names: std::collections::BTreeSet<_> = columns::COLUMNS.iter().map(|column| column.name).collect();
-    assert_eq!(names.len(), columns::COLUMNS.len());
-    let lines = columns::COLUMNS.iter().map(|column| format!("{}: {}", column.name, column.meaning));
+    let names: std::collections::BTreeSet<_> =
+        SenderState::COLUMNS.iter().map(|column| column.name).collect();
+    assert_eq!(names.len(), SenderState::COLUMNS.len());
+    let lines = SenderState::COLUMNS.iter().map(|column| format!("{}: {}", column.name, column.meaning));
     insta::assert_snapshot!(lines.collect::<Vec<_>>().join("\n"));
 }

@@ -1,6 +1,6 @@
 use super::*;
 use crate::example;
-use crate::time::Time;
+use crate::units::Time;
 use proptest::prelude::*;
 
 #[test]

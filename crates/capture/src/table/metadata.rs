@@ -1,102 +1,83 @@
 //! What every table of a run says beside its rows: [`describe`] writes it, [`read`] reads it.
 
-use super::{TableError, key};
+use super::{LOST, NOTES, TableError, key};
+use crate::column::meanings;
 use crate::columnar::cells::{json, metadata_value};
-use crate::event::{self, Note};
+use crate::event::Note;
 use crate::input::Tail;
-use crate::rows::{self, Column};
-use crate::senders;
-use crate::time::WallTime;
+use crate::schema::{Run, RunHeader, Schema};
 use parquet::file::metadata::KeyValue;
 use parquet::file::reader::{ChunkReader, SerializedFileReader};
 use parquet::file::writer::SerializedFileWriter;
-use serde::de::DeserializeOwned;
 use std::io::Write;
-
-/// The run, as headers have it.
-pub(crate) struct Run<'a> {
-    /// Schema of the table.
-    schema: u16,
-    /// Version of the program.
-    lasthop: &'a str,
-    /// Seed of the run.
-    seed: u64,
-    /// When it began.
-    started: WallTime,
-}
-
-impl<'a> From<&'a event::Header> for Run<'a> {
-    fn from(header: &'a event::Header) -> Self {
-        let event::Header { schema, lasthop, seed, started, .. } = header;
-        Self { schema: *schema, lasthop, seed: *seed, started: *started }
-    }
-}
-
-impl<'a> From<&'a senders::Header> for Run<'a> {
-    fn from(header: &'a senders::Header) -> Self {
-        let senders::Header { schema, lasthop, seed, started, .. } = header;
-        Self { schema: *schema, lasthop, seed: *seed, started: *started }
-    }
-}
 
 /// Writes the metadata: of the run, what is the table's own, what the columns mean, and what the
 /// log ended with.
-pub(crate) fn describe<W: Write + Send, R, H>(
+pub(crate) fn describe<S: Schema, W: Write + Send>(
     output: &mut SerializedFileWriter<W>,
-    run: &Run<'_>,
-    columns: &[Column<R, H>],
+    header: &S::Header,
     tail: Tail,
     own: impl IntoIterator<Item = (&'static str, String)>,
 ) -> Result<(), TableError> {
+    let Run { schema, lasthop, seed, started } = header.run();
     let of_run = [
-        (key::SCHEMA, run.schema.to_string()),
-        (key::VERSION, run.lasthop.to_owned()),
-        (key::SEED, run.seed.to_string()),
-        (key::STARTED, run.started.as_nanos().to_string()),
+        (key::SCHEMA, schema.to_string()),
+        (key::VERSION, lasthop.to_owned()),
+        (key::SEED, seed.to_string()),
+        (key::STARTED, started.as_nanos().to_string()),
     ];
-    let end = [(key::COLUMNS, json(&rows::meanings(columns))?), (key::TAIL, tail.to_string())];
+    let end = [(key::COLUMNS, json(&meanings::<S>())?), (key::TAIL, tail.to_string())];
     for (key, value) in of_run.into_iter().chain(own).chain(end) {
         output.append_key_value_metadata(KeyValue::new(key.to_owned(), value));
     }
     Ok(())
 }
 
+/// What a table says besides its rows.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Aside {
+    /// The notes of the log.
+    pub notes: Vec<Note>,
+    /// Rows that the recorder did not get.
+    pub lost: u64,
+}
+
+impl Aside {
+    /// As metadata: those of the `keys`.
+    pub(crate) fn metadata(&self, keys: &[&'static str]) -> Result<Vec<(&'static str, String)>, TableError> {
+        let value = |key| match key {
+            NOTES => json(&self.notes),
+            _ => Ok(self.lost.to_string()),
+        };
+        keys.iter().map(|&key| Ok((key, value(key)?))).collect()
+    }
+}
+
 /// What readers of a table get besides its rows.
 pub(crate) struct Metadata<H> {
     /// The header.
     pub header: H,
-    /// Notes, of a table that has them.
-    pub notes: Vec<Note>,
+    /// Notes, and what is missing.
+    pub aside: Aside,
     /// What the log ended with, in words.
     pub tail: String,
 }
 
-/// By what a table is known, and what is wrong with one that is not it.
-pub(crate) struct Known {
-    /// Key of the header.
-    pub header: &'static str,
-    /// Newest schema that is read.
-    pub schema: u16,
-    /// The file is something else.
-    pub other: fn() -> TableError,
-    /// It has a later schema.
-    pub later: fn(u16) -> TableError,
-}
-
-/// Reads the metadata of a table. The schema comes first: of a later one nothing else can be relied
-/// on.
-pub(crate) fn read<C: ChunkReader + 'static, H: DeserializeOwned>(
+/// Reads the metadata of a table of `S`. The schema comes first: of a later one nothing else can be
+/// relied on.
+pub(crate) fn read<S: Schema, C: ChunkReader + 'static>(
     file: &SerializedFileReader<C>,
-    known: &Known,
-) -> Result<Metadata<H>, TableError> {
+) -> Result<Metadata<S::Header>, TableError> {
     let value = |key: &str| metadata_value(file, key);
-    let header = value(known.header).ok_or_else(known.other)?;
-    let schema = value(key::SCHEMA).and_then(|text| text.parse().ok()).ok_or_else(known.other)?;
-    if schema > known.schema {
-        return Err((known.later)(schema));
+    let other = || TableError::Other(S::CONTENTS);
+    let header = value(S::CONTENTS.key()).ok_or_else(other)?;
+    let found = value(key::SCHEMA).and_then(|text| text.parse().ok()).ok_or_else(other)?;
+    if found > S::VERSION {
+        return Err(TableError::Schema { contents: S::CONTENTS, found, newest: S::VERSION });
     }
-    let header = serde_json::from_str(header).map_err(|_| (known.other)())?;
-    let notes = value(key::NOTES).and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
+    let header = serde_json::from_str(header).map_err(|_| other())?;
+    let notes = value(NOTES).and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
+    let lost = value(LOST).and_then(|text| text.parse().ok()).unwrap_or_default();
     let tail = value(key::TAIL).unwrap_or_default().to_owned();
-    Ok(Metadata { header, notes, tail })
+    Ok(Metadata { header, aside: Aside { notes, lost }, tail })
 }

@@ -1,52 +1,55 @@
 //! The table's reader.
 
-use super::columns::{COLUMNS, blank};
-use super::metadata::{self, Known, Metadata};
-use super::{TableError, key, open};
-use crate::event::{Fate, Header, Note, SCHEMA};
+use super::metadata::{self, Aside, Metadata};
+use super::{TableError, open};
+use crate::event::Note;
 use crate::rows::Rows;
+use crate::schema::Schema;
 use parquet::file::reader::{ChunkReader, SerializedFileReader};
 use std::fs::File;
 use std::path::Path;
 
-/// Iterates over the fates. Columns are found by their names; one that is not known is passed over,
-/// and one that is missing, or holds something else than it should, leaves its field empty.
-pub struct Reader<R: ChunkReader> {
-    rows: Rows<R, Fate, Header>,
-    header: Header,
-    notes: Vec<Note>,
+/// Iterates over the rows. Columns are found by their names; one that is not known is passed over,
+/// and one that is missing, or holds something else than it should, leaves its field as in an empty
+/// row.
+pub struct Reader<S: Schema, R: ChunkReader> {
+    rows: Rows<R, S>,
+    header: S::Header,
+    aside: Aside,
     tail: String,
 }
 
-const KNOWN: Known =
-    Known { header: key::HEADER, schema: SCHEMA, other: || TableError::NotALog, later: TableError::Schema };
-
-impl Reader<File> {
+impl<S: Schema> Reader<S, File> {
     /// Opens the table at `path`.
     pub fn open(path: &Path) -> Result<Self, TableError> {
-        let doing = "cannot open the event log";
-        Self::new(open(path, doing)?)
+        Self::new(open(path)?)
     }
 }
 
-impl<R: ChunkReader + 'static> Reader<R> {
+impl<S: Schema, R: ChunkReader + 'static> Reader<S, R> {
     /// Reads the metadata of the table in `source`.
     pub fn new(source: R) -> Result<Self, TableError> {
         let file = SerializedFileReader::new(source)?;
-        let Metadata { header, notes, tail } = metadata::read(&file, &KNOWN)?;
-        Ok(Self { rows: Rows::new(file, COLUMNS, blank()), header, notes, tail })
+        let Metadata { header, aside, tail } = metadata::read::<S, R>(&file)?;
+        Ok(Self { rows: Rows::new(file), header, aside, tail })
     }
 
     /// The header, with the links as they were at the end.
     #[must_use]
-    pub fn header(&self) -> &Header {
+    pub fn header(&self) -> &S::Header {
         &self.header
     }
 
     /// The notes, in their order.
     #[must_use]
     pub fn notes(&self) -> &[Note] {
-        &self.notes
+        &self.aside.notes
+    }
+
+    /// Rows that the recorder did not get.
+    #[must_use]
+    pub fn lost(&self) -> u64 {
+        self.aside.lost
     }
 
     /// What the log ended with that this was made of, in words; `complete` if the run was closed.
@@ -56,8 +59,8 @@ impl<R: ChunkReader + 'static> Reader<R> {
     }
 }
 
-impl<R: ChunkReader + 'static> Iterator for Reader<R> {
-    type Item = Result<Fate, TableError>;
+impl<S: Schema, R: ChunkReader + 'static> Iterator for Reader<S, R> {
+    type Item = Result<S, TableError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         self.rows.next()

@@ -1,6 +1,7 @@
 use super::*;
-use crate::event::{self, Fate, Reason};
-use crate::time::{Time, WallTime};
+use crate::event::{self, Fate, Note, Reason};
+use crate::fates;
+use crate::units::{Time, WallTime};
 use crate::{example, link_layer, senders};
 use proptest::prelude::*;
 
@@ -8,9 +9,9 @@ use proptest::prelude::*;
 fn left_over(dir: &Path, fates: &[Fate]) -> PathBuf {
     let path = dir.join("events.parquet.log");
     let file = File::create(&path).expect("a log");
-    let mut writer = log::Writer::new(BufWriter::new(file), &example::header()).expect("a header");
+    let mut writer = fates::LogWriter::new(BufWriter::new(file), &example::header()).expect("a header");
     for fate in fates {
-        writer.fate(fate).expect("a fate");
+        writer.row(fate).expect("a fate");
     }
     writer.note(&Note { at: Time::from_nanos(3), text: "loss is now 10%".to_owned() }).expect("a note");
     writer.flush().expect("flushed");
@@ -18,7 +19,7 @@ fn left_over(dir: &Path, fates: &[Fate]) -> PathBuf {
 }
 
 fn read(path: &Path) -> Vec<Fate> {
-    Reader::open(path).expect("a table").map(|fate| fate.expect("a fate")).collect()
+    fates::Reader::open(path).expect("a table").map(|fate| fate.expect("a fate")).collect()
 }
 
 proptest! {
@@ -28,10 +29,10 @@ proptest! {
         let dir = tempfile::tempdir().expect("a directory");
         let log = left_over(dir.path(), &fates);
         let table = dir.path().join("events.parquet");
-        let converted = recover(&table).expect("recovered");
-        prop_assert_eq!(converted, Converted { path: table.clone(), fates: fates.len() as u64, tail: Tail::Complete });
+        let converted = recover::<Fate>(&table).expect("recovered");
+        prop_assert_eq!(converted, Converted { path: table.clone(), rows: fates.len() as u64, lost: 0, tail: Tail::Complete });
         prop_assert_eq!(read(&table), fates);
-        let reader = Reader::open(&table).expect("a table");
+        let reader = fates::Reader::open(&table).expect("a table");
         prop_assert_eq!(reader.header(), &example::header());
         prop_assert_eq!(reader.notes()[0].text.as_str(), "loss is now 10%");
         prop_assert_eq!(reader.tail(), "complete");
@@ -49,12 +50,12 @@ fn a_log_that_was_cut_off_gives_what_is_in_it() {
     let note = serde_json::to_vec(&Note { at: Time::from_nanos(3), text: "loss is now 10%".to_owned() })
         .expect("JSON");
     fs::write(&log, &whole[..whole.len() - note.len() - 9 - 1]).expect("the log");
-    let converted = recover(&log).expect("recovered");
-    assert_eq!((converted.fates, converted.path.as_path()), (2, &*dir.path().join("events.parquet")));
+    let converted = recover::<Fate>(&log).expect("recovered");
+    assert_eq!((converted.rows, converted.path.as_path()), (2, &*dir.path().join("events.parquet")));
     assert!(matches!(converted.tail, Tail::Truncated { .. }));
     assert_eq!(read(&converted.path), fates[..2]);
-    assert!(Reader::open(&converted.path).expect("a table").tail().starts_with("cut off"));
-    assert!(matches!(recover(&log), Err(TableError::NothingLeft(_))));
+    assert!(fates::Reader::open(&converted.path).expect("a table").tail().starts_with("cut off"));
+    assert!(matches!(recover::<Fate>(&log), Err(TableError::NothingLeft(_))));
 }
 
 #[test]
@@ -63,7 +64,7 @@ fn more_rows_than_a_group_has() {
     let fates: Vec<Fate> =
         (0..250_001).map(|number| example::delivered(number, number, number + 9).fate(None, None)).collect();
     left_over(dir.path(), &fates);
-    let table = recover(&dir.path().join("events.parquet")).expect("recovered").path;
+    let table = recover::<Fate>(&dir.path().join("events.parquet")).expect("recovered").path;
     assert!(read(&table) == fates, "the rows differ");
     // Numbers that rise by one take next to no room.
     let bytes = fs::metadata(&table).expect("the table").len();
@@ -84,8 +85,8 @@ fn a_later_schema_is_refused_with_its_number_in_every_table() {
         source: "test".to_owned(),
         nodes: Vec::new(),
     };
-    let (_, fates) = Writer::new(Vec::new())
-        .and_then(|writer| writer.finish(&fates, &[], Tail::Complete))
+    let (_, fates) = fates::Writer::new(Vec::new(), fates)
+        .and_then(|writer| writer.finish(Tail::Complete))
         .expect("a table of fates");
     let (_, senders) = senders::Writer::new(Vec::new(), senders)
         .and_then(|writer| writer.finish(Tail::Complete))
@@ -94,14 +95,26 @@ fn a_later_schema_is_refused_with_its_number_in_every_table() {
         .and_then(|writer| writer.finish(Tail::Complete))
         .expect("a table of a link layer");
     let [fates, senders, link_layer] = [fates, senders, link_layer].map(bytes::Bytes::from);
-    let of_fates = Reader::new(fates).err();
-    assert!(matches!(of_fates, Some(TableError::Schema(2))), "{of_fates:?}");
+    let of_fates = fates::Reader::new(fates).err();
+    assert!(
+        matches!(of_fates, Some(TableError::Schema { contents: Contents::Fates, found: 2, newest: 1 })),
+        "{of_fates:?}"
+    );
     let of_senders = senders::Reader::new(senders.clone()).err();
-    assert!(matches!(of_senders, Some(TableError::SendersSchema(2))), "{of_senders:?}");
+    assert!(
+        matches!(of_senders, Some(TableError::Schema { contents: Contents::Senders, found: 2, newest: 1 })),
+        "{of_senders:?}"
+    );
     let of_link_layer = link_layer::Reader::new(link_layer).err();
-    assert!(matches!(of_link_layer, Some(TableError::LinkLayerSchema(2))), "{of_link_layer:?}");
-    let mistaken = Reader::new(senders).err();
-    assert!(matches!(mistaken, Some(TableError::NotALog)), "{mistaken:?}");
+    assert!(
+        matches!(
+            of_link_layer,
+            Some(TableError::Schema { contents: Contents::LinkLayer, found: 2, newest: 1 })
+        ),
+        "{of_link_layer:?}"
+    );
+    let mistaken = fates::Reader::new(senders).err();
+    assert!(matches!(mistaken, Some(TableError::Other(Contents::Fates))), "{mistaken:?}");
 }
 
 #[test]
@@ -128,22 +141,22 @@ fn columns_that_nobody_knows_and_columns_that_are_missing() {
     group.close().expect("closed");
     let header = serde_json::to_string(&example::header()).expect("JSON");
     writer.append_key_value_metadata(KeyValue::new(key::SCHEMA.to_owned(), "1".to_owned()));
-    writer.append_key_value_metadata(KeyValue::new(key::HEADER.to_owned(), header));
+    writer.append_key_value_metadata(KeyValue::new(Contents::Fates.key().to_owned(), header));
     let bytes = bytes::Bytes::from(writer.into_inner().expect("bytes"));
     let reasons: Vec<_> =
-        Reader::new(bytes).expect("a table").map(|fate| fate.expect("a fate").lost).collect();
+        fates::Reader::new(bytes).expect("a table").map(|fate| fate.expect("a fate").lost).collect();
     let known = Reason::from_name("outage");
     assert_eq!(reasons, [Some(Reason::Other("meteor".to_owned())), None, Some(known)]);
 }
 
 #[test]
 fn every_column_has_a_name_of_its_own_and_a_meaning() {
-    let names: Vec<_> = columns::COLUMNS.iter().map(|column| column.name).collect();
+    let names: Vec<_> = Fate::COLUMNS.iter().map(|column| column.name).collect();
     let mut unique = names.clone();
     unique.sort_unstable();
     unique.dedup();
     assert_eq!(unique.len(), names.len());
     insta::assert_snapshot!(
-        columns::COLUMNS.iter().map(|c| format!("{}: {}", c.name, c.meaning)).collect::<Vec<_>>().join("\n")
+        Fate::COLUMNS.iter().map(|c| format!("{}: {}", c.name, c.meaning)).collect::<Vec<_>>().join("\n")
     );
 }

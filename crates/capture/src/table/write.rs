@@ -1,33 +1,48 @@
 //! The table's writer.
 
-use super::columns::COLUMNS;
-use super::{TableError, key};
+use super::TableError;
+use super::metadata::Aside;
 use crate::columnar::cells::json;
-use crate::event::{Fate, Header, Note};
 use crate::input::Tail;
+use crate::log::Record;
 use crate::rows::Groups;
+use crate::schema::{RunHeader, Schema};
 use std::io::Write;
 
-/// Writes fates as Parquet.
-pub struct Writer<W: Write + Send> {
-    rows: Groups<W, Fate, Header>,
+/// Writes rows as Parquet.
+pub struct Writer<S: Schema, W: Write + Send> {
+    rows: Groups<W, S>,
+    header: S::Header,
+    aside: Aside,
 }
 
-impl<W: Write + Send> Writer<W> {
+impl<S: Schema, W: Write + Send> Writer<S, W> {
     /// Begins a table.
-    pub fn new(output: W) -> Result<Self, TableError> {
-        Ok(Self { rows: Groups::new(output, "fates", COLUMNS)? })
+    pub fn new(output: W, header: S::Header) -> Result<Self, TableError> {
+        Ok(Self { rows: Groups::new(output)?, header, aside: Aside::default() })
     }
 
-    /// Adds a row. `header` names the links.
-    pub fn add(&mut self, fate: Fate, header: &Header) -> Result<(), TableError> {
-        self.rows.add(fate, header)
+    /// Adds a record.
+    pub fn add(&mut self, record: Record<S>) -> Result<(), TableError> {
+        match record {
+            Record::Row(row) => self.rows.add(row, &self.header)?,
+            Record::Note(note) => self.aside.notes.push(note),
+            Record::Link(link) => self.header.describe(link),
+            Record::Lost(rows) => self.aside.lost += rows,
+        }
+        Ok(())
+    }
+
+    /// Rows so far that the recorder did not get.
+    pub(super) fn lost(&self) -> u64 {
+        self.aside.lost
     }
 
     /// Writes what is left and the metadata; how many rows there are, and the output, which is not
     /// flushed.
-    pub fn finish(self, header: &Header, notes: &[Note], tail: Tail) -> Result<(u64, W), TableError> {
-        let own = [(key::HEADER, json(header)?), (key::NOTES, json(notes)?)];
-        self.rows.finish(header, &header.into(), tail, own)
+    pub fn finish(self, tail: Tail) -> Result<(u64, W), TableError> {
+        let Self { rows, header, aside } = self;
+        let own = [(S::CONTENTS.key(), json(&header)?)].into_iter().chain(aside.metadata(S::ASIDE)?);
+        rows.finish(&header, tail, own)
     }
 }

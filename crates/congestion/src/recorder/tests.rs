@@ -99,7 +99,7 @@ fn the_program_shows_what_tcp_info_shows_and_only_in_our_namespaces() {
     let converted = recorder.stop().expect("a table");
     assert_eq!((converted.lost, converted.tail), (0, capture::Tail::Complete));
     let states = read(&converted.path);
-    assert_eq!(states.len() as u64, converted.states);
+    assert_eq!(states.len() as u64, converted.rows);
     assert!(!states.is_empty());
     for state in &states {
         assert_eq!(state.node, 0);

@@ -5,7 +5,7 @@ use crate::control::control;
 use crate::simulated::Simulated;
 use link::Seed;
 use link::arq::hop::Watch;
-use link::arq::record::Kind;
+use link::link_layer::Event;
 use link::profile::LinkProfile;
 use link::stage::{Outbox, Stage};
 use link::units::Span;
@@ -167,13 +167,13 @@ fn both_directions_of_a_link_with_a_link_layer() {
     for way in [WayId(0), WayId(1)] {
         let times: Vec<_> = noted
             .iter()
-            .filter(|(noted, record)| *noted == way && record.kind == Kind::Right)
+            .filter(|(noted, record)| *noted == way && record.event == Event::Right)
             .map(|(_, r)| r.at)
             .collect();
         assert!(times.len() > 50 * 3600, "{} blocks", times.len());
         assert!(times.windows(2).all(|pair| pair[1].since(pair[0]) == Span::from_millis(20)));
     }
-    let first = noted.iter().filter(|(way, record)| (*way, record.kind) == (WayId(1), Kind::First)).count();
+    let first = noted.iter().filter(|(way, record)| (*way, record.event) == (WayId(1), Event::First)).count();
     assert_eq!(first as u64, counted[1].1);
     // A late machine makes packets late, and no logical time.
     let late = run(Span::from_micros(300));

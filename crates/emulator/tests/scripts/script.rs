@@ -293,25 +293,11 @@ impl Reader {
 
 /// The words for reasons of losses.
 fn reasons() -> impl Iterator<Item = String> {
-    use link::{ChannelState, Loss};
-    let all = [
-        Loss::QueueFull,
-        Loss::QueueHead,
-        Loss::QueueAge,
-        Loss::CoDel,
-        Loss::Red,
-        Loss::Error(ChannelState::Good),
-        Loss::Error(ChannelState::Bad),
-        Loss::Listed,
-        Loss::Outage,
-        Loss::Expired,
-        Loss::Persistency,
-        Loss::LinkReset,
-        Loss::Disconnected,
-        Loss::RunEnded,
-    ];
-    all.into_iter().map(|loss| loss.to_string())
+    link::Loss::ALL.map(|loss| loss.to_string()).into_iter().chain([BAD_STATE.to_owned()])
 }
+
+/// A loss by an error process that was in its bad state.
+pub const BAD_STATE: &str = "wireless error in a bad state";
 
 /// The first word, and what follows.
 fn word(text: &str) -> Option<(&str, &str)> {

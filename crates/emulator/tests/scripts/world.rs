@@ -1,6 +1,6 @@
 //! Runs a script: its link under the shipped event loop, in a world where nothing is late.
 
-use crate::script::{Arrival, End, SHORTEST, Script, ScriptError, Setting};
+use crate::script::{Arrival, BAD_STATE, End, SHORTEST, Script, ScriptError, Setting};
 use emulator::simulated::Simulated;
 use emulator::{Command, Control, Emulator, Observer, PortId, WayId, control};
 use etherparse::PacketBuilder;
@@ -8,7 +8,7 @@ use link::profile::{Content, LinkProfile, Parameters, Profile, Resolve, builtin}
 use link::stage::StageCommand;
 use link::stage::errors::ErrorSpec;
 use link::units::Time;
-use link::{Direction, Effect, Packet, Pipeline, Seed};
+use link::{ChannelState, Direction, Effect, Loss, Packet, Pipeline, Seed};
 use packet::{Frame, Layer};
 use std::collections::VecDeque;
 use std::io;
@@ -191,6 +191,7 @@ impl Observer for Watch {
 
     fn ended(&mut self, way: WayId, packet: &Packet) {
         let effect = |mark: &link::Mark| match mark.effect {
+            Effect::Lost(Loss::Error) if packet.channel == Some(ChannelState::Bad) => BAD_STATE.to_owned(),
             Effect::Lost(loss) => loss.to_string(),
             other => other.to_string(),
         };

@@ -50,7 +50,7 @@ fn info(down: &Pipeline) -> LinkInfo {
         ..WayInfo::default()
     };
     let (id, name) = (LinkId(0), "air".to_owned());
-    LinkInfo { id, name, layer: Layer::Ip.into(), mtu: 1500, up: way(None), down: way(Some(down)) }
+    LinkInfo { id, name, layer: Layer::Ip, mtu: 1500, up: way(None), down: way(Some(down)) }
 }
 
 fn recording(folder: &tempfile::TempDir, info: LinkInfo) -> Recording {
@@ -75,7 +75,7 @@ fn limiter(rate: RateSpec, arrivals: &[(u64, usize)]) -> Limiter {
     emulator.add(emulator::Way { from: PortId(0), pipeline: up, to: PortId(1) });
     emulator.add(emulator::Way { from: PortId(1), pipeline: down, to: PortId(0) });
     let Ending { observer, at, .. } = emulator.run().expect("no errors");
-    observer.into_recorder().close(Time::from_nanos(at.as_nanos())).expect("a log");
+    observer.into_recorder().close(at).expect("a log");
     let mut limiters = limiter::read(&folder.path().join("x.parquet")).expect("a table");
     assert_eq!(limiters.len(), 1);
     limiters.remove(0)
@@ -174,7 +174,7 @@ fn a_changed_rate_is_logged_with_its_time() {
     recording.visited(WayId(1), &down, at(7));
     recording.visited(WayId(1), &down, at(9));
     recording.into_recorder().close(Time::from_nanos(10 * MS)).expect("a log");
-    let table = capture::table::Reader::open(&folder.path().join("x.parquet")).expect("a table");
+    let table = capture::fates::Reader::open(&folder.path().join("x.parquet")).expect("a table");
     let logged = &table.header().link(LinkId(0)).expect("a link").way(Direction::Down).capacity;
     let since: Vec<_> = logged.iter().map(|part| (part.since.as_nanos(), &part.rate)).collect();
     let first = Rate::opportunities(1504, MS, [1, 2, 4].into_iter(), true);

@@ -121,7 +121,7 @@ pub fn recording(
         LinkInfo {
             id: LinkId(place as u16),
             name: link.name.clone(),
-            layer: Layer::Ip.into(),
+            layer: Layer::Ip,
             mtu: link.mtu.into(),
             up: way(Direction::Up),
             down: way(Direction::Down),

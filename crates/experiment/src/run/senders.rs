@@ -64,7 +64,7 @@ impl Senders {
         if let Some(recorder) = self.recorder {
             let recorded = recorder.stop().map_err(|error| error.to_string())?;
             if recorded.lost > 0 {
-                let (lost, all) = (recorded.lost, recorded.lost + recorded.states);
+                let (lost, all) = (recorded.lost, recorded.lost + recorded.rows);
                 missing.push(format!(
                     "{lost} of {all} states of TCP senders may be missing: the recorder was too slow, or the kernel did not run it for a segment (perhaps another run's)"
                 ));

@@ -100,7 +100,7 @@ fn start_servers(ground: &Ground<'_>, workloads: &[Workload]) -> Result<Vec<Opti
 
 /// Waits until all workloads in the foreground have ended; `false` if the time ran out before.
 fn wait_for_foreground(experiment: &Experiment, endings: &std::sync::mpsc::Receiver<(usize, bool)>) -> bool {
-    let end = Instant::now() + Duration::from_nanos(experiment.limit.as_nanos());
+    let end = Instant::now() + Duration::from(experiment.limit);
     let mut left = experiment.workloads.iter().filter(|workload| !workload.background).count();
     while left > 0 {
         match endings.recv_timeout(end.saturating_duration_since(Instant::now())) {
@@ -124,7 +124,7 @@ fn one(
     if let Some(server) = server {
         return server.wait(ground, workload.background);
     }
-    ground.stop.sleep_until(begin, Duration::from_nanos(workload.start.as_nanos()));
+    ground.stop.sleep_until(begin, Duration::from(workload.start));
     if ground.stop.is_over() {
         return Ok(Vec::new());
     }

@@ -148,7 +148,7 @@ impl Bulk<'_> {
                 }
             }
             Amount::Time(time) => {
-                let end = Instant::now() + Duration::from_nanos(time.as_nanos());
+                let end = Instant::now() + Duration::from(time);
                 while Instant::now() < end && !ground.stop.is_over() {
                     connection.write_all(stream.at(offset, PIECE))?;
                     offset += PIECE as u64;

@@ -108,7 +108,7 @@ impl Datagrams<'_> {
             Duration::from_nanos(nanos as u64)
         };
         let begin = Instant::now();
-        let end = self.duration.map(|duration| Duration::from_nanos(duration.as_nanos()));
+        let end = self.duration.map(Duration::from);
         let mut due = Duration::ZERO;
         let mut off_at = self.on_off.map(|(on, _)| draw(on));
         while end.is_none_or(|end| due < end) {

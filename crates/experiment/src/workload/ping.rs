@@ -99,7 +99,7 @@ impl Ping<'_> {
     fn ask(&self, ground: &Ground<'_>, socket: &OwnedFd) -> Sent {
         let mut sent = Sent { start: ground.now(), times: Vec::new(), error: None };
         let begin = Instant::now();
-        let nanos = |span: Span| Duration::from_nanos(span.as_nanos());
+        let nanos = |span: Span| Duration::from(span);
         let end = self.duration.map(nanos);
         let mut due = Duration::ZERO;
         while end.is_none_or(|end| due < end) {

@@ -97,7 +97,7 @@ impl Requests<'_> {
             let mut all = Vec::new();
             for time in 0..self.times {
                 if time > 0 {
-                    let pause = Duration::from_nanos(self.pause.as_nanos());
+                    let pause = Duration::from(self.pause);
                     ground.stop.sleep_until(std::time::Instant::now(), pause);
                 }
                 if ground.stop.is_over() {

@@ -5,9 +5,8 @@ mod connections;
 use super::arguments::WatchArguments;
 use crate::link_command::Failure;
 use crate::signals::SignalPipe;
-use capture::WallTime;
-use capture::senders::columns::COLUMNS;
 use capture::senders::{Header, SCHEMA, SenderState};
+use capture::{Schema, WallTime};
 use congestion::recorder::{self, Node, RecorderError};
 use connections::Connections;
 use netlab::Namespace;
@@ -62,12 +61,12 @@ fn header(node: String) -> Header {
 fn print_lines(output: &mut impl Write, states: &[SenderState], header: &Header) -> io::Result<()> {
     for state in states {
         let mut line = Map::new();
-        for column in COLUMNS {
+        for column in SenderState::COLUMNS {
             let value = match column.cell(state, header) {
-                capture::senders::columns::Cell::Null => continue,
-                capture::senders::columns::Cell::Bool(value) => Value::from(value),
-                capture::senders::columns::Cell::Number(number) => Value::from(number),
-                capture::senders::columns::Cell::Text(text) => Value::from(text.into_owned()),
+                capture::column::Cell::Null => continue,
+                capture::column::Cell::Bool(value) => Value::from(value),
+                capture::column::Cell::Number(number) => Value::from(number),
+                capture::column::Cell::Text(text) => Value::from(text.into_owned()),
             };
             line.insert(column.name.to_owned(), value);
         }

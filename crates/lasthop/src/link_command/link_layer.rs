@@ -85,7 +85,7 @@ impl Wanted {
     /// The recorder is closed: makes the RLP traces, and says what there is.
     pub fn write(&self, notice: Notice) -> Result<(), Failure> {
         if let (Some(traces), Some(records)) = (&self.traces, &self.records) {
-            let reader = link_layer::read(records)?;
+            let reader = link_layer::Reader::open(records)?;
             let header = reader.header().clone();
             let rows: Vec<Row> = reader.collect::<Result<_, _>>()?;
             let link = link_of(&rows, &header, None)?;

@@ -41,7 +41,7 @@ impl Outcome {
     /// Closes the recorder and judges the run.
     pub fn new(ended: Ending<Host, Recording>, dropped: u64, seed: u64) -> Result<Self, Failure> {
         let Ending { driver, observer, punctuality, pauses, refused, counted, at } = ended;
-        let recorded = observer.into_recorder().close(capture::Time::from_nanos(at.as_nanos()))?;
+        let recorded = observer.into_recorder().close(at)?;
         let overload = overload(&punctuality, &pauses, dropped + driver.unusable(), recorded.stalls);
         let refused =
             refused.map(|(count, error)| format!("{count} packets could not be delivered: {error}"));

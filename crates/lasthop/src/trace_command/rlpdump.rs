@@ -3,7 +3,7 @@
 use super::arguments::{End, TraceArguments};
 use crate::link_command::Failure;
 use capture::Direction;
-use capture::link_layer::{Row, read};
+use capture::link_layer::{Reader, Row};
 use experiment::rlp_trace::{link_of, rlp_trace};
 use std::io::{BufWriter, StdoutLock, Write};
 
@@ -13,7 +13,7 @@ pub fn print(arguments: &TraceArguments, output: &mut BufWriter<StdoutLock<'stat
         return Err("an RLP trace is of one run: --rlpdump takes one file".into());
     };
     let failed = |error| format!("{}: {error}", path.display());
-    let reader = read(path).map_err(failed)?;
+    let reader = Reader::open(path).map_err(failed)?;
     let (header, tail) = (reader.header().clone(), reader.tail().to_owned());
     let rows: Vec<Row> = reader.collect::<Result<_, _>>().map_err(failed)?;
     let end = match arguments.end {

@@ -2,8 +2,8 @@
 
 use super::arguments::TraceArguments;
 use crate::link_command::Failure;
-use capture::senders::Reader;
-use capture::senders::columns::COLUMNS;
+use capture::Schema;
+use capture::senders::{Reader, SenderState};
 use std::io::{BufWriter, StdoutLock};
 
 /// Prints the tables, one behind the other; of several files each row begins with the name of its
@@ -11,7 +11,7 @@ use std::io::{BufWriter, StdoutLock};
 pub fn print(arguments: &TraceArguments, output: &mut BufWriter<StdoutLock<'static>>) -> Result<(), Failure> {
     let several = arguments.files.len() > 1;
     let mut output = csv::Writer::from_writer(output);
-    let mut names = Some(COLUMNS.iter().map(|column| column.name));
+    let mut names = Some(SenderState::COLUMNS.iter().map(|column| column.name));
     for path in &arguments.files {
         let name = path.display().to_string();
         let failed = |error| format!("{name}: {error}");
@@ -24,8 +24,9 @@ pub fn print(arguments: &TraceArguments, output: &mut BufWriter<StdoutLock<'stat
         for state in reader.by_ref() {
             let state = state.map_err(failed)?;
             let file = several.then(|| name.clone());
-            let cells =
-                COLUMNS.iter().map(|column| column.cell(&state, &header).to_text().unwrap_or_default());
+            let cells = SenderState::COLUMNS
+                .iter()
+                .map(|column| column.cell(&state, &header).to_text().unwrap_or_default());
             output.write_record(file.into_iter().chain(cells)).map_err(io)?;
         }
         if reader.lost() > 0 {

@@ -66,7 +66,7 @@ fn in_table(lab: &Lab, events: &[LossEvent]) {
 /// Data of the download that a queue had no room for, until `end_ns`.
 fn without_room(lab: &Lab, end_ns: u64) -> u32 {
     let events =
-        capture::table::Reader::open(&lab.path("out/events/c000-r00.parquet")).expect("an event log");
+        capture::fates::Reader::open(&lab.path("out/events/c000-r00.parquet")).expect("an event log");
     let fates = events.map(|fate| fate.expect("a fate"));
     let lost = fates.filter(|fate| {
         let port = fate.flow.and_then(|flow| flow.ports).map(|(_, destination)| destination);

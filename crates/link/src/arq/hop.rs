@@ -22,16 +22,16 @@ mod rlp_hop;
 #[cfg(test)]
 mod tests;
 
-use super::record::{Kind, Record, Way};
 use super::{Order, Persistency, Then, rlp};
-use crate::fate::Loss;
 use crate::packet::Packet;
-use crate::seed::{Direction, Seed};
+use crate::seed::Seed;
 use crate::stage::Outbox;
 use crate::stage::errors::ErrorSpec;
 use crate::stage::outage::{OutageCommand, OutageError, OutageSpec};
 use crate::stage::spec::SpecError;
 use crate::units::{BitRate, Span, Time};
+use vocabulary::link_layer::{Event, Record, Way};
+use vocabulary::{Direction, Loss};
 
 /// What a hop is made of.
 #[derive(Debug, Clone, PartialEq)]
@@ -228,12 +228,12 @@ pub struct Counters {
 
 impl Counters {
     fn count(&mut self, record: &Record) {
-        let Record { way, kind, .. } = record;
-        match (way, kind) {
-            (Way::Sent, Kind::First) => self.first += 1,
-            (Way::Sent, Kind::Again) => self.again += 1,
-            (Way::Sent, Kind::SelectiveReject | Kind::Reject) => self.rejects += 1,
-            (Way::Sent, Kind::Reset) => self.resets += 1,
+        let Record { way, event, .. } = record;
+        match (way, event) {
+            (Way::Sent, Event::First) => self.first += 1,
+            (Way::Sent, Event::Again) => self.again += 1,
+            (Way::Sent, Event::SelectiveReject | Event::Reject) => self.rejects += 1,
+            (Way::Sent, Event::Reset) => self.resets += 1,
             _ => {}
         }
     }

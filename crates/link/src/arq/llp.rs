@@ -26,11 +26,11 @@
 mod feedback;
 mod reassembly;
 
-use super::record::{Kind, Record, Way};
 use super::{Arrival, Modulus, Order, Persistency, ReceiveWindow, SendWindow, Then};
 use crate::units::{BitRate, ByteCount, Span, Time};
 use reassembly::Reassembly;
 use std::collections::VecDeque;
+use vocabulary::link_layer::{Event, Record, Way};
 
 /// What one end is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -248,7 +248,7 @@ impl Llp {
             let (ns, before, fragment) = (again.ns, u32::from(again.sent) - 1, *again.body);
             self.order.retain(|(sent, _)| *sent != ns);
             self.order.push_back((ns, false));
-            self.note(now, Way::Sent, Kind::Again, ns, before, out);
+            self.note(now, Way::Sent, Event::Again, ns, before, out);
             return Some(Frame::Data { ns, fragment });
         }
         if self.skip.is_some() || !self.send.is_open() {
@@ -257,7 +257,7 @@ impl Llp {
         let fragment = self.queue.pop_front()?;
         let ns = self.send.send(fragment);
         self.order.push_back((ns, false));
-        self.note(now, Way::Sent, Kind::First, ns, u32::from(fragment.octets), out);
+        self.note(now, Way::Sent, Event::First, ns, u32::from(fragment.octets), out);
         Some(Frame::Data { ns, fragment })
     }
 
@@ -333,8 +333,8 @@ impl Llp {
         self.ended
     }
 
-    fn note(&self, now: Time, way: Way, kind: Kind, ns: u16, aux: u32, out: &mut Output) {
-        out.records.push(Record { at: now, way, kind, ns, nr: self.receive.next(), aux });
+    fn note(&self, now: Time, way: Way, event: Event, ns: u16, aux: u32, out: &mut Output) {
+        out.records.push(Record { at: now, way, event, ns, nr: self.receive.next(), aux });
     }
 
     /// Whether the next frame is one of control.

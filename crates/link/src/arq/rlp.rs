@@ -46,12 +46,12 @@ mod transmission;
 pub use parameters::{Parameters, Recovery, TICKS_PER_SECOND};
 pub use throttle::Throttle;
 
-use super::record::{Kind, Record, Way};
 use super::{Order, ReceiveWindow, SendWindow};
 use crate::units::Time;
 use packet::rlp::Frame;
 use relay::{Numbers, Packer, Unpacker};
 use throttle::Buffer;
+use vocabulary::link_layer::{Event, Record, Way};
 
 /// Octets of a block on the air, coded or not: it is one frame.
 pub const BLOCK_OCTETS: u32 = 30;
@@ -290,8 +290,8 @@ impl Rlp {
     }
 
     /// Notes something at `now`.
-    fn note(&self, now: Time, way: Way, kind: Kind, ns: u16, aux: u32, out: &mut Output) {
-        out.records.push(Record { at: now, way, kind, ns, nr: self.receive.next(), aux });
+    fn note(&self, now: Time, way: Way, event: Event, ns: u16, aux: u32, out: &mut Output) {
+        out.records.push(Record { at: now, way, event, ns, nr: self.receive.next(), aux });
     }
 
     /// Tells of the packets that are doomed.

@@ -10,7 +10,6 @@
 use super::hop::{HopSpec, LlpHopSpec, Protocol, RlpHopSpec};
 use super::rlp::{Parameters, Recovery, Throttle};
 use super::{Order, Persistency, Then};
-use crate::seed::Direction;
 use crate::spec::{BuildError, DirectionSpec, StageSpec};
 use crate::stage::bottleneck::{BottleneckSpec, RateSpec};
 use crate::stage::delay::{DelaySpec, Law};
@@ -20,6 +19,7 @@ use crate::units::{BitRate, Span};
 use serde::{Deserialize, Deserializer};
 use std::fmt;
 use std::str::FromStr;
+use vocabulary::Direction;
 
 /// What of the user's data RLP carries: 24 octets every 20 ms, 1200 octets/s (Ludwig 3.2.5).
 const RLP_RATE: u64 = 9600;

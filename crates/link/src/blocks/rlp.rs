@@ -16,10 +16,10 @@
 
 use super::erasures::BlockTrace;
 use super::header::{Fields, Format, Header};
-use crate::arq::record::{Kind, Way};
 use crate::stage::spec::{Line, TraceError};
 use crate::units::Span;
 use std::fmt;
+use vocabulary::link_layer::{Event, Way};
 
 /// An RLP trace, its records in the order of their times.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,7 +40,7 @@ pub struct RlpRecord {
     /// Which way.
     pub way: Way,
     /// What.
-    pub event: Kind,
+    pub event: Event,
     /// N(S), 0 to 61: the number of the frame that is sent or asked for again.
     pub ns: Option<u8>,
     /// N(R), 0 to 61: the number of the frame that is expected.
@@ -88,8 +88,8 @@ impl RlpTrace {
     pub fn blocks(&self) -> BlockTrace {
         let received = self.records.iter().filter(|record| record.way == Way::Received);
         let erased = received.filter_map(|record| match record.event {
-            Kind::Erased => Some(true),
-            Kind::Right => Some(false),
+            Event::Erased => Some(true),
+            Event::Right => Some(false),
             _ => None,
         });
         BlockTrace {
@@ -125,7 +125,7 @@ impl RlpRecord {
                 "R" => Way::Received,
                 other => return Err(line.wrong("dir", other, "must be S (sent) or R (received)")),
             },
-            event: Kind::ALL.into_iter().find(|known| known.word() == event).ok_or_else(|| {
+            event: Event::ALL.into_iter().find(|known| known.word() == event).ok_or_else(|| {
                 line.wrong("event", event, "must be DATA, XMIT, SREJ, REJ, XON, XOFF, RST, ERAS or OK")
             })?,
             ns: number("ns", ns)?,

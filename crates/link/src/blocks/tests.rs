@@ -2,9 +2,9 @@
 //! what.
 
 use super::*;
-use crate::arq::record::{Kind, Way};
 use crate::units::{ByteCount, Span};
 use proptest::prelude::*;
+use vocabulary::link_layer::{Event, Way};
 
 fn blocks(erased: Vec<bool>) -> BlockTrace {
     BlockTrace {
@@ -33,7 +33,7 @@ fn header() -> impl Strategy<Value = Header> {
 }
 
 fn record() -> impl Strategy<Value = RlpRecord> {
-    let event = (0..Kind::ALL.len()).prop_map(|place| Kind::ALL[place]);
+    let event = (0..Event::ALL.len()).prop_map(|place| Event::ALL[place]);
     let number = || prop::option::of(0_u8..62);
     let way = prop_oneof![Just(Way::Sent), Just(Way::Received)];
     (any::<u64>(), way, event, number(), number(), any::<Option<u64>>())

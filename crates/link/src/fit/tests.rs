@@ -1,7 +1,6 @@
 //! Fits of what a known channel did.
 
 use super::*;
-use crate::fate::ChannelState;
 use crate::packet::Packet;
 use crate::seed::Seed;
 use crate::stage::errors::{ErrorSpec, Errors, Form, ProcessSpec, Sojourn, Start};
@@ -9,6 +8,7 @@ use crate::stage::{Outbox, Stage};
 use crate::units::Time;
 use ::packet::{Frame, Layer};
 use rand::RngExt;
+use vocabulary::ChannelState;
 
 const BLOCK: Span = Span::from_millis(10);
 

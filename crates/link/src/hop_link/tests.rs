@@ -2,7 +2,6 @@
 
 use super::*;
 use crate::Loss;
-use crate::arq::record::{Kind, Way};
 use crate::profile::{LinkProfile, Parameters, Resolve};
 use crate::spec::StageSpec;
 use crate::stage::errors::ErrorSpec;
@@ -11,6 +10,7 @@ use crate::units::Span;
 use ::packet::Layer;
 use proptest::prelude::*;
 use std::io;
+use vocabulary::link_layer::{Event, Way};
 
 struct Nothing;
 
@@ -157,15 +157,15 @@ fn what_is_watched_of_a_link_layer() {
     let (end, counted) = (Direction::Down, link.counters(Direction::Down));
     let of = |end, way, kind| {
         let records = seen.records.iter().filter(move |record| record.end == end);
-        records.map(|record| record.record).filter(move |record| (record.way, record.kind) == (way, kind))
+        records.map(|record| record.record).filter(move |record| (record.way, record.event) == (way, kind))
     };
     let count = |end, way, kind| of(end, way, kind).count() as u64;
-    assert_eq!(count(end, Way::Sent, Kind::First), counted.first);
-    assert_eq!(count(end, Way::Sent, Kind::Again), counted.again);
-    assert_eq!(count(Direction::Up, Way::Sent, Kind::SelectiveReject), link.counters(Direction::Up).rejects);
-    assert!(of(end, Way::Sent, Kind::Again).all(|record| record.aux >= 1), "how often before");
-    assert_eq!(of(end, Way::Sent, Kind::First).map(|record| record.aux).sum::<u32>(), 20 * 206);
-    assert!(of(end, Way::Sent, Kind::First).all(|record| record.aux <= 24));
+    assert_eq!(count(end, Way::Sent, Event::First), counted.first);
+    assert_eq!(count(end, Way::Sent, Event::Again), counted.again);
+    assert_eq!(count(Direction::Up, Way::Sent, Event::SelectiveReject), link.counters(Direction::Up).rejects);
+    assert!(of(end, Way::Sent, Event::Again).all(|record| record.aux >= 1), "how often before");
+    assert_eq!(of(end, Way::Sent, Event::First).map(|record| record.aux).sum::<u32>(), 20 * 206);
+    assert!(of(end, Way::Sent, Event::First).all(|record| record.aux <= 24));
 
     // Every block is at its sender, and 120 ms later at the receiver, as it was sent; the last six
     // are still on the way.
@@ -178,12 +178,12 @@ fn what_is_watched_of_a_link_layer() {
             assert_eq!(arrived.at.since(sent.at), Span::from_millis(120));
         }
         let erased = arrived.iter().filter(|block| block.erased).count() as u64;
-        assert_eq!(erased, count(back, Way::Received, Kind::Erased));
+        assert_eq!(erased, count(back, Way::Received, Event::Erased));
         // That of a block is known when it is sent, and counted then.
         let on_the_way =
             blocks(way, Way::Sent).skip(arrived.len()).filter(|block| block.erased).count() as u64;
         assert_eq!(erased + on_the_way, link.counters(way).erased);
-        assert_eq!(arrived.len() as u64 - erased, count(back, Way::Received, Kind::Right));
+        assert_eq!(arrived.len() as u64 - erased, count(back, Way::Received, Event::Right));
     }
 }
 

@@ -2,7 +2,6 @@
 
 use super::{Claim, Content, LinkProfile, LossProfile, Profile};
 use crate::arq::ArqSpec;
-use crate::seed::Direction;
 use crate::spec::{DirectionSpec, StageSpec};
 use crate::stage::bottleneck::{BottleneckSpec, Counted, QueueSpec, RateSpec};
 use crate::stage::delay::DelaySpec;
@@ -11,6 +10,7 @@ use crate::stage::errors::ErrorSpec;
 use crate::stage::hiccup::HiccupSpec;
 use crate::stage::outage::OutageSpec;
 use serde::Deserialize;
+use vocabulary::Direction;
 
 /// Reads only what tells the two kinds of file apart: errors in the rest then carry their line.
 #[derive(Deserialize)]

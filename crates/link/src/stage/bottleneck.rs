@@ -36,8 +36,8 @@ pub use queue::{Limit, QueueSpec, TraceLimit};
 pub use rate::{Once, RateSpec};
 pub use red::RedSpec;
 
-use crate::fate::{ChannelState, Effect, Loss};
-use crate::packet::{Packet, Sending};
+use crate::fate::Effect;
+use crate::packet::Packet;
 use crate::seed::{Seed, Stream};
 use crate::spec::StageSpec;
 use crate::stage::spec::{Read, SpecError};
@@ -50,6 +50,7 @@ use rand::RngExt;
 use red::{Red, Verdict};
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use vocabulary::{Loss, Sending};
 
 /// Parameters of [`Bottleneck`]. Nothing said is a perfect link: unlimited, so that no packet ever
 /// waits.
@@ -342,7 +343,7 @@ impl Stage for Bottleneck {
             probability.get() > 0.0 && probability.happens(self.stream.random())
         };
         if hit(entry.loss) {
-            out.lose(packet, Loss::Error(ChannelState::Good));
+            out.lose(packet, Loss::Error);
             return;
         }
         let copy = hit(entry.duplicate).then(|| {
@@ -353,7 +354,7 @@ impl Stage for Bottleneck {
         let copy_lost = copy.is_some() && hit(entry.loss);
         self.arrive(packet, entry.queue, out);
         match copy {
-            Some(copy) if copy_lost => out.lose(copy, Loss::Error(ChannelState::Good)),
+            Some(copy) if copy_lost => out.lose(copy, Loss::Error),
             Some(copy) => self.arrive(copy, entry.queue, out),
             None => {}
         }

@@ -39,7 +39,7 @@ pub use trace::ErrorTrace;
 pub(crate) use trace::{fields, nanos};
 pub use two_state::{Description, Form, Sojourn, Start, TwoState};
 
-use crate::fate::{Effect, Loss};
+use crate::fate::Effect;
 use crate::packet::Packet;
 use crate::seed::{Seed, Stream};
 use crate::spec::StageSpec;
@@ -48,6 +48,7 @@ use crate::stage::{Outbox, Stage};
 use crate::units::Time;
 use channel::{Channel, Hit};
 use packet::checksum;
+use vocabulary::Loss;
 
 /// The stage; see the [module](self).
 #[derive(Debug)]
@@ -150,7 +151,7 @@ impl Stage for Errors {
             out.pass(packet);
         } else {
             let listed = matches!(self.spec.process, ProcessSpec::Listed { .. });
-            out.lose(packet, if listed { Loss::Listed } else { Loss::Error(verdict.state) });
+            out.lose(packet, if listed { Loss::Listed } else { Loss::Error });
         }
     }
 

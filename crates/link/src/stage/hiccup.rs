@@ -28,7 +28,7 @@ mod trigger;
 pub use release::Release;
 pub use trigger::Trigger;
 
-use crate::fate::{Effect, Loss};
+use crate::fate::Effect;
 use crate::packet::Packet;
 use crate::seed::{Seed, Stream};
 use crate::spec::StageSpec;
@@ -38,6 +38,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::fmt;
 use trigger::Firing;
+use vocabulary::Loss;
 
 /// Parameters of [`Hiccup`].
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]

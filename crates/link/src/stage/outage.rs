@@ -15,7 +15,6 @@ mod windows;
 
 pub use windows::Sojourn;
 
-use crate::fate::Loss;
 use crate::packet::Packet;
 use crate::seed::Seed;
 use crate::spec::StageSpec;
@@ -23,6 +22,7 @@ use crate::stage::{Outbox, Stage, StageCommand};
 use crate::units::{Span, Time};
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use vocabulary::Loss;
 use windows::{Commands, Process, Schedule};
 
 /// Parameters of [`Outage`]. Times count from the start of the run, or from the moment at which

@@ -29,7 +29,7 @@ fn umts(losses: &str, behind: bool) -> DirectionSpec {
 fn hits(seen: &Seen) -> impl Iterator<Item = u64> {
     seen.lost
         .iter()
-        .filter(|packet| packet.loss() == Some(Loss::Error(ChannelState::Bad)))
+        .filter(|packet| packet.loss() == Some(Loss::Error) && packet.channel == Some(ChannelState::Bad))
         .map(|packet| packet.number)
 }
 

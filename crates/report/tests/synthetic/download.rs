@@ -2,8 +2,8 @@
 //! SACK, fast retransmits.
 
 use capture::{
-    CaptureTo, Channel, Direction, Ended, Header, Layer, LinkId, LinkInfo, Loss, Options, Outcome, Recorder,
-    Time, WallTime, WayInfo,
+    CaptureTo, ChannelState, Direction, Ended, Header, Layer, LinkId, LinkInfo, Loss, Options, Outcome,
+    Recorder, Time, WallTime, WayInfo,
 };
 use etherparse::{PacketBuilder, TcpOptionElement};
 use std::collections::BTreeSet;
@@ -167,7 +167,7 @@ fn record(capture: &Path, events: &Path, started_unix_ns: u64, seed: u64, packet
         let ended = Ended {
             outcome: if packet.lost { Outcome::Lost(Loss::Error) } else { Outcome::Delivered },
             stage: packet.lost.then_some(0),
-            channel: Some(if packet.lost { Channel::Bad } else { Channel::Good }),
+            channel: Some(if packet.lost { ChannelState::Bad } else { ChannelState::Good }),
             ..Ended::untouched(
                 LinkId(0),
                 packet.direction,

@@ -1,6 +1,6 @@
 //! Loss events that no sender met, and the states of a sender that met them.
 
-use capture::senders::{Header, INFINITE_SSTHRESH, Reason, SenderState, Verdict, Writer, log::Record};
+use capture::senders::{Header, INFINITE_SSTHRESH, Reason, Record, SenderState, Verdict, Writer};
 use capture::{Cause, Tail, Time, WallTime};
 use results::{LossEvent, LossKind};
 use std::net::SocketAddr;
@@ -76,7 +76,7 @@ pub fn write_senders(path: &Path, started_unix_ns: u64, seed: u64, events: &[Los
             ssthresh: Some(ssthresh),
             ..SenderState::nothing_known(local, remote)
         };
-        table.add(Record::State(state)).expect("a row");
+        table.add(Record::Row(state)).expect("a row");
     };
     let (mut before, mut threshold) = (200_000_000, INFINITE_SSTHRESH);
     for event in events {

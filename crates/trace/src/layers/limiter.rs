@@ -60,7 +60,7 @@ pub struct Sent {
 /// If the table cannot be read.
 pub fn read(path: &Path) -> Result<Vec<Limiter>, TraceError> {
     let failed = |source| TraceError::Events { path: path.to_owned(), source };
-    let reader = capture::table::Reader::open(path).map_err(failed)?;
+    let reader = capture::fates::Reader::open(path).map_err(failed)?;
     let header = reader.header().clone();
     let mut limiters: BTreeMap<(LinkId, Direction), Limiter> = BTreeMap::new();
     for fate in reader {

@@ -62,7 +62,7 @@ impl LostPackets {
             // It comes to that link once more: it was sent again.
             self.damaged.remove(&(ends, sequence));
         }
-        let Some(cause) = Cause::of(fate) else { return };
+        let Some(cause) = fate.cause() else { return };
         if fate.lost.is_none() {
             self.damaged.insert((ends, sequence), way);
         }

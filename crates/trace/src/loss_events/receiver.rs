@@ -95,7 +95,7 @@ pub fn replay(arrivals: &[Arrived], lost: Vec<LostPacket>, detectors: &[Detector
 pub fn read(events: &Path, detectors: &[Detector]) -> Result<Vec<(Ends, Vec<Hole>)>, TraceError> {
     let failed = |source| TraceError::Events { path: events.to_owned(), source };
     let (mut passages, mut lost) = (Passages::default(), LostPackets::default());
-    for fate in capture::table::Reader::open(events).map_err(failed)? {
+    for fate in capture::fates::Reader::open(events).map_err(failed)? {
         let fate = fate.map_err(failed)?;
         passages.add(&fate);
         lost.add(&fate);

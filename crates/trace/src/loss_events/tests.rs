@@ -79,11 +79,11 @@ fn a_run_from_its_files() {
 
     let header = capture::Header::new("0.1.0", started, 1, Vec::new());
     let output = std::fs::File::create(&events).expect("a file");
-    let mut table = capture::table::Writer::new(output).expect("a table");
+    let mut table = capture::fates::Writer::new(output, header).expect("a table");
     for fate in [lost(5, 1000, Loss::Error), fate(6, 1100), lost(50, 1900, Loss::Outage)] {
-        table.add(fate, &header).expect("a row");
+        table.add(capture::fates::Record::Row(fate)).expect("a row");
     }
-    table.finish(&header, &[], capture::Tail::Complete).expect("an event log");
+    table.finish(capture::Tail::Complete).expect("an event log");
 
     let header = capture::senders::Header {
         schema: capture::senders::SCHEMA,
@@ -111,7 +111,7 @@ fn a_run_from_its_files() {
             loss: Some(LossState { n: 3, events: snd_nxt, ..LossState::NOTHING_YET }),
             ..SenderState::nothing_known(ends.from, ends.to)
         };
-        table.add(capture::senders::log::Record::State(state)).expect("a row");
+        table.add(capture::senders::Record::Row(state)).expect("a row");
     }
     table.finish(capture::Tail::Complete).expect("a table");
 

@@ -4,7 +4,7 @@ use super::points::LossPoint;
 use super::thin::Thinned;
 use super::{Series, TimeSequence};
 use crate::TraceError;
-use capture::table::Reader;
+use capture::fates::Reader;
 use capture::{Fate, Flow, Header, Reason};
 use std::net::SocketAddr;
 use std::path::Path;

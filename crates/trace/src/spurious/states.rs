@@ -109,7 +109,7 @@ mod tests {
     /// A threshold that the kernel has not set yet is none.
     #[test]
     fn states_are_read_by_their_sender() {
-        use capture::senders::{Header, SCHEMA, Writer, log::Record};
+        use capture::senders::{Header, Record, SCHEMA, Writer};
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("x-senders.parquet");
         let header = Header {
@@ -127,7 +127,7 @@ mod tests {
             let nothing = SenderState::nothing_known(local, remote);
             let at = capture::Time::from_nanos(at);
             let state = SenderState { at, cwnd: 3, ssthresh: Some(ssthresh), srtt_us: Some(8), ..nothing };
-            writer.add(Record::State(state)).expect("a row");
+            writer.add(Record::Row(state)).expect("a row");
         }
         writer.finish(capture::Tail::Complete).expect("an end");
         let all = read(&path).expect("a table");

@@ -84,7 +84,7 @@ impl Fates {
     pub fn read(path: &Path) -> Result<Self, TraceError> {
         let failed = |source| TraceError::Events { path: path.to_owned(), source };
         let mut fates = Self::default();
-        let reader = capture::table::Reader::open(path).map_err(failed)?;
+        let reader = capture::fates::Reader::open(path).map_err(failed)?;
         let header = reader.header().clone();
         for fate in reader {
             let fate = fate.map_err(failed)?;

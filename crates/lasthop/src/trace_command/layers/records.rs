@@ -3,7 +3,6 @@
 
 use crate::link_command::Failure;
 use capture::link_layer::{self, Way};
-use link::arq::record;
 use link::blocks::RlpTrace;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -25,7 +24,7 @@ impl Monitors {
     /// Of the log of a run: both ends of each link.
     pub fn of_log(path: &Path) -> Result<Self, Failure> {
         let failed = |error| format!("{}: {error}", path.display());
-        let reader = link_layer::read(path).map_err(failed)?;
+        let reader = link_layer::Reader::open(path).map_err(failed)?;
         let header = reader.header().clone();
         let mut ends: BTreeMap<_, End> = BTreeMap::new();
         for row in reader {
@@ -35,15 +34,16 @@ impl Monitors {
                 let title = format!("{link} {}", row.end).trim_start().to_owned();
                 End { title, period_ns: RLP_PERIOD_NS, records: Vec::new() }
             });
-            if matches!(row.event, link_layer::Event::Right | link_layer::Event::Erased)
-                && row.aux != RLP_BLOCK
+            let noted = row.record;
+            if matches!(noted.event, link_layer::Event::Right | link_layer::Event::Erased)
+                && noted.aux != RLP_BLOCK
             {
                 end.period_ns = 0;
             }
-            let Some(event) = Event::from_word(row.event.word()) else { continue };
-            let octets = if event == Event::Data { row.aux } else { 0 };
-            let time = u64::try_from(row.time_ns).unwrap_or(0);
-            end.records.push(Record { time, sent: row.way == Way::Sent, event, number: row.ns, octets });
+            let Some(event) = Event::from_word(noted.event.word()) else { continue };
+            let octets = if event == Event::Data { noted.aux } else { 0 };
+            let (time, sent) = (noted.at.as_nanos(), noted.way == Way::Sent);
+            end.records.push(Record { time, sent, event, number: noted.ns, octets });
         }
         let mut ends: Vec<End> = ends.into_values().collect();
         for end in &mut ends {
@@ -65,7 +65,7 @@ impl Monitors {
             let octets = record.aux.map_or(RLP_OCTETS, |octets| u32::try_from(octets).unwrap_or(u32::MAX));
             Some(Record {
                 time: record.time_us.saturating_mul(1000),
-                sent: record.way == record::Way::Sent,
+                sent: record.way == Way::Sent,
                 event,
                 number: record.ns.map_or(0, u16::from),
                 octets: if event == Event::Data { octets } else { 0 },
@@ -174,15 +174,10 @@ mod tests {
         let path = folder.path().join("x-link-layer.parquet");
         let started = capture::WallTime::from_nanos(1_000_000_000);
         let log = |block: u32| {
-            let row = |time_ns, way, event, aux| Row {
-                time_ns,
-                link: capture::LinkId(0),
-                end: capture::Direction::Down,
-                way,
-                event,
-                ns: 0,
-                nr: 0,
-                aux,
+            let row = |ns, way, event, aux| {
+                let at = capture::Time::from_nanos(ns);
+                let record = link_layer::Record { at, way, event, ns: 0, nr: 0, aux };
+                Row { link: capture::LinkId(0), end: capture::Direction::Down, record }
             };
             let header = capture::Header::new("test", started, 0, Vec::new());
             let file = std::fs::File::create(&path).expect("a file");
@@ -194,7 +189,7 @@ mod tests {
                 row(40, Way::Received, Noted::XOn, 0),
                 row(30, Way::Received, Noted::Right, block),
             ] {
-                writer.add(row).expect("a row");
+                writer.add(capture::log::Record::Row(row)).expect("a row");
             }
             writer.finish(capture::Tail::Complete).expect("an end");
             Monitors::of_log(&path).expect("a log").placed(0, 0).next().expect("an end")

@@ -2,15 +2,15 @@
 //! it.
 
 use super::{HopError, HopSpec};
-use crate::fate::Loss;
-use crate::packet::{Packet, Sending};
-use crate::seed::{Direction, Seed};
+use crate::packet::Packet;
+use crate::seed::Seed;
 use crate::stage::Outbox;
 use crate::stage::errors::Errors;
 use crate::stage::outage::{Outage, OutageCommand, OutageSpec};
 use crate::units::{ByteCount, Span, Time};
 use packet::{Frame, Layer};
 use std::collections::VecDeque;
+use vocabulary::{Direction, Loss, Sending};
 
 /// One direction.
 #[derive(Debug)]

@@ -6,10 +6,10 @@ use super::rlp_hop::other;
 use super::{Exit, HopError, LlpHopSpec, fate};
 use crate::arq::Persistency;
 use crate::arq::llp::{Frame, Indication, Llp, Output, Parameters, Timing};
-use crate::packet::{Packet, Sending};
-use crate::seed::Direction;
+use crate::packet::Packet;
 use crate::units::{BitRate, ByteCount, Span, Time};
 use std::collections::VecDeque;
+use vocabulary::{Direction, Sending};
 
 /// The machine; directions and the ends that send in them have the same place in arrays.
 #[derive(Debug)]

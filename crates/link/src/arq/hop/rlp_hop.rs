@@ -7,13 +7,13 @@
 use super::air::Air;
 use super::{Exit, HopError, RlpHopSpec, fate};
 use crate::arq::Then;
-use crate::arq::record::Way;
 use crate::arq::rlp::{Abandoned, BLOCK_OCTETS, Indication, Output, Rlp, Role, TICKS_PER_SECOND};
-use crate::packet::{Packet, Sending};
-use crate::seed::Direction;
+use crate::packet::Packet;
 use crate::units::{ByteCount, Span, Time};
 use packet::rlp::{Frame, Size};
 use std::collections::VecDeque;
+use vocabulary::link_layer::Way;
+use vocabulary::{Direction, Sending};
 
 const BLOCK: Span = Span::from_millis(1000 / TICKS_PER_SECOND as u64);
 

@@ -1,14 +1,14 @@
 //! What one end does with a frame that arrives.
 
-use super::{Arrival, Fragment, Frame, Indication, Kind, Llp, Output, Way};
+use super::{Arrival, Event, Fragment, Frame, Indication, Llp, Output, Way};
 use crate::arq::SlotState;
 use crate::units::{ByteCount, Time};
 
 impl Llp {
     /// A frame of so many octets has arrived at `now`; `None` if it is damaged.
     pub fn receive(&mut self, frame: Option<&Frame>, octets: ByteCount, now: Time, out: &mut Output) {
-        let kind = if frame.is_some() { Kind::Right } else { Kind::Erased };
-        self.note(now, Way::Received, kind, 0, octets.get() as u32, out);
+        let event = if frame.is_some() { Event::Right } else { Event::Erased };
+        self.note(now, Way::Received, event, 0, octets.get() as u32, out);
         if self.ended {
             return;
         }
@@ -37,7 +37,7 @@ impl Llp {
             Arrival::Ahead | Arrival::Again => {
                 let missing: Vec<_> = self.receive.gaps().map(|(ns, ())| ns).collect();
                 for ns in missing {
-                    self.note(now, Way::Sent, Kind::SelectiveReject, ns, 0, out);
+                    self.note(now, Way::Sent, Event::SelectiveReject, ns, 0, out);
                 }
                 Frame::Nak { next, held: self.receive.held() }
             }
@@ -113,7 +113,7 @@ impl Llp {
         for (ns, state, sent) in window {
             let missing = matches!(state, SlotState::Sent | SlotState::Again);
             if missing {
-                self.note(now, Way::Received, Kind::SelectiveReject, ns, 0, out);
+                self.note(now, Way::Received, Event::SelectiveReject, ns, 0, out);
             }
             let is_lost = self.order.iter().any(|(sent, passed)| *sent == ns && *passed);
             if state == SlotState::Sent && is_lost && !self.parameters.persistency.is_spent(sent) {

@@ -95,7 +95,7 @@ fn what_is_behind_is_not_missing() {
     let mut out = Output::default();
     end.receive(Some(&Frame::Nak { next: 0, held: 0b1 }), ByteCount::new(20), Time::ZERO, &mut out);
     let asked: Vec<_> =
-        out.records.iter().filter(|r| r.kind == Kind::SelectiveReject).map(|r| r.ns).collect();
+        out.records.iter().filter(|r| r.event == Event::SelectiveReject).map(|r| r.ns).collect();
     assert_eq!(asked, [0]);
     assert_eq!(data(&mut end), [0]);
 }
@@ -108,7 +108,7 @@ fn a_nak_of_the_past() {
     hears(&mut end, Frame::Ack { next: 2 });
     let mut out = Output::default();
     end.receive(Some(&Frame::Nak { next: 0, held: 0b101 }), ByteCount::new(20), Time::ZERO, &mut out);
-    assert!(out.records.iter().all(|record| record.kind == Kind::Right), "{:?}", out.records);
+    assert!(out.records.iter().all(|record| record.event == Event::Right), "{:?}", out.records);
     assert_eq!(data(&mut end), NOTHING);
 }
 

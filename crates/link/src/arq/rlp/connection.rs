@@ -2,9 +2,9 @@
 
 use super::{Abandoned, Answer, Indication, Mode, Output, Parameters, Rlp, receive_window};
 use crate::arq::Then;
-use crate::arq::record::{Kind, Way};
 use crate::units::Time;
 use packet::rlp::{Function, xid};
+use vocabulary::link_layer::{Event, Way};
 
 impl Rlp {
     /// Sets up the connection, by XID first if the parameters say so. One end does this.
@@ -27,7 +27,7 @@ impl Rlp {
 
     /// Resets the link from this end.
     pub(super) fn reset(&mut self, now: Time, out: &mut Output) {
-        self.note(now, Way::Sent, Kind::Reset, 0, 0, out);
+        self.note(now, Way::Sent, Event::Reset, 0, 0, out);
         self.clear();
         self.mode = Mode::Connecting { answered: false };
         self.command_due = true;
@@ -156,7 +156,7 @@ impl Rlp {
             Mode::Connecting { .. } => self.mode = Mode::Connecting { answered: true },
             Mode::Disconnected | Mode::Negotiating | Mode::Connected { .. } => {
                 if self.is_connected() {
-                    self.note(now, Way::Received, Kind::Reset, 0, 0, out);
+                    self.note(now, Way::Received, Event::Reset, 0, 0, out);
                 }
                 self.clear();
                 self.mode = Mode::Connected { proved: false };

@@ -2,17 +2,17 @@
 
 use super::throttle::Piece;
 use super::{Abandoned, Answer, BLOCK_OCTETS, Indication, Mode, Output, Recovery, Rlp};
-use crate::arq::record::{Kind, Record, Way};
 use crate::arq::{Arrival, SlotState};
 use crate::units::Time;
 use packet::rlp::l2r::{Field, Item};
 use packet::rlp::{Body, Frame, Supervision};
+use vocabulary::link_layer::{Event, Record, Way};
 
 impl Rlp {
     /// A block has arrived at `now`; `None` if it could not be decoded.
     pub fn receive(&mut self, frame: Option<&Frame>, now: Time, out: &mut Output) {
-        let kind = if frame.is_some() { Kind::Right } else { Kind::Erased };
-        self.note(now, Way::Received, kind, 0, BLOCK_OCTETS, out);
+        let event = if frame.is_some() { Event::Right } else { Event::Erased };
+        self.note(now, Way::Received, event, 0, BLOCK_OCTETS, out);
         let Some(Frame { command, poll_final, body }) = frame else { return };
         match body {
             Body::Unnumbered { function, information } => {
@@ -59,22 +59,22 @@ impl Rlp {
                 }
             }
             Supervision::Reject => {
-                self.asked_again(now, Kind::Reject, nr, out);
+                self.asked_again(now, Event::Reject, nr, out);
                 self.acknowledge(nr, out);
                 self.requested(nr, self.parameters.recovery == Recovery::GoBack, now, out);
             }
             Supervision::SelectiveReject => {
-                self.asked_again(now, Kind::SelectiveReject, nr, out);
+                self.asked_again(now, Event::SelectiveReject, nr, out);
                 self.requested(nr, false, now, out);
             }
         }
     }
 
-    fn asked_again(&self, now: Time, kind: Kind, nr: u16, out: &mut Output) {
+    fn asked_again(&self, now: Time, event: Event, nr: u16, out: &mut Output) {
         out.records.push(Record {
             at: now,
             way: Way::Received,
-            kind,
+            event,
             ns: nr,
             nr: self.receive.next(),
             aux: 0,
@@ -171,7 +171,7 @@ impl Rlp {
             let Ok(Field { stop, items }) = Field::parse(&field) else { continue };
             if stop != self.peer_stop {
                 self.peer_stop = stop;
-                self.note(now, Way::Received, if stop { Kind::XOff } else { Kind::XOn }, 0, 0, out);
+                self.note(now, Way::Received, if stop { Event::XOff } else { Event::XOn }, 0, 0, out);
             }
             match &mut self.buffer {
                 Some(buffer) => buffer.push(Piece::Items(items)),

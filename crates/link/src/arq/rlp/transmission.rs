@@ -3,10 +3,10 @@
 
 use super::{Answer, INFORMATION_OCTETS, Mode, Outgoing, Output, Rlp, USER_OCTETS};
 use crate::arq::SlotState;
-use crate::arq::record::{Kind, Way};
 use crate::units::Time;
 use packet::rlp::l2r::{Field, Item};
 use packet::rlp::{Body, Frame, Function, Supervision};
+use vocabulary::link_layer::{Event, Way};
 
 impl Rlp {
     /// The frame for the block that begins at `now`.
@@ -82,7 +82,7 @@ impl Rlp {
         if let Some(again) = self.send.send_again() {
             again.body.under_way = round_trip;
             let (ns, before, field) = (again.ns, u32::from(again.sent) - 1, again.body.field.clone());
-            self.note(now, Way::Sent, Kind::Again, ns, before, out);
+            self.note(now, Way::Sent, Event::Again, ns, before, out);
             self.t1 = self.parameters.t1_ticks;
             return Some((ns, field));
         }
@@ -103,11 +103,11 @@ impl Rlp {
         let field = Field { stop, items }.to_octets(INFORMATION_OCTETS);
         let ns = self.send.send(Outgoing { field: field.clone(), packets, under_way: 0 });
         if stop != self.told_stop {
-            self.note(now, Way::Sent, if stop { Kind::XOff } else { Kind::XOn }, ns, 0, out);
+            self.note(now, Way::Sent, if stop { Event::XOff } else { Event::XOn }, ns, 0, out);
         }
         self.told_stop = stop;
         self.status_due = false;
-        self.note(now, Way::Sent, Kind::First, ns, octets, out);
+        self.note(now, Way::Sent, Event::First, ns, octets, out);
         if self.t1 == 0 {
             self.t1 = self.parameters.t1_ticks;
         }
@@ -122,13 +122,13 @@ impl Rlp {
             ns
         });
         if let Some(ns) = missing {
-            self.note(now, Way::Sent, Kind::SelectiveReject, ns, 0, out);
+            self.note(now, Way::Sent, Event::SelectiveReject, ns, 0, out);
             return (Supervision::SelectiveReject, ns as u8);
         }
         let next = self.receive.next();
         if self.reject == (0, true) {
             self.reject.0 = t1;
-            self.note(now, Way::Sent, Kind::Reject, next, 0, out);
+            self.note(now, Way::Sent, Event::Reject, next, 0, out);
             return (Supervision::Reject, next as u8);
         }
         (self.ready(), next as u8)

@@ -8,7 +8,6 @@
 //! not hold: else the test could not fail.
 
 use super::*;
-use crate::fate::{ChannelState, Loss};
 use crate::hop_link::LinkSink;
 use crate::packet::Packet;
 use crate::pipeline::{Pipeline, Sink};
@@ -18,6 +17,7 @@ use ::packet::{Frame, Layer};
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::str::FromStr;
+use vocabulary::{ChannelState, Loss};
 
 /// One test a profile, and the list of all of them.
 macro_rules! profiles {

@@ -9,12 +9,13 @@
 
 use super::backlog::{Backlog, Waiting};
 use super::queue::Limit;
-use crate::fate::{Effect, Loss};
+use crate::fate::Effect;
 use crate::stage::Outbox;
 use crate::stage::spec::SpecError;
 use crate::units::{Span, Time};
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use vocabulary::Loss;
 
 /// Parameters of CoDel.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -74,4 +74,4 @@ impl FromStr for Correlation {
     }
 }
 
-crate::units::serde_as_text!(Correlation);
+vocabulary::serde_as_text!(Correlation);

@@ -12,12 +12,12 @@ use super::spec::Sampled;
 use super::timeline::{Stay, Timeline};
 use super::trace::Replay;
 use super::two_state::TwoState;
-use crate::fate::ChannelState;
-use crate::packet::{Packet, Sending};
+use crate::packet::Packet;
 use crate::seed::{Seed, Stream};
 use crate::stage::spec::SpecError;
 use crate::units::{ByteCount, Probability, Time};
 use rand::RngExt;
+use vocabulary::{ChannelState, Sending};
 
 /// The running process.
 #[derive(Debug)]

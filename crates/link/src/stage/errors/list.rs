@@ -66,7 +66,7 @@ impl FromStr for PacketList {
     }
 }
 
-crate::units::serde_as_text!(PacketList);
+vocabulary::serde_as_text!(PacketList);
 
 impl fmt::Display for PacketList {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

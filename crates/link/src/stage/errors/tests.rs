@@ -12,11 +12,10 @@ mod spec;
 mod trace;
 
 use super::*;
-use crate::fate::ChannelState;
-use crate::packet::Sending;
 use crate::units::Span;
 use ::packet::{Frame, Layer};
 use statrs::distribution::{ChiSquared, ContinuousCDF};
+use vocabulary::{ChannelState, Sending};
 
 /// Reads a spec from TOML.
 fn spec(toml: &str) -> ErrorSpec {

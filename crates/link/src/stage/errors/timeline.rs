@@ -9,11 +9,11 @@
 use super::extent::Extent;
 use super::trace::Replay;
 use super::two_state::{Law, Start, TwoState};
-use crate::fate::ChannelState;
 use crate::seed::Stream;
 use rand::RngExt;
 use rand_distr::Exp1;
 use std::collections::VecDeque;
+use vocabulary::ChannelState;
 
 /// Sojourns before the present one that are remembered, for packets whose transmission began in one
 /// of them.

@@ -14,10 +14,10 @@
 //! first line `start,end` mean nothing.
 
 use crate::blocks::BlockTrace;
-use crate::fate::ChannelState;
 use crate::stage::spec::{Line, SpecError, TraceError};
 use crate::units::Span;
 use std::sync::Arc;
+use vocabulary::ChannelState;
 
 const WHAT: &str = "a time such as 120, 120ms or 1.5s";
 

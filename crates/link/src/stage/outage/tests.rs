@@ -1,7 +1,7 @@
 use super::*;
-use crate::packet::Sending;
 use packet::{Frame, Layer};
 use proptest::prelude::*;
+use vocabulary::Sending;
 
 fn outage(toml: &str, seed: u64) -> Outage {
     let spec = toml::from_str(toml).unwrap_or_else(|error| panic!("{error}"));

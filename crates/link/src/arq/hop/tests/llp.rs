@@ -1,8 +1,8 @@
 //! LLP: repair, timer, fragments, window (M9, M10, M15).
 
 use super::*;
-use crate::arq::record::{Kind, Way};
 use proptest::prelude::*;
+use vocabulary::link_layer::{Event, Way};
 
 const UP: Direction = Direction::Up;
 
@@ -16,8 +16,8 @@ fn hop(spec: LlpHopSpec, errors_up: Option<ErrorSpec>) -> HopSpec {
     HopSpec { errors_up, ..HopSpec::without_errors(Protocol::Llp(spec)) }
 }
 
-fn sent(records: &[EndRecord], kind: Kind) -> Vec<Record> {
-    let wanted = |r: &&EndRecord| r.end == UP && r.record.way == Way::Sent && r.record.kind == kind;
+fn sent(records: &[EndRecord], event: Event) -> Vec<Record> {
+    let wanted = |r: &&EndRecord| r.end == UP && r.record.way == Way::Sent && r.record.event == event;
     records.iter().filter(wanted).map(|r| r.record).collect()
 }
 
@@ -34,12 +34,12 @@ fn fragments() {
     let at = Time::from_nanos(2 * 31_666_667 + 21_250_000 + 100_000_000);
     assert_eq!(drive.ended.delivered[0], [(0, at)]);
     let records = drive.hop.take_records();
-    assert_eq!(sent(&records, Kind::First).len(), 3);
-    let right = |end, kind| records.iter().filter(move |r| r.end == end && r.record.kind == kind);
-    let octets: Vec<_> = right(Direction::Down, Kind::Right).map(|r| r.record.aux).collect();
+    assert_eq!(sent(&records, Event::First).len(), 3);
+    let right = |end, event| records.iter().filter(move |r| r.end == end && r.record.event == event);
+    let octets: Vec<_> = right(Direction::Down, Event::Right).map(|r| r.record.aux).collect();
     assert_eq!(octets, [1520, 1520, 1020]);
     // An ACK for every frame, a header long.
-    let answers: Vec<_> = right(UP, Kind::Right).map(|r| r.record.aux).collect();
+    let answers: Vec<_> = right(UP, Event::Right).map(|r| r.record.aux).collect();
     assert_eq!(answers, [20, 20, 20]);
 }
 
@@ -50,7 +50,7 @@ fn window() {
     let spec = LlpHopSpec { delay_up: Span::from_secs(5), delay_down: Span::from_secs(5), ..link() };
     let mut drive = Drive::new(&hop(spec, None));
     drive.run(secs(5), [Some(1500), None]);
-    assert_eq!(sent(&drive.hop.take_records(), Kind::First).len(), 32);
+    assert_eq!(sent(&drive.hop.take_records(), Event::First).len(), 32);
     assert_eq!(drive.hop.inside(UP), 33);
     assert!(!drive.hop.is_ready(UP));
 }
@@ -86,9 +86,10 @@ fn one_hole_is_filled_once() {
     drive.check();
     assert_eq!(drive.delivered(UP), 60);
     let records = drive.hop.take_records();
-    let again: Vec<_> = sent(&records, Kind::Again).iter().map(|r| r.ns).collect();
+    let again: Vec<_> = sent(&records, Event::Again).iter().map(|r| r.ns).collect();
     assert_eq!(again, [10]);
-    let naks = records.iter().filter(|r| r.record.kind == Kind::SelectiveReject && r.record.way == Way::Sent);
+    let naks =
+        records.iter().filter(|r| r.record.event == Event::SelectiveReject && r.record.way == Way::Sent);
     assert!(naks.count() > 5);
 }
 
@@ -102,7 +103,7 @@ fn a_hole_is_filled_until_it_is() {
     drive.run(secs(20), [None, None]);
     drive.check();
     assert_eq!(drive.delivered(UP), 60);
-    let again = sent(&drive.hop.take_records(), Kind::Again);
+    let again = sent(&drive.hop.take_records(), Event::Again);
     assert!((4..=5).contains(&again.len()), "{again:?}");
     assert_eq!(again.iter().filter(|r| r.ns == 10).map(|r| r.aux).max(), Some(2));
 }
@@ -116,7 +117,7 @@ fn factors() {
     drive.offer(UP, 1500);
     drive.run(secs(30), [None, None]);
     let records = drive.hop.take_records();
-    let ends: Vec<_> = sent(&records, Kind::First).into_iter().chain(sent(&records, Kind::Again)).collect();
+    let ends: Vec<_> = sent(&records, Event::First).into_iter().chain(sent(&records, Event::Again)).collect();
     let numbers: Vec<_> = ends.iter().map(|r| r.ns).collect();
     assert_eq!(numbers[..12], [0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1]);
     // The timer runs from the second frame, which then takes 31.67 ms: that, 31.67 + 0.42 ms of the
@@ -143,7 +144,7 @@ fn an_acknowledgement_resets_the_factor() {
     drive.check();
     assert_eq!(drive.delivered(UP), 2);
     let records = drive.hop.take_records();
-    let [first, again] = [Kind::First, Kind::Again].map(|kind| sent(&records, kind));
+    let [first, again] = [Event::First, Event::Again].map(|event| sent(&records, event));
     assert_eq!((first.len(), again.len()), (1, 1));
     let base = (2.0 * 1520.0 + 20.0) * 8.0 / 384_000.0 + 0.2;
     let factor = (again[0].at - first[0].at).as_secs_f64() / (1.1 * base);
@@ -157,7 +158,7 @@ fn nothing_is_sent_again_on_a_clean_link() {
     drive.run(secs(30), [Some(1500), Some(1500)]);
     drive.check();
     assert!(drive.delivered(UP) > 900, "{}", drive.delivered(UP));
-    assert!(!drive.hop.take_records().iter().any(|r| r.record.kind == Kind::Again));
+    assert!(!drive.hop.take_records().iter().any(|r| r.record.event == Event::Again));
 }
 
 proptest! {

@@ -1,10 +1,10 @@
 //! RLP: rates, flow control, erasures, persistency (LL-03 to LL-06).
 
 use super::*;
-use crate::arq::record::{Kind, Way};
 use crate::arq::rlp::{Parameters, Recovery, Throttle, relay};
 use crate::stage::outage::{OutageProcess, Sojourn};
 use proptest::prelude::*;
+use vocabulary::link_layer::{Event, Way};
 
 const UP: Direction = Direction::Up;
 const DOWN: Direction = Direction::Down;
@@ -18,9 +18,9 @@ fn persistent(retransmissions: Option<u16>, then: Then) -> Parameters {
     Parameters { persistency: Persistency { retransmissions, then }, ..Parameters::default() }
 }
 
-fn of(records: &[EndRecord], end: Direction, way: Way, kind: Kind) -> Vec<Record> {
+fn of(records: &[EndRecord], end: Direction, way: Way, event: Event) -> Vec<Record> {
     let wanted =
-        |record: &&EndRecord| record.end == end && record.record.way == way && record.record.kind == kind;
+        |record: &&EndRecord| record.end == end && record.record.way == way && record.record.event == event;
     records.iter().filter(wanted).map(|record| record.record).collect()
 }
 
@@ -39,7 +39,9 @@ fn clean_channel() {
         assert!((rate - 1200.0).abs() < 12.0, "{rate}");
     }
     let records = drive.hop.take_records();
-    assert!(!records.iter().any(|record| matches!(record.record.kind, Kind::Again | Kind::SelectiveReject)));
+    assert!(
+        !records.iter().any(|record| matches!(record.record.event, Event::Again | Event::SelectiveReject))
+    );
     assert_eq!((drive.hop.stalls(UP), drive.hop.stalls(DOWN)), (0, 0));
 }
 
@@ -49,7 +51,7 @@ fn numbers_wrap() {
     let mut drive = Drive::new(&call(Parameters::default()));
     drive.run(secs(10), [Some(500), None]);
     let numbers: Vec<_> =
-        of(&drive.hop.take_records(), UP, Way::Sent, Kind::First).iter().map(|r| r.ns).collect();
+        of(&drive.hop.take_records(), UP, Way::Sent, Event::First).iter().map(|r| r.ns).collect();
     assert!(numbers.len() > 400);
     assert!(numbers.iter().enumerate().all(|(place, ns)| usize::from(*ns) == place % 62));
 }
@@ -80,7 +82,7 @@ fn throttled_receiver() {
     assert!((user as f64 / 120.0 - 960.0).abs() < 9.6, "{user}");
 
     let records = drive.hop.take_records();
-    let times: Vec<_> = of(&records, DOWN, Way::Sent, Kind::First).iter().map(|record| record.at).collect();
+    let times: Vec<_> = of(&records, DOWN, Way::Sent, Event::First).iter().map(|record| record.at).collect();
     let gap = |pair: &[Time]| (pair[1] - pair[0]).as_secs_f64() * 1000.0;
     let gaps: Vec<_> = times.windows(2).map(gap).filter(|ms| *ms > 100.0).collect();
     assert!(gaps.len() > 20, "{}", gaps.len());
@@ -88,8 +90,8 @@ fn throttled_receiver() {
     let flowing = (times[times.len() - 1] - times[0]).as_secs_f64() - gaps.iter().sum::<f64>() / 1000.0;
     let rate = times.len() as f64 * 24.0 / flowing;
     assert!((rate - 1200.0).abs() < 24.0, "{rate}");
-    let off = of(&records, DOWN, Way::Received, Kind::XOff).len();
-    assert_eq!(off, of(&records, UP, Way::Sent, Kind::XOff).len());
+    let off = of(&records, DOWN, Way::Received, Event::XOff).len();
+    assert_eq!(off, of(&records, UP, Way::Sent, Event::XOff).len());
     assert!(off.abs_diff(gaps.len()) <= 1, "{off} {}", gaps.len());
 }
 
@@ -106,10 +108,10 @@ fn a_lost_frame_is_sent_again_after_a_round_trip() {
         drive.run(secs(10), [Some(300), None]);
         drive.check();
         let records = drive.hop.take_records();
-        let sent = |kind| of(&records, UP, Way::Sent, kind);
-        let lost = sent(Kind::First).into_iter().find(|record| record.at == Time::ZERO + Span::from_secs(2));
+        let sent = |event| of(&records, UP, Way::Sent, event);
+        let lost = sent(Event::First).into_iter().find(|record| record.at == Time::ZERO + Span::from_secs(2));
         let lost = lost.expect("a frame is sent in every block").ns;
-        let again: Vec<_> = sent(Kind::Again).iter().map(|r| (r.ns, r.at.as_nanos() / 1_000_000)).collect();
+        let again: Vec<_> = sent(Event::Again).iter().map(|r| (r.ns, r.at.as_nanos() / 1_000_000)).collect();
         assert_eq!(again, again_ms.into_iter().map(|ms| (lost, ms)).collect::<Vec<_>>());
     }
 }
@@ -148,12 +150,12 @@ fn erasures_are_where_the_trace_says() {
     drive.check();
     let records = drive.hop.take_records();
     let block = |record: &Record| (record.at.as_nanos() - 120_000_000) / 20_000_000;
-    let erased: Vec<_> = of(&records, DOWN, Way::Received, Kind::Erased).iter().map(block).collect();
+    let erased: Vec<_> = of(&records, DOWN, Way::Received, Event::Erased).iter().map(block).collect();
     let round: Vec<_> = std::iter::once(100).chain(102..=111).chain([130]).collect();
     let wanted: Vec<_> = (0..4).flat_map(|k| round.iter().map(move |block| k * 150 + block)).collect();
     assert_eq!(erased, wanted);
-    assert_eq!(of(&records, UP, Way::Received, Kind::Erased), []);
-    assert!(of(&records, UP, Way::Sent, Kind::Again).len() >= 30);
+    assert_eq!(of(&records, UP, Way::Received, Event::Erased), []);
+    assert!(of(&records, UP, Way::Sent, Event::Again).len() >= 30);
 }
 
 /// Outages of the air erase the blocks that are sent at any time of them, of their direction alone.
@@ -172,11 +174,11 @@ fn outages_erase_blocks() {
     drive.check();
     let records = drive.hop.take_records();
     let block = |record: &Record| (record.at.as_nanos() - 120_000_000) / 20_000_000;
-    let erased: Vec<_> = of(&records, DOWN, Way::Received, Kind::Erased).iter().map(block).collect();
+    let erased: Vec<_> = of(&records, DOWN, Way::Received, Event::Erased).iter().map(block).collect();
     assert_eq!(erased, [100, 101, 150, 200, 201, 301, 302]);
-    assert_eq!(of(&records, UP, Way::Received, Kind::Erased), []);
+    assert_eq!(of(&records, UP, Way::Received, Event::Erased), []);
     assert_eq!((drive.losses(UP), drive.hop.counters(UP).erased), (vec![], 7));
-    assert_eq!(of(&records, UP, Way::Sent, Kind::Again).len(), 7);
+    assert_eq!(of(&records, UP, Way::Sent, Event::Again).len(), 7);
 }
 
 /// Outages at random come by the name of their stage, so that two of them are out at times of their
@@ -191,7 +193,7 @@ fn outages_have_streams_of_their_own() {
         spec.outages_down = names.iter().map(outage).collect();
         let mut drive = Drive::new(&spec);
         drive.run(secs(60), [None, None]);
-        of(&drive.hop.take_records(), UP, Way::Received, Kind::Erased)
+        of(&drive.hop.take_records(), UP, Way::Received, Event::Erased)
             .iter()
             .map(|r| r.at)
             .collect::<Vec<_>>()
@@ -271,7 +273,7 @@ fn small_n2() {
         let mut drive = Drive::new(&spec);
         drive.run(secs(30), [Some(300), None]);
         drive.check();
-        let resets = of(&drive.hop.take_records(), UP, Way::Sent, Kind::Reset).len();
+        let resets = of(&drive.hop.take_records(), UP, Way::Sent, Event::Reset).len();
         let late = drive.ended.delivered[0].iter().filter(|(_, at)| *at > secs(20)).count();
         (drive.losses(UP), resets, late)
     };
@@ -301,7 +303,7 @@ fn n2_above_what_is_needed_is_for_ever() {
     let records = run(None, Then::Reset);
     let most = records
         .iter()
-        .filter(|r| r.record.kind == Kind::Again)
+        .filter(|r| r.record.event == Event::Again)
         .map(|r| r.record.aux)
         .max()
         .expect("there are some");

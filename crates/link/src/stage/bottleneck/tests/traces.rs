@@ -289,7 +289,7 @@ fn a_theaterq_trace_loses_and_doubles_as_many_as_it_says() {
         stage.accept(packet(number, 1, nanos(number)), &mut out);
     }
     let (passed, lost) = out.take();
-    assert!(lost.iter().all(|packet| packet.loss() == Some(Loss::Error(ChannelState::Good))));
+    assert!(lost.iter().all(|packet| packet.loss() == Some(Loss::Error)));
     let is_copy = |packet: &&Packet| packet.marks.iter().any(|mark| mark.effect == Effect::Copied);
     let copies = passed.iter().chain(&lost).filter(is_copy).count() as f64;
     let within = |seen: f64, of: f64, p: f64| {

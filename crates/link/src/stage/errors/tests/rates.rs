@@ -324,8 +324,7 @@ fn gilbert_elliott_at_an_instant() {
         bad += f64::from(u8::from(met_bad));
         hit[usize::from(met_bad)] += f64::from(u8::from(lost));
         if lost {
-            let expected = if met_bad { ChannelState::Bad } else { ChannelState::Good };
-            assert_eq!(stage.packet.as_ref().and_then(Packet::loss), Some(Loss::Error(expected)));
+            assert_eq!(stage.packet.as_ref().and_then(Packet::loss), Some(Loss::Error));
         }
     }
     let count = f64::from(count);

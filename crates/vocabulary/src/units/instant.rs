@@ -1,6 +1,7 @@
 //! Instants and spans of time, in whole nanoseconds.
 
 use super::{UnitError, number_and_unit, serde_as_text, trimmed, whole};
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::ops::{Add, AddAssign, Mul, Sub};
 use std::str::FromStr;
@@ -8,12 +9,19 @@ use std::time::Duration;
 
 const NANOS_PER_SECOND: u64 = 1_000_000_000;
 
-/// An instant: nanoseconds since the start of the run, on whichever clock the run uses.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+/// An instant: nanoseconds since the start of the run, on whichever clock the run uses. Serde has
+/// it as this number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[serde(transparent)]
 pub struct Time(u64);
 
+/// An instant on the wall: nanoseconds since 1970-01-01 00:00:00 UTC. Serde has it as this number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct WallTime(u64);
+
 /// A length of time in nanoseconds. Reads `70ms`, `1.5s`, `20us`, `200ns`, `5min`, `2h`;
-/// [`Span::MAX`] is `inf`.
+/// [`Span::MAX`] is `inf`. Serde has it as this text; [`nanos`] is for rows of tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Span(u64);
 
@@ -102,6 +110,26 @@ impl Span {
     #[must_use]
     pub const fn is_forever(self) -> bool {
         self.0 == u64::MAX
+    }
+}
+
+impl WallTime {
+    /// The instant `nanos` nanoseconds after the epoch.
+    #[must_use]
+    pub const fn from_nanos(nanos: u64) -> Self {
+        Self(nanos)
+    }
+
+    /// Nanoseconds since the epoch.
+    #[must_use]
+    pub const fn as_nanos(self) -> u64 {
+        self.0
+    }
+
+    /// The wall time of the instant `time` of a run that started at this one.
+    #[must_use]
+    pub const fn at(self, time: Time) -> Self {
+        Self(self.0.saturating_add(time.0))
     }
 }
 
@@ -214,3 +242,19 @@ impl FromStr for Span {
 }
 
 serde_as_text!(Span);
+
+/// Serde for a [`Span`] as a number of nanoseconds: `#[serde(with = "nanos")]`.
+pub mod nanos {
+    use super::Span;
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    /// Writes the number.
+    pub fn serialize<S: Serializer>(span: &Span, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_u64(span.as_nanos())
+    }
+
+    /// Reads the number.
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Span, D::Error> {
+        u64::deserialize(deserializer).map(Span::from_nanos)
+    }
+}

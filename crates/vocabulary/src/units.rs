@@ -1,6 +1,6 @@
 //! Quantities with their units.
 //!
-//! No bare number crosses an edge of this crate. Each type reads the form that people write
+//! Each type reads the form that people write
 //! (`384kbit`, `70ms`, `1.5%`, `64kB`, `1e-5`) and prints the shortest one that reads back to the
 //! same value.
 
@@ -8,7 +8,7 @@ mod instant;
 mod ratio;
 mod size;
 
-pub use instant::{Span, Time};
+pub use instant::{Span, Time, WallTime, nanos};
 pub use ratio::{BitErrorRatio, Probability};
 pub use size::{BitRate, ByteCount};
 
@@ -72,7 +72,9 @@ fn trimmed(value: f64, digits: usize) -> String {
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
-/// Serde through the text form, for a type with `FromStr` and `Display`.
+/// Implements serde through the text form for a type with `FromStr` and `Display`. The crate that
+/// uses it depends on serde.
+#[macro_export]
 macro_rules! serde_as_text {
     ($name:ty) => {
         impl serde::Serialize for $name {
@@ -88,7 +90,7 @@ macro_rules! serde_as_text {
         }
     };
 }
-pub(crate) use serde_as_text;
+use serde_as_text;
 
 #[cfg(test)]
 mod tests;

@@ -1,0 +1,188 @@
+//! The columns of a table: name, meaning, and how a row gets into its cells and out of them again.
+
+mod field;
+
+pub use field::Field;
+
+use crate::schema::Schema;
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::str::FromStr;
+
+/// One column of a table of rows `S`; what a row alone does not say is in its header.
+pub struct Column<S: Schema> {
+    /// Its name. A unit stands behind an underscore.
+    pub name: &'static str,
+    /// What is in it.
+    pub meaning: &'static str,
+    pub(crate) kind: Kind,
+    /// Whether a row may have nothing here.
+    pub(crate) optional: bool,
+    pub(crate) get: Get<S>,
+    pub(crate) set: Set<S>,
+}
+
+/// Takes a cell out of a row.
+type Get<S> = for<'a> fn(&'a S, &'a <S as Schema>::Header) -> Cell<'a>;
+
+/// Puts a cell, which is not null, into a row.
+type Set<S> = fn(&mut S, Cell<'_>);
+
+/// What a column holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Yes or no.
+    Bool,
+    /// An unsigned number of so many bits.
+    Bits(u8),
+    /// Like `Bits(64)`, and near the one in the row before.
+    Rising,
+    /// A text.
+    Text,
+}
+
+/// One value.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Cell<'a> {
+    /// None.
+    Null,
+    /// Yes or no.
+    Bool(bool),
+    /// A number.
+    Number(u64),
+    /// A text.
+    Text(Cow<'a, str>),
+}
+
+impl<S: Schema> Column<S> {
+    /// The row's cell.
+    #[must_use]
+    pub fn cell<'a>(&self, row: &'a S, header: &'a S::Header) -> Cell<'a> {
+        (self.get)(row, header)
+    }
+
+    /// A column that is a field of the row: `at` leads there.
+    pub(crate) const fn of_field<F: Field>(
+        name: &'static str,
+        meaning: &'static str,
+        _at: for<'a> fn(&'a S) -> &'a F,
+        get: Get<S>,
+        set: Set<S>,
+    ) -> Self {
+        Self { name, meaning, kind: F::KIND, optional: F::OPTIONAL, get, set }
+    }
+
+    /// A column that is a field of a part of the row, which may be missing: `part` leads to the
+    /// part, `at` from there to the field.
+    pub(crate) const fn of_part<P, F: Field>(
+        name: &'static str,
+        meaning: &'static str,
+        _part: for<'a> fn(&'a S) -> &'a Option<P>,
+        _at: for<'a> fn(&'a P) -> &'a F,
+        get: Get<S>,
+        set: Set<S>,
+    ) -> Self {
+        Self { name, meaning, kind: F::KIND, optional: true, get, set }
+    }
+}
+
+/// One column, in one of three ways:
+///
+/// * `column!("copy", copy, "meaning")`: a field of the row.
+/// * `column!("src", flow(Flow::UNKNOWN).source, "meaning")`: a field of a part that may be
+///   missing; what is in parentheses is the part before its first field was read.
+/// * `column!("node", Kind::Text, true, "meaning", get, set)`: anything else, which may be empty or
+///   not, by a way out of the row and its header and a way into the row.
+macro_rules! column {
+    ($name:literal, $($field:ident).+, $meaning:expr) => {
+        $crate::column::Column::of_field(
+            $name,
+            $meaning,
+            |row| &row.$($field).+,
+            |row, _| $crate::column::Field::cell(&row.$($field).+),
+            |row, cell| $crate::column::Field::set(&mut row.$($field).+, &cell),
+        )
+    };
+    ($name:literal, $part:ident ($blank:expr) . $($field:ident).+, $meaning:expr) => {
+        $crate::column::Column::of_part(
+            $name,
+            $meaning,
+            |row| &row.$part,
+            |part| &part.$($field).+,
+            |row, _| match &row.$part {
+                Some(part) => $crate::column::Field::cell(&part.$($field).+),
+                None => $crate::column::Cell::Null,
+            },
+            |row, cell| $crate::column::Field::set(&mut row.$part.get_or_insert($blank).$($field).+, &cell),
+        )
+    };
+    ($name:literal, $kind:expr, $optional:literal, $meaning:expr, $get:expr, $set:expr) => {
+        $crate::column::Column {
+            name: $name, meaning: $meaning, kind: $kind, optional: $optional, get: $get, set: $set
+        }
+    };
+}
+pub(crate) use column;
+
+/// Meanings of all columns by their names.
+pub(crate) fn meanings<S: Schema>() -> BTreeMap<&'static str, &'static str> {
+    S::COLUMNS.iter().map(|column| (column.name, column.meaning)).collect()
+}
+
+impl<'a> Cell<'a> {
+    pub(crate) fn text(text: Option<&'a str>) -> Self {
+        text.map_or(Self::Null, |text| Self::Text(Cow::Borrowed(text)))
+    }
+
+    pub(crate) fn number(number: impl Into<u64>) -> Self {
+        Self::Number(number.into())
+    }
+
+    /// The number, or the greatest that there is room for.
+    pub(crate) fn int<N: TryFrom<u64> + Bounded>(&self) -> N {
+        match *self {
+            Self::Number(number) => N::try_from(number).unwrap_or(N::MAX),
+            _ => N::MIN,
+        }
+    }
+
+    pub(crate) fn str(&self) -> &str {
+        match self {
+            Self::Text(text) => text,
+            _ => "",
+        }
+    }
+
+    /// The value that the text stands for, if it does.
+    pub(crate) fn parsed<T: FromStr>(&self) -> Option<T> {
+        self.str().parse().ok()
+    }
+
+    /// As text, for tables of text; `None` of an empty cell.
+    #[must_use]
+    pub fn to_text(&self) -> Option<String> {
+        match self {
+            Self::Null => None,
+            Self::Bool(value) => Some(value.to_string()),
+            Self::Number(number) => Some(number.to_string()),
+            Self::Text(text) => Some(text.to_string()),
+        }
+    }
+}
+
+/// Least and greatest of a type of number.
+pub(crate) trait Bounded {
+    const MIN: Self;
+    const MAX: Self;
+}
+
+macro_rules! bounded {
+    ($($number:ty)*) => {
+        $(impl Bounded for $number {
+            const MIN: Self = <$number>::MIN;
+            const MAX: Self = <$number>::MAX;
+        })*
+    };
+}
+
+bounded!(u8 u16 u32 u64);

@@ -1,0 +1,148 @@
+//! Types that a column can hold: each is a cell of a fixed kind.
+
+use super::{Cell, Kind};
+use crate::senders::{Algorithm, CongestionState};
+use crate::units::{Span, Time};
+use std::borrow::Cow;
+use std::net::IpAddr;
+use vocabulary::link_layer::{Event, Way};
+use vocabulary::{ChannelState, Direction, LinkId};
+
+/// A field of a row that is a cell of its table.
+pub trait Field: Sized {
+    /// What its column holds.
+    const KIND: Kind;
+    /// Whether its column may be empty.
+    const OPTIONAL: bool = false;
+
+    /// The cell.
+    fn cell(&self) -> Cell<'_>;
+
+    /// The value of a cell that is not null; `None` if it has no meaning here.
+    fn read(cell: &Cell<'_>) -> Option<Self>;
+
+    /// Takes the value of a cell that is not null; one without a meaning leaves the field as it is.
+    fn set(&mut self, cell: &Cell<'_>) {
+        if let Some(value) = Self::read(cell) {
+            *self = value;
+        }
+    }
+}
+
+impl<F: Field> Field for Option<F> {
+    const KIND: Kind = F::KIND;
+    const OPTIONAL: bool = true;
+
+    fn cell(&self) -> Cell<'_> {
+        self.as_ref().map_or(Cell::Null, F::cell)
+    }
+
+    fn read(cell: &Cell<'_>) -> Option<Self> {
+        Some(F::read(cell))
+    }
+}
+
+impl Field for bool {
+    const KIND: Kind = Kind::Bool;
+
+    fn cell(&self) -> Cell<'_> {
+        Cell::Bool(*self)
+    }
+
+    fn read(cell: &Cell<'_>) -> Option<Self> {
+        Some(*cell == Cell::Bool(true))
+    }
+}
+
+impl Field for String {
+    const KIND: Kind = Kind::Text;
+
+    fn cell(&self) -> Cell<'_> {
+        Cell::Text(Cow::Borrowed(self))
+    }
+
+    fn read(cell: &Cell<'_>) -> Option<Self> {
+        Some(cell.str().to_owned())
+    }
+}
+
+impl Field for IpAddr {
+    const KIND: Kind = Kind::Text;
+
+    fn cell(&self) -> Cell<'_> {
+        Cell::Text(Cow::Owned(self.to_string()))
+    }
+
+    fn read(cell: &Cell<'_>) -> Option<Self> {
+        cell.parsed()
+    }
+}
+
+/// Numbers: type, type of the number that it is, kind, the way to a number of 64 bits, the way
+/// back.
+macro_rules! numbers {
+    ($($type:ty as $number:ty, $kind:expr, $to:expr, $from:expr;)+) => {
+        $(impl Field for $type {
+            const KIND: Kind = $kind;
+
+            fn cell(&self) -> Cell<'_> {
+                let to: fn(Self) -> u64 = $to;
+                Cell::Number(to(*self))
+            }
+
+            fn read(cell: &Cell<'_>) -> Option<Self> {
+                Some($from(cell.int::<$number>()))
+            }
+        })+
+    };
+}
+
+numbers! {
+    u8 as u8, Kind::Bits(8), u64::from, u8::from;
+    u16 as u16, Kind::Bits(16), u64::from, u16::from;
+    u32 as u32, Kind::Bits(32), u64::from, u32::from;
+    u64 as u64, Kind::Bits(64), u64::from, u64::from;
+    LinkId as u16, Kind::Bits(16), |link| u64::from(link.0), LinkId;
+    Span as u64, Kind::Bits(64), Self::as_nanos, Self::from_nanos;
+    Time as u64, Kind::Rising, Self::as_nanos, Self::from_nanos;
+}
+
+/// Types whose values have names: type, value to name, name to value.
+macro_rules! names {
+    ($($type:ty, $name:ident, $from:ident;)+) => {
+        $(impl Field for $type {
+            const KIND: Kind = Kind::Text;
+
+            fn cell(&self) -> Cell<'_> {
+                Cell::Text(Cow::Borrowed(self.$name()))
+            }
+
+            fn read(cell: &Cell<'_>) -> Option<Self> {
+                Self::$from(cell.str())
+            }
+        })+
+    };
+}
+
+names! {
+    Algorithm, name, from_name;
+    ChannelState, name, from_name;
+    CongestionState, name, from_name;
+    Direction, name, from_name;
+    Event, word, from_word;
+    Way, letter, from_letter;
+    ldas::Reason, name, from_name;
+    ldas::Verdict, name, from_name;
+}
+
+impl Field for crate::event::Reason {
+    const KIND: Kind = Kind::Text;
+
+    fn cell(&self) -> Cell<'_> {
+        Cell::text(Some(self.name()))
+    }
+
+    fn read(cell: &Cell<'_>) -> Option<Self> {
+        Some(Self::from_name(cell.str()))
+    }
+}

@@ -1,0 +1,214 @@
+//! Why packets do not arrive: on the link, and in the terms of loss differentiation.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// Declares [`Loss`]. Each reason has its documentation, its name in logs and tables, its true
+/// cause, and its words in summaries; a new reason is one entry.
+macro_rules! losses {
+    ($($(#[$doc:meta])+ $loss:ident = $name:literal, $cause:expr, $words:literal;)+) => {
+        /// Why a packet was lost. The names that [`Loss::name`] gives are part of the schema of
+        /// logs and tables.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum Loss {
+            $($(#[$doc])+ $loss,)+
+        }
+
+        impl Loss {
+            /// All reasons.
+            pub const ALL: [Self; [$($name),+].len()] = [$(Self::$loss),+];
+
+            /// What a column of losses contains, with all names.
+            pub const MEANING: &'static str = {
+                let meaning = concat!("why it was lost: ", $($name, ", "),+);
+                meaning.split_at(meaning.len() - ", ".len()).0
+            };
+
+            /// The name in logs and tables.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$loss => $name,)+
+                }
+            }
+
+            /// The true cause. `None` for a packet that was in flight when the run ended.
+            #[must_use]
+            pub const fn cause(self) -> Option<Cause> {
+                match self {
+                    $(Self::$loss => $cause,)+
+                }
+            }
+        }
+
+        impl fmt::Display for Loss {
+            /// The words in summaries and captures.
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.pad(match self {
+                    $(Self::$loss => $words,)+
+                })
+            }
+        }
+    };
+}
+
+losses! {
+    /// It found the queue full (drop-tail).
+    QueueFull = "queue-full", Some(Cause::Congestion), "queue full";
+    /// It was the oldest in a queue that had to make room (drop-head).
+    QueueHead = "queue-head", Some(Cause::Congestion), "oldest in a full queue";
+    /// It had waited longer than the queue's limit in time.
+    QueueAge = "queue-age", Some(Cause::Congestion), "waited too long in the queue";
+    /// CoDel dropped it (RFC 8289).
+    CoDel = "codel", Some(Cause::Congestion), "CoDel";
+    /// RED dropped it early (Floyd and Jacobson 1993).
+    Red = "red", Some(Cause::Congestion), "RED";
+    /// The error process hit it. The packet has the state of the channel.
+    Error = "error", Some(Cause::Wireless), "wireless error";
+    /// Its number was on the list of packets to lose.
+    Listed = "listed", Some(Cause::Wireless), "on the list of packets to lose";
+    /// The link was out.
+    Outage = "outage", Some(Cause::Outage), "outage";
+    /// A hiccup held it longer than its expiration time (drop-from-front, LL-25).
+    Expired = "expired", Some(Cause::Outage), "expired while held";
+    /// A link layer gave it up after the last retransmission of a part of it (LL-05).
+    Persistency = "persistency", Some(Cause::Wireless), "given up by the link layer";
+    /// It was in flight when a link layer reset its connection.
+    LinkReset = "link-reset", Some(Cause::Wireless), "link reset";
+    /// A link layer's connection has ended: the call was dropped.
+    Disconnected = "disconnected", Some(Cause::Outage), "link disconnected";
+    /// It was still inside when the run ended.
+    RunEnded = "run-ended", None, "in flight when the run ended";
+}
+
+/// State of an error process when it judged a packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ChannelState {
+    /// Few errors or none. Processes without states are always good.
+    Good,
+    /// Many errors: a burst.
+    Bad,
+}
+
+/// The true cause of a loss, or of several.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Cause {
+    /// An error process hit the packets, or damaged them so that TCP dropped them, or a link layer
+    /// stopped sending them again.
+    Wireless,
+    /// A queue dropped them.
+    Congestion,
+    /// The link was out, or held them for too long.
+    Outage,
+    /// More than one of these, or something that this program does not know.
+    Mixed,
+    /// Nothing was lost.
+    None,
+}
+
+impl ChannelState {
+    /// `good` or `bad`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Good => "good",
+            Self::Bad => "bad",
+        }
+    }
+
+    /// The state with this name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        [Self::Good, Self::Bad].into_iter().find(|state| state.name() == name)
+    }
+}
+
+impl Loss {
+    /// The reason with this name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|loss| loss.name() == name)
+    }
+}
+
+impl Cause {
+    /// All causes.
+    pub const ALL: [Self; 5] = [Self::Wireless, Self::Congestion, Self::Outage, Self::Mixed, Self::None];
+
+    /// `wireless`, `congestion`, `outage`, `mixed` or `none`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Wireless => "wireless",
+            Self::Congestion => "congestion",
+            Self::Outage => "outage",
+            Self::Mixed => "mixed",
+            Self::None => "none",
+        }
+    }
+
+    /// The cause of losses of both.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::None, cause) | (cause, Self::None) => cause,
+            (one, two) if one == two => one,
+            _ => Self::Mixed,
+        }
+    }
+}
+
+impl fmt::Display for ChannelState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Cause::{Congestion, Mixed, None, Outage, Wireless};
+    use super::*;
+
+    /// Names are the schema: logs of old programs have them.
+    #[test]
+    fn names_and_causes_of_losses_are_fixed() {
+        let table: Vec<_> = Loss::ALL.map(|loss| (loss.name(), loss.cause())).into();
+        let expected = [
+            ("queue-full", Some(Congestion)),
+            ("queue-head", Some(Congestion)),
+            ("queue-age", Some(Congestion)),
+            ("codel", Some(Congestion)),
+            ("red", Some(Congestion)),
+            ("error", Some(Wireless)),
+            ("listed", Some(Wireless)),
+            ("outage", Some(Outage)),
+            ("expired", Some(Outage)),
+            ("persistency", Some(Wireless)),
+            ("link-reset", Some(Wireless)),
+            ("disconnected", Some(Outage)),
+            ("run-ended", Option::None),
+        ];
+        assert_eq!(table, expected);
+        let names = expected.map(|(name, _)| name).join(", ");
+        assert_eq!(Loss::MEANING, format!("why it was lost: {names}"));
+    }
+
+    #[test]
+    fn every_name_reads_back() {
+        for loss in Loss::ALL {
+            assert_eq!(Loss::from_name(loss.name()), Some(loss));
+        }
+        assert_eq!((Loss::from_name("whim"), ChannelState::from_name("ugly")), (Option::None, Option::None));
+        assert_eq!(ChannelState::from_name("bad"), Some(ChannelState::Bad));
+    }
+
+    #[test]
+    fn causes_add_up() {
+        assert_eq!(
+            (Wireless.and(Wireless), Wireless.and(Congestion), Mixed.and(Outage)),
+            (Wireless, Mixed, Mixed)
+        );
+        assert_eq!((None.and(Outage), Outage.and(None), None.and(None)), (Outage, Outage, None));
+    }
+}
