@@ -1,4 +1,4 @@
-//! Lets contenders take turns, and prints what came of it.
+//! Runs contenders in turns, and prints the results.
 
 use crate::contender::{Contender, OUTER_ADDRESS, Programs};
 use crate::experiment::{EXPERIMENTS, Experiment, Figure, Target};
@@ -13,33 +13,33 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// How long to measure, and how often.
+/// How much to measure.
 #[derive(Debug, Clone, Copy)]
 pub struct Effort {
-    /// Turns of each contender.
+    /// Number of turns of each contender.
     pub rounds: usize,
-    /// Length of what is measured in a turn.
+    /// Length of the measured part of a turn.
     pub length: Duration,
 }
 
-/// The experiments whose title contains `words`.
+/// Returns the experiments whose title contains `words`.
 fn chosen(words: &str) -> impl Iterator<Item = &'static Experiment> {
     EXPERIMENTS
         .iter()
         .filter(move |experiment| experiment.title.to_lowercase().contains(&words.to_lowercase()))
 }
 
-/// Contenders that ratios are printed to.
+/// Contenders to which ratios are printed.
 const PEERS: [Contender; 4] = [Contender::Bare, Contender::Rattan, Contender::Mahimahi, Contender::Links(1)];
 
-/// Runs the experiments whose title contains `only` and prints a table for each. Moves the process
-/// into a network namespace of its own first.
+/// Runs the experiments whose title contains `only`, and prints a table for each. First moves the
+/// process into a network namespace of its own.
 ///
-/// Returns whether `lasthop` and the floors could all be measured; whether they met their targets
-/// is in the tables.
+/// Returns whether `lasthop` and the lower bounds could all be measured. The tables show whether
+/// targets were met.
 ///
 /// # Errors
-/// If nothing can be measured here.
+/// If no title matches, or nothing can be measured here.
 pub fn compare(lasthop: PathBuf, effort: Effort, only: &str) -> io::Result<bool> {
     if chosen(only).next().is_none() {
         let titles: Vec<_> = EXPERIMENTS.iter().map(|experiment| experiment.title).collect();
@@ -77,7 +77,7 @@ fn go_private() -> io::Result<()> {
     leave_for_new_namespace()?;
     ip(&format!("addr add {OUTER_ADDRESS}/32 dev lo"))?;
     allow_large_buffers()?;
-    // mahimahi wants it.
+    // mahimahi needs this.
     std::fs::write("/proc/sys/net/ipv4/ip_forward", "1")?;
     unshare(CloneFlags::CLONE_NEWNS)?;
     let none: Option<&str> = None;
@@ -87,7 +87,7 @@ fn go_private() -> io::Result<()> {
     Ok(())
 }
 
-/// A B C, A B C, …: one that fails is out.
+/// Measures A B C, A B C, …; a contender that fails is out.
 fn take_turns(experiment: &Experiment, programs: &Programs, effort: Effort) -> Results {
     let mut results = Results::new(experiment.contenders);
     for round in 0..effort.rounds {
@@ -110,7 +110,7 @@ fn take_turns(experiment: &Experiment, programs: &Programs, effort: Effort) -> R
     results
 }
 
-/// One figure of all contenders.
+/// Returns the table of one figure for all contenders.
 fn table(experiment: &Experiment, figure: &Figure, results: &Results) -> Table {
     let peers: Vec<Contender> =
         PEERS.into_iter().filter(|peer| figure.ratios && experiment.contenders.contains(peer)).collect();
@@ -146,7 +146,7 @@ fn table(experiment: &Experiment, figure: &Figure, results: &Results) -> Table {
     table
 }
 
-/// Target and ratio to it, in words.
+/// Returns the target and whether it is met, in words.
 fn verdict(results: &Results, figure: &Figure, contender: Contender, target: Target) -> String {
     let median = results.spread(figure, contender).map(|spread| spread.median);
     let (wanted, met) = match target {

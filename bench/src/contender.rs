@@ -1,7 +1,7 @@
-//! Who is measured, and how each is told what link to be.
+//! The contenders, and how each is told which link to emulate.
 //!
-//! A contender that is not installed, or that cannot be such a link, says why. It is never counted
-//! as passed.
+//! A contender that is not installed, or that cannot emulate a link, reports why. It is never
+//! counted as passed.
 
 use crate::floor;
 use crate::measure::{Host, Link};
@@ -13,25 +13,25 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-/// What a link is to do, the same in both directions.
+/// The link to emulate, the same in both directions.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Task {
-    /// Time that each packet takes one way.
+    /// One-way delay of each packet.
     pub delay: Duration,
-    /// Rate in Mbit/s, counted at the IP layer, with a drop-tail queue of [`QUEUE`] bytes before
-    /// it.
+    /// Rate in Mbit/s, counted at the IP layer, behind a drop-tail queue of [`QUEUE`] bytes; `None`
+    /// for no limit.
     pub megabits: Option<u32>,
 }
 
-/// Queue before a limiter, in bytes: what 1 Gbit/s sends in 20 ms.
+/// Queue in front of a limiter, in bytes: what 1 Gbit/s sends in 20 ms.
 pub const QUEUE: u64 = 2_500_000;
 
-/// One contender.
+/// A contender.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Contender {
-    /// `lasthop link`, which keeps segments whole here.
+    /// `lasthop link`, which keeps segments whole in this bench.
     Whole,
-    /// `lasthop link` made to handle single packets.
+    /// `lasthop link --split`, which handles single packets.
     Split,
     /// `lasthop link --precise`.
     Precise,
@@ -39,16 +39,16 @@ pub enum Contender {
     Bare,
     /// A veth pair.
     Veth,
-    /// rattan (stack-rs/rattan), version 0.1.1 and later.
+    /// rattan (stack-rs/rattan), version 0.1.1 or later.
     Rattan,
     /// mahimahi (mm-delay, mm-link).
     Mahimahi,
-    /// That many links of the emulator library in one process.
+    /// This many links of the emulator library in one process.
     Links(u16),
 }
 
 impl Contender {
-    /// What tables call it.
+    /// Returns the name in tables.
     #[must_use]
     pub fn name(self) -> Cow<'static, str> {
         let name = match self {
@@ -66,20 +66,20 @@ impl Contender {
     }
 }
 
-/// Where the contenders' programs are.
+/// Paths of the contenders' programs.
 #[derive(Debug, Clone)]
 pub struct Programs {
-    /// `lasthop`, as it was named.
+    /// Path of `lasthop`, as given.
     pub lasthop: PathBuf,
-    /// A directory of the run's own, which any user can read.
+    /// A directory for this run, readable by all users.
     pub scratch: PathBuf,
 }
 
 impl Programs {
-    /// The contender as the link of `task`.
+    /// Returns the contender as a link for `task`.
     ///
     /// # Errors
-    /// Why there is none, for a reader.
+    /// The reason why there is no such link, for readers.
     pub fn link(&self, contender: Contender, task: Task) -> Result<Link, String> {
         match contender {
             Contender::Whole => self.lasthop(task, &[]),
@@ -109,7 +109,7 @@ impl Programs {
         Ok(Link { command, host: Host::Variable("LASTHOP_HOST") })
     }
 
-    /// mahimahi refuses to be run by root, and needs its own set-user-id bit: an ordinary user runs
+    /// mahimahi refuses to run as root, and needs its set-user-id bit, so an unprivileged user runs
     /// it.
     fn mahimahi(&self, task: Task) -> Result<Link, String> {
         let delay = find("mm-delay").ok_or("mm-delay is not installed")?;
@@ -127,19 +127,19 @@ impl Programs {
             }
             command.arg("--");
         }
-        // In nested shells its own variable names the shell in between; this end has an address
-        // that all lead to.
+        // In nested shells, mahimahi's own variable names the intermediate shell. All links lead to
+        // this address.
         Ok(Link { command, host: Host::Address(OUTER_ADDRESS) })
     }
 }
 
-/// An address of the network namespace that all links lead to, beside those that contenders give it
+/// Address of this end that is reachable over every link, in addition to the contenders' own
 /// (RFC 5737).
 pub const OUTER_ADDRESS: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);
 
-/// The instants, in milliseconds, at which mahimahi may send 1500 bytes; repeated for ever.
+/// Returns the times in milliseconds at which mahimahi may send 1500 bytes, for endless repetition.
 fn mahimahi_trace(megabits: u32) -> String {
-    // In 12 ms a link of N Mbit/s sends N packets.
+    // In 12 ms, a link of N Mbit/s sends N packets of 1500 bytes.
     const PERIOD: u32 = 12;
     let mut trace = String::new();
     for millisecond in 1..=PERIOD {
@@ -167,7 +167,7 @@ fn rattan(task: Task) -> Result<Link, String> {
     let named = std::env::var_os("RATTAN").map(PathBuf::from);
     let program = named.or_else(|| find("rattan")).ok_or("rattan is not installed")?;
     let mut command = Command::new(program);
-    // Its log would go to the terminal of the command.
+    // Otherwise its log would go to the command's terminal.
     command.env("RUST_LOG", "error").arg("link");
     for way in ["uplink", "downlink"] {
         if let Some(megabits) = task.megabits {
@@ -183,7 +183,7 @@ fn rattan(task: Task) -> Result<Link, String> {
     Ok(Link { command, host: Host::Variable("RATTAN_BASE") })
 }
 
-/// The program of this name on PATH.
+/// Finds the program of this name on PATH.
 fn find(name: &str) -> Option<PathBuf> {
     let path: OsString = std::env::var_os("PATH")?;
     std::env::split_paths(&path).map(|directory| directory.join(name)).find(|program| Path::is_file(program))

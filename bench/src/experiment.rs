@@ -1,4 +1,4 @@
-//! What is measured, in which unit, against which target.
+//! The experiments: what is measured, in which unit, against which target.
 
 use crate::contender::Contender::{self, Bare, Links, Mahimahi, Precise, Rattan, Split, Veth, Whole};
 use crate::contender::Task;
@@ -7,64 +7,65 @@ use crate::measure::{Arrived, Measured};
 use crate::traffic::{Kind, Window};
 use std::time::Duration;
 
-/// Rate of the probe, in packets a second.
+/// Rate of the probe, in packets per second.
 const PROBE: u32 = 10_000;
 
-/// Goodput of TCP with time stamps in packets of 1500 bytes, as a share of the rate counted at the
-/// IP layer.
+/// Goodput of TCP with time stamps in packets of 1500 bytes, as a share of the rate at the IP
+/// layer.
 const GOODPUT_AT_IP: f64 = 1448.0 / 1500.0;
 
-/// One figure of a measurement.
+/// A figure of a measurement.
 pub struct Figure {
-    /// What it is, with its unit.
+    /// Title with the unit.
     pub title: &'static str,
-    /// Digits after the point.
+    /// Number of decimal places.
     pub digits: usize,
-    /// Whether its ratio to a peer's says something.
+    /// Whether its ratio to a peer's figure is meaningful.
     pub ratios: bool,
-    /// The contender whose figure of the same round is taken off first.
+    /// The contender whose figure of the same round is subtracted first.
     pub above: Option<Contender>,
-    /// Reads it from the measurement of a task.
+    /// Computes the figure from the measurement of a task.
     pub of: fn(&Measured, Task) -> f64,
-    /// What it should be, for whom.
+    /// The targets, by contender.
     pub targets: &'static [(Contender, Target)],
 }
 
-/// What a figure should be.
+/// The target of a figure.
 #[derive(Debug, Clone, Copy)]
 pub enum Target {
     /// At least this.
     AtLeast(f64),
     /// At most this.
     AtMost(f64),
-    /// At least this many times what that contender has.
+    /// At least this many times the other contender's figure.
     AtLeastTimes(f64, Contender),
 }
 
-/// One measurement, which all contenders take in turn.
+/// An experiment, which all its contenders run in turn.
 pub struct Experiment {
-    /// What it is.
+    /// Its title.
     pub title: &'static str,
-    /// Who takes part.
+    /// Its contenders.
     pub contenders: &'static [Contender],
-    /// The link they are to be.
+    /// The link to emulate.
     pub task: Task,
-    /// What is sent.
+    /// The traffic to send.
     pub traffic: Kind,
     /// Time before the window, in seconds.
     pub warm_up: f64,
-    /// What is read from it.
+    /// The figures computed from it.
     pub figures: &'static [Figure],
 }
 
 impl Experiment {
-    /// The part that counts, if it is to have this length.
+    /// Returns the measured window, for this length.
     #[must_use]
     pub fn window(&self, length: Duration) -> Window {
         Window { after: Duration::from_secs_f64(self.warm_up), length }
     }
 
-    /// The link that a contender is to be: the veth pair cannot delay, and is the floor as it is.
+    /// Returns the link that a contender emulates. The veth pair cannot delay, so it is the lower
+    /// bound without a delay.
     #[must_use]
     pub fn task_of(&self, contender: Contender) -> Task {
         if contender == Contender::Veth { Task::default() } else { self.task }
@@ -73,7 +74,7 @@ impl Experiment {
 
 const TEN_MILLISECONDS: Duration = Duration::from_millis(10);
 
-/// All of them.
+/// All experiments.
 pub const EXPERIMENTS: &[Experiment] = &[
     Experiment {
         title: "Bulk TCP, no delay, no limit",
@@ -95,8 +96,9 @@ pub const EXPERIMENTS: &[Experiment] = &[
         }],
     },
     Experiment {
-        // CUBIC leaves slow start when delays grow (HyStart), which a busy processor makes them do,
-        // and then takes seconds to fill the pipe: what a contender can carry shows after that.
+        // CUBIC leaves slow start when delays grow (HyStart), which happens on a busy processor,
+        // and then takes seconds to fill the pipe. Only after that does a contender's capacity
+        // show.
         title: "Bulk TCP, 10 ms each way, after 3 s",
         contenders: &[Whole, Split, Bare, Rattan, Mahimahi],
         task: Task { delay: TEN_MILLISECONDS, megabits: None },
@@ -173,8 +175,8 @@ pub const EXPERIMENTS: &[Experiment] = &[
         ],
     },
     Experiment {
-        // Between packets the emulator sleeps: whether it then wakes on time does not show where
-        // packets come all the time.
+        // Between packets the emulator sleeps. Whether it wakes up on time does not show with
+        // continuous packets.
         title: "100 packets/s of 200 bytes, 10 ms each way (the veth pair: none)",
         contenders: &[Whole, Precise, Bare, Rattan, Mahimahi, Veth],
         task: Task { delay: TEN_MILLISECONDS, megabits: None },
@@ -222,7 +224,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
     },
 ];
 
-/// The packet that took the shortest time.
+/// Delay of the fastest packet.
 const EARLIEST: Figure = Figure {
     title: "us beyond the configured delay, shortest (below 0: early)",
     digits: 1,
@@ -263,7 +265,7 @@ fn gigabits(measured: &Measured, _: Task) -> f64 {
     }
 }
 
-/// How many microseconds beyond the configured delay this share of packets did not exceed.
+/// Returns this quantile of the packets' delays, in microseconds beyond the configured delay.
 fn offset(measured: &Measured, task: Task, share: f64) -> f64 {
     match &measured.traffic {
         Arrived::Probe(delays) => delays.quantile(share) - task.delay.as_secs_f64() * 1e6,

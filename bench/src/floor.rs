@@ -1,10 +1,10 @@
-//! Links that do as little as a link can, to hold emulators against: a program runs behind each of
-//! them.
+//! Links that do as little as possible, as lower bounds for emulators. Each runs a program behind
+//! it.
 //!
-//! * [`veth`]: two namespaces with a pair of virtual Ethernet devices. No user space is in between.
+//! * [`veth`]: two namespaces joined by a pair of virtual Ethernet devices, with no user space in
+//!   between.
 //! * [`bare`]: two TUN devices and one thread that reads packets from one and writes them to the
-//!   other. This is what an emulator that handles single packets would cost if it did nothing at
-//!   all.
+//!   other. This is the cost of an emulator that handles single packets and does nothing else.
 
 mod forward;
 
@@ -16,7 +16,7 @@ use std::net::Ipv4Addr;
 use std::process::{Command, ExitStatus};
 use std::time::Duration;
 
-/// Where the command finds the address of the other end.
+/// Environment variable with the address of the other end.
 pub const HOST: &str = "BENCH_HOST";
 
 const OUTSIDE: Ipv4Addr = Ipv4Addr::new(10, 98, 0, 1);
@@ -25,9 +25,9 @@ const INSIDE: Ipv4Addr = Ipv4Addr::new(10, 98, 0, 2);
 /// Runs `command` behind a veth pair.
 ///
 /// # Errors
-/// If the pair or the command cannot be had.
+/// If the pair cannot be created or the command cannot be started.
 pub fn veth(command: &[OsString]) -> io::Result<ExitStatus> {
-    // The process itself stays outside; only the thread that runs the command leaves.
+    // The process itself stays outside; only the thread that runs the command enters the namespace.
     let outside = std::process::id();
     in_new_namespace(|| {
         ip(&format!("link add bench1 type veth peer name bench1 netns {outside}"))?;
@@ -36,17 +36,17 @@ pub fn veth(command: &[OsString]) -> io::Result<ExitStatus> {
         ip_in(outside, "link set bench1 up")?;
         ip_in(outside, &format!("addr add {OUTSIDE} peer {INSIDE} dev bench1"))?;
         let status = run(command);
-        // With its namespace it would go as well, but some time later, and the next to come wants
-        // the name.
+        // The pair would also vanish with its namespace, but some time later, and the next run
+        // needs the name.
         ip("link del bench1")?;
         status
     })
 }
 
-/// Runs `command` behind the bare forwarder, which keeps each packet for `delay`.
+/// Runs `command` behind the bare forwarder, which delays each packet by `delay`.
 ///
 /// # Errors
-/// If the devices or the command cannot be had.
+/// If the devices cannot be created or the command cannot be started.
 pub fn bare(delay: Duration, command: &[OsString]) -> io::Result<ExitStatus> {
     let outside = tun("bench0", OUTSIDE, INSIDE)?;
     in_new_namespace(|| {

@@ -1,9 +1,9 @@
-//! Measures `lasthop link` side by side with other emulators, with the bare veth pair, and with a
-//! bare forwarder.
+//! Compares `lasthop link` with other emulators, with the bare veth pair, and with a bare
+//! forwarder.
 //!
 //! Every contender runs the same sender behind its link, and the same receiver measures at the
-//! other end. Contenders take turns within one run, so that what else the machine does hits all of
-//! them alike, and what counts is the ratio.
+//! other end. Contenders take turns within one run, so that other load on the machine affects all
+//! of them alike. The result is the ratio.
 
 #![forbid(unsafe_code)]
 

@@ -1,7 +1,7 @@
-//! Many links in one process: the emulator library with as many pairs of TUN devices as asked for,
-//! light traffic on all of them, and what that costs compared with the same traffic on one link.
+//! Many links in one process: the emulator library with any number of pairs of TUN devices and
+//! light traffic on all of them. Shows the cost compared with the same traffic on one link.
 //!
-//! The near ends are in the calling thread's network namespace, the far ends in one of their own.
+//! The near ends are in the calling thread's network namespace, the far ends in a separate one.
 
 use crate::measure::{Arrived, Measured};
 use crate::namespace::{in_new_namespace, tun};
@@ -24,18 +24,18 @@ use std::time::Duration;
 /// MTU of all links, in bytes.
 const MTU: usize = 1500;
 
-/// Delay of all links, one way.
+/// One-way delay of all links.
 pub const DELAY: Duration = Duration::from_millis(10);
 
-/// Packets a second, over all links together, in one direction.
+/// Packets per second in one direction, in total over all links.
 pub const RATE: u32 = 10_000;
 
-/// Runs `count` links in this process and measures the delays of packets that go to their far ends
+/// Runs `count` links in this process, and measures the delays of packets that go to their far ends
 /// in turn. The processor time is that of the emulator's thread over the whole run, scaled to the
 /// window.
 ///
 /// # Errors
-/// If the devices cannot be made, or the emulator ends.
+/// If the devices cannot be created, or the emulator fails.
 pub fn measure(count: u16, window: Window) -> io::Result<Measured> {
     let names = || 0..count;
     let near: Vec<OwnedFd> = names()
@@ -73,7 +73,7 @@ fn join<T>(thread: thread::ScopedJoinHandle<'_, T>) -> T {
     thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
-/// An emulator in which each near end is linked to the far end of the same number.
+/// Creates an emulator that links each near end to the far end of the same number.
 fn emulator(
     near: Vec<OwnedFd>,
     far: Vec<OwnedFd>,
@@ -93,20 +93,20 @@ fn emulator(
     Ok(emulator)
 }
 
-/// A link that only delays.
+/// Creates a link that only delays.
 fn pipeline(seed: &Seed) -> io::Result<Pipeline> {
     let law = Law::Constant { delay: Span::from_nanos(DELAY.as_nanos() as u64) };
     let delay = Delay::new(DelaySpec::in_order(law), &seed.stage("delay")).map_err(io::Error::other)?;
     Ok(Pipeline::new(vec![("delay".into(), Box::new(delay))]))
 }
 
-/// Address of the near end of a link.
+/// Returns the address of the near end of a link.
 fn near_address(link: u16) -> Ipv4Addr {
     let [high, low] = link.to_be_bytes();
     Ipv4Addr::new(10, 100, high, low)
 }
 
-/// Address of its far end.
+/// Returns the address of the far end of a link.
 fn far_address(link: u16) -> Ipv4Addr {
     let [high, low] = link.to_be_bytes();
     Ipv4Addr::new(10, 101, high, low)

@@ -1,5 +1,5 @@
-//! One measurement of one link: a sender behind it, a receiver here, and the processor time of what
-//! is in between.
+//! One measurement of one link: a sender behind it, a receiver here, and the processor time of the
+//! link's processes.
 
 use crate::processor;
 use crate::traffic::{Kind, Watch, Window, bulk, flood, probe};
@@ -10,18 +10,18 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Time that a link may take to go away once its sender has ended.
+/// Longest time that a link may take to end after its sender.
 const GOING_AWAY: Duration = Duration::from_secs(10);
 
-/// A program that runs a command behind a link; the command's words are still to be added.
+/// A program that runs a command behind a link; the command is still to be appended.
 pub struct Link {
     /// The program with its own arguments.
     pub command: Command,
-    /// Where the command behind the link reaches this end.
+    /// Address of this end for the command behind the link.
     pub host: Host,
 }
 
-/// Where this end is, seen from behind a link.
+/// Address of this end, seen from behind a link.
 #[derive(Debug, Clone, Copy)]
 pub enum Host {
     /// In an environment variable.
@@ -30,27 +30,27 @@ pub enum Host {
     Address(Ipv4Addr),
 }
 
-/// What was measured.
+/// Result of a measurement.
 #[derive(Debug, Clone)]
 pub struct Measured {
-    /// What arrived.
+    /// The traffic that arrived.
     pub traffic: Arrived,
     /// Processor time of the link in the window.
     pub processor: Duration,
 }
 
-/// What arrived in the window.
+/// The traffic that arrived in the window.
 #[derive(Debug, Clone)]
 pub enum Arrived {
-    /// Goodput in bits a second.
+    /// Goodput in bits per second.
     Bulk(f64),
-    /// Packets.
+    /// Rates of packets.
     Flood(flood::Flood),
-    /// Delays.
+    /// Delays of packets.
     Probe(probe::Delays),
 }
 
-/// Processor time at the two ends of the window.
+/// Processor time at the start and the end of the window.
 struct Meter {
     root: u32,
     readings: Vec<Duration>,
@@ -62,11 +62,11 @@ impl Watch for Meter {
     }
 }
 
-/// Sends traffic through the link and measures it. Must run in the network namespace that the link
-/// leads to.
+/// Sends traffic through the link and measures it. Must run in the network namespace to which the
+/// link leads.
 ///
 /// # Errors
-/// What went wrong, in one line, with what the link's program said.
+/// What failed, in one line, with the last messages of the link's program.
 pub fn measure(link: Link, kind: Kind, window: Window) -> Result<Measured, String> {
     let end = End::open(kind).map_err(|error| format!("cannot listen: {error}"))?;
     let mut child = start(link, kind, window, &end).map_err(|error| format!("cannot start: {error}"))?;
@@ -90,7 +90,7 @@ pub fn measure(link: Link, kind: Kind, window: Window) -> Result<Measured, Strin
     Ok(Measured { traffic, processor })
 }
 
-/// The last of what a program said.
+/// Returns the last lines that a program printed, as one line.
 fn in_one_line(said: &str) -> String {
     const LINES: usize = 3;
     const MOST: usize = 200;
@@ -120,7 +120,7 @@ fn start(link: Link, kind: Kind, window: Window, end: &End) -> io::Result<Child>
     command.spawn()
 }
 
-/// Waits for the link's program to end; a program that does not is ended.
+/// Waits for the link's program to end; kills it if it does not end in time.
 fn stop(child: &mut Child) -> Result<(), String> {
     let start = Instant::now();
     loop {
@@ -129,7 +129,7 @@ fn stop(child: &mut Child) -> Result<(), String> {
             Ok(Some(status)) => return Err(format!("it ended with {status}")),
             Ok(None) if start.elapsed() < GOING_AWAY => thread::sleep(Duration::from_millis(5)),
             Ok(None) => {
-                // Killed by its number; what it had made goes with this process's own namespaces.
+                // Kill by process id. What it has created goes with this process's own namespaces.
                 let _ = child.kill();
                 let _ = child.wait();
                 return Err("it did not end by itself".into());

@@ -1,4 +1,4 @@
-//! Network namespaces that nothing but threads and processes hold, so that none can be left behind.
+//! Network namespaces that only threads and processes hold, so that none can be left behind.
 
 use netlab::Namespace;
 use netlab::address::{self, Address};
@@ -11,11 +11,12 @@ use std::os::fd::OwnedFd;
 use std::process::Command;
 use std::thread;
 
-/// Packets that may wait in a device for whoever reads it. With the kernel's 500 or 1000 a window
-/// of 10 ms overflows when it comes in one burst.
+/// Queue length of a device, in packets. The kernel's 500 or 1000 overflow when a window of 10 ms
+/// arrives in one burst.
 pub const QUEUE: u32 = 5000;
 
-/// Does `work` on a thread in a network namespace of its own. What the thread starts is in it too.
+/// Runs `work` on a thread in a new network namespace. Processes that the thread starts are in it
+/// too.
 ///
 /// # Errors
 /// If namespaces cannot be made here, or `work` fails.
@@ -29,7 +30,8 @@ pub fn in_new_namespace<T: Send>(work: impl FnOnce() -> io::Result<T> + Send) ->
     })
 }
 
-/// Moves the calling thread, and what it starts from now on, into a new network namespace.
+/// Moves the calling thread, and everything that it starts from now on, into a new network
+/// namespace.
 ///
 /// # Errors
 /// If namespaces cannot be made here.
@@ -40,8 +42,9 @@ pub fn leave_for_new_namespace() -> io::Result<()> {
     ip("link set lo up")
 }
 
-/// Makes the TUN device `name` in the calling thread's namespace and brings it up, with the address
-/// `own` and a route to its only neighbour `peer`. It is gone with its descriptor.
+/// Creates the TUN device `name` in the calling thread's namespace and brings it up, with the
+/// address `own` and a route to its only neighbour `peer`. It vanishes when its file descriptor is
+/// closed.
 ///
 /// # Errors
 /// If there are no TUN devices here.
@@ -61,7 +64,7 @@ pub fn tun(name: &str, own: Ipv4Addr, peer: Ipv4Addr) -> io::Result<OwnedFd> {
 /// Runs iproute2 in the calling thread's network namespace.
 ///
 /// # Errors
-/// What it says.
+/// The message of iproute2.
 pub fn ip(arguments: &str) -> io::Result<()> {
     run(Command::new("ip"), arguments)
 }
@@ -69,7 +72,7 @@ pub fn ip(arguments: &str) -> io::Result<()> {
 /// Runs iproute2 in the network namespace of a process.
 ///
 /// # Errors
-/// What it says.
+/// The message of iproute2.
 pub fn ip_in(process: u32, arguments: &str) -> io::Result<()> {
     let mut command = Command::new("nsenter");
     command.arg(format!("--net=/proc/{process}/ns/net")).arg("ip");
@@ -85,11 +88,11 @@ fn run(mut command: Command, arguments: &str) -> io::Result<()> {
     Err(io::Error::other(format!("ip {arguments}: {}", said.trim())))
 }
 
-/// Allows socket buffers as large as a long fast link needs, in the calling thread's network
-/// namespace.
+/// Allows socket buffers that are large enough for a long fast link, in the calling thread's
+/// network namespace.
 ///
 /// # Errors
-/// If the namespace belongs to somebody else.
+/// If this user may not change the namespace's settings.
 pub fn allow_large_buffers() -> io::Result<()> {
     for (file, value) in [("tcp_rmem", "4096 131072 67108864"), ("tcp_wmem", "4096 65536 67108864")] {
         std::fs::write(format!("/proc/sys/net/ipv4/{file}"), value)?;

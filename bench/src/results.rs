@@ -1,19 +1,19 @@
-//! What contenders did in their turns.
+//! Results of the contenders' turns.
 //!
-//! Ratios are taken within a round, between neighbours in time, and then their median: what
-//! disturbs the machine for some seconds disturbs both.
+//! Ratios are taken within a round, between measurements that are close in time; then the median is
+//! taken. A disturbance of some seconds affects both.
 
 use crate::contender::{Contender, Task};
 use crate::experiment::Figure;
 use crate::measure::Measured;
 use std::collections::HashMap;
 
-/// One turn.
+/// Result of one turn.
 #[derive(Debug, Clone)]
 pub struct Outcome {
-    /// What was measured.
+    /// The measurement.
     pub measured: Measured,
-    /// The link that the contender was.
+    /// The link that the contender emulated.
     pub task: Task,
 }
 
@@ -28,16 +28,16 @@ pub struct Results {
 /// Median and range over the rounds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Spread {
-    /// Middle value; of an even number the mean of the two in the middle.
+    /// Median: for an even number of values, the mean of the two in the middle.
     pub median: f64,
-    /// Smallest.
+    /// Smallest value.
     pub lowest: f64,
-    /// Largest.
+    /// Largest value.
     pub highest: f64,
 }
 
 impl Spread {
-    /// Of at least one value.
+    /// Returns the spread of these values; `None` without values.
     fn of(mut values: Vec<f64>) -> Option<Self> {
         values.sort_by(f64::total_cmp);
         let (&lowest, &highest) = (values.first()?, values.last()?);
@@ -52,13 +52,13 @@ impl Spread {
 }
 
 impl Results {
-    /// Of nobody yet.
+    /// Creates results without turns.
     #[must_use]
     pub fn new(contenders: &[Contender]) -> Self {
         Self { order: contenders.to_vec(), turns: HashMap::new(), failures: HashMap::new() }
     }
 
-    /// Adds a turn. Who fails once is out, with all turns.
+    /// Adds a turn. A contender that fails once is out, and loses all its turns.
     pub fn add(&mut self, contender: Contender, outcome: Result<Outcome, String>) {
         match outcome {
             Ok(outcome) => self.turns.entry(contender).or_default().push(outcome),
@@ -69,31 +69,31 @@ impl Results {
         }
     }
 
-    /// Whether the contender is out.
+    /// Returns whether the contender is out.
     #[must_use]
     pub fn failed(&self, contender: Contender) -> bool {
         self.failures.contains_key(&contender)
     }
 
-    /// Who is out, and why.
+    /// Returns the contenders that are out, with the reasons.
     pub fn failures(&self) -> impl Iterator<Item = (Contender, &str)> {
         self.order.iter().filter_map(|contender| Some((*contender, self.failures.get(contender)?.as_str())))
     }
 
-    /// Whether nobody is out who is not a guest here.
+    /// Returns whether only other projects' emulators are out, if any.
     #[must_use]
     pub fn sound(&self) -> bool {
         self.failures().all(|(contender, _)| matches!(contender, Contender::Rattan | Contender::Mahimahi))
     }
 
-    /// A figure of a contender.
+    /// Returns the spread of a contender's figure; `None` if it has no turns.
     #[must_use]
     pub fn spread(&self, figure: &Figure, contender: Contender) -> Option<Spread> {
         Spread::of(self.values(figure, contender)?)
     }
 
-    /// Median over the rounds of a contender's figure divided by another's; `None` where one of
-    /// them is not positive.
+    /// Returns the median over the rounds of a contender's figure divided by another's; `None` if a
+    /// value is not positive.
     #[must_use]
     pub fn ratio(&self, figure: &Figure, contender: Contender, other: Contender) -> Option<f64> {
         let (own, others) = (self.values(figure, contender)?, self.values(figure, other)?);
@@ -104,7 +104,7 @@ impl Results {
         Some(Spread::of(ratios)?.median)
     }
 
-    /// A figure in each round, less the floor it is to be above.
+    /// Returns the figure of each round, minus the lower bound that it refers to.
     fn values(&self, figure: &Figure, contender: Contender) -> Option<Vec<f64>> {
         let raw = |contender| -> Option<Vec<f64>> {
             let turns = self.turns.get(&contender)?;
@@ -148,8 +148,8 @@ mod tests {
 
     #[test]
     fn a_ratio_is_taken_within_a_round() {
-        // The machine was twice as fast in the second round; medians of all values would give 2
-        // / 2.
+        // The machine was twice as fast in the second round. The ratio of the medians would be 2 /
+        // 2.
         let results = results(&[(Contender::Split, &[1.0, 2.0, 4.0]), (Contender::Bare, &[2.0, 4.0, 1.0])]);
         assert_eq!(results.ratio(&FIGURE, Contender::Split, Contender::Bare), Some(0.5));
         assert_eq!(results.ratio(&FIGURE, Contender::Split, Contender::Rattan), None);

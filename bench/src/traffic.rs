@@ -1,6 +1,5 @@
-//! Traffic, and what arrives of it: each kind has a sender, which runs behind the link as a process
-//! of its own, and a receiver, which runs at the other end and measures. Every sender ends by
-//! itself.
+//! Kinds of traffic. Each has a sender, which runs behind the link as a separate process, and a
+//! receiver, which runs at the other end and measures. Every sender ends by itself.
 
 pub mod bulk;
 mod datagram;
@@ -12,33 +11,32 @@ use std::io;
 use std::str::FromStr;
 use std::time::Duration;
 
-/// Longest time that a receiver waits for something to arrive. Setting a link up takes well under a
-/// second.
+/// Longest wait of a receiver for traffic. Setting up a link takes well under a second.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// How much longer than it is measured a sender sends, so that the receiver sees all of its window.
+/// Time that a sender sends beyond the window, so that the receiver gets its whole window.
 const BEYOND_WINDOW: Duration = Duration::from_millis(500);
 
-/// Part of the traffic that is measured.
+/// The part of the traffic that is measured.
 #[derive(Debug, Clone, Copy)]
 pub struct Window {
-    /// Time after the first arrival that does not count.
+    /// Time after the first arrival that is not measured.
     pub after: Duration,
-    /// Time that counts.
+    /// Time that is measured.
     pub length: Duration,
 }
 
 impl Window {
-    /// How long a sender sends.
+    /// Returns how long a sender sends.
     #[must_use]
     pub fn sending(self) -> Duration {
         self.after + self.length + BEYOND_WINDOW
     }
 }
 
-/// Says when the window opens and when it closes.
+/// Notified at the start and the end of the window.
 pub trait Watch {
-    /// The window opens, or closes.
+    /// Called when the window starts and when it ends.
     fn now(&mut self);
 }
 
@@ -51,11 +49,11 @@ impl<F: FnMut()> Watch for F {
 /// A kind of traffic.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Kind {
-    /// One TCP connection that sends all it can.
+    /// One TCP connection that sends as much as possible.
     Bulk,
-    /// UDP datagrams as fast as the socket takes them.
+    /// UDP datagrams as fast as the socket accepts them.
     Flood,
-    /// UDP datagrams at this many a second.
+    /// UDP datagrams, this many per second.
     Probe(u32),
 }
 
@@ -84,7 +82,7 @@ impl FromStr for Kind {
     }
 }
 
-/// Sends traffic to `address` for `time`.
+/// Sends traffic of this kind to `address` for `time`.
 ///
 /// # Errors
 /// If the other end cannot be reached.

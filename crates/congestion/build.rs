@@ -1,5 +1,5 @@
-//! Compiles the eBPF programs with clang: the recorder's with the Rust that loads it, and an object
-//! for each congestion control.
+//! Compiles the eBPF programs with clang: the recorder with the Rust code that loads it, and an
+//! object for each congestion control.
 
 use libbpf_cargo::SkeletonBuilder;
 use libbpf_rs::Linker;
@@ -36,7 +36,7 @@ fn main() {
     for_tests(&Path::new(USER_SIDE).join("registry.c"));
 }
 
-/// Compiles a source for user space and links it to the tests, and to nothing else.
+/// Compiles a source for user space and links it only to the tests.
 fn for_tests(source: &Path) {
     let name = source.file_stem().expect("it is a file").to_string_lossy();
     let mut build = cc::Build::new();
@@ -48,13 +48,13 @@ fn for_tests(source: &Path) {
     }
 }
 
-/// Compiles an algorithm. It has no skeleton: all of them are loaded alike, by the names of their
-/// parameters.
+/// Compiles an algorithm. It gets no skeleton, because all algorithms are loaded by the same code,
+/// by the names of their parameters.
 fn compile(source: &Path, headers: &Path, output: &Path) {
     let name = PathBuf::from(source.file_name().expect("it is a file")).with_extension("o");
     let object = output.join(&name);
     let with_debug = output.join(name.with_extension("debug.o"));
-    // Debian keeps asm/ of the kernel's headers by architecture.
+    // Debian puts asm/ of the kernel's headers into a directory of the architecture.
     let architecture = env::var("CARGO_CFG_TARGET_ARCH").expect("cargo sets it");
     let mut clang = Command::new("clang");
     clang.args([
@@ -68,7 +68,7 @@ fn compile(source: &Path, headers: &Path, output: &Path) {
         "-Wextra",
         "-Werror",
     ]);
-    // BPF_PROG gives each hook all its arguments, used or not.
+    // BPF_PROG declares all arguments of a hook, used or not.
     clang.args(["-Wno-unused-parameter", &format!("-D__TARGET_ARCH_{}", kernels_name(&architecture))]);
     clang.arg("-I").arg(headers).arg(format!("-I/usr/include/{architecture}-linux-gnu"));
     clang.arg("-c").arg(source).arg("-o").arg(&with_debug);
@@ -77,7 +77,7 @@ fn compile(source: &Path, headers: &Path, output: &Path) {
         Ok(done) => complain(source, &String::from_utf8_lossy(&done.stderr)),
         Err(error) => complain(source, &error.to_string()),
     }
-    // Linking leaves out the debugger's part, which has paths of this machine, and keeps the types.
+    // Linking removes the debug information, which has paths of this machine, and keeps BTF.
     let linked = Linker::new(&object).and_then(|mut linker| {
         linker.add_file(&with_debug)?;
         linker.link()
@@ -85,7 +85,7 @@ fn compile(source: &Path, headers: &Path, output: &Path) {
     linked.unwrap_or_else(|error| complain(source, &format!("{error:#}")));
 }
 
-/// The kernel's name of an architecture, by which `bpf_tracing.h` knows the registers.
+/// Returns the kernel's name of an architecture; `bpf_tracing.h` uses it to find the registers.
 fn kernels_name(architecture: &str) -> &str {
     match architecture {
         "x86_64" => "x86",

@@ -1,5 +1,5 @@
-//! Compiles the crate anew when a file is added to or taken from `kernel/` or the congestion
-//! controls, whose files are embedded.
+//! Recompiles the crate when a file of `kernel/` or of the congestion controls changes, because
+//! these files are embedded.
 
 fn main() {
     println!("cargo::rerun-if-changed=../../kernel");

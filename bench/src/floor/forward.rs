@@ -1,9 +1,9 @@
-//! The bare forwarder: one thread that moves packets between two TUN devices and does nothing else.
+//! The bare forwarder: one thread that only moves packets between two TUN devices.
 //!
-//! It blocks in one epoll, reads until nothing is left, and allocates nothing once it runs. With a
-//! delay it keeps packets in one FIFO per direction. The timeout of the epoll (`epoll_pwait2`, in
-//! nanoseconds) ends its sleep when the first is due; a timerfd in the epoll made packets leave 8
-//! us later here.
+//! It blocks in one epoll, reads until no packet is left, and allocates nothing once it runs. With
+//! a delay, it keeps packets in one FIFO per direction. The timeout of the epoll (`epoll_pwait2`,
+//! in nanoseconds) ends its sleep when the first packet is due. With a timerfd in the epoll
+//! instead, packets left 8 us later here.
 
 use nix::sys::eventfd::EventFd;
 use rustix::buffer::spare_capacity;
@@ -15,24 +15,25 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::time::Duration;
 
-/// Packets that are read from one device before the other is looked at.
+/// Most packets read from one device before the other is served.
 const IN_A_ROW: usize = 64;
 
-/// Room for a packet in bytes: MTU 1500, and to spare.
+/// Buffer size of a packet in bytes: MTU 1500, with room to spare.
 const ROOM: usize = 2048;
 
-/// What an epoll event is about, where it is not the number of a device.
+/// Epoll data of the event that ends the forwarder; devices have their numbers.
 const ENDED: u64 = 2;
 
-/// A packet that waits to leave.
+/// A packet that is delayed.
 struct Waiting {
     due: Duration,
     bytes: Vec<u8>,
 }
 
-/// Moves packets between the two devices, each `delay` after it came, until `ended` is readable.
+/// Moves packets between the two devices, each `delay` after its arrival, until `ended` is
+/// readable.
 pub fn forward(devices: [&OwnedFd; 2], delay: Duration, ended: &EventFd) -> io::Result<()> {
-    // 1 ns: without it the kernel may add 50 us to every sleep.
+    // 1 ns: by default the kernel may add 50 us to every sleep.
     nix::sys::prctl::set_timerslack(1)?;
     let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
     for (number, device) in devices.iter().enumerate() {
@@ -78,13 +79,13 @@ pub fn forward(devices: [&OwnedFd; 2], delay: Duration, ended: &EventFd) -> io::
     }
 }
 
-/// Writes a packet; one that the device refuses is lost.
+/// Writes a packet; if the device refuses it, it is lost.
 fn send(device: &OwnedFd, bytes: Vec<u8>, free: &mut Vec<Vec<u8>>) {
     let _ = write(device, &bytes);
     free.push(bytes);
 }
 
-/// How long nothing has to leave; for ever if nothing waits.
+/// Returns the time until the next packet must leave; `None` if there is none.
 fn sleep(leaving: &[VecDeque<Waiting>; 2]) -> Option<Timespec> {
     let next = leaving.iter().filter_map(VecDeque::front).map(|packet| packet.due).min()?;
     let left = next.saturating_sub(now());

@@ -1,8 +1,9 @@
-//! One TCP connection that sends all it can. Goodput is what the receiving application reads.
+//! One TCP connection that sends as much as possible. Goodput is what the receiving application
+//! reads.
 //!
 //! The receiver sleeps between its reads instead of blocking in them. Waking a blocked reader for
-//! every packet is work of whoever delivers the packet: it took a third of the bare forwarder's
-//! time, and would hide what links differ in.
+//! every packet is work of whatever delivers the packet: it took a third of the bare forwarder's
+//! time, and would hide the differences between links.
 
 use super::{PATIENCE, Watch, Window};
 use crate::namespace::allow_large_buffers;
@@ -12,24 +13,24 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 
-/// Bytes a call: large enough that the calls themselves cost little, small enough to stay in the
-/// cache.
+/// Bytes per call: large enough that the calls cost little, small enough for the cache.
 const CALL: usize = 256 * 1024;
 
-/// Sleep of the receiver when there is nothing to read; at 30 Gbit/s it finds less than a megabyte.
+/// Sleep of the receiver when there is nothing to read; at 30 Gbit/s, less than a megabyte arrives
+/// meanwhile.
 const NAP: Duration = Duration::from_micros(200);
 
-/// Always set: what a network namespace starts with depends on the host. The first that is allowed:
-/// behind mahimahi the sender is an ordinary user, who may have reno only.
+/// Always set, because the default of a network namespace depends on the host. The first one that
+/// is permitted is used: behind mahimahi the sender is an unprivileged user, who may only use reno.
 const CONGESTION_CONTROL: [&str; 2] = ["cubic", "reno"];
 
 /// Sends to `address` for `time`, or until the receiver has seen enough.
 ///
 /// # Errors
-/// If there is no connection.
+/// If the connection cannot be established.
 pub fn send(address: SocketAddr, time: Duration) -> io::Result<()> {
-    // Without the right to, the limits of the host apply; a link that is too long for them shows it
-    // in its figure.
+    // Without the right to do this, the host's limits apply. A link that is too long for them shows
+    // it in its figure.
     let _ = allow_large_buffers();
     let mut stream = TcpStream::connect_timeout(&address, PATIENCE)?;
     congestion_control(&stream)?;
@@ -52,10 +53,10 @@ fn congestion_control(stream: &TcpStream) -> nix::Result<()> {
     set(first).or_else(|_| set(second))
 }
 
-/// Takes one connection and measures its goodput, in bits a second.
+/// Accepts one connection and measures its goodput, in bits per second.
 ///
 /// # Errors
-/// If nobody connects, or the connection ends before the window does.
+/// If no sender connects, or the connection ends before the window does.
 pub fn receive(listener: &TcpListener, window: Window, watch: &mut impl Watch) -> io::Result<f64> {
     let mut stream = accept(listener)?;
     stream.set_nonblocking(true)?;
@@ -81,7 +82,7 @@ pub fn receive(listener: &TcpListener, window: Window, watch: &mut impl Watch) -
     Ok(total as f64 * 8.0 / took.as_secs_f64())
 }
 
-/// The first connection.
+/// Accepts the first connection.
 fn accept(listener: &TcpListener) -> io::Result<TcpStream> {
     listener.set_nonblocking(true)?;
     let start = Instant::now();

@@ -1,8 +1,8 @@
-//! Numbered datagrams, and a receiver for many of them that hardly costs time.
+//! Numbered datagrams, and a receiver for many of them that uses little processor time.
 //!
-//! The receiver sleeps and then takes everything that has come, by the kernel's own time stamps. A
-//! receiver that woke up for each packet would compete with the emulator for the processor, and
-//! would be what is measured.
+//! The receiver sleeps, then takes everything that has arrived, with the kernel's time stamps. A
+//! receiver that woke up for each packet would compete with the emulator for the processor, and the
+//! measurement would be of the receiver.
 
 use super::PATIENCE;
 use nix::cmsg_space;
@@ -16,48 +16,48 @@ use std::net::UdpSocket;
 use std::os::fd::AsRawFd;
 use std::time::{Duration, Instant};
 
-/// Bytes of a datagram that mean something: its number and when it was sent.
+/// Bytes of a datagram that carry data: its number and its sending time.
 pub const HEAD: usize = 16;
 
-/// Datagrams a call.
+/// Datagrams per call.
 const BATCH: usize = 64;
 
-/// Room for what arrives while the receiver sleeps, in bytes as the kernel counts them.
+/// Receive buffer for what arrives while the receiver sleeps, in bytes as the kernel counts them.
 const ROOM: usize = 64 << 20;
 
-/// Wall-clock time in nanoseconds since 1970, which is what the kernel stamps packets with.
+/// Returns the wall-clock time since 1970, the clock with which the kernel stamps packets.
 pub fn wall_clock() -> Duration {
     clock_gettime(ClockId::CLOCK_REALTIME).map(Duration::from).unwrap_or_default()
 }
 
-/// Writes number and time of sending into a datagram.
+/// Writes the number and the sending time into a datagram.
 pub fn stamp(datagram: &mut [u8], number: u64, sent: Duration) {
     datagram[..8].copy_from_slice(&number.to_be_bytes());
     datagram[8..HEAD].copy_from_slice(&(sent.as_nanos() as u64).to_be_bytes());
 }
 
-/// A datagram that has arrived.
+/// A datagram that arrived.
 #[derive(Debug, Clone, Copy)]
 pub struct Arrival {
     /// Its number.
     pub number: u64,
-    /// Wall-clock time in nanoseconds at which it was sent.
+    /// Wall-clock time of sending, in nanoseconds.
     pub sent: u64,
-    /// Wall-clock time in nanoseconds at which it came to the receiving interface.
+    /// Wall-clock time of arrival at the receiving interface, in nanoseconds.
     pub received: u64,
 }
 
-/// A socket that takes datagrams in batches.
+/// A receiver that takes datagrams in batches.
 pub struct Receiver {
     socket: UdpSocket,
     headers: MultiHeaders<SockaddrIn>,
     heads: Vec<[u8; HEAD]>,
-    /// Sleep between two looks.
+    /// Sleep between two batches.
     nap: Duration,
 }
 
 impl Receiver {
-    /// A receiver on `socket` that looks every `nap`.
+    /// Creates a receiver on `socket` that takes a batch every `nap`.
     pub fn new(socket: UdpSocket, nap: Duration) -> io::Result<Self> {
         setsockopt(&socket, sockopt::RcvBufForce, &ROOM)?;
         setsockopt(&socket, sockopt::ReceiveTimestampns, &true)?;
@@ -82,7 +82,7 @@ impl Receiver {
         }
     }
 
-    /// Hands over what arrives until `end`.
+    /// Passes everything that arrives until `end` to `each`.
     pub fn until(&mut self, end: Instant, mut each: impl FnMut(Arrival)) -> io::Result<()> {
         while Instant::now() < end {
             self.take(&mut each)?;
@@ -91,7 +91,7 @@ impl Receiver {
         self.take(&mut each)
     }
 
-    /// Hands over what has arrived.
+    /// Passes everything that has arrived to `each`.
     fn take(&mut self, each: &mut impl FnMut(Arrival)) -> io::Result<()> {
         loop {
             let mut slices: Vec<_> = self.heads.iter_mut().map(|head| [IoSliceMut::new(head)]).collect();

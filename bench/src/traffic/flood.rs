@@ -1,4 +1,4 @@
-//! UDP datagrams as fast as the socket takes them. What counts is how many arrive.
+//! UDP datagrams as fast as the socket accepts them. The result is how many arrive.
 
 use super::datagram::{HEAD, Receiver, stamp, wall_clock};
 use super::{Watch, Window};
@@ -12,20 +12,20 @@ use std::time::{Duration, Instant};
 /// Payload of a datagram in bytes.
 const SIZE: usize = 1400;
 
-/// Datagrams a call.
+/// Datagrams per call.
 const BATCH: usize = 32;
 
-/// A sender stops after this many, whatever the time: three times what the fastest loopback does in
-/// a long run.
+/// Limit of a sender: three times what the fastest loopback sends in a long run.
 const MOST: u64 = 100_000_000;
 
-/// The receiver's sleep between two looks: at a million a second it finds 2000 datagrams.
+/// The receiver's sleep between two batches: at a million per second, 2000 datagrams arrive
+/// meanwhile.
 const NAP: Duration = Duration::from_millis(2);
 
 /// Sends to `address` for `time`.
 ///
 /// # Errors
-/// If the kernel refuses to send for another reason than that nobody listens any more.
+/// If the kernel refuses to send for a reason other than that the receiver has gone.
 pub fn send(address: SocketAddr, time: Duration) -> io::Result<()> {
     let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))?;
     socket.connect(address)?;
@@ -44,7 +44,7 @@ pub fn send(address: SocketAddr, time: Duration) -> io::Result<()> {
         let slices: Vec<_> = datagrams.iter().map(|datagram| [IoSlice::new(datagram)]).collect();
         let flags = MsgFlags::empty();
         match sendmmsg(socket.as_raw_fd(), &mut headers, &slices, nowhere, control, flags) {
-            // A full queue is what a flood is for; nobody listening is how it ends.
+            // A full queue is the purpose of a flood, and without a receiver it ends.
             Ok(_) | Err(Errno::ENOBUFS | Errno::ECONNREFUSED | Errno::EAGAIN) => {}
             Err(error) => return Err(error.into()),
         }
@@ -52,12 +52,12 @@ pub fn send(address: SocketAddr, time: Duration) -> io::Result<()> {
     Ok(())
 }
 
-/// What arrived of a flood.
+/// Rates of a flood.
 #[derive(Debug, Clone, Copy)]
 pub struct Flood {
-    /// Packets a second that arrived.
+    /// Packets per second that arrived.
     pub arrived: f64,
-    /// Packets a second that were sent.
+    /// Packets per second that were sent.
     pub sent: f64,
 }
 

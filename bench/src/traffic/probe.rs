@@ -1,8 +1,8 @@
-//! UDP datagrams at a steady rate. What counts is how long each takes.
+//! UDP datagrams at a steady rate. The result is the delay of each.
 //!
-//! Both ends are on one machine, so one clock times both: the sender right before it sends, and the
-//! kernel when the packet comes to the receiving interface. No wake-up of a receiving program is in
-//! it.
+//! Both ends are on one machine, so one clock is enough: the sender reads it just before it sends,
+//! and the kernel when the packet arrives at the receiving interface. So delays do not include the
+//! wake-up of a receiving program.
 
 use super::datagram::{HEAD, Receiver, stamp, wall_clock};
 use super::{Watch, Window};
@@ -12,20 +12,20 @@ use std::io;
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::time::{Duration, Instant};
 
-/// Payload of a datagram in bytes: what a voice frame or a small request takes.
+/// Payload of a datagram in bytes, as of a voice frame or a small request.
 const SIZE: usize = 200;
 
-/// The receiver's sleep between two looks.
+/// The receiver's sleep between two batches.
 const NAP: Duration = Duration::from_millis(10);
 
-/// Sends `rate` datagrams a second in all to `addresses`, one after the other, for `time`, on an
-/// absolute timetable.
+/// Sends `rate` datagrams per second in total to `addresses` in turn, for `time`, on an absolute
+/// schedule.
 ///
 /// # Errors
 /// If the kernel refuses to send.
 pub fn send(addresses: &[SocketAddr], time: Duration, rate: u32) -> io::Result<()> {
     let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))?;
-    // 1 ns: without it the kernel may add 50 us to every sleep.
+    // 1 ns: by default the kernel may add 50 us to every sleep.
     nix::sys::prctl::set_timerslack(1)?;
     let mut datagram = [0x5a; SIZE];
     let clock = ClockId::CLOCK_MONOTONIC;
@@ -33,7 +33,8 @@ pub fn send(addresses: &[SocketAddr], time: Duration, rate: u32) -> io::Result<(
     let count = time.as_nanos() as u64 * u64::from(rate) / 1_000_000_000;
     for (number, address) in (0..count).zip(addresses.iter().cycle()) {
         let at = start + Duration::from_nanos(number * 1_000_000_000 / u64::from(rate));
-        // Interrupted by a signal, it only sends early, and the time of sending is in the datagram.
+        // If a signal interrupts the sleep, the datagram only leaves early, with its real sending
+        // time.
         let _ = clock_nanosleep(clock, ClockNanosleepFlags::TIMER_ABSTIME, &TimeSpec::from(at));
         stamp(&mut datagram[..HEAD], number, wall_clock());
         socket.send_to(&datagram, address)?;
@@ -44,21 +45,21 @@ pub fn send(addresses: &[SocketAddr], time: Duration, rate: u32) -> io::Result<(
 /// One-way delays of a probe.
 #[derive(Debug, Clone)]
 pub struct Delays {
-    /// In nanoseconds, sorted.
+    /// Delays in nanoseconds, sorted.
     sorted: Vec<i64>,
-    /// Datagrams that were sent in the window.
+    /// Number of datagrams that were sent in the window.
     pub sent: u64,
 }
 
 impl Delays {
-    /// Datagrams that arrived.
+    /// Returns the number of datagrams that arrived.
     #[must_use]
     pub fn arrived(&self) -> usize {
         self.sorted.len()
     }
 
-    /// The delay in microseconds that this share (0 to 1) of datagrams did not exceed; 0 is the
-    /// shortest.
+    /// Returns the delay in microseconds that this share (0 to 1) of datagrams did not exceed; 0
+    /// gives the shortest delay.
     #[must_use]
     pub fn quantile(&self, share: f64) -> f64 {
         let last = self.sorted.len() - 1;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * The backlog of Vegas and Veno: how many of the segments in flight wait in queues, N = cwnd (1 -
- * BaseRTT/RTT), with RTT the least of a round trip.
+ * The backlog of Vegas and Veno: segments in flight that wait in queues, N = cwnd (1 -
+ * BaseRTT/RTT). RTT is the minimum of a round trip.
  */
 #ifndef LASTHOP_BACKLOG_H
 #define LASTHOP_BACKLOG_H
 
 #include "loss.h"
 
-/* Whether a sequence number is behind another (RFC 9293 section 3.4). */
+/* Whether `number` is before `other` (RFC 9293 section 3.4). */
 static __always_inline int is_behind(__u32 number, __u32 other)
 {
 	return (__s32)(number - other) < 0;
@@ -27,7 +27,7 @@ static __always_inline void round_sampled(struct lasthop_round *round, __u32 rtt
 	round->samples += 1;
 }
 
-/* N in segments << 8, downwards, so that it is below a whole number just where N is. */
+/* N in segments << 8, rounded down, so that it is below a whole number exactly if N is. */
 static __always_inline __u32 backlog_shown(__u32 cwnd, __u32 base_rtt, __u32 rtt)
 {
 	if (rtt <= base_rtt)
@@ -36,8 +36,8 @@ static __always_inline __u32 backlog_shown(__u32 cwnd, __u32 base_rtt, __u32 rtt
 }
 
 /*
- * N - segments, times RTT: its sign is exact. A round-trip time of 0 is one that a coarse clock
- * does not see: nothing waits.
+ * (N - segments) times RTT, whose sign is exact. A coarse clock may show a round-trip time of 0:
+ * then nothing waits.
  */
 static __always_inline __s64 backlog_beyond(__u32 cwnd, __u32 base_rtt, __u32 rtt, __u32 segments)
 {

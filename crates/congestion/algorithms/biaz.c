@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 /*
- * Biaz (Biaz and Vaidya 1999), sender-only: a random loss does not change when the segments behind
- * it arrive.
+ * Biaz (Biaz and Vaidya 1999), sender-only: after a wireless loss, the next segments arrive at the
+ * time at which they would have arrived without it.
  */
 #include "kernel_side.h"
 #include "biaz_hooks.h"

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * Biaz (Biaz and Vaidya 1999) and mBiaz (Cen, Cosman, Voelker 2003); Lien 2009 section 5.1,
- * equation 5.1: what follows a random loss comes when it would have come anyway.
+ * equation 5.1: after a wireless loss, the next segment arrives when it would have arrived anyway.
  *
  *     random if  (n + 1) T_min <= T_i < (n + 2) T_min            mBiaz: (n + 1.25) T_min
  *
- * They measure arrivals at the receiver. This is sender-only: times are between acknowledgements,
- * and each may deliver several segments. With d of them delivered since the last one in order, (n +
- * d) and (n + d + bound) take the places of (n + 1) and (n + 2).
+ * The publications measure arrivals at the receiver. This is sender-only: it measures times between
+ * acknowledgements, each of which may deliver several segments. With d segments delivered since the
+ * last acknowledgement in order, (n + d) and (n + d + bound) replace (n + 1) and (n + 2).
  */
 #ifndef LASTHOP_BIAZ_H
 #define LASTHOP_BIAZ_H
 
 #include "loss.h"
 
-/* An acknowledgement: now in us, segments delivered so far (wraps), and how many beyond a hole. */
+/* An acknowledgement: now in us; segments delivered so far (wraps); segments behind a hole. */
 static __always_inline void biaz_acked(struct lasthop_words *own, __u64 now, __u32 delivered, __u32 sacked)
 {
 	__u32 d = delivered - own->clock.delivered;
@@ -30,8 +30,8 @@ static __always_inline void biaz_acked(struct lasthop_words *own, __u64 now, __u
 		return;
 	if (own->clocked && now > own->clock.then) {
 		/*
-		 * An hour at most, so that its 8 binary places fit; at least one unit, since 0 says
-		 * that there is none.
+		 * At most an hour, so that its 8 binary places fit. At least one unit, because 0
+		 * means that there is no value.
 		 */
 		__u64 each = (((__u64)saturated(now - own->clock.then) << SHOWN_PLACES) + d / 2) / d;
 		__u32 shown = saturated(each ? each : 1);
@@ -51,8 +51,8 @@ static __always_inline enum lasthop_outcome biaz_judged(struct lasthop_words *ow
 	if (!own->seen.least)
 		return OUTCOME_NO_SAMPLE;
 	/*
-	 * In quarters of a unit. More than 2^24 segments would not fit, and nothing has such a
-	 * window.
+	 * In quarters of a unit. More than 2^24 segments would overflow, and no window is that
+	 * large.
 	 */
 	lower = ((__u64)own->seen.n + bounded(own->seen.spanned, 0, 1 << 24)) * 4 * own->seen.least;
 	upper = lower + (__u64)bounded(bound_quarters, 1, 1000) * own->seen.least;

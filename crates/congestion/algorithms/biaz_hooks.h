@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * The hooks that Biaz and mBiaz share: between them is nothing but the default of bound_quarters.
+ * The hooks of Biaz and mBiaz, which differ only in the default of bound_quarters.
  */
 #ifndef LASTHOP_BIAZ_HOOKS_H
 #define LASTHOP_BIAZ_HOOKS_H
@@ -8,9 +8,9 @@
 #include "biaz.h"
 
 /*
- * An acknowledgement: a sample perhaps, and what has been delivered. The kernel counts a segment as
- * held back by a hole (sacked_out) before it asks us where SACK is in use; without SACK it counts
- * duplicates afterwards, so that a hole shows one acknowledgement later.
+ * An acknowledgement: takes the sample if there is one, and what has been delivered. With SACK, the
+ * kernel counts segments behind a hole (sacked_out) before it calls this hook. Without SACK it
+ * counts duplicate acknowledgements afterwards, so a hole shows one acknowledgement later.
  */
 static __always_inline void arrival_seen(struct sock *sk, const struct ack_sample *sample, __u32 gain, __u32 quantum)
 {

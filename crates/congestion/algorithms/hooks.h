@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * What the hooks of all algorithms do with the kernel's structures; everything else is arithmetic
- * (the other headers), which user space can include too. None of them has cong_control: recovery is
- * the kernel's, with PRR and RACK.
+ * What the hooks of all algorithms do with the kernel's structures. Everything else is arithmetic
+ * in the other headers, which user space can include too. No algorithm has cong_control: recovery
+ * is the kernel's, with PRR and RACK.
  */
 #ifndef LASTHOP_HOOKS_H
 #define LASTHOP_HOOKS_H
 
 #include "loss.h"
 
-/* init: nothing is known yet. */
+/* init: clears the words and writes the mark. */
 static __always_inline struct lasthop_words *connection_begun(struct sock *sk, enum lasthop_number number)
 {
 	struct lasthop_words *own = own_words(sk);
@@ -20,21 +20,21 @@ static __always_inline struct lasthop_words *connection_begun(struct sock *sk, e
 }
 
 /*
- * pkts_acked: whether the acknowledgement brings a valid sample: the kernel gives -1 for what was
- * sent twice.
+ * pkts_acked: whether the acknowledgement brings a valid sample. The kernel gives -1 for
+ * retransmitted segments.
  */
 static __always_inline int has_sample(const struct ack_sample *sample)
 {
 	return sample->rtt_us > 0;
 }
 
-/* ... which is taken; says whether it was the first. */
+/* pkts_acked: takes a valid sample; returns whether it was the first. */
 static __always_inline int sample_taken(struct lasthop_words *own, const struct ack_sample *sample, __u32 gain, __u32 quantum)
 {
 	return rtt_sampled(own, rtt_quantised(sample->rtt_us, quantum), gain);
 }
 
-/* ssthresh: a loss, or something else that asks for a smaller window. */
+/* ssthresh: a loss, or another reason for a smaller window. */
 static __always_inline struct lasthop_words *reduction_begun(struct sock *sk)
 {
 	struct lasthop_words *own = own_words(sk);
@@ -44,7 +44,7 @@ static __always_inline struct lasthop_words *reduction_begun(struct sock *sk)
 	return own;
 }
 
-/* set_state: what the reduction was for. */
+/* set_state: corrects the threshold once the reason for the reduction is known. */
 static __always_inline void state_settled(struct sock *sk, __u8 state)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
@@ -54,7 +54,10 @@ static __always_inline void state_settled(struct sock *sk, __u8 state)
 		tp->snd_ssthresh = threshold;
 }
 
-/* undo_cwnd: the loss was none. */
+/*
+ * undo_cwnd: the reduction was unnecessary; returns the window before it, unless the present one is
+ * larger.
+ */
 static __always_inline __u32 window_undone(const struct sock *sk)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
@@ -85,9 +88,9 @@ static __always_inline void window_stored(struct tcp_sock *tp, const struct last
 }
 
 /*
- * Whether the window is what keeps the sender from sending more: a larger one would not be a tested
- * one (RFC 7661 section 1). In slow start a window of which more than half was used may grow, so
- * that it doubles.
+ * Whether the window is what limits the sender. Otherwise a larger window would be untested
+ * (RFC 7661 section 1). In slow start, a window of which more than half was used may grow, so that
+ * it doubles.
  */
 static __always_inline int is_limited(const struct tcp_sock *tp, const struct lasthop_window *window)
 {
@@ -96,7 +99,7 @@ static __always_inline int is_limited(const struct tcp_sock *tp, const struct la
 	return is_slow_start(window) && window->cwnd < 2 * tp->max_packets_out;
 }
 
-/* cong_avoid by the rules of NewReno. */
+/* cong_avoid by NewReno's rules. */
 static __always_inline void newreno_avoided(struct sock *sk, __u32 acked)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
@@ -109,8 +112,8 @@ static __always_inline void newreno_avoided(struct sock *sk, __u32 acked)
 }
 
 /*
- * The hooks that are the same wherever NewReno's window rules are. `per_ack` has the window grow as
- * it did before Linux 3.15 counted segments (RFC 3465): half as fast where every second segment is
+ * The hooks shared by all algorithms with NewReno's window rules. With `per_ack`, the window grows
+ * as it did before Linux 3.15 counted segments (RFC 3465): half as fast if every second segment is
  * acknowledged.
  */
 #define NEWRENO_HOOKS                                                                                                            \
@@ -121,7 +124,7 @@ static __always_inline void newreno_avoided(struct sock *sk, __u32 acked)
 	}                                                                                                                        \
 	RECOVERY_HOOKS
 
-/* init and ssthresh of a detector: `judgement` says of the loss event in `own` what it was. */
+/* init and ssthresh of a detector; `judgement` evaluates the loss event in `own`. */
 #define DETECTOR_HOOKS(number, judgement)                                                                                        \
 	HOOK(void, init, struct sock *sk)                                                                                        \
 	{                                                                                                                        \
@@ -133,7 +136,7 @@ static __always_inline void newreno_avoided(struct sock *sk, __u32 acked)
 		return loss_judged(own, judgement, wireless_percent);                                                            \
 	}
 
-/* pkts_acked of a detector that looks at nothing but mean and deviation of round-trip times. */
+/* pkts_acked of a detector that only uses mean and deviation of round-trip times. */
 #define SAMPLING_HOOK                                                                                                            \
 	HOOK(void, pkts_acked, struct sock *sk, const struct ack_sample *sample)                                                 \
 	{                                                                                                                        \
@@ -141,7 +144,7 @@ static __always_inline void newreno_avoided(struct sock *sk, __u32 acked)
 			sample_taken(own_words(sk), sample, gain, quantum_us);                                                   \
 	}
 
-/* Those that are the same in all but Vegas and Westwood. */
+/* set_state and undo_cwnd, the same in all algorithms except Vegas and Westwood. */
 #define RECOVERY_HOOKS                                                                                                           \
 	HOOK(void, set_state, struct sock *sk, __u8 new_state)                                                                   \
 	{                                                                                                                        \
@@ -152,7 +155,7 @@ static __always_inline void newreno_avoided(struct sock *sk, __u32 acked)
 		return window_undone(sk);                                                                                        \
 	}
 
-/* The parameters that all have. */
+/* The parameters of every algorithm. */
 #define COMMON_PARAMETERS(its_gain)                                                                                              \
 	PARAMETER(gain, its_gain, "gain of RTT mean and deviation is 2^-gain, 2 to 8");                                          \
 	PARAMETER(quantum_us, 0, "round-trip times are multiples of this, us; 0: as measured")

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * An algorithm as eBPF (struct_ops): loaded into a running kernel and registered there, parameters
- * fixed when it is loaded.
+ * An algorithm as eBPF (struct_ops): loaded into a running kernel and registered there. Its
+ * parameters are fixed when it is loaded.
  */
 #ifndef LASTHOP_HOST_H
 #define LASTHOP_HOST_H
@@ -14,10 +14,10 @@
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
-/* include/net/tcp.h: every user may choose it, and network namespaces may have it as theirs. */
+/* include/net/tcp.h: every user may choose it, and every namespace may have it as default. */
 #define TCP_CONG_NON_RESTRICTED 1
 
-/* include/net/tcp.h, as far as we fill it; members are found by name. */
+/* include/net/tcp.h: the members that we set; the kernel finds them by name. */
 struct tcp_congestion_ops {
 	__u32 (*ssthresh)(struct sock *sk);
 	void (*cong_avoid)(struct sock *sk, __u32 ack, __u32 acked);
@@ -32,14 +32,15 @@ struct tcp_congestion_ops {
 
 #define HOOK(type, name, args...) SEC("struct_ops") type BPF_PROG(name, ##args)
 
-/* A number that the loader may set before it loads. */
+/* A number that the loader may set before loading. */
 #define PARAMETER(name, value, meaning) const volatile __u32 name = value
 
 #define ALGORITHM(symbol, its_name, hooks...)                                                                                   \
 	SEC(".struct_ops.link") struct tcp_congestion_ops symbol = { .flags = TCP_CONG_NON_RESTRICTED, .name = its_name, hooks }
 
 /*
- * The kernel's own, where it has one of this name: on a host it is a module that is seldom loaded.
+ * Same name as the kernel's own algorithm, if any: on a host that is a module that is seldom
+ * loaded.
  */
 #define BESIDE_KERNELS(name) name
 

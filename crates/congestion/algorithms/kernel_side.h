@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * Where an algorithm is built for: eBPF on a running kernel, into a kernel, or for tests. All give
- * the same names; hooks.h is above them.
+ * Includes what an algorithm is built for: eBPF on a running kernel, a kernel tree, or tests. All
+ * three define the same names, which hooks.h uses.
  */
 #ifndef LASTHOP_KERNEL_SIDE_H
 #define LASTHOP_KERNEL_SIDE_H

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * Loss events: how the window is reduced, and what for.
+ * Loss events: how the window is reduced, and for which reason.
  *
- * The kernel asks for a threshold first and says afterwards, by the state it goes into, what it was
- * for. So a detector judges provisionally; a retransmission timeout or a reduction without a hole
- * in what was delivered (a full transmit queue, ECN) takes the verdict back: those are congestion
- * without a detector's say (Lien 2009 section 5.2.3; reading AMB-N5).
+ * The kernel asks for a threshold first. Its next state then shows the reason. So a detector judges
+ * provisionally. A retransmission timeout, or a reduction without a hole in the delivered data (a
+ * full transmit queue, ECN), revokes the verdict: those are congestion whatever the detector says
+ * (Lien 2009 section 5.2.3; reading AMB-N5).
  */
 #ifndef LASTHOP_LOSS_H
 #define LASTHOP_LOSS_H
@@ -13,13 +13,13 @@
 #include "state.h"
 #include "window.h"
 
-/* The kernel's states of a connection (enum tcp_ca_state, include/uapi/linux/tcp.h). */
+/* The kernel's congestion states of a connection (enum tcp_ca_state, include/uapi/linux/tcp.h). */
 enum lasthop_ca_state { STATE_OPEN = 0, STATE_CWR = 2, STATE_RECOVERY = 3, STATE_LOSS = 4 };
 
-/* What a detector says of a loss event. */
+/* A detector's result for a loss event. */
 enum lasthop_outcome { OUTCOME_NONE, OUTCOME_WIRELESS, OUTCOME_CONGESTION, OUTCOME_NO_SAMPLE };
 
-/* What is known when a threshold is asked for: n and base. */
+/* Records what is known when the kernel asks for a threshold: n and base. */
 static __always_inline void loss_begun(struct lasthop_words *own, __u32 cwnd, __u32 lost)
 {
 	own->seen.n = bounded(lost, 1, 0xffff);
@@ -28,7 +28,7 @@ static __always_inline void loss_begun(struct lasthop_words *own, __u32 cwnd, __
 	own->pending = 1;
 }
 
-/* The detector has spoken: the threshold, segments. */
+/* Records the detector's result; returns the threshold in segments. */
 static __always_inline __u32 loss_judged(struct lasthop_words *own, enum lasthop_outcome outcome, __u32 wireless_percent)
 {
 	own->seen.verdict = outcome == OUTCOME_NONE ? VERDICT_NONE : outcome == OUTCOME_WIRELESS ? VERDICT_WIRELESS : VERDICT_CONGESTION;
@@ -37,8 +37,8 @@ static __always_inline __u32 loss_judged(struct lasthop_words *own, enum lasthop
 }
 
 /*
- * The kernel goes into a state: the threshold that must be written in place of the one that was
- * given, 0 if it was right.
+ * The kernel enters a state. Returns the threshold that must replace the one that was given, or 0
+ * if that was right.
  */
 static __always_inline __u32 loss_settled(struct lasthop_words *own, __u32 state, __u32 lost)
 {

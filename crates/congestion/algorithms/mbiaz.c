@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 /*
- * mBiaz (Cen, Cosman, Voelker 2003), sender-only: Biaz with a narrower interval of random losses.
+ * mBiaz (Cen, Cosman, Voelker 2003), sender-only: Biaz with a narrower interval of wireless losses.
  */
 #include "kernel_side.h"
 #include "biaz_hooks.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
-/* NewReno (RFC 5681, RFC 6582): no detector. What all the others are measured against. */
+/* NewReno (RFC 5681, RFC 6582) without a detector: the baseline for the others. */
 #include "kernel_side.h"
 
 COMMON_PARAMETERS(4);

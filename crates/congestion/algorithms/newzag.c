@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 /*
  * NewZag, version 2 (Lien 2009 section 5.3.3): losses while the round-trip time is below its mean
- * are random.
+ * are wireless.
  */
 #include "kernel_side.h"
 #include "zigzag.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 /*
  * NewZag, version 1 (Lien 2009 section 5.2.1): the fewer segments were lost, the shorter the
- * round-trip time of a random loss.
+ * round-trip time must be for a wireless loss.
  */
 #include "kernel_side.h"
 #include "zigzag.h"

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * Round-trip times: which are taken, their mean and their deviation.
+ * Round-trip times: valid samples, their mean and their deviation.
  *
  *     RTT_dev  = (1 - 2a) RTT_dev + 2a |RTT_i - RTT_mean|        Lien 2009, equations 5.3 and 5.4, a = 2^-gain;
  *     RTT_mean = (1 - a) RTT_mean + a RTT_i                      the deviation is from the mean before this sample
  *
- * They begin as R and R/2 with the first sample R (as RFC 6298 section 2.2 has it). Kept with 24
- * binary places, shown with 8.
+ * The first sample R sets them to R and R/2 (as RFC 6298 section 2.2 does). They are kept with 24
+ * binary places and shown with 8.
  */
 #ifndef LASTHOP_SAMPLES_H
 #define LASTHOP_SAMPLES_H
@@ -17,13 +17,13 @@
 #define SHOWN_PLACES 8
 #define LONGEST_RTT ((1u << 24) - 1)
 
-/* A value between two bounds, whatever somebody has written into a parameter. */
+/* Clamps a value, for parameters that may hold any number. */
 static __always_inline __u32 bounded(__u32 value, __u32 least, __u32 most)
 {
 	return value < least ? least : value > most ? most : value;
 }
 
-/* What fits into 32 bits. */
+/* Clamps a value to 32 bits. */
 static __always_inline __u32 saturated(__u64 value)
 {
 	return value > 0xffffffff ? 0xffffffff : (__u32)value;
@@ -36,8 +36,8 @@ static __always_inline __s64 rounded_shift(__s64 value, __u32 places)
 }
 
 /*
- * A valid sample in multiples of a quantum, to the nearest, halves upward; 0 and 1 leave it as it
- * is. us.
+ * Rounds a valid sample in us to a multiple of the quantum, halves upward. A quantum of 0 or 1
+ * leaves it unchanged.
  */
 static __always_inline __u32 rtt_quantised(__u32 rtt, __u32 quantum)
 {
@@ -48,7 +48,7 @@ static __always_inline __u32 rtt_quantised(__u32 rtt, __u32 quantum)
 	return nearest > LONGEST_RTT ? LONGEST_RTT : (__u32)nearest;
 }
 
-/* Takes a quantised sample in us; says whether it was the first. Gains are from 2 to 8. */
+/* Takes a quantised sample in us; returns whether it was the first. Gains are from 2 to 8. */
 static __always_inline int rtt_sampled(struct lasthop_words *own, __u32 rtt, __u32 gain)
 {
 	__s64 sample = (__s64)rtt << KEPT_PLACES;
@@ -72,7 +72,7 @@ static __always_inline int rtt_sampled(struct lasthop_words *own, __u32 rtt, __u
 	return is_first;
 }
 
-/* Keeps the least of the samples, for the algorithms that want it. */
+/* Keeps the minimum of the samples, for the algorithms that need it. */
 static __always_inline void least_rtt_kept(struct lasthop_words *own, int is_first)
 {
 	if (is_first || own->seen.rtt < own->seen.least)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 /*
- * Spike (Tobe and others 2000), sender-only: losses while the round-trip time is far above the
- * least one are congestion.
+ * Spike (Tobe and others 2000), sender-only: losses while the round-trip time is far above its
+ * minimum are congestion.
  */
 #include "kernel_side.h"
 #include "spike.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * Spike (Tobe, Tamura, Molano, Ghosh, Tokuda 2000; Lien 2009 section 5.1): losses while the trip
- * time is far above the least one are congestion, others random. Sender-only: round-trip times in
- * place of relative one-way trip times.
+ * time is far above its minimum are congestion, others wireless. Sender-only: round-trip times
+ * replace relative one-way trip times.
  */
 #ifndef LASTHOP_SPIKE_H
 #define LASTHOP_SPIKE_H
@@ -10,14 +10,15 @@
 #include "loss.h"
 
 /*
- * The border that would change the state: the upper one outside a spike, the lower one in it. us.
+ * The border that would change the state, in us: the upper one outside a spike, the lower one in a
+ * spike.
  */
 static __always_inline __u64 spike_border(const struct lasthop_words *own, __u32 start, __u32 end)
 {
 	return (__u64)own->seen.least + (own->seen.span ? end : start);
 }
 
-/* After each sample, when the least one is known. */
+/* Updates the state after each sample; the minimum must include this sample. */
 static __always_inline void spike_sampled(struct lasthop_words *own, __u32 start, __u32 end)
 {
 	__u64 border = spike_border(own, start, end);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * What our congestion controls keep for a connection, in the words that the kernel has for that
- * (icsk_ca_priv). The first 56 bytes are the same for all of them, so that whoever records
- * connections can read them without knowing which one it is: the mark says that they are ours.
- * Nothing of the kernel is needed to read this file but the names of the integer types.
+ * What our congestion controls keep of a connection, in the words that the kernel reserves for them
+ * (icsk_ca_priv). The first 56 bytes are the same for all algorithms, so that a recorder can read
+ * them without knowing the algorithm; the mark identifies them as ours. This file needs only the
+ * names of the integer types from the kernel.
  */
 #ifndef LASTHOP_STATE_H
 #define LASTHOP_STATE_H
 
-/* What the mark is without the number of the algorithm. */
+/* The mark without the algorithm's number. */
 #define LASTHOP_MARK 0x4c480100
 
 /* Numbers of the algorithms, for the mark. */
@@ -25,16 +25,16 @@ enum lasthop_number {
 	LASTHOP_VEGAS = 9,
 };
 
-/* What a loss event was judged to be. */
+/* Verdict on a loss event. */
 enum lasthop_verdict { VERDICT_NONE = 0, VERDICT_WIRELESS = 1, VERDICT_CONGESTION = 2 };
 
 /*
- * By what it was judged. Local is a full transmit queue, or ECN, or a lost tail that a probe
+ * What decided a verdict. Local is a full transmit queue, ECN, or a lost tail that a probe
  * replaced: the kernel does not tell these apart.
  */
 enum lasthop_reason { REASON_NONE = 0, REASON_DETECTOR = 1, REASON_NO_SAMPLE = 2, REASON_TIMEOUT = 3, REASON_LOCAL = 4 };
 
-/* The part that can be read from outside. "Wraps" are counters that begin again at 0. */
+/* The part that others may read. Counters with "wraps" start again at 0. */
 struct lasthop_state {
 	__u32 mark;      /* LASTHOP_MARK and the number of the algorithm */
 	__u32 mean;      /* RTT_mean, us << 8; 0 before the first sample */
@@ -52,34 +52,34 @@ struct lasthop_state {
 	__u16 timeouts;  /* retransmission timeouts (wraps) */
 	__u16 local;     /* reductions by CWR (wraps) */
 	__u32 events;    /* loss events: entries into Recovery that reduced the window (wraps) */
-	__u32 wireless;  /* those of them judged wireless (wraps) */
+	__u32 wireless;  /* loss events judged wireless (wraps) */
 };
 
-/* One round trip, from a segment that is sent until its acknowledgement. */
+/* One round trip: from the sending of a segment to its acknowledgement. */
 struct lasthop_round {
-	__u32 end;     /* it ends when more than this is acknowledged: snd_nxt when it began */
+	__u32 end;     /* snd_nxt at its start; the round ends when more than this is acknowledged */
 	__u32 least;   /* least RTT in it, us */
 	__u32 samples; /* valid samples in it */
 };
 
-/* All words of a connection: what is seen, and what an algorithm needs besides. */
+/* All words of a connection: the visible part, and what an algorithm needs besides. */
 struct lasthop_words {
 	struct lasthop_state seen;
 	__u64 mean; /* RTT_mean, us << 24: with 8 binary places only, the mean would stand still half a gain away from the samples */
 	__u64 dev;  /* RTT_dev, us << 24 */
 	__u8 begun;   /* there was a valid sample */
-	__u8 pending; /* a reduction was judged, and what it was for is not known yet */
+	__u8 pending; /* a reduction was judged, and its reason is not known yet */
 	__u8 clocked; /* biaz, mbiaz, westwood: there was an acknowledgement to count time from */
 	__u8 phase;   /* vegas: 1 in a round in which slow start grows; veno: 1 once a round has ended */
-	__u8 asleep;  /* vegas: 1 while the connection recovers, and NewReno rules it */
+	__u8 asleep;  /* vegas: 1 while the connection recovers by NewReno's rules */
 	__u8 unused[3];
 	union {
 		struct lasthop_round round; /* veno, vegas */
 		struct {
-			__u64 then;       /* the last acknowledgement in order (biaz), the beginning of the sample (westwood), us */
+			__u64 then;       /* biaz: last ACK in order; westwood: start of the sample; us */
 			__u32 delivered;  /* tp->delivered at that time */
 			__u32 first;      /* westwood: bandwidth after the first of the two filters, segments a second << 8 */
-			__u32 bandwidth;  /* westwood: after both */
+			__u32 bandwidth;  /* westwood: bandwidth after both filters */
 		} clock;
 	};
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * An algorithm in a kernel's tree (net/ipv4/lasthop/): registered when the kernel starts,
- * parameters on its command line (newzag.gain=5) or in /sys/module.
+ * An algorithm in a kernel's tree (net/ipv4/lasthop/): registered when the kernel boots. Parameters
+ * are set on the kernel's command line (newzag.gain=5) or in /sys/module.
  */
 #ifndef LASTHOP_TREE_H
 #define LASTHOP_TREE_H
@@ -29,7 +29,7 @@
 	late_initcall(symbol##_register);                                                                                        \
 	MODULE_LICENSE("Dual MIT/GPL")
 
-/* The kernel's own is beside it. */
+/* The kernel's own algorithm is built in too, so ours needs another name. */
 #define BESIDE_KERNELS(name) "lh-" name
 
 #define IS_COMPLETE_CWR(event) ((event) == CA_EVENT_COMPLETE_CWR)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 /*
- * Vegas (Brakmo and Peterson 1995): the window follows how many segments wait in queues; losses are
- * NewReno's.
+ * Vegas (Brakmo and Peterson 1995): the window follows the number of segments that wait in queues.
+ * Losses are handled as in NewReno.
  */
 #include "kernel_side.h"
 #include "vegas.h"

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * Vegas (Brakmo and Peterson 1995; Lien 2009 section 2.4): once a round trip the window goes one
- * segment up or down, so that between alpha and beta segments wait in queues; slow start grows in
- * every other round trip, and ends when more than gamma wait. Its own retransmissions are not here:
- * recovery is the kernel's.
+ * Vegas (Brakmo and Peterson 1995; Lien 2009 section 2.4): once per round trip, the window changes
+ * by one segment up or down, so that between alpha and beta segments wait in queues. Slow start
+ * grows in every other round trip, and ends when more than gamma wait. Vegas's own retransmissions
+ * are not implemented: recovery is the kernel's.
  */
 #ifndef LASTHOP_VEGAS_H
 #define LASTHOP_VEGAS_H
 
 #include "backlog.h"
 
-/* With fewer samples than this, a round trip may have seen nothing but delayed acknowledgements. */
+/* With fewer samples, a round trip may have seen only delayed acknowledgements. */
 #define VEGAS_SAMPLES 3
 
 struct vegas_bounds {
@@ -22,7 +22,7 @@ static __always_inline void vegas_sampled(struct lasthop_words *own)
 	round_sampled(&own->round, own->seen.rtt);
 }
 
-/* The kernel goes into a state: Vegas works in Open only. */
+/* The kernel enters a state. Vegas works in Open only. */
 static __always_inline void vegas_settled(struct lasthop_words *own, __u32 state, __u32 next)
 {
 	own->asleep = state != STATE_OPEN;
@@ -30,7 +30,7 @@ static __always_inline void vegas_settled(struct lasthop_words *own, __u32 state
 		round_begun(&own->round, next);
 }
 
-/* A round trip is over that had enough samples. */
+/* Adjusts the window after a round trip with enough samples. */
 static __always_inline void vegas_adjusted(struct lasthop_words *own, struct lasthop_window *window, struct vegas_bounds bounds,
 					   int is_limited)
 {
@@ -41,7 +41,7 @@ static __always_inline void vegas_adjusted(struct lasthop_words *own, struct las
 
 		if (backlog_beyond(cwnd, least, rtt, bounds.gamma) <= 0)
 			return;
-		/* What the path holds without a queue, and one more. */
+		/* What the path holds without a queue, plus one. */
 		wanted = (__u64)cwnd * least / rtt + 1;
 		cwnd = wanted < cwnd ? wanted : cwnd;
 		cwnd = cwnd < 2 ? 2 : cwnd;
@@ -56,7 +56,7 @@ static __always_inline void vegas_adjusted(struct lasthop_words *own, struct las
 	window_set(window, cwnd);
 }
 
-/* Segments are acknowledged up to `acked_to`; `next` is sent next. */
+/* Segments are acknowledged up to `acked_to`; `next` is the next sequence number to send. */
 static __always_inline void vegas_grown(struct lasthop_words *own, struct lasthop_window *window, struct vegas_bounds bounds,
 					__u32 acked, __u32 acked_to, __u32 next, int is_limited)
 {

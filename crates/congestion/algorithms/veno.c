@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
-/* Veno (Fu and Liew 2003): losses with little backlog in the queues are random. */
+/* Veno (Fu and Liew 2003): losses with little backlog in the queues are wireless. */
 #include "kernel_side.h"
 #include "veno.h"
 

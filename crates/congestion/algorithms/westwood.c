@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 /*
- * Westwood+ (Grieco and Mascolo 2004): after a loss the window is what the path was seen to
+ * Westwood+ (Grieco and Mascolo 2004): after a loss, the window is what the path was measured to
  * deliver.
  */
 #include "kernel_side.h"
@@ -28,7 +28,7 @@ HOOK(__u32, ssthresh, struct sock *sk)
 	return loss_judged(reduction_begun(sk), OUTCOME_NONE, 0);
 }
 
-/* After a timeout the threshold is what the path holds; the window is 1 segment, as always. */
+/* After a timeout, the threshold is what the path holds. The window is 1 segment, as always. */
 HOOK(void, set_state, struct sock *sk, __u8 new_state)
 {
 	struct lasthop_words *own = own_words(sk);
@@ -40,8 +40,8 @@ HOOK(void, set_state, struct sock *sk, __u8 new_state)
 }
 
 /*
- * During recovery PRR goes to half the window; at its end, window and threshold are what the path
- * holds.
+ * During recovery, PRR goes to half the window. At its end, window and threshold become what the
+ * path holds.
  */
 HOOK(void, cwnd_event, struct sock *sk, enum tcp_ca_event event)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * Westwood+ (Grieco and Mascolo 2004), which is what Lien 2009 compared with (reading AMB-B4): the
- * threshold after a loss is what the path delivers in the least round-trip time. One sample of the
- * bandwidth in each round trip, over 50 ms at least; two low-pass filters of 7/8 behind each other.
- * Bandwidths in segments a second << 8: segments are equal, so that their length need not be known.
+ * Westwood+ (Grieco and Mascolo 2004), with which Lien 2009 compared (reading AMB-B4): the
+ * threshold after a loss is what the path delivers in the minimum round-trip time. The bandwidth is
+ * sampled once per round trip, over at least 50 ms, and goes through two low-pass filters of 7/8 in
+ * series. Its unit is segments per second << 8: all segments are equal, so their length need not be
+ * known.
  */
 #ifndef LASTHOP_WESTWOOD_H
 #define LASTHOP_WESTWOOD_H
@@ -13,7 +14,7 @@
 #define WESTWOOD_SHORTEST 50000 /* us */
 #define SECOND 1000000          /* us */
 
-/* 7/8 of the old, 1/8 of the new, to the nearest. */
+/* 7/8 of the old value and 1/8 of the new one, rounded to the nearest. */
 static __always_inline __u32 westwood_filtered(__u32 old, __u32 sample)
 {
 	return (7 * (__u64)old + sample + 4) / 8;
@@ -45,7 +46,7 @@ static __always_inline void westwood_acked(struct lasthop_words *own, __u64 now,
 	own->clock.delivered = delivered;
 }
 
-/* Bandwidth times least round-trip time, segments, at least 2. */
+/* Bandwidth times minimum round-trip time, in segments, at least 2. */
 static __always_inline __u32 westwood_threshold(const struct lasthop_words *own)
 {
 	__u32 pipe = saturated((__u64)own->clock.bandwidth * own->seen.least / ((__u64)SECOND << SHOWN_PLACES));

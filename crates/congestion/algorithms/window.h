@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * The congestion window as NewReno has it (RFC 5681 section 3.1, RFC 6582), in segments. Recovery
+ * The congestion window by NewReno's rules (RFC 5681 section 3.1, RFC 6582), in segments. Recovery
  * itself is the kernel's (PRR, RACK).
  */
 #ifndef LASTHOP_WINDOW_H
@@ -16,15 +16,15 @@ struct lasthop_window {
 };
 
 /*
- * The threshold after congestion: half, at least 2 (RFC 5681 equation 4, in the kernel's reading:
- * of cwnd, not of what is in flight).
+ * The threshold after congestion: half, at least 2. This is RFC 5681 equation 4 as the kernel reads
+ * it: half of cwnd, not of the data in flight.
  */
 static __always_inline __u32 window_halved(__u32 cwnd)
 {
 	return cwnd / 2 < 2 ? 2 : cwnd / 2;
 }
 
-/* The threshold after a wireless loss: some percent, at least 2. */
+/* The threshold after a wireless loss: `percent` of the window, at least 2. */
 static __always_inline __u32 window_share(__u32 cwnd, __u32 percent)
 {
 	__u32 share = (__u64)cwnd * bounded(percent, 1, 100) / 100;
@@ -42,7 +42,7 @@ static __always_inline void window_set(struct lasthop_window *window, __u32 cwnd
 	window->cwnd = cwnd < window->most ? cwnd : window->most;
 }
 
-/* Slow start: one segment for each acknowledged one, up to ssthresh. Says how many are left. */
+/* Slow start: one segment per acknowledged segment, up to ssthresh. Returns the rest. */
 static __always_inline __u32 window_slow_started(struct lasthop_window *window, __u32 acked)
 {
 	__u32 room = window->ssthresh - window->cwnd;
@@ -52,14 +52,14 @@ static __always_inline __u32 window_slow_started(struct lasthop_window *window, 
 	return acked - used;
 }
 
-/* Additive increase: one segment whenever `per` segments are acknowledged. */
+/* Additive increase: one segment per `per` acknowledged segments. */
 static __always_inline void window_increased(struct lasthop_window *window, __u32 per, __u32 acked)
 {
 	__u32 cwnd = window->cwnd;
 
 	if (!per)
 		return;
-	if (window->count >= per) { /* left from when more were needed */
+	if (window->count >= per) { /* left from when more segments were needed */
 		window->count = 0;
 		cwnd += 1;
 	}
@@ -71,7 +71,7 @@ static __always_inline void window_increased(struct lasthop_window *window, __u3
 	window_set(window, cwnd);
 }
 
-/* Segments are acknowledged, and the window was what limited their sender. */
+/* Grows the window for acknowledged segments. Only for a sender that the window limits. */
 static __always_inline void window_grown(struct lasthop_window *window, __u32 acked)
 {
 	if (is_slow_start(window)) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 /*
- * ZigZag (Cen, Cosman, Voelker 2003), sender-only: round-trip times in place of relative one-way
- * trip times.
+ * ZigZag (Cen, Cosman, Voelker 2003), sender-only: round-trip times replace relative one-way trip
+ * times.
  */
 #include "kernel_side.h"
 #include "zigzag.h"

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * Which losses are random by the round-trip time against its mean and deviation, and how many
- * segments were lost: NewZag in both versions (Lien 2009 sections 5.2.1 and 5.3.3), and ZigZag
- * (Cen, Cosman, Voelker 2003), whose rule version 1 has taken over. ZigZag proper measures relative
- * one-way trip times at the receiver; here it is sender-only and takes round-trip times.
+ * NewZag in both versions (Lien 2009 sections 5.2.1 and 5.3.3), and ZigZag (Cen, Cosman, Voelker
+ * 2003), whose rule NewZag version 1 took over. They compare the round-trip time with its mean and
+ * deviation, depending on the number of lost segments. ZigZag proper measures relative one-way trip
+ * times at the receiver; this one is sender-only and uses round-trip times.
  */
 #ifndef LASTHOP_ZIGZAG_H
 #define LASTHOP_ZIGZAG_H
 
 #include "loss.h"
 
-/* Limits in us << 8, below 0 too. */
+/* Limits in us << 8; they can be negative. */
 static __always_inline __s64 newzag_limit(__u32 mean, __u32 dev, __u32 n)
 {
 	return n <= 3 ? (__s64)mean : (__s64)mean + dev / 2;
@@ -25,7 +25,7 @@ static __always_inline __s64 zigzag_limit(__u32 mean, __u32 dev, __u32 n)
 	return newzag_limit(mean, dev, n);
 }
 
-/* The last sample against a limit: equal is congestion. */
+/* Compares the last sample with a limit; equal is congestion. */
 static __always_inline enum lasthop_outcome below_limit(struct lasthop_words *own, __s64 limit)
 {
 	if (!own->begun)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * The kernel's types as far as our programs read them. Fields are found by name in the running
- * kernel's BTF (CO-RE), so that neither their places nor what lies between them matters here.
+ * The kernel's types, as far as our programs read them. Fields are found by name in the running
+ * kernel's BTF (CO-RE), so their offsets and the fields between them do not matter here.
  */
 #ifndef LASTHOP_KERNEL_H
 #define LASTHOP_KERNEL_H
@@ -54,13 +54,13 @@ struct sock_common {
 
 struct sock {
 	struct sock_common __sk_common;
-	unsigned long sk_pacing_rate; /* bytes a second */
+	unsigned long sk_pacing_rate; /* bytes per second */
 };
 
 struct inet_connection_sock {
 	__u32 icsk_rto; /* jiffies */
 	__u8 icsk_ca_state : 5;
-	__u64 icsk_ca_priv[13]; /* a congestion control's own */
+	__u64 icsk_ca_priv[13]; /* the congestion control's own words */
 };
 
 struct tcp_sock {

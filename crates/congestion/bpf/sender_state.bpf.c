@@ -2,10 +2,10 @@
 /*
  * The state of every TCP sender at every segment that reaches it.
  *
- * The tracepoint tcp_probe is at the beginning of tcp_rcv_established(): what we read is the state
- * before the segment is taken in. It is one for the whole machine; the map `nodes` says which
- * network namespaces are ours. Nobody is woken up: a wake-up costs thirty times as much as the
- * rest, so user space looks by itself from time to time.
+ * The tracepoint tcp_probe is at the start of tcp_rcv_established(), so the state is that before
+ * the segment is processed. The tracepoint serves the whole machine; the map `nodes` holds our
+ * network namespaces. The program never wakes the reader, because a wake-up costs thirty times as
+ * much as the rest. User space polls instead.
  */
 #include "kernel.h"
 #include "sender_state.h"
@@ -13,7 +13,7 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 
-/* Our network namespaces: their cookies, and the numbers of their nodes. */
+/* Our network namespaces: from their cookies to the numbers of their nodes. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1024);
@@ -21,13 +21,13 @@ struct {
 	__type(value, __u32);
 } nodes SEC(".maps");
 
-/* States on their way: room for 43 000. */
+/* States for user space: room for 43 000. */
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 8 << 20);
 } states SEC(".maps");
 
-/* States for which there was no room. */
+/* Number of states that did not fit. */
 __u64 lost = 0;
 
 /* Byte of the TCP header whose upper half is its length in words (RFC 9293 section 3.1). */
@@ -56,7 +56,7 @@ int BPF_PROG(sender_state, struct sock *sk, const struct sk_buff *skb)
 	if (!node)
 		return 0;
 	tp = bpf_skc_to_tcp_sock(sk);
-	/* Who has nothing outstanding is no sender, whatever comes. */
+	/* A socket with nothing outstanding is not a sender. */
 	if (!tp || tp->snd_una == tp->snd_nxt)
 		return 0;
 
@@ -103,5 +103,5 @@ int BPF_PROG(sender_state, struct sock *sk, const struct sk_buff *skb)
 	return 0;
 }
 
-/* Reading the kernel's structures is for GPL-compatible programs; this one is MIT as well. */
+/* Only GPL-compatible programs may read the kernel's structures; this one is also under MIT. */
 char LICENSE[] SEC("license") = "Dual MIT/GPL";

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * What the program writes and user space reads (src/recorder/ebpf/state.rs), in the machine's byte
- * order.
+ * The record that the program writes and user space reads (src/recorder/ebpf/state.rs), in the
+ * machine's byte order.
  */
 #ifndef LASTHOP_SENDER_STATE_H
 #define LASTHOP_SENDER_STATE_H
 
 struct sender_state {
 	__u64 time_ns;     /* CLOCK_MONOTONIC */
-	__u64 pacing_rate; /* bytes a second */
-	__u8 local[16];    /* IPv6, or IPv4 in the first four */
+	__u64 pacing_rate; /* bytes per second */
+	__u8 local[16];    /* IPv6, or IPv4 in the first four bytes */
 	__u8 remote[16];
 	__u32 node;
 	__u32 snd_una;
@@ -21,7 +21,7 @@ struct sender_state {
 	__u32 rto;         /* jiffies */
 	__u32 snd_wnd;     /* bytes */
 	__u32 rcv_wnd;     /* bytes */
-	__u32 packets_out; /* segments, and so the next ones */
+	__u32 packets_out; /* segments, like the next four */
 	__u32 sacked_out;
 	__u32 lost_out;
 	__u32 retrans_out;

@@ -1,9 +1,9 @@
-//! What congestion controls cost as eBPF: nanoseconds of each hook, in a bulk transfer that loses
-//! every hundredth packet. `make bench` runs it.
+//! Measures what congestion controls cost as eBPF: nanoseconds per call of each hook, in a bulk
+//! transfer that loses every hundredth packet. `make bench` runs it.
 //!
-//! Two namespaces joined by a veth pair without offloads. Times are the kernel's own
-//! (`BPF_STATS_RUN_TIME`), which include reading the clock twice; `newreno`, which does least, is
-//! the floor.
+//! A veth pair without offloads joins two namespaces. Times are the kernel's own
+//! (`BPF_STATS_RUN_TIME`) and include reading the clock twice. `newreno` does the least and is the
+//! lower bound.
 
 #[path = "../tests/ground/mod.rs"]
 mod ground;
@@ -23,13 +23,13 @@ const HOOKS: [&str; 7] =
 fn main() -> Result<(), Box<dyn Error>> {
     let Some(cable) = Cable::new() else { return Ok(()) };
     cable.lose(100);
-    // SAFETY: the call takes a number and gives a descriptor; statistics are kept as long as it is
-    // open.
+    // SAFETY: the call takes a number and returns a file descriptor. The kernel keeps statistics
+    // while it is open.
     let statistics = unsafe { libbpf_sys::bpf_enable_stats(libbpf_sys::BPF_STATS_RUN_TIME) };
     if statistics < 0 {
         return Err(format!("statistics of eBPF programs: {}", io::Error::last_os_error()).into());
     }
-    // SAFETY: the descriptor is new and nobody else has it.
+    // SAFETY: the file descriptor is new and has no other owner.
     let _statistics = unsafe { OwnedFd::from_raw_fd(statistics) };
     println!("Congestion controls as eBPF, nanoseconds of a call by the kernel's clock (calls)");
     print!("{:<10}", "");

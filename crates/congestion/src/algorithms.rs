@@ -1,18 +1,17 @@
-//! Congestion controls that are loaded into the running kernel, as eBPF, and stay there until they
-//! are unloaded.
+//! Congestion controls as eBPF: loaded into the running kernel until they are unloaded.
 //!
-//! [`load`] registers one of the [`CATALOGUE`] under a name, with parameters; from then on every
-//! program of the machine can choose it (socket option `TCP_CONGESTION`), a route can
-//! (`ip route ... congctl NAME`), and so can a network namespace ([`set_default`]). It is pinned in
-//! the BPF file system, one folder for each name, so that it outlives this process. [`unload`]
-//! takes the name back; connections that use it keep it until they are closed.
+//! [`load`] registers one of the [`CATALOGUE`] under a name, with parameters. From then on every
+//! program of the machine can choose it (socket option `TCP_CONGESTION`), and so can a route
+//! (`ip route ... congctl NAME`) or a network namespace ([`set_default`]). It is pinned in the BPF
+//! file system, one folder for each name, so that it outlives this process. [`unload`] removes the
+//! name; connections that use the algorithm keep it until they are closed.
 //!
-//! What is known of a loaded one is asked of the kernel, so that nothing can be out of date: which
-//! algorithm it is by the name of its map, the parameters from its read-only data, how many use it
-//! from the count of references.
+//! Information on a loaded algorithm comes from the kernel, so it is never out of date: the name of
+//! its map identifies the algorithm, its read-only data hold the parameters, and its reference
+//! count gives the number of users.
 //!
-//! It needs root, a kernel that describes itself (`/sys/kernel/btf/vmlinux`) and has `struct_ops`
-//! (Linux 6.4 for those that stay).
+//! This needs root, and a kernel with BTF (`/sys/kernel/btf/vmlinux`) and `struct_ops` (Linux 6.4
+//! for algorithms that stay loaded).
 
 mod catalogue;
 mod error;
@@ -27,5 +26,5 @@ pub use loading::{Setting, load};
 pub use pinned::{Loaded, info, loaded, unload};
 pub use system::{allowed, available, default_here, default_of, set_default};
 
-/// The kernel has room for that many bytes of a name.
+/// Longest name of a congestion control in bytes, limited by the kernel.
 pub const LONGEST_NAME: usize = 15;

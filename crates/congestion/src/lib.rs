@@ -1,9 +1,8 @@
-//! Congestion control: algorithms as eBPF, and the recorder of what TCP senders do at every
-//! acknowledgement, for every algorithm.
+//! Congestion controls as eBPF, and a recorder of TCP senders' state at every acknowledgement.
 //!
-//! [`algorithms`] are loaded into a running kernel (their sources are in `algorithms/`, and can be
-//! built into a kernel too); [`recorder`] says what it records and where it gets it from (its eBPF
-//! program is in `bpf/`).
+//! [`algorithms`] are loaded into a running kernel. Their sources are in `algorithms/`, and can be
+//! built into a kernel too. [`recorder`] works with every congestion control, and documents what it
+//! records and from which source. Its eBPF program is in `bpf/`.
 
 pub mod algorithms;
 pub mod recorder;

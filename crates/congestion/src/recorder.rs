@@ -1,28 +1,27 @@
-//! The per-ACK recorder: the state of every TCP sender of a run at every segment that reaches it,
-//! for every congestion control, into an event log of its own.
+//! The per-ACK recorder: logs the state of every TCP sender of a run at every segment that reaches
+//! it, for every congestion control.
 //!
-//! What a row means is said in [`capture::senders`]. Rows come from the kernel's tracepoint
-//! `tcp_probe`, in one of two ways:
+//! [`capture::senders`] documents the rows. They come from the kernel's tracepoint `tcp_probe`, in
+//! one of two ways:
 //!
-//! * `ebpf`: a program at the tracepoint, where the kernel describes itself
-//!   (`/sys/kernel/btf/vmlinux`) and lets us load it (root, or CAP_BPF and CAP_PERFMON). The
-//!   program sees the whole machine and takes what is in the network namespaces of the run. This is
-//!   the way on a host.
-//! * `tracefs`: the kernel's own events `tcp/*` with the clock `mono`, where there is no such
-//!   description: in the virtual-time kernel. It knows no namespaces but addresses, and so must be
-//!   the only run in its kernel.
+//! * `ebpf`: a program at the tracepoint. It is the way on a host, and needs a kernel with BTF
+//!   (`/sys/kernel/btf/vmlinux`) and the right to load programs (root, or CAP_BPF and CAP_PERFMON).
+//!   The program sees the whole machine, and records what is in the network namespaces of the run.
+//! * `tracefs`: the kernel's own events `tcp/*` with the clock `mono`. It is the way in the
+//!   virtual-time kernel, which has no BTF. Events show addresses but no namespaces, so the run
+//!   must be the only one in its kernel.
 //!
-//! States for which there was no room, and segments for which the kernel did not run the program
-//! since it was running already, are counted as lost. Under load, Linux 6.18 did not run it, and
-//! did not say so, for some 1 in 1000 of the acknowledgements that a timer had sent (delayed ones);
-//! the cause is not known. The events miss none.
+//! Two kinds of states are counted as lost: those that did not fit into the buffer, and segments
+//! for which the kernel skipped the program because it was already running. Under load, Linux 6.18
+//! also skipped it without counting, for about 1 in 1000 of the acknowledgements that a timer had
+//! sent (delayed ones). The cause is unknown. The events miss none.
 //!
-//! Both stamp with CLOCK_MONOTONIC, which is what [`Instant`] is, so that rows have the time of the
-//! run. Nothing is pinned: programs and trace buffers are held by descriptors of the recorder's
-//! thread, and the kernel takes them back with it.
+//! Both ways use CLOCK_MONOTONIC, as [`Instant`] does, so rows have the time of the run. Nothing is
+//! pinned: the recorder's thread holds programs and trace buffers by file descriptors, and the
+//! kernel frees them when the thread closes these.
 //!
-//! A run's thread calls [`Recorder::start`] before the traffic and [`Recorder::stop`] after it. In
-//! between a thread appends to `FILE.parquet.log`; the Parquet file is made of it at the end.
+//! A run calls [`Recorder::start`] before the traffic and [`Recorder::stop`] after it. Meanwhile a
+//! thread appends to `FILE.parquet.log`, which is converted to the Parquet file at the end.
 
 mod ebpf;
 mod error;
@@ -56,22 +55,22 @@ use std::time::Instant;
 pub struct Node {
     /// Its name.
     pub name: String,
-    /// Its addresses; no other node has them.
+    /// Its addresses, which no other node has.
     pub addresses: Vec<IpAddr>,
     /// Cookie of its network namespace (`SO_NETNS_COOKIE`).
     pub cookie: u64,
 }
 
-/// What is recorded, and where to.
+/// What to record, and where to.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// The Parquet file; during the run there is `FILE.parquet.log`.
+    /// The Parquet file; during the run, rows are in `FILE.parquet.log`.
     pub table: PathBuf,
-    /// Version of the program, for the header.
+    /// Version of lasthop, for the header.
     pub lasthop: String,
     /// The campaign's seed, for the header.
     pub seed: u64,
-    /// The start of the run on the wall, for the header.
+    /// Wall-clock time of the start of the run, for the header.
     pub started: WallTime,
     /// The nodes, in the order of their numbers.
     pub nodes: Vec<Node>,
@@ -79,7 +78,7 @@ pub struct Options {
     pub origin: Instant,
 }
 
-/// One of the two ways to the tracepoint.
+/// How the recorder reads the tracepoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Way {
     Ebpf,
@@ -87,13 +86,13 @@ enum Way {
 }
 
 impl Way {
-    /// The one that this kernel has.
+    /// Returns the way that this kernel offers.
     fn here() -> Self {
         if ebpf::may_work() { Self::Ebpf } else { Self::Tracefs }
     }
 }
 
-/// A recorder that runs; see the [module](self).
+/// A running recorder; see the [module](self).
 #[must_use = "it records until it is stopped"]
 pub struct Recorder {
     stop: Arc<OwnedFd>,
@@ -102,11 +101,11 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// Starts recording: what happens after this has returned is recorded.
+    /// Starts recording. Everything after the return of this function is recorded.
     ///
     /// # Errors
-    /// [`RecorderError::Unavailable`] where this kernel does not show the states, or not to this
-    /// user: a run can go on without. Others if the log cannot be written.
+    /// [`RecorderError::Unavailable`] if this kernel does not show the states, or not to this user:
+    /// a run can continue without the recorder. Other errors if the log cannot be written.
     pub fn start(options: Options) -> Result<Self, RecorderError> {
         Self::start_by(options, Way::here())
     }
@@ -122,22 +121,22 @@ impl Recorder {
             .map_err(RecorderError::Thread)?;
         match began.recv() {
             Ok(source) => Ok(Self { stop, thread, source }),
-            // It ended before it began.
+            // The thread ended before it was ready.
             Err(_) => Err(finished(thread).err().unwrap_or(RecorderError::Panicked)),
         }
     }
 
-    /// What the rows come from, as the header says it.
+    /// Returns the source of the rows, as in the header.
     #[must_use]
     pub fn source(&self) -> &'static str {
         self.source
     }
 
-    /// Ends recording and makes the Parquet file; says how many states are in it and how many are
-    /// not.
+    /// Ends recording and makes the Parquet file. Returns how many states it has and how many were
+    /// lost.
     ///
     /// # Errors
-    /// If the log or the file could not be written. What is in the log then is left.
+    /// If the log or the file could not be written. The log is then kept.
     pub fn stop(self) -> Result<Converted, RecorderError> {
         let told = rustix::io::write(&*self.stop, &1_u64.to_ne_bytes());
         debug_assert!(told.is_ok(), "a counter from 0 takes 1");
@@ -149,7 +148,7 @@ fn finished(thread: JoinHandle<Result<Converted, RecorderError>>) -> Result<Conv
     thread.join().unwrap_or(Err(RecorderError::Panicked))
 }
 
-/// The recorder's thread.
+/// Runs in the recorder's thread.
 fn work(
     options: &Options,
     way: Way,
@@ -175,7 +174,7 @@ fn work(
     let mut writer = Writer::new(BufWriter::with_capacity(1 << 16, file), &header).map_err(failed)?;
     writer.flush().map_err(failed)?;
     let origin = on_monotonic_clock(options.origin).map_err(RecorderError::Source)?;
-    // Whoever waited for this has it, or has gone.
+    // The error means that the caller no longer waits.
     let _ = ready.send(source.name());
 
     let mut states = Vec::new();
@@ -200,9 +199,9 @@ fn work(
     Ok(convert::<SenderState>(&log, &options.table)?)
 }
 
-/// Nanoseconds of CLOCK_MONOTONIC at an instant that has passed.
+/// Converts a past instant to nanoseconds of CLOCK_MONOTONIC.
 ///
-/// By the C library: rustix panics where the vDSO has not all its functions, as in User-Mode Linux.
+/// Uses the C library: rustix panics where the vDSO lacks functions, as in User-Mode Linux.
 fn on_monotonic_clock(instant: Instant) -> io::Result<u64> {
     let now = clock_gettime(ClockId::CLOCK_MONOTONIC)?;
     let passed = instant.elapsed().as_nanos() as u64;

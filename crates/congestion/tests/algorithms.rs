@@ -1,5 +1,5 @@
-//! Congestion controls in the running kernel: loaded, used, unloaded, refused; and nothing is left
-//! of them.
+//! Congestion controls in the running kernel: loaded, used, unloaded, refused; no objects are left
+//! behind.
 
 mod ground;
 
@@ -13,7 +13,7 @@ use std::process::Command;
 
 const MEGABYTES: usize = 1 << 20;
 
-/// A name that no other process gives; what has it is unloaded when the test ends in whatever way.
+/// A name unique to this process, unloaded when the test ends in any way.
 struct Name(String);
 
 impl Name {
@@ -38,8 +38,8 @@ fn said<T: std::fmt::Debug>(result: Result<T, AlgorithmError>) -> String {
     result.expect_err("it should have been refused").to_string()
 }
 
-/// Each of them carries data over a path that loses every hundredth packet, is known with its
-/// parameters, and goes; a connection keeps it until it is closed.
+/// Each algorithm carries data over a path that loses every hundredth packet, shows its parameters,
+/// and can be unloaded. A connection keeps it until it is closed.
 #[test]
 fn every_algorithm_carries_a_transfer() {
     let Some(cable) = Cable::new() else { return };
@@ -71,7 +71,7 @@ fn every_algorithm_carries_a_transfer() {
     assert!(!Path::new("/sys/fs/bpf/lasthop/congestion").exists(), "the last one takes the folders along");
 }
 
-/// What is refused leaves nothing: no link, no program, no map, no pin.
+/// A refused load leaves nothing behind: no link, no program, no map, no pin.
 #[test]
 fn refusals_leave_nothing() {
     let Some(_cable) = Cable::new() else { return };
@@ -99,7 +99,7 @@ fn refusals_leave_nothing() {
         said(algorithms::unload("reno")).starts_with("no congestion control `reno` was loaded by lasthop")
     );
 
-    // It registers, and then cannot be pinned: somebody has made the folder.
+    // It registers, but cannot be pinned, because the folder exists already.
     let blocked = Name::new("block");
     let folder = Path::new("/sys/fs/bpf/lasthop/congestion").join(&blocked.0);
     std::fs::create_dir(&folder).expect("a folder");
@@ -114,13 +114,13 @@ fn refusals_leave_nothing() {
     }
 }
 
-/// A wireless loss costs what `wireless_percent` says: with 1 % the threshold is the least one, 2
-/// segments, after any loss.
+/// `wireless_percent` sets the window after a wireless loss: with 1 %, the threshold is the
+/// minimum, 2 segments, after any loss.
 #[test]
 fn parameters_take_effect() {
     let Some(cable) = Cable::new() else { return };
     cable.lose(100);
-    // Nothing is ever a spike: all losses are wireless.
+    // The border of a spike is too high to reach, so all losses are wireless.
     let threshold = |percent: u32| {
         let name = Name::new("param");
         let texts = ["spike_start_us=10000000".to_owned(), format!("wireless_percent={percent}")];
@@ -138,7 +138,7 @@ fn parameters_take_effect() {
     assert!(threshold(100) > 4, "a window that loses nothing is larger than the least one");
 }
 
-/// Connections of a namespace have its default; while it is that, the namespace counts as a user.
+/// Connections of a namespace use its default, and the namespace counts as a user.
 #[test]
 fn a_namespace_can_have_one_as_its_default() {
     let Some(cable) = Cable::new() else { return };
@@ -150,14 +150,14 @@ fn a_namespace_can_have_one_as_its_default() {
     assert_eq!(algorithms::info(&name.0).expect("it is loaded").users, 1);
     let (from, to) = cable.local_connection();
     assert_eq!(tcp::congestion_control(&from).expect("a name"), name.0);
-    // The namespace, its listener, which is closed by now, and both ends of the connection.
+    // The namespace and both ends of the connection; the listener is closed by now.
     assert_eq!(algorithms::info(&name.0).expect("it is loaded").users, 3);
     assert_eq!(algorithms::unload(&name.0).expect("it is loaded"), 3);
     drop((from, to, cable));
     objects::wait_until_only(&before);
 }
 
-/// Who has no rights may choose it, as any program of the machine may.
+/// Unprivileged users may choose the algorithm, like any program of the machine.
 #[test]
 fn an_unprivileged_user_may_choose_it() {
     const NOBODY: u32 = 65_534;

@@ -1,18 +1,17 @@
-//! What a node makes of damaged segments: TCP Lite, and how much it risks.
+//! How a node treats damaged segments: TCP Lite and its risk policy.
 
 use lite::Policy;
 use std::fmt;
 
-/// Whether the connections of a node's programs accept damage, all of them and without asking for
-/// it.
+/// Whether all connections of a node's programs accept damage, without requesting it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Acceptance {
-    /// A segment with a wrong checksum is dropped, as by any TCP.
+    /// Segments with a wrong checksum are dropped, as by any TCP.
     #[default]
     Off,
-    /// Every damaged segment is taken as it is: headers are believed (tcp-lite 8, thesis mode).
+    /// Every damaged segment is accepted as it is: its header is trusted (tcp-lite 8, thesis mode).
     Thesis,
-    /// Headers are repaired, and what the risk policy forbids is dropped (tcp-lite 8).
+    /// Headers are repaired, and segments that the risk policy forbids are dropped (tcp-lite 8).
     Recovery(Policy),
 }
 
@@ -25,10 +24,10 @@ impl Acceptance {
         Self::Recovery(Policy::Bold),
     ];
 
-    /// The names in a plan.
+    /// All names in a plan.
     pub const NAMES: [&str; 5] = ["off", "thesis", "strict", "normal", "bold"];
 
-    /// Its name in a plan.
+    /// Returns its name in a plan.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -38,7 +37,7 @@ impl Acceptance {
         }
     }
 
-    /// The one called so.
+    /// Returns the variant with this name.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|known| known.name() == name)

@@ -1,14 +1,14 @@
-//! All runs of a plan: which, in which order, how many at a time, and the run directory.
+//! All runs of a plan: their selection, order and parallelism, and the run directory.
 //!
-//! Runs go repetition by repetition through all cells, so that whatever changes about the machine
-//! meanwhile meets all cells alike, and an interrupted campaign has as much of each. Repetition n
-//! of every cell has the same seed: cells that differ in something else than the link see the same
+//! Runs go repetition by repetition through all cells. So changes of the machine over time affect
+//! all cells alike, and an interrupted campaign has about equally many runs of each cell.
+//! Repetition n of every cell has the same seed: cells whose links are the same meet the same
 //! errors at the same times.
 //!
-//! Each run is a process of its own ([`netlab::isolation`]), or a kernel of its own by the virtual
-//! clock ([`virtual_time`]). Processes go side by side as long as all their links together carry
-//! fewer packets than the machine can move without one run making another late; kernels have a
-//! processor each, and nothing makes them late.
+//! Each run is a process of its own ([`netlab::isolation`]), or with the virtual clock a kernel of
+//! its own ([`virtual_time`]). Processes run in parallel as long as their links together carry
+//! fewer packets than the machine can move without one run delaying another. Kernels have a
+//! processor each, and nothing delays them.
 
 mod capacity;
 mod error;
@@ -42,74 +42,75 @@ use virtual_time::Advance;
 /// Hidden subcommand that executes a job.
 pub const SUBCOMMAND: &str = "__run";
 
-/// Where runs happen.
+/// Where runs take place.
 #[derive(Debug)]
 pub enum Place {
-    /// On the host's kernel, by the real clock.
+    /// On the host's kernel, with the real clock.
     Host,
-    /// Each in a kernel of its own, by the virtual clock.
+    /// Each in a kernel of its own, with the virtual clock.
     Guests(Guests),
 }
 
-/// A campaign that can be started.
+/// A campaign that is ready to run.
 #[derive(Debug)]
 pub struct Campaign {
     plan: Plan,
     manifest: Manifest,
     directory: PathBuf,
     journal: Journal,
-    /// Runs that ended before.
+    /// Runs that have already ended.
     done: Vec<RunEnded>,
 }
 
-/// What is told while a campaign goes on.
+/// Progress of a campaign.
 #[derive(Debug)]
 pub enum Progress<'a> {
-    /// A run began.
+    /// A run has started.
     Began {
         /// Its cell.
         cell: &'a Cell,
         /// Its repetition.
         repetition: u32,
     },
-    /// A run by the virtual clock is so far.
+    /// The clock of a virtual-time run has advanced.
     Advanced {
         /// Its cell.
         cell: u32,
         /// Its repetition.
         repetition: u32,
-        /// By its own clock, boot included; and whether that is slow.
+        /// How far its clock has advanced, boot included, and whether it is slow.
         advance: Advance,
     },
-    /// A run ended.
+    /// A run has ended.
     Ended {
         /// Its cell.
         cell: &'a Cell,
-        /// All of it.
+        /// The run and its results.
         run: &'a RunEnded,
     },
 }
 
-/// What is asked for on top of the plan.
+/// Options of a campaign in addition to the plan.
 #[derive(Debug, Clone, Default)]
 pub struct Asked {
     /// Selections of levels.
     pub only: Vec<String>,
-    /// Another number of repetitions.
+    /// Number of repetitions instead of the plan's.
     pub repetitions: Option<u32>,
-    /// The seed; the plan's, or drawn.
+    /// The seed; by default the plan's, or a random one.
     pub seed: Option<u64>,
     /// The run directory, instead of `runs/NAME/TIME-SEED`.
     pub out: Option<PathBuf>,
-    /// By the virtual clock: release of the kernel, and what it was made of.
+    /// With the virtual clock: the kernel's release and description.
     pub guest: Option<(String, results::Guest)>,
 }
 
 impl Campaign {
-    /// A new campaign: makes its directory and writes the manifest.
+    /// Creates a new campaign: creates its directory and writes the manifest.
     ///
     /// # Errors
-    /// If the plan, the selection or the directory cannot be used; nothing is left then.
+    /// If the plan, the selection or the directory cannot be used. A directory that is refused
+    /// stays as it is.
     pub fn create(plan: Plan, asked: &Asked) -> Result<Self, CampaignError> {
         let cells = plan.cells_of(&asked.only).map_err(CampaignError::Only)?;
         let seed = asked.seed.or(plan.seed).unwrap_or_else(|| u64::from(rand::random::<u32>()));
@@ -149,10 +150,11 @@ impl Campaign {
         Ok(Self { plan, manifest, directory, journal, done: Vec::new() })
     }
 
-    /// Goes on with a campaign that was interrupted.
+    /// Reopens a campaign that was interrupted.
     ///
     /// # Errors
-    /// If the directory holds none, or one by another clock; `guest` is as in [`Asked`].
+    /// If the directory contains none, or one with another clock or kernel; `guest` is as in
+    /// [`Asked`].
     pub fn resume(path: &Path, guest: Option<&(String, results::Guest)>) -> Result<Self, CampaignError> {
         ground::check_owner(path)?;
         let results::Directory { path: directory, mut manifest, connections } =
@@ -170,24 +172,24 @@ impl Campaign {
         let runs = std::mem::take(&mut manifest.runs);
         let done = runs.into_iter().zip(connections).map(|(run, connections)| RunEnded { run, connections });
         let journal = file("write the journal in", &directory, Journal::open(&directory))?;
-        // An older lasthop, which began it, did not write them down.
+        // An older lasthop that began the campaign may not have recorded them.
         (manifest.measure, manifest.workloads) = plan.workloads(&manifest.cells)?;
         Ok(Self { plan, manifest, journal, done: done.collect(), directory })
     }
 
-    /// The run directory.
+    /// Returns the run directory.
     #[must_use]
     pub fn directory(&self) -> &Path {
         &self.directory
     }
 
-    /// What is known of it.
+    /// Returns the manifest.
     #[must_use]
     pub fn manifest(&self) -> &Manifest {
         &self.manifest
     }
 
-    /// Runs that are left: cell and repetition.
+    /// Returns the runs that are left, as cell and repetition.
     #[must_use]
     pub fn left(&self) -> Vec<(Cell, u32)> {
         let done: BTreeSet<_> =
@@ -198,12 +200,14 @@ impl Campaign {
             .collect()
     }
 
-    /// Runs what is left in `place`, at most `capacity` at a time, and tells `progress`. When
-    /// `interrupted` becomes true, runs that go on are ended and forgotten. Returns whether all
-    /// were run.
+    /// Runs what is left in `place`, in parallel as far as `capacity` admits, and reports
+    /// `progress`.
+    ///
+    /// When `interrupted` becomes true, it ends running runs and discards them. Returns whether all
+    /// runs have ended.
     ///
     /// # Errors
-    /// If a file of the run directory cannot be written, or a process not started.
+    /// If a file of the run directory cannot be written, or a process cannot be started.
     pub fn run(
         &mut self,
         place: &Place,
@@ -241,7 +245,7 @@ impl Campaign {
                 if running.is_empty() {
                     return Ok(waiting.is_empty());
                 }
-                // We hold a sender ourselves, so that there is always one to come.
+                // This function holds a sender itself, so the channel never closes.
                 let Ok(word) = words.recv() else { return Ok(false) };
                 let (cell, repetition, result) = match word {
                     Word::Advanced(cell, repetition, advance) => {
@@ -252,7 +256,7 @@ impl Campaign {
                 };
                 running.remove(&(cell.number, repetition));
                 match result {
-                    // Interrupted: as if it had not begun.
+                    // Interrupted: as if it had not started.
                     Ok(None) => {}
                     Ok(Some(run)) => {
                         file("write the journal in", &self.directory, self.journal.append(&run))?;
@@ -260,7 +264,7 @@ impl Campaign {
                         self.done.push(run);
                     }
                     Err(error) => {
-                        // Others shall not go on for nothing.
+                        // The other runs must not continue in vain.
                         interrupted.store(true, Ordering::Release);
                         return Err(error);
                     }
@@ -284,7 +288,7 @@ impl Campaign {
         }
     }
 
-    /// Writes the manifest with all runs, and removes what only runs needed.
+    /// Writes the manifest with all runs, and removes files that only the runs needed.
     fn close(&mut self, complete: bool) -> Result<(), CampaignError> {
         self.done.sort_by_key(|ended| (ended.run.cell, ended.run.repetition));
         self.manifest.runs = self.done.iter().map(|ended| ended.run.clone()).collect();
@@ -301,29 +305,30 @@ impl Campaign {
     }
 }
 
-/// A run that is left.
+/// A run that has not started yet.
 #[derive(Debug, Clone)]
 struct Waiting {
     cell: Cell,
     repetition: u32,
-    /// Packets a second at most.
+    /// Upper bound on packets per second.
     load: f64,
     /// Whether it needs a control group.
     grouped: bool,
 }
 
-/// What the thread of a run tells.
+/// A message from the thread of a run.
 enum Word {
-    /// Its cell and repetition are so far by their own clock.
+    /// The clock of the run of this cell and repetition has advanced.
     Advanced(u32, u32, Advance),
-    /// It ended; without a run if it was interrupted.
+    /// The run has ended; `None` if it was interrupted.
     Ended(Cell, u32, Box<Result<Option<RunEnded>, CampaignError>>),
 }
 
-/// Has a job run, and tells how it ended. `grouped` says whether its processes have to be in a
-/// control group of their own.
+/// Executes a job and reports its end.
+///
+/// `grouped` says whether its processes must be in a control group of their own.
 fn supervise(place: &Place, job: Job, grouped: bool, interrupted: &AtomicBool, tell: &Sender<Word>) {
-    // Nobody listens any more if another run has failed to start.
+    // The receiver is gone if another run has failed to start.
     let mut advanced = |advance| drop(tell.send(Word::Advanced(job.cell.number, job.repetition, advance)));
     let result = match place {
         Place::Host => process::run(&job, grouped, interrupted),
@@ -332,17 +337,17 @@ fn supervise(place: &Place, job: Job, grouped: bool, interrupted: &AtomicBool, t
     let _ = tell.send(Word::Ended(job.cell, job.repetition, Box::new(result)));
 }
 
-/// Executes the job in a file: what [`SUBCOMMAND`] does.
+/// Executes the job in a file; this is the work of [`SUBCOMMAND`].
 ///
 /// # Errors
-/// If the job cannot be read, or its result not be written.
+/// If the job cannot be read, or its result cannot be written.
 pub fn execute(order: &Path) -> Result<(), CampaignError> {
     let text = file("read", order, fs::read(order))?;
     let job: Job = file("read", order, serde_json::from_slice(&text).map_err(io::Error::from))?;
     file("write the result of", order, crate::run::execute(&job))
 }
 
-/// The factors with those levels only that cells have.
+/// Returns the factors with only those levels that occur in the cells.
 fn factors_of(factors: &[Factor], cells: &[Cell]) -> Vec<Factor> {
     let used =
         |factor: &Factor, level: &str| cells.iter().any(|cell| cell.level(&factor.name) == Some(level));
@@ -353,8 +358,8 @@ fn factors_of(factors: &[Factor], cells: &[Cell]) -> Vec<Factor> {
     factors.iter().map(with_levels_used).collect()
 }
 
-/// The first thing in which two kernels, or the ways in which they are run, differ: what it is, and
-/// as it is in each.
+/// Returns the first difference between two kernels or the ways in which they run: its name, and
+/// both values.
 fn difference(began: &results::Guest, now: &results::Guest) -> Option<(&'static str, String, String)> {
     let parts = |guest: &results::Guest| {
         [
@@ -368,7 +373,7 @@ fn difference(began: &results::Guest, now: &results::Guest) -> Option<(&'static 
     both.find(|(_, began, now)| began != now)
 }
 
-/// An error about a file as ours.
+/// Converts an error about a file into one of this module.
 fn file<T>(doing: &'static str, path: &Path, result: io::Result<T>) -> Result<T, CampaignError> {
     result.map_err(|source| CampaignError::File { doing, path: path.to_owned(), source })
 }

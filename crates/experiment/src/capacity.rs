@@ -1,8 +1,8 @@
-//! What the limiter of a pipeline can send, in the words of the log.
+//! The capacity of a pipeline's limiter, in the terms of the event log.
 //!
-//! The event log says when packets were sent, and not what else could have been sent. Over a
-//! limiter with a trace that is what utilization compares with (`trace::layers::limiter`), and
-//! nobody has the trace any more when the log is read.
+//! The event log has the packets that were sent, not what else could have been sent. For a limiter
+//! with a trace, this is the reference of utilization (`trace::layers::limiter`). The trace itself
+//! may be unavailable when the log is read.
 
 use capture::event::{After, Rate};
 use capture::{Capacity, Time};
@@ -12,13 +12,15 @@ use link::stage::bottleneck::theaterq::{AtEnd, EntryRate};
 use link::stage::bottleneck::{BottleneckSpec, RateSpec};
 use packet::Layer;
 
-/// Bytes of traces that a log takes, all links together: a record may have 16 MB.
+/// Largest total size in bytes of the traces in a log, over all links: a record may have 16 MB.
 pub const ROOM: usize = 14_000_000;
 
 const NANOS_PER_MILLI: u64 = 1_000_000;
 
-/// What the limiter of `pipeline` can send from `since` on; `None` without a limiter of its own. A
-/// trace that takes more than `room` bytes is left out.
+/// Returns what the limiter of `pipeline` can send from `since` on; `None` if it has no limiter of
+/// its own.
+///
+/// A trace that takes more than `room` bytes is not logged.
 #[must_use]
 pub fn of(pipeline: &Pipeline, layer: Layer, since: Time, room: usize) -> Option<Capacity> {
     let BottleneckSpec { rate, counted, .. } = pipeline.limiter()?;
@@ -29,7 +31,7 @@ pub fn of(pipeline: &Pipeline, layer: Layer, since: Time, room: usize) -> Option
     Some(Capacity { since, rate, overhead: overhead.saturating_add_unsigned(beyond), least: least + beyond })
 }
 
-/// The rate; `None` if a link layer below asks for each packet.
+/// Describes the rate; `None` if a link layer requests each packet.
 fn described(rate: &RateSpec) -> Option<Rate> {
     Some(match rate {
         RateSpec::Unlimited => Rate::Unlimited,

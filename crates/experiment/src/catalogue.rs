@@ -8,7 +8,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// A profile that was asked for and cannot be had.
+/// A profile cannot be found or read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NoProfile(String);
 
@@ -20,25 +20,26 @@ impl fmt::Display for NoProfile {
 
 impl std::error::Error for NoProfile {}
 
-/// Where profiles and files are looked for.
+/// The places where profiles and files are looked up.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Catalogue {
-    /// What relative paths start from.
+    /// Directory to which paths are relative.
     folder: PathBuf,
 }
 
 impl Catalogue {
-    /// Relative paths start from `folder`; from the current one if it is empty, which is the
-    /// default.
+    /// Returns a catalogue whose relative paths start from `folder`.
+    ///
+    /// An empty `folder`, the default, is the current directory.
     #[must_use]
     pub fn in_folder(folder: &Path) -> Self {
         Self { folder: folder.to_owned() }
     }
 
-    /// The profile called `name`: one that is built in, or a file if it looks like a path.
+    /// Returns the profile called `name`: a built-in one, or a file if the name looks like a path.
     ///
     /// # Errors
-    /// If there is none, with the nearest right name, or if its file is wrong.
+    /// If there is none, with the nearest known name, or if the file is invalid.
     pub fn find(&self, name: &str) -> Result<Profile, NoProfile> {
         if let Some((file, text)) = builtin().find(|(file, _)| file.trim_end_matches(".toml") == name) {
             return Profile::parse(file, text, &mut no_files).map_err(|error| NoProfile(error.to_string()));
@@ -55,7 +56,7 @@ impl Catalogue {
             .map_err(|error| NoProfile(error.to_string()))
     }
 
-    /// The link profile called `name`.
+    /// Returns the link profile called `name`.
     ///
     /// # Errors
     /// As [`find`](Self::find), or if it is a loss profile.
@@ -69,7 +70,7 @@ impl Catalogue {
         }
     }
 
-    /// The loss profile called `name`.
+    /// Returns the loss profile called `name`.
     ///
     /// # Errors
     /// As [`find`](Self::find), or if it is a link profile.
@@ -98,10 +99,10 @@ impl Resolve for Catalogue {
     }
 }
 
-/// Every profile that is built in, in the order of their names.
+/// Returns all built-in profiles in the order of their names.
 ///
 /// # Errors
-/// None that a test does not find: they are data of ours.
+/// None in practice: the profiles are our own data, and a test checks them.
 pub fn all() -> Result<Vec<Profile>, NoProfile> {
     builtin()
         .map(|(file, text)| {

@@ -1,16 +1,16 @@
 //! From a plan to cells, runs and their results.
 //!
-//! A [`plan::Plan`] is an experiment as a file. It has *cells*, the combinations of levels of its
-//! factors; each cell is *run* as often as there are repetitions. A [`campaign::Campaign`] hands
-//! runs to processes of their own, [`run::execute`] is what happens in one of them, and the run
-//! directory (crate `results`) is what stays.
+//! A [`plan::Plan`] is an experiment as a file. It has *cells*, the combinations of the levels of
+//! its factors. Each cell is *run* as often as there are repetitions. A [`campaign::Campaign`]
+//! starts a process for each run, [`run::execute`] is the work of such a process, and the results
+//! are in the run directory (crate `results`).
 //!
 //! | module | what |
 //! |---|---|
-//! | [`plan`] | the file, its errors, and what it means for a cell |
-//! | [`scenario`], [`routes`], [`stack`], [`acceptance`] | nodes and links, ways through them, TCP of a node, what it makes of damage |
-//! | [`workload`] | traffic and what is measured of it |
-//! | [`run`] | one run, in namespaces of its own |
+//! | [`plan`] | the plan file, its errors, and the experiment that it describes for a cell |
+//! | [`scenario`], [`routes`], [`stack`], [`acceptance`] | nodes, links, paths, TCP, damage |
+//! | [`workload`] | traffic and its measurements |
+//! | [`run`] | one run, in its own namespaces |
 //! | [`campaign`] | all runs: order, processes, resuming, the run directory |
 //! | [`catalogue`], [`recording`], [`capacity`] | profiles by name; fates from the event loop to the recorder, and what limiters can send (`lasthop link` uses them as well) |
 #![forbid(unsafe_code)]

@@ -1,26 +1,26 @@
-//! Parameters of congestion controls, set for the kernel that a run has for itself.
+//! Parameters of congestion controls, set for the kernel of a run.
 //!
-//! They are one for a whole kernel. So a run by the virtual clock may set them, which has a kernel
-//! of its own; on a host they are given when a congestion control is loaded
-//! (`lasthop cc load newzag gain=5`), and runs leave them alone.
+//! A parameter applies to the whole kernel. So runs with the virtual clock may set them, because
+//! each has its own kernel. Runs on a host leave them alone: there they are given when a congestion
+//! control is loaded (`lasthop cc load newzag gain=5`).
 
 use std::fs;
 use std::path::PathBuf;
 use virtual_time::guest;
 
-/// A parameter of the kernel's module of a congestion control, and its value.
+/// A parameter of a congestion control's kernel module, and its value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Parameter {
     /// The module, such as `newzag` or `tcp_vegas`.
     pub module: String,
     /// The parameter, such as `gain`.
     pub name: String,
-    /// The value as the kernel reads it.
+    /// The value in the kernel's format.
     pub value: String,
 }
 
 impl Parameter {
-    /// The one that `key` names, as `MODULE.PARAMETER`; `None` if it names none.
+    /// Returns the parameter that `key` names as `MODULE.PARAMETER`; `None` if it names none.
     #[must_use]
     pub fn new(key: &str, value: String) -> Option<Self> {
         let is_word = |word: &str| {
@@ -35,10 +35,10 @@ impl Parameter {
     }
 }
 
-/// Sets them.
+/// Sets the parameters.
 ///
 /// # Errors
-/// On a host, and if this kernel has no such module or parameter, or does not take the value.
+/// On a host, if this kernel has no such module or parameter, or if it refuses the value.
 pub fn set(parameters: &[Parameter]) -> Result<(), String> {
     let Some(first) = parameters.first() else { return Ok(()) };
     if !guest::is_here() {

@@ -1,8 +1,8 @@
 //! Plans: an experiment as a file, read and checked before anything runs.
 //!
-//! [`Plan::parse`] reads the file; [`Plan::experiment`] fills in the levels of one cell and gives
-//! its scenario and its workloads, complete. [`Plan::check`] does that for all cells, so that what
-//! is wrong is said before the first run.
+//! [`Plan::parse`] reads the file. [`Plan::experiment`] fills in the levels of one cell and returns
+//! its scenario and workloads. [`Plan::check`] does so for all cells, so that errors are reported
+//! before the first run.
 
 mod build;
 mod error;
@@ -26,77 +26,78 @@ use text::Text;
 /// A plan.
 #[derive(Debug, Clone)]
 pub struct Plan {
-    /// Name, title, text.
+    /// Name, title, description, file and text.
     pub text: PlanText,
-    /// Its own seed.
+    /// The seed, if the plan sets one.
     pub seed: Option<u64>,
     /// Repetitions of each cell.
     pub repetitions: u32,
-    /// What it varies, with all levels.
+    /// The factors with all their levels.
     pub factors: Vec<Factor>,
-    /// Figures of the literature.
+    /// Expected figures from the literature.
     pub expectations: Vec<Expectation>,
     /// Variables of each level of each factor.
     variables: BTreeMap<Level, BTreeMap<String, Text>>,
-    /// Where files that it names are.
+    /// The directory of the files that it names.
     catalogue: Catalogue,
     file: PlanFile,
 }
 
-/// Most cells of a plan: each is built and checked before the first run, and more would take years.
+/// Largest number of cells: each is built and checked before the first run, and more would run for
+/// years.
 const MOST_CELLS: usize = 10_000;
 
-/// One cell of a plan, complete.
+/// The complete experiment of one cell.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Experiment {
     /// Nodes and links.
     pub scenario: Scenario,
     /// Traffic, in the order of the plan.
     pub workloads: Vec<Workload>,
-    /// Name of the workload that figures are about.
+    /// Name of the workload that the figures describe.
     pub measure: String,
-    /// What is captured.
+    /// What is captured and logged.
     pub capture: Capture,
-    /// When a run has failed.
+    /// Time after which a run has failed.
     pub limit: Span,
 }
 
-/// What is captured, and what of it is kept.
+/// What is captured and logged, and of which runs it is kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Capture {
-    /// Which runs' captures are kept.
+    /// Runs whose captures are kept.
     pub keep: Keep,
-    /// Which runs' event logs are kept.
+    /// Runs whose event logs are kept.
     pub events: Keep,
-    /// Of which runs the states of TCP senders are recorded and kept.
+    /// Runs in which the states of TCP senders are recorded and kept.
     pub senders: Keep,
-    /// In which runs loss events are found.
+    /// Runs in which loss events are found.
     pub losses: Keep,
-    /// Of which runs the records of link layers are made and kept.
+    /// Runs in which link-layer records are made and kept.
     pub link_layer: Keep,
-    /// Of which runs the blocks of RLP are captured and kept.
+    /// Runs in which the blocks of RLP are captured and kept.
     pub blocks: Keep,
-    /// Places of the links.
+    /// Indices of the links that are captured.
     pub links: Vec<usize>,
-    /// Bytes of each packet.
+    /// Number of bytes captured of each packet.
     pub snap_length: u32,
 }
 
-/// Which runs' files are kept.
+/// Runs whose files are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Keep {
     /// The first repetition of each cell.
     First,
-    /// All.
+    /// All runs.
     All,
-    /// Those that failed.
+    /// Runs that failed.
     Failed,
-    /// None.
+    /// No runs.
     None,
 }
 
 impl Keep {
-    /// Whether files have to be written at all for this repetition.
+    /// Returns whether files have to be written at all in this repetition.
     #[must_use]
     pub fn writes(self, repetition: u32) -> bool {
         match self {
@@ -106,7 +107,7 @@ impl Keep {
         }
     }
 
-    /// Whether files of a run that ended so stay.
+    /// Returns whether files of a run with this outcome are kept.
     #[must_use]
     pub fn keeps(self, repetition: u32, failed: bool) -> bool {
         self.writes(repetition) && (self != Self::Failed || failed)
@@ -114,8 +115,10 @@ impl Keep {
 }
 
 impl Experiment {
-    /// Packets a second that all workloads together send over all links at most: what a run costs
-    /// the machine. A program may use any link.
+    /// Returns an upper bound on the packets per second of all workloads over all links: a run's
+    /// load on the machine.
+    ///
+    /// A program may use any link.
     #[must_use]
     pub fn packets_per_second(&self) -> f64 {
         let scenario = &self.scenario;
@@ -131,10 +134,11 @@ impl Experiment {
 }
 
 impl Plan {
-    /// Reads a plan. `file` is its name in errors, and where the names of files in it start from.
+    /// Reads a plan. `file` is its name in errors; relative file names in the plan start from its
+    /// directory.
     ///
     /// # Errors
-    /// With the line, the field and what would be right.
+    /// If the plan is invalid: an error with the line, the field and what would be right.
     pub fn parse(file: &str, text: &str) -> Result<Self, PlanError> {
         let source = Source { file, text };
         let read: PlanFile = toml::from_str(text).map_err(|error| source.toml_error(&error))?;
@@ -171,8 +175,8 @@ impl Plan {
         Ok(plan)
     }
 
-    /// All combinations of levels, the last factor varying fastest; one cell if there are no
-    /// factors.
+    /// Returns all combinations of levels, the last factor varying fastest; one cell if there are
+    /// no factors.
     #[must_use]
     pub fn cells(&self) -> Vec<Cell> {
         let mut combinations: Vec<Vec<Level>> = vec![Vec::new()];
@@ -190,10 +194,11 @@ impl Plan {
         numbered.map(|(number, levels)| Cell { number, levels }).collect()
     }
 
-    /// The cells that `only` leaves: each of them `FACTOR=LEVEL,LEVEL…,FACTOR=LEVEL…`.
+    /// Returns the cells that `only` selects; each selection is
+    /// `FACTOR=LEVEL,LEVEL…,FACTOR=LEVEL…`.
     ///
     /// # Errors
-    /// If there is no such factor or level, with those that there are.
+    /// If a factor or level does not exist, with the existing ones.
     pub fn cells_of(&self, only: &[String]) -> Result<Vec<Cell>, String> {
         let mut cells = self.cells();
         for selection in only {
@@ -211,7 +216,7 @@ impl Plan {
         Ok(cells)
     }
 
-    /// Factors and levels that a selection names.
+    /// Parses a selection into factors and levels.
     fn selected<'a>(&self, selection: &'a str) -> Result<Vec<(&'a str, Vec<&'a str>)>, String> {
         let mut selected: Vec<(&str, Vec<&str>)> = Vec::new();
         for word in selection.split(',').map(str::trim) {
@@ -238,20 +243,20 @@ impl Plan {
         Ok(selected)
     }
 
-    /// The experiment of one cell. `repetition` and `seed` are what `{repetition}` and `{seed}`
-    /// stand for.
+    /// Returns the experiment of one cell; `repetition` and `seed` are the values of `{repetition}`
+    /// and `{seed}`.
     ///
     /// # Errors
-    /// With the line, the field and what would be right.
+    /// If the plan is invalid: an error with the line, the field and what would be right.
     pub fn experiment(&self, cell: &Cell, repetition: u32, seed: u64) -> Result<Experiment, PlanError> {
         let source = Source { file: &self.text.file, text: &self.text.text };
         build::experiment(self, source, cell, repetition, seed)
     }
 
-    /// Builds all cells, and checks what is expected of them.
+    /// Builds all cells, and checks the expectations.
     ///
     /// # Errors
-    /// The first that is found.
+    /// The first error found.
     pub fn check(&self) -> Result<(), PlanError> {
         let named = |cell: Cell| {
             let workloads = self.experiment(&cell, 0, 0)?.workloads;
@@ -262,9 +267,11 @@ impl Plan {
         expectations::check(source, &self.file, &self.factors, &workloads)
     }
 
-    /// Name of the workload that figures of these cells are about, that of the first one, and all
-    /// their workloads in the order of the plan. One is in the background if it is in all cells
-    /// that have it.
+    /// Returns the measured workload of these cells, and all their workloads in the order of the
+    /// plan.
+    ///
+    /// The measured workload is that of the first cell. A workload is in the background if it is so
+    /// in all cells that have it.
     ///
     /// # Errors
     /// As [`Plan::experiment`].

@@ -1,5 +1,4 @@
-//! From what the event loop shows to what the recorder takes: the two crates do not know each
-//! other.
+//! Passing on what the event loop reports to the recorder; the two crates do not know each other.
 
 use crate::capacity;
 use capture::link_layer::blocks::Block;
@@ -12,30 +11,32 @@ use link::arq::hop::Watch;
 use link::{Effect, Packet, Pipeline};
 use packet::{Check, Frame};
 
-/// Records what happens on links whose ways were added up first, then down: way `2n` is up and
-/// `2n + 1` down of link `n`.
+/// Records the events of links: way `2n` is the up direction of link `n`, `2n + 1` its down
+/// direction.
 pub struct Recording {
     recorder: Recorder,
-    /// Memory for a packet that is a part of a larger segment, whose bytes come into being only
+    /// Buffer for the bytes of a packet that is a part of a larger segment, which are only made
     /// here.
     bytes: Vec<u8>,
     wants_bytes: bool,
-    /// The links as the recorder knows them: a change of their stages has to be told, since fates
-    /// name stages by number.
+    /// The links as the recorder knows them. It must be told of changes to their stages, since
+    /// fates name stages by number.
     links: Vec<LinkInfo>,
     /// When to look at link layers again, if they are watched.
     look: Option<Time>,
-    /// Bytes of traces that the log still takes.
+    /// Bytes of traces for which the log still has room.
     room: usize,
 }
 
-/// How long what an idle link layer does may wait: nobody wakes up for it, and after an hour there
-/// would be more records at once than there is memory for.
+/// Longest time for which records of an idle link layer may wait.
+///
+/// No event collects them earlier, and the records of an hour would need more memory than there is.
 const LOOK: Span = Span::from_secs(10);
 
 impl Recording {
-    /// `links` are those that the recorder was started with; `wants_bytes` says whether it keeps
-    /// more than counters.
+    /// Returns an observer for the links with which the recorder was started.
+    ///
+    /// `wants_bytes` says whether the recorder keeps more than counters.
     #[must_use]
     pub fn new(recorder: Recorder, links: Vec<LinkInfo>, wants_bytes: bool) -> Self {
         let ways = links.iter().flat_map(|link| [&link.up, &link.down]);
@@ -44,14 +45,14 @@ impl Recording {
         Self { recorder, bytes: Vec::new(), wants_bytes, links, look: None, room }
     }
 
-    /// The same for links of which something is watched ([`link::Built::watch`]).
+    /// Prepares for links of which something is watched ([`link::Built::watch`]).
     #[must_use]
     pub fn watching(self, watch: Watch) -> Self {
         let look = (watch != Watch::default()).then(|| Time::ZERO + LOOK);
         Self { look, ..self }
     }
 
-    /// The recorder, to close it.
+    /// Returns the recorder, so that it can be closed.
     #[must_use]
     pub fn into_recorder(self) -> Recorder {
         self.recorder
@@ -63,7 +64,7 @@ const fn place(way: WayId) -> (LinkId, Direction) {
     (LinkId((way.0 / 2) as u16), direction)
 }
 
-/// The packet's complete bytes, written into `memory` if they do not exist as such.
+/// Returns the packet's complete bytes, written into `memory`; empty if they are not wanted.
 fn bytes<'a>(frame: &'a Frame, wanted: bool, memory: &'a mut Vec<u8>) -> &'a [u8] {
     if !wanted {
         return &[];
@@ -73,7 +74,7 @@ fn bytes<'a>(frame: &'a Frame, wanted: bool, memory: &'a mut Vec<u8>) -> &'a [u8
     memory
 }
 
-/// What the marks of a packet come to.
+/// Converts a packet with its marks into a record of its fate.
 fn ended(way: WayId, packet: &Packet) -> Ended {
     let (link, direction) = place(way);
     let mut ended = Ended {
@@ -174,9 +175,10 @@ impl Observer for Recording {
     }
 }
 
-/// Why a run was overloaded: packets that left too late, packets that waited while the emulator did
-/// not run, packets that the kernel had to drop because nobody read them, waits for the disk. Empty
-/// if it was not.
+/// Returns why a run was overloaded; empty if it was not.
+///
+/// The reasons are packets that left too late, packets that waited while the emulator did not run,
+/// packets that the kernel dropped because nobody read them, and waits for the disk.
 #[must_use]
 pub fn overload(
     punctuality: &Punctuality,
@@ -205,8 +207,7 @@ mod tests {
         Recording::new(recorder, Vec::new(), false).watching(watch)
     }
 
-    /// An idle link layer notes something every 20 ms, and no more of it waits than ten seconds'
-    /// worth.
+    /// An idle link layer makes a record every 20 ms, and at most those of ten seconds wait.
     #[test]
     fn idle_link_layers_are_looked_at() {
         let at = |seconds| Time::ZERO + Span::from_secs(seconds);

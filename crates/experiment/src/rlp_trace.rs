@@ -1,55 +1,57 @@
-//! RLP traces out of the records of a run: the crates that have the two do not know each other.
+//! RLP traces from the records of a run; the crates of traces and of records do not know each
+//! other.
 //!
-//! A trace is of one entity, as rlpdump's was (Ludwig 3.1.1): what one end of one link noted.
+//! A trace is that of one entity, like those of rlpdump (Ludwig 3.1.1): the records of one end of
+//! one link.
 
 use capture::link_layer::{Event, Record, Row, Way};
 use capture::table::TableError;
 use capture::{Direction, Header, LinkId};
 use link::blocks::{BlockTrace, RlpRecord, RlpTrace};
 
-/// Frames of RLP are numbered modulo this (GSM 04.22, 5.2.2.1).
+/// Modulus of RLP's frame numbers (GSM 04.22, 5.2.2.1).
 const MODULUS: u16 = packet::rlp::MODULUS;
-/// Octets of its blocks, short and long.
+/// Sizes of its blocks in octets, short and long.
 const BLOCKS: [u32; 2] = [30, 72];
 
-/// Records that no RLP trace can be made of.
+/// Why no RLP trace can be made of records.
 #[derive(Debug, thiserror::Error)]
 pub enum RlpTraceError {
-    /// They cannot be read.
+    /// The records cannot be read.
     #[error(transparent)]
     Table(#[from] TableError),
-    /// There are none.
+    /// There are no records.
     #[error("no link of this run has a link layer with retransmissions: there is no record")]
     Empty,
-    /// They are of several links.
+    /// The records are those of several links.
     #[error("these are records of the links {}: name one of them (--link)", .0.join(", "))]
     Several(Vec<String>),
-    /// There is no such link.
+    /// There are no records of this link.
     #[error("there is no record of a link `{wanted}`; there are records of {}", .known.join(", "))]
     Unknown {
-        /// As it was called.
+        /// The name that was given.
         wanted: String,
-        /// Those there are.
+        /// The links that have records.
         known: Vec<String>,
     },
-    /// They are of another protocol.
+    /// The records are those of another protocol.
     #[error(
         "this is no log of RLP: it has {what} {number}, and RLP has {of_rlp}; the records of other link layers are in the Parquet file alone"
     )]
     OtherProtocol {
-        /// Frame number or block length.
+        /// What differs: a frame number or a block length.
         what: &'static str,
         /// Its value.
         number: u32,
-        /// What it would be.
+        /// The values that RLP has.
         of_rlp: &'static str,
     },
 }
 
-/// The link with this name; without one the only link that there are records of.
+/// Returns the link with this name, or the only link with records if no name is given.
 ///
 /// # Errors
-/// If there is none of this name, or several and none was named.
+/// If there is no link of this name, or several links and no name is given.
 pub fn link_of(rows: &[Row], header: &Header, name: Option<&str>) -> Result<LinkId, RlpTraceError> {
     let mut links: Vec<_> = rows.iter().map(|row| row.link).collect();
     links.sort_unstable();
@@ -68,10 +70,10 @@ pub fn link_of(rows: &[Row], header: &Header, name: Option<&str>) -> Result<Link
     }
 }
 
-/// The trace of one end of a link. Times are those of the run, in microseconds.
+/// Returns the trace of one end of a link. Times are those of the run, in microseconds.
 ///
 /// # Errors
-/// If a record cannot be one of RLP.
+/// If a record cannot be that of RLP.
 pub fn rlp_trace(
     rows: &[Row],
     header: &Header,
@@ -100,7 +102,7 @@ pub fn rlp_trace(
     })
 }
 
-/// What an end is called in the names of files: `mobile` or `network`.
+/// Returns the name of an end in file names: `mobile` or `network`.
 #[must_use]
 pub const fn end_name(end: Direction) -> &'static str {
     match end {
@@ -128,7 +130,7 @@ fn rlp_record(record: &Record) -> Result<RlpRecord, RlpTraceError> {
     }
     let is_numbered = match record.event {
         Event::First | Event::Again | Event::SelectiveReject | Event::Reject => true,
-        // The frame that says it is known where it is sent.
+        // The frame with the flow control bit is known only at the end that sends it.
         Event::XOn | Event::XOff => record.way == Way::Sent,
         Event::Reset | Event::Erased | Event::Right => false,
     };
@@ -168,7 +170,7 @@ mod tests {
         Row { link: LinkId(0), end, record: Record { at, way, event, ns: 61, nr: 3, aux } }
     }
 
-    /// LL-07: all kinds of records, each with the fields that it has; only those of the end.
+    /// LL-07: all kinds of records, each with its own fields, and only those of one end.
     #[test]
     fn a_trace_of_one_end() {
         let (up, down) = (Direction::Up, Direction::Down);
@@ -201,7 +203,7 @@ mod tests {
                 "140001 S RST - 3 -",
             ]
         );
-        // It is what readers of the format take, and LL-36: the blocks come out of it.
+        // Readers of the format accept it. LL-36: they recover the blocks from it.
         let read = RlpTrace::parse("x.rlp", &text).expect("the format");
         assert_eq!(read, trace);
         assert_eq!(read.blocks().erased, [false, true]);
@@ -211,7 +213,7 @@ mod tests {
         assert_eq!(other.records.len(), 1);
     }
 
-    /// LLP counts further, and its frames have other lengths.
+    /// LLP has larger numbers, and frames of other lengths.
     #[test]
     fn other_link_layers_are_refused() {
         let refused = |row: Row| {

@@ -1,21 +1,23 @@
-//! Shortest paths: which link each node takes towards each other node (LTCP's "as seen by node",
+//! Shortest paths: the link that each node takes towards each other node (LTCP's "as seen by node",
 //! ltcp-newzag 1.6).
 
 use std::collections::VecDeque;
 
-/// From one node to another, by a link.
+/// A route: the link by which a node forwards packets for another node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Hop {
     /// The node that forwards.
     pub at: usize,
-    /// The node that it leads to in the end.
+    /// The node that is the destination.
     pub to: usize,
     /// The link to take.
     pub by: usize,
 }
 
-/// Hops for all pairs of nodes that are connected, by the fewest links; of equally short ways the
-/// one whose first link comes first in `links`. A link joins two nodes, both ways.
+/// Returns hops for all connected pairs of nodes, over as few links as possible.
+///
+/// Of equally short paths, it chooses the one whose first link comes first in `links`. A link
+/// connects two nodes in both directions.
 #[must_use]
 pub fn shortest(nodes: usize, links: &[[usize; 2]]) -> Vec<Hop> {
     let mut hops = Vec::new();
@@ -34,7 +36,7 @@ pub fn shortest(nodes: usize, links: &[[usize; 2]]) -> Vec<Hop> {
     hops
 }
 
-/// Links between each node and `to`; `None` where there is no way.
+/// Returns the number of links between each node and `to`; `None` if there is no path.
 fn distances(nodes: usize, links: &[[usize; 2]], to: usize) -> Vec<Option<usize>> {
     let mut distance = vec![None; nodes];
     distance[to] = Some(0);
@@ -57,7 +59,7 @@ fn distances(nodes: usize, links: &[[usize; 2]], to: usize) -> Vec<Option<usize>
 mod tests {
     use super::*;
 
-    /// Walks from `at` to `to` and returns how many links that took.
+    /// Walks from `at` to `to` and returns the number of links on the way.
     fn walk(hops: &[Hop], links: &[[usize; 2]], mut at: usize, to: usize) -> Option<usize> {
         for steps in 0..=links.len() {
             if at == to {
@@ -69,8 +71,8 @@ mod tests {
         None
     }
 
-    /// E3-12 (ltcp-newzag 1.14): hosts 1, 2, 3 at routers 4, 5, 6, which are fully meshed; all
-    /// pairs by shortest paths.
+    /// E3-12 (ltcp-newzag 1.14): hosts 1, 2, 3 at routers 4, 5, 6, which are fully meshed; shortest
+    /// paths between all pairs.
     #[test]
     fn the_mesh_of_ltcp() {
         let links = [[0, 3], [2, 5], [1, 4], [3, 5], [5, 4], [4, 3]];

@@ -1,8 +1,8 @@
 //! One run: one repetition of one cell, from an empty namespace to its result.
 //!
-//! [`execute`] is called by the first process of namespaces made for this run alone
-//! ([`netlab::isolation`]), on the host or in a kernel of its own ([`virtual_time`]): it knows
-//! nothing of the campaign but the [`Job`], and leaves nothing but files below the run directory.
+//! The first process of namespaces made for this run alone ([`netlab::isolation`]) calls
+//! [`execute`], on the host or in a kernel of its own ([`virtual_time`]). Of the campaign it knows
+//! only the [`Job`], and it leaves only files below the run directory.
 
 mod accepting;
 mod files;
@@ -37,10 +37,10 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant, UNIX_EPOCH};
 
-/// What a run needs to know.
+/// Parameters of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Job {
-    /// The plan's file: names of files in the plan start from its folder.
+    /// The plan's file: relative file names in the plan start from its directory.
     pub plan_file: String,
     /// The plan's text.
     pub plan_text: String,
@@ -52,50 +52,49 @@ pub struct Job {
     pub seed: u64,
     /// The run directory.
     pub directory: PathBuf,
-    /// Directory of the control group that was made for the run, where one is needed and others
-    /// have to remove it.
+    /// Directory of the control group made for the run, if it needs one that others have to remove.
     #[serde(default)]
     pub control_group: Option<PathBuf>,
 }
 
-/// Longest time for which links stay up for connections that were closed.
+/// Longest time for which links stay up so that closed connections can finish.
 const CLOSING: Duration = Duration::from_secs(2);
 
 impl Job {
-    /// First part of the names of this run's files: `c003-r02`.
+    /// Returns the prefix of the names of this run's files: `c003-r02`.
     #[must_use]
     pub fn stem(&self) -> String {
         stem(self.cell.number, self.repetition)
     }
 
-    /// The file that the result is written to.
+    /// Returns the path of the file to which the result is written.
     #[must_use]
     pub fn result(&self) -> PathBuf {
         self.directory.join(SCRATCH).join(format!("{}.json", self.stem()))
     }
 
-    /// An empty folder for its programs.
+    /// Returns the path of an empty directory for the run's programs.
     #[must_use]
     pub fn scratch(&self) -> PathBuf {
         self.directory.join(SCRATCH).join(self.stem())
     }
 }
 
-/// First part of the names of a run's files.
+/// Returns the prefix of the names of a run's files.
 #[must_use]
 pub fn stem(cell: u32, repetition: u32) -> String {
     format!("c{cell:03}-r{repetition:02}")
 }
 
-/// Folder of the run directory for what goes when the campaign closes.
+/// Subdirectory of the run directory with files that are removed when the campaign closes.
 pub const SCRATCH: &str = "unfinished";
-/// Folders of a run directory that runs write into.
+/// Subdirectories of a run directory into which runs write.
 pub const FOLDERS: [&str; 3] = ["captures", "events", "logs"];
 
-/// Runs a job and writes its result. What goes wrong is a run that failed.
+/// Runs a job and writes its result. A run with an error is a failed run, which is a result, too.
 ///
 /// # Errors
-/// If not even the result can be written.
+/// If the result cannot be written.
 pub fn execute(job: &Job) -> io::Result<()> {
     let started = Instant::now();
     let started_unix_ns = UNIX_EPOCH.elapsed().unwrap_or_default().as_nanos() as u64;
@@ -152,14 +151,17 @@ fn run(job: &Job) -> Result<RunEnded, String> {
     finish(job, &experiment, &mesh, ending, outcome, &files)
 }
 
-/// Descriptors that a run has open beside what its scenario asks for (logs, captures, the recorder,
-/// the kernel's interfaces), with room to spare.
+/// Number of file descriptors that a run has open in addition to those of its scenario.
+///
+/// They are those of logs, captures, the recorder and the kernel's interfaces, with room to spare.
 const DESCRIPTORS: u64 = 256;
 
-/// With 200 links or some hundred connections a run needs more than the 1024 descriptors that a
-/// process usually may have. A link has four of them, a node one or two, a connection two (one for
-/// each end); twice that is asked for. The limit is raised no further, since the run's programs
-/// inherit it; where that is more than may be asked for, what fails says so.
+/// Raises the limit of file descriptors as far as the scenario needs it.
+///
+/// With 200 links or some hundred connections, a run needs more than the usual limit of 1024. A
+/// link has four file descriptors, a node one or two, a connection two (one for each end); the
+/// limit allows twice as many. It is raised no further, since the run's programs inherit it. If the
+/// hard limit is lower than needed, the calls that fail report it.
 fn raise_descriptor_limit(experiment: &Experiment) {
     let count = |things: usize, each: u64| things as u64 * each;
     let scenario = &experiment.scenario;
@@ -171,21 +173,21 @@ fn raise_descriptor_limit(experiment: &Experiment) {
     let _ = setrlimit(Resource::Nofile, Rlimit { current: enough(limit, needed), ..limit });
 }
 
-/// The limit now, or a higher one if it is too low; none is no limit.
+/// Returns the current limit, or a higher one if it is too low; `None` means no limit.
 fn enough(limit: Rlimit, needed: u64) -> Option<u64> {
     let most = limit.maximum.unwrap_or(u64::MAX);
     limit.current.map(|current| current.max(needed.min(most)))
 }
 
-/// What came of the workloads.
+/// Result of the workloads and of the recordings beside them.
 struct Outcome {
     /// Start of the run, in nanoseconds since 1970.
     started: u64,
     connections: Vec<Connection>,
     failures: Vec<String>,
-    /// What is missing of the recordings, in sentences.
+    /// What is missing in the recordings, as sentences.
     missing: Vec<String>,
-    /// What TCP Lite did, if a node has it.
+    /// Counters of TCP Lite, if a node uses it.
     lite: Option<LiteTotals>,
 }
 
@@ -206,8 +208,8 @@ fn finish(
         observed::add(&mut connections, experiment, &capture, started)?;
     }
     if let (true, Some(senders), Some(events)) = (files.losses(), files.senders(), files.events()) {
-        // Without the states of senders (a kernel that does not show them) there is nothing to
-        // tell; `missing` says so.
+        // Without the states of senders (on a kernel that does not show them) there is nothing to
+        // analyse; `missing` says so.
         if senders.exists() {
             let scenario = &experiment.scenario;
             losses::add(&mut connections, &senders, &events, |address| scenario.node_at(address))?;
@@ -218,7 +220,7 @@ fn finish(
     let links = counters(experiment, &recorded.summary, &counted);
     let dropped_calls = dropped_calls(&links);
     let verdict = match (dropped_calls.is_empty(), reasons.is_empty(), late.is_empty()) {
-        // What failed then is what follows.
+        // Failures in such a run are consequences of the disconnection.
         (false, ..) => Verdict::DroppedCall,
         (true, false, _) => Verdict::Failed,
         (true, true, false) => Verdict::Overloaded,
@@ -260,7 +262,7 @@ fn finish(
     })
 }
 
-/// What a run says whose calls were dropped (LL-35).
+/// Returns the reasons of a run with dropped calls (LL-35).
 fn dropped_calls(links: &[LinkCounters]) -> Vec<String> {
     let mut dropped: Vec<_> =
         links.iter().filter(|link| link.was_disconnected()).map(|link| link.link.as_str()).collect();
@@ -308,14 +310,15 @@ fn counters(
     all
 }
 
-/// What one end of a link layer has counted, as results have it.
+/// Converts the counters of one end of a link layer for the results.
 const fn link_layer(counted: &Counters) -> LinkLayerCounters {
     let Counters { first, again, erased, rejects, resets, stalls } = *counted;
     LinkLayerCounters { frames: first, again, erased, rejects, resets, stalls }
 }
 
-/// The last segments of connections that were closed are still inside the links; captures shall
-/// have them.
+/// Keeps the links up until closed connections have finished.
+///
+/// Their last segments are still inside the links, and captures must contain them.
 fn let_connections_close(mesh: &Mesh, experiment: &Experiment) {
     let given_up = Instant::now() + CLOSING;
     let nodes = 0..experiment.scenario.nodes.len();

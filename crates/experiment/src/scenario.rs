@@ -1,4 +1,4 @@
-//! Nodes and links of one cell, complete: what the network is built from.
+//! The nodes and links of one cell, from which the network is built.
 
 use crate::acceptance::Acceptance;
 use crate::parameters::Parameter;
@@ -11,11 +11,11 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 /// Nodes and links.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Scenario {
-    /// In the order of their numbers.
+    /// Nodes, by their index.
     pub nodes: Vec<Node>,
-    /// In the order of the plan.
+    /// Links, in the order of the plan.
     pub links: Vec<Link>,
-    /// Of congestion controls, in the kernel of the run.
+    /// Parameters of congestion controls in the kernel of the run.
     pub parameters: Vec<Parameter>,
 }
 
@@ -26,9 +26,9 @@ pub struct Node {
     pub name: String,
     /// Last part of its addresses, 1 to 253.
     pub number: u8,
-    /// Its TCP.
+    /// Its TCP settings.
     pub stack: Stack,
-    /// What it makes of damaged segments.
+    /// How it treats damaged segments.
     pub lite: Acceptance,
 }
 
@@ -37,38 +37,39 @@ pub struct Node {
 pub struct Link {
     /// Its name.
     pub name: String,
-    /// Its ends, by their places in [`Scenario::nodes`]; up is from the first to the second.
+    /// Indices of its ends in [`Scenario::nodes`]; up is from the first to the second.
     pub between: [usize; 2],
-    /// Both directions.
+    /// Model of both directions.
     pub profile: LinkProfile,
-    /// What it is made of, for captures: names of the profiles.
+    /// Names of its profiles, for captures.
     pub title: String,
     /// Largest IP packet in bytes.
     pub mtu: u16,
 }
 
-/// Most nodes of a scenario: 254 stands for nobody (ltcp-newzag 1.4).
+/// Largest number of nodes in a scenario: 254 means no node (ltcp-newzag 1.4).
 pub const MOST_NODES: usize = 253;
 
 impl Node {
-    /// Its address: `10.0.0.NUMBER`.
+    /// Returns its address: `10.0.0.NUMBER`.
     #[must_use]
     pub fn address(&self) -> Ipv4Addr {
         Ipv4Addr::new(10, 0, 0, self.number)
     }
 
-    /// Its IPv6 address: `fd00::NUMBER`, the number written as in the IPv4 one.
+    /// Returns its IPv6 address: `fd00::NUMBER`, with the digits of the number in the IPv4 address.
     #[must_use]
     pub fn address6(&self) -> Ipv6Addr {
         let number = u16::from(self.number);
-        // Decimal digits as hexadecimal ones.
+        // The decimal digits, read as hexadecimal ones.
         let group = number / 100 * 256 + number / 10 % 10 * 16 + number % 10;
         Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, group)
     }
 }
 
 impl Link {
-    /// Name of its devices: its own where the kernel takes it, else `linkN` (N counts from 1).
+    /// Returns the name of its devices: its own if the kernel accepts it, otherwise `linkN` (N from
+    /// 1).
     #[must_use]
     pub fn device(&self, place: usize) -> String {
         let usable = self.name.len() <= 15
@@ -79,7 +80,7 @@ impl Link {
 }
 
 impl Scenario {
-    /// Name of the node with this address.
+    /// Returns the name of the node with this address.
     #[must_use]
     pub fn node_at(&self, address: IpAddr) -> Option<&str> {
         let its = |node: &&Node| match address {
@@ -89,33 +90,33 @@ impl Scenario {
         self.nodes.iter().find(its).map(|node| node.name.as_str())
     }
 
-    /// How its nodes accept damage, if any does: a plan has no two ways in one cell.
+    /// Returns how its nodes accept damage, if any does; all of them do it in the same way.
     #[must_use]
     pub fn acceptance(&self) -> Acceptance {
         let mut each = self.nodes.iter().map(|node| node.lite);
         each.find(|lite| *lite != Acceptance::Off).unwrap_or_default()
     }
 
-    /// Whether this node accepts damage.
+    /// Returns whether this node accepts damage.
     #[must_use]
     pub fn accepts(&self, node: usize) -> bool {
         self.nodes[node].lite != Acceptance::Off
     }
 
-    /// Place of the node called so.
+    /// Returns the index of the node with this name.
     #[must_use]
     pub fn node(&self, name: &str) -> Option<usize> {
         self.nodes.iter().position(|node| node.name == name)
     }
 
-    /// Which link each node takes to each other.
+    /// Returns the link that each node takes towards each other node.
     #[must_use]
     pub fn hops(&self) -> Vec<Hop> {
         let ends: Vec<_> = self.links.iter().map(|link| link.between).collect();
         routes::shortest(self.nodes.len(), &ends)
     }
 
-    /// Lines for `/etc/hosts`.
+    /// Returns the lines of `/etc/hosts`.
     #[must_use]
     pub fn hosts(&self) -> String {
         let line = |node: &Node| {
@@ -125,7 +126,7 @@ impl Scenario {
         format!("127.0.0.1 localhost\n::1 localhost\n{}", self.nodes.iter().map(line).collect::<String>())
     }
 
-    /// Links from one node to another, in their order; none if there is no way.
+    /// Returns the links from one node to another in order; empty if there is no path.
     #[must_use]
     pub fn path(&self, from: usize, to: usize) -> Vec<usize> {
         let hops = self.hops();
@@ -140,8 +141,10 @@ impl Scenario {
         path
     }
 
-    /// Packets a second that cross these links if something flows over all of them: at the rate of
-    /// the slowest, there and as many back. Without a constant rate anywhere a million.
+    /// Returns the packets per second that cross these links if a flow uses all of them.
+    ///
+    /// The slowest link limits the flow, and as many packets go back. If no link has a constant
+    /// rate, a million is assumed.
     #[must_use]
     pub fn packets_per_second(&self, path: &[usize]) -> f64 {
         let fastest = |&link: &usize| {
@@ -149,8 +152,8 @@ impl Scenario {
             let rates = Direction::BOTH.map(|direction| profile.row(direction).rate());
             let packets =
                 |rate: link::units::BitRate| rate.as_bits_per_second() as f64 / 8.0 / f64::from(*mtu);
-            // The slow direction of an asymmetric link has the acknowledgements: one is limited by
-            // the other.
+            // The slow direction of an asymmetric link carries the acknowledgements, so each
+            // direction limits the other.
             rates.into_iter().flatten().map(packets).fold(f64::INFINITY, f64::min)
         };
         let slowest = path.iter().map(fastest).fold(f64::INFINITY, f64::min);

@@ -1,35 +1,42 @@
-//! TCP of a node: what a modern kernel does by itself, or what hosts did in 2001.
+//! The TCP settings of a node: a modern kernel's defaults, or those of hosts in 2001.
 
 use link::units::ByteCount;
 use netlab::route::Metrics;
 
-/// Which generation of hosts a node belongs to.
+/// Generation of hosts that a node belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Generation {
     /// The kernel's defaults, with socket buffers that do not limit.
     Modern,
-    /// As in the TCP Lite experiments (tcp-lite 10.3 and 14.6): SACK and time stamps, window scale
-    /// 0, a fixed receive window, an initial window of one segment, no RACK, tail loss probe,
-    /// F-RTO, ECN or fast open; segments are cut by TCP itself. What is not had back: the minimum
-    /// of the retransmission timer stays 200 ms (it was 1 s on many hosts; a plan can set
-    /// `net.ipv4.tcp_rto_min_us`, Linux 6.11), the first one 1 s (3 s), and during recovery the
-    /// window shrinks by proportional rate reduction (RFC 6937). With SACK there is RACK from Linux
-    /// 6.17 on, whatever `tcp_recovery` says (docs/competing-recovery.md); without, there is none.
+    /// As in the TCP Lite experiments (tcp-lite 10.3 and 14.6).
+    ///
+    /// SACK and time stamps, window scale 0, a fixed receive window, an initial window of one
+    /// segment. No RACK, tail loss probe, F-RTO, ECN or fast open. TCP itself cuts segments.
+    ///
+    /// Three things stay as in modern kernels:
+    ///
+    /// * The minimum of the retransmission timer stays 200 ms (on many hosts it was 1 s). A plan
+    ///   can set `net.ipv4.tcp_rto_min_us` (Linux 6.11).
+    /// * The first retransmission timeout stays 1 s (it was 3 s).
+    /// * During recovery the window shrinks by proportional rate reduction (RFC 6937).
+    ///
+    /// With SACK, Linux uses RACK from 6.17 on, whatever `tcp_recovery` says
+    /// (docs/competing-recovery.md); without SACK it does not.
     Of2001,
 }
 
-/// TCP of a node.
+/// TCP settings of a node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stack {
-    /// Where it starts from.
+    /// The generation that provides the defaults.
     pub generation: Generation,
-    /// By the kernel's name.
+    /// Congestion control by the kernel's name.
     pub congestion_control: String,
-    /// Window that a receiver advertises at most.
+    /// Largest window that a receiver advertises.
     pub receive_window: Option<ByteCount>,
     /// Initial congestion window in segments.
     pub initial_window: Option<u32>,
-    /// Sysctls on top, in order.
+    /// Additional sysctls in order.
     pub sysctls: Vec<(String, String)>,
 }
 
@@ -37,10 +44,10 @@ pub struct Stack {
 const WINDOW_OF_2001: ByteCount = ByteCount::new(32 * 1024);
 
 impl Generation {
-    /// The names in a plan.
+    /// All names in a plan.
     pub const NAMES: [&str; 2] = ["modern", "2001"];
 
-    /// The one called so.
+    /// Returns the generation with this name.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         match name {
@@ -50,7 +57,7 @@ impl Generation {
         }
     }
 
-    /// TCP of this generation.
+    /// Returns the settings of this generation.
     #[must_use]
     pub fn stack(self) -> Stack {
         let (congestion_control, receive_window, initial_window) = match self {
@@ -68,13 +75,13 @@ impl Generation {
 }
 
 impl Stack {
-    /// Whether TCP cuts its segments itself, instead of the device.
+    /// Returns whether TCP cuts its segments itself, instead of the device.
     #[must_use]
     pub fn cuts_segments(&self) -> bool {
         self.generation == Generation::Of2001
     }
 
-    /// Sysctls of the node.
+    /// Returns the sysctls of the node.
     #[must_use]
     pub fn sysctls(&self) -> Vec<(String, String)> {
         let generation: &[(&str, &str)] = match self.generation {
@@ -82,15 +89,15 @@ impl Stack {
             Generation::Of2001 => &[
                 ("net.ipv4.tcp_sack", "1"),
                 ("net.ipv4.tcp_timestamps", "1"),
-                // Loss by duplicate acknowledgements alone (RFC 6675), not by time (RACK, RFC
-                // 8985): up to Linux 6.16, which were the last to have both.
+                // Loss detection by duplicate acknowledgements alone (RFC 6675), not by time (RACK,
+                // RFC 8985). Works up to Linux 6.16, the last version that has both.
                 ("net.ipv4.tcp_recovery", "0"),
                 // No tail loss probe.
                 ("net.ipv4.tcp_early_retrans", "0"),
                 ("net.ipv4.tcp_frto", "0"),
                 ("net.ipv4.tcp_ecn", "0"),
                 ("net.ipv4.tcp_fastopen", "0"),
-                // A buffer that stays what it is, so large that only the window limits, not the
+                // A buffer of constant size, so large that only the window is the limit, not the
                 // memory that small packets waste.
                 ("net.ipv4.tcp_moderate_rcvbuf", "0"),
                 ("net.ipv4.tcp_rmem", "4096 1048576 1048576"),
@@ -100,7 +107,7 @@ impl Stack {
         generation.chain(self.sysctls.iter().cloned()).collect()
     }
 
-    /// Metrics of the node's routes.
+    /// Returns the metrics of the node's routes.
     #[must_use]
     pub fn metrics(&self) -> Metrics {
         Metrics {
@@ -116,7 +123,7 @@ impl Stack {
 mod tests {
     use super::*;
 
-    /// TL-12: window 32 kB; tcp-lite 14.6: Reno, initial window of a segment.
+    /// TL-12: window of 32 kB; tcp-lite 14.6: Reno, initial window of one segment.
     #[test]
     fn hosts_of_2001() {
         let stack = Generation::Of2001.stack();

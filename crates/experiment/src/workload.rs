@@ -1,4 +1,4 @@
-//! Traffic: what runs over a scenario, and what each connection is measured by.
+//! Traffic: the workloads that run over a scenario, and the measurements of each connection.
 
 pub mod bulk;
 pub mod command;
@@ -14,36 +14,36 @@ pub(crate) use server::join;
 
 use link::units::{BitRate, ByteCount, Span};
 
-/// Traffic of one cell.
+/// One workload of a cell.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Workload {
     /// Its name.
     pub name: String,
-    /// When it starts, after the run's start.
+    /// Start time, from the start of the run.
     pub start: Span,
     /// Whether the run ends without waiting for it.
     pub background: bool,
-    /// What it is.
+    /// Kind of traffic.
     pub kind: Kind,
 }
 
-/// Kinds of traffic; nodes by their places in the scenario.
+/// Kinds of traffic. Nodes are indices into the scenario.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Kind {
-    /// TCP connections that carry as many bytes as they can.
+    /// TCP connections that carry data as fast as they can.
     Bulk {
         /// The sender.
         from: usize,
         /// The receiver.
         to: usize,
-        /// How much each carries.
+        /// How much each connection carries.
         amount: Amount,
-        /// How many, side by side.
+        /// Number of parallel connections.
         connections: u32,
-        /// Another congestion control than the sender's.
+        /// Congestion control instead of the sender's.
         congestion_control: Option<String>,
     },
-    /// Requests and responses, each over a connection of its own (resoa-evaluation 2.3).
+    /// Requests and responses, each on its own connection (resoa-evaluation 2.3).
     Request {
         /// The client.
         client: usize,
@@ -53,16 +53,16 @@ pub enum Kind {
         request: ByteCount,
         /// Size of a response.
         response: ByteCount,
-        /// How many, one after the other.
+        /// Number of consecutive requests.
         times: u32,
-        /// Between a response and the next request.
+        /// Pause between a response and the next request.
         pause: Span,
-        /// How many clients side by side.
+        /// Number of parallel clients.
         connections: u32,
-        /// Another congestion control than the nodes', at both ends.
+        /// Congestion control at both ends instead of the nodes'.
         congestion_control: Option<String>,
     },
-    /// Datagrams at a constant rate, always or in bursts.
+    /// Datagrams at a constant rate, continuous or in bursts.
     Datagrams {
         /// The sender.
         from: usize,
@@ -70,31 +70,31 @@ pub enum Kind {
         to: usize,
         /// Rate of application data while on.
         rate: BitRate,
-        /// Application data in each.
+        /// Size of the application data in each datagram.
         size: ByteCount,
-        /// For how long; until the run ends if `None`.
+        /// Duration; until the run ends if `None`.
         duration: Option<Span>,
-        /// Mean times on and off, exponentially distributed.
+        /// Mean on and off times, exponentially distributed.
         on_off: Option<(Span, Span)>,
     },
-    /// Echo requests at regular times, whether or not they are answered.
+    /// Echo requests at regular intervals, whether or not they are answered.
     Ping {
-        /// The node that asks.
+        /// The node that sends requests.
         from: usize,
-        /// The node that answers.
+        /// The node that replies.
         to: usize,
-        /// Data in each request.
+        /// Size of the data in each request.
         size: ByteCount,
-        /// From one request to the next.
+        /// Interval between two requests.
         interval: Span,
-        /// For how long; until the run ends if `None`.
+        /// Duration; until the run ends if `None`.
         duration: Option<Span>,
     },
     /// Any program.
     Command {
-        /// Where it runs.
+        /// The node on which it runs.
         node: usize,
-        /// A line for the shell.
+        /// A shell command line.
         line: String,
         /// TCP port on which it listens when it is ready.
         listens: Option<u16>,
@@ -104,17 +104,17 @@ pub enum Kind {
 /// How much a connection carries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Amount {
-    /// So many bytes.
+    /// This number of bytes.
     Bytes(ByteCount),
-    /// What it can in this time.
+    /// As much as possible in this time.
     Time(Span),
 }
 
 impl Kind {
-    /// The names in a plan.
+    /// All names in a plan.
     pub const NAMES: [&str; 5] = ["bulk", "request", "datagrams", "ping", "command"];
 
-    /// Connections that it has open at the same time, as far as they are this process's own.
+    /// Returns how many connections this process has open for it at the same time.
     #[must_use]
     pub fn connections(&self) -> u32 {
         match self {

@@ -1,4 +1,4 @@
-//! Which detectors there are, where each stands, and what each listens to.
+//! The detectors: their names, their forms, and the signals that they use.
 
 use std::fmt;
 
@@ -7,31 +7,31 @@ use std::fmt;
 pub enum Algorithm {
     /// Biaz and Vaidya's: the gap in the arrivals (eq. 5.1).
     Biaz,
-    /// The same with a lower upper bound.
+    /// Biaz with a lower upper bound.
     MBiaz,
-    /// A spike of the one-way trip time.
+    /// Spikes of the one-way trip time.
     Spike,
     /// Zones of the one-way trip time, by the number of lost packets (eq. 5.2).
     ZigZag,
     /// NewZag's original rule: ZigZag's with round-trip times (section 5.2.1).
     NewZagV1,
-    /// NewZag's adjusted rule, the one in use (section 5.3.3).
+    /// NewZag's adjusted rule, its default (section 5.3.3).
     NewZag,
     /// Veno's backlog.
     Veno,
 }
 
-/// At which end, and so from what, it judges.
+/// At which end, and therefore from which measurements, a detector judges.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Form {
     /// As published: Biaz, mBiaz, Spike and ZigZag at the receiver; NewZag and Veno at the sender.
     Original,
-    /// From what a sender sees alone. For those published at the receiver that is another algorithm
-    /// (AMB-N3).
+    /// From the sender's own measurements only. For detectors published at the receiver, that is a
+    /// different algorithm (AMB-N3).
     SenderOnly,
 }
 
-/// What a detector listens to.
+/// What a detector measures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Signal {
     /// Round-trip times.
@@ -41,16 +41,17 @@ pub enum Signal {
     OneWay,
     /// Times between arrivals of data at the receiver.
     Arrivals,
-    /// Times between acknowledgements at the sender, and how many segments each delivered.
+    /// Times between acknowledgements at the sender, with the number of segments that each
+    /// delivers.
     Acknowledgements,
 }
 
 impl Algorithm {
-    /// All of them, in the order of the literature.
+    /// All algorithms, in the order of the literature.
     pub const ALL: [Self; 7] =
         [Self::Biaz, Self::MBiaz, Self::Spike, Self::ZigZag, Self::NewZagV1, Self::NewZag, Self::Veno];
 
-    /// The name, which is also that of the congestion control that uses it: `newzag` is version 2.
+    /// Returns the name, which is also that of the congestion control; `newzag` is version 2.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -64,19 +65,19 @@ impl Algorithm {
         }
     }
 
-    /// The algorithm of this name.
+    /// Returns the algorithm of this name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|algorithm| algorithm.name() == name)
     }
 
-    /// Whether it was published at the receiver.
+    /// Returns whether the algorithm was published for the receiver.
     #[must_use]
     pub const fn is_the_receivers(self) -> bool {
         matches!(self, Self::Biaz | Self::MBiaz | Self::Spike | Self::ZigZag)
     }
 
-    /// What it listens to in this form.
+    /// Returns the signal that the algorithm uses in this form.
     #[must_use]
     pub const fn signal(self, form: Form) -> Signal {
         match (self, form) {
@@ -87,7 +88,7 @@ impl Algorithm {
         }
     }
 
-    /// What to call it in figures and tables, with what is not as published.
+    /// Returns the label for figures and tables, which states deviations from the publication.
     #[must_use]
     pub fn label(self, form: Form) -> String {
         match (form, self.signal(form)) {
@@ -104,9 +105,9 @@ impl Algorithm {
 }
 
 impl Signal {
-    /// Whether a delay of so many microseconds is one: round-trip times are above 0, since 0 is how
-    /// a kernel says that it has none; one-way times need the difference of two clocks and can be
-    /// anything that is a number.
+    /// Returns whether a delay is valid. Round-trip times must be above 0, because a kernel without
+    /// a sample gives 0. One-way times contain the difference of two clocks, so any finite number
+    /// is valid. Signals that are not delays accept none.
     #[must_use]
     pub fn accepts(self, delay_us: f64) -> bool {
         match self {
@@ -127,7 +128,7 @@ impl fmt::Display for Algorithm {
 mod tests {
     use super::*;
 
-    /// AMB-N3: what is not as published says so.
+    /// AMB-N3: labels state what is not as published.
     #[test]
     fn labels_tell_the_sender_only_versions() {
         let label = |name, form| Algorithm::from_name(name).expect("a name").label(form);

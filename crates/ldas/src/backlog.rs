@@ -1,13 +1,13 @@
-//! Veno: how many of the sender's packets lie in queues (section 5.1; numbers as in Linux's module,
-//! spec 3.2.5).
+//! Veno: estimates how many of the sender's packets wait in queues (section 5.1; constants as in
+//! Linux's module, spec 3.2.5).
 //!
-//! N = cwnd (1 - BaseRTT / RTT), as Vegas estimates it, from the least RTT of a round; BaseRTT is
-//! the least of the connection. With fewer than 3 packets in queues a loss is random. While there
-//! are 3 or more the window grows only every second round.
+//! N = cwnd (1 - BaseRTT / RTT), as in Vegas, where RTT is the minimum of a round and BaseRTT that
+//! of the connection. With fewer than 3 packets in queues, a loss is random. With 3 or more, the
+//! window grows only every second round.
 
 use crate::{Judgement, Loss, Quantum, Reason};
 
-/// The detector: least round-trip times, and the backlog of the latest round.
+/// The detector: minimum round-trip times, and the backlog of the latest round.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Backlog {
     threshold: f64,
@@ -18,16 +18,16 @@ pub struct Backlog {
 }
 
 impl Backlog {
-    /// Packets in queues from which on a loss is congestion.
+    /// Number of packets in queues from which a loss is congestion.
     pub const THRESHOLD: u32 = 3;
 
-    /// Before the first sample.
+    /// Creates a detector without samples.
     #[must_use]
     pub fn new(threshold: u32, quantum: Quantum) -> Self {
         Self { threshold: f64::from(threshold), quantum, base_us: None, round_us: None, held: None }
     }
 
-    /// A round-trip time, in microseconds.
+    /// Takes a round-trip time, in microseconds.
     pub fn sample(&mut self, rtt_us: f64) {
         let rtt = self.quantum.read(rtt_us);
         for least in [&mut self.base_us, &mut self.round_us] {
@@ -35,31 +35,31 @@ impl Backlog {
         }
     }
 
-    /// BaseRTT in microseconds.
+    /// Returns BaseRTT in microseconds.
     #[must_use]
     pub const fn base_us(&self) -> Option<f64> {
         self.base_us
     }
 
-    /// N in segments, for a window of `cwnd` segments and the samples of this round; `None` before
-    /// there are any.
+    /// Returns N in segments, for a window of `cwnd` segments and the samples of this round. `None`
+    /// without samples, or if their minimum is 0.
     #[must_use]
     pub fn estimate(&self, cwnd: u32) -> Option<f64> {
         let (base, least) = (self.base_us?, self.round_us?);
         (least > 0.0).then(|| f64::from(cwnd) * (1.0 - base / least))
     }
 
-    /// A round ends with a window of `cwnd` segments: its N is what losses are judged by until the
-    /// next one ends. Whether the window is to grow every second round only, because the backlog
-    /// has reached the threshold.
+    /// Ends a round with a window of `cwnd` segments: losses are judged by its N until the next
+    /// round ends. Returns whether the window should grow only every second round, because the
+    /// backlog has reached the threshold.
     pub fn round(&mut self, cwnd: u32) -> bool {
         self.held = self.estimate(cwnd).or(self.held);
         self.round_us = None;
         self.held.is_some_and(|backlog| backlog >= self.threshold)
     }
 
-    /// Wireless if N lies below the threshold: the N of the last round that ended, or before there
-    /// is one that of the samples so far and the loss's window.
+    /// Returns wireless if N is below the threshold. N is that of the last completed round. Before
+    /// there is one, it comes from the samples so far and the window at the loss.
     #[must_use]
     pub fn judge(&self, loss: Loss) -> Judgement {
         match self.held.or_else(|| self.estimate(loss.cwnd)) {
@@ -84,8 +84,8 @@ mod tests {
         backlog.judge(Loss { n: 1, cwnd }).verdict
     }
 
-    /// N5: of 12 packets at 100 ms, where 75 ms are the least, 3 are in queues, which is
-    /// congestion; of 11 fewer are.
+    /// N5: with 12 packets, 100 ms and a minimum of 75 ms, 3 packets are in queues, which is
+    /// congestion. With 11 packets it is fewer.
     #[test]
     fn three_packets_in_queues_are_congestion() {
         assert_eq!(verdict(75_000, 100_000, 12), Congestion);
@@ -117,7 +117,7 @@ mod tests {
     }
 
     proptest! {
-        /// N5: the rule in whole numbers; and a backlog is at least 0 and less than the window.
+        /// N5: the rule in whole numbers. A backlog is at least 0 and less than the window.
         #[test]
         fn the_detector_is_the_formula(base in 1_u32..1_000_000, more in 0_u32..1_000_000, cwnd in 1_u32..5_000) {
             let rtt = base + more;

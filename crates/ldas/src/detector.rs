@@ -1,29 +1,28 @@
-//! All detectors behind one door: feed samples and arrivals, ask for a judgement.
+//! One interface for all detectors: feed samples and arrivals, get judgements.
 
 use crate::{
     Algorithm, Arrival, Backlog, Form, Gain, Judgement, Loss, Quantum, Signal, Spacing, Spike, Statistics,
     Zones,
 };
 
-/// What can be set of a detector; [`Parameters::of`] has what is usual. A detector looks at what
-/// concerns it alone.
+/// Parameters of a detector; [`Parameters::of`] has the defaults. Each detector uses only its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Parameters {
     /// Weight of a sample (ZigZag, NewZag).
     pub gain: Gain,
     /// The clock that delays are read from (all but Biaz and mBiaz).
     pub quantum: Quantum,
-    /// Above the least delay a spike starts, in microseconds.
+    /// A spike starts this far above the minimum delay, in microseconds.
     pub spike_start_us: u32,
-    /// Below this above the least delay it ends, in microseconds.
+    /// A spike ends less than this far above the minimum delay, in microseconds.
     pub spike_end_us: u32,
     /// Width of the interval of Biaz and mBiaz, in quarters of T_min.
     pub bound_quarters: u32,
-    /// Packets in queues from which on Veno sees congestion.
+    /// Number of packets in queues from which Veno assumes congestion.
     pub backlog: u32,
 }
 
-/// A detector at work.
+/// A detector and its state.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Detector {
     algorithm: Algorithm,
@@ -40,7 +39,7 @@ enum Rule {
 }
 
 impl Parameters {
-    /// As published.
+    /// Returns the published parameters.
     #[must_use]
     pub const fn of(algorithm: Algorithm) -> Self {
         Self {
@@ -59,13 +58,13 @@ impl Parameters {
 }
 
 impl Detector {
-    /// As published, in this form.
+    /// Creates a detector as published, in this form.
     #[must_use]
     pub fn new(algorithm: Algorithm, form: Form) -> Self {
         Self::with(algorithm, form, Parameters::of(algorithm))
     }
 
-    /// With other parameters.
+    /// Creates a detector with other parameters.
     #[must_use]
     pub fn with(algorithm: Algorithm, form: Form, parameters: Parameters) -> Self {
         let Parameters { gain, quantum, spike_start_us, spike_end_us, bound_quarters, backlog } = parameters;
@@ -85,33 +84,33 @@ impl Detector {
         Self { algorithm, form, rule }
     }
 
-    /// Which one it is.
+    /// Returns the algorithm.
     #[must_use]
     pub const fn algorithm(&self) -> Algorithm {
         self.algorithm
     }
 
-    /// In which form.
+    /// Returns the form.
     #[must_use]
     pub const fn form(&self) -> Form {
         self.form
     }
 
-    /// What it listens to.
+    /// Returns the signal that it uses.
     #[must_use]
     pub const fn signal(&self) -> Signal {
         self.algorithm.signal(self.form)
     }
 
-    /// What to call it in figures and tables.
+    /// Returns the label for figures and tables.
     #[must_use]
     pub fn label(&self) -> String {
         self.algorithm.label(self.form)
     }
 
-    /// A valid delay in microseconds: a round-trip time, never of a segment that was sent again, or
-    /// a relative one-way trip time, as [`Self::signal`] says. One that is none
-    /// ([`Signal::accepts`]) is passed over, and so are all of a detector that listens to arrivals.
+    /// Takes a delay in microseconds: a round-trip time, never of a retransmitted segment, or a
+    /// relative one-way trip time, depending on [`Self::signal`]. Invalid delays
+    /// ([`Signal::accepts`]) are ignored. Detectors that use arrivals ignore all delays.
     pub fn sample(&mut self, delay_us: f64) {
         if !self.signal().accepts(delay_us) {
             return;
@@ -124,15 +123,15 @@ impl Detector {
         }
     }
 
-    /// Data that arrived, or an acknowledgement; only Biaz and mBiaz care.
+    /// Takes an arrival of data, or an acknowledgement. Only Biaz and mBiaz use it.
     pub fn arrival(&mut self, arrival: Arrival) {
         if let Rule::Spacing(spacing) = &mut self.rule {
             spacing.arrival(arrival);
         }
     }
 
-    /// A round of the sender ends with a window of `cwnd` segments; only Veno cares. Whether the
-    /// window is to grow every second round only.
+    /// Ends a round of the sender with a window of `cwnd` segments. Only Veno uses it. Returns
+    /// whether the window should grow only every second round.
     pub fn round(&mut self, cwnd: u32) -> bool {
         match &mut self.rule {
             Rule::Backlog(backlog) => backlog.round(cwnd),
@@ -140,7 +139,7 @@ impl Detector {
         }
     }
 
-    /// What it says of a loss.
+    /// Judges a loss.
     #[must_use]
     pub fn judge(&self, loss: Loss) -> Judgement {
         match &self.rule {
@@ -151,7 +150,7 @@ impl Detector {
         }
     }
 
-    /// Mean and deviation of the delays, of those that keep them (ZigZag, NewZag).
+    /// Returns mean and deviation of the delays, for detectors that have them (ZigZag, NewZag).
     #[must_use]
     pub const fn statistics(&self) -> Option<&Statistics> {
         match &self.rule {
@@ -160,8 +159,8 @@ impl Detector {
         }
     }
 
-    /// The least so far in microseconds: the delay of Spike and Veno, the spacing T_min of Biaz and
-    /// mBiaz.
+    /// Returns the minimum so far in microseconds: the delay of Spike and Veno, the spacing T_min
+    /// of Biaz and mBiaz.
     #[must_use]
     pub fn least_us(&self) -> Option<f64> {
         match &self.rule {
@@ -178,8 +177,8 @@ mod tests {
     use super::*;
     use crate::{Reason, Verdict};
 
-    /// N1 to N5, N7, N8: every detector can be made in both forms, judges congestion before it has
-    /// measured anything, and by its rule afterwards.
+    /// N1 to N5, N7, N8: every detector can be made in both forms. It judges congestion before it
+    /// has measured anything, and by its rule afterwards.
     #[test]
     fn nothing_measured_is_congestion_in_every_form() {
         let loss = Loss { n: 4, cwnd: 10 };
@@ -202,8 +201,8 @@ mod tests {
                 }
                 let judged = detector.judge(loss);
                 assert_eq!(judged.reason, Reason::Detector, "{}", detector.label());
-                // Delays at their least are random to all; a loss without a gap is congestion to
-                // Biaz and mBiaz.
+                // Delays at their minimum are random to all detectors. To Biaz and mBiaz, a loss
+                // without a gap is congestion.
                 let gapless = matches!(algorithm, Algorithm::Biaz | Algorithm::MBiaz);
                 assert_eq!(judged.verdict == Verdict::Congestion, gapless, "{}", detector.label());
             }
@@ -222,7 +221,7 @@ mod tests {
         assert_eq!((sender.least_us(), receiver.least_us()), (None, Some(-1.0)));
     }
 
-    /// Section 5.1 and 5.2.1: ZigZag weighs a sample by 1/32, NewZag by 1/16.
+    /// Sections 5.1 and 5.2.1: ZigZag weighs a sample by 1/32, NewZag by 1/16.
     #[test]
     fn gains_as_published() {
         for (algorithm, mean) in
@@ -235,13 +234,13 @@ mod tests {
         }
     }
 
-    /// Eq. 5.1: mBiaz is narrower than Biaz, and in their original form a gap is measured from the
-    /// packet before it.
+    /// Eq. 5.1: mBiaz is narrower than Biaz. In their original form, a gap is measured from the
+    /// previous packet.
     #[test]
     fn biaz_and_mbiaz_as_published() {
         let judged = |algorithm, form| {
             let mut detector = Detector::new(algorithm, form);
-            // A spacing of 10, a hole of one, and behind it 26 further on another.
+            // A spacing of 10, then a hole of one, then another one 26 later.
             for (at, delivered, in_order) in [(0, 1, true), (10, 2, true), (29, 3, false), (55, 4, false)] {
                 detector.arrival(Arrival { at_us: f64::from(at), delivered, in_order });
             }

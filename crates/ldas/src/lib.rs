@@ -1,9 +1,9 @@
-//! Loss differentiation algorithms (LDAs): was a packet lost at random, on a wireless link, or
+//! Loss differentiation algorithms (LDAs): was a packet lost at random on a wireless link, or
 //! dropped by a full queue?
 //!
-//! A [`Detector`] is fed what one end of a connection sees, delays and arrivals, and asked for a
-//! [`Judgement`] whenever packets were lost. [`reduced`] is what the verdict does to the congestion
-//! window, and [`Sender`] a whole NewReno sender around it. All of it is arithmetic on arguments:
+//! A [`Detector`] takes what one end of a connection sees (delays and arrivals), and returns a
+//! [`Judgement`] whenever packets were lost. [`reduced`] applies the verdict to the congestion
+//! window. [`Sender`] is a whole NewReno sender around it. All of this is arithmetic on arguments:
 //! no clock, no I/O, no randomness.
 //!
 //! ```
@@ -28,13 +28,13 @@
 //! | [`Window`], [`Sender`] | NewReno's window rules, with the changed decrease | sections 5.2.2 and 5.2.3, RFC 5681, RFC 6582 |
 //! | [`throughput`] | what theory expects of a detector | spec 3.10.12 |
 //!
-//! Equations, sections and tables are those of the thesis that NewZag is from (chapter 5); "spec"
-//! is our reading of it, whose decisions on what it leaves open are called AMB-N1 to AMB-N16. Biaz,
-//! mBiaz, Spike and ZigZag were made for the receiver ([`Form::Original`]); with round-trip times
-//! or acknowledgements in place of what a receiver sees they are other algorithms, and are labelled
-//! so everywhere ([`Form::SenderOnly`], AMB-N3).
+//! Equations, sections and tables are those of the thesis that introduced NewZag (chapter 5).
+//! "Spec" is our reading of it; AMB-N1 to AMB-N16 are its decisions where the thesis is ambiguous.
+//! Biaz, mBiaz, Spike and ZigZag were designed for the receiver ([`Form::Original`]). With
+//! round-trip times or acknowledgements instead of what a receiver sees, they are different
+//! algorithms, and are labelled so everywhere ([`Form::SenderOnly`], AMB-N3).
 //!
-//! The same algorithms run in kernels, in integers. This crate is what they are compared with.
+//! The same algorithms run in kernels, in integers. This crate is their oracle.
 #![forbid(unsafe_code)]
 
 mod algorithm;

@@ -1,10 +1,10 @@
-//! The clock that delays are read from (section 5.2.4).
+//! The clock with which delays are measured (section 5.2.4).
 //!
-//! Linux 2.4 counted 100 ticks a second, NewZag raised that to 1000 (AMB-N10: milliseconds are the
-//! thesis); today's kernels have microseconds. What a coarse clock costs a detector is shown by
-//! reading the same delays from it (N12).
+//! Linux 2.4 counted 100 ticks per second; NewZag raised that to 1000 (AMB-N10: milliseconds are
+//! the thesis); today's kernels have microseconds. Reading the same delays with a coarse clock
+//! shows what it costs a detector (N12).
 
-/// The greatest delay there is, in microseconds: 2^24 - 1, a little less than 17 seconds.
+/// The largest delay, in microseconds: 2^24 - 1, a little less than 17 seconds.
 pub const MAX_US: f64 = 16_777_215.0;
 
 /// The unit of a clock, in microseconds.
@@ -14,27 +14,27 @@ pub struct Quantum {
 }
 
 impl Quantum {
-    /// Linux 2.4 as it was: 100 Hz.
+    /// Clock of Linux 2.4: 100 Hz.
     pub const TEN_MILLISECONDS: Self = Self { us: 10_000 };
-    /// NewZag's: 1000 Hz.
+    /// NewZag's clock: 1000 Hz.
     pub const MILLISECOND: Self = Self { us: 1000 };
-    /// Today's.
+    /// Clock of today's kernels.
     pub const MICROSECOND: Self = Self { us: 1 };
 
-    /// Another unit; 0 is read as 1, the finest.
+    /// Creates a clock with this unit; 0 means 1, the finest.
     #[must_use]
     pub const fn of_us(us: u32) -> Self {
         Self { us: if us == 0 { 1 } else { us } }
     }
 
-    /// Microseconds.
+    /// Returns the unit in microseconds.
     #[must_use]
     pub const fn as_us(self) -> u32 {
         self.us
     }
 
-    /// What the clock shows of `delay_us`: the nearest multiple of its unit, halves upward, and at
-    /// most [`MAX_US`]. Of 10 ms it makes 50 of 54, and 60 of 55 (section 5.2.4).
+    /// Returns `delay_us` as the clock shows it: the nearest multiple of its unit, halves upward,
+    /// and at most [`MAX_US`]. With 10 ms, 54 becomes 50 and 55 becomes 60 (section 5.2.4).
     #[must_use]
     pub fn read(self, delay_us: f64) -> f64 {
         let unit = f64::from(self.us);
@@ -54,7 +54,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// N12, section 5.2.4: 50 to 54 ms are 5 ticks of 10 ms, 55 to 59 are 6.
+    /// N12, section 5.2.4: 50 to 54 ms are 5 ticks of 10 ms, 55 to 59 ms are 6.
     #[test]
     fn ticks_of_linux_2_4() {
         for ms in 50..60 {
@@ -75,7 +75,7 @@ mod tests {
             prop_assert_eq!(read % f64::from(us), 0.0);
             let off = read - f64::from(delay);
             prop_assert!(-f64::from(us) / 2.0 < off && off <= f64::from(us) / 2.0, "{}", off);
-            // The same in integers, as a kernel does it.
+            // The same in integers, as in a kernel.
             prop_assert_eq!(read, f64::from((2 * delay + us) / (2 * us) * us));
         }
     }

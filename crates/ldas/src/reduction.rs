@@ -1,16 +1,17 @@
-//! What a verdict does to the congestion window (section 5.2.2): the one rule of NewReno that
+//! The effect of a verdict on the congestion window (section 5.2.2): the only rule of NewReno that
 //! NewZag changes (AMB-N1).
 
 use crate::Verdict;
 
-/// The slow start threshold never lies below this, in segments (RFC 5681 section 3.1).
+/// Minimum of the slow start threshold, in segments (RFC 5681 section 3.1).
 pub const FEWEST: u32 = 2;
 
-/// What is left of the window after a wireless loss. After congestion it is half, whatever this is.
+/// How much of the window remains after a wireless loss. After congestion, half remains in any
+/// case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reduction {
-    /// In percent of the window: 80, which is 4/5, as Veno has it; anything above 50 is said to be
-    /// preferable to a half.
+    /// Percentage of the window. The default 80 is Veno's 4/5; the thesis says that anything above
+    /// 50 is preferable to a half.
     pub wireless_percent: u32,
 }
 
@@ -20,8 +21,8 @@ impl Default for Reduction {
     }
 }
 
-/// The slow start threshold after a loss that `verdict` says this of, with a window of `base`
-/// segments: rounded down, at least [`FEWEST`].
+/// Returns the slow start threshold after a loss with this verdict and a window of `base` segments:
+/// rounded down, at least [`FEWEST`].
 #[must_use]
 pub fn reduced(base: u32, verdict: Verdict, reduction: Reduction) -> u32 {
     let percent = match verdict {
@@ -32,8 +33,8 @@ pub fn reduced(base: u32, verdict: Verdict, reduction: Reduction) -> u32 {
     u32::try_from(left).unwrap_or(u32::MAX).max(FEWEST)
 }
 
-/// The window after a reduction that turned out to be for nothing, from the one now and the one
-/// before it.
+/// Returns the window after an unnecessary reduction is undone, from the present window and the one
+/// before the reduction.
 #[must_use]
 pub fn undone(cwnd: u32, prior_cwnd: u32) -> u32 {
     cwnd.max(prior_cwnd)
@@ -62,8 +63,8 @@ mod tests {
     }
 
     proptest! {
-        /// N10: never more than there was (but for the floor), never less than half for a wireless
-        /// loss.
+        /// N10: never more than before (above the minimum), and never less than half after a
+        /// wireless loss.
         #[test]
         fn a_wireless_loss_costs_less(base in 2_u32..u32::MAX, wireless_percent in 50_u32..=100) {
             let left = |verdict| reduced(base, verdict, Reduction { wireless_percent });

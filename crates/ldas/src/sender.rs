@@ -1,44 +1,44 @@
 //! A NewReno sender with the changed decrease (sections 5.2.2 and 5.2.3; RFC 5681, RFC 6582), as a
-//! state machine of segments.
+//! state machine on segments.
 //!
-//! It keeps the windows and says what to send again; which segments are lost, when, and by which
-//! verdict is said to it. It is the textbook's: the window is inflated during recovery. Linux gets
-//! to the same window, the threshold, by proportional rate reduction.
+//! It keeps the windows and says what to retransmit. The caller says which segments are lost, when,
+//! and with which verdict. It follows the textbook: the window is inflated during recovery. Linux
+//! reaches the same window, the threshold, by proportional rate reduction.
 
 use crate::{FEWEST, Judgement, Reason, Reduction, Usage, Verdict, Window, reduced};
 
-/// Duplicate acknowledgements that tell of a loss (RFC 5681 section 3.2).
+/// Number of duplicate acknowledgements that indicate a loss (RFC 5681 section 3.2).
 const DUPLICATES: u32 = 3;
 
-/// What is left open, or differs between the thesis and the standards.
+/// Parameters that are left open, or differ between the thesis and the standards.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Options {
-    /// Window to begin with, in segments (AMB-N8).
+    /// Initial window in segments (AMB-N8).
     pub initial_window: u32,
-    /// Slow start threshold to begin with, in segments (AMB-N8).
+    /// Initial slow start threshold in segments (AMB-N8).
     pub initial_threshold: u32,
     /// Window after a retransmission timeout, in segments: 1 in the standards, 2 in the thesis
     /// (AMB-N5).
     pub loss_window: u32,
-    /// Which window a reduction starts from (AMB-N7).
+    /// The window from which a reduction starts (AMB-N7).
     pub base: BaseWindow,
-    /// What is left after a wireless loss.
+    /// How much remains after a wireless loss.
     pub reduction: Reduction,
 }
 
-/// Which window a reduction starts from (AMB-N7).
+/// The window from which a reduction starts (AMB-N7).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BaseWindow {
-    /// The congestion window as the stack holds it then.
+    /// The congestion window as the stack has it at that time.
     Held,
-    /// min(cwnd, segments in flight + 3): what Linux 2.4 had left of the window when it came to
-    /// that, for senders that stand alone.
+    /// min(cwnd, segments in flight + 3): what Linux 2.4 had left of the window when it reduced it.
+    /// For stand-alone senders.
     InFlightPlusThree,
 }
 
 impl Options {
-    /// Those of the standards and today's stacks: 10 segments to begin with (RFC 6928), no
-    /// threshold, 1 after a timeout.
+    /// Values of the standards and today's stacks: initially 10 segments (RFC 6928) and no
+    /// threshold, 1 segment after a timeout.
     pub const STANDARD: Self = Self {
         initial_window: 10,
         initial_threshold: u32::MAX,
@@ -47,8 +47,8 @@ impl Options {
         reduction: Reduction { wireless_percent: 80 },
     };
 
-    /// Those of the thesis (section 5.2.2) with segments of `mss` bytes: 1 segment and 64 KB to
-    /// begin with, 2 after a timeout.
+    /// Returns the thesis's values (section 5.2.2) for segments of `mss` bytes: initially 1 segment
+    /// and a threshold of 64 KB, 2 segments after a timeout.
     #[must_use]
     pub const fn thesis(mss: u32) -> Self {
         let segment = if mss == 0 { 1 } else { mss };
@@ -65,24 +65,24 @@ impl Options {
 /// A reduction of the window.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LossEvent {
-    /// Lost packets, as known then.
+    /// Number of lost packets, as known at that time.
     pub n: u32,
-    /// The verdict and what decided.
+    /// The verdict and its reason.
     pub judgement: Judgement,
-    /// The window that the reduction started from, in segments.
+    /// The window from which the reduction started, in segments.
     pub base: u32,
-    /// The slow start threshold after it, in segments.
+    /// The new slow start threshold, in segments.
     pub ssthresh: u32,
 }
 
-/// What an acknowledgement did.
+/// Effect of an acknowledgement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Progress {
     /// Nothing new was acknowledged.
     Nothing,
     /// The window may have grown.
     Forward,
-    /// In recovery, with more lost: segment `retransmit` is to be sent again.
+    /// In recovery, with more segments lost: retransmit this one.
     Partial {
         /// The first segment that is not acknowledged.
         retransmit: u64,
@@ -91,41 +91,41 @@ pub enum Progress {
     Full,
 }
 
-/// The sender. Segments are numbered from 0.
+/// A NewReno sender. Segments are numbered from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sender {
-    /// Its window.
+    /// Its congestion window.
     pub window: Window,
     options: Options,
-    /// First segment that is not acknowledged.
+    /// First unacknowledged segment.
     una: u64,
     duplicates: u32,
     in_recovery: bool,
-    /// Recovery, or what a timeout lost, ends where this segment is the first not acknowledged (RFC
-    /// 6582: `recover`).
+    /// End of recovery, or of the retransmissions after a timeout: everything before this segment
+    /// must be acknowledged (RFC 6582: `recover`).
     recover: u64,
-    /// No further reduction for a full transmit queue before this is acknowledged: one a round
-    /// trip.
+    /// No further reduction for a full transmit queue until everything before this segment is
+    /// acknowledged: one reduction per round trip.
     local_until: u64,
 }
 
 impl Sender {
-    /// A sender that has sent nothing.
+    /// Creates a sender that has sent nothing.
     #[must_use]
     pub const fn new(options: Options) -> Self {
         let window = Window::new(options.initial_window, options.initial_threshold);
         Self { window, options, una: 0, duplicates: 0, in_recovery: false, recover: 0, local_until: 0 }
     }
 
-    /// Whether it is in fast recovery.
+    /// Returns whether the sender is in fast recovery.
     #[must_use]
     pub const fn in_recovery(&self) -> bool {
         self.in_recovery
     }
 
-    /// All segments before `una` are acknowledged. A partial acknowledgement deflates the window by
-    /// what it acknowledges and adds a segment (AMB-N9, RFC 6582 section 3.2); a full one sets it
-    /// to the threshold.
+    /// Processes an acknowledgement of all segments before `una`. A partial one deflates the window
+    /// by what it acknowledges and adds a segment (AMB-N9, RFC 6582 section 3.2). A full one sets
+    /// the window to the threshold.
     pub fn acknowledge(&mut self, una: u64, usage: Usage) -> Progress {
         let Some(acked) = una.checked_sub(self.una).filter(|acked| *acked > 0) else {
             return Progress::Nothing;
@@ -146,9 +146,9 @@ impl Sender {
         Progress::Full
     }
 
-    /// A duplicate acknowledgement. In recovery a segment has left the network, and one more may be
-    /// sent. Otherwise: whether it is the third and tells of a loss, which is then to be judged and
-    /// given to [`Self::lose`]. Segments that were sent before a timeout do not count (RFC 6582
+    /// Processes a duplicate acknowledgement. In recovery, a segment has left the network, so one
+    /// more may be sent. Otherwise, returns true for the third one, which indicates a loss: have it
+    /// judged and call [`Self::lose`]. Segments sent before a timeout do not count (RFC 6582
     /// section 3.2).
     pub fn duplicate(&mut self) -> bool {
         if self.in_recovery {
@@ -159,9 +159,10 @@ impl Sender {
         self.duplicates == DUPLICATES && self.una >= self.recover
     }
 
-    /// `n` packets were lost, as duplicate acknowledgements or SACK say; `next` is the next segment
-    /// to send, `in_flight` how many there are in the network. The first segment that is not
-    /// acknowledged is to be sent again. `None` in recovery: it is the same event.
+    /// Records that `n` packets were lost, according to duplicate acknowledgements or SACK. `next`
+    /// is the next segment to send, and `in_flight` the number of segments in the network. The
+    /// first unacknowledged segment must be retransmitted. Returns `None` in recovery, because that
+    /// is the same loss event.
     pub fn lose(&mut self, n: u32, judgement: Judgement, next: u64, in_flight: u32) -> Option<LossEvent> {
         if self.in_recovery {
             return None;
@@ -178,8 +179,8 @@ impl Sender {
         Some(event)
     }
 
-    /// The retransmission timer ran out: congestion, whatever a detector would say (AMB-N5).
-    /// Everything from the first segment that is not acknowledged is to be sent again, from slow
+    /// Records a retransmission timeout, which is congestion whatever a detector would say
+    /// (AMB-N5). Everything from the first unacknowledged segment on must be retransmitted, in slow
     /// start.
     pub fn time_out(&mut self, n: u32, next: u64) -> LossEvent {
         let event = self.reduce(n, Judgement::congestion(Reason::Timeout), self.window.cwnd);
@@ -191,8 +192,9 @@ impl Sender {
         event
     }
 
-    /// The transmit queue of this host is full: congestion, once a round trip (AMB-N5). Nothing is
-    /// sent again. `None` if the window was reduced already for what is in flight.
+    /// Records that this host's transmit queue is full: congestion, at most once per round trip
+    /// (AMB-N5). Nothing is retransmitted. Returns `None` if the window was already reduced for the
+    /// data in flight.
     pub fn queue_full(&mut self, next: u64) -> Option<LossEvent> {
         if self.in_recovery || self.una < self.local_until {
             return None;

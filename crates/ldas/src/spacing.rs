@@ -1,51 +1,52 @@
-//! Biaz and mBiaz: a gap just as long as the lost packets would have filled is random loss (eq.
-//! 5.1).
+//! Biaz and mBiaz: a gap of just the length that the lost packets would have filled means random
+//! loss (eq. 5.1).
 //!
-//! T_min is the least time between two packets, T_i that between the last one in order and the
-//! first one behind the n lost. Much earlier than (n+1) T_min it cannot come unless the packets
-//! were missing on the bottleneck already, so a queue dropped them; later, it waited in a queue
-//! itself.
+//! T_min is the minimum time between two packets. T_i is the time from the last packet in order to
+//! the first one behind the n lost ones. If that arrives much earlier than (n+1) T_min, the packets
+//! were already missing on the bottleneck, so a queue dropped them. If it arrives later, it waited
+//! in a queue itself.
 //!
-//! Whoever sees arrivals more coarsely, as a sender does whose acknowledgements each may deliver
-//! several segments, has a gap in which d segments came besides the n lost: (n+d) T_min and
-//! (n+d+bound) T_min. With d = 1 that is eq. 5.1.
+//! A sender sees arrivals more coarsely, because each acknowledgement may deliver several segments.
+//! Then d segments arrive in the gap in addition to the n lost ones, and the bounds are (n+d) T_min
+//! and (n+d+bound) T_min. With d = 1 that is eq. 5.1.
 
 use crate::{Judgement, Loss, Reason};
 
 /// Data arriving at the receiver, or an acknowledgement at the sender.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Arrival {
-    /// When, in microseconds of any clock.
+    /// Time in microseconds of any clock.
     pub at_us: f64,
-    /// Segments that have arrived since the connection began, this one included: one more each time
-    /// at the receiver; at the sender what its acknowledgements say, and it wraps.
+    /// Number of segments that have arrived since the start of the connection, including this one.
+    /// At the receiver it grows by one each time. At the sender it comes from the acknowledgements.
+    /// It may wrap.
     pub delivered: u32,
-    /// Whether nothing is missing before it: at the receiver, whether it follows the one before; at
-    /// the sender, whether nothing is selectively acknowledged.
+    /// Whether nothing is missing before it. At the receiver: whether it directly follows the
+    /// previous packet. At the sender: whether nothing is selectively acknowledged.
     pub in_order: bool,
 }
 
-/// The detector: least spacing, and the latest gap.
+/// The detector: minimum spacing, and the latest gap.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Spacing {
-    /// How far the upper bound lies above the lower one, in T_min.
+    /// Distance of the upper bound from the lower one, in T_min.
     bound: f64,
-    /// Whether a gap is measured from the arrival before it, whatever that was, as the receiver
-    /// does. A sender measures from the last acknowledgement in order until the hole is filled.
+    /// Whether a gap is measured from the previous arrival of any kind, as at the receiver. A
+    /// sender measures from the last acknowledgement in order until the hole is filled.
     from_any: bool,
     before: Option<(f64, u32)>,
     least_us: Option<f64>,
-    /// The latest gap in microseconds, and the segments that came within it.
+    /// The latest gap in microseconds, and the number of segments that arrived within it.
     gap: Option<(f64, u32)>,
 }
 
 impl Spacing {
     /// Width of Biaz's interval in quarters of T_min: n+1 to n+2.
     pub const BIAZ_QUARTERS: u32 = 4;
-    /// Width of mBiaz's: n+1 to n+1.25.
+    /// Width of mBiaz's interval: n+1 to n+1.25.
     pub const MBIAZ_QUARTERS: u32 = 1;
 
-    /// At the receiver, as published.
+    /// Creates a detector at the receiver, as published.
     #[must_use]
     pub fn at_receiver(bound_quarters: u32) -> Self {
         Self {
@@ -57,25 +58,26 @@ impl Spacing {
         }
     }
 
-    /// At the sender, from its acknowledgements.
+    /// Creates a detector at the sender, which uses acknowledgements.
     #[must_use]
     pub fn at_sender(bound_quarters: u32) -> Self {
         Self { from_any: false, ..Self::at_receiver(bound_quarters) }
     }
 
-    /// T_min in microseconds.
+    /// Returns T_min in microseconds.
     #[must_use]
     pub const fn least_us(&self) -> Option<f64> {
         self.least_us
     }
 
-    /// The latest gap: T_i in microseconds, and d. It stays until there is another.
+    /// Returns the latest gap: T_i in microseconds, and d.
     #[must_use]
     pub const fn gap(&self) -> Option<(f64, u32)> {
         self.gap
     }
 
-    /// An arrival. One that delivers nothing in order is passed over, since it spaces nothing.
+    /// Takes an arrival. One in order that delivers nothing is ignored, because it measures no
+    /// spacing.
     pub fn arrival(&mut self, arrival: Arrival) {
         let Arrival { at_us: now, delivered, in_order } = arrival;
         let spaced = self.before.map(|(then, count)| (now - then, delivered.wrapping_sub(count)));
@@ -96,8 +98,8 @@ impl Spacing {
         }
     }
 
-    /// Wireless if (n+d) T_min <= T_i < (n+d+bound) T_min. A loss without a gap is none that the
-    /// rule knows: congestion.
+    /// Returns wireless if (n+d) T_min <= T_i < (n+d+bound) T_min. A loss without a gap is
+    /// congestion.
     #[must_use]
     pub fn judge(&self, loss: Loss) -> Judgement {
         let Some(least) = self.least_us else { return Judgement::congestion(Reason::NoSample) };
@@ -118,8 +120,8 @@ mod tests {
         Arrival { at_us: f64::from(at), delivered, in_order }
     }
 
-    /// A receiver with T_min = 100 us that lost packets and sees the next one `gap` us after the
-    /// last.
+    /// Returns a receiver with T_min = 100 us that lost packets and sees the next one `gap` us
+    /// after the previous one.
     fn receiver(quarters: u32, gap: u32) -> Spacing {
         let mut spacing = Spacing::at_receiver(quarters);
         for (at, delivered) in [(1000, 1), (1100, 2), (1250, 3)] {
@@ -129,7 +131,7 @@ mod tests {
         spacing
     }
 
-    /// N1, N2: the table of eq. 5.1, its lower bound included and its upper one not.
+    /// N1, N2: the table of eq. 5.1, with the lower bound included and the upper one excluded.
     #[test]
     fn the_bounds_as_printed() {
         let cases = [
@@ -160,13 +162,14 @@ mod tests {
         spacing.arrival(arrival(90, 2, false));
         assert_eq!(spacing.judge(Loss { n: 1, cwnd: 0 }), Judgement::congestion(Reason::NoSample));
         assert_eq!(spacing.gap(), Some((80.0, 1)));
-        // The receiver measures on from the packet behind the hole; the gap itself is no spacing.
+        // The receiver continues to measure from the packet behind the hole; the gap itself is not
+        // a spacing.
         spacing.arrival(arrival(140, 3, true));
         assert_eq!(spacing.least_us(), Some(50.0));
     }
 
-    /// Spec 3.2.1 generalised: the gap is from the last ACK in order to the one at which recovery
-    /// starts, and it holds the d segments that duplicate ACKs told of.
+    /// Spec 3.2.1 generalised: the gap is from the last ACK in order to the one that starts
+    /// recovery. It holds the d segments that duplicate ACKs reported.
     #[test]
     fn a_sender_counts_what_was_delivered_within_the_gap() {
         let mut spacing = Spacing::at_sender(Spacing::BIAZ_QUARTERS);
@@ -174,7 +177,7 @@ mod tests {
         for (at, delivered) in [(0, 2), (200, 4), (400, 6)] {
             spacing.arrival(arrival(at, delivered, true));
         }
-        // One lost, three behind it: at 100 us each the third comes 400 us after the last ACK in
+        // One lost, three behind it: at 100 us each, the third arrives 400 us after the last ACK in
         // order.
         for (at, delivered) in [(600, 7), (700, 8), (800, 9)] {
             spacing.arrival(arrival(at, delivered, false));
@@ -187,7 +190,7 @@ mod tests {
             Congestion,
             "two lost would have taken longer"
         );
-        // Filled: the next ACK in order spaces all that came since.
+        // The hole is filled: the next ACK in order covers all that has arrived since.
         spacing.arrival(arrival(1600, 14, true));
         assert_eq!(spacing.least_us(), Some(100.0));
         spacing.arrival(arrival(1600, 15, true));
@@ -206,8 +209,8 @@ mod tests {
     }
 
     proptest! {
-        /// N1, N2: the detector is eq. 5.1 for any row of spacings, and what mBiaz calls random
-        /// Biaz does too (AMB-N2).
+        /// N1, N2: the detector matches eq. 5.1 for any series of spacings, and whatever mBiaz
+        /// calls random, Biaz does too (AMB-N2).
         #[test]
         fn the_detector_is_the_formula(spacings in prop::collection::vec(1_u32..5_000, 1..50), n in 0_u32..8, tenths in 0_u32..120) {
             let least = spacings.iter().copied().min().expect("one");
@@ -223,7 +226,7 @@ mod tests {
                 spacing.arrival(arrival(now + gap, spacings.len() as u32 + 1, false));
                 spacing.judge(Loss { n, cwnd: 0 }).verdict == Wireless
             });
-            // In quarters of microseconds, whole numbers.
+            // In quarters of microseconds, so that all numbers are whole.
             let (lost, gap) = (u64::from(n.max(1)), u64::from(gap));
             let (t, n1) = (u64::from(least), lost + 1);
             prop_assert_eq!(random[0], n1 * t <= gap && gap < (lost + 2) * t);

@@ -1,47 +1,47 @@
 //! Spike: losses while delays are in a spike are congestion (section 5.1).
 //!
-//! A spike begins above the least delay plus one margin and ends below it plus a smaller one. The
-//! margins are fixed, 20 and 5 ms, and suit links whose queues are about that long.
+//! A spike starts above the minimum delay plus one margin and ends below it plus a smaller margin.
+//! The margins are fixed, 20 and 5 ms, and suit links whose queues are about that long.
 
 use crate::{Judgement, Loss, Quantum, Reason, Verdict};
 
-/// The state machine.
+/// The detector: a state machine over delays.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Spike {
     start_us: f64,
     end_us: f64,
     quantum: Quantum,
-    /// The least delay, and the latest; none before the first.
+    /// The minimum delay and the latest one; `None` before the first.
     seen: Option<(f64, f64)>,
     inside: bool,
 }
 
 impl Spike {
-    /// Above the least delay a spike starts, in microseconds.
+    /// A spike starts this far above the minimum delay, in microseconds.
     pub const START_US: u32 = 20_000;
-    /// Below this above the least delay it ends, in microseconds.
+    /// A spike ends less than this far above the minimum delay, in microseconds.
     pub const END_US: u32 = 5_000;
 
-    /// Before the first sample, with these margins in microseconds.
+    /// Creates a detector without samples, with these margins in microseconds.
     #[must_use]
     pub fn new(start_us: u32, end_us: u32, quantum: Quantum) -> Self {
         Self { start_us: f64::from(start_us), end_us: f64::from(end_us), quantum, seen: None, inside: false }
     }
 
-    /// The least delay so far, in microseconds.
+    /// Returns the minimum delay so far, in microseconds.
     #[must_use]
     pub fn least_us(&self) -> Option<f64> {
         self.seen.map(|(least, _)| least)
     }
 
-    /// Whether delays are in a spike.
+    /// Returns whether delays are in a spike.
     #[must_use]
     pub const fn is_inside(&self) -> bool {
         self.inside
     }
 
-    /// A delay, in microseconds. It counts for the least before it is compared. At a border nothing
-    /// changes.
+    /// Takes a delay, in microseconds. It counts for the minimum before it is compared. A delay
+    /// exactly at a border changes nothing.
     pub fn sample(&mut self, delay_us: f64) {
         let delay = self.quantum.read(delay_us);
         let least = self.seen.map_or(delay, |(least, _)| least.min(delay));
@@ -53,7 +53,8 @@ impl Spike {
         }
     }
 
-    /// Congestion in a spike, wireless outside; the limit is the border at which that changes next.
+    /// Returns congestion in a spike, wireless outside. The limit is the border at which that would
+    /// change.
     #[must_use]
     pub fn judge(&self, _: Loss) -> Judgement {
         let Some((least, latest)) = self.seen else { return Judgement::congestion(Reason::NoSample) };
@@ -79,7 +80,7 @@ mod tests {
         Spike::new(Spike::START_US, Spike::END_US, Quantum::MICROSECOND)
     }
 
-    /// N3: in above 20 ms, out below 5 ms, and neither at the border itself.
+    /// N3: a spike starts above 20 ms and ends below 5 ms, and at neither border itself.
     #[test]
     fn a_spike_with_its_two_borders() {
         use Verdict::{Congestion as C, Wireless as W};
@@ -93,7 +94,7 @@ mod tests {
             (55_000, C, 55_000), // at the border
             (54_999, W, 70_000),
             (69_000, W, 70_000),
-            (30_000, W, 50_000), // a new least delay moves both
+            (30_000, W, 50_000), // a new minimum moves both borders
             (54_999, C, 35_000),
             (34_000, W, 50_000),
         ];
@@ -105,8 +106,7 @@ mod tests {
     }
 
     proptest! {
-        /// N3: whether it is inside follows from the latest delay outside of the band between the
-        /// borders.
+        /// N3: the latest delay outside the band between the borders determines the state.
         #[test]
         fn the_latest_crossing_decides(delays in prop::collection::vec(0_u32..60_000, 1..60)) {
             let mut machine = spike();

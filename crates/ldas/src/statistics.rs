@@ -1,42 +1,42 @@
 //! Mean and deviation of delays, exponentially weighted (section 5.2.1, eq. 5.3 and 5.4).
 //!
-//! They are apart from the statistics of the retransmission timer, whose gains are others (RFC
-//! 6298).
+//! They are independent of the statistics of the retransmission timer, which has other gains
+//! (RFC 6298).
 
-/// The weight a of a new sample: 2^-exponent. The deviation's is twice that.
+/// The weight a of a new sample: 2^-exponent. In the deviation, its weight is 2a.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Gain {
     exponent: u8,
 }
 
 impl Gain {
-    /// NewZag's: a = 1/16 (section 5.2.1).
+    /// NewZag's gain: a = 1/16 (section 5.2.1).
     pub const NEWZAG: Self = Self { exponent: 4 };
-    /// ZigZag's: a = 1/32 (eq. 5.2).
+    /// ZigZag's gain: a = 1/32 (eq. 5.2).
     pub const ZIGZAG: Self = Self { exponent: 5 };
-    /// The exponents that the thesis allows, as -Y: 2 to 8.
+    /// The exponents that the thesis allows (-Y there): 2 to 8.
     pub const EXPONENTS: std::ops::RangeInclusive<u8> = 2..=8;
 
-    /// The gain 2^-exponent; `None` outside of [`Self::EXPONENTS`].
+    /// Creates the gain 2^-exponent; `None` outside [`Self::EXPONENTS`].
     #[must_use]
     pub fn new(exponent: u8) -> Option<Self> {
         Self::EXPONENTS.contains(&exponent).then_some(Self { exponent })
     }
 
-    /// The exponent, which is -Y in the thesis.
+    /// Returns the exponent, which is -Y in the thesis.
     #[must_use]
     pub const fn exponent(self) -> u8 {
         self.exponent
     }
 
-    /// a.
+    /// Returns the weight a.
     #[must_use]
     pub fn weight(self) -> f64 {
         (-f64::from(self.exponent)).exp2()
     }
 }
 
-/// What the samples so far say of the delay, in microseconds.
+/// Statistics of a delay over the samples so far, in microseconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Statistics {
     /// RTT_mean (eq. 5.3).
@@ -48,14 +48,15 @@ pub struct Statistics {
 }
 
 impl Statistics {
-    /// After the first sample (spec 3.3.5, as RFC 6298 begins): the mean is it, the deviation half
-    /// of it.
+    /// Returns the statistics after the first sample R (spec 3.3.5, as in RFC 6298): mean R,
+    /// deviation R / 2.
     #[must_use]
     pub fn first(sample_us: f64) -> Self {
         Self { mean_us: sample_us, dev_us: sample_us / 2.0, latest_us: sample_us }
     }
 
-    /// After one more: the deviation is taken from the mean *before* it (AMB-N4).
+    /// Returns the statistics after one more sample. The deviation is from the mean *before* it
+    /// (AMB-N4).
     #[must_use]
     pub fn next(self, sample_us: f64, gain: Gain) -> Self {
         let a = gain.weight();
@@ -67,7 +68,7 @@ impl Statistics {
         }
     }
 
-    /// After `sample_us`, whether or not it is the first.
+    /// Adds a sample, which may be the first.
     pub fn add(of: &mut Option<Self>, sample_us: f64, gain: Gain) {
         *of = Some(of.map_or_else(|| Self::first(sample_us), |before| before.next(sample_us, gain)));
     }
@@ -114,8 +115,8 @@ mod tests {
     }
 
     proptest! {
-           /// N6: a weighted mean lies among what it is the mean of, and the deviation is none from
-           /// a constant.
+           /// N6: a weighted mean lies between the smallest and the largest sample, and the
+           /// deviation is bounded.
            #[test]
            fn the_mean_lies_among_the_samples(
                samples in prop::collection::vec(1_u32..16_000_000, 1..200),
@@ -127,13 +128,14 @@ mod tests {
                let statistics = of(&samples, gain).expect("samples");
                let slack = 1e-6;
                prop_assert!(least - slack <= statistics.mean_us && statistics.mean_us <= most + slack);
-               // The first deviation is half the first sample, every error at most the range.
+               // The first deviation is half the first sample, and every error is at most the
+               // range.
                let widest = (samples[0] / 2.0).max(most - least);
                prop_assert!(0.0 <= statistics.dev_us && statistics.dev_us <= widest + slack);
            }
 
-           /// Eq. 5.3 and 5.4 written out as weighted sums over all samples, which is another way
-           /// to the same numbers.
+           /// Eq. 5.3 and 5.4 written as weighted sums over all samples: another way to the same
+           /// numbers.
            #[test]
            fn the_recursion_is_the_weighted_sum(samples in prop::collection::vec(1_u32..1_000_000, 1..60), exponent in 2_u8..=8) {
                let gain = Gain::new(exponent).expect("allowed");

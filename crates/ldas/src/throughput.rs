@@ -1,27 +1,27 @@
-//! What theory expects of a detector (spec 3.10.12): a cross-check of measured gains, not a model
-//! to fit.
+//! Throughput that theory expects of a detector (spec 3.10.12): a cross-check of measured gains,
+//! not a model to fit.
 //!
-//! Additive increase with decreases by a mean fraction d gives a throughput in proportion to
-//! sqrt((2-d) / 2d). A detector that calls a share f of the losses wireless has d = 1/2 - 0.3 f,
-//! since those cost a fifth instead of a half.
+//! Additive increase with decreases by a mean fraction d gives a throughput proportional to
+//! sqrt((2-d) / 2d). A detector that classifies a share f of the losses as wireless has d = 1/2 -
+//! 0.3 f, because those cost a fifth instead of a half.
 
 /// Share of the window that a congestion verdict costs.
 const CONGESTION: f64 = 0.5;
-/// What a wireless verdict saves of it: 1/2 - 1/5.
+/// Share of the window that a wireless verdict saves: 1/2 - 1/5.
 const SAVED: f64 = 0.3;
 
-/// By which share the throughput lies above NewReno's where a share `wireless` (0 to 1) of all
-/// losses is judged wireless: 0.087 is 8.7 %. Simulations with one reduction a window and delayed
-/// ACKs give a little less.
+/// Returns by which share the throughput exceeds NewReno's if a share `wireless` (0 to 1) of all
+/// losses is classified as wireless: 0.087 means 8.7 %. Simulations with one reduction per window
+/// and delayed ACKs give slightly less.
 #[must_use]
 pub fn gain(wireless: f64) -> f64 {
     let proportion = |decrease: f64| ((2.0 - decrease) / (2.0 * decrease)).sqrt();
     proportion(CONGESTION - SAVED * wireless) / proportion(CONGESTION) - 1.0
 }
 
-/// NewReno's throughput in bytes a second, with segments of `mss` bytes, a round trip of `rtt_s`
-/// seconds, a loss rate of `loss` (0 to 1), and receivers that acknowledge every second segment:
-/// sqrt(0.75 / p) MSS / RTT. An upper bound that knows no rate of the link.
+/// Returns NewReno's throughput in bytes per second: sqrt(0.75 / p) MSS / RTT, for segments of
+/// `mss` bytes, a round trip of `rtt_s` seconds, a loss rate of `loss` (0 to 1), and receivers that
+/// acknowledge every second segment. It is an upper bound that ignores the rate of the link.
 #[must_use]
 pub fn newreno(mss: f64, rtt_s: f64, loss: f64) -> f64 {
     (0.75 / loss).sqrt() * mss / rtt_s
@@ -42,8 +42,8 @@ mod tests {
         assert!(gain(0.0).abs() < 1e-12);
     }
 
-    /// Its absolute figures: 237 KB/s at 1 % (measured: 234.08), 750 KB/s at 0.1 % (measured:
-    /// 593.37, the link being slower).
+    /// Its absolute figures: 237 KB/s at 1 % (measured: 234.08), and 750 KB/s at 0.1 % (measured:
+    /// 593.37, because the link is slower).
     #[test]
     fn the_printed_throughput_of_newreno() {
         assert!((newreno(1448.0, 0.052_85, 0.01) / 1000.0 - 237.0).abs() < 0.5);

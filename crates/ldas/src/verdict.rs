@@ -1,19 +1,19 @@
-//! What a detector says of a loss, and what decided.
+//! The verdict on a loss, and what decided it.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Whether a loss came of the wireless link or of a full queue.
+/// Whether a loss was caused by the wireless link or by a full queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// Random loss: the network is not overloaded.
+    /// Random loss; the network is not overloaded.
     Wireless,
     /// A queue was full.
     Congestion,
 }
 
-/// What decided.
+/// What decided a verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reason {
@@ -21,25 +21,24 @@ pub enum Reason {
     Detector,
     /// Nothing was measured yet: congestion, to be safe.
     NoSample,
-    /// The retransmission timer ran out: congestion without asking (AMB-N5).
+    /// Retransmission timeout: congestion without asking the detector (AMB-N5).
     Timeout,
     /// The sender's own transmit queue was full, or a router marked a packet (ECN): congestion
-    /// without asking (AMB-N5).
+    /// without asking the detector (AMB-N5).
     Local,
 }
 
-/// A loss event that is to be judged.
+/// A loss event to judge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Loss {
-    /// How many packets were lost, as far as it is known when recovery begins; 0 counts as 1
-    /// (AMB-N6).
+    /// Number of lost packets, as known when recovery begins; 0 counts as 1 (AMB-N6).
     pub n: u32,
-    /// The congestion window at that time, in segments. Veno's rule needs it, the others do not.
+    /// The congestion window at that time, in segments. Only Veno's rule needs it.
     pub cwnd: u32,
 }
 
-/// A verdict with its grounds. Microseconds where delays or spacings are compared, segments where a
-/// backlog is.
+/// A verdict with its reason and numbers. Delays and spacings are in microseconds, backlogs in
+/// segments.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Judgement {
     /// The verdict.
@@ -48,16 +47,15 @@ pub struct Judgement {
     pub reason: Reason,
     /// What was measured.
     pub measured: Option<f64>,
-    /// The measured must not lie below this for the loss to be wireless; only Biaz's rule has such
-    /// a bound.
+    /// Lower bound of `measured` for a wireless loss, inclusive. Only Biaz's rule has one.
     pub floor: Option<f64>,
-    /// The measured must lie below this for the loss to be wireless: strictly, except in Spike's
-    /// state machine.
+    /// Upper bound of `measured` for a wireless loss, exclusive. In Spike's state machine, the
+    /// border at which the state changes.
     pub limit: Option<f64>,
 }
 
 impl Loss {
-    /// How many packets were lost, at least 1.
+    /// Returns the number of lost packets, at least 1.
     #[must_use]
     pub const fn packets(&self) -> u32 {
         if self.n == 0 { 1 } else { self.n }
@@ -65,13 +63,13 @@ impl Loss {
 }
 
 impl Judgement {
-    /// The rule was asked, and says `wireless` or not.
+    /// Returns the judgement of a rule.
     pub(crate) const fn ruled(wireless: bool, measured: f64, limit: f64) -> Self {
         let verdict = if wireless { Verdict::Wireless } else { Verdict::Congestion };
         Self { verdict, reason: Reason::Detector, measured: Some(measured), floor: None, limit: Some(limit) }
     }
 
-    /// Congestion for a reason that asks no rule.
+    /// Returns congestion for a reason other than a rule.
     #[must_use]
     pub const fn congestion(reason: Reason) -> Self {
         Self { verdict: Verdict::Congestion, reason, measured: None, floor: None, limit: None }
@@ -79,10 +77,10 @@ impl Judgement {
 }
 
 impl Verdict {
-    /// Both.
+    /// Both verdicts.
     pub const ALL: [Self; 2] = [Self::Wireless, Self::Congestion];
 
-    /// `wireless` or `congestion`.
+    /// Returns `wireless` or `congestion`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -91,7 +89,7 @@ impl Verdict {
         }
     }
 
-    /// The verdict of this name.
+    /// Returns the verdict of this name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|verdict| verdict.name() == name)
@@ -99,10 +97,10 @@ impl Verdict {
 }
 
 impl Reason {
-    /// All of them.
+    /// All reasons.
     pub const ALL: [Self; 4] = [Self::Detector, Self::NoSample, Self::Timeout, Self::Local];
 
-    /// `detector`, `no-sample`, `timeout` or `local`.
+    /// Returns `detector`, `no-sample`, `timeout` or `local`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -113,7 +111,7 @@ impl Reason {
         }
     }
 
-    /// The reason of this name.
+    /// Returns the reason of this name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|reason| reason.name() == name)

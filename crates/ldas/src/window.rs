@@ -1,57 +1,58 @@
-//! The congestion window grows: slow start and additive increase (section 5.2.2, RFC 5681 section
-//! 3.1), counted as Linux counts.
+//! Growth of the congestion window: slow start and additive increase (section 5.2.2, RFC 5681
+//! section 3.1), counted as in Linux.
 
-/// A congestion window. Segments throughout.
+/// A congestion window. All values are in segments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Window {
-    /// How many segments may be in flight.
+    /// Most segments that may be in flight.
     pub cwnd: u32,
-    /// Below it slow start, from it on additive increase.
+    /// Slow start threshold: slow start below it, additive increase from it on.
     pub ssthresh: u32,
     /// Segments acknowledged towards the next increase by one.
     pub counter: u32,
-    /// The window never grows above this.
+    /// Upper limit of the window's growth.
     pub clamp: u32,
 }
 
-/// How much of the window a sender uses. One that the window does not hold back does not grow it
+/// How much of its window a sender uses. A sender that the window does not limit does not grow it
 /// (RFC 7661, Linux).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Usage {
-    /// Whether the window held the sender back in the last round.
+    /// Whether the window limited the sender in the last round.
     pub is_cwnd_limited: bool,
-    /// The most segments that were in flight in the last round.
+    /// Largest number of segments in flight in the last round.
     pub max_packets_out: u32,
 }
 
 impl Usage {
-    /// Always as much as the window lets it.
+    /// The window always limits the sender.
     pub const FULL: Self = Self { is_cwnd_limited: true, max_packets_out: u32::MAX };
 }
 
 impl Window {
-    /// A window of `cwnd` segments, with nothing counted and nothing to bound it.
+    /// Creates a window of `cwnd` segments without a clamp, and with an empty counter.
     #[must_use]
     pub const fn new(cwnd: u32, ssthresh: u32) -> Self {
         Self { cwnd, ssthresh, counter: 0, clamp: u32::MAX }
     }
 
-    /// Whether it is in slow start.
+    /// Returns whether the window is in slow start.
     #[must_use]
     pub const fn in_slow_start(&self) -> bool {
         self.cwnd < self.ssthresh
     }
 
-    /// Whether the window is what limits such a sender. In slow start half of it is enough.
+    /// Returns whether the window limits a sender with this usage. In slow start, using more than
+    /// half of the window is enough.
     #[must_use]
     pub fn limits(&self, usage: Usage) -> bool {
         usage.is_cwnd_limited
             || (self.in_slow_start() && u64::from(self.cwnd) < 2 * u64::from(usage.max_packets_out))
     }
 
-    /// `acked` segments were acknowledged outside of recovery, to a sender that uses so much of it:
-    /// by as much in slow start, but not beyond the threshold; what is left over counts for
-    /// additive increase.
+    /// Grows the window for `acked` segments acknowledged outside recovery. In slow start it grows
+    /// by as many, up to the threshold; the rest counts for additive increase. Nothing grows if the
+    /// window does not limit the sender.
     pub fn grow(&mut self, acked: u32, usage: Usage) {
         if !self.limits(usage) {
             return;
@@ -68,8 +69,8 @@ impl Window {
         }
     }
 
-    /// One segment more for each window of segments acknowledged. A counter that was full before
-    /// (the window has shrunk since) is worth one segment.
+    /// Grows the window by one segment per window of acknowledged segments. A counter that is
+    /// already full, because the window has shrunk, counts as one segment.
     fn increase(&mut self, acked: u32) {
         let round = self.cwnd.max(1);
         if self.counter >= round {
@@ -95,7 +96,7 @@ mod tests {
         (window.cwnd, window.counter)
     }
 
-    /// N11: each of these is a step of tcp_slow_start() and tcp_cong_avoid_ai() worked out by hand.
+    /// N11: each of these is a step of tcp_slow_start() and tcp_cong_avoid_ai(), computed by hand.
     #[test]
     fn slow_start_then_one_segment_a_window() {
         assert_eq!(after(Window::new(1, 64), &[1]), (2, 0));
@@ -115,7 +116,7 @@ mod tests {
         assert_eq!(after(Window::new(0, 0), &[1]), (1, 0), "no window at all is as good as one segment");
     }
 
-    /// N15: a sender that is not held back by its window keeps it; in slow start half of it is
+    /// N15: a sender that its window does not limit keeps it. In slow start, more than half used is
     /// enough.
     #[test]
     fn who_does_not_use_the_window_does_not_grow_it() {
@@ -133,8 +134,8 @@ mod tests {
     }
 
     proptest! {
-        /// N11: additive increase by the rule cwnd += 1/cwnd is a segment a window: k windows of
-        /// ACKs are k segments, however they are divided up.
+        /// N11: additive increase by cwnd += 1/cwnd is one segment per window: k windows of ACKs
+        /// give k segments, however they are divided.
         #[test]
         fn a_segment_each_window(start in 2_u32..200, windows in 1_u32..20, each in 1_u32..4) {
             let mut window = Window::new(start, 2);
@@ -145,7 +146,7 @@ mod tests {
                 window.grow(step, Usage::FULL);
                 acked += step;
             }
-            // ACKs for more than one segment carry a rest into a window that is one longer.
+            // ACKs for more than one segment carry a remainder into a window that is one longer.
             prop_assert!(window.cwnd == start + windows || (each > 1 && window.cwnd + 1 == start + windows), "{:?}", window);
             prop_assert!(window.counter < window.cwnd);
         }

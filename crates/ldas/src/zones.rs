@@ -1,16 +1,16 @@
-//! ZigZag and NewZag: the more packets were lost, the higher the delay may be for the loss to be
-//! wireless.
+//! ZigZag and NewZag: the more packets were lost, the higher the delay may be for a wireless
+//! verdict.
 //!
-//! A queue that drops one packet is full, and delays are long; whoever lost many to a full queue
-//! would see longer ones still. So the limit rises with n. NewZag is the same with round-trip
-//! times, with another gain, and in version 2 with one limit for n = 1 to 3, since version 1 took
-//! four of five wireless losses for congestion (table 5.2).
+//! A queue that drops one packet is full, so delays are long. If a full queue dropped many, delays
+//! would be even longer. So the limit rises with n. NewZag is ZigZag with round-trip times and
+//! another gain. Version 2 has one limit for n = 1 to 3, because version 1 classified four of five
+//! wireless losses as congestion (table 5.2).
 
 use crate::{Algorithm, Gain, Judgement, Loss, Quantum, Reason, Statistics};
 
-/// The delay below which a loss of `n` packets is wireless, in microseconds: `adjusted` is NewZag
-/// version 2 (section 5.3.3), otherwise eq. 5.2, which is NewZag version 1 as well (section 5.2.1).
-/// It can lie below 0; then nothing is wireless.
+/// Returns the delay below which a loss of `n` packets is wireless, in microseconds. With
+/// `adjusted` it is that of NewZag version 2 (section 5.3.3), otherwise that of eq. 5.2, which is
+/// also NewZag version 1 (section 5.2.1). It can be below 0; then nothing is wireless.
 #[must_use]
 pub fn limit(statistics: &Statistics, n: u32, adjusted: bool) -> f64 {
     let Statistics { mean_us: mean, dev_us: dev, .. } = *statistics;
@@ -33,30 +33,30 @@ pub struct Zones {
 }
 
 impl Zones {
-    /// Before the first sample.
+    /// Creates a detector without samples.
     #[must_use]
     pub fn new(algorithm: Algorithm, gain: Gain, quantum: Quantum) -> Self {
         Self { adjusted: algorithm == Algorithm::NewZag, gain, quantum, statistics: None }
     }
 
-    /// After the samples of which only these statistics are known.
+    /// Replaces the statistics, for samples of which nothing else is known.
     #[must_use]
     pub const fn with(self, statistics: Statistics) -> Self {
         Self { statistics: Some(statistics), ..self }
     }
 
-    /// What the samples so far say.
+    /// Returns the statistics of the samples so far.
     #[must_use]
     pub const fn statistics(&self) -> Option<&Statistics> {
         self.statistics.as_ref()
     }
 
-    /// A delay, in microseconds.
+    /// Takes a delay, in microseconds.
     pub fn sample(&mut self, delay_us: f64) {
         Statistics::add(&mut self.statistics, self.quantum.read(delay_us), self.gain);
     }
 
-    /// Wireless if the latest delay lies below the limit; strictly, so that equal is congestion.
+    /// Returns wireless if the latest delay is strictly below the limit; equal is congestion.
     #[must_use]
     pub fn judge(&self, loss: Loss) -> Judgement {
         let Some(statistics) = &self.statistics else { return Judgement::congestion(Reason::NoSample) };
@@ -104,7 +104,7 @@ mod tests {
         assert_eq!(zones.judge(Loss { n: 9, cwnd: 10 }), Judgement::congestion(Reason::NoSample));
     }
 
-    /// Right after the first sample the mean is the sample, and equal is congestion.
+    /// After the first sample, the mean equals the sample, and equal is congestion.
     #[test]
     fn one_sample_is_below_nothing_but_the_highest_limit() {
         let mut zones = Zones::new(Algorithm::NewZag, Gain::NEWZAG, Quantum::MICROSECOND);
@@ -114,7 +114,7 @@ mod tests {
         assert_eq!((judged.verdict, judged.measured, judged.limit), (Wireless, Some(100.0), Some(125.0)));
     }
 
-    /// A deviation above the mean makes version 1's limits negative: nothing is wireless then.
+    /// A deviation above the mean makes version 1's limits negative: then nothing is wireless.
     #[test]
     fn a_negative_limit_is_congestion() {
         assert_eq!(verdict(Algorithm::NewZagV1, 10.0, 15.0, 1, 0.0), Congestion);
@@ -122,8 +122,7 @@ mod tests {
     }
 
     proptest! {
-            /// N4, N7, N8: eq. 5.2 and section 5.3.3 as they are printed, against the detector fed
-            /// with samples.
+            /// N4, N7, N8: eq. 5.2 and section 5.3.3 as printed, compared with the detector.
             #[test]
             fn the_detector_is_the_formula(samples in prop::collection::vec(1_u32..200_000, 1..100), n in 0_u32..12, exponent in 2_u8..=8) {
                 let gain = Gain::new(exponent).expect("allowed");
@@ -148,8 +147,8 @@ mod tests {
                 }
             }
 
-            /// Section 5.3.3: what version 1 calls random, version 2 does; beyond three packets
-            /// they are the same.
+            /// Section 5.3.3: whatever version 1 calls random, version 2 does too; with three
+            /// packets or more they agree.
             #[test]
             fn version_2_only_adds_random(mean in 0.0..1e6_f64, dev in 0.0..1e6_f64, rtt in 0.0..1e6_f64, n in 1_u32..9) {
                 let old = verdict(Algorithm::NewZagV1, mean, dev, n, rtt);
@@ -157,8 +156,8 @@ mod tests {
                 prop_assert!(old == new || (n < 3 && (old, new) == (Congestion, Wireless)), "{:?} {:?}", old, new);
             }
 
-            /// The inequalities are strict: at the limit it is congestion, just below it is not.
-            /// And the limit rises with n.
+            /// The inequalities are strict: congestion at the limit, wireless just below. The limit
+            /// rises with n.
             #[test]
             fn equal_is_congestion(mean in 1.0..1e6_f64, share in 0.0..0.9_f64, n in 1_u32..9) {
                 let statistics = Statistics { mean_us: mean, dev_us: mean * share, latest_us: 0.0 };

@@ -3,8 +3,7 @@
  * The packet that is judged, one's complement sums, and the fields of a TCP header (RFC 9293
  * section 3.1).
  *
- * Words are summed as they lie in memory: the sum does not depend on byte order (RFC 1071 section 2
- * B).
+ * Words are summed in memory order: the sum does not depend on byte order (RFC 1071 section 2 B).
  */
 #ifndef LITE_BYTES_H
 #define LITE_BYTES_H
@@ -21,10 +20,10 @@
 #define PROTOCOL_TCP 6
 #define ETHERNET_IP4 0x0800
 #define ETHERNET_IP6 0x86dd
-/* The smallest Ethernet frame without its header: shorter packets are padded to it. */
+/* Shortest payload of an Ethernet frame: shorter packets are padded to it. */
 #define ETHERNET_LEAST 46
 
-/* Bytes 12 and 13 of a TCP header. */
+/* Flags in byte 13 of a TCP header. */
 #define FLAG_FIN 0x01
 #define FLAG_SYN 0x02
 #define FLAG_RST 0x04
@@ -33,10 +32,10 @@
 #define FLAG_ECE 0x40
 #define FLAG_CWR 0x80
 
-/* The helper of the kernel sums at most this much at a time. */
+/* Most bytes that the kernel's helper sums at a time. */
 #define SUM_MAX 512
 
-/* A TCP header as it lies in memory. */
+/* A TCP header in memory order. */
 struct tcp {
 	__be16 remote_port;
 	__be16 local_port;
@@ -49,20 +48,20 @@ struct tcp {
 	__be16 urgent;
 };
 
-/* One packet; too large for the stack, so each processor has one. */
+/* State of one packet. Too large for the stack, so each processor has one. */
 struct work {
-	struct tuple tuple;    /* as received; after localization: as it should be */
+	struct tuple tuple;    /* as received; after localization: of the connection */
 	__u32 received_ports;
-	__u32 at;              /* where the TCP segment begins in the packet */
+	__u32 at;              /* offset of the TCP segment in the packet */
 	__u32 len;             /* of the TCP segment */
-	__u32 ip4;             /* whether it is IPv4 */
-	__u32 sum;             /* of segment and pseudo-header: 0xffff if right */
+	__u32 ip4;             /* whether the packet is IPv4 */
+	__u32 sum;             /* of segment and pseudo-header; 0xffff if the checksum is right */
 	__u32 pseudo;          /* of the pseudo-header alone */
 	/* localization */
-	__u32 best;            /* the score of the best candidate, the lower the better */
+	__u32 best;            /* score of the best candidate; lower is better */
 	__u32 best_ports;
 	__u32 tied;
-	/* what the socket says */
+	/* from the socket */
 	__u32 rcv_nxt;
 	__u32 snd_una;
 	__u32 snd_nxt;
@@ -78,10 +77,10 @@ struct work {
 	__u32 approximate;
 	__u32 guess;
 	__u32 out_of_order;
-	__s64 offset;          /* stream offset of its first byte */
+	__s64 offset;          /* stream offset of the segment's first byte */
 	/*
-	 * the repaired header with its options, and the options of the template in place of those
-	 * received
+	 * the repaired header with its options, and the received options with the template's in
+	 * their place
 	 */
 	union {
 		__u8 fixed[HEADER_MAX + 4];
@@ -109,7 +108,7 @@ static __always_inline struct work *work_of_this_processor(void)
 	return bpf_map_lookup_elem(&works, &first);
 }
 
-/* A sum in 16 bits. */
+/* Folds a sum to 16 bits. */
 static __always_inline __u32 folded(__u64 sum)
 {
 	sum = (sum & 0xffffffff) + (sum >> 32);
@@ -119,7 +118,7 @@ static __always_inline __u32 folded(__u64 sum)
 	return sum;
 }
 
-/* What a sum grows by when a word turns from `old` into `new`. */
+/* Returns by how much a sum grows when a word changes from `old` to `new`. */
 static __always_inline __u32 turned(__u16 old, __u16 new)
 {
 	return (__u16)~old + new;
@@ -131,8 +130,8 @@ static __always_inline __u32 turned_long(__u32 old, __u32 new)
 }
 
 /*
- * Sum of `len` bytes at the start of the segment. The bytes up to the next multiple of four must
- * be 0.
+ * Sums `len` bytes at the start of the segment. The bytes up to the next multiple of four must be
+ * 0.
  */
 static __always_inline __u32 sum_of_segment(struct work *work, __u32 len)
 {
@@ -153,8 +152,8 @@ static __always_inline __u32 sum_of_segment(struct work *work, __u32 len)
 }
 
 /*
- * Sum of the pseudo-header (RFC 9293 section 3.1, RFC 8200 section 8.1). The prefix of mapped
- * addresses adds 0xffff, which is nothing.
+ * Sums the pseudo-header (RFC 9293 section 3.1, RFC 8200 section 8.1). The prefix of mapped
+ * addresses adds 0xffff, which is 0 in one's complement.
  */
 static __always_inline __u32 sum_of_pseudo_header(struct work *work)
 {

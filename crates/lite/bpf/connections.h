@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * The connections that are known: made when one is established in the control group or its program
- * asks for Lite, removed when it ends.
+ * The known connections: entered when one is established in the control group or its program asks
+ * for Lite, removed when it ends.
  */
 #ifndef LITE_CONNECTIONS_H
 #define LITE_CONNECTIONS_H
@@ -21,22 +21,25 @@ const volatile struct tunables tunables = {
 
 struct totals totals = {};
 
-/* Lite connections of all hosts: as long as there are none, no packet is looked at. */
+/* Number of Lite connections of all hosts. While it is 0, no packet is examined. */
 __u64 lite_connections = 0;
 
-/* All connections of the control group, Lite or not: those that are not are told at once. */
+/*
+ * All connections of the control group. Those without Lite are here too, so that their segments are
+ * recognised at once.
+ */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	/*
-	 * Made beforehand: where connections are established memory cannot be had at all times,
-	 * least of all by a crowd at once.
+	 * Preallocated: where connections are established, memory cannot always be allocated, least
+	 * of all for many connections at once.
 	 */
 	__uint(max_entries, CONNECTIONS);
 	__type(key, struct tuple);
 	__type(value, struct track);
 } tracks SEC(".maps");
 
-/* Hosts that share at least one Lite connection: packets of all others pass after this one look. */
+/* Pairs of hosts with at least one Lite connection. Packets of all others pass after one lookup. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, PAIRS);
@@ -44,7 +47,7 @@ struct {
 	__type(value, struct pair);
 } pairs SEC(".maps");
 
-/* What programs have asked for; a listener's is handed on to the sockets it accepts. */
+/* Settings and counters of sockets; accepted sockets get a copy of their listener's. */
 struct {
 	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
 	__uint(map_flags, BPF_F_NO_PREALLOC | BPF_F_CLONE);
@@ -52,12 +55,12 @@ struct {
 	__type(value, struct kept);
 } sockets SEC(".maps");
 
-/* The place of a range in the ring. */
+/* Index of a range in the ring. */
 static __always_inline __u32 place_of_range(__u32 number)
 {
 	__u32 place = number % TCP_LITE_RANGES_KEPT;
 
-	/* What the compiler knows of a remainder, the verifier has to see. */
+	/* The compiler knows the bound of a remainder, but the verifier needs the check. */
 	asm volatile("" : "+r"(place));
 	return place < TCP_LITE_RANGES_KEPT ? place : 0;
 }
@@ -73,8 +76,8 @@ static __always_inline void mapped(__u8 *to, __u32 ip4)
 }
 
 /*
- * One more Lite connection between two hosts. Two processors may do this at once: a slot is taken
- * by whoever is first.
+ * Adds a Lite connection between two hosts. Two processors may do this at once: the first to write
+ * a slot gets it.
  */
 int add_to_pair(struct tuple *tuple)
 {
@@ -98,8 +101,9 @@ int add_to_pair(struct tuple *tuple)
 }
 
 /*
- * One less. The entry goes with the last connection; should another be added at that moment, it is
- * not found here, and its damaged segments are lost to it as to any TCP.
+ * Removes a Lite connection between two hosts. The last connection takes the entry with it. A
+ * connection that is added at the same moment is then not found here, so its damaged segments are
+ * lost as in any TCP.
  */
 int remove_from_pair(struct tuple *tuple)
 {
@@ -120,7 +124,7 @@ int remove_from_pair(struct tuple *tuple)
 	return 0;
 }
 
-/* A connection without its template. */
+/* Starts a track without a template. */
 static __always_inline void begin(struct track *track, __u32 rcv_nxt, __u32 ack)
 {
 	track->credit_ns = (__u64)tunables.guess_burst * tunables.guess_interval_ns;
@@ -130,7 +134,7 @@ static __always_inline void begin(struct track *track, __u32 rcv_nxt, __u32 ack)
 	track->ack = ack;
 }
 
-/* Enters a connection. */
+/* Enters a connection into the map. */
 static __always_inline void enter(struct tuple *tuple, struct track *track)
 {
 	if (bpf_map_update_elem(&tracks, tuple, track, BPF_ANY)) {
@@ -142,8 +146,8 @@ static __always_inline void enter(struct tuple *tuple, struct track *track)
 }
 
 /*
- * Forgets one that has ended. Two processors may do this at once: it is counted by the one that
- * removes it.
+ * Forgets a connection that has ended. Two processors may do this at once; only the one that
+ * removes it counts it.
  */
 static __always_inline void forget(struct tuple *tuple)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * Risk analysis and salvage of a damaged segment whose connection is found (P II-B c to e, P II-C
+ * Risk analysis and salvage of a damaged segment whose connection is known (P II-B c to e, P II-C
  * steps 3 and 4).
  *
- * The pure crate `recovery` does the same; a test holds both to each other.
+ * The pure crate `recovery` does the same; a test compares the two.
  */
 #ifndef LITE_JUDGE_H
 #define LITE_JUDGE_H
@@ -12,14 +12,14 @@
 
 #define NOP 1
 
-/* What substituting the predicted fields has shown. */
+/* Result of substituting the predicted fields. */
 enum confirmation {
 	UNCONFIRMED,
 	CONFIRMED,
 	AMBIGUOUS,
 };
 
-/* Where the data begin, and how many bytes they are; the reason if it cannot be told. */
+/* Finds where the data begin and their length. Returns 0, or the reason to discard the segment. */
 static __always_inline int measure(struct work *work, const struct track *track)
 {
 	__u32 said = (work->tcp.offset >> 4) * 4;
@@ -44,8 +44,8 @@ static __always_inline int measure(struct work *work, const struct track *track)
 		return TCP_LITE_EMPTY;
 	work->payload = work->len - work->header_len;
 	/*
-	 * The length is the usual one, and what comes behind looks like SACK blocks: then the
-	 * length may be what was hit.
+	 * The length is the usual one, but SACK blocks seem to follow: then the length itself may
+	 * be damaged.
 	 */
 	if (track->sack_seen && !work->genuine_sack && work->payload >= 4 &&
 	    is_sack_kind(work->segment + (track->header_len == TCP_LEN ? TCP_LEN : TCP_LEN + TEMPLATE)))
@@ -54,8 +54,7 @@ static __always_inline int measure(struct work *work, const struct track *track)
 }
 
 /*
- * The header as it must be wherever that is known: fields that never change are repaired (P II-C,
- * step 3), all others are as received.
+ * Restores fields that never change (P II-C, step 3), and copies all others as received.
  */
 static __always_inline void repair_constants(struct work *work)
 {
@@ -68,8 +67,8 @@ static __always_inline void repair_constants(struct work *work)
 }
 
 /*
- * Whether a field that never changes had to be repaired. FIN is cleared whether it was genuine or
- * not (P II-A).
+ * Whether a field that never changes had to be restored. FIN does not count: it is cleared whether
+ * it was genuine or not (P II-A).
  */
 static __always_inline __u32 constants_were_wrong(struct work *work)
 {
@@ -78,8 +77,8 @@ static __always_inline __u32 constants_were_wrong(struct work *work)
 }
 
 /*
- * Whether the acknowledgement cannot be genuine: it acknowledges what was acknowledged before, or
- * was never sent.
+ * Whether the acknowledgement cannot be genuine: everything up to it and more was acknowledged
+ * before, or some of it was never sent.
  */
 static __always_inline int is_ack_wrong(const struct work *work, __u32 ack)
 {
@@ -99,10 +98,12 @@ static __always_inline int are_options_wrong(const struct work *work, const stru
 }
 
 /*
- * Whether substituting what is predicted makes the received checksum right: then only the header
- * was hit, and all of it is known. Only what cannot be genuine is substituted: time stamps,
- * acknowledgements and the end of the stream come by themselves, and replacing them would undo one
- * of the many payload bits of the same weight. The repaired header is in work->fixed then.
+ * Whether substituting predicted values makes the received checksum right. Then only the header was
+ * damaged, and all of it is known: the repaired header is in work->fixed.
+ *
+ * Only values that cannot be genuine are substituted. Time stamps, acknowledgements and FIN change
+ * by themselves: replacing a genuine value could compensate for one of the many payload bits of the
+ * same weight.
  */
 int confirm(struct work *work, struct track *track)
 {
@@ -144,8 +145,8 @@ int confirm(struct work *work, struct track *track)
 		seq = bpf_htonl(places[i]);
 		if (folded(sum + turned_long(work->tcp.seq, seq)) == 0xffff) {
 			/*
-			 * Where the received number is a place as well, or one of something
-			 * received already, there are two explanations.
+			 * There are two explanations if the received number is a possible place
+			 * too, or that of an old duplicate.
 			 */
 			if (place_of(track, work->seq, work->payload, work->rcv_nxt) != NOWHERE || is_duplicate(track, work->seq, work->rcv_nxt))
 				return AMBIGUOUS;
@@ -168,7 +169,8 @@ int confirm(struct work *work, struct track *track)
 }
 
 /*
- * What cannot be confirmed carries the last right values, and no SACK blocks, which may be wrong.
+ * Fills an unconfirmed header with the last right values, and with padding in place of SACK blocks,
+ * which may be wrong.
  */
 static __always_inline void substitute(struct work *work, const struct track *track)
 {
@@ -184,11 +186,11 @@ static __always_inline void substitute(struct work *work, const struct track *tr
 				work->fixed[i] = NOP;
 }
 
-/* What is nearest to a damaged sequence number up to now. */
+/* The candidate nearest to a damaged sequence number so far. */
 struct nearest {
 	__u32 bits;
 	__u32 at;
-	__u32 is_place; /* else it is where something received already lies */
+	__u32 is_place; /* 0: position of data received already */
 	__u32 tied;
 };
 
@@ -205,9 +207,10 @@ static __always_inline void compare(struct nearest *nearest, __u32 seq, __u32 at
 }
 
 /*
- * The place that differs least from a damaged sequence number, if there is but one such and it is
- * near; else none. Places of what was received already are compared with as well, since an old
- * duplicate belongs to one of those; and more than are compared with must not be in flight.
+ * Moves a damaged sequence number to the place that differs least from it, if there is only one
+ * such place and it is near. Returns whether it did. Places of data received already are compared
+ * with as well, because an old duplicate belongs to one of them. There is no guess if more segments
+ * may be in flight than are compared with.
  */
 int move_to_nearest(struct work *work, struct track *track)
 {
@@ -235,8 +238,7 @@ int move_to_nearest(struct work *work, struct track *track)
 }
 
 /*
- * A guess costs credit, so that a connection can take in only so many of them (section 5 of the
- * specification).
+ * A guess costs credit, which limits the guesses of a connection (section 5 of the specification).
  */
 static __always_inline int may_guess(struct track *track)
 {
@@ -258,7 +260,7 @@ static __always_inline int may_guess(struct track *track)
 	return 1;
 }
 
-/* Whether the program wants damage in these bytes (T 3.2). */
+/* Whether the program accepts damage in these bytes (T 3.2). */
 static __always_inline int is_wanted(const struct work *work)
 {
 	__u64 offset = work->offset;
@@ -270,8 +272,8 @@ static __always_inline int is_wanted(const struct work *work)
 }
 
 /*
- * Judges the segment for the connection of work->tuple; 0 and the header in work->fixed, or the
- * reason to discard it.
+ * Judges the segment for the connection of work->tuple. Returns 0, with the header in work->fixed,
+ * or the reason to discard it.
  */
 int judge(struct work *work, __u32 policy)
 {
@@ -290,8 +292,8 @@ int judge(struct work *work, __u32 policy)
 	if (is_after(track->contiguous, track->highest))
 		track->highest = track->contiguous;
 	/*
-	 * A right checksum over a wrong number, by accident or somebody's intention, must not stay:
-	 * TCP would refuse what we repair with it.
+	 * A segment with a wrong number but a right checksum may have come by accident or from an
+	 * attacker. The number must not stay, because TCP would refuse what is repaired with it.
 	 */
 	if (is_ack_wrong(work, track->ack))
 		track->ack = work->snd_una;
@@ -335,7 +337,7 @@ int judge(struct work *work, __u32 policy)
 	if (work->guess && !may_guess(track))
 		return TCP_LITE_RATE;
 	advance(track, work->seq, work->seq + work->payload, tunables.window);
-	/* The kernel will remember its time stamp, and refuse older ones. */
+	/* The kernel will remember the segment's time stamp, and refuse older ones. */
 	if (work->confirmed && track->header_len == TCP_LEN + TEMPLATE && time_stamps_at(work->fixed + TCP_LEN) >= 0)
 		learn_stamps(track, work->fixed + TCP_LEN);
 	return 0;

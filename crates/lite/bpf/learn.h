@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * What right segments teach: the template after which damaged ones are repaired (P II-A), and which
- * bytes come next.
+ * Learns from right segments: the template for repairs of damaged ones (P II-A), and which bytes
+ * come next.
  */
 #ifndef LITE_LEARN_H
 #define LITE_LEARN_H
 
 #include "bytes.h"
 
-/* Options of a segment. */
+/* Shape of a segment's options. */
 enum shape {
 	PLAIN,           /* none */
 	TIME_STAMPS,     /* time stamps alone, padded to 12 bytes */
-	TIME_STAMPS_SACK, /* the same with SACK blocks behind (RFC 2018) */
+	TIME_STAMPS_SACK, /* time stamps, then SACK blocks (RFC 2018) */
 	SACK,            /* SACK blocks alone */
 	OTHER,
 };
@@ -21,8 +21,7 @@ enum shape {
 #define NOP_NOP_SACK 0x01010500
 
 /*
- * Where time stamps start in 12 bytes of options that have no others but padding; -1 if it is not
- * so.
+ * Offset of the time stamps in 12 bytes that otherwise hold only padding; -1 if there are none.
  */
 static __always_inline int time_stamps_at(const __u8 *options)
 {
@@ -35,7 +34,7 @@ static __always_inline int time_stamps_at(const __u8 *options)
 	return -1;
 }
 
-/* Blocks that fill this many bytes from a SACK option on: its kind and length must say so. */
+/* Whether SACK blocks fill `len` bytes from a SACK option on, according to its kind and length. */
 static __always_inline int is_sack(const __u8 *options, __u32 len, __u32 most)
 {
 	__u32 blocks = (len - 4) / 8;
@@ -52,7 +51,7 @@ static __always_inline int is_sack_kind(const __u8 *options)
 	return len == 10 || len == 18 || len == 26 || len == 34;
 }
 
-/* The shape of the first `len` bytes of options of a segment. */
+/* Returns the shape of the first `len` bytes of a segment's options. */
 static __always_inline enum shape shape_of(const __u8 *options, __u32 len)
 {
 	if (len == 0)
@@ -72,7 +71,7 @@ static __always_inline __u32 long_at(const __u8 *bytes)
 	return (__u32)bytes[0] << 24 | (__u32)bytes[1] << 16 | (__u32)bytes[2] << 8 | bytes[3];
 }
 
-/* The time stamp of 12 bytes of options. */
+/* Returns the time stamp in 12 bytes of options. */
 static __always_inline __u32 stamp_of(const __u8 *options)
 {
 	switch (time_stamps_at(options)) {
@@ -85,7 +84,7 @@ static __always_inline __u32 stamp_of(const __u8 *options)
 	}
 }
 
-/* The echo in 12 bytes of options. */
+/* Returns the echoed time stamp in 12 bytes of options. */
 static __always_inline __u32 echo_of(const __u8 *options)
 {
 	switch (time_stamps_at(options)) {
@@ -99,9 +98,9 @@ static __always_inline __u32 echo_of(const __u8 *options)
 }
 
 /*
- * Takes the time stamps of a right segment if they follow those held. Far ones are taken when a
- * second segment agrees: one alone may have been damaged in a way that its checksum does not show,
- * and would stay for ever. Says whether they are near.
+ * Learns the time stamps of a right segment if they follow the last ones. Far ones are learned only
+ * when a second segment agrees: a single one may be damage that its checksum does not show, and
+ * would stay for ever. Returns whether they are believed.
  */
 static __always_inline int learn_stamps(struct track *track, const __u8 *options)
 {
@@ -125,7 +124,7 @@ static __always_inline int learn_stamps(struct track *track, const __u8 *options
 	return 1;
 }
 
-/* Whether options of this shape are the connection's. */
+/* Whether segments of this connection may have options of this shape. */
 static __always_inline int is_fitting(const struct track *track, enum shape shape)
 {
 	switch (shape) {
@@ -140,7 +139,7 @@ static __always_inline int is_fitting(const struct track *track, enum shape shap
 	}
 }
 
-/* Bytes up to `end` have been handed to the kernel. */
+/* Records that bytes up to `end` were handed to the kernel. */
 static __always_inline void advance(struct track *track, __u32 seq, __u32 end, __u32 window)
 {
 	__u32 distance = end - track->contiguous;
@@ -154,8 +153,8 @@ static __always_inline void advance(struct track *track, __u32 seq, __u32 end, _
 }
 
 /*
- * Takes in a right segment, of which work->segment has at least the header. `part`: the payload of
- * its parts if it was merged, else 0.
+ * Learns from a right segment, of which work->segment has at least the header. `part` is the
+ * payload size of the parts of a merged segment, else 0.
  */
 int learn(struct work *work, struct track *track, __u32 part, __u32 window)
 {

@@ -1,39 +1,40 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 /*
- * TCP Lite: damaged segments accepted for programs that can use them (S. Alfredsson, TCP Lite,
- * 2001; S. Alfredsson, A. Brunstrom, TCP-L).
+ * TCP Lite: accepts damaged segments for programs that can use them (S. Alfredsson, TCP Lite, 2001;
+ * S. Alfredsson, A. Brunstrom, TCP-L).
  *
- * The programs at tc ingress see every segment before the kernel verifies its checksum. A wrong one
- * for a connection that accepts damage gets a repaired header and a right checksum, and the kernel
- * takes it in as any other; all that is doubtful is left as it is, and the kernel drops it. A right
- * one is never changed. Which connections these are is known from programs at the control group.
+ * The programs at tc ingress see every segment before the kernel verifies its checksum. A segment
+ * with a wrong checksum, for a connection that accepts damage, gets a repaired header and a right
+ * checksum, and the kernel processes it like any other. Everything doubtful is left unchanged, and
+ * the kernel drops it. A right segment is never changed. Programs at the control group know these
+ * connections.
  *
  *   lite_recovery_*   headers are repaired (TCP-L); `judge.h` and `localize.h` are the algorithm
- *   lite_thesis_*     the headers are taken for right (TCP Lite as published): only the checksum is
- *   lite_connection   notes connections when they are established, and when they end
- *   lite_setsockopt, lite_getsockopt   what a program asks for
+ *   lite_thesis_*     headers are trusted (TCP Lite as published): only the checksum is corrected
+ *   lite_connection   records connections when they are established, and when they end
+ *   lite_setsockopt, lite_getsockopt   the socket options
  *
- * Only headers of the kernel's user interface are used, no BTF of the kernel, no callbacks and no
- * kfuncs, so that this runs by the interpreter of the virtual-time kernel too.
+ * Only headers of the kernel's user interface are used: no BTF of the kernel, no callbacks and no
+ * kfuncs. So the programs also run in the interpreter of the virtual-time kernel.
  */
 #include "judge.h"
 #include "options.h"
 
 /*
- * TCX_NEXT: others at this hook, and filters of tc behind it, see the packet too, repaired or not;
- * TCX_PASS would keep it from them.
+ * TCX_NEXT: other programs at this hook, and tc filters behind it, see the packet too, repaired or
+ * not. TCX_PASS would hide it from them.
  */
 #define NEXT -1
 #define NO_SPACE 28
-/* Options that sign a segment or carry more than one connection: RFC 2385, RFC 5925, RFC 8684. */
+/* Options of signed segments and of Multipath TCP: RFC 2385, RFC 5925, RFC 8684. */
 #define OPTION_MD5 19
 #define OPTION_AUTHENTICATION 29
 #define OPTION_MULTIPATH 30
 #define ETHERNET_LEN 14
 
 /*
- * Finds the TCP segment of a packet whose network header is `at` bytes in, and its hosts; 0 if it
- * is no TCP segment of ours to judge.
+ * Finds the TCP segment and the hosts of a packet whose network header is at offset `at`. Returns 0
+ * if this is not a TCP segment that can be judged.
  */
 static __always_inline int parse(struct __sk_buff *skb, struct work *work, __u32 at)
 {
@@ -64,7 +65,7 @@ static __always_inline int parse(struct __sk_buff *skb, struct work *work, __u32
 		len = work->ip[4] << 8 | work->ip[5];
 		if (work->ip[6] != PROTOCOL_TCP || work->ip[0] >> 4 != 6 || IP6_LEN + len > present)
 			return 0;
-		/* Nothing protects this length but the length of the frame. */
+		/* Only the length of the frame protects this length field. */
 		if (IP6_LEN + len < present && present > ETHERNET_LEAST)
 			return 0;
 		__builtin_memcpy(&work->tuple.addresses, work->ip + 8, sizeof(struct addresses));
@@ -76,12 +77,12 @@ static __always_inline int parse(struct __sk_buff *skb, struct work *work, __u32
 	return 0;
 }
 
-/* Loads the whole segment, and sums it; 0 if that cannot be. */
+/* Loads and sums the whole segment; returns 0 if that is impossible. */
 static __always_inline int load(struct __sk_buff *skb, struct work *work)
 {
 	__u32 len = work->len;
 
-	/* A branch for each bound: the verifier wants to see them at the register that is used. */
+	/* One branch per bound: the verifier must see each at the register that is used. */
 	if (len < TCP_LEN)
 		return 0;
 	if (len > SEGMENT_MAX)
@@ -96,7 +97,7 @@ static __always_inline int load(struct __sk_buff *skb, struct work *work)
 	return 1;
 }
 
-/* The ports of the segment, which name its connection if they were not hit. */
+/* Takes the ports of the segment, which identify its connection unless they are damaged. */
 static __always_inline void take_ports(struct work *work)
 {
 	work->received_ports = PORTS(bpf_ntohs(work->tcp.remote_port), bpf_ntohs(work->tcp.local_port));
@@ -109,8 +110,8 @@ static __always_inline int is_right(const struct work *work)
 }
 
 /*
- * What is left of an offload on the sending host, which leaves the rest to a device that is not
- * there: the sum of the pseudo-header alone.
+ * Whether the checksum field holds only the sum of the pseudo-header: an offload of the sending
+ * host left the rest to a device that does not exist.
  */
 static __always_inline int is_partial(const struct work *work)
 {
@@ -122,7 +123,7 @@ static __always_inline void count(__u64 *counter, __u64 by)
 	__sync_fetch_and_add(counter, by);
 }
 
-/* Whether damage to the segment would not show; such ones are counted, and pass. */
+/* Whether damage to the segment would not show. Such segments are counted and pass. */
 static __always_inline int counted_unverifiable(const struct work *work)
 {
 	if (!is_partial(work))
@@ -139,8 +140,8 @@ static __always_inline int is_merged_or_verified(struct __sk_buff *skb)
 static __always_inline void count_discarded(struct tcp_lite_stats *stats, __u32 reason)
 {
 	/*
-	 * The compiler knows that it is in bounds, and leaves the check away; the verifier does
-	 * not.
+	 * The compiler knows that the index is in bounds and would drop the check; the verifier
+	 * does not know.
 	 */
 	asm volatile("" : "+r"(reason));
 	count(&stats->discarded[reason & (TCP_LITE_REASONS - 1)], 1);
@@ -176,7 +177,7 @@ static __always_inline void note_range(struct kept *kept, const struct work *wor
 	range->from = work->offset;
 	range->to = work->offset + work->payload;
 	kept->ranges++;
-	/* Past the end of the numbers it stays what it is: more than fit. */
+	/* When the number wraps, it must still say that older ranges were dropped. */
 	if (kept->ranges == 0)
 		kept->ranges = TCP_LITE_RANGES_KEPT * 2;
 }
@@ -198,15 +199,15 @@ static __always_inline struct bpf_sock *socket_of(struct __sk_buff *skb, const s
 	return bpf_sk_lookup_tcp(skb, &tuple, sizeof(tuple.ipv6), BPF_F_CURRENT_NETNS, 0);
 }
 
-/* Where a connection has ended, nobody answers, or the listener that would begin another. */
+/* Whether a connection still exists: otherwise the lookup finds nothing, or only a listener. */
 static __always_inline int is_of_a_connection(const struct bpf_sock *socket)
 {
 	return socket && socket->state != LISTENING && socket->state != CLOSED;
 }
 
 /*
- * Whether the IP header is as it was sent. IPv6 has no checksum: there its addresses have led to
- * the connection, and its length is the frame's.
+ * Whether the IP header is undamaged. IPv6 has no checksum: its addresses have led to the
+ * connection, and its length matches the frame.
  */
 static __always_inline int is_ip_right(const struct work *work)
 {
@@ -224,8 +225,8 @@ static __always_inline void take_settings(struct work *work, const struct kept *
 }
 
 /*
- * Writes the repaired header, and where it is not confirmed to be right, the checksum that makes it
- * so.
+ * Writes the repaired header. If the header is unconfirmed, also writes the checksum that makes the
+ * segment right.
  */
 static __always_inline void write(struct __sk_buff *skb, struct work *work)
 {
@@ -242,7 +243,7 @@ static __always_inline void write(struct __sk_buff *skb, struct work *work)
 		bpf_skb_store_bytes(skb, work->at, work->fixed, len, BPF_F_RECOMPUTE_CSUM);
 }
 
-/* A damaged segment between hosts that share Lite connections: what becomes of it. */
+/* Handles a damaged segment between hosts that share Lite connections. */
 static __always_inline int salvage(struct __sk_buff *skb, struct work *work, int is_known)
 {
 	struct bpf_tcp_sock *tcp;
@@ -260,7 +261,7 @@ static __always_inline int salvage(struct __sk_buff *skb, struct work *work, int
 	}
 	socket = socket_of(skb, work);
 	if (!is_of_a_connection(socket)) {
-		/* It ended unseen. */
+		/* The connection ended unseen. */
 		forget(&work->tuple);
 		if (socket)
 			bpf_sk_release(socket);
@@ -338,9 +339,9 @@ int lite_recovery_ip(struct __sk_buff *skb)
 }
 
 /*
- * TCP Lite as published: a segment with a wrong checksum, but for a socket that accepts damage, is
- * taken for right (T 4.2, 4.3). During the handshake the socket is the listener, which is what
- * bpf_sk_lookup_tcp() answers then.
+ * TCP Lite as published: a segment with a wrong checksum for a socket that accepts damage is
+ * trusted (T 4.2, 4.3). During the handshake this socket is the listener, which bpf_sk_lookup_tcp()
+ * then returns.
  */
 static __always_inline int accept_as_it_is(struct __sk_buff *skb, __u32 at)
 {
@@ -400,8 +401,8 @@ int lite_thesis_ip(struct __sk_buff *skb)
 }
 
 /*
- * Whether the segment that ended the handshake has an option of this kind; one that is too long for
- * us is one.
+ * Whether the segment that completed the handshake has an option of this kind. NO_SPACE means an
+ * option that is longer than our buffer.
  */
 static __always_inline int has_option(struct bpf_sock_ops *context, __u8 kind)
 {
@@ -411,7 +412,7 @@ static __always_inline int has_option(struct bpf_sock_ops *context, __u8 kind)
 	return found > 0 || found == -NO_SPACE;
 }
 
-/* The header of the segment that ended the handshake: what the other host's segments look like. */
+/* Learns from the segment that completed the handshake what the other host's segments look like. */
 static __always_inline void learn_from_handshake(struct bpf_sock_ops *context, struct track *track)
 {
 	struct tcp *header = context->skb_data;
@@ -420,7 +421,7 @@ static __always_inline void learn_from_handshake(struct bpf_sock_ops *context, s
 
 	if ((void *)(header + 1) <= context->skb_data_end) {
 		window = bpf_ntohs(header->window);
-		/* Windows of a SYN are not scaled, later ones are (RFC 7323 section 2.2). */
+		/* The window of a SYN is not scaled, later ones are (RFC 7323 section 2.2). */
 		if (header->flags & FLAG_SYN && bpf_load_hdr_opt(context, scale, sizeof(scale), 0) == sizeof(scale))
 			window >>= scale[2] & 15;
 	}
@@ -457,7 +458,7 @@ static __always_inline void tuple_of_connection(struct bpf_sock_ops *context, st
 	tuple->ports = PORTS(bpf_ntohl(context->remote_port), context->local_port);
 }
 
-/* What a socket has asked for; where all connections are Lite, what it would have. */
+/* Returns a socket's settings. If every connection is Lite, creates them when missing. */
 static __always_inline struct kept *kept_of(struct bpf_sock *sk)
 {
 	struct kept *kept = bpf_sk_storage_get(&sockets, sk, 0, 0);
@@ -496,10 +497,12 @@ int lite_connection(struct bpf_sock_ops *context)
 	sk = context->sk;
 	if (!sk)
 		return 1;
-	/* In thesis mode handshakes are taken in damaged as well. */
+	/*
+	 * In thesis mode, damaged handshakes are accepted too, so settings must exist before them.
+	 */
 	if (context->op == BPF_SOCK_OPS_TCP_LISTEN_CB || context->op == BPF_SOCK_OPS_TCP_CONNECT_CB) {
 		kept = kept_of(sk);
-		/* A socket can be connected again. */
+		/* A socket can be connected again, and then counts from 0. */
 		if (kept && context->op == BPF_SOCK_OPS_TCP_CONNECT_CB)
 			count_anew(kept);
 		return 1;
@@ -508,7 +511,7 @@ int lite_connection(struct bpf_sock_ops *context)
 		return 1;
 	kept = kept_of(sk);
 	if (kept) {
-		/* A listener's counts are its own. */
+		/* An accepted socket does not inherit its listener's counters. */
 		if (context->op == BPF_SOCK_OPS_PASSIVE_ESTABLISHED_CB)
 			count_anew(kept);
 		track.lite = kept->on;

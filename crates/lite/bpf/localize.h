@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * Which connection a damaged segment belongs to (P II-C, step 2), and where in the stream it may
- * lie (step 4).
+ * Finds the connection of a damaged segment (P II-C, step 2), and where in the stream the segment
+ * may lie (step 4).
  */
 #ifndef LITE_LOCALIZE_H
 #define LITE_LOCALIZE_H
@@ -24,8 +24,8 @@ static __always_inline int is_whole_segments_behind(__u32 seq, __u32 base, __u32
 }
 
 /*
- * Where a segment of `payload` bytes with this sequence number lies: only discrete places count,
- * never the nearest.
+ * Returns where a segment of `payload` bytes with this sequence number lies. Only discrete places
+ * count, never the nearest.
  */
 static __always_inline enum place place_of(const struct track *track, __u32 seq, __u32 payload, __u32 rcv_nxt)
 {
@@ -42,7 +42,7 @@ static __always_inline enum place place_of(const struct track *track, __u32 seq,
 	return NOWHERE;
 }
 
-/* Whether the number is that of whole segments received already. */
+/* Whether whole segments that were received already could have this sequence number. */
 static __always_inline int is_duplicate(const struct track *track, __u32 seq, __u32 rcv_nxt)
 {
 	__u32 window = tunables.window;
@@ -53,8 +53,8 @@ static __always_inline int is_duplicate(const struct track *track, __u32 seq, __
 }
 
 /*
- * Looks whether the segment may belong to the connection of these ports, and whether that is the
- * best one up to now.
+ * Checks whether the segment may belong to the connection of these ports, and keeps the connection
+ * if it is the best so far.
  */
 int consider(struct work *work, __u32 ports)
 {
@@ -69,7 +69,7 @@ int consider(struct work *work, __u32 ports)
 		return 0;
 	if (place_of(track, bpf_ntohl(work->tcp.seq), 0, track->contiguous) == NOWHERE)
 		return 0;
-	/* A plausible acknowledgement counts more than any number of bits in the ports. */
+	/* A plausible acknowledgement counts more than any number of wrong bits in the ports. */
 	score = bits_set(ports ^ work->received_ports);
 	if (bpf_ntohl(work->tcp.ack) - track->ack > tunables.window)
 		score += 64;
@@ -83,7 +83,9 @@ int consider(struct work *work, __u32 ports)
 	return 0;
 }
 
-/* Finds the connection of a segment whose ports belong to none; the reason if it cannot. */
+/*
+ * Finds the connection of a segment whose ports match none. Returns 0, or the reason to discard it.
+ */
 int localize(struct work *work)
 {
 	struct pair *pair;
@@ -99,8 +101,8 @@ int localize(struct work *work)
 		return TCP_LITE_NO_CONNECTION;
 	if (pair->crowded) {
 		/*
-		 * Too many to go through, or not all have a slot: the work for a damaged segment is
-		 * bounded (R12).
+		 * There are too many connections to examine, or some have no slot. The work for a
+		 * damaged segment is bounded (R12).
 		 */
 		for (i = tunables.localization == SOURCE_PORT ? 16 : 0; i < 32; i++)
 			consider(work, work->received_ports ^ 1u << i);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * The socket options: programs at the setsockopt and getsockopt hooks of the control group, in
- * front of the kernel's own (tcp_lite(7)).
+ * The socket options: programs at the setsockopt and getsockopt hooks of the control group, which
+ * run before the kernel's own options (tcp_lite(7)).
  */
 #ifndef LITE_OPTIONS_H
 #define LITE_OPTIONS_H
@@ -9,15 +9,19 @@
 #include "connections.h"
 
 #define LEVEL_TCP 6
-/* The kernel asks programs to take their hands off buffers larger than a page. */
+/*
+ * Programs see at most a page of a buffer; for larger ones they must tell the kernel to use its
+ * own.
+ */
 #define PAGE 4096
 #define ENOMEM 12
 #define EINVAL 22
 /*
- * Length that tells the kernel that an option has been taken in; it hands on none such by itself.
+ * Value of optlen that tells the kernel that a program has handled the option; the kernel itself
+ * never passes it.
  */
 #define TAKEN_IN -1
-/* Of linux/bpf.h since 6.14. */
+/* From linux/bpf.h since Linux 6.14. */
 #define SOCK_OPS_CALLBACKS 1008
 
 /* States of a socket (linux/tcp.h). */
@@ -31,7 +35,7 @@ static __always_inline int is_ours(const struct bpf_sockopt *context)
 	       context->sk && context->sk->protocol == PROTOCOL_TCP;
 }
 
-/* An option that is not ours goes on to the kernel. */
+/* Passes an option that is not ours on to the kernel. */
 static __always_inline int passed(struct bpf_sockopt *context)
 {
 	if (context->optlen > PAGE)
@@ -46,15 +50,15 @@ static __always_inline int refused(void)
 }
 
 /*
- * Also where another attachment to this group, or to one within it, has taken the option in before:
- * then it has seen to the length.
+ * Whether the option has this length. TAKEN_IN means that another attachment to this group, or to
+ * one within it, has handled the option already and checked its length.
  */
 static __always_inline int is_of_length(const struct bpf_sockopt *context, __s32 len)
 {
 	return context->optlen == len || context->optlen == TAKEN_IN;
 }
 
-/* The connection of a socket; 0 if it has none. */
+/* Finds the connection of a socket; returns 0 if it has none. */
 static __always_inline int tuple_of(struct bpf_sock *sk, struct tuple *tuple)
 {
 	if (sk->state == CLOSED || sk->state == LISTENING || !sk->dst_port)
@@ -80,7 +84,7 @@ static __always_inline int tuple_of(struct bpf_sock *sk, struct tuple *tuple)
 	return 1;
 }
 
-/* Brings the track of a connection in line with what its program has asked for. */
+/* Updates the track of a connection after its program has set an option. */
 static __always_inline void apply(struct bpf_sock *sk, const struct kept *kept)
 {
 	int callbacks = BPF_SOCK_OPS_STATE_CB_FLAG;
@@ -98,8 +102,8 @@ static __always_inline void apply(struct bpf_sock *sk, const struct kept *kept)
 		struct track fresh = {};
 
 		/*
-		 * Established before anybody looked, or not yet: in the second case its handshake
-		 * makes a better one.
+		 * The connection was established before the programs were attached, or is not
+		 * established yet. In the second case its handshake will make a better track.
 		 */
 		if (!kept->on || sk->state != ESTABLISHED)
 			return;
@@ -107,8 +111,8 @@ static __always_inline void apply(struct bpf_sock *sk, const struct kept *kept)
 		fresh.lite = 1;
 		enter(&tuple, &fresh);
 		/*
-		 * So that it is forgotten when it ends; kernels before 6.14 cannot, and it goes
-		 * when it is next looked for.
+		 * Makes the kernel report the end of the connection. Kernels before 6.14 cannot:
+		 * there the track goes when its socket is next looked up.
 		 */
 		bpf_setsockopt(sk, LEVEL_TCP, SOCK_OPS_CALLBACKS, &callbacks, sizeof(callbacks));
 		return;
@@ -121,8 +125,8 @@ static __always_inline void apply(struct bpf_sock *sk, const struct kept *kept)
 		return;
 	}
 	/*
-	 * What was learned before is out of date, above all the time stamps: a segment with an old
-	 * one would be refused (RFC 7323 section 5).
+	 * What was learned before is out of date, above all the time stamps: TCP would refuse a
+	 * segment with an old one (RFC 7323 section 5).
 	 */
 	if (tcp->bytes_received)
 		track->known = 0;
@@ -184,14 +188,14 @@ int lite_setsockopt(struct bpf_sockopt *context)
 static __always_inline int answered(struct bpf_sockopt *context, __s32 len)
 {
 	*(volatile __s32 *)&context->optlen = len;
-	/* The kernel has said that there is no such option. */
+	/* Overrides the kernel's answer that there is no such option. */
 	*(volatile __s32 *)&context->retval = 0;
 	return 1;
 }
 
 /*
- * Whether damage is accepted now: the byte window switches it off when all of it has been received
- * (T 3.2).
+ * Whether damage is accepted now: the byte window switches it off once it has been received
+ * completely (T 3.2).
  */
 static __always_inline int is_on(struct bpf_sock *sk, const struct kept *kept)
 {
@@ -214,8 +218,8 @@ int lite_getsockopt(struct bpf_sockopt *context)
 		return passed(context);
 	kept = bpf_sk_storage_get(&sockets, context->sk, 0, 0);
 	/*
-	 * Another attachment has answered before, as the kernel has not: that holds unless damage
-	 * has been met by this one.
+	 * The kernel itself answers with an error, so 0 means that another attachment has answered
+	 * already. Its answer stands unless this attachment has seen damaged segments.
 	 */
 	if (!context->retval && (!kept || !kept->stats.damaged))
 		return 1;

@@ -1,9 +1,9 @@
-//! What TCP Lite costs: the time that its programs take for a packet, and what bulk TCP loses by
-//! them. `make bench` runs it.
+//! Measures what TCP Lite costs: the run time of its programs per packet, and the throughput that
+//! bulk TCP loses. `make bench` runs it.
 //!
-//! Two namespaces joined by a veth pair without offloads, so that each packet has a complete
-//! checksum and none is merged. Times of one packet are the kernel's own (`BPF_STATS_RUN_TIME`),
-//! which include reading the clock twice; throughputs with and without are measured in turns.
+//! A veth pair without offloads joins two namespaces, so that each packet has a complete checksum
+//! and none is merged. Times per packet are the kernel's own (`BPF_STATS_RUN_TIME`) and include
+//! reading the clock twice. Throughputs with and without TCP Lite are measured in turns.
 
 use libbpf_rs::query::{ProgInfoIter, ProgInfoQueryOptions};
 use lite::{Lite, Mode, Settings, option};
@@ -24,15 +24,15 @@ type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
 const SENDER: Ipv4Addr = Ipv4Addr::new(10, 9, 0, 1);
 const RECEIVER: Ipv4Addr = Ipv4Addr::new(10, 9, 0, 2);
 const INTERFACE: &str = "receiver0";
-/// Connections of a server with many: with both their ends as many descriptors as this process may
-/// have where 20 000 is the limit.
+/// Connections of a busy server. With both ends they use all the file descriptors that this process
+/// may have if the limit is 20 000.
 const MANY: u32 = 9_900;
-/// How long one measurement takes.
+/// Duration of one measurement.
 const TURN: Duration = Duration::from_secs(1);
-/// Turns with and without.
+/// Number of turns, each with and without.
 const TURNS: usize = 11;
 
-/// A sender, a receiver, and the cable.
+/// A sender, a receiver, and the cable between them.
 struct Bench {
     sender: Namespace,
     receiver: Namespace,
@@ -42,13 +42,13 @@ struct Bench {
 fn main() -> Outcome<()> {
     let states = tempfile::tempdir()?;
     let bench = Bench::new(&Registry::at(states.path().join("states"))?)?;
-    // SAFETY: the call takes a number and gives a descriptor; statistics are kept as long as it is
-    // open.
+    // SAFETY: the call takes a number and returns a file descriptor. The kernel keeps statistics
+    // while it is open.
     let statistics = unsafe { libbpf_sys::bpf_enable_stats(libbpf_sys::BPF_STATS_RUN_TIME) };
     if statistics < 0 {
         return Err(format!("statistics of eBPF programs: {}", io::Error::last_os_error()).into());
     }
-    // SAFETY: the descriptor is new and nobody else has it.
+    // SAFETY: the file descriptor is new and has no other owner.
     let statistics = unsafe { OwnedFd::from_raw_fd(statistics) };
     verified(&bench)?;
     println!("TCP Lite, nanoseconds of a packet of 1500 bytes, by the kernel's clock");
@@ -63,13 +63,13 @@ fn main() -> Outcome<()> {
     }
     println!("  {:<36} {:>5}", "the connection itself, linear", bench.in_receiver(|| bench.linear())?);
 
-    // They cost time as well.
+    // The statistics themselves cost time.
     drop(statistics);
     let mut ratios = Vec::new();
     let without = || bench.in_receiver(|| bench.bulk(None));
     let with = || bench.in_receiver(|| bench.bulk(Some(Settings::on_request(Mode::Recovery))));
     for turn in 0..TURNS {
-        // Each first in turn: what disturbs the machine for some seconds disturbs both.
+        // Alternate which one is first, so that a disturbance of some seconds affects both.
         let (with, without) = if turn % 2 == 0 {
             let without = without()?;
             (with()?, without)
@@ -88,7 +88,7 @@ fn main() -> Outcome<()> {
     Ok(())
 }
 
-/// How large the programs are, and how many instructions the kernel's verifier went through.
+/// Prints how large the programs are, and how many instructions the kernel's verifier examined.
 fn verified(bench: &Bench) -> Outcome<()> {
     println!("{:<24} {:>12} {:>9}", "eBPF program", "instructions", "verified");
     for mode in [Mode::Recovery, Mode::Thesis] {
@@ -122,7 +122,7 @@ enum Who {
 #[derive(Clone, Copy)]
 struct Case {
     lite: Who,
-    /// Established beside it.
+    /// Number of further connections.
     connections: u32,
 }
 
@@ -149,7 +149,7 @@ impl Bench {
         self.receiver.enter(|| Ok(work()))?
     }
 
-    /// Nanoseconds that the program takes for a packet of a bulk transfer.
+    /// Returns the program's nanoseconds per packet of a bulk transfer.
     fn cost(&self, case: Case) -> Outcome<f64> {
         let mut lite = Lite::attach(self.enclosure.group().path(), &Settings::on_request(Mode::Recovery))?;
         lite.add_interface(INTERFACE)?;
@@ -172,18 +172,19 @@ impl Bench {
         Ok((after.0 - before.0) as f64 / (after.1 - before.1) as f64)
     }
 
-    /// The same for packets whose bytes lie together, timed by a test run.
+    /// Returns the same for packets whose bytes are contiguous, measured by a test run.
     fn linear(&self) -> Outcome<u64> {
         let lite = Lite::attach(self.enclosure.group().path(), &Settings::on_request(Mode::Recovery))?;
         let listener = TcpListener::bind((RECEIVER, 0))?;
         let (from, to) = self.connection(&listener)?;
         option::switch(&to, true)?;
         let packet = right_packet(from.local_addr()?, to.local_addr()?);
-        // What is right is learned and changes nothing: each of a million is as the first.
+        // A right segment changes nothing that is learned, so each of the million runs is like the
+        // first.
         Ok(lite.time(&packet, 1_000_000)?)
     }
 
-    /// Bytes a second of a bulk transfer.
+    /// Returns the throughput of a bulk transfer in bytes per second.
     fn bulk(&self, settings: Option<Settings>) -> Outcome<f64> {
         let mut lite =
             settings.map(|settings| Lite::attach(self.enclosure.group().path(), &settings)).transpose()?;
@@ -195,7 +196,7 @@ impl Bench {
         transfer(from, to)
     }
 
-    /// A connection from the sender to the receiver.
+    /// Connects the sender to the receiver.
     fn connection(&self, listener: &TcpListener) -> Outcome<(TcpStream, TcpStream)> {
         let to = listener.local_addr()?;
         let from = self.sender.enter(|| Ok(TcpStream::connect(to)))??;
@@ -203,7 +204,7 @@ impl Bench {
     }
 }
 
-/// Sends as much as goes through in a turn; bytes a second.
+/// Sends as much as possible in one turn; returns bytes per second.
 fn transfer(mut from: TcpStream, mut to: TcpStream) -> Outcome<f64> {
     let start = Instant::now();
     let sender = thread::spawn(move || {
@@ -225,7 +226,7 @@ fn transfer(mut from: TcpStream, mut to: TcpStream) -> Outcome<f64> {
     Ok(bytes as f64 / start.elapsed().as_secs_f64())
 }
 
-/// A right segment of a connection, with time stamps.
+/// Returns a right segment of a connection, with time stamps.
 fn right_packet(from: SocketAddr, to: SocketAddr) -> Vec<u8> {
     let mut segment = vec![0; 1480];
     segment[..2].copy_from_slice(&from.port().to_be_bytes());

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only WITH Linux-syscall-note */
 /*
- * TCP Lite: options of a TCP socket that say which damage its program can use.
+ * TCP Lite: socket options by which a program says which damage it can use.
  *
- * All are of level IPPROTO_TCP, and there for programs in a control group that `lasthop lite` is
- * attached to; elsewhere the kernel answers ENOPROTOOPT. What they mean is in tcp_lite(7).
+ * The level of all options is IPPROTO_TCP. They exist for programs in a control group that
+ * `lasthop lite` is attached to; elsewhere the kernel answers ENOPROTOOPT. tcp_lite(7) documents
+ * them.
  */
 #ifndef TCP_LITE_H
 #define TCP_LITE_H
@@ -11,32 +12,32 @@
 #include <linux/types.h>
 
 /*
- * int: accept damaged segments from now on (1) or not (0, the default). Accepted sockets inherit it
- * from their listener.
+ * int: accept damaged segments from now on (1) or not (0, the default). Accepted sockets inherit
+ * the setting from their listener.
  */
 #define TCP_LITE 0x4C54
 /*
- * struct tcp_lite_window: accept damage in this part of the stream only. Length 0: in all of it, as
- * without the option.
+ * struct tcp_lite_window: accept damage in this part of the stream only. Length 0 means the whole
+ * stream, as without the option.
  */
 #define TCP_LITE_WINDOW 0x4C55
-/* struct tcp_lite_stats, to be read. */
+/* struct tcp_lite_stats, read-only. */
 #define TCP_LITE_STATS 0x4C56
-/* struct tcp_lite_ranges, to be read. */
+/* struct tcp_lite_ranges, read-only. */
 #define TCP_LITE_RANGES 0x4C57
 /*
  * int: one of enum tcp_lite_policy (TCP_LITE_NORMAL is the default). Accepted sockets inherit it.
  */
 #define TCP_LITE_POLICY 0x4C58
 
-/* How much is risked to use a damaged segment. */
+/* How much risk to take to use a damaged segment. */
 enum tcp_lite_policy {
-	TCP_LITE_STRICT = 0, /* ports as they should be, and the next bytes of the stream */
-	TCP_LITE_NORMAL = 1, /* also repaired ports, and positions that are whole segments behind a hole */
-	TCP_LITE_BOLD = 2,   /* also a damaged sequence number, replaced by the nearest one that is possible */
+	TCP_LITE_STRICT = 0, /* only undamaged ports, and only the next bytes of the stream */
+	TCP_LITE_NORMAL = 1, /* also repaired ports, and positions whole segments behind a hole */
+	TCP_LITE_BOLD = 2,   /* also a damaged sequence number, replaced by the nearest possible one */
 };
 
-/* Bytes of the stream, counted from the first one received, which is number 0. */
+/* Bytes of the stream; the first byte received has number 0. */
 struct tcp_lite_window {
 	__u64 from;
 	__u64 length;
@@ -45,27 +46,27 @@ struct tcp_lite_window {
 /* Why a damaged segment was discarded. */
 enum tcp_lite_reason {
 	TCP_LITE_EMPTY = 1,          /* it carries no data */
-	TCP_LITE_POSITION = 2,       /* its sequence number is not one that is expected */
+	TCP_LITE_POSITION = 2,       /* its sequence number is not an expected one */
 	TCP_LITE_POLICY_FORBIDS = 3, /* the policy is strict */
-	TCP_LITE_OUTSIDE = 4,        /* outside of the window of TCP_LITE_WINDOW */
+	TCP_LITE_OUTSIDE = 4,        /* outside the window of TCP_LITE_WINDOW */
 	TCP_LITE_RATE = 5,           /* too many guesses */
-	TCP_LITE_UNKNOWN = 6,        /* no undamaged segment was seen yet to repair it after */
+	TCP_LITE_UNKNOWN = 6,        /* no undamaged segment seen yet to repair from */
 	TCP_LITE_OPTIONS = 7,        /* the connection uses TCP options that cannot be repaired */
-	TCP_LITE_HEADER_LENGTH = 8,  /* it cannot be told where its data begin */
-	TCP_LITE_NO_CONNECTION = 9,  /* no connection that it could belong to; only in the totals */
-	TCP_LITE_AMBIGUOUS = 10,     /* several connections, or several places in the stream, that it could belong to */
+	TCP_LITE_HEADER_LENGTH = 8,  /* the start of its data is unknown */
+	TCP_LITE_NO_CONNECTION = 9,  /* it matches no connection; only in the totals */
+	TCP_LITE_AMBIGUOUS = 10,     /* several connections or places that it could belong to */
 	TCP_LITE_SHORT = 11,         /* too short for a TCP header; only in the totals */
 	TCP_LITE_IP = 12,            /* the IP header is damaged as well; only in the totals */
 };
-/* Room for them and for some more; a power of two. */
+/* Room for these reasons and some more; a power of two. */
 #define TCP_LITE_REASONS 16
 
-/* Damaged segments of this connection: each is accepted or discarded for one reason. */
+/* Damaged segments of this connection. Each is either accepted or discarded for one reason. */
 struct tcp_lite_stats {
 	__u64 damaged;                     /* with a wrong checksum */
-	__u64 accepted;                    /* handed on with a repaired header */
-	__u64 confirmed;                   /* of these: the repaired header makes the checksum right, so the data are intact */
-	__u64 guessed;                     /* of these: more was repaired than changes in a segment, and not confirmed */
+	__u64 accepted;                    /* delivered with a repaired header */
+	__u64 confirmed;                   /* of these: the repaired header matches the checksum: data intact */
+	__u64 guessed;                     /* of these: guesses: repaired constants or sequence number */
 	__u64 out_of_order;                /* of these: behind a hole in the stream */
 	__u64 approximate;                 /* of these: ports repaired */
 	__u64 bytes;                       /* data bytes that were accepted without being confirmed */
@@ -73,18 +74,18 @@ struct tcp_lite_stats {
 };
 
 /*
- * Part of the stream that came in an accepted segment and was not confirmed: at least one bit of
- * the segment is wrong, in its header or its data.
+ * Part of the stream that arrived in an accepted, unconfirmed segment: at least one bit of the
+ * segment is wrong, in its header or its data.
  */
 struct tcp_lite_range {
 	__u64 from;
-	__u64 to; /* the byte behind it */
+	__u64 to; /* end of the range, exclusive */
 };
 
-/* As many as fit into 1024 bytes, which is the most that Python reads. */
+/* The whole structure fits into 1024 bytes, the most that Python reads. */
 #define TCP_LITE_RANGES_KEPT 63
 
-/* The newest ranges, in the order in which they came. */
+/* The newest ranges, in order of arrival. */
 struct tcp_lite_ranges {
 	__u32 count;    /* ranges that follow */
 	__u32 overflow; /* 1 if older ones were dropped */

@@ -1,4 +1,4 @@
-//! The programs loaded and attached.
+//! Loads and attaches the programs.
 
 use crate::{LiteError, Localization, Mode, Parameters, Settings, Totals};
 use libbpf_rs::skel::{OpenSkel, SkelBuilder};
@@ -26,10 +26,10 @@ mod skeleton {
 pub(crate) use skeleton::types;
 use skeleton::{LiteMaps, LiteSkel, LiteSkelBuilder};
 
-/// TCP Lite, attached to a control group and to interfaces; detached when dropped, or when the
-/// process ends in whatever way.
+/// TCP Lite, attached to a control group and to interfaces. It is detached on drop, and when the
+/// process ends in any way.
 pub struct Lite {
-    // Links first: they are dropped before what they are of.
+    // Links come first, so that they are dropped before the programs.
     links: Vec<Link>,
     skeleton: LiteSkel<'static>,
     mode: Mode,
@@ -46,13 +46,13 @@ impl std::fmt::Debug for Lite {
 }
 
 impl Lite {
-    /// Loads the programs, and attaches those that hear of connections and answer the socket
-    /// options to the control group (v2) in this directory. What it knows are connections of its
-    /// processes, established from now on, and those whose programs ask for it from now on.
+    /// Loads the programs. Attaches those that follow connections and answer the socket options to
+    /// the control group (v2) in this directory. From now on they know connections that processes
+    /// of the group establish, and connections whose programs ask for Lite.
     ///
     /// # Errors
-    /// If this user may not, if the kernel refuses the programs, or if the directory is no control
-    /// group.
+    /// If this user may not attach programs, if the kernel refuses them, or if the directory is not
+    /// a control group of version 2.
     pub fn attach(control_group: &Path, settings: &Settings) -> Result<Self, LiteError> {
         let skeleton = load(settings).map_err(|error| Refusal::of(&error))?;
         let refused = |reason: String| LiteError::ControlGroup { path: control_group.to_owned(), reason };
@@ -74,11 +74,11 @@ impl Lite {
         Ok(Self { links, skeleton, mode: settings.parameters.mode })
     }
 
-    /// Judges from now on what comes in by this interface of the calling thread's network
-    /// namespace.
+    /// Attaches to an interface of the calling thread's network namespace: segments that arrive
+    /// there are judged from now on.
     ///
     /// # Errors
-    /// If there is no such interface, or it is of a kind whose packets are not known.
+    /// If there is no such interface, or its packets have an unknown format.
     pub fn add_interface(&mut self, name: &str) -> Result<(), LiteError> {
         let refused = |reason: String| LiteError::Interface { name: name.to_owned(), reason };
         let found = Namespace::current().and_then(|namespace| interface::find(&namespace, name));
@@ -94,10 +94,10 @@ impl Lite {
         Ok(())
     }
 
-    /// What became of damaged segments up to now.
+    /// Returns the counters of damaged segments so far.
     ///
     /// # Errors
-    /// None as long as the kernel lets its maps be read.
+    /// Only if the kernel's map cannot be read.
     pub fn totals(&self) -> Result<Totals, LiteError> {
         totals_in(&self.skeleton.maps.bss)
     }
@@ -106,7 +106,7 @@ impl Lite {
         &self.skeleton.maps
     }
 
-    /// The one that judges packets of Ethernet devices.
+    /// Returns the program that judges packets of Ethernet devices.
     pub(crate) fn ethernet_program(&self) -> &ProgramImpl<'static, libbpf_rs::Mut> {
         match self.mode {
             Mode::Recovery => &self.skeleton.progs.lite_recovery_ethernet,
@@ -114,8 +114,7 @@ impl Lite {
         }
     }
 
-    /// Pins links and maps in this folder of the BPF file system, so that they stay when `self` is
-    /// dropped.
+    /// Pins links and maps in this folder of the BPF file system, so that they outlive `self`.
     pub(crate) fn pin(&mut self, folder: &Path, totals: &str, tracks: &str) -> Result<(), LiteError> {
         let wrong =
             |error: libbpf_rs::Error| LiteError::Pin(format!("pin in {}: {error:#}", folder.display()));
@@ -128,7 +127,7 @@ impl Lite {
     }
 }
 
-/// The totals in the map that holds the programs' variables.
+/// Reads the totals from the map that holds the programs' variables.
 pub(crate) fn totals_in(map: &impl MapCore) -> Result<Totals, LiteError> {
     let wrong = |why: String| LiteError::Read(io::Error::other(why));
     let bytes = map.lookup(&0_u32.to_ne_bytes(), MapFlags::ANY).map_err(|error| wrong(error.to_string()))?;
@@ -136,7 +135,7 @@ pub(crate) fn totals_in(map: &impl MapCore) -> Result<Totals, LiteError> {
     if bytes.len() < size_of::<types::totals>() {
         return Err(wrong(format!("{} bytes: another version of TCP Lite is attached", bytes.len())));
     }
-    // SAFETY: `totals` is plain data for which all bytes are values, and there are enough of them.
+    // SAFETY: `totals` is plain data, valid for any bytes, and there are enough bytes.
     let totals: types::totals = unsafe { ptr::read_unaligned(bytes.as_ptr().cast()) };
     let segments = totals.segments;
     Ok(Totals {
@@ -153,11 +152,11 @@ pub(crate) fn totals_in(map: &impl MapCore) -> Result<Totals, LiteError> {
     })
 }
 
-/// Connections in a map of tracks: how many, and how many of them accept damage.
+/// Returns how many connections a map of tracks has, and how many of them accept damage.
 pub(crate) fn tracked(map: &impl MapCore) -> libbpf_rs::Result<(u64, u64)> {
     let (mut all, mut lite) = (0, 0);
     for key in map.keys() {
-        // One that has ended since is not there any more.
+        // A connection may have ended meanwhile.
         let Some(bytes) = map.lookup(&key, MapFlags::ANY)? else { continue };
         all += 1;
         lite += u64::from(bytes.get(offset_of!(types::track, lite)).is_some_and(|lite| *lite != 0));
@@ -167,8 +166,8 @@ pub(crate) fn tracked(map: &impl MapCore) -> libbpf_rs::Result<(u64, u64)> {
 
 fn load(settings: &Settings) -> libbpf_rs::Result<LiteSkel<'static>> {
     tcx::listen();
-    // Where libbpf keeps its pointer to the object. It must outlive the skeleton, which is not to
-    // be tied to a stack: one pointer is left behind for each that is attached.
+    // libbpf keeps a pointer to the object here. It must outlive the skeleton, which must not
+    // borrow from a stack frame. So this leaks one pointer per attachment.
     let object = Box::leak(Box::new(MaybeUninit::uninit()));
     let mut open = LiteSkelBuilder::default().open(object)?;
     let programs = &mut open.progs;

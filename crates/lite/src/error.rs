@@ -1,15 +1,15 @@
-//! What can go wrong with loading and attaching.
+//! Errors of loading and attaching.
 
 use std::io;
 use std::path::PathBuf;
 
-/// Why TCP Lite is not there.
+/// Error of TCP Lite.
 #[derive(Debug, thiserror::Error)]
 pub enum LiteError {
     /// The kernel refuses the programs.
     #[error("TCP Lite's eBPF programs do not load: {0}")]
     Load(String),
-    /// This user may not.
+    /// This user may not load eBPF programs.
     #[error(
         "this user may not load eBPF programs ({0}): run as root, or with CAP_BPF, CAP_NET_ADMIN and CAP_SYS_ADMIN"
     )]
@@ -19,7 +19,7 @@ pub enum LiteError {
     ControlGroup {
         /// Its directory.
         path: PathBuf,
-        /// What is wrong with it.
+        /// Why it cannot be used.
         reason: String,
     },
     /// The interface cannot be used.
@@ -27,10 +27,10 @@ pub enum LiteError {
     Interface {
         /// Its name.
         name: String,
-        /// What is wrong with it.
+        /// Why it cannot be used.
         reason: String,
     },
-    /// It cannot be kept, found or taken back.
+    /// The objects in the BPF file system cannot be pinned, read or removed.
     #[error("{0}")]
     Pin(String),
     /// A map cannot be read.

@@ -1,4 +1,4 @@
-//! What the programs know and would do: for tests, and for whoever wants to see it.
+//! Shows what the programs know and would do: for tests, and for diagnosis.
 
 use crate::LiteError;
 use crate::attach::{Lite, types};
@@ -9,12 +9,12 @@ use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsFd, AsRawFd};
 use std::ptr;
 
-/// Length of an Ethernet header.
+/// Length of an Ethernet header in bytes.
 const ETHERNET: usize = 14;
 
 impl Lite {
-    /// What is remembered of a connection, if it is known: its `refilled_ns` is by the kernel's
-    /// monotonic clock.
+    /// Returns what is remembered of a connection, or `None` if it is unknown. `refilled_ns` is of
+    /// the kernel's monotonic clock.
     ///
     /// # Errors
     /// If the kernel's map cannot be read.
@@ -28,8 +28,7 @@ impl Lite {
         let found = found.map_err(|error| LiteError::Read(io::Error::other(error.to_string())))?;
         let found = found.filter(|bytes| bytes.len() >= size_of::<types::track>());
         Ok(found.map(|bytes| {
-            // SAFETY: `track` is plain data for which all bytes are values, and there are enough of
-            // them.
+            // SAFETY: `track` is plain data, valid for any bytes, and there are enough bytes.
             let track: types::track = unsafe { ptr::read_unaligned(bytes.as_ptr().cast()) };
             Track {
                 contiguous: track.contiguous,
@@ -49,12 +48,12 @@ impl Lite {
         }))
     }
 
-    /// What the programs would hand to the kernel for this IP packet, had it come in by an
-    /// interface of the calling thread's network namespace (`BPF_PROG_TEST_RUN`). Nothing is
-    /// delivered, but what the programs remember and count changes as if it were.
+    /// Returns the bytes that the programs would hand to the kernel for this IP packet, had it
+    /// arrived at an interface of the calling thread's network namespace (`BPF_PROG_TEST_RUN`).
+    /// Nothing is delivered, but what the programs remember and count changes.
     ///
     /// # Errors
-    /// If the kernel does not take it, because it is too short or too long.
+    /// If the kernel rejects the packet because it is too short or too long.
     pub fn judge(&self, packet: &[u8]) -> io::Result<Vec<u8>> {
         let frame = framed(packet);
         let mut out = vec![0; frame.len()];
@@ -64,11 +63,12 @@ impl Lite {
         Ok(out.split_off(ETHERNET))
     }
 
-    /// Nanoseconds that the program for Ethernet devices has taken up to now, and packets that it
-    /// has judged; the kernel counts while somebody has asked for it (`BPF_STATS_RUN_TIME`).
+    /// Returns the total run time of the program for Ethernet devices in nanoseconds, and the
+    /// number of packets that it has judged. The kernel counts only while run-time statistics are
+    /// enabled (`BPF_STATS_RUN_TIME`).
     ///
     /// # Errors
-    /// If the kernel does not say.
+    /// If the kernel does not return the program's information.
     pub fn run_time(&self) -> io::Result<(u64, u64)> {
         let descriptor = self.ethernet_program().as_fd().as_raw_fd();
         let mut info = libbpf_sys::bpf_prog_info::default();
@@ -78,7 +78,7 @@ impl Lite {
         if status < 0 { Err(io::Error::last_os_error()) } else { Ok((info.run_time_ns, info.run_cnt)) }
     }
 
-    /// The same `times` times, timed by the kernel: nanoseconds of one.
+    /// Judges the packet `times` times; returns the nanoseconds of one run, measured by the kernel.
     ///
     /// # Errors
     /// As [`judge`](Self::judge).
@@ -93,7 +93,7 @@ impl Lite {
     }
 }
 
-/// A packet as an Ethernet device would hand it up.
+/// Returns the packet with the Ethernet header that a device would hand up.
 fn framed(packet: &[u8]) -> Vec<u8> {
     let kind: u16 = if packet.first().is_some_and(|byte| byte >> 4 == 6) { 0x86dd } else { 0x0800 };
     let mut frame = vec![0; ETHERNET];

@@ -1,5 +1,5 @@
-//! The socket options for Rust programs: `include/tcp_lite.h` without C. What they mean is in
-//! `tcp_lite(7)`.
+//! The socket options for Rust programs: `include/tcp_lite.h` without C. `tcp_lite(7)` documents
+//! their meaning.
 //!
 //! ```no_run
 //! use lite::option;
@@ -13,8 +13,8 @@
 //! # }
 //! ```
 //!
-//! Every function fails with `ENOPROTOOPT` for a program in no control group that TCP Lite is
-//! attached to, and with `EINVAL` if the kernel has other ideas of a structure.
+//! Every function fails with `ENOPROTOOPT` if the program is not in a control group that TCP Lite
+//! is attached to, and with `EINVAL` if the attached version has other structures.
 
 use crate::totals::REASONS;
 use crate::{Policy, Totals};
@@ -29,19 +29,19 @@ const TCP_LITE_STATS: libc::c_int = 0x4c56;
 const TCP_LITE_RANGES: libc::c_int = 0x4c57;
 const TCP_LITE_POLICY: libc::c_int = 0x4c58;
 
-/// Ranges that are kept of a connection.
+/// Number of ranges kept per connection.
 const RANGES: usize = 63;
 
-/// Parts of a stream that came in damaged segments.
+/// Parts of a stream that arrived in damaged segments.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Ranges {
-    /// Bytes of the stream, in the order in which they came.
+    /// Ranges of bytes of the stream, in order of arrival.
     pub ranges: Vec<Range<u64>>,
-    /// Whether older ones were dropped.
+    /// Whether older ranges were dropped.
     pub overflow: bool,
 }
 
-/// Accepts damaged segments from now on, or no more.
+/// Starts or stops accepting damaged segments.
 ///
 /// # Errors
 /// See the [module](self).
@@ -49,7 +49,7 @@ pub fn switch(socket: impl AsFd, on: bool) -> io::Result<()> {
     set(socket, TCP_LITE, &i32::from(on).to_ne_bytes())
 }
 
-/// Whether damaged segments are accepted now.
+/// Returns whether damaged segments are accepted now.
 ///
 /// # Errors
 /// See the [module](self).
@@ -57,7 +57,7 @@ pub fn is_on(socket: impl AsFd) -> io::Result<bool> {
     Ok(number(socket, TCP_LITE)? != 0)
 }
 
-/// Chooses how much is risked.
+/// Sets how much risk is taken.
 ///
 /// # Errors
 /// See the [module](self).
@@ -65,7 +65,7 @@ pub fn set_policy(socket: impl AsFd, policy: Policy) -> io::Result<()> {
     set(socket, TCP_LITE_POLICY, &i32::from(policy as u8).to_ne_bytes())
 }
 
-/// How much is risked.
+/// Returns how much risk is taken.
 ///
 /// # Errors
 /// See the [module](self).
@@ -75,8 +75,8 @@ pub fn policy(socket: impl AsFd) -> io::Result<Policy> {
     known.ok_or_else(|| io::Error::other(format!("the kernel says policy {number}")))
 }
 
-/// Accepts damage in these bytes of the stream only, counted from the first one received; an empty
-/// range is all of it.
+/// Accepts damage only in these bytes of the stream, counted from the first one received. An empty
+/// range means the whole stream.
 ///
 /// # Errors
 /// See the [module](self).
@@ -87,7 +87,7 @@ pub fn set_window(socket: impl AsFd, bytes: Range<u64>) -> io::Result<()> {
     set(socket, TCP_LITE_WINDOW, &words)
 }
 
-/// What became of the damaged segments of this connection.
+/// Returns the counters of this connection's damaged segments.
 ///
 /// # Errors
 /// See the [module](self).
@@ -114,8 +114,7 @@ pub fn stats(socket: impl AsFd) -> io::Result<Totals> {
     Ok(totals)
 }
 
-/// Where the data of accepted damaged segments lie that were not confirmed to be right: the newest
-/// 63 segments.
+/// Returns where the data of accepted but unconfirmed segments lie: the newest 63 segments.
 ///
 /// # Errors
 /// See the [module](self).
@@ -151,7 +150,7 @@ fn number(socket: impl AsFd, name: libc::c_int) -> io::Result<i32> {
 }
 
 fn set(socket: impl AsFd, name: libc::c_int, value: &[u8]) -> io::Result<()> {
-    // SAFETY: the kernel reads `value` during the call.
+    // SAFETY: the kernel only reads `value`, during the call.
     let status = unsafe {
         libc::setsockopt(
             socket.as_fd().as_raw_fd(),

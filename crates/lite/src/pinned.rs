@@ -1,7 +1,7 @@
-//! Attachments that outlive the process that made them: their programs are pinned in the BPF file
-//! system, one folder for each.
+//! Attachments that outlive their process: their programs are pinned in the BPF file system, one
+//! folder per attachment.
 //!
-//! Everything that is known of one is asked of the kernel, so that nothing can be out of date.
+//! All information on an attachment comes from the kernel, so it is never out of date.
 
 use crate::attach::{Lite, tracked};
 use crate::{LiteError, Mode, Totals};
@@ -12,35 +12,35 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Our place in the BPF file system.
+/// Our folder in the BPF file system.
 const PLACE: &str = "lasthop-lite";
-/// What a folder of ours holds besides links.
+/// Files of an attachment's folder besides links.
 const TOTALS: &str = "totals";
 const TRACKS: &str = "tracks";
 
-/// An attachment, as the kernel has it.
+/// A pinned attachment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Attachment {
     /// Its name.
     pub name: String,
-    /// By which rule it judges.
+    /// The rules by which it judges.
     pub mode: Mode,
-    /// The kernel's number of the control group; it is the inode number of its directory.
+    /// The kernel's id of the control group, which is the inode number of its directory.
     pub control_group: u64,
-    /// Numbers of the interfaces, in the network namespace they were attached in.
+    /// Indexes of the interfaces, in the network namespace in which they were attached.
     pub interfaces: Vec<u32>,
-    /// What became of damaged segments.
+    /// Counters of damaged segments.
     pub totals: Totals,
-    /// Connections that are known.
+    /// Number of known connections.
     pub connections: u64,
-    /// Those of them that accept damage.
+    /// Number of these connections that accept damage.
     pub lite: u64,
 }
 
-/// Leaves the programs attached under this name when the process ends.
+/// Pins an attachment under this name, so that it stays when the process ends.
 ///
 /// # Errors
-/// If the name is taken or is no file name, or there is no BPF file system and none can be mounted.
+/// If the name is taken or invalid, or if there is no BPF file system and none can be mounted.
 pub fn keep(mut lite: Lite, name: &str) -> Result<(), LiteError> {
     let folder = folder_of(name)?;
     bpf_files::create(&folder).map_err(|error| match error.kind() {
@@ -50,12 +50,12 @@ pub fn keep(mut lite: Lite, name: &str) -> Result<(), LiteError> {
         _ => LiteError::Pin(format!("make {}: {error}", folder.display())),
     })?;
     lite.pin(&folder, TOTALS, TRACKS).inspect_err(|_| {
-        // Half of one is none.
+        // Leave no partly pinned attachment behind.
         let _ = bpf_files::remove(&folder);
     })
 }
 
-/// All attachments.
+/// Returns all attachments.
 ///
 /// # Errors
 /// If the BPF file system cannot be read.
@@ -71,7 +71,7 @@ pub fn list() -> Result<Vec<Attachment>, LiteError> {
     attachments.collect()
 }
 
-/// Detaches what was left under this name.
+/// Detaches the attachment of this name.
 ///
 /// # Errors
 /// If there is no such attachment.

@@ -1,25 +1,25 @@
-//! What to load.
+//! Settings of the programs.
 
 use recovery::{Mode, Parameters, Policy};
 
-/// What to load.
+/// Settings of the programs, fixed when they are loaded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Settings {
-    /// Every connection of the control group accepts damage, with this policy, without asking for
-    /// it.
+    /// If set, every connection of the control group accepts damage with this policy, without
+    /// asking.
     pub every_connection: Option<Policy>,
-    /// By which rule damaged segments are judged, and what the paper leaves open.
+    /// The rules for damaged segments, and the parameters that the paper leaves open.
     pub parameters: Parameters,
 }
 
 impl Settings {
-    /// For programs that ask by themselves.
+    /// Settings for programs that ask for Lite themselves.
     #[must_use]
     pub fn on_request(mode: Mode) -> Self {
         Self { every_connection: None, parameters: Parameters { mode, ..Parameters::default() } }
     }
 
-    /// For programs that do not know of it.
+    /// Settings for programs that do not know Lite: all connections accept damage.
     #[must_use]
     pub fn for_every_connection(mode: Mode, policy: Policy) -> Self {
         Self { every_connection: Some(policy), ..Self::on_request(mode) }

@@ -1,4 +1,4 @@
-//! Several attachments of TCP Lite at once, and what is left of one that is dropped.
+//! Several attachments of TCP Lite at once, and what remains when one is dropped.
 
 mod ground;
 
@@ -19,9 +19,9 @@ fn attach(group: &Path, interface: &str) -> Lite {
     lite
 }
 
-/// Each keeps settings of its own, and both take in what a program asks for. The first at the
-/// interface repairs, so that the second finds nothing damaged; what a program reads is of one that
-/// met damage.
+/// Each attachment keeps its own settings, and both apply what a program sets. The first one at the
+/// interface repairs, so the second finds no damage. A program reads the counters of the one that
+/// has seen damage.
 #[test]
 fn two_attachments_to_a_group_agree() {
     let Some(ground) = Ground::new() else { return };
@@ -46,7 +46,7 @@ fn two_attachments_to_a_group_agree() {
         assert_eq!(option::stats(&program).expect("an option").accepted, 3);
         assert_eq!(option::ranges(&program).expect("an option").ranges.len(), 3);
 
-        // The one that is left goes on.
+        // The remaining one continues.
         drop(first);
         conversation.say(3000, &[7; 2000], |_, packet| hit_data(packet));
         conversation.wait_for_ack(5000);
@@ -61,14 +61,13 @@ fn two_attachments_to_a_group_agree() {
     ground.namespace.enter(work).expect("the namespace is there");
 }
 
-/// What comes in by an interface is shown to all that are attached to it, in whatever group their
-/// programs are.
+/// All programs attached to an interface see its packets, whatever their control group.
 #[test]
 fn an_attachment_of_another_group_is_not_in_the_way() {
     let Some(ground) = Ground::new() else { return };
     let peer = Peer::new(&ground.namespace, false);
     let work = || {
-        // It goes with the group it is in.
+        // Removed with its parent group.
         let empty = ground.group().join("empty");
         fs::create_dir(&empty).expect("a control group");
         let (_other, lite) = (attach(&empty, DEVICE), attach(ground.group(), DEVICE));
@@ -121,7 +120,7 @@ fn nothing_is_left_when_it_is_dropped() {
             has_no_lite(socket);
         }
         objects.wait_until_gone();
-        // The connection does not mind.
+        // The connection continues.
         client.write_all(b"hello").expect("room");
         accepted.read_exact(&mut [0; 5]).expect("the bytes");
         Ok(())

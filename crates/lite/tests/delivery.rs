@@ -1,4 +1,4 @@
-//! Damaged segments from the wire to the program, on the running kernel.
+//! Damaged segments on the way from the wire to the program, on the running kernel.
 
 mod ground;
 
@@ -12,10 +12,10 @@ use std::time::Duration;
 
 /// Port of the program.
 const PORT: u16 = 80;
-/// First port of the peer: far from others in bits.
+/// First port of the peer, which differs from the other ports in many bits.
 const FROM: u16 = 40_001;
 
-/// A program with a connection that the peer has opened, both inside the namespace.
+/// A program with a listener, and a peer that can connect to it, in one namespace.
 struct Scene<'a> {
     ground: &'a Ground,
     lite: Lite,
@@ -28,12 +28,12 @@ impl Scene<'_> {
         let conversation = self.peer.connect(PORT, from, true, |_| {});
         let (accepted, address) = self.listener.accept().expect("the peer's connection");
         assert_eq!(address, conversation.address());
-        // Nothing here comes later than it is sent; a read that waits has nothing to wait for.
+        // Everything that is sent arrives at once, so a read that waits would wait for ever.
         accepted.set_read_timeout(Some(Duration::from_secs(10))).expect("an option");
         (accepted, conversation)
     }
 
-    /// Segments that the kernel dropped for their checksums.
+    /// Returns the number of segments that the kernel dropped for wrong checksums.
     fn dropped(&self) -> u64 {
         counter(&self.ground.namespace, "InCsumErrors")
     }
@@ -55,7 +55,7 @@ fn over_both(settings: &Settings, test: impl Fn(&Scene<'_>) + Sync) {
     }
 }
 
-/// Bytes that tell where in the stream they are.
+/// Returns bytes that depend on their place in the stream.
 fn stream(len: usize) -> Vec<u8> {
     (0..len as u32).map(|place| (place / 7 * 31 + place) as u8).collect()
 }
@@ -75,7 +75,7 @@ fn has_nothing(mut from: &TcpStream) -> bool {
 
 const RECOVERY: Mode = Mode::Recovery;
 
-/// TL-02: right segments are delivered as they are; wrong ones without the option are dropped, as
+/// TL-02: right segments are delivered unchanged; without the option, damaged ones are dropped as
 /// by any TCP (R4, R6).
 #[test]
 fn without_the_option_nothing_changes() {
@@ -90,7 +90,7 @@ fn without_the_option_nothing_changes() {
         assert_eq!(scene.dropped() - before, 1);
         assert_eq!(scene.lite.totals().expect("a map").damaged, 0);
         assert_eq!(option::stats(&program).expect("an option").damaged, 0);
-        // It is not acknowledged, and can be sent again.
+        // It was not acknowledged, and can be retransmitted.
         peer.say(4000, &bytes[4000..], |_, _| {});
         assert_eq!(read(&program, 1000), bytes[4000..]);
     });
@@ -105,7 +105,7 @@ fn damage_is_delivered_in_place() {
             let (program, mut peer) = scene.accept(FROM);
             let before = scene.dropped();
             for round in 0..10 {
-                // Less than the window that a connection starts with.
+                // Less than a connection's initial window.
                 let bytes = stream(20_000);
                 let mut expected = bytes.clone();
                 expected[999..10_000].iter_mut().step_by(1000).for_each(|byte| *byte ^= HIT);
@@ -127,8 +127,8 @@ fn damage_is_delivered_in_place() {
     }
 }
 
-/// Thesis mode takes in a handshake with damaged checksums too: a listener that accepts damage has
-/// one (tcp-lite 8, ambiguity 10).
+/// Thesis mode also accepts a handshake with wrong checksums, if the listener accepts damage
+/// (tcp-lite 8, ambiguity 10).
 #[test]
 fn a_damaged_handshake_is_accepted_in_thesis_mode_alone() {
     over_both(&Settings::for_every_connection(Mode::Thesis, Policy::Normal), |scene| {
@@ -148,8 +148,8 @@ fn a_damaged_handshake_is_accepted_in_thesis_mode_alone() {
     });
 }
 
-/// TL-04, R2, R3: the option holds from the moment it is set; TL-07: what was accepted until then
-/// stays readable when it is switched off.
+/// TL-04, R2, R3: the option takes effect when it is set. TL-07: what was accepted before stays
+/// readable after it is switched off.
 #[test]
 fn a_program_switches_within_a_connection() {
     over_both(&Settings::on_request(RECOVERY), |scene| {
@@ -160,21 +160,21 @@ fn a_program_switches_within_a_connection() {
             *bytes.last_mut().expect("bytes") ^= HIT;
             bytes
         };
-        // The header of a response, reliably.
+        // Like the header of a response, which must be undamaged.
         peer.say(0, &bytes[..1000], |_, packet| hit_data(packet));
         assert!(has_nothing(&program));
         peer.say(0, &bytes[..1000], |_, _| {});
         assert_eq!(read(&program, 1000), bytes[..1000]);
 
         option::switch(&program, true).expect("an option");
-        // Time stamps have gone on since the handshake: one right segment has to be seen first.
+        // Time stamps have advanced since the handshake, so one right segment must be seen first.
         peer.say(1000, &bytes[1000..2000], |_, packet| hit_data(packet));
         assert_eq!(option::stats(&program).expect("an option").discarded_for(Reason::Template), 1);
         peer.say(1000, &bytes[1000..1500], |_, _| {});
         peer.say(1500, &bytes[1500..2000], |_, packet| hit_data(packet));
         peer.wait_for_ack(2000);
         option::switch(&program, false).expect("an option");
-        // It was acknowledged: nobody will send it again (TL-07).
+        // It was acknowledged, so no host retransmits it (TL-07).
         assert_eq!(read(&program, 500), bytes[1000..1500]);
         assert_eq!(read(&program, 500), damaged(1500..2000));
 
@@ -185,8 +185,8 @@ fn a_program_switches_within_a_connection() {
     });
 }
 
-/// TL-05, R9: damage in a part of the stream only; it switches itself off behind it. TL-07: so
-/// nothing behind its end is ever damaged.
+/// TL-05, R9: damage only in a part of the stream; the option switches itself off behind it. TL-07:
+/// so nothing behind its end is ever damaged.
 #[test]
 fn a_window_ends_by_itself() {
     over_both(&Settings::on_request(RECOVERY), |scene| {
@@ -217,8 +217,8 @@ fn has_nothing_peeked(from: &TcpStream) -> bool {
     result.is_err()
 }
 
-/// TL-06, R10: the ranges are those of the damaged segments, and a segment whose header alone was
-/// hit is none.
+/// TL-06, R10: the ranges are those of the damaged segments, except segments of which only the
+/// header was damaged.
 #[test]
 fn ranges_say_where_damage_lies() {
     over_both(&Settings::for_every_connection(RECOVERY, Policy::Normal), |scene| {
@@ -246,8 +246,8 @@ fn ranges_say_where_damage_lies() {
     });
 }
 
-/// TL-32: no flag of a damaged segment is honoured. A FIN is sent again, and the connection ends in
-/// order.
+/// TL-32: no flag of a damaged segment is honoured. A FIN is retransmitted, and the connection ends
+/// normally.
 #[test]
 fn flags_of_damaged_segments_are_not_honoured() {
     over_both(&Settings::for_every_connection(RECOVERY, Policy::Normal), |scene| {
@@ -261,7 +261,7 @@ fn flags_of_damaged_segments_are_not_honoured() {
         let mut packet = peer.flagged(3000, Field::Fin, &bytes[3000..]);
         hit_data(&mut packet);
         peer.send(&packet);
-        // The data, and not the FIN behind them.
+        // Acknowledges the data, and not the FIN behind them.
         peer.wait_for_ack(4000);
         assert_eq!(read(&program, 4000).len(), 4000);
         assert!(has_nothing(&program));
@@ -277,14 +277,14 @@ fn flags_of_damaged_segments_are_not_honoured() {
     });
 }
 
-/// TL-30, TL-31: each field that is hit is repaired, data behind a hole are kept, a place that is
-/// none is left to TCP.
+/// TL-30, TL-31: each damaged field is repaired, data behind a hole are kept, and segments at an
+/// impossible place are left to TCP.
 #[test]
 fn every_field_is_repaired() {
     over_both(&Settings::for_every_connection(RECOVERY, Policy::Normal), |scene| {
         let (program, mut peer) = scene.accept(FROM);
         let bytes = stream(1000 + 1000 * Field::ALL.len());
-        // A right one first, which says how long segments are.
+        // A right segment first, which shows the segment size.
         peer.say(0, &bytes[..1000], |_, _| {});
         peer.say(1000, &bytes[1000..], |number, packet| {
             hit_field(packet, Field::ALL[number], |value| value ^ 1);
@@ -296,7 +296,7 @@ fn every_field_is_repaired() {
         assert_eq!(stats.approximate, 2, "the ports");
 
         let start = bytes.len() as u64;
-        // A hole, damage behind it, and damage where nothing can be.
+        // A hole, damage behind it, and damage where data cannot be.
         let more = stream(3000);
         peer.say(start + 1000, &more[1000..2000], |_, packet| hit_data(packet));
         peer.say(start + 2300, &more[2000..3000], |_, packet| hit_data(packet));
@@ -308,9 +308,9 @@ fn every_field_is_repaired() {
     });
 }
 
-/// TL-34: what somebody can do who can send but not see. His damaged segments are taken in only at
-/// the few places where the next segments begin; undamaged ones, whose checksum anybody can
-/// compute, TCP itself takes in anywhere in its window.
+/// TL-34: what an off-path attacker can do. His damaged segments are accepted only at the few
+/// places where the next segments begin. Undamaged ones, whose checksum anybody can compute, are
+/// accepted by TCP itself anywhere in its window.
 #[test]
 fn injected_segments_find_no_place() {
     over_both(&Settings::for_every_connection(RECOVERY, Policy::Normal), |scene| {
@@ -324,7 +324,8 @@ fn injected_segments_find_no_place() {
             bits ^= bits << 17;
             bits as u32
         };
-        // He knows hosts and ports: 20 000 guesses at the sequence number, wrong checksums.
+        // The attacker knows hosts and ports: 20 000 guesses at the sequence number, with wrong
+        // checksums.
         for _ in 0..20_000 {
             let mut packet = peer.segment(0, &[0x66; 100]);
             let guess = random();
@@ -333,14 +334,14 @@ fn injected_segments_find_no_place() {
         }
         let stats = option::stats(&program).expect("an option");
         let window = f64::from(Settings::on_request(RECOVERY).parameters.window);
-        // Three bases, a place every 1000 bytes, in 2^32.
+        // Three bases, and a place every 1000 bytes within the window, of 2^32 numbers.
         let expected = 20_000.0 * 3.0 * window / 1000.0 / 2_f64.powi(32);
         assert!(expected < 0.1, "{expected}");
         assert_eq!(stats.accepted, 0);
         assert!(stats.discarded_for(Reason::Position) > 19_990, "{stats:?}");
 
-        // He hits the place: then he needs no acknowledgement number, which TCP would ask for. This
-        // is what the option gives away.
+        // At a right place, the attacker needs no acknowledgement number, for which TCP would ask.
+        // This is the price of the option.
         let mut packet = peer.segment(1000, &[0x66; 10]);
         hit_field(&mut packet, Field::Acknowledgment, |ack| ack ^ 0x4000_0000);
         complete(&mut packet);
@@ -350,7 +351,7 @@ fn injected_segments_find_no_place() {
         peer.send(&packet);
         assert_eq!(read(&program, 10), [0x66; 10]);
 
-        // No reset, whatever he does.
+        // No attempt at a reset succeeds.
         for seq in 0..3000 {
             let mut packet = peer.flagged(1010 + seq, Field::Rst, &[]);
             spoil(&mut packet);
@@ -360,7 +361,7 @@ fn injected_segments_find_no_place() {
     });
 }
 
-/// TL-34: guesses are limited in their rate.
+/// TL-34: the rate of guesses is limited.
 #[test]
 fn guesses_are_limited() {
     let mut settings = Settings::for_every_connection(RECOVERY, Policy::Normal);
@@ -378,7 +379,7 @@ fn guesses_are_limited() {
     });
 }
 
-/// TL-28: neighbours by their ports; data never go to the wrong one.
+/// TL-28: connections with neighbouring ports; data never reach the wrong one.
 #[test]
 fn consecutive_ports_are_told_apart() {
     over_both(&Settings::for_every_connection(RECOVERY, Policy::Normal), |scene| {
@@ -391,7 +392,7 @@ fn consecutive_ports_are_told_apart() {
                 let field = if round % 2 == 0 { Field::SourcePort } else { Field::DestinationPort };
                 hit_field(&mut packet, field, |port| port ^ 1 << bit);
                 peer.send(&packet);
-                // What was not found a home is sent again, as TCP would.
+                // What was not delivered is retransmitted, as TCP would.
                 let again = peer.segment(round * 100, &payload);
                 peer.send(&again);
             }

@@ -1,4 +1,4 @@
-//! Attachments that outlive who made them: kept, listed and detached by their names.
+//! Attachments that outlive their process: pinned, listed and detached by name.
 
 mod ground;
 
@@ -13,7 +13,7 @@ use std::os::unix::fs::MetadataExt;
 
 const FILE_SYSTEM: &str = "/sys/fs/bpf";
 
-/// A name that no other process gives; what has it is detached when the test ends in whatever way.
+/// A name unique to this process, detached when the test ends in any way.
 struct Name(String);
 
 impl Name {
@@ -28,7 +28,8 @@ impl Drop for Name {
     }
 }
 
-/// What is in the BPF file system, and on which device: another one where it is not mounted.
+/// Returns the device and the entries of the BPF file system. The device differs if it is not
+/// mounted.
 fn file_system() -> (u64, Vec<String>) {
     let mut names: Vec<_> = fs::read_dir(FILE_SYSTEM)
         .expect("the kernel makes the directory")
@@ -58,7 +59,7 @@ fn kept_listed_and_detached() {
             lite
         };
         pinned::keep(attach(Mode::Recovery), &name.0).expect("it is kept");
-        // Nobody holds it now but the kernel, and it works.
+        // Now only the kernel holds it, and it works.
         let listener = TcpListener::bind((peer.here, 80)).expect("a listener");
         let mut conversation = peer.connect(80, 40_001, true, |_| {});
         let (mut program, _) = listener.accept().expect("the peer's connection");

@@ -1,5 +1,5 @@
-//! TL-01: the socket options of TCP Lite as a program meets them, and the options of others, which
-//! must not be touched.
+//! TL-01: the socket options of TCP Lite as a program sees them. Other options must not be
+//! affected.
 
 mod ground;
 
@@ -23,7 +23,7 @@ const TCP_LITE_POLICY: i32 = 0x4c58;
 const STATS_LEN: usize = 23 * 8;
 /// Sources of a multicast group (`linux/in.h`).
 const IP_MSFILTER: i32 = 41;
-/// Nobody in particular.
+/// User id of nobody.
 const USER: u32 = 65_534;
 
 const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
@@ -39,7 +39,7 @@ fn attached(test: impl Fn(&Ground, Lite) + Sync) {
     ground.namespace.enter(work).expect("the namespace is there");
 }
 
-/// Both ends of a connection, and its listener.
+/// Returns a listener and both ends of a connection to it.
 fn connection(address: IpAddr) -> (TcpListener, TcpStream, TcpStream) {
     let listener = TcpListener::bind((address, 0)).expect("a listener");
     let client = TcpStream::connect(listener.local_addr().expect("an address")).expect("a connection");
@@ -73,10 +73,10 @@ fn what_is_set_is_read_back() {
                 assert_eq!(read(), window(0, 0));
                 option::set_window(socket, 312..50_312).expect("an option");
                 assert_eq!(read(), window(312, 50_000));
-                // Up to the last byte that can be told.
+                // Up to the last possible byte.
                 option::set_window(socket, 1..u64::MAX).expect("an option");
                 assert_eq!(read(), window(1, u64::MAX - 1));
-                // An empty one takes it away.
+                // An empty range removes the window.
                 option::set_window(socket, 7..7).expect("an option");
                 assert_eq!(read(), window(0, 0));
             }
@@ -121,7 +121,7 @@ fn wrong_lengths_and_values_are_refused() {
             assert_eq!(option::policy(socket).expect("an option"), Policy::Bold);
             assert_eq!(get(socket, TCP, TCP_LITE_WINDOW, 16).expect("an option"), window(10, 10));
 
-            // A count, whether there were more, and how many there is room for.
+            // A count, an overflow flag, and room for the ranges.
             let ranges_len = get(socket, TCP, TCP_LITE_RANGES, 5000).expect("an option").len();
             assert!(ranges_len > 8 && (ranges_len - 8).is_multiple_of(16), "{ranges_len}");
             let lens = [
@@ -143,7 +143,7 @@ fn wrong_lengths_and_values_are_refused() {
                     assert_eq!(get(socket, TCP, name, enough).expect("an option").len(), len, "{name:#x}");
                 }
             }
-            // The numbers beside ours are the kernel's to answer.
+            // Option numbers next to ours are left to the kernel.
             for name in [TCP_LITE - 1, TCP_LITE_POLICY + 1] {
                 assert_eq!(refusal(set(socket, TCP, name, &[0; 4])), libc::ENOPROTOOPT);
                 assert_eq!(refusal(get(socket, TCP, name, 4)), libc::ENOPROTOOPT);
@@ -152,13 +152,13 @@ fn wrong_lengths_and_values_are_refused() {
     });
 }
 
-/// TL-27: counts and ranges are those of a connection, also where a socket has had others.
+/// TL-27: counters and ranges are those of one connection, even if its socket has had others.
 #[test]
 fn a_socket_connected_again_begins_to_count_anew() {
     let Some(ground) = Ground::new() else { return };
     let work = || {
-        // Handed to the program and nowhere else: what it remembers and counts changes as if the
-        // packet had come.
+        // Given only to the program: what it remembers and counts changes as if the packet had
+        // arrived.
         let lite = Lite::attach(ground.group(), &Settings::on_request(Mode::Thesis)).expect("TCP Lite");
         let (listener, client, _accepted) = connection(HERE);
         option::switch(&client, true).expect("an option");
@@ -186,8 +186,8 @@ fn a_socket_connected_again_begins_to_count_anew() {
     ground.namespace.enter(work).expect("the namespace is there");
 }
 
-/// What counts is the control group that the process was in when it made the socket; a connection
-/// is in its listener's group.
+/// The control group of the process that made the socket counts. A connection is in its listener's
+/// group.
 #[test]
 fn sockets_of_other_groups_have_no_such_option() {
     let outside = TcpListener::bind((HERE, 0)).expect("a listener");
@@ -207,7 +207,7 @@ fn accepted_sockets_inherit_settings_and_not_counters() {
     let Some(ground) = Ground::new() else { return };
     let peer = Peer::new(&ground.namespace, false);
     let work = || {
-        // In this mode a listener counts handshakes that came damaged.
+        // In this mode, a listener counts damaged handshakes.
         let mut lite = Lite::attach(ground.group(), &Settings::on_request(Mode::Thesis)).expect("TCP Lite");
         lite.add_interface(DEVICE).expect("TCP Lite at the device");
         let listener = TcpListener::bind((peer.here, 80)).expect("a listener");
@@ -225,7 +225,7 @@ fn accepted_sockets_inherit_settings_and_not_counters() {
         assert_eq!((stats.damaged, stats.accepted, stats.bytes), (0, 0, 0));
         assert!(option::ranges(&accepted).expect("an option").ranges.is_empty());
 
-        // From then on each has its own.
+        // From then on each has its own settings.
         option::switch(&accepted, false).expect("an option");
         assert!(option::is_on(&listener).expect("an option"));
         option::set_policy(&listener, Policy::Bold).expect("an option");
@@ -245,13 +245,13 @@ fn options_of_others_pass_unchanged() {
         // The kernel doubles it (socket(7)).
         sockopt::set_socket_recv_buffer_size(&accepted, 40_000).expect("an option");
         assert_eq!(sockopt::socket_recv_buffer_size(&accepted).expect("an option"), 80_000);
-        // Values longer than a page, of which programs see the first one alone.
+        // Values longer than a page, of which programs see only the first page.
         let reno = [b"reno".to_vec(), vec![0; 8000]].concat();
         set(&client, TCP, libc::TCP_CONGESTION, &reno).expect("an option");
         assert_eq!(sockopt::tcp_congestion(&client).expect("an option"), "reno");
         assert_eq!(get(&client, TCP, libc::TCP_CONGESTION, 8000).expect("an option")[..5], *b"reno\0");
         let [short, long] = [8, 8000].map(|len| get(&client, TCP, libc::TCP_INFO, len).expect("an option"));
-        // The state, by its number in the kernel: established.
+        // The kernel's number of the state: established.
         assert_eq!((short[0], short.len()), (1, 8));
         assert_eq!(long[0], 1);
         assert!(long.len() > 200 && long.len() < 1000, "{} bytes", long.len());
@@ -260,11 +260,11 @@ fn options_of_others_pass_unchanged() {
         assert_eq!(refusal(set(&client, TCP, libc::TCP_CONGESTION, b"none such\0")), libc::ENOENT);
         assert_eq!(refusal(set(&client, TCP, libc::TCP_NODELAY, &[1])), libc::EINVAL);
 
-        // The same numbers at another level are not ours.
+        // The same numbers at other levels are not ours.
         assert_eq!(refusal(set(&client, libc::SOL_SOCKET, TCP_LITE, &[1, 0, 0, 0])), libc::ENOPROTOOPT);
         assert_eq!(refusal(get(&client, libc::IPPROTO_IP, TCP_LITE, 4)), libc::ENOPROTOOPT);
 
-        // Of a UDP socket, one whose value really is longer than a page.
+        // A UDP socket's option whose value really is longer than a page.
         sysctl::write(&ground.namespace, "net.ipv4.igmp_max_msf", "2000").expect("sysctl");
         let udp = UdpSocket::bind((HERE, 0)).expect("a socket");
         let (group, host) = (Ipv4Addr::new(239, 1, 2, 3), Ipv4Addr::LOCALHOST);
@@ -274,7 +274,7 @@ fn options_of_others_pass_unchanged() {
             [group.octets(), host.octets(), 1_u32.to_ne_bytes(), 1500_u32.to_ne_bytes()].concat();
         filter.extend(sources);
         set(&udp, libc::IPPROTO_IP, IP_MSFILTER, &filter).expect("an option");
-        // It says how many sources it has room for.
+        // The buffer must say how many sources it has room for.
         let mut read = filter.clone();
         read[16..].fill(0);
         ground::raw_option::get_into(&udp, libc::IPPROTO_IP, IP_MSFILTER, &mut read).expect("an option");
@@ -283,8 +283,8 @@ fn options_of_others_pass_unchanged() {
     });
 }
 
-/// UDP sockets have no options of TCP; how the kernel says so differs from a TCP socket's way, and
-/// stays its own.
+/// UDP sockets have no TCP options. The kernel refuses them in another way than for a TCP socket,
+/// and this must not change.
 #[test]
 fn udp_sockets_are_left_to_the_kernel() {
     attached(|_, lite| {
@@ -304,7 +304,7 @@ fn udp_sockets_are_left_to_the_kernel() {
 #[test]
 fn an_ordinary_user_can_use_the_options() {
     attached(|ground, _| {
-        // To the kernel rights are those of a thread (credentials(7)), and this one ends with them.
+        // The kernel's credentials are per thread (credentials(7)), and this thread ends with them.
         let work = || {
             let user = rustix::process::Uid::from_raw(USER);
             rustix::thread::set_thread_res_uid(user, user, user).expect("another user");

@@ -1,9 +1,9 @@
-//! The smallest program that runs another one behind a link: packets are copied, nothing happens to
-//! them.
+//! Runs a program behind a link that copies packets unchanged; the smallest program that does so.
 //!
 //! `behind [--publish PORT]... [--mtu BYTES] [--congestion-control NAME] [--whole] [--ethernet]
-//! [--no-pasta] COMMAND [ARGUMENT]...`, `behind --sweep` or `behind --check`. It says on standard
-//! error what was swept and noted, and the integration tests use it as `lasthop`.
+//! [--no-pasta] COMMAND [ARGUMENT]...`, `behind --sweep` or `behind --check`. It prints what it
+//! swept and the link's notes on standard error. The integration tests use it in place of
+//! `lasthop`.
 
 use netlab::{CommandLine, HostLink, HostLinkOptions, Registry, checks, keeper, rights};
 use std::error::Error;
@@ -63,7 +63,7 @@ fn run() -> Result<ExitCode, Box<dyn Error>> {
     Ok(ended.code())
 }
 
-/// Copies packets both ways, blocking when there are none, until the devices go.
+/// Copies packets in both directions, blocking while there are none, until the devices disappear.
 fn copy(inside: &OwnedFd, outside: &OwnedFd) {
     let mut packet = vec![0; 70_000];
     loop {
@@ -75,7 +75,7 @@ fn copy(inside: &OwnedFd, outside: &OwnedFd) {
         }
         for (from, to) in [(inside, outside), (outside, inside)] {
             while let Ok(length) = rustix::io::read(from, &mut packet) {
-                // A packet the kernel has no room for is lost, as on any link.
+                // A packet for which the kernel has no room is lost, as on any link.
                 let _ = rustix::io::write(to, &packet[..length]);
             }
         }

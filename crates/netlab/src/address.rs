@@ -10,17 +10,19 @@ use std::net::IpAddr;
 /// An address on an interface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Address {
-    /// Number of the interface.
+    /// Index of the interface.
     pub index: u32,
     /// The address.
     pub address: IpAddr,
-    /// Bits of the prefix that the address claims to share with its neighbours.
+    /// Prefix length in bits.
     pub prefix_length: u8,
 }
 
-/// Adds `address`, usable at once (no duplicate address detection) and without the prefix route
-/// that the kernel would add: that one would carry the default congestion control. Routes are added
-/// by [`route::add`](crate::route::add).
+/// Adds `address` to an interface.
+///
+/// The address is usable at once, without duplicate address detection. The kernel adds no prefix
+/// route: such a route would carry the default congestion control. Add routes with
+/// [`route::add`](crate::route::add).
 pub fn add(namespace: &Namespace, address: Address) -> Result<()> {
     let mut message = AddressMessage::default();
     message.header.family = family(address.address);
@@ -39,7 +41,7 @@ pub fn add(namespace: &Namespace, address: Address) -> Result<()> {
     )
 }
 
-/// All addresses in `namespace`.
+/// Returns all addresses in `namespace`.
 pub fn list(namespace: &Namespace) -> Result<Vec<Address>> {
     let answers =
         Netlink::open(namespace)?.dump(&RouteNetlinkMessage::GetAddress(AddressMessage::default()))?;

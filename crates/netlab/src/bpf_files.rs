@@ -1,12 +1,12 @@
-//! The BPF file system: eBPF objects that are pinned there outlive the process that made them.
+//! The BPF file system: eBPF objects pinned there outlive the process that made them.
 //!
-//! A folder stands for one thing that was left in the kernel. The file system is mounted with the
-//! first folder where no system service has done so, and unmounted with the last one, unless
-//! somebody else has come to use it.
+//! Each directory holds the pins of one kernel object. If no system service has mounted the file
+//! system, the first directory mounts it. Removing the last directory unmounts it again, unless
+//! something else uses it by then.
 //!
-//! Mounted by us it is root's alone. Others mount it for every user (mode 1777): a user's folder or
-//! symbolic link with a name of ours is refused there, so that root neither pins nor removes what
-//! that user chose.
+//! If we mount it, only root can access it. System services mount it for every user (mode 1777).
+//! There, a user's directory or symbolic link with one of our names is refused: root must neither
+//! pin into nor remove what a user chose.
 
 use rustix::mount::{MountFlags, UnmountFlags};
 use std::fs;
@@ -16,33 +16,35 @@ use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// Where the file system is mounted, by convention.
+/// Mount point of the BPF file system, by convention.
 pub const ROOT: &str = "/sys/fs/bpf";
-/// A folder that says that the file system was mounted by us.
+/// Directory that marks the file system as mounted by us.
 const MOUNTED: &str = "lasthop-mounted-this";
 
-/// Pinning and removing take less by far.
+/// Time within which a directory is complete or gone; pinning and removing take far less.
 const SETTLES: Duration = Duration::from_millis(200);
 
-/// The folder `name` below `place` (`lasthop/congestion`).
+/// Returns the path of directory `name` below `place` (such as `lasthop/congestion`).
 #[must_use]
 pub fn folder(place: &str, name: &str) -> PathBuf {
     Path::new(ROOT).join(place).join(name)
 }
 
-/// Whether something can be called so here: letters, digits, - and _, `longest` bytes at most. The
-/// file system allows no dots.
+/// Returns whether `name` is valid for a directory or pin: letters, digits, - and _, at most
+/// `longest` bytes.
+///
+/// The BPF file system allows no dots in names.
 #[must_use]
 pub fn is_name(name: &str, longest: usize) -> bool {
     (1..=longest).contains(&name.len())
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
 }
 
-/// Makes a folder, empty.
+/// Creates an empty directory.
 ///
 /// # Errors
-/// [`io::ErrorKind::AlreadyExists`] if there is one; others if there is no BPF file system and none
-/// can be mounted, or as [`check`].
+/// [`io::ErrorKind::AlreadyExists`] if it exists. Others if the BPF file system is not mounted and
+/// cannot be mounted, or as [`check`].
 pub fn create(folder: &Path) -> io::Result<()> {
     mount()?;
     let mut private = fs::DirBuilder::new();
@@ -57,11 +59,13 @@ pub fn create(folder: &Path) -> io::Result<()> {
     private.create(folder)
 }
 
-/// Refuses a folder that somebody else could have made or could change: it and all above it, up to
-/// [`ROOT`], must be folders of root or of this user that nobody else can write.
+/// Refuses a directory that another user could have made or could change.
+///
+/// The directory and all its parents up to [`ROOT`] must be directories of root or of this user
+/// that nobody else can write to.
 ///
 /// # Errors
-/// If one of them is something else, or as [`fs::symlink_metadata`].
+/// If one of them is something else, or the error of [`fs::symlink_metadata`].
 pub fn check(folder: &Path) -> io::Result<()> {
     check_below(Path::new(ROOT), folder)
 }
@@ -70,7 +74,7 @@ fn check_below(root: &Path, folder: &Path) -> io::Result<()> {
     let own = rustix::process::geteuid().as_raw();
     for place in std::iter::once(root.to_owned()).chain(below(root, folder)) {
         let found = fs::symlink_metadata(&place)?;
-        // In a folder with the sticky bit nobody renames or removes what belongs to another.
+        // With the sticky bit, users cannot rename or remove each other's entries.
         let is_shared = place == root && found.mode() & 0o1000 != 0;
         let why = if !found.is_dir() {
             "is no folder".to_owned()
@@ -89,7 +93,7 @@ fn check_below(root: &Path, folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// `folder` and all above it, as far as they are below `root`; the highest first.
+/// Returns `folder` and those of its ancestors that are below `root`, highest first.
 fn below(root: &Path, folder: &Path) -> Vec<PathBuf> {
     let mut places: Vec<_> =
         folder.ancestors().take_while(|place| *place != root).map(Path::to_owned).collect();
@@ -97,7 +101,7 @@ fn below(root: &Path, folder: &Path) -> Vec<PathBuf> {
     places
 }
 
-/// Names of the folders in `place`, sorted; none if nothing was ever left there.
+/// Returns the sorted names of the entries in `place`; empty if `place` does not exist.
 ///
 /// # Errors
 /// If it cannot be read, or as [`check`].
@@ -114,11 +118,13 @@ pub fn list(place: &str) -> io::Result<Vec<String>> {
     Ok(names)
 }
 
-/// Reads what is pinned in a folder while other processes may be pinning or removing it: a folder
-/// that is half made or half removed is read again until it is whole, or `None` because it is gone.
+/// Reads the pins in a directory that other processes may be changing.
+///
+/// Repeats a failed `read` for up to 200 ms, because the directory may be half made or half
+/// removed. Returns `None` once the directory is gone.
 ///
 /// # Errors
-/// Those of `read`, of a folder that stays as it is.
+/// The last error of `read`, if the directory still exists.
 pub fn settled<T, E>(folder: &Path, read: impl Fn() -> Result<T, E>) -> Option<Result<T, E>> {
     let end = Instant::now() + SETTLES;
     loop {
@@ -130,18 +136,19 @@ pub fn settled<T, E>(folder: &Path, read: impl Fn() -> Result<T, E>) -> Option<R
     }
 }
 
-/// Takes a folder back with all that is pinned in it; what is not held otherwise goes a moment
-/// later.
+/// Removes a directory with all its pins.
+///
+/// The kernel frees objects that have no other reference shortly afterwards.
 ///
 /// # Errors
-/// [`io::ErrorKind::NotFound`] if there is none; others as [`check`].
+/// [`io::ErrorKind::NotFound`] if it does not exist; others as [`check`].
 pub fn remove(folder: &Path) -> io::Result<()> {
     check(folder)?;
     for entry in fs::read_dir(folder)? {
         fs::remove_file(entry?.path())?;
     }
     fs::remove_dir(folder)?;
-    // Places of ours that have become empty go too.
+    // Parent directories of ours that are now empty go too.
     let places = folder.ancestors().skip(1).take_while(|place| *place != Path::new(ROOT));
     for place in places {
         if fs::remove_dir(place).is_err() {
@@ -152,7 +159,7 @@ pub fn remove(folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Mounts the file system where no system service has, for root alone.
+/// Mounts the file system for root alone, unless it is already mounted.
 fn mount() -> io::Result<()> {
     let at = Path::new(ROOT);
     if is_mounted(at) {
@@ -172,18 +179,19 @@ fn is_mounted(at: &Path) -> bool {
     rustix::fs::statfs(at).is_ok_and(|its| its.f_type == MAGIC)
 }
 
-/// Unmounts it if nothing is left in it but our sign: pins of others do not keep it from being
-/// unmounted, and would go with it.
+/// Unmounts the file system if only our mark is left in it.
+///
+/// The kernel would unmount it in spite of other programs' pins, and these would be lost.
 fn unmount_if_ours() {
     let at = Path::new(ROOT);
     let is_nobodys = |entry: fs::DirEntry| {
         let name = entry.file_name();
-        // The kernel puts files with a dot there (maps.debug), and nobody else can.
+        // The kernel itself puts files with a dot there (maps.debug); nobody else can.
         name == MOUNTED || name.as_encoded_bytes().contains(&b'.')
     };
     let is_empty = fs::read_dir(at).is_ok_and(|entries| entries.flatten().all(is_nobodys));
     if is_empty && fs::remove_dir(at.join(MOUNTED)).is_ok() {
-        // Busy: somebody uses it by now.
+        // EBUSY: somebody has started to use it.
         let _ = rustix::mount::unmount(at, UnmountFlags::empty());
     }
 }
@@ -196,16 +204,15 @@ mod tests {
     use rustix::thread::UnshareFlags;
     use std::os::unix::fs::{chown, symlink};
 
-    /// Does something where the BPF file system is mounted nowhere, and nobody else sees who mounts
-    /// it.
+    /// Runs `work` in a mount namespace of its own, where the BPF file system is not mounted.
     fn without_it(work: impl FnOnce() + Send) {
         if !rustix::process::geteuid().is_root() {
             println!("skipped: only root mounts the BPF file system");
             return;
         }
         on_own_thread(|| {
-            // SAFETY: neither flag unshares the descriptor table; only this short-lived thread is
-            // changed.
+            // SAFETY: neither flag unshares the file descriptor table; only this short-lived thread
+            // is changed.
             unsafe { rustix::thread::unshare_unsafe(UnshareFlags::FS | UnshareFlags::NEWNS) }
                 .expect("a mount namespace");
             mount_change("/", MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC)
@@ -219,7 +226,7 @@ mod tests {
         .expect("a thread");
     }
 
-    /// `cc list` failed if another process unloaded a congestion control meanwhile.
+    /// `cc list` failed if another process unloaded a congestion control at the same time.
     #[test]
     fn a_folder_that_changes_is_read_when_it_is_whole_or_gone() {
         let place = tempfile::tempdir().expect("a folder");
@@ -257,7 +264,8 @@ mod tests {
         });
     }
 
-    /// Where every user may make folders, one of theirs with our name is not taken for ours.
+    /// Where every user may make directories, a user's directory with our name is not taken for
+    /// ours.
     #[test]
     fn folders_and_links_of_users_are_refused() {
         without_it(|| {
@@ -286,7 +294,7 @@ mod tests {
             rustix::fs::chmod(&place, rustix::fs::Mode::from_raw_mode(0o777)).expect("opened");
             refused("new", "can be written by others (mode 777)");
             fs::remove_dir(&place).expect("removed");
-            // Without any of these a folder is made there, and removed.
+            // Without any of these obstacles a directory can be created and removed.
             create(&folder("lasthop-lite", "lite")).expect("made");
             symlink("../elsewhere/lite", folder("lasthop-lite", "other")).expect("a link");
             assert!(remove(&folder("lasthop-lite", "other")).is_err() && elsewhere.join("precious").exists());

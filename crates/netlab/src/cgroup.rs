@@ -1,9 +1,9 @@
-//! A control group (v2) of a run: the surest way to end all its processes, and where its eBPF
+//! The control group (v2) of a run: the surest way to end all its processes, and where its eBPF
 //! programs attach.
 //!
-//! Made below the caller's own group, so that limits set on the caller hold for the run too. Where
-//! there is no v2 hierarchy, or this user may not write to it, there is none: [`Cgroup::create`]
-//! says why, and a run goes on without.
+//! It is made below the caller's own group, so that limits on the caller also hold for the run.
+//! Without a v2 hierarchy, or without permission to write to it, [`Cgroup::create`] fails with the
+//! reason, and a run goes on without a group.
 
 use crate::error::{Error, Result, Trying};
 use crate::process::ProcessId;
@@ -11,78 +11,82 @@ use crate::state::{Made, Registry, Run};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// A control group of our own; see the [module](self).
+/// A control group made by us; see the [module](self).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cgroup {
     path: PathBuf,
 }
 
 impl Cgroup {
-    /// The group that this process is in.
+    /// Returns the control group of this process.
     pub fn own() -> Result<Self> {
         Ok(Self { path: own_group(Path::new("/proc/self"))? })
     }
 
-    /// The directory that [`create`](Self::create) would make.
+    /// Returns the directory that [`create`](Self::create) needs for a group `name` below the
+    /// caller's own.
     pub fn planned(name: &str) -> Result<PathBuf> {
         Self::planned_for(Path::new("/proc/self"), name)
     }
 
-    /// The same for the process with this /proc directory.
+    /// Does the same as `planned` for the process with this /proc directory.
     pub(crate) fn planned_for(process: &Path, name: &str) -> Result<PathBuf> {
         Ok(own_group(process)?.join(name))
     }
 
-    /// Makes the group at `path`.
+    /// Creates the group at `path`.
     pub fn create(path: PathBuf) -> Result<Self> {
         std::fs::create_dir(&path).trying(|| format!("create the control group {}", path.display()))?;
         Ok(Self { path })
     }
 
-    /// Makes the group of a run below the caller's own. It is written down before, so that it goes
-    /// with the run, whatever becomes of the caller.
+    /// Creates the group of a run below the caller's own.
+    ///
+    /// The group is recorded in the run's state before it is created. So it is removed with the run
+    /// even if the caller is killed.
     pub fn of_run(run: &mut Run) -> Result<Self> {
-        // Numbers of runs are used again and each registry has its own, numbers of processes are
-        // used again too: all of them together are no other group's name.
+        // Run ids are reused and unique only within a registry; process ids are reused too.
+        // Together with the start time they never repeat another group's name.
         let ProcessId { pid, start_time } = run.state().main;
         let path = Self::planned(&format!("lasthop-{pid}-{start_time}-{}", run.id()))?;
         run.record(Made::Cgroup { path: path.clone() })?;
         Self::create(path)
     }
 
-    /// The group that an earlier process made at `path`.
+    /// Returns the group at `path` that an earlier process created.
     #[must_use]
     pub fn existing(path: PathBuf) -> Self {
         Self { path }
     }
 
-    /// Its directory.
+    /// Returns the group's directory.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Moves process `pid` in, and with it all that it starts from now on.
+    /// Moves process `pid` into the group; processes that it starts later are in the group too.
     pub fn add(&self, pid: u32) -> Result<()> {
         let file = self.path.join("cgroup.procs");
         std::fs::write(&file, pid.to_string()).trying(|| format!("write {pid} to {}", file.display()))
     }
 
-    /// The processes in it.
+    /// Returns the ids of the processes in the group.
     pub fn processes(&self) -> Result<Vec<u32>> {
         let file = self.path.join("cgroup.procs");
         let text = std::fs::read_to_string(&file).trying(|| format!("read {}", file.display()))?;
         Ok(text.lines().filter_map(|line| line.parse().ok()).collect())
     }
 
-    /// Kills all its processes at once (`cgroup.kill`, Linux 5.14).
+    /// Kills all processes of the group at once (`cgroup.kill`, Linux 5.14).
     pub fn kill(&self) -> Result<()> {
         let file = self.path.join("cgroup.kill");
         std::fs::write(&file, "1").trying(|| format!("write 1 to {}", file.display()))
     }
 
-    /// Removes the group and those that were made in it (by a link in this link, say); killed
-    /// processes need a moment to leave it.
+    /// Removes the group and the groups below it, such as those of a link within this link.
+    ///
+    /// Waits up to 2 s until killed processes have left a group.
     pub fn remove(&self) -> Result<()> {
         for child in std::fs::read_dir(&self.path).into_iter().flatten().flatten() {
             if child.file_type().is_ok_and(|kind| kind.is_dir()) {
@@ -102,19 +106,21 @@ impl Cgroup {
     }
 }
 
-/// This process, and all that it starts from now on, in a control group of their own. Dropped, this
-/// process goes back, the others are killed, and the group is removed; if this process is killed,
-/// whoever sweeps next does it.
+/// A control group for this process and all processes that it starts from now on.
+///
+/// When dropped, it moves this process back, kills the others and removes the group. If this
+/// process is killed, the next sweep does it.
 #[derive(Debug)]
 pub struct Enclosure {
-    /// Dropped, it undoes what is written down: kills what is in the group and removes it.
+    /// When dropped, undoes what is recorded: kills the processes in the group and removes the
+    /// group.
     run: Option<Run>,
     group: Cgroup,
     former: Cgroup,
 }
 
 impl Enclosure {
-    /// Makes the group, and moves this process into it.
+    /// Creates the group and moves this process into it.
     pub fn enter(registry: &Registry) -> Result<Self> {
         let former = Cgroup::own()?;
         let mut run = registry.begin()?;
@@ -124,7 +130,7 @@ impl Enclosure {
         Ok(enclosure)
     }
 
-    /// The group.
+    /// Returns the group.
     #[must_use]
     pub fn group(&self) -> &Cgroup {
         &self.group
@@ -133,17 +139,18 @@ impl Enclosure {
 
 impl Drop for Enclosure {
     fn drop(&mut self) {
-        // Who cannot leave would kill itself: then the group stays for the next sweep.
+        // If this process cannot leave, undoing the run would kill it. The next sweep removes the
+        // group.
         if self.former.add(std::process::id()).is_err() {
             std::mem::forget(self.run.take());
         }
     }
 }
 
-/// Time that killed processes get to leave.
+/// Time for killed processes to leave a group.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Directory of the v2 group that the process with this /proc directory is in.
+/// Returns the directory of the v2 group of the process with this /proc directory.
 fn own_group(process: &Path) -> Result<PathBuf> {
     let read = |name: &str| {
         let path = process.join(name);
@@ -157,8 +164,10 @@ fn own_group(process: &Path) -> Result<PathBuf> {
         .ok_or_else(|| Error::missing("this process is in no v2 control group", "boot with cgroup v2"))
 }
 
-/// Directory of the v2 group with this number of the kernel's, which is the inode number of its
-/// directory; none if it is not below the mount that this process sees.
+/// Returns the directory of the v2 group with this id of the kernel's.
+///
+/// The id is the inode number of the directory. `None` if the group is not below the cgroup mount
+/// that this process sees.
 #[must_use]
 pub fn find(number: u64) -> Option<PathBuf> {
     use std::os::unix::fs::MetadataExt;
@@ -177,8 +186,8 @@ pub fn find(number: u64) -> Option<PathBuf> {
     None
 }
 
-/// Whether this is the directory of a control group that a run made: in the file system of cgroup
-/// v2, and named as [`Cgroup::of_run`] names it.
+/// Returns whether `path` is the directory of a control group that a run made: in the file system
+/// of cgroup v2, with a name as [`Cgroup::of_run`] gives it.
 pub(crate) fn is_of_a_run(path: &Path) -> bool {
     /// `CGROUP2_SUPER_MAGIC` (`linux/magic.h`).
     const MAGIC: i64 = 0x6367_7270;
@@ -186,8 +195,8 @@ pub(crate) fn is_of_a_run(path: &Path) -> bool {
     name && rustix::fs::statfs(path).is_ok_and(|its| its.f_type == MAGIC)
 }
 
-/// Where cgroup v2 is mounted: field 5 of the line whose file system type, behind the lone dash, is
-/// `cgroup2`.
+/// Returns where cgroup v2 is mounted: field 5 of the line whose file system type, after the lone
+/// dash, is `cgroup2`.
 fn mount_point(mountinfo: &str) -> Option<PathBuf> {
     mountinfo.lines().find_map(|line| {
         let (left, right) = line.split_once(" - ")?;

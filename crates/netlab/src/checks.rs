@@ -1,8 +1,9 @@
-//! What works on this machine: each check performs the operation it speaks of, and takes it back.
+//! Checks of what works on this machine: each performs the operation that it reports on, then
+//! undoes it.
 //!
-//! For `lasthop doctor`, which only prints what comes back. The places where things lie are
-//! arguments ([`Places`]), so that a test can break each check. Operations that change the process
-//! doing them happen in a process of their own: this binary once more, as `__check` (see
+//! They are for `lasthop doctor`, which only prints the outcomes. The files and programs involved
+//! are arguments ([`Places`]), so that a test can break each check. Operations that change the
+//! calling process happen in a separate process: this binary again, as `__check` (see
 //! [`keeper::entry`](crate::keeper::entry)).
 
 mod objects;
@@ -17,25 +18,25 @@ use std::path::PathBuf;
 use std::process::{Command, ExitCode, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// First argument of a process that checks.
+/// First argument of a checking process.
 pub(crate) const SUBCOMMAND: &str = "__check";
 
-/// Where things lie, and what is asked of them.
+/// Files and programs that the checks use.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Places {
-    /// The file that makes TUN ends.
+    /// The device file that opens TUN devices.
     pub tun: PathBuf,
     /// The program nft, if installed.
     pub nft: Option<PathBuf>,
     /// The program pasta, if installed.
     pub pasta: Option<PathBuf>,
-    /// The congestion control that routes ask for.
+    /// The congestion control that the checked route requires.
     pub congestion_control: String,
-    /// The /proc directory of the process whose control group is meant.
+    /// The /proc directory of the process whose control group is checked.
     pub process: PathBuf,
-    /// A binary that calls [`keeper::entry`](crate::keeper::entry) first of all.
+    /// A binary that calls [`keeper::entry`](crate::keeper::entry) before anything else.
     pub executable: PathBuf,
-    /// Where runs are written down; `None` for the default.
+    /// The state directory; `None` for the default.
     pub state: Option<PathBuf>,
 }
 
@@ -53,12 +54,12 @@ impl Default for Places {
     }
 }
 
-/// One check.
+/// The outcome of one check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Check {
     /// What was tried, in a few words.
     pub name: String,
-    /// Without it no link works; the others say what a link can do besides.
+    /// Whether links need it; the other checks are of optional features.
     pub essential: bool,
     /// What was found, or what is missing and how to get it.
     pub outcome: std::result::Result<String, String>,
@@ -70,18 +71,18 @@ impl Check {
     }
 }
 
-/// What a checking process is asked to do.
+/// Where a checking process performs its checks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 enum Where {
-    /// With the rights it has.
+    /// With the rights that it has.
     Here,
-    /// In a user namespace that it makes.
+    /// In a user namespace that it creates.
     UserNamespace,
-    /// In a user namespace, and nothing else than making it.
+    /// In a user namespace that it creates, without any further check.
     UserNamespaceAlone,
 }
 
-/// All checks, the essential ones first.
+/// Performs all checks and returns them, essential ones first.
 #[must_use]
 pub fn all(places: &Places) -> Vec<Check> {
     let root = rights::suffice().unwrap_or(false);
@@ -142,7 +143,7 @@ fn pasta(places: &Places, root: bool) -> Result<String> {
     Ok(if root { format!("{text} (not needed by root)") } else { text })
 }
 
-/// Has a process of its own do the checks of `place`.
+/// Performs the checks of `place` in a separate process.
 fn in_own_process(places: &Places, place: Where) -> Result<Vec<Check>> {
     let request =
         serde_json::to_string(&(place, places)).map_err(|error| Error::Keeper(error.to_string()))?;
@@ -160,7 +161,7 @@ fn in_own_process(places: &Places, place: Where) -> Result<Vec<Check>> {
     answer.map_err(|message| Error::Program { program: "check".into(), message })
 }
 
-/// The checking process.
+/// Serves one request: the main function of the checking process.
 pub(crate) fn serve(request: &str) -> ExitCode {
     let Ok((place, places)) = serde_json::from_str::<(Where, Places)>(request) else {
         eprintln!(

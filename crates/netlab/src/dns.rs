@@ -1,8 +1,8 @@
-//! A forwarder for DNS where the caller's name server listens on a loopback address.
+//! A DNS forwarder for callers whose name server listens on a loopback address.
 //!
-//! Bytes are passed on, not understood: UDP datagrams one socket a question, TCP connections as
-//! streams. It lives in threads of this process that block when idle, and goes with it; dropping it
-//! stops it.
+//! It passes bytes on without parsing them: one socket per UDP query, and TCP connections as
+//! streams. It runs in threads of this process, which block while idle and end with the process.
+//! Dropping the forwarder stops them.
 
 use crate::Namespace;
 use crate::error::{Error, Result, Trying};
@@ -21,15 +21,16 @@ pub struct Forwarder {
     namespace: Namespace,
 }
 
-/// RFC 1035: resolvers give up or ask again after a few seconds.
+/// Longer than resolvers wait (RFC 1035): they give up or retry after a few seconds.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Questions answered at the same time; more wait in the socket.
+/// Largest number of UDP queries in progress; further ones are dropped, and resolvers retry.
 const AT_ONCE: usize = 64;
 
 impl Forwarder {
-    /// Listens on `listen`, UDP and TCP, in `namespace`, and asks `server` there.
+    /// Listens on `listen`, UDP and TCP, in `namespace`, and forwards queries to `server` from
+    /// there.
     ///
-    /// `Ok(None)` if the address is in use: a name server of the caller then listens on all
+    /// Returns `Ok(None)` if the address is in use: then a name server of the caller listens on all
     /// addresses and answers itself.
     pub fn start(namespace: &Namespace, listen: SocketAddr, server: SocketAddr) -> Result<Option<Self>> {
         let bound = namespace.enter(|| {
@@ -61,7 +62,7 @@ impl Forwarder {
         Ok(Some(Self { stopping, datagrams, listen, namespace: namespace.try_clone()? }))
     }
 
-    /// Where it listens.
+    /// Returns the address on which the forwarder listens.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.listen
@@ -69,7 +70,7 @@ impl Forwarder {
 }
 
 impl Drop for Forwarder {
-    /// Wakes both threads up to see that they should stop.
+    /// Wakes up both threads, so that they notice that they should stop.
     fn drop(&mut self) {
         self.stopping.store(true, Ordering::SeqCst);
         let _ = self.datagrams.send_to(&[], self.listen);
@@ -81,7 +82,7 @@ impl Drop for Forwarder {
     }
 }
 
-/// Starts a thread that the process does not wait for.
+/// Starts a detached thread.
 fn in_background(name: &str, work: impl FnOnce() -> Result<()> + Send + 'static) -> Result<()> {
     std::thread::Builder::new()
         .name(name.into())
@@ -104,7 +105,7 @@ fn serve_datagrams(
         }
         if asking.fetch_add(1, Ordering::SeqCst) >= AT_ONCE {
             asking.fetch_sub(1, Ordering::SeqCst);
-            continue; // As a full socket would have it; the resolver asks again.
+            continue; // Like a full socket buffer; the resolver retries.
         }
         let (question, reply, done) = (buffer[..length].to_vec(), Arc::clone(reply), Arc::clone(asking));
         let started = in_background("dns-ask", move || {
@@ -138,7 +139,7 @@ fn serve_connections(listener: &TcpListener, server: SocketAddr, stopping: &Atom
         if stopping.load(Ordering::SeqCst) {
             return;
         }
-        // A thread that cannot be started drops the connection, and the resolver tries again.
+        // If the thread cannot be started, the connection is dropped and the resolver retries.
         let _ = in_background("dns-connection", move || {
             relay(&client, server)
                 .map_err(|source| Error::System { what: "relay DNS over TCP".into(), source })
@@ -146,7 +147,7 @@ fn serve_connections(listener: &TcpListener, server: SocketAddr, stopping: &Atom
     }
 }
 
-/// Copies both ways until either side has said all.
+/// Copies in both directions until both sides have closed or timed out.
 fn relay(client: &TcpStream, server: SocketAddr) -> std::io::Result<()> {
     let server = TcpStream::connect_timeout(&server, PATIENCE)?;
     for stream in [client, &server] {

@@ -1,14 +1,14 @@
-//! What can go wrong: each error names the thing, the value and the way out.
+//! Errors of this crate: each names the object, the value and the way out.
 
 use std::io;
 
 /// An error of this crate.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The kernel refused.
+    /// A system call failed.
     #[error("{what}: {source}")]
     System {
-        /// What was tried, with its object: "open /dev/net/tun".
+        /// The operation that failed, with its object: "open /dev/net/tun".
         what: String,
         /// The kernel's reason.
         source: io::Error,
@@ -21,33 +21,33 @@ pub enum Error {
         /// What to do about it.
         way_out: String,
     },
-    /// A congestion control the kernel does not have.
+    /// A congestion control that the kernel does not have.
     #[error("congestion control {name:?} is not available here; available: {available}")]
     CongestionControl {
-        /// What was asked for.
+        /// The name that was requested.
         name: String,
         /// `net.ipv4.tcp_available_congestion_control`.
         available: String,
     },
-    /// A program we call said no.
+    /// A program that we ran failed.
     #[error("{program}: {message}")]
     Program {
         /// Program and arguments.
         program: String,
-        /// Its last words.
+        /// The last line that it printed.
         message: String,
     },
-    /// A value that is not understood.
+    /// An invalid value.
     #[error("{what} {value:?} is not {expected}")]
     Value {
         /// The kind of value.
         what: &'static str,
-        /// What was given.
+        /// The value as given.
         value: String,
-        /// What would have been right.
+        /// What would have been valid.
         expected: &'static str,
     },
-    /// The keeper is gone or says something else than the protocol.
+    /// The keeper is gone or broke the protocol.
     #[error("keeper: {0}")]
     Keeper(String),
 }
@@ -60,7 +60,7 @@ impl Error {
         Self::Missing { what: what.into(), way_out: way_out.into() }
     }
 
-    /// The errno, where the kernel gave one.
+    /// Returns the errno if a system call failed.
     #[must_use]
     pub fn errno(&self) -> Option<i32> {
         match self {
@@ -70,9 +70,9 @@ impl Error {
     }
 }
 
-/// Says what was tried when it fails.
+/// Adds the attempted operation to an error.
 pub(crate) trait Trying<T> {
-    /// The error gets `what` in front.
+    /// Puts `what` in front of the error.
     fn trying(self, what: impl FnOnce() -> String) -> Result<T>;
 }
 

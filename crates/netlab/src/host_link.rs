@@ -1,5 +1,5 @@
-//! The topology of `lasthop link`: a wireless host in a namespace of its own, the caller's network
-//! as the other end.
+//! The topology of `lasthop link`: a wireless host in its own namespace, connected to the caller's
+//! network.
 //!
 //! ```text
 //!   inside (anonymous namespace)                     outside (the caller's namespace)
@@ -7,14 +7,14 @@
 //!              inside address                             outside address = host.lasthop
 //! ```
 //!
-//! The calls and their order are in the [crate's documentation](crate). Both ends have one address
-//! of 32 (128) bits and routes of ours only, so that no connection over the link uses a congestion
-//! control that nobody chose.
+//! The calls and their order are in the [crate's documentation](crate). Each end has one address
+//! per IP version, with a 32-bit (128-bit) prefix, and only routes that we add. So no connection
+//! over the link uses a congestion control that nobody chose.
 //!
-//! Towards the caller's network the inside address is masqueraded. IPv6 leaves the caller only if
-//! it has a default route that was not learned from a router advertisement (forwarding would make
-//! the kernel forget that one); otherwise IPv6 reaches to `host6.lasthop`, and the wireless host
-//! has no IPv6 default route.
+//! Towards the caller's network, the inside address is masqueraded. IPv6 crosses the caller only if
+//! the caller has a default route that was not learned from a router advertisement: forwarding
+//! would make the kernel forget such a route. Otherwise IPv6 reaches only `host6.lasthop`, and the
+//! wireless host has no IPv6 default route.
 
 mod build;
 mod command;
@@ -37,28 +37,28 @@ use packet::Layer;
 use std::net::IpAddr;
 use std::path::PathBuf;
 
-/// What a link is to be like, besides its model.
+/// Options of a link, apart from its model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HostLinkOptions {
-    /// Whether packets on both descriptors start with the IP header (TUN) or the Ethernet header
-    /// (TAP). On Ethernet each end knows the other's hardware address for good: no ARP and no
-    /// neighbour discovery crosses the link.
+    /// Whether packets on both file descriptors start with the IP header (TUN) or the Ethernet
+    /// header (TAP). On Ethernet, each end has a permanent entry for the other's hardware address:
+    /// no ARP and no neighbour discovery cross the link.
     pub layer: Layer,
     /// Largest IP packet on the link in bytes; IPv6 needs 1280.
     pub mtu: u16,
-    /// Whether segments stay whole on both descriptors; see [`tun`](crate::tun).
+    /// Whether segments stay whole on both file descriptors; see [`tun`](crate::tun).
     pub whole_segments: bool,
-    /// Packets that wait in a device for the emulator, per direction. Not the link's queue: large,
-    /// so that what is lost is lost by the model.
+    /// Capacity of a device's queue towards the emulator in packets, per direction. This is not the
+    /// link's queue: it is large, so that only the model drops packets.
     pub queue_length: u32,
-    /// TCP over both ends' routes.
+    /// TCP metrics of the routes at both ends.
     pub metrics: Metrics,
-    /// Bandwidth-delay product of the link, to set socket buffers by; zero leaves the kernel's. The
-    /// caller's namespace is only changed if it is a private one.
+    /// Bandwidth-delay product of the link, which socket buffers are set to; zero keeps the
+    /// kernel's defaults. In the caller's namespace they are set only if it is a private one.
     pub bandwidth_delay_product: ByteCount,
-    /// Ports of the caller that lead to servers behind the link.
+    /// Ports of the caller that are forwarded to servers behind the link.
     pub publish: Vec<Publish>,
-    /// The file that makes TUN ends.
+    /// The device file that opens TUN devices.
     pub device: PathBuf,
 }
 
@@ -77,11 +77,12 @@ impl Default for HostLinkOptions {
     }
 }
 
-/// A link that stands; see the [module](self).
+/// A link that is up; see the [module](self).
 #[derive(Debug)]
 #[must_use = "dropping a link takes it down"]
 pub struct HostLink {
-    // In the order in which they go: first the keeper, which ends COMMAND and undoes the run.
+    // In the order in which they are dropped: first the keeper, which ends COMMAND and undoes the
+    // run.
     keeper: Option<Keeper>,
     run: Run,
     _forwarder: Option<Forwarder>,
@@ -98,66 +99,70 @@ pub struct HostLink {
 }
 
 impl HostLink {
-    /// Builds the link; on an error nothing is left of it.
+    /// Builds the link; an error leaves nothing behind.
     pub fn create(run: Run, rights: &Rights, options: &HostLinkOptions) -> Result<Self> {
         build::build(run, rights, options)
     }
 
-    /// Name of the run, for `lasthop link set`.
+    /// Returns the run's id, for `lasthop link set`.
     #[must_use]
     pub fn id(&self) -> &str {
         self.run.id()
     }
 
-    /// The run's directory: what is put there (a control socket) goes with the run.
+    /// Returns the run's directory; files in it, such as a control socket, are removed with the
+    /// run.
     #[must_use]
     pub fn directory(&self) -> PathBuf {
         self.run.directory()
     }
 
-    /// The wireless host's end: what it sends is read here.
+    /// Returns the wireless host's end; the emulator reads here what this host sends.
     #[must_use]
     pub fn inside(&self) -> &Tun {
         &self.inside
     }
 
-    /// The caller's end.
+    /// Returns the caller's end.
     #[must_use]
     pub fn outside(&self) -> &Tun {
         &self.outside
     }
 
-    /// The wireless host's namespace.
+    /// Returns the wireless host's namespace.
     #[must_use]
     pub fn inside_namespace(&self) -> &Namespace {
         &self.inside_namespace
     }
 
-    /// Packets the kernel dropped at either end because the emulator did not read them in time.
+    /// Returns how many packets the kernel dropped at both ends because the emulator did not read
+    /// them in time.
     pub fn dropped_by_kernel(&self) -> Result<u64> {
         Ok(self.inside.statistics()?.tx_dropped + self.outside.statistics()?.tx_dropped)
     }
 
-    /// Addresses of both ends.
+    /// Returns the addresses of both ends.
     #[must_use]
     pub fn addresses(&self) -> Addresses {
         self.addresses
     }
 
-    /// The address that `host.lasthop` and `LASTHOP_HOST` stand for.
+    /// Returns the address that `host.lasthop` and `LASTHOP_HOST` stand for.
     #[must_use]
     pub fn host(&self) -> IpAddr {
         self.host
     }
 
-    /// What this link cannot do here, and why; one line each.
+    /// Returns what this link cannot do on this machine, and why; one line each.
     #[must_use]
     pub fn notes(&self) -> &[String] {
         &self.notes
     }
 
-    /// Starts the program. One that cannot be executed is no error: [`wait`](Self::wait) then says
-    /// 126 or 127 and why.
+    /// Starts the program.
+    ///
+    /// A program that cannot be executed is no error here: [`wait`](Self::wait) returns status 126
+    /// or 127 and the reason.
     pub fn start(&mut self, command: &CommandLine) -> Result<()> {
         self.run.update(|state| state.command = command.for_people())?;
         let order = StartOrder {
@@ -176,9 +181,10 @@ impl HostLink {
         Ok(())
     }
 
-    /// Waits until the program and all its descendants have ended. SIGTERM and SIGHUP to this
-    /// process are passed on to the program meanwhile; SIGINT and SIGQUIT it gets from the terminal
-    /// itself.
+    /// Waits until the program and all its descendants have ended.
+    ///
+    /// Meanwhile SIGTERM and SIGHUP to this process are passed on to the program. The terminal
+    /// sends SIGINT and SIGQUIT to the program itself.
     pub fn wait(&mut self) -> Result<Ended> {
         match self.not_started.take() {
             Some(ended) => Ok(ended),
@@ -186,13 +192,14 @@ impl HostLink {
         }
     }
 
-    /// Sends the program a signal.
+    /// Sends `signal` to the program.
     pub fn signal(&self, signal: i32) -> Result<()> {
         self.keeper()?.signal(signal)
     }
 
-    /// Ends the program if it runs (SIGTERM, after 2 s SIGKILL) and takes the link down; one line
-    /// for each thing undone.
+    /// Ends the program if it runs (SIGTERM, after 2 s SIGKILL) and takes the link down.
+    ///
+    /// Returns one line for each object that was removed or restored.
     pub fn end(mut self) -> Result<Vec<String>> {
         match self.keeper.take() {
             Some(keeper) => keeper.end().inspect_err(|_| self.run.take_back()),

@@ -1,4 +1,4 @@
-//! Interfaces of a namespace: up, MTU, queue length, hardware address, and what they counted.
+//! Interfaces of a namespace: state, MTU, queue length, hardware address and packet counters.
 
 use crate::Namespace;
 use crate::error::{Error, Result, Trying};
@@ -9,69 +9,70 @@ use netlink_packet_route::link::{LinkAttribute, LinkFlags, LinkMessage};
 /// An interface as the kernel describes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Interface {
-    /// The kernel's number, unique in the namespace.
+    /// The interface index, unique in the namespace.
     pub index: u32,
     /// The name, at most 15 bytes.
     pub name: String,
-    /// Largest packet in bytes, network header included.
+    /// Largest packet in bytes, including the network header.
     pub mtu: u32,
-    /// Packets the device queue holds.
+    /// Capacity of the device queue in packets.
     pub queue_length: u32,
     /// Whether it is administratively up.
     pub up: bool,
-    /// Whether it is the loopback.
+    /// Whether it is the loopback device.
     pub loopback: bool,
-    /// Number of its link layer's type, which says what stands before the network header (ARPHRD,
+    /// Type of the link layer, which determines the header in front of the network header (ARPHRD,
     /// `linux/if_arp.h`): 1 is Ethernet, 65534 none.
     pub link_layer: u16,
     /// Hardware address; empty for TUN.
     pub hardware_address: Vec<u8>,
-    /// What it counted so far.
+    /// Its packet counters so far.
     pub statistics: Statistics,
 }
 
-/// Packet counters of an interface, as the kernel sees the direction: `tx` is what the kernel sent
-/// *into* the device.
+/// Packet counters of an interface, as seen by the kernel: `tx` is what the kernel sent *into* the
+/// device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Statistics {
     /// Packets that came out of the device into the kernel.
     pub rx_packets: u64,
-    /// Packets the kernel gave to the device.
+    /// Packets that the kernel gave to the device.
     pub tx_packets: u64,
-    /// Packets that came out of the device and had no room.
+    /// Packets that came out of the device and were dropped for lack of room.
     pub rx_dropped: u64,
-    /// Packets the device had no room for; on a TUN end this means that its reader was too slow.
+    /// Packets for which the device had no room; on a TUN device this means that its reader was too
+    /// slow.
     pub tx_dropped: u64,
 }
 
-/// What to change on an interface; what is `None` stays.
+/// Changes to an interface; `None` leaves a value unchanged.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Change {
     /// Up or down.
     pub up: Option<bool>,
     /// MTU in bytes.
     pub mtu: Option<u32>,
-    /// Packets the device queue holds (`txqueuelen`).
+    /// Capacity of the device queue in packets (`txqueuelen`).
     pub queue_length: Option<u32>,
     /// Hardware address.
     pub hardware_address: Option<[u8; 6]>,
 }
 
 impl Change {
-    /// Sets the interface up.
+    /// Returns the change that sets an interface up.
     #[must_use]
     pub fn up() -> Self {
         Self { up: Some(true), ..Self::default() }
     }
 }
 
-/// All interfaces of `namespace`.
+/// Returns all interfaces of `namespace`.
 pub fn list(namespace: &Namespace) -> Result<Vec<Interface>> {
     let answers = Netlink::open(namespace)?.dump(&RouteNetlinkMessage::GetLink(LinkMessage::default()))?;
     Ok(answers.into_iter().filter_map(parse).collect())
 }
 
-/// The interface called `name`.
+/// Returns the interface called `name`.
 pub fn find(namespace: &Namespace, name: &str) -> Result<Interface> {
     let mut question = LinkMessage::default();
     question.attributes.push(LinkAttribute::IfName(name.to_owned()));
@@ -84,7 +85,7 @@ pub fn find(namespace: &Namespace, name: &str) -> Result<Interface> {
         .ok_or_else(|| Error::missing(format!("interface {name} not found"), "make it"))
 }
 
-/// Changes the interface with number `index`.
+/// Changes the interface with index `index`.
 pub fn change(namespace: &Namespace, index: u32, change: &Change) -> Result<()> {
     let mut message = LinkMessage::default();
     message.header.index = index;
@@ -100,7 +101,7 @@ pub fn change(namespace: &Namespace, index: u32, change: &Change) -> Result<()> 
         .trying(|| format!("change interface {index}: {change:?}"))
 }
 
-/// Removes the interface with number `index`.
+/// Removes the interface with index `index`.
 pub fn remove(namespace: &Namespace, index: u32) -> Result<()> {
     let mut message = LinkMessage::default();
     message.header.index = index;
@@ -109,12 +110,12 @@ pub fn remove(namespace: &Namespace, index: u32) -> Result<()> {
         .trying(|| format!("remove interface {index}"))
 }
 
-/// Sets the loopback device up, without which a namespace cannot even reach itself.
+/// Sets the loopback device up; without it a namespace cannot even reach itself.
 pub fn loopback_up(namespace: &Namespace) -> Result<()> {
     change(namespace, LOOPBACK, &Change::up())
 }
 
-/// The loopback device is number 1 in every namespace.
+/// Index of the loopback device in every namespace.
 pub const LOOPBACK: u32 = 1;
 
 fn parse(message: RouteNetlinkMessage) -> Option<Interface> {

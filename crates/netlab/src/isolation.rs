@@ -1,17 +1,17 @@
-//! Processes in namespaces of their own that take along all they made.
+//! Processes in namespaces of their own, which vanish with everything that the processes made.
 //!
-//! [`command`] starts this binary again behind a small outer process, as the first process (PID 1)
+//! [`command`] starts this binary again below a small outer process, as the first process (PID 1)
 //! of new PID, mount, network, IPC and host name namespaces:
 //!
 //! ```text
 //! caller ── __isolated (waits) ── SUBCOMMAND (PID 1 of its own) ── whatever it starts
 //! ```
 //!
-//! When PID 1 ends, in whatever way, the kernel ends every process in its namespace; with them go
-//! their network namespaces and devices, since those are held by descriptors only. PID 1 is killed
-//! when the outer process dies, and the outer one when the thread that started it does. So nothing
-//! is written down and nothing need be swept, even after `kill -9`. For an ordinary user the outer
-//! process enters a user namespace first.
+//! When PID 1 ends, for whatever reason, the kernel ends every process in its namespace. Their
+//! network namespaces and devices vanish too, since only file descriptors hold them. PID 1 is
+//! killed when the outer process dies, and the outer process when the thread that started it does.
+//! So nothing is recorded and nothing needs sweeping, even after `kill -9`. For an ordinary user,
+//! the outer process enters a user namespace first.
 
 use crate::error::{Result, Trying};
 use crate::rights;
@@ -27,12 +27,13 @@ use std::process::{Command, ExitCode};
 /// First argument of the outer process.
 pub const SUBCOMMAND: &str = "__isolated";
 
-/// A command that runs this binary with `arguments` as PID 1 of namespaces of its own, in a process
-/// group of its own, so that Ctrl-C reaches the caller alone. Spawn it from a thread that lives
-/// longer: its death is the command's.
+/// Returns a command that runs this binary with `arguments` as PID 1 of its own namespaces.
+///
+/// The command has its own process group, so that Ctrl-C reaches only the caller. Spawn it from a
+/// thread that lives longer: when this thread ends, the command is killed.
 ///
 /// # Errors
-/// If the path of this binary cannot be found.
+/// If the path of this binary cannot be determined.
 pub fn command(arguments: impl IntoIterator<Item = OsString>) -> Result<Command> {
     let program = std::env::current_exe().trying(|| "find the path of this program".into())?;
     let mut command = Command::new(program);
@@ -41,8 +42,10 @@ pub fn command(arguments: impl IntoIterator<Item = OsString>) -> Result<Command>
     Ok(command)
 }
 
-/// Call this in `main` beside [`keeper::entry`](crate::keeper::entry): if this process was started
-/// to be an outer one, it is one, and the exit code comes back when the inner one has ended.
+/// Acts as the outer process if this process was started as one.
+///
+/// Call it in `main` beside [`keeper::entry`](crate::keeper::entry). The outer process waits for
+/// the inner one, and this returns its exit code. In any other process it returns `None`.
 #[must_use]
 pub fn entry() -> Option<ExitCode> {
     let mut arguments = std::env::args_os().skip(1);
@@ -67,7 +70,7 @@ fn wait_for_inner(arguments: impl Iterator<Item = OsString>) -> Result<ExitCode>
         | UnshareFlags::NEWNET
         | UnshareFlags::NEWIPC
         | UnshareFlags::NEWUTS;
-    // SAFETY: this process has one thread, and the descriptor table stays as it is.
+    // SAFETY: this process has one thread, and the file descriptor table stays as it is.
     unsafe { rustix::thread::unshare_unsafe(own) }.trying(|| "create namespaces for a run".into())?;
     let mut inner = Command::new("/proc/self/exe");
     inner.args(arguments);
@@ -76,14 +79,14 @@ fn wait_for_inner(arguments: impl Iterator<Item = OsString>) -> Result<ExitCode>
     Ok(status.code().map_or(ExitCode::FAILURE, |code| ExitCode::from(code as u8)))
 }
 
-/// Has the kernel kill `command` when the thread that spawns it is gone.
+/// Makes the kernel kill `command` when the thread that spawns it ends.
 fn dies_with_parent(command: &mut Command) {
     let parent = rustix::process::getpid();
-    // SAFETY: what runs between fork and exec are system calls; nothing is allocated.
+    // SAFETY: only system calls run between fork and exec; nothing is allocated.
     unsafe {
         command.pre_exec(move || {
             rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
-            // The parent may have died before that. PID 1 of a namespace sees its parent as 0.
+            // The parent may have died before. PID 1 of a namespace sees its parent as 0.
             match rustix::process::getppid() {
                 Some(now) if now != parent => Err(io::Error::other("the parent has died")),
                 _ => Ok(()),
@@ -92,11 +95,11 @@ fn dies_with_parent(command: &mut Command) {
     }
 }
 
-/// What PID 1 does first: mounts that nobody else sees, and a `/proc` of its own processes.
+/// Prepares PID 1: private mounts, and a `/proc` that shows the processes of its namespace.
 ///
 /// # Errors
-/// If the kernel refuses; in a user namespace it does so where parts of the caller's `/proc` are
-/// covered (containers).
+/// If the kernel refuses. In a user namespace, it does so where parts of the caller's `/proc` are
+/// covered, as in containers.
 pub fn settle() -> Result<()> {
     mount_change("/", MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC)
         .trying(|| "make the mounts private".into())?;
@@ -104,10 +107,10 @@ pub fn settle() -> Result<()> {
         .trying(|| "mount /proc for a run".into())
 }
 
-/// Lays `file` over another, for the processes of this run.
+/// Bind-mounts `file` over another, visible to the processes of this run only.
 ///
 /// # Errors
-/// If one of the two does not exist.
+/// If one of the two files does not exist.
 pub fn lay_over(file: &Path, over: &Path) -> Result<()> {
     mount_bind(file, over).trying(|| format!("lay {} over {}", file.display(), over.display()))
 }

@@ -1,20 +1,20 @@
 //! The process that cleans up, even when the main process is killed.
 //!
-//! The main process starts itself once more as `__keeper` with one end of a socket pair. The keeper
-//! starts COMMAND behind the link, adopts what COMMAND leaves behind (PR_SET_CHILD_SUBREAPER) and
-//! undoes the run at the end:
+//! The main process starts itself again as `__keeper` with one end of a socket pair. The keeper
+//! starts COMMAND behind the link, adopts COMMAND's orphaned descendants (PR_SET_CHILD_SUBREAPER)
+//! and undoes the run at the end:
 //!
-//! * COMMAND ends: descendants that are left get SIGTERM, and SIGKILL after 2 s; then the main
-//!   process is told, and the link still carries packets until then.
-//! * The main process says `End`: the same for COMMAND itself, then NAT, sysctls, control group and
-//!   state go.
-//! * The main process dies, seen as end of file: SIGKILL to all at once, then the same.
-//! * The keeper is killed: the main process sees end of file and undoes the run itself. Both are
-//!   killed: the next start does.
+//! * COMMAND ends: the remaining descendants get SIGTERM, and SIGKILL after 2 s. Then the keeper
+//!   reports to the main process. The link carries packets until then.
+//! * The main process sends `End`: the same for COMMAND itself. Then the keeper removes NAT,
+//!   sysctls, control group and state.
+//! * The main process dies, which shows as end of file: SIGKILL to all at once, then the same.
+//! * The keeper is killed: the main process sees end of file and undoes the run itself. If both are
+//!   killed, the next start of lasthop does it.
 //!
-//! COMMAND has the caller's user, environment (with `LASTHOP_HOST` and `LASTHOP` added),
-//! descriptors and terminal, default signal dispositions and an empty mask. It sees the caller's
-//! `/sys`: `/sys/class/net` shows the caller's interfaces.
+//! COMMAND has the caller's user, environment (plus `LASTHOP_HOST` and `LASTHOP`), file descriptors
+//! and terminal, default signal dispositions and an empty signal mask. It sees the caller's `/sys`:
+//! `/sys/class/net` shows the caller's interfaces.
 
 mod descendants;
 mod handle;
@@ -38,15 +38,16 @@ use std::os::unix::process::CommandExt;
 use std::process::{Command, ExitCode};
 use std::time::Duration;
 
-/// First argument of a process that is a keeper.
+/// First argument of a keeper process.
 pub const SUBCOMMAND: &str = "__keeper";
 
-/// Time between SIGTERM and SIGKILL for descendants that COMMAND left behind.
+/// Time between SIGTERM and SIGKILL for descendants that outlive COMMAND.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// Call this first in `main`: if this process was started to be a keeper (or to do a
-/// [check](crate::checks)), it is one, and the exit code comes back when it is done. Otherwise
-/// `None`, at once.
+/// Acts as a keeper (or as a [check](crate::checks)) if this process was started as one.
+///
+/// Call it before anything else in `main`. Returns the exit code when the work is done, or `None`
+/// at once in any other process.
 #[must_use]
 pub fn entry() -> Option<ExitCode> {
     let mut arguments = std::env::args_os().skip(1);
@@ -75,27 +76,28 @@ pub fn entry() -> Option<ExitCode> {
     ))
 }
 
-/// Takes over a descriptor that the main process left open for us; COMMAND shall not have it.
+/// Takes over a file descriptor from the main process, with close-on-exec so that COMMAND does not
+/// get it.
 fn inherited(number: i32) -> Option<OwnedFd> {
     if number <= 2 {
         return None;
     }
-    // SAFETY: fcntl takes its arguments by value, and fails for a number that is no open
+    // SAFETY: fcntl takes its arguments by value, and fails for a number that is not an open file
     // descriptor.
     let is_open = unsafe { libc::fcntl(number, libc::F_SETFD, libc::FD_CLOEXEC) } == 0;
-    // SAFETY: it is open, and nothing else in this process, which has just started, owns a
+    // SAFETY: it is open, and nothing else in this process, which has just started, owns a file
     // descriptor above 2.
     is_open.then(|| unsafe { OwnedFd::from_raw_fd(number) })
 }
 
-/// Why COMMAND is to end.
+/// Why COMMAND must end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Reason {
     Asked,
     Orphaned,
 }
 
-/// The keeper at work.
+/// A keeper process and its state.
 struct Keeping {
     control: UnixStream,
     inside: Namespace,
@@ -142,13 +144,13 @@ impl Keeping {
         descendants::end(&self.children, &self.control, grace)?;
         let lines = self.undo()?;
         if reason == Reason::Asked {
-            // The main process may have died meanwhile; then nobody wants to know.
+            // The main process may have died meanwhile; then nobody needs the report.
             let _ = send(&self.control, &Report::Undone { lines });
         }
         Ok(())
     }
 
-    /// Collects what ended; when it is COMMAND, ends what it left behind and reports.
+    /// Reaps ended children. If COMMAND is among them, ends its remaining descendants and reports.
     fn reap(&mut self) -> Result<()> {
         while let Ok(Some((pid, status))) = rustix::process::wait(WaitOptions::NOHANG) {
             if Some(pid.as_raw_pid().cast_unsigned()) != self.command {
@@ -168,7 +170,7 @@ impl Keeping {
 
     fn pass_on(&self, signal: i32) {
         let pid = self.command.and_then(|pid| Pid::from_raw(pid.cast_signed()));
-        // Not reaped yet, so the number is still COMMAND's.
+        // It is not reaped yet, so the pid is still COMMAND's.
         if let (Some(pid), Some(signal)) = (pid, rustix::process::Signal::from_named_raw(signal)) {
             let _ = rustix::process::kill_process(pid, signal);
         }
@@ -197,19 +199,21 @@ impl Keeping {
     }
 }
 
-/// The kernel's reason without Rust's "(os error N)".
+/// Returns the kernel's reason without Rust's "(os error N)".
 fn reason(error: &std::io::Error) -> String {
     let text = error.to_string();
     text.split(" (os error").next().unwrap_or(&text).to_owned()
 }
 
-/// A main process that died is noticed by the next read.
+/// Sends `report`, ignoring errors: the next read notices a dead main process.
 fn send_unless_dead(control: &UnixStream, report: &Report) {
     let _ = send(control, report);
 }
 
-/// COMMAND has the caller's pipes now; holding them here as well would keep their readers from
-/// seeing its end.
+/// Closes this process's copies of the caller's pipes.
+///
+/// COMMAND has them now. With a copy open here, their readers would not see end of file when
+/// COMMAND ends.
 fn release_terminal_pipes() -> std::io::Result<()> {
     let null = std::fs::OpenOptions::new().read(true).write(true).open("/dev/null")?;
     rustix::stdio::dup2_stdin(&null)?;
@@ -217,12 +221,13 @@ fn release_terminal_pipes() -> std::io::Result<()> {
     Ok(())
 }
 
-/// Starts COMMAND from a thread that has moved behind the link. The outer error is ours, the inner
-/// one that of executing.
+/// Starts COMMAND from a thread that has moved behind the link.
+///
+/// The outer error is one of the setup, the inner one of executing COMMAND.
 fn spawn(inside: &Namespace, id: &str, start: &Start) -> Result<std::io::Result<u32>> {
     namespace::on_own_thread(|| {
-        // SAFETY: CLONE_FS and CLONE_NEWNS leave the descriptor table shared; only this short-lived
-        // thread is changed.
+        // SAFETY: CLONE_FS and CLONE_NEWNS leave the file descriptor table shared; only this
+        // short-lived thread is changed.
         unsafe { rustix::thread::unshare_unsafe(UnshareFlags::FS | UnshareFlags::NEWNS) }
             .trying(|| "create a mount namespace".into())?;
         start.overlays.apply()?;
@@ -236,12 +241,12 @@ fn spawn(inside: &Namespace, id: &str, start: &Start) -> Result<std::io::Result<
             .env("LASTHOP_HOST", start.host.to_string());
         let group = start.cgroup.as_ref().map(|path| path.join("cgroup.procs"));
         let group = group.and_then(|path| std::fs::OpenOptions::new().write(true).open(path).ok());
-        // SAFETY: what runs between fork and exec are system calls on data made before; nothing is
+        // SAFETY: only system calls on existing data run between fork and exec; nothing is
         // allocated.
         unsafe {
             command.pre_exec(move || {
                 if let Some(group) = &group {
-                    // "0" is the writer. A group that went away is no reason not to run.
+                    // "0" stands for the writing process. COMMAND runs even if the group is gone.
                     let _ = rustix::io::write(group, b"0");
                 }
                 for signal in signals::OF_THE_TERMINAL.into_iter().chain(signals::PASSED_ON) {
@@ -249,8 +254,8 @@ fn spawn(inside: &Namespace, id: &str, start: &Start) -> Result<std::io::Result<
                     signals::set(signal, if ignore { Disposition::Ignore } else { Disposition::Default })?;
                 }
                 signals::block_only(&[])?;
-                // Of the rights over our own user namespace COMMAND gets none (it has them if it is
-                // root).
+                // COMMAND gets no capabilities over our own user namespace (unless it is root,
+                // which has them all).
                 let _ = rustix::thread::clear_ambient_capability_set();
                 Ok(())
             });

@@ -1,10 +1,12 @@
-//! Everything that makes kernel objects for a run, and leaves none behind.
+//! Creating the kernel objects of a run, and removing all of them again.
 //!
-//! Network namespaces held by descriptors, TUN and TAP ends, addresses, routes (congestion control
-//! always set, per route), sysctls, cgroups and NAT. What the kernel does not take back by itself
-//! when a process dies is written down before it is made ([`state`]) and undone by a second process
-//! that outlives the first ([`keeper`]), or, should both be killed, by the next start
-//! ([`state::Registry::sweep`]). No link model lives here: the crate hands out descriptors.
+//! The objects are network namespaces held by file descriptors, TUN and TAP devices, addresses,
+//! routes, sysctls, control groups and NAT. Every route sets its congestion control.
+//!
+//! Objects that the kernel does not remove when a process dies are recorded before they are made
+//! ([`state`]). A second process that outlives the first removes them ([`keeper`]). If both are
+//! killed, the next start of lasthop does ([`state::Registry::sweep`]). This crate contains no link
+//! model: it hands out file descriptors.
 //!
 //! # A program behind a link
 //!
@@ -51,17 +53,23 @@
 //! }
 //! ```
 //!
-//! [`HostLink::wait`] belongs on the main thread, the emulator on another. What the caller needs
-//! besides: [`HostLink::id`] (for `lasthop link set ID`), [`HostLink::directory`] (the run's own
-//! directory: put the control socket there, it goes with the run), [`HostLink::addresses`],
-//! [`HostLink::notes`] (what is not possible here, one line each), [`tun::Tun::statistics`]
-//! (`tx_dropped` of an end: the emulator did not read fast enough), [`Registry::list`] (for
-//! `lasthop link list`), [`checks::all`] (for `lasthop doctor`).
+//! Call [`HostLink::wait`] on the main thread and run the emulator on another. Callers also need:
 //!
-//! With [`HostLinkOptions::whole_segments`] each packet on both descriptors starts with the 10
-//! bytes of `struct virtio_net_hdr` ([`tun::VIRTIO_HEADER_LENGTH`]) and may be a TCP segment of up
-//! to 64 KiB with a partial checksum; without it each read gives one bare IP packet of at most the
-//! MTU with complete checksums. Descriptors are non-blocking.
+//! * [`HostLink::id`], for `lasthop link set ID`
+//! * [`HostLink::directory`], the run's own directory: a control socket there is removed with the
+//!   run
+//! * [`HostLink::addresses`]
+//! * [`HostLink::notes`]: what is not possible here, one line each
+//! * [`tun::Tun::statistics`]: packets in `tx_dropped` were lost because the emulator read too
+//!   slowly
+//! * [`Registry::list`], for `lasthop link list`
+//! * [`checks::all`], for `lasthop doctor`
+//!
+//! File descriptors are non-blocking. With [`HostLinkOptions::whole_segments`], each packet on both
+//! file descriptors starts with the 10 bytes of `struct virtio_net_hdr`
+//! ([`tun::VIRTIO_HEADER_LENGTH`]) and may be a TCP segment of up to 64 KiB with a partial
+//! checksum. Without it, each read returns one bare IP packet of at most the MTU with complete
+//! checksums.
 
 pub mod address;
 pub mod bpf_files;

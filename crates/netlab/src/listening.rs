@@ -1,4 +1,4 @@
-//! What listens in a namespace, by the kernel's lists in `/proc/net`.
+//! Listening sockets of a namespace, from the kernel's lists in `/proc/net`.
 
 use crate::Namespace;
 use crate::error::{Error, Result, Trying};
@@ -7,10 +7,10 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
-/// A socket that waits for others: TCP in state LISTEN, or UDP that is not connected.
+/// A socket that accepts peers: TCP in state LISTEN, or an unconnected UDP socket.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Listener {
-    /// The kernel's list that it is in: `tcp`, `tcp6`, `udp` or `udp6`.
+    /// The kernel's list that contains it: `tcp`, `tcp6`, `udp` or `udp6`.
     pub list: &'static str,
     /// Its address as the kernel writes it, in hexadecimal digits.
     pub address: String,
@@ -19,10 +19,10 @@ pub struct Listener {
 }
 
 impl Listener {
-    /// Address and port for people; `None` if the kernel writes addresses otherwise than it did.
+    /// Returns address and port; `None` if the kernel's format is unknown.
     #[must_use]
     pub fn socket_address(&self) -> Option<SocketAddr> {
-        // Words of four octets, each as a number of this machine's byte order.
+        // Words of four bytes, each printed as a number in this machine's byte order.
         let word = |place: usize| {
             let digits = self.address.get(8 * place..8 * place + 8)?;
             Some(u32::from_str_radix(digits, 16).ok()?.to_ne_bytes())
@@ -39,12 +39,13 @@ impl Listener {
     }
 }
 
-/// Refuses to publish a port that something of `namespace` listens at: its clients would reach the
-/// server behind the link instead. A server at `::1` alone is not in the way, since that address is
-/// not published.
+/// Refuses to publish a port on which a server in `namespace` listens.
+///
+/// That server's clients would reach the server behind the link instead. A server at `::1` alone is
+/// no obstacle, since that address is not published.
 ///
 /// # Errors
-/// Names the port and who has it; as [`listeners`].
+/// If a port is taken: the error names the port and its listener. Others as [`listeners`].
 pub fn check_free(namespace: &Namespace, publish: &[Publish]) -> Result<()> {
     if publish.is_empty() {
         return Ok(());
@@ -67,14 +68,14 @@ pub fn check_free(namespace: &Namespace, publish: &[Publish]) -> Result<()> {
     Ok(())
 }
 
-/// State TCP_LISTEN, and the state TCP_CLOSE that UDP sockets have which are not connected
-/// (`include/net/tcp_states.h`).
+/// Each list with the state of listening sockets: TCP_LISTEN, or TCP_CLOSE for unconnected UDP
+/// sockets (`include/net/tcp_states.h`).
 const LISTS: [(&str, &str); 4] = [("tcp", "0A"), ("tcp6", "0A"), ("udp", "07"), ("udp6", "07")];
 
-/// All that listen in `namespace`.
+/// Returns all listening sockets of `namespace`.
 ///
 /// # Errors
-/// If the namespace cannot be entered, or its list of TCP sockets not be read.
+/// If the namespace cannot be entered, or a list cannot be read.
 pub fn listeners(namespace: &Namespace) -> Result<BTreeSet<Listener>> {
     namespace.enter(|| {
         let mut all = BTreeSet::new();
@@ -86,7 +87,7 @@ pub fn listeners(namespace: &Namespace) -> Result<BTreeSet<Listener>> {
     })
 }
 
-/// A list of the calling thread's namespace; empty where the kernel has none of that kind (IPv6).
+/// Reads a list of the calling thread's namespace; empty if the kernel has no such list (IPv6).
 pub(crate) fn read(list: &str) -> Result<String> {
     let text = fs::read_to_string(format!("/proc/thread-self/net/{list}"));
     match text {
@@ -97,7 +98,7 @@ pub(crate) fn read(list: &str) -> Result<String> {
     }
 }
 
-/// A line of a list.
+/// One line of a list.
 pub(crate) struct Row<'a> {
     /// Address and port, `0100007F:1F90`.
     local: &'a str,
@@ -105,8 +106,10 @@ pub(crate) struct Row<'a> {
     pub state: &'a str,
 }
 
-/// The lines of a list: behind a number the local address, the remote one, and the state
-/// (proc_net_tcp in the kernel's documentation).
+/// Returns the lines of a list.
+///
+/// Each has a number, the local address, the remote address and the state (proc_net_tcp in the
+/// kernel's documentation).
 pub(crate) fn rows(list: &str) -> impl Iterator<Item = Row<'_>> {
     list.lines().skip(1).filter_map(|line| {
         let mut words = line.split_whitespace().skip(1);
@@ -148,7 +151,7 @@ mod tests {
         assert_eq!(shown("0100"), None);
     }
 
-    /// A server of the host keeps its port, whatever its protocol and address.
+    /// A server of the host keeps its port, whatever the protocol and the address.
     #[test]
     fn a_port_with_a_server_is_not_published() {
         let own = Namespace::current().expect("a namespace");
@@ -167,7 +170,7 @@ mod tests {
             );
             assert_eq!(error, expected);
         }
-        // This one is not published, so that its server stays.
+        // This address is not published, so its server is no obstacle.
         if let Ok(local) = std::net::TcpListener::bind("[::1]:0") {
             published(local.local_addr().expect("bound").port()).expect("it is not in the way");
         }

@@ -1,11 +1,11 @@
-//! Any number of nodes and links between them, each node a network namespace of its own.
+//! Any number of nodes and links between them, each node in its own network namespace.
 //!
-//! A node has one IPv4 and one IPv6 address, on its loopback device and on each of its links (which
-//! are unnumbered, as on a router): whatever way a packet takes, it comes from the address that
-//! people know the node by. Each link is a TUN device at either end, named after the link. Routes
-//! are given, not found: one for each node and each destination.
+//! A node has one IPv4 and one IPv6 address, both on its loopback device. Its links are unnumbered,
+//! as on a router. So packets carry the address by which a node is known, whatever path they take.
+//! Each link is a TUN device at either end, named after the link. Routes are given, not computed:
+//! one for each node and each destination.
 //!
-//! Nothing has a name outside, so everything goes with the process.
+//! No object has a name outside these namespaces, so everything vanishes with the process.
 
 use crate::error::Result;
 use crate::route::{self, Metrics, Prefix, Route};
@@ -14,46 +14,46 @@ use crate::{Namespace, address, interface, sysctl};
 use packet::Layer;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// A node to make.
+/// Options of a node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NodeOptions {
-    /// Its addresses.
+    /// Its IPv4 address.
     pub address: Ipv4Addr,
     /// Its IPv6 address.
     pub address6: Ipv6Addr,
-    /// Sysctls, in order.
+    /// Names and values of sysctls, set in this order.
     pub sysctls: Vec<(String, String)>,
-    /// TCP of all connections of this node.
+    /// TCP metrics of all routes of this node.
     pub metrics: Metrics,
 }
 
-/// A link to make.
+/// Options of a link.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LinkOptions {
     /// Name of the devices at both ends, at most 15 bytes.
     pub name: String,
-    /// The nodes at its ends, by their numbers.
+    /// Indices of the nodes at its two ends.
     pub between: [usize; 2],
     /// Largest IP packet in bytes.
     pub mtu: u16,
     /// Whether segments stay whole; see [`tun`].
     pub whole_segments: bool,
-    /// Packets that wait in a device for the emulator; not the link's queue.
+    /// Capacity of a device's queue towards the emulator in packets; not the link's queue.
     pub queue_length: u32,
 }
 
-/// From one node to another, by a link.
+/// A route: the link by which a node forwards packets for another node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Hop {
     /// The node that forwards.
     pub at: usize,
-    /// The node that it leads to in the end.
+    /// The node that is the destination.
     pub to: usize,
     /// The link to take.
     pub by: usize,
 }
 
-/// Nodes and links that stand.
+/// A network of nodes and links that is up.
 #[derive(Debug)]
 pub struct Mesh {
     namespaces: Vec<Namespace>,
@@ -64,8 +64,7 @@ impl Mesh {
     /// Builds nodes, links and routes.
     ///
     /// # Errors
-    /// If the kernel refuses: the error names the object, or the congestion controls that there
-    /// are.
+    /// If the kernel refuses: the error names the object, or the available congestion controls.
     pub fn build(nodes: &[NodeOptions], links: &[LinkOptions], hops: &[Hop]) -> Result<Self> {
         let namespaces = nodes.iter().map(build_node).collect::<Result<Vec<_>>>()?;
         let ends = links
@@ -82,19 +81,19 @@ impl Mesh {
         Ok(mesh)
     }
 
-    /// Namespace of a node.
+    /// Returns the namespace of a node.
     #[must_use]
     pub fn node(&self, number: usize) -> &Namespace {
         &self.namespaces[number]
     }
 
-    /// Both ends of each link, in the order of [`LinkOptions::between`].
+    /// Returns both ends of each link, in the order of [`LinkOptions::between`].
     #[must_use]
     pub fn ends(&self) -> &[[Tun; 2]] {
         &self.ends
     }
 
-    /// Packets the kernel dropped because the emulator did not read them in time.
+    /// Returns how many packets the kernel dropped because the emulator did not read them in time.
     pub fn dropped_by_kernel(&self) -> Result<u64> {
         self.ends.iter().flatten().try_fold(0, |sum, end| Ok(sum + end.statistics()?.tx_dropped))
     }
@@ -117,7 +116,7 @@ impl Mesh {
     }
 }
 
-/// RFC 8200 section 5.
+/// Smallest MTU that IPv6 allows (RFC 8200 section 5).
 const MINIMUM_IPV6_MTU: u16 = 1280;
 
 fn build_node(node: &NodeOptions) -> Result<Namespace> {

@@ -1,14 +1,16 @@
 //! Names behind the link: a private `/etc/hosts` and, where needed, `/etc/resolv.conf`.
 //!
-//! `host.lasthop` is the caller's end of the link (IPv4), `host6.lasthop` the same in IPv6: two
-//! names, because a server of the caller that listens on IPv4 only would otherwise cost each client
-//! a refused connection over the link. A name server on a loopback address (systemd-resolved's
-//! 127.0.0.53) cannot be reached from another namespace, so the name server behind the link is then
-//! the caller's end, where a [forwarder](crate::dns) listens.
+//! `host.lasthop` is the IPv4 address of the caller's end of the link, `host6.lasthop` its IPv6
+//! address. With one name for both, a server of the caller that listens on IPv4 only would cost
+//! each client a refused connection over the link.
 //!
-//! Where it stops: glibc's `nss-resolve` and nscd answer over sockets in the file system, past the
-//! link; those sockets are hidden behind the link, so that look-ups take the network. Programs that
-//! bring their own resolver configuration are on their own.
+//! A name server on a loopback address (systemd-resolved's 127.0.0.53) cannot be reached from
+//! another namespace. In this case the name server behind the link is the caller's end, where a
+//! [forwarder](crate::dns) listens.
+//!
+//! glibc's `nss-resolve` and nscd answer over sockets in the file system, past the link. These
+//! sockets are hidden behind the link, so that lookups take the network. Programs with a resolver
+//! configuration of their own are not covered.
 
 use crate::error::{Result, Trying};
 use crate::plan::Addresses;
@@ -16,33 +18,33 @@ use rustix::mount::{MountPropagationFlags, mount_bind, mount_change};
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::{Path, PathBuf};
 
-/// Files to lay over the system's in the mount namespace of the program.
+/// Files to bind-mount over the system's in the program's mount namespace.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize, Default)]
 pub(crate) struct Overlays(Vec<(PathBuf, PathBuf)>);
 
-/// Sockets by which the C library would ask a daemon instead of the network.
+/// Sockets on which the C library would ask a daemon instead of the network.
 const DAEMON_SOCKETS: [&str; 3] =
     ["/run/systemd/resolve/io.systemd.Resolve", "/run/nscd/socket", "/var/run/nscd/socket"];
 
-/// The caller's name servers; like the C library, 127.0.0.1 where none is named.
+/// Returns the caller's name servers, or 127.0.0.1 if none is configured, like the C library.
 pub(crate) fn servers(resolv_conf: &str) -> Vec<IpAddr> {
     let named: Vec<IpAddr> = resolv_conf.lines().filter_map(server).collect();
     if named.is_empty() { vec![IpAddr::V4(Ipv4Addr::LOCALHOST)] } else { named }
 }
 
-/// The address on a `nameserver` line, without a zone.
+/// Returns the address on a `nameserver` line, without a zone.
 fn server(line: &str) -> Option<IpAddr> {
     let mut words = line.split_whitespace();
     (words.next()? == "nameserver").then(|| words.next())??.split('%').next()?.parse().ok()
 }
 
-/// The `hosts` file behind the link.
+/// Returns the `hosts` file for the program behind the link.
 pub(crate) fn hosts(callers: &str, addresses: Addresses, host: IpAddr) -> String {
     let newline = if callers.is_empty() || callers.ends_with('\n') { "" } else { "\n" };
     format!("{callers}{newline}{host} host.lasthop\n{} host6.lasthop\n", addresses.outside6)
 }
 
-/// The `resolv.conf` behind the link: all as the caller has it, but `server` the only name server.
+/// Returns the caller's `resolv.conf` with `server_behind` as its only name server.
 pub(crate) fn resolv_conf(callers: &str, server_behind: IpAddr) -> String {
     let mut text = format!("nameserver {server_behind}\n");
     for line in callers.lines().filter(|line| line.split_whitespace().next() != Some("nameserver")) {
@@ -52,8 +54,9 @@ pub(crate) fn resolv_conf(callers: &str, server_behind: IpAddr) -> String {
     text
 }
 
-/// Writes the files into `directory`; `host` is the address of `host.lasthop`, `name_server`
-/// replaces the caller's if given.
+/// Writes the files into `directory`.
+///
+/// `host` is the address of `host.lasthop`; `name_server`, if given, replaces the caller's.
 pub(crate) fn write(
     directory: &Path,
     addresses: Addresses,
@@ -89,8 +92,9 @@ const HOSTS: &str = "/etc/hosts";
 pub(crate) const RESOLV_CONF: &str = "/etc/resolv.conf";
 
 impl Overlays {
-    /// Lays the files over the system's, in the calling thread's mount namespace, which must be its
-    /// own already.
+    /// Bind-mounts the files over the system's.
+    ///
+    /// The calling thread must already have a mount namespace of its own.
     pub(crate) fn apply(&self) -> Result<()> {
         mount_change("/", MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC)
             .trying(|| "make the mounts private".into())?;

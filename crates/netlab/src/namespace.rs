@@ -1,8 +1,8 @@
-//! Anonymous network namespaces, held by a descriptor.
+//! Anonymous network namespaces, held by a file descriptor.
 //!
-//! Nothing is bound into `/run/netns`: a namespace is gone when the last descriptor, process and
-//! device that holds it is, whatever way they went. The caller's thread never changes its
-//! namespace; work inside one is done by a thread of its own.
+//! Nothing is bound into `/run/netns`: a namespace vanishes with the last file descriptor, process
+//! or device that holds it, however these ended. The caller's thread never changes its namespace;
+//! work inside a namespace runs on a separate thread.
 
 use crate::error::{Error, Result, Trying};
 use rustix::fs::{Mode, OFlags};
@@ -16,46 +16,46 @@ pub struct Namespace {
 }
 
 impl Namespace {
-    /// A new namespace with nothing in it but a loopback device that is down.
+    /// Creates a namespace that contains only a loopback device, which is down.
     pub fn new() -> Result<Self> {
         on_own_thread(|| {
-            // SAFETY: CLONE_NEWNET leaves the descriptor table shared; only this short-lived thread
-            // changes its namespace.
+            // SAFETY: CLONE_NEWNET leaves the file descriptor table shared; only this short-lived
+            // thread changes its namespace.
             unsafe { rustix::thread::unshare_unsafe(UnshareFlags::NEWNET) }.map_err(explain)?;
             Self::current()
         })
     }
 
-    /// The namespace the calling thread is in.
+    /// Returns the namespace of the calling thread.
     pub fn current() -> Result<Self> {
         Self::at("/proc/thread-self/ns/net")
     }
 
-    /// The namespace a path stands for: `/proc/PID/ns/net`, `/run/netns/NAME`.
+    /// Opens the namespace at a path such as `/proc/PID/ns/net` or `/run/netns/NAME`.
     pub fn at(path: &str) -> Result<Self> {
         let fd = rustix::fs::open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())
             .trying(|| format!("open {path}"))?;
         Ok(Self { fd })
     }
 
-    /// The namespace behind a descriptor.
+    /// Wraps the file descriptor of a namespace.
     #[must_use]
     pub fn from_fd(fd: OwnedFd) -> Self {
         Self { fd }
     }
 
-    /// The descriptor that keeps the namespace alive.
+    /// Returns the file descriptor that keeps the namespace alive.
     #[must_use]
     pub fn fd(&self) -> BorrowedFd<'_> {
         self.fd.as_fd()
     }
 
-    /// A second handle on the same namespace.
+    /// Returns a second handle to the same namespace.
     pub fn try_clone(&self) -> Result<Self> {
         Ok(Self { fd: self.fd.try_clone().trying(|| "duplicate a namespace descriptor".into())? })
     }
 
-    /// Runs `work` in this namespace, on a thread of its own; a panic in it goes on in the caller.
+    /// Runs `work` in this namespace on a thread of its own; a panic propagates to the caller.
     pub fn enter<T: Send>(&self, work: impl FnOnce() -> Result<T> + Send) -> Result<T> {
         on_own_thread(|| {
             self.enter_this_thread()?;
@@ -63,8 +63,10 @@ impl Namespace {
         })
     }
 
-    /// Moves the calling thread, for good. The kernel lets nobody but root in, not even where the
-    /// thread is already; there it stays.
+    /// Moves the calling thread into this namespace, permanently.
+    ///
+    /// Without CAP_SYS_ADMIN the kernel refuses even the namespace that the thread is already in.
+    /// This is no error: the thread stays there.
     pub(crate) fn enter_this_thread(&self) -> Result<()> {
         match rustix::thread::move_into_link_name_space(self.fd(), Some(LinkNameSpaceType::Network)) {
             Err(rustix::io::Errno::PERM) if self.is_where_this_thread_is() => Ok(()),
@@ -84,19 +86,20 @@ impl Namespace {
             .is_ok_and(|here| rustix::fs::fstat(&self.fd).is_ok_and(|this| same(here, this)))
     }
 
-    /// Path by which this process reaches the namespace.
+    /// Returns a path by which this process reaches the namespace.
     #[must_use]
     pub fn path(&self) -> String {
         format!("/proc/self/fd/{}", self.fd.as_raw_fd())
     }
 
-    /// Inode number: equal for two handles on one namespace, and reused after it is gone.
+    /// Returns the inode number: equal for all handles to one namespace, and reused after it is
+    /// gone.
     pub fn inode(&self) -> Result<u64> {
         Ok(rustix::fs::fstat(&self.fd).trying(|| "stat a namespace".into())?.st_ino)
     }
 
-    /// The kernel's cookie: unlike the inode number never used twice until the next boot (Linux
-    /// 5.14).
+    /// Returns the kernel's cookie, which is unique until the next boot, unlike the inode number
+    /// (Linux 5.14).
     pub fn cookie(&self) -> Result<u64> {
         self.enter(|| {
             let socket =
@@ -107,7 +110,7 @@ impl Namespace {
     }
 }
 
-/// Why there is no new namespace, and what to do.
+/// Turns an error of creating a namespace into one that says what to do.
 fn explain(errno: rustix::io::Errno) -> Error {
     let what = format!("create a network namespace: {}", std::io::Error::from(errno));
     match errno {
@@ -117,7 +120,7 @@ fn explain(errno: rustix::io::Errno) -> Error {
     }
 }
 
-/// `SO_NETNS_COOKIE` of a socket.
+/// Returns `SO_NETNS_COOKIE` of a socket.
 fn netns_cookie(socket: BorrowedFd<'_>) -> Result<u64> {
     let mut cookie = 0_u64;
     let mut length = libc::socklen_t::try_from(size_of::<u64>()).expect("eight");
@@ -138,7 +141,7 @@ fn netns_cookie(socket: BorrowedFd<'_>) -> Result<u64> {
     }
 }
 
-/// `asm-generic/socket.h`; the libc crate lacks it for some targets.
+/// Value from `asm-generic/socket.h`; the libc crate lacks it for some targets.
 const SO_NETNS_COOKIE: libc::c_int = 71;
 
 /// Runs `work` on a thread that ends with it.
@@ -152,8 +155,8 @@ mod tests {
     use super::*;
     use rustix::thread::CapabilitySet;
 
-    /// Who may not enter another namespace still works in its own, and is told what another one
-    /// takes.
+    /// Without the right to enter other namespaces, work in the own one succeeds, and the error for
+    /// another one says what is needed.
     #[test]
     fn without_rights() {
         if !rustix::process::geteuid().is_root() {

@@ -1,17 +1,18 @@
-//! What the caller's namespace does for the wireless host: address translation and published ports.
+//! Services of the caller's namespace for the wireless host: address translation and published
+//! ports.
 //!
-//! One nftables table per run, of family `inet` and named after it: one command removes all of it.
-//! Forwarding itself is a sysctl ([`sysctls`]).
+//! Each run has one nftables table of family `inet`, named after the run: one command removes all
+//! of it. Forwarding itself is a sysctl ([`sysctls`]).
 //!
-//! *Published* ports, TCP and UDP: a connection to any address of the caller, from other hosts or
-//! from the caller itself, is redirected to the wireless host; the TCP connection stays end to end.
-//! For 127.0.0.1 the kernel must be told to route loopback addresses through the link's device
-//! (`route_localnet`, on that device only), and the connection then comes from the link's outside
-//! address. There is no such switch in IPv6: **`[::1]:PORT` is not published**.
+//! *Published* ports are TCP and UDP: a connection to any address of the caller, from other hosts
+//! or from the caller itself, is redirected to the wireless host. The TCP connection stays end to
+//! end. For 127.0.0.1 the kernel must route loopback addresses through the link's device
+//! (`route_localnet`, on that device only). Such a connection then comes from the link's outside
+//! address. IPv6 has no such switch: **`[::1]:PORT` is not published**.
 //!
-//! Where it stops: an `accept` here cannot overrule a `drop` in somebody else's table. On a host
-//! whose forward policy is drop (Docker's iptables rules) the owner of that policy must let the
-//! link's device pass; [`forward_policy_drops`] tells.
+//! An `accept` here cannot overrule a `drop` in another table. If the host's forward policy is drop
+//! (Docker's iptables rules), the owner of that policy must let the link's device pass.
+//! [`forward_policy_drops`] detects this.
 
 use crate::Namespace;
 use crate::error::{Error, Result, Trying};
@@ -24,7 +25,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::str::FromStr;
 
-/// A port (TCP and UDP) of the caller's addresses that leads to a server behind the link.
+/// A port (TCP and UDP) of the caller's addresses that is forwarded to a server behind the link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Publish {
     /// Port at the caller's addresses.
@@ -36,7 +37,7 @@ pub struct Publish {
 impl FromStr for Publish {
     type Err = Error;
 
-    /// `PORT`, or `OUTSIDE:INSIDE` when they differ.
+    /// Parses `PORT`, or `OUTSIDE:INSIDE` if they differ.
     fn from_str(text: &str) -> Result<Self> {
         let port = |part: &str| {
             part.parse().map_err(|_| Error::Value {
@@ -50,7 +51,7 @@ impl FromStr for Publish {
     }
 }
 
-/// What to translate.
+/// Parameters of a run's table.
 #[derive(Debug, Clone)]
 pub struct Rules<'a> {
     /// Name of the table: letters, digits and underscores.
@@ -59,31 +60,31 @@ pub struct Rules<'a> {
     pub device: &'a str,
     /// The link's addresses.
     pub addresses: Addresses,
-    /// Whether IPv6 leaves the caller too.
+    /// Whether IPv6 crosses the caller too.
     pub ipv6: bool,
-    /// An address beyond that stands for the caller: echo requests of the wireless host to it are
-    /// answered by the link's outside end.
+    /// An address beyond the link that stands for the caller: the link's outside end answers the
+    /// wireless host's echo requests to it.
     pub echo: Option<IpAddr>,
     /// Ports to publish.
     pub publish: &'a [Publish],
 }
 
-/// Name of the table of the run called `id`.
+/// Returns the name of the table of run `id`.
 pub(crate) fn table(id: &str) -> String {
     format!("lasthop_{id}")
 }
 
-/// Adds the table to `namespace`, all or nothing.
+/// Adds the table to `namespace`, completely or not at all.
 pub fn add(namespace: &Namespace, rules: &Rules<'_>) -> Result<()> {
     add_with(&installed()?, namespace, rules)
 }
 
-/// The same by the program `nft`.
+/// Does the same with the program `nft`.
 pub(crate) fn add_with(nft: &Path, namespace: &Namespace, rules: &Rules<'_>) -> Result<()> {
     run(nft, namespace, &["-f", "-"], &compose(rules)).map(|_| ())
 }
 
-/// Removes the table called `name` from `namespace`; whether it was there.
+/// Removes the table called `name` from `namespace`; returns whether it existed.
 pub fn remove(namespace: &Namespace, name: &str) -> Result<bool> {
     let existed = tables(namespace)?.iter().any(|table| table == name);
     if existed {
@@ -92,13 +93,13 @@ pub fn remove(namespace: &Namespace, name: &str) -> Result<bool> {
     Ok(existed)
 }
 
-/// Names of the `inet` tables in `namespace`.
+/// Returns the names of the `inet` tables in `namespace`.
 pub fn tables(namespace: &Namespace) -> Result<Vec<String>> {
     let output = run(&installed()?, namespace, &["list", "tables", "inet"], "")?;
     Ok(output.lines().filter_map(|line| line.strip_prefix("table inet ").map(str::to_owned)).collect())
 }
 
-/// Sysctls that forwarding between the link and the caller's network needs, with their values.
+/// Returns the sysctls, with values, that forwarding between link and caller's network needs.
 #[must_use]
 pub fn sysctls(ipv6: bool) -> Vec<(&'static str, &'static str)> {
     let mut all = vec![("net.ipv4.ip_forward", "1")];
@@ -108,8 +109,8 @@ pub fn sysctls(ipv6: bool) -> Vec<(&'static str, &'static str)> {
     all
 }
 
-/// Whether some table in `namespace` drops forwarded packets by policy: then ours cannot let them
-/// through.
+/// Returns whether a table in `namespace` drops forwarded packets by policy, which our table cannot
+/// overrule.
 pub fn forward_policy_drops(namespace: &Namespace) -> Result<bool> {
     let rules = run(&installed()?, namespace, &["list", "chains"], "")?;
     Ok(rules.lines().any(|line| line.contains("hook forward") && line.contains("policy drop")))
@@ -141,8 +142,8 @@ fn compose(rules: &Rules<'_>) -> String {
     } else {
         String::new()
     };
-    // Packets that come in by the link's own device are for the caller himself: `host.lasthop:PORT`
-    // stays his.
+    // Packets from the link's own device are not redirected, so that `host.lasthop:PORT` stays a
+    // port of the caller.
     format!(
         "table inet {table} {{\n\
          \x20 chain prerouting {{\n    type nat hook prerouting priority dstnat; policy accept;\n{echo}    iifname \"{device}\" accept\n{redirections}  }}\n\
@@ -155,7 +156,7 @@ fn compose(rules: &Rules<'_>) -> String {
     )
 }
 
-/// Where a program of the system lies; an ordinary user's PATH lacks the sbin directories.
+/// Returns the path of a system program; PATH of ordinary users lacks the sbin directories.
 #[must_use]
 pub fn program(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
@@ -175,7 +176,7 @@ pub(crate) fn not_installed() -> Error {
 
 fn run(nft: &Path, namespace: &Namespace, arguments: &[&str], input: &str) -> Result<String> {
     let what = || format!("run {} {}", nft.display(), arguments.join(" "));
-    // One that does not read to the end has a reason, which is what to tell.
+    // If nft stops reading early, it has failed: its own message matters, not the failed write.
     let (written, output) = namespace.enter(|| {
         let mut child = Command::new(nft)
             .args(arguments)

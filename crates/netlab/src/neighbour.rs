@@ -1,4 +1,4 @@
-//! Permanent neighbour entries: on a TAP end no ARP and no neighbour discovery crosses the link.
+//! Permanent neighbour entries, so that no ARP or neighbour discovery crosses a TAP link.
 
 use crate::Namespace;
 use crate::address::family;
@@ -10,7 +10,7 @@ use netlink_packet_route::neighbour::{
 };
 use std::net::IpAddr;
 
-/// Says for good that `address` on interface `index` has the hardware address `mac`.
+/// Adds a permanent entry: `address` on interface `index` has the hardware address `mac`.
 pub fn add(namespace: &Namespace, index: u32, address: IpAddr, mac: [u8; 6]) -> Result<()> {
     let mut message = NeighbourMessage::default();
     message.header.family = family(address);

@@ -1,7 +1,7 @@
-//! One question, one answer over `NETLINK_ROUTE`, in a given namespace.
+//! Requests and answers over `NETLINK_ROUTE` in a given namespace.
 //!
-//! A netlink socket belongs to the namespace it was opened in, so the socket is opened inside and
-//! used from anywhere.
+//! A netlink socket belongs to the namespace in which it was opened. So the socket is opened inside
+//! the namespace and can be used from anywhere.
 
 use crate::Namespace;
 use crate::error::{Error, Result, Trying};
@@ -12,18 +12,18 @@ use netlink_packet_core::{
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_ROUTE};
 
-/// What to do when the object exists.
+/// How a request treats an object that exists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Existing {
-    /// It is an error.
+    /// Creating it is an error.
     Refuse,
-    /// It gives way.
+    /// The new object replaces it.
     Replace,
-    /// The message changes an object or asks for one; nothing is created.
+    /// The request changes, removes or queries it, and creates nothing.
     Change,
 }
 
-/// A socket in a namespace.
+/// A netlink socket in a namespace.
 pub(crate) struct Netlink {
     socket: Socket,
     sequence: u32,
@@ -41,7 +41,7 @@ impl Netlink {
         })
     }
 
-    /// Sends a message that changes something and waits for the kernel's word.
+    /// Sends a request that changes something, and waits for the kernel's acknowledgement.
     pub(crate) fn change(&mut self, message: RouteNetlinkMessage, existing: Existing) -> std::io::Result<()> {
         let create = match existing {
             Existing::Refuse => NLM_F_CREATE | NLM_F_EXCL,
@@ -51,16 +51,17 @@ impl Netlink {
         self.talk(message, NLM_F_REQUEST | NLM_F_ACK | create, &mut |_| {})
     }
 
-    /// Asks for one object.
+    /// Requests one object.
     pub(crate) fn get(&mut self, message: RouteNetlinkMessage) -> std::io::Result<Vec<RouteNetlinkMessage>> {
         let mut answers = Vec::new();
         self.talk(message, NLM_F_REQUEST | NLM_F_ACK, &mut |answer| answers.push(answer))?;
         Ok(answers)
     }
 
-    /// Asks for all objects of a kind.
+    /// Requests all objects of a kind.
     pub(crate) fn dump(&mut self, message: &RouteNetlinkMessage) -> Result<Vec<RouteNetlinkMessage>> {
-        // A dump interrupted by a change is incomplete: the kernel marks it and one asks again.
+        // A dump interrupted by a change is incomplete: the kernel marks it, and the request is
+        // repeated.
         for _ in 0..10 {
             let mut answers = Vec::new();
             match self.talk(message.clone(), NLM_F_REQUEST | NLM_F_DUMP, &mut |answer| answers.push(answer)) {

@@ -1,29 +1,29 @@
-//! Offloads of an interface, by the ethtool ioctl.
+//! Offloads of an interface, read and set by the ethtool ioctl.
 //!
-//! A kernel that believes its device will compute checksums or cut segments never does either
-//! itself: damage on such a path stays invisible, and packets of 64 KiB pass where the wire would
-//! carry 1500 bytes. On veth, loopback and TAP "the device" does not exist, so that a laboratory
-//! must say which of the two worlds it wants.
+//! If the kernel believes that a device computes checksums or cuts segments, it does neither
+//! itself. Damage on such a path stays invisible, and 64 KiB packets pass where a wire would carry
+//! 1500 bytes. Behind veth, loopback and TAP there is no hardware that would do this work, so an
+//! experiment must choose which of the two it wants.
 
 use crate::Namespace;
 use crate::error::{Result, Trying};
 use std::os::fd::AsRawFd;
 
-/// Which work is left to the device; what is `None` stays as it is.
+/// Work that is left to the device; `None` leaves a setting unchanged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Offloads {
-    /// Checksums of what is sent (`tx-checksumming`).
+    /// Checksums of outgoing packets (`tx-checksumming`).
     pub transmit_checksum: Option<bool>,
-    /// Cutting of TCP segments (`tcp-segmentation-offload`).
+    /// Segmentation of TCP (`tcp-segmentation-offload`).
     pub tcp_segmentation: Option<bool>,
-    /// Cutting of segments just above the device (`generic-segmentation-offload`).
+    /// Segmentation just above the device (`generic-segmentation-offload`).
     pub generic_segmentation: Option<bool>,
-    /// Joining of received segments (`generic-receive-offload`).
+    /// Coalescing of received segments (`generic-receive-offload`).
     pub generic_receive: Option<bool>,
 }
 
 impl Offloads {
-    /// Every packet as it would be on a wire: complete checksum, at most the MTU.
+    /// No offloads: every packet as on a wire, with a complete checksum and at most the MTU.
     pub const NONE: Self = Self {
         transmit_checksum: Some(false),
         tcp_segmentation: Some(false),
@@ -55,7 +55,7 @@ pub fn set(namespace: &Namespace, interface: &str, offloads: Offloads) -> Result
     })
 }
 
-/// The offloads of `interface`, all of them `Some`.
+/// Returns the offloads of `interface`, all of them `Some`.
 pub fn get(namespace: &Namespace, interface: &str) -> Result<Offloads> {
     namespace.enter(|| {
         let ask = |(command, _): (u32, u32)| ethtool(interface, command, 0).map(|value| Some(value != 0));
@@ -75,7 +75,7 @@ struct Value {
     data: u32,
 }
 
-/// One command in the calling thread's namespace; returns the value the kernel left.
+/// Performs one command in the calling thread's namespace and returns the resulting value.
 fn ethtool(interface: &str, command: u32, data: u32) -> Result<u32> {
     let what = || format!("ethtool command {command:#x} on {interface}");
     let socket = rustix::net::socket(rustix::net::AddressFamily::INET, rustix::net::SocketType::DGRAM, None)
@@ -83,8 +83,8 @@ fn ethtool(interface: &str, command: u32, data: u32) -> Result<u32> {
     let mut value = Value { command, data };
     let mut request = named(interface)?;
     request.ifr_ifru.ifru_data = (&raw mut value).cast();
-    // SAFETY: SIOCETHTOOL reads and writes the `ethtool_value` behind `ifr_data`, which lives until
-    // after the call.
+    // SAFETY: SIOCETHTOOL reads and writes the `ethtool_value` behind `ifr_data`, which outlives
+    // the call.
     let status = unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCETHTOOL as _, &raw mut request) };
     if status < 0 {
         return Err(std::io::Error::last_os_error()).trying(what);
@@ -92,9 +92,9 @@ fn ethtool(interface: &str, command: u32, data: u32) -> Result<u32> {
     Ok(value.data)
 }
 
-/// An `ifreq` that names an interface.
+/// Returns an `ifreq` that names an interface.
 pub(crate) fn named(interface: &str) -> Result<libc::ifreq> {
-    // SAFETY: `ifreq` is plain data for which all zeros is a value.
+    // SAFETY: `ifreq` is plain data for which all zeros is a valid value.
     let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
     let room = request.ifr_name.len() - 1;
     if interface.is_empty() || interface.len() > room || interface.contains(['/', ' ']) {

@@ -1,10 +1,11 @@
-//! Which addresses a link gets: the first pair that nothing here uses.
+//! Choosing the addresses of a link: the first pair that is unused here.
 //!
-//! IPv4 pairs are /30 blocks of 100.64.0.0/10 (RFC 6598, shared address space: no private network
-//! of a user should hold it), or of 198.18.0.0/15 (RFC 2544, benchmarks) if a route covers all of
-//! that; IPv6 pairs have the same number in the unique local prefix fd6c:6173:7468:6f70::/64
-//! ("lasthop" in ASCII; RFC 4193). Taken is what overlaps an address, a route other than a default
-//! route, or a name server of the caller, or what another run has claimed.
+//! IPv4 pairs are /30 blocks of 100.64.0.0/10 (RFC 6598, shared address space: no user's private
+//! network should use it). If a route covers all of that, they come from 198.18.0.0/15 (RFC 2544,
+//! benchmarks). The IPv6 pair has the same number in the unique local prefix
+//! fd6c:6173:7468:6f70::/64 ("lasthop" in ASCII; RFC 4193). A pair is in use if it overlaps an
+//! address, a route other than a default route, or a name server of the caller, or if another run
+//! has claimed it.
 
 use crate::error::{Error, Result};
 use crate::route::Prefix;
@@ -14,13 +15,13 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 /// The addresses of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Addresses {
-    /// Of the wireless host.
+    /// Address of the wireless host.
     pub inside: Ipv4Addr,
-    /// Of the caller's end: `host.lasthop`.
+    /// Address of the caller's end: `host.lasthop`.
     pub outside: Ipv4Addr,
-    /// Of the wireless host, IPv6.
+    /// IPv6 address of the wireless host.
     pub inside6: Ipv6Addr,
-    /// Of the caller's end, IPv6: `host6.lasthop`.
+    /// IPv6 address of the caller's end: `host6.lasthop`.
     pub outside6: Ipv6Addr,
 }
 
@@ -28,7 +29,7 @@ const POOLS: [(Ipv4Addr, u8); 2] = [(Ipv4Addr::new(100, 64, 0, 0), 10), (Ipv4Add
 const POOL6: Ipv6Addr = Ipv6Addr::new(0xfd6c, 0x6173, 0x7468, 0x6f70, 0, 0, 0, 0);
 
 impl Addresses {
-    /// The pair at the /30 block that starts at `base`.
+    /// Returns the pair with this number, whose /30 block starts at `base`.
     fn at(base: u32, number: u32) -> Self {
         let base6 = POOL6.to_bits() + u128::from(number) * 4;
         Self {
@@ -39,7 +40,7 @@ impl Addresses {
         }
     }
 
-    /// The blocks the pair takes up.
+    /// Returns the blocks that the pair occupies.
     #[must_use]
     pub fn blocks(self) -> [Prefix; 2] {
         [
@@ -49,7 +50,7 @@ impl Addresses {
     }
 }
 
-/// The first pair that overlaps nothing in `taken`. Default routes are no obstacle.
+/// Returns the first pair that overlaps nothing in `taken`, apart from default routes.
 pub fn choose(taken: &[Prefix]) -> Result<Addresses> {
     let taken: Vec<Prefix> = taken.iter().copied().filter(|prefix| prefix.length > 0).collect();
     let mut number = 0;
@@ -59,8 +60,8 @@ pub fn choose(taken: &[Prefix]) -> Result<Addresses> {
         if here.iter().any(|prefix| prefix.length <= length) {
             continue;
         }
-        // IPv6 numbers go on through both pools, so that a pair of the second never shares one with
-        // the first.
+        // IPv6 numbers continue across both pools, so that no pair of the second shares its number
+        // with one of the first.
         let count = 1_u32 << (30 - length);
         for block in 0..count {
             let pair = Addresses::at(pool.to_bits() + block * 4, number);

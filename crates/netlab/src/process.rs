@@ -1,5 +1,6 @@
-//! Processes by number *and* start time: numbers are used again, the pair is not until the next
-//! boot.
+//! Processes, identified by pid *and* start time.
+//!
+//! The kernel reuses pids, but the combination is unique until the next boot.
 
 use crate::Namespace;
 use crate::error::{Result, Trying};
@@ -12,13 +13,13 @@ use std::time::{Duration, Instant};
 /// A process of this boot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProcessId {
-    /// Its number.
+    /// Its pid.
     pub pid: u32,
-    /// When it started, in clock ticks since boot (field 22 of proc_pid_stat(5)).
+    /// Its start time in clock ticks since boot (field 22 of proc_pid_stat(5)).
     pub start_time: u64,
 }
 
-/// What /proc/PID/stat says.
+/// Fields of /proc/PID/stat.
 struct Stat {
     zombie: bool,
     parent: u32,
@@ -26,27 +27,28 @@ struct Stat {
 }
 
 impl ProcessId {
-    /// The process with number `pid`, if there is one.
+    /// Returns the process with this pid, if it exists.
     #[must_use]
     pub fn of(pid: u32) -> Option<Self> {
         stat(pid).map(|stat| Self { pid, start_time: stat.start_time })
     }
 
-    /// This process.
+    /// Returns this process.
     pub fn own() -> Result<Self> {
         Self::of(std::process::id())
             .ok_or(std::io::Error::from(std::io::ErrorKind::NotFound))
             .trying(|| "read /proc/self/stat (is /proc mounted?)".into())
     }
 
-    /// Whether it still runs; a zombie does not.
+    /// Returns whether the process still runs; a zombie does not.
     #[must_use]
     pub fn is_alive(self) -> bool {
         stat(self.pid).is_some_and(|stat| stat.start_time == self.start_time && !stat.zombie)
     }
 
-    /// Sends it a signal; whether it was there to get it. Never hits another process that has the
-    /// number now.
+    /// Sends a signal to the process; returns whether it was there to receive it.
+    ///
+    /// Never hits another process that has the same pid by now.
     #[must_use]
     pub fn signal(self, signal: Signal) -> bool {
         let Some(pid) = i32::try_from(self.pid).ok().and_then(Pid::from_raw) else { return false };
@@ -54,7 +56,7 @@ impl ProcessId {
         self.is_alive() && pidfd_send_signal(descriptor, signal).is_ok()
     }
 
-    /// Kills it and waits until it is gone, `patience` at most; whether it was there.
+    /// Kills the process and waits up to `patience` until it is gone; returns whether it was there.
     #[must_use]
     pub fn kill(self, patience: Duration) -> bool {
         let was_there = self.signal(Signal::KILL);
@@ -70,7 +72,8 @@ fn stat(pid: u32) -> Option<Stat> {
     parse(&std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
 }
 
-/// The name in parentheses may hold anything, so that fields are counted from the last one.
+/// Parses a stat line. The name in parentheses may contain anything, so fields are counted from the
+/// last parenthesis.
 fn parse(text: &str) -> Option<Stat> {
     let fields: Vec<&str> = text.rsplit_once(") ")?.1.split_whitespace().collect();
     Some(Stat {
@@ -80,13 +83,13 @@ fn parse(text: &str) -> Option<Stat> {
     })
 }
 
-/// All processes that /proc shows.
+/// Returns the pids of all processes in /proc.
 fn all() -> Vec<u32> {
     let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
 }
 
-/// Children of `ancestor`, their children, and so on.
+/// Returns the children of `ancestor`, their children, and so on.
 #[must_use]
 pub fn descendants(ancestor: u32) -> Vec<u32> {
     let parents: Vec<(u32, u32)> =
@@ -100,10 +103,12 @@ pub fn descendants(ancestor: u32) -> Vec<u32> {
     found.split_off(1)
 }
 
-/// Processes of run `id`: those with `LASTHOP=id` in their environment that are in the network
-/// namespace `inside`. The namespace alone would not do, because a program behind the link may let
-/// others in; nor the environment, which a desktop hands to its services, and in which two users'
-/// runs may have the same number.
+/// Returns the processes of run `id`: those with `LASTHOP=id` in their environment that are in the
+/// network namespace `inside`.
+///
+/// The namespace alone is not enough, because a program behind the link may let other processes in.
+/// The environment alone is not enough either: a desktop passes it on to its services, and two
+/// users' runs may have the same id.
 #[must_use]
 pub fn of_run(id: &str, inside: NamespaceId) -> Vec<ProcessId> {
     let mark = format!("LASTHOP={id}").into_bytes();
@@ -114,13 +119,13 @@ pub fn of_run(id: &str, inside: NamespaceId) -> Vec<ProcessId> {
             environment.split(|byte| *byte == 0).any(|entry| entry == mark)
         })
         .filter(|pid| namespace_inode(*pid) == Some(inside.inode))
-        // The inode number is used again when the namespace is gone, the cookie is not.
+        // Inode numbers are reused once a namespace is gone; cookies are not.
         .filter(|pid| Namespace::at(&format!("/proc/{pid}/ns/net")).is_ok_and(|its| inside.is(&its)))
         .filter_map(ProcessId::of)
         .collect()
 }
 
-/// Path of the network namespace with inode number `inode`, by way of a process in it.
+/// Returns a path to the network namespace with inode number `inode`, through a process in it.
 pub(crate) fn namespace_path(inode: u64) -> Option<String> {
     all()
         .into_iter()
@@ -132,11 +137,13 @@ fn namespace_inode(pid: u32) -> Option<u64> {
     rustix::fs::stat(format!("/proc/{pid}/ns/net")).ok().map(|stat| stat.st_ino)
 }
 
-/// Ends `leader`, which leads a process group, and all of that group: SIGTERM, and SIGKILL if it is
-/// still there after `grace`. Others of the group are killed then as well.
+/// Ends `leader` and the process group that it leads.
+///
+/// The group gets SIGTERM. When `leader` has ended, or after `grace`, the rest of the group is
+/// killed.
 pub fn end_group(leader: &mut Child, grace: Duration) {
     let Some(group) = Pid::from_raw(leader.id().cast_signed()) else { return };
-    // Neither can fail but for there being nobody left.
+    // Both calls can fail only if no process is left.
     let _ = kill_process_group(group, Signal::TERM);
     let end = Instant::now() + grace;
     while matches!(leader.try_wait(), Ok(None)) && Instant::now() < end {

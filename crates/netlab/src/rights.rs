@@ -1,14 +1,13 @@
-//! The right to make network objects: root has it, an ordinary user gets it in a user namespace of
-//! its own.
+//! The right to create network objects: root has it, ordinary users get it in a user namespace.
 //!
-//! In the user namespace the user keeps its number (an identity map of one user and one group), so
-//! that files and terminals are what they were. The rights that come with the namespace are kept
-//! across `exec` as ambient capabilities, because the keeper and `nft` need them; COMMAND gets none
-//! of them. "The caller's network" is then a private namespace: empty, or, if pasta (of passt) is
-//! installed, with the caller's network through it.
+//! In the user namespace, the user keeps its user and group id (an identity map of one user and one
+//! group), so that files and terminals work as before. The keeper and `nft` need the rights over
+//! the namespace, so these are kept across `exec` as ambient capabilities; COMMAND gets none of
+//! them. "The caller's network" is then a private namespace: empty, or connected to the caller's
+//! network by pasta (of passt) if it is installed.
 //!
-//! The kernel gives a new user namespace to a single-threaded process only: call [`acquire`] before
-//! threads start.
+//! The kernel lets only a single-threaded process enter a new user namespace: call [`acquire`]
+//! before starting threads.
 
 mod pasta;
 
@@ -18,10 +17,10 @@ use crate::{Namespace, interface};
 use rustix::thread::{CapabilitySet, CapabilitySets, UnshareFlags};
 use std::net::IpAddr;
 
-/// How to get the rights.
+/// How to acquire the rights.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Options {
-    /// Whether an ordinary user's link may lead to the network through pasta.
+    /// Whether an ordinary user's link may reach the network through pasta.
     pub pasta: bool,
 }
 
@@ -31,38 +30,39 @@ impl Default for Options {
     }
 }
 
-/// Proof that network objects can be made, and what is known about the way out.
+/// Proof that network objects can be created, and the state of the connection to the network.
 #[derive(Debug)]
 pub struct Rights {
     outside: Outside,
     notes: Vec<String>,
 }
 
-/// What "the caller's namespace" is.
+/// Which namespace "the caller's namespace" is.
 #[derive(Debug)]
 enum Outside {
-    /// The one the process was started in.
+    /// The one in which the process was started.
     Own,
-    /// A private one without a way out.
+    /// A private one without a connection to the network.
     Empty,
-    /// A private one behind pasta.
+    /// A private one connected by pasta.
     Pasta(pasta::Pasta),
 }
 
 impl Rights {
-    /// Whether the other end is a namespace of our own.
+    /// Returns whether the caller's end is in a namespace of our own.
     #[must_use]
     pub fn outside_is_private(&self) -> bool {
         !matches!(self.outside, Outside::Own)
     }
 
-    /// What is not possible with these rights, one line each.
+    /// Returns what is not possible with these rights, one line each.
     #[must_use]
     pub fn notes(&self) -> &[String] {
         &self.notes
     }
 
-    /// The address of the caller's host if it is not the outside end itself: pasta's gateway.
+    /// Returns the address of the caller's host if it is not the outside end itself: pasta's
+    /// gateway.
     pub(crate) fn host(&self) -> Option<IpAddr> {
         match &self.outside {
             Outside::Pasta(pasta) => Some(pasta.gateway()),
@@ -70,7 +70,7 @@ impl Rights {
         }
     }
 
-    /// The name server to use behind the link if the caller's cannot be reached as it is.
+    /// Returns the name server to use behind the link if the caller's cannot be reached directly.
     pub(crate) fn name_server(&self) -> Option<IpAddr> {
         match &self.outside {
             Outside::Pasta(pasta) => pasta.name_server(),
@@ -79,14 +79,16 @@ impl Rights {
     }
 }
 
-/// Gets the rights, as the [module](self) says. Whatever it starts is recorded in `run`.
+/// Acquires the rights as the [module](self) describes; processes that it starts are recorded in
+/// `run`.
 pub fn acquire(run: &mut Run, options: &Options) -> Result<Rights> {
     if suffice()? {
         return Ok(Rights { outside: Outside::Own, notes: Vec::new() });
     }
     let mut notes = Vec::new();
     let ping = pasta::without_ping();
-    // pasta attaches from outside, so it has to be started before and told to go on after.
+    // pasta attaches from outside the namespace: it must be started before, and released
+    // afterwards.
     let waiting = match (options.pasta, crate::nat::program("pasta")) {
         (true, Some(program)) => Some(pasta::Waiting::start(run, &program)?),
         (true, None) => {
@@ -111,30 +113,32 @@ pub fn acquire(run: &mut Run, options: &Options) -> Result<Rights> {
     Ok(Rights { outside, notes })
 }
 
-/// Capabilities needed: devices and routes, namespaces and mounts; packets and ports below 1024 for
-/// name service and ping.
+/// Returns the capabilities that lasthop needs: for devices and routes, and for namespaces and
+/// mounts.
 fn needed() -> CapabilitySet {
     CapabilitySet::NET_ADMIN | CapabilitySet::SYS_ADMIN
 }
 
-/// Capabilities kept across `exec` in a user namespace.
+/// Returns the capabilities kept across `exec` in a user namespace: also those for name service
+/// (ports below 1024) and ping.
 fn kept() -> CapabilitySet {
     needed() | CapabilitySet::NET_BIND_SERVICE | CapabilitySet::NET_RAW | CapabilitySet::SYS_PTRACE
 }
 
-/// Whether this process has all rights already.
+/// Returns whether this process already has all rights.
 pub(crate) fn suffice() -> Result<bool> {
     let own = rustix::thread::capabilities(None).trying(|| "read own capabilities".into())?;
     if !own.effective.contains(needed()) {
         return Ok(false);
     }
-    // A user namespace somebody else made may give capabilities over itself and none over the
-    // network namespace in it.
+    // In a user namespace that somebody else created, capabilities may not extend to the network
+    // namespace.
     Ok(owns_network())
 }
 
-/// Whether the capabilities hold for this network namespace: changing nothing on the loopback
-/// device needs them.
+/// Returns whether the capabilities extend to this network namespace.
+///
+/// Tries a change of the loopback device that changes nothing but requires them.
 fn owns_network() -> bool {
     Namespace::current().is_ok_and(|here| {
         interface::find(&here, "lo").is_ok_and(|loopback| {
@@ -144,10 +148,11 @@ fn owns_network() -> bool {
     })
 }
 
-/// A user namespace in which this user is itself, with a network namespace that belongs to it.
+/// Enters a new user namespace, in which this user keeps its ids, and a network namespace owned by
+/// it.
 pub(crate) fn enter_user_namespace() -> Result<()> {
     let (user, group) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
-    // SAFETY: neither flag unshares the descriptor table.
+    // SAFETY: neither flag unshares the file descriptor table.
     unsafe { rustix::thread::unshare_unsafe(UnshareFlags::NEWUSER | UnshareFlags::NEWNET) }
         .map_err(explain)?;
     let write = |path: &str, text: String| {
@@ -156,7 +161,7 @@ pub(crate) fn enter_user_namespace() -> Result<()> {
             _ => Error::System { what: format!("write {text:?} to {path}"), source: error },
         })
     };
-    // A group map may only be written by one who can no longer drop groups (user_namespaces(7)).
+    // A user may write a group map only after giving up setgroups (user_namespaces(7)).
     write("/proc/self/setgroups", "deny".into())?;
     write("/proc/self/uid_map", format!("{user} {user} 1"))?;
     write("/proc/self/gid_map", format!("{group} {group} 1"))?;
@@ -170,7 +175,7 @@ pub(crate) fn enter_user_namespace() -> Result<()> {
     Ok(())
 }
 
-/// What keeps a user from making a user namespace, and what to do.
+/// Returns an error that says what keeps a user from creating a user namespace, and what to do.
 fn explain(errno: rustix::io::Errno) -> Error {
     let is = |path: &str, value: &str| std::fs::read_to_string(path).is_ok_and(|text| text.trim() == value);
     let refused = |name: &str, remedy: &str| {

@@ -1,9 +1,9 @@
 //! Routes, each with its congestion control.
 //!
-//! A host's default congestion control may be anything (bbr on some), and a child namespace takes
-//! it over; `cubic` may not even be *allowed* as a child's default. A route's `congctl` metric
-//! (RTAX_CC_ALGO) has neither problem and touches nothing outside the namespace, so every route
-//! made here carries one. Connections accepted over a route use it too.
+//! A host's default congestion control may be anything (bbr on some), and child namespaces inherit
+//! it. `cubic` may not even be *allowed* as a child's default. A route's `congctl` metric
+//! (RTAX_CC_ALGO) avoids both problems and affects nothing outside the namespace. So every route
+//! that this crate adds has one. Connections accepted over a route use it too.
 
 use crate::address::family;
 use crate::error::{Error, Result, Trying};
@@ -16,17 +16,17 @@ use netlink_packet_route::route::{
 };
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// A block of addresses.
+/// A block of addresses with a common prefix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Prefix {
-    /// An address of the block.
+    /// An address in the block.
     pub address: IpAddr,
-    /// Leading bits that all addresses of the block share.
+    /// Prefix length in bits.
     pub length: u8,
 }
 
 impl Prefix {
-    /// The block that holds `address` alone.
+    /// Returns the block that contains only `address`.
     #[must_use]
     pub fn host(address: IpAddr) -> Self {
         Self { address, length: if address.is_ipv4() { 32 } else { 128 } }
@@ -34,10 +34,10 @@ impl Prefix {
 
     /// All IPv4 addresses: the destination of a default route.
     pub const DEFAULT_V4: Self = Self { address: IpAddr::V4(Ipv4Addr::UNSPECIFIED), length: 0 };
-    /// All IPv6 addresses.
+    /// All IPv6 addresses: the destination of an IPv6 default route.
     pub const DEFAULT_V6: Self = Self { address: IpAddr::V6(Ipv6Addr::UNSPECIFIED), length: 0 };
 
-    /// Whether the two blocks have an address in common.
+    /// Returns whether the two blocks have an address in common.
     #[must_use]
     pub fn overlaps(self, other: Self) -> bool {
         let common = u32::from(self.length.min(other.length));
@@ -59,10 +59,10 @@ impl std::fmt::Display for Prefix {
     }
 }
 
-/// What TCP does on connections over a route; what is `None` is the kernel's default.
+/// TCP settings of connections over a route; `None` is the kernel's default.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Metrics {
-    /// Congestion control, by the kernel's name; always set.
+    /// Congestion control by the kernel's name; always set.
     pub congestion_control: String,
     /// Initial congestion window in segments.
     pub initial_congestion_window: Option<u32>,
@@ -70,12 +70,13 @@ pub struct Metrics {
     pub initial_receive_window: Option<u32>,
     /// Path MTU in bytes, instead of the device's.
     pub mtu: Option<u32>,
-    /// Largest segment to announce, in bytes (`advmss`).
+    /// Maximum segment size to announce, in bytes (`advmss`).
     pub announced_segment_size: Option<u32>,
-    /// Largest receive window to advertise, in bytes (`window`); it also decides the window scale
+    /// Largest receive window to advertise, in bytes (`window`). It also limits the window scale
     /// that is offered.
     pub window: Option<u32>,
-    /// Acknowledge each segment at once, for experiments without delayed acknowledgements.
+    /// Whether to acknowledge each segment at once, for experiments without delayed
+    /// acknowledgements.
     pub quick_acknowledgements: bool,
 }
 
@@ -96,28 +97,28 @@ impl Default for Metrics {
 /// A route to add.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Route {
-    /// Where it leads.
+    /// Destination of the route.
     pub destination: Prefix,
     /// Next hop; `None` when the destination is on the link.
     pub via: Option<IpAddr>,
-    /// Number of the interface.
+    /// Index of the interface.
     pub index: u32,
-    /// Address that packets get which have none yet.
+    /// Source address of packets that have none yet.
     pub source: Option<IpAddr>,
-    /// Lower is preferred.
+    /// Priority; the lowest is preferred.
     pub priority: Option<u32>,
-    /// TCP over this route.
+    /// TCP settings of connections over this route.
     pub metrics: Metrics,
 }
 
 impl Route {
-    /// To `destination`, on the link of interface `index`.
+    /// Returns a route to `destination`, on the link of interface `index`.
     #[must_use]
     pub fn on_link(destination: Prefix, index: u32, metrics: Metrics) -> Self {
         Self { destination, via: None, index, source: None, priority: None, metrics }
     }
 
-    /// To `destination` by way of `via`.
+    /// Returns a route to `destination` through the next hop `via`.
     #[must_use]
     pub fn by_way_of(destination: Prefix, via: IpAddr, index: u32, metrics: Metrics) -> Self {
         Self { via: Some(via), ..Self::on_link(destination, index, metrics) }
@@ -127,7 +128,7 @@ impl Route {
 /// Adds `route`.
 ///
 /// # Errors
-/// When the kernel lacks the congestion control, the error names those it has.
+/// If the kernel refuses. If it lacks the congestion control, the error names the available ones.
 pub fn add(namespace: &Namespace, route: &Route) -> Result<()> {
     let result =
         Netlink::open(namespace)?.change(RouteNetlinkMessage::NewRoute(compose(route)), Existing::Refuse);
@@ -179,21 +180,22 @@ fn compose(route: &Route) -> RouteMessage {
 /// A route as the kernel lists it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listed {
-    /// Where it leads.
+    /// Destination of the route.
     pub destination: Prefix,
     /// Next hop, if not on the link.
     pub via: Option<IpAddr>,
-    /// Number of the interface, if it has one.
+    /// Index of the interface, if any.
     pub index: Option<u32>,
-    /// Congestion control it asks for.
+    /// Congestion control that the route sets, if any.
     pub congestion_control: Option<String>,
-    /// Whether a router advertisement made it.
+    /// Whether the route comes from a router advertisement.
     pub from_router_advertisement: bool,
-    /// Whether packets can leave by it (unicast), as opposed to local, blackhole and the like.
+    /// Whether packets can leave by this route (unicast), unlike by local, blackhole and similar
+    /// routes.
     pub leads_out: bool,
 }
 
-/// All routes of `namespace`, of all tables.
+/// Returns all routes in all tables of `namespace`.
 pub fn list(namespace: &Namespace) -> Result<Vec<Listed>> {
     let mut netlink = Netlink::open(namespace)?;
     let mut routes = Vec::new();

@@ -1,26 +1,27 @@
-//! Signal dispositions and masks, which the standard library leaves alone.
+//! Signal dispositions and masks, which the standard library does not cover.
 //!
-//! While COMMAND runs, Ctrl-C and Ctrl-\ are meant for it: the terminal sends them to the whole
-//! foreground process group, and the other two processes of a run ignore them. SIGTERM and SIGHUP,
-//! sent to one process, are read from a descriptor and passed on.
+//! While COMMAND runs, Ctrl-C and Ctrl-\ are meant for it. The terminal sends them to the whole
+//! foreground process group, so the other two processes of a run ignore them. SIGTERM and SIGHUP
+//! are sent to one process, so the main process reads them from a file descriptor and passes them
+//! on.
 
 use crate::error::{Result, Trying};
 use rustix::fd::{FromRawFd, OwnedFd};
 use std::os::fd::{AsFd, AsRawFd};
 
-/// From the terminal, to the whole group.
+/// Signals that the terminal sends to the whole process group.
 pub(crate) const OF_THE_TERMINAL: [i32; 2] = [libc::SIGINT, libc::SIGQUIT];
-/// To this process, passed on to COMMAND.
+/// Signals to this process that are passed on to COMMAND.
 pub(crate) const PASSED_ON: [i32; 2] = [libc::SIGTERM, libc::SIGHUP];
 
-/// What happens when a signal comes.
+/// What a process does when it receives a signal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Disposition {
     Default,
     Ignore,
 }
 
-/// Sets the disposition; safe between fork and exec.
+/// Sets the disposition of `signal`; safe between fork and exec.
 pub(crate) fn set(signal: i32, disposition: Disposition) -> std::io::Result<()> {
     let handler = match disposition {
         Disposition::Default => libc::SIG_DFL,
@@ -33,10 +34,10 @@ pub(crate) fn set(signal: i32, disposition: Disposition) -> std::io::Result<()> 
     Ok(())
 }
 
-/// Whether `signal` is ignored now.
+/// Returns whether `signal` is currently ignored.
 pub(crate) fn is_ignored(signal: i32) -> bool {
-    // SAFETY: `sigaction` is plain data for which all zeros is a value, and it outlives the call,
-    // which only fills it.
+    // SAFETY: `sigaction` is plain data for which all zeros is a valid value; the call only fills
+    // it, and it outlives the call.
     unsafe {
         let mut now: libc::sigaction = std::mem::zeroed();
         libc::sigaction(signal, std::ptr::null(), &raw mut now) == 0 && now.sa_sigaction == libc::SIG_IGN
@@ -55,8 +56,9 @@ fn mask_of(signals: &[i32]) -> libc::sigset_t {
     }
 }
 
-/// Makes `signals` all that the calling thread, and threads and processes it starts, block; safe
-/// between fork and exec.
+/// Makes the calling thread block `signals` and no others; safe between fork and exec.
+///
+/// Threads and processes that it starts inherit the mask.
 pub(crate) fn block_only(signals: &[i32]) -> std::io::Result<()> {
     change_mask(libc::SIG_SETMASK, &mask_of(signals)).map(|_| ())
 }
@@ -70,7 +72,7 @@ fn change_mask(how: i32, set: &libc::sigset_t) -> std::io::Result<libc::sigset_t
     }
 }
 
-/// A descriptor from which blocked `signals` are read, non-blocking.
+/// Returns a non-blocking file descriptor from which blocked `signals` are read.
 pub(crate) fn descriptor(signals: &[i32]) -> Result<OwnedFd> {
     let set = mask_of(signals);
     // SAFETY: `set` outlives the call.
@@ -78,11 +80,11 @@ pub(crate) fn descriptor(signals: &[i32]) -> Result<OwnedFd> {
     if fd < 0 {
         return Err(std::io::Error::last_os_error()).trying(|| "make a signal descriptor".into());
     }
-    // SAFETY: the kernel has just given us this descriptor, and nobody else has it.
+    // SAFETY: the kernel has just given us this file descriptor, and nobody else has it.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
-/// The next signal that waits in `descriptor`, if any.
+/// Returns the next pending signal of `descriptor`, if any.
 pub(crate) fn next(descriptor: &impl AsFd) -> Option<i32> {
     let mut info = [0_u8; size_of::<libc::signalfd_siginfo>()];
     let length = rustix::io::read(descriptor, &mut info).ok()?;
@@ -90,7 +92,7 @@ pub(crate) fn next(descriptor: &impl AsFd) -> Option<i32> {
     (length == info.len()).then(|| i32::from_ne_bytes([info[0], info[1], info[2], info[3]]))
 }
 
-/// Waits until one of the descriptors is readable (or closed), `timeout` at most; which are.
+/// Waits up to `timeout` until a file descriptor is readable or closed; returns which ones are.
 pub(crate) fn wait_readable<const N: usize>(
     descriptors: [&dyn AsRawFd; N],
     timeout: Option<std::time::Duration>,
@@ -111,13 +113,16 @@ pub(crate) fn wait_readable<const N: usize>(
     Ok(polled.map(|entry| entry.revents != 0))
 }
 
-/// The main process while a run lasts: terminal signals ignored, others waiting in
-/// [`Quiet::descriptor`]. What was before comes back when this is dropped.
+/// Signal handling of the main process during a run.
+///
+/// Terminal signals are ignored, and the others are pending in [`Quiet::descriptor`]. Dropping this
+/// restores the former dispositions and mask.
 #[derive(Debug)]
 pub(crate) struct Quiet {
-    /// Where SIGTERM and SIGHUP wait.
+    /// File descriptor from which SIGTERM and SIGHUP are read.
     pub(crate) descriptor: OwnedFd,
-    /// Which of all these were ignored before; COMMAND then ignores them too, as under nohup(1).
+    /// Those of all these signals that were ignored before. COMMAND ignores them too, as under
+    /// nohup(1).
     pub(crate) ignored_before: Vec<i32>,
     former_mask: libc::sigset_t,
 }

@@ -1,15 +1,20 @@
-//! What a run made, written down before it is made.
+//! The state of runs: what each run made, recorded before it is made.
 //!
-//! Each run has a directory `ID/` with a `state.json` in [`Registry::path`]: `/run/lasthop` for
-//! root, `$XDG_RUNTIME_DIR/lasthop` or `/run/user/UID/lasthop` for a user (without either
-//! `/tmp/lasthop-UID`, which goes with the last run), or what `LASTHOP_STATE_DIR` says. All of
-//! these are gone after a reboot, as is everything they speak of. A run whose processes are gone
-//! but whose directory is not was killed: [`Registry::sweep`] undoes what its state lists.
+//! Each run has a directory `ID/` with a `state.json` in [`Registry::path`]:
 //!
-//! Only what is ours is read, undone or removed: a directory that belongs to this user and that
-//! nobody else can write, in it folders named by a number, in each a file with our marker whose
-//! `id` is that number. No symbolic link is followed. What cannot be read, or is something else,
-//! stays as it is, and [`Swept::left`] names it.
+//! * `LASTHOP_STATE_DIR`, if it is set
+//! * `/run/lasthop` for root
+//! * `$XDG_RUNTIME_DIR/lasthop` or `/run/user/UID/lasthop` for other users
+//! * `/tmp/lasthop-UID` for users without either; it is removed with the last run
+//!
+//! After a reboot all of these are gone, and so is everything that they describe. A directory
+//! without live processes belongs to a run that was killed: [`Registry::sweep`] undoes what its
+//! state lists.
+//!
+//! lasthop reads, undoes and removes only what is its own. The state directory must belong to this
+//! user, and nobody else may be able to write to it. It contains directories named by a number,
+//! each with a file that carries our marker and whose `id` is that number. Symbolic links are never
+//! followed. Anything that is unreadable or different stays as it is, and [`Swept::left`] names it.
 
 mod folder;
 mod identity;
@@ -30,18 +35,18 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use written::Entry;
 
-/// A run as it is written down.
+/// The recorded state of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct State {
-    /// Name of the run and of its directory: the lowest number that was free.
+    /// Id of the run and name of its directory: the lowest number that was free.
     pub id: String,
     /// The process that moves the packets.
     pub main: ProcessId,
-    /// The process that cleans up, once there is one.
+    /// The process that cleans up, once it runs.
     pub keeper: Option<ProcessId>,
-    /// Inode number of the PID namespace in which these numbers are true.
+    /// Inode number of the PID namespace in which these pids are valid.
     pub pid_namespace: u64,
-    /// Start, in seconds since 1970.
+    /// Start time in seconds since 1970.
     pub started: u64,
     /// The namespace of the caller.
     pub outside: Option<NamespaceId>,
@@ -54,14 +59,14 @@ pub struct State {
     pub published: Vec<u16>,
     /// The program behind the link and its arguments.
     pub command: Vec<String>,
-    /// What must be taken back, in the order in which it was made.
+    /// Objects that must be removed or restored, in the order in which they were made.
     pub made: Vec<Made>,
 }
 
-/// As many as there are pairs of addresses in 100.64.0.0/10.
+/// As many runs as there are pairs of addresses in 100.64.0.0/10.
 const MOST_RUNS: u32 = 1 << 20;
 
-/// Something that does not vanish with the process that made it.
+/// An object that does not vanish with the process that made it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Made {
@@ -74,7 +79,7 @@ pub enum Made {
     Sysctl {
         /// Its name.
         key: String,
-        /// What it was before the first run that changed it.
+        /// Its value before the first run that changed it.
         former: String,
     },
     /// A control group.
@@ -84,21 +89,23 @@ pub enum Made {
     },
     /// A process that would outlive the run.
     Process {
-        /// Which.
+        /// Its pid and start time.
         process: ProcessId,
-        /// What it is: "pasta".
+        /// A description: "pasta".
         what: String,
     },
 }
 
-/// The directory in which runs are written down; see the [module](self).
+/// The directory of recorded runs; see the [module](self).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Registry {
     path: PathBuf,
 }
 
-/// Held while addresses are chosen, sysctls are remembered and left-overs are swept; let go by
-/// dropping it.
+/// Lock on the registry, held while addresses are chosen, sysctls are remembered and leftovers are
+/// swept.
+///
+/// Dropping it releases the lock.
 #[derive(Debug)]
 #[must_use = "the lock is held as long as this lives"]
 pub(crate) struct Locked {
@@ -106,21 +113,21 @@ pub(crate) struct Locked {
     _file: OwnedFd,
 }
 
-/// What [`Registry::sweep`] did; one line for each thing.
+/// Outcome of [`Registry::sweep`], one line per object.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Swept {
-    /// What killed runs had left, and is undone.
+    /// Leftovers of killed runs that are undone.
     pub undone: Vec<String>,
-    /// What is in the state directory and not ours, or cannot be read: its path, and why it stays.
+    /// Entries of the state directory that are not ours or unreadable: the path, and why it stays.
     pub left: Vec<String>,
 }
 
-/// Name of the file that is locked. It is the first that is made, so that a directory with others
-/// and without it is not ours.
+/// Name of the file that is locked. It is created before all others: a directory with other files
+/// but without it is not ours.
 const LOCK: &str = "lock";
 
 impl Registry {
-    /// The registry of this user.
+    /// Opens the registry of this user.
     ///
     /// # Errors
     /// As [`at`](Self::at).
@@ -131,7 +138,7 @@ impl Registry {
         })
     }
 
-    /// Where the registry of `user` is, unless somebody says otherwise.
+    /// Returns the default location of the registry of `user`.
     fn usual(user: u32, runtime: Option<std::ffi::OsString>) -> PathBuf {
         if user == 0 {
             return PathBuf::from("/run/lasthop");
@@ -141,29 +148,29 @@ impl Registry {
         runtime.map_or_else(|| Self::temporary(user), |runtime| runtime.join("lasthop"))
     }
 
-    /// Where it is for a user without a runtime directory.
+    /// Returns the location for a user without a runtime directory.
     fn temporary(user: u32) -> PathBuf {
         PathBuf::from(format!("/tmp/lasthop-{user}"))
     }
 
-    /// The registry in directory `path`, which is made when a run begins.
+    /// Opens the registry in directory `path`, which is created when a run begins.
     ///
     /// # Errors
-    /// If something else is there: a directory of another user, one that others can write, or one
-    /// with files that are not ours.
+    /// If the directory belongs to another user, others can write to it, or it contains files that
+    /// are not ours.
     pub fn at(path: PathBuf) -> Result<Self> {
         let registry = Self { path };
         registry.folder()?;
         Ok(registry)
     }
 
-    /// The directory.
+    /// Returns the path of the directory.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The directory, if there is one.
+    /// Opens the directory, if it exists.
     fn folder(&self) -> Result<Option<Folder>> {
         match Folder::open(&self.path) {
             Err(Error::System { source, .. }) if source.kind() == ErrorKind::NotFound => Ok(None),
@@ -171,8 +178,8 @@ impl Registry {
         }
     }
 
-    /// Refuses a directory with files of others. Whatever is made in one of ours is made after the
-    /// lock.
+    /// Refuses a directory with other programs' files: in a directory of ours, the lock is the
+    /// first file.
     fn checked(&self, folder: Folder) -> Result<Folder> {
         let names = folder.names()?;
         match names.first() {
@@ -184,7 +191,7 @@ impl Registry {
         }
     }
 
-    /// Takes the lock; the directory is made if it is missing.
+    /// Takes the lock; creates the directory if it is missing.
     pub(crate) fn lock(&self) -> Result<Locked> {
         use std::os::unix::fs::DirBuilderExt;
         let path = self.path.display();
@@ -196,7 +203,7 @@ impl Registry {
                 .trying(|| format!("make the state directory {path}"))?;
             let Some(folder) = self.folder()? else { continue };
             let file = match folder.open_file(LOCK) {
-                // Somebody has just removed the directory.
+                // Another process has just removed the directory.
                 Err(error) if error.kind() == ErrorKind::NotFound => continue,
                 other => other.trying(|| format!("open {path}/{LOCK}"))?,
             };
@@ -208,7 +215,7 @@ impl Registry {
         }
     }
 
-    /// Starts a run: its directory and first state, with nothing made yet.
+    /// Begins a run: creates its directory and a first state, in which nothing is made yet.
     pub fn begin(&self) -> Result<Run> {
         let locked = self.lock()?;
         let main = ProcessId::own()?;
@@ -240,7 +247,7 @@ impl Registry {
         Err(Error::missing(format!("no free name in {}", self.path.display()), "run lasthop clean"))
     }
 
-    /// All runs written down, oldest first, dead ones too.
+    /// Returns the states of all recorded runs, oldest first, including dead ones.
     pub fn list(&self) -> Result<Vec<State>> {
         let Some(folder) = self.folder()? else { return Ok(Vec::new()) };
         let entries = folder.names()?.into_iter().map(|name| written::read(&folder, &name));
@@ -254,14 +261,14 @@ impl Registry {
         Ok(states)
     }
 
-    /// The run called `id`.
+    /// Returns the state of run `id`.
     pub fn find(&self, id: &str) -> Result<State> {
         self.list()?.into_iter().find(|state| state.id == id).ok_or_else(|| {
             Error::missing(format!("no link {id:?}"), "lasthop link list shows those that run")
         })
     }
 
-    /// Undoes what killed runs left behind, and leaves alone what is not ours.
+    /// Undoes what killed runs left behind, and leaves everything that is not ours alone.
     pub fn sweep(&self) -> Result<Swept> {
         let mut swept = Swept::default();
         if self.folder()?.is_none() {
@@ -273,8 +280,8 @@ impl Registry {
             match written::read(&locked.folder, &name) {
                 Entry::Run(state) if state.is_running() => {}
                 Entry::Run(state) => swept.undone.extend(undo::undo(self, &locked, &state)),
-                // Killed before the first state was written (begin holds the lock until then):
-                // nothing was made.
+                // The run was killed before it wrote its first state (`begin` holds the lock until
+                // then), so it made nothing.
                 Entry::Empty => {
                     locked.folder.remove_empty(&name).trying(|| format!("remove {}", path.display()))?;
                     swept.undone.push(format!("removed {}", path.display()));
@@ -286,7 +293,7 @@ impl Registry {
         Ok(swept)
     }
 
-    /// Undoes the run called `id`, as its keeper; one line for each thing undone.
+    /// Undoes run `id` on behalf of its keeper; returns one line for each object undone.
     pub(crate) fn undo(&self, id: &str) -> Result<Vec<String>> {
         let locked = self.lock()?;
         Ok(match written::read(&locked.folder, id) {
@@ -295,19 +302,21 @@ impl Registry {
         })
     }
 
-    /// Removes a directory in /tmp with its last run. Who waits for the lock makes it anew.
+    /// Removes a directory in /tmp with its last run. Processes waiting for the lock create it
+    /// again.
     fn leave_nothing(&self, locked: &Locked) {
         let is_temporary = self.path == Self::temporary(folder::own_user());
         if is_temporary && locked.folder.names().is_ok_and(|names| names == [LOCK]) {
-            // Left, it is used by the next run.
+            // On failure the directory stays, and the next run uses it.
             let _ = locked.folder.remove_file(LOCK).and_then(|()| std::fs::remove_dir(&self.path));
         }
     }
 }
 
 impl State {
-    /// Whether a process of the run is left that will clean up. A run of another PID namespace
-    /// cannot be judged and counts as running.
+    /// Returns whether a process of the run that will clean up is alive.
+    ///
+    /// A run in another PID namespace cannot be judged and counts as running.
     #[must_use]
     pub fn is_running(&self) -> bool {
         own_pid_namespace().is_ok_and(|own| own != self.pid_namespace)
@@ -320,8 +329,9 @@ fn own_pid_namespace() -> Result<u64> {
     Ok(rustix::fs::stat("/proc/self/ns/pid").trying(|| "stat /proc/self/ns/pid".into())?.st_ino)
 }
 
-/// A run of this process: its directory, and its state as far as it got. Dropping it undoes what it
-/// lists, unless a keeper does.
+/// A run of this process: its directory and its current state.
+///
+/// Dropping it undoes what the state lists, unless a keeper does so.
 #[derive(Debug)]
 pub struct Run {
     registry: Registry,
@@ -330,31 +340,31 @@ pub struct Run {
 }
 
 impl Run {
-    /// Name of the run.
+    /// Returns the id of the run.
     #[must_use]
     pub fn id(&self) -> &str {
         &self.state.id
     }
 
-    /// Its directory, which goes with the run, whatever is in it.
+    /// Returns the run's directory, which is removed with the run, with all its contents.
     #[must_use]
     pub fn directory(&self) -> PathBuf {
         self.registry.path.join(&self.state.id)
     }
 
-    /// What is written down.
+    /// Returns the recorded state.
     #[must_use]
     pub fn state(&self) -> &State {
         &self.state
     }
 
-    /// The registry it belongs to.
+    /// Returns the registry that the run belongs to.
     #[must_use]
     pub fn registry(&self) -> &Registry {
         &self.registry
     }
 
-    /// Writes down what is about to be made; returns once it is on file.
+    /// Records an object that is about to be made; returns when the state is written.
     pub fn record(&mut self, made: Made) -> Result<()> {
         self.update(|state| state.made.push(made))
     }
@@ -364,12 +374,12 @@ impl Run {
         self.write()
     }
 
-    /// From now on a keeper undoes it.
+    /// Leaves the undoing to a keeper from now on.
     pub(crate) fn leave_to_keeper(&mut self) {
         self.kept = true;
     }
 
-    /// The keeper is gone: this process undoes it after all.
+    /// Takes the undoing back into this process, because the keeper is gone.
     pub(crate) fn take_back(&mut self) {
         self.kept = false;
     }

@@ -1,15 +1,15 @@
 //! Sysctls below `net.`, per namespace.
 //!
-//! `/proc/sys/net` shows the namespace of the thread that opens a file there, so reading and
-//! writing happens on a thread that has entered it. Who holds CAP_NET_ADMIN over the namespace may
-//! write, root or not.
+//! `/proc/sys/net` shows the namespace of the thread that opens a file there. So a thread that has
+//! entered the namespace reads and writes. CAP_NET_ADMIN over the namespace permits writing, with
+//! or without root.
 
 use crate::Namespace;
 use crate::error::{Result, Trying};
 use link::units::ByteCount;
 use std::path::PathBuf;
 
-/// Reads `key` ("net.ipv4.ip_forward") in `namespace`, without the newline.
+/// Reads `key` ("net.ipv4.ip_forward") in `namespace` and returns its value without the newline.
 pub fn read(namespace: &Namespace, key: &str) -> Result<String> {
     let path = path(key);
     namespace.enter(|| {
@@ -24,7 +24,8 @@ pub fn write(namespace: &Namespace, key: &str, value: &str) -> Result<()> {
         .enter(|| std::fs::write(&path, value).trying(|| format!("write {value:?} to {}", path.display())))
 }
 
-/// Dots separate, as in sysctl(8); a dot within an interface name is written as a slash.
+/// Returns the path of `key`: dots separate, as in sysctl(8), and a slash stands for a dot within
+/// an interface name.
 fn path(key: &str) -> PathBuf {
     let swapped: String = key
         .chars()
@@ -37,15 +38,16 @@ fn path(key: &str) -> PathBuf {
     PathBuf::from("/proc/sys").join(swapped)
 }
 
-/// Whether `namespace` has IPv6 at all.
+/// Returns whether IPv6 is enabled in `namespace`.
 #[must_use]
 pub fn has_ipv6(namespace: &Namespace) -> bool {
     read(namespace, "net.ipv6.conf.all.disable_ipv6").is_ok_and(|value| value == "0")
 }
 
-/// What a namespace of an experiment should be: no router advertisement listened to, no duplicate
-/// address detection, no path metrics carried over from one connection to the next (each starts
-/// alike), `ping` for everyone.
+/// Prepares a namespace for experiments.
+///
+/// It ignores router advertisements and skips duplicate address detection. No connection inherits
+/// path metrics from a previous one, so that all start alike. Everyone may `ping`.
 pub fn calm(namespace: &Namespace) -> Result<()> {
     write(namespace, "net.ipv4.tcp_no_metrics_save", "1")?;
     if has_ipv6(namespace) {
@@ -54,17 +56,19 @@ pub fn calm(namespace: &Namespace) -> Result<()> {
             write(namespace, &format!("net.ipv6.conf.{family}.accept_dad"), "0")?;
         }
     }
-    // In a user namespace that maps one group only that one can be named.
+    // In a user namespace that maps only one group, the range can name only this group.
     let group = rustix::process::getegid().as_raw();
     write(namespace, "net.ipv4.ping_group_range", "0 2147483647")
         .or_else(|_| write(namespace, "net.ipv4.ping_group_range", &format!("{group} {group}")))
 }
 
-/// Socket buffers for paths with this bandwidth-delay product: the largest receive and send buffer
-/// become four times as large (half of a receive buffer is the kernel's own overhead, and a window
-/// must hold what is in flight during a recovery round besides), and never less than they were.
+/// Enlarges socket buffers for paths with this bandwidth-delay product.
+///
+/// The largest receive and send buffers become four times as large as the product, and never
+/// smaller than they were. Half of a receive buffer is the kernel's own overhead, and a window must
+/// also hold what is in flight during a recovery round.
 pub fn socket_buffers(namespace: &Namespace, bandwidth_delay_product: ByteCount) -> Result<()> {
-    // The kernel keeps them in an `int`.
+    // The kernel stores them in an `int`.
     let wanted = bandwidth_delay_product.get().saturating_mul(4).min(i32::MAX as u64);
     for key in ["net.ipv4.tcp_rmem", "net.ipv4.tcp_wmem"] {
         let former = read(namespace, key)?;
@@ -75,7 +79,7 @@ pub fn socket_buffers(namespace: &Namespace, bandwidth_delay_product: ByteCount)
     Ok(())
 }
 
-/// `min default max` with at least `wanted` as max; `None` if it is already.
+/// Returns `min default max` with max raised to `wanted`; `None` if max is at least that already.
 fn with_larger_maximum(triple: &str, wanted: u64) -> Option<String> {
     let mut values = triple.split_whitespace();
     let (least, initial) = (values.next()?, values.next()?);

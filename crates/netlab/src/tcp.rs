@@ -1,4 +1,4 @@
-//! What the kernel knows about a TCP connection (`TCP_INFO`), and which congestion control it uses.
+//! The kernel's view of a TCP connection (`TCP_INFO`), and the congestion control of a socket.
 
 use crate::error::{Result, Trying};
 use crate::{Namespace, listening};
@@ -6,36 +6,38 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd};
 use std::time::Duration;
 
-/// A connection as its kernel sees it. Fields as in `struct tcp_info` (`linux/tcp.h`); one that
-/// this kernel does not have reads zero.
+/// State of a connection, as the kernel reports it.
+///
+/// The fields are those of `struct tcp_info` (`linux/tcp.h`); a field that this kernel lacks is
+/// zero.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Info {
     /// Smoothed round-trip time; zero before the first sample.
     pub round_trip: Duration,
-    /// The least round-trip time in the kernel's window of it.
+    /// Smallest round-trip time in the kernel's measurement window.
     pub least_round_trip: Duration,
     /// Congestion window in segments.
     pub congestion_window: u32,
-    /// Slow start threshold in segments; 2^31 - 1 as long as there is none.
+    /// Slow start threshold in segments; 2^31 - 1 until it is set.
     pub slow_start_threshold: u32,
-    /// Segments with data that were sent, retransmissions included.
+    /// Data segments sent, including retransmissions.
     pub data_segments_sent: u64,
-    /// Segments that were sent again.
+    /// Segments retransmitted.
     pub retransmissions: u64,
     /// Retransmission timeouts (Linux 6.7).
     pub timeouts: u64,
-    /// Bytes that the other side has acknowledged.
+    /// Bytes acknowledged by the peer.
     pub bytes_acknowledged: u64,
 }
 
-/// `TCP_INFO` of a socket.
+/// Reads `TCP_INFO` of a socket.
 ///
 /// # Errors
-/// If it is no TCP socket.
+/// If it is not a TCP socket.
 pub fn info(socket: impl AsFd) -> Result<Info> {
     let mut bytes = [0; 256];
     option(&socket, libc::TCP_INFO, &mut bytes).trying(|| "read TCP_INFO".into())?;
-    // The array starts out as zeros, so that a field which is not there reads zero.
+    // The array starts as zeros, so a field that the kernel lacks reads as zero.
     let u16_at = |at: usize| u64::from(u16::from_ne_bytes([bytes[at], bytes[at + 1]]));
     let u32_at = |at: usize| u32::from_ne_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
     let u64_at = |at: usize| u64::from(u32_at(at)) | u64::from(u32_at(at + 4)) << 32;
@@ -56,10 +58,10 @@ pub fn info(socket: impl AsFd) -> Result<Info> {
     })
 }
 
-/// Name of the congestion control of a socket.
+/// Returns the name of a socket's congestion control.
 ///
 /// # Errors
-/// If it is no TCP socket.
+/// If it is not a TCP socket.
 pub fn congestion_control(socket: impl AsFd) -> Result<String> {
     let mut name = [0; 16];
     let length = option(&socket, libc::TCP_CONGESTION, &mut name).trying(|| "read TCP_CONGESTION".into())?;
@@ -67,12 +69,12 @@ pub fn congestion_control(socket: impl AsFd) -> Result<String> {
     Ok(String::from_utf8_lossy(name).into_owned())
 }
 
-/// Gives a socket another congestion control than its route's.
+/// Sets the congestion control of a socket, overriding that of its route.
 ///
 /// # Errors
-/// If this kernel does not have it, or does not let this user have it.
+/// If the kernel lacks this congestion control, or does not permit it to this user.
 pub fn set_congestion_control(socket: impl AsFd, name: &str) -> Result<()> {
-    // Longer ones than the kernel's 16 bytes it refuses by itself.
+    // The kernel itself refuses names above its 16 bytes.
     let length = libc::socklen_t::try_from(name.len()).unwrap_or(libc::socklen_t::MAX);
     // SAFETY: `name` outlives the call, and `length` is its length.
     let status = unsafe {
@@ -88,9 +90,11 @@ pub fn set_congestion_control(socket: impl AsFd, name: &str) -> Result<()> {
         .trying(|| format!("use congestion control `{name}`"))
 }
 
-/// Connections of `namespace` that their programs have closed and whose other side has not
-/// acknowledged all of it yet: the kernel still sends for them (FIN-WAIT-1, CLOSING, LAST-ACK of
-/// RFC 9293 section 3.3.2).
+/// Counts the connections of `namespace` that are closed by their programs but not fully
+/// acknowledged.
+///
+/// The kernel still sends for these connections (FIN-WAIT-1, CLOSING, LAST-ACK of RFC 9293 section
+/// 3.3.2).
 ///
 /// # Errors
 /// If the kernel's list cannot be read.
@@ -103,10 +107,10 @@ fn count_closing(list: &str) -> usize {
     listening::rows(list).filter(|row| matches!(row.state, "04" | "09" | "0B")).count()
 }
 
-/// Reads an option of level TCP; how many bytes the kernel gave.
+/// Reads an option of level TCP into `bytes`; returns its length.
 fn option(socket: &impl AsFd, name: libc::c_int, bytes: &mut [u8]) -> io::Result<usize> {
     let mut length = libc::socklen_t::try_from(bytes.len()).expect("a short buffer");
-    // SAFETY: `bytes` and `length` outlive the call, and `length` is that of `bytes`.
+    // SAFETY: `bytes` and `length` outlive the call, and `length` is the size of `bytes`.
     let status = unsafe {
         libc::getsockopt(
             socket.as_fd().as_raw_fd(),
@@ -125,7 +129,7 @@ mod tests {
     use std::io::{Read, Write};
     use std::net::{TcpListener, TcpStream};
 
-    /// A connection over loopback, and the other side of it.
+    /// Opens a connection over loopback and returns both ends.
     fn connection() -> (TcpStream, TcpStream) {
         let listener = TcpListener::bind("127.0.0.1:0").expect("listen");
         let client = TcpStream::connect(listener.local_addr().expect("an address")).expect("connect");
@@ -137,7 +141,7 @@ mod tests {
         let (mut client, mut server) = connection();
         client.write_all(&[1; 10_000]).expect("send");
         server.read_exact(&mut [0; 10_000]).expect("receive");
-        // The acknowledgement of the last byte may be on its way.
+        // The acknowledgement of the last byte may still be in flight.
         let deadline = std::time::Instant::now() + Duration::from_secs(5);
         let mut seen = info(&client).expect("info");
         // The SYN counts as one byte.

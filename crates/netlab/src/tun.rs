@@ -1,16 +1,16 @@
-//! TUN (IP) and TAP (Ethernet) ends: a device in a namespace whose packets this process reads and
-//! writes.
+//! TUN (IP) and TAP (Ethernet) devices in a namespace, whose packets this process reads and writes.
 //!
-//! The device is not persistent: it goes with its last descriptor, whatever way the process ends.
+//! The device is not persistent: it vanishes with its last file descriptor, however the process
+//! ends.
 //!
-//! * *Per packet* (the default): the kernel cuts segments and fills in checksums before a packet is
-//!   read, so that each read gives what a wire would carry, and damage done to it is seen.
-//! * *Whole segments* ([`Options::whole_segments`]): each packet starts with a
-//!   `struct virtio_net_hdr`; TCP segments of up to 64 KiB arrive uncut with a partial checksum,
-//!   and may be written so.
+//! * *Per packet* (the default): the kernel segments and fills in checksums before a packet is
+//!   read. So each read returns what a wire would carry, and damage to it is noticed.
+//! * *Whole segments* ([`Options::whole_segments`]): each packet starts with a `struct
+//!   virtio_net_hdr`. TCP segments of up to 64 KiB arrive uncut with a partial checksum, and may be
+//!   written so.
 //!
-//! `tx_dropped` counts packets the kernel had for the device while its queue was full: the reader
-//! was too slow, which makes a run *overloaded*.
+//! `tx_dropped` counts packets that the kernel dropped because the device's queue was full: the
+//! reader was too slow, which makes a run *overloaded*.
 
 use crate::error::{Error, Result, Trying};
 use crate::interface::{self, Change, Statistics};
@@ -20,27 +20,27 @@ use rustix::fs::{Mode, OFlags};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::PathBuf;
 
-/// Bytes of `struct virtio_net_hdr` before each packet of an end with whole segments.
+/// Size in bytes of `struct virtio_net_hdr`, which precedes each packet with whole segments.
 pub const VIRTIO_HEADER_LENGTH: usize = 10;
 
-/// How to make an end.
+/// Options of a device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
     /// Interface name, at most 15 bytes.
     pub name: String,
     /// TUN (IP) or TAP (Ethernet).
     pub layer: Layer,
-    /// Hardware address of a TAP end, fixed so that captures repeat.
+    /// Hardware address of a TAP device, fixed so that captures are reproducible.
     pub hardware_address: [u8; 6],
     /// Largest IP packet in bytes.
     pub mtu: u32,
-    /// Packets that wait in the device for the reader (`txqueuelen`).
+    /// Capacity of the device's queue towards the reader in packets (`txqueuelen`).
     pub queue_length: u32,
     /// Whether segments stay whole; see the [module](self).
     pub whole_segments: bool,
     /// Whether written packets take the NAPI path of a network card, with GRO (IFF_NAPI).
     pub napi: bool,
-    /// The file that makes ends.
+    /// The device file that opens TUN and TAP devices.
     pub device: PathBuf,
 }
 
@@ -59,10 +59,10 @@ impl Default for Options {
     }
 }
 
-/// Where Linux keeps the file that makes ends.
+/// Path of the device file on Linux.
 pub const DEVICE: &str = "/dev/net/tun";
 
-/// An end; see the [module](self).
+/// A TUN or TAP device; see the [module](self).
 #[derive(Debug)]
 pub struct Tun {
     fd: OwnedFd,
@@ -72,13 +72,15 @@ pub struct Tun {
 }
 
 impl Tun {
-    /// Makes an end in `namespace`, up, without addresses. The kernel sends nothing of its own
-    /// accord over it: no link-local address is announced and no router searched.
+    /// Creates a device in `namespace`, up and without addresses.
+    ///
+    /// The kernel sends nothing of its own accord over it: it announces no link-local address and
+    /// solicits no routers.
     pub fn open(namespace: &Namespace, options: &Options) -> Result<Self> {
         let fd = namespace.enter(|| attach(options))?;
         if sysctl::has_ipv6(namespace) {
             for (key, value) in [("accept_ra", "0"), ("router_solicitations", "0"), ("addr_gen_mode", "1")] {
-                // A device name with a dot is written with a slash in a key.
+                // In a sysctl key, a dot in a device name is written as a slash.
                 let device = options.name.replace('.', "/");
                 sysctl::write(namespace, &format!("net.ipv6.conf.{device}.{key}"), value)?;
             }
@@ -99,24 +101,25 @@ impl Tun {
         Ok(Self { fd, namespace: namespace.try_clone()?, name: options.name.clone(), index })
     }
 
-    /// Number of the interface in its namespace.
+    /// Returns the index of the interface in its namespace.
     #[must_use]
     pub fn index(&self) -> u32 {
         self.index
     }
 
-    /// Name of the interface in its namespace.
+    /// Returns the name of the interface in its namespace.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// A descriptor of its own on the packet queue; the device lives until the last one is closed.
+    /// Returns a new file descriptor of the packet queue; the device lives until the last one is
+    /// closed.
     pub fn descriptor(&self) -> Result<OwnedFd> {
         self.fd.try_clone().trying(|| format!("duplicate the descriptor of {}", self.name))
     }
 
-    /// What the device counted so far.
+    /// Returns the device's packet counters.
     pub fn statistics(&self) -> Result<Statistics> {
         Ok(interface::find(&self.namespace, &self.name)?.statistics)
     }
@@ -146,7 +149,7 @@ fn attach(options: &Options) -> Result<OwnedFd> {
         mode |= libc::IFF_NAPI;
     }
     request.ifr_ifru.ifru_flags = mode as libc::c_short;
-    // SAFETY: TUNSETIFF reads and writes the `ifreq`, which lives until after the call.
+    // SAFETY: TUNSETIFF reads and writes the `ifreq`, which outlives the call.
     let status = unsafe { libc::ioctl(fd.as_raw_fd(), libc::TUNSETIFF as _, &raw mut request) };
     if status < 0 {
         return Err(std::io::Error::last_os_error())
@@ -164,7 +167,7 @@ fn attach(options: &Options) -> Result<OwnedFd> {
     Ok(fd)
 }
 
-/// Why the device file cannot be opened, and what to do.
+/// Returns an error that says why the device file cannot be opened, and what to do.
 fn explain(options: &Options, errno: rustix::io::Errno) -> Error {
     use std::os::unix::fs::PermissionsExt;
     let path = options.device.display();
@@ -174,7 +177,7 @@ fn explain(options: &Options, errno: rustix::io::Errno) -> Error {
             format!("as root: modprobe tun; mkdir -p /dev/net; mknod -m 666 {path} c 10 200"),
         ),
         rustix::io::Errno::ACCESS | rustix::io::Errno::PERM => {
-            // Of the owner a user namespace shows only that it is not the user's own.
+            // The owner is left out: in a user namespace, other users' ids all look alike.
             let found = std::fs::metadata(&options.device).map_or_else(
                 |_| "unreadable".to_owned(),
                 |data| format!("mode {:04o}", data.permissions().mode() & 0o7777),

@@ -1,4 +1,4 @@
-//! A cable between two namespaces.
+//! Virtual Ethernet pairs (veth), which connect two namespaces.
 
 use crate::Namespace;
 use crate::error::{Result, Trying};
@@ -7,19 +7,20 @@ use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::link::{InfoData, InfoKind, InfoVeth, LinkAttribute, LinkInfo, LinkMessage};
 use std::os::fd::AsRawFd;
 
-/// One end of the cable.
+/// One end of a pair.
 #[derive(Debug, Clone, Copy)]
 pub struct End<'a> {
-    /// Where it comes to lie.
+    /// Its namespace.
     pub namespace: &'a Namespace,
-    /// Its name there.
+    /// Its name in that namespace.
     pub name: &'a str,
-    /// Hardware address, fixed so that captures repeat.
+    /// Hardware address, fixed so that captures are reproducible.
     pub hardware_address: [u8; 6],
 }
 
-/// Makes a pair of connected Ethernet devices, both down. Either end's going (with its namespace,
-/// say) takes the other along.
+/// Creates a pair of connected Ethernet devices, both down.
+///
+/// When one end vanishes, for example with its namespace, the other vanishes too.
 pub fn pair(first: End<'_>, second: End<'_>) -> Result<()> {
     let describe = |end: End<'_>| {
         let mut message = LinkMessage::default();

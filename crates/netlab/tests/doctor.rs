@@ -1,5 +1,4 @@
-//! Each check passes where everything is there, and fails, with a way out, when its thing is
-//! broken.
+//! Each check passes on a working machine, and fails with a way out when its object is broken.
 
 mod ground;
 
@@ -26,7 +25,7 @@ fn broken(name: &str, says: &str, change: impl FnOnce(&mut Places)) {
     let error = outcome(&checks, name).as_ref().expect_err("broken");
     assert!(error.contains(says), "{error}");
     assert!(error.contains(';') || error.contains("is not available"), "no way out: {error}");
-    // The others say what they said before.
+    // The outcomes of the other checks do not change.
     for check in
         whole.iter().filter(|check| check.name != name && !AFTER.contains(&(name, check.name.as_str())))
     {
@@ -38,7 +37,7 @@ fn broken(name: &str, says: &str, change: impl FnOnce(&mut Places)) {
     }
 }
 
-/// What cannot work either when the first is broken.
+/// Checks that necessarily fail with another one: the broken one first.
 const AFTER: [(&str, &str); 1] = [("TUN end", "whole segments")];
 
 #[test]
@@ -113,7 +112,7 @@ fn a_binary_that_cannot_check() {
     assert!(outcome(&checks, "user namespace").is_err());
 }
 
-/// Runs the checks of `behind` in a user namespace in which the administrator has set `limit` to 0.
+/// Runs the checks of `behind` in a user namespace whose `limit` is set to 0.
 fn under_limit(limit: &str) -> Vec<Check> {
     let caller = Caller::new();
     let script = format!("echo 0 >/proc/sys/user/{limit} && exec {} --check", ground::behind().display());

@@ -1,4 +1,4 @@
-//! How links end: by themselves, by signals, by being killed; and that nothing is left.
+//! Endings of links: by themselves, by signals, by being killed; and that nothing is left.
 
 mod ground;
 
@@ -67,7 +67,7 @@ fn the_program_has_the_callers_surroundings() {
     assert_eq!(lines[0], "1 100.64.0.1 mine");
     assert_eq!(lines[1], directory.path().to_str().expect("text"));
     assert_eq!(lines[2], "from-input");
-    // The same descriptors, and the same signals blocked and ignored, as without a link.
+    // The same file descriptors, and the same signals blocked and ignored, as without a link.
     let without =
         ground::Finished::of(caller.command("sh").args(["-c", state]).spawn().expect("sh")).succeeded();
     assert_eq!(lines[3..], without.lines().collect::<Vec<_>>());
@@ -77,8 +77,8 @@ fn the_program_has_the_callers_surroundings() {
 fn what_the_program_leaves_behind_is_ended() {
     need_root!();
     let caller = Caller::new();
-    // One that obeys SIGTERM, one that does not, one that has left its parent, its session and its
-    // group.
+    // One that obeys SIGTERM, one that ignores it, and one that has left its parent, session and
+    // process group.
     let script = "sleep 600 >/dev/null & echo $!; \
                   sh -c 'trap \"\" TERM; sleep 600' >/dev/null & echo $!; \
                   setsid sh -c 'echo $$; exec sleep 600 >/dev/null' & sleep 0.5";
@@ -106,7 +106,7 @@ fn sigterm_is_passed_on_and_the_link_stays_until_the_program_ends() {
 fn ctrl_c_is_for_the_program() {
     need_root!();
     let caller = Caller::new();
-    // A program that makes something of it,
+    // A program that handles it,
     let mut link =
         caller.start_script(&[], "trap 'echo got; exit 9' INT; echo ready; while :; do sleep 0.1; done");
     assert_eq!(link.line(), "ready");
@@ -125,8 +125,9 @@ fn name(pid: u32) -> String {
     std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default().trim().to_owned()
 }
 
-/// A link with a program, a child and an orphan behind it; the number of each process, the keeper's
-/// last.
+/// Starts a link with a program, a child and an orphan behind it.
+///
+/// Returns the pid of each process, that of the keeper last.
 fn populated(caller: &Caller) -> (Running, Vec<u32>) {
     let script = "sleep 600 & setsid sh -c 'sleep 600 & sleep 600' & echo ready; cat >/dev/null";
     let mut link = caller.start_script(&["--publish", "8000"], script);
@@ -155,7 +156,7 @@ fn killing_the_main_process_leaves_nothing() {
     assert!(group.is_none_or(|group| !group.exists()), "the control group is still there");
 }
 
-/// Directory of the v2 control group of a process, if it is one of ours.
+/// Returns the directory of a process's v2 control group, if it is one of ours.
 fn group_of(pid: u32) -> Option<std::path::PathBuf> {
     let mounts = std::fs::read_to_string("/proc/self/mountinfo").expect("mounts");
     let mount = mounts.lines().find(|line| line.contains(" - cgroup2 "))?.split(' ').nth(4)?;
@@ -222,7 +223,7 @@ fn killing_an_outer_link_takes_the_inner_one_along() {
     let groups = [group_of(link.program), group_of(innermost)];
     link.signal(Signal::KILL);
     gone(&[innermost, outer_keeper]);
-    // The inner run's keeper was killed with the rest; what is on disk is swept by the next start.
+    // The inner run's keeper was killed with the rest; the next start sweeps its files.
     assert_eq!(caller.behind(&["true"]).code(), 0);
     caller.is_clean();
     assert!(groups.iter().flatten().all(|group| !group.exists()), "{groups:?}");
@@ -233,11 +234,11 @@ fn a_link_that_cannot_be_built_leaves_nothing() {
     need_root!();
     let caller = Caller::new();
     // IPv4 needs 68 bytes: the device refuses, after addresses are claimed and the namespace is
-    // made.
+    // created.
     let finished = caller.behind(&["--mtu", "10", "true"]);
     assert_eq!(finished.code(), 125, "{finished:?}");
     caller.is_clean();
-    // nft is missing: after the keeper has started.
+    // nft fails, after the keeper has started.
     let empty = tempfile::tempdir().expect("a directory");
     let script = format!(
         "mount --make-rprivate / && mount --bind {0}/nft $(readlink -f $(command -v nft || echo /usr/sbin/nft)) && exec {1} true",

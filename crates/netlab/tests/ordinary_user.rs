@@ -1,7 +1,7 @@
-//! A link of a user who is not root: in a user namespace, with nowhere to go or through pasta.
+//! A link of an ordinary user: in a user namespace, without a network or with one through pasta.
 //!
-//! /dev/net/tun may be root's alone, so the tests lay a device node that everybody can open over
-//! it, in a mount namespace of their own.
+//! /dev/net/tun may be accessible to root only. So the tests mount a device node that everybody can
+//! open over it, in a mount namespace of their own.
 
 mod ground;
 
@@ -14,9 +14,9 @@ use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Child, Command};
 
-/// The state of the one link of a user, as a shell behind it finds it.
+/// Path of the state of a user's only link, for a shell behind it.
 const STATE: &str = "$LASTHOP_STATE_DIR/1/state.json";
-/// Nobody in particular, and owner of nothing.
+/// The user nobody, who owns nothing.
 const USER: u32 = 65_534;
 
 struct User {
@@ -24,7 +24,7 @@ struct User {
 }
 
 impl User {
-    /// `None` where no device node can be made.
+    /// Returns `None` where no device node can be created.
     fn new() -> Option<Self> {
         use std::os::unix::fs::PermissionsExt;
         let directory = tempfile::tempdir().expect("a directory");
@@ -35,7 +35,7 @@ impl User {
         std::os::unix::fs::chown(&states, Some(USER), Some(USER)).expect("given away");
         let node = directory.path().join("tun");
         let made = Command::new("mknod").args(["-m", "666"]).arg(&node).args(["c", "10", "200"]).status();
-        // A file system mounted nodev makes a node that cannot be opened.
+        // On a file system mounted nodev, the node can be created but not opened.
         if !made.is_ok_and(|status| status.success()) || std::fs::File::open(&node).is_err() {
             println!("skipped: no device node can be made in {}", directory.path().display());
             return None;
@@ -47,7 +47,7 @@ impl User {
         self.directory.path()
     }
 
-    /// Runs `behind` with `arguments`, as the user; `tun` is what lies at /dev/net/tun.
+    /// Runs `behind` with `arguments` as the user, with the node `tun` mounted at /dev/net/tun.
     fn behind(&self, caller: &Caller, tun: &Path, arguments: &[&str]) -> Finished {
         Finished::of(self.start(caller, tun, arguments))
     }
@@ -118,8 +118,8 @@ fn the_network_through_pasta() {
     caller.is_clean();
 }
 
-/// The caller answers whoever may send echo requests; beyond it they take a right that the
-/// administrator gives.
+/// The caller answers echo requests itself; beyond the caller they need a right that the
+/// administrator grants.
 #[test]
 fn ping_through_pasta() {
     need_root!();
@@ -131,14 +131,14 @@ fn ping_through_pasta() {
     let internet = Namespace::new().expect("a namespace");
     network(&caller.namespace, &internet);
     let sysctl = "net.ipv4.ping_group_range";
-    // The kernel's default: nobody. Then whoever asks, and beyond the caller as well.
+    // First the kernel's default, which permits nobody; then a range that includes the user.
     for (range, host, is_told) in [
         ("1 0", "host.lasthop", true),
         ("0 100000", "host.lasthop", false),
         ("0 100000", "203.0.113.9", false),
     ] {
         netlab::sysctl::write(&caller.namespace, sysctl, range).expect("written");
-        // One answer of five will do on a busy machine.
+        // One reply out of five is enough on a busy machine.
         let script = format!("ping -n -c 5 -i 0.2 -W 10 {host}");
         let finished = user.behind(&caller, &user.path().join("tun"), &["sh", "-c", &script]);
         assert_eq!(finished.code(), 0, "{range}, {host}: {finished:?}");
@@ -173,7 +173,7 @@ fn killing_the_main_process_ends_pasta_too() {
     assert!(!Path::new(&format!("/proc/{}", link.program)).exists());
 }
 
-/// The pasta that a state lists.
+/// Returns the pasta process that a state lists.
 fn pasta_of(state: &str) -> ProcessId {
     let state: State = serde_json::from_str(state).expect("a state");
     let listed = state.made.iter().find_map(|made| match made {
@@ -209,7 +209,7 @@ fn network(caller: &Namespace, internet: &Namespace) {
     }
 }
 
-/// Says `text` to the first that connects.
+/// Sends `text` to the first client that connects.
 fn serve(namespace: &Namespace, address: &str, text: &'static str) {
     let listener = namespace.enter(|| Ok(TcpListener::bind(address).expect("free"))).expect("entered");
     std::thread::spawn(move || {

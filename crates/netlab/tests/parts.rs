@@ -1,4 +1,4 @@
-//! The parts one by one: what is set is what the kernel says, and what is seen on the other side.
+//! Tests of the parts one by one, against what the kernel reports and what the other side sees.
 
 mod ground;
 
@@ -18,7 +18,7 @@ fn ip(text: &str) -> IpAddr {
     text.parse().expect("an address")
 }
 
-/// An address, and the way to one that is not there.
+/// Adds an address, and a route to another host's address.
 fn lay(namespace: &Namespace, index: u32, own: &str, other: &str, metrics: route::Metrics) {
     address::add(namespace, address::Address { index, address: ip(own), prefix_length: 32 })
         .expect("an address");
@@ -43,8 +43,10 @@ fn a_namespace_goes_with_its_last_descriptor() {
     assert!(soon(|| id.find().is_none()));
 }
 
-/// Whether it happens within some seconds. Other tests of this process fork, and between fork and
-/// exec their children hold copies of our descriptors.
+/// Returns whether `condition` comes true within 5 s.
+///
+/// Other tests of this process fork. Between fork and exec, their children hold copies of our file
+/// descriptors.
 fn soon(condition: impl Fn() -> bool) -> bool {
     let end = std::time::Instant::now() + std::time::Duration::from_secs(5);
     while !condition() {
@@ -82,8 +84,8 @@ fn an_end_carries_packets_and_counts_those_it_must_drop() {
     assert!(soon(|| interface::find(&namespace, "end").is_err()), "the device goes with its descriptor");
 }
 
-/// Reads packets at `end` until one is TCP and holds data, answering nothing but the handshake; its
-/// length and whether its checksum is complete.
+/// Carries a TCP transfer between two devices; returns the size of the largest packet, and the
+/// flags of its virtio header if it has one.
 fn first_segment(whole_segments: bool) -> (usize, Option<u8>) {
     let namespace = Namespace::new().expect("a namespace");
     let options = tun::Options { name: "end".into(), whole_segments, ..tun::Options::default() };
@@ -134,7 +136,7 @@ fn segments_are_cut_or_whole_as_asked() {
     assert_eq!(first_segment(false), (1500, None));
     let (length, flags) = first_segment(true);
     assert!(length > 1500, "{length}");
-    // VIRTIO_NET_HDR_F_NEEDS_CSUM: the checksum is left to do.
+    // VIRTIO_NET_HDR_F_NEEDS_CSUM: the checksum is partial.
     assert_eq!(flags.map(|flags| flags & 1), Some(1));
 }
 

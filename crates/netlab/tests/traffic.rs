@@ -1,5 +1,4 @@
-//! What gets through a link around a program: TCP both ways, names, published ports, the network
-//! beyond.
+//! Traffic through a link: TCP in both directions, names, published ports, the network beyond.
 
 mod ground;
 
@@ -10,7 +9,7 @@ use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::os::fd::AsRawFd;
 use std::thread;
 
-/// More than any socket buffer at the start of a connection, and no multiple of a segment.
+/// Larger than any socket buffer at the start of a connection, and not a multiple of a segment.
 const MUCH: usize = 1_000_003;
 
 fn listen(namespace: &Namespace, address: &str) -> TcpListener {
@@ -24,8 +23,9 @@ fn connect(namespace: &Namespace, to: SocketAddr) -> TcpStream {
     stream
 }
 
-/// Sends `MUCH` bytes from `client` to whom `listener` accepts, and back; what the two sockets
-/// were.
+/// Sends `MUCH` bytes from `client` to the connection that `listener` accepts, and back.
+///
+/// Returns both sockets.
 fn exchange(client: TcpStream, listener: &TcpListener) -> (TcpStream, TcpStream) {
     let sent: Vec<u8> = (0..MUCH).map(|n| (n % 251) as u8).collect();
     let expected = sent.clone();
@@ -65,7 +65,7 @@ fn congestion_control(socket: &TcpStream) -> String {
     String::from_utf8_lossy(&name).trim_end_matches('\0').to_owned()
 }
 
-/// TCP in both directions over both protocols, by `host.lasthop` and `host6.lasthop`.
+/// Tests TCP in both directions over IPv4 and IPv6, by `host.lasthop` and `host6.lasthop`.
 fn both_ways(options: &[&str], expected: &str) {
     let caller = Caller::new();
     let link = caller.start(options);
@@ -149,7 +149,7 @@ fn the_kernel_sends_nothing_of_its_own_accord() {
         .iter()
         .filter(|its| its.index == inside.index && its.address.to_string().starts_with("fe80"));
     assert_eq!(link_local.count(), 0, "{addresses:?}");
-    // Interfaces that announce an address or look for a router do so in the first moments.
+    // Interfaces announce addresses and solicit routers in the first moments.
     thread::sleep(std::time::Duration::from_millis(1500));
     let inside = netlab::interface::find(&link.inside(), "lasthop0").expect("the end");
     assert_eq!(inside.statistics.tx_packets, 0);
@@ -235,8 +235,8 @@ fn a_published_port_leads_to_the_program_from_everywhere() {
             let (_, far) = exchange(connect(&internet, SocketAddr::new(ip(there), port)), &server);
             assert_eq!(far.peer_addr().expect("a peer").ip().to_canonical(), ip(own));
         }
-        // From the caller itself, at its own addresses and at 127.0.0.1, which the server sees as
-        // the caller's end.
+        // From the caller itself: at its own addresses, and at 127.0.0.1, where the server sees the
+        // caller's end of the link.
         let outside = address_of(&hosts, "host.lasthop");
         for there in [CALLER[0], CALLER[1], "127.0.0.1"] {
             let (_, far) = exchange(connect(&caller.namespace, SocketAddr::new(ip(there), port)), &server);
@@ -247,7 +247,7 @@ fn a_published_port_leads_to_the_program_from_everywhere() {
             }
         }
     }
-    // Datagrams as well, and the answer comes from where the question went.
+    // Datagrams too: the reply comes from the address to which the request went.
     let server = inside.enter(|| Ok(UdpSocket::bind("0.0.0.0:8000").expect("free"))).expect("entered");
     let client = internet.enter(|| Ok(UdpSocket::bind("0.0.0.0:0").expect("free"))).expect("entered");
     client.connect((ip(CALLER[0]), 8000)).expect("connected");
@@ -257,13 +257,13 @@ fn a_published_port_leads_to_the_program_from_everywhere() {
     server.send_to(&buffer[..length], peer).expect("answered");
     assert_eq!(client.recv(&mut buffer).expect("an answer"), 8);
 
-    // The program's own view of the caller's ports stays: 8000 at host.lasthop is the caller's.
+    // The program's view of the caller's ports does not change: port 8000 of host.lasthop is the
+    // caller's.
     let own = listen(&caller.namespace, "0.0.0.0:8000");
     let _ = exchange(connect(&inside, SocketAddr::new(address_of(&hosts, "host.lasthop"), 8000)), &own);
 }
 
-/// A DNS server that answers each question with itself, over UDP and TCP, at 127.0.0.53 of the
-/// caller.
+/// Starts a DNS server at the caller's 127.0.0.53 that echoes each query, over UDP and TCP.
 fn name_server(caller: &Caller) {
     let udp =
         caller.namespace.enter(|| Ok(UdpSocket::bind("127.0.0.53:53").expect("free"))).expect("entered");
@@ -291,7 +291,7 @@ fn a_name_server_on_loopback_is_reached_through_the_caller() {
     let resolv_conf = tempfile::NamedTempFile::new().expect("a file");
     std::fs::write(resolv_conf.path(), "nameserver 127.0.0.53\noptions edns0 trust-ad\nsearch example.org\n")
         .expect("written");
-    // A daemon's socket in /run, by which the C library would pass the link by, is hidden.
+    // A daemon's socket in /run, on which the C library would bypass the link, is hidden.
     let script = format!(
         "mount --make-rprivate / && mount --bind {} /etc/resolv.conf && mount -t tmpfs none /run && \
          mkdir /run/nscd && echo daemon >/run/nscd/socket && exec {} sh -c 'echo $$; cat >/dev/null'",
@@ -373,7 +373,7 @@ fn links_started_at_the_same_time_have_addresses_of_their_own() {
     hosts.sort();
     hosts.dedup();
     assert_eq!(hosts.len(), 4);
-    // Each but the last leaves forwarding on for the others.
+    // All but the last leave forwarding on for the others.
     for link in links {
         let forward = netlab::sysctl::read(&caller.namespace, "net.ipv4.ip_forward").expect("sysctl");
         assert_eq!(forward, "1");

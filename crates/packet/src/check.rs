@@ -1,14 +1,13 @@
-//! Which check of a Linux receiver refuses a packet: for packets that a link has damaged.
+//! Which check of a Linux receiver rejects a packet that a link has damaged.
 //!
-//! The checks come in the order of the kernel (6.18): the TUN device, `ip_rcv_core` and
+//! The checks are in the order of the kernel (6.18): the TUN device, `ip_rcv_core` and
 //! `ip6_rcv_core`, then `tcp_v4_rcv`, `__udp4_lib_rcv` and `icmp_rcv` with their relatives for
-//! IPv6. Each has a counter of its own but one: a TCP header that claims to be longer than its
-//! segment is dropped in silence.
+//! IPv6. Each has a counter, with one exception: the kernel silently drops a TCP header that claims
+//! to be longer than its segment.
 //!
-//! A damaged packet is judged by its bytes alone. What the receiver compares with its own state is
-//! not known here: an IPv6 destination that is not the receiver's any more shows as a wrong
-//! transport checksum, and a right checksum as [`Check::Nothing`], though TCP may refuse what the
-//! header says.
+//! The verdict depends on the bytes of the packet alone, not on the receiver's state. So an IPv6
+//! destination that is no longer the receiver's shows as a wrong transport checksum. A packet with
+//! a right checksum is [`Check::Nothing`], although TCP may still reject its header fields.
 
 use crate::Layer;
 use crate::checksum::{self, Verdict};
@@ -18,43 +17,43 @@ use std::fmt;
 const TCP_LEN: usize = 20;
 const UDP_LEN: usize = 8;
 
-/// A check of a receiver that finds damage.
+/// A check by which a receiver detects damage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Check {
-    /// The Ethernet header announces no IP of the packet's version.
+    /// The EtherType is not that of the packet's IP version.
     EtherType,
     /// The IP version is neither 4 nor 6.
     Version,
     /// A length in the IPv4 header is impossible.
     Ipv4Header,
-    /// The checksum of the IPv4 header.
+    /// The checksum of the IPv4 header is wrong.
     Ipv4Checksum,
-    /// The packet ends before its IPv4 header says.
+    /// The packet is shorter than its IPv4 header states.
     Ipv4Length,
-    /// The packet ends before its IPv6 header says.
+    /// The packet is shorter than its IPv6 header states.
     Ipv6Length,
-    /// A fragment: only the whole datagram can be judged.
+    /// The packet is a fragment: only the whole datagram can be judged.
     Fragment,
-    /// A protocol without a checksum that is known here.
+    /// The protocol has no checksum that this crate knows.
     Protocol,
-    /// The TCP header is shorter than 20 bytes by its own length.
+    /// The data offset of the TCP header is below 20 bytes.
     TcpHeader,
     /// The TCP header is longer than its segment.
     TcpEnd,
-    /// The TCP checksum.
+    /// The TCP checksum is wrong.
     TcpChecksum,
     /// The UDP header's length is impossible.
     UdpLength,
-    /// The UDP checksum.
+    /// The UDP checksum is wrong.
     UdpChecksum,
-    /// The checksum of ICMP or ICMPv6.
+    /// The checksum of ICMP or ICMPv6 is wrong.
     IcmpChecksum,
-    /// No check: the packet is taken for right.
+    /// No check fails: the receiver takes the packet for intact.
     Nothing,
 }
 
 impl Check {
-    /// All of them, in the order in which a receiver makes them.
+    /// All checks, in the order in which a receiver performs them.
     pub const ALL: [Self; 15] = [
         Self::EtherType,
         Self::Version,
@@ -73,7 +72,7 @@ impl Check {
         Self::Nothing,
     ];
 
-    /// Its name in JSON.
+    /// Returns its name in JSON.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -95,8 +94,9 @@ impl Check {
         }
     }
 
-    /// The receiver's counters that rise, as `nstat` names them; `None` if none does, or which is
-    /// not known.
+    /// Returns the receiver's counters that increase, as `nstat` names them.
+    ///
+    /// `None` if no counter increases, or if it is unknown which one does.
     #[must_use]
     pub const fn counters(self) -> Option<&'static str> {
         match self {
@@ -114,7 +114,8 @@ impl Check {
         }
     }
 
-    /// The check that refuses a packet of these bytes, whose first one belongs to `layer`.
+    /// Returns the check that rejects a packet with these bytes, the first of which belongs to
+    /// `layer`.
     #[must_use]
     pub fn of(layer: Layer, bytes: &[u8]) -> Self {
         let (network, version) = match network_start(layer, bytes) {
@@ -158,7 +159,7 @@ impl fmt::Display for Check {
     }
 }
 
-/// What `ip_rcv_core` finds wrong, in its order.
+/// Returns the first error that `ip_rcv_core` finds, in the order of its checks.
 fn wrong_ipv4(ip: &[u8]) -> Option<Check> {
     if ip.len() < IPV4_LEN {
         return Some(Check::Ipv4Header);

@@ -1,9 +1,9 @@
-//! The Internet checksum: verified, completed, recomputed, updated and spoiled.
+//! The Internet checksum: verifying, completing, recomputing, updating and spoiling it.
 //!
-//! Covers the IPv4 header and the checksums of TCP, UDP and ICMPv6 with their pseudo-headers over
+//! Covers the IPv4 header, and the checksums of TCP, UDP and ICMPv6 with their pseudo-headers over
 //! IPv4 and IPv6 (RFC 1071, RFC 9293, RFC 768, RFC 8200 section 8.1, RFC 4443). UDP-Lite, DCCP and
 //! SCTP are not covered. IPv4 source routing, where the pseudo-header's destination is not the one
-//! in the header, is not followed; hosts refuse it by default.
+//! in the header, is not supported; hosts refuse it by default.
 
 use crate::headers::{Headers, ICMPV6, IPV4_LEN, TCP, UDP, u16_at};
 use std::ops::Range;
@@ -15,27 +15,28 @@ pub(crate) const IN_UDP: usize = 6;
 const IN_ICMPV6: usize = 2;
 const IN_IPV4: usize = 10;
 
-/// What a transport checksum says about its packet.
+/// Result of verifying a packet's transport checksum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
-    /// The checksum fits.
+    /// The checksum is right.
     Right,
-    /// The checksum does not fit, or a UDP header's length is impossible: a receiver discards the
+    /// The checksum is wrong, or the length in a UDP header is impossible: a receiver discards the
     /// packet.
     Wrong,
-    /// There is nothing to judge: a protocol without a checksum over a pseudo-header, UDP over IPv4
-    /// without one, a fragment, a packet cut short, or one that a routing header sends on to
-    /// another address.
+    /// There is no checksum to verify: a protocol without a checksum over a pseudo-header, UDP over
+    /// IPv4 without a checksum, a fragment, a truncated packet, or a packet that a routing header
+    /// sends on to another address.
     Absent,
 }
 
-/// One's complement sum of the 16-bit words of `bytes`, not complemented. An odd last byte is the
-/// high half of a word.
+/// Returns the one's complement sum of the 16-bit words of `bytes`, not complemented.
+///
+/// An odd last byte is the high half of a word.
 #[must_use]
 pub fn sum(bytes: &[u8]) -> u16 {
-    // The sum does not depend on byte order (RFC 1071 section 2 B), so words are summed as they lie
-    // in memory, eight bytes at a time in two accumulators that 64 KiB, or any slice below 16 GiB,
-    // cannot overflow.
+    // The sum does not depend on byte order (RFC 1071 section 2 B). So words are summed as they lie
+    // in memory, eight bytes at a time, in two accumulators that no slice below 16 GiB can
+    // overflow.
     let (mut low, mut high) = (0u64, 0u64);
     let (words, rest) = bytes.as_chunks::<8>();
     for word in words {
@@ -55,27 +56,28 @@ pub fn sum(bytes: &[u8]) -> u16 {
     u16::from_be(total as u16)
 }
 
-/// One's complement addition.
+/// Returns the one's complement sum of two words.
 #[must_use]
 pub const fn add(one: u16, other: u16) -> u16 {
     let (sum, carry) = one.overflowing_add(other);
     sum + carry as u16
 }
 
-/// `checksum` after one 16-bit word that it covers changed from `old` to `new` (RFC 1624, equation
-/// 3).
+/// Returns `checksum` after a 16-bit word that it covers has changed from `old` to `new` (RFC 1624,
+/// equation 3).
 #[must_use]
 pub const fn updated(checksum: u16, old: u16, new: u16) -> u16 {
     !add(add(!checksum, !old), new)
 }
 
-/// Whether an IPv4 header, given with its options and nothing behind it, has the right checksum.
+/// Returns whether the checksum of an IPv4 header, given with its options and nothing else, is
+/// right.
 #[must_use]
 pub fn is_ipv4_right(header: &[u8]) -> bool {
     header.len() >= IPV4_LEN && sum(header) == 0xffff
 }
 
-/// Writes the right checksum into an IPv4 header, given with its options and nothing behind it.
+/// Writes the right checksum into an IPv4 header, given with its options and nothing else.
 ///
 /// # Panics
 /// If `header` has fewer than 20 bytes.
@@ -86,15 +88,14 @@ pub fn recompute_ipv4(header: &mut [u8]) {
     write(header, IN_IPV4, checksum);
 }
 
-/// Turns one word of an IPv4 header at an even offset into `new` and updates the header's checksum
-/// for it.
+/// Sets the word at an even offset of an IPv4 header to `new`, and updates the header's checksum.
 pub(crate) fn replace_ipv4_word(header: &mut [u8], at: usize, new: u16) {
     let checksum = updated(u16_at(header, IN_IPV4), u16_at(header, at), new);
     write(header, IN_IPV4, checksum);
     write(header, at, new);
 }
 
-/// Judges the transport checksum of a packet. The IPv4 header's is judged by [`is_ipv4_right`].
+/// Verifies the transport checksum of a packet. For the IPv4 header, use [`is_ipv4_right`].
 #[must_use]
 pub fn verify(bytes: &[u8], headers: &Headers) -> Verdict {
     let Some(field) = field(headers) else { return Verdict::Absent };
@@ -110,19 +111,19 @@ pub fn verify(bytes: &[u8], headers: &Headers) -> Verdict {
     }
 }
 
-/// Makes the TCP or UDP checksum wrong and touches nothing else; false if there is none that could
-/// be (TL-13).
+/// Makes the TCP or UDP checksum wrong and changes nothing else; returns false if there is none
+/// that could be made wrong (TL-13).
 ///
-/// The thesis overwrites the field with 0, which leaves the one segment in 65 535 right whose
-/// checksum is 0, and its complement, 0xffff, is the same number to a receiver (ambiguity 9). So:
+/// The thesis overwrites the field with 0. But in one of 65 535 segments 0 is the right checksum,
+/// and its complement, 0xffff, is the same number to a receiver (ambiguity 9). So:
 ///
-/// * TCP: the field becomes 0, or 1 where 0 would be right.
-/// * UDP: the field becomes 1, or 2 where 1 would be right; 0 would mean that there is no checksum.
-///   A datagram over IPv4 that was sent without a checksum gets a wrong one.
+/// * TCP: the field becomes 0, or 1 if 0 would be right.
+/// * UDP: the field becomes 1, or 2 if 1 would be right; 0 would mean that there is no checksum. A
+///   datagram over IPv4 that was sent without a checksum gets a wrong one.
 ///
-/// A packet that was already damaged stays damaged: what would be right is computed from its bytes,
-/// not taken from the field. Only where that cannot be (a first fragment, a packet cut short, a
-/// routing header) the field is taken for right, and a UDP header without checksum is then left
+/// A packet that was already damaged stays damaged: the right checksum is computed from its bytes,
+/// not taken from the field. If it cannot be computed (a first fragment, a truncated packet, a
+/// routing header), the field is assumed to be right, and a UDP header without a checksum is left
 /// alone.
 #[must_use]
 pub fn spoil(bytes: &mut [u8], headers: &Headers) -> bool {
@@ -133,7 +134,7 @@ pub fn spoil(bytes: &mut [u8], headers: &Headers) -> bool {
         _ => return false,
     };
     let present = u16_at(bytes, field);
-    // One's complement of the right checksum, up to the two forms of zero.
+    // One's complement of the right checksum, apart from the two representations of zero.
     let others = match covered(bytes, headers) {
         Covered::Range(range) => add(total(bytes, headers, &range), !present),
         Covered::Unknown | Covered::Impossible if headers.protocol() == UDP && present == 0 => return false,
@@ -144,11 +145,12 @@ pub fn spoil(bytes: &mut [u8], headers: &Headers) -> bool {
     true
 }
 
-/// Completes a partial checksum: the field at `start + offset` holds the sum of the pseudo-header,
-/// and everything from `start` to the end of `bytes` is covered (virtio `csum_start` and
-/// `csum_offset`). False, and nothing done, if the field lies outside.
+/// Completes a partial checksum, as described by virtio's `csum_start` and `csum_offset`.
 ///
-/// A UDP checksum (one at offset 6) that comes out as 0 becomes 0xffff (RFC 768).
+/// The field at `start + offset` holds the sum of the pseudo-header, and the checksum covers
+/// everything from `start` to the end of `bytes`. Returns false without any change if the field
+/// lies outside `bytes`. If a UDP checksum (one at offset 6) turns out as 0, it becomes 0xffff (RFC
+/// 768).
 #[must_use]
 pub fn complete(bytes: &mut [u8], start: usize, offset: usize) -> bool {
     let Some(end) = start.checked_add(offset).and_then(|field| field.checked_add(2)) else { return false };
@@ -163,11 +165,13 @@ pub fn complete(bytes: &mut [u8], start: usize, offset: usize) -> bool {
     true
 }
 
-/// Sum, not complemented, of the pseudo-header of a packet whose transport segment has `len` bytes
-/// (RFC 9293 section 3.1, RFC 8200 section 8.1): what a partial checksum starts from.
+/// Returns the sum, not complemented, of the pseudo-header of a packet whose transport segment has
+/// `len` bytes (RFC 9293 section 3.1, RFC 8200 section 8.1).
+///
+/// A partial checksum starts from this sum.
 ///
 /// # Panics
-/// If `headers` were not read from `bytes`, and the addresses lie outside.
+/// If `headers` were not read from `bytes` and the addresses lie outside it.
 #[must_use]
 pub fn pseudo_header(bytes: &[u8], headers: &Headers, len: usize) -> u16 {
     let addresses = headers.network() + if headers.is_ipv4() { 12 } else { 8 };
@@ -178,12 +182,12 @@ pub fn pseudo_header(bytes: &[u8], headers: &Headers, len: usize) -> u16 {
     add(sum, u16::from(headers.protocol()))
 }
 
-/// What a checksum covers besides the pseudo-header.
+/// Extent of a checksum in addition to the pseudo-header.
 enum Covered {
     Range(Range<usize>),
-    /// Not all of it is here.
+    /// Some of the covered bytes are missing.
     Unknown,
-    /// The UDP header's length contradicts the IP header's.
+    /// The length in the UDP header contradicts that in the IP header.
     Impossible,
 }
 
@@ -202,12 +206,12 @@ fn covered(bytes: &[u8], headers: &Headers) -> Covered {
     Covered::Range(range)
 }
 
-/// Sum of everything, the checksum included: 0xffff if it is right.
+/// Returns the sum of everything covered, including the checksum: 0xffff if it is right.
 fn total(bytes: &[u8], headers: &Headers, range: &Range<usize>) -> u16 {
     add(pseudo_header(bytes, headers, range.len()), sum(&bytes[range.clone()]))
 }
 
-/// Where the transport checksum lies.
+/// Returns the offset of the transport checksum.
 fn field(headers: &Headers) -> Option<usize> {
     let transport = headers.transport()?;
     match (headers.protocol(), headers.is_ipv4()) {

@@ -1,5 +1,5 @@
-//! The ECN field of the IP header (RFC 3168): read, and set to Congestion Experienced instead of
-//! dropping the packet.
+//! The ECN field of the IP header (RFC 3168): reading it, and setting it to Congestion Experienced
+//! instead of dropping the packet.
 
 use crate::Layer;
 use crate::checksum;
@@ -8,7 +8,7 @@ use crate::headers::{IPV4_LEN, network_start};
 /// The ECN codepoint of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Ecn {
-    /// The endpoints do not take part in ECN: drop instead of marking.
+    /// The endpoints do not use ECN: drop the packet instead of marking it.
     NotEct,
     /// ECN-capable transport (1): L4S in RFC 9331.
     Ect1,
@@ -19,7 +19,7 @@ pub enum Ecn {
 }
 
 impl Ecn {
-    /// Whether a packet with this codepoint may be marked instead of dropped.
+    /// Returns whether a packet with this codepoint may be marked instead of dropped.
     #[must_use]
     pub const fn is_capable(self) -> bool {
         !matches!(self, Self::NotEct)
@@ -35,19 +35,19 @@ impl Ecn {
     }
 }
 
-/// The ECN codepoint of a packet; [`Ecn::NotEct`] for what is no IP packet.
+/// Returns the ECN codepoint of a packet; [`Ecn::NotEct`] if it is not an IP packet.
 #[must_use]
 pub fn read(layer: Layer, bytes: &[u8]) -> Ecn {
     let Ok((start, version)) = network_start(layer, bytes) else { return Ecn::NotEct };
     let Some(second) = bytes.get(start + 1) else { return Ecn::NotEct };
-    // IPv4: the low bits of the second byte. IPv6: the traffic class lies across the first two
-    // bytes.
+    // IPv4: the low bits of the second byte. IPv6: the traffic class spans the first two bytes.
     Ecn::from_bits(if version == 4 { *second } else { second >> 4 })
 }
 
-/// Sets the ECN field to CE and keeps the IPv4 header checksum as right or wrong as it was; true if
-/// the packet now has CE, false and untouched if its endpoints do not take part in ECN or it is no
-/// IP packet.
+/// Sets the ECN field to CE and keeps the IPv4 header checksum as right or wrong as it was.
+///
+/// Returns true if the packet now has CE. Returns false without any change if its endpoints do not
+/// use ECN or it is not an IP packet.
 #[must_use]
 pub fn mark_ce(layer: Layer, bytes: &mut [u8]) -> bool {
     match read(layer, bytes) {

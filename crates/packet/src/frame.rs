@@ -1,4 +1,4 @@
-//! One packet on its way through a link.
+//! One packet on its way through a link, with its own bytes or as a part of a larger segment.
 
 use crate::headers::{Headers, Unreadable};
 use crate::whole::{Misfit, Whole};
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// What the first byte of a frame belongs to: a TUN device hands over IP, a TAP device Ethernet.
+/// The layer of a frame's first byte: TUN devices deliver IP, TAP devices Ethernet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Layer {
@@ -19,8 +19,8 @@ pub enum Layer {
 
 /// One MTU-sized packet.
 ///
-/// It has bytes of its own, or it is a part of a [`Whole`]: then a clone costs a reference count,
-/// and its bytes come into being only when somebody wants to see or change them.
+/// It has bytes of its own, or it is a part of a [`Whole`]. Cloning a part only costs a reference
+/// count, and its bytes are made only when they are read or changed.
 #[derive(Debug, Clone)]
 pub struct Frame {
     layer: Layer,
@@ -29,24 +29,27 @@ pub struct Frame {
 
 #[derive(Debug, Clone)]
 pub(crate) enum Body {
-    /// Every checksum is complete.
+    /// All checksums are complete.
     Complete(Vec<u8>),
     /// One checksum covers everything from `start` on, and its field at `start + offset` holds only
-    /// the pseudo-header's sum. The field lies inside: [`Frame::with_partial_checksum`] has looked.
+    /// the pseudo-header's sum. [`Frame::with_partial_checksum`] has checked that the field lies
+    /// inside.
     Partial { bytes: Vec<u8>, start: u16, offset: u16 },
-    /// One packet of many.
+    /// One packet of a whole.
     Part { whole: Arc<Whole>, index: u16, ce: bool },
 }
 
 impl Frame {
-    /// A frame that owns its bytes, every checksum in them complete.
+    /// Returns a frame that owns its bytes, in which all checksums are complete.
     #[must_use]
     pub fn owned(layer: Layer, bytes: Vec<u8>) -> Self {
         Self { layer, body: Body::Complete(bytes) }
     }
 
-    /// A frame that owns its bytes, with a checksum over everything from `start` on that is still
-    /// to be completed in the field at `start + offset` (virtio `VIRTIO_NET_HDR_F_NEEDS_CSUM`).
+    /// Returns a frame that owns its bytes and has a partial checksum.
+    ///
+    /// The checksum covers everything from `start` on, and its field is at `start + offset` (virtio
+    /// `VIRTIO_NET_HDR_F_NEEDS_CSUM`).
     pub fn with_partial_checksum(
         layer: Layer,
         bytes: Vec<u8>,
@@ -59,7 +62,7 @@ impl Frame {
         Ok(Self { layer, body: Body::Partial { bytes, start, offset } })
     }
 
-    /// The part of `whole` with this index.
+    /// Returns the part of `whole` with this index.
     pub(crate) fn part(whole: Arc<Whole>, index: u16) -> Self {
         Self { layer: whole.layer(), body: Body::Part { whole, index, ce: false } }
     }
@@ -68,13 +71,13 @@ impl Frame {
         &self.body
     }
 
-    /// What the first byte belongs to.
+    /// Returns the layer of the first byte.
     #[must_use]
     pub fn layer(&self) -> Layer {
         self.layer
     }
 
-    /// Length in bytes of this one packet at its [`Layer`], as it would be on the wire.
+    /// Returns the length in bytes of this one packet at its [`Layer`], as on the wire.
     #[must_use]
     #[allow(clippy::len_without_is_empty, reason = "a frame is never empty: it has at least a header")]
     pub fn len(&self) -> usize {
@@ -84,12 +87,12 @@ impl Frame {
         }
     }
 
-    /// The packet's first bytes, enough to read every header; may be a part only and its checksums
-    /// may be incomplete.
+    /// Returns the packet's first bytes, enough to read every header.
     ///
-    /// For a part of a whole these are the headers of the whole: its lengths, its sequence number,
-    /// its TCP flags, its ECN field. Ask [`Frame::headers`] and [`Frame::ecn`] for those of this
-    /// packet, and [`Frame::to_bytes`] for its bytes.
+    /// They may not be the whole packet, and checksums in them may be incomplete. For a part of a
+    /// whole, these are the headers of the whole: its lengths, its sequence number, its TCP flags,
+    /// its ECN field. [`Frame::headers`] and [`Frame::ecn`] return those of this packet, and
+    /// [`Frame::to_bytes`] its bytes.
     #[must_use]
     pub fn head(&self) -> &[u8] {
         match &self.body {
@@ -98,7 +101,7 @@ impl Frame {
         }
     }
 
-    /// The headers of this one packet.
+    /// Reads the headers of this one packet.
     pub fn headers(&self) -> Result<Headers, Unreadable> {
         match &self.body {
             Body::Complete(bytes) | Body::Partial { bytes, .. } => Headers::parse(self.layer, bytes),
@@ -106,7 +109,7 @@ impl Frame {
         }
     }
 
-    /// The ECN codepoint; [`Ecn::NotEct`] for what is no IP packet.
+    /// Returns the ECN codepoint; [`Ecn::NotEct`] if this is not an IP packet.
     #[must_use]
     pub fn ecn(&self) -> Ecn {
         match &self.body {
@@ -116,23 +119,24 @@ impl Frame {
         }
     }
 
-    /// Sets the ECN field to CE (RFC 3168); false, and nothing done, if the endpoints do not take
-    /// part in ECN. Copies nothing.
+    /// Sets the ECN field to CE (RFC 3168), without copying.
+    ///
+    /// Returns false without any change if the endpoints do not use ECN.
     #[must_use]
     pub fn mark_ce(&mut self) -> bool {
         match &mut self.body {
             Body::Complete(bytes) | Body::Partial { bytes, .. } => ecn::mark_ce(self.layer, bytes),
             Body::Part { whole, ce, .. } => {
-                // A whole that came with CE needs no flag: all its parts have it.
+                // A whole that arrived with CE needs no flag: all its parts have CE.
                 *ce |= matches!(whole.ecn(), Ecn::Ect0 | Ecn::Ect1);
                 whole.ecn().is_capable()
             }
         }
     }
 
-    /// The packet's bytes for changing, with every checksum complete.
+    /// Returns the packet's bytes for changing, with all checksums complete.
     ///
-    /// A part of a whole segment becomes a packet of its own first, which copies it.
+    /// A part of a whole segment first becomes a packet of its own, which copies it.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         if !matches!(self.body, Body::Complete(_)) {
             let bytes = match std::mem::replace(&mut self.body, Body::Complete(Vec::new())) {
@@ -155,8 +159,7 @@ impl Frame {
         }
     }
 
-    /// The packet as it would be on the wire, with every checksum complete; borrowed if it is that
-    /// already.
+    /// Returns the packet as on the wire, with all checksums complete; borrowed if it already is.
     #[must_use]
     pub fn to_bytes(&self) -> Cow<'_, [u8]> {
         if let Body::Complete(bytes) = &self.body {
@@ -167,7 +170,7 @@ impl Frame {
         Cow::Owned(bytes)
     }
 
-    /// Appends the packet as it would be on the wire, with every checksum complete.
+    /// Appends the packet as on the wire, with all checksums complete.
     pub fn write_into(&self, out: &mut Vec<u8>) {
         match &self.body {
             Body::Complete(bytes) => out.extend_from_slice(bytes),
@@ -180,8 +183,10 @@ impl Frame {
         }
     }
 
-    /// Gives the buffer back for reuse: the frame's own; a whole's with the last frame that holds
-    /// it; otherwise none.
+    /// Returns the buffer for reuse.
+    ///
+    /// It is the frame's own, or that of its whole if this is the last frame that holds it;
+    /// otherwise `None`.
     #[must_use]
     pub fn into_buffer(self) -> Option<Vec<u8>> {
         match self.body {

@@ -1,14 +1,15 @@
-//! Where each header of a packet starts, and what the link needs to know from it.
+//! Offsets of a packet's headers, and the fields that a link needs.
 //!
 //! [`Headers::parse`] reads Ethernet with any number of VLAN tags (802.1Q, 802.1ad), IPv4 with
-//! options, IPv6 with hop-by-hop, routing, destination and fragment headers, and of the transport
-//! only what marks its borders. It copies what it finds and allocates nothing, so that the packet
-//! may be changed while the headers are held; they then tell what the packet was when it was read.
+//! options, and IPv6 with hop-by-hop, routing, destination and fragment headers. Of the transport
+//! header it reads only lengths, ports and a few TCP fields. It copies what it finds and allocates
+//! nothing. So the packet may be changed while the headers are held; they then describe the packet
+//! as it was when read.
 //!
-//! It is as tolerant as a link has to be: an IP header must be readable, everything behind it may
-//! be cut off, damaged or unknown, and is then reported as absent. It does not verify checksums
-//! (see [`crate::checksum`]), and does not look into tunnels, authentication headers or jumbograms
-//! (RFC 2675).
+//! It is as tolerant as a link must be: an IP header must be readable. Everything after it may be
+//! truncated, damaged or unknown, and is then reported as absent. The parser does not verify
+//! checksums (see [`crate::checksum`]), and does not look into tunnels, authentication headers or
+//! jumbograms (RFC 2675).
 
 mod region;
 
@@ -36,19 +37,20 @@ const TCP_LEN: usize = 20;
 const UDP_LEN: usize = 8;
 const ICMP_LEN: usize = 8;
 
-/// Offsets and contents of the headers of one packet; offsets count from the first byte of the
-/// frame.
+/// Offsets and contents of the headers of one packet.
+///
+/// Offsets count from the first byte of the frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Headers {
     source: IpAddr,
     destination: IpAddr,
-    /// The IPv4 or IPv6 header.
+    /// Start of the IPv4 or IPv6 header.
     network: u32,
-    /// What IP carries: behind the last extension header.
+    /// Start of the data that IP carries, after the last extension header.
     segment: u32,
-    /// Behind the transport header, which is complete if there is a value.
+    /// End of the transport header, if that is complete.
     payload: Option<u32>,
-    /// End of the IP packet, or of the bytes if they end before it.
+    /// End of the IP packet, or of the bytes if they end earlier.
     end: u32,
     cut: bool,
     fragment: Fragment,
@@ -61,15 +63,15 @@ pub struct Headers {
 /// Fields of a TCP header (RFC 9293).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tcp {
-    /// Sequence number of the first byte (of the SYN, where there is one).
+    /// Sequence number of the first byte, or of the SYN if there is one.
     pub sequence: u32,
-    /// Acknowledgment number; means something only with [`Tcp::ACK`].
+    /// Acknowledgment number; valid only with [`Tcp::ACK`].
     pub acknowledgment: u32,
-    /// The flags as in byte 13 of the header; see the constants.
+    /// The flags, as in byte 13 of the header; see the constants.
     pub flags: u8,
 }
 
-/// Whether IP carries a whole segment.
+/// Whether IP carries a whole segment or a fragment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fragment {
     Whole,
@@ -80,19 +82,18 @@ enum Fragment {
 /// A packet whose IP header cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Unreadable {
-    /// The bytes end inside a header.
+    /// The bytes end within a header.
     #[error("{len} bytes end inside the {header} header: hand over the whole packet")]
     Cut {
-        /// The header.
+        /// Name of the header.
         header: &'static str,
-        /// Length of all bytes.
+        /// Number of bytes in total.
         len: usize,
     },
     /// An Ethernet frame that does not carry IP, such as ARP.
     #[error("EtherType {0:#06x} is not IP: only IPv4 (0x0800) and IPv6 (0x86dd) have the headers asked for")]
     NotIp(u16),
-    /// The IP header's version is neither 4 nor 6, or not the one that the Ethernet header
-    /// announced.
+    /// The IP version is neither 4 nor 6, or differs from the one that the Ethernet header states.
     #[error("IP version {0} where 4 or 6 was expected: is the layer (IP or Ethernet) the device's?")]
     Version(u8),
     /// The lengths in the IPv4 header contradict each other.
@@ -123,7 +124,7 @@ impl Tcp {
     /// Congestion window reduced (RFC 3168).
     pub const CWR: u8 = 0x80;
 
-    /// Whether any of `flags` is set.
+    /// Returns whether any of `flags` is set.
     #[must_use]
     pub const fn has(self, flags: u8) -> bool {
         self.flags & flags != 0
@@ -131,7 +132,7 @@ impl Tcp {
 }
 
 impl Headers {
-    /// Reads the headers at the start of `bytes`, whose first one belongs to `layer`.
+    /// Reads the headers at the start of `bytes`, the first of which belongs to `layer`.
     #[inline]
     pub fn parse(layer: Layer, bytes: &[u8]) -> Result<Self, Unreadable> {
         let (network, version) = network_start(layer, bytes)?;
@@ -203,7 +204,8 @@ impl Headers {
         Ok(headers)
     }
 
-    /// Walks along IPv6 extension headers (RFC 8200 section 4); false if one of them is cut off.
+    /// Skips IPv6 extension headers (RFC 8200 section 4); returns false if one of them is
+    /// truncated.
     fn skip_extensions(&mut self, bytes: &[u8]) -> bool {
         loop {
             let rest = &bytes[self.segment()];
@@ -221,7 +223,7 @@ impl Headers {
                 return false;
             }
             match IpNumber(self.protocol) {
-                // Segments left: the pseudo-header's destination is not yet the one in the IP
+                // With segments left, the pseudo-header's destination is not yet the one in the IP
                 // header (section 8.1).
                 IpNumber::IPV6_ROUTE_HEADER => self.rerouted |= rest[3] != 0,
                 IpNumber::IPV6_FRAGMENTATION_HEADER => {
@@ -278,101 +280,105 @@ impl Headers {
         }
     }
 
-    /// Start of the IPv4 or IPv6 header.
+    /// Returns the start of the IPv4 or IPv6 header.
     #[must_use]
     pub fn network(&self) -> usize {
         self.network as usize
     }
 
-    /// Start of the transport header; `None` if it is not there in full (a later fragment, cut off,
-    /// damaged) or its length is unknown (anything but TCP, UDP and ICMP).
+    /// Returns the start of the transport header.
+    ///
+    /// `None` if the header is incomplete (a later fragment, truncated, damaged) or its length is
+    /// unknown (protocols other than TCP, UDP and ICMP).
     #[must_use]
     pub fn transport(&self) -> Option<usize> {
         self.payload.map(|_| self.segment as usize)
     }
 
-    /// Start of what the transport carries; `None` as for [`Headers::transport`].
+    /// Returns the start of the transport's payload; `None` as for [`Headers::transport`].
     #[must_use]
     pub fn payload(&self) -> Option<usize> {
         self.payload.map(|start| start as usize)
     }
 
-    /// End of the IP packet by its own length, without padding behind it; the end of the bytes if
-    /// those are fewer.
+    /// Returns the end of the IP packet by its own length, without padding, or the end of the bytes
+    /// if that comes first.
     #[must_use]
     pub fn end(&self) -> usize {
         self.end as usize
     }
 
-    /// Whether the bytes end before the IP packet does.
+    /// Returns whether the bytes end before the IP packet does.
     #[must_use]
     pub fn is_cut(&self) -> bool {
         self.cut
     }
 
-    /// Whether the packet is IPv4; it is IPv6 otherwise.
+    /// Returns whether the packet is IPv4; otherwise it is IPv6.
     #[must_use]
     pub fn is_ipv4(&self) -> bool {
         self.source.is_ipv4()
     }
 
-    /// What IP carries, behind any extension headers: [`TCP`], [`UDP`], ... (IANA protocol
-    /// numbers).
+    /// Returns the protocol that IP carries, after any extension headers: [`TCP`], [`UDP`], ...
+    /// (IANA protocol numbers).
     #[must_use]
     pub fn protocol(&self) -> u8 {
         self.protocol
     }
 
-    /// Whether this is a fragment other than the first, which has no transport header.
+    /// Returns whether this is a fragment other than the first, which has no transport header.
     #[must_use]
     pub fn is_later_fragment(&self) -> bool {
         self.fragment == Fragment::Later
     }
 
-    /// Whether IP carries only a fragment of a segment, the first or a later one.
+    /// Returns whether IP carries only a fragment of a segment, the first or a later one.
     #[must_use]
     pub fn is_fragment(&self) -> bool {
         self.fragment != Fragment::Whole
     }
 
-    /// Source and destination.
+    /// Returns the source and destination address.
     #[must_use]
     pub fn addresses(&self) -> (IpAddr, IpAddr) {
         (self.source, self.destination)
     }
 
-    /// Source and destination port of TCP or UDP.
+    /// Returns the source and destination port of TCP or UDP.
     #[must_use]
     pub fn ports(&self) -> Option<(u16, u16)> {
         self.ports
     }
 
-    /// The TCP header, if it is there in full.
+    /// Returns fields of the TCP header, if the header is complete.
     #[must_use]
     pub fn tcp(&self) -> Option<Tcp> {
         self.tcp
     }
 
-    /// Whether the packet opens a TCP connection: SYN, or SYN and ACK.
+    /// Returns whether the packet opens a TCP connection: SYN, or SYN and ACK.
     #[must_use]
     pub fn is_tcp_syn(&self) -> bool {
         self.tcp.is_some_and(|tcp| tcp.has(Tcp::SYN))
     }
 
-    /// What IP carries, as a range of the bytes: behind the IP header and its extensions, without
-    /// padding, whether or not the transport header in it can be read.
+    /// Returns the range of the data that IP carries: after the IP header and its extensions,
+    /// without padding.
+    ///
+    /// The transport header in it may be unreadable.
     #[must_use]
     pub fn segment(&self) -> Range<usize> {
         self.segment as usize..self.end as usize
     }
 
-    /// Whether the bytes that a transport checksum covers are all here, and so is the address it
-    /// was made for.
+    /// Returns whether all bytes that a transport checksum covers are present, and so is the
+    /// address in its pseudo-header.
     pub(crate) fn is_summable(&self) -> bool {
         self.fragment == Fragment::Whole && !self.cut && !self.rerouted
     }
 
-    /// The same headers on a packet that ends at `end`, with other contents of the TCP header.
+    /// Returns the same headers for a packet that ends at `end`, with these TCP fields.
     pub(crate) fn of_part(mut self, end: usize, tcp: Option<Tcp>) -> Self {
         self.end = end as u32;
         self.tcp = tcp;
@@ -380,7 +386,7 @@ impl Headers {
     }
 }
 
-/// Start and version of the IP header.
+/// Returns the start and the version of the IP header.
 #[inline]
 pub(crate) fn network_start(layer: Layer, bytes: &[u8]) -> Result<(usize, u8), Unreadable> {
     let (start, announced) = match layer {
@@ -400,7 +406,7 @@ pub(crate) fn network_start(layer: Layer, bytes: &[u8]) -> Result<(usize, u8), U
     Ok((start, version))
 }
 
-/// Where the payload of an Ethernet frame starts, and its IP version by the EtherType.
+/// Returns the start of an Ethernet frame's payload, and its IP version by the EtherType.
 fn ethernet_payload(bytes: &[u8]) -> Result<(usize, u8), Unreadable> {
     let mut start = ETHERNET_LEN;
     loop {

@@ -1,8 +1,8 @@
 //! Frames of the Radio Link Protocol of GSM data calls, versions 0 and 1 (GSM 04.22, section 5.2):
-//! octets to values and back.
+//! encoding and decoding.
 //!
-//! A frame has 30 octets (240 bits, one in 20 ms on a full-rate channel) or 72 octets (576 bits),
-//! always all of them:
+//! A frame always has 30 octets (240 bits, one in 20 ms on a full-rate channel) or 72 octets (576
+//! bits):
 //!
 //! | octets | bits | field |
 //! |---|---|---|
@@ -15,9 +15,9 @@
 //! | 2 and on | | information: 25 octets, or 67 |
 //! | last 3 | | frame check sequence ([`fcs`]), low octet first |
 //!
-//! Bit 0 is the least significant one. N(S) 63 is an unnumbered frame, 62 a supervisory one without
-//! information; numbers are 0 to 61, so that they count **modulo 62** though the field has 64
-//! codes. What the information means is told in [`xid`] and [`l2r`].
+//! Bit 0 is the least significant one. N(S) 63 marks an unnumbered frame, and 62 a supervisory
+//! frame without information. Frame numbers are 0 to 61, so they count **modulo 62**, although the
+//! field has 64 codes. [`xid`] and [`l2r`] describe the contents of the information field.
 
 pub mod fcs;
 pub mod l2r;
@@ -25,7 +25,7 @@ pub mod xid;
 
 use thiserror::Error;
 
-/// Frames are numbered modulo this (GSM 04.22, 5.2.2.1).
+/// Modulus of frame numbers (GSM 04.22, 5.2.2.1).
 pub const MODULUS: u16 = 62;
 
 /// N(S) of an unnumbered frame.
@@ -35,7 +35,7 @@ const SUPERVISORY: u8 = 62;
 const HEADER_LEN: usize = 2;
 const FCS_LEN: usize = 3;
 
-/// How long frames are; both ends of a connection use the same.
+/// Length of frames; both ends of a connection use the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Size {
     /// 240 bits.
@@ -45,38 +45,38 @@ pub enum Size {
     Long,
 }
 
-/// One frame.
+/// One RLP frame.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Frame {
-    /// C/R: a command, or a response to one.
+    /// C/R: true for a command, false for a response.
     pub command: bool,
-    /// P in a command (an answer is wanted at once), F in a response (this is that answer).
+    /// P in a command (requests an immediate response), F in a response (answers such a command).
     pub poll_final: bool,
-    /// What kind of frame, and what it carries.
+    /// The kind of frame and its contents.
     pub body: Body,
 }
 
-/// The kinds of frames.
+/// Kinds of frames with their contents.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Body {
-    /// U: controls the connection. Information is meant by XID, UI and TEST alone, and is as long
-    /// as the frame allows.
+    /// U: controls the connection. The information has a meaning only in XID, UI and TEST, and
+    /// always fills the field.
     Unnumbered {
-        /// Which.
+        /// Function of the frame.
         function: Function,
         /// The information field, as long as [`Size::information_len`].
         information: Vec<u8>,
     },
-    /// S: supervision alone. Its information field means nothing and is sent as zeros.
+    /// S: supervision alone. The information field has no meaning and is sent as zeros.
     Supervisory {
-        /// What is said of N(R).
+        /// Meaning of N(R).
         supervision: Supervision,
         /// N(R), 0 to 61.
         nr: u8,
     },
     /// I+S: information and supervision.
     Information {
-        /// What is said of N(R).
+        /// Meaning of N(R).
         supervision: Supervision,
         /// N(S), 0 to 61.
         ns: u8,
@@ -87,67 +87,68 @@ pub enum Body {
     },
 }
 
-/// What a frame says of N(R) (GSM 04.22, 5.2.2.4). The standard prints the two bits in the order of
-/// their transmission.
+/// Meaning of N(R) in a frame (GSM 04.22, 5.2.2.4).
+///
+/// The standard prints the two bits in the order of transmission.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Supervision {
     /// RR: everything before N(R) has arrived.
     ReceiveReady,
     /// RNR: the same, and no new information may be sent for now.
     ReceiveNotReady,
-    /// REJ: everything before N(R) has arrived; all from N(R) on is to be sent again.
+    /// REJ: everything before N(R) has arrived; everything from N(R) on must be retransmitted.
     Reject,
-    /// SREJ: frame N(R) is to be sent again. Nothing is acknowledged.
+    /// SREJ: frame N(R) must be retransmitted. Acknowledges nothing.
     SelectiveReject,
 }
 
-/// What an unnumbered frame is for (GSM 04.22, 5.2.2.3).
+/// Function of an unnumbered frame (GSM 04.22, 5.2.2.3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Function {
-    /// SABM: begin, or begin again.
+    /// SABM: establish or re-establish the connection.
     SetMode,
-    /// UA: SABM or DISC is done.
+    /// UA: SABM or DISC is accepted.
     Acknowledge,
-    /// DISC: end.
+    /// DISC: end the connection.
     Disconnect,
     /// DM: there is no connection.
     DisconnectedMode,
-    /// NULL: nothing to say.
+    /// NULL: sent when there is nothing else to send.
     Null,
-    /// UI: information without a number.
+    /// UI: information in an unnumbered frame.
     Information,
     /// XID: parameters; see [`xid`].
     Exchange,
-    /// TEST: to be sent back.
+    /// TEST: to be returned by the receiver.
     Test,
-    /// REMAP: numbers after a change of the channel.
+    /// REMAP: remaps frame numbers after a change of the channel.
     Remap,
 }
 
-/// Octets that are no frame.
+/// An error of decoding a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum Malformed {
-    /// Neither of the two sizes.
+    /// The length is neither 30 nor 72 octets.
     #[error("a frame has 30 or 72 octets, not {0}")]
     Length(usize),
     /// The frame check sequence is wrong: the block counts as erased.
     #[error("the frame check sequence is {found:#08x} and should be {wanted:#08x}")]
     Check {
-        /// As received.
+        /// The sequence as received.
         found: u32,
-        /// As computed.
+        /// The sequence as computed.
         wanted: u32,
     },
-    /// An M1 to M5 that has no meaning.
+    /// M1 to M5 of an unnumbered frame are not the code of a function.
     #[error("{0:#04x} is not the code of an unnumbered frame")]
     Function(u8),
-    /// N(R) above 61.
+    /// N(R) is above 61.
     #[error("N(R) is {0}, and numbers end at 61")]
     Number(u8),
 }
 
 impl Size {
-    /// Octets of a whole frame.
+    /// Returns the length of a frame in octets.
     #[must_use]
     pub const fn octets(self) -> usize {
         match self {
@@ -156,13 +157,13 @@ impl Size {
         }
     }
 
-    /// Octets of the information field.
+    /// Returns the length of the information field in octets.
     #[must_use]
     pub const fn information_len(self) -> usize {
         self.octets() - HEADER_LEN - FCS_LEN
     }
 
-    /// The size of a frame with so many octets.
+    /// Returns the size of frames with this number of octets.
     #[must_use]
     pub const fn of(octets: usize) -> Option<Self> {
         match octets {
@@ -174,10 +175,10 @@ impl Size {
 }
 
 impl Frame {
-    /// Reads a frame.
+    /// Decodes a frame.
     ///
-    /// The frame check sequence comes first: of a frame in which it is wrong, nothing else is
-    /// believed.
+    /// Checks the frame check sequence first: if it is wrong, nothing else in the frame can be
+    /// trusted.
     pub fn parse(octets: &[u8]) -> Result<Self, Malformed> {
         let size = Size::of(octets.len()).ok_or(Malformed::Length(octets.len()))?;
         let (content, check) = octets.split_at(size.octets() - FCS_LEN);
@@ -205,7 +206,7 @@ impl Frame {
         Ok(Self { command: first & 1 == 1, poll_final: second & 0b10 != 0, body })
     }
 
-    /// The octets of the frame. Information that is shorter than its field is filled with zeros.
+    /// Encodes the frame. Information that is shorter than its field is padded with zeros.
     ///
     /// # Panics
     /// If the information is longer than its field, or a number is above 61.
@@ -234,7 +235,7 @@ impl Frame {
 }
 
 impl Supervision {
-    /// All of them, by the value of their two bits.
+    /// All values, in the order of their two-bit codes.
     pub const ALL: [Self; 4] =
         [Self::ReceiveReady, Self::ReceiveNotReady, Self::Reject, Self::SelectiveReject];
 
@@ -248,7 +249,7 @@ impl Supervision {
 }
 
 impl Function {
-    /// All of them.
+    /// All functions.
     pub const ALL: [Self; 9] = [
         Self::SetMode,
         Self::Acknowledge,

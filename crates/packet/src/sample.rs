@@ -1,4 +1,4 @@
-//! Packets for tests, built by etherparse: the oracle that knows nothing of this crate.
+//! Packets for tests, built by etherparse, an oracle that is independent of this crate.
 
 use crate::{Layer, Tcp};
 use etherparse::{
@@ -7,16 +7,16 @@ use etherparse::{
 };
 use proptest::prelude::*;
 
-/// Everything in a TCP or UDP packet but its payload.
+/// All of a TCP or UDP packet except its payload.
 #[derive(Debug, Clone, Copy)]
 pub struct Sample {
     pub layer: Layer,
-    /// VLAN tags behind an Ethernet header: 0 to 2.
+    /// Number of VLAN tags after the Ethernet header: 0 to 2.
     pub vlans: u8,
     pub ipv6: bool,
     /// Whether IPv6 has hop-by-hop, routing (no segments left) and destination headers.
     pub extensions: bool,
-    /// 32-bit words of IPv4 options.
+    /// Number of 32-bit words of IPv4 options.
     pub ip_options: u8,
     pub ecn: u8,
     pub identification: u16,
@@ -25,7 +25,7 @@ pub struct Sample {
     pub sequence: u32,
     pub acknowledgment: u32,
     pub flags: u8,
-    /// 32-bit words of TCP options.
+    /// Number of 32-bit words of TCP options.
     pub options: u8,
 }
 
@@ -58,7 +58,7 @@ impl Sample {
         )
     }
 
-    /// Plain TCP over IPv4 without options: 40 bytes of headers.
+    /// Returns plain TCP over IPv4 without options: 40 bytes of headers.
     pub fn plain() -> Self {
         Self {
             layer: Layer::Ip,
@@ -93,12 +93,12 @@ impl Sample {
         self.transport() + if self.udp { 8 } else { 20 + 4 * usize::from(self.options) }
     }
 
-    /// From the start of the transport header.
+    /// Returns the offset of the checksum from the start of the transport header.
     pub fn checksum_offset(&self) -> usize {
         if self.udp { 6 } else { 16 }
     }
 
-    /// The packet with complete checksums.
+    /// Builds the packet with complete checksums.
     pub fn build(&self, payload: &[u8]) -> Vec<u8> {
         let mut packet = Vec::new();
         let step = self.step();
@@ -110,7 +110,7 @@ impl Sample {
         packet
     }
 
-    /// The packet with the transport checksum left for a device to complete.
+    /// Builds the packet with a partial transport checksum, which a device would complete.
     pub fn build_partial(&self, payload: &[u8]) -> Vec<u8> {
         let mut packet = self.build(payload);
         let ip = &packet[self.network()..];
@@ -189,7 +189,7 @@ impl Sample {
     }
 }
 
-/// One's complement sum by the letter of RFC 1071.
+/// Returns the one's complement sum, computed literally as in RFC 1071.
 pub fn naive_sum(bytes: &[u8]) -> u16 {
     let mut sum = 0u32;
     for pair in bytes.chunks(2) {
@@ -199,7 +199,7 @@ pub fn naive_sum(bytes: &[u8]) -> u16 {
     sum as u16
 }
 
-/// What a device does to a packet whose checksum is partial.
+/// Completes a partial checksum as a device does.
 pub fn completed(mut packet: Vec<u8>, start: usize, offset: usize) -> Vec<u8> {
     let checksum = !naive_sum(&packet[start..]);
     let checksum = if checksum == 0 && offset == 6 { 0xffff } else { checksum };
@@ -207,7 +207,7 @@ pub fn completed(mut packet: Vec<u8>, start: usize, offset: usize) -> Vec<u8> {
     packet
 }
 
-/// `len` bytes that do not repeat soon.
+/// Returns `len` bytes in a pattern with a long period.
 pub fn text(len: usize) -> Vec<u8> {
     (0..len).map(|n| (n * 31 + n / 251) as u8).collect()
 }

@@ -1,8 +1,8 @@
-//! A TCP segment as a capture shows it: perhaps without its end.
+//! A TCP segment as a capture contains it, possibly truncated.
 //!
-//! [`Headers`] tells a link where things are and wants each header complete. An analyser of
-//! captures has to make do with what the snap length left: [`Segment::read`] takes the first 20
-//! bytes of TCP and as many options as there are, and reckons the payload from the length that IP
+//! [`Headers`] requires complete headers, because a link has whole packets. An analyser of captures
+//! has to work with what the snap length left. [`Segment::read`] reads the first 20 bytes of TCP
+//! and as many options as there are, and computes the payload's length from the length that IP
 //! states.
 
 use crate::headers::{Headers, TCP, Tcp, Unreadable, u16_at, u32_at};
@@ -10,18 +10,18 @@ use crate::{Ecn, Layer, ecn};
 use etherparse::{TcpOptionElement, TcpOptionsIterator};
 use std::net::IpAddr;
 
-/// Bytes of a TCP header without options.
+/// Length of a TCP header without options in bytes.
 const FIXED: usize = 20;
 
-/// Most SACK blocks that fit into the options of a segment (RFC 2018 section 3).
+/// Largest number of SACK blocks in a segment's options (RFC 2018 section 3).
 pub const SACK_BLOCKS: usize = 4;
 
-/// What the header and the options of one segment say.
+/// Header fields and options of one TCP segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Segment {
-    /// Where it came from.
+    /// Source address.
     pub source: IpAddr,
-    /// Where it went.
+    /// Destination address.
     pub destination: IpAddr,
     /// Source port.
     pub source_port: u16,
@@ -31,18 +31,18 @@ pub struct Segment {
     pub tcp: Tcp,
     /// The window field, not scaled.
     pub window: u16,
-    /// Bytes of payload, captured or not.
+    /// Length of the payload in bytes, captured or not.
     pub payload: u32,
-    /// Bytes at the end of the packet that were not captured: of the payload, and of the options if
-    /// even those were cut.
+    /// Number of bytes at the end of the packet that were not captured: of the payload, and also of
+    /// the options if those were truncated.
     pub missing: u32,
-    /// The urgent pointer; means something only with [`Tcp::URG`].
+    /// The urgent pointer; valid only with [`Tcp::URG`].
     pub urgent: u16,
     /// The ECN codepoint of the IP header.
     pub ecn: Ecn,
     /// Identification of the IPv4 header; `None` in IPv6.
     pub identification: Option<u16>,
-    /// What the options say, as far as they were captured.
+    /// The options, as far as they were captured.
     pub options: Options,
 }
 
@@ -57,12 +57,12 @@ pub struct Options {
     pub sack_permitted: bool,
     /// `TSval` and `TSecr` (RFC 7323).
     pub timestamps: Option<(u32, u32)>,
-    /// Left and right edges; see [`Options::sacks`].
+    /// Left and right edges of SACK blocks; see [`Options::sacks`].
     blocks: [(u32, u32); SACK_BLOCKS],
     count: u8,
 }
 
-/// What an IP packet turns out to be.
+/// Contents of an IP packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(clippy::large_enum_variant, reason = "it is looked at once and never stored")]
 pub enum Content {
@@ -77,7 +77,7 @@ pub enum Content {
 }
 
 impl Segment {
-    /// Reads the packet that starts with the IP header at the start of `bytes`.
+    /// Reads the IP packet at the start of `bytes`.
     #[inline]
     pub fn read(bytes: &[u8]) -> Result<Content, Unreadable> {
         let headers = Headers::parse(Layer::Ip, bytes)?;
@@ -95,7 +95,7 @@ impl Segment {
             return Ok(Content::Cut);
         }
         let ipv4 = headers.is_ipv4();
-        // By IP's own account: the frame may be padded, and the capture cut.
+        // The length that IP states: the frame may be padded, and the capture truncated.
         let end = if ipv4 { usize::from(u16_at(bytes, 2)) } else { 40 + usize::from(u16_at(bytes, 4)) };
         let (source, destination) = headers.addresses();
         Ok(Content::Tcp(Self {
@@ -114,8 +114,8 @@ impl Segment {
         }))
     }
 
-    /// Room that it takes in the sequence space: payload, and one each for SYN and FIN (RFC 9293
-    /// section 3.4).
+    /// Returns its length in the sequence space: the payload, and one each for SYN and FIN (RFC
+    /// 9293 section 3.4).
     #[must_use]
     pub const fn sequence_length(&self) -> u32 {
         self.payload + self.tcp.has(Tcp::SYN) as u32 + self.tcp.has(Tcp::FIN) as u32
@@ -123,11 +123,11 @@ impl Segment {
 }
 
 impl Options {
-    /// Reads options up to the first that is cut off or makes no sense.
+    /// Reads options up to the first that is truncated or invalid.
     #[inline]
     fn read(bytes: &[u8]) -> Self {
         let mut options = Self::default();
-        // What nearly every segment has: two bytes of padding and time stamps.
+        // Fast path for the options of nearly every segment: two bytes of padding and time stamps.
         if let [1, 1, 8, 10, rest @ ..] = bytes
             && rest.len() == 8
         {
@@ -153,7 +153,8 @@ impl Options {
         options
     }
 
-    /// The SACK blocks in their order, each its left edge and the first number behind it.
+    /// Returns the SACK blocks in their order: left edge, and the first sequence number after the
+    /// block.
     #[must_use]
     pub fn sacks(&self) -> &[(u32, u32)] {
         &self.blocks[..usize::from(self.count)]

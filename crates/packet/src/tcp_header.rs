@@ -1,12 +1,11 @@
-//! The fixed part of a TCP header as a value: taken out of a segment, read and changed by field,
-//! written back.
+//! The fixed part of a TCP header as a value: read from a segment, changed by field, written back.
 //!
-//! [`crate::Headers`] trusts the header it reads. Who repairs headers cannot: here every
-//! combination of bits is a header.
+//! [`crate::Headers`] trusts the header that it reads. Code that repairs headers cannot: here,
+//! every combination of bits is a header.
 
 use crate::checksum;
 
-/// Fields of the fixed TCP header, each flag by itself (RFC 9293 section 3.1, RFC 3168).
+/// Fields of the fixed TCP header, with each flag as a field (RFC 9293 section 3.1, RFC 3168).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Field {
     /// Port of the sender.
@@ -46,7 +45,7 @@ pub enum Field {
 }
 
 impl Field {
-    /// All of them, in the order of the header; together they cover each of its 160 bits once.
+    /// All fields, in the order of the header; together they cover each of its 160 bits once.
     pub const ALL: [Self; 17] = [
         Self::SourcePort,
         Self::DestinationPort,
@@ -67,8 +66,10 @@ impl Field {
         Self::UrgentPointer,
     ];
 
-    /// The first bit, counted from the most significant one of byte 0, and the number of bits. No
-    /// field crosses the border of a 32-bit word.
+    /// Returns the first bit, counted from the most significant one of byte 0, and the number of
+    /// bits.
+    ///
+    /// No field crosses a 32-bit boundary.
     #[must_use]
     pub const fn place(self) -> (usize, usize) {
         match self {
@@ -92,7 +93,7 @@ impl Field {
         }
     }
 
-    /// The field that `bit` belongs to, counted as in [`Field::place`]; `None` behind the fixed
+    /// Returns the field of `bit`, which is counted as in [`Field::place`]; `None` after the fixed
     /// header.
     #[must_use]
     pub fn at(bit: usize) -> Option<Self> {
@@ -108,16 +109,16 @@ impl Field {
 pub struct TcpHeader([u8; Self::LEN]);
 
 impl TcpHeader {
-    /// Its length in bytes, without options.
+    /// Length of the header in bytes, without options.
     pub const LEN: usize = 20;
 
-    /// Takes the header from the start of a segment; `None` if that is shorter.
+    /// Reads the header at the start of a segment; `None` if the segment is too short.
     #[must_use]
     pub fn read(segment: &[u8]) -> Option<Self> {
         segment.first_chunk().copied().map(Self)
     }
 
-    /// Puts the header at the start of a segment.
+    /// Writes the header to the start of a segment.
     ///
     /// # Panics
     /// If `segment` has fewer than 20 bytes.
@@ -125,14 +126,15 @@ impl TcpHeader {
         segment[..Self::LEN].copy_from_slice(&self.0);
     }
 
-    /// The value of a field, as a number of as many bits as the field has.
+    /// Returns the value of a field.
     #[must_use]
     pub fn get(&self, field: Field) -> u32 {
         let (word, shift, mask) = bits(field);
         (self.word(word) >> shift) & mask
     }
 
-    /// The same header with another value in one field; bits beyond its width are ignored.
+    /// Returns the header with another value in one field; bits beyond the field's width are
+    /// ignored.
     #[must_use]
     pub fn with(mut self, field: Field, value: u32) -> Self {
         let (word, shift, mask) = bits(field);
@@ -141,13 +143,13 @@ impl TcpHeader {
         self
     }
 
-    /// Length of the header with its options in bytes, as the data offset says: 0 to 60.
+    /// Returns the length of the header with its options in bytes, by the data offset: 0 to 60.
     #[must_use]
     pub fn header_len(&self) -> usize {
         self.get(Field::DataOffset) as usize * 4
     }
 
-    /// One's complement sum of the header, the checksum field included, not complemented.
+    /// Returns the one's complement sum of the header with its checksum field, not complemented.
     #[must_use]
     pub fn sum(&self) -> u16 {
         checksum::sum(&self.0)
@@ -159,7 +161,7 @@ impl TcpHeader {
     }
 }
 
-/// Where a field lies: word, bits to the right of it in that word, and as many ones as it has bits.
+/// Returns the position of a field: word, bits to the right of it in that word, and its mask.
 const fn bits(field: Field) -> (usize, usize, u32) {
     let (first, width) = field.place();
     (first / 32, 32 - first % 32 - width, u32::MAX >> (32 - width))

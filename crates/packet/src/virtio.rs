@@ -1,12 +1,12 @@
-//! The header before each packet of a TUN or TAP device with `IFF_VNET_HDR`: what the kernel left
-//! undone in the packet.
+//! The header before each packet of a TUN or TAP device with `IFF_VNET_HDR`: what the kernel has
+//! left to do.
 //!
-//! `struct virtio_net_hdr` of Linux's `include/uapi/linux/virtio_net.h`: 10 bytes, in the machine's
-//! own byte order unless `TUNSETVNETLE` or `TUNSETVNETBE` asked for another. Only kinds that a TUN
-//! device hands over after `TUNSETOFFLOAD(TUN_F_CSUM | TUN_F_TSO4 | TUN_F_TSO6 | TUN_F_TSO_ECN |
-//! TUN_F_USO4 | TUN_F_USO6)` can be expressed.
+//! It is `struct virtio_net_hdr` of Linux's `include/uapi/linux/virtio_net.h`: 10 bytes, in the
+//! machine's own byte order unless `TUNSETVNETLE` or `TUNSETVNETBE` requested another. It can
+//! express only the kinds of segmentation that a TUN device uses after `TUNSETOFFLOAD(TUN_F_CSUM |
+//! TUN_F_TSO4 | TUN_F_TSO6 | TUN_F_TSO_ECN | TUN_F_USO4 | TUN_F_USO6)`.
 
-/// Bytes of the header.
+/// Length of the header in bytes.
 pub const LEN: usize = 10;
 
 const NEEDS_CSUM: u8 = 1;
@@ -17,14 +17,15 @@ const GSO_TCPV6: u8 = 4;
 const GSO_UDP_L4: u8 = 5;
 const GSO_ECN: u8 = 0x80;
 
-/// The header in its meaning.
+/// The decoded header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Header {
-    /// Whether the transport checksum is right.
+    /// State of the transport checksum.
     pub checksum: Checksum,
-    /// How to cut the packet, if it is more than one.
+    /// How to segment the packet; `None` if it is a single packet.
     pub segmentation: Option<Segmentation>,
-    /// Bytes of all headers: a hint, which the kernel's own values do not always follow.
+    /// Length of all headers in bytes: a hint, which is not always right in the kernel's own
+    /// headers.
     pub header_len: u16,
 }
 
@@ -38,43 +39,43 @@ pub enum Checksum {
     Valid,
     /// The field holds the sum of the pseudo-header only; see [`crate::checksum::complete`].
     Partial {
-        /// Where the covered bytes start, from the start of the packet.
+        /// Start of the covered bytes, from the start of the packet.
         start: u16,
-        /// Where the field is, from `start`.
+        /// Position of the checksum field, from `start`.
         offset: u16,
     },
 }
 
-/// How a packet is to be cut.
+/// How to segment a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Segmentation {
-    /// By which protocol.
+    /// Protocol of the segments.
     pub kind: Kind,
     /// Whether the TCP header has CWR set, which only the first segment may keep (RFC 3168 section
     /// 6.1.2).
     pub ecn: bool,
-    /// Bytes of payload in each segment but the last.
+    /// Length of the payload in bytes in each segment but the last.
     pub size: u16,
 }
 
-/// The protocol by which a packet is cut.
+/// The protocol of a packet's segments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// TCP over IPv4.
     Tcp4,
     /// TCP over IPv6.
     Tcp6,
-    /// UDP over either: one datagram each.
+    /// UDP over either: one datagram per segment.
     Udp,
 }
 
-/// A virtio header with a kind of segmentation that was not asked for.
+/// A virtio header with a kind of segmentation that was not requested.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("virtio gso_type {0} is not TCPV4 (1), TCPV6 (4) or UDP_L4 (5): set the device's offloads to those")]
 pub struct UnknownKind(pub u8);
 
 impl Header {
-    /// Reads a header as the device gives it.
+    /// Decodes a header that the device delivered.
     pub fn decode(bytes: &[u8; LEN]) -> Result<Self, UnknownKind> {
         let word = |at: usize| u16::from_ne_bytes([bytes[at], bytes[at + 1]]);
         let checksum = match bytes[0] {
@@ -94,7 +95,7 @@ impl Header {
         Ok(Self { checksum, segmentation, header_len: word(2) })
     }
 
-    /// The header as the device takes it.
+    /// Encodes the header for the device.
     #[must_use]
     pub fn encode(&self) -> [u8; LEN] {
         let (flags, start, offset) = match self.checksum {
@@ -125,8 +126,8 @@ impl Header {
 mod tests {
     use super::*;
 
-    /// As `struct virtio_net_hdr` lies in memory: flags, gso_type, hdr_len, gso_size, csum_start,
-    /// csum_offset.
+    /// Lays out `struct virtio_net_hdr` as in memory: flags, gso_type, hdr_len, gso_size,
+    /// csum_start, csum_offset.
     fn laid_out(flags: u8, kind: u8, words: [u16; 4]) -> [u8; LEN] {
         let mut bytes = [flags, kind, 0, 0, 0, 0, 0, 0, 0, 0];
         for (word, place) in words.iter().zip(bytes[2..].chunks_mut(2)) {

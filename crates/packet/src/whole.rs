@@ -1,16 +1,16 @@
-//! Segments kept whole: many packets that the kernel handed over as one, and hands on as one where
-//! it can.
+//! Segments kept whole: many packets that the kernel delivered as one, and takes back as one where
+//! possible.
 //!
-//! A TUN device with offloads gives up to 64 KiB of TCP (or UDP) payload behind one header. Each
-//! MTU-sized packet in it has a fate of its own, so a [`Whole`] is taken through a link as
-//! [`Whole::parts`], which are light views of it. Packets that leave the link together and still
-//! follow one another are joined again as a [`Run`], which is written to the device without copying
-//! payload.
+//! A TUN device with offloads delivers up to 64 KiB of TCP (or UDP) payload behind one header. Each
+//! MTU-sized packet in it has its own fate. So a [`Whole`] passes through a link as
+//! [`Whole::parts`], which are lightweight views of it. Parts that leave the link together and are
+//! still consecutive are joined again as a [`Run`], which is written to the device without copying
+//! the payload.
 //!
-//! A part that somebody looks into or changes becomes what the kernel's own segmentation would have
-//! made of it (`inet_gso_segment`, `ipv6_gso_segment`, `tcp_gso_segment`, `__udp_gso_segment`): the
-//! IPv4 identification counts up, the TCP sequence number advances, FIN and PSH stay with the last,
-//! CWR with the first, lengths and checksums are its own.
+//! A part that is read or changed becomes the packet that the kernel's own segmentation would have
+//! made (`inet_gso_segment`, `ipv6_gso_segment`, `tcp_gso_segment`, `__udp_gso_segment`). The IPv4
+//! identification counts up, and the TCP sequence number advances. FIN and PSH stay with the last
+//! packet, CWR with the first. Lengths and checksums are those of the packet.
 
 mod run;
 
@@ -24,10 +24,10 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Packets in one piece, as the kernel handed them over.
+/// Several packets in one piece, as the kernel delivered them.
 pub struct Whole {
     layer: Layer,
-    /// Headers and payload, the transport checksum partial, nothing behind the IP packet.
+    /// Headers and payload with a partial transport checksum, and nothing after the IP packet.
     bytes: Vec<u8>,
     headers: Headers,
     /// Start of the transport header.
@@ -39,13 +39,13 @@ pub struct Whole {
     count: u16,
 }
 
-/// A packet and a virtio header that do not fit together.
+/// A mismatch between a packet and its virtio header.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Misfit {
     /// The headers cannot be read.
     #[error(transparent)]
     Unreadable(#[from] Unreadable),
-    /// The checksum field lies behind the end.
+    /// The checksum field lies outside the packet.
     #[error(
         "checksum field at csum_start {start} + csum_offset {offset} lies outside the {len} bytes of the packet"
     )]
@@ -57,7 +57,7 @@ pub enum Misfit {
         /// Length of the packet.
         len: usize,
     },
-    /// The checksum to complete is not the one of the protocol that is to be cut, as in tunnels.
+    /// The partial checksum is not that of the protocol to be segmented, as in tunnels.
     #[error(
         "csum_start {start} + csum_offset {offset} is not the checksum of the TCP or UDP header at {transport}"
     )]
@@ -69,29 +69,29 @@ pub enum Misfit {
         /// Start of the transport header.
         transport: usize,
     },
-    /// The virtio header says one protocol, the packet another, or the packet is a fragment.
+    /// The virtio header states another protocol than the packet, or the packet is a fragment.
     #[error("the packet (IP protocol {protocol}) is not a whole {kind:?} segment, as the virtio header says")]
     Protocol {
-        /// What the virtio header says.
+        /// Kind in the virtio header.
         kind: Kind,
-        /// What the IP header says.
+        /// Protocol in the IP header.
         protocol: u8,
     },
-    /// The packet is to be cut into pieces of nothing.
+    /// The segment size is zero.
     #[error("gso_size is 0: a packet that is not to be cut has gso_type 0")]
     SizeZero,
-    /// The packet is not to be cut.
+    /// The packet is not to be segmented.
     #[error("gso_type is 0: a packet that is not to be cut is a frame by itself")]
     NotSegmented,
     /// The IP packet is longer than the bytes.
     #[error("the IP packet ends behind the {0} bytes that were read: use a buffer of 65 550 bytes or more")]
     Cut(usize),
-    /// The headers are so long that a virtio header could not point behind them.
+    /// The headers are too long for the 16-bit fields of a virtio header.
     #[error("{0} bytes of headers: a virtio header counts them in 16 bits")]
     HeadersTooLong(usize),
 }
 
-/// The frames in what a device with `IFF_VNET_HDR` handed over: one packet, or the parts of a
+/// Returns the frames that a device with `IFF_VNET_HDR` delivered: one packet, or the parts of a
 /// whole.
 pub fn frames(layer: Layer, virtio: &virtio::Header, bytes: Vec<u8>) -> Result<Frames, Misfit> {
     if virtio.segmentation.is_some() {
@@ -104,10 +104,10 @@ pub fn frames(layer: Layer, virtio: &virtio::Header, bytes: Vec<u8>) -> Result<F
     Ok(Frames::One(Some(frame).into_iter()))
 }
 
-/// Iterator of [`frames`].
+/// Iterator that [`frames`] returns.
 #[derive(Debug)]
 pub enum Frames {
-    /// A packet by itself.
+    /// A single packet.
     One(std::option::IntoIter<Frame>),
     /// Parts of a whole.
     Parts(Parts),
@@ -133,7 +133,7 @@ impl Iterator for Frames {
 
 impl ExactSizeIterator for Frames {}
 
-/// Iterator of [`Whole::parts`], in the order of the stream.
+/// Iterator that [`Whole::parts`] returns, in stream order.
 #[derive(Debug)]
 pub struct Parts {
     whole: Arc<Whole>,
@@ -155,10 +155,10 @@ impl Iterator for Parts {
 impl ExactSizeIterator for Parts {}
 
 impl Whole {
-    /// Takes what the kernel handed over with `virtio` before it.
+    /// Wraps the packets that the kernel delivered with the header `virtio`.
     ///
-    /// A transport checksum that is already complete is made partial, and so recomputed from what
-    /// the bytes are: a kernel that merged packets has verified them.
+    /// A transport checksum that is already complete is made partial, and so will be recomputed
+    /// from the bytes: a kernel that merged packets has verified them.
     pub fn new(layer: Layer, mut bytes: Vec<u8>, virtio: &virtio::Header) -> Result<Arc<Self>, Misfit> {
         let segmentation = virtio.segmentation.ok_or(Misfit::NotSegmented)?;
         let Segmentation { kind, size, .. } = segmentation;
@@ -196,20 +196,20 @@ impl Whole {
                 checksum::write(&mut bytes, field, sum);
             }
         }
-        // Without payload there still is one packet. 65 535 bytes at most, so that 16 bits hold any
-        // count.
+        // Without payload there is still one packet. There are at most 65 535 bytes, so 16 bits
+        // hold any count.
         let count = (headers.end() - payload).div_ceil(usize::from(size)).max(1) as u16;
         let ecn = ecn::read(layer, &bytes);
         Ok(Arc::new(Self { layer, bytes, headers, transport, payload, ecn, segmentation, count }))
     }
 
-    /// The packets in it, each a light view.
+    /// Returns the packets in it as lightweight views.
     #[must_use]
     pub fn parts(self: &Arc<Self>) -> Parts {
         Parts { whole: Arc::clone(self), rest: 0..self.count }
     }
 
-    /// Number of packets in it.
+    /// Returns the number of packets in it.
     #[must_use]
     pub fn count(&self) -> usize {
         usize::from(self.count)
@@ -223,7 +223,7 @@ impl Whole {
         self.ecn
     }
 
-    /// Every header before the payload, as the kernel handed them over.
+    /// Returns all headers before the payload, as the kernel delivered them.
     pub(crate) fn header(&self) -> &[u8] {
         &self.bytes[..self.payload]
     }
@@ -250,7 +250,7 @@ impl Whole {
         debug_assert!(done, "the transport header is there in full");
     }
 
-    /// Payload of `count` packets from `first` on, as a range of the bytes.
+    /// Returns the payload of `count` packets from `first` on, as a range of the bytes.
     fn payload_of(&self, first: u16, count: u16) -> Range<usize> {
         let end = self.bytes.len();
         let size = usize::from(self.segmentation.size);
@@ -258,7 +258,7 @@ impl Whole {
         start..(start + usize::from(count) * size).min(end)
     }
 
-    /// Fields of the TCP header before the payload of `count` packets from `first` on.
+    /// Returns the TCP fields of `count` packets from `first` on, sent as one.
     fn tcp_of(&self, first: u16, count: u16) -> Option<Tcp> {
         self.headers.tcp().map(|mut tcp| {
             tcp.sequence = tcp.sequence.wrapping_add(u32::from(first) * u32::from(self.segmentation.size));
@@ -272,8 +272,8 @@ impl Whole {
         })
     }
 
-    /// Appends the headers for `count` packets from `first` on in one piece, the transport checksum
-    /// partial.
+    /// Appends the headers of `count` packets from `first` on, sent as one, with a partial
+    /// transport checksum.
     fn write_header(&self, first: u16, count: u16, ce: bool, out: &mut Vec<u8>) {
         let from = out.len();
         out.extend_from_slice(self.header());
@@ -300,8 +300,8 @@ impl Whole {
         } else {
             checksum::write(transport, 4, len);
         }
-        // The pseudo-header's sum changes only by the length. It is not made anew: with a routing
-        // header its destination is not the one in the IP header.
+        // In the pseudo-header's sum, only the length changes. The sum is not computed anew,
+        // because with a routing header it covers another destination than that of the IP header.
         let field = checksum_offset(self.segmentation.kind);
         let old_len = (self.bytes.len() - self.transport) as u16;
         let sum = add(add(u16_at(transport, field), !old_len), len);

@@ -3,24 +3,24 @@
 
 use crate::Parameters;
 
-/// Credit for guesses, in nanoseconds of waiting.
+/// Credit for guesses, in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bucket {
-    /// What is there; a guess costs [`Parameters::guess_interval_ns`].
+    /// Credit that is left; a guess costs [`Parameters::guess_interval_ns`].
     pub credit_ns: u64,
-    /// When it was last counted.
+    /// Time of the last refill, in nanoseconds.
     pub refilled_ns: u64,
 }
 
 impl Bucket {
-    /// A full one.
+    /// Returns a full bucket.
     #[must_use]
     pub const fn full(parameters: &Parameters) -> Self {
         Self { credit_ns: capacity(parameters), refilled_ns: 0 }
     }
 
-    /// Pays for one guess at `now`; false if the credit does not suffice. A time before the last
-    /// one adds nothing.
+    /// Pays for one guess at `now`; returns false if the credit does not suffice. A `now` before
+    /// the last refill adds no credit.
     #[must_use]
     pub fn pay(&mut self, now: u64, parameters: &Parameters) -> bool {
         let interval = parameters.guess_interval_ns;
@@ -61,7 +61,7 @@ mod tests {
         assert!(!paid(&mut bucket, 1099));
         assert!(paid(&mut bucket, 1100));
         assert!(!paid(&mut bucket, 1100));
-        // However long the wait, no more than a burst.
+        // After any wait, the credit is one burst at most.
         assert!((0..3).all(|_| paid(&mut bucket, 1 << 60)));
         assert!(!paid(&mut bucket, 1 << 60));
     }

@@ -1,6 +1,6 @@
-//! The byte window: damage is accepted in a part of the stream only (TL-05; T 3.2).
+//! The byte window: damage is accepted in one part of the stream only (TL-05; T 3.2).
 
-/// Bytes of the stream in which damage is acceptable, counted from its first byte.
+/// Bytes of the stream in which damage is acceptable; offsets count from the stream's first byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ByteWindow {
     /// Offset of the first byte.
@@ -10,14 +10,14 @@ pub struct ByteWindow {
 }
 
 impl ByteWindow {
-    /// Whether `len` bytes at `offset` lie wholly inside.
+    /// Returns whether `len` bytes at `offset` lie entirely inside the window.
     #[must_use]
     pub const fn covers(&self, offset: u64, len: u64) -> bool {
         self.from <= offset && offset.saturating_add(len) <= self.end()
     }
 
-    /// Whether nothing of it is still to come once the first `received` bytes of the stream are
-    /// there: Lite then reads back as switched off.
+    /// Returns whether the whole window has been received once the first `received` bytes of the
+    /// stream are there. Lite then reads back as switched off.
     #[must_use]
     pub const fn is_over(&self, received: u64) -> bool {
         received >= self.end()

@@ -1,20 +1,22 @@
-//! Confirmation: the received checksum says where the damage was.
+//! Confirmation: the received checksum shows where the damage was.
 //!
-//! If the checksum is right once a single field is replaced by what it should have been, then
-//! almost surely that field was damaged, and nothing else was: payload and checksum are intact.
-//! Every value tried is one that is known already.
+//! Suppose that the checksum is right once a single field is replaced by its expected value. Then
+//! almost surely only that field was damaged: payload and checksum are intact. Only values that are
+//! already known are tried.
 //!
-//! Only what cannot be genuine is replaced. A field that changes by itself, and carries a value
-//! that it may well have, says nothing about where the damage is: putting the value of the segment
-//! before into it changes the sum by the difference between the two, and that is what one of the
-//! many wrong bits in the payload may weigh. A time stamp that has advanced by one would make up
-//! for the lowest bit of every other byte. So
-//! * an acknowledgment number is replaced only if the socket cannot have been sent it
-//!   ([`SocketView::is_plausible_ack`]);
-//! * time stamps only if they go back or jump ([`options::is_plausible`]);
-//! * a window only if it differs in a single bit, unless other fields are impossible too;
-//! * PSH, FIN and the bits of ECN never. A segment with FIN, ECE or CWR is not confirmed at all,
-//!   since clearing them for good is such a replacement.
+//! A field is replaced only if its received value cannot be genuine. The plausible value of a field
+//! that changes by itself does not show where the damage is: replacing it with the previous
+//! segment's value changes the sum by the difference between the two, and a wrong bit of the
+//! payload may have just this weight. For example, a time stamp that has advanced by one would
+//! compensate for a wrong lowest bit in every other byte. So:
+//!
+//! * An acknowledgment number is replaced only if the other host cannot have sent it
+//!   ([`SocketView::is_plausible_ack`]).
+//! * Time stamps are replaced only if they go back or jump ([`options::is_plausible`]).
+//! * A window is replaced only if it differs in a single bit, unless other fields are impossible
+//!   too.
+//! * PSH, FIN and the ECN bits are never replaced. A segment with FIN, ECE or CWR is not confirmed
+//!   at all, because a confirmed repair would have cleared them, which is such a replacement.
 //!
 //! [`SocketView::is_plausible_ack`]: crate::SocketView::is_plausible_ack
 
@@ -24,13 +26,18 @@ use crate::salvage::Header;
 use crate::{Reason, Track, options};
 use packet::{Field, TcpHeader, checksum};
 
-/// Finds the header that the received checksum fits to; `None` if there is none. `base` is the
+/// Returns the header that matches the received checksum, or `None` if there is none. `base` is the
 /// received header with its constants restored.
 ///
-/// A sequence number is not replaced where the received one is a place as well, or was one: a
-/// segment that was hit elsewhere and lies behind a loss, or comes a second time, looks the same
-/// then as one whose sequence number was hit. With the usual segment sizes no single wrong bit
-/// weighs as much as the distance between two places, with powers of two it may.
+/// A sequence number is not replaced if the received one is a possible place too, or was one. In
+/// that case, a segment damaged elsewhere that lies behind a loss or arrives twice looks like one
+/// with a damaged sequence number. With the usual segment sizes, no single wrong bit weighs as much
+/// as the distance between two places; with powers of two it may.
+///
+/// # Errors
+///
+/// `Reason::Ambiguous` if a replaced sequence number matches the checksum, but the received one
+/// is or was a possible place.
 pub fn confirm(
     damaged: &Localized<'_>,
     base: &Header,
@@ -84,7 +91,7 @@ pub fn confirm(
     Ok(Some(together).filter(fits))
 }
 
-/// Whether the connection carries time stamps and these cannot be its next ones.
+/// Returns whether the connection carries time stamps and these cannot be its next ones.
 fn has_impossible_options(base: &Header, track: &Track) -> bool {
     track.has_options()
         && base.options.first_chunk().is_none_or(|received| !options::is_plausible(received, &track.options))

@@ -4,19 +4,19 @@ use crate::localize::SLOTS;
 use crate::{Counters, Pair, Ranges, Track, Tuple};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Everything kept of a connection.
+/// What is kept of a connection.
 #[derive(Debug, Clone)]
 pub(crate) struct Connection {
     pub track: Track,
     pub ranges: Ranges,
     pub counters: Counters,
-    /// `rcv_nxt` at the handshake, if that was seen.
+    /// `rcv_nxt` at the handshake, if the handshake was seen.
     pub first: Option<u32>,
 }
 
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Connections {
-    /// Sorted, so that the connections of a pair lie together.
+    /// Sorted, so that the connections of a pair are adjacent.
     known: BTreeMap<Tuple, Connection>,
     crowded: BTreeSet<Pair>,
 }
@@ -41,7 +41,7 @@ impl Connections {
         self.known.get_mut(tuple)
     }
 
-    /// The Lite connections between two addresses.
+    /// Returns the Lite connections between two addresses.
     pub fn lite(&self, pair: Pair) -> impl Iterator<Item = (&Tuple, &Track)> + Clone {
         self.known
             .range(pair.tuple(0, 0)..=pair.tuple(u16::MAX, u16::MAX))
@@ -49,7 +49,7 @@ impl Connections {
             .filter(|(_, track)| track.lite)
     }
 
-    /// Says that Lite was switched on or off for a connection of the pair.
+    /// Updates the crowded mark after Lite was switched on or off for a connection of the pair.
     pub fn recount(&mut self, pair: Pair) {
         match self.lite(pair).count() {
             0 => self.crowded.remove(&pair),
@@ -57,13 +57,14 @@ impl Connections {
         };
     }
 
-    /// Whether more than [`SLOTS`] have been Lite at a time since none was: the kernel keeps a list
-    /// of so many, and those that found no room are not in it when others leave.
+    /// Returns whether the pair has had more than [`SLOTS`] Lite connections at once since it last
+    /// had none. The kernel's list has this many slots; a connection that found no free slot stays
+    /// out of the list even when others leave.
     pub fn is_crowded(&self, pair: Pair) -> bool {
         self.crowded.contains(&pair)
     }
 
-    /// Whether there is one.
+    /// Returns whether the pair has a Lite connection.
     pub fn has_lite(&self, pair: Pair) -> bool {
         self.lite(pair).next().is_some()
     }

@@ -1,11 +1,11 @@
-//! Phase 5, seen from the end: how many segments each phase handled, and what came of them (TL-27).
+//! Phase 5: counters of the segments that each phase handled, and of their outcomes (TL-27).
 //!
 //! Every damaged segment ends in exactly one outcome: [`Counters::damaged`] is
 //! [`Counters::accepted`] plus the discards.
 
 use crate::{Acceptance, Reason, Verdict};
 
-/// Numbers of segments, by phase.
+/// Numbers of segments, by phase; `bytes` counts bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counters {
     /// Detect: right checksum.
@@ -14,29 +14,29 @@ pub struct Counters {
     pub unverifiable: u64,
     /// Detect: wrong checksum, or too short to have one.
     pub damaged: u64,
-    /// Salvage: accepted, in whatever way.
+    /// Salvage: accepted, confirmed or not.
     pub accepted: u64,
-    /// Localize: of those accepted, found although the ports were damaged.
+    /// Localize: accepted, found although the ports were damaged.
     pub approximate: u64,
-    /// Risk analysis: of those accepted, confirmed by the received checksum.
+    /// Risk analysis: accepted, confirmed by the received checksum.
     pub confirmed: u64,
-    /// Risk analysis: of those accepted, guesses.
+    /// Risk analysis: accepted as guesses.
     pub guesses: u64,
-    /// Risk analysis: of those accepted, behind a hole.
+    /// Risk analysis: accepted behind a hole.
     pub out_of_order: u64,
-    /// Salvage: bytes accepted that may be damaged.
+    /// Salvage: accepted bytes that may be damaged.
     pub bytes: u64,
     discards: [u64; Reason::ALL.len()],
 }
 
 impl Counters {
-    /// Segments discarded for a reason.
+    /// Returns the number of segments discarded for `reason`.
     #[must_use]
     pub const fn discarded(&self, reason: Reason) -> u64 {
         self.discards[reason.number() as usize - 1]
     }
 
-    /// Segments discarded, for whatever reason.
+    /// Returns the number of segments discarded for any reason.
     #[must_use]
     pub fn all_discarded(&self) -> u64 {
         self.discards.iter().sum()

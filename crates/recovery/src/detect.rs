@@ -1,13 +1,13 @@
-//! Phase 1: what arrived, and is its checksum right? (P II-B a)
+//! Phase 1: reads the packet and verifies the checksum (P II-B a).
 
 use crate::Pair;
 use packet::checksum::{self, add};
 use packet::{Field, Headers, Layer, TcpHeader, headers};
 use std::ops::Range;
 
-/// Longest segment that is summed up, in bytes: a jumbo frame's.
+/// Longest segment that is summed, in bytes: that of a jumbo frame.
 pub const LONGEST: usize = 9216;
-/// Shortest frame payload of Ethernet: shorter IP packets are padded to it.
+/// Shortest payload of an Ethernet frame: shorter IP packets are padded to this length.
 const PADDED: usize = 46;
 const IPV4_LEN: usize = 20;
 const IPV6_LEN: usize = 40;
@@ -17,35 +17,35 @@ const IPV6_LEN: usize = 40;
 pub struct Arrival {
     /// The addresses.
     pub pair: Pair,
-    /// Where the segment lies in the bytes, without padding.
+    /// Position of the segment in the bytes, without padding.
     pub segment: Range<usize>,
     /// Sum of the pseudo-header.
     pub pseudo: u16,
-    /// Whether the IPv4 header's own checksum is right; IPv6 has none.
+    /// Whether the IPv4 header's own checksum is right. True for IPv6, which has none.
     pub is_ip_right: bool,
 }
 
-/// What the checksum says.
+/// What the checksum shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Detection {
-    /// Nothing is damaged.
+    /// The checksum is right.
     Right,
-    /// Something is.
+    /// The checksum is wrong.
     Wrong,
-    /// The field holds the sum of the pseudo-header only, for a device to complete: nothing can be
+    /// The field holds only the sum of the pseudo-header, for a device to complete. Nothing can be
     /// judged.
     Partial,
 }
 
 impl Arrival {
-    /// Reads the IP packet at the start of `bytes`. `None` for everything but whole TCP segments
-    /// directly behind an IP header without options or extensions, of at most [`LONGEST`] bytes if
-    /// the kernel did not merge them.
+    /// Reads the IP packet at the start of `bytes`. Returns `None` for everything except whole TCP
+    /// segments directly behind an IP header without options or extensions. Segments that the
+    /// kernel did not merge must have at most [`LONGEST`] bytes.
     ///
-    /// What fails here is no loss: such packets do not occur in the traffic that is repaired, and a
-    /// damaged IP header makes the kernel drop the packet anyway. An IPv6 packet may be followed by
-    /// padding only if it is as short as padded packets are; otherwise its length, which no
-    /// checksum protects, is damaged.
+    /// Nothing is lost by refusing the rest: such packets do not occur in the traffic that is
+    /// repaired, and the kernel drops packets with a damaged IP header anyway. Bytes behind an IPv6
+    /// packet are accepted as padding only if the whole is as short as padded packets are.
+    /// Otherwise the length field, which no checksum protects, is damaged.
     #[must_use]
     pub fn read(bytes: &[u8], is_merged: bool) -> Option<Self> {
         let headers = Headers::parse(Layer::Ip, bytes).ok()?;
@@ -68,7 +68,7 @@ impl Arrival {
         })
     }
 
-    /// Judges the checksum of the segment, whose first bytes are `header`.
+    /// Classifies the checksum of the segment, whose first bytes are `header`.
     #[must_use]
     pub fn detect(&self, header: &TcpHeader, segment: &[u8]) -> Detection {
         if self.is_right(checksum::sum(segment)) {
@@ -80,13 +80,14 @@ impl Arrival {
         }
     }
 
-    /// Whether a segment with this sum, the checksum field included, has the right checksum.
+    /// Returns whether the checksum of a segment with this sum is right. The sum includes the
+    /// checksum field.
     #[must_use]
     pub const fn is_right(&self, sum: u16) -> bool {
         add(self.pseudo, sum) == 0xffff
     }
 
-    /// Makes the checksum of a segment right.
+    /// Writes the right checksum into a segment.
     pub fn complete(&self, segment: &mut [u8]) {
         let Some(header) = TcpHeader::read(segment) else { return };
         header.with(Field::Checksum, 0).write(segment);

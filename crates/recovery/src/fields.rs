@@ -1,13 +1,12 @@
-//! Classes of header fields (P Tables I and II) and what repair makes of each field, as data
-//! (TL-26).
+//! Classes of header fields (P Tables I and II), and how repair fills each field, as data (TL-26).
 //!
 //! The paper borrows the classes from header compression: how a field behaves over a connection
-//! says how it can be repaired. Its first table takes TCP as it is; the second one adds what may be
+//! determines how it can be repaired. Table I describes TCP in general. Table II adds what may be
 //! assumed of the segments that are repaired: non-empty data of an established connection, without
 //! urgent mode, flowing mainly towards the receiver.
 //!
-//! The paper does not class the reserved bits and those of ECN; here they are 0 (spec 16, ambiguity
-//! 17).
+//! The paper does not classify the reserved bits and the ECN bits; here they are 0 (spec 16,
+//! ambiguity 17).
 
 use packet::Field;
 
@@ -16,7 +15,7 @@ use packet::Field;
 pub enum Class {
     /// Constant.
     NoChange,
-    /// The value before, plus a difference.
+    /// Previous value plus a difference.
     Delta,
     /// Unpredictable.
     Random,
@@ -24,42 +23,43 @@ pub enum Class {
     DontCare,
 }
 
-/// What repair puts into a field.
+/// The value that repair puts into a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Repair {
-    /// What the connection is named by.
+    /// From the connection's identity: its ports.
     Identity,
-    /// The template's header length.
+    /// The header length that was determined; see `crate::header_length`.
     HeaderLength,
     /// This number.
     Constant(u32),
-    /// As received if the checksum confirms it, else the value of the newest right segment.
+    /// As received if the checksum confirms the segment, else the value of the newest right
+    /// segment.
     Template,
-    /// As received if the checksum confirms it, else this number.
+    /// As received if the checksum confirms the segment, else this number.
     ReceivedOr(u32),
-    /// As received, and judged; see [`crate::place`].
+    /// As received, then judged; see [`crate::place`].
     Judged,
-    /// Computed when all others are there.
+    /// Computed from all other fields.
     Computed,
 }
 
-/// One field.
+/// A field, its classes and its repair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Row {
-    /// Which.
+    /// The field.
     pub field: Field,
     /// Its class in Table I.
     pub first: Option<Class>,
     /// Its class in Table II.
     pub assumed: Option<Class>,
-    /// What repair puts there.
+    /// The value that repair puts into it.
     pub repair: Repair,
-    /// Whether an unconfirmed segment in which repair changed the field is a guess: the field was
-    /// damaged, though the sender cannot have meant that value.
+    /// Whether a repair that changed the field makes an unconfirmed segment a guess. If so, the
+    /// received value was damage: no sender can have meant it.
     pub is_evidence: bool,
 }
 
-/// Every field of the fixed header.
+/// All fields of the fixed header.
 #[rustfmt::skip]
 pub const TABLE: [Row; 17] = {
     use Class::{Delta, DontCare, NoChange, Random};
@@ -78,7 +78,7 @@ pub const TABLE: [Row; 17] = {
         row(Field::Psh,             Some(Random),   Some(DontCare), ReceivedOr(0), false),
         row(Field::Rst,             Some(Random),   Some(NoChange), Constant(0),   true),
         row(Field::Syn,             Some(Random),   Some(NoChange), Constant(0),   true),
-        // A sender may well have meant it: it will send it again.
+        // A sender may well have meant it, and sends it again.
         row(Field::Fin,             Some(Random),   Some(DontCare), Constant(0),   false),
         row(Field::Window,          Some(Delta),    Some(DontCare), Template,      false),
         row(Field::Checksum,        Some(Random),   Some(DontCare), Computed,      false),

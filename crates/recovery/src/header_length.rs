@@ -1,16 +1,20 @@
-//! Where the payload starts: the constant header length, and the one honest reason for another (P
-//! II-C: constant header length, not the received field).
+//! Where the payload starts: the constant header length, and the one legitimate exception (P II-C:
+//! constant header length, not the received field).
 //!
-//! A host that also receives data puts SACK blocks into its own data segments now and then, which
-//! makes their header longer. If the received options are in every byte what such a header has, its
-//! length is genuine. If SACK blocks are known to occur and the length is neither the constant one
-//! nor genuine, nobody knows where the payload starts.
+//! A host that also receives data sometimes puts SACK blocks into its own data segments, which
+//! makes their header longer. If every byte of the received options is what such a header has, its
+//! length is genuine. If SACK blocks are known to occur, and the length is neither the constant one
+//! nor genuine, the start of the payload is unknown.
 
 use crate::options::{self, Shape};
 use crate::{Reason, Track};
 use packet::TcpHeader;
 
-/// Length of the header of a damaged segment in bytes, less than that of the segment.
+/// Returns the length of a damaged segment's header in bytes, always less than that of the segment.
+///
+/// # Errors
+///
+/// `Reason::HeaderLength` if the length is unknown; `Reason::Empty` if no payload follows.
 pub fn header_length(header: &TcpHeader, segment: &[u8], track: &Track) -> Result<usize, Reason> {
     let received = header.header_len();
     let constant = usize::from(track.header_len);
@@ -29,7 +33,8 @@ pub fn header_length(header: &TcpHeader, segment: &[u8], track: &Track) -> Resul
     if len >= segment.len() { Err(Reason::Empty) } else { Ok(len) }
 }
 
-/// Whether the options are the constant ones and SACK blocks, undamaged in their kinds and lengths.
+/// Returns whether the options are the connection's usual ones plus SACK blocks, with undamaged
+/// kinds and lengths.
 fn is_genuine(received: usize, segment: &[u8], track: &Track) -> bool {
     segment.get(TcpHeader::LEN..received).is_some_and(|options| match options::shape(options) {
         Shape::TimeStampsAndSack => track.has_options(),
@@ -38,8 +43,8 @@ fn is_genuine(received: usize, segment: &[u8], track: &Track) -> bool {
     })
 }
 
-/// Whether SACK blocks seem to stand where the payload would start: then the data offset was hit so
-/// that it says the constant length.
+/// Returns whether SACK blocks seem to follow at offset `len`, where the payload would start. Then
+/// damage has changed the data offset to the constant length.
 fn is_followed_by_sack(segment: &[u8], len: usize) -> bool {
     matches!(segment.get(len..len + 4), Some([options::NOP, options::NOP, options::SACK, 10 | 18 | 26 | 34]))
 }
@@ -56,7 +61,7 @@ mod tests {
         Track { header_len, sack_seen, ..established }
     }
 
-    /// A segment whose data offset says `len`, with these options and 100 bytes of payload.
+    /// Returns a segment with data offset `len`, these options and 100 bytes of payload.
     fn segment(len: u32, options: &[u8]) -> Vec<u8> {
         let mut segment = [&[0; 20], options, &[0xee; 100]].concat();
         TcpHeader::read(&segment).expect("20 bytes").with(Field::DataOffset, len / 4).write(&mut segment);

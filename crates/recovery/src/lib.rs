@@ -1,11 +1,11 @@
-//! TCP Lite: a damaged TCP segment is delivered instead of dropped, its header repaired from what
-//! is known of the connection.
+//! TCP Lite: delivers a damaged TCP segment instead of dropping it. The header is repaired from
+//! what is known of the connection.
 //!
 //! Alfredsson and Brunstrom ("TCP-L: Allowing Bit Errors in Wireless TCP", section II) describe
-//! five phases. This crate is those five phases as a pure function: no I/O, no clock, no
-//! randomness. [`Receiver::packet`] is given the bytes of one IP packet, the time and a way to ask
-//! the socket, and answers with a [`Verdict`]; on [`Verdict::Accept`] the header in the bytes has
-//! been repaired, otherwise not a bit of them has changed.
+//! five phases. This crate implements these phases as a pure function: no I/O, no clock, no
+//! randomness. [`Receiver::packet`] takes the bytes of one IP packet, the time and a way to query
+//! the socket, and returns a [`Verdict`]. On [`Verdict::Accept`] the header in the bytes has been
+//! repaired; otherwise the bytes are unchanged.
 //!
 //! | phase | what happens | where |
 //! |---|---|---|
@@ -15,16 +15,16 @@
 //! | 4 salvage | the header that is written: constants restored, the rest confirmed or from the template | [`salvage`] |
 //! | 5 discard | everything doubtful ends with one [`Reason`]; the sender will send it again | [`Counters`] |
 //!
-//! What goes beyond the paper: the received checksum, taken for right, *confirms* a repair if it
-//! fits to the header with one field replaced; then the damage was in that field and the payload is
-//! intact. Otherwise the segment is accepted unconfirmed, its range of the stream is noted in
-//! [`Ranges`], and repairs that were guesses are limited in their rate.
+//! One thing goes beyond the paper: the received checksum, assumed to be intact, *confirms* a
+//! repair if it matches the header with one field replaced. Then the damage was in that field, and
+//! the payload is intact. Otherwise the segment is accepted unconfirmed and its range of the stream
+//! is recorded in [`Ranges`]. The rate of repairs that are guesses is limited.
 //!
-//! The thesis (Alfredsson, "TCP Lite", section 4.3), which trusts every header, is
-//! [`Mode::Thesis`]; see [`thesis`].
+//! [`Mode::Thesis`] is the behaviour of the thesis (Alfredsson, "TCP Lite", section 4.3), which
+//! trusts every header; see [`thesis`].
 //!
-//! The same algorithm runs in the kernel as an eBPF program. This crate is its oracle: what the two
-//! do to the same packets must be the same to the bit.
+//! The same algorithm runs in the kernel as an eBPF program. This crate is its oracle: both must
+//! treat the same packets identically, to the bit.
 #![forbid(unsafe_code)]
 
 mod bucket;

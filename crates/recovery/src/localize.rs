@@ -1,12 +1,13 @@
-//! Phase 2: the connection of a segment whose ports name none (TL-28, TL-29; P II-C step 2).
+//! Phase 2: finds the connection of a segment whose ports match no connection (TL-28, TL-29; P II-C
+//! step 2).
 //!
-//! Only Lite connections between the same two addresses come into question: never guess into a
-//! stream that did not ask for it. Of those whose ports are near enough, the sequence number must
-//! have a place in the stream; then a plausible acknowledgment number counts more than nearer
-//! ports. A tie is too risky.
+//! Only Lite connections between the same two addresses are candidates: a stream that did not ask
+//! for damage never gets a guess. The ports must be near enough, and the sequence number must have
+//! a place in the stream. Among those that remain, a plausible acknowledgment number counts more
+//! than nearer ports. A tie is too risky.
 //!
-//! The effort is limited (R12): with more than [`SLOTS`] connections, and then until all have
-//! ended, only those are tried whose ports differ in one bit.
+//! The effort is limited (R12): once a pair has more than [`SLOTS`] connections, and until all of
+//! them have ended, only connections whose ports differ in one bit are tried.
 
 use crate::place::Bases;
 use crate::sequence::distance;
@@ -14,11 +15,15 @@ use crate::{Localization, Parameters, Reason, Track, Tuple};
 use packet::{Field, TcpHeader};
 use std::cmp::Ordering;
 
-/// Most Lite connections of a pair that are all looked at.
+/// Largest number of Lite connections of a pair that are all examined.
 pub const SLOTS: usize = 32;
 
-/// Finds the connection of a segment that says it belongs to `named`, among the Lite connections of
-/// its pair; `is_crowded` says whether these are or were too many to look at all.
+/// Returns the connection of a segment whose ports name `named`, among the Lite connections of its
+/// pair. `is_crowded` says whether the pair has, or had, too many connections to examine all.
+///
+/// # Errors
+///
+/// `Reason::NoConnection` if none fits; `Reason::Ambiguous` if several fit equally well.
 pub fn localize<'a>(
     named: &Tuple,
     header: &TcpHeader,
@@ -50,14 +55,14 @@ pub fn localize<'a>(
     }
 }
 
-/// How well a connection fits; less is better.
+/// How well a connection matches; less is better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Rank {
     is_ack_implausible: bool,
     port_distance: u32,
 }
 
-/// Whether the ports of a connection come into question for those a segment names.
+/// Returns whether a connection's ports are near enough to those that a segment names.
 fn is_near(named: &Tuple, tuple: &Tuple, is_crowded: bool, localization: Localization) -> bool {
     let bits = named.port_distance(tuple);
     match localization {
@@ -67,8 +72,8 @@ fn is_near(named: &Tuple, tuple: &Tuple, is_crowded: bool, localization: Localiz
     }
 }
 
-/// The socket is not asked before a connection is chosen: what it will have received stands for
-/// what it has.
+/// Returns the bases without asking the socket, which happens only after a connection is chosen.
+/// What the socket will have received stands for what it has received.
 fn bases(track: &Track, parameters: &Parameters) -> Bases {
     Bases {
         rcv_nxt: track.contiguous,

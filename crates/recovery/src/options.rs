@@ -1,30 +1,29 @@
 //! Shapes of TCP options: what a connection's data segments carry, as far as it can be restored.
 //!
-//! Linux pads time stamps with two NOPs in front; RFC 7323 lets them stand elsewhere in the 12
-//! bytes. SACK blocks come from a host that receives data as well.
+//! Linux puts two NOPs in front of time stamps; RFC 7323 allows the option at other places in the
+//! 12 bytes. SACK blocks come from hosts that also receive data.
 //!
-//! Time stamps go forward in small steps (RFC 7323 section 5.4: a clock of 1 ms to 1 s). Those of
-//! segments that follow each other are near each other; see [`PLAUSIBLE_STAMPS`].
+//! Time stamps advance in small steps (RFC 7323 section 5.4: a clock of 1 ms to 1 s). Time stamps
+//! of consecutive segments are near each other; see [`PLAUSIBLE_STAMPS`].
 
 use crate::sequence::distance;
 
-/// Bytes that time stamps take in a header, with the two bytes of padding.
+/// Bytes that time stamps and their two bytes of padding take in a header.
 pub const TIME_STAMPS: usize = 12;
 /// The NOP option.
 pub const NOP: u8 = 1;
 /// Kind of the SACK option.
 pub const SACK: u8 = 5;
 
-/// Most ticks that a time stamp is ahead of one not long before it: about a minute of a clock of 1
-/// ms.
+/// Most ticks that a time stamp may be ahead of a recent one: about a minute of a 1 ms clock.
 pub const PLAUSIBLE_STAMPS: u32 = 1 << 16;
 
 const END: u8 = 0;
 const KIND_TIME_STAMPS: u8 = 8;
-/// Length that the time stamp option states for itself.
+/// Value of the time stamp option's own length field.
 const TIME_STAMPS_LENGTH: u8 = 10;
 
-/// What the options of a segment are.
+/// Shape of a segment's options.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shape {
     /// None.
@@ -35,7 +34,7 @@ pub enum Shape {
     TimeStampsAndSack,
     /// Up to four SACK blocks behind two NOPs.
     Sack,
-    /// Anything else, damaged options too.
+    /// Anything else, including damaged options.
     Other,
 }
 
@@ -62,7 +61,8 @@ pub fn shape(options: &[u8]) -> Shape {
     }
 }
 
-/// Where the time stamp option starts in 12 bytes that hold it and padding.
+/// Returns where the time stamp option starts in 12 bytes that hold it and padding; `None` if they
+/// do not.
 #[must_use]
 pub fn time_stamps_at(options: &[u8; TIME_STAMPS]) -> Option<usize> {
     (0..=2).find(|&at| {
@@ -72,13 +72,13 @@ pub fn time_stamps_at(options: &[u8; TIME_STAMPS]) -> Option<usize> {
     })
 }
 
-/// `TSval` of 12 bytes of time stamps and padding; `None` if they are something else.
+/// Returns `TSval` from 12 bytes of time stamps and padding; `None` if they hold something else.
 #[must_use]
 pub fn value(options: &[u8; TIME_STAMPS]) -> Option<u32> {
     number_at(options, time_stamps_at(options)? + 2)
 }
 
-/// `TSecr`, in the same way.
+/// Returns `TSecr` from 12 bytes of time stamps and padding; `None` if they hold something else.
 #[must_use]
 pub fn echo(options: &[u8; TIME_STAMPS]) -> Option<u32> {
     number_at(options, time_stamps_at(options)? + 6)
@@ -88,8 +88,8 @@ fn number_at(options: &[u8; TIME_STAMPS], at: usize) -> Option<u32> {
     options[at..].first_chunk().copied().map(u32::from_be_bytes)
 }
 
-/// Whether a new segment of a connection that holds these time stamps may carry these options: time
-/// stamps at the same place, of which neither goes back or is far ahead.
+/// Returns whether the next segment of a connection whose newest time stamps are `held` may carry
+/// `options`: the time stamps are at the same place, and neither goes back or is far ahead.
 #[must_use]
 pub fn is_plausible(options: &[u8; TIME_STAMPS], held: &[u8; TIME_STAMPS]) -> bool {
     let is_near = |number: Option<u32>, held: Option<u32>| {
@@ -100,13 +100,14 @@ pub fn is_plausible(options: &[u8; TIME_STAMPS], held: &[u8; TIME_STAMPS]) -> bo
         && is_near(echo(options), echo(held))
 }
 
-/// Whether these options start with the two NOPs and the time stamp option, as Linux writes them.
+/// Returns whether these options start with the two NOPs and the time stamp option, as Linux writes
+/// them.
 #[must_use]
 pub fn starts_with_padded_time_stamps(options: &[u8]) -> bool {
     options.starts_with(&[NOP, NOP, KIND_TIME_STAMPS, TIME_STAMPS_LENGTH])
 }
 
-/// Two NOPs and 1 to `most` SACK blocks, which fill `options`.
+/// Returns whether two NOPs and 1 to `most` SACK blocks fill `options` exactly.
 fn is_sack(options: &[u8], most: usize) -> bool {
     let [NOP, NOP, SACK, length, blocks @ ..] = options else { return false };
     usize::from(*length) == 2 + blocks.len()
@@ -157,7 +158,7 @@ mod tests {
             for bit in 0..8 {
                 let mut damaged = STAMPS;
                 damaged[at] ^= 1 << bit;
-                // 1 to 0 is still padding.
+                // The flip 1 to 0 turns a NOP into an end option, which is padding too.
                 let expected = if at < 2 && bit == 0 { Shape::TimeStamps } else { Shape::Other };
                 assert_eq!(shape(&damaged), expected, "byte {at} bit {bit}");
             }
@@ -189,7 +190,7 @@ mod tests {
         moved.rotate_left(2);
         assert!(is_plausible(&moved, &moved) && !is_plausible(&moved, &STAMPS));
         assert!(!is_plausible(&[1; 12], &STAMPS) && !is_plausible(&[1; 12], &[1; 12]));
-        // Other padding at the same place says nothing.
+        // Different padding around the same place does not matter.
         assert!(is_plausible(&[&[0, 1], &STAMPS[2..]].concat().try_into().expect("12"), &STAMPS));
     }
 }

@@ -1,22 +1,22 @@
-//! What can be set, with the values that hold if nobody sets anything.
+//! Settings and their defaults.
 
-/// How a segment whose ports name no connection finds one (TL-28; P II-C step 2).
+/// How to find the connection of a segment whose ports match none (TL-28; P II-C step 2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Localization {
     /// Not at all.
     Exact,
-    /// Stage A: by its destination port; the source port is left out.
+    /// Stage A: by its destination port, ignoring the source port.
     SourcePort,
-    /// Stage B: by at most so many wrong bits in both ports together.
+    /// Stage B: with at most this many wrong bits in both ports together.
     Bits(u32),
 }
 
-/// Which of the two sources is followed.
+/// Which of the two sources to follow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
     /// The paper: headers are repaired.
     Recovery,
-    /// The thesis: headers are taken for right, only the checksum is made so (T 4.3).
+    /// The thesis: headers are trusted, only the checksum is corrected (T 4.3).
     Thesis,
 }
 
@@ -25,16 +25,16 @@ pub enum Mode {
 pub struct Parameters {
     /// Recovery or thesis mode.
     pub mode: Mode,
-    /// How connections are found; stage B with 4 bits by default (spec 16, ambiguity 13).
+    /// How to find connections; by default stage B with 4 bits (spec 16, ambiguity 13).
     pub localization: Localization,
-    /// How many bytes past a base a position may lie; 6 MiB by default, as far as Linux lets a
-    /// receive buffer grow unless told otherwise (tcp_rmem). The kernel itself refuses what its own
-    /// window does not allow. Below 2^31, or sequence numbers lose their order.
+    /// How many bytes past a base a position may lie. By default 6 MiB, to which Linux by default
+    /// lets a receive buffer grow (tcp_rmem). The kernel itself refuses data beyond its own window.
+    /// Must be below 2^31, or sequence numbers lose their order.
     pub window: u32,
-    /// Nanoseconds after which a connection may guess once more; 1 000 000 by default, 1000 guesses
-    /// a second; 0 for no limit.
+    /// Nanoseconds after which a connection may guess again; by default 1 000 000, which is 1000
+    /// guesses per second; 0 for no limit.
     pub guess_interval_ns: u64,
-    /// Guesses that a connection may make at once; 1000 by default.
+    /// Guesses that a connection may make in a burst; 1000 by default.
     pub guess_burst: u32,
 }
 

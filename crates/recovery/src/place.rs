@@ -1,24 +1,24 @@
-//! The sequence rule: where in the stream a damaged segment can be (TL-31; P II-C step 4).
+//! The sequence rule: where in the stream a damaged segment can belong (TL-31; P II-C step 4).
 //!
-//! Data are wanted at the next expected byte, or whole segments behind it. Anything else is a
-//! damaged sequence number, an old duplicate, or damaged and out of order at once. "Nearest" never
-//! counts: only discrete values do (TL-34).
+//! Data are accepted at the next expected byte, or a whole number of segments behind it. Anything
+//! else is a damaged sequence number, an old duplicate, or both damaged and out of order. The
+//! "nearest" place never counts, only discrete places do (TL-34).
 //!
 //! The rule is weak where S is a power of two: a single wrong bit of the sequence number then leads
-//! from place to place. With other sizes it may lead to a place counted from `highest`, if a
-//! segment before that was not whole. Where the checksum would move a segment, places that it may
-//! have had before ([`Bases::is_old`]) are asked for too.
+//! from one place to another. With other sizes it may lead to a place counted from `highest`, if an
+//! earlier segment was not whole. Where the checksum would move a segment, its possible old places
+//! ([`Bases::is_old`]) are checked too.
 //!
-//! The paper compares with one number, the last acknowledgment sent. Here there are three, since
-//! segments wait between this place and the socket, and holes lie between the socket and the
+//! The paper compares with one number, the last acknowledgment sent. Here there are three, because
+//! segments wait between this code and the socket, and holes lie between the socket and the
 //! furthest segment.
 
 use crate::sequence::distance;
 
-/// Where a segment lies.
+/// Where a segment lies in the stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
-    /// It continues what is there.
+    /// It continues the received data.
     InOrder,
     /// It lies behind a hole.
     OutOfOrder,
@@ -29,18 +29,18 @@ pub enum Place {
 pub struct Bases {
     /// Next sequence number that the socket expects.
     pub rcv_nxt: u32,
-    /// The same once the socket has taken in what it was handed.
+    /// `rcv_nxt` once the socket has taken in everything that it was handed.
     pub contiguous: u32,
-    /// Furthest end handed to the socket.
+    /// Furthest end of any segment handed to the socket.
     pub highest: u32,
-    /// S: bytes of a whole segment; 0 if none was seen.
+    /// S: payload of a whole segment in bytes; 0 if none was seen.
     pub payload: u16,
-    /// How many bytes past a base a position may lie.
+    /// Largest distance of a position from a base, in bytes.
     pub window: u32,
 }
 
 impl Bases {
-    /// Judges `len` bytes of payload at `seq`; `None` if there is no place for them.
+    /// Returns the place of `len` bytes of payload at `seq`; `None` if they have none.
     #[must_use]
     pub fn place(&self, seq: u32, len: u32) -> Option<Place> {
         let place = if seq == self.rcv_nxt || seq == self.contiguous {
@@ -56,15 +56,15 @@ impl Bases {
         (distance(self.rcv_nxt, seq.wrapping_add(len)) <= self.window).then_some(place)
     }
 
-    /// Whether a segment that was sent before may have this sequence number: whole segments, or
-    /// none, lie between it and a base. Not known without a segment size.
+    /// Returns whether an earlier segment may have had this sequence number: zero or more whole
+    /// segments lie between it and a base. False while the segment size is unknown.
     #[must_use]
     pub fn is_old(&self, seq: u32) -> bool {
         self.payload > 0
             && [self.rcv_nxt, self.contiguous, self.highest].into_iter().any(|base| self.is_whole(seq, base))
     }
 
-    /// Whether a whole number of segments lies between `from` and `to`.
+    /// Returns whether zero or more whole segments lie between `from` and `to`.
     fn is_whole(&self, from: u32, to: u32) -> bool {
         let distance = distance(from, to);
         let rest = distance.checked_rem(u32::from(self.payload)).unwrap_or(distance);
@@ -77,7 +77,7 @@ mod tests {
     use super::*;
     use Place::{InOrder, OutOfOrder};
 
-    /// 2 000 bytes before the numbers wrap: the places below lie on both sides.
+    /// 2 000 bytes before the numbers wrap, so that the places below lie on both sides.
     const RCV_NXT: u32 = 0u32.wrapping_sub(2000);
 
     fn bases() -> Bases {
@@ -115,7 +115,7 @@ mod tests {
 
     #[test]
     fn no_number_of_segments_leads_backwards() {
-        // 2^32 - 296 is a multiple of 1000, so these are whole segments ahead, all the way around.
+        // Modulo 2^32 these are whole segments ahead, since 2^32 - 296 is a multiple of 1000.
         for offset in [5300 - 1296, 5300 - 296, -296] {
             assert_eq!(at(offset, 1000), None, "{offset}");
         }

@@ -1,35 +1,35 @@
-//! How much risk an application takes (TL-41; P II-B c: some of these choices may have to be the
-//! application's).
+//! How much risk an application takes (TL-41; P II-B c: some of these choices may have to be left
+//! to the application).
 
 use crate::place::{Bases, Place};
 use crate::sequence::distance;
 
-/// Segments ahead, and as many behind, that a bold socket compares a damaged sequence number with.
+/// Number of positions ahead, and as many behind, that bold compares a damaged number with.
 pub const BOLD_POSITIONS: u32 = 32;
-/// Segments that may be missing, or lie behind a hole, if a bold socket is to guess at all. Fewer
-/// than it compares with: the damaged segment lies behind the furthest one that came, and may
-/// itself be some segments ahead.
+/// Length of a hole, in segments up to the furthest one received, from which on bold does not
+/// guess. It is less than the number of positions compared, because the damaged segment lies behind
+/// the furthest one and may itself be some segments ahead.
 pub const BOLD_HOLE: u32 = 16;
-/// Wrong bits that a bold socket bears in a sequence number.
+/// Most wrong bits of a sequence number that bold repairs.
 pub const BOLD_BITS: u32 = 2;
 
-/// Set per socket. The numbers are those of the socket option.
+/// How much risk a socket takes. The numbers are those of the socket option.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Policy {
-    /// Right ports and in order, or not at all.
+    /// Only undamaged ports, and only the next bytes of the stream.
     Strict = 0,
-    /// Damaged ports and segments behind holes as well.
+    /// Also damaged ports, and segments behind holes.
     #[default]
     Normal = 1,
-    /// Damaged sequence numbers too, if there is one nearest place.
+    /// Also damaged sequence numbers, if exactly one place is nearest.
     Bold = 2,
 }
 
 impl Policy {
-    /// All of them, from careful to bold.
+    /// All policies, from careful to bold.
     pub const ALL: [Self; 3] = [Self::Strict, Self::Normal, Self::Bold];
 
-    /// Its name in options and plans.
+    /// Returns the policy's name in options and plans.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -39,13 +39,13 @@ impl Policy {
         }
     }
 
-    /// The one called so.
+    /// Returns the policy of this name.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|policy| policy.name() == name)
     }
 
-    /// The policy of a number; `None` above 2.
+    /// Returns the policy of this number; `None` above 2.
     #[must_use]
     pub const fn from_number(number: u8) -> Option<Self> {
         Some(match number {
@@ -56,25 +56,29 @@ impl Policy {
         })
     }
 
-    /// Whether a segment that was found in this way, at this place, may be accepted.
+    /// Returns whether to accept a segment that was found in this way, at this place.
     #[must_use]
     pub fn permits(self, is_approximate: bool, place: Place) -> bool {
         self != Self::Strict || (!is_approximate && place == Place::InOrder)
     }
 }
 
-/// The one position that a damaged sequence number is nearest to, in wrong bits; `None` if there
-/// are several, or none within [`BOLD_BITS`]. The work does not depend on the damage.
+/// Returns the position nearest to a damaged sequence number, in wrong bits. `None` if several are
+/// equally near, or none within [`BOLD_BITS`]. The amount of work does not depend on the damage.
 ///
-/// A number that lies behind what the socket has received is not moved: it is most likely that of
-/// an old duplicate, whose true place no list would hold. One that damage has brought forward is
-/// nearest to its own old place: what came before the contiguous part is compared as well, though
-/// nothing is ever moved there. Where the true place may be none of those compared, nothing is
-/// guessed: before S is known, and while the furthest segment lies [`BOLD_HOLE`] segments or more
-/// behind the contiguous part. What is left is the risk that the name says, where the true place is
-/// not compared for all that: a duplicate from further behind, or from before a segment that was
-/// not whole, since segments are counted back from the contiguous part, if damage brought it
-/// forward; and a segment that is [`BOLD_POSITIONS`] ahead.
+/// A number behind what the socket has received is not moved: it most likely is that of an old
+/// duplicate, whose true place may be in no list. Damage may also bring an old duplicate's number
+/// forward. It is then nearest to its old place. So places before the contiguous part are compared
+/// as well, although nothing is ever moved there.
+///
+/// If the true place may be none of those compared, there is no guess: before S is known, and while
+/// the furthest segment lies [`BOLD_HOLE`] segments or more behind the contiguous part.
+///
+/// The remaining risk of this policy is that the true place is not among those compared:
+///
+/// * a segment [`BOLD_POSITIONS`] or more segments ahead
+/// * a duplicate that damage brought forward, from further behind than the places compared, or from
+///   before a segment that was not whole (segments are counted back from the contiguous part)
 #[must_use]
 pub fn nearest(seq: u32, bases: &Bases) -> Option<u32> {
     let size = u32::from(bases.payload);
@@ -133,13 +137,13 @@ mod tests {
 
     #[test]
     fn between_two_equally_near_places_there_is_no_choice() {
-        // Places 0 and 3: 1 is one bit from both.
+        // 1 is one bit from place 0 and from place 3.
         assert_eq!(nearest(1, &bases(0, 3)), None);
     }
 
     #[test]
     fn the_same_place_twice_counts_once() {
-        // rcv_nxt and contiguous are the same here; later they differ, and the bit leads to
+        // Here rcv_nxt and contiguous are equal. Below they differ, and the wrong bit leads to
         // rcv_nxt.
         assert_eq!(nearest(1 << 31, &bases(0, 1448)), Some(0));
         let behind = Bases { rcv_nxt: 0x0001_8000, ..bases(0x0003_0000, 1448) };
@@ -165,7 +169,7 @@ mod tests {
 
     #[test]
     fn the_end_of_the_furthest_segment_is_a_position() {
-        // Half a segment behind a hole, as after a short one.
+        // Half a segment off the whole segments, as after a short one.
         let highest = 5 * 1448 + 724;
         assert_eq!(nearest(highest ^ 1 << 31, &Bases { highest, ..bases(0, 1448) }), Some(highest));
         assert_eq!(nearest(highest ^ 1 << 31, &bases(0, 1448)), None);
@@ -179,7 +183,7 @@ mod tests {
             let old = here - k * 1448;
             for bit in 0..32 {
                 assert_eq!(nearest(old ^ 1 << bit, &bases(here, 1448)), None, "{k} behind, bit {bit}");
-                // Were the contiguous part elsewhere, the old places would not be compared.
+                // With the contiguous part elsewhere, the old places would not be compared.
                 let ahead = (0..BOLD_POSITIONS).map(|k| here + k * 1448);
                 lured += ahead.filter(|at| (at ^ old ^ 1 << bit).count_ones() <= BOLD_BITS).count();
             }
@@ -191,13 +195,13 @@ mod tests {
     fn a_number_behind_the_socket_is_not_moved_however_near_a_place_is() {
         let here = 0x1357_9bdf;
         let bases = |window| Bases { window, ..bases(here, 1448) };
-        // One bit from the next byte, and from nothing else.
+        // One bit from the next byte, and from no other place.
         assert_eq!(
             (nearest(here ^ 1, &bases(1 << 20)), nearest(here ^ 1 << 11, &bases(1 << 20))),
             (None, None)
         );
         assert_eq!(nearest(here ^ 1 << 5, &bases(1 << 20)), Some(here), "ahead");
-        // Further behind than the window it is no duplicate.
+        // Further behind than the window, it is not a duplicate.
         assert_eq!(here & 0x100, 0x100);
         assert_eq!(
             (nearest(here ^ 0x100, &bases(0x100)), nearest(here ^ 0x100, &bases(0xff))),
@@ -207,9 +211,9 @@ mod tests {
 
     #[test]
     fn an_old_place_as_near_as_a_position_is_a_tie() {
-        // 20 is one bit from 21, and from 16, which came before.
+        // 20 is one bit from 21, and from 16, an old place.
         assert_eq!(nearest(20, &bases(21, 5)), None);
-        // A value that is both counts as a position.
+        // A place that is both old and a position counts as a position.
         assert_eq!(nearest(3 ^ 1 << 31, &Bases { rcv_nxt: 3, ..bases(6, 3) }), Some(3));
         assert_eq!(nearest(3 ^ 1 << 31, &bases(6, 3)), None, "only old");
     }

@@ -1,10 +1,10 @@
-//! Which parts of the stream came from damaged segments (TL-06): a ring that drops the oldest.
+//! The parts of the stream that came from damaged segments (TL-06): a ring that drops the oldest.
 
 use arrayvec::ArrayVec;
 use std::ops::Range;
 
-/// Ranges of the stream that were accepted unconfirmed, in the order of their arrival. Only the
-/// segment is known to be damaged, not the byte.
+/// Ranges of the stream that were accepted unconfirmed, in order of arrival. Only the segment is
+/// known to be damaged, not which byte.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Ranges {
     held: ArrayVec<Range<u64>, { Self::CAPACITY }>,
@@ -12,10 +12,10 @@ pub struct Ranges {
 }
 
 impl Ranges {
-    /// How many are held.
+    /// Most ranges that are kept.
     pub const CAPACITY: usize = 63;
 
-    /// Adds one; the oldest goes if there is no room.
+    /// Adds a range; drops the oldest if there is no room.
     pub fn note(&mut self, range: Range<u64>) {
         if self.held.is_full() {
             self.held.remove(0);
@@ -24,13 +24,13 @@ impl Ranges {
         self.held.push(range);
     }
 
-    /// Those held, oldest first; offsets count from the first byte of the stream.
+    /// Returns the ranges, oldest first; offsets count from the first byte of the stream.
     #[must_use]
     pub fn held(&self) -> &[Range<u64>] {
         &self.held
     }
 
-    /// Whether any was dropped.
+    /// Returns whether any range was dropped.
     #[must_use]
     pub const fn has_overflowed(&self) -> bool {
         self.overflowed

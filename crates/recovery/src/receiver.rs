@@ -1,4 +1,4 @@
-//! The whole: packets in, verdicts out, all five phases in their order.
+//! The receiver: takes packets, runs all five phases in order, returns verdicts.
 
 use crate::connections::{Connection, Connections};
 use crate::detect::{Arrival, Detection};
@@ -9,7 +9,7 @@ use crate::{
 };
 use packet::{Field, TcpHeader};
 
-/// The receiving host's end of TCP Lite: the connections it knows, and what it did so far.
+/// The receiving host's side of TCP Lite: the connections that it knows, and its counters.
 #[derive(Debug, Clone)]
 pub struct Receiver {
     parameters: Parameters,
@@ -17,27 +17,27 @@ pub struct Receiver {
     counters: Counters,
 }
 
-/// What became of a segment, and the connection it is counted for.
+/// The verdict on a segment, and the connection that counts it.
 type Outcome = (Verdict, Option<Tuple>);
 
 impl Receiver {
-    /// One that knows no connections.
+    /// Creates a receiver that knows no connections.
     #[must_use]
     pub fn new(parameters: Parameters) -> Self {
         Self { parameters, connections: Connections::default(), counters: Counters::default() }
     }
 
-    /// A connection was established.
+    /// Records that a connection was established.
     pub fn open(&mut self, connection: Tuple, handshake: Handshake, lite: bool) {
         let track = Track::established(&handshake, lite, &self.parameters);
         self.connections.insert(connection, track, Some(handshake.rcv_nxt));
     }
 
-    /// The application switched Lite on or off when its socket expected `rcv_nxt`.
+    /// Records that the application switched Lite on or off when its socket expected `rcv_nxt`.
     ///
-    /// Switched on late, nothing that was known is believed: segments passed unseen. Only if none
-    /// did since the handshake its values hold. A connection that was never opened here becomes
-    /// known by being switched.
+    /// If Lite is switched on late, what was known is no longer believed, because segments have
+    /// passed unseen. It stays valid only if no data have arrived since the handshake. A connection
+    /// that was not opened here becomes known by this call.
     pub fn switch(&mut self, connection: Tuple, lite: bool, rcv_nxt: u32) {
         let Some(Connection { track, first, .. }) = self.connections.get_mut(&connection) else {
             let track = Track::unknown(rcv_nxt, lite, &self.parameters);
@@ -51,41 +51,41 @@ impl Receiver {
         self.connections.recount(connection.pair);
     }
 
-    /// A connection is gone.
+    /// Forgets a connection that has ended.
     pub fn close(&mut self, connection: &Tuple) {
         self.connections.remove(connection);
     }
 
-    /// What is remembered of a connection.
+    /// Returns what is remembered of a connection.
     #[must_use]
     pub fn track(&self, connection: &Tuple) -> Option<&Track> {
         self.connections.get(connection).map(|connection| &connection.track)
     }
 
-    /// Which parts of a connection's stream may be damaged (TL-06).
+    /// Returns the parts of a connection's stream that may be damaged (TL-06).
     #[must_use]
     pub fn ranges(&self, connection: &Tuple) -> Option<&Ranges> {
         self.connections.get(connection).map(|connection| &connection.ranges)
     }
 
-    /// What became of the segments of one connection, as far as they could be assigned to it.
+    /// Returns the counters of one connection: of the segments that could be assigned to it.
     #[must_use]
     pub fn connection_counters(&self, connection: &Tuple) -> Option<&Counters> {
         self.connections.get(connection).map(|connection| &connection.counters)
     }
 
-    /// What became of all segments.
+    /// Returns the counters of all segments.
     #[must_use]
     pub fn counters(&self) -> &Counters {
         &self.counters
     }
 
-    /// Takes one IP packet, which starts with its IP header, at `now` (nanoseconds of any clock
-    /// that does not go back).
+    /// Judges one IP packet, and repairs it if the verdict is [`Verdict::Accept`]. Otherwise the
+    /// bytes stay unchanged.
     ///
-    /// `merged` is the payload size of the parts if the kernel merged several segments into this
-    /// one, and has verified them. The bytes are changed only if the verdict is
-    /// [`Verdict::Accept`].
+    /// `bytes` starts with the IP header. `merged` is the payload size of the parts if the kernel
+    /// merged several segments into this one, which means that it has verified them. `now` is in
+    /// nanoseconds of any clock that does not go back.
     pub fn packet(
         &mut self,
         bytes: &mut [u8],
@@ -106,7 +106,7 @@ impl Receiver {
         verdict
     }
 
-    /// Phases 1 and 2 of recovery mode.
+    /// Recovery mode: phases 1 and 2, then the repair.
     fn recover(
         &mut self,
         arrival: &Arrival,
@@ -155,7 +155,7 @@ impl Receiver {
             Err(reason) => return (Verdict::Discard(reason), None),
         };
         let Some(view) = sockets.view(&connection) else {
-            // It ended unseen.
+            // The connection ended unseen.
             self.connections.remove(&connection);
             return (Verdict::Discard(Reason::NoConnection), None);
         };
@@ -171,7 +171,7 @@ impl Receiver {
         (Verdict::Accept(repair.acceptance), Some(connection))
     }
 
-    /// Phase 3, and what is remembered of a repair that will be made.
+    /// Phase 3: assesses the repair, and updates what is remembered if it will be made.
     fn weigh(&mut self, damaged: &Localized<'_>, now: u64) -> Result<risk::Repair, Reason> {
         let known = self.connections.get_mut(&damaged.connection);
         let Connection { track, ranges, .. } = known.ok_or(Reason::NoConnection)?;
@@ -214,7 +214,7 @@ impl Receiver {
     }
 }
 
-/// The connection that the ports of a segment name.
+/// Returns the connection that the ports of a segment name.
 fn named(arrival: &Arrival, header: &TcpHeader) -> Tuple {
     arrival.pair.tuple(header.get(Field::SourcePort) as u16, header.get(Field::DestinationPort) as u16)
 }

@@ -1,7 +1,7 @@
-//! Phase 3: for each doubtful field keep it, replace it, or let the segment go (P II-B c).
+//! Phase 3: for each doubtful field, keeps it, replaces it, or gives up the segment (P II-B c).
 //!
-//! This is the order of the questions; each has its own module. The first answer that is "too
-//! risky" ends the segment.
+//! This module only puts the checks in order; each check has its own module. The first that finds
+//! the segment too risky ends it.
 
 use crate::confirm::confirm;
 use crate::detect::Arrival;
@@ -17,13 +17,13 @@ use std::ops::Range;
 pub struct Localized<'a> {
     /// The connection.
     pub connection: Tuple,
-    /// Whether the ports of the segment name another one.
+    /// Whether the segment's ports name a different connection.
     pub is_approximate: bool,
     /// The fixed header as received.
     pub header: TcpHeader,
     /// The whole segment as received.
     pub segment: &'a [u8],
-    /// What its IP header says.
+    /// The addresses, and what the IP header showed.
     pub arrival: &'a Arrival,
     /// The socket.
     pub view: SocketView,
@@ -34,15 +34,15 @@ pub struct Localized<'a> {
 pub struct Repair {
     /// The header to write.
     pub header: Header,
-    /// Bytes of payload behind it.
+    /// Length of the payload behind it, in bytes.
     pub len: u32,
-    /// What to say of it.
+    /// How the segment is accepted.
     pub acceptance: Acceptance,
     /// Bytes of the stream that may be damaged: none if confirmed.
     pub damaged: Option<Range<u64>>,
 }
 
-/// Decides what to repair. Changes nothing but the credit for guesses.
+/// Decides how to repair a segment. Changes nothing except the credit for guesses.
 pub fn assess(
     damaged: &Localized<'_>,
     track: &mut Track,

@@ -1,8 +1,8 @@
-//! Phase 4: the header that is written (TL-30, TL-32; P II-C step 3, P Table II through
+//! Phase 4: builds the header to write (TL-30, TL-32; P II-C step 3, P Table II through
 //! [`fields::TABLE`]).
 //!
-//! SYN, RST, URG and FIN never survive: a segment with data has none of the first three, and a FIN
-//! that was meant comes again by itself, since it stays unacknowledged (spec 8).
+//! SYN, RST, URG and FIN never survive. A segment with data has none of the first three. A genuine
+//! FIN is retransmitted, because it stays unacknowledged (spec 8).
 
 use crate::detect::Arrival;
 use crate::fields::{self, Repair};
@@ -13,18 +13,18 @@ use packet::{Field, TcpHeader, checksum};
 /// Most bytes of options in a header (RFC 9293).
 const OPTIONS: usize = 40;
 
-/// A whole header: a repair that is tried, or made.
+/// A whole header: a repair to try or to write.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Header {
-    /// The fixed part.
+    /// The fixed part, 20 bytes.
     pub fixed: TcpHeader,
-    /// Everything up to the payload.
+    /// The options: everything between the fixed part and the payload.
     pub options: ArrayVec<u8, OPTIONS>,
 }
 
 impl Header {
-    /// The first `len` bytes of a segment; `None` if that is no length of a header, or the segment
-    /// is shorter.
+    /// Reads the first `len` bytes of a segment. Returns `None` if `len` is not a possible header
+    /// length, or the segment is shorter.
     #[must_use]
     pub fn read(segment: &[u8], len: usize) -> Option<Self> {
         let fixed = TcpHeader::read(segment)?;
@@ -32,20 +32,20 @@ impl Header {
         Some(Self { fixed, options })
     }
 
-    /// One's complement sum of all its bytes.
+    /// Returns the one's complement sum of all bytes of the header.
     #[must_use]
     pub fn sum(&self) -> u16 {
         checksum::add(self.fixed.sum(), checksum::sum(&self.options))
     }
 
-    /// The same with another value in one field.
+    /// Returns this header with another value in one field.
     #[must_use]
     pub fn with(&self, field: Field, value: u32) -> Self {
         Self { fixed: self.fixed.with(field, value), options: self.options.clone() }
     }
 
-    /// The same with the options that the connection's data segments carry; SACK blocks behind them
-    /// stay.
+    /// Returns this header with the options of the connection's data segments. SACK blocks behind
+    /// them stay.
     #[must_use]
     pub fn with_template_options(&self, track: &Track) -> Self {
         let mut header = self.clone();
@@ -56,7 +56,8 @@ impl Header {
     }
 }
 
-/// The received header with the constants of its connection restored, everything else as it came.
+/// Returns the received header with the connection's constant fields restored, and all other fields
+/// as received.
 #[must_use]
 pub fn base(received: &Header, connection: &Tuple) -> Header {
     let len = TcpHeader::LEN + received.options.len();
@@ -70,7 +71,7 @@ pub fn base(received: &Header, connection: &Tuple) -> Header {
     Header { fixed, options: received.options.clone() }
 }
 
-/// Whether restoring the constants is evidence that they were damaged.
+/// Returns whether restoring the constant fields changed any that count as evidence of damage.
 #[must_use]
 pub fn is_guess(received: &Header, base: &Header) -> bool {
     fields::TABLE
@@ -78,9 +79,9 @@ pub fn is_guess(received: &Header, base: &Header) -> bool {
         .any(|row| row.is_evidence && received.fixed.get(row.field) != base.fixed.get(row.field))
 }
 
-/// What becomes of `base` if nothing confirms it: fields that do not matter come from the template,
-/// since the received ones may do harm. SACK blocks, which might acknowledge what was never sent,
-/// become padding.
+/// Returns the header to write if nothing confirms `base`. Fields whose value does not matter come
+/// from the template, because the received ones may do harm. SACK blocks, which might acknowledge
+/// data that were never sent, become padding.
 #[must_use]
 pub fn unconfirmed(base: &Header, track: &Track) -> Header {
     let fixed = fields::TABLE.iter().fold(base.fixed, |header, row| match (row.repair, row.field) {
@@ -96,8 +97,8 @@ pub fn unconfirmed(base: &Header, track: &Track) -> Header {
     header
 }
 
-/// Writes a repaired header over the damaged one. A checksum that confirmed it stays as received,
-/// any other is made right.
+/// Writes a repaired header over the damaged one. A checksum that confirmed the header stays as
+/// received; any other is recomputed.
 pub fn write(header: &Header, is_confirmed: bool, arrival: &Arrival, segment: &mut [u8]) {
     header.fixed.write(segment);
     segment[TcpHeader::LEN..TcpHeader::LEN + header.options.len()].copy_from_slice(&header.options);

@@ -1,4 +1,4 @@
-//! Segments for tests, built by etherparse, and a host to ask for sockets.
+//! Segments for tests, built by etherparse, and a host with their sockets.
 
 use crate::{Handshake, Parameters, Policy, Receiver, Settings, SocketView, Sockets, Tuple, Verdict};
 use etherparse::{IpNumber, Ipv4Header, Ipv6FlowLabel, Ipv6Header, PacketBuilder, TcpHeader};
@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::ops::Range;
 
-/// Time stamps as Linux writes them, with this `TSval`.
+/// Returns time stamps as Linux writes them, with this `TSval`.
 pub fn stamps(value: u32) -> [u8; 12] {
     let mut options = [1, 1, 8, 10, 0, 0, 0, 0, 0, 0, 0x30, 0x39];
     options[4..8].copy_from_slice(&value.to_be_bytes());
@@ -18,12 +18,12 @@ pub fn sack() -> [u8; 12] {
     [1, 1, 5, 10, 0, 0, 0x10, 0, 0, 0, 0x20, 0]
 }
 
-/// `len` bytes that do not repeat soon.
+/// Returns `len` bytes whose pattern does not repeat soon.
 pub fn text(len: usize) -> Vec<u8> {
     (0..len).map(|n| (n * 31 + n / 251) as u8).collect()
 }
 
-/// A segment that comes in.
+/// A segment that arrives.
 #[derive(Debug, Clone)]
 pub struct Sample {
     pub ipv6: bool,
@@ -32,7 +32,7 @@ pub struct Sample {
     pub seq: u32,
     pub ack: u32,
     pub window: u16,
-    /// As in byte 13 of the header.
+    /// Bits as in byte 13 of the header.
     pub flags: u8,
     pub options: Vec<u8>,
     pub payload: Vec<u8>,
@@ -44,7 +44,7 @@ pub const FIN: u8 = 0x01;
 pub const S: u16 = 536;
 /// First sequence number of the stream that [`Line`] receives.
 pub const FIRST: u32 = 0x1357_9bdf;
-/// Its acknowledgment number.
+/// Acknowledgment number of that stream's first segment.
 pub const ACKED: u32 = 0x2468_ace0;
 
 impl Default for Sample {
@@ -74,12 +74,12 @@ impl Sample {
         Tuple::new(SocketAddr::new(remote, self.remote_port), SocketAddr::new(local, self.local_port))
     }
 
-    /// Where the TCP header starts.
+    /// Returns the offset of the TCP header.
     pub fn transport(&self) -> usize {
         if self.ipv6 { 40 } else { 20 }
     }
 
-    /// Where the payload is.
+    /// Returns the position of the payload.
     pub fn data(&self) -> Range<usize> {
         let start = self.transport() + 20 + self.options.len();
         start..start + self.payload.len()
@@ -115,8 +115,8 @@ impl Sample {
     }
 }
 
-/// The packet with one bit of its TCP segment wrong; bit 0 is the most significant one of the
-/// source port.
+/// Returns the packet with one wrong bit in its TCP segment; bit 0 is the most significant bit of
+/// the source port.
 pub fn hit(packet: &[u8], transport: usize, bit: usize) -> Vec<u8> {
     let mut packet = packet.to_vec();
     packet[transport + bit / 8] ^= 0x80 >> (bit % 8);
@@ -137,12 +137,12 @@ pub fn on(policy: Policy) -> Settings {
     Settings { on: true, policy, window: None }
 }
 
-/// A socket that expects this segment, and has sent nothing that is not acknowledged.
+/// Returns a socket that expects this segment, and has no unacknowledged data in flight.
 pub fn view(first: &Sample, settings: Settings) -> SocketView {
     SocketView { rcv_nxt: first.seq, bytes_received: 0, snd_una: first.ack, snd_nxt: first.ack, settings }
 }
 
-/// A receiver with connections whose stream starts at [`FIRST`], and the sockets of them.
+/// A receiver with connections whose streams start at [`FIRST`], and their sockets.
 #[derive(Debug, Clone)]
 pub struct Line {
     pub receiver: Receiver,
@@ -154,7 +154,8 @@ impl Line {
         Self { receiver: Receiver::new(parameters), host: Host::default() }
     }
 
-    /// Opens the connection of `first`, with its options if it has any, and with Lite on.
+    /// Opens the connection of `first` with Lite on, and with its options if they have 12 bytes or
+    /// more.
     pub fn open(&mut self, first: &Sample, policy: Policy) {
         let options = first.options.first_chunk().copied();
         let handshake = Handshake {
@@ -169,7 +170,8 @@ impl Line {
         self.host.0.insert(first.tuple(), view);
     }
 
-    /// One with the connection of `first`, that segment right and taken in: S is known.
+    /// Returns a line with the connection of `first` after that segment arrived undamaged, so that
+    /// S is known.
     pub fn after(first: &Sample, policy: Policy) -> Self {
         let mut line = Self::new(Parameters::default());
         line.open(first, policy);
@@ -182,14 +184,14 @@ impl Line {
         self.receiver.packet(packet, None, 0, &self.host)
     }
 
-    /// The socket takes in so many bytes more.
+    /// The socket takes in `len` more bytes.
     pub fn receive(&mut self, connection: &Tuple, len: usize) {
         let view = self.view(connection);
         view.rcv_nxt = view.rcv_nxt.wrapping_add(len as u32);
         view.bytes_received += len as u64;
     }
 
-    /// The socket has taken in so many bytes in all.
+    /// The socket has taken in `bytes` in total.
     pub fn received(&mut self, connection: &Tuple, bytes: usize) {
         let more = bytes as u64 - self.view(connection).bytes_received;
         self.receive(connection, more as usize);

@@ -1,25 +1,25 @@
 //! Sequence numbers: arithmetic modulo 2^32 (RFC 9293 section 3.4, serial comparison as in RFC
 //! 1982).
 
-/// Whether `a` comes before `b`.
+/// Returns whether `a` comes before `b`.
 #[must_use]
 pub const fn is_before(a: u32, b: u32) -> bool {
     signed_distance(b, a) < 0
 }
 
-/// Whether `a` comes after `b`.
+/// Returns whether `a` comes after `b`.
 #[must_use]
 pub const fn is_after(a: u32, b: u32) -> bool {
     signed_distance(b, a) > 0
 }
 
-/// Bytes from `from` up to `to`, negative if `to` comes before.
+/// Returns the number of bytes from `from` to `to`, negative if `to` comes before.
 #[must_use]
 pub const fn signed_distance(from: u32, to: u32) -> i32 {
     to.wrapping_sub(from).cast_signed()
 }
 
-/// Bytes from `from` up to `to` if one only goes forward.
+/// Returns the number of bytes from `from` forward to `to`.
 #[must_use]
 pub const fn distance(from: u32, to: u32) -> u32 {
     to.wrapping_sub(from)

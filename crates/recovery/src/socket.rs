@@ -1,58 +1,60 @@
-//! What is asked of a socket, and only for damaged segments.
+//! What the algorithm asks a socket, for damaged segments only.
 
 use crate::sequence::{is_after, is_before, signed_distance};
 use crate::{ByteWindow, Policy, Tuple};
 use std::net::Ipv6Addr;
 
-/// What the application has set (TL-01, TL-05, TL-41).
+/// Settings of the application (TL-01, TL-05, TL-41).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Settings {
-    /// Whether damage is acceptable now.
+    /// Whether damage is acceptable at this moment.
     pub on: bool,
-    /// How much risk is.
+    /// How much risk is acceptable.
     pub policy: Policy,
-    /// Where in the stream damage is; everywhere without one.
+    /// Where in the stream damage is acceptable; `None` means everywhere.
     pub window: Option<ByteWindow>,
 }
 
-/// A socket of an established connection at one instant.
+/// State of an established connection's socket at one instant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SocketView {
     /// Next sequence number that the socket expects.
     pub rcv_nxt: u32,
     /// Offset of `rcv_nxt` in the stream.
     pub bytes_received: u64,
-    /// First sequence number that it has sent and the other host has not acknowledged.
+    /// First sequence number that the socket has sent and that is not acknowledged.
     pub snd_una: u32,
-    /// Next sequence number that it will send.
+    /// Next sequence number that the socket will send.
     pub snd_nxt: u32,
-    /// What the application has set.
+    /// Settings of the application.
     pub settings: Settings,
 }
 
 impl SocketView {
-    /// Offset in the stream of the byte with sequence number `seq`; `None` before its start.
+    /// Returns the stream offset of the byte with sequence number `seq`; `None` before the stream's
+    /// start.
     #[must_use]
     pub const fn offset(&self, seq: u32) -> Option<u64> {
         self.bytes_received.checked_add_signed(signed_distance(self.rcv_nxt, seq) as i64)
     }
 
-    /// Whether a new segment may acknowledge everything before `ack`: it was sent, and no more than
-    /// that was acknowledged.
+    /// Returns whether a new segment may acknowledge everything before `ack`: all of it was sent,
+    /// and no more than that has been acknowledged.
     #[must_use]
     pub const fn is_plausible_ack(&self, ack: u32) -> bool {
         !is_before(ack, self.snd_una) && !is_after(ack, self.snd_nxt)
     }
 }
 
-/// Where sockets are looked up.
+/// Access to the host's sockets.
 pub trait Sockets {
-    /// The socket of an established connection. None means that the connection has ended, also
-    /// where a listener waits for another one, and what was remembered of it is forgotten.
+    /// Returns the socket of an established connection. `None` means that the connection has ended,
+    /// even if a listener waits for a new one; what was remembered of the connection is then
+    /// forgotten.
     fn view(&self, connection: &Tuple) -> Option<SocketView>;
 
-    /// What is set on the socket that listens on an address and port. Asked in thesis mode only,
-    /// for handshakes.
+    /// Returns the settings of the socket that listens on an address and port. Used in thesis mode
+    /// only, for handshakes.
     fn listener(&self, address: Ipv6Addr, port: u16) -> Option<Settings> {
         let _ = (address, port);
         None

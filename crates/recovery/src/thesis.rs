@@ -1,16 +1,16 @@
-//! Thesis mode: headers are taken for right, and only the checksum is made so (T 4.3; TL-03).
+//! Thesis mode: trusts headers, and corrects only the checksum (T 4.3; TL-03).
 //!
-//! The thesis damages nothing but the checksum field, so it needs no repair: what belongs to a
-//! socket that accepts damage is treated as if the checksum had been right, be it data, FIN, an
-//! empty segment, or the SYN for a listener.
+//! The thesis damages only the checksum field, so no repair is needed. Any segment for a socket
+//! that accepts damage is treated as if its checksum had been right: data, FIN, an empty segment,
+//! or the SYN for a listener.
 
 use crate::detect::Arrival;
 use crate::{Acceptance, Reason, Sockets, Tuple, Verdict};
 use packet::{Field, TcpHeader};
 use std::ops::Range;
 
-/// Judges a segment with a wrong checksum; with it the bytes of the stream that may be damaged, if
-/// it is accepted. Nothing is written here.
+/// Judges a segment with a wrong checksum. Also returns the range of the stream that may be
+/// damaged, if the segment is accepted. Writes nothing.
 #[must_use]
 pub fn judge(
     named: &Tuple,

@@ -1,36 +1,38 @@
-//! What is remembered of a connection, and how it is learnt from right segments.
+//! What is remembered of a connection, and how it is learned from right segments.
 //!
 //! A right checksum is no proof: one damaged segment in tens of thousands has one, and anybody can
-//! send one. So no single segment teaches what would spoil all repairs from then on. The header has
-//! the length that it began with; options that do not fit it count only when two segments in a row
-//! carry them, and a time stamp far from those held only when a second one agrees. An
-//! acknowledgment number is believed until the socket says that it cannot be ([`Track::catch_up`]).
+//! send one. So no single segment may change what would spoil all later repairs:
+//!
+//! * The header keeps the length that it had at the start.
+//! * Options that do not fit this length count only if two segments in a row carry them.
+//! * A time stamp far from the last one counts only if a second one agrees.
+//! * An acknowledgment number is believed until the socket shows that it is impossible
+//!   ([`Track::catch_up`]).
 
 use crate::options::{self, PLAUSIBLE_STAMPS, Shape, TIME_STAMPS};
 use crate::sequence::{distance, is_after, is_before, signed_distance};
 use crate::{Bucket, Parameters, SocketView};
 use packet::{Field, TcpHeader};
 
-/// What a connection is known to be when it is established.
+/// What is known of a connection when it is established.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Handshake {
     /// Next sequence number expected.
     pub rcv_nxt: u32,
-    /// Acknowledgment number of the sender's last segment.
+    /// Acknowledgment number of the remote host's last segment.
     pub ack: u32,
-    /// Window of that segment, not scaled.
+    /// Window field of that segment, not scaled.
     pub window: u16,
-    /// Options that data segments will carry, if there are any: time stamps and two bytes of
-    /// padding.
+    /// Options that data segments will carry, if any: time stamps and two bytes of padding.
     pub options: Option<[u8; TIME_STAMPS]>,
-    /// Whether it also used options that cannot be restored (MPTCP, MD5, AO).
+    /// Whether the handshake also used options that cannot be restored (MPTCP, MD5, AO).
     pub unsupported: bool,
 }
 
-/// Right data segments in a row whose options do not fit, from which on nothing is repaired: one
-/// may be damage that its checksum does not show.
+/// From so many right data segments in a row with options that do not fit, nothing is repaired. One
+/// alone may be damage that its checksum does not show.
 const OTHERS: u8 = 2;
-/// The same from the handshake, for ever.
+/// Value of `Track::others` if the handshake's options forbid repairs for ever.
 const OTHERS_FOR_EVER: u8 = 3;
 
 /// What is remembered of one connection. Plain data: the eBPF program keeps the same.
@@ -40,30 +42,30 @@ const OTHERS_FOR_EVER: u8 = 3;
     reason = "independent facts, the same as in the map of the eBPF program"
 )]
 pub struct Track {
-    /// What `rcv_nxt` will be when the kernel has taken in all that it was handed.
+    /// `rcv_nxt` once the kernel has taken in everything that it was handed.
     pub contiguous: u32,
     /// Furthest end of any segment handed to the kernel.
     pub highest: u32,
     /// Acknowledgment number of the newest right segment.
     pub ack: u32,
-    /// Window of that segment, not scaled.
+    /// Window field of that segment, not scaled.
     pub window: u16,
-    /// S: the largest payload of right segments in bytes; of merged ones, that of their parts.
+    /// S: the largest payload of right segments in bytes. A merged segment counts with the size of
+    /// its parts.
     pub payload: u16,
-    /// Length of the header in bytes: 20 or 32, and 0 as long as neither handshake nor segment has
-    /// shown it.
+    /// Length of the header in bytes: 20 or 32; 0 until the handshake or a segment has shown it.
     pub header_len: u8,
     /// Options of right segments if the header has 32 bytes: those with the newest `TSval`.
     pub options: [u8; TIME_STAMPS],
-    /// Whether all these come from the handshake, or from a right segment since Lite was switched
-    /// on.
+    /// Whether all of the above comes from the handshake, or from a right segment since Lite was
+    /// switched on.
     pub known: bool,
     /// Whether a right segment carried SACK blocks.
     pub sack_seen: bool,
-    /// Right data segments in a row whose options do not fit the header length, at most 2; or 3 for
-    /// ever if the handshake used options that cannot be restored.
+    /// Number of right data segments in a row, counted up to 2, whose options do not fit the header
+    /// length. Always 3 if the handshake used options that cannot be restored.
     pub others: u8,
-    /// A `TSval` far from the one held, which is taken if another one follows it.
+    /// A `TSval` far from the last one, to be believed if the next one is near it.
     pub suspect: Option<u32>,
     /// Whether Lite is on.
     pub lite: bool,
@@ -72,7 +74,7 @@ pub struct Track {
 }
 
 impl Track {
-    /// That of a connection just established.
+    /// Returns the track of a connection that was just established.
     #[must_use]
     pub fn established(handshake: &Handshake, lite: bool, parameters: &Parameters) -> Self {
         Self {
@@ -92,22 +94,23 @@ impl Track {
         }
     }
 
-    /// That of a connection of which only the next expected sequence number is known.
+    /// Returns the track of a connection of which only the next expected sequence number is known.
     #[must_use]
     pub fn unknown(rcv_nxt: u32, lite: bool, parameters: &Parameters) -> Self {
         let handshake = Handshake { rcv_nxt, ack: 0, window: 0, options: None, unsupported: false };
         Self { known: false, header_len: 0, ..Self::established(&handshake, lite, parameters) }
     }
 
-    /// Forgets what was learnt before Lite was switched on: right segments may have passed unseen.
+    /// Forgets what was learned before Lite was switched on, because right segments may have passed
+    /// unseen.
     pub fn restart(&mut self, rcv_nxt: u32) {
         self.known = false;
         self.contiguous = rcv_nxt;
         self.highest = rcv_nxt;
     }
 
-    /// Catches up with the socket: it may have received more than passed here, and knows which
-    /// acknowledgments cannot be.
+    /// Catches up with the socket, which may have received more than has passed here, and knows
+    /// which acknowledgment numbers are impossible.
     pub fn catch_up(&mut self, view: &SocketView) {
         if is_after(view.rcv_nxt, self.contiguous) {
             self.contiguous = view.rcv_nxt;
@@ -120,12 +123,12 @@ impl Track {
         }
     }
 
-    /// Learns from a right segment; `merged` is the size of the parts if the kernel merged several
-    /// into it.
+    /// Learns from a right segment. `merged` is the size of the parts if the kernel merged several
+    /// segments into this one.
     ///
-    /// SYN and RST teach nothing: one is before the connection, the other has other options or
-    /// none. Nor does a segment whose options do not fit the connection; with payload it is
-    /// counted.
+    /// SYN and RST teach nothing: a SYN precedes the connection, and an RST has other options or
+    /// none. A segment whose options do not fit the connection teaches nothing either, but counts
+    /// in `Track::others` if it has payload.
     pub fn learn(&mut self, segment: &[u8], merged: Option<u16>, parameters: &Parameters) {
         let Some(header) = TcpHeader::read(segment) else { return };
         let Some(options) = segment.get(TcpHeader::LEN..header.header_len()) else { return };
@@ -160,7 +163,7 @@ impl Track {
         self.advance(header.get(Field::Sequence), room, parameters.window);
     }
 
-    /// Whether segments of this connection may have options of this shape.
+    /// Returns whether segments of this connection may have options of this shape.
     const fn fits(&self, shape: Shape) -> bool {
         match shape {
             Shape::Plain | Shape::Sack => !self.has_options(),
@@ -177,15 +180,15 @@ impl Track {
         };
     }
 
-    /// Whether repair is impossible because of the options that this connection uses.
+    /// Returns whether the options that this connection uses make repair impossible.
     #[must_use]
     pub const fn has_others(&self) -> bool {
         self.others >= OTHERS
     }
 
-    /// Learns from options that fit; false if they carry time stamps that are not believed.
+    /// Learns from options that fit. Returns false if they carry time stamps that are not believed.
     ///
-    /// SACK blocks alone never settle what the header of a segment without them is like.
+    /// SACK blocks alone never determine what the header of a segment without them looks like.
     fn learn_options(&mut self, shape: Shape, options: &[u8]) -> bool {
         match shape {
             Shape::Plain => {
@@ -208,8 +211,8 @@ impl Track {
         true
     }
 
-    /// Takes the time stamps at the start of `options` unless they are older than those held; false
-    /// if they are too far from those, and no others have been there before.
+    /// Takes over the time stamps at the start of `options` unless they are older than the last
+    /// ones. Returns false if they are too far from those, and no similar ones have come before.
     fn learn_stamps(&mut self, options: &[u8]) -> bool {
         let Some((stamps, value)) =
             options.first_chunk().and_then(|stamps| Some((stamps, options::value(stamps)?)))
@@ -234,16 +237,15 @@ impl Track {
         true
     }
 
-    /// Takes the time stamps of a segment whose repair is confirmed: the kernel will remember them
-    /// and refuse older ones (RFC 7323 section 5.3), so that what is repaired later must not carry
-    /// those.
+    /// Learns the time stamps of a segment whose repair is confirmed. The kernel will remember them
+    /// and refuse older ones (RFC 7323 section 5.3), so later repairs must not carry older ones.
     pub fn learn_confirmed(&mut self, options: &[u8]) {
         if self.has_options() {
             self.learn_stamps(options);
         }
     }
 
-    /// Takes note that the kernel gets `room` sequence numbers from `seq` on. What is further than
+    /// Records that the kernel gets `room` sequence numbers from `seq` on. An end further than
     /// `window` from the contiguous part is not believed.
     pub fn advance(&mut self, seq: u32, room: u32, window: u32) {
         let end = seq.wrapping_add(room);
@@ -258,13 +260,13 @@ impl Track {
         }
     }
 
-    /// Whether data segments carry time stamps.
+    /// Returns whether data segments carry time stamps.
     #[must_use]
     pub const fn has_options(&self) -> bool {
         self.header_len as usize > TcpHeader::LEN
     }
 
-    /// The options that data segments carry.
+    /// Returns the options that data segments carry.
     #[must_use]
     pub fn template(&self) -> &[u8] {
         if self.has_options() { &self.options } else { &[] }

@@ -1,35 +1,36 @@
-//! What names a connection: two addresses and two ports.
+//! What identifies a connection: two addresses and two ports.
 
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
-/// The addresses of a connection. An IPv4 address is held as `::ffff:a.b.c.d`.
+/// The addresses of a connection. An IPv4 address is stored as `::ffff:a.b.c.d`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Pair {
-    /// The sender's.
+    /// The sender's address.
     pub remote: Ipv6Addr,
-    /// Ours.
+    /// The receiving host's address.
     pub local: Ipv6Addr,
 }
 
-/// A connection. Ordered by its addresses first, so that those of one [`Pair`] lie together.
+/// Identity of a connection. Ordered by addresses first, so that the connections of a [`Pair`] are
+/// adjacent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Tuple {
     /// Both addresses.
     pub pair: Pair,
     /// The sender's port.
     pub remote_port: u16,
-    /// Our port.
+    /// The receiving host's port.
     pub local_port: u16,
 }
 
 impl Pair {
-    /// The pair of the addresses in an IP header that came in.
+    /// Creates the pair from the addresses in a received IP header.
     #[must_use]
     pub fn new(source: IpAddr, destination: IpAddr) -> Self {
         Self { remote: as_ipv6(source), local: as_ipv6(destination) }
     }
 
-    /// A connection of this pair.
+    /// Returns the connection of this pair with these ports.
     #[must_use]
     pub const fn tuple(self, remote_port: u16, local_port: u16) -> Tuple {
         Tuple { pair: self, remote_port, local_port }
@@ -37,13 +38,13 @@ impl Pair {
 }
 
 impl Tuple {
-    /// The connection between two sockets.
+    /// Returns the connection between two sockets.
     #[must_use]
     pub fn new(remote: SocketAddr, local: SocketAddr) -> Self {
         Pair::new(remote.ip(), local.ip()).tuple(remote.port(), local.port())
     }
 
-    /// Number of bits in which the ports of two connections differ.
+    /// Returns the number of bits in which the ports of two connections differ.
     #[must_use]
     pub const fn port_distance(&self, other: &Self) -> u32 {
         (self.remote_port ^ other.remote_port).count_ones()

@@ -1,14 +1,14 @@
-//! What becomes of a packet.
+//! Verdicts on packets, and the reasons for discarding them.
 
-/// The end of a packet's way through [`crate::Receiver::packet`].
+/// Result of [`crate::Receiver::packet`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
-    /// Left alone: no whole TCP segment over IP, longer than can be summed up, or of addresses
-    /// without a Lite connection.
+    /// Left alone: not a whole TCP segment over IP, too long to sum, between addresses without a
+    /// Lite connection, or merged and of an unknown connection.
     NotOurs,
     /// Left alone: its connection is not Lite.
     NotLite,
-    /// Left alone: the checksum is right.
+    /// Left alone: the checksum is right, or the kernel has verified it.
     Pass,
     /// Left alone: the checksum is partial, so nothing can be judged.
     Unverifiable,
@@ -22,11 +22,11 @@ pub enum Verdict {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[allow(clippy::struct_excessive_bools, reason = "independent facts, each counted by itself")]
 pub struct Acceptance {
-    /// The received checksum fits to the repaired header: the damage was in the header only.
+    /// The received checksum matches the repaired header, so only the header was damaged.
     pub confirmed: bool,
     /// The ports were damaged.
     pub approximate: bool,
-    /// More was replaced than fields that do not matter.
+    /// Unconfirmed, and the repair changed a field whose value matters.
     pub guess: bool,
     /// The segment lies behind a hole.
     pub out_of_order: bool,
@@ -37,25 +37,25 @@ pub struct Acceptance {
 /// Why a damaged segment was discarded. The numbers are those of the kernel's counters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Reason {
-    /// No payload: all damage is in the header, nothing to gain.
+    /// No payload: all damage is in the header, and there is nothing to gain.
     Empty = 1,
-    /// The sequence number is no place where data can be.
+    /// Data cannot be at this sequence number.
     Position,
     /// The socket's policy forbids it.
     Policy,
-    /// Outside the byte window.
+    /// The segment is not entirely inside the byte window.
     Window,
-    /// Too many guesses.
+    /// The limit on the rate of guesses.
     Rate,
-    /// Nothing to repair with: no right segment was seen yet.
+    /// There is nothing to repair with: no right segment was seen yet.
     Template,
     /// The connection uses options that cannot be restored.
     Options,
-    /// The header may be longer than the template's, and cannot be told from payload.
+    /// The header may be longer than the template's, and its end cannot be told from payload.
     HeaderLength,
-    /// No Lite connection that it can belong to.
+    /// The segment can belong to no Lite connection.
     NoConnection,
-    /// Several connections that it can belong to equally well.
+    /// The segment can belong to several connections, or places, equally well.
     Ambiguous,
     /// Shorter than a TCP header.
     Short,
@@ -64,7 +64,7 @@ pub enum Reason {
 }
 
 impl Reason {
-    /// All of them, in the order of their numbers.
+    /// All reasons, in the order of their numbers.
     pub const ALL: [Self; 12] = [
         Self::Empty,
         Self::Position,
@@ -80,7 +80,7 @@ impl Reason {
         Self::Ip,
     ];
 
-    /// Its name in results.
+    /// Returns the reason's name in results.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -99,7 +99,7 @@ impl Reason {
         }
     }
 
-    /// Its number, from 1.
+    /// Returns the reason's number, from 1.
     #[must_use]
     pub const fn number(self) -> u8 {
         self as u8

@@ -1,10 +1,13 @@
 //! Measures the page of a multi-layer view in a headless Chromium: `cargo run -p report --example
 //! layers-times -- FILE [TURNS]`.
 //!
-//! First drawing: from the start of navigation until every tile that the whole view needs is drawn.
-//! Read: until the browser has read the file to its end. Work: processor time of the page's main
-//! thread for a frame. Frames: how long from one animation frame to the next while the reader zooms
-//! in by the wheel, drags, and jumps by keys.
+//! Columns of the output:
+//!
+//! * First drawing: from the start of navigation until every tile of the whole view is drawn.
+//! * Read: until the browser has read the file to its end.
+//! * Work: processor time of the page's main thread per frame.
+//! * Frames: time from one animation frame to the next while the reader zooms by the wheel, drags,
+//!   and jumps by keys.
 
 #[path = "../tests/chromium/mod.rs"]
 mod chromium;
@@ -20,13 +23,13 @@ const STEPS: u32 = 120;
 const READY: &str = "new Promise(done => { const look = () => document.readyState === 'complete' && performance.getEntriesByName('layers drawn').length > 0
     && document.querySelector('.layers').dataset.detail !== 'waiting' ? done(1) : setTimeout(look, 20); look(); })";
 
-/// Notes the times of frames until `watch.stopped` is set.
+/// Records the times of frames until `watch.stopped` is set.
 const WATCH: &str = "{ const watch = window.watch = { times: [], stopped: false };
     requestAnimationFrame(function next(time) { watch.times.push(time); if (!watch.stopped) requestAnimationFrame(next); }); 1 }";
 
 const WATCHED: &str = "window.watch.stopped = true; window.watch.times.slice(1).map((time, place) => time - window.watch.times[place])";
 
-/// Zooms in at the middle of the transfer's data, a step a frame, `DEPTH` by the wheel.
+/// Zooms in at the middle of the transfer's data: one step per frame, `DEPTH` by the wheel.
 const ZOOM: &str = "new Promise(done => {
     const plot = document.querySelector('.layers');
     const whole = plot.dataset.range.split(' ').map(Number);
@@ -51,8 +54,8 @@ const JUMP: &str = "new Promise(done => {
         if (++step < STEPS) requestAnimationFrame(next); else done(1);
     }); })";
 
-/// Two ways to draw points: rectangles of a path, as libraries for plots do, and pixels of a
-/// picture, as the page does.
+/// Compares two ways to draw points: as rectangles of a path, as plot libraries do, and as pixels
+/// of an image, as the page does.
 const PAINTS: &str = "{
     const canvas = document.createElement('canvas');
     [canvas.width, canvas.height] = [1400, 900];
@@ -105,7 +108,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             text(&points)
         );
         frames(&mut browser, "drag", drag);
-        // To 1 % of the time, and from there to half a percent of that.
+        // Zooms to 1 % of the time, and from there to half a percent of that.
         for depth in [26, 30] {
             frames(&mut browser, "zoom by the wheel", |browser| {
                 browser.evaluate(&steps(ZOOM).replace("DEPTH", &depth.to_string()));
@@ -133,7 +136,7 @@ fn text(value: &Value) -> &str {
     value.as_str().unwrap_or("?")
 }
 
-/// What the frames of some action are like.
+/// Prints statistics of the frames during an action.
 fn frames(browser: &mut Browser, name: &str, act: impl FnOnce(&mut Browser)) {
     let before = browser.evaluate("document.querySelector('.layers').dataset.range");
     browser.evaluate(WATCH);
@@ -167,8 +170,8 @@ fn frames(browser: &mut Browser, name: &str, act: impl FnOnce(&mut Browser)) {
     );
 }
 
-/// Seconds of processor time that the page's main thread has used: on a busy machine this says more
-/// than how long frames took.
+/// Returns the processor time in seconds that the page's main thread has used; on a busy machine
+/// this is more informative than the durations of frames.
 fn tasks(browser: &mut Browser) -> f64 {
     browser.call("Performance.enable", &json!({ "timeDomain": "threadTicks" }));
     let metrics = browser.call("Performance.getMetrics", &json!({}));
@@ -177,7 +180,7 @@ fn tasks(browser: &mut Browser) -> f64 {
     found.and_then(|metric| metric["value"].as_f64()).unwrap_or(f64::NAN)
 }
 
-/// Drags to and fro by the mouse, as the browser's own input.
+/// Drags back and forth by the mouse, as input of the browser itself.
 fn drag(browser: &mut Browser) {
     let place = browser.evaluate("{ const box = document.querySelector('.layers').getBoundingClientRect(); [box.left, box.top, box.width, box.height] }");
     let [left, top, width, height] = [0, 1, 2, 3].map(|part| place[part].as_f64().unwrap_or(0.0));

@@ -1,6 +1,6 @@
 //! Writes a synthetic multi-layer view, to look at its page while working on `web/src/layers/`:
-//! `cargo run -p report --example layers -- FOLDER [--packets N]`; N (default 100 000) are the
-//! packets in both captures.
+//! `cargo run -p report --example layers -- FOLDER [--packets N]`. N (default 100 000) is the
+//! number of packets in both captures together.
 
 #[path = "../tests/multilayer/mod.rs"]
 mod multilayer;

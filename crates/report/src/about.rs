@@ -1,11 +1,11 @@
-//! What was run, and which runs went wrong.
+//! Description of a campaign, and its runs that went wrong.
 
 use crate::side_by_side::is_merged;
 use results::{Clock, Manifest, Verdict};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// What was run, on what.
+/// Description of a campaign.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct About {
     name: String,
@@ -16,21 +16,21 @@ pub(crate) struct About {
     plan_text: String,
     lasthop: String,
     kernel: String,
-    /// Where it is one, and known.
+    /// `None` if not known, or if there are two.
     clock: Option<Clock>,
-    /// For people.
+    /// Description of the clock, for people.
     clock_words: &'static str,
-    /// What is known about the machine, for people.
+    /// Description of the machine, as far as it is known.
     machine: String,
-    /// As text: a page's numbers have 53 bits. Empty for two campaigns.
+    /// A string, because a page's numbers have 53 bits; empty for two campaigns.
     seed: String,
-    /// In milliseconds since 1970, which is what a page counts time in.
+    /// Start and end in milliseconds since 1970, the unit of a page's times.
     started_ms: u64,
     ended_ms: Option<u64>,
-    /// Runs that were asked for.
+    /// Number of planned runs.
     planned: usize,
     repetitions: u32,
-    /// What the links were, with the cells that had them where cells differ.
+    /// Profiles of the links, with the cells that had them if cells differ.
     links: Vec<Link>,
 }
 
@@ -40,7 +40,7 @@ struct Link {
     name: String,
     direction: String,
     profile: String,
-    /// Numbers of the cells that had this profile; none if all had.
+    /// Numbers of the cells with this profile; empty if all cells have it.
     cells: Vec<u32>,
 }
 
@@ -91,7 +91,8 @@ fn clock(manifest: &Manifest) -> &'static str {
     }
 }
 
-/// Its release; of a guest's also what it was made of, without which nobody gets the same bytes.
+/// Returns the kernel's release; for a guest's kernel also its inputs, which are needed to repeat
+/// the campaign exactly.
 pub(crate) fn kernel(manifest: &Manifest) -> String {
     let Some(guest) = &manifest.guest else { return manifest.kernel.clone() };
     let stand_in = if guest.fallback { " (which stands in for a source that is gone)" } else { "" };
@@ -102,7 +103,7 @@ pub(crate) fn kernel(manifest: &Manifest) -> String {
     )
 }
 
-/// Only what is known: a machine that was not recorded has no processors.
+/// Describes the machine as far as it is known; a machine that was not recorded has 0 processors.
 fn machine(machine: &results::Machine) -> String {
     let mut parts = Vec::new();
     if !machine.processor.is_empty() {
@@ -120,7 +121,7 @@ fn machine(machine: &results::Machine) -> String {
     parts.join(", ")
 }
 
-/// Every profile that a direction of a link had, in the order in which they were met.
+/// Returns every profile of each link direction, in the order of first occurrence.
 fn links(manifest: &Manifest) -> Vec<Link> {
     let mut links: Vec<Link> = Vec::new();
     for run in &manifest.runs {

@@ -1,48 +1,49 @@
-//! Two campaigns cell by cell: how much a metric differs, and whether chance would do the same.
+//! Comparison of two campaigns cell by cell: how much a metric differs, and whether chance can
+//! explain it.
 
 use crate::side_by_side::counterpart;
 use results::statistics::{Distribution, Magnitude, effect, holm, mann_whitney, too_few_to_differ};
 use results::{Cell, Directory, Level, Metric, Verdict, cell_values};
 use serde::Serialize;
 
-/// How one metric differs.
+/// Difference of one metric between two campaigns.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Difference {
-    /// Which metric.
+    /// The metric.
     pub metric: Metric,
     /// Its unit.
     pub unit: &'static str,
-    /// Name of the workload that it is of.
+    /// Name of the workload that it is about.
     pub workload: String,
-    /// The cells with values in both campaigns.
+    /// Cells with values in both campaigns.
     pub cells: Vec<CellDifference>,
-    /// All other cells of either.
+    /// All other cells of either campaign.
     pub unmatched: Vec<Unmatched>,
 }
 
 /// A cell that is not compared.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Unmatched {
-    /// `loss=lite-1, cc=reno`.
+    /// Levels of the cell: `loss=lite-1, cc=reno`.
     pub label: String,
     /// What is missing, and in which campaign.
     pub why: String,
 }
 
-/// Two campaigns without a workload that both have their figures about.
+/// The two campaigns have no workload that can be compared.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum WorkloadError {
-    /// One does not have the workload that was named.
+    /// A campaign does not have the named workload.
     #[error("`{campaign}` has no workload `{name}`: its workloads are {}", known.join(", "))]
     Missing {
-        /// Which campaign.
+        /// Name of the campaign.
         campaign: String,
-        /// The name.
+        /// Name of the workload.
         name: String,
         /// Workloads of that campaign.
         known: Vec<String>,
     },
-    /// None was named, and their figures are about different ones.
+    /// No workload was named, and the figures of the campaigns are about different ones.
     #[error("figures of {} are about different workloads: name one that both have with --workload", of.join(" and of "))]
     Different {
         /// Each campaign with its workload.
@@ -53,11 +54,11 @@ pub enum WorkloadError {
 /// Two campaigns with their names.
 #[derive(Debug, Clone, Copy)]
 pub struct Pair<'a> {
-    /// The first.
+    /// The first campaign.
     pub first: &'a Directory,
-    /// The second.
+    /// The second campaign.
     pub second: &'a Directory,
-    /// What they are called.
+    /// Their names.
     pub names: &'a [String; 2],
 }
 
@@ -66,23 +67,23 @@ impl Pair<'_> {
         [(self.first, &self.names[0]), (self.second, &self.names[1])]
     }
 
-    /// Cells of the first campaign that the second one has as well.
+    /// Returns the number of cells that both campaigns have.
     #[must_use]
     pub fn common_cells(&self) -> usize {
         let cells = self.first.manifest.cells.iter();
         cells.filter(|cell| counterpart(cell, self.second).is_some()).count()
     }
 
-    /// The workload to compare: the one that is `asked` for, or else the one that figures of both
-    /// are about.
+    /// Returns the workload to compare: the one that is `asked` for or, without, the one that the
+    /// figures of both campaigns are about.
     ///
     /// # Errors
-    /// If a campaign does not have it, or if none is asked for and their figures are about
-    /// different ones.
+    /// If a campaign does not have the workload, or if none is asked for and the figures of the
+    /// campaigns are about different ones.
     pub fn workload(&self, asked: Option<&str>) -> Result<String, WorkloadError> {
         let Some(name) = asked else {
-            // A campaign in which nothing ran, begun by a lasthop that did not write workloads
-            // down, knows of none.
+            // A campaign without runs has no workloads if the lasthop that started it did not
+            // record them.
             let known: Vec<_> =
                 self.sides().into_iter().filter(|(side, _)| !side.workloads().is_empty()).collect();
             let first = known.first().map(|(side, _)| side.measured()).unwrap_or_default();
@@ -103,34 +104,34 @@ impl Pair<'_> {
     }
 }
 
-/// How one metric differs in one cell.
+/// Difference of one metric in one cell.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CellDifference {
-    /// `loss=lite-1, cc=reno`.
+    /// Levels of the cell: `loss=lite-1, cc=reno`.
     pub label: String,
-    /// The same in parts.
+    /// The levels separately.
     pub levels: Vec<Level>,
     /// Values in the first campaign.
     pub first: Distribution,
-    /// Values in the second.
+    /// Values in the second campaign.
     pub second: Distribution,
-    /// Change of the median from the first to the second, in percent of the first; `None` if that
-    /// is 0.
+    /// Change of the median from the first to the second campaign, in percent of the first; `None`
+    /// if that is 0.
     pub change_percent: Option<f64>,
     /// p of the test of Mann and Whitney.
     pub p: f64,
-    /// The same corrected by Holm's method for the number of cells.
+    /// p corrected by Holm's method for the number of cells.
     pub corrected: f64,
-    /// How likely a value of the second is greater than one of the first.
+    /// Probability that a value of the second campaign is larger than one of the first.
     pub a12: f64,
-    /// How large that is, in a word.
+    /// Size of the difference, in a word.
     pub magnitude: Magnitude,
-    /// Whether no difference of so few values is significant.
+    /// Whether there are too few values for any difference to be significant.
     pub too_few: bool,
 }
 
 impl Difference {
-    /// Of one workload, over good runs, and overloaded ones if asked for.
+    /// Compares one workload over good runs and, with `overloaded`, over overloaded ones.
     #[must_use]
     pub fn of(pair: Pair<'_>, metric: Metric, workload: &str, overloaded: bool) -> Self {
         let Pair { first, second, names } = pair;
@@ -182,7 +183,7 @@ impl<'a> Side<'a> {
         cell_values(self.directory, self.cell, metric, workload, overloaded)
     }
 
-    /// Why nothing can be compared with this side; `None` if it has values.
+    /// Returns why this side has nothing to compare; `None` if it has values.
     fn missing(&self, metric: Metric, workload: &str, overloaded: bool) -> Option<String> {
         let name = self.name;
         let values = self.values(metric, workload, overloaded);
@@ -225,7 +226,7 @@ impl<'a> Side<'a> {
 }
 
 impl CellDifference {
-    /// `None` if either has no values.
+    /// Compares the values of one cell; `None` if one side has none.
     fn of(cell: &Cell, first: &[f64], second: &[f64]) -> Option<Self> {
         let p = mann_whitney(second, first)?.p;
         let size = effect(second, first)?;
@@ -246,8 +247,7 @@ impl CellDifference {
         })
     }
 
-    /// The effect in words: `large: higher in 97 % of pairs`, or that there are too few values to
-    /// tell.
+    /// Describes the effect: `large: higher in 97 % of pairs`, or that there are too few values.
     #[must_use]
     pub fn words(&self) -> String {
         if self.too_few {

@@ -5,7 +5,8 @@ use results::{
 };
 use std::path::PathBuf;
 
-/// A campaign over one factor with two repetitions a cell; `goodput` gives each level's.
+/// A campaign over one factor with two repetitions per cell; `goodput` has the goodput of each
+/// level.
 pub fn campaign(path: &str, seed: u64, goodput: &[(&str, f64)]) -> Directory {
     let cells = goodput.iter().zip(0..).map(|((level, _), number)| Cell {
         number,
@@ -29,7 +30,7 @@ pub fn campaign(path: &str, seed: u64, goodput: &[(&str, f64)]) -> Directory {
         link_layers: vec![],
         logs: vec![],
     });
-    // Over 8 s the bytes are as many as the goodput in bit/s.
+    // In 8 s the number of bytes equals the goodput in bit/s.
     let connection = |value: f64| Connection {
         workload: "w".into(),
         bytes: value as u64,

@@ -1,16 +1,16 @@
-//! Files that are no run: what they are, and which command reads them.
+//! Files that are not runs: what they are, and which command reads them.
 
 use std::ffi::OsStr;
 use std::path::Path;
 
-/// What the file `path` with these first bytes is and what to do with it; `None` if it may be a
-/// summary.
+/// Returns the kind of the file `path` with these first bytes, and what to do with it; `None` if it
+/// may be a summary.
 pub(crate) fn kind(path: &Path, start: &[u8]) -> Option<(&'static str, String)> {
     let shown = path.display();
     let capture = |kind| Some((kind, format!("`lasthop trace {shown}` reads it")));
     match start {
         [0x0a, 0x0d, 0x0d, 0x0a, ..] => return capture("a capture (pcapng)"),
-        // Of microseconds and nanoseconds, in both orders of bytes.
+        // With microseconds or nanoseconds, in either byte order.
         [0xa1, 0xb2, 0xc3, 0xd4, ..]
         | [0xd4, 0xc3, 0xb2, 0xa1, ..]
         | [0xa1, 0xb2, 0x3c, 0x4d, ..]
@@ -44,7 +44,7 @@ mod tests {
 
     #[test]
     fn files_are_known_by_their_first_bytes_or_their_names() {
-        /// What is found, and how what to do begins.
+        /// Kind of the file, and beginning of the advice.
         type Found = Option<(&'static str, &'static str)>;
         let cases: [(&str, &[u8], Found); 8] = [
             ("x", b"\x0a\x0d\x0d\x0a\x1c", Some(("a capture (pcapng)", "`lasthop trace x` reads it"))),

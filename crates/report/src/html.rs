@@ -1,5 +1,5 @@
 //! The page as one file: the built bundle of `web/` and the numbers as JSON. It needs no network,
-//! and its policy allows none.
+//! and its content security policy allows none.
 
 use crate::Page;
 use capture::output;
@@ -11,11 +11,11 @@ use std::path::Path;
 const SCRIPT: &str = include_str!("../assets/report.js");
 const STYLE: &str = include_str!("../assets/report.css");
 
-/// What the browser may load: what is in the file, and nothing else.
+/// Content security policy: the browser may load only what is in the file.
 const POLICY: &str =
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:";
 
-/// The text of `report.html`.
+/// Returns the text of `report.html`.
 pub fn file(page: &Page) -> serde_json::Result<String> {
     let data = data(page)?;
     Ok(format!(
@@ -30,7 +30,7 @@ pub fn file(page: &Page) -> serde_json::Result<String> {
     ))
 }
 
-/// A page up to the beginning of its body.
+/// Returns a page up to the beginning of its body.
 pub(crate) fn head(title: &str, style: &str) -> String {
     let title = escaped(title);
     format!(
@@ -49,18 +49,18 @@ pub(crate) fn head(title: &str, style: &str) -> String {
     )
 }
 
-/// Writes the page to `path`, whole or not at all.
+/// Writes the page to `path`, completely or not at all.
 pub fn write(page: &Page, path: &Path) -> io::Result<()> {
     output::write(path, file(page)?)
 }
 
-/// As JSON. There `<` stands in strings alone, and none of them may end the element or open a
-/// comment in it.
+/// Returns the data as JSON without `<`, which occurs only in strings, and which could end the
+/// element or open a comment in it.
 pub(crate) fn data(page: &impl Serialize) -> serde_json::Result<String> {
     Ok(serde_json::to_string(page)?.replace('<', "\\u003c"))
 }
 
-/// As text of an element.
+/// Escapes text for an element.
 fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;")
 }

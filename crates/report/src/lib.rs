@@ -1,18 +1,17 @@
-//! The report of a campaign: everything that was found, in one HTML file without access to a
-//! network.
+//! The report of a campaign: all results in one HTML file that needs no network.
 //!
 //! ```text
 //! results::Directory ──► Page::of ──► html::file ──► report.html
 //!                          │ every number is computed here     │ assets/: the built bundle of web/, which draws
 //! ```
 //!
-//! * [`Page`]: the numbers, as the page reads them; serialised as JSON into the file.
-//! * [`side_by_side`]: two campaigns as one, with a factor `run` that tells them apart.
+//! * [`Page`]: the numbers as the page reads them, serialised as JSON into the file.
+//! * [`side_by_side`]: two campaigns as one, with a factor `run` that distinguishes them.
 //! * [`difference`]: two campaigns, cell by cell, as `lasthop compare` prints them.
-//! * [`layers`]: the multi-layer view, a page of its own that has millions of points.
-//! * [`single`]: what `lasthop link` leaves, as a campaign of one run.
+//! * [`layers`]: the multi-layer view, a separate page with millions of points.
+//! * [`single`]: the files of one `lasthop link`, as a campaign of one run.
 //!
-//! Nothing is run and nothing is measured here.
+//! This crate runs and measures nothing.
 #![forbid(unsafe_code)]
 
 mod about;

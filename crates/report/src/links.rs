@@ -1,16 +1,17 @@
-//! What the links did in every run: a table in columns, since a campaign has thousands of rows.
+//! Counters of the links in every run: a table in columns, because a campaign has thousands of
+//! rows.
 
 use crate::page::known_runs;
 use results::Directory;
 use serde::Serialize;
 use std::collections::BTreeSet;
 
-/// The table; each list has an entry a row.
+/// The table; each list has an entry per row.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub(crate) struct Links {
-    /// Reasons for losses that occur, the columns of `lost`.
+    /// Reasons for losses that occur: the columns of `lost`.
     reasons: Vec<String>,
-    /// Place of the run.
+    /// Index of the run.
     run: Vec<usize>,
     /// Name and direction of the link.
     way: Vec<String>,
@@ -22,9 +23,9 @@ pub(crate) struct Links {
     damaged: Vec<u64>,
     duplicated: Vec<u64>,
     reordered: Vec<u64>,
-    /// In milliseconds.
+    /// Mean delay in milliseconds.
     delay_ms: Vec<Option<f64>>,
-    /// In milliseconds.
+    /// Mean time in the queue in milliseconds.
     waiting_ms: Vec<Option<f64>>,
 }
 

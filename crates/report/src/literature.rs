@@ -1,4 +1,4 @@
-//! Ours beside the published: each expectation of the plan with what came out.
+//! Comparison with the literature: each expectation of the plan with our figure.
 
 use results::{At, Comparison, Directory, Expectation, compare};
 use serde::Serialize;
@@ -11,9 +11,9 @@ pub(crate) struct Figure {
     source: String,
     metric: String,
     statistic: String,
-    /// Which cells, in words.
+    /// Selected cells, in words.
     of: String,
-    /// Against which cells, in words; empty if the figure is no change.
+    /// Cells to compare with, in words; empty if the figure is not a change.
     against: String,
     #[serde(flatten)]
     comparison: Comparison,
@@ -36,7 +36,7 @@ fn figure(directory: &Directory, expectation: &Expectation) -> Figure {
     }
 }
 
-/// What is taken over the runs.
+/// Names the statistic over the runs.
 fn statistic(expectation: &Expectation) -> String {
     match (&expectation.at, &expectation.statistic) {
         (Some(At { metric, value, unit }), _) => {
@@ -47,7 +47,7 @@ fn statistic(expectation: &Expectation) -> String {
     }
 }
 
-/// `loss=lite-1 or lite-2, cc=reno`; `all cells` of no choice.
+/// Describes a selection: `loss=lite-1 or lite-2, cc=reno`; `all cells` if it is empty.
 fn words(selection: &results::Selection) -> String {
     if selection.is_empty() {
         return "all cells".into();

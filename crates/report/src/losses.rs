@@ -1,9 +1,9 @@
-//! What losses were taken for: the verdicts of senders' loss differentiation beside what links
-//! really lost, and how well the senders counted the lost segments.
+//! Verdicts of senders' loss differentiation, compared with what links really lost, and the
+//! senders' counts of lost segments, compared with the true numbers.
 //!
-//! Counted apart are connections of different congestion controls, since a share over two detectors
-//! says nothing of either. What is summed over the cells of a level is the events, not the shares:
-//! a cell counts by how many losses it had.
+//! Connections with different congestion controls are counted separately, since a share over two
+//! detectors says nothing about either. Sums over the cells of a level are sums of events, not of
+//! shares, so that each cell has the weight of its losses.
 
 use crate::page::{has_overloaded, known_runs};
 use results::confusion::{OfCause, Share};
@@ -11,64 +11,64 @@ use results::{Confusion, Directory, LossEvent, Verdict};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// Differences in the count of lost segments that have a place of their own; beyond them is one
-/// more at each end.
+/// Largest difference in the count of lost segments that has a bin of its own, in both directions.
+/// The outermost bins also contain all larger differences.
 const EDGE: i64 = 5;
 
-/// Loss events, counted.
+/// Counts of loss events.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Losses {
-    /// Differences that the places of [`Counts::bins`] stand for; the first and the last one for
-    /// all beyond as well.
+    /// Differences that the bins of [`Counts::bins`] stand for; the first and the last one also
+    /// stand for all beyond.
     differences: Vec<i64>,
-    /// Over the good runs.
+    /// Counts over the good runs.
     good: Counted,
-    /// Over the overloaded ones as well; `None` if there are none.
+    /// Counts over good and overloaded runs; `None` if no run is overloaded.
     all: Option<Counted>,
 }
 
-/// Those of the runs that count, three times.
+/// Counts over the runs that count, grouped in three ways.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 struct Counted {
-    /// By cell.
+    /// Groups by cell.
     cells: Vec<Group>,
-    /// For each factor by its levels.
+    /// For each factor the groups by its levels.
     levels: Vec<Vec<Group>>,
-    /// All of them.
+    /// Groups over all cells.
     together: Vec<Group>,
 }
 
-/// Those of the connections with one congestion control, in a cell, in all cells of a level, or in
-/// all cells.
+/// Connections with one congestion control: in a cell, in all cells of a level, or in all cells.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 struct Group {
-    /// Place of the cell or of the level; `None` in all cells, and of cells without a level of the
-    /// factor.
+    /// Index of the cell or of the level; `None` for all cells, and for cells without a level of
+    /// the factor.
     at: Option<usize>,
     congestion_control: String,
-    /// Connections that were looked at, with loss events or without.
+    /// Connections whose losses were recorded, with or without loss events.
     connections: u64,
-    /// Causes that occur.
+    /// The causes that occur.
     causes: Vec<OfCause>,
-    /// `None` where no sender counted.
+    /// `None` if no sender counted lost segments.
     counts: Option<Counts>,
 }
 
-/// Lost segments as senders counted them when recovery began, less those that were really lost.
+/// Differences at the start of recovery between the sender's count of lost segments and the true
+/// number.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 struct Counts {
-    /// How often there was no difference.
+    /// Share of events without a difference.
     right: Share,
     mean: f64,
     least: i64,
     greatest: i64,
-    /// How many events had each difference.
+    /// Number of events with each difference.
     bins: Vec<u64>,
-    /// The same as shares.
+    /// The bins as shares.
     shares: Vec<f64>,
 }
 
-/// What a group is made of, while it is counted.
+/// Sums of a group during counting.
 #[derive(Debug, Clone, Default)]
 struct Tally {
     connections: u64,
@@ -76,7 +76,7 @@ struct Tally {
     differences: BTreeMap<i64, u64>,
 }
 
-/// Those of a campaign; `None` where no run has a loss event.
+/// Counts the loss events of a campaign; `None` if no run has one.
 pub(crate) fn all(directory: &Directory) -> Option<Losses> {
     let any = known_runs(directory).any(|(_, _, connections)| {
         connections.iter().any(|row| row.losses.as_ref().is_some_and(|events| !events.is_empty()))
@@ -107,8 +107,8 @@ impl Counted {
     }
 }
 
-/// The groups of the runs that count, by what `at` says of their cells, then in the order in which
-/// their congestion controls were met.
+/// Returns the groups of the runs that count, in the order that `at` gives their cells, then in the
+/// order of the first occurrence of their congestion controls.
 fn groups(directory: &Directory, overloaded: bool, at: impl Fn(usize) -> Option<usize>) -> Vec<Group> {
     let mut names: Vec<&str> = Vec::new();
     let mut tallies: BTreeMap<(usize, usize), (Option<usize>, Tally)> = BTreeMap::new();
@@ -124,7 +124,7 @@ fn groups(directory: &Directory, overloaded: bool, at: impl Fn(usize) -> Option<
                 names.len() - 1
             });
             let at = at(cell);
-            // What has no place stands last.
+            // Groups without an index come last.
             let key = (at.unwrap_or(usize::MAX), number);
             tallies.entry(key).or_insert_with(|| (at, Tally::default())).1.add(events);
         }
@@ -140,7 +140,7 @@ fn groups(directory: &Directory, overloaded: bool, at: impl Fn(usize) -> Option<
 }
 
 impl Tally {
-    /// Takes in a connection's loss events.
+    /// Adds a connection's loss events.
     fn add(&mut self, events: &[LossEvent]) {
         self.connections += 1;
         self.causes.extend(events);
@@ -151,7 +151,7 @@ impl Tally {
 }
 
 impl Counts {
-    /// Of how many events had each difference; `None` of no events.
+    /// Summarises the numbers of events with each difference; `None` without events.
     fn of(differences: &BTreeMap<i64, u64>) -> Option<Self> {
         let (least, greatest) = (*differences.first_key_value()?.0, *differences.last_key_value()?.0);
         let all: u64 = differences.values().sum();

@@ -1,5 +1,5 @@
-//! Every metric of every workload: the values of the runs, their distribution in each cell, and the
-//! tests between cells.
+//! Every metric of every workload: its values in the runs, its distribution in each cell, and tests
+//! between cells.
 
 use crate::page::{has_overloaded, known_runs};
 use crate::strata::{Stratum, strata};
@@ -17,65 +17,66 @@ pub struct Measure {
     pub workload: String,
     /// Whether runs end without waiting for it.
     pub background: bool,
-    /// Which metric.
+    /// The metric.
     pub metric: Metric,
-    /// What an axis says.
+    /// Label of its axis.
     pub title: &'static str,
     /// Unit of all values.
     pub unit: &'static str,
-    /// For each run of the page its value, if it has one.
+    /// Its value in each run of the page, if it has one.
     pub values: Vec<Option<f64>>,
-    /// Over the good runs.
+    /// Statistics over the good runs.
     pub good: Statistics,
-    /// Over the overloaded ones as well; `None` if there are none.
+    /// Statistics over good and overloaded runs; `None` if no run is overloaded.
     pub all: Option<Statistics>,
 }
 
-/// What is made of the runs that count.
+/// Statistics over the runs that count.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Statistics {
-    /// For each cell of the page; `None` of a cell without values.
+    /// Statistics of each cell of the page; `None` for a cell without values.
     pub cells: Vec<Option<CellStatistics>>,
-    /// Between the cells that differ in the level of one factor alone.
+    /// Tests between cells that differ in the level of one factor only.
     pub tests: Vec<Test>,
 }
 
-/// How a metric is distributed in a cell.
+/// Distribution of a metric in a cell.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CellStatistics {
-    /// Five numbers and two moments.
+    /// Quantiles and moments.
     #[serde(flatten)]
     pub distribution: Distribution,
-    /// 95 % for the median, by BCa bootstrap.
+    /// 95 % interval for the median, by BCa bootstrap.
     pub median_interval: Option<Interval>,
-    /// The same for the mean.
+    /// 95 % interval for the mean, by BCa bootstrap.
     pub mean_interval: Option<Interval>,
 }
 
 /// The test of Mann and Whitney between two cells.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Test {
-    /// Place of the factor that they differ in.
+    /// Index of the factor in which they differ.
     pub factor: usize,
-    /// Place of the cell that has the earlier level.
+    /// Index of the cell with the earlier level.
     pub first: usize,
-    /// Place of the other one.
+    /// Index of the cell with the later level.
     pub second: usize,
-    /// As it is.
+    /// p without correction.
     pub p: f64,
-    /// Corrected by Holm's method, the family being all tests of this measure that are about the
+    /// p corrected by Holm's method; the family is all tests of this measure that are about the
     /// same factor.
     pub corrected: f64,
-    /// How likely a value of the first cell is greater than one of the second.
+    /// Probability that a value of the first cell is larger than one of the second.
     pub a12: f64,
-    /// How large that is, in a word.
+    /// Size of the difference, in a word.
     pub magnitude: Magnitude,
-    /// Whether no difference of so few values is significant.
+    /// Whether there are too few values for any difference to be significant.
     pub too_few: bool,
 }
 
-/// Every metric of every workload that has a value in some run. The page opens with the first one:
-/// that of the workload which figures are about.
+/// Returns every metric of every workload that has a value in any run.
+///
+/// The page opens with the first one, which is that of the workload that figures are about.
 pub(crate) fn all(directory: &Directory) -> Vec<Measure> {
     let workloads = directory.workloads();
     let each = workloads.iter().flat_map(|workload| Metric::ALL.map(|metric| (workload, metric)));
@@ -112,7 +113,7 @@ fn statistics(directory: &Directory, workload: &str, metric: Metric, overloaded:
 }
 
 impl CellStatistics {
-    /// Of the values of a cell; `None` of none.
+    /// Computes the statistics of a cell's values; `None` without values.
     #[must_use]
     pub fn of(values: &[f64], seed: u64) -> Option<Self> {
         let interval = |estimator| Bootstrap::default().interval(values, estimator, &mut stream(seed));
@@ -124,7 +125,7 @@ impl CellStatistics {
     }
 }
 
-/// Tests between all pairs of levels of each factor, the other factors being equal.
+/// Tests all pairs of levels of each factor, with equal levels of the other factors.
 fn tests(directory: &Directory, values: &[Vec<f64>]) -> Vec<Test> {
     let strata = strata(directory);
     let mut tests = Vec::new();
@@ -140,7 +141,8 @@ fn tests(directory: &Directory, values: &[Vec<f64>]) -> Vec<Test> {
     tests
 }
 
-/// Each pair of cells that have values, the one with the earlier level first; not corrected yet.
+/// Tests each pair of cells that have values, the one with the earlier level first, without
+/// correction.
 fn pairs(stratum: &Stratum, values: &[Vec<f64>]) -> Vec<Test> {
     let mut tests = Vec::new();
     for (place, &first) in stratum.cells.iter().enumerate() {

@@ -1,22 +1,22 @@
-//! What a report can be made of: a campaign's run directory, or what one `lasthop link` left.
+//! Input of a report: a campaign's run directory, or the files of one `lasthop link`.
 
 use crate::single::{self, SingleError};
 use results::directory::MANIFEST;
 use results::{Directory, DirectoryError};
 use std::path::Path;
 
-/// Nothing to make a report of.
+/// Error while opening the input of a report.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// A run directory that cannot be read.
+    /// The run directory cannot be read.
     #[error(transparent)]
     Directory(#[from] DirectoryError),
-    /// No run directory, and no single run either.
+    /// The path is neither a run directory nor a single run.
     #[error(transparent)]
     Single(#[from] SingleError),
 }
 
-/// Reads the run directory `path`, or the single run in the directory or with the summary `path`.
+/// Reads the run directory `path`, or the single run in the directory, or with the summary, `path`.
 pub fn open(path: &Path) -> Result<Directory, OpenError> {
     if path.join(MANIFEST).exists() {
         return Ok(Directory::open(path)?);

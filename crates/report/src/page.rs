@@ -1,7 +1,8 @@
-//! What the page reads: the whole of it. `web/src/data.ts` says the same in TypeScript.
+//! All data that the page reads; `web/src/data.ts` declares the same in TypeScript.
 //!
-//! Cells, runs and factors are named by their place in the page's own lists. Where a campaign has
-//! overloaded runs, all that is made of the runs exists twice: without them, and with them.
+//! Cells, runs and factors are identified by their indices in the page's own lists. If a campaign
+//! has overloaded runs, everything computed from the runs exists twice: without them, and with
+//! them.
 
 use crate::about::{self, About, Trouble};
 use crate::links::{self, Links};
@@ -14,16 +15,16 @@ use results::statistics::{Estimator, LEAST_POINTS};
 use results::{Directory, Verdict};
 use serde::Serialize;
 
-/// Version of what the page reads: raised with every change, so that a page never draws what it
-/// does not know.
+/// Version of the data that the page reads; incremented with every change, so that a page never
+/// draws data that it does not know.
 pub const SCHEMA: u32 = 5;
 
-/// What to put into a page.
+/// Options of a page.
 #[derive(Debug, Clone, Copy)]
 pub struct Options {
-    /// Show overloaded runs in figures from the start; the reader can switch.
+    /// Whether figures show overloaded runs at first; the reader can switch.
     pub overloaded: bool,
-    /// Points that all time-sequence plots together may have.
+    /// Maximum number of points of all time-sequence plots together.
     pub sequence_points: usize,
 }
 
@@ -46,7 +47,7 @@ pub struct Page {
     overloaded: bool,
 }
 
-/// Of how many runs there is a figure that not every number of runs has.
+/// Minimum numbers of runs for figures that need several.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 struct Least {
     /// An interval for the mean.
@@ -57,7 +58,7 @@ struct Least {
     line: usize,
 }
 
-/// Something that was varied.
+/// A factor of the experiment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 struct Factor {
     name: String,
@@ -70,12 +71,12 @@ struct Factor {
 struct Cell {
     number: u32,
     label: String,
-    /// For each factor the place of the level; `None` if the manifest names a level that the factor
-    /// has not.
+    /// Index of the level of each factor; `None` if the factor does not have the level that the
+    /// manifest names.
     levels: Vec<Option<usize>>,
 }
 
-/// The runs, a column each.
+/// The runs, as columns.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 struct Runs {
     cell: Vec<usize>,
@@ -86,16 +87,17 @@ struct Runs {
 }
 
 impl Default for Options {
-    /// Without overloaded runs; half a million points, of which a browser draws each plot's share
-    /// at once.
+    /// Without overloaded runs, and with half a million points, so that a browser draws each plot's
+    /// share at once.
     fn default() -> Self {
         Self { overloaded: false, sequence_points: 500_000 }
     }
 }
 
 impl Page {
-    /// Of a campaign, finished or not. Captures that cannot be read are named in the page and do
-    /// not stop it.
+    /// Creates the page of a campaign, finished or not.
+    ///
+    /// Captures that cannot be read are named in the page; they are not an error.
     #[must_use]
     pub fn of(directory: &Directory, options: Options) -> Self {
         let measures = measure::all(directory);
@@ -121,25 +123,25 @@ impl Page {
         }
     }
 
-    /// Title of the campaign.
+    /// Returns the title of the campaign.
     #[must_use]
     pub(crate) fn title(&self) -> &str {
         self.about.title()
     }
 
-    /// Measurements, for each workload and metric that has any.
+    /// Returns the measurements, for each workload and metric that has any.
     #[must_use]
     pub fn measures(&self) -> &[Measure] {
         &self.measures
     }
 }
 
-/// Whether a campaign has runs that count only when asked for.
+/// Returns whether a campaign has overloaded runs, which count only on request.
 pub(crate) fn has_overloaded(directory: &Directory) -> bool {
     directory.manifest.runs.iter().any(|run| run.verdict == Verdict::Overloaded)
 }
 
-/// Place of a cell in the manifest, by its number.
+/// Returns the index of a cell in the manifest, by its number.
 pub(crate) fn place(directory: &Directory, number: u32) -> Option<usize> {
     directory.manifest.cells.iter().position(|cell| cell.number == number)
 }
@@ -154,7 +156,7 @@ fn factors(directory: &Directory) -> Vec<Factor> {
     .collect()
 }
 
-/// As it stands above a column or beside an axis: with a capital.
+/// Formats a heading of a column or an axis: with a capital.
 fn heading(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
@@ -176,7 +178,9 @@ fn cells(directory: &Directory) -> Vec<Cell> {
     directory.manifest.cells.iter().map(of).collect()
 }
 
-/// Runs of cells that the manifest does not have are passed over, here and in every other list of
+/// Returns the runs with their connections and the indices of their cells.
+///
+/// Runs of cells that the manifest does not have are left out, here and in every other list of
 /// runs.
 pub(crate) fn known_runs(
     directory: &Directory,

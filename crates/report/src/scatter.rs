@@ -1,9 +1,7 @@
-//! Goodput against retransmissions, and the lines through them (TL-22, tcp-lite figures 6.9 to
-//! 6.11).
+//! Goodput over retransmissions, and the lines through them (TL-22, tcp-lite figures 6.9 to 6.11).
 //!
-//! The reader chooses the factor whose levels the dots show. The dots of all its levels make one
-//! line for each combination of the other factors, so that for every factor there are as many lines
-//! as such combinations.
+//! The reader chooses the factor whose levels the dots show. There is one line for each combination
+//! of the other factors, through the dots of all levels of the chosen factor.
 
 use crate::measure::Measure;
 use crate::page::{has_overloaded, known_runs};
@@ -15,27 +13,27 @@ use serde::Serialize;
 /// The scatter plot of one workload.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Scatter {
-    /// Place of the measure on the horizontal axis, the retransmission rate.
+    /// Index of the measure on the horizontal axis, the retransmission rate.
     x: usize,
-    /// Place of the measure on the vertical axis, goodput.
+    /// Index of the measure on the vertical axis, goodput.
     y: usize,
-    /// Over the good runs.
+    /// Lines over the good runs.
     good: Vec<Drawn>,
-    /// Over the overloaded ones as well; `None` if there are none.
+    /// Lines over good and overloaded runs; `None` if no run is overloaded.
     all: Option<Vec<Drawn>>,
 }
 
-/// A line and what it was drawn through, or would be.
+/// A line with the runs that it goes through, or would go through.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 struct Drawn {
-    /// Place of the factor that is not held; `None` in a campaign without factors.
+    /// Index of the factor whose levels it combines; `None` in a campaign without factors.
     factor: Option<usize>,
-    /// Places of the cells whose runs it was drawn through.
+    /// Indices of the cells whose runs it goes through.
     cells: Vec<usize>,
-    /// How many runs have both values.
+    /// Number of runs with both values.
     points: usize,
-    /// `None` of fewer runs than [`LEAST_POINTS`](results::statistics::LEAST_POINTS), and if all
-    /// have one retransmission rate.
+    /// `None` with fewer runs than [`LEAST_POINTS`](results::statistics::LEAST_POINTS), and if all
+    /// have the same retransmission rate.
     line: Option<Line>,
 }
 
@@ -77,7 +75,7 @@ fn lines(directory: &Directory, x: &Measure, y: &Measure, overloaded: bool) -> V
     drawn
 }
 
-/// The sets of cells that a line is drawn through, with the factor that they differ in.
+/// Returns the sets of cells that a line goes through, with the factor in which they differ.
 fn groups(directory: &Directory) -> Vec<(Option<usize>, Vec<usize>)> {
     if directory.manifest.factors.is_empty() {
         return vec![(None, (0..directory.manifest.cells.len()).collect())];

@@ -1,10 +1,10 @@
-//! Time-sequence plots: which connections of which runs are drawn.
+//! Time-sequence plots: selection of the connections and runs to draw.
 //!
-//! A capture has hundreds of thousands of packets and the page is one file, so that of each cell
-//! one run is drawn, and all plots share a budget of points. Of its captures that one is taken, and
-//! of its interfaces that one, where the most data of one connection was seen: with both ends of a
-//! link captured this is the sender's, which lost segments have passed. Where none was lost the
-//! sender's is the one where acknowledgements take longer.
+//! A capture has hundreds of thousands of packets, and the page is one file. So one run of each
+//! cell is drawn, and all plots share a budget of points. Of the run's captures and their
+//! interfaces, the one that has seen most data of one connection is used. If both ends of a link
+//! were captured, this is the sender's end, which lost segments have passed. If none was lost, the
+//! sender's end is the one with the longer round-trip times.
 
 mod events;
 mod pack;
@@ -20,14 +20,15 @@ use trace::row::ConnectionRow;
 use trace::sequence::Series;
 use trace::{TraceError, sequence};
 
-/// Most points of each sort (segments, acknowledgements, …) in a plot, however few plots there are.
+/// Maximum number of points of each sort (segments, acknowledgements, …) in a plot, however few
+/// plots there are.
 const MOST: usize = 20_000;
 
 /// The time-sequence plots of a page.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct Sequences {
     plots: Vec<Sequence>,
-    /// What was left out and what could not be read, in sentences.
+    /// What was left out, and what could not be read, in sentences.
     notes: Vec<String>,
 }
 
@@ -35,29 +36,29 @@ pub struct Sequences {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Found {
     pub(crate) capture: PathBuf,
-    /// The interface where the most of it was seen.
+    /// Its results at the interface that saw most of it.
     pub(crate) row: ConnectionRow,
-    /// Which of its directions has the data.
+    /// Index of the direction with the data.
     pub(crate) direction: usize,
 }
 
-/// A run that is drawn: its place, what is known of it, its connections.
+/// A run that is drawn: its index, its record, and its connections.
 type Chosen<'a> = (usize, &'a RunRecord, &'a [Connection]);
 
-/// The plots of a campaign, with about `points` points in all.
+/// Returns the plots of a campaign, with about `points` points in total.
 pub(crate) fn all(directory: &Directory, points: usize) -> Sequences {
     let chosen = chosen(directory);
     let mut sequences = Sequences::default();
     if chosen.is_empty() {
         return sequences;
     }
-    // Segments and acknowledgements are about as many, and all else is little.
+    // Segments and acknowledgements are about equally many; there is little of everything else.
     let limit = (points / chosen.len() / 2).clamp(sequence::thin::LEAST, MOST);
     for &(run, record, connections) in &chosen {
         match plot(directory, (run, record, connections), limit) {
             Ok(Some(plot)) => sequences.plots.push(plot),
             Ok(None) => sequences.notes.push(format!("{}: no TCP connection", record.captures.join(", "))),
-            // The page may go to others: where the campaign lies is nobody's business.
+            // The page may go to other people, so it does not contain the path of the campaign.
             Err(error) => {
                 sequences
                     .notes
@@ -75,8 +76,8 @@ pub(crate) fn all(directory: &Directory, points: usize) -> Sequences {
     sequences
 }
 
-/// Of each cell the first good run with a capture, or the first with a capture; with the places of
-/// the runs.
+/// Returns for each cell the first good run with a capture, or else the first one with a capture,
+/// with their indices.
 fn chosen(directory: &Directory) -> Vec<Chosen<'_>> {
     let runs = known_runs(directory).enumerate();
     let runs = runs.map(|(place, (cell, run, connections))| (cell, (place, run, connections)));
@@ -90,7 +91,7 @@ fn chosen(directory: &Directory) -> Vec<Chosen<'_>> {
     cells.filter_map(of).collect()
 }
 
-/// The plot of a run; `None` if its captures have no TCP connection.
+/// Returns the plot of a run; `None` if its captures have no TCP connection.
 fn plot(
     directory: &Directory,
     (run, record, connections): Chosen<'_>,
@@ -114,8 +115,10 @@ fn plot(
     Ok(Some(plot))
 }
 
-/// Loss events of the sender of a series; `None` if they were not looked for, and where several
-/// connections of the run have its ports, since results name nodes and captures addresses.
+/// Returns the loss events of the sender of a series.
+///
+/// `None` if they were not recorded, or if several connections of the run have its ports: results
+/// name nodes, but captures have addresses.
 fn losses<'a>(connections: &'a [Connection], series: &Series) -> Option<&'a [LossEvent]> {
     let is_it = |row: &&Connection| (row.from_port, row.to_port) == (series.from.port(), series.to.port());
     let mut rows = connections.iter().filter(|row| row.protocol == Protocol::Tcp).filter(is_it);
@@ -123,7 +126,7 @@ fn losses<'a>(connections: &'a [Connection], series: &Series) -> Option<&'a [Los
     row.losses.as_deref()
 }
 
-/// The connection with the most segments of data in one direction, in any of the captures.
+/// Finds the connection with the most data segments in one direction, in any of the captures.
 pub(crate) fn largest(folder: &Path, captures: &[String]) -> Result<Option<Found>, TraceError> {
     let mut best: Option<((u64, u64), Found)> = None;
     for capture in captures {
@@ -141,7 +144,7 @@ pub(crate) fn largest(folder: &Path, captures: &[String]) -> Result<Option<Found
     Ok(best.map(|(_, found)| found))
 }
 
-/// Every connection of every interface.
+/// Reads every connection of every interface.
 pub(crate) fn rows(capture: &Path) -> Result<Vec<ConnectionRow>, TraceError> {
     let trace = analysis::read(capture, &Options::default(), &mut Unwatched)?;
     let name = capture.file_name().unwrap_or_default().to_string_lossy();

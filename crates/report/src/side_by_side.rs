@@ -1,5 +1,5 @@
-//! Two campaigns as one: a factor [`FACTOR`] tells the runs of the one from those of the other, and
-//! everything that can be said of a campaign can be said of the two.
+//! Two campaigns as one: a factor [`FACTOR`] distinguishes their runs, so all figures of a campaign
+//! can be made for the two together.
 
 use crate::about;
 use results::manifest::Levels;
@@ -9,8 +9,8 @@ use std::path::Path;
 /// Name of the factor.
 pub const FACTOR: &str = "run";
 
-/// What the two are called: the last parts of their paths in which they differ, or `A` and `B` for
-/// the same path.
+/// Returns the names of the two campaigns: the last parts of their paths that differ, or `A` and
+/// `B` for the same path.
 #[must_use]
 pub fn names(first: &Path, second: &Path) -> [String; 2] {
     let parts = |path: &Path| -> Vec<String> {
@@ -21,7 +21,7 @@ pub fn names(first: &Path, second: &Path) -> [String; 2] {
     differ.map_or_else(|| ["A".into(), "B".into()], |(one, other)| [one.clone(), other.clone()])
 }
 
-/// Puts two campaigns side by side. Files of the runs are named by their whole paths from here on.
+/// Merges two campaigns. The files of their runs then have their whole paths.
 #[must_use]
 pub fn merge(first: &Directory, second: &Directory, names: &[String; 2]) -> Directory {
     let offset = first.manifest.cells.iter().map(|cell| cell.number + 1).max().unwrap_or(0);
@@ -33,12 +33,12 @@ pub fn merge(first: &Directory, second: &Directory, names: &[String; 2]) -> Dire
         lasthop: both(&first.manifest.lasthop, &second.manifest.lasthop, names),
         clock: first.manifest.clock.filter(|clock| second.manifest.clock == Some(*clock)),
         kernel: both(&about::kernel(&first.manifest), &about::kernel(&second.manifest), names),
-        // What is known of a guest is in `kernel`: it is of one of the two, or differs.
+        // `kernel` describes the guest: only one campaign has one, or the two differ.
         guest: None,
         measure: first.measured().to_owned(),
         workloads: workloads(&first.manifest, &second.manifest),
         factors: factors(&first.manifest, &second.manifest, names),
-        // Two campaigns have no start and no end; the description has what else is of each.
+        // Two campaigns have no common start and end; the description has the other data of each.
         started_unix_ns: 0,
         ended_unix_ns: None,
         repetitions: first.manifest.repetitions.max(second.manifest.repetitions),
@@ -54,7 +54,7 @@ pub fn merge(first: &Directory, second: &Directory, names: &[String; 2]) -> Dire
 }
 
 /// Gives all cells of a campaign a level of [`FACTOR`] and numbers from `offset` on, and its files
-/// whole paths.
+/// their whole paths.
 fn label(directory: &mut Directory, name: &str, offset: u32) {
     let level = Level { factor: FACTOR.into(), level: name.to_owned() };
     for cell in &mut directory.manifest.cells {
@@ -76,7 +76,8 @@ fn label(directory: &mut Directory, name: &str, offset: u32) {
     }
 }
 
-/// The workloads of both. One that is in the background in one of them alone is not.
+/// Returns the workloads of both. A workload that both have is in the background only if it is
+/// so in both.
 fn workloads(first: &Manifest, second: &Manifest) -> Vec<PlannedWorkload> {
     let mut workloads = first.workloads.clone();
     for workload in &second.workloads {
@@ -88,7 +89,7 @@ fn workloads(first: &Manifest, second: &Manifest) -> Vec<PlannedWorkload> {
     workloads
 }
 
-/// The factors of both with all their levels, then [`FACTOR`].
+/// Returns the factors of both with all their levels, then [`FACTOR`].
 fn factors(first: &Manifest, second: &Manifest, names: &[String; 2]) -> Vec<Factor> {
     let mut factors = first.factors.clone();
     for factor in &second.factors {
@@ -143,7 +144,7 @@ fn title(manifest: &Manifest) -> &str {
     if plan.title.is_empty() { &plan.name } else { &plan.title }
 }
 
-/// One word for both, or each with its name.
+/// Returns the text if it is the same in both, else each text with its campaign's name.
 fn both(first: &str, second: &str, names: &[String; 2]) -> String {
     if first == second {
         return first.to_owned();
@@ -151,7 +152,7 @@ fn both(first: &str, second: &str, names: &[String; 2]) -> String {
     format!("{first} ({}), {second} ({})", names[0], names[1])
 }
 
-/// The cell of `other` with the levels of `cell`, in whichever order the factors are.
+/// Returns the cell of `other` with the levels of `cell`, in any order of the factors.
 #[must_use]
 pub fn counterpart<'a>(cell: &Cell, other: &'a Directory) -> Option<&'a Cell> {
     let sorted = |cell: &Cell| {
@@ -163,7 +164,7 @@ pub fn counterpart<'a>(cell: &Cell, other: &'a Directory) -> Option<&'a Cell> {
     other.manifest.cells.iter().find(|candidate| sorted(candidate) == levels)
 }
 
-/// Whether `manifest` is that of two campaigns.
+/// Returns whether `manifest` is that of two merged campaigns.
 pub(crate) fn is_merged(manifest: &Manifest) -> bool {
     manifest.started_unix_ns == 0 && manifest.factors.last().is_some_and(|factor| factor.name == FACTOR)
 }

@@ -1,4 +1,4 @@
-//! What one `lasthop link` leaves (`--json`, `--capture`, `--events`), read as a campaign of one
+//! The files of one `lasthop link` (`--json`, `--capture`, `--events`), read as a campaign of one
 //! run without factors.
 
 use crate::{foreign, sequence};
@@ -16,15 +16,15 @@ use std::io;
 use std::path::{Path, PathBuf};
 use trace::row::ConnectionRow;
 
-/// What the connections of the command are called.
+/// Workload name for the connections of the command.
 const WORKLOAD: &str = "link";
 
-/// The object of `lasthop link --json`; what is not needed here is passed over.
+/// The object of `lasthop link --json`; fields that are not needed here are ignored.
 #[derive(Debug, Deserialize)]
 struct Summary {
     seed: u64,
     seconds: f64,
-    /// Not in summaries of before it was written down.
+    /// Missing in summaries from before it was recorded.
     #[serde(default)]
     clock: Option<Clock>,
     up: Way,
@@ -34,7 +34,7 @@ struct Summary {
     overload_reasons: Vec<String>,
 }
 
-/// One direction in it.
+/// One direction of the link.
 #[derive(Debug, Deserialize)]
 struct Way {
     packets: u64,
@@ -50,50 +50,52 @@ struct Way {
     link_layer: Option<LinkLayerCounters>,
 }
 
-/// A path that is no run.
+/// The path is not a single run.
 #[derive(Debug, thiserror::Error)]
 pub enum SingleError {
-    /// It cannot be read.
+    /// The path cannot be read.
     #[error("{}: {source}", path.display())]
     Read {
-        /// What.
+        /// The path.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: io::Error,
     },
-    /// It is something that another command reads.
+    /// The file is of a kind that another command reads.
     #[error("{} is {kind}, no run: {what}", path.display())]
     Foreign {
-        /// Which file.
+        /// The file.
         path: PathBuf,
-        /// What it is.
+        /// Kind of the file.
         kind: &'static str,
         /// What to do with it.
         what: String,
     },
-    /// It is something else.
+    /// The file is not a summary.
     #[error("{} is no summary of `lasthop link --json`: {reason}", path.display())]
     NoSummary {
-        /// Which file.
+        /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// The cause.
         reason: serde_json::Error,
     },
-    /// A directory without a run.
+    /// The directory has no run.
     #[error("{} has neither a manifest.json nor a summary of `lasthop link --json FILE.json`", .0.display())]
     NoRun(PathBuf),
-    /// A directory with several runs.
+    /// The directory has several runs.
     #[error("{} has several summaries ({}): name one of them", path.display(), files.join(", "))]
     Several {
-        /// Which directory.
+        /// The directory.
         path: PathBuf,
         /// The summaries.
         files: Vec<String>,
     },
 }
 
-/// Reads the run whose summary is `path`, or is the only one in the directory `path`. Its capture
-/// and event log are the files beside it of the same name, or else the only ones of their kind.
+/// Reads the run whose summary is `path`, or the only one in the directory `path`.
+///
+/// Its capture and event log are the files of the same name beside it, or else the only ones of
+/// their kind.
 pub fn open(path: &Path) -> Result<Directory, SingleError> {
     let (file, summary) = if path.is_dir() { only_summary(path)? } else { (path.to_owned(), read(path)?) };
     let folder = file.parent().map_or_else(PathBuf::new, Path::to_owned);
@@ -135,7 +137,7 @@ fn only_summary(folder: &Path) -> Result<(PathBuf, Summary), SingleError> {
     found.pop().ok_or_else(|| SingleError::NoRun(folder.to_owned()))
 }
 
-/// Name of the file of one of these kinds that belongs to `summary`.
+/// Returns the name of the file of one of these kinds that belongs to `summary`.
 fn beside(summary: &Path, kinds: &[&str]) -> Option<String> {
     let folder = summary.parent().filter(|folder| !folder.as_os_str().is_empty());
     let entries = fs::read_dir(folder.unwrap_or(Path::new("."))).ok()?;
@@ -146,8 +148,9 @@ fn beside(summary: &Path, kinds: &[&str]) -> Option<String> {
     Some(same.or_else(only)?.file_name()?.to_string_lossy().into_owned())
 }
 
-/// The TCP connections of the capture, by the interface that saw the most of the largest one. A
-/// capture that cannot be read gives none; the page says so where it would draw it.
+/// Returns the TCP connections of the capture, at the interface that saw most of the largest one.
+///
+/// A capture that cannot be read gives none; the page reports it where it would be drawn.
 fn connections(folder: &Path, capture: &str) -> Vec<Connection> {
     let Ok(Some(largest)) = sequence::largest(folder, &[capture.to_owned()]) else { return Vec::new() };
     let rows = sequence::rows(&largest.capture).unwrap_or_default();
@@ -156,8 +159,10 @@ fn connections(folder: &Path, capture: &str) -> Vec<Connection> {
     here.enumerate().map(|(number, row)| connection(row, number as u32, start)).collect()
 }
 
-/// What a capture tells of a connection, in the direction with more data. An application's own
-/// times it does not tell: the connection starts with its first packet and ends with its last one.
+/// Describes a connection by its direction with more data.
+///
+/// The capture does not show the application's own times, so the connection starts with its first
+/// packet and ends with its last one.
 fn connection(row: &ConnectionRow, number: u32, start: u64) -> Connection {
     let more = usize::from(row.directions[1].unique_bytes > row.directions[0].unique_bytes);
     let way = &row.directions[more];

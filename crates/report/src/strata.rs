@@ -1,19 +1,21 @@
-//! Cells that differ in one factor alone: what is compared with each other, and what a line is
-//! drawn through.
+//! Sets of cells that differ in one factor only: they are compared with each other, and a line goes
+//! through them.
 
 use results::{Cell, Directory, Level};
 use std::collections::HashMap;
 
-/// Such cells.
+/// Cells that differ in one factor only.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Stratum {
-    /// Place of the factor.
+    /// Index of the factor.
     pub(crate) factor: usize,
-    /// Places of the cells, in the order of the factor's levels; those without a level of it last.
+    /// Indices of the cells, in the order of the factor's levels; cells without a level of it come
+    /// last.
     pub(crate) cells: Vec<usize>,
 }
 
-/// All of them, by factor, in the order of their first cells. Every cell is in one for each factor.
+/// Returns all strata, by factor and in the order of their first cells. Every cell is in one for
+/// each factor.
 pub(crate) fn strata(directory: &Directory) -> Vec<Stratum> {
     let cells = &directory.manifest.cells;
     let mut strata = Vec::new();
@@ -40,7 +42,7 @@ pub(crate) fn strata(directory: &Directory) -> Vec<Stratum> {
     strata
 }
 
-/// The levels of all factors but one.
+/// Returns the levels of all other factors.
 fn others<'a>(cell: &'a Cell, factor: &str) -> Vec<&'a Level> {
     cell.levels.iter().filter(|level| level.factor != factor).collect()
 }

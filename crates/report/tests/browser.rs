@@ -1,5 +1,5 @@
-//! The page in a real browser: everything is there, it needs no network, and what the reader does
-//! has an effect.
+//! The page in a real browser: everything is there, it needs no network, and the reader's actions
+//! have an effect.
 
 mod chromium;
 mod synthetic;
@@ -10,10 +10,10 @@ use results::Directory;
 use serde_json::{Value, json};
 use std::path::Path;
 
-/// Lets the page draw what it was told to.
+/// Waits until the page has drawn.
 const DRAWN: &str = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(1))))";
 
-/// A report of the synthetic campaign in `folder`, opened; `None` without a browser.
+/// Opens a report of the synthetic campaign in `folder`; `None` without a browser.
 fn opened(folder: &Path) -> Option<Browser> {
     let mut browser = Browser::start(1280, 1000)?;
     synthetic::write(folder, 7);
@@ -25,7 +25,7 @@ fn opened(folder: &Path) -> Option<Browser> {
     Some(browser)
 }
 
-/// What the page complained about.
+/// Returns the errors and warnings of the page.
 fn complaints(browser: &Browser) -> Vec<String> {
     let bad = |(method, parameters): &(String, Value)| match method.as_str() {
         "Runtime.consoleAPICalled" => {
@@ -37,14 +37,14 @@ fn complaints(browser: &Browser) -> Vec<String> {
     browser.events.iter().filter(|event| bad(event)).map(|(_, parameters)| parameters.to_string()).collect()
 }
 
-/// What the page asked for besides itself and what it carries.
+/// Returns the requests of the page, except for itself and for the data in it.
 fn requests(browser: &Browser) -> Vec<String> {
     let asked = browser.events.iter().filter(|(method, _)| method == "Network.requestWillBeSent");
     let urls = asked.map(|(_, parameters)| parameters["request"]["url"].as_str().unwrap_or("").to_owned());
     urls.filter(|url| !url.starts_with("data:") && !url.ends_with("/report.html")).collect()
 }
 
-/// Chooses in a list of the page.
+/// Selects an option in a list of the page.
 fn choose(browser: &mut Browser, id: &str, option: &str) {
     let found = browser.evaluate(&format!(
         "{{ const list = document.getElementById({id:?});
@@ -70,7 +70,7 @@ fn saved(browser: &mut Browser, figure: &str) -> String {
     text.as_str().expect("a text").to_owned()
 }
 
-/// How many elements there are of each name in an SVG file; panics if it is not well-formed.
+/// Counts the elements of each name in an SVG file; panics if it is not well-formed.
 fn well_formed(browser: &mut Browser, svg: &str) -> Value {
     let counts = browser.evaluate(&format!(
         "{{ const read = new DOMParser().parseFromString({}, 'image/svg+xml');
@@ -196,7 +196,7 @@ fn the_time_sequence_plot_zooms() {
         assert!((end - expected(part)).abs() < 0.01 * whole[1], "{near:?} of {whole:?}");
     }
 
-    // A second plot keeps to the same times.
+    // A second plot has the same time range.
     browser.evaluate("{ const list = document.getElementById('sequence-second'); list.value = '1'; list.dispatchEvent(new Event('change')); }");
     browser.evaluate(DRAWN);
     browser.evaluate("document.querySelector('#sequences .sequence').dispatchEvent(new KeyboardEvent('keydown', { key: '+' }))");
@@ -214,8 +214,8 @@ fn the_time_sequence_plot_zooms() {
     assert_eq!(complaints(&browser), Vec::<String>::new());
 }
 
-/// The first segment that the link lost comes to its end at 0.691 s; somewhere above that instant
-/// is its mark.
+/// The first segment that the link loses reaches its end at 0.691 s; its mark is somewhere above
+/// that instant.
 #[test]
 fn a_mark_tells_why_a_segment_was_lost() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -240,21 +240,21 @@ fn a_mark_tells_why_a_segment_was_lost() {
     let told: String = told.expect("the mark tells something");
     let mut lines = told.lines();
     assert_eq!(lines.next(), Some("lost: wireless error (link wlan, stage errors)"));
-    // The marks of the burst of five are closer together than the pointer tells apart.
+    // The marks of the burst of five are closer together than the pointer can distinguish.
     let first =
         lines.next().and_then(|line| line.strip_prefix("bytes ")?.split(' ').next()?.parse::<u32>().ok());
     assert!(first.is_some_and(|first| (40..45).any(|segment| first == 1 + segment * 524)), "{told}");
 }
 
-/// The shares that the page draws and prints are those that were computed, for whatever it sums
-/// over.
+/// The page draws and prints the computed shares, whatever it sums over.
 #[test]
 fn the_reader_chooses_what_loss_events_are_summed_over() {
     let folder = tempfile::tempdir().expect("a folder");
     let Some(mut browser) = opened(folder.path()) else { return };
     let rows = "document.querySelectorAll('#losses [data-name=losses-taken-for] tbody tr').length";
     let dots = "document.querySelectorAll('#losses .share circle').length";
-    // Two causes in lite-2 and five in lite-4, of three congestion controls, of which one judges.
+    // Two causes in lite-2 and five in lite-4, for three congestion controls, only one of which has
+    // verdicts.
     assert_eq!((browser.evaluate(rows), browser.evaluate(dots)), (21.into(), 7.into()));
     choose(&mut browser, "losses-sum", "all cells of each level: Congestion control");
     assert_eq!((browser.evaluate(rows), browser.evaluate(dots)), (15.into(), 5.into()));
@@ -299,7 +299,7 @@ fn a_mark_tells_what_a_loss_was_taken_for() {
                     RTT 158.250 ms, mean 164.000 ms\nwindow 12, threshold after it 9\nat 0.850000 s";
     assert_eq!(told.as_deref(), Some(expected));
 
-    // A triangle for each of three verdicts of wireless, and eight events in all.
+    // Eight events in total, two of them with the true cause wireless.
     let svg = saved(&mut browser, "#sequences figure[data-name=congestion-window]");
     let marks = svg.split("<g stroke=\"currentColor\" stroke-width=\"1\">").nth(1).expect("marks");
     let marks = marks.split("</g>").next().expect("the end of the group");
@@ -328,8 +328,8 @@ fn every_figure_can_be_saved_as_svg() {
     }
 }
 
-/// What scripts/figures does: the page with a fragment is all figures, under the names of the
-/// buttons.
+/// As scripts/figures uses it: with a fragment the page consists of all figures, with the file
+/// names of the buttons.
 #[test]
 fn with_a_fragment_the_page_is_its_figures_as_files() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -337,7 +337,7 @@ fn with_a_fragment_the_page_is_its_figures_as_files() {
     let files =
         "[...document.querySelectorAll('[data-file]')].map(file => [file.dataset.file, file.textContent])";
     let read = |browser: &mut Browser| -> Vec<(String, String)> {
-        // The page that goes has figures as well, and must not be asked.
+        // The previous page has figures as well, and must not be queried.
         browser.evaluate("window.gone = true; location.hash = '#figures'; location.reload()");
         let drawn = "window.gone ? 0 : document.readyState === 'complete' && document.querySelectorAll('[data-file], .error').length";
         while browser.evaluate(drawn).as_u64().unwrap_or(0) == 0 {}
@@ -367,8 +367,7 @@ fn with_a_fragment_the_page_is_its_figures_as_files() {
         well_formed(&mut browser, svg);
     }
 
-    // No segment that was sent again is left out: the download lost 12, most of them next to one
-    // another.
+    // All retransmissions are drawn: the download lost 12 segments, most of them adjacent.
     let svg =
         &first.iter().find(|(name, _)| name == "time-sequence-loss-lite-4-cc-reno-0.svg").expect("it").1;
     let again =

@@ -1,5 +1,5 @@
 //! The page of a multi-layer view in a real browser: the right points are drawn at every zoom, it
-//! needs no network, and what the reader does has an effect.
+//! needs no network, and the reader's actions have an effect.
 
 mod chromium;
 mod multilayer;
@@ -14,8 +14,8 @@ use reader::{
 use serde_json::json;
 use trace::layers::graph::{Graph, Layer, Point, Shape, View};
 
-/// Points of a view that are in a window: of dots and crosses those between all ends, of steps and
-/// marks those between the times.
+/// Counts the points of a view in a window: dots and crosses between all ends, steps and marks
+/// between the times.
 fn inside(view: &View, [from, to, low, high]: [f64; 4]) -> usize {
     let of = |graph: &&Graph| {
         let spread = matches!(graph.shape, Shape::Dots | Shape::Crosses);
@@ -34,7 +34,7 @@ const LINK_SENDER: [u8; 3] = [0x00, 0x9e, 0x73];
 const LINK_RECEIVER: [u8; 3] = [0xcc, 0x79, 0xa7];
 const SENDER_STATE: [u8; 3] = [0xe6, 0x9f, 0x00];
 
-/// LL-18: L's labels, a colour for each layer.
+/// LL-18: L's labels, with a colour for each layer.
 #[test]
 fn every_graph_is_there_with_its_label_and_can_be_switched_off() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -66,7 +66,7 @@ fn every_graph_is_there_with_its_label_and_can_be_switched_off() {
     assert_eq!(complaints(&browser), Vec::<String>::new());
 }
 
-/// LL-17: 10 000 bytes from layer to layer, or none.
+/// LL-17: layers are 10 000 bytes apart, or not at all.
 #[test]
 fn layers_stand_apart_or_upon_one_another() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -91,8 +91,8 @@ fn layers_stand_apart_or_upon_one_another() {
     assert_eq!(complaints(&browser), Vec::<String>::new());
 }
 
-/// However many points there are, a window has as many as a screen can show; and from some zoom on
-/// it has every one.
+/// A window has no more points than a screen can show, however many there are; below some size it
+/// has every point.
 #[test]
 fn a_window_has_few_points_and_a_small_one_has_all_of_them() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -102,7 +102,7 @@ fn a_window_has_few_points_and_a_small_one_has_all_of_them() {
     assert_eq!(detail(&mut browser), "pixel");
     let drawn = points(&mut browser);
     assert!(drawn > 5_000 && drawn < 100_000, "{drawn} of {total}");
-    // At no zoom along the data it is more.
+    // No zoom along the data has more.
     let seconds = 100_000.0 * 519.0 / RATE;
     for part in [0.3, 0.1, 0.01, 0.001] {
         let (from, to) = (0.5 * seconds, (0.5 + part) * seconds);
@@ -113,7 +113,7 @@ fn a_window_has_few_points_and_a_small_one_has_all_of_them() {
     assert_eq!(detail(&mut browser), "all");
     let shown = range(&mut browser);
     assert_eq!(points(&mut browser), inside(&view, shown), "every point of {shown:?}");
-    // A single segment: its frames, arrival, acknowledgement.
+    // A single segment: its frames, its arrival, its acknowledgement.
     go(&mut browser, "#t=27000.0-27001.0");
     let shown = range(&mut browser);
     assert_eq!((points(&mut browser), detail(&mut browser).as_str()), (inside(&view, shown), "all"));
@@ -188,25 +188,25 @@ fn an_address_opens_its_window() {
     let file = folder.path().join("view.html");
     report::layers::write(&file, &view(2_000)).expect("a page");
     browser.open(&folder.path().join("view.html#t=10-60"));
-    // What fits is known after the tiles have come.
+    // The vertical range is known after the tiles have been read.
     browser.evaluate("new Promise(done => setTimeout(function look() { location.hash.includes('bytes') ? done(1) : setTimeout(look, 50); }, 50))");
     browser.evaluate(DRAWN);
     let [from, to, low, high] = range(&mut browser);
     assert_eq!((from, to), (10e9, 60e9));
-    // As high as what is drawn: from the window of the sender to the link layer's bytes at 60 s, 20
-    // 000 higher.
+    // As high as the drawn points: from the window of the sender to the link layer's bytes at 60 s,
+    // which are 20 000 higher.
     assert!(close(low, 4.0 * MSS, 4e3) && close(high, 60.0 * RATE + 2.0 * OFFSET, 4e3), "{low} to {high}");
     assert_eq!(complaints(&browser), Vec::<String>::new());
 }
 
-/// The page writes its own address 200 ms after the window last moved. One that the reader gives at
-/// that moment was overwritten before it was followed.
+/// The page writes its own address 200 ms after the window last moved. An address that the reader
+/// enters at that moment used to be overwritten before it was followed.
 #[test]
 fn an_address_given_while_the_page_settles_is_followed() {
     let folder = tempfile::tempdir().expect("a folder");
     let Some(mut browser) = opened(folder.path(), &view(2_000)) else { return };
     for (from, to) in [(10, 60), (20, 50), (30, 40)] {
-        // The window moves, and the page is busy until it is time to write the address.
+        // The window moves, and the page is busy until it is time to write its address.
         browser.evaluate(
             "document.querySelector('button[title=\"show less\"]').click();
              setTimeout(() => { const end = performance.now() + 400; while (performance.now() < end); }, 20); 1",
@@ -224,7 +224,7 @@ fn an_address_given_while_the_page_settles_is_followed() {
     }
 }
 
-/// LL-18: slopes. LL-19's 960 and 851 bytes/s are what the synthetic view has.
+/// LL-18: slopes. The synthetic view has the 960 and 851 bytes/s of LL-19.
 #[test]
 fn regressions_points_and_the_ruler_say_what_they_are() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -238,7 +238,7 @@ fn regressions_points_and_the_ruler_say_what_they_are() {
     assert!(svg.starts_with("<?xml") && !svg.contains("class="), "{svg}");
     assert!(svg.len() < 500_000, "{} bytes", svg.len());
 
-    // A point and one ten acknowledgements later, as the reader finds them.
+    // A point and another one ten acknowledgements later, found as a reader finds them.
     go(&mut browser, "#t=50-70");
     let acks = &view.graphs[1].points;
     let first = acks.iter().position(|point| point.time_ns > 52_000_000_000).expect("an acknowledgement");
@@ -283,7 +283,7 @@ fn the_axis_of_bytes_can_be_in_segments() {
     assert!(saved(&mut browser).contains(">segments of 460 bytes</text>"));
 }
 
-/// What a view is called comes from files that others wrote, and a value may be missing.
+/// Titles of a view come from files that others wrote, and a value may be missing.
 #[test]
 fn what_a_view_says_is_text_and_what_cannot_be_drawn_is_left_out() {
     let folder = tempfile::tempdir().expect("a folder");

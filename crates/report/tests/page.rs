@@ -1,5 +1,5 @@
-//! The numbers of a page are those of `results::statistics`, everything that ran is in it, and the
-//! file holds together.
+//! The numbers of a page are those of `results::statistics`, it contains everything that ran, and
+//! the file is consistent.
 
 mod synthetic;
 
@@ -13,7 +13,7 @@ use sha2::{Digest, Sha256};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The synthetic campaign and its page as JSON.
+/// Returns the synthetic campaign, and its page as JSON.
 fn page() -> (tempfile::TempDir, Directory, Value) {
     let folder = tempfile::tempdir().expect("a folder");
     synthetic::write(folder.path(), 7);
@@ -106,8 +106,8 @@ fn tests_are_between_cells_that_differ_in_one_factor_and_corrected_together() {
     }
 }
 
-/// TL-22: goodput against retransmissions, a line through the runs of all loss profiles for each
-/// congestion control.
+/// TL-22: goodput over retransmissions, with a line for each congestion control through the runs of
+/// all loss profiles.
 #[test]
 fn lines_go_through_the_runs_of_the_levels_they_are_drawn_through() {
     let (_folder, directory, page) = page();
@@ -115,8 +115,8 @@ fn lines_go_through_the_runs_of_the_levels_they_are_drawn_through() {
     let of = |axis: &str| &page["measures"][scatter[axis].as_u64().expect("a place") as usize]["metric"];
     assert_eq!((of("x"), of("y")), (&"retransmission-rate".into(), &"goodput".into()));
     let lines = scatter["good"].as_array().expect("lines");
-    // With the congestion control as the dots' level lite-0 has no line: all its retransmission
-    // rates are 0.
+    // With the congestion control as the dots' level, lite-0 has no line, because all its
+    // retransmission rates are 0.
     let without: Vec<_> = lines.iter().filter(|line| line["line"].is_null()).collect();
     assert_eq!((lines.len(), without.len()), (6, 1));
     assert_eq!((&without[0]["factor"], &without[0]["cells"]), (&1.into(), &serde_json::json!([0, 1, 2])));
@@ -179,8 +179,8 @@ fn of_each_cell_one_capture_is_drawn_with_the_losses_of_its_event_log() {
     assert_eq!(reasons[0], "wireless error (link wlan, stage errors)");
 }
 
-/// Per connection of `newzag`: one wireless loss taken for wireless and one taken for congestion.
-/// One run of cell 8's neighbour was overloaded, none of its own.
+/// Each connection of `newzag` has one wireless loss classified as wireless and one classified as
+/// congestion. One run of cell 7, the neighbour of cell 8, was overloaded, none of cell 8.
 #[test]
 fn verdicts_are_counted_beside_true_causes_by_cell_level_and_together() {
     let (_folder, directory, page) = page();
@@ -202,7 +202,7 @@ fn verdicts_are_counted_beside_true_causes_by_cell_level_and_together() {
     assert_eq!(group["causes"][1]["timeouts"], 7, "three of ten connections end before their seventh loss");
     assert_eq!(group["causes"][4]["reductions"], 4);
 
-    // Nobody judged those of Reno, and they are there nevertheless.
+    // Losses of Reno have no verdicts, but are there nevertheless.
     let reno = &cells[6]["causes"][0];
     assert_eq!(
         (&reno["wireless"]["all"], &reno["unjudged"], &reno["wireless"]["value"]),
@@ -239,7 +239,7 @@ fn verdicts_are_counted_beside_true_causes_by_cell_level_and_together() {
     );
 }
 
-/// Where nothing was looked at, there is no such section.
+/// Without recorded loss events there is no such section.
 #[test]
 fn without_loss_events_there_are_none() {
     let (_folder, mut directory, _) = page();
@@ -255,7 +255,7 @@ fn loss_events_have_the_times_of_the_window_that_they_are_marked_in() {
     let (_folder, mut directory, page) = page();
     let windows = &page["sequences"]["plots"][8]["windows"];
     let events = &windows["events"];
-    // The first packet is that of time 0.
+    // Time 0 is that of the first packet.
     assert_eq!((&events["time"][0], &events["time"][1]), (&850_000.into(), &450_000.into()));
     assert_eq!(events["cause"].as_array().map(Vec::len), Some(8));
     assert_eq!(
@@ -269,7 +269,7 @@ fn loss_events_have_the_times_of_the_window_that_they_are_marked_in() {
     assert_eq!((&events["rtt_us"][0], &events["mean_ns"][0]), (&158_250.into(), &164_000_000.into()));
     assert_eq!((&windows["ssthresh"][0], &events["ssthresh"][0]), (&Value::Null, &9.into()));
 
-    // Whose they are is not known if two connections have the ports.
+    // If two connections have the ports, it is unknown to which of them the events belong.
     let run = page["sequences"]["plots"][8]["run"].as_u64().expect("a place") as usize;
     let twin = directory.connections[run][0].clone();
     directory.connections[run].push(twin);
@@ -372,7 +372,7 @@ fn a_path_without_a_run_says_what_would_be_one() {
     assert_eq!(error, format!("{path} is a capture (pcapng), no run: `lasthop trace {path}` reads it"));
 }
 
-/// A summary of before the clock was in it may be of either.
+/// A summary from before the clock was recorded may be of either clock.
 #[test]
 fn the_clock_of_a_single_run_is_the_one_that_it_went_by() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -393,14 +393,14 @@ fn the_clock_of_a_single_run_is_the_one_that_it_went_by() {
     }
 }
 
-/// Few repetitions: no interval where its ends could only be the outermost values, no line through
-/// two runs.
+/// With few repetitions there is no interval if its ends could only be the outermost values, and no
+/// line through two runs.
 #[test]
 fn of_too_few_runs_there_is_no_interval_and_no_line() {
     let (_folder, mut directory, _) = page();
     let keep = |cell: u32, repetition: u32| {
         let most = if cell == 8 { 2 } else { 5 };
-        // Of the line through cells 6, 7 and 8 two runs are left.
+        // Two runs are left for the line through cells 6, 7 and 8.
         if (6..8).contains(&cell) { false } else { repetition < most }
     };
     let runs = directory.manifest.runs.drain(..).zip(directory.connections.drain(..));
@@ -420,8 +420,8 @@ fn of_too_few_runs_there_is_no_interval_and_no_line() {
     assert_eq!((&two["points"], &two["line"]), (&2.into(), &Value::Null));
 }
 
-/// A server that is first in the plan, and so has the first row of each run, is not what the page
-/// opens with.
+/// The page does not open with a server that is first in the plan, and so has the first row of each
+/// run.
 #[test]
 fn the_page_opens_with_what_runs_wait_for() {
     let (_folder, mut directory, _) = page();
@@ -447,7 +447,7 @@ fn the_page_opens_with_what_runs_wait_for() {
     }
 }
 
-/// What `lasthop link --json` writes, with so many packets lost on the way down.
+/// Output of `lasthop link --json` with this number of packets lost on the way down.
 fn summary(lost: u64) -> String {
     let way = |lost: u64| {
         serde_json::json!({
@@ -463,7 +463,7 @@ fn summary(lost: u64) -> String {
     .to_string()
 }
 
-/// The built scripts say what they were built from: the same as `web/stamp.ts` reckons.
+/// The built scripts contain the hash of their source, computed as `web/stamp.ts` does.
 #[test]
 fn the_built_pages_are_those_of_their_source() {
     let web = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../web");

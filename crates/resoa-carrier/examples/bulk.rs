@@ -1,5 +1,5 @@
-//! How fast a carrier is: a server that sends as much as is taken to every client, and a client
-//! that counts. `scripts/bench-carriers` runs both over an emulated hop.
+//! Measures the throughput of a carrier: the server sends as much as it can to every client, and
+//! the client counts. `scripts/bench-carriers` runs both over an emulated hop.
 //!
 //! ```text
 //! bulk serve PLACE              prints the place and the server's key, and sends for ever
@@ -21,9 +21,9 @@ use std::time::{Duration, Instant};
 
 type Outcome = Result<(), Box<dyn Error>>;
 
-/// Octets of a message: what a server reads from a far host at once.
+/// Bytes of a message: what a server reads from a far host at once.
 const MESSAGE: usize = 16 << 10;
-/// Sockets that the messages are of.
+/// Number of sockets that the messages belong to.
 const SOCKETS: u32 = 4;
 const WARM_UP: Duration = Duration::from_secs(1);
 
@@ -31,7 +31,7 @@ fn wait(carrier: &impl Carrier) {
     let _ = poll(&mut [PollFd::from_borrowed_fd(carrier.descriptor(), PollFlags::IN)], None);
 }
 
-/// A message of data.
+/// Returns a data message.
 fn message(number: u32) -> Vec<u8> {
     let mut message = vec![0x14, 3, 0];
     message.extend((1 + number % SOCKETS).to_be_bytes());
@@ -93,7 +93,7 @@ fn reach(place: &str, key: &str, seconds: &str) -> Outcome {
                 _ => {}
             }
         }
-        // What came in the last look counts, so that its time does, too.
+        // Messages of the last poll are counted, so its time must be, too.
         if let Some(took) = begin.map(|begin| begin.elapsed()).filter(|took| *took >= seconds) {
             break took;
         }

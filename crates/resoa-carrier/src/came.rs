@@ -1,8 +1,9 @@
-//! What has come in the place of a message: itself, or the word that it was given up.
+//! What takes the place of a message at the receiver: the message itself, or the notice that it was
+//! given up.
 
 use resoa_protocol::lhp::{Indication, Lost};
 
-/// See the [module](self).
+/// A message, or the notice that it was given up.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Came {
     Whole(Vec<u8>),
@@ -10,7 +11,7 @@ pub(crate) enum Came {
 }
 
 impl Came {
-    /// Octets that were sent, or would have been.
+    /// Returns the length of the message in bytes, whether it arrived or was given up.
     pub(crate) fn octets(&self) -> u64 {
         match self {
             Self::Whole(octets) => octets.len() as u64,

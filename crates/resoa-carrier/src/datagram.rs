@@ -1,15 +1,15 @@
-//! The Link Layer Protocol over datagrams (`udp:`) and over frames of Ethernet (`ether:`), verified
-//! and encrypted.
+//! The Link Layer Protocol over datagrams (`udp:`) and over Ethernet frames (`ether:`),
+//! authenticated and encrypted.
 //!
-//! [`packet`] has the layout of what is sent, [`peer`] a connection from its handshake to its end,
-//! [`port`] and [`ether`] what it is sent by. This is the loop around them. Connections are known
-//! by numbers of their own: whoever has the keys may send from another address, and is answered
+//! [`packet`] has the layout of packets, [`peer`] a connection from its handshake to its end, and
+//! [`port`] and [`ether`] the sockets. This module is the loop around them. A connection is
+//! identified by a number: a peer that has the keys may send from another address, and is answered
 //! there.
 //!
-//! A server keeps at most [`STRANGERS`] connections that have not proved to be there, at most
-//! [`OF_ONE_SOURCE`] of one source, each for at most [`INTRODUCTION`]; which of them makes room for
-//! a new one is left to chance. [`first`] says what it answers to a first message: nobody is kept
-//! out by messages from addresses that are not their sender's.
+//! A server keeps at most [`STRANGERS`] connections whose clients have not confirmed their presence
+//! yet, at most [`OF_ONE_SOURCE`] of one source, and each for at most [`INTRODUCTION`]. If there is
+//! no room for a new one, a random one of them is dropped. [`first`] describes the answers to first
+//! messages: messages from forged addresses keep no client out.
 
 mod end;
 mod ether;
@@ -42,22 +42,22 @@ use std::io;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-/// Packets that are taken in one look.
+/// Packets after which a pass stops receiving.
 const LOOK: usize = 512;
-/// How long the end of this carrier waits for connections that were closed and are not through.
+/// How long dropping this carrier waits for closed connections that still have data to send.
 const FAREWELL: Duration = Duration::from_secs(1);
 
-/// How an outage is found out, and a close is different from it.
+/// Parameters that decide when an outage is detected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KeepAlive {
-    /// Silence after which the other side is asked whether it is there.
+    /// Silence after which the other side is probed.
     pub interval: Duration,
-    /// Silence after which it is not.
+    /// Silence after which the connection ends.
     pub end: Duration,
 }
 
 impl Default for KeepAlive {
-    /// Half a minute.
+    /// Returns parameters that detect an outage after half a minute.
     fn default() -> Self {
         Self { interval: Duration::from_secs(10), end: Duration::from_secs(30) }
     }
@@ -68,10 +68,10 @@ enum Role {
     Server(Box<Desk>),
 }
 
-/// An end; see the [module](self).
+/// One end of the carrier; see the [module](self).
 pub struct Datagrams {
     wake: Wake,
-    /// When its clock rings.
+    /// When its timer expires.
     armed: Option<Duration>,
     port: Port,
     key: SecretKey,
@@ -80,28 +80,28 @@ pub struct Datagrams {
     origin: Instant,
     peers: BTreeMap<Connection, Peer>,
     strangers: Strangers,
-    /// To be looked at: something has come for them, or their user has said something. Nothing else
-    /// is, of which there may be a thousand.
+    /// Connections to process in the next pass: packets have arrived for them, or their user has
+    /// called. Others are not processed, because there may be a thousand.
     due: BTreeSet<Connection>,
-    /// When they are to be looked at, though nothing happens.
+    /// When connections must be processed even if nothing happens.
     schedule: Schedule<Connection, Duration>,
-    /// By the number that the other side writes.
+    /// Connections by the number that the other side writes into its packets.
     numbers: HashMap<u32, Connection>,
     last: u64,
-    /// Messages wait to go together, in the same packets as far as they fit; those of these
-    /// connections, and how many octets.
+    /// Whether messages are being collected to share packets; the connections that have some, and
+    /// how many bytes.
     gathers: bool,
     gathered: Vec<Connection>,
     gathered_octets: usize,
-    /// For what comes in.
+    /// Buffer for received packets.
     buffer: Vec<u8>,
 }
 
 impl Datagrams {
-    /// A server's end that takes these clients at this address.
+    /// Creates a server's end at this address that accepts these clients.
     ///
     /// # Errors
-    /// If it is not this host's, or in use.
+    /// If the address is not a local one, or in use.
     pub fn udp_server(
         address: SocketAddr,
         key: &SecretKey,
@@ -111,12 +111,12 @@ impl Datagrams {
         Self::server(Port::udp(address)?, key, allowed, keep_alive)
     }
 
-    /// A client's end for the server of this key, which is at an address of the family of `like`.
-    /// The address to [connect](LastHop::connect) to is written as text, `192.0.2.1:4000` or
+    /// Creates a client's end for the server with this key. The server's address has the family of
+    /// `like`. [Connect](LastHop::connect) to an address written as text: `192.0.2.1:4000` or
     /// `[2001:db8::1]:4000`.
     ///
     /// # Errors
-    /// If the kernel has no descriptor left.
+    /// If the kernel has no file descriptor left.
     pub fn udp_client(
         like: SocketAddr,
         key: &SecretKey,
@@ -127,10 +127,10 @@ impl Datagrams {
         Self::new(Port::udp(any)?, key, Role::Client { server }, keep_alive)
     }
 
-    /// A server's end that takes these clients at this interface.
+    /// Creates a server's end at this interface that accepts these clients.
     ///
     /// # Errors
-    /// If there is no such interface, or this process may not use it (it needs CAP_NET_RAW).
+    /// If there is no such interface, or if this process may not use it (it needs CAP_NET_RAW).
     pub fn ether_server(
         interface: &str,
         key: &SecretKey,
@@ -140,8 +140,8 @@ impl Datagrams {
         Self::server(Port::ether(interface)?, key, allowed, keep_alive)
     }
 
-    /// A client's end for the server of this key. The address to [connect](LastHop::connect) to is
-    /// written as text, `02:00:00:00:00:01`.
+    /// Creates a client's end for the server with this key. [Connect](LastHop::connect) to an
+    /// address written as text: `02:00:00:00:00:01`.
     ///
     /// # Errors
     /// As for [`Self::ether_server`].
@@ -182,17 +182,17 @@ impl Datagrams {
         })
     }
 
-    /// Where clients are taken, over UDP.
+    /// Returns the local UDP address, where a server accepts clients; `None` over Ethernet.
     #[must_use]
     pub fn address(&self) -> Option<SocketAddr> {
         self.port.address()
     }
 
-    /// Sends from another port from now on, as behind a translator of addresses that has forgotten
-    /// us; the other side follows.
+    /// Sends from another port from now on, as if a NAT had forgotten the old mapping. The other
+    /// side follows.
     ///
     /// # Errors
-    /// If it is not over UDP, or the kernel has no descriptor left.
+    /// If this end does not use UDP, or if the kernel has no file descriptor left.
     pub fn move_to_another_port(&mut self) -> io::Result<()> {
         let mut address = self.address().ok_or(io::ErrorKind::Unsupported)?;
         address.set_port(0);
@@ -211,8 +211,8 @@ impl Datagrams {
         Connection(self.last)
     }
 
-    /// A number by which the other side can address us, that nobody could have guessed. 0 is that
-    /// of a connection which never was.
+    /// Returns an unpredictable number by which the other side can address us. 0 is reserved for
+    /// connections that never existed.
     fn number(&self) -> io::Result<u32> {
         loop {
             let mut octets = [0; 4];
@@ -232,14 +232,14 @@ impl Datagrams {
         }
     }
 
-    /// What has come, up to a bound; whether there may be more.
+    /// Receives packets, up to a bound, and returns whether there may be more.
     fn take_packets(&mut self, now: Duration) -> bool {
         self.strangers.pass(now);
         let mut buffer = std::mem::take(&mut self.buffer);
         let (mut found, mut count, mut more) = (Vec::new(), 0, true);
         while more && count < LOOK {
-            // An error of a datagram that was sent before is told once, and nothing of those behind
-            // it.
+            // The error of an earlier datagram is reported once, and says nothing about those
+            // behind it.
             more = self.port.receive(&mut buffer, &mut found).unwrap_or(true);
             count += found.len().max(1);
             for (place, from) in found.drain(..) {
@@ -288,8 +288,7 @@ impl Datagrams {
         Some(())
     }
 
-    /// Sends what a connection has to send, and sees to it that the clock rings for what it has to
-    /// do later.
+    /// Sends what a connection has to send, and sets the timer for what it has to do later.
     fn pump(&mut self, connection: Connection, now: Duration) {
         let Some(peer) = self.peers.get_mut(&connection) else { return };
         peer.transmit(&mut self.port, now);
@@ -298,7 +297,7 @@ impl Datagrams {
         self.arm(self.schedule.next(), now);
     }
 
-    /// Sends what has waited to go together.
+    /// Sends the messages that were collected.
     fn let_go(&mut self, now: Duration) {
         self.gathered_octets = 0;
         for connection in std::mem::take(&mut self.gathered) {
@@ -316,8 +315,8 @@ impl Datagrams {
 }
 
 impl Drop for Datagrams {
-    /// The other sides of connections that are there are told that they are no more. For those that
-    /// were closed it takes some time to send what is left.
+    /// Resets the connections that are open. For those that were closed, it waits a short time to
+    /// send their remaining data.
     fn drop(&mut self) {
         for peer in self.peers.values_mut() {
             if !peer.is_closing()
@@ -339,7 +338,7 @@ impl Drop for Datagrams {
     }
 }
 
-/// A packet that was read, written again.
+/// Reads a packet and writes it again.
 #[cfg(feature = "fuzz")]
 pub(crate) fn read_again(octets: &[u8]) -> Option<Vec<u8>> {
     Packet::read(octets).map(|packet| packet.octets())

@@ -1,18 +1,22 @@
-//! How long a connection that our user has closed is kept, so that the other side gets what it was
-//! sent: as long as something of that goes, and from then on as long as a silence would be taken
-//! for an outage. Who then has still not ended the connection may never do.
+//! How long a connection is kept after our user has closed it, so that the other side gets the
+//! remaining data.
+//!
+//! It is kept as long as that data makes progress, and then as long as a silence that would count
+//! as an outage. A peer that has not ended the connection by then may never do so.
 
 use std::time::{Duration, Instant};
 
-/// See the [module](self).
+/// Time limit of a closed connection; see the [module](self).
 #[derive(Debug, Default)]
 pub(crate) struct Farewell {
     seen: Option<(u64, Instant)>,
 }
 
 impl Farewell {
-    /// Whether it is kept no longer, if `left` is now what it is, a number which changes as long as
-    /// something goes. What is to be asked again when it is [due](Self::due).
+    /// Returns whether the connection's time is over.
+    ///
+    /// `left` is any number that changes as long as data makes progress. Call this again at the
+    /// time that [`due`](Self::due) returns.
     pub(crate) fn is_over(&mut self, left: u64, now: Instant, patience: Duration) -> bool {
         match self.seen {
             Some((before, due)) if before == left => due <= now,
@@ -23,7 +27,8 @@ impl Farewell {
         }
     }
 
-    /// When it is over if nothing goes; nothing if it has not begun.
+    /// Returns when the time is over if there is no progress; `None` before the first call of
+    /// `is_over`.
     pub(crate) fn due(&self) -> Option<Instant> {
         self.seen.map(|(_, due)| due)
     }
@@ -33,7 +38,7 @@ impl Farewell {
 mod tests {
     use super::*;
 
-    /// It has its time again whenever something has gone, and only then.
+    /// Progress, and nothing else, starts the time again.
     #[test]
     fn as_long_as_something_goes() {
         const PATIENCE: Duration = Duration::from_secs(30);

@@ -1,6 +1,5 @@
-//! For the fuzz targets alone (feature `fuzz`): what reads octets from outside, under names that
-//! can be reached from there. Each takes whatever octets there are, and panics if something does
-//! not hold.
+//! Entry points of the fuzz targets (feature `fuzz`): the code that reads bytes from outside, under
+//! public names. Each takes any bytes, and panics if a property does not hold.
 #![expect(
     clippy::missing_panics_doc,
     reason = "to panic if something does not hold is what each of them is for"
@@ -16,33 +15,35 @@ use crate::tcp::framing;
 use crate::{Allowed, keys::SecretKey};
 use std::sync::{Arc, OnceLock};
 
-/// What anybody can send over datagrams: it is none of our packets, or is written again as the same
-/// octets.
+/// Checks the packets that anybody can send over datagrams: bytes that parse as a packet are
+/// written as the same bytes again.
 pub fn packet(octets: &[u8]) {
     if let Some(again) = read_again(octets) {
         assert_eq!(again, octets);
     }
 }
 
-/// What the other side of the Link Layer Protocol can say once there are keys, while we send, take
-/// and wait.
+/// Runs the Link Layer Protocol while its peer, which has the keys, sends anything, and we send,
+/// take messages and wait.
 pub fn link_layer(octets: &[u8]) {
     script::run(octets);
 }
 
-/// What the other side can say on the streams of QUIC, behind the introduction.
+/// Runs the QUIC streams behind the introduction while the other side sends anything.
 pub fn streams(octets: &[u8]) {
     quic::script(octets);
 }
 
-/// The handshake of QUIC between a client and a server, of whose datagrams somebody on the way
-/// changes, drops, repeats and adds some: whom the server is told of is the client, and what it
-/// answers before it knows that is no more than what came.
+/// Runs the QUIC handshake between a client and a server while an attacker changes, drops, repeats
+/// and adds datagrams.
+///
+/// The server reports only the real client. Before it knows the client's address, it sends no more
+/// than it has received.
 pub fn handshake(octets: &[u8]) {
     quic::handshake::run(octets);
 }
 
-/// Messages are cut out of a stream of TCP, the same in one piece and in many.
+/// Cuts messages out of a TCP stream: in one piece and in many, the messages are the same.
 pub fn framing(octets: &[u8]) {
     let Some((&step, octets)) = octets.split_first() else { return };
     let cut = |step: usize| {
@@ -68,8 +69,8 @@ pub fn framing(octets: &[u8]) {
     assert!(octets.starts_with(again.waiting()));
 }
 
-/// Sealed records of TCP of which somebody in between changes something: what is taken is what was
-/// sent, up to the change.
+/// Opens sealed TCP records of which an attacker has changed some bytes: what is accepted is what
+/// was sent, up to the first change.
 pub fn records(octets: &[u8]) {
     static KEYS: OnceLock<(Arc<SecretKey>, Arc<SecretKey>)> = OnceLock::new();
     let key = || Arc::new(SecretKey::generate().expect("random octets"));
@@ -106,8 +107,8 @@ pub fn records(octets: &[u8]) {
     assert!(said.starts_with(found.waiting()));
 }
 
-/// What a message of the Export Protocol has to stay behind is before it, and is the same for both
-/// ends to read.
+/// Checks that the messages that an Export Protocol message has to follow are earlier ones, and at
+/// most eight.
 pub fn order(octets: &[u8]) {
     let mut lanes = Lanes::default();
     for (number, message) in (0_u64..).zip(octets.chunks(19)) {

@@ -1,5 +1,7 @@
-//! Who a client or a server is: an X25519 key, as WireGuard has it. The public half is 43
-//! characters that people can pass on; the secret half is a file that its owner alone may read.
+//! Identities of clients and servers: X25519 keys, as in WireGuard.
+//!
+//! A public key is written as 43 characters. A secret key is in a file that only its owner can
+//! read:
 //!
 //! ```text
 //! # lasthop resoa key; public: 3vYq...
@@ -16,60 +18,60 @@ use std::str::FromStr;
 use x25519_dalek::StaticSecret;
 use zeroize::Zeroizing;
 
-/// Octets of either half.
+/// Bytes of a public or secret key.
 const OCTETS: usize = 32;
-/// What stands in front of the secret half in its file.
+/// Text in front of the secret key in its file.
 const MARK: &str = "secret ";
 
-/// What others know a client or a server by.
+/// Public key of a client or a server, by which others know it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct PublicKey(pub [u8; OCTETS]);
 
-/// What proves it. It is wiped from memory when it is dropped, and never printed.
+/// Secret key of a client or a server. It is wiped from memory when dropped, and never printed.
 #[derive(Clone)]
 pub struct SecretKey(Zeroizing<[u8; OCTETS]>);
 
-/// Why there is no key.
+/// Why a key file cannot be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum KeyError {
-    /// The file.
+    /// The file cannot be read or written.
     #[error("{path}: {error}")]
     File {
-        /// Which.
+        /// The key file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The error of the file system.
         error: io::Error,
     },
-    /// Somebody else could have read it.
+    /// The permissions let users other than the owner access the file.
     #[error(
         "{path}: mode {mode:o} lets others read this secret key; chmod 600 {path}, and make a new one if anybody may have"
     )]
     Exposed {
-        /// Which file.
+        /// The key file.
         path: PathBuf,
-        /// Its permissions.
+        /// The permissions of the file.
         mode: u32,
     },
-    /// There is no key in it.
+    /// The file contains no key.
     #[error(
         "{path}: no line `secret` with 43 characters after it: not a key that `lasthop resoa key` has made"
     )]
     NoKey {
-        /// Which file.
+        /// The key file.
         path: PathBuf,
     },
 }
 
-/// Not a public key.
+/// The text is not a public key.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is no public key: 43 characters of A-Z, a-z, 0-9, - and _ that `lasthop resoa key` prints")]
 pub struct NotAPublicKey(String);
 
 impl SecretKey {
-    /// A new one, of the kernel's random octets.
+    /// Generates a key from the kernel's random bytes.
     ///
     /// # Errors
-    /// If the kernel has none.
+    /// If the kernel provides none.
     pub fn generate() -> io::Result<Self> {
         let mut octets = Zeroizing::new([0; OCTETS]);
         let mut rest = &mut octets[..];
@@ -80,14 +82,15 @@ impl SecretKey {
         Ok(Self(octets))
     }
 
-    /// Reads one from a file.
+    /// Reads a key from a file.
     ///
     /// # Errors
-    /// If it cannot be read, if others than its owner could, or if it is no key.
+    /// If the file cannot be read, if users other than its owner have access, or if it contains no
+    /// key.
     pub fn read(path: &Path) -> Result<Self, KeyError> {
         let failed = |error| KeyError::File { path: path.into(), error };
         let mut file = File::open(path).map_err(failed)?;
-        // Of the file that is read, whatever has the name by then.
+        // Check the file that is open: the path may name another one by now.
         let mode = file.metadata().map_err(failed)?.mode() & 0o777;
         if mode & 0o077 != 0 {
             return Err(KeyError::Exposed { path: path.into(), mode });
@@ -99,10 +102,10 @@ impl SecretKey {
         Ok(Self(Zeroizing::new(octets.ok_or_else(|| KeyError::NoKey { path: path.into() })?)))
     }
 
-    /// Writes it to a new file that its owner alone may read.
+    /// Writes the key to a new file that only its owner can read.
     ///
     /// # Errors
-    /// If there is a file already, which stays as it is.
+    /// If the file cannot be created or written. An existing file is not changed.
     pub fn write(&self, path: &Path) -> Result<(), KeyError> {
         let failed = |error| KeyError::File { path: path.into(), error };
         let mut file =
@@ -112,13 +115,13 @@ impl SecretKey {
         writeln!(file, "{MARK}{}", *secret).map_err(failed)
     }
 
-    /// What others know it by.
+    /// Returns the public key.
     #[must_use]
     pub fn public(&self) -> PublicKey {
         PublicKey(x25519_dalek::PublicKey::from(&StaticSecret::from(*self.0)).to_bytes())
     }
 
-    /// Its octets, for a handshake.
+    /// Returns the bytes of the key, for a handshake.
     #[must_use]
     pub fn octets(&self) -> &[u8; OCTETS] {
         &self.0
@@ -152,7 +155,7 @@ impl FromStr for PublicKey {
 }
 
 fn octets(text: &str) -> Option<[u8; OCTETS]> {
-    // They may be a secret's.
+    // These may be the bytes of a secret key.
     let octets = Zeroizing::new(TEXT.decode(text.as_bytes()).ok()?);
     octets[..].try_into().ok()
 }
@@ -161,7 +164,8 @@ fn octets(text: &str) -> Option<[u8; OCTETS]> {
 mod tests {
     use super::*;
 
-    /// A key that was written is read again, by its owner alone, and is not written over.
+    /// A key is read as it was written, only from a file that others cannot access, and no file is
+    /// overwritten.
     #[test]
     fn keys_are_kept() {
         let folder = tempfile::tempdir().expect("a folder");
@@ -179,7 +183,7 @@ mod tests {
         assert!(matches!(SecretKey::read(&path), Err(KeyError::Exposed { mode: 0o640, .. })));
     }
 
-    /// What is no key says so, and says it back.
+    /// The error for a text that is not a key quotes the text.
     #[test]
     fn what_is_no_key() {
         for text in ["", "abc", &"A".repeat(44), &"!".repeat(43)] {

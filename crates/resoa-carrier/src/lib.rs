@@ -1,16 +1,16 @@
-//! Last Hop Protocols: what carries the messages of remote sockets between a client and its server,
-//! each once and in order (6.6, C85 to C92).
+//! Last Hop Protocols: carriers that deliver the messages of remote sockets between a client and
+//! its server, each once and in order (6.6, C85 to C92).
 //!
-//! * [`Carrier`] is a [`LastHop`](resoa_protocol::lhp::LastHop) that a loop can wait for; client
-//!   and server have the same loop around any of them.
-//! * [`memory`] is one within a process, [`tcp`] goes between hosts: verified and encrypted, or, as
-//!   the baseline, neither.
-//! * [`datagram`] is the Link Layer Protocol over UDP or Ethernet, verified and encrypted: for hops
-//!   that lose what is on them.
+//! * [`Carrier`] is a [`LastHop`](resoa_protocol::lhp::LastHop) that an event loop can wait for.
+//!   The loop of client and server is the same for every carrier.
+//! * [`memory`] works within a process. [`tcp`] connects hosts: authenticated and encrypted, or
+//!   neither, as the baseline.
+//! * [`datagram`] is the Link Layer Protocol over UDP or Ethernet, authenticated and encrypted, for
+//!   hops that lose packets.
 //! * [`quic`] is QUIC, with keys instead of certificates.
-//! * [`Place`] is where a server takes clients, by which carrier.
-//! * [`keys`] are who clients and servers are, for the carriers that verify it, and [`Allowed`]
-//!   whom a server takes.
+//! * [`Place`] names a carrier and the address where a server accepts clients.
+//! * [`keys`] contains the identities of clients and servers, for the carriers that authenticate;
+//!   [`Allowed`] says which clients a server accepts.
 
 #![deny(unsafe_code)]
 

@@ -1,26 +1,25 @@
-//! The Link Layer Protocol of the thesis (10.2.3), grown up to carry messages between two hosts:
-//! one end of a connection, as a machine without clock and channel. Every function takes the time;
-//! what is to be sent and said is asked for.
+//! The Link Layer Protocol of the thesis (10.2.3), extended to carry messages between two hosts:
+//! one end of a connection, as a state machine without clock and socket. Every function takes the
+//! time; the driver asks for packets and events.
 //!
-//! What is kept of the thesis: selective repeat; every word of the receiver tells everything, so
-//! that it does not matter if some are lost; what is missing is sent again as soon as something
-//! sent later has arrived, before anything new; loss is damage of the link and never a reason to
-//! send less. What its machine in `link::arq` has not, and cannot have for a simulated hop with a
-//! known rate: contents, a window of more than 32 frames, a measured round trip, a measured rate,
-//! flow control, several orders of messages, an end.
+//! These parts are the thesis's: selective repeat; every acknowledgement reports everything that
+//! was received, so losing some does no harm; missing data is sent again as soon as something sent
+//! later has arrived, and before new data; a loss means damage on the link, and is never a reason
+//! to send less. The model in `link::arq` is for a simulated hop with a known rate. It lacks
+//! contents, a window of more than 32 frames, measurements of round trip and rate, flow control,
+//! independent orders of messages, and an end.
 //!
-//! * [`wire`]: what a packet says. Packets are numbered and never sent twice; what was in a lost
-//!   one goes into a new one.
-//! * [`outgoing`], [`incoming`]: messages, in parts, there and back; which of them a message has to
-//!   stay behind says [`order`](crate::order).
-//! * [`flight`]: packets under way, round-trip time, which are lost.
-//! * [`rate`]: how much may be under way, from the rate at which things arrive and the shortest
-//!   round trip.
+//! * [`wire`]: the frames in a packet. Packets are numbered and never sent twice; the contents of a
+//!   lost packet go into a new one.
+//! * [`outgoing`], [`incoming`]: messages in parts, in both directions. [`order`](crate::order)
+//!   determines which messages a message must follow.
+//! * [`flight`]: packets in flight, and which of them are lost.
+//! * [`rate`]: how much may be in flight, from the delivery rate and the shortest round trip.
 //! * [`length`]: how long packets are.
-//! * [`outage`](crate::outage): what is late of what may be lost. The sender says that it gives it
-//!   up, and at the receiver either the message or that takes its place: each is told once, as
-//!   itself or as lost.
-//! * [`machine`]: all of it.
+//! * [`outage`](crate::outage): which of the messages that may be lost are late. The sender reports
+//!   that it gives up such a message. At the receiver, either the message or this notice takes its
+//!   place, so each message is reported once, as itself or as lost.
+//! * [`machine`]: the state machine that combines them.
 
 mod flight;
 mod incoming;

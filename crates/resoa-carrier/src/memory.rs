@@ -1,5 +1,5 @@
-//! A carrier within one process: in order, bounded, and it can be cut. For tests, and for a client
-//! and a server on one host.
+//! A carrier within one process: ordered, bounded, and able to simulate an outage. It serves tests,
+//! and a client and a server in the same process.
 
 use crate::Carrier;
 use resoa_protocol::lhp::{
@@ -12,21 +12,21 @@ use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// Whose end it is.
+/// The side that an end belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Side {
     Client,
     Server,
 }
 
-/// What one side will be told.
+/// Indications that wait for one side.
 #[derive(Debug, Default)]
 struct Inbox {
     waiting: VecDeque<Indication>,
     octets: usize,
     /// The other side was told to stop.
     full: bool,
-    /// No messages are wanted at the moment.
+    /// The user wants no messages at the moment.
     off: bool,
 }
 
@@ -35,14 +35,15 @@ struct Inbox {
 struct Link {
     identity: Identity,
     bell: Arc<OwnedFd>,
-    /// The client's and the server's.
+    /// Inboxes of the client and of the server.
     inboxes: [Inbox; 2],
     up: bool,
-    /// Who has given it up; it is forgotten when the other side knows.
+    /// The side that has unregistered it. The connection is forgotten when the other side has been
+    /// told everything.
     left: Option<Side>,
 }
 
-/// All that the ends share.
+/// State that all ends share.
 #[derive(Debug)]
 struct Network {
     capacity: usize,
@@ -66,16 +67,16 @@ fn bell() -> io::Result<Arc<OwnedFd>> {
 }
 
 fn ring(bell: &OwnedFd) {
-    // If the counter is full it has rung.
+    // If the counter is full, the bell has rung already.
     let _ = rustix::io::write(bell, &1_u64.to_ne_bytes());
 }
 
 impl Memory {
-    /// A server's end that takes clients. Each side of each connection takes so many octets before
-    /// it says stop.
+    /// Creates a server's end that accepts clients. An end of a connection says stop once
+    /// `capacity` bytes wait at it.
     ///
     /// # Errors
-    /// If the kernel has no descriptor left.
+    /// If the kernel has no file descriptor left.
     pub fn server(capacity: usize) -> io::Result<Self> {
         let bell = bell()?;
         let network =
@@ -84,15 +85,15 @@ impl Memory {
         Ok(Self { network, side: Side::Server, identity: Identity(Vec::new()), bell })
     }
 
-    /// A client's end at the same server.
+    /// Creates a client's end for the same server.
     ///
     /// # Errors
-    /// If the kernel has no descriptor left.
+    /// If the kernel has no file descriptor left.
     pub fn client(&self, identity: Identity) -> io::Result<Self> {
         Ok(Self { network: Arc::clone(&self.network), side: Side::Client, identity, bell: bell()? })
     }
 
-    /// Ends a connection as an outage does: what is under way is lost, and both sides are told.
+    /// Ends a connection as an outage does: data in flight is lost, and both sides are told.
     pub fn cut(&mut self, connection: Connection) {
         self.network().end(connection, [Some(Ended::Unreachable); 2]);
     }
@@ -114,14 +115,15 @@ impl Network {
         }
     }
 
-    /// Forgets the connections that the one side has given up, of which this one has been told
-    /// everything.
+    /// Forgets connections that one side has unregistered and whose other side, `told`, has been
+    /// told everything.
     fn forget(&mut self, told: Side) {
         let knows = |link: &Link| link.inboxes[told as usize].waiting.is_empty();
         self.links.retain(|_, link| link.left.is_none_or(|left| left == told || !knows(link)));
     }
 
-    /// Ends a connection; to each side for which there is a reason it is told, and nothing else.
+    /// Ends a connection and drops what waits in both inboxes. Then tells each side for which there
+    /// is a reason.
     fn end(&mut self, connection: Connection, why: [Option<Ended>; 2]) {
         let Some(link) = self.links.get_mut(&connection).filter(|link| link.up) else { return };
         link.up = false;
@@ -179,7 +181,7 @@ impl LastHop for Memory {
 
     fn accept(&mut self, connection: Connection) {
         let mut network = self.network();
-        // It may have ended, and that is on its way.
+        // It may have ended already, and the indication is still waiting.
         if network.links.get(&connection).is_some_and(|link| link.up) {
             network.tell(connection, Side::Client, Indication::Connected);
         }
@@ -194,7 +196,7 @@ impl LastHop for Memory {
         let mut network = self.network();
         if let Some(link) = network.links.get_mut(&connection).filter(|link| link.up) {
             link.up = false;
-            // What was handed over is before it.
+            // Messages handed over before this are ahead of it in the inbox.
             network.tell(connection, other, Indication::Disconnected(Ended::Closed));
         }
     }
@@ -210,7 +212,7 @@ impl LastHop for Memory {
         let mut network = self.network();
         let capacity = network.capacity;
         let Some(link) = network.links.get_mut(&connection).filter(|link| link.up) else {
-            // It has ended, and the other side's news of that is on its way.
+            // It has ended, and the indication of that is still waiting.
             return Handed::Taken;
         };
         let inbox = &mut link.inboxes[other as usize];
@@ -252,7 +254,7 @@ impl Carrier for Memory {
             }
             let inbox = &mut link.inboxes[side as usize];
             if inbox.off {
-                // Messages stay, and what is behind them but for the word to go on.
+                // Messages stay, and so does everything behind them except `On`.
                 let is_message = |told: &Indication| matches!(told, Indication::Data(_));
                 let before = inbox.waiting.iter().position(is_message).unwrap_or(inbox.waiting.len());
                 happened.extend(inbox.waiting.drain(..before).map(|told| (connection, told)));
@@ -297,7 +299,8 @@ mod tests {
         happened.into_iter().map(|(_, indication)| indication).collect()
     }
 
-    /// C26, C87: in order; stop when it is full, and go on when that was taken; nothing is lost.
+    /// C26, C87: messages stay in order; a full inbox stops the sender, which goes on when the
+    /// messages were taken; no message is lost.
     #[test]
     fn in_order_and_bounded() {
         let (mut client, mut server, link) = pair(3);
@@ -313,8 +316,8 @@ mod tests {
         assert_eq!(told(&mut server), [Indication::Data(b"d".to_vec())]);
     }
 
-    /// C26, C88: who wants no messages is told all the same that it may go on, and of an outage; of
-    /// a close behind them.
+    /// C26, C88: a side that wants no messages is still told that it may go on, and of an outage.
+    /// It is told of a close after the messages.
     #[test]
     fn what_is_told_though_nothing_is_wanted() {
         let (mut client, mut server, link) = pair(1);
@@ -335,7 +338,7 @@ mod tests {
         assert_eq!(told(&mut client), [Indication::Disconnected(Ended::Unreachable)]);
     }
 
-    /// C88: a client that has gone before it was accepted is not connected any more.
+    /// C88: a client that ends before the server accepts it is not told that it is connected.
     #[test]
     fn accepted_too_late() {
         let mut server = Memory::server(1).expect("descriptors");
@@ -347,7 +350,8 @@ mod tests {
         assert_eq!(told(&mut client), []);
     }
 
-    /// C88: `close` is behind what was sent, an outage and `reset` are before it.
+    /// C88: `close` takes effect after the messages that were sent; an outage and `reset` take
+    /// effect before them.
     #[test]
     fn three_ends() {
         let (mut client, mut server, link) = pair(100);

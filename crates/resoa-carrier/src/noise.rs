@@ -1,13 +1,13 @@
-//! How ends prove who they are and keep what they say to themselves:
-//! Noise_IK_25519_ChaChaPoly_BLAKE2s (Noise Protocol Framework, revision 34, 7.5).
+//! Authentication and encryption of both ends: Noise_IK_25519_ChaChaPoly_BLAKE2s (Noise Protocol
+//! Framework, revision 34, 7.5).
 //!
-//! The client knows the server's key beforehand and sends its own in its first message, which only
-//! that server can read. The second message proves the server. What proves that the client is there
-//! now, and its first message not one of old that somebody sends again, is the first thing it says
-//! under the keys that come of both; until then a server keeps no more of it than a handshake.
+//! The client knows the server's key in advance and sends its own in its first message, which only
+//! that server can read. The second message authenticates the server. A first message may be a
+//! replay. What proves the client's presence is the first message that it sends under the keys of
+//! both sides. Until then a server keeps no more state for it than a handshake.
 //!
-//! The prologue names the protocol, its version and the carrier: ends that differ in any of them
-//! have different keys.
+//! The prologue names the protocol, its version and the carrier, so ends that differ in any of them
+//! derive different keys.
 
 use crate::Allowed;
 use crate::keys::{PublicKey, SecretKey};
@@ -16,25 +16,25 @@ use snow::{Builder, HandshakeState, StatelessTransportState};
 use std::fmt;
 
 const PATTERN: &str = "Noise_IK_25519_ChaChaPoly_BLAKE2s";
-/// Octets of a client's first message: its ephemeral key, its key and nothing, the latter two
-/// encrypted.
+/// Bytes of a client's first message: its ephemeral key, its encrypted static key, and an empty
+/// encrypted payload.
 pub(crate) const FIRST: usize = 32 + 32 + TAG + TAG;
-/// Octets of the server's answer: its ephemeral key, and whether it takes the client.
+/// Bytes of the server's answer: its ephemeral key, and whether it accepts the client.
 pub(crate) const ANSWER: usize = 32 + 1 + TAG;
-/// Octets by which something sealed is longer.
+/// Bytes that sealing adds.
 pub(crate) const TAG: usize = 16;
-/// Octets of the longest message of Noise.
+/// Bytes of the longest Noise message.
 pub(crate) const LONGEST: usize = 65_535;
 
 const TAKEN: u8 = 0;
 const TURNED_AWAY: u8 = 1;
 
-/// The carrier that a handshake is for, as the prologue has it.
+/// The carrier that a handshake is for, which the prologue names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Carried {
     Tcp,
     Llp,
-    /// With what the two ends of the TLS session beneath, and nobody else, can compute of it.
+    /// QUIC, with a secret that only the two ends of its TLS session can derive.
     Quic([u8; 32]),
 }
 
@@ -48,13 +48,13 @@ impl Carried {
     }
 }
 
-/// Why a handshake, or something sealed, came to nothing.
+/// Why a handshake failed, or a sealed message cannot be opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Failed {
-    /// Not of the end that it should be of, or changed on its way.
+    /// It is not from the expected end, or was changed on the way.
     #[error("not by the key that it should be by")]
     Forged,
-    /// The server does not take this client.
+    /// The server does not accept this client.
     #[error("the server does not take this client")]
     TurnedAway,
 }
@@ -69,7 +69,7 @@ impl From<snow::Error> for Failed {
 pub(crate) struct Initiator(Option<Box<HandshakeState>>);
 
 impl Initiator {
-    /// Begins one, with the first message for the server.
+    /// Begins a handshake, and returns it with the first message for the server.
     pub(crate) fn new(
         key: &SecretKey,
         server: PublicKey,
@@ -83,7 +83,8 @@ impl Initiator {
         Ok((Self(Some(Box::new(handshake))), first))
     }
 
-    /// The server's answer. A forged one leaves the handshake as it was.
+    /// Processes the server's answer, and returns the keys. A forged answer leaves the handshake
+    /// unchanged.
     pub(crate) fn finish(&mut self, answer: &[u8]) -> Result<Keys, Failed> {
         let handshake = self.0.as_mut().ok_or(Failed::Forged)?;
         if answer.len() != ANSWER {
@@ -111,11 +112,11 @@ impl fmt::Debug for Keys {
     }
 }
 
-/// What a server makes of a client's first message.
+/// The server's result for a client's first message.
 pub(crate) struct Answered {
-    /// For the client.
+    /// The answer for the client.
     pub(crate) answer: [u8; ANSWER],
-    /// Who it says it is, and the keys; nothing if it is turned away.
+    /// The client's key and the keys of the connection; `None` if the client is not allowed.
     pub(crate) taken: Option<(PublicKey, Keys)>,
 }
 
@@ -146,12 +147,12 @@ fn builder<'a>(key: &'a SecretKey, prologue: &'a [u8]) -> Result<Builder<'a>, Fa
     Ok(Builder::new(pattern).prologue(prologue)?.local_private_key(key.octets())?)
 }
 
-/// The keys of a connection, one for each direction. Everything sealed has a number, and no number
-/// is used twice.
+/// The keys of a connection, one for each direction. Each sealed message has a number, which must
+/// not be used twice.
 pub(crate) struct Keys(StatelessTransportState);
 
 impl Keys {
-    /// Puts `plain` behind what is in `out`, sealed. At most [`LONGEST`] octets with their tag.
+    /// Seals `plain` and appends it to `out`. At most [`LONGEST`] bytes including the tag.
     pub(crate) fn seal(&self, number: u64, plain: &[u8], out: &mut Vec<u8>) {
         let begin = out.len();
         out.resize(begin + plain.len() + TAG, 0);
@@ -162,10 +163,10 @@ impl Keys {
         debug_assert_eq!(length, plain.len() + TAG);
     }
 
-    /// Puts what was sealed behind what is in `out`.
+    /// Opens a sealed message and appends its contents to `out`.
     pub(crate) fn open(&self, number: u64, sealed: &[u8], out: &mut Vec<u8>) -> Result<(), Failed> {
         let begin = out.len();
-        // ring opens in place, and wants the room of the tag as well.
+        // ring decrypts in place, so it needs room for the tag as well.
         out.resize(begin + sealed.len(), 0);
         let length = self.0.read_message(number, sealed, &mut out[begin..]);
         out.truncate(begin + length.as_ref().map_or(0, |length| *length));
@@ -185,7 +186,8 @@ mod tests {
         (key(), key())
     }
 
-    /// Both know each other, and what one seals the other opens, under its number alone.
+    /// Both ends know each other's key. What one seals, the other opens, and only under the same
+    /// number.
     #[test]
     fn both_know_each_other() {
         let (client, server) = pair();
@@ -210,8 +212,8 @@ mod tests {
         assert_eq!(servers.open(5, &sealed, &mut plain), Err(Failed::Forged));
     }
 
-    /// A client that is not allowed is told so by the server alone; another server, another carrier
-    /// or another length is no server.
+    /// Only the right server can tell a client that it is not allowed. A handshake for another
+    /// server or carrier fails, and so does a first message of another length.
     #[test]
     fn whom_it_does_not_take() {
         let (client, server) = pair();

@@ -1,46 +1,48 @@
-//! Which messages a message has to stay behind.
+//! Determines which earlier messages a message must follow.
 //!
-//! The Export Protocol needs more than the order of each socket's messages, and less than that of
-//! all:
+//! The Export Protocol needs more than order within each socket, and less than order of all
+//! messages:
 //!
 //! * Messages of one rsockID stay in order.
-//! * A connection that no program has accepted yet is spoken of by its listener's rsockID. All such
-//!   messages stay in order, and so do they with the listener's own. ACCEPTED gives the connection
-//!   its number: what comes by that number later stays behind it, and at the other side behind
-//!   everything that was said before by incarnation.
-//! * A program may close a socket and use its address, or its place among the sockets that it may
-//!   have, by the next: what takes an address or makes a socket stays behind every CLOSE, and CLOSE
-//!   behind the earlier ones. So with `shutdown` of a listener, whose address another socket may
-//!   then have (SO_REUSEADDR).
-//! * A datagram that has an address of its own, as each that arrives has, stays behind what was
-//!   said of its socket, and nothing stays behind it: the next does not wait for a lost one. One
-//!   that goes to where the socket is connected stays in order, since that may change. (That a
-//!   CLOSE can overtake such a datagram is what networks do with them.)
-//! * What is about the client as a whole, and what this side cannot read, stays behind everything
-//!   before it, and everything after stays behind that.
+//! * A connection that no program has accepted yet is addressed by its listener's rsockID and an
+//!   incarnation. All such messages stay in order with each other and with the listener's own
+//!   messages. ACCEPTED gives the connection an rsockID. Messages with that rsockID follow ACCEPTED
+//!   and, in the other direction, every message by incarnation.
+//! * A program may close a socket and give its address, or its place within the limit of sockets,
+//!   to the next socket. So a message that takes an address or makes a socket follows every CLOSE,
+//!   and a CLOSE follows the earlier ones. The same holds for `shutdown` of a listener, after which
+//!   another socket may have its address (SO_REUSEADDR).
+//! * A datagram with an address of its own, which includes every datagram that arrives, follows its
+//!   socket's earlier messages, but no message follows it: the next one does not wait for a lost
+//!   one. A datagram to the address that its socket is connected to stays in order, because that
+//!   address may change. (A CLOSE can overtake a datagram of the first kind, as in any network.)
+//! * A message about the client as a whole, or one that this side cannot parse, follows everything
+//!   before it, and everything after follows it.
 //!
-//! Nothing else is observable: between connections a network promises no order, and what a program
-//! does with one socket before it turns to another returns by the messages of that socket.
+//! No other order is observable. A network promises no order between connections. And if a program
+//! acts on one socket and then on another, the return of the first call depends on messages of the
+//! first socket only.
 
 use std::collections::HashMap;
 
-/// Messages in order.
+/// Messages that stay in order with each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Lane {
-    /// Of one rsockID.
+    /// Messages of one rsockID.
     Socket(u32),
-    /// By incarnation.
+    /// Messages addressed by incarnation.
     Arrivals,
-    /// What gives up addresses and sockets.
+    /// Messages that give up addresses and sockets.
     Releases,
 }
 
-/// Where a message belongs.
+/// Position of a message in the order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Place {
-    /// Behind the last of each of these; and what belongs to a lane it `joins` stays behind it.
+    /// It follows the last message of each lane in both lists. Later messages of a lane that it
+    /// `joins` follow it.
     Lanes { joins: Vec<Lane>, behind: Vec<Lane> },
-    /// Behind everything, and before everything that follows.
+    /// It follows every earlier message, and every later message follows it.
     Alone,
 }
 
@@ -62,15 +64,17 @@ const CALL_LISTEN: u8 = 1;
 const ACCEPTED: u8 = 2;
 const CLOSE: u8 = 7;
 const SHUTDOWN: u8 = 8;
-/// What is shut down: of listeners this, and of nothing else.
+/// `SHUT_RD`, of which the server is told for listeners. It is also told for connections whose
+/// writing half is shut down; ordering these behind a CLOSE does no harm.
 const READ: u8 = 0;
-/// The same of UPDATE. In a CALL there follows an address, which begins with its family, or 0.
+/// Op of both CALL and UPDATE. In a CALL an address follows, which begins with its family, or 0 for
+/// none.
 const DATAGRAM: u8 = 4;
-/// A code of CONTROL.
+/// Code of CONTROL.
 const ERROR: u8 = 8;
 
 impl Place {
-    /// That of a message of the Export Protocol.
+    /// Returns the position of an encoded message of the Export Protocol.
     pub(crate) fn of(message: &[u8]) -> Self {
         let Some(&[kind, op, flags, a, b, c, d]) = message.first_chunk::<HEADER>() else {
             return Self::Alone;
@@ -105,7 +109,7 @@ impl Place {
             behind.push(Lane::Releases);
         }
         if (kind, op) == (CALL, ACCEPTED) {
-            // Behind the incarnation.
+            // The rsockID follows the incarnation.
             let Some(number) = of_op.get(4..).and_then(<[u8]>::first_chunk::<4>) else {
                 return Self::Alone;
             };
@@ -115,39 +119,40 @@ impl Place {
     }
 }
 
-/// Whether a message is the payload of a datagram and nothing else, so that its loss is that of a
-/// datagram. What makes its socket is not, and what an incarnation says neither.
+/// Returns whether a message is just the payload of a datagram, so that losing it is losing a
+/// datagram. A message that makes a socket is not, nor is one addressed by incarnation.
 pub(crate) fn may_be_lost(message: &[u8]) -> bool {
     let Some(&[kind, op, flags, a, b, c, d]) = message.first_chunk::<HEADER>() else { return false };
     let is_datagram = op == DATAGRAM && matches!(kind & 0xf, CALL | UPDATE);
     is_datagram && flags & (CREATE | CHILD) == 0 && [a, b, c, d] != [0; 4]
 }
 
-/// The last message of each lane, as far as it is not done.
+/// The last message of each lane, unless the other side already has it.
 #[derive(Debug, Default)]
 pub(crate) struct Lanes {
     last: HashMap<Lane, u64>,
     alone: Option<u64>,
 }
 
-/// Lanes that may be kept beyond those that are needed.
+/// Number of lanes up to which finished ones are kept.
 const IDLE: usize = 256;
 
 impl Lanes {
-    /// The messages that `message` has to stay behind, as distances; 0 is all. All before `done`
-    /// are with the other side.
+    /// Returns the messages that `message` has to follow, as distances back; 0 stands for all. The
+    /// other side has all messages before `done`.
     pub(crate) fn behind(&mut self, message: u64, place: Place, done: u64) -> Vec<u64> {
         let Place::Lanes { joins, behind } = place else {
             self.last.clear();
             self.alone = Some(message);
             return vec![0];
         };
-        // Where nothing is under way, `done` is the next after this one.
+        // If nothing is in flight, `done` is one more than `message`.
         if self.last.len() > IDLE && self.last.len() as u64 > 4 * message.saturating_sub(done) {
             self.last.retain(|_, last| *last >= done);
         }
         let is_new = joins.iter().any(|lane| self.last.get(lane).is_none_or(|last| *last < done));
-        // It may be the first by number of what was spoken of by incarnation until now.
+        // It may be the first message with the rsockID of a connection that was addressed by
+        // incarnation until now.
         let arrivals = is_new.then_some(Lane::Arrivals);
         let lanes = joins.iter().chain(&behind).chain(&arrivals);
         let mut before: Vec<_> =
@@ -198,7 +203,7 @@ mod tests {
         Message::update(target, Update::Data(vec![1])).encode()
     }
 
-    /// The messages that each of these has to stay behind, by their places in the list.
+    /// Returns the messages that each of these has to follow, as positions in the list.
     fn behind(messages: &[Vec<u8>]) -> Vec<Vec<u64>> {
         let mut lanes = Lanes::default();
         let numbered = (0..).zip(messages);
@@ -210,15 +215,15 @@ mod tests {
             .collect()
     }
 
-    /// Sockets do not wait for each other, and a socket's messages keep their order.
+    /// Sockets do not wait for each other, and each socket's messages stay in order.
     #[test]
     fn sockets_do_not_wait_for_each_other() {
         let messages = [write(socket(1)), write(socket(2)), write(socket(1)), data(socket(2))];
         assert_eq!(behind(&messages), [vec![], vec![], vec![0], vec![1]]);
     }
 
-    /// What was said of a connection by its listener's number comes before what is said by its own;
-    /// at either side.
+    /// Messages that address a connection by its listener precede those with its own rsockID, in
+    /// both directions.
     #[test]
     fn a_connection_gets_its_number() {
         let accepted = call(socket(1), Call::Accepted { incarnation: Incarnation(5), socket: RsockId(7) });
@@ -228,7 +233,7 @@ mod tests {
         assert_eq!(behind(&messages), [vec![], vec![0], vec![1], vec![2], vec![0]]);
     }
 
-    /// An address that was given up can be taken by the next socket.
+    /// The next socket can take an address that was given up.
     #[test]
     fn addresses_are_given_up_first() {
         let messages =
@@ -243,8 +248,8 @@ mod tests {
         assert_eq!(behind(&[error, bind(socket(6))]), [vec![], vec![0]]);
     }
 
-    /// Datagrams do not wait for each other, but for their socket; those whose address is the
-    /// socket's stay in order.
+    /// Datagrams with an address of their own wait for their socket, but not for each other. Those
+    /// to the socket's peer stay in order.
     #[test]
     fn datagrams_do_not_wait_for_each_other() {
         let from = ([127, 0, 0, 1], 53).into();
@@ -265,8 +270,8 @@ mod tests {
         assert_eq!(behind(&[first, to(Some(from)), close(socket(3))]), [vec![], vec![0], vec![0]]);
     }
 
-    /// C91: what may be lost, from the octets and from what they say; and nothing but datagrams of
-    /// the socket, of which what follows is told in its place, stays behind it.
+    /// C91: both implementations, on the bytes and on the parsed message, agree on what may be
+    /// lost: only datagrams of a socket, and not the one that makes it.
     #[test]
     fn what_may_be_lost() {
         let from = ([127, 0, 0, 1], 53).into();
@@ -297,8 +302,7 @@ mod tests {
         assert!(!may_be_lost(&[0x13, 4, 0]));
     }
 
-    /// What is about the client as a whole is behind everything, and everything that follows behind
-    /// it.
+    /// A message about the client as a whole follows everything, and everything after follows it.
     #[test]
     fn the_client_as_a_whole() {
         let all = Message::control(Control::StillAlive { reply: false }).encode();
@@ -312,7 +316,8 @@ mod tests {
         assert_eq!(distances, [vec![], vec![0], vec![1], vec![2], vec![0], vec![1]]);
     }
 
-    /// What has arrived with all before it need not be stayed behind, and is forgotten.
+    /// Messages that the other side has together with all earlier ones need not be followed, and
+    /// are forgotten.
     #[test]
     fn what_is_done_is_forgotten() {
         let mut lanes = Lanes::default();
@@ -323,8 +328,8 @@ mod tests {
         assert!(lanes.last.len() <= 2 * IDLE, "{}", lanes.last.len());
     }
 
-    /// Sockets that came and went are forgotten, also if each message is with the other side before
-    /// the next is handed over.
+    /// Lanes of past sockets are forgotten, even if each message reaches the other side before the
+    /// next is handed over.
     #[test]
     fn nothing_under_way() {
         let mut lanes = Lanes::default();

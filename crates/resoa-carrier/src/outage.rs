@@ -1,37 +1,39 @@
-//! Whether what waits is late: it was handed over long ago, and there was an outage since.
+//! Decides whether a waiting message is late: it was handed over long ago, and there has been an
+//! outage since.
 //!
-//! Age alone does not say it. On a slow link a message waits as long behind what others send; if
-//! those that may be lost were given up for that, a link that is full would carry none of them. So
-//! a message is late if it is older than [`patience`], and nothing was answered for as long at some
-//! time since it was handed over, or is now.
+//! Age alone does not make a message late. On a slow link a message waits that long behind other
+//! traffic. If messages were given up for their age, a full link would deliver none of those that
+//! may be lost. So a message is late if it is older than [`patience`], and nothing was answered for
+//! that long at some time since its hand-over.
 
 use std::time::Duration;
 
-/// So long, and so many round trips, a message may take that may be lost.
+/// A message that may be lost may take this long, plus this many round trips.
 const LEAST: Duration = Duration::from_millis(500);
 const ROUND_TRIPS: u32 = 4;
 
-/// How old a message may become that may be lost, and how long no answer is no outage.
+/// Returns how old a message that may be lost can become, and how long a silence is before it
+/// counts as an outage.
 pub(crate) fn patience(round_trip: Duration) -> Duration {
     LEAST + round_trip * ROUND_TRIPS
 }
 
-/// See the [module](self).
+/// Current silence and last outage of a connection; see the [module](self).
 #[derive(Debug, Default)]
 pub(crate) struct Outage {
-    /// Since when something is under way and nothing was answered.
+    /// Start of the current silence: something is in flight, and nothing has been answered since.
     silent: Option<Duration>,
-    /// When the last outage was over.
+    /// End of the last outage.
     ended: Duration,
 }
 
 impl Outage {
-    /// Something is sent that is to be answered.
+    /// Notes that something was sent that the other side must answer.
     pub(crate) fn sent(&mut self, now: Duration) {
         self.silent.get_or_insert(now);
     }
 
-    /// An answer has come; there `is_more` under way.
+    /// Notes an answer; `is_more` says whether more is in flight.
     pub(crate) fn answered(&mut self, is_more: bool, patience: Duration, now: Duration) {
         if self.silent.is_some_and(|since| since + patience <= now) {
             self.ended = now;
@@ -39,12 +41,13 @@ impl Outage {
         self.silent = is_more.then_some(now);
     }
 
-    /// Since when something is under way and nothing was answered.
+    /// Returns since when something is in flight and nothing has been answered.
     pub(crate) fn silent_since(&self) -> Option<Duration> {
         self.silent
     }
 
-    /// When a message that was handed over at that time is late, if nothing is answered until then.
+    /// Returns when a message that was handed over at this time becomes late if nothing is answered
+    /// until then; `None` without an outage or a silence since.
     pub(crate) fn late_from(&self, handed_over: Duration, patience: Duration) -> Option<Duration> {
         let since = if handed_over < self.ended { Some(handed_over) } else { self.silent };
         since.map(|since| since.max(handed_over) + patience)
@@ -61,7 +64,7 @@ mod tests {
         Duration::from_millis(count)
     }
 
-    /// While answers come nothing is late, however old it is.
+    /// While answers arrive nothing is late, however old it is.
     #[test]
     fn a_queue_is_no_outage() {
         let mut outage = Outage::default();
@@ -75,7 +78,7 @@ mod tests {
         assert_eq!(outage.late_from(ms(0), PATIENCE), None);
     }
 
-    /// In an outage what is old is late, and so it is behind it; what comes later is not.
+    /// Old messages are late during an outage and after it; messages handed over after it are not.
     #[test]
     fn an_outage_makes_late() {
         let mut outage = Outage::default();

@@ -1,15 +1,16 @@
-//! Where a server takes clients, and by what carrier, as people write it.
+//! Where a server accepts clients, and over which carrier, as users write it.
 //!
 //! | place | carrier |
 //! |---|---|
-//! | `udp:192.0.2.1:4000`, and `192.0.2.1:4000` alone | the Link Layer Protocol in datagrams, verified and encrypted |
-//! | `ether:eth0` (server), `ether:eth0/02:00:00:00:00:01` (client) | the same in frames of Ethernet, without IP |
-//! | `quic:192.0.2.1:4000` | QUIC, verified and encrypted |
-//! | `tcp:192.0.2.1:4000` | TCP, verified and encrypted |
-//! | `plain:192.0.2.1:4000` | TCP; nothing is verified or encrypted |
+//! | `udp:192.0.2.1:4000`, and `192.0.2.1:4000` alone | the Link Layer Protocol in datagrams |
+//! | `ether:eth0` (server), `ether:eth0/02:00:00:00:00:01` (client) | the same, in frames |
+//! | `quic:192.0.2.1:4000` | QUIC |
+//! | `tcp:192.0.2.1:4000` | TCP |
+//! | `plain:192.0.2.1:4000` | TCP as it is |
 //!
-//! An address that names no carrier is of the one that loses least of a hop which damages
-//! (docs/resoa-carriers.md has the figures).
+//! All except `plain:` are authenticated and encrypted. An address without a carrier means `udp:`,
+//! which has the highest throughput on a hop that damages packets (docs/resoa-carriers.md has the
+//! figures).
 
 use crate::allowed::Allowed;
 use crate::datagram::{self, Datagrams};
@@ -28,31 +29,31 @@ use std::time::Duration;
 /// Any carrier.
 pub type AnyCarrier = Box<dyn Carrier<Error = io::Error> + Send>;
 
-/// A carrier and where it leads; see the [module](self).
+/// A carrier and its address; see the [module](self).
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Place {
-    /// The baseline: TCP, nothing is verified or encrypted.
+    /// TCP, neither authenticated nor encrypted: the baseline.
     Plain(SocketAddr),
-    /// TCP, verified and encrypted.
+    /// TCP, authenticated and encrypted.
     Tcp(SocketAddr),
-    /// Datagrams, verified and encrypted, sent again and put in order by the carrier itself.
+    /// UDP datagrams, authenticated and encrypted; the carrier itself retransmits and orders them.
     Udp(SocketAddr),
-    /// QUIC, verified and encrypted.
+    /// QUIC, authenticated and encrypted.
     Quic(SocketAddr),
-    /// As `Udp`, in frames of Ethernet, without IP.
+    /// As `Udp`, in Ethernet frames, without IP.
     Ether {
         /// Name of the interface.
         interface: String,
-        /// The server's address, for a client.
+        /// The server's address; clients need it.
         server: Option<MacAddress>,
     },
 }
 
-/// An address of Ethernet.
+/// An Ethernet address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct MacAddress(pub [u8; 6]);
 
-/// Not a place.
+/// The text is not a place.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "`{text}` is no place for a server of remote sockets: {reason}; such as 192.0.2.1:4000, which is udp:192.0.2.1:4000, \
@@ -121,7 +122,7 @@ impl MacAddress {
         let mut parts = text.split(':');
         for octet in &mut octets {
             let part = parts.next().filter(|part| part.len() == 2)?;
-            // A sign would be taken for one of the digits.
+            // `from_str_radix` would accept a sign in place of a digit.
             let part = part.bytes().all(|digit| digit.is_ascii_hexdigit()).then_some(part)?;
             *octet = u8::from_str_radix(part, 16).ok()?;
         }
@@ -143,18 +144,18 @@ fn refused(kind: io::ErrorKind, reason: String) -> io::Error {
 }
 
 impl Place {
-    /// Whether both ends prove who they are, and nobody in between can read or change anything.
+    /// Returns whether both ends are authenticated, and nobody else can read or change anything.
     #[must_use]
     pub fn is_secure(&self) -> bool {
         !matches!(self, Self::Plain(_))
     }
 
-    /// A server's end that takes these clients here; and the place itself, with the port that the
-    /// kernel chose if it was 0.
+    /// Opens a server's end here that accepts these clients. Returns it with its place, which
+    /// contains the port that the kernel chose if the port was 0.
     ///
     /// # Errors
-    /// If the address is not this host's, or in use; and if clients are to be told from each other
-    /// where nothing is verified.
+    /// If the address is not a local one, or in use, or if only some clients are allowed where
+    /// nothing is authenticated.
     pub fn serve(&self, key: &SecretKey, allowed: &Allowed) -> io::Result<(AnyCarrier, Self)> {
         match *self {
             Self::Plain(_) if !allowed.is_anybody() => Err(refused(
@@ -193,12 +194,12 @@ impl Place {
         }
     }
 
-    /// A client's end for the server of this key here, and the address to
-    /// [connect](LastHop::connect) it to.
+    /// Opens a client's end for the server with this key. Returns it with the address for
+    /// [`connect`](LastHop::connect).
     ///
     /// # Errors
-    /// If the kernel has no descriptor left; and if the place is secure and the server's key is not
-    /// given.
+    /// If the kernel has no file descriptor left, if the place is secure and the server's key is
+    /// missing, or if an Ethernet place names no server.
     pub fn reach(&self, key: &SecretKey, server: Option<PublicKey>) -> io::Result<(AnyCarrier, Vec<u8>)> {
         let server = server.ok_or_else(|| {
             let reason = format!(
@@ -302,7 +303,8 @@ impl Carrier for AnyCarrier {
 mod tests {
     use super::*;
 
-    /// Places are read as they are written, and what is none says why.
+    /// Places are written as they were read, and the error for any other text quotes it and gives
+    /// examples.
     #[test]
     fn places_are_read_as_written() {
         for text in [
@@ -340,8 +342,8 @@ mod tests {
         }
     }
 
-    /// A server whose key is not known is not connected to where keys are all there is to know it
-    /// by, and a list of clients is none where nothing is verified.
+    /// Secure places need the server's key, and a place without authentication refuses a list of
+    /// clients.
     #[test]
     fn keys_are_asked_for() {
         let key = SecretKey::generate().expect("random octets");

@@ -1,5 +1,5 @@
-//! Messages over QUIC (RFC 9000), in datagrams of UDP: verified by the keys of both ends,
-//! encrypted, and sockets do not wait for each other's losses.
+//! Messages over QUIC (RFC 9000): authenticated by the keys of both ends, and encrypted. A loss on
+//! one socket does not delay other sockets.
 //!
 //! ```text
 //!              ┌ control ─ introduction (Noise, bound to the TLS session), then: taken, room, the end
@@ -7,23 +7,24 @@
 //!              └ lanes 0..255, each way ─ the messages of the sockets whose number ends so, each with its number and those it stays behind
 //! ```
 //!
-//! * [`session`]: QUIC's settings and its TLS, which proves nobody. [`introduction`]: who is there,
-//!   and why that is sound.
-//! * [`outgoing`], [`incoming`], [`wire`]: messages, there and back. In which order they may be
-//!   passed on is decided by the sender ([`order`](crate::order)), message by message, and kept to
-//!   by the receiver ([`sequence`](crate::sequence)), as `udp:` does it; a lane only keeps losses
-//!   apart. So there are few lanes, they stay open, and any number of sockets.
-//! * [`link`]: a connection. [`socket`]: datagrams. [`turn`]: what happens between the two.
+//! * [`session`]: QUIC's settings and its TLS, which authenticates nobody. [`introduction`]:
+//!   authentication, and why it is sound.
+//! * [`outgoing`], [`incoming`], [`wire`]: messages in both directions. As with `udp:`, the sender
+//!   decides for each message which others it must follow ([`order`](crate::order)), and the
+//!   receiver enforces this ([`sequence`](crate::sequence)). Lanes only isolate losses. So there
+//!   are few lanes, which stay open, and any number of sockets.
+//! * [`link`]: a connection. [`socket`]: datagrams. [`turn`]: the pass of the loop, which connects
+//!   the two.
 //!
-//! The protocol's machine is that of quinn (quinn-proto), which has neither threads nor a runtime:
-//! all happens in [`poll`](Carrier::poll), as with the other carriers.
+//! The protocol's state machine is quinn-proto, which has neither threads nor a runtime. Everything
+//! happens in [`poll`](Carrier::poll), as with the other carriers.
 //!
-//! A client's address may change: the connection is known by its own name, and goes on. A server
-//! keeps nothing of a client before its address has been shown to be its own (QUIC's retry), then
-//! at most [`STRANGERS`](crate::tcp::STRANGERS) of which it does not know who they are, at most
-//! [`OF_ONE_SOURCE`](crate::tcp::OF_ONE_SOURCE) of one source, each for at most
-//! [`INTRODUCTION`](crate::tcp::INTRODUCTION) and with at most a few kilobytes; which of them makes
-//! room for a new one is left to chance.
+//! A client's address may change: the connection has an ID and goes on. A server keeps no state for
+//! a client before the client has proved its address (QUIC's retry). After that it keeps at most
+//! [`STRANGERS`](crate::tcp::STRANGERS) connections whose clients it does not know yet, at most
+//! [`OF_ONE_SOURCE`](crate::tcp::OF_ONE_SOURCE) of one source. Each may take
+//! [`INTRODUCTION`](crate::tcp::INTRODUCTION) at most, and send a few kilobytes at most. If there
+//! is no room for a new one, a random one of them is dropped.
 
 #[cfg(feature = "fuzz")]
 pub(crate) mod handshake;
@@ -59,16 +60,16 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Octets of messages, and what each takes beside, that are kept for a user who does not take them,
-/// or because something before them is missing.
+/// Bytes of messages, each plus a fixed cost, that are kept because the user does not take them or
+/// an earlier message is missing.
 const ROOM: u64 = 4 << 20;
-/// Octets that wait to be sent before it says stop.
+/// Bytes waiting to be sent at which the carrier says stop.
 const WAITING: usize = 1 << 20;
-/// Lanes each way: as many sockets, one after the other, share none.
+/// Lanes in each direction. This many sockets with consecutive numbers share none.
 const LANES: usize = 256;
-/// How long an end that is given up waits for what its connections have still to deliver.
+/// How long dropping this end waits for closed connections that still have data to deliver.
 const LINGER: Duration = Duration::from_secs(1);
-/// Looks at the socket before the user is told of what came by them.
+/// Receive calls before the user is told of the messages.
 const LOOKS: usize = 8;
 
 /// The lane of a message.
@@ -76,20 +77,20 @@ const LOOKS: usize = 8;
 struct Lane(usize);
 
 impl Lane {
-    /// By the last octet of the socket's number.
+    /// Chooses the lane by the last byte of the socket's number.
     fn of(message: &[u8]) -> Self {
         Self(message.get(6).map_or(0, |&last| usize::from(last)))
     }
 }
 
-/// What an end is.
+/// The role of an end.
 #[derive(Debug)]
 enum Role {
     Server { allowed: Allowed },
     Client { server: PublicKey, config: Box<ClientConfig> },
 }
 
-/// An end; see the [module](self).
+/// One end of the carrier; see the [module](self).
 #[derive(Debug)]
 pub struct Quic {
     wake: Wake,
@@ -97,28 +98,30 @@ pub struct Quic {
     endpoint: Endpoint,
     role: Role,
     key: Arc<SecretKey>,
-    /// By quinn's name, which may be another's later; and that of those of which our user knows.
+    /// Connections by quinn's handle, which may be reused later; and the handles of those that our
+    /// user knows.
     links: BTreeMap<ConnectionHandle, Link>,
     handles: HashMap<Connection, ConnectionHandle>,
     strangers: Strangers,
     origin: Instant,
-    /// Connections that are to be dropped, whatever the other side has still to say.
+    /// Connections to be dropped, whatever the other side may still send.
     forgotten: Vec<ConnectionHandle>,
-    /// Connections that came to nothing at once.
+    /// Connections that failed at once.
     failed: Vec<Connection>,
     last: u64,
-    /// Messages wait to go together; there are some.
+    /// Whether messages are being collected, and whether there are any.
     gathers: bool,
     gathered: bool,
-    /// Silence that is an outage.
+    /// Silence that counts as an outage.
     silence: Duration,
 }
 
 impl Quic {
-    /// A server's end that takes these clients at this address, and proves that it has this key.
+    /// Creates a server's end at this address that accepts these clients, and proves that it has
+    /// this key.
     ///
     /// # Errors
-    /// If the address is not this host's, or in use.
+    /// If the address is not a local one, or in use.
     pub fn server(
         address: SocketAddr,
         key: &SecretKey,
@@ -132,12 +135,13 @@ impl Quic {
         Self::new(socket, endpoint, Role::Server { allowed }, key, keep_alive)
     }
 
-    /// A client's end at this address, most often an unspecified one of the server's family, that
-    /// proves to have this key, to the server that has that one. The address to
-    /// [connect](LastHop::connect) to is written as text, `192.0.2.1:4000` or `[2001:db8::1]:4000`.
+    /// Creates a client's end that proves it has `key`, to the server that has the key `server`.
+    /// `address` is the local address, usually an unspecified one of the server's family.
+    /// [Connect](LastHop::connect) to an address written as text: `192.0.2.1:4000` or
+    /// `[2001:db8::1]:4000`.
     ///
     /// # Errors
-    /// If the address is not this host's, or the kernel has no descriptor left.
+    /// If the address is not a local one, or if the kernel has no file descriptor left.
     pub fn client(
         address: SocketAddr,
         key: &SecretKey,
@@ -179,23 +183,24 @@ impl Quic {
         })
     }
 
-    /// Its own address.
+    /// Returns the local address.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.socket.address()
     }
 
-    /// Connections of which something is kept, known or not.
+    /// Returns the number of connections for which state is kept, whether the user knows of them or
+    /// not.
     #[must_use]
     pub fn connections(&self) -> usize {
         self.links.len()
     }
 
-    /// Sends from another port from now on, as behind a translator of addresses that has forgotten
-    /// us; the other side follows.
+    /// Sends from another port from now on, as if a NAT had forgotten the old mapping. The other
+    /// side follows.
     ///
     /// # Errors
-    /// If the kernel has no descriptor left.
+    /// If the kernel has no file descriptor left.
     pub fn move_to_another_port(&mut self) -> io::Result<()> {
         let mut address = self.address();
         address.set_port(0);
@@ -203,8 +208,8 @@ impl Quic {
         self.wake.watch(socket.descriptor(), WHOLE)?;
         self.socket = socket;
         for link in self.links.values_mut() {
-            // As after a change of the interface: the other side's word comes to nobody until it
-            // has heard of us.
+            // As after a change of the interface: packets of the other side reach nobody until it
+            // has heard from us.
             link.quic.local_address_changed();
         }
         self.wake.ring();
@@ -226,7 +231,7 @@ impl Quic {
         };
         let text = std::str::from_utf8(address).map_err(|_| io::ErrorKind::InvalidInput)?;
         let address: SocketAddr = text.parse().map_err(|_| io::ErrorKind::InvalidInput)?;
-        // The name is one that TLS could read, and is not sent.
+        // TLS requires a name that it can parse. The name is not sent.
         let begun = self.endpoint.connect(Instant::now(), (**config).clone(), address, "lasthop");
         let (handle, quic) = begun.map_err(io::Error::other)?;
         let link = Link::client(connection, quic, Arc::clone(&self.key), *server, self.silence);
@@ -248,7 +253,7 @@ impl LastHop for Quic {
     }
 
     fn connect(&mut self, connection: Connection, address: &[u8]) {
-        // One that was before is over.
+        // A previous connection of this number is over.
         self.reset(connection);
         if self.connect_to(connection, address).is_err() {
             self.failed.push(connection);
@@ -323,7 +328,7 @@ impl Carrier for Quic {
         self.gathers = true;
     }
 
-    /// They go with the next turn, which all that is handed over until then does.
+    /// All messages handed over until the next pass are sent together, in that pass.
     fn flush(&mut self) {
         self.gathers = false;
         if std::mem::take(&mut self.gathered) {
@@ -332,8 +337,8 @@ impl Carrier for Quic {
     }
 }
 
-/// What stands on streams, by a script of pieces: the stream (255 is the control stream), how much
-/// of it comes, and the octets.
+/// Runs a script of pieces of streams, for the fuzz target: the stream (255 is the control stream),
+/// the length of the piece, and its bytes.
 #[cfg(feature = "fuzz")]
 pub(crate) fn script(octets: &[u8]) {
     let (mut incoming, mut control, mut rest) = (incoming::Incoming::new(), Vec::new(), octets);
@@ -360,8 +365,8 @@ pub(crate) fn script(octets: &[u8]) {
 }
 
 impl Drop for Quic {
-    /// What was handed over to connections that are closed is delivered, if that does not take
-    /// long. The other sides of the rest are told, as far as one datagram does it.
+    /// Delivers what was handed over to closed connections, if that does not take long. The peers
+    /// of all others are told, as far as one datagram does it.
     fn drop(&mut self) {
         let begin = Instant::now();
         while begin.elapsed() < LINGER && self.links.values().any(|link| link.stage == Stage::Closing) {

@@ -1,22 +1,23 @@
-//! A set of numbers that mostly follow each other: the parts of a message that are there, packets
-//! that have come.
+//! A set of mostly consecutive numbers: the parts of a message that have arrived, or packets that
+//! have arrived.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// See the [module](self). No two ranges touch.
+/// A set of numbers, stored as ranges of which no two touch.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Ranges(BTreeMap<u64, u64>);
 
 impl Ranges {
-    /// Adds a range. How many of its numbers are new.
+    /// Adds a range, and returns how many of its numbers are new.
     pub(crate) fn add(&mut self, range: Range<u64>) -> u64 {
         let Range { mut start, mut end } = range;
         if start >= end {
             return 0;
         }
         let mut there = 0;
-        // From the last that begins at or before our end, back to the first that reaches our start.
+        // From the last range that begins at or before our end, back to the first that reaches our
+        // start.
         while let Some((&begin, &stop)) = self.0.range(..=end).next_back() {
             if stop < start {
                 break;
@@ -34,12 +35,12 @@ impl Ranges {
         self.0.range(..=number).next_back().is_some_and(|(_, &end)| number < end)
     }
 
-    /// The first number from 0 on that is not there.
+    /// Returns the smallest number that is not in the set, from 0 on.
     pub(crate) fn first_missing(&self) -> u64 {
         self.0.first_key_value().filter(|(start, _)| **start == 0).map_or(0, |(_, &end)| end)
     }
 
-    /// The ranges, the last first.
+    /// Returns the ranges, the last one first.
     pub(crate) fn last_first(&self) -> impl Iterator<Item = Range<u64>> {
         self.0.iter().rev().map(|(&start, &end)| start..end)
     }
@@ -48,19 +49,19 @@ impl Ranges {
         self.0.len()
     }
 
-    /// Forgets the first range; what it ended with.
+    /// Removes the first range, and returns its end.
     pub(crate) fn forget_first(&mut self) -> Option<u64> {
         self.0.pop_first().map(|(_, end)| end)
     }
 
-    /// Forgets the ranges that end before this, but for the last.
+    /// Removes the ranges that end at or before `number`, but keeps the last range.
     pub(crate) fn forget_before(&mut self, number: u64) {
         while self.0.len() > 1 && self.0.first_key_value().is_some_and(|(_, end)| *end <= number) {
             self.0.pop_first();
         }
     }
 
-    /// The numbers of `range` that are not there.
+    /// Returns the numbers of `range` that are not in the set.
     pub(crate) fn missing_in(&self, range: Range<u64>) -> Vec<Range<u64>> {
         let mut missing = Vec::new();
         let mut from = range.start;
@@ -86,7 +87,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     proptest! {
-        /// As a set of the numbers one by one.
+        /// It behaves like a set of single numbers.
         #[test]
         fn as_a_set(added in vec((0_u64..60, 0_u64..12), 0..30), asked in (0_u64..60, 0_u64..30)) {
             let (mut ranges, mut set) = (Ranges::default(), BTreeSet::new());

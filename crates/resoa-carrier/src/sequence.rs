@@ -1,5 +1,5 @@
-//! Messages that have arrived in whatever order, passed on in one that is right: each when those
-//! that it stays behind have been ([`order`](crate::order) says which they are).
+//! Restores the order of messages: each is passed on as soon as all messages that it follows have
+//! been ([`order`](crate::order) determines those).
 
 use crate::ranges::Ranges;
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,14 +10,14 @@ struct Held<T> {
     message: T,
 }
 
-/// See the [module](self); `T` is what there is of a message.
+/// Messages that have arrived in any order; `T` is a message, or what stands for it.
 #[derive(Debug)]
 pub(crate) struct Sequence<T> {
     passed: Ranges,
     held: BTreeMap<u64, Held<T>>,
-    /// For one that is missing, those that wait for it.
+    /// For a missing message, the messages that wait for it.
     awaited: BTreeMap<u64, Vec<u64>>,
-    /// Those that wait for all before them.
+    /// Messages that wait for all earlier messages.
     behind_all: BTreeSet<u64>,
 }
 
@@ -29,24 +29,29 @@ impl<T> Default for Sequence<T> {
 }
 
 impl<T> Sequence<T> {
-    /// All messages before this one have been passed on.
+    /// Returns the number up to which all messages have been passed on.
     pub(crate) fn done(&self) -> u64 {
         self.passed.first_missing()
     }
 
-    /// Runs of numbers that have been passed on. Between two of them at least one is missing; what
-    /// may be missing is bounded by what the other side may have begun.
+    /// Returns the number of runs of consecutive messages that have been passed on.
+    ///
+    /// Between two runs at least one message is missing, and the other side may have begun only so
+    /// many messages, so this is bounded.
     pub(crate) fn runs(&self) -> usize {
         self.passed.count()
     }
 
-    /// Whether this message has arrived, passed on or not.
+    /// Returns whether this message has arrived, passed on or not.
     pub(crate) fn has(&self, number: u64) -> bool {
         self.passed.contains(number) || self.held.contains_key(&number)
     }
 
-    /// A message has arrived, for the first time; `behind` is how far before it are those that it
-    /// stays behind, none farther than the first; 0 is all before it. Passes on what can be.
+    /// Takes a message that has arrived for the first time, and passes on every message that is now
+    /// free.
+    ///
+    /// `behind` lists the messages that this one follows, as distances back, none beyond message 0;
+    /// a distance of 0 means all earlier messages.
     pub(crate) fn arrived(&mut self, number: u64, behind: Vec<u64>, message: T, mut pass: impl FnMut(T)) {
         debug_assert!(!self.has(number));
         self.held.insert(number, Held { behind, message });
@@ -68,7 +73,7 @@ impl<T> Sequence<T> {
                     self.passed.add(number..number + 1);
                     let done = self.done();
                     candidates.extend(self.behind_all.first().filter(|first| **first <= done));
-                    // The oldest is looked at first.
+                    // Look at the oldest first.
                     candidates.extend(self.awaited.remove(&number).into_iter().flatten().rev());
                 }
             }
@@ -81,7 +86,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// What each message stays behind, and the order in which they arrive.
+    /// For each message the distances to those that it follows, and the order of arrival.
     fn arrivals() -> impl Strategy<Value = (Vec<Vec<u64>>, Vec<usize>)> {
         let behind = proptest::collection::vec(proptest::collection::vec(0..8_u64, 0..4), 1..40);
         behind.prop_flat_map(|mut behind| {
@@ -96,8 +101,8 @@ mod tests {
     }
 
     proptest! {
-        /// C87: each is passed on once, behind those that it stays behind, and at the latest when
-        /// all before it are there.
+        /// C87: each message is passed on once, after the messages that it follows, and as soon as
+        /// they have been.
         #[test]
         fn each_once_and_in_its_place((behind, order) in arrivals()) {
             let mut sequence = Sequence::default();

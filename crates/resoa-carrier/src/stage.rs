@@ -1,27 +1,27 @@
-//! How far a connection has come, as its user knows it, over carriers that have a stream to say so
-//! on.
+//! Progress of a connection as its user knows it, for carriers with a stream on which they report
+//! it.
 
 use resoa_protocol::lhp::{Ended, Statistics};
 
-/// See the [module](self).
+/// Stage of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Stage {
-    /// The client waits to be taken.
+    /// The client waits for the server to accept it.
     Asking,
-    /// The server waits to be told who it is.
+    /// The server waits for the client's introduction.
     Unknown,
-    /// The server's user has not said whether it takes the client.
+    /// The server's user has not decided yet whether to accept the client.
     Offered,
     Up,
-    /// Our user has ended it: what was handed over is delivered, and the other side has still to
-    /// end.
+    /// Our user has closed the connection. What it handed over is still delivered, and the other
+    /// side has not ended the connection yet.
     Closing,
-    /// It never was, or has ended, and our user is to be told.
+    /// The connection failed or has ended, and our user must be told.
     Over(Ended),
-    /// It has ended, and our user knows.
+    /// The connection has ended, and our user knows.
     Gone,
 }
 
-/// What is known of a connection that is not there.
+/// Statistics of a connection that does not exist.
 pub(crate) const NOTHING_KNOWN: Statistics =
     Statistics { round_trip: None, healthy: false, retransmissions: 0 };

@@ -1,19 +1,19 @@
-//! Connections whose clients have not proved who they are: how many a server keeps, and which of
-//! them makes room for the next.
+//! Strangers: connections whose clients are not authenticated yet. Limits their number, and chooses
+//! which of them makes room for the next.
 //!
-//! Whoever sends packets can be a stranger, so strangers must not keep clients out:
+//! Anyone who can send packets can be a stranger, so strangers must not keep clients out:
 //!
-//! * One source has at most [`OF_ONE_SOURCE`] of the [`STRANGERS`] places. A host has as many
-//!   addresses as it likes in its /64 of IPv6, so that is one source.
-//! * If there is no place, one that has a place loses it by chance. If the oldest lost it, a flood
-//!   that fills all places within a round trip would leave no client the time for its handshake. By
-//!   chance a client keeps its place with probability (1 - 1/n)^k while k others come for n places.
-//!   The oldest is spared: it is the most likely to be through soon.
-//! * A handshake has the time [`INTRODUCTION`], however slowly its octets come. The carriers look
-//!   at that.
-//! * What is reckoned for a first message takes some 100 us, and clients are served in the same
-//!   loop. So it is done for at most [`A_SECOND`] first messages of one source a second, beyond the
-//!   first [`AT_ONCE`], and for at most [`IN_A_PASS`] of all in one pass of the loop.
+//! * One source has at most [`OF_ONE_SOURCE`] of the [`STRANGERS`] slots. A /64 of IPv6 counts as
+//!   one source, because a host can have as many addresses in its /64 as it likes.
+//! * If there is no free slot, a random stranger loses its slot. If it were the oldest, a flood
+//!   that fills all slots within a round trip would leave no client the time for its handshake.
+//!   With a random choice, a client keeps its slot with probability (1 - 1/n)^k while k strangers
+//!   arrive for n slots. The oldest is spared, because it is the most likely to finish soon.
+//! * A handshake may take [`INTRODUCTION`], however slowly its bytes arrive. The carriers enforce
+//!   this.
+//! * A first message costs some 100 us of computation, in the same loop that serves clients. So
+//!   each source may cause it [`A_SECOND`] times a second, beyond the first [`AT_ONCE`], and all
+//!   sources together [`IN_A_PASS`] times in one pass of the loop.
 
 use crate::MacAddress;
 use resoa_protocol::lhp::Connection;
@@ -21,35 +21,35 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
-/// Connections of all sources whose clients have not proved who they are.
+/// Most connections whose clients are not authenticated yet, from all sources.
 pub const STRANGERS: usize = 512;
-/// The same of one source.
+/// Most connections of one source whose clients are not authenticated yet.
 pub const OF_ONE_SOURCE: usize = 128;
-/// Time in which a client proves it.
+/// Time in which a client must authenticate.
 pub const INTRODUCTION: Duration = Duration::from_secs(10);
-/// Handshakes that begin in a pass of a carrier's loop.
+/// Handshakes that may begin in one pass of a carrier's loop.
 pub(crate) const IN_A_PASS: usize = 64;
-/// Handshakes of one source that begin at once.
+/// Handshakes of one source that may begin at once.
 const AT_ONCE: u32 = 32;
-/// Those that begin later, a second.
+/// Further handshakes of one source that may begin, per second.
 const A_SECOND: u32 = 64;
-/// Between two of them.
+/// Average time between two of these.
 pub(crate) const GAP: Duration = Duration::from_nanos(1_000_000_000 / A_SECOND as u64);
-/// How often it is looked which sources are at rest.
+/// Interval at which idle sources are forgotten.
 const SWEEP: Duration = Duration::from_secs(1);
 
-/// What strangers are counted by.
+/// Source of a stranger, to which the limits apply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Source {
     V4(Ipv4Addr),
-    /// The first 64 bits.
+    /// The first 64 bits of the address.
     V6([u8; 8]),
     Ether(MacAddress),
 }
 
 impl From<SocketAddr> for Source {
     fn from(address: SocketAddr) -> Self {
-        // A socket of both versions has addresses of IPv4 as ::ffff:a.b.c.d.
+        // A dual-stack socket reports IPv4 addresses as ::ffff:a.b.c.d.
         match address.ip().to_canonical() {
             IpAddr::V4(address) => Self::V4(address),
             IpAddr::V6(address) => {
@@ -60,21 +60,22 @@ impl From<SocketAddr> for Source {
     }
 }
 
-/// See the [module](self). Connections are in the order of their numbers, in which they came.
+/// The strangers of a carrier; see the [module](self). Connections are in the order of their
+/// numbers, which is the order of their arrival.
 #[derive(Debug, Default)]
 pub(crate) struct Strangers {
     here: BTreeMap<Connection, Source>,
     of: HashMap<Source, BTreeSet<Connection>>,
     /// Handshakes that have begun in this pass.
     begun: usize,
-    /// Until when the handshakes of a source would have taken if each had begun a [`GAP`] after the
-    /// last one; those of sources at rest are not there.
+    /// For each source, when its handshakes would be over if each took a [`GAP`], one after the
+    /// other (a token bucket). Idle sources are not included.
     until: HashMap<Source, Duration>,
     swept: Duration,
 }
 
 impl Strangers {
-    /// A pass begins.
+    /// Begins a pass of the carrier's loop.
     pub(crate) fn pass(&mut self, now: Duration) {
         self.begun = 0;
         if self.swept + SWEEP <= now {
@@ -83,7 +84,7 @@ impl Strangers {
         }
     }
 
-    /// Whether a handshake of this source may begin; then it is counted.
+    /// Returns whether a handshake of this source may begin. If so, it is counted.
     pub(crate) fn may_begin(&mut self, source: Source, now: Duration) -> bool {
         let until = self.until.get(&source).map_or(now, |until| now.max(*until)) + GAP;
         if self.begun >= IN_A_PASS || until > now + GAP * AT_ONCE {
@@ -94,20 +95,20 @@ impl Strangers {
         true
     }
 
-    /// As if no handshake had begun.
+    /// Clears the count of handshakes.
     #[cfg(test)]
     pub(crate) fn rest(&mut self) {
         self.begun = 0;
         self.until.clear();
     }
 
-    /// Where a stranger is from; `None` if it is none.
+    /// Returns the source of a stranger; `None` if the connection is not a stranger's.
     pub(crate) fn source(&self, connection: Connection) -> Option<Source> {
         self.here.get(&connection).copied()
     }
 
-    /// One has come, whose number is the highest; which one has to go for it. `draw` is asked for a
-    /// number that nobody can guess.
+    /// Adds a stranger, whose number is the highest so far, and returns the one that must go for
+    /// it. `draw` provides an unpredictable number.
     #[must_use = "it has to go"]
     pub(crate) fn come(
         &mut self,
@@ -129,7 +130,8 @@ impl Strangers {
         leaves
     }
 
-    /// It is known who this is, or it has gone. Whether it was a stranger.
+    /// Removes a connection whose client is authenticated, or which has gone. Returns whether it
+    /// was a stranger's.
     pub(crate) fn gone(&mut self, connection: Connection) -> bool {
         let Some(source) = self.here.remove(&connection) else { return false };
         if let Some(these) = self.of.get_mut(&source) {
@@ -141,13 +143,13 @@ impl Strangers {
         true
     }
 
-    /// How many there are.
+    /// Returns the number of strangers.
     pub(crate) fn count(&self) -> usize {
         self.here.len()
     }
 }
 
-/// Any but the first.
+/// Chooses any connection except the first.
 fn chosen<'a>(
     mut of: impl Iterator<Item = &'a Connection>,
     count: usize,
@@ -157,10 +159,10 @@ fn chosen<'a>(
     of.nth(1 + (draw() % others) as usize).copied()
 }
 
-/// A number that nobody can guess.
+/// Returns an unpredictable number.
 pub(crate) fn draw() -> u64 {
     let mut octets = [0; 8];
-    // It fails only on kernels that have no such call, which are too old for the rest.
+    // This fails only on kernels without the system call, which are too old for the rest.
     let _ = rustix::rand::getrandom(&mut octets, rustix::rand::GetRandomFlags::empty());
     u64::from_ne_bytes(octets)
 }
@@ -171,9 +173,9 @@ mod tests {
     use rand::{RngExt, SeedableRng};
     use rand_chacha::ChaCha8Rng;
 
-    /// From a client's connection to the proof of who it is: a round trip.
+    /// Time from a client's connection to its authentication: a round trip.
     const HANDSHAKE: Duration = Duration::from_millis(100);
-    /// Handshakes of clients that are looked at, one after the other.
+    /// Number of clients that connect, one after the other.
     const CLIENTS: u32 = 500;
 
     /// A flood in virtual time.
@@ -183,7 +185,7 @@ mod tests {
         last: u64,
         now: Duration,
         gap: Duration,
-        /// Where the stranger of this number is from.
+        /// Returns the source of the stranger with this number.
         whose: W,
         number: u32,
         random: ChaCha8Rng,
@@ -217,8 +219,8 @@ mod tests {
         }
     }
 
-    /// How many of the [`CLIENTS`] are through while strangers come at this rate; all clients are
-    /// of one source.
+    /// Returns how many of the [`CLIENTS`] finish their handshake while strangers arrive at this
+    /// rate. All clients have one source.
     fn through(per_second: u32, whose: impl Fn(u32) -> Source, clients: Source) -> u32 {
         let mut flood = Flood {
             strangers: Strangers::default(),
@@ -230,7 +232,7 @@ mod tests {
             number: 0,
             random: ChaCha8Rng::seed_from_u64(1),
         };
-        // Until the places that strangers can have are theirs.
+        // Until the flood has taken all slots that it can get.
         flood.go_on(Duration::from_secs(2));
         let is_through = |_: &u32| {
             let client = flood.come(clients);
@@ -245,14 +247,14 @@ mod tests {
         Source::V4([10, 0, last[0], last[1]].into())
     }
 
-    /// Strangers of one address, however many a second, keep no client of another address out.
+    /// Strangers of one address, at whatever rate, keep no client of another address out.
     #[test]
     fn a_flood_of_one_source() {
         let clients = Source::from(SocketAddr::from(([192, 0, 2, 1], 4000)));
         for per_second in [200, 600, 6000, 20_000] {
             assert_eq!(through(per_second, |_| v4([0, 1]), clients), CLIENTS, "{per_second} a second");
         }
-        // As many addresses as it likes in its /64.
+        // A host can have any number of addresses in its /64.
         let of_a_network = |number: u32| {
             let [a, b, c, d] = number.to_be_bytes().map(u16::from);
             Source::from(SocketAddr::from(([0x2001, 0xdb8, 0, 0, a, b, c, d], 4000)))
@@ -260,10 +262,9 @@ mod tests {
         assert_eq!(through(6000, of_a_network, clients), CLIENTS);
     }
 
-    /// A client behind the same translator of addresses as the stranger is through three times in
-    /// five at 600 a second: (1 - 1/127)^60 = 0.62. Were it the oldest that makes room, which takes
-    /// 128 / 1500 s = 85 ms at 1500 a second, none would be: by chance it is (1 - 1/127)^150 = 0.31
-    /// of them.
+    /// Three in five clients behind the same NAT as the strangers finish at 600 strangers a second:
+    /// (1 - 1/127)^60 = 0.62. At 1500 a second, (1 - 1/127)^150 = 0.31 of them do. If the oldest
+    /// made room, none would, because 128 / 1500 s = 85 ms is less than a round trip.
     #[test]
     fn a_flood_of_the_clients_own_source() {
         for (per_second, least) in [(600, 0.5), (1500, 0.2)] {
@@ -272,9 +273,10 @@ mod tests {
         }
     }
 
-    /// A flood of 65536 sources fills all places. 600 a second leave (1 - 1/511)^60 = 0.89 of the
-    /// clients their places, 6000 a second (1 - 1/511)^600 = 0.31. Were it the oldest that makes
-    /// room, 6000 a second would leave none: 512 / 6000 s = 85 ms is less than a round trip.
+    /// A flood from 65536 sources fills all slots. At 600 strangers a second, (1 - 1/511)^60 = 0.89
+    /// of the clients keep their slots; at 6000 a second, (1 - 1/511)^600 = 0.31. If the oldest
+    /// made room, 6000 a second would leave none, because 512 / 6000 s = 85 ms is less than a round
+    /// trip.
     #[test]
     fn a_flood_of_many_sources() {
         let clients = Source::from(SocketAddr::from(([192, 0, 2, 1], 4000)));
@@ -288,7 +290,7 @@ mod tests {
         }
     }
 
-    /// Whatever is drawn, the oldest and the newcomer stay.
+    /// Whatever number is drawn, the oldest and the newest stranger stay.
     #[test]
     fn who_makes_room() {
         for draw in [0, 1, 126, 127, 128, u64::MAX] {
@@ -304,7 +306,7 @@ mod tests {
         }
     }
 
-    /// IPv4 is one source an address, in whichever way it is written; IPv6 is one a /64.
+    /// An IPv4 address is one source, in either notation. An IPv6 source is a /64.
     #[test]
     fn what_is_a_source() {
         let source = |text: &str| Source::from(text.parse::<SocketAddr>().expect("an address"));
@@ -314,7 +316,7 @@ mod tests {
         assert_ne!(source("[2001:db8::1]:1"), source("[2001:db8:0:1::1]:1"));
     }
 
-    /// No source has all handshakes of a pass, or of a second; one at rest is not remembered.
+    /// No source gets all handshakes of a pass or of a second, and idle sources are forgotten.
     #[test]
     fn what_begins() {
         let mut strangers = Strangers::default();

@@ -1,14 +1,14 @@
-//! Messages over a TCP connection, each behind its length (2 octets or 4): verified and encrypted
-//! (`tcp:`), or as they are (`plain:`).
+//! Messages over a TCP connection, each behind its length (2 or 4 bytes): authenticated and
+//! encrypted (`tcp:`), or neither (`plain:`).
 //!
-//! The client's first message is who it is, and the server's first is empty and says that it takes
-//! the client. `plain:` verifies nothing of that and encrypts nothing: it is what others are
-//! compared with, and for networks in which that does not matter. With `tcp:` a Noise handshake
-//! comes before, who the client is comes of that, and all behind it is in sealed records.
+//! The client's first message is its identity. The server's first message is empty and says that it
+//! accepts the client. `plain:` neither authenticates nor encrypts any of this. It is the baseline
+//! of comparisons, and serves networks where that does not matter. With `tcp:`, a Noise handshake
+//! comes first and provides the client's identity, and everything after it is in sealed records.
 //!
-//! A server keeps at most [`STRANGERS`] connections of which it does not know yet who they are, at
-//! most [`OF_ONE_SOURCE`] of one source, each for at most [`INTRODUCTION`] and with at most a
-//! kilobyte of what it says; which of them makes room for a new one is left to chance.
+//! A server keeps at most [`STRANGERS`] connections whose clients it does not know yet, at most
+//! [`OF_ONE_SOURCE`] of one source. Each may take [`INTRODUCTION`] at most, and send a kilobyte at
+//! most. If there is no room for a new one, a random one of them is reset.
 
 pub(crate) mod backlog;
 pub(crate) mod cover;
@@ -38,37 +38,36 @@ use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Octets that wait to be sent before it says stop.
+/// Bytes waiting to be sent at which the carrier says stop.
 const ROOM: usize = 1 << 20;
-/// Connections that wait in the kernel until the next look, which may be one that has much to do.
+/// Connections that wait in the kernel until the next pass, which may be a long one.
 const BACKLOG: i32 = 1024;
 
-/// Until a client is looked at again for whom there was no descriptor.
+/// Pause before accepting again after the kernel had no file descriptor left.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// How an outage is found out.
+/// Parameters that decide when an outage is detected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KeepAlive {
-    /// Silence after which the other side is asked whether it is there, and between two questions;
-    /// whole seconds.
+    /// Silence before the first probe, and time between probes; whole seconds.
     pub interval: Duration,
-    /// Questions without an answer, or as long without an acknowledgement of what was sent, after
-    /// which it is not.
+    /// Number of unanswered probes after which the connection is considered dead. Data that stays
+    /// unacknowledged for `interval` times `questions` has the same effect.
     pub questions: u32,
 }
 
 impl Default for KeepAlive {
-    /// Half a minute.
+    /// Returns parameters that detect an outage after half a minute.
     fn default() -> Self {
         Self { interval: Duration::from_secs(10), questions: 3 }
     }
 }
 
-/// An end; see the [module](self).
+/// One end of the carrier; see the [module](self).
 #[derive(Debug)]
 pub struct Tcp {
-    /// The clock is for strangers whose time is over, for those that have ended and do not hear of
-    /// it, and for clients for whom there was no descriptor.
+    /// Its timer is for strangers whose time is over, for closed connections whose peers do not
+    /// react, and for accepting again after the kernel had no file descriptor left.
     wake: Wake,
     listener: Option<TcpListener>,
     identity: Identity,
@@ -77,32 +76,34 @@ pub struct Tcp {
     links: BTreeMap<Connection, Link>,
     strangers: Strangers,
     origin: Instant,
-    /// To be looked at: their sockets have something, or their user has said something that the
-    /// next look carries out. Nothing else is: a look costs a system call, and there may be a
-    /// thousand clients of whom one says something.
+    /// Connections to process in the next pass: their sockets are ready, or their user has asked
+    /// for something that the next pass carries out. Others are not processed, because each costs a
+    /// system call and there may be a thousand clients of which one is active.
     due: BTreeSet<Connection>,
-    /// When they are to be looked at, though nothing happens; and what the clock is set for.
+    /// When connections must be processed even if nothing happens, and the time for which the timer
+    /// is set.
     schedule: Schedule<Connection, Instant>,
     armed: Option<Instant>,
     last: u64,
-    /// Messages wait to go together; those of these connections.
+    /// Whether messages are being collected, and the connections that have some.
     gathers: bool,
     gathered: Vec<Connection>,
 }
 
 impl Tcp {
-    /// A server's end that takes anybody at this address, and verifies nothing.
+    /// Creates a server's end at this address that accepts any client, without authentication.
     ///
     /// # Errors
-    /// If it is not this host's, or in use.
+    /// If the address is not a local one, or in use.
     pub fn server(address: SocketAddr, keep_alive: KeepAlive) -> io::Result<Self> {
         Self::listening(address, Proof::None, keep_alive)
     }
 
-    /// A server's end that takes these clients at this address, and proves that it has this key.
+    /// Creates a server's end at this address that accepts these clients, and proves that it has
+    /// this key.
     ///
     /// # Errors
-    /// If the address is not this host's, or in use.
+    /// If the address is not a local one, or in use.
     pub fn secure_server(
         address: SocketAddr,
         key: &SecretKey,
@@ -116,26 +117,26 @@ impl Tcp {
         let mut end = Self::new(Identity(Vec::new()), proof, keep_alive)?;
         let listener = TcpListener::bind(address)?;
         listener.set_nonblocking(true)?;
-        // Again, since the standard library's queue is shorter.
+        // A second `listen`, because the standard library's backlog is shorter.
         rustix::net::listen(&listener, BACKLOG)?;
         end.wake.watch(listener.as_fd(), WHOLE)?;
         end.listener = Some(listener);
         Ok(end)
     }
 
-    /// A client's end that says who it is and proves nothing; the address to
-    /// [connect](LastHop::connect) to is written as text, `192.0.2.1:4000` or `[2001:db8::1]:4000`.
+    /// Creates a client's end that states its identity without proof. [Connect](LastHop::connect)
+    /// it to an address written as text: `192.0.2.1:4000` or `[2001:db8::1]:4000`.
     ///
     /// # Errors
-    /// If the kernel has no descriptor left.
+    /// If the kernel has no file descriptor left.
     pub fn client(identity: Identity, keep_alive: KeepAlive) -> io::Result<Self> {
         Self::new(identity, Proof::None, keep_alive)
     }
 
-    /// A client's end that proves to have this key, to the server that has that one.
+    /// Creates a client's end that proves it has `key`, to the server that has the key `server`.
     ///
     /// # Errors
-    /// If the kernel has no descriptor left.
+    /// If the kernel has no file descriptor left.
     pub fn secure_client(key: &SecretKey, server: PublicKey, keep_alive: KeepAlive) -> io::Result<Self> {
         let proof = Proof::Client { key: Arc::new(key.clone()), server };
         Self::new(Identity(Vec::new()), proof, keep_alive)
@@ -162,7 +163,7 @@ impl Tcp {
         })
     }
 
-    /// Where clients are taken.
+    /// Returns the address where clients are accepted; `None` for a client's end.
     #[must_use]
     pub fn address(&self) -> Option<SocketAddr> {
         self.listener.as_ref()?.local_addr().ok()
@@ -173,8 +174,8 @@ impl Tcp {
         Connection(self.last)
     }
 
-    /// Takes those who have come, as many as may begin in a pass; whether there may be more. Tries
-    /// again after a while if there is no descriptor left for somebody.
+    /// Accepts waiting clients, as many as may begin in a pass, and returns whether there may be
+    /// more. If no file descriptor is left, it tries again after `PAUSE`.
     fn take_clients(&mut self) -> bool {
         self.schedule.set(WHOLE, None);
         for _ in 0..IN_A_PASS {
@@ -183,9 +184,9 @@ impl Tcp {
                 Ok(come) => come,
                 Err(error) => match error.kind() {
                     ErrorKind::WouldBlock => return false,
-                    // Who has gone already.
+                    // The client has gone already.
                     ErrorKind::ConnectionAborted | ErrorKind::Interrupted => continue,
-                    // That there is one again nobody says.
+                    // Nothing reports when a file descriptor becomes free again.
                     _ => {
                         self.schedule.set(WHOLE, Some(Instant::now() + PAUSE));
                         return false;
@@ -207,7 +208,7 @@ impl Tcp {
         true
     }
 
-    /// Looks at a connection. Whether there may be more to read already.
+    /// Processes a connection, and returns whether there may be more to read already.
     fn look(
         &mut self,
         connection: Connection,
@@ -239,7 +240,7 @@ impl Tcp {
             return false;
         }
         if introduction.is_some_and(|over| over <= now) {
-            // It has had its time.
+            // Its time is over.
             self.reset(connection);
             return false;
         }
@@ -253,7 +254,7 @@ impl Tcp {
         self.links.remove(&connection)
     }
 
-    /// It is to be looked at, though nothing has come for it.
+    /// Marks a connection for the next pass, although its socket reports nothing.
     fn hurry(&mut self, connection: Connection) {
         self.due.insert(connection);
         self.wake.ring();
@@ -286,7 +287,7 @@ impl LastHop for Tcp {
         if self.connect_to(connection, address).is_err() {
             self.links.insert(connection, Link::ended(Ended::Unreachable));
         }
-        // Its time begins with the first look.
+        // Its timer starts in the first pass.
         self.hurry(connection);
     }
 
@@ -294,7 +295,7 @@ impl LastHop for Tcp {
         if let Some(link) = self.links.get_mut(&connection).filter(|link| link.stage == Stage::Offered) {
             link.stage = Stage::Up;
             link.send(b"", false);
-            // From now on its window is looked at.
+            // Its window is watched from now on.
             self.hurry(connection);
         }
     }
@@ -302,7 +303,7 @@ impl LastHop for Tcp {
     fn close(&mut self, connection: Connection) {
         if let Some(link) = self.links.get_mut(&connection) {
             link.close();
-            // Its time begins with the next look.
+            // Its timer starts in the next pass.
             self.hurry(connection);
         }
     }

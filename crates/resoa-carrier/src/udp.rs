@@ -1,5 +1,5 @@
-//! A socket of UDP by which many datagrams go out, and come in, in one system call (UDP_SEGMENT,
-//! UDP_GRO; udp(7)).
+//! A UDP socket that sends and receives many datagrams in one system call (UDP_SEGMENT, UDP_GRO;
+//! udp(7)).
 
 use quinn_udp::{RecvMeta, Transmit, UdpSocketState};
 use rustix::fd::{AsFd, BorrowedFd};
@@ -8,17 +8,19 @@ use std::io::{self, ErrorKind, IoSliceMut};
 use std::net::{SocketAddr, UdpSocket};
 use std::ops::Range;
 
-/// Octets of datagrams that go out in one call: together they may be no longer than one can be.
+/// Most bytes of datagrams sent in one call: together they may be no longer than the longest single
+/// datagram.
 pub(crate) const TOGETHER: usize = 65_000;
-/// Octets of a run of datagrams that comes in, and runs of a call.
+/// Most bytes in a received run of datagrams, and runs per call.
 const LONGEST: usize = 1 << 16;
 const RUNS: usize = 8;
-/// Octets of the room for a call.
+/// Bytes of the buffer for one receive call.
 pub(crate) const ROOM: usize = RUNS * LONGEST;
-/// Octets that the kernel keeps each way, if it may: some milliseconds of a fast link.
+/// Bytes that the kernel buffers in each direction, if permitted: a few milliseconds on a fast
+/// link.
 const KERNEL: usize = 4 << 20;
 
-/// See the [module](self).
+/// A UDP socket; see the [module](self).
 #[derive(Debug)]
 pub(crate) struct Udp {
     socket: UdpSocket,
@@ -27,8 +29,8 @@ pub(crate) struct Udp {
 }
 
 impl Udp {
-    /// One at this address, that never blocks, and whose datagrams no host on the way cuts into
-    /// fragments if the kernel can see to that.
+    /// Binds a non-blocking socket to this address. Its datagrams are not fragmented on the way, if
+    /// the kernel supports that.
     pub(crate) fn bind(address: SocketAddr) -> io::Result<Self> {
         let socket = UdpSocket::bind(address)?;
         enlarge(socket.as_fd());
@@ -37,27 +39,27 @@ impl Udp {
         Ok(Self { socket, state, address })
     }
 
-    /// Its own address.
+    /// Returns the local address.
     pub(crate) fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Whether datagrams that are too long may be cut.
+    /// Returns whether datagrams that are too long may be fragmented.
     pub(crate) fn may_fragment(&self) -> bool {
         self.state.may_fragment()
     }
 
-    /// Datagrams that go out in one call.
+    /// Returns how many datagrams can be sent in one call.
     pub(crate) fn most(&self) -> usize {
         self.state.max_gso_segments()
     }
 
-    /// Takes some of what has come into a room of [`ROOM`] octets; where each datagram is in it,
-    /// and what is known of it. Whether there may be more.
+    /// Receives datagrams into a buffer of [`ROOM`] bytes, and calls `came` with the range and the
+    /// metadata of each. Returns whether there may be more.
     ///
     /// # Errors
-    /// What ICMP says of a datagram that was sent before, which anybody could have written; it is
-    /// told once, and there may be more.
+    /// An ICMP error about an earlier datagram, which anybody can have forged. It is reported once,
+    /// and there may be more to receive.
     pub(crate) fn receive(
         &self,
         room: &mut [u8],
@@ -79,7 +81,8 @@ impl Udp {
         Ok(true)
     }
 
-    /// Sends datagrams. What cannot be sent is lost, as on the way; whether there was room.
+    /// Sends datagrams, and returns whether there was room. What cannot be sent for another reason
+    /// is lost, as on the way.
     pub(crate) fn send(&self, datagrams: &Transmit) -> bool {
         let outcome = self.state.try_send((&self.socket).into(), datagrams);
         !outcome.is_err_and(|error| error.kind() == ErrorKind::WouldBlock)
@@ -92,7 +95,8 @@ impl AsFd for Udp {
     }
 }
 
-/// More than everybody has, if we may; as much as anybody may have otherwise.
+/// Sets both buffers to `KERNEL` bytes, beyond the system's limit if we have the privilege,
+/// otherwise up to it.
 pub(crate) fn enlarge(socket: BorrowedFd) {
     if sockopt::set_socket_recv_buffer_size_force(socket, KERNEL).is_err() {
         let _ = sockopt::set_socket_recv_buffer_size(socket, KERNEL);

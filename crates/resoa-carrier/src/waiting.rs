@@ -1,5 +1,6 @@
-//! What a [`LastHop`] needs beyond its primitives to be driven by a loop: something to wait for, a
-//! way to ask what has happened, and a place for messages that were decided on before it said stop.
+//! What an event loop needs to drive a [`LastHop`]: a file descriptor to wait for, a function that
+//! returns what has happened, and a queue for messages that were written before the carrier said
+//! stop.
 
 use crate::order::may_be_lost;
 use resoa_protocol::lhp::{Connection, Handed, Indication, LastHop};
@@ -7,37 +8,41 @@ use rustix::fd::BorrowedFd;
 use std::collections::VecDeque;
 use std::time::Instant;
 
-/// A carrier that a loop can wait for.
+/// A carrier that an event loop can wait for.
 pub trait Carrier: LastHop {
-    /// Readable whenever [`poll`](Self::poll) has something to tell.
+    /// Returns a file descriptor that is readable whenever [`poll`](Self::poll) has something to
+    /// report.
     fn descriptor(&self) -> BorrowedFd<'_>;
 
-    /// What has happened since this was last asked, in order. Does not block.
+    /// Appends everything that has happened since the last call, in order. Does not block.
     fn poll(&mut self, happened: &mut Vec<(Connection, Indication)>);
 
-    /// What is handed over from now on may wait for [`flush`](Self::flush), and goes together then:
-    /// one segment, record or packet for what a pass of a loop says, and not one for each message
-    /// (C107). It does not wait for a time, and a pass that says much is not held up by that.
+    /// Collects messages from now on until [`flush`](Self::flush), so that all messages of one loop
+    /// iteration go into one segment, record or packet instead of one each (C107).
+    ///
+    /// Collecting waits for no timer, and large amounts are sent at once.
     fn gather(&mut self) {}
 
-    /// Sends what has waited, and nothing waits any more.
+    /// Sends the collected messages, and ends collecting.
     fn flush(&mut self) {}
 }
 
-/// Octets that wait for [`flush`](Carrier::flush) at most: what is longer fills segments, records
-/// and packets in any case.
+/// Most bytes that wait for [`flush`](Carrier::flush). More than this fills segments, records and
+/// packets anyway.
 pub(crate) const GATHERED: usize = 32 << 10;
 
-/// The messages of one connection that the carrier does not take at the moment. A machine is told
-/// to stop when one message was the last that is taken; those that it had written behind that one
-/// are here. Those that may be lost are handed over as such, with the time that they have waited.
+/// Queue of one connection for messages that the carrier does not take at the moment.
+///
+/// The state machine above is told to stop when the carrier has taken its last message. Messages
+/// that it had already written behind that one wait here. When a message that may be lost is handed
+/// over, the carrier is told how long it has waited here.
 #[derive(Debug, Default)]
 pub struct Outbox {
     off: bool,
     waiting: VecDeque<Waiting>,
 }
 
-/// A message, and since when it waits if it may be lost.
+/// A message and, if it may be lost, since when it waits.
 #[derive(Debug)]
 struct Waiting {
     message: Vec<u8>,
@@ -59,7 +64,7 @@ impl Waiting {
 }
 
 impl Outbox {
-    /// Hands over a message, or keeps it. Whether the machine is to be told to stop.
+    /// Hands a message over, or queues it. Returns whether the state machine must be told to stop.
     #[must_use = "the machine would write messages that are kept here without a bound"]
     pub fn send(
         &mut self,
@@ -76,14 +81,14 @@ impl Outbox {
         self.off
     }
 
-    /// Messages that are kept.
+    /// Returns the number of queued messages.
     #[must_use]
     pub fn waiting(&self) -> usize {
         self.waiting.len()
     }
 
-    /// The carrier takes messages again. Whether the machine may go on: not if those that were kept
-    /// have filled it.
+    /// Notes that the carrier takes messages again, and hands over the queued ones. Returns whether
+    /// the state machine may go on: not if the queued messages have filled the carrier.
     #[must_use = "the machine is still stopped"]
     pub fn on(&mut self, carrier: &mut (impl LastHop + ?Sized), connection: Connection) -> bool {
         self.off = false;
@@ -106,7 +111,7 @@ mod tests {
     const WRITE: [u8; 8] = [0x13, 3, 0, 0, 0, 0, 1, 9];
     const DATAGRAM: [u8; 9] = [0x13, 4, 0, 0, 0, 0, 1, 0, 9];
 
-    /// Takes one message at a time, and remembers it with what it was told of its age.
+    /// Takes one message at a time, and records it with the age that it was given.
     #[derive(Default)]
     struct Slow(Vec<(Vec<u8>, Option<Duration>)>);
 
@@ -137,8 +142,8 @@ mod tests {
         }
     }
 
-    /// C26, C91: in order, one after the other; and of those that may be lost the carrier is told
-    /// how long they have waited.
+    /// C26, C91: messages keep their order, and the carrier is told how long each message that may
+    /// be lost has waited.
     #[test]
     fn what_waits_gets_older() {
         const WAIT: Duration = Duration::from_millis(20);

@@ -1,5 +1,5 @@
-//! What ends the wait of a user's loop: something has come by a socket, it is time, or there is
-//! something to be told that is neither's doing.
+//! Wakes a user's loop: when a socket becomes ready, when a timer expires, or when the carrier has
+//! something to report without either.
 
 use resoa_protocol::lhp::Connection;
 use rustix::buffer::spare_capacity;
@@ -12,13 +12,13 @@ use rustix::time::{
 use std::io;
 use std::time::Duration;
 
-/// What concerns an end and none of its connections, which are counted from 1: its clock, its bell,
-/// and the socket by which all come.
+/// Token of the carrier as a whole: its timer, its bell, and the socket that all connections share.
+/// Connections are counted from 1.
 pub(crate) const WHOLE: Connection = Connection(0);
-/// Events that are taken at a time; what is left ends the next wait.
+/// Events per `epoll_wait`. Further events end the next wait.
 const EDGES: usize = 64;
 
-/// See the [module](self).
+/// An epoll instance with a bell (eventfd) and a timer (timerfd).
 #[derive(Debug)]
 pub(crate) struct Wake {
     epoll: OwnedFd,
@@ -42,40 +42,40 @@ impl Wake {
         Ok(epoll::add(&self.epoll, fd, EventData::new_u64(whose.0), flags | EventFlags::ET)?)
     }
 
-    /// Each time this socket has something, or room for something, ends a wait and says
-    /// [`whose`](Self::take) it is, until it is closed.
+    /// Watches a socket until it is closed. Each time that it becomes readable or writable, a wait
+    /// ends and [`take`](Self::take) returns `whose`.
     pub(crate) fn watch(&self, socket: BorrowedFd, whose: Connection) -> io::Result<()> {
         self.add(socket, EventFlags::IN | EventFlags::OUT, whose)
     }
 
-    /// Ends the wait, or the next.
+    /// Ends the current wait, or the next one.
     pub(crate) fn ring(&self) {
-        // If the counter is full it has rung.
+        // If the counter is full, the bell has rung already.
         let _ = rustix::io::write(&self.bell, &1_u64.to_ne_bytes());
     }
 
-    /// Ends the wait after this time; at once is the shortest time there is. What was set before
-    /// counts no more.
+    /// Sets the timer that ends the wait, in place of its previous setting. A wait of zero becomes
+    /// 1 ns, because zero would disarm the timer.
     pub(crate) fn set(&self, wait: Duration) {
         let wait = wait.max(Duration::from_nanos(1));
         let value = Timespec { tv_sec: wait.as_secs().cast_signed(), tv_nsec: wait.subsec_nanos().into() };
         let never = Timespec { tv_sec: 0, tv_nsec: 0 };
         let time = Itimerspec { it_interval: never, it_value: value };
-        // The time is valid, and the descriptor ours: there is nothing that could fail.
+        // The time is valid and the file descriptor is ours, so this cannot fail.
         let _ = timerfd_settime(&self.clock, TimerfdTimerFlags::empty(), &time);
     }
 
-    /// Takes note of what has happened, so that the next wait is for something else; waits for it
-    /// so long. Whose sockets have something; the bell and the clock are nobody's.
+    /// Waits at most this long for events, and consumes them. Returns the connections whose sockets
+    /// are ready, and `WHOLE` for the bell and the timer.
     pub(crate) fn take(&self, wait: Duration) -> Vec<Connection> {
         let mut edges: Vec<epoll::Event> = Vec::with_capacity(EDGES);
         let wait = Timespec { tv_sec: wait.as_secs().cast_signed(), tv_nsec: wait.subsec_nanos().into() };
-        // An interrupted wait is one that has ended.
+        // An interrupted wait counts as a wait that has ended.
         let _ = epoll::wait(&self.epoll, spare_capacity(&mut edges), Some(&wait));
         edges.into_iter().map(|edge| Connection(edge.data.u64())).collect()
     }
 
-    /// Readable when the wait has ended.
+    /// Returns the file descriptor that is readable when the wait has ended.
     pub(crate) fn descriptor(&self) -> BorrowedFd<'_> {
         self.epoll.as_fd()
     }

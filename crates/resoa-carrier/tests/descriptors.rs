@@ -1,5 +1,5 @@
-//! A server over TCP whose process has no descriptor left. The limit is the whole process's, so
-//! that this test has one of its own.
+//! A server over TCP whose process has no file descriptor left. The limit holds for the whole
+//! process, so this test has a process of its own.
 
 use resoa_carrier::Carrier;
 use resoa_carrier::tcp::{KeepAlive, Tcp};
@@ -10,16 +10,16 @@ use std::fs::File;
 use std::net::Ipv4Addr;
 use std::time::{Duration, Instant};
 
-/// After so long something will never come.
+/// Time after which the test gives up waiting.
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// Waits for a moment, at most; whether there is something to look at.
+/// Waits a moment at most, and returns whether there is something to poll.
 fn is_told(server: &Tcp) -> bool {
     let moment = Timespec { tv_sec: 0, tv_nsec: 300_000_000 };
     poll(&mut [PollFd::from_borrowed_fd(server.descriptor(), PollFlags::IN)], Some(&moment)) == Ok(1)
 }
 
-/// It does not look for one all the time, and takes the client as soon as there is one.
+/// The server does not spin, and accepts the client as soon as a file descriptor is free.
 #[test]
 fn no_descriptor_left() {
     let mut server = Tcp::server((Ipv4Addr::LOCALHOST, 0).into(), KeepAlive::default()).expect("loopback");

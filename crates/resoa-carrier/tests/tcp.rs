@@ -1,4 +1,4 @@
-//! What a carrier over TCP makes of strangers, and of octets that no client sends.
+//! How a carrier over TCP handles strangers, and bytes that no client sends.
 
 use resoa_carrier::keys::SecretKey;
 use resoa_carrier::tcp::{KeepAlive, OF_ONE_SOURCE, STRANGERS, Tcp};
@@ -11,14 +11,14 @@ use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// After so long something will never come.
+/// Time after which a test gives up waiting.
 const PATIENCE: Duration = Duration::from_mins(1);
 const PROVIDER: Provider = Provider { id: 2, protocol: 0 };
-/// Messages of a fast sender.
+/// Number of messages of a fast sender.
 const MESSAGES: usize = 100;
 const ANY_PORT: (Ipv4Addr, u16) = (Ipv4Addr::LOCALHOST, 0);
 
-/// What an end is told next, while others work.
+/// Returns the next indication of an end, while the other ends are polled, too.
 fn told(
     end: &mut Tcp,
     others: &mut [&mut Tcp],
@@ -53,7 +53,7 @@ fn secure_client(server: &SecretKey, at: SocketAddr) -> (Tcp, Connection) {
     (client, link)
 }
 
-/// C88: a server that is not there, and an address that is none.
+/// C88: connecting to a server that is not there, and to a text that is not an address.
 #[test]
 fn nobody_there() {
     let mut client = Tcp::client(Identity(Vec::new()), KeepAlive::default()).expect("descriptors");
@@ -69,8 +69,8 @@ fn nobody_there() {
     assert_eq!(told(&mut client, &mut [], &mut kept), unreachable);
 }
 
-/// A server without proofs, a client that writes octets as it likes and has said who it is, and the
-/// server's name for it.
+/// Returns a server without authentication, a client that can write any bytes and has introduced
+/// itself, and the server's number for the connection.
 fn plain() -> (Tcp, TcpStream, Connection) {
     let mut server = Tcp::server(ANY_PORT.into(), KeepAlive::default()).expect("loopback");
     let mut stream = TcpStream::connect(server.address().expect("listens")).expect("listens");
@@ -80,7 +80,7 @@ fn plain() -> (Tcp, TcpStream, Connection) {
     (server, stream, taken)
 }
 
-/// C20: a length that no message has ends the connection, and the memory of it is never taken.
+/// C20: a length that no message has ends the connection, and no memory of that size is allocated.
 #[test]
 fn a_length_that_no_message_has() {
     let (mut server, mut stream, taken) = plain();
@@ -90,7 +90,7 @@ fn a_length_that_no_message_has() {
     assert_eq!(told(&mut server, &mut [], &mut kept), end);
 }
 
-/// A sender that is faster than our user fills at most what is read in one look.
+/// A sender that is faster than our user fills at most what one pass reads.
 #[test]
 fn a_look_has_a_bound() {
     let (mut server, mut stream, _) = plain();
@@ -107,7 +107,7 @@ fn a_look_has_a_bound() {
     let begin = Instant::now();
     while all < MESSAGES {
         assert!(begin.elapsed() < PATIENCE, "does not come");
-        // As a user who is slow: the socket is full at each look.
+        // A slow user, so that the socket is full in each pass.
         thread::sleep(Duration::from_millis(1));
         server.poll(&mut kept);
         most = most.max(kept.len());
@@ -117,7 +117,7 @@ fn a_look_has_a_bound() {
     assert!(most <= 6, "{most} messages at once");
 }
 
-/// A stranger that has connected from this address.
+/// Returns a stranger's connection from this address.
 fn stranger(from: Ipv4Addr, to: SocketAddr) -> TcpStream {
     let socket = socket_with(AddressFamily::INET, SocketType::STREAM, SocketFlags::CLOEXEC, None);
     let socket = socket.expect("descriptors");
@@ -126,14 +126,14 @@ fn stranger(from: Ipv4Addr, to: SocketAddr) -> TcpStream {
     socket.into()
 }
 
-/// Whether the other side has ended it.
+/// Returns whether the other side has ended the stream.
 fn is_ended(stream: &mut TcpStream) -> bool {
     stream.set_nonblocking(true).expect("it is ours");
     !stream.read(&mut [0]).is_err_and(|error| error.kind() == std::io::ErrorKind::WouldBlock)
 }
 
-/// Those of another address who say nothing do not keep a client out, however many come during its
-/// handshake: some of them make room, and are not told to our user.
+/// Silent strangers of another address keep no client out, however many arrive during its
+/// handshake. Some of them make room, and our user is not told of them.
 #[test]
 fn strangers_make_room() {
     const CROWD: usize = OF_ONE_SOURCE + STRANGERS;
@@ -141,7 +141,7 @@ fn strangers_make_room() {
     let (mut server, address) = secure_server(&key);
     let (mut client, link) = secure_client(&key, address);
     let begin = Instant::now();
-    // Its first message is there, and the answer comes late.
+    // Its first message has arrived, and the answer comes late.
     while client.statistics(link).round_trip.is_none() {
         assert!(begin.elapsed() < PATIENCE, "is not connected");
         client.poll(&mut Vec::new());
@@ -170,13 +170,13 @@ fn strangers_make_room() {
     assert!(!is_ended(&mut silent[0]) && !is_ended(&mut silent[CROWD - 1]), "the oldest, or the last");
 }
 
-/// First messages that one source says without end, recorded ones perhaps, are answered so many a
-/// second, and the others wait; a client of another source does not.
+/// First messages of one source, recorded ones for example, are answered at a limited rate, and the
+/// others wait. A client of another source does not wait.
 #[test]
 fn first_messages_without_end() {
     let key = key();
     let (mut server, address) = secure_server(&key);
-    // What a client says first, at a server that only listens.
+    // A client's first message, recorded by a server that only listens.
     let catcher = TcpListener::bind(ANY_PORT).expect("loopback");
     let (mut recorded, _) = secure_client(&key, catcher.local_addr().expect("listens"));
     recorded.poll(&mut Vec::new());
@@ -198,7 +198,7 @@ fn first_messages_without_end() {
     assert!((1..=most).contains(&answered), "{answered} of {most}");
     server.accept(taken);
     assert_eq!(told(&mut client, &mut [&mut server], &mut Vec::new()), (link, Indication::Connected));
-    // All have their turn.
+    // All of them are answered in the end.
     while !crowd.is_empty() {
         assert!(begin.elapsed() < PATIENCE, "{} wait for ever", crowd.len());
         server.poll(&mut kept);
@@ -206,8 +206,8 @@ fn first_messages_without_end() {
     }
 }
 
-/// A client says in a few octets who it is: one that says more before is none, and what it says is
-/// not kept.
+/// A client's introduction is short. One that sends more is disconnected, and its bytes are not
+/// kept.
 #[test]
 fn a_stranger_that_says_much() {
     let mut server = Tcp::server(ANY_PORT.into(), KeepAlive::default()).expect("loopback");
@@ -223,20 +223,20 @@ fn a_stranger_that_says_much() {
     assert_eq!(kept, []);
 }
 
-/// A server without the key that the client knows is none, and its end of the connection no word of
-/// the server's.
+/// A server without the key that the client expects is not accepted, and its end of the connection
+/// does not count as an answer of the expected server.
 #[test]
 fn another_server() {
     let (mut server, address) = secure_server(&key());
     let (mut client, link) = secure_client(&key(), address);
     let mut kept = Vec::new();
-    // That the client is not taken would be the word of the server that it knows.
+    // A refusal would have to come from the server that the client knows.
     let end = (link, Indication::Disconnected(Ended::Unreachable));
     assert_eq!(told(&mut client, &mut [&mut server], &mut kept), end);
 }
 
-/// Somebody in between changes an octet, or cuts the connection off: it ends, what came before is
-/// right, and it does not look like a close.
+/// An attacker on the path changes a byte, or truncates the stream. The connection ends, everything
+/// before the change is right, and it does not look like a close.
 #[test]
 fn somebody_in_between() {
     for changes in [true, false] {
@@ -250,13 +250,13 @@ fn somebody_in_between() {
         let (mut back_from, mut back_to) = (far.try_clone().expect("ours"), near.try_clone().expect("ours"));
         let back = thread::spawn(move || std::io::copy(&mut back_from, &mut back_to));
         let forth = thread::spawn(move || {
-            // The handshake, and, when the server has answered, the client's first record.
+            // The handshake and, after the server's answer, the client's first record.
             for length in [96, 20] {
                 let mut octets = vec![0; length];
                 near.read_exact(&mut octets).expect("the client's");
                 far.write_all(&octets).expect("is taken");
             }
-            // And each of the messages is of 5 octets.
+            // Each of the messages has 5 bytes.
             let mut octets = vec![0; 2 * 25];
             near.read_exact(&mut octets).expect("the client's");
             if changes {
@@ -299,8 +299,8 @@ fn somebody_in_between() {
     }
 }
 
-/// C107: messages that are gathered are on the wire when they are let go, all at once, and not
-/// before; many do not wait for that.
+/// C107: collected messages are written at once by `flush`, and not before. A large amount does not
+/// wait for it.
 #[test]
 fn gathered_messages_are_one_write() {
     let server = TcpListener::bind(ANY_PORT).expect("loopback");

@@ -1,221 +1,222 @@
-//! Socket calls as values: what a program asks for, what it gets, and what else happens to it.
+//! Socket calls as values: requests of a program, results, signals and readiness.
 
 use crate::message::{Ancillary, Half, Query, Unresolved};
 use crate::{Errno, RsockId};
 use std::net::SocketAddr;
 
-/// A call that is under way, by a number of the driver's choosing.
+/// A call in progress, by a number that the driver chooses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct CallId(pub u64);
 
-/// What a program asks of a socket.
+/// A call of a program on a socket.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum SocketCall {
-    /// `bind`
+    /// `bind`.
     Bind(SocketAddr),
-    /// `listen`
+    /// `listen`.
     Listen {
-        /// As the program said it; negative means as many as there may be.
+        /// As the program passed it; negative means as many as possible.
         backlog: i32,
     },
-    /// `accept`; the new socket is blocking whatever the listener is.
+    /// `accept`; the new socket is blocking, whatever the listener is.
     Accept,
-    /// `connect`
+    /// `connect`.
     Connect(SocketAddr),
     /// `connect` with `AF_UNSPEC`.
     Disconnect,
-    /// `write`, `send`, `sendto`, `sendmsg`
+    /// `write`, `send`, `sendto`, `sendmsg`.
     Send {
-        /// What.
+        /// The bytes to send.
         bytes: Vec<u8>,
-        /// Where to, of a datagram.
+        /// Destination of a datagram.
         to: Option<SocketAddr>,
-        /// How.
+        /// Flags of the call.
         flags: SendFlags,
     },
-    /// `read`, `recv`, `recvfrom`, `recvmsg`
+    /// `read`, `recv`, `recvfrom`, `recvmsg`.
     Receive {
-        /// Room that the program has.
+        /// Size of the program's buffer in bytes.
         length: usize,
-        /// How.
+        /// Flags of the call.
         flags: ReceiveFlags,
     },
-    /// `shutdown`
+    /// `shutdown`.
     Shutdown(Half),
-    /// The last descriptor is gone.
+    /// The last file descriptor of the socket is closed.
     Close {
-        /// Whether SO_LINGER may make it wait; not at the exit of a process.
+        /// Whether SO_LINGER may make the call wait; not at the exit of a process.
         may_wait: bool,
     },
-    /// `setsockopt`, Linux's numbers and layouts.
+    /// `setsockopt`, with Linux's numbers and layouts.
     SetOption {
-        /// `SOL_…`
+        /// Level, `SOL_…`.
         level: i32,
-        /// `SO_…`, `TCP_…`
+        /// Name, `SO_…`, `TCP_…`.
         name: i32,
-        /// What.
+        /// The value.
         value: Vec<u8>,
     },
-    /// The same of an option that another socket in this one's place has taken: nobody waits for
-    /// the server, and what it says is not told. So nothing that is asked behind it waits either.
+    /// `setsockopt`, repeated for an option that was already set on the socket that this one
+    /// replaces. The call does not wait for the server and reports no error of it, so later calls
+    /// do not wait either.
     SetOptionAgain {
-        /// `SOL_…`
+        /// Level, `SOL_…`.
         level: i32,
-        /// `SO_…`, `TCP_…`
+        /// Name, `SO_…`, `TCP_…`.
         name: i32,
-        /// What.
+        /// The value.
         value: Vec<u8>,
     },
-    /// `getsockopt`, Linux's numbers and layouts.
+    /// `getsockopt`, with Linux's numbers and layouts.
     GetOption {
-        /// `SOL_…`
+        /// Level, `SOL_…`.
         level: i32,
-        /// `SO_…`, `TCP_…`
+        /// Name, `SO_…`, `TCP_…`.
         name: i32,
-        /// Room that the program has.
+        /// Size of the program's buffer in bytes.
         length: u32,
     },
-    /// `ioctl`, Linux's numbers.
+    /// `ioctl`, with Linux's numbers.
     Ioctl {
-        /// Which.
+        /// The request number.
         command: u32,
-        /// What.
+        /// The bytes behind the argument pointer.
         argument: Vec<u8>,
     },
     /// `fcntl(F_SETFL)`: O_NONBLOCK.
     SetNonblocking(bool),
     /// `fcntl(F_SETFL)`: O_ASYNC.
     SetAsynchronous(bool),
-    /// `getsockname`
+    /// `getsockname`.
     LocalName,
-    /// `getpeername`
+    /// `getpeername`.
     PeerName,
 }
 
-/// `MSG_…` of the sending calls.
+/// Flags `MSG_…` of the sending calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct SendFlags {
-    /// `MSG_DONTWAIT`
+    /// `MSG_DONTWAIT`.
     pub dont_wait: bool,
-    /// `MSG_OOB`
+    /// `MSG_OOB`.
     pub urgent: bool,
-    /// `MSG_NOSIGNAL`
+    /// `MSG_NOSIGNAL`.
     pub no_signal: bool,
 }
 
-/// `MSG_…` of the receiving calls.
+/// Flags `MSG_…` of the receiving calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[expect(
     clippy::struct_excessive_bools,
     reason = "each is a flag of the interface, independent of the others"
 )]
 pub struct ReceiveFlags {
-    /// `MSG_DONTWAIT`
+    /// `MSG_DONTWAIT`.
     pub dont_wait: bool,
-    /// `MSG_PEEK`
+    /// `MSG_PEEK`.
     pub peek: bool,
-    /// `MSG_WAITALL`
+    /// `MSG_WAITALL`.
     pub wait_all: bool,
-    /// `MSG_OOB`
+    /// `MSG_OOB`.
     pub urgent: bool,
-    /// `MSG_TRUNC` of a datagram: say how long it was.
+    /// `MSG_TRUNC` of a datagram: return its full length.
     pub length: bool,
 }
 
-/// What a call that succeeded brings.
+/// Result of a call that succeeded.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Value {
-    /// 0.
+    /// Success without a value: the call returns 0.
     Done,
-    /// So many octets.
+    /// A number of bytes.
     Count(usize),
-    /// What was read, of a stream; nothing at its end.
+    /// Data read from a stream; empty at its end.
     Bytes(Vec<u8>),
-    /// What was read, of a datagram.
+    /// A datagram that was read.
     Datagram {
-        /// As much of it as there was room for.
+        /// Its payload, as far as the program's buffer had room.
         bytes: Vec<u8>,
-        /// Where from.
+        /// Its source.
         from: SocketAddr,
-        /// How long it was.
+        /// Its full length in bytes.
         length: usize,
     },
-    /// A new connection.
+    /// A new connection of a listener.
     Accepted {
         /// Its socket.
         socket: RsockId,
-        /// Who connected.
+        /// Address of the far host.
         peer: SocketAddr,
     },
     /// An address.
     Address(SocketAddr),
-    /// The value of an option, cut to the room for it; what an `ioctl` left.
+    /// The value of an option, truncated to the program's buffer; or the result of an `ioctl`.
     Option(Vec<u8>),
     /// Addresses of a host.
     Hosts(Vec<SocketAddr>),
     /// Name and service of an address.
     Name {
-        /// Of the host.
+        /// Name of the host.
         host: String,
-        /// Of the port.
+        /// Name of the service.
         service: String,
     },
-    /// A look-up that found nothing.
+    /// The look-up found nothing.
     Unresolved(Unresolved),
 }
 
-/// What a program is told that it did not ask for.
+/// A notification that a program did not ask for with a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Signal {
-    /// SIGPIPE, to the caller.
+    /// SIGPIPE, for the caller.
     Pipe,
     /// SIGURG: urgent data is on its way.
     Urgent,
-    /// SIGIO, if it was asked for; why (4.1).
+    /// SIGIO, if it is enabled, with its cause (4.1).
     Io(Cause),
 }
 
-/// Why a program gets SIGIO (4.1).
+/// Cause of a SIGIO (4.1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Cause {
-    /// Connected, or somebody has connected.
+    /// A connection was established, or has arrived at a listener.
     Connected,
-    /// The far host has closed.
+    /// The far host has closed the connection.
     PeerClosed,
-    /// Disconnected at both sides.
+    /// The connection is closed in both directions.
     Disconnected,
     /// This side has shut down a half.
     HalfShut,
-    /// Something can be read.
+    /// There is data to read.
     Data,
-    /// Something can be written.
+    /// There is room to write.
     Space,
     /// The connection failed.
     Error,
 }
 
-/// What `poll` says of a socket.
+/// What `poll` reports for a socket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[expect(
     clippy::struct_excessive_bools,
     reason = "each is a flag of the interface, independent of the others"
 )]
 pub struct Readiness {
-    /// `POLLIN`
+    /// `POLLIN`.
     pub input: bool,
-    /// `POLLOUT`
+    /// `POLLOUT`.
     pub output: bool,
-    /// `POLLPRI`
+    /// `POLLPRI`.
     pub urgent: bool,
-    /// `POLLERR`
+    /// `POLLERR`.
     pub error: bool,
-    /// `POLLHUP`
+    /// `POLLHUP`.
     pub hung_up: bool,
-    /// `POLLRDHUP`
+    /// `POLLRDHUP`.
     pub peer_hung_up: bool,
 }
 
-/// How a socket does, for a driver that moves its octets or datagrams by itself
+/// State of a socket, for a driver that moves its bytes or datagrams itself
 /// ([`Client::take`](crate::Client::take), [`give`](crate::Client::give)).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(
@@ -223,99 +224,99 @@ pub struct Readiness {
     reason = "each is a state variable of its own, as in a kernel's socket"
 )]
 pub struct Stream {
-    /// Where it stands.
+    /// Stage of the connection.
     pub stage: Stage,
-    /// A `connect` that did not wait has ended, or will, and no `connect` was told of it yet.
+    /// A `connect` is in progress or has ended, and no `connect` has returned its result yet.
     pub untold: bool,
-    /// Octets that can be taken, or datagrams.
+    /// Number of bytes, or of datagrams, that can be taken.
     pub waiting: usize,
-    /// Octets that can be given.
+    /// Number of bytes that can be given.
     pub room: usize,
-    /// SO_SNDBUF, octets of data.
+    /// SO_SNDBUF in bytes of data.
     pub send_buffer: usize,
-    /// Nothing comes behind those that wait.
+    /// Nothing will arrive after the data that waits.
     pub receive_shut: bool,
-    /// Nothing more may be sent.
+    /// No more data may be sent.
     pub send_shut: bool,
-    /// Connections of a listener that were not accepted.
+    /// Connections of a listener that were not accepted yet.
     pub pending: usize,
-    /// SO_LINGER, if it is on.
+    /// SO_LINGER, if it is set.
     pub linger: Option<std::time::Duration>,
-    /// It has an address.
+    /// The socket has an address.
     pub named: bool,
-    /// An error waits for the call that tells it.
+    /// An error waits for a call to report it.
     pub failed: bool,
-    /// Of a datagram parts were sent, and more is to come.
+    /// Parts of a datagram were sent, and more parts follow.
     pub begun: bool,
-    /// UDP_CORK: what is given is a part, and needs no room.
+    /// UDP_CORK is set: what is given is a part, and needs no room.
     pub is_corked: bool,
 }
 
-/// A datagram of a program's, or a part of one.
+/// A datagram of a program, or a part of one.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct DatagramPart {
-    /// Where to; `None` is where the socket is connected to.
+    /// Destination; `None` is the address that the socket is connected to.
     pub to: Option<SocketAddr>,
-    /// What is said beside it.
+    /// Its control messages.
     pub ancillary: Ancillary,
-    /// What.
+    /// Its payload.
     pub bytes: Vec<u8>,
-    /// MSG_MORE: what is sent next belongs to it.
+    /// MSG_MORE: the next part belongs to the same datagram.
     pub more: bool,
 }
 
-/// Where a stream stands.
+/// Stage of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Stage {
     /// Never connected, or a connection was refused.
     Unconnected,
-    /// The server connects.
+    /// The server is connecting.
     Connecting,
-    /// Waits for connections.
+    /// Waits for connections to arrive.
     Listening,
-    /// Connected, whatever halves are shut.
+    /// Connected, even if halves are shut down.
     Connected,
-    /// The connection is lost, or the server.
+    /// The connection or the server is lost.
     Failed,
     /// The program has closed it.
     Closed,
 }
 
-/// What a driver of a client has to do.
+/// Action that the driver of a client must take.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Action {
-    /// Hand this to the Last Hop Protocol.
+    /// Hand this message to the Last Hop Protocol.
     Send(crate::Message),
-    /// A call is over.
+    /// Return from a call.
     Return {
-        /// Which.
+        /// The call.
         call: CallId,
-        /// How it ended.
+        /// Its result.
         result: Result<Value, Errno>,
     },
-    /// Tell the program something.
+    /// Send the program a signal.
     Signal {
-        /// Of which socket.
+        /// The socket that causes it.
         socket: RsockId,
-        /// What.
+        /// The signal.
         signal: Signal,
     },
-    /// What `poll` says has become this.
+    /// The readiness of a socket has changed.
     Ready {
-        /// Of which socket.
+        /// The socket.
         socket: RsockId,
-        /// What it says.
+        /// Its readiness now.
         readiness: Readiness,
     },
     /// Connect the Last Hop Protocol.
     Connect,
-    /// End its connection after everything is delivered.
+    /// End the connection of the Last Hop Protocol after everything is delivered.
     Close,
-    /// End its connection at once.
+    /// End the connection of the Last Hop Protocol at once.
     Reset,
-    /// The client is registered, or could not be, or is not any more.
+    /// The state of the registration has changed.
     Registration(crate::client::Registration),
 }
 
-/// A look-up of hosts and services, which is no socket's.
+/// A look-up of hosts and services, which belongs to no socket.
 pub type LookUp = Query;

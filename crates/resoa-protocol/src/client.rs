@@ -1,9 +1,10 @@
-//! The client: a table of sockets, whom a message is for, and what the driver has to do.
+//! The client: its table of sockets, the routing of messages to them, and the actions for the
+//! driver.
 //!
-//! Until it is registered no socket can be made. When the server is lost, every socket fails with
-//! ECONNRESET and stays until the program closes it; what had arrived can still be read (E5, A14).
-//! All sockets share one connection of the Last Hop Protocol; credits keep one that stalls from
-//! holding up the others.
+//! No socket can be made before the client is registered. When the server is lost, every socket
+//! fails with ECONNRESET and stays until the program closes it; data that had arrived can still be
+//! read (E5, A14). All sockets share one connection of the Last Hop Protocol. Credits prevent a
+//! stalled socket from delaying the others.
 
 mod dispatch;
 pub(crate) mod lookup;
@@ -32,23 +33,24 @@ pub struct Client {
     mode: AddressMode,
     association: Association,
     sockets: BTreeMap<RsockId, Lsm>,
-    /// Connections that were not accepted when the server last spoke of them.
+    /// Sockets by the target that the server used before their connections were accepted. Late
+    /// messages still use it.
     children: BTreeMap<Target, RsockId>,
     last_socket: u32,
     look_ups: LookUps,
     statistics: Statistics,
-    /// The Last Hop Protocol takes nothing at the moment; what waits for it.
+    /// The Last Hop Protocol takes no messages at the moment; messages wait in `held`.
     off: bool,
     held: VecDeque<Message>,
     heard: Duration,
-    /// When a STILL_ALIVE has to be answered.
+    /// When an answer to STILL_ALIVE is overdue.
     probe: Option<Duration>,
-    /// When something has to be done for a socket.
+    /// When a socket has something to do.
     schedule: Schedule<RsockId, Duration>,
 }
 
 impl Client {
-    /// A client that is not connected.
+    /// Creates a client that is not connected.
     #[must_use]
     pub fn new(mode: AddressMode, settings: Settings, timers: Timers) -> Self {
         Self {
@@ -69,7 +71,10 @@ impl Client {
         }
     }
 
-    /// `socket`: nothing is sent for it before its first use (6.2.1).
+    /// Creates a socket. Nothing is sent for it before its first use (6.2.1).
+    ///
+    /// # Errors
+    /// ENETDOWN before registration, and ENFILE beyond the server's limit.
     pub fn socket(&mut self, create: Create) -> Result<RsockId, Errno> {
         let limits = self.limits().ok_or(Errno::ENETDOWN)?;
         let send_space = limits.send_space;
@@ -82,7 +87,7 @@ impl Client {
         Ok(id)
     }
 
-    /// A call on a socket. It returns by [`Action::Return`], now or later.
+    /// Executes a call on a socket. It returns with [`Action::Return`], now or later.
     pub fn call(
         &mut self,
         socket: RsockId,
@@ -99,30 +104,30 @@ impl Client {
         self.settle(socket, actions, now, out);
     }
 
-    /// A signal has interrupted a call.
+    /// Interrupts a call, because a signal has arrived.
     pub fn interrupt(&mut self, socket: RsockId, call: CallId, now: Duration, out: &mut Vec<Action>) {
         self.at(socket, now, out, |socket, actions| socket.interrupt(call, now, actions));
     }
 
-    /// What `poll` says of a socket; `None` if there is none (`POLLNVAL`).
+    /// Returns what `poll` reports for a socket; `None` if the socket does not exist (`POLLNVAL`).
     #[must_use]
     pub fn readiness(&self, socket: RsockId) -> Option<crate::calls::Readiness> {
         self.sockets.get(&socket).map(Lsm::readiness)
     }
 
-    /// Sockets, those included that only deliver the rest.
+    /// Returns the number of sockets, including closed ones that still deliver data.
     #[must_use]
     pub fn sockets(&self) -> usize {
         self.sockets.len()
     }
 
-    /// How the Last Hop Protocol does: the timers of requests depend on it.
+    /// Sets the state of the Last Hop Protocol, on which the timers of requests depend.
     pub fn statistics(&mut self, statistics: Statistics) {
         self.statistics = statistics;
     }
 
-    /// What the Last Hop Protocol says. Octets that are no message are dropped: the other side is
-    /// no server of this version.
+    /// Processes an indication of the Last Hop Protocol. Bytes that are not a message are dropped,
+    /// because the other side is no server of this version.
     pub fn indication(&mut self, indication: Indication, now: Duration, out: &mut Vec<Action>) {
         match indication {
             Indication::Connect { .. } => {}
@@ -146,15 +151,15 @@ impl Client {
         }
     }
 
-    /// When [`expire`](Self::expire) has something to do.
+    /// Returns when [`expire`](Self::expire) has something to do.
     #[must_use]
     pub fn deadline(&self) -> Option<Duration> {
         let sockets = self.schedule.next();
         sockets.into_iter().chain(self.association_deadline()).chain(self.look_ups.deadline()).min()
     }
 
-    /// Does what is due. Ask for the Last Hop Protocol's [`statistics`](Self::statistics) before
-    /// it.
+    /// Does what is due. Update the [`statistics`](Self::statistics) of the Last Hop Protocol
+    /// before this.
     pub fn expire(&mut self, now: Duration, out: &mut Vec<Action>) {
         while let Some(id) = self.schedule.due(now) {
             let (statistics, timers) = (self.statistics, self.timers);
@@ -186,7 +191,7 @@ impl Client {
         }
     }
 
-    /// What has come of an event at a socket is carried out, and the tables follow.
+    /// Carries out the actions of an event at a socket, and updates the tables.
     fn settle(&mut self, id: RsockId, actions: Vec<Action>, now: Duration, out: &mut Vec<Action>) {
         for action in actions {
             if let Action::Return { result: Ok(Value::Accepted { socket: child, .. }), .. } = action
@@ -218,8 +223,8 @@ impl Client {
 
     fn carry_out(&mut self, action: Action, out: &mut Vec<Action>) {
         match action {
-            // What nobody wants late waits where its time is known, unless it would overtake what
-            // it stays behind.
+            // Messages that are useless when late wait in the carrier, where their age is known,
+            // unless they would overtake messages that they must follow.
             Action::Send(message)
                 if self.off && !(message.may_be_lost() && message.may_overtake(&self.held)) =>
             {
@@ -229,27 +234,28 @@ impl Client {
         }
     }
 
-    /// A multiple of the round trip, within bounds (6.1.3).
+    /// Returns a multiple of the round-trip time, within bounds (6.1.3).
     fn request_timeout(&self) -> Duration {
         let Timers { request_round_trips, request_shortest, request_longest, .. } = self.timers;
         let timeout = self.statistics.round_trip.map(|round_trip| round_trip * request_round_trips);
         timeout.unwrap_or(request_longest).clamp(request_shortest, request_longest)
     }
 
-    /// Octets that a socket has for its program, and whether the end is behind them.
+    /// Returns how many bytes a socket has for its program, and whether the end of the stream is
+    /// behind them.
     #[cfg(test)]
     pub(crate) fn holds(&self, socket: RsockId) -> Option<(usize, bool)> {
         self.sockets.get(&socket).map(Lsm::holds)
     }
 
-    /// Octets of a socket that the server has, as far as this side knows; and those that it has
-    /// received and not reported as read.
+    /// Returns how many bytes of a socket the server has, as far as this side knows, and how many
+    /// it has received and not reported as read.
     #[cfg(test)]
     pub(crate) fn counts(&self, socket: RsockId) -> Option<(u32, u32)> {
         self.sockets.get(&socket).map(Lsm::counts)
     }
 
-    /// Connections that no program has accepted.
+    /// Returns the number of connections that no program has accepted.
     #[cfg(test)]
     pub(crate) fn waiting(&self) -> usize {
         self.sockets.values().filter(|socket| matches!(socket.target, Target::Child { .. })).count()

@@ -1,26 +1,26 @@
-//! Control messages as Linux lays them out for `sendmsg` and `recvmsg` (`cmsg(3)`, `struct cmsghdr`
-//! of a 64-bit system), to and from [`Ancillary`].
+//! Conversion of control messages between [`Ancillary`] and Linux's layout for `sendmsg` and
+//! `recvmsg` (`cmsg(3)`, `struct cmsghdr` of a 64-bit system).
 
 use crate::message::Ancillary;
 
-/// Octets of a `struct cmsghdr`: length, level and type.
+/// Bytes of a `struct cmsghdr`: length, level and type.
 pub const HEADER: usize = 16;
-/// What each begins at a multiple of.
+/// Alignment of each control message.
 const ALIGNMENT: usize = 8;
 
-/// A control message as a program gave it, and what it is worth.
+/// A control message as a program passed it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Given<'a> {
-    /// `cmsg_level`
+    /// `cmsg_level`.
     pub level: i32,
-    /// `cmsg_type`
+    /// `cmsg_type`.
     pub kind: i32,
-    /// `CMSG_DATA`
+    /// `CMSG_DATA`.
     pub value: &'a [u8],
 }
 
-/// Those in a control buffer, in order, as `for_each_cmsghdr` finds them; `None` for one whose
-/// length is none (EINVAL), which is the last.
+/// Returns the control messages in a buffer, in order, as `for_each_cmsghdr` finds them. One with
+/// an invalid length yields `None` (EINVAL) and is the last.
 pub fn given(control: &[u8]) -> impl Iterator<Item = Option<Given<'_>>> {
     let mut rest = control;
     std::iter::from_fn(move || {
@@ -38,8 +38,8 @@ pub fn given(control: &[u8]) -> impl Iterator<Item = Option<Given<'_>>> {
     })
 }
 
-/// A control buffer of at most `room` octets with these records, as `put_cmsg` fills it, and
-/// whether it was too small (MSG_CTRUNC).
+/// Returns a control buffer of at most `room` bytes with these records, filled as `put_cmsg` does,
+/// and whether the room was too small (MSG_CTRUNC).
 #[must_use]
 pub fn laid_out(ancillary: &Ancillary, room: usize) -> (Vec<u8>, bool) {
     let (mut control, mut is_cut) = (Vec::new(), false);
@@ -61,8 +61,8 @@ pub fn laid_out(ancillary: &Ancillary, room: usize) -> (Vec<u8>, bool) {
     (control, is_cut)
 }
 
-/// The records of a control buffer that a kernel has filled. What has no place in a record is left
-/// out.
+/// Returns the records of a control buffer that a kernel has filled. Control messages that do not
+/// fit a record are left out.
 #[must_use]
 pub fn read(control: &[u8]) -> Ancillary {
     let mut ancillary = Ancillary::none();
@@ -84,7 +84,7 @@ mod tests {
         ancillary
     }
 
-    /// C91: what is laid out is read again, each at its multiple of eight.
+    /// C91: what is laid out is read again, and each control message is aligned to eight bytes.
     #[test]
     fn layouts_lead_back() {
         let (control, is_cut) = laid_out(&two(), 100);
@@ -95,7 +95,7 @@ mod tests {
         assert_eq!(laid_out(&Ancillary::none(), 0), (Vec::new(), false));
     }
 
-    /// C91: as much as there is room for, and MSG_CTRUNC if that is not all (`put_cmsg`).
+    /// C91: as much as fits, and MSG_CTRUNC if that is not everything (`put_cmsg`).
     #[test]
     fn buffers_that_are_too_small() {
         let lengths = [0, 15, 16, 17, 20, 24, 39, 40, 43, 44, 48].map(|room| {
@@ -110,7 +110,7 @@ mod tests {
         assert_eq!(control[24..32], 19_u64.to_ne_bytes());
     }
 
-    /// C91: lengths that are none end the list, and a rest that is too short for a header is none.
+    /// C91: an invalid length ends the list, and a rest that is too short for a header is ignored.
     #[test]
     fn lengths_that_are_none() {
         let with_length = |length: u64, behind: usize| {

@@ -1,41 +1,41 @@
-//! Errors of socket calls: Linux's numbers for programs, an enumeration of the protocol's own on
-//! the wire.
+//! Errors of socket calls: Linux's numbers for programs, and an enumeration of the protocol's own
+//! on the wire.
 //!
-//! The far half may run on a system with other numbers, so what travels is [`Errno::code`].
+//! The server may run on a system with other numbers, so the wire carries [`Errno::code`].
 
 use std::fmt;
 
 macro_rules! errors {
     ($($name:ident = $code:literal, $linux:literal, $text:literal;)*) => {
-        /// Why a call failed.
+        /// Error of a socket call.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub enum Errno {
             $(#[doc = $text] $name,)*
         }
 
         impl Errno {
-            /// All there are.
+            /// All errors.
             pub const ALL: &[Errno] = &[$(Errno::$name,)*];
 
-            /// The number on the wire; never 0, which stands for success.
+            /// Returns the number on the wire; never 0, which stands for success.
             #[must_use]
             pub const fn code(self) -> u8 {
                 match self { $(Errno::$name => $code,)* }
             }
 
-            /// The number that Linux gives to programs (`asm-generic/errno.h`).
+            /// Returns the number that Linux gives to programs (`asm-generic/errno.h`).
             #[must_use]
             pub const fn linux(self) -> i32 {
                 match self { $(Errno::$name => $linux,)* }
             }
 
-            /// The error with a number on the wire.
+            /// Returns the error with this number on the wire.
             #[must_use]
             pub const fn from_code(code: u8) -> Option<Self> {
                 match code { $($code => Some(Errno::$name),)* _ => None }
             }
 
-            /// The error with a number of Linux, as a server's kernel says it.
+            /// Returns the error with this Linux number, as a server's kernel reports it.
             #[must_use]
             pub const fn from_linux(number: i32) -> Option<Self> {
                 match number { $($linux => Some(Errno::$name),)* _ => None }
@@ -96,7 +96,7 @@ impl std::error::Error for Errno {}
 mod tests {
     use super::*;
 
-    /// Both numbers lead back to the error, and no wire number is that of success.
+    /// Both numbers map back to the error, and no wire number is 0.
     #[test]
     fn numbers_lead_back() {
         for &error in Errno::ALL {

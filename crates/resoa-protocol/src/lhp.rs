@@ -1,86 +1,86 @@
-//! What a Last Hop Protocol is to this crate (6.6, appendix C): primitives as types, and what has
-//! to hold of them.
+//! The interface of a Last Hop Protocol (6.6, appendix C): its primitives as types, and their
+//! requirements.
 //!
-//! The messages of one connection arrive each once, in order, whole and unchanged, or the
-//! connection ends and both sides are told. On that the protocol above relies entirely: it never
-//! sends anything twice. The payload of datagrams may be [given up](LastHop::send_or_lose); then
-//! the other side is told that there was some, once, in its place: both sides count the octets of
-//! each datagram, and neither may miss one. What a carrier does for it (retransmission,
-//! segmentation, flow control, encryption) is its own affair, and so is the form of its addresses:
-//! here they are octets without a meaning.
+//! The messages of one connection arrive once each, in order, whole and unchanged; otherwise the
+//! connection ends and both sides are told. The protocol above relies on this and never sends
+//! anything twice. Only the payload of datagrams may be [given up](LastHop::send_or_lose). Then the
+//! other side is told so once, in place of the datagram, because both sides count the bytes of each
+//! datagram and neither may miss one. Retransmission, segmentation, flow control and encryption are
+//! internal to a carrier. So is the format of its addresses, which are opaque bytes here.
 //!
-//! Carriers are written elsewhere; they implement [`LastHop`] and hand over [`Indication`]s.
+//! Carriers are in other crates. They implement [`LastHop`] and report [`Indication`]s.
 
 use std::time::Duration;
 
-/// Which carrier, as both sides configure it (C92).
+/// Kind of a carrier, as both sides configure it (C92).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Provider {
-    /// What implements it.
+    /// The implementation.
     pub id: u16,
-    /// Which of its protocols.
+    /// The protocol of this implementation.
     pub protocol: u16,
 }
 
-/// How reliably messages are carried.
+/// Reliability of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Service {
-    /// Each once and in order: what everything but the payload of datagrams needs.
+    /// Each message arrives once and in order. Everything except the payload of datagrams needs
+    /// this.
     Reliable,
-    /// Some may be lost.
+    /// Some messages may be lost.
     SemiReliable,
 }
 
-/// A connection of a carrier, as the server's tables know it.
+/// A connection of a carrier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Connection(pub u64);
 
-/// Who is at the other end: a key that the carrier has verified. Two connections with the same are
-/// from the same client (A24).
+/// Identity of the other end: a key that the carrier has authenticated. Connections with the same
+/// key belong to the same client (A24).
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Identity(pub Vec<u8>);
 
-/// What became of a message that was handed over.
+/// What happened to a message that was handed over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[must_use = "a message that was not taken has to be handed over again"]
 pub enum Handed {
-    /// It will be delivered, or the connection will end.
+    /// The message will be delivered, or the connection will end.
     Taken,
-    /// It was taken, and no more will be until [`Indication::On`] (LHP_XOFF).
+    /// The message was taken, and no more are taken until [`Indication::On`] (LHP_XOFF).
     TakenLast,
 }
 
-/// How a connection does (LHP_GET_STATS).
+/// State of a connection (LHP_GET_STATS).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Statistics {
-    /// From handing over a message to the arrival of an answer to it; `None` before the first.
+    /// Time from handing over a message to the answer to it; `None` before the first answer.
     pub round_trip: Option<Duration>,
-    /// Whether what is sent arrives at the moment.
+    /// Whether messages arrive at the moment.
     pub healthy: bool,
-    /// Messages or parts that were sent again, since the beginning.
+    /// Number of messages or parts that were sent again since the beginning.
     pub retransmissions: u64,
 }
 
-/// What a carrier tells its user.
+/// Indication of a carrier to its user.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Indication {
-    /// A client wants to connect: to be answered by [`LastHop::accept`] or [`LastHop::reject`]
+    /// A client wants to connect. Answer with [`LastHop::accept`] or [`LastHop::reject`]
     /// (LHP_CONNECT_IND).
     Connect {
-        /// Who it is.
+        /// The client.
         identity: Identity,
     },
-    /// The connection is there (LHP_CONNECT_CONF).
+    /// The connection is established (LHP_CONNECT_CONF).
     Connected,
     /// A message (LHP_DATA_INDICATION).
     Data(Vec<u8>),
-    /// Instead of a message that was [given up](LastHop::send_or_lose), in its place and once.
+    /// Takes the place of a message that was [given up](LastHop::send_or_lose), once.
     Lost(Lost),
     /// No more messages are taken until [`On`](Self::On) (LHP_XOFF).
     Off,
-    /// They are again (LHP_XON).
+    /// Messages are taken again (LHP_XON).
     On,
-    /// The connection has ended, for this reason; whatever was under way is lost
+    /// The connection has ended for this reason, and everything in flight is lost
     /// (LHP_DISCONNECT_IND, and LHP_FAILURE_IND of a reliable service, E12).
     Disconnected(Ended),
 }
@@ -88,19 +88,19 @@ pub enum Indication {
 /// What is known of a message that was given up.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Lost {
-    /// Its first octets, [`HEAD_OCTETS`] or all.
+    /// Its first [`HEAD_OCTETS`] bytes, or all if it is shorter.
     pub head: Vec<u8>,
-    /// How many it had.
+    /// Its length in bytes.
     pub octets: usize,
 }
 
-/// Octets of a message that [`Lost`] has: all that can stand before the payload of a datagram,
-/// which are the header, what was read (4), an address (23), and the length of control messages,
-/// which themselves do not matter any more.
+/// Bytes of a message in [`Lost`]: everything that can precede the payload of a datagram. That is
+/// the header, the report of bytes read (4), an address (23), and the length of control messages,
+/// which themselves no longer matter.
 pub const HEAD_OCTETS: usize = crate::message::HEADER_OCTETS + 4 + 23 + 1;
 
 impl Lost {
-    /// Of a message that is here.
+    /// Creates the notice for a message whose contents are at hand.
     #[must_use]
     pub fn of(message: &[u8]) -> Self {
         Self { head: message[..message.len().min(HEAD_OCTETS)].to_vec(), octets: message.len() }
@@ -114,48 +114,51 @@ pub enum Ended {
     Closed,
     /// The other side has reset it, or refused it.
     Reset,
-    /// Nothing was heard of the other side for too long.
+    /// Nothing arrived from the other side for too long.
     Unreachable,
 }
 
 /// The primitives of a carrier (appendix C). None of them blocks.
 pub trait LastHop {
-    /// Why an end point cannot be made.
+    /// Error that prevents creating an end point.
     type Error;
 
-    /// Makes an end point; nothing is sent yet (LHP_REGISTER).
+    /// Creates an end point. Nothing is sent yet (LHP_REGISTER).
     fn register(&mut self, service: Service, provider: Provider) -> Result<Connection, Self::Error>;
-    /// Gives it up (LHP_UNREGISTER); a connection that is there ends at once.
+    /// Deletes an end point (LHP_UNREGISTER). Its connection ends at once.
     fn unregister(&mut self, connection: Connection) -> Result<(), Self::Error> {
         self.reset(connection);
         Ok(())
     }
-    /// Takes clients at it from now on (LHP_PASSIVE).
+    /// Accepts clients at an end point from now on (LHP_PASSIVE).
     fn passive(&mut self, connection: Connection) -> Result<(), Self::Error>;
-    /// Connects it to the server at an address that only the carrier understands (LHP_CONNECT_REQ).
+    /// Connects an end point to the server at an address that only the carrier understands
+    /// (LHP_CONNECT_REQ).
     fn connect(&mut self, connection: Connection, address: &[u8]);
-    /// Takes a client (LHP_CONNECT_RESP).
+    /// Accepts a client (LHP_CONNECT_RESP).
     fn accept(&mut self, connection: Connection);
-    /// Turns it away (LHP_CONNECT_REJ).
+    /// Rejects a client (LHP_CONNECT_REJ).
     fn reject(&mut self, connection: Connection) {
         self.reset(connection);
     }
-    /// Ends the connection after everything handed over is delivered (LHP_CLOSE_REQ).
+    /// Ends a connection after everything that was handed over is delivered (LHP_CLOSE_REQ).
     fn close(&mut self, connection: Connection);
-    /// Ends it at once (LHP_RESET).
+    /// Ends a connection at once (LHP_RESET).
     fn reset(&mut self, connection: Connection);
-    /// Hands over a message of at most [`MESSAGE_OCTETS`](crate::message::MESSAGE_OCTETS)
+    /// Hands over a message of at most [`MESSAGE_OCTETS`](crate::message::MESSAGE_OCTETS) bytes
     /// (LHP_DATA_REQUEST).
     fn send(&mut self, connection: Connection, message: &[u8]) -> Handed;
-    /// The same for a message that nobody wants late, the payload of a datagram (6.1.1, A32), which
-    /// has waited for so long already. A carrier may give it up after an outage, and its other end
-    /// then tells [`Indication::Lost`] instead; or carry it as any other.
+    /// Hands over a message that is useless when it is late, the payload of a datagram (6.1.1,
+    /// A32). It has already `waited` this long.
+    ///
+    /// A carrier may give it up after an outage, in which case its other end reports
+    /// [`Indication::Lost`] instead. It may also carry the message like any other.
     fn send_or_lose(&mut self, connection: Connection, message: &[u8], waited: Duration) -> Handed {
         let _ = waited;
         self.send(connection, message)
     }
-    /// No messages are wanted for a while, or they are again (LHP_XOFF, LHP_XON).
+    /// Pauses messages from the other side, or lets them arrive again (LHP_XOFF, LHP_XON).
     fn receive(&mut self, connection: Connection, wanted: bool);
-    /// How it does (LHP_GET_STATS).
+    /// Returns the state of a connection (LHP_GET_STATS).
     fn statistics(&self, connection: Connection) -> Statistics;
 }

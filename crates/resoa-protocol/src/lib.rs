@@ -1,8 +1,8 @@
 //! Remote sockets (ReSoA, Schläger 2004) as pure state machines: events in, actions out; no I/O, no
 //! clock, no thread.
 //!
-//! A host behind a bad last hop keeps its programs, and their TCP lives on a server beside it. Each
-//! socket is split in two:
+//! The programs stay on a host behind a bad last hop; their TCP runs on a server beside the hop.
+//! Each socket is split into two halves:
 //!
 //! ```text
 //!  program ─ calls ─▶ Lsm ◀── Export Protocol over a Last Hop Protocol ──▶ Rsm ─ TcpAction ─▶ TCP ── far host
@@ -12,14 +12,15 @@
 //! * [`Client`] is the host's half: it registers, keeps a table of local socket modules (`lsm`) and
 //!   the timers of requests.
 //! * [`Server`] is the other half: it knows its clients and their remote socket modules (`rsm`),
-//!   which ask a TCP for what they need ([`TcpAction`]) and are told what it does ([`TcpEvent`]).
-//! * [`Message`] is what the two say to each other, and how it is written down.
-//! * [`lhp`] says what a carrier between them has to offer: each message once, in order, whole.
+//!   which send requests to a TCP stack ([`TcpAction`]) and receive its events ([`TcpEvent`]).
+//! * [`Message`] is a message between the two, with its encoding.
+//! * [`lhp`] is the interface of a carrier between them, which delivers each message once, in
+//!   order, and whole.
 //!
-//! Times are [`Duration`](std::time::Duration)s since an instant of the driver's choosing, the same
-//! for all calls of one machine. What is promised to programs (that they cannot tell the
-//! difference) is checked over all states in `model`; docs/resoa.md has the formats, the states,
-//! and which test shows what.
+//! Times are [`Duration`](std::time::Duration)s since an instant that the driver chooses, the same
+//! for all calls of one state machine. Programs cannot tell remote sockets from local ones: `model`
+//! checks this over all states. docs/resoa.md describes the formats and states, and lists the test
+//! for each requirement.
 
 #![forbid(unsafe_code)]
 

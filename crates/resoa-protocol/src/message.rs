@@ -1,11 +1,11 @@
-//! The Export Protocol's messages (6.1.3) and how they are written down.
+//! The Export Protocol's messages (6.1.3) and their encoding.
 //!
 //! There are five kinds, and each call uses the one that the thesis chose for it:
 //!
 //! | kind | direction | answer | for |
 //! |---|---|---|---|
 //! | REQUEST, RESPONSE | client to server and back | the RESPONSE | calls whose result only the server knows |
-//! | CALL | client to server | none | calls without a result, and what the client's half became |
+//! | CALL | client to server | none | calls without a result; states of the client's half |
 //! | UPDATE | server to client | none | data, connections, errors, space |
 //! | CONTROL | both | as Table 6.1 says | registration, liveness |
 //!
@@ -16,10 +16,11 @@
 //! └────┴────┴─────────┴─────────┴───────────────────┴─ ─ ─ ─ ─ ─ ┴─ ─ ─ ─ ─ ─ ─┴─ ─ ─ ─ ─ ─┴─ ─ ─ ─ ┴──────────
 //! ```
 //!
-//! All numbers are in network order. The xid is in REQUEST, RESPONSE and REQ_PENDING alone; the
-//! three fields after it where their flag is set. There is no length: the Last Hop Protocol keeps
-//! messages apart. A segment's worth of data so costs 7 octets, 11 with a report of what was read,
-//! where TCP/IP takes 40 (C107). A message is at most [`MESSAGE_OCTETS`] long.
+//! All numbers are in network order. The xid is present only in REQUEST, RESPONSE and REQ_PENDING;
+//! each of the three fields after it only if its flag is set. There is no length field, because the
+//! Last Hop Protocol preserves message boundaries. So a segment's worth of data costs 7 octets, or
+//! 11 with a report of what was read, where TCP/IP takes 40 (C107). A message is at most
+//! [`MESSAGE_OCTETS`] long.
 
 mod ancillary;
 mod call;
@@ -42,67 +43,67 @@ use crate::lhp::Lost;
 use crate::{Errno, RsockId, Target, Xid};
 use std::collections::VecDeque;
 
-/// The version that is written in each message.
+/// Version in the header of each message.
 pub const VERSION: u8 = 1;
-/// What a Last Hop Protocol has to carry at least (6.6).
+/// Length of the longest message, which every Last Hop Protocol must carry (6.6).
 pub const MESSAGE_OCTETS: usize = 65_856;
-/// Octets of payload that fit a message whatever else is in it.
+/// Most bytes of payload in a message, whatever else is in it.
 pub const PAYLOAD_OCTETS: usize = 65_535;
 
-/// Octets of the longest datagram of UDP over this version of IP.
+/// Returns the most bytes of payload in a UDP datagram over this version of IP.
 #[must_use]
 pub fn longest_datagram(is_v4: bool) -> usize {
-    // What 16 bits of length leave: of the whole packet in version 4 (RFC 791), and of what follows
-    // the header in version 6 (RFC 8200).
+    // The limit of a 16-bit length field: of the whole packet in version 4 (RFC 791), and of what
+    // follows the header in version 6 (RFC 8200).
     if is_v4 { 65_507 } else { 65_527 }
 }
-/// Octets of a message that are always there.
+/// Bytes of the header that every message has.
 pub const HEADER_OCTETS: usize = 7;
 
-/// What client and server say to each other.
+/// A message between client and server.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Message {
-    /// Whom it is for.
+    /// The socket that it is for.
     pub target: Target,
-    /// What it says.
+    /// Its contents.
     pub body: Body,
 }
 
-/// What a [`Message`] says.
+/// Contents of a [`Message`].
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Body {
     /// A call that waits for the server.
     Request {
-        /// Comes back in the response.
+        /// Number that the response repeats.
         xid: Xid,
-        /// Make the socket first (6.2.1).
+        /// Create the socket first (6.2.1).
         create: Option<Create>,
-        /// What to do.
+        /// The operation to execute.
         operation: Operation,
     },
-    /// What became of a request.
+    /// Result of a request.
     Response {
-        /// That of the request.
+        /// Number of the request.
         xid: Xid,
         /// Its result.
         outcome: Result<Reply, Errno>,
     },
-    /// A call that does not wait, or what the client's half became (also called STATUS).
+    /// A call that does not wait, or a state change of the client's half (also called STATUS).
     Call {
-        /// Make the socket first (6.2.1).
+        /// Create the socket first (6.2.1).
         create: Option<Create>,
-        /// Octets that the program has read since this was last said; 0 is not written.
+        /// Bytes that the program has read since the last report; 0 is not encoded.
         consumed: u32,
-        /// What to do.
+        /// The call.
         call: Call,
     },
-    /// What happened at the server.
+    /// An event at the server.
     Update(Update),
-    /// About client and server themselves.
+    /// A message about client and server themselves.
     Control(Control),
 }
 
-/// What a socket is made of.
+/// Family and type of a new socket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Create {
     /// Internet version 4 or 6.
@@ -114,9 +115,9 @@ pub struct Create {
 /// An address family.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Family {
-    /// `AF_INET`
+    /// `AF_INET`.
     V4,
-    /// `AF_INET6`
+    /// `AF_INET6`.
     V6,
 }
 
@@ -127,17 +128,17 @@ pub enum Kind {
     Stream,
     /// `SOCK_DGRAM`: UDP.
     Datagram,
-    /// `SOCK_DGRAM` with `IPPROTO_UDPLITE`: UDP whose checksum may cover a part (RFC 3828). All
-    /// that is said of datagrams holds for it.
+    /// `SOCK_DGRAM` with `IPPROTO_UDPLITE`: UDP whose checksum may cover only a part (RFC 3828).
+    /// Everything about datagrams holds for it.
     Lite,
 }
 
 impl Message {
-    /// One that was given up on its way: as it was, but that nothing is said beside it, and that of
-    /// its payload the length is known.
+    /// Decodes a message that was given up on its way. It is complete except for its control
+    /// messages, which are missing, and its payload, of which only the length is right.
     ///
     /// # Errors
-    /// If what is known of it is of no message.
+    /// If the known part does not belong to a message.
     pub fn decode_lost(lost: &Lost) -> Result<Self, DecodeError> {
         let octets = lost.octets.min(MESSAGE_OCTETS + 1);
         let rest = octets.saturating_sub(lost.head.len());
@@ -148,8 +149,8 @@ impl Message {
         Self::read(field::Reader::of_lost(&octets))
     }
 
-    /// Whether it is the payload of a datagram and nothing else, which may be
-    /// [lost](crate::lhp::LastHop::send_or_lose): what makes its socket is not.
+    /// Returns whether this is just the payload of a datagram, which may be
+    /// [lost](crate::lhp::LastHop::send_or_lose). A message that makes a socket is not.
     #[must_use]
     pub fn may_be_lost(&self) -> bool {
         let is_datagram = match &self.body {
@@ -160,8 +161,8 @@ impl Message {
         is_datagram && matches!(self.target, Target::Socket(socket) if socket != RsockId::CLIENT)
     }
 
-    /// Whether it may go before all of these: none is about the same socket, or about the client as
-    /// a whole, but for those that only count octets.
+    /// Returns whether it may overtake all of these messages. None of them may be about the same
+    /// socket or the client as a whole, except those that only count bytes.
     pub(crate) fn may_overtake(&self, others: &VecDeque<Self>) -> bool {
         let concerns = |target| target == self.target || target == Target::Socket(RsockId::CLIENT);
         others.iter().all(|other| other.only_counts() || !concerns(other.target))
@@ -174,19 +175,19 @@ impl Message {
         )
     }
 
-    /// A message about the client as a whole.
+    /// Creates a control message about the client as a whole.
     #[must_use]
     pub fn control(control: Control) -> Self {
         Self::socket_control(RsockId::CLIENT, control)
     }
 
-    /// A control message that names a socket.
+    /// Creates a control message about a socket.
     #[must_use]
     pub fn socket_control(socket: RsockId, control: Control) -> Self {
         Self { target: Target::Socket(socket), body: Body::Control(control) }
     }
 
-    /// News of the socket `target`.
+    /// Creates an update of the socket `target`.
     #[must_use]
     pub fn update(target: Target, update: Update) -> Self {
         Self { target, body: Body::Update(update) }

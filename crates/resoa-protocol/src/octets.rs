@@ -1,9 +1,11 @@
-//! The front of a queue of octets, taken in one piece.
+//! Taking bytes from the front of a queue in one piece.
 
 use std::collections::VecDeque;
 
-/// Takes so many octets, of which there have to be as many. (An iterator over them is some ten
-/// times as slow, and most of what bulk costs.)
+/// Takes the first `count` bytes. Panics if there are fewer.
+///
+/// An iterator over the bytes takes about ten times as long, and would be the main cost of bulk
+/// transfers.
 pub(crate) fn take_front(queue: &mut VecDeque<u8>, count: usize) -> Vec<u8> {
     let (front, back) = queue.as_slices();
     let in_front = count.min(front.len());
@@ -16,7 +18,7 @@ pub(crate) fn take_front(queue: &mut VecDeque<u8>, count: usize) -> Vec<u8> {
 mod tests {
     use super::*;
 
-    /// Also where the queue goes round the end of its memory.
+    /// Also where the queue wraps around.
     #[test]
     fn octets_keep_their_order() {
         let mut queue = VecDeque::with_capacity(8);

@@ -1,8 +1,8 @@
 //! The remote socket module: the server's half of one socket (6.1.2, 7.4.5).
 //!
-//! It translates between messages and a TCP, pushes what arrives, opens the window only by what the
-//! program has read, and holds back the acknowledgement of the far host's FIN until the client has
-//! everything before it.
+//! It translates between messages and a TCP stack and pushes data that arrives. It opens the window
+//! only by what the program has read. It holds back the acknowledgement of the far host's FIN until
+//! the client has everything before it.
 //!
 //! ```text
 //!  Created ─ LISTEN ─▶ Listening         CLOSE_DATAPENDING           CLOSE            FIN acknowledged
@@ -10,9 +10,9 @@
 //!     └─ CONNECT ─▶ Connecting ─────┘ └──────────────────── CLOSE ─────────────┘
 //! ```
 //!
-//! While a FIN is held our own waits: a stack like Linux's would acknowledge with it (8.3 of the
-//! specification). The client answers PEER_CLOSE by itself, so that this needs nothing of the
-//! program.
+//! While the far host's FIN is held, our own waits, because a stack like Linux's would acknowledge
+//! the far host's FIN with it (8.3 of the specification). The client answers PEER_CLOSE by itself,
+//! without a call of the program.
 
 mod closing;
 mod listening;
@@ -31,24 +31,24 @@ use requests::Pending;
 use sending::Sending;
 use std::collections::VecDeque;
 
-/// What a socket needs to know of its client and server.
+/// Sizes that client and server have agreed on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Sizes {
-    /// Octets of data of a message.
+    /// Most bytes of data in a message.
     pub(crate) chunk: u32,
-    /// Octets that the server takes (the client knows).
+    /// Bytes that the server takes, as the client knows.
     pub(crate) send_space: u32,
-    /// Octets that the client takes.
+    /// Bytes that the client takes.
     pub(crate) receive_space: u32,
     #[cfg(test)]
     pub(crate) mutation: Option<crate::settings::Mutation>,
 }
 
-/// A server's half of a socket; see the [module](self).
+/// The server's half of a socket; see the [module](self).
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Rsm {
     pub(crate) endpoint: Endpoint,
-    /// What the client calls it.
+    /// The name that the client uses.
     pub(crate) target: Target,
     kind: Kind,
     sizes: Sizes,
@@ -69,40 +69,40 @@ enum State {
     Listening,
     Connecting,
     Open,
-    /// The client sends the rest; nobody reads any more (CLOSE_DATAPENDING).
+    /// The client sends its remaining data, and nobody reads any more (CLOSE_DATAPENDING).
     Finishing,
-    /// The client is done with it.
+    /// The client has closed it, and everything is handed to TCP.
     Draining,
-    /// The connection is lost; the client was told.
+    /// The connection is lost, and the client was told.
     Dead,
-    /// The same by our own RST: TCP has nothing of it any more.
+    /// The connection is lost by our own RST, so TCP no longer has it.
     Reset,
     Gone,
 }
 
-/// The far host's FIN.
+/// State of the far host's FIN.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Hold {
-    /// Has not come.
+    /// It has not arrived.
     None,
-    /// Is not acknowledged. Whether the client was told.
+    /// It has arrived and is not acknowledged. `told` says whether the client was told.
     Held { told: bool },
-    /// Is acknowledged.
+    /// It is acknowledged.
     Released,
 }
 
-/// Our FIN.
+/// State of our FIN.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Fin {
-    /// There is more to send.
+    /// There may be more to send.
     None,
-    /// Waits until the far host's is released.
+    /// It waits until the far host's FIN is released.
     Waiting,
     Sent,
     Acknowledged,
 }
 
-/// What comes of an event.
+/// Messages and requests that result from an event.
 #[derive(Debug, Default)]
 pub(crate) struct Effects {
     pub(crate) messages: Vec<Message>,
@@ -128,7 +128,7 @@ impl Rsm {
         }
     }
 
-    /// A call without an answer, and what the program has read.
+    /// Processes a call without an answer, and the report of bytes read.
     pub(crate) fn call(&mut self, call: Call, consumed: u32, out: &mut Effects) {
         if consumed > 0 {
             self.consumed(consumed, out);
@@ -136,7 +136,7 @@ impl Rsm {
         match call {
             Call::Consumed => {}
             _ if matches!(self.state, State::Dead | State::Reset) && !matches!(call, Call::Close { .. }) => {}
-            // Its room is that of a stream: nothing would ever free it for a socket of datagrams.
+            // Only for streams: the room of a WRITE would never be freed for a datagram socket.
             Call::Write { bytes, urgent, scarce } if self.kind == Kind::Stream && self.may_send() => {
                 self.write(bytes, urgent, scarce, out);
             }
@@ -165,14 +165,14 @@ impl Rsm {
             Call::LocalAddress if matches!(self.state, State::Created | State::Connecting) => {
                 out.tcp.push(TcpAction::Locate);
             }
-            // Where it came from the answer to CONNECT says, which is on its way.
+            // The response to CONNECT, which is on its way, contains the local address.
             Call::LingerExpired | Call::LocalAddress => {}
             _ => self.refuse(out),
         }
     }
 
-    /// A datagram that was to be sent will not come: what was read counts, and its room is free at
-    /// once.
+    /// Processes a datagram of the client that was given up. Its report of bytes read counts, and
+    /// its room is free at once.
     pub(crate) fn lost_datagram(&mut self, bytes: &[u8], consumed: u32, out: &mut Effects) {
         if consumed > 0 {
             self.consumed(consumed, out);
@@ -182,7 +182,7 @@ impl Rsm {
         }
     }
 
-    /// What TCP says.
+    /// Processes an event of TCP.
     pub(crate) fn event(&mut self, event: TcpEvent, out: &mut Effects) {
         match event {
             TcpEvent::NotCreated => self.not_created(out),
@@ -205,17 +205,17 @@ impl Rsm {
         }
     }
 
-    /// Whether nothing is left of it.
+    /// Returns whether nothing is left of it.
     pub(crate) fn is_gone(&self) -> bool {
         self.state == State::Gone
     }
 
-    /// Whether there is an accept queue behind it.
+    /// Returns whether it is a listener.
     pub(crate) fn is_listening(&self) -> bool {
         self.state == State::Listening
     }
 
-    /// What it is doing, for a census.
+    /// Returns its state for the census.
     pub(crate) fn counted_as(&self) -> SocketState {
         match (self.kind, self.state) {
             (Kind::Datagram | Kind::Lite, _) => SocketState::Datagram,
@@ -228,7 +228,7 @@ impl Rsm {
         }
     }
 
-    /// RST, and nothing more is known of it.
+    /// Ends the connection by RST and forgets it.
     pub(crate) fn abort(&mut self, out: &mut Effects) {
         if !matches!(self.state, State::Gone | State::Reset) {
             out.tcp.push(TcpAction::Abort);
@@ -240,7 +240,7 @@ impl Rsm {
         out.messages.push(Message::update(self.target, update));
     }
 
-    /// The state does not allow it (E1d).
+    /// Tells the client that the state does not allow a message (E1d).
     fn refuse(&self, out: &mut Effects) {
         let body = Body::Control(Control::Error(Fault::NotAllowed));
         out.messages.push(Message { target: self.target, body });
@@ -256,7 +256,7 @@ impl Rsm {
             State::Draining if self.linger => self.gone_for_client(out),
             State::Draining => self.finish(out),
             State::Open => {
-                // What came before is read before the error is told (A14).
+                // Data that arrived earlier is read before the error is reported (A14).
                 self.forward_all(out);
                 self.tell(Update::SocketError(error), out);
                 if self.kind == Kind::Stream {

@@ -1,9 +1,8 @@
-//! When each of many things is due, though nothing happens to it: what a loop needs of timers, at a
-//! cost that hardly depends on how many there are.
+//! Timers of a loop with many objects, at a cost that hardly depends on their number.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Instants by key, of whatever clock; see the [module](self).
+/// Due times by key, of any clock; see the [module](self).
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Schedule<Key, Time> {
     order: BTreeSet<(Time, Key)>,
@@ -17,7 +16,7 @@ impl<Key, Time> Default for Schedule<Key, Time> {
 }
 
 impl<Key: Copy + Ord, Time: Copy + Ord> Schedule<Key, Time> {
-    /// It is due then and not when it was before; never, if there is no time.
+    /// Sets the time at which `key` is due, in place of its previous time; `None` removes it.
     pub fn set(&mut self, key: Key, time: Option<Time>) {
         let before = self.times.get(&key).copied();
         if before == time {
@@ -33,19 +32,20 @@ impl<Key: Copy + Ord, Time: Copy + Ord> Schedule<Key, Time> {
         }
     }
 
-    /// When the next one is due.
+    /// Returns when the next key is due.
     #[must_use]
     pub fn next(&self) -> Option<Time> {
         self.order.first().map(|&(time, _)| time)
     }
 
-    /// One that is due, the earliest, which stays until it is [set](Self::set) again.
+    /// Returns the key that has been due for the longest time. It stays due until it is
+    /// [set](Self::set) again.
     #[must_use]
     pub fn due(&self, now: Time) -> Option<Key> {
         self.all_due(now).next()
     }
 
-    /// All that are due, the earliest first. They stay until they are set again.
+    /// Returns all keys that are due, the earliest first. They stay due until they are set again.
     pub fn all_due(&self, now: Time) -> impl Iterator<Item = Key> {
         self.order.iter().take_while(move |(time, _)| *time <= now).map(|&(_, key)| key)
     }
@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     proptest::proptest! {
-        /// The same as a table that is gone through.
+        /// It behaves like a table that is searched linearly.
         #[test]
         fn a_schedule_is_a_table(steps in proptest::collection::vec((0..6_u8, proptest::option::of(0..9_u8)), 0..60)) {
             let (mut schedule, mut table) = (Schedule::default(), BTreeMap::new());

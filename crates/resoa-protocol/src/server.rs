@@ -1,9 +1,9 @@
-//! The server: its clients, their sockets, and who a message is for.
+//! The server: its clients, their sockets, and the routing of messages to them.
 //!
-//! A message is looked at in this order (6.1.2, 6.5.1): is the client registered? If not, it is
-//! dropped. Is there such a socket, or does the message make it? If not, ERROR. Does the socket's
-//! state allow it? If not, an error code. Two clients may use the same numbers of sockets: what
-//! tells them apart is the connection that a message came by.
+//! Each message is checked in this order (6.1.2, 6.5.1). If the client is not registered, the
+//! message is dropped. If the socket does not exist and the message does not make it, the answer is
+//! ERROR. If the socket's state does not allow it, the answer is an error code. Two clients may use
+//! the same socket numbers: the connection of the message tells them apart.
 
 mod addresses;
 mod census;
@@ -28,33 +28,33 @@ use std::net::SocketAddr;
 use std::time::Duration;
 use used::Used;
 
-/// What a server offers.
+/// Settings of a server.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ServerSettings {
-    /// Octets of data that one message carries at most (A29).
+    /// Most bytes of data in one message (A29).
     pub chunk: u32,
-    /// Octets of each socket that are taken before the far host has acknowledged them: enough to
-    /// fill the way to it (6.2.4).
+    /// Bytes of each socket that the server takes before the far host has acknowledged them: enough
+    /// to fill the path to it (6.2.4).
     pub send_space: u32,
-    /// Sockets that each client may have.
+    /// Most sockets of each client.
     pub sockets: u32,
-    /// Clients at a time.
+    /// Most clients at the same time.
     pub clients: usize,
-    /// Where their connections come from.
+    /// Source addresses of their connections.
     pub addresses: Addresses,
-    /// The address of another server, for clients that find no room here; empty for none.
+    /// Address of another server for clients that find no room here; empty for none.
     pub alternative: Vec<u8>,
-    /// When a client whose old sockets are being freed may come again.
+    /// Time after which a client whose old sockets are being freed may try again.
     pub retry_after: Duration,
-    /// The watchdog's.
+    /// Timers of the watchdog.
     pub timers: Timers,
-    /// A mutant, to see that a model finds it.
+    /// A mutation that a model must detect.
     #[cfg(test)]
     pub(crate) mutation: Option<crate::settings::Mutation>,
 }
 
 impl ServerSettings {
-    /// Room for many clients that share what `addresses` has.
+    /// Returns settings with room for many clients, which share `addresses`.
     #[must_use]
     pub fn new(addresses: Addresses) -> Self {
         Self {
@@ -72,30 +72,30 @@ impl ServerSettings {
     }
 }
 
-/// What a driver of a server has to do.
+/// Action that the driver of a server must take.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum ServerAction {
-    /// Hand this to the Last Hop Protocol.
+    /// Hand this message to the Last Hop Protocol.
     Send {
-        /// Which client's.
+        /// The client's connection.
         connection: Connection,
-        /// What.
+        /// The message.
         message: Message,
     },
-    /// Ask the stack.
+    /// Send a request to the stack.
     Tcp {
-        /// For this end point.
+        /// The end point.
         endpoint: Endpoint,
-        /// For this.
+        /// The request.
         action: TcpAction,
     },
-    /// Look this up, and answer by [`Server::resolved`].
+    /// Look this up, and answer with [`Server::resolved`].
     Resolve {
-        /// For this client.
+        /// The client's connection.
         connection: Connection,
-        /// To be given back.
+        /// Number of the request, for the answer.
         xid: Xid,
-        /// What.
+        /// The look-up.
         query: Query,
     },
     /// End a connection of the Last Hop Protocol at once.
@@ -109,11 +109,11 @@ pub struct Server {
     peers: BTreeMap<Connection, Peer>,
     owners: BTreeMap<Endpoint, Connection>,
     last_endpoint: u64,
-    /// Those whose client may have to be told what is free.
+    /// End points whose client may have to be told of free room.
     owing: BTreeSet<Endpoint>,
 }
 
-/// One client, as long as its connection lasts.
+/// A client, as long as its connection lasts.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct Peer {
     identity: Identity,
@@ -122,23 +122,23 @@ struct Peer {
     sockets: BTreeMap<Endpoint, Rsm>,
     by_target: BTreeMap<Target, Endpoint>,
     used: Used,
-    /// Sockets that could not be made, and were not since: what comes for them was said before the
-    /// client knew.
+    /// Sockets that could not be made, and have not been made since. Messages for them were sent
+    /// before the client knew.
     refused: BTreeSet<RsockId>,
     resolving: BTreeSet<Xid>,
-    /// The Last Hop Protocol takes nothing at the moment; what waits for it.
+    /// The Last Hop Protocol takes no messages at the moment; messages wait in `held`.
     off: bool,
     held: VecDeque<Message>,
     heard: Duration,
-    /// When a STILL_ALIVE has to be answered.
+    /// When an answer to STILL_ALIVE is overdue.
     probe: Option<Duration>,
 }
 
-/// Sockets of a client's that are remembered as refused.
+/// Most refused sockets of a client that are remembered.
 const REFUSED: usize = 1024;
 
 impl Peer {
-    /// A socket could not be made.
+    /// Notes that a socket could not be made.
     fn refuse(&mut self, id: RsockId) {
         self.used.insert(id.0);
         self.refused.insert(id);
@@ -149,20 +149,20 @@ impl Peer {
 }
 
 impl Server {
-    /// A server without clients.
+    /// Creates a server without clients.
     #[must_use]
     pub fn new(settings: ServerSettings) -> Self {
         let (peers, owners, owing) = (BTreeMap::new(), BTreeMap::new(), BTreeSet::new());
         Self { settings, peers, owners, last_endpoint: 0, owing }
     }
 
-    /// The Last Hop Protocol has a new connection. Nothing is taken from it before it has
-    /// registered.
+    /// Adds a new connection of the Last Hop Protocol. No message of it is accepted before it
+    /// registers.
     pub fn connected(&mut self, connection: Connection, identity: Identity, now: Duration) {
         self.connected_with(connection, identity, Grant::of(&self.settings), now);
     }
 
-    /// The same, for a client that may have something else than others.
+    /// Adds a new connection of a client that has its own grant.
     pub fn connected_with(
         &mut self,
         connection: Connection,
@@ -187,13 +187,14 @@ impl Server {
         self.peers.insert(connection, peer);
     }
 
-    /// A connection has ended: all its sockets are reset (E5).
+    /// Removes a connection that has ended, and resets all its sockets (E5).
     pub fn disconnected(&mut self, connection: Connection, out: &mut Vec<ServerAction>) {
         self.free_sockets(connection, out);
         self.peers.remove(&connection);
     }
 
-    /// The Last Hop Protocol takes nothing until further notice, or again.
+    /// Notes that the Last Hop Protocol takes no messages until further notice, or takes them
+    /// again.
     pub fn flow(&mut self, connection: Connection, on: bool, out: &mut Vec<ServerAction>) {
         if let Some(peer) = self.peers.get_mut(&connection) {
             peer.off = !on;
@@ -203,7 +204,7 @@ impl Server {
         }
     }
 
-    /// What the stack says of an end point.
+    /// Processes an event of the stack at an end point.
     pub fn tcp(&mut self, endpoint: Endpoint, event: TcpEvent, out: &mut Vec<ServerAction>) {
         if let Some(&connection) = self.owners.get(&endpoint) {
             if event == TcpEvent::NotCreated
@@ -216,8 +217,8 @@ impl Server {
         }
     }
 
-    /// The stack has accepted a connection at a listener: the end point of it, or `None` if it is
-    /// to be reset.
+    /// Processes a connection that the stack has accepted at a listener. Returns its end point, or
+    /// `None` if it must be reset.
     pub fn incoming(
         &mut self,
         listener: Endpoint,
@@ -243,7 +244,7 @@ impl Server {
         Some(endpoint)
     }
 
-    /// A look-up is done.
+    /// Processes the result of a look-up.
     pub fn resolved(
         &mut self,
         connection: Connection,
@@ -257,21 +258,21 @@ impl Server {
         }
     }
 
-    /// Sockets of a client, those that only wait for the far host included.
+    /// Returns the number of a client's sockets, including those that only wait for the far host.
     #[must_use]
     pub fn sockets(&self, connection: Connection) -> usize {
         self.peers.get(&connection).map_or(0, |peer| peer.sockets.len())
     }
 
-    /// Whether clients have to be told of room that is free, and are not yet: then
-    /// [`remind`](Self::remind) is to be called after a while, and again until they are.
+    /// Returns whether clients still have to be told of free room. If so, call
+    /// [`remind`](Self::remind) after a while, and again until this returns false.
     #[must_use]
     pub fn owes(&self) -> bool {
         !self.owing.is_empty()
     }
 
-    /// Tells clients of room that has been free since the last time: a call each `t` makes that the
-    /// latest `2 t` after it was, unless it is told with something else before.
+    /// Tells clients of room that has been free since the last call. If it is called every `t`, a
+    /// client learns of free room within `2 t`, or earlier with another message.
     pub fn remind(&mut self, out: &mut Vec<ServerAction>) {
         for endpoint in std::mem::take(&mut self.owing) {
             if let Some(&connection) = self.owners.get(&endpoint) {
@@ -282,8 +283,8 @@ impl Server {
 
     fn send(&mut self, connection: Connection, message: Message, out: &mut Vec<ServerAction>) {
         match self.peers.get_mut(&connection) {
-            // What nobody wants late waits where its time is known, unless it would overtake what
-            // it stays behind.
+            // Messages that are useless when late wait in the carrier, where their age is known,
+            // unless they would overtake messages that they must follow.
             Some(peer) if peer.off && !(message.may_be_lost() && message.may_overtake(&peer.held)) => {
                 peer.held.push_back(message);
             }
@@ -291,7 +292,7 @@ impl Server {
         }
     }
 
-    /// Lets something happen to a socket, and does what comes of it.
+    /// Processes an event of a socket, and carries out its effects.
     fn at(
         &mut self,
         connection: Connection,
@@ -333,7 +334,8 @@ impl Server {
         }
     }
 
-    /// A socket is gone. If it was never accepted, its listener has a place again.
+    /// Forgets a socket that is gone. If it was never accepted, its place in the listener's backlog
+    /// is free.
     fn forget(
         &mut self,
         connection: Connection,
@@ -352,7 +354,7 @@ impl Server {
         }
     }
 
-    /// Nobody can accept them any more: RST.
+    /// Resets the waiting connections of a listener, which nobody can accept any more.
     fn abort_children(&mut self, connection: Connection, listener: RsockId, out: &mut Vec<ServerAction>) {
         let Some(peer) = self.peers.get(&connection) else { return };
         let child = |incarnation| Target::Child { listener, incarnation: crate::Incarnation(incarnation) };
@@ -363,7 +365,7 @@ impl Server {
         }
     }
 
-    /// All sockets of a client are reset.
+    /// Resets all sockets of a client.
     fn free_sockets(&mut self, connection: Connection, out: &mut Vec<ServerAction>) {
         let Some(peer) = self.peers.get_mut(&connection) else { return };
         peer.by_target.clear();
@@ -388,14 +390,14 @@ impl Server {
         }
     }
 
-    /// Octets of an end point of which the client was not told that they are free, those that have
-    /// gone left out or not; and those that the program has not read.
+    /// Returns three counts of an end point in bytes: sent data whose room is not free yet; the
+    /// same including room that is free but not reported; and data that the program has not read.
     #[cfg(test)]
     pub(crate) fn counts(&self, connection: Connection, endpoint: Endpoint) -> Option<[u32; 3]> {
         self.peers.get(&connection)?.sockets.get(&endpoint).map(Rsm::counts)
     }
 
-    /// Connections of a client that its programs have not accepted.
+    /// Returns the number of a client's connections that its programs have not accepted.
     #[cfg(test)]
     pub(crate) fn waiting(&self, connection: Connection) -> usize {
         let targets = self.peers.get(&connection).into_iter().flat_map(|peer| peer.by_target.keys());

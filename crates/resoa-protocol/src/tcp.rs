@@ -1,116 +1,114 @@
-//! What a server's half asks of a TCP (or UDP) and is told by it.
+//! The interface between the server's half of a socket and a TCP (or UDP) stack.
 //!
-//! The driver has a kernel's or any other stack behind this. Two things are asked of it that an
-//! ordinary one does not do by itself (6.3):
+//! The driver provides the stack, a kernel's or any other. Two requirements go beyond an ordinary
+//! stack (6.3):
 //!
-//! * it advertises a window as if only what was [consumed](TcpAction::Consume) had been read,
-//!   whatever it has handed over;
-//! * it acknowledges the far host's FIN only when [told](TcpAction::ReleaseFin).
+//! * It advertises a window as if only the [consumed](TcpAction::Consume) data had been read,
+//!   whatever it has handed over.
+//! * It acknowledges the far host's FIN only when [told](TcpAction::ReleaseFin) to.
 
 use crate::Errno;
 use crate::message::{Ancillary, Create, Operation, Reply};
 use std::net::{IpAddr, SocketAddr};
 
-/// A socket of the server's own, by a number that the [`Server`](crate::Server) gives.
+/// A socket of the server, with a number that [`Server`](crate::Server) assigns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Endpoint(pub u64);
 
-/// What is asked of the stack, for one end point.
+/// Request to the stack for one end point.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum TcpAction {
-    /// Make it. If that fails: [`TcpEvent::NotCreated`].
+    /// Create the end point. A failure is reported by [`TcpEvent::NotCreated`].
     Create {
-        /// What it is.
+        /// Family and type.
         create: Create,
-        /// Where its connections come from.
+        /// Source address of its connections.
         source: IpAddr,
-        /// `source` is the client's own address: it is to be used without being answered for
-        /// (5.3.6).
+        /// `source` is the client's own address: use it, but do not answer for it (5.3.6).
         foreign: bool,
     },
-    /// Do this; answered by [`TcpEvent::Done`], in the order of asking.
+    /// Execute this operation. [`TcpEvent::Done`] reports the result, in the order of the requests.
     Execute(Operation),
-    /// Take connections, or take none for the moment, and let so many wait in the stack (8.3 of the
-    /// specification).
+    /// Accept connections or pause accepting, and set the length of the stack's own queue (8.3 of
+    /// the specification).
     Admit {
-        /// Whether to take one now.
+        /// Whether to accept connections now.
         accept: bool,
-        /// As in `listen`.
+        /// Length of the queue, as in `listen`.
         backlog: u32,
     },
-    /// Listen no more; those that wait in the stack are reset.
+    /// Stop listening. Connections that wait in the stack are reset.
     StopListening,
-    /// Send this behind what was sent before.
+    /// Send data behind the data sent before.
     Send {
-        /// At least one octet.
+        /// At least one byte.
         bytes: Vec<u8>,
-        /// The last of them is urgent.
+        /// The last byte is urgent.
         urgent: bool,
     },
     /// Send a datagram.
     SendTo {
-        /// Where to, if not where it is connected to.
+        /// Destination, unless it is the address that the end point is connected to.
         to: Option<SocketAddr>,
-        /// What is said beside it.
+        /// Its control messages.
         ancillary: Ancillary,
         /// Its payload.
         bytes: Vec<u8>,
     },
-    /// Where it connects from: [`TcpEvent::Located`].
+    /// Report the local address of a connection attempt with [`TcpEvent::Located`].
     Locate,
-    /// The program has read so many octets: the window may open by as much.
+    /// The program has read this many bytes: the window may open by as much.
     Consume(u32),
-    /// Send FIN behind everything.
+    /// Send FIN behind all data.
     ShutdownWrite,
     /// Acknowledge the far host's FIN.
     ReleaseFin,
-    /// Forget the end point; what is under way goes on as after `close`.
+    /// Forget the end point. Data in flight is still delivered, as after `close`.
     Close,
-    /// Forget it, with RST.
+    /// Forget the end point, and send RST.
     Abort,
 }
 
-/// What the stack says of an end point.
+/// Event of the stack at an end point.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum TcpEvent {
-    /// It could not be made.
+    /// The end point could not be created.
     NotCreated,
-    /// The oldest [`TcpAction::Execute`] is done.
+    /// Result of the oldest [`TcpAction::Execute`].
     Done(Result<Reply, Errno>),
-    /// It connects from there.
+    /// Local address of the connection attempt.
     Located(SocketAddr),
-    /// Octets have arrived, in order. All that arrive are told at once, read or not.
+    /// Data has arrived, in order. All data is reported at once, whether it is read or not.
     Received(Vec<u8>),
-    /// An urgent octet is on its way, behind so many others that were not told yet.
+    /// An urgent byte is on its way, behind this many bytes that were not reported yet.
     Urgent {
-        /// Octets in front of it.
+        /// Bytes in front of it.
         ahead: u32,
     },
     /// A datagram has arrived.
     Datagram {
-        /// Where from.
+        /// Its source.
         from: SocketAddr,
-        /// What is told beside it.
+        /// Its control messages.
         ancillary: Ancillary,
         /// Its payload.
         bytes: Vec<u8>,
     },
-    /// A datagram that was sent was not delivered: what a socket's error queue has of it
-    /// (IP_RECVERR).
+    /// A datagram was not delivered: an entry of the socket's error queue (IP_RECVERR).
     Undelivered {
-        /// Where it was to go.
+        /// Its destination.
         to: SocketAddr,
-        /// The error, and who says so.
+        /// The error, and the host that reports it.
         ancillary: Ancillary,
-        /// As much of its payload as is known.
+        /// Its payload, as far as it is known.
         bytes: Vec<u8>,
     },
-    /// So many octets more are acknowledged, FIN not counted.
+    /// This many more bytes are acknowledged; FIN is not counted.
     Acknowledged(u32),
-    /// FIN has arrived, in order, and is not acknowledged.
+    /// FIN has arrived in order, and is not acknowledged yet.
     FinReceived,
-    /// Our FIN is acknowledged, and so all before it.
+    /// Our FIN is acknowledged, and so is everything before it.
     FinAcknowledged,
-    /// The connection is lost (RST, time out, ICMP), or a datagram was.
+    /// The connection is lost (RST, time-out, ICMP), or a datagram is.
     Failed(Errno),
 }

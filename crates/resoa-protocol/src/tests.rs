@@ -1,4 +1,4 @@
-//! Client and server side by side, with a stack that answers what the test says.
+//! Client and server side by side, with a stack that answers as the test says.
 
 mod any;
 mod calls;
@@ -32,7 +32,7 @@ fn address(port: u16) -> SocketAddr {
     (Ipv4Addr::new(192, 0, 2, 1), port).into()
 }
 
-/// What a local stack says here, as a result.
+/// Result of a call.
 type Returned = Result<Value, Errno>;
 
 struct Pair {
@@ -43,17 +43,17 @@ struct Pair {
     returned: BTreeMap<CallId, Returned>,
     signals: Vec<Signal>,
     registrations: Vec<Registration>,
-    /// What the stack was asked.
+    /// Requests to the stack.
     stack: Vec<(Endpoint, TcpAction)>,
-    /// Messages that have crossed the link: up, down.
+    /// Number of messages that have crossed the link: up, down.
     messages: [usize; 2],
     up: Vec<Message>,
     down: Vec<Message>,
-    /// Whether messages cross at once.
+    /// Whether messages cross the link at once.
     flows: bool,
-    /// They are crossing.
+    /// Messages are crossing the link at the moment.
     exchanging: bool,
-    /// Whether the Last Hop Protocol was to be reset, by the client and by the server.
+    /// Whether a reset of the Last Hop Protocol was requested, by the client and by the server.
     resets: [bool; 2],
 }
 
@@ -62,7 +62,7 @@ impl Pair {
         Self::with(Settings::default(), ServerSettings::new(Addresses::shared(address(0).ip())))
     }
 
-    /// A registered client.
+    /// Creates a pair whose client is registered.
     fn with(settings: Settings, server: ServerSettings) -> Self {
         let mut pair = Self::unregistered(AddressMode::Any, settings, server);
         pair.register();
@@ -130,7 +130,7 @@ impl Pair {
         self.exchange();
     }
 
-    /// Messages cross the link, as octets.
+    /// Delivers all messages across the link, encoded and decoded again.
     fn exchange(&mut self) {
         if std::mem::replace(&mut self.exchanging, true) {
             return;
@@ -159,12 +159,12 @@ impl Pair {
         call
     }
 
-    /// How a call has ended; `None` if it waits.
+    /// Takes the result of a call; `None` if it still waits.
     fn ended(&mut self, call: CallId) -> Option<Returned> {
         self.returned.remove(&call)
     }
 
-    /// A call that returns at once.
+    /// Executes a call that returns at once.
     fn call(&mut self, socket: RsockId, what: SocketCall) -> Returned {
         let call = self.begin(socket, what);
         self.ended(call).expect("returns at once")
@@ -174,7 +174,7 @@ impl Pair {
         self.client.socket(create).expect("there is room")
     }
 
-    /// What the stack was asked since this was last called.
+    /// Takes the requests to the stack since the last call of this function.
     fn asked(&mut self) -> Vec<TcpAction> {
         self.stack.drain(..).map(|(_, action)| action).collect()
     }
@@ -187,7 +187,7 @@ impl Pair {
         self.event(endpoint, TcpEvent::Done(outcome));
     }
 
-    /// A connected stream: socket 1 at end point 1, if it is the first.
+    /// Creates a connected stream: socket 1 at end point 1, if it is the first.
     fn connected(&mut self) -> RsockId {
         let socket = self.socket(STREAM);
         let call = self.begin(socket, SocketCall::Connect(address(80)));
@@ -207,13 +207,13 @@ impl Pair {
         self.begin(socket, SocketCall::Receive { length, flags: ReceiveFlags::default() })
     }
 
-    /// Something to read, and without waiting.
+    /// Reads what there is, without waiting.
     fn read(&mut self, socket: RsockId, length: usize) -> Returned {
         let flags = ReceiveFlags { dont_wait: true, ..ReceiveFlags::default() };
         self.call(socket, SocketCall::Receive { length, flags })
     }
 
-    /// Letters of `poll`: I, O, P(RI), E, H, R(DHUP).
+    /// Returns the result of `poll` as letters: I, O, P(RI), E, H, R(DHUP).
     fn poll(&self, socket: RsockId) -> String {
         let ready = self.client.readiness(socket).expect("there is such a socket");
         let letters = [

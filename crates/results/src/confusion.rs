@@ -1,5 +1,5 @@
-//! Verdicts on losses beside their true causes: a confusion matrix that is counted event by event,
-//! and its shares with their intervals.
+//! Confusion matrix of verdicts on losses and their true causes, counted event by event, and its
+//! shares with their intervals.
 
 use crate::statistics::{Interval, wilson};
 use crate::{LossEvent, LossKind};
@@ -11,23 +11,23 @@ use std::collections::BTreeMap;
 /// Confidence of all intervals.
 const CONFIDENCE: f64 = 0.95;
 
-/// What became of a loss: one column of the matrix each, in this order.
+/// How a loss was classified: the columns of the matrix, in this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Taken {
-    /// A detector took it for wireless.
+    /// A detector classified it as wireless.
     Wireless,
-    /// A detector took it for congestion.
+    /// A detector classified it as congestion.
     Congestion,
     /// Recovery began, and no detector judged.
     Unjudged,
-    /// A timer ran out, which is congestion without asking.
+    /// A timer expired, which always counts as congestion.
     Timeout,
     /// The window was reduced for another reason.
     Reduction,
 }
 
 impl Taken {
-    /// What a detector's verdict says; none of what it had no sample for.
+    /// Returns the column of a detector's verdict; without a sample the loss is unjudged.
     #[must_use]
     pub fn judged(verdict: Option<Verdict>, reason: Option<Reason>) -> Self {
         match verdict.filter(|_| reason == Some(Reason::Detector)) {
@@ -48,7 +48,7 @@ impl From<&LossEvent> for Taken {
     }
 }
 
-/// How often losses of each cause were taken for what.
+/// Number of losses by true cause and by classification.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Confusion(BTreeMap<Cause, [u64; 5]>);
 
@@ -57,9 +57,9 @@ pub struct Confusion(BTreeMap<Cause, [u64; 5]>);
 pub struct OfCause {
     /// The true cause.
     pub cause: Cause,
-    /// Of what a detector judged, what it took for wireless.
+    /// Share classified as wireless, of the losses that a detector judged.
     pub wireless: Share,
-    /// The others of them.
+    /// Share classified as congestion, of the losses that a detector judged.
     pub congestion: Share,
     /// Recoveries that no detector judged.
     pub unjudged: u64,
@@ -69,16 +69,18 @@ pub struct OfCause {
     pub reductions: u64,
 }
 
-/// A share of a count with its 95 % interval (Wilson 1927); both are `None` of nothing.
+/// A share of a count with its 95 % interval (Wilson 1927).
+///
+/// `value` and `interval` are `None` if `all` is 0.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Share {
-    /// How many of them.
+    /// Count of the part.
     pub of: u64,
-    /// How many there are.
+    /// Count of the whole.
     pub all: u64,
     /// The share, from 0 to 1.
     pub value: Option<f64>,
-    /// In 95 % of such counts the true share lies in it.
+    /// Interval that contains the true share in 95 % of such counts.
     pub interval: Option<Interval>,
 }
 
@@ -88,7 +90,7 @@ impl Confusion {
         self.0.entry(cause).or_default()[taken as usize] += 1;
     }
 
-    /// A row for each cause that occurs, in the order of the causes.
+    /// Returns a row for each cause that occurs, in the order of the causes.
     #[must_use]
     pub fn rows(&self) -> Vec<OfCause> {
         let row = |(&cause, &[wireless, congestion, unjudged, timeouts, reductions]): (&Cause, &[u64; 5])| {
@@ -115,7 +117,7 @@ impl<'a> Extend<&'a LossEvent> for Confusion {
 }
 
 impl Share {
-    /// `of` among `all`.
+    /// Returns the share of `of` in `all`.
     #[must_use]
     pub fn of(of: u64, all: u64) -> Self {
         let value = (all > 0).then(|| of as f64 / all as f64);

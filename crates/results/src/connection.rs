@@ -4,18 +4,18 @@
 use crate::LossEvent;
 use serde::{Deserialize, Serialize};
 
-/// What was measured of one connection. Times are since the start of the run, by the run's clock.
+/// Measurements of one connection. Times are since the start of the run, by the run's clock.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Connection {
     /// Name of the workload in the plan.
     pub workload: String,
     /// Number of the connection in its workload, from 0.
     pub number: u32,
-    /// What carried it.
+    /// Its transport protocol.
     pub protocol: Protocol,
-    /// Node that the measured bytes came from.
+    /// Node that sent the measured bytes.
     pub from: String,
-    /// Node that they went to.
+    /// Node that received them.
     pub to: String,
     /// Port at `from`.
     pub from_port: u16,
@@ -27,50 +27,50 @@ pub struct Connection {
     pub complete: bool,
     /// What went wrong.
     pub error: Option<String>,
-    /// When the application asked for the connection, or sent the first datagram or echo request.
+    /// When the application requested the connection, or sent the first datagram or echo request.
     pub start_ns: u64,
     /// When it was established; for datagrams when the first one arrived, for echo requests when
-    /// the first was answered.
+    /// the first one was answered.
     pub established_ns: Option<u64>,
-    /// When the last byte was read at `to` (of a request: the last byte of the response at the
-    /// client).
+    /// When the last byte was read at `to`; for a request when the client read the last byte of the
+    /// response.
     pub end_ns: u64,
     /// Bytes of application data that arrived; for a request those of request and response
     /// (resoa-evaluation Eq. 8.1).
     pub bytes: u64,
     /// `bytes` over the time from `start_ns` to `end_ns`, in bit/s.
     pub goodput_bps: f64,
-    /// Segments with data that were sent, retransmissions included; datagrams or echo requests
+    /// Segments with data that were sent, retransmissions included; or datagrams or echo requests
     /// sent.
     pub segments: u64,
-    /// Segments that were sent again.
+    /// Segments that were retransmitted.
     pub retransmissions: u64,
     /// Retransmission timeouts.
     pub timeouts: u64,
-    /// Datagrams that did not arrive, echo requests that were not answered.
+    /// Datagrams that did not arrive, or echo requests that were not answered.
     pub lost: u64,
-    /// Round-trip times that TCP measured; of echo requests; for datagrams the one-way delays.
+    /// Round-trip times measured by TCP or of echo requests; for datagrams the one-way delays.
     pub round_trips: Option<RoundTrips>,
     /// Longest time without a byte read at the receiver.
     pub idle_max_ns: u64,
-    /// Bytes that arrived as others than were sent; `None` where nobody looked.
+    /// Bytes that differ from those sent; `None` if not checked.
     #[serde(default)]
     pub wrong_bytes: Option<u64>,
     /// Blocks of 64 bytes of the stream in which at least half of the bytes are wrong: not bit
-    /// errors, but data of another place or of another connection. `None` where nobody looked.
+    /// errors, but data from another position or another connection. `None` if not checked.
     #[serde(default)]
     pub misplaced: Option<u64>,
-    /// Its loss events, in their order; `None` where nobody looked.
+    /// Its loss events, in their order; `None` if not recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub losses: Option<Vec<LossEvent>>,
 }
 
-/// How delays were distributed.
+/// Distribution of delays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct RoundTrips {
-    /// How many were taken.
+    /// Number of samples.
     pub samples: u64,
-    /// The least, in nanoseconds.
+    /// The smallest, in nanoseconds.
     pub min_ns: u64,
     /// The mean.
     pub mean_ns: u64,
@@ -80,11 +80,11 @@ pub struct RoundTrips {
     pub p95_ns: u64,
     /// 99 % were at most this.
     pub p99_ns: u64,
-    /// The longest.
+    /// The largest.
     pub max_ns: u64,
 }
 
-/// What carried a connection.
+/// Transport protocol of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Protocol {
@@ -95,13 +95,14 @@ pub enum Protocol {
     Udp,
     /// ICMP: echo requests and their replies.
     Icmp,
-    /// A program, of which only the time is known.
+    /// A program, of which only the run time is known.
     Program,
 }
 
 impl RoundTrips {
-    /// Of a set of delays in nanoseconds; `None` of none. Quantiles are the smallest sample that so
-    /// many do not exceed.
+    /// Summarises delays in nanoseconds; `None` without any.
+    ///
+    /// A quantile is the smallest sample that at least its share of the samples does not exceed.
     #[must_use]
     pub fn of(mut samples: Vec<u64>) -> Option<Self> {
         samples.sort_unstable();
@@ -122,7 +123,7 @@ impl RoundTrips {
 }
 
 impl Connection {
-    /// Share of the segments that were sent again.
+    /// Returns the share of segments that were retransmissions; `None` without segments.
     #[must_use]
     pub fn retransmission_rate(&self) -> Option<f64> {
         (self.segments > 0).then(|| self.retransmissions as f64 / self.segments as f64)

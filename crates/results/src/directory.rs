@@ -1,4 +1,4 @@
-//! A run directory as a whole.
+//! A run directory with all its contents.
 
 use crate::journal::{self, RunEnded};
 use crate::{Connection, Manifest, RunRecord, Verdict, manifest};
@@ -14,34 +14,34 @@ pub const MANIFEST: &str = "manifest.json";
 /// A run directory that was read.
 #[derive(Debug, Clone)]
 pub struct Directory {
-    /// Where it is.
+    /// Its path.
     pub path: PathBuf,
-    /// What was run; `runs` is filled from the journal.
+    /// Its manifest; `runs` is filled from the journal.
     pub manifest: Manifest,
     /// Connections of all runs, in the order of `manifest.runs`.
     pub connections: Vec<Vec<Connection>>,
 }
 
-/// A run directory that cannot be read.
+/// Error while reading a run directory.
 #[derive(Debug, thiserror::Error)]
 pub enum DirectoryError {
     /// A file cannot be read.
     #[error("{}: {source}", path.display())]
     Read {
-        /// Which.
+        /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: io::Error,
     },
     /// There is no manifest.
     #[error("there is no {MANIFEST} in `{}`: it is no run directory of lasthop", .0.display())]
     NoManifest(PathBuf),
-    /// The manifest is none.
+    /// The manifest cannot be understood.
     #[error("{}: {reason}", path.display())]
     Manifest {
         /// Its path.
         path: PathBuf,
-        /// What is wrong.
+        /// The cause.
         reason: String,
     },
 }
@@ -61,7 +61,7 @@ impl Directory {
         })?;
         let wrong = |reason| DirectoryError::Manifest { path: file.clone(), reason };
         let invalid = |error: serde_json::Error| wrong(error.to_string());
-        // First the schema alone: a newer manifest may have other fields altogether.
+        // The schema is read first, because a newer manifest may have entirely different fields.
         let SchemaOnly { schema } = serde_json::from_str(&text).map_err(invalid)?;
         if schema > manifest::SCHEMA {
             let known = manifest::SCHEMA;
@@ -78,9 +78,11 @@ impl Directory {
         Ok(Self { path: path.to_owned(), manifest, connections })
     }
 
-    /// Names of the workloads in the order in which figures are shown: the one that they are about,
-    /// the others that runs wait for, then those in the background; each in the order of the plan.
-    /// Directories of before the manifest named them have the order of their rows.
+    /// Returns the names of the workloads in the order in which figures are shown.
+    ///
+    /// First comes the measured workload, then the others that runs wait for, then those in the
+    /// background, each group in the order of the plan. Directories from before the manifest named
+    /// workloads have the order of their rows.
     #[must_use]
     pub fn workloads(&self) -> Vec<&str> {
         let planned = |background: bool| {
@@ -99,25 +101,24 @@ impl Directory {
         names
     }
 
-    /// Name of the workload that figures are about, if nobody asks for another one; empty if the
-    /// directory knows of none.
+    /// Returns the name of the workload that figures are about by default; empty if there is none.
     #[must_use]
     pub fn measured(&self) -> &str {
         self.workloads().first().copied().unwrap_or_default()
     }
 
-    /// Whether runs end without waiting for this workload.
+    /// Returns whether runs end without waiting for this workload.
     #[must_use]
     pub fn in_background(&self, workload: &str) -> bool {
         self.manifest.workloads.iter().any(|known| known.name == workload && known.background)
     }
 
-    /// Runs with their connections.
+    /// Returns the runs with their connections.
     pub fn runs(&self) -> impl Iterator<Item = (&RunRecord, &[Connection])> {
         self.manifest.runs.iter().zip(self.connections.iter().map(Vec::as_slice))
     }
 
-    /// Runs of a cell that count: good ones, and what `besides` asks for.
+    /// Returns the runs of a cell that count: good ones, and those that `besides` includes.
     pub fn counting(
         &self,
         cell: u32,
@@ -128,17 +129,17 @@ impl Directory {
     }
 }
 
-/// Which runs count besides the good ones.
+/// Kinds of runs that count in addition to good ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Besides {
-    /// Those in which the emulator fell behind.
+    /// Runs in which the emulator fell behind.
     pub overloaded: bool,
-    /// Those whose call was dropped, up to then (LL-35).
+    /// Runs with a dropped call, measured up to the drop (LL-35).
     pub dropped_calls: bool,
 }
 
 impl Besides {
-    /// Whether a run that ended so counts.
+    /// Returns whether a run with this verdict counts.
     #[must_use]
     pub fn counts(self, verdict: Verdict) -> bool {
         match verdict {
@@ -150,14 +151,14 @@ impl Besides {
     }
 }
 
-/// Overloaded runs, or not; no dropped calls.
+/// `true` includes overloaded runs; dropped calls never count.
 impl From<bool> for Besides {
     fn from(overloaded: bool) -> Self {
         Self { overloaded, ..Self::default() }
     }
 }
 
-/// Writes the manifest into `directory`, whole or not at all.
+/// Writes the manifest into `directory`, completely or not at all.
 pub fn write_manifest(directory: &Path, manifest: &Manifest) -> io::Result<()> {
     let mut text = serde_json::to_string_pretty(manifest)?;
     text.push('\n');
@@ -191,7 +192,7 @@ mod tests {
         assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 2, "nothing unfinished is left");
     }
 
-    /// LL-35: a dropped call counts if it is asked for, and in no other way.
+    /// LL-35: a dropped call counts only if requested explicitly.
     #[test]
     fn ll_35_dropped_calls_are_left_out_unless_asked_for() {
         let each = [Verdict::Good, Verdict::Overloaded, Verdict::DroppedCall, Verdict::Failed];
@@ -222,7 +223,7 @@ mod tests {
         assert!(counters.was_disconnected());
     }
 
-    /// A server that stands first in the plan, and so has the first rows.
+    /// A server is first in the plan, so it has the first rows.
     #[test]
     fn figures_are_about_what_runs_wait_for() {
         let workload = |name: &str, background| PlannedWorkload { name: name.to_owned(), background };

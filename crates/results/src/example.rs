@@ -1,4 +1,4 @@
-//! A small campaign for the tests: two levels of `lite` by three of `loss`.
+//! A small campaign for the tests: two levels of `lite` times three of `loss`.
 
 use crate::manifest::SCHEMA;
 use crate::{
@@ -10,7 +10,7 @@ use std::path::PathBuf;
 
 const FACTORS: [(&str, &[&str]); 2] = [("lite", &["off", "on"]), ("loss", &["none", "one", "two"])];
 
-/// `lite` outside, `loss` inside: off/none, off/one, off/two, on/none, on/one, on/two.
+/// Cells with `lite` outside, `loss` inside: off/none, off/one, off/two, on/none, on/one, on/two.
 pub fn cells() -> Vec<Cell> {
     let [(lite, lites), (loss, losses)] = FACTORS;
     let level = |factor: &str, level: &str| Level { factor: factor.into(), level: level.into() };
@@ -97,12 +97,12 @@ pub fn connection(workload: &str, bytes: u64) -> Connection {
     }
 }
 
-/// A campaign of these runs: cell, verdict, and the goodput of its only connection in bit/s.
+/// A campaign of these runs: cell, verdict, and goodput of the only connection in bit/s.
 pub fn campaign(runs: &[(u32, Verdict, f64)]) -> Directory {
     let mut directory = Directory { path: PathBuf::new(), manifest: manifest(), connections: Vec::new() };
     for (repetition, &(cell, verdict, goodput_bps)) in (0..).zip(runs) {
         directory.manifest.runs.push(RunRecord { verdict, ..run(cell, repetition) });
-        // Eight seconds long, so that its bytes are its goodput in bit/s.
+        // Each takes eight seconds, so that its bytes equal its goodput in bit/s.
         let connection =
             Connection { goodput_bps, end_ns: 8_000_000_000, ..connection("bulk", goodput_bps as u64) };
         directory.connections.push(vec![connection]);

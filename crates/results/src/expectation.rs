@@ -1,8 +1,7 @@
-//! Ours beside the published: what an [`Expectation`] of a plan asks of a campaign, and what came
-//! out.
+//! Comparison with the literature: evaluates an [`Expectation`] of a plan over a campaign.
 //!
-//! Nothing is forced: a figure outside of the published range is reported as such, and so is one
-//! that cannot be had.
+//! Nothing is forced: a figure outside the published range is reported as such, and so is one that
+//! cannot be computed.
 
 use crate::manifest::selects;
 use crate::metric::{Metric, UnknownMetric, cell_values};
@@ -17,7 +16,7 @@ mod unit;
 
 pub use error::ExpectationError;
 
-/// Two ends, ends included.
+/// A range with both ends included.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Range {
     /// Lower end.
@@ -26,55 +25,54 @@ pub struct Range {
     pub high: f64,
 }
 
-/// Ours beside the published.
+/// Our figure compared with the published one.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Comparison {
-    /// What came out, in the expectation's unit: of one cell its statistic, of several the range of
-    /// theirs. `None` if there is nothing to compare; `note` says why.
+    /// Our figure, in the expectation's unit: the statistic of one cell, or the range of those of
+    /// several cells. `None` if there is nothing to compare; `note` says why.
     pub ours: Option<Range>,
-    /// What is published.
+    /// The published range.
     pub published: Range,
-    /// Whether all of ours lies within the published range; of an `interval`, whether some of it
-    /// does.
+    /// Whether our range is completely within the published one; for `interval`, whether they
+    /// overlap.
     pub within: bool,
-    /// Unit of both.
+    /// Unit of both ranges.
     pub unit: String,
-    /// Name of the workload that ours is about.
+    /// Name of the workload that our figure is about.
     pub workload: String,
     /// The selected cells that have values.
     pub cells: Vec<CellFigure>,
-    /// What a reader should know besides: why there is nothing to compare, where ours lies if not
-    /// within, what was left out.
+    /// Remarks for the reader: why there is nothing to compare, where our figure is if not within,
+    /// what was left out.
     pub note: String,
 }
 
-/// What one cell gave.
+/// Figure of one cell.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct CellFigure {
-    /// Number of the cell; of a line through several, that of the first one which the others are
-    /// compared with.
+    /// Number of the cell; for a line through several cells, that of the first reference.
     pub cell: u32,
     /// Its statistic, in the expectation's unit.
     pub range: Range,
-    /// How many runs it was taken over.
+    /// Number of runs that it is based on.
     pub runs: usize,
 }
 
-/// Words of `statistic`.
+/// Valid values of `statistic`.
 const STATISTICS: [&str; 7] = ["mean", "means", "median", "min", "max", "range", "interval"];
 
-/// An expectation that was understood.
+/// An expectation after its validation.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Figure<'a> {
     metric: Metric,
     workload: &'a str,
     against: Option<&'a Selection>,
-    /// A fall counts as positive, not a rise.
+    /// Whether a fall counts as positive instead of a rise.
     falls: bool,
     statistic: Statistic,
-    /// Where the line through the runs is read, if it is.
+    /// Point at which the line through the runs is read, if one is requested.
     at: Option<Place>,
-    /// From the metric's unit, or percent, to the expectation's.
+    /// Factor from the metric's unit, or percent, to the expectation's unit.
     scale: f64,
 }
 
@@ -89,8 +87,10 @@ enum Statistic {
     Interval,
 }
 
-/// Whether an expectation can be evaluated in a campaign with these factors, whose selected cells
-/// have these `workloads`: for a plan's reader, to tell before the runs.
+/// Checks that an expectation can be evaluated, so that a plan's reader can report errors before
+/// the runs.
+///
+/// The campaign has these `factors`, and its selected cells have these `workloads`.
 pub fn check(
     expectation: &Expectation,
     factors: &[Factor],
@@ -114,8 +114,8 @@ pub fn check(
     Figure::of(expectation, "").map(|_| ())
 }
 
-/// Whether any cell of a campaign is one that an expectation is about: a part of a plan has only
-/// some.
+/// Returns whether an expectation is about any cell of the campaign; a part of a plan has only some
+/// cells.
 #[must_use]
 pub fn concerns(directory: &Directory, expectation: &Expectation) -> bool {
     directory.manifest.cells.iter().any(|cell| selects(&expectation.of, cell))
@@ -123,21 +123,22 @@ pub fn concerns(directory: &Directory, expectation: &Expectation) -> bool {
 
 /// Evaluates an expectation over the good runs of a campaign, finished or not.
 ///
-/// Each cell that `of` selects gives one figure over its repetitions: its mean (by default; `means`
-/// is another word for it), median, min or max, with `range` all from its least value to its
-/// greatest, or with `interval` the 95 % interval of its mean. Ours is the range from the least to
-/// the greatest of these figures.
+/// Each cell that `of` selects gives one figure over its repetitions: by default its mean (`means`
+/// is another word for it), its median, min or max; with `range` its smallest to its largest value;
+/// with `interval` the 95 % interval of its mean. Our figure is the range from the smallest to the
+/// largest of these figures.
 ///
-/// With `against`, the values are not the metric's own but the change of each in percent of the
-/// mean of its reference: the cell that `against` selects and that has the same levels of all
-/// factors that `against` does not name (if it gives several levels, all those cells' runs
-/// together). Cells that `against` selects are not compared with themselves. An `interval` is then
-/// that of the ratio of both means, of which neither is taken for known.
+/// With `against`, each value is replaced by its change in percent of the mean of its reference.
+/// The reference is the cell that `against` selects and that has the same levels of all factors
+/// that `against` does not name. If `against` has several levels, the runs of all these cells are
+/// the reference. Cells that `against` selects are not compared with themselves. An `interval` is
+/// then that of the ratio of both means, neither of which is taken as known.
 ///
-/// With `at`, the figure is the change of the straight line through all those runs and the
-/// reference's, by least squares, from where the metric of `at` is 0 to the value there, in percent
-/// of the line at 0. Ours is its 95 % interval ([`statistics::change`](crate::statistics::change)),
-/// or the change alone where there is none, which the note says.
+/// With `at`, the figure is the change of a straight line through all these runs and those of the
+/// reference, by least squares: from where the metric of `at` is 0 to the given value, in percent
+/// of the line at 0. Our figure is its 95 % interval
+/// ([`statistics::change`](crate::statistics::change)). If there is no interval, it is the change
+/// alone, and the note says so.
 #[must_use]
 pub fn compare(directory: &Directory, expectation: &Expectation) -> Comparison {
     let published = Range { low: expectation.low, high: expectation.high };
@@ -154,8 +155,8 @@ pub fn compare(directory: &Directory, expectation: &Expectation) -> Comparison {
         Err(error) => notes.push(error.to_string()),
     }
     let ours = span(cells.iter().map(|cell| cell.range));
-    // An interval says where the mean may be: it disagrees with what is published only if no value
-    // is in both.
+    // An interval gives the possible values of the mean, so it contradicts the published range only
+    // if the two do not overlap.
     let meets = expectation.statistic.as_deref() == Some("interval");
     let within = ours.is_some_and(|ours| {
         let (low, high) = if meets { (ours.high, ours.low) } else { (ours.low, ours.high) };
@@ -201,7 +202,7 @@ impl<'a> Figure<'a> {
         Ok(Self { metric, workload, against, falls, statistic, at, scale })
     }
 
-    /// The figure of each selected cell that has one; what happened to the others goes to `notes`.
+    /// Returns the figure of each selected cell that has one; `notes` explains the others.
     fn cells(
         &self,
         directory: &Directory,
@@ -262,8 +263,8 @@ impl<'a> Figure<'a> {
         figures
     }
 
-    /// What is asked of each run of a cell, in the expectation's unit; `None` where there is
-    /// nothing to compare it with.
+    /// Returns the requested value of each run of a cell, in the expectation's unit; `None` if
+    /// there is nothing to compare it with.
     fn values(&self, directory: &Directory, cell: &Cell) -> Option<Vec<f64>> {
         let mut asked = self.own_values(directory, cell);
         if let Some(theirs) = self.reference_values(directory, cell) {
@@ -273,12 +274,12 @@ impl<'a> Figure<'a> {
         Some(asked.into_iter().map(|value| value * self.scale).collect())
     }
 
-    /// The metric of each run of a cell, in its own unit.
+    /// Returns the metric of each run of a cell, in the metric's unit.
     fn own_values(&self, directory: &Directory, cell: &Cell) -> Vec<f64> {
         cell_values(directory, cell.number, self.metric, self.workload, false)
     }
 
-    /// Those of the runs that a cell is compared with; `None` if it is compared with nothing.
+    /// Returns the metric of each run that a cell is compared with; `None` without `against`.
     fn reference_values(&self, directory: &Directory, cell: &Cell) -> Option<Vec<f64>> {
         let against = self.against?;
         let all = directory.manifest.cells.iter();
@@ -286,8 +287,8 @@ impl<'a> Figure<'a> {
         Some(theirs.flat_map(|other| self.own_values(directory, other)).collect())
     }
 
-    /// The 95 % interval of the mean of `values`, or of the change from the reference's mean to it.
-    /// `None` of too few.
+    /// Returns the 95 % interval of the mean of `values` or, with a reference, of the change from
+    /// the reference's mean. `None` if there are too few values.
     fn interval(&self, directory: &Directory, cell: &Cell, values: &[f64]) -> Option<Range> {
         let (bootstrap, mut stream) = (Bootstrap::default(), stream(0));
         let Some(theirs) = self.reference_values(directory, cell) else {
@@ -301,19 +302,19 @@ impl<'a> Figure<'a> {
         Some(if self.falls { Range { low: 0.0 - high, high: 0.0 - low } } else { Range { low, high } })
     }
 
-    /// Whether others are compared with this cell.
+    /// Returns whether other cells are compared with this one.
     fn is_reference(&self, cell: &Cell) -> bool {
         self.against.is_some_and(|against| selects(against, cell))
     }
 }
 
-/// Whether two cells have the same levels of all factors that `against` does not name.
+/// Returns whether two cells have the same levels of all factors that `against` does not name.
 fn counterpart(cell: &Cell, other: &Cell, against: &Selection) -> bool {
     let kept = |level: &&crate::Level| !against.contains_key(&level.factor);
     cell.levels.iter().filter(kept).eq(other.levels.iter().filter(kept))
 }
 
-/// Runs of these cells that do not count.
+/// Describes the runs of these cells that do not count; `None` without any.
 fn left_out(directory: &Directory, cells: &[&Cell]) -> Option<String> {
     let runs = &directory.manifest.runs;
     let count = |verdict| {
@@ -334,12 +335,12 @@ fn left_out(directory: &Directory, cells: &[&Cell]) -> Option<String> {
     (!words.is_empty()).then(|| format!("runs left out: {}", words.join(" and ")))
 }
 
-/// From the lowest end to the highest.
+/// Returns the range from the lowest end to the highest.
 fn span(ranges: impl Iterator<Item = Range>) -> Option<Range> {
     ranges.reduce(|one, other| Range { low: one.low.min(other.low), high: one.high.max(other.high) })
 }
 
-/// Where a range lies that is not within the other.
+/// Describes where our range is, if it is not within the published one.
 fn place(ours: Range, published: Range, unit: &str) -> String {
     let off = |by: f64, side: &str| format!("ours is {} {unit} {side} what is published", rounded(by));
     if ours.low > published.high {
@@ -353,13 +354,13 @@ fn place(ours: Range, published: Range, unit: &str) -> String {
     }
 }
 
-/// Three digits are enough for a distance.
+/// Formats a distance with three digits.
 fn rounded(distance: f64) -> String {
     let digits = (2.0 - distance.abs().max(1e-9).log10().floor()).clamp(0.0, 9.0) as usize;
     format!("{distance:.digits$}")
 }
 
-/// What `metric` may be.
+/// Returns the valid values of `metric`.
 fn metrics() -> Vec<&'static str> {
     Metric::ALL.into_iter().map(Metric::name).chain(["degradation"]).collect()
 }

@@ -1,4 +1,4 @@
-//! `runs.jsonl`: one line for each run that ended, appended and synced when it ends.
+//! `runs.jsonl`: one line per run, appended and synced when the run ends.
 
 use crate::{Connection, RunRecord};
 use serde::{Deserialize, Serialize};
@@ -6,10 +6,10 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::Path;
 
-/// Its name in a run directory.
+/// Name of the journal in a run directory.
 pub const FILE: &str = "runs.jsonl";
 
-/// A line: a run and its connections.
+/// A line of the journal: a run and its connections.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunEnded {
     /// The run.
@@ -18,13 +18,13 @@ pub struct RunEnded {
     pub connections: Vec<Connection>,
 }
 
-/// Appends lines.
+/// Writer that appends lines to a journal.
 #[derive(Debug)]
 pub struct Journal(File);
 
 impl Journal {
-    /// Opens the journal of a run directory, to go on at its end; a line that was cut off by a
-    /// crash is removed.
+    /// Opens the journal of a run directory to append to it; removes a last line that a crash cut
+    /// off.
     pub fn open(directory: &Path) -> io::Result<Self> {
         let path = directory.join(FILE);
         let whole = match std::fs::read(&path) {
@@ -37,7 +37,7 @@ impl Journal {
         Ok(Self(file))
     }
 
-    /// Appends a run, and waits for the disk.
+    /// Appends a run and waits until it is on the disk.
     pub fn append(&mut self, ended: &RunEnded) -> io::Result<()> {
         let mut line = serde_json::to_vec(ended)?;
         line.push(b'\n');
@@ -46,9 +46,10 @@ impl Journal {
     }
 }
 
-/// All runs in the journal of a run directory, none if there is no journal. A last line without an
-/// end is left out: the run that it was about counts as not run. Where a run stands twice, the
-/// later line counts.
+/// Reads all runs in the journal of a run directory, in the order of cell and repetition.
+///
+/// Without a journal there are none. A last line without its end is ignored, so its run counts as
+/// not run. If a run occurs twice, the later line counts.
 pub fn read(directory: &Path) -> io::Result<Vec<RunEnded>> {
     let bytes = match std::fs::read(directory.join(FILE)) {
         Ok(bytes) => bytes,
@@ -56,7 +57,7 @@ pub fn read(directory: &Path) -> io::Result<Vec<RunEnded>> {
         Err(error) => return Err(error),
     };
     let mut runs: Vec<RunEnded> = Vec::new();
-    // Bytes, not text: a line may be cut off within a letter.
+    // The file is split as bytes, because a line may be cut off within a character.
     for (number, line) in bytes[..whole(&bytes)].split_inclusive(|&byte| byte == b'\n').enumerate() {
         let ended: RunEnded = serde_json::from_slice(line).map_err(|error| {
             io::Error::new(io::ErrorKind::InvalidData, format!("{FILE}:{}: {error}", number + 1))
@@ -71,7 +72,7 @@ pub fn read(directory: &Path) -> io::Result<Vec<RunEnded>> {
     Ok(runs)
 }
 
-/// Bytes of the lines that have their end.
+/// Returns the length of all complete lines, in bytes.
 fn whole(bytes: &[u8]) -> usize {
     bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1)
 }
@@ -105,7 +106,7 @@ mod tests {
         assert_eq!(read(directory.path()).unwrap(), [a, b, c]);
     }
 
-    /// As it was written before there was TCP Lite, and before data were compared.
+    /// A line as it was written before TCP Lite existed, and before data was compared.
     #[test]
     fn a_run_of_an_older_lasthop_is_read() {
         let directory = tempfile::tempdir().unwrap();
@@ -129,8 +130,7 @@ mod tests {
             fs::write(directory.path().join(FILE), &both[..length]).unwrap();
             assert_eq!(read(directory.path()).unwrap(), [ended(0, 0, 1)], "cut at {length}");
         }
-        // What is left of the line goes when the campaign is resumed, and the new line stands for
-        // itself.
+        // Resuming the campaign removes the rest of the line, so the new line is separate.
         written(directory.path(), &[ended(0, 1, 3)]);
         assert_eq!(read(directory.path()).unwrap(), [ended(0, 0, 1), ended(0, 1, 3)]);
     }

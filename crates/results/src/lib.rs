@@ -1,4 +1,5 @@
-//! What a campaign leaves behind: a run directory, read and written. No running, no drawing.
+//! Run directories, which campaigns write: reading and writing them, and computing figures from
+//! them.
 //!
 //! ```text
 //! runs/NAME/TIME-SEED/
@@ -10,10 +11,10 @@
 //!     report.html
 //! ```
 //!
-//! While a campaign goes on only `runs.jsonl` grows; a campaign that was killed is resumed from it,
+//! While a campaign runs, only `runs.jsonl` grows. A campaign that was killed is resumed from it,
 //! and [`Directory::open`] reads a directory in either state.
 //!
-//! What is made of them: a number of each run ([`metric`]), statistics over the repetitions
+//! The figures are one number per run ([`metric`]), statistics over the repetitions
 //! ([`statistics`]), the comparison with the literature ([`expectation`]), and the table for other
 //! programs ([`table`]).
 #![forbid(unsafe_code)]
@@ -47,8 +48,8 @@ pub use manifest::{
 pub use metric::{Metric, cell_values};
 pub use statistics::Distribution;
 
-/// For an error about a word that is none of the known ones: what there is, and what was most
-/// likely meant, if any is near (by the rule of `link::nearest`).
+/// Returns the end of an error message about an unknown word: the known words, and the one that was
+/// most likely meant, if any is similar (by the rule of `link::nearest`).
 fn instead(wrong: &str, known: &[impl AsRef<str>]) -> String {
     let words: Vec<&str> = known.iter().map(AsRef::as_ref).collect();
     let near = words.iter().map(|word| (strsim::damerau_levenshtein(wrong, word), word)).min();

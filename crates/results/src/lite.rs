@@ -1,49 +1,48 @@
-//! What TCP Lite did in a run: damaged segments, and what became of each.
+//! Counters of TCP Lite in a run: damaged segments, and what became of them.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Counters of the nodes of a run that accept damage, all of them together.
+/// Sums of the counters of all nodes of a run that accept damage.
 ///
-/// Every damaged segment for one of their connections was either accepted or discarded, for one
-/// reason. The four counters that follow `accepted` are kinds of acceptance; a segment may be of
-/// several.
+/// Every damaged segment for one of their connections was either accepted, or discarded for one
+/// reason. The four counters after `accepted` are kinds of acceptance; a segment can be of several
+/// kinds.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct LiteTotals {
     /// Segments with a wrong checksum.
     pub damaged: u64,
-    /// Of these, those that were handed to TCP.
+    /// Damaged segments that were handed to TCP.
     pub accepted: u64,
-    /// Accepted, and the checksum that came with it is right for the repaired header: the damage
-    /// was in the header alone.
+    /// Accepted segments whose checksum is right with the repaired header, so that only the header
+    /// was damaged.
     #[serde(default)]
     pub confirmed: u64,
-    /// Accepted though fields were replaced on which it depends whose segment it is, or where it
-    /// belongs.
+    /// Accepted segments in which fields were replaced that determine the connection, or the
+    /// position in the stream.
     #[serde(default)]
     pub guessed: u64,
-    /// Accepted beyond a gap in the stream.
+    /// Accepted segments beyond a gap in the stream.
     #[serde(default)]
     pub out_of_order: u64,
-    /// Accepted for a connection that does not have the ports which the segment came with.
+    /// Accepted segments whose ports were not those of the connection.
     #[serde(default)]
     pub approximate: u64,
-    /// Bytes of application data that were accepted, and may be wrong.
+    /// Bytes of application data in accepted segments, which may be wrong.
     #[serde(default)]
     pub bytes: u64,
-    /// Segments that nobody could judge, since their checksum was left to a device.
+    /// Segments that could not be judged, because their checksum was left to a device.
     #[serde(default)]
     pub unverifiable: u64,
-    /// Connections that there was no room to know of.
+    /// Connections that were not tracked for lack of room.
     #[serde(default)]
     pub untracked: u64,
-    /// Segments that were discarded, by reason: [`REASONS`]. Reasons that did not occur are left
-    /// out.
+    /// Discarded segments by reason ([`REASONS`]); reasons that did not occur are left out.
     #[serde(default)]
     pub discarded: BTreeMap<String, u64>,
 }
 
-/// Why a damaged segment is discarded.
+/// Reasons for which damaged segments are discarded.
 pub const REASONS: [&str; 12] = [
     "empty",
     "position",
@@ -60,7 +59,7 @@ pub const REASONS: [&str; 12] = [
 ];
 
 impl LiteTotals {
-    /// Accepted segments in percent of the damaged ones; `None` where there were none.
+    /// Returns the accepted segments in percent of the damaged ones; `None` without damaged ones.
     #[must_use]
     pub fn salvaged(&self) -> Option<f64> {
         (self.damaged > 0).then(|| 100.0 * self.accepted as f64 / self.damaged as f64)

@@ -1,65 +1,64 @@
-//! A loss event of a TCP connection: what the sender took it for, and what it was.
+//! A loss event of a TCP connection: how the sender classified it, and its true cause.
 //!
-//! The sender's side is from the states that it went through, the truth from the fates of the
-//! packets on the links of the same run.
+//! The sender's view comes from its recorded states, the truth from the fates of the packets on the
+//! links of the same run.
 
 use capture::Cause;
 use capture::senders::{Reason, Verdict};
 use serde::{Deserialize, Serialize};
 
-/// One loss event: the sender began to recover, its timer ran out, or it reduced its window without
-/// either.
+/// One loss event: the sender entered recovery, its timer expired, or it only reduced its window.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LossEvent {
-    /// When, since the start of the run.
+    /// Time since the start of the run.
     pub at_ns: u64,
-    /// How the sender met it.
+    /// How the sender reacted.
     pub kind: LossKind,
-    /// Lost segments as the sender counted them (ltcp-newzag 3.4: n); `None` where its congestion
-    /// control does not say.
+    /// Lost segments by the sender's count (ltcp-newzag 3.4: n); `None` if its congestion control
+    /// does not count them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub n: Option<u16>,
-    /// Packets that were lost, in truth, of what was on the way.
+    /// Packets of the outstanding data that links really lost.
     pub lost: u32,
-    /// Why, in truth.
+    /// The true cause.
     pub cause: Cause,
-    /// What the sender took it for; `None` where its congestion control knows no difference.
+    /// How the sender classified it; `None` if its congestion control does not differentiate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verdict: Option<Verdict>,
-    /// Who decided that.
+    /// What decided that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<Reason>,
     /// The round-trip time that was judged, in us.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rtt_us: Option<u32>,
-    /// Mean of the round-trip times by then, in ns.
+    /// Mean of the round-trip times so far, in ns.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mean_ns: Option<u64>,
-    /// Their deviation, in ns.
+    /// Deviation of the round-trip times, in ns.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dev_ns: Option<u64>,
-    /// Congestion window before, in segments.
+    /// Congestion window before the event, in segments.
     pub cwnd: u32,
-    /// Slow start threshold after, in segments.
+    /// Slow start threshold after the event, in segments.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ssthresh: Option<u32>,
 }
 
-/// How a sender met a loss.
+/// Reaction of a sender to a loss.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LossKind {
     /// Fast recovery.
     Recovery,
-    /// Its retransmission timer ran out.
+    /// The retransmission timer expired.
     Timeout,
-    /// It reduced its window only: ECN, a full transmit queue, a tail loss probe that repaired the
-    /// loss.
+    /// Only the window was reduced: ECN, a full transmit queue, or a tail loss probe that repaired
+    /// the loss.
     Reduction,
 }
 
 impl LossKind {
-    /// Its name in tables: `recovery`, `timeout`, `reduction`.
+    /// Returns its name in tables: `recovery`, `timeout`, `reduction`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -71,14 +70,14 @@ impl LossKind {
 }
 
 impl LossEvent {
-    /// Whether a detector judged it: its verdict is none that a timer, ECN or the want of samples
-    /// made.
+    /// Returns whether a detector judged it, so that its verdict is not due to a timer, ECN or
+    /// missing samples.
     #[must_use]
     pub fn by_detector(&self) -> bool {
         self.kind == LossKind::Recovery && self.reason == Some(Reason::Detector)
     }
 
-    /// By how much the sender's n is above what was lost; `None` where it counted none.
+    /// Returns by how much the sender's n exceeds the true number; `None` if it did not count.
     #[must_use]
     pub fn difference(&self) -> Option<i64> {
         let n = self.n.filter(|_| self.kind == LossKind::Recovery)?;
@@ -86,8 +85,8 @@ impl LossEvent {
     }
 }
 
-/// Of the loss events of one true cause that a sender judged when it began to recover, those that
-/// it took for `verdict`, and all.
+/// Returns how many loss events of one true cause a detector classified as `verdict`, and how many
+/// it judged.
 #[must_use]
 pub fn judged<'a>(
     events: impl IntoIterator<Item = &'a LossEvent>,

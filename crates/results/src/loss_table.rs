@@ -1,9 +1,9 @@
-//! `losses.parquet`: a row per loss event of a TCP connection, with what the sender took it for and
-//! what it was.
+//! `losses.parquet`: a row per loss event of a TCP connection, with the sender's classification and
+//! the true cause.
 //!
-//! First the cell and the level of each factor, as in `results.parquet`; then the connection, and
-//! the event. Runs that were not looked at have no rows. The meaning of each column is in the
-//! file's metadata under `lasthop.columns`.
+//! The first columns are the cell and the level of each factor, as in `results.parquet`; then come
+//! the connection and the event. Runs whose losses were not recorded have no rows. The file's
+//! metadata has the meaning of each column under `lasthop.columns`.
 
 use crate::table::metadata;
 use crate::{Cell, Connection, Directory, LossEvent, RunRecord};
@@ -14,7 +14,7 @@ use std::path::PathBuf;
 /// Name of the table in a run directory.
 pub const FILE: &str = "losses.parquet";
 
-/// An event and where it belongs.
+/// An event with its run and connection.
 struct Row<'a> {
     cell: Option<&'a Cell>,
     run: &'a RunRecord,
@@ -22,7 +22,7 @@ struct Row<'a> {
     event: &'a LossEvent,
 }
 
-/// The table of a campaign, finished or not; `None` where no run was looked at.
+/// Builds the table of a campaign, finished or not; `None` if no run recorded losses.
 #[must_use]
 pub fn of(directory: &Directory) -> Option<Table> {
     let manifest = &directory.manifest;
@@ -48,7 +48,7 @@ pub fn of(directory: &Directory) -> Option<Table> {
     looked_at.then(|| Table { columns, metadata: metadata(manifest) })
 }
 
-/// What stands behind the factors.
+/// Returns the columns after the factors.
 #[rustfmt::skip]
 fn behind(rows: &[Row<'_>]) -> Vec<Column> {
     vec![
@@ -84,8 +84,9 @@ fn text(rows: &[Row<'_>], name: &str, meaning: &str, get: impl Fn(&Row<'_>) -> O
     Column { name: name.to_owned(), meaning: meaning.to_owned(), values }
 }
 
-/// Writes the table of a campaign into its run directory, whole or not at all; its path, `None`
-/// where there is nothing to write.
+/// Writes the table of a campaign into its run directory, completely or not at all.
+///
+/// Returns its path; `None` if there is nothing to write.
 ///
 /// # Errors
 /// If the file cannot be written.

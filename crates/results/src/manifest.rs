@@ -4,52 +4,52 @@ use crate::{LinkCounters, LiteTotals};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Version of the schema of a run directory; it grows when a reader of the former could misread the
-/// new one.
+/// Version of the schema of a run directory; incremented when older readers could misread a new
+/// directory.
 pub const SCHEMA: u32 = 1;
 
-/// All that is known about a campaign besides its measurements.
+/// Everything known about a campaign except its measurements.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
-    /// [`SCHEMA`] of the writer.
+    /// [`SCHEMA`] of the lasthop that wrote it.
     pub schema: u32,
     /// Version of lasthop.
     pub lasthop: String,
-    /// What was to be run.
+    /// The plan.
     pub plan: PlanText,
     /// Start of the campaign, in nanoseconds since 1970.
     pub started_unix_ns: u64,
-    /// Its end; `None` while it goes on, and for one that was interrupted.
+    /// End of the campaign; `None` while it runs, and if it was interrupted.
     pub ended_unix_ns: Option<u64>,
-    /// Which clock the runs went by; `None` where it is not known (a single link whose summary does
-    /// not say) or not one (two campaigns).
+    /// Clock of the runs; `None` if not known (a single link whose summary does not say), or if
+    /// there are two (two campaigns).
     pub clock: Option<Clock>,
     /// Release of the kernel whose TCP was measured (`uname -r`).
     pub kernel: String,
-    /// What the kernel of the virtual clock was made of; `None` with the real one.
+    /// Kernel of the virtual clock; `None` with the real one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub guest: Option<Guest>,
-    /// Where it ran.
+    /// Machine that it ran on.
     pub machine: Machine,
     /// Seed of the campaign; the runs' are derived from it (`link::Seed`).
     pub seed: u64,
-    /// Name of the workload that figures are about; empty in directories of before this was written
-    /// down.
+    /// Name of the workload that figures are about; empty in directories from before this was
+    /// recorded.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub measure: String,
-    /// Workloads of the cells, in the order of the plan; none in directories of before this was
-    /// written down.
+    /// Workloads of the cells, in the order of the plan; empty in directories from before this was
+    /// recorded.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub workloads: Vec<PlannedWorkload>,
-    /// What the experiment varied, in the order of the plan.
+    /// Factors of the experiment, in the order of the plan.
     pub factors: Vec<Factor>,
-    /// The combinations of levels that were run.
+    /// Combinations of levels that were run.
     pub cells: Vec<Cell>,
-    /// Repetitions that were asked for of each cell.
+    /// Repetitions requested for each cell.
     pub repetitions: u32,
     /// Runs that have ended, in the order of cell and repetition.
     pub runs: Vec<RunRecord>,
-    /// What the literature gives for comparison.
+    /// Figures from the literature for comparison.
     pub expectations: Vec<Expectation>,
     /// Units of the columns of `results.parquet` and of the fields of `--json`.
     pub units: BTreeMap<String, String>,
@@ -60,17 +60,17 @@ pub struct Manifest {
 pub struct PlanText {
     /// Its name.
     pub name: String,
-    /// In a line.
+    /// One line about it.
     pub title: String,
-    /// In some more.
+    /// Longer description.
     pub description: String,
-    /// File that it was read from, as given.
+    /// File that it was read from, as named by the user.
     pub file: String,
     /// The file's text.
     pub text: String,
 }
 
-/// What the runs' time was.
+/// Clock of the runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Clock {
@@ -80,26 +80,26 @@ pub enum Clock {
     Virtual,
 }
 
-/// A kernel of the virtual clock, and how it was run.
+/// Kernel of the virtual clock, and how it was run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Guest {
     /// Its source: package and version.
     pub source: String,
-    /// Hash of all that it was made of: source, configuration, patches, compiler.
+    /// Hash of all its inputs: source, configuration, patches, compiler.
     pub key: String,
-    /// Whether it is another version than the one asked for, since that has gone from the archive.
+    /// Whether it is another version than requested, because that one is no longer in the archive.
     pub fallback: bool,
-    /// Ticks of its clock a second (`CONFIG_HZ`).
+    /// Clock ticks per second (`CONFIG_HZ`).
     pub hz: u32,
     /// Its wall clock at boot, in nanoseconds since 1970.
     pub start_unix_ns: u64,
-    /// Memory of each instance in MiB, at most.
+    /// Maximum memory of each instance in MiB.
     pub memory_mib: u32,
-    /// Whether each run was done twice and compared.
+    /// Whether each run was repeated and compared.
     pub verified: bool,
 }
 
-/// The machine.
+/// Machine that a campaign ran on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Machine {
     /// `uname -m`.
@@ -117,19 +117,19 @@ pub struct Machine {
 pub struct PlannedWorkload {
     /// Its name.
     pub name: String,
-    /// Whether runs end without waiting for it: a server, or cross traffic. No figure is about it
-    /// unless it is named.
+    /// Whether runs end without waiting for it: a server, or cross traffic. Figures are about it
+    /// only if it is named.
     pub background: bool,
 }
 
-/// Something that the experiment varies.
+/// A parameter that the experiment varies.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Factor {
     /// Its name.
     pub name: String,
-    /// What it is for people; the name, if the plan says nothing.
+    /// Title for people; the name, if the plan has no title.
     pub title: String,
-    /// The levels that were run, in the order of the plan.
+    /// Levels that were run, in the order of the plan.
     pub levels: Vec<String>,
 }
 
@@ -145,20 +145,20 @@ pub struct Level {
 /// One combination of levels.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cell {
-    /// Its number in the plan, from 0. With `--only` numbers are left out, not given anew.
+    /// Its number in the plan, from 0. With `--only` the numbers are those of the whole plan.
     pub number: u32,
     /// One level of each factor, in the order of the factors; none if the plan has no factors.
     pub levels: Vec<Level>,
 }
 
 impl Cell {
-    /// Level of a factor.
+    /// Returns the level of a factor.
     #[must_use]
     pub fn level(&self, factor: &str) -> Option<&str> {
         self.levels.iter().find(|level| level.factor == factor).map(|level| level.level.as_str())
     }
 
-    /// All levels in one line, `loss=lite-1, cc=reno`; `all` if there are no factors.
+    /// Returns all levels in one line, `loss=lite-1, cc=reno`; `all` if there are no factors.
     #[must_use]
     pub fn label(&self) -> String {
         if self.levels.is_empty() {
@@ -180,25 +180,24 @@ pub struct RunRecord {
     pub repetition: u32,
     /// How it ended.
     pub verdict: Verdict,
-    /// Why it failed, why it counts as overloaded, or what is missing of it; one reason each.
+    /// Reasons, one each, why it failed, why it counts as overloaded, or what is missing.
     pub reasons: Vec<String>,
     /// Start, in nanoseconds since 1970 by the host's clock.
     pub started_unix_ns: u64,
-    /// How long it took by its own clock, in seconds.
+    /// Duration by the run's clock, in seconds.
     pub seconds: f64,
-    /// How long it took by the host's clock, in seconds.
+    /// Duration by the host's clock, in seconds.
     pub wall_seconds: f64,
-    /// Whether it was the same, byte by byte, when it was done again (`--verify`); `None` if it was
-    /// not.
+    /// Whether a repetition was the same, byte by byte (`--verify`); `None` if it was not repeated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verified: Option<bool>,
-    /// How late the emulator let packets go; `None` in runs of before this was written down, and if
-    /// it came to nothing.
+    /// How late the emulator delivered packets; `None` in runs from before this was recorded, and
+    /// if the run produced no result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lateness: Option<Lateness>,
-    /// What each link did.
+    /// Counters of each link.
     pub links: Vec<LinkCounters>,
-    /// What TCP Lite did; `None` if no node of the run accepts damage.
+    /// Counters of TCP Lite; `None` if no node of the run accepts damage.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lite: Option<LiteTotals>,
     /// Capture files that were kept, relative to the run directory.
@@ -216,7 +215,7 @@ pub struct RunRecord {
 }
 
 impl RunRecord {
-    /// A run that came to nothing.
+    /// Creates the record of a run without any result.
     #[must_use]
     pub fn failed(cell: u32, repetition: u32, reason: String) -> Self {
         Self {
@@ -239,94 +238,95 @@ impl RunRecord {
         }
     }
 
-    /// Makes it a failed one.
+    /// Marks the run as failed.
     pub fn fail(&mut self, reason: String) {
         self.verdict = Verdict::Failed;
         self.reasons.insert(0, reason);
     }
 }
 
-/// What to make of a run.
+/// Verdict on a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// It was what the plan asks for.
+    /// It ran as planned.
     Good,
-    /// The emulator fell behind: left out of figures unless asked for.
+    /// The emulator fell behind; left out of figures by default.
     Overloaded,
-    /// A link layer ended its connection for good while the run went on, as a network drops a call:
-    /// left out of figures unless asked for (LL-35).
+    /// A link layer disconnected for good during the run, as a network drops a call; left out of
+    /// figures by default (LL-35).
     DroppedCall,
-    /// A workload failed, or the time ran out.
+    /// A workload failed, or the time limit was reached.
     Failed,
 }
 
-/// How late packets left: after their logical time, never before.
+/// Lateness of packets: the time after their logical times; they never leave early.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lateness {
     /// Packets that left a link.
     pub packets: u64,
-    /// What half of them did not exceed, in nanoseconds, rounded up to a power of two.
+    /// Median lateness in nanoseconds, rounded up to a power of two.
     pub median_ns: u64,
-    /// What 99 % of them did not exceed, likewise.
+    /// 99th percentile of the lateness, likewise.
     pub p99_ns: u64,
-    /// That of the latest.
+    /// Largest lateness in nanoseconds.
     pub worst_ns: u64,
-    /// How long the emulator did not run, in nanoseconds.
+    /// Time for which the emulator did not run, in nanoseconds.
     #[serde(default)]
     pub paused_ns: u64,
-    /// The mean; `None` in runs of before this was written down.
+    /// Mean lateness; `None` in runs from before this was recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mean_ns: Option<u64>,
-    /// Mean of the times that the links themselves took for a packet, without waiting in queues;
-    /// `None` likewise.
+    /// Mean time that the links themselves took for a packet, without queues; `None` likewise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub link_mean_ns: Option<u64>,
 }
 
-/// A figure from the literature that ours is printed beside.
+/// A figure from the literature with which ours is compared.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Expectation {
     /// Row of the specification, such as `TL-19`.
     #[serde(default)]
     pub id: String,
-    /// What is compared, in a line.
+    /// One line about the comparison.
     pub title: String,
-    /// What it is about: the name of a [`Metric`](crate::Metric), or `degradation`, the fall of
-    /// goodput in percent against `against`.
+    /// The compared metric: the name of a [`Metric`](crate::Metric), or `degradation`, the fall of
+    /// goodput in percent compared with `against`.
     pub metric: String,
-    /// Workload that it is about; the one that all figures are about ([`Manifest::measure`]) if
-    /// none is named.
+    /// Its workload; by default the one that all figures are about ([`Manifest::measure`]).
     #[serde(default)]
     pub workload: Option<String>,
-    /// Of which cells. Where a factor is not named there are several, and ours is the range over
-    /// them.
+    /// Selected cells. If a factor is not named, there are several, and our figure is the range
+    /// over them.
     #[serde(rename = "where", default)]
     pub of: Selection,
-    /// The figure is the change in percent against these cells, instead of the metric itself. Each
-    /// cell is compared with the one that has the same levels of all factors that are not named
-    /// here.
+    /// Cells to compare with: the figure is then the change in percent instead of the metric
+    /// itself.
+    ///
+    /// Each cell is compared with the one that has the same levels of all factors not named here.
     #[serde(default)]
     pub against: Option<Selection>,
-    /// The figure is read off the straight line through the runs instead (TL-22): the change of the
-    /// line from where this metric is 0 to this value of it. The runs of the cells of `against` are
-    /// among those that the line goes through.
+    /// Point at which the figure is read from the straight line through the runs (TL-22).
+    ///
+    /// The figure is the change of the line from where this metric is 0 to this value of it. The
+    /// line also goes through the runs of the cells of `against`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<At>,
-    /// Which statistic over the repetitions of a cell: `mean` (default; also `means`), `median`,
-    /// `min`, `max`, `range`, all from the least value to the greatest, or `interval`, the 95 %
-    /// interval of the mean; with `against`, of the changes. Not with `at`.
+    /// Statistic over the repetitions of a cell; with `against`, over the changes. Not with `at`.
+    ///
+    /// One of `mean` (default; also `means`), `median`, `min`, `max`, `range` (from the smallest to
+    /// the largest value) and `interval` (the 95 % interval of the mean).
     #[serde(default)]
     pub statistic: Option<String>,
     /// Lower end of the published range, in `unit`.
     pub low: f64,
-    /// Upper end; the same as `low` for a single number.
+    /// Upper end; equal to `low` for a single number.
     pub high: f64,
-    /// Unit of both: the metric's, another one of the same quantity (`kbit/s`), or `%` with
+    /// Unit of both ends: the metric's, another one of the same quantity (`kbit/s`), or `%` with
     /// `against`.
     pub unit: String,
-    /// Where it is published.
+    /// Publication that it comes from.
     pub source: String,
 }
 
@@ -336,9 +336,9 @@ pub struct Expectation {
 pub struct At {
     /// Name of a [`Metric`](crate::Metric).
     pub metric: String,
-    /// Above 0, in `unit`.
+    /// Value in `unit`, above 0.
     pub value: f64,
-    /// The metric's, or another one of the same quantity.
+    /// The metric's unit, or another one of the same quantity.
     pub unit: String,
 }
 
@@ -349,14 +349,14 @@ pub type Selection = BTreeMap<String, Levels>;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Levels {
-    /// One.
+    /// A single level.
     One(String),
-    /// Any of these.
+    /// Any of these levels.
     Any(Vec<String>),
 }
 
 impl Levels {
-    /// Whether `level` is one of them.
+    /// Returns whether `level` is one of them.
     #[must_use]
     pub fn contains(&self, level: &str) -> bool {
         match self {
@@ -365,7 +365,7 @@ impl Levels {
         }
     }
 
-    /// All of them.
+    /// Returns all of them.
     pub fn iter(&self) -> impl Iterator<Item = &String> {
         match self {
             Self::One(one) => std::slice::from_ref(one),
@@ -375,7 +375,7 @@ impl Levels {
     }
 }
 
-/// Whether `cell` is among the selected ones.
+/// Returns whether `cell` is among the selected ones.
 #[must_use]
 pub fn selects(selection: &Selection, cell: &Cell) -> bool {
     selection.iter().all(|(factor, levels)| cell.level(factor).is_some_and(|level| levels.contains(level)))

@@ -1,4 +1,4 @@
-//! What a run is judged by: one number of all that was measured of its connections.
+//! Metrics: one number per run, computed from the measurements of its connections.
 
 use crate::loss_event::judged;
 use crate::{
@@ -12,19 +12,18 @@ use std::str::FromStr;
 
 /// A quantity of a run.
 ///
-/// It is that of one workload's connections ([`Directory::measured`] says which one figures are
-/// about). A workload of one connection has that connection's value; of several, bytes, counts and
-/// goodputs are added, rates are those of all segments together, and delays are the median over the
-/// connections, each with the weight of its samples. What TCP Lite did is known of the run as a
-/// whole, and has a value only where a node accepts damage.
+/// It is computed over one workload's connections ([`Directory::measured`] names the workload that
+/// figures are about). For several connections, bytes and counts are added, rates are those of all
+/// segments together, and delays are the median over the connections, weighted by their samples.
+/// Metrics of TCP Lite are about the whole run, and have a value only if a node accepts damage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Metric {
-    /// Bytes that arrived over the time in which at least one connection was there.
+    /// Bytes that arrived over the time in which at least one connection existed.
     Goodput,
-    /// From the earliest start to the latest end; no value if a connection is not complete.
+    /// Time from the earliest start to the latest end; no value if a connection is incomplete.
     Completion,
-    /// Segments of TCP that were sent again.
+    /// Retransmitted segments of TCP.
     Retransmissions,
     /// Retransmissions over all segments with data.
     RetransmissionRate,
@@ -32,51 +31,52 @@ pub enum Metric {
     Timeouts,
     /// Median round-trip time; for datagrams the one-way delay.
     Rtt,
-    /// 95 % of the round-trip times were at most this.
+    /// 95th percentile of the round-trip time.
     RttP95,
-    /// Datagrams that did not arrive over those that were sent.
+    /// Share of datagrams that did not arrive.
     Loss,
     /// Bytes of application data that arrived.
     Bytes,
-    /// How equally the TCP connections of all workloads share: Jain's index of their goodputs
-    /// (Jain, Chiu and Hawe 1984), 1 if all have as much, 1/n if one of n has all. No value of a
-    /// single connection.
+    /// Equality of the goodputs of the TCP connections of all workloads: Jain's index (Jain, Chiu
+    /// and Hawe 1984), which is 1 if all are equal, and 1/n if one of n gets everything. No value
+    /// for a single connection.
     Fairness,
-    /// Segments with a wrong checksum that came to nodes which accept damage.
+    /// Segments with a wrong checksum that reached nodes which accept damage.
     DamagedSegments,
-    /// Of these, those that were handed to TCP.
+    /// Damaged segments that were handed to TCP.
     AcceptedSegments,
-    /// Accepted segments over damaged ones.
+    /// Share of damaged segments that were accepted.
     Salvaged,
-    /// Bytes that arrived as others than were sent.
+    /// Bytes that differ from those sent.
     WrongBytes,
-    /// Blocks of 64 bytes in which at least half is wrong: data in the wrong place or of another
-    /// connection.
+    /// Blocks of 64 bytes in which at least half of the bytes are wrong: data from another position
+    /// or another connection.
     Misplaced,
     /// Loss events of TCP: recoveries, timeouts and other reductions of the window.
     LossEvents,
-    /// Of the loss events by damage alone that a detector judged, those that it took for wireless.
+    /// Share classified as wireless, of the loss events by damage alone that a detector judged.
     WirelessRecognized,
-    /// Of the loss events by congestion alone that a detector judged, those that it took for
-    /// congestion.
+    /// Share classified as congestion, of the loss events by congestion alone that a detector
+    /// judged.
     CongestionRecognized,
-    /// Of all recoveries that a detector judged, those that it took for wireless, whatever they
-    /// were.
+    /// Share classified as wireless, of all recoveries that a detector judged, whatever their
+    /// causes.
     TakenForWireless,
-    /// Of the recoveries whose lost segments the sender counted, those in which it counted right.
+    /// Share of recoveries in which the sender counted the lost segments right, of those where it
+    /// counted.
     CountedRight,
 }
 
-/// A word that names no metric.
+/// A name that is not a metric's.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("there is no metric `{name}`{}", crate::instead(.name, &Metric::ALL.map(Metric::name)))]
 pub struct UnknownMetric {
-    /// The word.
+    /// The name.
     pub name: String,
 }
 
 impl Metric {
-    /// All of them.
+    /// All metrics.
     pub const ALL: [Self; 20] = [
         Self::Goodput,
         Self::Completion,
@@ -100,7 +100,7 @@ impl Metric {
         Self::CountedRight,
     ];
 
-    /// Its name in plans and options.
+    /// Returns its name in plans and options.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -127,7 +127,7 @@ impl Metric {
         }
     }
 
-    /// What an axis is labelled with, without the unit.
+    /// Returns the label of its axis, without the unit.
     #[must_use]
     pub fn title(self) -> &'static str {
         match self {
@@ -154,7 +154,7 @@ impl Metric {
         }
     }
 
-    /// Unit of its values.
+    /// Returns the unit of its values.
     #[must_use]
     pub fn unit(self) -> &'static str {
         match self {
@@ -177,9 +177,10 @@ impl Metric {
         }
     }
 
-    /// Its value of a workload for a run with these connections; `None` where it has none: without
-    /// connections of the workload, of a share of nothing, of what only TCP has or only datagrams
-    /// have, of what nobody looked at.
+    /// Returns its value for a workload, in a run with these connections.
+    ///
+    /// `None` if the workload has no connections, if a share has no base, if the metric does not
+    /// apply to the protocol, or if the data was not recorded.
     #[must_use]
     pub fn of_run(self, run: &RunRecord, connections: &[Connection], workload: &str) -> Option<f64> {
         let measured: Vec<_> = connections.iter().filter(|row| row.workload == workload).collect();
@@ -220,8 +221,10 @@ impl Metric {
     }
 }
 
-/// The metric's value of a workload for each run of a cell that counts and has one, in the order of
-/// the repetitions. Besides good runs those count that `besides` asks for.
+/// Returns the values of a metric for a workload, one for each run of a cell that counts and has
+/// one, in the order of the repetitions.
+///
+/// Good runs count, and those that `besides` includes.
 #[must_use]
 pub fn cell_values(
     directory: &Directory,
@@ -249,7 +252,7 @@ impl FromStr for Metric {
     }
 }
 
-/// What the connections of a workload have together.
+/// Sums over the connections of a workload.
 struct Count {
     segments: u64,
     retransmissions: u64,
@@ -258,7 +261,7 @@ struct Count {
 }
 
 impl Count {
-    /// `None` of no connections.
+    /// Adds the connections up; `None` without any.
     fn of<'a>(rows: impl Iterator<Item = &'a &'a Connection>) -> Option<Self> {
         rows.fold(None, |count: Option<Self>, row| {
             let mut count = count.unwrap_or(Self { segments: 0, retransmissions: 0, timeouts: 0, lost: 0 });
@@ -275,9 +278,10 @@ impl Count {
     }
 }
 
-/// All bytes over the time in which at least one of the connections was there, in bit/s: of one
-/// connection its own, of several side by side what they carry together, of several in a row what
-/// they carry while there is one.
+/// Returns all bytes over the time in which at least one of the connections existed, in bit/s.
+///
+/// For a single connection this is its own goodput; for parallel ones that of all together; for
+/// consecutive ones the time between them does not count.
 fn goodput(rows: &[&Connection]) -> Option<f64> {
     let carriers = carriers(rows)?;
     let mut times: Vec<_> = carriers.iter().map(|row| (row.start_ns, row.end_ns)).collect();
@@ -291,39 +295,40 @@ fn goodput(rows: &[&Connection]) -> Option<f64> {
     Some(if busy == 0 { 0.0 } else { bytes as f64 * 8e9 / busy as f64 })
 }
 
-/// The rows that say what was carried. A program's own row does not, and where it is alone (the run
-/// has no capture, by which its connections are known) nobody knows.
+/// Returns the rows that show what was carried, which those of programs do not.
+///
+/// `None` if there are only programs: without a capture, their connections are unknown.
 fn carriers<'a>(rows: &[&'a Connection]) -> Option<Vec<&'a Connection>> {
     let carriers: Vec<_> = rows.iter().filter(|row| row.protocol != Protocol::Program).copied().collect();
     (!carriers.is_empty()).then_some(carriers)
 }
 
-/// The sum over the connections whose data were looked at; `None` if none were.
+/// Returns the sum over the connections that were checked; `None` without any.
 fn looked_at(rows: &[&Connection], count: impl Fn(&Connection) -> Option<u64>) -> Option<f64> {
     let counts: Vec<u64> = rows.iter().filter_map(|row| count(row)).collect();
     (!counts.is_empty()).then(|| counts.iter().sum::<u64>() as f64)
 }
 
-/// Loss events of all connections that were looked at.
+/// Returns the loss events of all connections that recorded them.
 fn losses<'a>(rows: &[&'a Connection]) -> impl Iterator<Item = &'a LossEvent> {
     rows.iter().filter_map(|row| row.losses.as_ref()).flatten()
 }
 
-/// How many of the loss events of a cause were taken for it, in percent; `None` where none was
-/// judged.
+/// Returns the share of a cause's loss events with the right verdict, in percent; `None` if a
+/// detector judged none.
 fn recognized(rows: &[&Connection], cause: Cause, verdict: Verdict) -> Option<f64> {
     let (right, all) = judged(losses(rows), cause, verdict);
     (all > 0).then(|| 100.0 * right as f64 / all as f64)
 }
 
-/// In percent; `None` of none.
+/// Returns the share of events that `so` accepts, in percent; `None` without events.
 fn share<'a>(events: impl Iterator<Item = &'a LossEvent>, so: impl Fn(&LossEvent) -> bool) -> Option<f64> {
     let (count, all) =
         events.fold((0_u64, 0_u64), |(count, all), event| (count + u64::from(so(event)), all + 1));
     (all > 0).then(|| 100.0 * count as f64 / all as f64)
 }
 
-/// Jain's index of the goodputs of all TCP connections.
+/// Returns Jain's index of the goodputs of all TCP connections.
 fn fairness(rows: &[Connection]) -> Option<f64> {
     let goodputs: Vec<_> =
         rows.iter().filter(|row| row.protocol == Protocol::Tcp).map(|row| row.goodput_bps).collect();
@@ -332,8 +337,10 @@ fn fairness(rows: &[Connection]) -> Option<f64> {
     (goodputs.len() > 1 && squares > 0.0).then(|| sum * sum / (goodputs.len() as f64 * squares))
 }
 
-/// In seconds. Of programs it is how long they ran, whether or not a capture shows when their
-/// connections were closed.
+/// Returns the time from the earliest start to the latest end, in seconds; `None` if one is
+/// incomplete.
+///
+/// For programs it is the time for which they ran, even if a capture shows their connections.
 fn completion(rows: &[&Connection]) -> Option<f64> {
     let programs: Vec<_> = rows.iter().filter(|row| row.protocol == Protocol::Program).copied().collect();
     let rows = if programs.is_empty() { rows } else { &programs };
@@ -342,8 +349,8 @@ fn completion(rows: &[&Connection]) -> Option<f64> {
     rows.iter().all(|row| row.complete).then(|| end.saturating_sub(start) as f64 / 1e9)
 }
 
-/// The least of the connections' delays that half of all samples belong to it or to lesser ones, in
-/// milliseconds.
+/// Returns the median of the connections' delays, weighted by their samples, in milliseconds: the
+/// smallest delay so that connections with at most this delay have half of all samples.
 fn weighted_median(rows: &[&Connection], delay: impl Fn(&RoundTrips) -> u64) -> Option<f64> {
     let delays = rows.iter().filter_map(|row| row.round_trips.as_ref());
     let mut weighted: Vec<(u64, u64)> = delays.map(|delays| (delay(delays), delays.samples)).collect();

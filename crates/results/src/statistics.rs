@@ -1,9 +1,9 @@
 //! Statistics over repetitions: pure functions of numbers, each with its source.
 //!
-//! Values that are no finite numbers are an error of whoever measured them: where one is among the
-//! values, there is no result (`None`), never a panic and never a figure that hides it.
+//! A value that is not a finite number is an error of the measurement: then there is no result
+//! (`None`), never a panic and never a figure that hides it.
 //!
-//! Of too few values there is no interval ([`Estimator::least`]) and no line ([`LEAST_POINTS`]).
+//! With too few values there is no interval ([`Estimator::least`]) and no line ([`LEAST_POINTS`]).
 
 mod bootstrap;
 mod distribution;
@@ -20,18 +20,22 @@ pub use regression::{Coefficient, LEAST_POINTS, Line, change, ols};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
-/// Random stream of resampling.
+/// Random stream for resampling.
 pub type Stream = ChaCha8Rng;
 
-/// The stream that an interval of a campaign with this seed begins with. Each interval begins it
-/// anew, so that it is the same wherever it is shown, and whatever else is.
+/// Returns the stream with which each interval of a campaign with this seed begins.
+///
+/// Every interval begins a new stream, so it is the same wherever it is shown, and whatever else is
+/// shown.
 #[must_use]
 pub fn stream(seed: u64) -> Stream {
     ChaCha8Rng::seed_from_u64(seed)
 }
 
-/// By how many percent of the mean of `against` each value of `of` lies below it; less than 0 where
-/// it lies above. `None` without values to compare with, and where their mean is 0.
+/// Returns by how many percent each value of `of` is below the mean of `against`; negative if
+/// above.
+///
+/// `None` if `against` is empty or its mean is 0.
 #[must_use]
 pub fn degradation(of: &[f64], against: &[f64]) -> Option<Vec<f64>> {
     let reference = mean(finite(against)?)?;
@@ -39,12 +43,12 @@ pub fn degradation(of: &[f64], against: &[f64]) -> Option<Vec<f64>> {
     (reference != 0.0).then(|| finite(of).map(|of| of.iter().map(fall).collect()))?
 }
 
-/// The mean; `None` of none.
+/// Returns the mean; `None` without values.
 fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
-/// The values, if all of them are numbers.
+/// Returns the values if all of them are finite numbers.
 fn finite(values: &[f64]) -> Option<&[f64]> {
     values.iter().all(|value| value.is_finite()).then_some(values)
 }

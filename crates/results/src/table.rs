@@ -1,13 +1,15 @@
-//! `results.parquet`: a row per connection, for pandas, polars, DuckDB and R; and the same as CSV
-//! for spreadsheets.
+//! `results.parquet`: a row per connection, for pandas, polars, DuckDB and R; also as CSV for
+//! spreadsheets.
 //!
-//! First `cell`, a column `factor.NAME` with the level of each factor, `repetition` and `verdict`;
-//! then what was measured of the connection, columns `lite_…` with what TCP Lite did in its run,
-//! empty where no node accepts damage, and `link_layer_…` with what its link layers with
-//! retransmissions did, empty where no link has one. Runs of every verdict are there, and a run
-//! without connections has no row. The meaning of each column, with its unit, is in the file's
-//! metadata under `lasthop.columns`; beside it are `lasthop.schema`, `lasthop.version`,
-//! `lasthop.seed`, `lasthop.started_unix_ns` and `lasthop.plan`, the plan's name.
+//! The first columns are `cell`, a column `factor.NAME` with the level of each factor, `repetition`
+//! and `verdict`. Then come the measurements of the connection. Columns `lite_…` have the counters
+//! of TCP Lite in its run, empty if no node accepts damage. Columns `link_layer_…` have the
+//! counters of its link layers with retransmissions, empty if no link has one. Runs of every
+//! verdict are included; a run without connections has no row.
+//!
+//! The file's metadata has the meaning of each column, with its unit, under `lasthop.columns`. It
+//! also has `lasthop.schema`, `lasthop.version`, `lasthop.seed`, `lasthop.started_unix_ns` and
+//! `lasthop.plan`, the plan's name.
 
 use crate::{
     Cell, Connection, Directory, LinkLayerCounters, LiteTotals, Manifest, Protocol, RoundTrips, RunRecord,
@@ -22,7 +24,7 @@ use std::path::PathBuf;
 /// Name of the table in a run directory.
 pub const FILE: &str = "results.parquet";
 
-/// A connection and where it belongs.
+/// A connection with its run and cell.
 struct Row<'a> {
     cell: Option<&'a Cell>,
     run: &'a RunRecord,
@@ -32,13 +34,13 @@ struct Row<'a> {
 /// A column that every campaign has.
 struct Field {
     name: &'static str,
-    /// Unit, where there is one.
+    /// Unit; empty if there is none.
     unit: &'static str,
     meaning: &'static str,
     get: Get,
 }
 
-/// How a row's cell comes about.
+/// Function that computes a row's cell.
 enum Get {
     Bool(fn(&Row<'_>) -> bool),
     Number(fn(&Row<'_>) -> Option<u64>),
@@ -52,13 +54,13 @@ macro_rules! fields {
     };
 }
 
-/// What stands before the factors.
+/// Columns before the factors.
 #[rustfmt::skip]
 const BEFORE: &[Field] = fields! {
     "cell", "", "number of the cell in the plan, from 0", Number, |row| Some(row.run.cell.into());
 };
 
-/// What stands behind them.
+/// Columns after the factors.
 #[rustfmt::skip]
 const BEHIND: &[Field] = fields! {
     "repetition", "", "number of the repetition, from 0", Number, |row| Some(row.run.repetition.into());
@@ -102,7 +104,7 @@ const BEHIND: &[Field] = fields! {
         Number, |row| row.connection.misplaced;
 };
 
-/// What is known of the run as a whole: the same in each of its rows.
+/// Counters of TCP Lite in the whole run, the same in each of its rows.
 #[rustfmt::skip]
 const LITE: &[Field] = fields! {
     "lite_damaged", "segments", "segments with a wrong checksum at the run's nodes that accept damage, here and below",
@@ -140,8 +142,8 @@ const LITE: &[Field] = fields! {
     "lite_discarded_ip", "segments", "discarded: the IP header is damaged as well", Number, |row| discarded(row, "ip");
 };
 
-/// What link layers did in the run: all of them together, both directions. By link and direction it
-/// is in the manifest.
+/// Counters of all link layers in the run, summed over both directions. The manifest has them by
+/// link and direction.
 #[rustfmt::skip]
 const LINK_LAYER: &[Field] = fields! {
     "link_layer_frames", "frames", "numbered frames that the run's link layers sent for the first time, both directions, here and below",
@@ -155,7 +157,7 @@ const LINK_LAYER: &[Field] = fields! {
         Number, |row| link_layer(row, |counted| counted.stalls);
 };
 
-/// The table of a campaign, finished or not.
+/// Builds the table of a campaign, finished or not.
 #[must_use]
 pub fn of(directory: &Directory) -> Table {
     let manifest = &directory.manifest;
@@ -175,29 +177,31 @@ pub fn of(directory: &Directory) -> Table {
     Table { columns: before.chain(factors).chain(behind).collect(), metadata: metadata(manifest) }
 }
 
-/// What tables of a campaign say of it in their metadata.
+/// Returns the metadata that all tables of a campaign have.
 pub(crate) fn metadata(manifest: &Manifest) -> BTreeMap<String, String> {
     let started = manifest.guest.as_ref().map_or(manifest.started_unix_ns, |guest| guest.start_unix_ns);
     let metadata = [
         ("lasthop.schema", manifest.schema.to_string()),
         ("lasthop.version", manifest.lasthop.clone()),
         ("lasthop.seed", manifest.seed.to_string()),
-        // By the virtual clock that of the guests: the same campaign shall give the same file.
+        // With the virtual clock it is the guests' start, so that the same campaign gives the same
+        // file.
         ("lasthop.started_unix_ns", started.to_string()),
         ("lasthop.plan", manifest.plan.name.clone()),
     ];
     metadata.map(|(key, value)| (key.to_owned(), value)).into()
 }
 
-/// Writes the table of a campaign into its run directory, whole or not at all; its path.
+/// Writes the table of a campaign into its run directory, completely or not at all; returns its
+/// path.
 pub fn write(directory: &Directory) -> Result<PathBuf, TableError> {
     let path = directory.path.join(FILE);
     of(directory).write(&path)?;
     Ok(path)
 }
 
-/// Writes a table as CSV (RFC 4180, with a line of names): numbers with a point, empty cells as
-/// nothing.
+/// Writes a table as CSV (RFC 4180, with a line of names). Numbers have a decimal point; empty
+/// cells are empty.
 pub fn write_csv(table: &Table, output: impl io::Write) -> io::Result<()> {
     let mut writer = csv::Writer::from_writer(output);
     writer.write_record(table.columns.iter().map(|column| &column.name))?;
@@ -208,7 +212,7 @@ pub fn write_csv(table: &Table, output: impl io::Write) -> io::Result<()> {
     writer.flush()
 }
 
-/// Units of the columns that have one: for [`Manifest::units`](crate::Manifest::units).
+/// Returns the units of the columns that have one, for [`Manifest::units`](crate::Manifest::units).
 #[must_use]
 pub fn units() -> BTreeMap<String, String> {
     let with_unit =

@@ -1,54 +1,54 @@
-//! Recovery by TCP alone against recovery by the link (LL-14, Ludwig 3.1.2).
+//! Compares recovery by TCP alone with recovery by the link (LL-14, Ludwig 3.1.2).
 //!
-//! Without recovery by the link a packet of P octets takes ceil(P / octets of a block) blocks and
-//! no overhead but TCP's and IP's headers; any erased block loses it whole. With it the same
-//! packets, headers and all, are the data of the link. Both carry the same octets of TCP's user, so
-//! that half the throughput is twice the radio resource: [`Comparison::consumption`]. Framing by
-//! PPP, a slip of 7 octets a packet, is left out on both sides.
+//! Without recovery by the link, a packet of P octets takes ceil(P / octets of a block) blocks and
+//! has only the overhead of TCP's and IP's headers; any erased block loses the whole packet. With
+//! recovery by the link, the same packets, including headers, are the link's data. Both carry the
+//! same octets of TCP user data, so half the throughput means twice the radio resource:
+//! [`Comparison::consumption`]. PPP framing, about 7 octets per packet, is left out on both sides.
 
 use crate::RetraceError;
 use crate::replay::{Channel, Start, Transfer, Unit};
 use crate::sweep::Link;
 
-/// The packets of a transfer.
+/// The packets of a TCP transfer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Packets {
-    /// Octets of a packet.
+    /// Octets per packet.
     pub mtu: u64,
-    /// Octets of TCP's and IP's headers in it: 40, or 52 with time stamps.
+    /// Octets of TCP and IP headers per packet: 40, or 52 with time stamps.
     pub headers: u64,
 }
 
-/// One transfer, with and without recovery by the link.
+/// One transfer, without and with recovery by the link.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Comparison {
-    /// The packets of both.
+    /// The packets of both transfers.
     pub packets: Packets,
-    /// By TCP alone; `None` if no packet ever comes through.
+    /// Recovery by TCP alone; `None` if no packet ever arrives.
     pub end_to_end: Option<Transfer>,
-    /// By the link with frames of the size asked for: its data are packets; `None` if no frame ever
-    /// comes through.
+    /// Recovery by the link with frames of the requested size, whose data are the packets; `None`
+    /// if no frame ever arrives.
     pub link: Option<Transfer>,
-    /// Octets of TCP's user that both carry.
+    /// Octets of TCP user data that both carry.
     pub size: u64,
 }
 
 impl Packets {
-    /// Octets of TCP's user in each packet.
+    /// Returns the octets of TCP user data per packet.
     pub fn payload(&self) -> Result<u64, RetraceError> {
         let Self { mtu, headers } = *self;
         mtu.checked_sub(headers).filter(|octets| *octets > 0).ok_or(RetraceError::NoPayload { mtu, headers })
     }
 
-    /// A packet as what is lost on `link` as a whole.
+    /// Returns the unit that is lost as a whole on `link`: a packet.
     pub fn unit(&self, link: &Link) -> Result<Unit, RetraceError> {
-        // An MTU is 16 bits in IPv4, so this is no loss.
+        // An MTU has 16 bits in IPv4, so saturation does not matter.
         let blocks = u32::try_from(self.mtu.div_ceil(link.octets.get())).unwrap_or(u32::MAX);
         Ok(Unit { blocks, payload: self.payload()? })
     }
 }
 
-/// Sends `size` octets of TCP's user both ways; `frame` is the number of blocks of the link's
+/// Replays `size` octets of TCP user data both ways; `frame` is the number of blocks of the link's
 /// frames.
 pub fn compare(
     channel: &Channel,
@@ -69,20 +69,20 @@ pub fn compare(
 }
 
 impl Comparison {
-    /// Octets of TCP's user a second, by TCP alone.
+    /// Returns the octets of TCP user data per second, with recovery by TCP alone.
     #[must_use]
     pub fn end_to_end_throughput(&self, link: &Link) -> f64 {
         self.end_to_end.map_or(0.0, |transfer| transfer.throughput(link))
     }
 
-    /// Octets of TCP's user a second, with recovery by the link.
+    /// Returns the octets of TCP user data per second, with recovery by the link.
     #[must_use]
     pub fn link_throughput(&self, link: &Link) -> f64 {
         self.link.map_or(0.0, |transfer| self.size as f64 / transfer.seconds(link))
     }
 
-    /// Blocks that TCP alone sends for each that the link sends; `None` if one of them never ends.
-    /// Above 1 recovery by the link takes less of the radio.
+    /// Returns the number of blocks that TCP alone sends per block that the link sends; `None` if
+    /// one of them never ends. Above 1, recovery by the link uses less of the radio resource.
     #[must_use]
     pub fn consumption(&self) -> Option<f64> {
         Some(self.end_to_end?.blocks() / self.link?.blocks())
@@ -104,8 +104,8 @@ mod tests {
         compare(&channel, &Link::GSM, size, Start::Block(0), packets, frame).expect("can be replayed")
     }
 
-    /// LL-14: T = (P - 40) / (k t) times the share of packets that come through, which is 1 - k b
-    /// on an even trace.
+    /// LL-14: T = (P - 40) / (k t) times the share of packets that arrive, which is 1 - k b on an
+    /// even trace.
     #[test]
     fn ll_14_closed_form_on_an_even_trace() {
         let rate = 0.001;
@@ -120,8 +120,9 @@ mod tests {
         }
     }
 
-    /// LL-14: the link carries headers too: without erasures 1200 (P - 40) / P octets of TCP's user
-    /// a second in frames of one block, and (1500 - 300/m) in place of 1200 in frames of m.
+    /// LL-14: the link carries headers too. Without erasures it gives 1200 (P - 40) / P octets of
+    /// TCP user data per second with frames of one block, and (1500 - 300/m) instead of 1200 with
+    /// frames of m blocks.
     #[test]
     fn ll_14_the_link_carries_headers() {
         for (mtu, frame) in [(296, 1), (576, 5), (1500, 14)] {
@@ -132,13 +133,13 @@ mod tests {
         }
     }
 
-    /// LL-14: erasures in long bursts cost few packets, and what TCP alone saves in overhead wins;
-    /// the same number one by one costs nearly every packet. (Fig. 3-1.)
+    /// LL-14: erasures in long bursts lose few packets, so TCP alone wins by its lower overhead.
+    /// The same number of single erasures loses nearly every packet. (Fig. 3-1.)
     #[test]
     fn ll_14_crossover() {
         let packets = Packets { mtu: 1500, headers: 40 };
         let apart = compared(&even(100_000, 2000), packets, 1);
-        // The same number in bursts of 20 s, twenty times as long as a packet.
+        // The same number in bursts of 20 s, far longer than a packet.
         let bursts: Vec<bool> = (0..100_000).map(|place| place % 50_000 < 1000).collect();
         let bursts = compared(&bursts, packets, 1);
         assert_eq!(apart.end_to_end, None);
@@ -147,7 +148,7 @@ mod tests {
     }
 
     proptest! {
-        /// Half the throughput is twice the blocks, whatever the channel.
+        /// Half the throughput means twice the blocks, on any channel.
         #[test]
         fn consumption_is_the_ratio_of_throughputs(
             erased in prop::collection::vec(prop::bool::weighted(0.02), 60..400),

@@ -1,20 +1,20 @@
-//! What cannot be replayed.
+//! Errors of a replay.
 
-/// Why there is no result.
+/// Why a replay is impossible.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RetraceError {
-    /// A trace without a block.
+    /// The trace has no blocks.
     #[error("the trace has no blocks: there is nothing to replay")]
     NoBlocks,
-    /// More blocks than are counted here.
+    /// The trace has too many blocks.
     #[error("the trace has {0} blocks: at most 2^32 - 1 can be replayed, so cut it")]
     TooLong(usize),
-    /// The place of the first block lies behind the last one.
+    /// The start block is behind the last block.
     #[error("start block {block}: the trace has {blocks} blocks, counted from 0")]
     NoSuchBlock {
-        /// Where it should start.
+        /// The start block.
         block: usize,
-        /// Blocks of the trace.
+        /// Number of blocks of the trace.
         blocks: usize,
     },
     /// A frame has no room for data.
@@ -22,11 +22,11 @@ pub enum RetraceError {
         "a frame of {octets} octets ({blocks} x the block) with an overhead of {overhead}: nothing is left for data, so the overhead must be smaller"
     )]
     NoRoom {
-        /// Blocks of a frame.
+        /// Number of blocks of a frame.
         blocks: u32,
         /// Octets of a frame.
         octets: u64,
-        /// Octets of it that are overhead.
+        /// Octets of overhead per frame.
         overhead: u64,
     },
     /// A packet has no room for data.
@@ -37,10 +37,10 @@ pub enum RetraceError {
         /// Octets of headers.
         headers: u64,
     },
-    /// A size of 0 blocks, or no size at all.
+    /// There are no frame sizes, or one of 0 blocks.
     #[error("there is no frame size to try: frames have 1 block or more, such as 1-30")]
     NoFrames,
-    /// Nothing is to be sent.
+    /// The transfer has no data.
     #[error("a transfer of 0 octets has no throughput: give 1 or more")]
     NoData,
 }

@@ -1,25 +1,26 @@
-//! Even traces: as many erasures, none beside another (LL-12).
+//! Even traces: the same number of erasures, evenly spaced (LL-12).
 //!
-//! Between a trace and its even one nothing differs but how erasures are clustered, so what differs
-//! in a replay is what clustering is worth.
+//! A trace and its even trace differ only in how erasures are clustered. So the difference between
+//! their replays is the effect of clustering.
 
 use link::blocks::{BlockTrace, Origin};
 
-/// `blocks` blocks of which `erasures` are erased, at most all of them: the k-th at block floor(k n
-/// / K) (ambiguity 7 of the specification).
+/// Returns `blocks` blocks of which `erasures` (at most all) are erased: the k-th at block floor(k
+/// n / K) (ambiguity 7 of the specification).
 #[must_use]
 pub fn even(blocks: usize, erasures: usize) -> Vec<bool> {
     let mut erased = vec![false; blocks];
     let count = erasures.min(blocks);
     for k in 0..count {
-        // The product can have more than 64 bits.
+        // The product can exceed 64 bits.
         let place = k as u128 * blocks as u128 / count as u128;
         erased[place as usize] = true;
     }
     erased
 }
 
-/// The even trace of `trace`; its header says what it is, and `name` what it was made of.
+/// Returns the even trace of `trace`. Its header states its origin, and `name` as what it was made
+/// from.
 #[must_use]
 pub fn of_trace(trace: &BlockTrace, name: &str) -> BlockTrace {
     let mut header = trace.header.clone();
@@ -36,7 +37,8 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// LL-12: the same number of erasures, at a constant distance +-1 block, the seam included.
+        /// LL-12: the same number of erasures, at a constant distance +-1 block, also across the
+        /// seam.
         #[test]
         fn ll_12_constant_distance(blocks in 1_usize..3000, share in 0.0_f64..=1.0) {
             let erasures = (blocks as f64 * share) as usize;

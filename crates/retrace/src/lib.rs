@@ -1,9 +1,9 @@
-//! ReTracer: what throughput a bulk transfer would have had on a recorded channel, had frames been
+//! ReTracer: the throughput that a bulk transfer would have had on a recorded channel with frames
 //! of another size (Ludwig 3.1.2, 3.1.4).
 //!
-//! Forward error correction and interleaving decide which blocks of a channel are erased, whatever
-//! the frames are that the link layer puts into them. So one block erasure trace
-//! ([`link::blocks::BlockTrace`]) tells what frames of every size would have met:
+//! Forward error correction and interleaving determine which blocks of a channel are erased,
+//! whatever frames the link layer puts into them. So one block erasure trace
+//! ([`link::blocks::BlockTrace`]) shows what frames of every size would have met:
 //!
 //! ```
 //! use retrace::{Channel, Link, Start, sweep};
@@ -17,14 +17,15 @@
 //! # Ok::<(), retrace::RetraceError>(())
 //! ```
 //!
-//! * [`replay`]: units of so many blocks over the trace until enough of them came through.
+//! * [`replay`]: sends units of a number of blocks over the trace until enough of them have
+//!   arrived.
 //! * [`mod@sweep`]: link-layer recovery with frames of every size, and the best one.
-//! * [`end_to_end`]: recovery by TCP alone, packet by packet, beside it.
-//! * [`mod@even`], [`synthetic`]: traces that are made.
+//! * [`end_to_end`]: recovery by TCP alone, packet by packet, for comparison.
+//! * [`mod@even`], [`synthetic`]: generated traces.
 //!
-//! What is computed is a best case: recovery is selective and never gives up, no window is ever
-//! exhausted, the link always has something to send, and congestion control does not matter. So it
-//! is a bound from above, close for TCP over a link with recovery, often far for TCP alone.
+//! The results are for a best case: recovery is selective and never gives up, no window is ever
+//! exhausted, the link always has data to send, and congestion control does not matter. So they are
+//! upper bounds: tight for TCP over a link with recovery, often loose for TCP alone.
 #![forbid(unsafe_code)]
 
 pub mod end_to_end;

@@ -1,13 +1,13 @@
-//! The replay itself: units of so many blocks are sent over a trace, one behind the other, until
-//! enough of them came through.
+//! The replay: sends units of a number of blocks over a trace, back to back, until enough have
+//! arrived.
 //!
 //! A unit is a frame of the link layer or, without recovery there, a packet. It is lost if any of
-//! its blocks was erased, and sent again later; when makes no difference to how many are sent.
-//! Behind the last block of the trace comes its first one again (LL-13).
+//! its blocks is erased, and is retransmitted later; the time of the retransmission does not change
+//! how many are sent. After its last block, the trace starts again (LL-13).
 //!
-//! The units meet the same blocks again after n / gcd(n, m) of them, for n blocks and units of m.
-//! So however long a transfer is, two rounds are walked at most, a subtraction a unit, and the mean
-//! over all n start blocks costs n steps and not n transfers.
+//! With n blocks and units of m, the units meet the same blocks again after n / gcd(n, m) units. So
+//! even a long transfer walks at most two rounds with a constant cost per unit, and the mean over
+//! all n start blocks costs n steps instead of n transfers.
 
 use crate::RetraceError;
 use crate::sweep::Link;
@@ -16,16 +16,16 @@ use serde::Serialize;
 /// A block erasure trace, ready to be replayed.
 #[derive(Debug, Clone)]
 pub struct Channel {
-    /// Blocks erased before each place, and behind the last one.
+    /// Number of erased blocks before each place, and before the end.
     before: Vec<u32>,
 }
 
-/// What is lost as a whole.
+/// What is lost as a whole: a frame or a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Unit {
-    /// Blocks that it takes, 1 or more.
+    /// Number of blocks that it takes, 1 or more.
     pub blocks: u32,
-    /// Octets of data in it, 1 or more.
+    /// Octets of data that it carries, 1 or more.
     pub payload: u64,
 }
 
@@ -34,25 +34,25 @@ pub struct Unit {
 pub enum Start {
     /// At this block, from 0.
     Block(usize),
-    /// At every block, one transfer each; what was sent is the mean over them.
+    /// At every block, one transfer each; results are means over these.
     Every,
 }
 
-/// A transfer that was replayed to its end.
+/// A transfer, replayed to its end.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Transfer {
-    /// What it was sent in.
+    /// The units in which it was sent.
     pub unit: Unit,
     /// Octets of data.
     pub size: u64,
-    /// Units that had to come through.
+    /// Number of units that had to arrive.
     pub needed: u64,
-    /// Units that were sent; a mean over start blocks need not be whole.
+    /// Number of units that were sent; a mean over start blocks may be fractional.
     pub sent: f64,
 }
 
 impl Channel {
-    /// A channel that erases these blocks, over and over.
+    /// Creates a channel that repeats these erasures for ever.
     pub fn new(erased: &[bool]) -> Result<Self, RetraceError> {
         if erased.is_empty() {
             return Err(RetraceError::NoBlocks);
@@ -68,19 +68,19 @@ impl Channel {
         Ok(Self { before: std::iter::once(0).chain(sums).collect() })
     }
 
-    /// Blocks of the trace.
+    /// Returns the number of blocks of the trace.
     #[must_use]
     pub fn blocks(&self) -> usize {
         self.before.len() - 1
     }
 
-    /// How many of them are erased.
+    /// Returns the number of erased blocks of the trace.
     #[must_use]
     pub fn erasures(&self) -> usize {
         self.before[self.blocks()] as usize
     }
 
-    /// Whether a unit of `blocks` blocks that starts at block `start` is lost.
+    /// Returns whether a unit of `blocks` blocks that starts at block `start` is lost.
     #[must_use]
     pub fn loses(&self, start: usize, blocks: u32) -> bool {
         let (count, blocks) = (self.blocks(), blocks as usize);
@@ -95,7 +95,7 @@ impl Channel {
         }
     }
 
-    /// Sends `size` octets in `unit`s. `None` if no unit ever comes through.
+    /// Replays a transfer of `size` octets in `unit`s. Returns `None` if no unit ever arrives.
     pub fn transfer(&self, unit: Unit, size: u64, start: Start) -> Result<Option<Transfer>, RetraceError> {
         let needed = size.div_ceil(unit.payload);
         if needed == 0 {
@@ -111,8 +111,8 @@ impl Channel {
         Ok(sent.map(|sent| Transfer { unit, size, needed, sent }))
     }
 
-    /// Places in the trace that units of `blocks` blocks start at, one after the other, the first
-    /// at `start`: one round.
+    /// Returns the start places of consecutive units of `blocks` blocks, from `start` on, for one
+    /// round.
     fn round(&self, start: usize, blocks: u32) -> impl Iterator<Item = usize> {
         let (count, step) = (self.blocks(), blocks as usize % self.blocks());
         let length = count / gcd(count, blocks as usize);
@@ -136,8 +136,8 @@ impl Channel {
                 return Some(u128::from(sent));
             }
         }
-        // A whole round was not enough. The last unit that is needed comes through in the last
-        // round, not at the end of one before.
+        // One round was not enough. The last unit that is needed arrives within the last round, not
+        // at the end of the previous one.
         let rounds = (needed - 1).checked_div(good)?;
         let mut left = needed - rounds * good;
         let mut last = 0;
@@ -151,12 +151,12 @@ impl Channel {
         Some(u128::from(rounds) * u128::from(sent) + last)
     }
 
-    /// Mean of [`Self::sent_from`] over all start blocks. `None` if from some of them nothing ever
-    /// comes through.
+    /// Returns the mean of [`Self::sent_from`] over all start blocks. `None` if no unit ever
+    /// arrives from some of them.
     fn mean_sent(&self, blocks: u32, needed: u64) -> Option<f64> {
         let mut total: u128 = 0;
-        // The start blocks fall into as many rounds, each of which has its places in the order of
-        // the units.
+        // The start blocks divide into this many rounds, each with its places in the order of the
+        // units.
         for first in 0..gcd(self.blocks(), blocks as usize) {
             let places: Vec<usize> = self.round(first, blocks).collect();
             let good: Vec<u64> =
@@ -164,7 +164,7 @@ impl Channel {
             let length = places.len() as u64;
             let rounds = (needed - 1).checked_div(good.len() as u64)?;
             let left = needed - rounds * good.len() as u64;
-            // The first unit that comes through at or behind the start, among `good`.
+            // Index in `good` of the first unit at or after the start that arrives.
             let mut next = 0;
             for start in 0..length {
                 while next < good.len() && good[next] < start {
@@ -185,25 +185,25 @@ fn gcd(one: usize, other: usize) -> usize {
 }
 
 impl Transfer {
-    /// Units that were sent and lost.
+    /// Returns the number of units that were sent and lost.
     #[must_use]
     pub fn retransmissions(&self) -> f64 {
         self.sent - self.needed as f64
     }
 
-    /// Blocks that were sent: the radio resource that the transfer took.
+    /// Returns the number of blocks that were sent: the radio resource that the transfer used.
     #[must_use]
     pub fn blocks(&self) -> f64 {
         self.sent * f64::from(self.unit.blocks)
     }
 
-    /// How long it took on `link`, in seconds.
+    /// Returns the duration on `link`, in seconds.
     #[must_use]
     pub fn seconds(&self, link: &Link) -> f64 {
         self.blocks() * link.period.as_secs_f64()
     }
 
-    /// Octets of data a second on `link`.
+    /// Returns the throughput on `link`, in octets of data per second.
     #[must_use]
     pub fn throughput(&self, link: &Link) -> f64 {
         self.size as f64 / self.seconds(link)
@@ -215,8 +215,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// The pseudo code of the specification, section 6, as it stands there. `None` after ten rounds
-    /// in which nothing came through.
+    /// The pseudo code of the specification, section 6, verbatim. Returns `None` after ten rounds
+    /// in which nothing arrived.
     fn literal(erased: &[bool], unit: u32, needed: u64, start: usize) -> Option<u64> {
         let (count, blocks) = (erased.len(), unit as usize);
         let (mut place, mut sent, mut good) = (start, 0, 0);
@@ -233,8 +233,8 @@ mod tests {
     }
 
     proptest! {
-        /// LL-10, LL-13: the same as the pseudo code for every trace, frame, size and start,
-        /// wrap-around included.
+        /// LL-10, LL-13: the replay matches the pseudo code for every trace, frame, size and start,
+        /// including wrap-around.
         #[test]
         fn ll_10_the_replay_is_that_of_the_specification(
             erased in prop::collection::vec(prop::bool::weighted(0.2), 1..60),
@@ -256,8 +256,8 @@ mod tests {
         }
     }
 
-    /// LL-10: without erasures a frame of one block gives 1200 octets a second, however long the
-    /// transfer (LL-13).
+    /// LL-10: without erasures, frames of one block give 1200 octets per second, however long the
+    /// transfer is (LL-13).
     #[test]
     fn ll_10_without_erasures_1200() {
         let channel = Channel::new(&[false; 7]).expect("blocks");
@@ -269,7 +269,7 @@ mod tests {
         }
     }
 
-    /// LL-13: as large as a size can be, on a channel that erases nearly everything.
+    /// LL-13: the largest possible size, on a channel that erases nearly everything.
     #[test]
     fn ll_13_the_largest_size() {
         let erased: Vec<bool> = (0..1000).map(|place| place != 7).collect();
@@ -291,7 +291,7 @@ mod tests {
         assert_eq!(behind.to_string(), "start block 7: the trace has 7 blocks, counted from 0");
     }
 
-    /// Blocks a second, printed: `cargo test -p retrace --release -- --ignored --nocapture speed`.
+    /// Prints blocks per second: `cargo test -p retrace --release -- --ignored --nocapture speed`.
     #[test]
     #[ignore = "prints a time and asserts nothing about it"]
     fn speed() {

@@ -6,49 +6,50 @@ use crate::replay::{Channel, Start, Transfer, Unit};
 use link::blocks::BlockTrace;
 use link::units::{ByteCount, Span};
 
-/// The link that a trace was taken of, as far as frames need to know it.
+/// The link on which a trace was recorded, as far as frames depend on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Link {
-    /// Time of a block.
+    /// Duration of a block.
     pub period: Span,
-    /// Octets of a block.
+    /// Octets per block.
     pub octets: ByteCount,
-    /// Octets of each frame that carry no data of the user.
+    /// Octets of overhead per frame, which carry no user data.
     pub overhead: u64,
 }
 
-/// Frames of one size.
+/// The transfer with frames of one size.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Frame {
-    /// What became of the transfer.
+    /// The replayed transfer.
     pub transfer: Transfer,
-    /// Throughput against frames of one block; `None` if of those nothing comes through.
+    /// Throughput relative to that of frames of one block; `None` if no such frame ever arrives.
     pub gain: Option<f64>,
 }
 
 /// A transfer with frames of every size.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sweep {
-    /// Sizes that were asked for, by number of blocks; `None` where no frame ever comes through.
+    /// The requested sizes, by number of blocks; `None` if no frame of a size ever arrives.
     pub frames: Vec<(u32, Option<Frame>)>,
-    /// Frames of one block, whether they were asked for or not.
+    /// The transfer with frames of one block, requested or not; `None` if no such frame ever
+    /// arrives.
     pub single: Option<Transfer>,
 }
 
 impl Link {
-    /// GSM-CSD at 9.6 kbit/s: 30 octets each 20 ms, of which a frame uses 2 for its header, 3 for
-    /// its check sum and 1 for the status octet (ambiguities 3 and 4 of the specification), so that
-    /// frames of one block give 1200 octets a second.
+    /// GSM-CSD at 9.6 kbit/s: 30 octets per 20 ms. A frame uses 2 for its header, 3 for its
+    /// checksum and 1 for the status octet (ambiguities 3 and 4 of the specification). So frames of
+    /// one block give 1200 octets per second.
     pub const GSM: Self =
         Self { period: BlockTrace::GSM_PERIOD, octets: BlockTrace::GSM_PAYLOAD, overhead: 6 };
 
-    /// The link of `trace`, with frames that have `overhead` octets of their own.
+    /// Returns the link of `trace`, with frames that have `overhead` octets of overhead.
     #[must_use]
     pub fn of(trace: &BlockTrace, overhead: u64) -> Self {
         Self { period: trace.period, octets: trace.payload, overhead }
     }
 
-    /// A frame of so many blocks.
+    /// Returns a frame of this many blocks.
     pub fn frame(&self, blocks: u32) -> Result<Unit, RetraceError> {
         let octets = u64::from(blocks) * self.octets.get();
         match octets.checked_sub(self.overhead).filter(|payload| *payload > 0) {
@@ -58,14 +59,14 @@ impl Link {
     }
 }
 
-/// The least size of a transfer that needs the whole trace with frames of every size: as many
-/// octets as fit into its blocks (LL-13).
+/// Returns the smallest transfer size in octets that uses the whole trace with frames of every
+/// size: the octets that fit into its blocks (LL-13).
 #[must_use]
 pub fn covering_size(channel: &Channel, link: &Link) -> u64 {
     channel.blocks() as u64 * link.octets.get()
 }
 
-/// Sends `size` octets of the link's user in frames of each of these numbers of blocks.
+/// Replays a transfer of `size` octets of user data with frames of each of these numbers of blocks.
 pub fn sweep(
     channel: &Channel,
     link: &Link,
@@ -91,13 +92,13 @@ pub fn sweep(
 }
 
 impl Sweep {
-    /// Frames of the size with the highest throughput, the smaller of two that are equal; `None` if
-    /// nothing comes through at any size.
+    /// Returns the frames with the highest throughput, and the smaller size of two that are equal.
+    /// `None` if no frame of any size ever arrives.
     #[must_use]
     pub fn best(&self) -> Option<Frame> {
         let mut best: Option<Frame> = None;
         for frame in self.frames.iter().filter_map(|row| row.1) {
-            // The size of the transfer is the same, so the fewest blocks are the highest
+            // The size of the transfer is the same, so the fewest blocks mean the highest
             // throughput.
             let better = |best: Frame| {
                 let (new, old) = (frame.transfer, best.transfer);
@@ -139,8 +140,8 @@ mod tests {
     fn ll_10_closed_forms_on_even_traces() {
         for rate in [0.001, 0.005, 0.01, 0.05] {
             let erased = even(BLOCKS, (BLOCKS as f64 * rate) as usize);
-            // A hundred times the trace, so that where the transfer ends within its last round does
-            // not matter.
+            // A hundred times the trace, so that it does not matter where in its last round the
+            // transfer ends.
             for (m, found) in throughputs(&erased, Some(100 * 30 * BLOCKS as u64), 1..=(0.9 / rate) as u32) {
                 let m = f64::from(m);
                 let expected = (1500.0 - 300.0 / m) * (1.0 - m * rate);
@@ -152,7 +153,7 @@ mod tests {
         }
     }
 
-    /// The table below the closed forms in section 6; best m = sqrt(0.2 / b) (LL-11).
+    /// The table after the closed forms in section 6; the best m is sqrt(0.2 / b) (LL-11).
     #[test]
     fn ll_11_best_sizes_and_gains_of_even_traces() {
         for (rate, sizes, best, single, gain) in [
@@ -174,7 +175,7 @@ mod tests {
         }
     }
 
-    /// The reference program of section 6, to the digits it printed.
+    /// Results of the reference program of section 6, to the digits that it prints.
     #[test]
     fn ll_10_reference_program() {
         let found = throughputs(&even(12_900, 129), Some(300_000), [1, 2, 4, 5, 10]);
@@ -182,7 +183,7 @@ mod tests {
         assert_eq!(found, ["1: 1187.9", "2: 1322.8", "4: 1367.6", "5: 1367.4", "10: 1321.6"]);
     }
 
-    /// LL-11: independent erasures leave a share of (1 - b)^m; here within five standard
+    /// LL-11: with independent erasures, a share of (1 - b)^m arrives; tested within five standard
     /// deviations.
     #[test]
     fn ll_11_independent_erasures() {
@@ -204,18 +205,18 @@ mod tests {
     }
 
     proptest! {
-        /// LL-11: no frame gains more than 25 % over frames of one block, or gives more than 1500
-        /// octets a second.
+        /// LL-11: no frame size gains more than 25 % over frames of one block, or gives more than
+        /// 1500 octets per second.
         #[test]
         fn ll_11_ceiling(erased in prop::collection::vec(prop::bool::weighted(0.1), 1..300)) {
             let channel = Channel::new(&erased).expect("blocks");
-            // So often round the trace that where the transfer ends in it does not matter.
+            // So many rounds of the trace that it does not matter where the transfer ends in it.
             let size = 1000 * covering_size(&channel, &Link::GSM);
             let sweep = sweep(&channel, &Link::GSM, size, Start::Every, 1..=40).expect("can be replayed");
             for frame in sweep.frames.iter().filter_map(|row| row.1) {
                 prop_assert!(frame.transfer.throughput(&Link::GSM) < 1500.0);
-                // A frame gets through where each of its blocks does, so frames of one block lose
-                // the least, and there is no more to gain than overhead.
+                // A frame arrives if each of its blocks does. So frames of one block lose the
+                // least, and larger ones can only gain the overhead.
                 let gain = frame.gain.expect("where a frame gets through, so does a block");
                 prop_assert!(gain < 1.2501, "{:?}", frame);
             }
@@ -225,7 +226,7 @@ mod tests {
         }
     }
 
-    /// LL-11: with the same number of erasures in bursts the best frame is larger and gives more.
+    /// LL-11: with the same number of erasures in bursts, the best frame is larger and gives more.
     #[test]
     fn ll_11_bursts_make_the_best_frame_larger() {
         let best = |erased: &[bool]| {
@@ -233,7 +234,7 @@ mod tests {
             found.into_iter().max_by(|one, other| one.1.total_cmp(&other.1)).expect("sizes")
         };
         let even = even(100_000, 1000);
-        // The same erasures, ten in a row.
+        // The same number of erasures, ten in a row.
         let bursts: Vec<bool> = (0..100_000).map(|place| place % 1000 < 10).collect();
         let (even, bursts) = (best(&even), best(&bursts));
         assert!(bursts.0 > even.0 && bursts.1 > even.1, "{even:?}, {bursts:?}");

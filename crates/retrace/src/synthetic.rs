@@ -1,49 +1,48 @@
-//! Traces that no channel made, in place of Ludwig's sets A to E, which are not public (LL-09).
+//! Synthetic traces, in place of Ludwig's sets A to E, which are not public (LL-09).
 //!
-//! Good and bad runs of blocks alternate; a bad run is erased. Two laws of their lengths:
+//! Good and bad runs of blocks alternate; bad runs are erased. Run lengths follow one of two laws:
 //!
 //! * [`Law::HeavyTailed`]: P(N >= k) = (1 + (k - 1) / s)^-1.5 for k = 1, 2, ..., cut off at
-//!   [`TAIL`] times the mean. Most runs are short and a few very long: bursts of erasures that
-//!   cluster, and long quiet times, which is what a plain two-state Markov chain is known to miss
-//!   in such traces.
+//!   [`TAIL`] times the mean. Most runs are short and a few very long. So erasures cluster and long
+//!   quiet times occur, which a plain two-state Markov chain is known to miss in such traces.
 //! * [`Law::Markov`]: geometric, the plain two-state Markov chain (Gilbert).
 //!
-//! Both take a mean burst and a share of erased blocks, so that they differ in nothing but the law.
-//! s is what gives the mean.
+//! Both laws have the same mean burst and share of erased blocks, so only the distribution differs.
+//! s is chosen to give the mean.
 //!
 //! Durations, places and signal strengths of the sets are Ludwig's (section 5 of the
-//! specification). Shares and bursts are **not**: he does not state them, and the ones here are
-//! round numbers of the order that such channels have. Nothing measured follows from these traces.
+//! specification). Shares and bursts are **not**: he does not state them. The ones here are round
+//! numbers of the order that such channels have, so no measurement may be based on these traces.
 
 use link::Seed;
 use link::blocks::{BlockTrace, Header, Origin, SignalStrength};
 use link::units::{Probability, Span};
 use rand::RngExt;
 
-/// The longest run, in means.
+/// The longest run, as a multiple of the mean.
 pub const TAIL: f64 = 500.0;
-/// Exponent of the tail: with one below 2 the variance has no bound but the cut-off.
+/// Exponent of the tail: below 2, only the cut-off bounds the variance.
 pub const SHAPE: f64 = 1.5;
 
 /// Distribution of the lengths of runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Law {
-    /// Most are short and a few very long.
+    /// Most runs are short and a few very long.
     HeavyTailed,
-    /// Geometric.
+    /// Geometric lengths.
     Markov,
 }
 
-/// What a trace shall be like.
+/// Parameters of a synthetic trace.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Recipe {
-    /// How long it lasts, in blocks of GSM-CSD.
+    /// Duration of the trace, in whole blocks of GSM-CSD.
     pub duration: Span,
     /// Mean share of erased blocks.
     pub erased: Probability,
-    /// Mean run of erased blocks, 1 or more.
+    /// Mean length of a run of erased blocks, 1 or more.
     pub burst: f64,
-    /// How runs are distributed.
+    /// Distribution of the lengths of runs.
     pub law: Law,
 }
 
@@ -52,18 +51,18 @@ pub struct Recipe {
 pub struct Set {
     /// Its letter.
     pub name: &'static str,
-    /// Where it was taken.
+    /// Where the trace was recorded.
     pub category: &'static str,
-    /// What the display showed.
+    /// Signal strength that the phone displayed.
     pub signal_strength: SignalStrength,
-    /// What stands in for it.
+    /// Recipe of the trace that stands in for it.
     pub recipe: Recipe,
 }
 
-/// What a recipe cannot be.
+/// Why a recipe is invalid.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum RecipeError {
-    /// A burst without a block, or without an end.
+    /// The mean burst is out of range.
     #[error("a mean burst of {0} blocks: it must be 1 or more, and at most a million")]
     Burst(f64),
     /// Good runs would be shorter than a block on average.
@@ -73,10 +72,10 @@ pub enum RecipeError {
     Share {
         /// Share of erased blocks.
         share: Probability,
-        /// Mean burst.
+        /// Mean burst in blocks.
         burst: f64,
     },
-    /// No block, or far too many.
+    /// The trace would have no blocks, or far too many.
     #[error("a trace of {0}: it must last a block of 20 ms at least, and a year at most")]
     Duration(Span),
 }
@@ -92,7 +91,7 @@ const fn set(
     SetParts { name, category, bars, minutes, erased, burst }
 }
 
-/// A line of the table of sets.
+/// A row of the table of sets.
 struct SetParts {
     name: &'static str,
     category: &'static str,
@@ -102,9 +101,9 @@ struct SetParts {
     burst: f64,
 }
 
-/// A: good, 258 min. B: poor, 215 min. C: in a car, 44 min. D and E, of which transfers were
-/// measured and not the channel alone: mostly stationary, also walking and in a car, good for 4 h
-/// and poor for 2 h; their shares and bursts are those of A and B.
+/// A: good, 258 min. B: poor, 215 min. C: in a car, 44 min. D and E are mostly stationary, partly
+/// walking and in a car, good for 4 h and poor for 2 h. There transfers were measured, not the
+/// channel alone, so their shares and bursts are those of A and B.
 const SETS: [SetParts; 5] = [
     set("A", "stationary", (3, 4), 258, 0.003, 2.0),
     set("B", "stationary", (1, 2), 215, 0.025, 2.5),
@@ -113,7 +112,7 @@ const SETS: [SetParts; 5] = [
     set("E", "mixed", (1, 2), 120, 0.025, 2.5),
 ];
 
-/// The sets that stand in for A to E.
+/// Returns the sets that stand in for A to E.
 #[must_use]
 pub fn sets() -> [Set; 5] {
     SETS.map(|SetParts { name, category, bars, minutes, erased, burst }| Set {
@@ -130,7 +129,7 @@ pub fn sets() -> [Set; 5] {
 }
 
 impl Law {
-    /// The word for it.
+    /// Returns its name.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -141,7 +140,7 @@ impl Law {
 }
 
 impl Recipe {
-    /// Makes the trace; the same recipe and seed make the same one.
+    /// Makes the trace; the same recipe and seed always make the same trace.
     pub fn make(&self, seed: u64) -> Result<BlockTrace, RecipeError> {
         let count = self.duration.as_nanos() / BlockTrace::GSM_PERIOD.as_nanos();
         if count == 0 || self.duration > Span::from_secs(366 * 86_400) {
@@ -194,7 +193,7 @@ impl Recipe {
 }
 
 impl Set {
-    /// Makes the trace that stands in for this set, with another recipe if one is given.
+    /// Makes the trace that stands in for this set, with this recipe.
     pub fn make(&self, recipe: &Recipe, seed: u64) -> Result<BlockTrace, RecipeError> {
         let mut trace = recipe.make(seed)?;
         trace.header.category = Some(self.category.to_owned());
@@ -207,20 +206,20 @@ impl Set {
     }
 }
 
-/// Lengths of runs, ready to be drawn.
+/// A distribution of run lengths.
 enum Lengths {
     HeavyTailed { scale: f64, most: f64 },
     Geometric { leave: f64 },
 }
 
 impl Lengths {
-    /// Lengths of 1 or more with this mean.
+    /// Creates the distribution of lengths of 1 or more with this mean.
     fn new(law: Law, mean: f64) -> Self {
         match law {
             Law::Markov => Self::Geometric { leave: 1.0 / mean },
             Law::HeavyTailed => {
                 let most = (mean * TAIL).ceil();
-                // The mean grows with the scale, from 1: bisection.
+                // The mean grows with the scale, starting from 1, so bisection finds the scale.
                 let (mut low, mut high) = (0.0, mean * TAIL);
                 for _ in 0..100 {
                     let scale = f64::midpoint(low, high);
@@ -231,23 +230,24 @@ impl Lengths {
         }
     }
 
-    /// A length, from a number drawn evenly from 0 to 1.
+    /// Returns a length, for a number drawn uniformly from 0 to 1.
     fn draw(&self, uniform: f64) -> usize {
-        // 1 - u is above 0, so that neither power nor logarithm is infinite.
+        // 1 - u is above 0, so that neither the power nor the logarithm is infinite.
         let rest = 1.0 - uniform;
         let length = match self {
             Self::HeavyTailed { scale, most } => {
                 (1.0 + (scale * (rest.powf(-1.0 / SHAPE) - 1.0)).floor()).min(*most)
             }
-            // At 1 the logarithm below is infinite and the quotient 0.
+            // At `leave` = 1 the logarithm below is infinite and the quotient is 0.
             Self::Geometric { leave } => 1.0 + (rest.ln() / (-leave).ln_1p()).floor(),
         };
         length as usize
     }
 }
 
-/// Mean of the heavy-tailed law: the sum of P(N >= k) over k up to `most`. The first terms one by
-/// one, the others by the midpoint rule, whose error is far below a thousandth there.
+/// Returns the mean of the heavy-tailed law: the sum of P(N >= k) over k up to `most`. The first
+/// terms are added one by one, the others by the midpoint rule, whose error is far below a
+/// thousandth there.
 fn heavy_mean(scale: f64, most: f64) -> f64 {
     if scale == 0.0 {
         return 1.0;
@@ -273,8 +273,8 @@ mod tests {
         values.iter().sum::<f64>() / values.len() as f64
     }
 
-    /// LL-09: durations, blocks and words of the sets; synthetic origin stated; the same seed, the
-    /// same trace.
+    /// LL-09: durations, blocks and labels of the sets; the origin is stated as synthetic; the same
+    /// seed gives the same trace.
     #[test]
     fn ll_09_sets() {
         for (set, blocks) in sets().iter().zip([774_000, 645_000, 132_000, 720_000, 360_000]) {
@@ -286,12 +286,12 @@ mod tests {
             assert_ne!(trace.erased, set.make(&set.recipe, 2).expect("a trace").erased);
             let found = trace.block_erasure_rate().get();
             let wanted = set.recipe.erased.get();
-            // Heavy tails vary much: the share of a whole set is of the right order, no more.
+            // Heavy tails vary much, so only the order of magnitude of the share can be tested.
             assert!((0.4..2.5).contains(&(found / wanted)), "{}: {found}, {wanted} wanted", set.name);
         }
     }
 
-    /// Markov runs have their means, and few stand out.
+    /// Mean run lengths of Markov traces are as requested.
     #[test]
     fn markov_runs_have_their_means() {
         let erased = Probability::new(0.1).expect("a share");
@@ -303,14 +303,15 @@ mod tests {
         assert!((mean(&good) - 36.0).abs() < 5.0 * 35.5 / (good.len() as f64).sqrt(), "{}", mean(&good));
     }
 
-    /// Heavy-tailed runs have the law that the file's head states, and the mean that was asked for.
+    /// Heavy-tailed runs follow the law that the head of this file states, and have the requested
+    /// mean.
     #[test]
     fn heavy_tailed_runs_have_their_law() {
         for wanted in [1.0, 1.3, 2.5, 40.0, 664.0, 20_000.0] {
             let Lengths::HeavyTailed { scale, most } = Lengths::new(Law::HeavyTailed, wanted) else {
                 panic!("another law")
             };
-            // The sum itself, term by term.
+            // The exact sum, term by term.
             let sum: f64 = if scale == 0.0 {
                 1.0
             } else {
@@ -318,13 +319,13 @@ mod tests {
             };
             assert!((sum / wanted - 1.0).abs() < 1e-3, "mean {wanted}: {sum}");
             let law = Lengths::HeavyTailed { scale, most };
-            // Nothing is longer than 500 means.
+            // No run is longer than 500 means.
             assert_eq!(
                 law.draw(1.0 - f64::EPSILON / 2.0),
                 if scale == 0.0 { 1 } else { (500.0 * wanted).ceil() as usize }
             );
-            // Even quantiles: the share of lengths of k and more is P(N >= k), to the step between
-            // quantiles.
+            // With even quantiles, the share of lengths of at least k is P(N >= k), up to the step
+            // between quantiles.
             let steps = 100_000_u32;
             let drawn: Vec<usize> =
                 (0..steps).map(|step| law.draw((f64::from(step) + 0.5) / f64::from(steps))).collect();
@@ -359,7 +360,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever the recipe, a trace has its length or the reason why not is said.
+        /// Every recipe gives a trace of its length, or an error for a stated reason.
         #[test]
         fn every_recipe_ends(erased in 0.0_f64..=1.0, burst in 0.0_f64..100.0, millis in 0_u64..100_000, heavy: bool, seed: u64) {
             let law = if heavy { Law::HeavyTailed } else { Law::Markov };

@@ -1,8 +1,8 @@
-//! eBPF programs at network interfaces: what those of TCP Lite and of the FIN hold have in common.
+//! eBPF programs at network interfaces: code shared by TCP Lite and the FIN hold.
 //!
-//! The hook is tcx (Linux 6.6), in front of tc's filters. It needs no qdisc and no netlink, and the
-//! kernel detaches a program when its link's last descriptor is closed, in whatever way the process
-//! ends.
+//! The hook is tcx (Linux 6.6), which runs before tc's filters. It needs no qdisc and no netlink.
+//! The kernel detaches a program when the last file descriptor of its link is closed, however the
+//! process ends.
 
 mod refusal;
 
@@ -12,23 +12,23 @@ use libbpf_rs::{AsRawLibbpf, Link, Mut, ProgramImpl};
 use std::io;
 use std::ptr::{self, NonNull};
 
-/// What stands before the IP header of a packet that an interface hands up.
+/// The header in front of the IP header of a packet from an interface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Header {
-    /// Nothing: TUN, PPP, raw IP.
+    /// No header: TUN, PPP, raw IP.
     None,
-    /// 14 octets of Ethernet: Wi-Fi and the loopback, too.
+    /// Ethernet, 14 octets; also for Wi-Fi and the loopback device.
     Ethernet,
 }
 
-/// As of modems; the libc crate does not have it.
+/// Raw IP, as modems have it; missing in the libc crate.
 const ARPHRD_RAWIP: u16 = 519;
 
 impl Header {
-    /// Of interfaces of this type of link layer (`linux/if_arp.h`).
+    /// Returns the header for interfaces of this link layer type (`linux/if_arp.h`).
     ///
     /// # Errors
-    /// A reason, if that is not known.
+    /// The reason, if the type is unknown.
     pub fn of(link_layer: u16) -> Result<Self, String> {
         match link_layer {
             libc::ARPHRD_ETHER | libc::ARPHRD_LOOPBACK => Ok(Self::Ethernet),
@@ -40,15 +40,16 @@ impl Header {
     }
 }
 
-/// Attaches a program to an interface, behind those that are at the hook already; the program's
-/// section says whether at ingress or egress. It stays as long as the link.
+/// Attaches a program to an interface, behind the programs that are already at the hook. The
+/// program's section determines ingress or egress. The program stays attached as long as the link
+/// exists.
 ///
 /// # Errors
-/// The kernel's: ENODEV without the interface, EPERM without CAP_NET_ADMIN and CAP_BPF, EINVAL
-/// before Linux 6.6.
+/// Errors of the kernel: ENODEV if the interface does not exist, EPERM without CAP_NET_ADMIN and
+/// CAP_BPF, EINVAL before Linux 6.6.
 #[expect(unsafe_code, reason = "libbpf-rs does not wrap tcx")]
 pub fn attach(program: &ProgramImpl<'_, Mut>, interface: u32) -> io::Result<Link> {
-    // SAFETY: the program is loaded and borrowed for the call, and no options means the defaults.
+    // SAFETY: the program is loaded and borrowed for the call; null options are the defaults.
     let link = unsafe {
         libbpf_sys::bpf_program__attach_tcx(
             program.as_libbpf_object().as_ptr(),
@@ -57,7 +58,7 @@ pub fn attach(program: &ProgramImpl<'_, Mut>, interface: u32) -> io::Result<Link
         )
     };
     let Some(link) = NonNull::new(link) else { return Err(io::Error::last_os_error()) };
-    // SAFETY: libbpf made it, and nobody else has it.
+    // SAFETY: libbpf made the link, and it has no other owner.
     Ok(unsafe { Link::from_ptr(link) })
 }
 

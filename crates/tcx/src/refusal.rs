@@ -1,13 +1,12 @@
-//! What the kernel says about programs that it refuses: libbpf prints it, and it belongs into the
-//! error.
+//! Why the kernel refuses programs: libbpf prints the reason, which belongs in the error.
 
 use libbpf_rs::{ErrorKind, PrintLevel};
 use std::sync::{Mutex, PoisonError};
 
 static SAID: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
-/// Keeps from now on what libbpf would print, and forgets what it said before: for the [`Refusal`]
-/// of the load that follows.
+/// Starts to collect libbpf's messages and discards earlier ones. Call it before a load, for the
+/// [`Refusal`] of that load.
 pub fn listen() {
     SAID.lock().unwrap_or_else(PoisonError::into_inner).clear();
     libbpf_rs::set_print(Some((PrintLevel::Warn, |_, text| {
@@ -15,17 +14,17 @@ pub fn listen() {
     })));
 }
 
-/// Why programs were not loaded.
+/// Why programs could not be loaded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Refusal {
-    /// The kernel, or its verifier, does not take them: why.
+    /// The kernel or its verifier rejects them, with the reason.
     Load(String),
-    /// This user may not: the kernel's error.
+    /// This user may not load programs, with the kernel's error.
     Rights(String),
 }
 
 impl Refusal {
-    /// What an error of libbpf means, beside what it has said since [`listen`].
+    /// Interprets an error of libbpf, using its messages since [`listen`].
     #[must_use]
     pub fn of(error: &libbpf_rs::Error) -> Self {
         let said = SAID.lock().unwrap_or_else(PoisonError::into_inner).concat();
@@ -37,7 +36,7 @@ impl Refusal {
     }
 }
 
-/// The verifier's verdict is the last line of its log, before the one that counts instructions.
+/// Returns the verifier's verdict: the last line of its log before the count of instructions.
 fn verdict(said: &str) -> Option<String> {
     let program = said.lines().find_map(|line| line.strip_prefix("libbpf: prog '")?.split('\'').next())?;
     let (log, _) = said.split_once("\nprocessed ")?;

@@ -1,14 +1,15 @@
-//! A bulk transfer in steady state over a bottleneck of fixed rate that it has to itself, as
-//! Ludwig's spreadsheet has it (3.4.1; LL-30).
+//! A bulk transfer in steady state that has a bottleneck of fixed rate to itself, as in Ludwig's
+//! spreadsheet (3.4.1; LL-30).
 //!
-//! The load, what is outstanding in segments, grows by one each flight from L / 2 to L and is then
-//! halved by an explicit signal, with L = pipe + buffer. Every segment is timed and acknowledged,
-//! and the bottleneck is never idle, so a flight of W segments is W acknowledgments a service time
-//! apart, each with a round-trip time of W service times. Within a cycle the round-trip time grows
-//! by one service time a flight, and its greatest value is twice its least (Fig. 3-9).
+//! The load is the number of segments outstanding. With L = pipe + buffer, it grows by one per
+//! flight from L / 2 to L, and is then halved by an explicit signal. Every segment is timed and
+//! acknowledged, and the bottleneck is never idle. So a flight of W segments gives W
+//! acknowledgments, one service time apart, each with a round-trip time of W service times. Within
+//! a cycle the round-trip time grows by one service time per flight, and its maximum is twice its
+//! minimum (Fig. 3-9).
 //!
-//! Left out, as in the original: the sender is silent for half a round trip after the signal, but
-//! the samples of that flight keep their round-trip time (ambiguity 14).
+//! One thing is left out, as in the original: the sender is silent for half a round trip after the
+//! signal, but the samples of that flight keep their round-trip time (ambiguity 14).
 
 use crate::timer::{Estimate, Kind, Sample, Settings};
 use serde::Serialize;
@@ -17,13 +18,13 @@ use std::ops::Range;
 /// What limits the transfer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Regime {
-    /// Path and congestion window: the load grows and is halved.
+    /// Path and congestion window limit it: the load grows and is halved.
     NetworkLimited,
-    /// The receiver's window: the load and the round-trip time are constant.
+    /// The receiver's window limits it: the load and the round-trip time are constant.
     ReceiverLimited,
 }
 
-/// An acknowledgment.
+/// An acknowledgment of the transfer.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Row {
     /// Its number, from 1.
@@ -34,83 +35,83 @@ pub struct Row {
     pub flight: u64,
     /// Segments outstanding.
     pub load: u32,
-    /// What timers are told.
+    /// The sample that timers get.
     pub sample: Sample,
 }
 
 /// A transfer, row by row.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Bulk {
-    /// The rows, all cycles.
+    /// The rows of all cycles.
     pub rows: Vec<Row>,
 }
 
-/// What a timer was like over some rows. Times are in seconds.
+/// Summary of a timer over some rows. Times are in seconds.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Summary {
-    /// Rows.
+    /// Number of rows.
     pub rows: usize,
-    /// The least round-trip time.
+    /// Minimum round-trip time.
     pub least_rtt_s: f64,
-    /// The greatest.
+    /// Maximum round-trip time.
     pub greatest_rtt_s: f64,
-    /// The greatest timeout.
+    /// Maximum timeout.
     pub greatest_rto_s: f64,
-    /// The load at that row, in segments.
+    /// The load at the maximum timeout, in segments.
     pub greatest_rto_load: u32,
-    /// The least RTO / RTT.
+    /// Minimum of RTO / RTT.
     pub least_ratio: f64,
-    /// The load at that row.
+    /// The load at this minimum, in segments.
     pub least_ratio_load: u32,
-    /// Mean of RTO / RTT over rows.
+    /// Mean of RTO / RTT over the rows.
     pub mean_ratio: f64,
     /// The timeout of the last row.
     pub last_rto_s: f64,
-    /// Rows whose round-trip time was above the timeout of the row before: that timeout would have
-    /// expired, spuriously.
+    /// Number of rows whose round-trip time exceeded the previous row's timeout: that timeout would
+    /// have expired, spuriously.
     pub spurious: usize,
 }
 
-/// What is no transfer.
+/// Why a transfer is impossible.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum BulkError {
-    /// A load that cannot be halved, none, or far too much.
+    /// The load cannot be halved, or is out of range.
     #[error(
         "a load of {0} segments at the end of a cycle: it is halved, so it must be even, from 2 to 10000"
     )]
     Load(u32),
-    /// A service time that is none.
+    /// The service time is not a positive number.
     #[error("a service time of {0} s: it must be above 0")]
     ServiceTime(f64),
-    /// No cycle, or too many rows.
+    /// There are no cycles, or too many rows.
     #[error(
         "{0} cycles of this load: there must be one at least, and {MOST_ROWS} acknowledgments at most in all"
     )]
     Cycles(u32),
-    /// A buffer smaller than the pipe (ambiguity 15).
+    /// The buffer is smaller than the pipe (ambiguity 15).
     #[error(
         "a pipe of {pipe} segments and a load of {load}: halved, the load would leave the bottleneck idle, which this model does not know; the \
          load must be twice the pipe at least"
     )]
     Pipe {
-        /// Segments that fill the path.
+        /// Number of segments that fill the path.
         pipe: u32,
-        /// Greatest load.
+        /// Maximum load, in segments.
         load: u32,
     },
 }
 
-/// Most rows that are made.
+/// Most rows of a transfer.
 pub const MOST_ROWS: u64 = 20_000_000;
 
-/// Refuses a path that the load would leave idle: `pipe` segments fill it (ambiguity 15).
+/// Rejects a path that the halved load would leave idle; `pipe` segments fill it (ambiguity 15).
 pub fn check_pipe(load: u32, pipe: u32) -> Result<(), BulkError> {
     if u64::from(load) < 2 * u64::from(pipe) { Err(BulkError::Pipe { pipe, load }) } else { Ok(()) }
 }
 
 impl Bulk {
-    /// The rows of `cycles` cycles: `load` segments outstanding at the end of each, one every
-    /// `service_s` seconds.
+    /// Creates the rows of `cycles` cycles with `load` segments outstanding at the end of each, and
+    /// one segment every `service_s` seconds.
     pub fn new(load: u32, service_s: f64, cycles: u32, regime: Regime) -> Result<Self, BulkError> {
         if !load.is_multiple_of(2) || !(2..=10_000).contains(&load) {
             return Err(BulkError::Load(load));
@@ -145,21 +146,21 @@ impl Bulk {
         Ok(Self { rows })
     }
 
-    /// What `kind` says at each row.
+    /// Runs a timer of this kind over all rows; returns its estimate at each.
     #[must_use]
     pub fn run(&self, kind: Kind, settings: Settings) -> Vec<Estimate> {
         let mut timer = kind.timer(settings);
         self.rows.iter().map(|row| timer.sample(&row.sample)).collect()
     }
 
-    /// What a timer that said `estimates` was like in the last cycle.
+    /// Returns the summary of the last cycle for a timer with these `estimates`.
     #[must_use]
     pub fn last_cycle(&self, estimates: &[Estimate]) -> Summary {
         let samples: Vec<Sample> = self.rows.iter().map(|row| row.sample).collect();
         Summary::over(&samples, estimates, self.last())
     }
 
-    /// Places of the rows of the last cycle.
+    /// Returns the indexes of the rows of the last cycle.
     #[must_use]
     pub fn last(&self) -> Range<usize> {
         let last = self.rows.last().map_or(0, |row| row.cycle);
@@ -168,8 +169,8 @@ impl Bulk {
 }
 
 impl Summary {
-    /// What a timer that said `estimates`, one at each of `samples`, was like at those in `range`.
-    /// A load is what the sample says was outstanding.
+    /// Returns the summary over `range` for a timer that gave `estimates`, one at each of
+    /// `samples`. A load is the number of segments outstanding at the sample.
     #[must_use]
     pub fn over(samples: &[Sample], estimates: &[Estimate], range: Range<usize>) -> Self {
         let mut summary = Self {
@@ -215,13 +216,13 @@ mod tests {
         bulk.last_cycle(&bulk.run(kind, Settings::default()))
     }
 
-    /// What a timer was like in one cycle among others has nothing of those.
+    /// A summary of one cycle contains nothing of the other cycles.
     #[test]
     fn a_summary_is_of_its_range() {
         let bulk = Bulk::new(8, 1.0, 12, Regime::NetworkLimited).expect("a transfer");
         let samples: Vec<Sample> = bulk.rows.iter().map(|row| row.sample).collect();
         let said = bulk.run(Kind::Lite, Settings::default());
-        // Short of the end, and with a last timeout of its own.
+        // A range before the end, whose last timeout differs from the very last one.
         let range = 30..47;
         let summary = Summary::over(&samples, &said, range.clone());
         assert_eq!((summary.rows, summary.last_rto_s), (17, said[46].rto_s));
@@ -266,23 +267,23 @@ mod tests {
         );
     }
 
-    /// LL-31, LL-32: the spike of the Lite timer when the round-trip time is halved, its collapse
-    /// at high load, and neither of the Eifel timer.
+    /// LL-31, LL-32: the Lite timer has a spike when the round-trip time is halved, and collapses
+    /// at high load. The Eifel timer has neither.
     #[test]
     fn ll_31_and_ll_32_shape() {
         let (lite, eifel) = (summary(40, Kind::Lite), summary(40, Kind::Eifel));
         assert!(lite.greatest_rto_s > 1.8 * lite.greatest_rtt_s && lite.greatest_rto_load == 20);
         assert!(lite.least_ratio < 1.01 && lite.least_ratio_load == 40);
         assert!(eifel.greatest_rto_load == 40 && eifel.least_ratio > 2.0);
-        // The collapse reaches below the next flight's round-trip time once in nearly every one of
-        // the 20 flights that are longer than the one before, and only there.
+        // Once in nearly every one of the 20 flights that are longer than the previous one, the
+        // timeout collapses below the next flight's round-trip time; and only there.
         assert!((15..=20).contains(&lite.spurious), "{}", lite.spurious);
         assert_eq!(eifel.spurious, 0);
     }
 
     proptest! {
-        /// LL-30: the greatest round-trip time is twice the least; a flight has as many rows as
-        /// segments; time goes by in service times.
+        /// LL-30: the maximum round-trip time is twice the minimum; a flight has as many rows as
+        /// segments; rows are one service time apart.
         #[test]
         fn ll_30_the_greatest_round_trip_time_is_twice_the_least(half in 1_u32..60, service_s in 0.001_f64..10.0, cycles in 1_u32..5) {
             let load = 2 * half;
@@ -294,7 +295,7 @@ mod tests {
             prop_assert_eq!(bulk.rows.len() as u64, of_cycle * u64::from(cycles));
             for pair in bulk.rows.windows(2) {
                 prop_assert!((pair[1].sample.at_s - pair[0].sample.at_s - service_s).abs() < 1e-9 * pair[1].sample.at_s);
-                // Within a cycle one service time more with each flight.
+                // Within a cycle the round-trip time grows by one service time per flight.
                 if pair[0].cycle == pair[1].cycle {
                     prop_assert_eq!(u64::from(pair[1].load - pair[0].load), pair[1].flight - pair[0].flight);
                 }
@@ -304,8 +305,8 @@ mod tests {
             }
         }
 
-        /// LL-30: limited by the receiver the round-trip time is constant, and every timeout comes
-        /// to rest.
+        /// LL-30: when the receiver is the limit, the round-trip time is constant, and every
+        /// timeout converges.
         #[test]
         fn ll_30_limited_by_the_receiver(half in 1_u32..30, service_s in 0.1_f64..10.0) {
             let bulk = Bulk::new(2 * half, service_s, 60, Regime::ReceiverLimited).expect("a transfer");
@@ -315,7 +316,7 @@ mod tests {
                 let rto = bulk.last_cycle(&bulk.run(kind, Settings::default())).last_rto_s;
                 let expected = match kind {
                     Kind::Lite | Kind::Eifel => rtt,
-                    // A hair above a whole number of ticks is a tick more.
+                    // Slightly more than a whole number of ticks is rounded up to one more.
                     Kind::LiteTicks => {
                         prop_assert!(rto >= 1.0 && rto > rtt - 1e-6 && rto <= rtt.max(1.0) + 0.5 + 1e-6);
                         continue;
@@ -327,7 +328,7 @@ mod tests {
             }
         }
 
-        /// The unit of time is nothing to the timers without floors.
+        /// Timers without minimums do not depend on the unit of time.
         #[test]
         fn ll_30_the_service_time_scales(half in 1_u32..20, service_s in 0.001_f64..1000.0) {
             for kind in [Kind::Lite, Kind::Eifel] {
@@ -342,10 +343,10 @@ mod tests {
         }
     }
 
-    /// LL-33: 2.4 kbit/s, MTU 1500, load 40: 250 s at the end of a cycle, 3938 s a cycle (11.4).
+    /// LL-33: 2.4 kbit/s, MTU 1500, load 40: 250 s at the end of a cycle, 3938 s per cycle (11.4).
     #[test]
     fn ll_33_the_figures_of_the_validation() {
-        // An octet has ten bits on an asynchronous line: 240 octets a second.
+        // An octet takes ten bits on an asynchronous line: 240 octets per second.
         let bulk = Bulk::new(40, 1500.0 / 240.0, 1, Regime::NetworkLimited).expect("a transfer");
         let last = bulk.rows.last().expect("rows");
         assert!((last.sample.rtt_s - 250.0).abs() < 1e-9 && (last.sample.at_s - 3937.5).abs() < 1e-9);

@@ -1,35 +1,35 @@
-//! What timers make of round-trip times that were measured: of a capture, or of anything else that
-//! is not the model.
+//! Runs timers over measured round-trip times: from a capture, or from anything else that is not
+//! the model.
 
 use crate::timer::{Estimate, Kind, Sample, Settings};
 use serde::Serialize;
 
-/// A timer over a row of samples. Times are in seconds.
+/// A timer's behaviour over a series of samples. Times are in seconds.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Followed {
-    /// The timer.
+    /// Kind of the timer.
     pub timer: Kind,
-    /// Samples.
+    /// Number of samples.
     pub samples: usize,
-    /// The greatest timeout.
+    /// Maximum timeout.
     pub greatest_rto_s: f64,
     /// Mean of the timeouts.
     pub mean_rto_s: f64,
-    /// The least RTO / RTT, each timeout against the sample that it was computed from. `None` if
-    /// every sample is 0, as at the end that answers.
+    /// Minimum of RTO / RTT, each timeout divided by the sample that it was computed from. `None`
+    /// if every sample is 0, as at an end that only answers.
     pub least_ratio: Option<f64>,
     /// Mean of RTO / RTT, over samples above 0.
     pub mean_ratio: Option<f64>,
-    /// Samples that were longer than the timeout which held before them. A timer that ran for just
-    /// that timeout would have expired, spuriously. Timers that each acknowledgment starts again
-    /// run longer, so that this is an upper bound for them.
+    /// Number of samples that were longer than the timeout before them. A timer that runs for just
+    /// that timeout would have expired, spuriously. Timers that each acknowledgment restarts run
+    /// longer, so for them this is an upper bound.
     pub spurious: usize,
-    /// What the timer said at each sample.
+    /// The timer's estimate at each sample.
     #[serde(skip)]
     pub estimates: Vec<Estimate>,
 }
 
-/// Feeds `samples` to a timer. `None` without a sample.
+/// Runs a timer over `samples`. Returns `None` without samples.
 #[must_use]
 pub fn follow(kind: Kind, settings: Settings, samples: &[Sample]) -> Option<Followed> {
     let mut timer = kind.timer(settings);
@@ -59,8 +59,8 @@ mod tests {
     #[test]
     fn a_sample_above_the_timeout_before_it_is_spurious() {
         let sample = |at_s, rtt_s| Sample { at_s, rtt_s, flight: 1.0 };
-        // RTO 3 after the first. The second, 4, is above it: SRTT 1.375, RTTVAR 1.125, RTO 5.875.
-        // The third, 5, is not.
+        // RTO is 3 after the first sample. The second, 4, exceeds it: SRTT 1.375, RTTVAR 1.125, RTO
+        // 5.875. The third, 5, does not exceed this.
         let samples = [sample(1.0, 1.0), sample(5.0, 4.0), sample(10.0, 5.0)];
         let followed = follow(Kind::Lite, Settings::default(), &samples).expect("samples");
         assert_eq!((followed.samples, followed.spurious), (3, 1));

@@ -1,13 +1,13 @@
-//! Retransmission timers of TCP as pure functions of round-trip times, and the bulk transfer that
-//! they are compared on (Ludwig 3.4; LL-30 to LL-33).
+//! Retransmission timers of TCP as pure functions of round-trip times, and the bulk transfer on
+//! which they are compared (Ludwig 3.4; LL-30 to LL-33).
 //!
-//! * [`timer`]: what every timer is told and what it says; [`Kind`] names them.
-//! * [`lite`], [`rfc6298`], [`linux`], [`eifel`]: the timers, in real arithmetic, from their
-//!   formulas and rules.
-//! * [`bulk`]: a network-limited bulk transfer in steady state, one round-trip time an
+//! * [`timer`]: input and output of every timer; [`Kind`] names them.
+//! * [`lite`], [`rfc6298`], [`linux`], [`eifel`]: the timers, from their formulas and rules, in
+//!   real arithmetic.
+//! * [`bulk`]: a network-limited bulk transfer in steady state, with one round-trip time per
 //!   acknowledgment: Ludwig's spreadsheet.
-//! * [`mod@cycles`]: cycles of a transfer that was measured, and the model of one.
-//! * [`mod@follow`]: what timers make of round-trip times that were measured.
+//! * [`mod@cycles`]: cycles of a measured transfer, and the model of a cycle.
+//! * [`mod@follow`]: timers over measured round-trip times.
 //!
 //! ```
 //! use timers::{Kind, Settings, bulk::{Bulk, Regime}};

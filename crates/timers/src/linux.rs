@@ -1,18 +1,18 @@
-//! The timer of Linux, from its rules.
+//! The retransmission timer of Linux, from its rules.
 //!
-//! SRTT as everywhere. The mean deviation MDEV follows |DELTA| with a gain of 1/4; where DELTA is
-//! negative and beyond MDEV, so that the timeout would rise because the round-trip time fell, with
-//! 1/32. What the timeout adds to SRTT is not 4 MDEV itself but V: the greatest 4 MDEV of the
-//! present round trip, not below 200 ms. V rises at once, and at the end of a round trip falls by a
-//! quarter of the way to the greatest value in it. A round trip ends with the acknowledgment of
-//! what was sent after it began.
+//! SRTT is computed as in all timers. The mean deviation MDEV follows |DELTA| with a gain of 1/4.
+//! If DELTA is negative and |DELTA| exceeds MDEV, the gain is 1/32, because the timeout would
+//! otherwise rise when the round-trip time falls. The timeout is SRTT + V. V follows the maximum of
+//! 4 MDEV within a round trip, which is at least 200 ms. V rises at once. At the end of a round
+//! trip, it falls by a quarter of the way to this maximum. A round trip ends with the
+//! acknowledgment of data sent after it began.
 //!
-//! The floor stands below V, not below the timeout, so the timeout is never less than SRTT + 200
-//! ms. The upper limit of 120 s is left out. Integers of microseconds are real numbers here.
+//! The minimum applies to V, not to the timeout, so the timeout is at least SRTT + 200 ms. The
+//! upper limit of 120 s is left out. Linux's integers of microseconds are real numbers here.
 
 use crate::timer::{Estimate, Sample, Timer};
 
-/// The timer.
+/// The retransmission timer of Linux.
 #[derive(Debug, Clone, Default)]
 pub struct Linux {
     state: Option<State>,
@@ -23,16 +23,16 @@ struct State {
     srtt: f64,
     /// Mean deviation.
     mdev: f64,
-    /// Greatest 4 MDEV of the present round trip.
+    /// Maximum of 4 MDEV in the present round trip.
     greatest: f64,
-    /// What is added to SRTT.
+    /// V: what is added to SRTT.
     addend: f64,
-    /// When the present round trip began.
+    /// Start of the present round trip.
     round: f64,
 }
 
 impl Linux {
-    /// The least that is added to SRTT (`TCP_RTO_MIN`), in seconds.
+    /// Minimum that is added to SRTT (`TCP_RTO_MIN`), in seconds.
     pub const FLOOR_S: f64 = 0.2;
 }
 
@@ -52,8 +52,8 @@ impl State {
             self.greatest = 4.0 * self.mdev;
             self.addend = self.addend.max(self.greatest);
         }
-        // The segment was sent a round-trip time ago. What is sent in answer to the acknowledgment
-        // that began the round is sent at that instant: a hair of tolerance for sums of times.
+        // The segment was sent one round-trip time ago. Data sent in answer to the acknowledgment
+        // that began the round have its time, so allow for rounding errors of sums.
         if sample.at_s - sample.rtt_s >= self.round - 1e-9 * sample.at_s.abs() {
             if self.greatest < self.addend {
                 self.addend -= (self.addend - self.greatest) / 4.0;
@@ -97,7 +97,7 @@ mod tests {
         assert!((found - expected).abs() < 1e-12, "{found}, expected {expected}");
     }
 
-    /// The rules, by hand; time stamps such that rounds end where they are said to.
+    /// The rules, computed by hand; times are chosen so that rounds end where stated.
     #[test]
     fn rules() {
         let mut timer = Linux::default();
@@ -105,26 +105,27 @@ mod tests {
         // MDEV = 0.5, V = 2.
         let first = sample(1.0, 1.0);
         close(first.rto_s, 3.0);
-        // Sent before the round began at 1: the round goes on. DELTA = 0.8, MDEV = 0.5 + 0.3/4.
+        // Sent before the round began at 1, so the round continues. DELTA = 0.8, MDEV = 0.5 +
+        // 0.3/4.
         let second = sample(1.5, 1.8);
         close(second.srtt_s, 1.1);
         close(second.rto_s, 1.1 + 2.3);
-        // Sent after 1.5 but the round began at 1: it ends. DELTA = 0, MDEV = 3/4 of 0.575; V
-        // stays, as the greatest of the round was just that.
+        // Sent at 1.5, after the round began at 1: the round ends. DELTA = 0, MDEV = 3/4 of 0.575.
+        // V stays, because it equals the round's maximum.
         let third = sample(2.6, 1.1);
         close(third.delta_s, 0.0);
         close(third.rto_s, 1.1 + 2.3);
-        // The next round ends at once; its greatest is 4 MDEV = 4 * 0.575 * 9/16 = 1.29375, and V
+        // The next round ends at once. Its maximum is 4 MDEV = 4 * 0.575 * 9/16 = 1.29375, and V
         // falls by a quarter of the way.
         let fourth = sample(3.7, 1.1);
         close(fourth.rto_s, 1.1 + 2.3 - (2.3 - 1.293_75) / 4.0);
-        // A fall beyond MDEV counts for an eighth of what a rise does.
+        // A fall beyond MDEV counts an eighth of what a rise does.
         let (mdev, srtt) = (1.293_75 / 4.0, 1.1);
         let fifth = sample(3.8, 0.1);
         close(fifth.unrounded_s, srtt - 1.0 / 8.0 + 4.0 * (mdev + (1.0 - mdev) / 32.0));
     }
 
-    /// The floor: a constant round-trip time ends at SRTT + 200 ms.
+    /// The minimum: with a constant round-trip time the timeout converges to SRTT + 200 ms.
     #[test]
     fn the_floor_stands_below_the_variation() {
         let mut timer = Linux::default();

@@ -1,28 +1,28 @@
-//! The Lite-Xmit-Timer: Karn and Jacobson as in 4.4BSD-Lite (LL-31; section 11.2 of the
+//! The Lite-Xmit-Timer: Karn and Jacobson's timer as in 4.4BSD-Lite (LL-31; section 11.2 of the
 //! specification).
 //!
-//! SRTT += DELTA / 8, RTTVAR += (|DELTA| - RTTVAR) / 4, RTO = max(SRTT + 4 RTTVAR, 2 ticks); at
-//! first SRTT = RTT, RTTVAR = RTT / 2.
+//! SRTT += DELTA / 8, RTTVAR += (|DELTA| - RTTVAR) / 4, RTO = max(SRTT + 4 RTTVAR, 2 ticks). The
+//! first sample sets SRTT = RTT and RTTVAR = RTT / 2.
 //!
-//! Its faults, which the model shows: a fall of the round-trip time raises the timeout,
-//! since |DELTA| does not know its sign; with many samples a round trip the timeout comes down to
-//! the round-trip time; and each acknowledgment restarts the timer with the whole timeout, whatever
-//! the age of the oldest segment.
+//! The model shows its faults. When the round-trip time falls, the timeout rises, because |DELTA|
+//! has no sign. With many samples per round trip, the timeout collapses to the round-trip time.
+//! Each acknowledgment restarts the timer with the whole timeout, whatever the age of the oldest
+//! segment.
 //!
-//! Here in real arithmetic: the code of 4.4BSD has integers scaled by 8 and 4, measures round-trip
-//! times in ticks, and has an upper limit of 64 s, above which there is nothing to compare
-//! (ambiguity 16).
+//! This implementation uses real arithmetic. The code of 4.4BSD has integers scaled by 8 and 4,
+//! measures round-trip times in ticks, and has an upper limit of 64 s, above which there is nothing
+//! to compare (ambiguity 16).
 
 use crate::timer::{Estimate, Sample, Timer};
 
-/// The timer.
+/// The timer of 4.4BSD-Lite.
 #[derive(Debug, Clone)]
 pub struct Lite {
     tick_s: Option<f64>,
     smoothed: Option<Smoothed>,
 }
 
-/// SRTT and RTTVAR of Jacobson, which RFC 6298 shares.
+/// Jacobson's SRTT and RTTVAR, which RFC 6298 shares.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Smoothed {
     pub srtt: f64,
@@ -30,7 +30,7 @@ pub(crate) struct Smoothed {
 }
 
 impl Smoothed {
-    /// The state after `rtt`, and DELTA.
+    /// Returns the state after `rtt`, and DELTA.
     pub fn after(before: Option<Self>, rtt: f64) -> (Self, f64) {
         let Some(Self { srtt, rttvar }) = before else {
             return (Self { srtt: rtt, rttvar: rtt / 2.0 }, 0.0);
@@ -44,7 +44,7 @@ impl Lite {
     /// The tick of 4.4BSD, in seconds.
     pub const TICK_S: f64 = 0.5;
 
-    /// A timer with this tick in seconds; without one it has no minimum either.
+    /// Creates a timer with this tick in seconds; without a tick it has no minimum either.
     #[must_use]
     pub fn new(tick_s: Option<f64>) -> Self {
         Self { tick_s: tick_s.filter(|tick| *tick > 0.0), smoothed: None }
@@ -82,7 +82,7 @@ mod tests {
         rtts.iter().map(|rtt| timer.sample(&sample(rtt))).last().expect("samples")
     }
 
-    /// LL-31: the formulas, by hand.
+    /// LL-31: the formulas, computed by hand.
     #[test]
     fn ll_31_formulas() {
         let first = samples(&mut Lite::new(None), &[2.0]);
@@ -90,12 +90,12 @@ mod tests {
         // DELTA = 8: SRTT 3, RTTVAR 1 + 7/4.
         let second = samples(&mut Lite::new(None), &[2.0, 10.0]);
         assert_eq!((second.delta_s, second.srtt_s, second.rttvar_s, second.rto_s), (8.0, 3.0, 2.75, 14.0));
-        // DELTA = -8 raises the timeout just as much above SRTT: the first fault.
+        // DELTA = -8 raises the timeout just as much above SRTT: the first of its faults.
         let fallen = samples(&mut Lite::new(None), &[10.0, 2.0]);
         assert_eq!((fallen.delta_s, fallen.srtt_s, fallen.rttvar_s), (-8.0, 9.0, 5.0 + 3.0 / 4.0));
     }
 
-    /// LL-31: the minimum of two ticks, and whole ticks.
+    /// LL-31: the minimum of two ticks, and rounding up to whole ticks.
     #[test]
     fn ll_31_ticks() {
         let least = samples(&mut Lite::new(Some(0.5)), &[0.01; 50]);

@@ -1,12 +1,12 @@
 //! The standard timer: RFC 6298, section 2.
 //!
-//! RTO = SRTT + max(G, 4 RTTVAR), not below one second (2.4), with G the granularity of the clock.
-//! The upper limit, 60 s at least (2.5), may be anything, so there is none here.
+//! RTO = SRTT + max(G, 4 RTTVAR), at least one second (2.4), where G is the granularity of the
+//! clock. An upper limit is optional and must be at least 60 s (2.5); there is none here.
 
 use crate::lite::Smoothed;
 use crate::timer::{Estimate, Sample, Timer};
 
-/// The timer.
+/// The timer of RFC 6298.
 #[derive(Debug, Clone)]
 pub struct Rfc6298 {
     granularity_s: f64,
@@ -14,10 +14,10 @@ pub struct Rfc6298 {
 }
 
 impl Rfc6298 {
-    /// The least timeout (RFC 6298, 2.4), in seconds.
+    /// Minimum timeout (RFC 6298, 2.4), in seconds.
     pub const MINIMUM_S: f64 = 1.0;
 
-    /// A timer of a clock with this granularity in seconds.
+    /// Creates a timer for a clock with this granularity in seconds.
     #[must_use]
     pub fn new(granularity_s: f64) -> Self {
         Self { granularity_s, smoothed: None }
@@ -57,7 +57,7 @@ mod tests {
         let second = timer.sample(&sample(10.0));
         // RTTVAR = 3/4 * 1 + 1/4 * 8, SRTT = 7/8 * 2 + 1/8 * 10.
         assert_eq!((second.rttvar_s, second.srtt_s, second.rto_s), (2.75, 3.0, 14.0));
-        // A constant round-trip time: the variation goes, and the granularity stays.
+        // With a constant round-trip time the variation vanishes, and the granularity remains.
         let mut last = second;
         for _ in 0..500 {
             last = timer.sample(&sample(2.0));

@@ -1,4 +1,4 @@
-//! What every timer is told, and what it says.
+//! Input and output of every timer.
 
 use crate::eifel::Eifel;
 use crate::linux::Linux;
@@ -6,73 +6,73 @@ use crate::lite::Lite;
 use crate::rfc6298::Rfc6298;
 use serde::Serialize;
 
-/// A round-trip time, measured when an acknowledgment came.
+/// A round-trip time, measured when an acknowledgment arrived.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Sample {
-    /// When it came, in seconds.
+    /// Time at which it arrived, in seconds.
     pub at_s: f64,
     /// The round-trip time, in seconds.
     pub rtt_s: f64,
-    /// Segments that were outstanding when it came, that which it acknowledges included.
+    /// Number of segments outstanding at that time, including the one that it acknowledges.
     pub flight: f64,
 }
 
-/// What a timer holds after a sample. Times are in seconds.
+/// State of a timer after a sample. Times are in seconds.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Estimate {
     /// RTT - SRTT before the sample changed SRTT; 0 at the first sample.
     pub delta_s: f64,
     /// Smoothed round-trip time.
     pub srtt_s: f64,
-    /// Its variation, as the timer defines it.
+    /// Variation of the round-trip time, as the timer defines it.
     pub rttvar_s: f64,
     /// The timeout by the formula alone.
     pub unrounded_s: f64,
-    /// The same, not below the timer's minimum.
+    /// That timeout, not below the timer's minimum.
     pub floored_s: f64,
-    /// The same in whole ticks, rounded up, for timers that have ticks.
+    /// That timeout in whole ticks, rounded up, for timers with ticks.
     pub ticks: Option<f64>,
-    /// The timeout that holds: the last of these.
+    /// The timeout that applies: the last of the above.
     pub rto_s: f64,
-    /// Time from now to the expiry of the timer, which this acknowledgment started again.
+    /// Time until the timer expires, restarted by this acknowledgment.
     pub rexmt_s: f64,
 }
 
-/// Which timer.
+/// Kinds of timers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
-    /// The timer of 4.4BSD-Lite, without ticks and minimum.
+    /// The timer of 4.4BSD-Lite, without ticks or minimum.
     Lite,
-    /// The same with ticks, 500 ms unless set otherwise, and a minimum of two of them.
+    /// The timer of 4.4BSD-Lite with ticks (by default 500 ms) and a minimum of two ticks.
     LiteTicks,
     /// The standard: RFC 6298 with its minimum of one second.
     Rfc6298,
-    /// What Linux does: a floor of 200 ms below the variation, which falls once a round trip.
+    /// The timer of Linux: a minimum of 200 ms for the variation, which falls once per round trip.
     Linux,
     /// The Eifel retransmission timer.
     Eifel,
 }
 
-/// What is set of a timer.
+/// Settings of a timer.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Settings {
-    /// Granularity of the clock in seconds: the tick of [`Kind::LiteTicks`], G of RFC 6298 and the
-    /// tick of [`Kind::Eifel`]. `None`: 500 ms for the first, none for the others.
+    /// Granularity of the clock in seconds: the tick of [`Kind::LiteTicks`] and [`Kind::Eifel`],
+    /// and G of RFC 6298. `None` means 500 ms for the first, and 0 for the others.
     pub tick_s: Option<f64>,
 }
 
-/// A timer.
+/// A retransmission timer.
 pub trait Timer {
-    /// Takes in a sample and says what follows from it.
+    /// Takes a sample, and returns the timer's state after it.
     fn sample(&mut self, sample: &Sample) -> Estimate;
 }
 
 impl Kind {
-    /// All of them.
+    /// All kinds.
     pub const ALL: [Self; 5] = [Self::Lite, Self::LiteTicks, Self::Rfc6298, Self::Linux, Self::Eifel];
 
-    /// Its name on a command line and in tables.
+    /// Returns its name on the command line and in tables.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -84,7 +84,7 @@ impl Kind {
         }
     }
 
-    /// A timer that has no sample yet.
+    /// Creates a timer without samples.
     #[must_use]
     pub fn timer(self, settings: Settings) -> Box<dyn Timer> {
         let tick_s = settings.tick_s.unwrap_or(0.0);

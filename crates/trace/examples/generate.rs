@@ -1,4 +1,4 @@
-//! Writes a capture of as many packets as asked for, to measure the analysis with:
+//! Writes a capture with the given number of packets, to measure the analysis:
 //!
 //! ```text
 //! cargo run --release -p trace --example generate -- 1000000 big.pcap
@@ -6,8 +6,8 @@
 //! time tcptrace -n -b big.pcap
 //! ```
 //!
-//! Sixteen downloads side by side over raw IP, headers only, with time stamps; one segment of a
-//! hundred is lost, told by SACK blocks, and sent again.
+//! The capture has sixteen parallel downloads over raw IP, headers only, with time stamps. One
+//! segment in a hundred is lost, reported by SACK blocks, and retransmitted.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -21,7 +21,7 @@ const KEPT: usize = 72;
 #[derive(Clone, Copy, Default)]
 struct Download {
     sent: u32,
-    /// Start of a lost segment, and segments since then.
+    /// Start of a lost segment, and steps since then.
     hole: Option<(u32, u32)>,
     steps: u64,
 }
@@ -50,8 +50,8 @@ fn main() -> io::Result<()> {
 }
 
 impl Download {
-    /// Two segments and their acknowledgment, or what began the connection; how many packets that
-    /// was.
+    /// Writes two segments and their acknowledgment, or the handshake; returns the number of
+    /// packets.
     fn step(&mut self, output: &mut impl Write, index: usize, time: u64) -> io::Result<u64> {
         self.steps += 1;
         let port = 40_000 + index as u16;

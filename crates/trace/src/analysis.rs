@@ -1,7 +1,7 @@
-//! A capture read once from beginning to end: every interface a capture of its own.
+//! Analysis of a capture in one pass; every interface is analysed separately.
 //!
-//! A capture of lasthop holds both ends of a link as two interfaces, so that a packet is in it
-//! twice; analysed together each would look like a retransmission.
+//! A capture of lasthop holds both ends of a link as two interfaces, so every packet is in it
+//! twice. If the interfaces were analysed together, each packet would look like a retransmission.
 
 use crate::TraceError;
 use crate::connection::Seen;
@@ -16,25 +16,26 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-/// What to look at, and how.
+/// Which interfaces to analyse, and how.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
-    /// Only the interface with this name or number; all without.
+    /// Name or number of the interface to analyse; `None` for all.
     pub interface: Option<String>,
-    /// Silences of a connection that are longer are kept with their place, in nanoseconds (TL-25).
+    /// Threshold in nanoseconds: longer silences of a connection are recorded with their position
+    /// (TL-25).
     pub silence: u64,
 }
 
-/// Packets that were read, by what became of them.
+/// Numbers of packets read, by what they contain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Packets {
-    /// All of them.
+    /// All packets.
     pub seen: u64,
     /// TCP segments that were analysed.
     pub tcp: u64,
     /// IP packets of other protocols.
     pub other: u64,
-    /// What carries no IP, such as ARP, or is on a kind of link that cannot be read here.
+    /// Packets without IP, such as ARP, or of a link type that cannot be read here.
     pub not_ip: u64,
     /// Fragments of IP packets other than the first, which have no TCP header.
     pub later_fragments: u64,
@@ -42,18 +43,18 @@ pub struct Packets {
     pub unreadable: u64,
 }
 
-/// What was captured at one interface.
+/// Result for one interface.
 #[derive(Debug)]
 pub struct Analysis {
-    /// Its number in the file, from 0, those of all sections counted.
+    /// Its number in the file, from 0, counted over all sections.
     pub number: usize,
-    /// Its name; empty if the file has none.
+    /// Its name; empty if the file does not name it.
     pub name: String,
-    /// What its packets start with: a number of the registry of link types.
+    /// Its link type, a number of the registry of link types.
     pub link_type: u16,
-    /// Its packets.
+    /// Counts of its packets.
     pub packets: Packets,
-    /// When its first and its last packet came, in nanoseconds since 1970; `None` without packets.
+    /// Times of its first and its last packet, in nanoseconds since 1970; `None` without packets.
     pub times: Option<(u64, u64)>,
     /// Its connections.
     pub connections: Connections,
@@ -61,24 +62,25 @@ pub struct Analysis {
     chosen: bool,
 }
 
-/// A capture that was read.
+/// Result for a whole capture.
 #[derive(Debug)]
 pub struct Trace {
-    /// Its interfaces, by number; only those chosen.
+    /// The analysed interfaces, in the order of their numbers.
     pub interfaces: Vec<Analysis>,
-    /// What the file ends with.
+    /// How the file ends: complete, truncated or damaged.
     pub tail: Tail,
 }
 
-/// Follows the reading of a capture.
+/// Observer of the reading of a capture.
 pub trait Watch {
-    /// The next call of [`Watch::segment`] is about this IP packet: what was captured of it, and
-    /// its length in bytes.
+    /// Called before [`Watch::segment`], with the captured bytes of the segment's IP packet, and
+    /// the original length of that packet in bytes.
     fn packet(&mut self, ip: &[u8], length: u32) {
         let _ = (ip, length);
     }
 
-    /// A segment of connection `connection` (from 0) of `interface` was taken in.
+    /// Called after a segment was added to connection `connection` (an index from 0) of
+    /// `interface`.
     fn segment(
         &mut self,
         interface: &Analysis,
@@ -90,14 +92,15 @@ pub trait Watch {
         let _ = (interface, connection, segment, time, seen);
     }
 
-    /// Called now and then: `at` bytes have been read. `false` ends the reading.
+    /// Called from time to time, with the numbers of bytes and packets read. `false` ends the
+    /// reading.
     fn progress(&mut self, at: u64, packets: u64) -> bool {
         let _ = (at, packets);
         true
     }
 }
 
-/// Follows nothing.
+/// Observer that ignores everything.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Unwatched;
 
@@ -112,7 +115,7 @@ impl Default for Options {
 /// Packets between two calls of [`Watch::progress`].
 const PROGRESS: u64 = 1 << 16;
 
-/// Reads the capture at `path`; `-` is the standard input.
+/// Reads and analyses the capture at `path`; `-` is the standard input.
 pub fn read(path: &Path, options: &Options, watch: &mut impl Watch) -> Result<Trace, TraceError> {
     let failed = |source| TraceError::Capture { path: path.to_owned(), source };
     let file: Box<dyn Read> = if path == Path::new("-") {
@@ -125,7 +128,7 @@ pub fn read(path: &Path, options: &Options, watch: &mut impl Watch) -> Result<Tr
     analyse(reader, path, options, watch)
 }
 
-/// Reads a capture from its reader; `path` is for messages.
+/// Analyses the capture in `reader`; `path` is used only in error messages.
 pub fn analyse<R: Read>(
     mut reader: Reader<R>,
     path: &Path,
@@ -133,7 +136,7 @@ pub fn analyse<R: Read>(
     watch: &mut impl Watch,
 ) -> Result<Trace, TraceError> {
     let mut trace = Trace { interfaces: Vec::new(), tail: Tail::Complete };
-    // Where each interface of the file is in `trace`.
+    // Index in `trace.interfaces` of each interface of the file.
     let mut places: Vec<Option<usize>> = Vec::new();
     let mut packets = 0;
     loop {
@@ -188,7 +191,7 @@ impl Analysis {
         }
     }
 
-    /// Number and name.
+    /// Returns number and name.
     #[must_use]
     pub fn title(&self) -> String {
         if self.name.is_empty() {
@@ -198,7 +201,7 @@ impl Analysis {
         }
     }
 
-    /// Whether there is a reader for this kind of link.
+    /// Returns whether the link type of this interface can be read.
     #[must_use]
     pub fn is_readable(&self) -> bool {
         self.layer.is_some()

@@ -1,4 +1,4 @@
-//! One TCP connection: its two directions, and what one tells of the other.
+//! One TCP connection: its two directions, and what each reveals about the other.
 
 use crate::half::{Half, duplicate_sack, micros};
 use crate::idle::Gaps;
@@ -11,65 +11,65 @@ use std::net::SocketAddr;
 /// One connection.
 #[derive(Debug, Clone)]
 pub struct Connection {
-    /// From the end that sent the first packet, and to it.
+    /// The direction from the end that sent the first packet, then the opposite one.
     pub halves: [Half; 2],
-    /// When the first packet came, in nanoseconds since 1970.
+    /// Time of the first packet, in nanoseconds since 1970.
     pub first_time: u64,
-    /// When the last packet came.
+    /// Time of the last packet, in nanoseconds since 1970.
     pub last_time: u64,
     /// Long silences (TL-25).
     pub gaps: Gaps,
 }
 
-/// What an analyser sees in one segment. Numbers are relative: 0 is the SYN.
+/// What the analysis found in one segment. Sequence numbers are relative: 0 is the SYN.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Seen {
-    /// Which half sent it.
+    /// Index of the half that sent it.
     pub half: usize,
     /// Its first sequence number.
     pub first: u64,
-    /// The number behind it; as `first` if it takes none.
+    /// The number after its last one; equal to `first` if it uses none.
     pub end: u64,
-    /// What its data is.
+    /// What its sequence numbers are.
     pub data: Data,
-    /// What it acknowledges.
+    /// What it acknowledges, if anything.
     pub ack: Option<Ack>,
 }
 
-/// What the sequence numbers of a segment are.
+/// Classification of a segment's sequence numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Data {
-    /// It takes none.
+    /// It uses no sequence numbers.
     None,
     /// Sent for the first time.
     New,
     /// Fills a hole.
     OutOfOrder,
-    /// Sent again.
+    /// Retransmitted, all or a part.
     Again(Cause),
-    /// Probes a window that is zero.
+    /// Sent into a window of zero.
     Probe,
 }
 
 /// What a segment acknowledges.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ack {
-    /// The next number expected, of the other direction.
+    /// Next number expected, of the other direction.
     pub number: u64,
-    /// The number behind the window.
+    /// The number just after the window.
     pub edge: u64,
-    /// Duplicate acknowledgments in a row, with this one; 0 if it is none.
+    /// Duplicate acknowledgments in a row including this one; 0 if it is not a duplicate.
     pub duplicates: u32,
-    /// The round-trip time that it gives ([`crate::round_trip`]), if it gives one.
+    /// Its sample of the round-trip time ([`crate::round_trip`]), if it gives one.
     pub round_trip: Option<RoundTrip>,
 }
 
-/// A round-trip time that an acknowledgment gave.
+/// Sample of the round-trip time from an acknowledgment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RoundTrip {
-    /// How long it was, in nanoseconds.
+    /// The round-trip time in nanoseconds.
     pub nanos: u64,
-    /// Segments that were outstanding before the acknowledgment, as they were captured.
+    /// Segments that were outstanding before the acknowledgment, as captured.
     pub outstanding: usize,
 }
 
@@ -81,7 +81,7 @@ pub enum Status {
     Complete,
     /// A reset was seen.
     Reset,
-    /// One end only was seen.
+    /// Packets of only one end were seen.
     Unidirectional,
     /// None of these.
     Open,
@@ -96,13 +96,13 @@ impl Connection {
         Self { halves, first_time: time, last_time: time, gaps: Gaps::default() }
     }
 
-    /// Address and port of the end that half `half` comes from.
+    /// Returns address and port of the sender of half `half`.
     #[must_use]
     pub fn end(&self, half: usize) -> SocketAddr {
         SocketAddr::new(self.halves[half].address, self.halves[half].port)
     }
 
-    /// How it ended.
+    /// Returns how the connection ended.
     #[must_use]
     pub fn status(&self) -> Status {
         if self.is_reset() {
@@ -116,57 +116,59 @@ impl Connection {
         }
     }
 
-    /// Whether SYN and FIN of both ends were seen.
+    /// Returns whether SYN and FIN of both ends were seen.
     #[must_use]
     pub fn is_complete(&self) -> bool {
         self.syns() == 2 && self.fins() == 2
     }
 
-    /// Whether a reset was seen.
+    /// Returns whether a reset was seen.
     #[must_use]
     pub fn is_reset(&self) -> bool {
         self.halves.iter().any(|half| half.counts.resets > 0)
     }
 
-    /// Whether one end only was seen.
+    /// Returns whether packets of only one end were seen.
     #[must_use]
     pub fn is_unidirectional(&self) -> bool {
         self.halves.iter().any(|half| half.counts.packets == 0)
     }
 
-    /// How many ends sent a SYN.
+    /// Returns the number of ends that sent a SYN.
     #[must_use]
     pub fn syns(&self) -> usize {
         self.halves.iter().filter(|half| half.counts.syns > 0).count()
     }
 
-    /// How many ends sent a FIN.
+    /// Returns the number of ends that sent a FIN.
     #[must_use]
     pub fn fins(&self) -> usize {
         self.halves.iter().filter(|half| half.counts.fins > 0).count()
     }
 
-    /// From the first packet to the last, in microseconds.
+    /// Returns the time from the first packet to the last, in microseconds.
     #[must_use]
     pub fn elapsed_us(&self) -> u64 {
         micros(self.first_time, self.last_time)
     }
 
-    /// *throughput* of a direction: unique bytes by elapsed time, in byte/s; `None` without time.
+    /// Returns *throughput* of a direction: unique bytes per elapsed time, in byte/s.
+    ///
+    /// `None` if no time elapsed.
     #[must_use]
     pub fn throughput(&self, half: usize) -> Option<f64> {
         let elapsed = self.elapsed_us();
         (elapsed > 0).then(|| self.halves[half].unique_bytes() as f64 / (elapsed as f64 / 1e6))
     }
 
-    /// *avg win adv* of a direction in bytes.
+    /// Returns *avg win adv* of a direction in bytes.
     #[must_use]
     pub fn mean_window(&self, half: usize) -> u64 {
         self.halves[half].windows.mean(&self.halves[1 - half].windows)
     }
 
-    /// *adv wind scale* of a direction: 0 if its windows are not scaled since the other end does
-    /// not offer to.
+    /// Returns *adv wind scale* of a direction; 0 if its windows are not scaled because the other
+    /// end did not offer scaling.
     #[must_use]
     pub fn window_scale(&self, half: usize) -> u8 {
         let (me, peer) = (&self.halves[half], &self.halves[1 - half]);
@@ -175,8 +177,10 @@ impl Connection {
         me.offer.window_scale.filter(|_| in_use).unwrap_or(0)
     }
 
-    /// *idletime max* of a direction in microseconds, in a capture that ended at `end`: until then
-    /// if the connection did not end before. `None` if it sent nothing.
+    /// Returns *idletime max* of a direction in microseconds, in a capture that ended at `end`.
+    ///
+    /// Unless the connection ended before, the time from the direction's last packet to `end`
+    /// counts too. `None` if the direction has no packets.
     #[must_use]
     pub fn idle_max_us(&self, half: usize, end: u64) -> Option<u64> {
         let last = self.halves[half].last_time?;
@@ -185,13 +189,13 @@ impl Connection {
         Some(self.halves[half].idle_max.max(silence))
     }
 
-    /// Takes in a segment that half `half` sent at `time`.
+    /// Adds a segment that half `half` sent at `time`.
     #[inline]
     pub(crate) fn add(&mut self, half: usize, segment: &Segment, time: u64, threshold: u64) -> Seen {
         let silence = time.saturating_sub(self.last_time);
         let before = self.last_time;
         self.last_time = self.last_time.max(time);
-        // Looked at before the segment, which may acknowledge what was on its way.
+        // Read before the segment is added, since the segment may acknowledge the outstanding data.
         let outstanding = (silence > threshold).then(|| [0, 1].map(|half| !self.halves[half].sent.is_idle()));
         let [one, other] = &mut self.halves;
         let (me, peer) = if half == 0 { (one, other) } else { (other, one) };
@@ -202,7 +206,7 @@ impl Connection {
         me.sequence.begin(first_number);
         let first = me.sequence.place(tcp.sequence);
         let end = first + u64::from(segment.sequence_length());
-        // What tshark takes for a keep-alive: at most one byte, before the next.
+        // tshark's test for a keep-alive: at most one byte, just before the next number to send.
         let keeps_alive = segment.payload <= 1
             && !tcp.has(Tcp::SYN)
             && !tcp.has(Tcp::FIN)
@@ -229,14 +233,14 @@ impl Connection {
         seen
     }
 
-    /// Gives back memory that an ended connection does not need.
+    /// Releases memory that an ended connection does not need.
     pub(crate) fn shrink(&mut self) {
         self.halves.iter_mut().for_each(|half| half.sent.shrink());
     }
 }
 
 impl Status {
-    /// The name in tables.
+    /// Returns the name used in tables.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -248,7 +252,7 @@ impl Status {
     }
 }
 
-/// Takes in the sequence numbers `first..end` that `me` sent.
+/// Adds the sequence numbers `first..end` that `me` sent.
 fn send(me: &mut Half, peer: &Half, segment: &Segment, first: u64, end: u64, time: u64) -> Data {
     let length = end - first;
     let is_closed = peer.windows.last.unwrap_or(0) == 0 && peer.counts.packets > 0;
@@ -294,7 +298,7 @@ fn send(me: &mut Half, peer: &Half, segment: &Segment, first: u64, end: u64, tim
     if novelty.out_of_order { Data::OutOfOrder } else { Data::New }
 }
 
-/// Takes in what `me` acknowledges of what `peer` sent. `is_next`: the segment has the sequence
+/// Applies the acknowledgment of `me` to what `peer` sent. `is_next`: the segment has the sequence
 /// number that is due.
 #[inline]
 fn acknowledge(me: &Half, peer: &mut Half, segment: &Segment, is_next: bool, time: u64) -> Ack {
@@ -302,7 +306,7 @@ fn acknowledge(me: &Half, peer: &mut Half, segment: &Segment, is_next: bool, tim
     peer.sequence.begin(number.wrapping_sub(1));
     let place = peer.sequence.place(number);
     peer.sequence.advance(place);
-    // tcptrace's test: whatever does not answer the SYN acknowledges data.
+    // tcptrace's test: every acknowledgment of anything except the SYN acknowledges data.
     peer.data_acknowledged |= number != peer.syn.unwrap_or(0).wrapping_add(1);
     let window = me.windows.last.unwrap_or(0);
     let sacks = segment.options.sacks();

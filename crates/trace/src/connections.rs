@@ -1,10 +1,15 @@
-//! Which connection a segment belongs to.
+//! Assignment of segments to connections.
 //!
-//! By addresses and ports, whichever way round. As in tcptrace, a new connection begins with a
-//! segment that comes more than four minutes after the last one, and with a SYN after a FIN or a
-//! reset of either end, or after two SYNs of its own end, unless it repeats the sequence number of
-//! the SYN before. tcptrace besides takes a SYN for an old one whose number lies less than a window
-//! above the old connection's: ports used again within milliseconds would be one connection there.
+//! Segments belong together if they have the same addresses and ports, in either direction. As in
+//! tcptrace, a new connection begins in two cases:
+//!
+//! * with a segment more than four minutes after the last one
+//! * with a SYN after a FIN or a reset of either end, or after two SYNs of its own end, unless it
+//!   has the sequence number of the previous SYN
+//!
+//! tcptrace also assigns a SYN to the old connection if its number is less than a window above the
+//! old connection's. This crate does not, because ports reused within milliseconds would then be
+//! one connection.
 
 use crate::connection::{Connection, Seen};
 use crate::half::Half;
@@ -22,11 +27,11 @@ type Endpoint = (IpAddr, u16);
 #[derive(Debug, Default)]
 pub struct Connections {
     all: Vec<Connection>,
-    /// The latest connection of a pair of endpoints, the lower one first.
+    /// The latest connection of each pair of endpoints, the lower endpoint first.
     latest: FxHashMap<(Endpoint, Endpoint), u32>,
-    /// The connection of the segment before: most often the next one's, too.
+    /// The connection of the previous segment, which is most often that of the next one, too.
     recent: Option<u32>,
-    /// Silences from here on are kept, in nanoseconds.
+    /// Threshold in nanoseconds: longer silences are recorded.
     threshold: u64,
 }
 
@@ -35,13 +40,13 @@ impl Connections {
         Self { threshold, ..Self::default() }
     }
 
-    /// The connections.
+    /// Returns the connections, in the order of their first packets.
     #[must_use]
     pub fn all(&self) -> &[Connection] {
         &self.all
     }
 
-    /// Takes in a segment captured at `time`; the index of its connection, and what it is there.
+    /// Adds a segment captured at `time`. Returns the index of its connection, and its role there.
     #[inline]
     pub(crate) fn add(&mut self, segment: &Segment, time: u64) -> (usize, Seen) {
         let found = self.recent.and_then(|index| self.with_half(index, segment)).or_else(|| {
@@ -57,7 +62,8 @@ impl Connections {
         (index, self.all[index].add(half, segment, time, self.threshold))
     }
 
-    /// The half of the connection `index` that `segment` belongs to, if it is that connection's.
+    /// Returns the half of the connection `index` that `segment` belongs to, if it belongs to it at
+    /// all.
     #[inline]
     fn with_half(&self, index: u32, segment: &Segment) -> Option<(u32, usize)> {
         let [one, other] = &self.all[index as usize].halves;
@@ -83,8 +89,8 @@ impl Connections {
 }
 
 impl Connection {
-    /// Whether a segment of half `half`, although from the same endpoints, begins another
-    /// connection.
+    /// Returns whether a segment of half `half` begins another connection between the same
+    /// endpoints.
     #[inline]
     fn is_over(&self, half: usize, segment: &Segment, time: u64) -> bool {
         if time.saturating_sub(self.last_time) > FORGOTTEN {
@@ -96,7 +102,7 @@ impl Connection {
     }
 }
 
-/// Both ends, the lower one first.
+/// Returns both endpoints, the lower one first.
 fn endpoints(segment: &Segment) -> (Endpoint, Endpoint) {
     let source = (segment.source, segment.source_port);
     let destination = (segment.destination, segment.destination_port);

@@ -1,50 +1,50 @@
-//! What can keep a capture from being analysed.
+//! Errors in the analysis of captures.
 
 use capture::packets::CaptureError;
 use capture::table::TableError;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// A capture that cannot be analysed, or something that is not in it.
+/// Error while reading captures or logs, or while writing results.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TraceError {
-    /// It cannot be read at all.
+    /// The capture cannot be read at all.
     #[error("{}: {source}", path.display())]
     Capture {
         /// The file.
         path: PathBuf,
-        /// Why not.
+        /// The cause.
         source: CaptureError,
     },
-    /// Reading it failed in the middle.
+    /// Reading the capture failed after it had begun.
     #[error("{}: reading failed behind byte {at}: {source}", path.display())]
     Read {
         /// The file.
         path: PathBuf,
-        /// Where the last packet starts that could be read.
+        /// Byte in the file at which the last readable packet starts.
         at: u64,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// There is no such interface.
+    /// The capture has no packets of the requested interface.
     #[error("{}: no packets of an interface `{wanted}`; there are some of: {}", path.display(), there.join(", "))]
     NoInterface {
         /// The file.
         path: PathBuf,
-        /// The name or number asked for.
+        /// The requested name or number.
         wanted: String,
-        /// Number and name of those that packets were captured at.
+        /// Number and name of each interface that has packets.
         there: Vec<String>,
     },
-    /// There is no such connection.
+    /// There is no connection with this number.
     #[error("{}: no connection {wanted}: there are {there}, counted from 1", path.display())]
     NoConnection {
         /// The file.
         path: PathBuf,
-        /// The number asked for.
+        /// The requested number, from 1.
         wanted: usize,
-        /// How many there are.
+        /// Number of connections that there are.
         there: usize,
     },
     /// The event log cannot be read.
@@ -52,15 +52,15 @@ pub enum TraceError {
     Events {
         /// The file.
         path: PathBuf,
-        /// Why not.
+        /// The cause.
         source: TableError,
     },
-    /// The senders' states cannot be read.
+    /// The log of TCP senders' states cannot be read.
     #[error("{}: {source}", path.display())]
     Senders {
         /// The file.
         path: PathBuf,
-        /// Why not.
+        /// The cause.
         source: TableError,
     },
     /// A file cannot be written.
@@ -68,7 +68,7 @@ pub enum TraceError {
     Write {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
     /// A table cannot be written.
@@ -76,7 +76,7 @@ pub enum TraceError {
     Table {
         /// The file.
         path: PathBuf,
-        /// Why not.
+        /// The cause.
         source: TableError,
     },
 }

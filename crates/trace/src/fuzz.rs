@@ -1,4 +1,4 @@
-//! Entry point for fuzzing: takes any bytes and must return.
+//! Entry points for fuzzing: any input must be handled without a panic.
 
 use crate::analysis::{self, Options, Unwatched};
 use crate::connection::Connection;
@@ -11,10 +11,10 @@ use crate::spurious::{self, Verdict};
 use capture::packets::Reader;
 use std::path::Path;
 
-/// Points of each sort that are kept.
+/// Maximum number of points of each sort.
 const POINTS: usize = 32;
 
-/// Reads a capture and looks at every figure and every point of every connection.
+/// Reads a capture and computes every figure and every point of every connection.
 ///
 /// # Panics
 ///
@@ -41,8 +41,8 @@ pub fn trace(bytes: &[u8]) {
     }
 }
 
-/// Reads a capture and looks at every direction with data as `--spurious` and `--layers` do, as if
-/// it were the sender's, or both ends were in it.
+/// Reads a capture and examines every direction with data as `--spurious` and `--layers` do: as if
+/// the capture were the sender's, or contained both ends.
 ///
 /// # Panics
 ///
@@ -80,7 +80,7 @@ fn check_view(view: &View) {
     }
 }
 
-/// Figures of one connection that must agree.
+/// Checks figures of one connection that must agree.
 pub(crate) fn check(connection: &Connection) {
     assert!(connection.first_time <= connection.last_time);
     for (half, other) in connection.halves.iter().zip(connection.halves.iter().rev()) {

@@ -1,4 +1,4 @@
-//! One direction of a connection: what its sender sent, and what came back for it.
+//! One direction of a connection: what its sender sent, and the acknowledgments that came back.
 
 use crate::retransmission::{Follower, Retransmissions};
 use crate::round_trip::{RoundTripSummary, RoundTrips};
@@ -9,51 +9,50 @@ use packet::{Ecn, Segment, Tcp};
 use serde::Serialize;
 use std::net::IpAddr;
 
-/// Counters of one direction. Where tcptrace has a name for one, it stands behind it and the
-/// definition is tcptrace's.
+/// Counters of one direction. A name in italics is tcptrace's, and tcptrace's definition applies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Counts {
     /// *total packets*.
     pub packets: u64,
     /// *resets sent*.
     pub resets: u64,
-    /// *ack pkts sent*: with the ACK flag.
+    /// *ack pkts sent*: packets with the ACK flag.
     pub acks: u64,
-    /// *pure acks sent*: with the ACK flag, no data, and none of SYN, FIN and RST.
+    /// *pure acks sent*: packets with the ACK flag, no data, and none of SYN, FIN and RST.
     pub pure_acks: u64,
-    /// *sack pkts sent*: acknowledgments, resets excepted, with a SACK block.
+    /// *sack pkts sent*: acknowledgments with a SACK block, resets excluded.
     pub sack_packets: u64,
-    /// *sacks sent*: packets with a SACK block, whatever they are.
+    /// *sacks sent*: packets of any kind with a SACK block.
     pub sacks: u64,
-    /// *dsack pkts sent*: with a duplicate SACK (RFC 2883).
+    /// *dsack pkts sent*: packets with a duplicate SACK (RFC 2883).
     pub dsack_packets: u64,
     /// *max sack blks/ack*.
     pub max_sack_blocks: u64,
-    /// SACK blocks altogether.
+    /// SACK blocks sent in total.
     pub sack_blocks: u64,
-    /// *actual data pkts*: with data, new or not.
+    /// *actual data pkts*: packets with data, new or not.
     pub data_packets: u64,
     /// *actual data bytes*.
     pub data_bytes: u64,
-    /// *rexmt data pkts*: that occupy sequence numbers which had been sent before, those of SYN and
-    /// FIN included.
+    /// *rexmt data pkts*: packets with sequence numbers that had been sent before, including those
+    /// of SYN and FIN.
     pub retransmitted_packets: u64,
-    /// *rexmt data bytes*: how many such numbers.
+    /// *rexmt data bytes*: number of these sequence numbers.
     pub retransmitted_bytes: u64,
-    /// *zwnd probe pkts*: with data or FIN although the other end's last window was zero, or none
-    /// was seen in the packets that it sent.
+    /// *zwnd probe pkts*: packets with data or FIN sent although the other end's last window was
+    /// zero, or although none of its packets had a window.
     pub probe_packets: u64,
     /// *zwnd probe bytes*.
     pub probe_bytes: u64,
-    /// *outoforder pkts*: that fill a hole; see [`crate::sent::Sent::add`].
+    /// *outoforder pkts*: packets that fill a hole; see [`crate::sent::Sent::add`].
     pub out_of_order_packets: u64,
-    /// *pushed data pkts*: with data and the PSH flag.
+    /// *pushed data pkts*: packets with data and the PSH flag.
     pub pushed_packets: u64,
     /// *SYN pkts sent*.
     pub syns: u64,
     /// *FIN pkts sent*.
     pub fins: u64,
-    /// *urgent data pkts*: with data and the URG flag.
+    /// *urgent data pkts*: packets with data and the URG flag.
     pub urgent_packets: u64,
     /// *urgent data bytes*: sum of the urgent pointers.
     pub urgent_bytes: u64,
@@ -67,37 +66,39 @@ pub struct Counts {
     pub initial_window_packets: u64,
     /// *truncated data*: bytes of data packets that were not captured.
     pub truncated_bytes: u64,
-    /// *truncated packets*: data packets of which something was not captured.
+    /// *truncated packets*: data packets that were not captured completely.
     pub truncated_packets: u64,
-    /// *duplicate acks*: of what it sent, so the other end sent them (tcptrace's column). The
-    /// highest number again, without data, SYN or FIN, with the same window, which is not zero, and
-    /// with the next sequence number; no answer to a keep-alive. This is tshark's
-    /// `tcp.analysis.duplicate_ack`, and RFC 5681's definition but for its first condition, that
-    /// data is on its way: tshark and tcptrace do not ask for it.
+    /// *duplicate acks*: duplicate acknowledgments for this direction, so the other end sent them
+    /// (tcptrace shows them in this direction's column, too).
     ///
-    /// What a loss is told by is another question, and [`crate::retransmission`] has it: with SACK
-    /// an acknowledgment with a new block counts even if its window has changed (RFC 6675).
+    /// A duplicate repeats the highest acknowledgment, without data, SYN or FIN, with the same
+    /// window, which is not zero, and with the next sequence number. It does not answer a
+    /// keep-alive. This is tshark's `tcp.analysis.duplicate_ack`. RFC 5681 requires in addition
+    /// that data is outstanding; tshark and tcptrace do not check this.
+    ///
+    /// Loss detection uses a different definition, in [`crate::retransmission`]: with SACK, an
+    /// acknowledgment with a new block counts even if its window has changed (RFC 6675).
     pub duplicate_acks: u64,
-    /// How often they came to three in a row.
+    /// Number of times that there were three of them in a row.
     pub triple_duplicate_acks: u64,
-    /// Packets marked Congestion Experienced on their way to the place of capture (RFC 3168).
+    /// Packets marked Congestion Experienced on their way to the point of capture (RFC 3168).
     pub ce_packets: u64,
-    /// Packets with ECN-echo, those with SYN excepted.
+    /// Packets with ECN-echo, SYNs excluded.
     pub ece_packets: u64,
-    /// Packets with Congestion Window Reduced, those with SYN excepted.
+    /// Packets with Congestion Window Reduced, SYNs excluded.
     pub cwr_packets: u64,
 }
 
-/// What one end offered, mostly with its SYN.
+/// Options that one end offered, mostly with its SYN.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Offer {
-    /// *adv wind scale*; `None` if it did not offer to scale.
+    /// *adv wind scale*; `None` if it did not offer scaling.
     pub window_scale: Option<u8>,
     /// Whether it sent time stamps, with its SYN or later.
     pub timestamps: bool,
-    /// *req sack*: whether it permits SACK.
+    /// *req sack*: whether its SYN permits SACK.
     pub sack: bool,
-    /// *mss requested* in bytes; 0 if it did not say.
+    /// *mss requested* in bytes; 0 without the option.
     pub maximum_segment: u16,
 }
 
@@ -111,43 +112,43 @@ pub struct Half {
     pub port: u16,
     /// Counters.
     pub counts: Counts,
-    /// What its SYN offered.
+    /// Options that it offered.
     pub offer: Offer,
-    /// The windows that it advertised.
+    /// Windows that it advertised.
     pub windows: Windows,
     pub(crate) round_trips: RoundTrips,
     pub(crate) follower: Follower,
     pub(crate) sequence: Unwrap,
     pub(crate) sent: Sent,
-    /// Sequence numbers taken, those of SYN and FIN included, probes excepted: of these the unique
-    /// bytes are reckoned.
+    /// Sequence numbers used, including those of SYN and FIN but not those of probes. The number of
+    /// unique bytes is computed from it.
     pub(crate) numbers: u64,
-    /// Whether one of them is that of a SYN, or of a FIN.
+    /// Whether `numbers` contains that of a SYN, or of a FIN.
     pub(crate) counted_syn: bool,
     pub(crate) counted_fin: bool,
-    /// Sequence number of its SYN, and number behind the data before its FIN.
+    /// Sequence numbers of its SYN and of its FIN.
     pub(crate) syn: Option<u32>,
     pub(crate) fin: Option<u32>,
     pub(crate) last_time: Option<u64>,
     pub(crate) data_times: Option<(u64, u64)>,
     /// *idletime max* between its packets, in microseconds.
     pub(crate) idle_max: u64,
-    /// Whether data of it was acknowledged.
+    /// Whether any of its data was acknowledged.
     pub(crate) data_acknowledged: bool,
-    /// Highest acknowledgment that came for its data, and when.
+    /// Highest acknowledgment of its data, and when that came.
     pub(crate) acknowledged: Option<u64>,
     pub(crate) acknowledged_at: u64,
-    /// Duplicate acknowledgments in a row that came for its data, and the highest byte that SACK
-    /// told of.
+    /// Duplicate acknowledgments in a row for its data.
     pub(crate) duplicates: u32,
-    /// The same as [`Counts::duplicate_acks`] counts them.
+    /// The same, counted as [`Counts::duplicate_acks`] defines it.
     pub(crate) counted_duplicates: u32,
+    /// Place after the highest byte of its data that SACK reported.
     pub(crate) selectively: u64,
-    /// Bytes in the blocks of the last SACK that came for its data.
+    /// Bytes in the blocks of the last SACK for its data.
     pub(crate) sacked: u64,
-    /// When a SACK last told of data that none had told of before.
+    /// When a SACK last reported data that none had reported before.
     pub(crate) told_at: u64,
-    /// The window that the other end opens to it, in bytes.
+    /// Last window that the other end advertised to it, in bytes.
     pub(crate) window_seen: u64,
     /// Whether its last segment was a keep-alive.
     pub(crate) keeps_alive: bool,
@@ -186,52 +187,53 @@ impl Half {
         }
     }
 
-    /// *unique bytes sent*.
+    /// Returns *unique bytes sent*.
     #[must_use]
     pub fn unique_bytes(&self) -> u64 {
         let once = u64::from(self.counted_syn) + u64::from(self.counted_fin);
         self.numbers.saturating_sub(self.counts.retransmitted_bytes + once)
     }
 
-    /// *avg segm size* in bytes.
+    /// Returns *avg segm size* in bytes.
     #[must_use]
     pub fn mean_segment(&self) -> u64 {
-        // tcptrace's way not to divide by zero; it makes 449 of 450.
+        // tcptrace avoids a division by zero this way; so 450 becomes 449.
         (self.counts.data_bytes as f64 / (self.counts.data_packets as f64 + 0.001)) as u64
     }
 
-    /// *ttl stream length* in bytes, from SYN to FIN; `None` if one of them was not seen.
+    /// Returns *ttl stream length* in bytes, from SYN to FIN; `None` if one of them was not seen.
     #[must_use]
     pub fn stream_length(&self) -> Option<u64> {
         let (syn, fin) = (self.syn?, self.fin?);
-        // The numbers in the packets tell it modulo 2^32; what was sent tells how often they began
-        // anew.
+        // The numbers in the packets give the length modulo 2^32. What was sent shows how often
+        // they wrapped.
         let length = u64::from(fin.wrapping_sub(syn).wrapping_sub(1));
         let about = self.sent.end().map_or(0, Unwrap::relative);
         let rounds = (about.saturating_sub(length) + (1 << 31)) >> 32;
         Some(length + (rounds << 32))
     }
 
-    /// *missed data* in bytes: of the stream's length, what was not captured; `None` if that is not
-    /// known.
+    /// Returns *missed data* in bytes: the part of the stream that was not captured.
+    ///
+    /// `None` if the stream's length is not known.
     #[must_use]
     pub fn missed_bytes(&self) -> Option<u64> {
         Some(self.stream_length()?.saturating_sub(self.unique_bytes()))
     }
 
-    /// *data xmit time* in microseconds, from the first packet with data to the last.
+    /// Returns *data xmit time* in microseconds, from the first packet with data to the last.
     #[must_use]
     pub fn data_time_us(&self) -> u64 {
         self.data_times.map_or(0, |(first, last)| micros(first, last))
     }
 
-    /// Round-trip times of its data.
+    /// Returns a summary of the round-trip times of its data.
     #[must_use]
     pub fn round_trips(&self) -> RoundTripSummary {
         self.round_trips.summary()
     }
 
-    /// Why it sent data again.
+    /// Returns its retransmissions by cause.
     #[must_use]
     pub fn retransmissions(&self) -> Retransmissions {
         self.follower.counts
@@ -246,7 +248,7 @@ impl Half {
         }
     }
 
-    /// Counts what can be counted without knowing what was sent before.
+    /// Counts everything that does not depend on what was sent before.
     #[inline]
     pub(crate) fn count(&mut self, segment: &Segment, time: u64) {
         let (tcp, payload, counts) = (segment.tcp, u64::from(segment.payload), &mut self.counts);
@@ -310,9 +312,11 @@ impl Half {
     }
 }
 
-/// The first block if it tells of what came twice (RFC 2883 section 4): it lies below the
-/// acknowledgment, or overlaps the second block (which the RFC has lie around it; tcptrace is
-/// content with less, and so are we).
+/// Returns the first SACK block if it reports data that arrived twice (RFC 2883 section 4).
+///
+/// It does if it lies below the acknowledgment, or if it overlaps the second block. The RFC
+/// requires that the second block contains it; tcptrace accepts any overlap, and so does this
+/// function.
 pub(crate) fn duplicate_sack(segment: &Segment) -> Option<(u32, u32)> {
     let (&(left, right), rest) = segment.options.sacks().split_first()?;
     let before = |one: u32, other: u32| one.wrapping_sub(other).cast_signed() <= 0;
@@ -320,8 +324,8 @@ pub(crate) fn duplicate_sack(segment: &Segment) -> Option<(u32, u32)> {
     (before(right, segment.tcp.acknowledgment) || overlaps).then_some((left, right))
 }
 
-/// Microseconds from one instant to another, both in nanoseconds, as a program reckons that has
-/// microseconds only.
+/// Returns the microseconds between two instants in nanoseconds, each rounded down to microseconds
+/// first, as in a program with microsecond time stamps.
 #[inline]
 pub(crate) fn micros(from: u64, to: u64) -> u64 {
     (to / 1000).saturating_sub(from / 1000)

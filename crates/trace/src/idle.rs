@@ -1,44 +1,44 @@
-//! Long silences of a connection, with what ended them (TL-25): an outlier keeps its place in the
-//! data, and gets a cause.
+//! Long silences of a connection, with their position and with the packet that ended each (TL-25),
+//! so that an outlier can be explained.
 
 use crate::connection::{Data, Seen};
 use crate::retransmission::Cause;
 use serde::Serialize;
 
-/// Silences of one connection that are kept with their position; the rest are counted.
+/// Maximum number of silences of one connection that are recorded; the others are only counted.
 const KEPT: usize = 64;
 
-/// Silence of both ends.
+/// One silence of both ends.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Gap {
-    /// When the last packet before it came, in nanoseconds since 1970.
+    /// Time of the last packet before it, in nanoseconds since 1970.
     pub from_ns: u64,
-    /// How long it lasted, in nanoseconds.
+    /// Its length in nanoseconds.
     pub length_ns: u64,
-    /// Who sent the packet that ended it: 0 or 1.
+    /// Index of the half that sent the packet that ended it: 0 or 1.
     pub ended_by: usize,
-    /// What that packet was.
+    /// Kind of that packet.
     pub ended_with: &'static str,
-    /// Its first sequence number, relative.
+    /// First sequence number of that packet, relative.
     pub sequence: u64,
-    /// Whether data of each end was on its way meanwhile: without it, the application had nothing
-    /// to say.
+    /// Whether data of each end was outstanding meanwhile; if not, that end's application had
+    /// nothing to send.
     pub outstanding: [bool; 2],
 }
 
 /// The silences of one connection.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct Gaps {
-    /// How many there were.
+    /// Number of silences.
     pub count: u64,
-    /// The longest, in nanoseconds.
+    /// Length of the longest, in nanoseconds.
     pub longest_ns: u64,
-    /// The first 64 of them.
+    /// The first 64 silences.
     pub gaps: Vec<Gap>,
 }
 
 impl Gaps {
-    /// Adds one that began at `from` and that `seen` ended; whose data was on its way meanwhile.
+    /// Adds a silence that began at `from` and that `seen` ended; see `Gap::outstanding`.
     #[cold]
     pub(crate) fn add(&mut self, from: u64, length: u64, seen: &Seen, outstanding: [bool; 2]) {
         self.count += 1;

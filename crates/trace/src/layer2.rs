@@ -1,6 +1,6 @@
-//! What lies before IP in a packet of a capture: one kind of link a file.
+//! Headers before IP in the packets of a capture; each link type has a file of its own.
 //!
-//! The numbers are those of the registry of link types (LINKTYPE values of pcap and pcapng).
+//! Link types have the numbers of the registry of link types (LINKTYPE values of pcap and pcapng).
 
 mod cooked;
 mod cooked2;
@@ -8,24 +8,24 @@ mod ethernet;
 mod loopback;
 mod raw;
 
-/// What the packets of an interface start with.
+/// Header in front of the IP packets of an interface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Layer2 {
     /// Ethernet II, with any number of VLAN tags (1).
     Ethernet,
-    /// Nothing: IP at once (101, 228, 229, and 12 and 14 in files of other systems).
+    /// No header (101, 228, 229; also 12 and 14 in files of other systems).
     Raw,
-    /// Linux cooked capture, version 1 (113): what `tcpdump -i any` wrote for long.
+    /// Linux cooked capture, version 1 (113), which `tcpdump -i any` used to write.
     Cooked,
     /// Linux cooked capture, version 2 (276).
     Cooked2,
-    /// The address family in four bytes (0 in the order of the machine that captured, 108 in the
-    /// network's).
+    /// Address family in four bytes (0: in the byte order of the capturing machine; 108: in network
+    /// byte order).
     Loopback,
 }
 
 impl Layer2 {
-    /// The kind of link with this number; `None` for one that cannot be read here.
+    /// Returns the header of link type `link_type`; `None` if it cannot be read here.
     #[must_use]
     pub const fn of(link_type: u16) -> Option<Self> {
         Some(match link_type {
@@ -38,7 +38,7 @@ impl Layer2 {
         })
     }
 
-    /// The IP packet in a packet of such a link; `None` if it carries something else, or was cut
+    /// Returns the IP packet in a captured packet; `None` if it carries something else, or was cut
     /// off before.
     #[inline]
     #[must_use]

@@ -1,5 +1,5 @@
-//! The analysis of captures: TCP connections, what was sent again and why, round-trip times, long
-//! silences.
+//! Analysis of captures: TCP connections, retransmissions and their reasons, round-trip times, and
+//! long silences.
 //!
 //! ```no_run
 //! use std::path::Path;
@@ -14,11 +14,13 @@
 //! # Ok::<(), trace::TraceError>(())
 //! ```
 //!
-//! [`analysis`] reads a capture once; memory depends on the number of connections and not on their
+//! [`analysis`] reads a capture once. Memory use depends on the number of connections, not on their
 //! length. A packet goes through [`layer2`], `packet::segment` and [`connections`] into the two
-//! [`half`]s of its [`connection`]. Where tcptrace has a field its definition holds here ([`long`]
-//! prints them as tcptrace does), so that figures can be compared with those of others (TL-16);
-//! what tcptrace does not tell is counted beside it.
+//! [`half`]s of its [`connection`].
+//!
+//! Where tcptrace has a field, its definition holds here ([`long`] prints these fields as tcptrace
+//! does), so that figures can be compared with those of others (TL-16). What tcptrace does not
+//! report is counted in separate fields.
 #![forbid(unsafe_code)]
 
 pub mod analysis;

@@ -1,11 +1,16 @@
-//! Text as tcptrace prints it: one line a connection (`tcptrace -n -b`), or all of it
+//! Text as tcptrace prints it: one line per connection (`tcptrace -n -b`), or all fields
 //! (`tcptrace -n -l`).
 //!
-//! Times of day are in UTC; tcptrace has those of the machine's time zone. Where tcptrace 6.6.7 is
-//! wrong this is not: it takes an MSS above 32767 for a negative number, cuts IPv6 addresses off,
-//! loses a microsecond in elapsed times now and then, counts the FIN as a byte of the stream when a
-//! reset follows it, prints missed data below zero as 2^64 less that, compares the edges of
-//! duplicate SACKs without regard to their wrapping, and scales windows by more than 14 bits.
+//! Times of day are in UTC; tcptrace uses the machine's time zone. These errors of tcptrace 6.6.7
+//! are not repeated:
+//!
+//! * It takes an MSS above 32767 for a negative number.
+//! * It cuts off IPv6 addresses.
+//! * It sometimes loses a microsecond in elapsed times.
+//! * It counts the FIN as a byte of the stream when a reset follows it.
+//! * It prints negative missed data modulo 2^64.
+//! * It compares the edges of duplicate SACKs without regard to wrapping.
+//! * It scales windows by more than 14 bits.
 
 use crate::analysis::Analysis;
 use crate::connection::Connection;
@@ -14,7 +19,7 @@ use crate::retransmission::Retransmissions;
 use crate::round_trip::RoundTripSummary;
 use std::fmt::{self, Display};
 
-/// All that is printed of one connection.
+/// The long report of one connection.
 #[derive(Debug, Clone, Copy)]
 pub struct Long<'a> {
     /// The connection.
@@ -27,32 +32,32 @@ pub struct Long<'a> {
     pub file: &'a str,
 }
 
-/// The line of one connection.
+/// The one-line report of a connection.
 #[derive(Debug, Clone, Copy)]
 pub struct Brief<'a> {
     /// The connection.
     pub connection: &'a Connection,
     /// Its number, from 1.
     pub number: usize,
-    /// Digits of the highest number.
+    /// Number of digits of the highest connection number.
     pub digits: usize,
 }
 
-/// Letters of the host at `place` (0 for the first one): a, b, ... z, aa, ab, ...
+/// Returns the letters of the host at `place` (from 0): a, b, ... z, aa, ab, ...
 #[must_use]
 pub fn letters(place: usize) -> String {
     let (higher, last) = (place / 26, char::from(b'a' + (place % 26) as u8));
     if higher == 0 { last.to_string() } else { letters(higher - 1) + &last.to_string() }
 }
 
-/// Letters of both ends of connection `number`, from 1.
+/// Returns the letters of both ends of connection `number` (from 1).
 #[must_use]
 pub fn ends(number: usize) -> [String; 2] {
     [letters(number * 2 - 2), letters(number * 2 - 1)]
 }
 
 impl Analysis {
-    /// When the last packet came, in nanoseconds since 1970.
+    /// Returns the time of the last packet, in nanoseconds since 1970; 0 without packets.
     #[must_use]
     pub fn end(&self) -> u64 {
         self.times.map_or(0, |times| times.1)
@@ -117,7 +122,7 @@ impl Display for Long<'_> {
     }
 }
 
-/// Label, unit and both values of each line, in tcptrace's order.
+/// Returns label, unit and both values of each line, in tcptrace's order.
 #[must_use]
 pub fn rows(connection: &Connection, end: u64) -> Vec<(&'static str, &'static str, [String; 2])> {
     let halves = &connection.halves;
@@ -198,11 +203,11 @@ pub fn rows(connection: &Connection, end: u64) -> Vec<(&'static str, &'static st
     rows
 }
 
-/// What tcptrace does not tell of a connection, in the same two columns.
+/// Fields of a connection that tcptrace does not have, in the same two columns.
 #[derive(Debug, Clone, Copy)]
 pub struct More<'a>(pub &'a Connection);
 
-/// The long silences of a connection, a line each (TL-25).
+/// Long silences of a connection, one per line (TL-25).
 #[derive(Debug, Clone, Copy)]
 pub struct Silences<'a> {
     /// The connection.
@@ -278,11 +283,11 @@ impl Display for Silences<'_> {
     }
 }
 
-/// One line of two columns.
+/// Prints one line of two columns.
 fn row(f: &mut fmt::Formatter<'_>, label: &str, unit: &str, values: &[String; 2]) -> fmt::Result {
     let label = format!("{label}:");
     for value in values {
-        // tcptrace leaves out the unit of what is not available, but for times in milliseconds.
+        // tcptrace omits the unit of unavailable values, except for times in milliseconds.
         let unit = if value == "NA" && unit != "ms" { "" } else { unit };
         write!(f, "     {label:<20}{value:>8} {unit:<5}")?;
     }
@@ -323,7 +328,7 @@ impl Display for Instant {
     }
 }
 
-/// Year, month (from 0) and day of the Gregorian calendar, of a day counted from 1970.
+/// Returns year, month (from 0) and day in the Gregorian calendar; `days` count from 1970.
 fn date(mut days: u64) -> (u64, usize, u64) {
     let mut year = 1970;
     let is_leap =

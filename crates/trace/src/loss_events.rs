@@ -1,15 +1,15 @@
-//! Loss events of TCP senders, what each was really caused by, and what the sender's loss
-//! differentiation made of it.
+//! Loss events of TCP senders, their true causes, and the verdicts of the senders' loss
+//! differentiation.
 //!
-//! Two records of one run are laid side by side: the states of the senders at every acknowledgement
-//! ([`capture::senders`]), which show when a sender reduced its window and why it says so, and the
-//! fates of packets on links, which show what was lost and where. Both have the run's clock.
+//! This module compares two records of one run: the states of the senders at every acknowledgement
+//! ([`capture::senders`]), which show when and why a sender reduced its window, and the fates of
+//! packets on links, which show what was lost and where. Both use the run's clock.
 //!
-//! | file | what is there |
+//! | file | contents |
 //! |---|---|
 //! | [`seen`] | a sender's state, as far as it matters here |
-//! | [`changes`](mod@changes) | when a sender went into recovery, ran into a timeout, or reduced its window for another reason |
-//! | [`cause`] | what a packet was lost by, and several of them |
+//! | [`changes`](mod@changes) | entries into recovery, timeouts and other window reductions |
+//! | [`cause`] | the joint cause of several lost packets |
 //! | [`lost`] | the packets of a connection that links lost or damaged |
 //! | [`attribute`](mod@attribute) | which of them a loss event is about |
 //! | [`receiver`] | detectors at the receiver, replayed over the fates |
@@ -42,13 +42,15 @@ pub struct Connection {
     pub ends: Ends,
     /// Its loss events, in the order of time.
     pub events: Vec<LossEvent>,
-    /// Packets that links lost or damaged and no loss event is about: what recovery repaired that
-    /// was going on already, and what was lost last.
+    /// Lost or damaged packets that belong to no loss event: those that an ongoing recovery
+    /// repaired, and those lost after the last event.
     pub without_event: u64,
 }
 
-/// Reads the loss events of all connections, in the order in which their senders appear, from the
-/// table of `senders` and the event log (both Parquet) of the same run.
+/// Reads the loss events of all connections, in the order in which their senders first appear.
+///
+/// `senders` is the table of senders' states and `events` the event log (both Parquet) of the same
+/// run.
 ///
 /// # Errors
 /// If a table cannot be read.

@@ -1,54 +1,59 @@
-//! Why a sender sent something again, and whether it had to.
+//! Why a sender retransmitted data, and whether it had to.
 //!
 //! The cause is judged from what the capture shows at that moment:
 //!
-//! * *fast*: three duplicate acknowledgments or SACK blocks of more than two segments above it had
-//!   told of the loss, or it belongs to the recovery that such a signal began (RFC 5681, RFC 6675).
-//! * *RACK*: SACK told of data behind it, but of less than three segments, so that it was time that
-//!   told (RFC 8985); or it is sent a third time within such a recovery, which only RACK does.
-//! * *timeout*: no such signal, it is the oldest byte on its way, and as much time has passed as a
-//!   sender waits (RFC 6298 over the round-trip times seen): since it was last sent, since data was
-//!   acknowledged (section 5.3), and, where SACK told of data behind it, since that news, which
-//!   begins the timer anew in Linux. What answers a SACK at once is RACK's, however long it had
-//!   been on its way. Without any signal or recovery the time since it was sent is enough: Linux
-//!   takes that after a tail probe. Or it belongs to the go-back-N after such an event.
-//! * *tail probe*: no such signal, it is the newest data on its way, and two round-trip times have
-//!   passed (RFC 8985). With SACK, the first one of a segment that is alone on its way, no later
-//!   than a probe is due: that comes before the timer, or in its place.
-//! * *keep-alive*: one byte or none just below what was acknowledged (RFC 9293 section 3.8.4).
+//! * *fast*: three duplicate acknowledgments, or SACK blocks of more than two segments above it,
+//!   signalled the loss, or the retransmission belongs to the recovery that such a signal began
+//!   (RFC 5681, RFC 6675).
+//! * *RACK*: SACK reported data above it, but less than three segments, so that elapsed time
+//!   revealed the loss (RFC 8985). Or it is sent a third time within such a recovery, which only
+//!   RACK does.
+//! * *timeout*: there is no such signal, it is the oldest byte in flight, and the sender's
+//!   retransmission timeout has passed (RFC 6298 with the observed round-trip times) since each of
+//!   these: its last transmission, the last acknowledgment of data (section 5.3), and, where SACK
+//!   reported data above it, that report, which restarts the timer in Linux. A retransmission that
+//!   immediately follows a SACK is RACK's, however long the data had been in flight. Without any
+//!   signal or recovery, the time since the last transmission is sufficient: Linux uses that after
+//!   a tail probe. Retransmissions of the go-back-N after a timeout count as *timeout*, too.
+//! * *tail probe*: there is no such signal, it is the newest data in flight, and two round-trip
+//!   times have passed (RFC 8985). With SACK, the first retransmission of a segment that is alone
+//!   in flight counts, too, if it comes no later than a probe is due: the probe comes before the
+//!   timer expires, or instead of that.
+//! * *keep-alive*: at most one byte just below what was acknowledged (RFC 9293 section 3.8.4).
 //! * *unknown*: none of these.
 //!
-//! That it was *spurious* shows later, and is counted besides where it can be told without keeping
-//! what was sent, by the rules of [`crate::spurious`]: by time stamps at the left edge of the
-//! window (Eifel, RFC 3522; [`timestamps::at_edge`]), or by a duplicate SACK (RFC 2883;
-//! [`duplicate_sack::can_report`]). What waited behind a hole, and all other evidence, is for
-//! `lasthop trace --spurious`.
+//! Later segments can show that a retransmission was *spurious*. This module counts those cases
+//! that it can recognise without storing what was sent, by the rules of [`crate::spurious`]: by
+//! time stamps at the left edge of the window (Eifel, RFC 3522; [`timestamps::at_edge`]), or by a
+//! duplicate SACK (RFC 2883; [`duplicate_sack::can_report`]). `lasthop trace --spurious` also
+//! judges segments behind a hole, and uses all other evidence.
 
 use crate::spurious::{Verdict, duplicate_sack, timestamps};
 use serde::Serialize;
 
-/// Retransmissions of one direction that can still turn out spurious. Older ones count as needed.
+/// Retransmissions of one direction that are checked for evidence of being spurious. Older ones
+/// count as necessary.
 const WATCHED: usize = 256;
 
-/// The cause of a retransmission.
+/// Cause of a retransmission.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Cause {
-    /// Told by duplicate acknowledgments or SACK.
+    /// Signalled by duplicate acknowledgments or SACK.
     Fast,
-    /// Told by SACK of later data and by time.
+    /// Revealed by SACK of later data and by elapsed time.
     Rack,
-    /// The timer ran out.
+    /// The retransmission timer expired.
     Timeout,
-    /// A probe for the loss of the newest data.
+    /// A probe for the loss of the newest data (tail loss probe).
     TailProbe,
-    /// A probe whether the other end is there.
+    /// A probe whether the other end is still there.
     KeepAlive,
-    /// None of these can be shown.
+    /// The capture shows none of these causes.
     Unknown,
 }
 
-/// How many retransmissions of which cause.
+/// Numbers of retransmissions, by cause.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Retransmissions {
     /// See [`Cause::Fast`].
@@ -63,76 +68,78 @@ pub struct Retransmissions {
     pub keep_alive: u64,
     /// See [`Cause::Unknown`].
     pub unknown: u64,
-    /// Of all of them, how many were spurious by time stamps, when they lay at the left edge of the
+    /// Those of any cause that time stamps show to be spurious; only at the left edge of the
     /// window.
     pub spurious_by_timestamps: u64,
-    /// Of all of them, how many were spurious by a duplicate SACK and not by time stamps.
+    /// Those of any cause that a duplicate SACK, but not time stamps, shows to be spurious.
     pub spurious_by_dsack: u64,
-    /// How often the timer ran out: retransmissions by timeout that began, or went on with, waiting
-    /// for it.
+    /// Number of times that the timer expired: retransmissions that the timer itself triggered,
+    /// without those of the go-back-N after it.
     pub timeouts: u64,
 }
 
-/// What is known of the sender when it sends something again. Places as in
+/// State of the sender, as far as known, when it retransmits. Places are those of
 /// [`crate::sequence_number`].
 #[derive(Debug, Clone, Copy)]
 pub struct Moment {
     /// Now, in nanoseconds.
     pub time: u64,
-    /// The range sent again.
+    /// First place of the retransmitted range.
     pub first: u64,
-    /// Behind it.
+    /// Place after the range.
     pub end: u64,
-    /// When it was sent before and how often again, if it was still on its way.
+    /// When it was last sent, in nanoseconds, and how often it had been retransmitted; `None` if it
+    /// was no longer in flight.
     pub before: Option<(u64, u32)>,
-    /// The oldest byte on its way.
+    /// Place of the oldest byte in flight.
     pub oldest: Option<u64>,
-    /// Behind the highest byte sent.
+    /// Place after the highest byte sent.
     pub highest: u64,
     /// Highest acknowledgment from the other end, if there was one.
     pub acknowledged: Option<u64>,
-    /// When it came, in nanoseconds: the timer began anew then (RFC 6298 section 5.3).
+    /// When that came, in nanoseconds: the timer restarted then (RFC 6298 section 5.3).
     pub acknowledged_at: u64,
     /// Duplicate acknowledgments in a row.
     pub duplicates: u32,
-    /// Highest byte told by SACK.
+    /// Place after the highest byte that SACK reported.
     pub selectively: u64,
     /// Bytes in the blocks of the last SACK.
     pub sacked: u64,
-    /// When SACK last told of data that it had not told of before, in nanoseconds.
+    /// When SACK last reported data that it had not reported before, in nanoseconds.
     pub told_at: u64,
-    /// Whether both ends permit SACK, without which there is no probe (RFC 8985 section 3.2).
+    /// Whether both ends permit SACK, without which there are no probes (RFC 8985 section 3.2).
     pub permits_sack: bool,
-    /// The longest segment so far, in bytes of data.
+    /// Longest segment so far, in bytes of data.
     pub segment: u64,
-    /// The sender's retransmission timeout, in nanoseconds, as far as it can be told.
+    /// Estimate of the sender's retransmission timeout, in nanoseconds.
     pub timeout: u64,
-    /// Its smoothed round-trip time, if there is one.
+    /// Estimate of its smoothed round-trip time in nanoseconds; `None` without a sample.
     pub round_trip: Option<u64>,
-    /// The time stamp in the segment.
+    /// Time stamp in the segment.
     pub timestamp: Option<u32>,
 }
 
 impl Moment {
-    /// When a tail probe of a segment that is alone on its way is due, in nanoseconds: two
-    /// round-trip times and the longest that its acknowledgment may be held back, but not after the
-    /// timer (RFC 8985 section 7.2).
+    /// Returns the probe timeout in nanoseconds for a segment that is alone in flight.
+    ///
+    /// It is two round-trip times plus the longest delay of an acknowledgment, but no longer than
+    /// the retransmission timeout (RFC 8985 section 7.2).
     fn probe_timeout(&self) -> u64 {
         const MAX_ACK_DELAY: u64 = 200_000_000;
         self.round_trip.map_or(self.timeout, |trip| (2 * trip + MAX_ACK_DELAY).min(self.timeout))
     }
 }
 
-/// Follows the retransmissions of one direction.
+/// Classifier of the retransmissions of one direction.
 #[derive(Debug, Clone, Default)]
 pub struct Follower {
     pub(crate) counts: Retransmissions,
     recovery: Option<Recovery>,
-    /// Retransmissions that can still turn out spurious, oldest first.
+    /// Retransmissions that can still be found spurious, oldest first.
     watched: std::collections::VecDeque<Watched>,
 }
 
-/// What goes on until everything is acknowledged that had been sent when it began.
+/// A recovery; it ends when all data sent before it began is acknowledged.
 #[derive(Debug, Clone, Copy)]
 struct Recovery {
     cause: Cause,
@@ -146,14 +153,15 @@ struct Watched {
     first: u64,
     end: u64,
     timestamp: Option<u32>,
-    /// An acknowledgment covered it, and did not show it spurious.
+    /// Whether an acknowledgment covered it. If that showed it to be spurious, `counted` is set.
     acknowledged: bool,
-    /// It is counted as spurious by time stamps: a report of it is no news.
+    /// Whether it is already counted as spurious by time stamps, so that a duplicate SACK does not
+    /// count it again.
     counted: bool,
 }
 
 impl Follower {
-    /// Counts a retransmission; its cause.
+    /// Counts a retransmission and returns its cause.
     pub fn sent_again(&mut self, moment: &Moment) -> Cause {
         let (cause, waited) = self.judge(moment);
         let count = match cause {
@@ -187,7 +195,7 @@ impl Follower {
         cause
     }
 
-    /// The cause, and whether the timer ran out just now.
+    /// Returns the cause, and whether the timer expired just now.
     fn judge(&self, moment: &Moment) -> (Cause, bool) {
         let length = moment.end - moment.first;
         if length <= 1 && moment.oldest.is_none() && moment.acknowledged == Some(moment.end) {
@@ -201,7 +209,7 @@ impl Follower {
         let is_oldest = moment.oldest.is_some_and(|oldest| moment.first <= oldest);
         let is_newest = moment.end >= moment.highest;
         let probe = moment.round_trip.zip(waited).is_some_and(|(trip, waited)| waited >= 2 * trip);
-        // A tenth less: the sender's estimate is not quite ours, and its timers run in ticks.
+        // A tenth less, since the sender's estimate differs from ours, and its timers run in ticks.
         let is_long = |nanos: u64| nanos >= moment.timeout / 10 * 9;
         let told_at = if moment.selectively >= moment.end { moment.told_at } else { 0 };
         let timer = moment
@@ -214,19 +222,19 @@ impl Follower {
         }
         let timed_out = is_oldest && timer.is_some_and(is_long);
         let going_on = self.recovery.map(|recovery| recovery.cause).filter(|cause| *cause != Cause::Timeout);
-        // RFC 6675 section 4, IsLost. Less than that is for RACK, which does not wait for as long
-        // as the timer does.
+        // RFC 6675 section 4, IsLost. With less evidence it is RACK, which does not wait as long as
+        // the timer.
         let enough = moment.duplicates >= 3 || (signalled && moment.sacked > 2 * moment.segment);
         if timed_out && (repeated || (!enough && going_on.is_none())) {
             return (Cause::Timeout, true);
         }
         if signalled {
-            // What the recovery that goes on repairs besides is its own.
+            // Everything that the current recovery repairs belongs to it.
             let cause = match going_on {
                 Some(_) if repeated => Cause::Rack,
                 Some(cause) => cause,
                 None if enough => Cause::Fast,
-                // The timer has run out, and the sender takes all for lost.
+                // The timer has expired, and the sender considers everything lost.
                 None if self.recovery.is_some() => Cause::Timeout,
                 None => Cause::Rack,
             };
@@ -245,8 +253,8 @@ impl Follower {
         }
     }
 
-    /// The other end acknowledged everything below `place`, where it had awaited the byte at
-    /// `edge`, and echoed a time stamp.
+    /// Handles an acknowledgment of everything below `place`, with the echoed time stamp. `edge` is
+    /// the byte that the other end had expected before.
     pub fn acknowledged(&mut self, edge: Option<u64>, place: u64, echo: Option<u32>) {
         if self.recovery.is_some_and(|recovery| place >= recovery.until) {
             self.recovery = None;
@@ -267,8 +275,9 @@ impl Follower {
         }
     }
 
-    /// The other end told at `time` that `first..end` came twice; the least round-trip time is
-    /// known or not, all in nanoseconds.
+    /// Handles a duplicate SACK at `time`, which reports that `first..end` arrived twice.
+    ///
+    /// `time` and `least_round_trip` are in nanoseconds; `None` if no round-trip time is known.
     pub fn came_twice(&mut self, first: u64, end: u64, time: u64, least_round_trip: Option<u64>) {
         let found = self.watched.iter().rposition(|watched| {
             let waited = time.saturating_sub(watched.time);
@@ -280,7 +289,8 @@ impl Follower {
         }
     }
 
-    /// Whether there is anything that an acknowledgment could tell of.
+    /// Returns whether acknowledgments can change nothing: no recovery, and no retransmission to
+    /// check.
     #[must_use]
     pub fn is_quiet(&self) -> bool {
         self.watched.is_empty() && self.recovery.is_none()
@@ -288,11 +298,11 @@ impl Follower {
 }
 
 impl Cause {
-    /// All of them.
+    /// All causes.
     pub const ALL: [Self; 6] =
         [Self::Fast, Self::Rack, Self::Timeout, Self::TailProbe, Self::KeepAlive, Self::Unknown];
 
-    /// The name in tables and graphs.
+    /// Returns the name used in tables and graphs.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {

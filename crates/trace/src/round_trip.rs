@@ -1,19 +1,19 @@
 //! Round-trip times, from a segment with data, SYN or FIN to the acknowledgment that covers it.
 //!
-//! An acknowledgment gives one sample: of the last segment that it covers. It gives none if a
-//! segment that it covers had been sent more than once (Karn's rule: nobody knows which one it
-//! answers; and what waited behind a hole was not answered when it came), and none for a segment
-//! that a SACK block had told of before.
+//! An acknowledgment gives one sample, for the last segment that it covers, except in two cases:
+//!
+//! * A segment that it covers was sent more than once. It may answer any of these transmissions
+//!   (Karn's rule), and segments behind a hole were not acknowledged when they arrived.
+//! * A SACK block had already reported the last segment.
 //!
 //! Mean and deviation are exact. Quantiles come from a DDSketch (Masson, Rim and Lee, VLDB 2019):
-//! each is within 1 % of a sample of that rank, in 2048 bins at most however many samples there
-//! are.
+//! each is within 1 % of a sample of that rank, with at most 2048 bins for any number of samples.
 
 use serde::Serialize;
 use sketches_ddsketch::{Config, DDSketch};
 use std::fmt;
 
-/// Relative error of a quantile.
+/// Maximum relative error of a quantile.
 pub const ERROR: f64 = 0.01;
 const BINS: u32 = 2048;
 
@@ -26,18 +26,18 @@ pub struct RoundTrips {
     squares: f64,
     min: u64,
     max: u64,
-    /// As RFC 6298 reckons, in nanoseconds.
+    /// Smoothed round-trip time and its variation as in RFC 6298, in nanoseconds.
     smoothed: f64,
     variation: f64,
     sketch: Option<Box<DDSketch>>,
 }
 
-/// What the samples say; times in nanoseconds. All are 0 if there is no sample.
+/// Summary of the samples; times in nanoseconds. All are 0 without samples.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
 pub struct RoundTripSummary {
-    /// Samples.
+    /// Number of samples.
     pub count: u64,
-    /// The least.
+    /// The smallest.
     pub min_ns: u64,
     /// Their mean.
     pub mean_ns: u64,
@@ -47,7 +47,7 @@ pub struct RoundTripSummary {
     pub p95_ns: u64,
     /// 99 % of them are less, within 1 %.
     pub p99_ns: u64,
-    /// The greatest.
+    /// The largest.
     pub max_ns: u64,
     /// Standard deviation of the samples (n - 1).
     pub stdev_ns: u64,
@@ -75,20 +75,22 @@ impl RoundTrips {
         sketch.add(value);
     }
 
-    /// The least round-trip time, in nanoseconds; `None` without a sample.
+    /// Returns the smallest round-trip time, in nanoseconds; `None` without a sample.
     #[must_use]
     pub fn least(&self) -> Option<u64> {
         (self.count > 0).then_some(self.min)
     }
 
-    /// The smoothed round-trip time, in nanoseconds; `None` without a sample.
+    /// Returns the smoothed round-trip time, in nanoseconds; `None` without a sample.
     #[must_use]
     pub fn smoothed(&self) -> Option<u64> {
         (self.count > 0).then_some(self.smoothed as u64)
     }
 
-    /// The retransmission timeout that a sender with these samples has, in nanoseconds: RFC 6298
-    /// with the least variation of 200 ms that Linux uses, and one second without a sample.
+    /// Returns the retransmission timeout of a sender with these samples, in nanoseconds.
+    ///
+    /// It is that of RFC 6298 with Linux's minimum of 200 ms for the variation, and one second
+    /// without a sample.
     #[must_use]
     pub fn timeout(&self) -> u64 {
         if self.count == 0 {
@@ -97,7 +99,7 @@ impl RoundTrips {
         (self.smoothed + (4.0 * self.variation).max(200e6)) as u64
     }
 
-    /// What they say.
+    /// Returns the summary of the samples.
     #[must_use]
     pub fn summary(&self) -> RoundTripSummary {
         let Some(sketch) = &self.sketch else { return RoundTripSummary::default() };

@@ -1,5 +1,5 @@
-//! What is known of a connection, as one object for JSON and tables. Times in the unit that stands
-//! in the name.
+//! Results for a connection as one object for JSON and tables. Field names end with the unit of
+//! times.
 
 use crate::analysis::Analysis;
 use crate::connection::{Connection, Status};
@@ -17,31 +17,31 @@ pub struct ConnectionRow {
     pub file: String,
     /// Number of the interface.
     pub interface: usize,
-    /// Its name, if it has one.
+    /// Name of the interface, if it has one.
     pub interface_name: Option<String>,
     /// Number of the connection on that interface, from 1.
     pub connection: usize,
     /// How it ended.
     pub status: Status,
-    /// Whether SYN and FIN of both ends were seen; there may be a reset besides.
+    /// Whether SYN and FIN of both ends were seen; there may be a reset, too.
     pub complete: bool,
-    /// How many ends sent a SYN.
+    /// Number of ends that sent a SYN.
     pub syns: usize,
-    /// How many ends sent a FIN.
+    /// Number of ends that sent a FIN.
     pub fins: usize,
-    /// When its first packet came, in nanoseconds since 1970.
+    /// Time of the first packet, in nanoseconds since 1970.
     pub first_packet_unix_ns: u64,
-    /// When its last packet came.
+    /// Time of the last packet, in nanoseconds since 1970.
     pub last_packet_unix_ns: u64,
-    /// Time between them, in microseconds.
+    /// Time from the first packet to the last, in microseconds.
     pub elapsed_us: u64,
-    /// The direction from the end that sent the first packet, and the other.
+    /// The direction from the end that sent the first packet, then the opposite one.
     pub directions: [DirectionRow; 2],
     /// Long silences (TL-25).
     pub silences: Gaps,
 }
 
-/// One direction of it.
+/// One direction of a connection.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct DirectionRow {
     /// The sender.
@@ -53,9 +53,9 @@ pub struct DirectionRow {
     pub counts: Counts,
     /// *unique bytes sent*.
     pub unique_bytes: u64,
-    /// *avg segm size*.
+    /// *avg segm size* in bytes.
     pub mean_segment: u64,
-    /// What the sender offered.
+    /// Options that the sender offered.
     pub offer: Offer,
     /// *max win adv* in bytes.
     pub max_window: u64,
@@ -69,20 +69,20 @@ pub struct DirectionRow {
     pub stream_length: Option<u64>,
     /// *missed data* in bytes.
     pub missed_bytes: Option<u64>,
-    /// *data xmit time*.
+    /// *data xmit time* in microseconds.
     pub data_time_us: u64,
-    /// *idletime max*.
+    /// *idletime max* in microseconds.
     pub idle_max_us: Option<u64>,
     /// *throughput* in byte/s.
     pub throughput: Option<f64>,
     /// Round-trip times of its data.
     pub round_trips: RoundTripSummary,
-    /// Why data was sent again.
+    /// Retransmissions by cause.
     pub retransmissions: Retransmissions,
 }
 
 impl ConnectionRow {
-    /// What is known of the connection at `index` of `analysis`, from the capture `file`.
+    /// Builds the row of the connection at `index` of `analysis`, from the capture `file`.
     #[must_use]
     pub fn new(file: &str, analysis: &Analysis, index: usize) -> Self {
         let connection = &analysis.connections.all()[index];

@@ -1,83 +1,82 @@
 //! What one direction of a connection has sent, as ranges of sequence numbers.
 //!
-//! Two parts: what is on its way, segment by segment with the time it was sent, and below it what
-//! was acknowledged, as ranges that grow together.
+//! There are two parts: the segments in flight, each with the time when it was sent, and below them
+//! the acknowledged bytes, as ranges that are joined where they touch.
 //!
-//! * At most [`FLIGHT`] segments are on their way. In a capture without acknowledgments (one
-//!   direction only) the oldest are taken for acknowledged: no round-trip time can be measured
-//!   there anyway.
-//! * What was acknowledged is one range for each hole: bytes that went by without being captured. A
-//!   connection needs the same memory whatever its length, and some 40 bytes for each hole. Their
-//!   number has no limit, since bytes would be counted wrongly beyond it.
+//! * At most [`FLIGHT`] segments are in flight. In a capture without acknowledgments (one direction
+//!   only) the oldest then count as acknowledged; such a capture gives no round-trip times anyway.
+//! * Acknowledged ranges are separated by holes: bytes that were not captured. So memory does not
+//!   depend on the length of a connection; each hole takes about 40 bytes. The number of holes is
+//!   not limited, because a limit would make the byte counts wrong.
 
 use std::collections::{BTreeMap, VecDeque};
 
-/// Most segments on their way that are told apart: a window of 12 MB in segments of 1460 bytes.
+/// Maximum number of segments in flight: a window of 12 MB in segments of 1460 bytes.
 pub const FLIGHT: usize = 8192;
 
-/// A range on its way.
+/// A range in flight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Piece {
-    /// Place of its first byte.
+    /// Place of its first byte (see [`crate::sequence_number`]).
     pub first: u64,
-    /// Place behind its last byte.
+    /// Place after its last byte.
     pub end: u64,
     /// When it was last sent, in nanoseconds.
     pub time: u64,
-    /// How often it was sent again.
+    /// Number of its retransmissions.
     pub again: u32,
 }
 
-/// What an acknowledgment covered.
+/// Segments that an acknowledgment covered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Covered {
-    /// The last segment.
+    /// The last of them.
     pub last: Piece,
     /// Whether any of them had been sent again.
     pub retransmitted: bool,
 }
 
-/// What a segment was, compared with those before.
+/// What a segment has in common with those before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Novelty {
     /// Bytes that had been sent before.
     pub old: u64,
-    /// Whether it filled a hole: tcptrace's out of order. See [`Sent::add`].
+    /// Whether it is out of order by tcptrace's definition; see [`Sent::add`].
     pub out_of_order: bool,
-    /// When the first of those bytes was sent before, in nanoseconds, and how often again; only if
-    /// it was on its way.
+    /// When the first of these bytes that is still in flight was last sent, in nanoseconds, and how
+    /// often it had been retransmitted; `None` if none is in flight.
     pub before: Option<(u64, u32)>,
 }
 
-/// The ranges.
+/// Ranges sent by one direction.
 #[derive(Debug, Clone, Default)]
 pub struct Sent {
-    /// Where ranges end, by where they begin. They do not touch.
+    /// Ends of the acknowledged ranges, by their starts. Ranges do not touch.
     acknowledged: BTreeMap<u64, u64>,
     flight: VecDeque<Piece>,
 }
 
 impl Sent {
-    /// Whether nothing is on its way.
+    /// Returns whether no segments are in flight.
     #[must_use]
     pub fn is_idle(&self) -> bool {
         self.flight.is_empty()
     }
 
-    /// Segments on their way.
+    /// Returns the number of segments in flight.
     #[must_use]
     pub fn segments(&self) -> usize {
         self.flight.len()
     }
 
-    /// Place behind the last byte sent; `None` before the first.
+    /// Returns the place after the last byte sent; `None` if nothing was sent.
     #[must_use]
     pub fn end(&self) -> Option<u64> {
         let last = self.flight.back().map(|piece| piece.end);
         last.or_else(|| self.acknowledged.last_key_value().map(|range| *range.1))
     }
 
-    /// Place of the first byte on its way.
+    /// Returns the place of the first byte in flight.
     #[must_use]
     pub fn oldest(&self) -> Option<u64> {
         self.flight.front().map(|piece| piece.first)
@@ -85,8 +84,8 @@ impl Sent {
 
     /// Adds `first..end`, sent at `time`.
     ///
-    /// Out of order is what tcptrace calls so: the bytes behind the last hole that the segment
-    /// fills are none, or end inside a segment that was there before.
+    /// A segment is out of order by tcptrace's definition if it fills a hole, and its bytes after
+    /// the last such hole are none, or end inside a segment that was there before.
     #[inline]
     pub fn add(&mut self, first: u64, end: u64, time: u64) -> Novelty {
         if self.end().is_none_or(|last| last <= first) {
@@ -96,7 +95,8 @@ impl Sent {
         self.insert(first, end, time)
     }
 
-    /// Everything below `place` has arrived; what that covers.
+    /// Marks everything below `place` as acknowledged. Returns the segments that this covers, if
+    /// any.
     #[inline]
     pub fn acknowledge(&mut self, place: u64) -> Option<Covered> {
         let mut covered: Option<Covered> = None;
@@ -111,7 +111,7 @@ impl Sent {
         covered
     }
 
-    /// Gives back the memory of a connection that has ended.
+    /// Releases the memory of a connection that has ended.
     pub fn shrink(&mut self) {
         self.flight.shrink_to_fit();
     }
@@ -125,11 +125,11 @@ impl Sent {
         self.flight.push_back(piece);
     }
 
-    /// Adds a range that is not behind everything else.
+    /// Adds a range that does not lie after everything else.
     fn insert(&mut self, first: u64, end: u64, time: u64) -> Novelty {
         let mut novelty = Novelty::default();
         let mut at = first;
-        // What was acknowledged lies lowest.
+        // Acknowledged ranges lie below the segments in flight.
         let border = self.acknowledged.last_key_value().map_or(0, |range| *range.1);
         if at < border {
             let upto = end.min(border);
@@ -140,7 +140,7 @@ impl Sent {
         while at < end {
             let Some(piece) = self.flight.get_mut(index) else {
                 self.push(Piece { first: at, end, time, again: 0 });
-                // Behind everything: not out of order.
+                // After everything else, so not out of order.
                 novelty.out_of_order = false;
                 break;
             };
@@ -194,7 +194,7 @@ impl Sent {
         }
     }
 
-    /// Adds a range, of which nothing is there yet, to those acknowledged.
+    /// Adds to the acknowledged ranges a range that none of them overlaps.
     fn settle(&mut self, first: u64, end: u64) {
         let end = self.acknowledged.remove(&end).unwrap_or(end);
         match self.acknowledged.range_mut(..first).next_back() {

@@ -1,15 +1,15 @@
-//! What a time-sequence graph shows of one connection: when which bytes were sent, acknowledged,
-//! told by SACK, and lost.
+//! Time-sequence graph of one connection: when each byte was sent, acknowledged, reported by SACK,
+//! and lost.
 //!
-//! The graph is tcptrace's (L34): sequence numbers over time, one graph a direction. All numbers
-//! are relative (0 is the SYN, 1 the first byte of data) and do not wrap. Times count from the
-//! first packet of the connection.
+//! The graph is tcptrace's (L34): sequence numbers over time, one graph for each direction. All
+//! numbers are relative (0 is the SYN, 1 the first byte of data) and do not wrap. Times count from
+//! the first packet of the connection.
 //!
-//! A series has at most so many points of each sort as the reader is told, however long the
-//! connection is; see [`thin`] for what is left out then.
+//! The caller limits the number of points of each sort in a series; [`thin`] explains which points
+//! are left out.
 //!
-//! [`TimeSequence::mark_losses`] adds what no capture can tell: what the link did to each packet
-//! that it lost, from the event log of the same run.
+//! [`TimeSequence::mark_losses`] adds what no capture shows: from the event log of the same run,
+//! what the link did to each packet that it lost.
 
 pub(crate) mod collect;
 mod losses;
@@ -34,20 +34,20 @@ pub struct TimeSequence {
     pub connection: usize,
     /// Number and name of the interface.
     pub interface: String,
-    /// When its first packet came, in nanoseconds since 1970.
+    /// Time of the connection's first packet, in nanoseconds since 1970.
     pub start_unix_ns: u64,
-    /// From the first packet to the last, in nanoseconds.
+    /// Time from the first packet to the last, in nanoseconds.
     pub duration_ns: u64,
     /// How it ended.
     pub status: Status,
-    /// The direction from the end that sent the first packet, and the one to it.
+    /// The direction from the end that sent the first packet, then the opposite one.
     pub series: [Series; 2],
-    /// Most points of each sort.
+    /// Maximum number of points of each sort.
     #[serde(skip)]
     limit: usize,
 }
 
-/// One direction: what one end sent, and what the other end said about it.
+/// One direction: what one end sent, and the other end's acknowledgments of it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Series {
     /// The sender.
@@ -56,23 +56,23 @@ pub struct Series {
     pub to: SocketAddr,
     /// Segments with data, or with SYN or FIN.
     pub segments: Vec<SegmentPoint>,
-    /// Acknowledgments that came for them, and the edge of the window.
+    /// Acknowledgments of them, with the edge of the window.
     pub acks: Vec<AckPoint>,
-    /// SACK blocks that came for them.
+    /// SACK blocks that report them.
     pub sacks: Vec<SackPoint>,
-    /// What else there is to mark.
+    /// Other events to mark.
     pub marks: Vec<MarkPoint>,
     /// Packets that the link lost or damaged; empty without an event log.
     pub losses: Vec<LossPoint>,
-    /// Rates over time, of all of it whatever is left out above; `None` if it sent no data.
+    /// Rates over time, computed from all packets; `None` if no data was sent.
     pub throughput: Option<Throughput>,
-    /// How many points there were of each sort before some were left out.
+    /// Numbers of points of each sort before some were left out.
     pub totals: Totals,
-    /// The sequence number that is 0 here, if one was seen.
+    /// Sequence number that is 0 in relative numbers, if one was seen.
     pub base: Option<u32>,
 }
 
-/// Points of each sort before thinning.
+/// Numbers of points of each sort before thinning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[allow(missing_docs, reason = "the fields of `Series` document them")]
 pub struct Totals {
@@ -83,9 +83,11 @@ pub struct Totals {
     pub losses: u64,
 }
 
-/// Reads connection `connection`, counted from 1 as `lasthop trace` does, of the capture at `path`,
-/// with at most `limit` points of each sort and direction (16 at least). Without `interface` (a
-/// name or a number) it is that of the first TCP segment.
+/// Reads connection `connection` of the capture at `path`.
+///
+/// Connections are counted from 1, as `lasthop trace` does, on `interface` (a name or a number), or
+/// on that of the first TCP segment. There are at most `limit` points (at least 16) of each sort
+/// and direction.
 pub fn read(
     path: &Path,
     interface: Option<&str>,
@@ -98,8 +100,9 @@ pub fn read(
     found.pop().ok_or_else(|| missing(there))
 }
 
-/// Like [`read`], the first connection between two ends, whichever of them began it. `None` if
-/// there is none.
+/// Reads the first connection between two ends, whichever of them began it; see [`read`].
+///
+/// Returns `None` if there is none.
 pub fn read_between(
     path: &Path,
     interface: Option<&str>,
@@ -110,12 +113,12 @@ pub fn read_between(
     Ok(found.into_iter().next())
 }
 
-/// Like [`read`], all connections of an interface, in their order.
+/// Reads all connections of an interface, in their order; see [`read`].
 pub fn read_all(path: &Path, interface: Option<&str>, limit: usize) -> Result<Vec<TimeSequence>, TraceError> {
     collect(path, interface, Wanted::All, limit).map(|(found, _)| found)
 }
 
-/// The connections wanted, and how many there are on that interface.
+/// Returns the requested connections, and the number of connections on that interface.
 fn collect(
     path: &Path,
     interface: Option<&str>,

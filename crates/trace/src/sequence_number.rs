@@ -1,34 +1,34 @@
-//! Sequence numbers without an end.
+//! Sequence numbers that do not wrap.
 //!
 //! TCP counts modulo 2^32 (RFC 9293 section 3.4). [`Unwrap`] follows one direction of a connection
-//! and says of every number where it lies on a line, so that comparing is comparing and four
-//! gigabytes are no border.
+//! and maps every number to a *place*, a 64-bit number that never wraps. So places can be compared
+//! directly, and a connection can carry more than 4 GiB.
 
-/// Where the line starts: numbers before the first one seen stay positive.
+/// Place of the first number, so that the places of numbers before it are not negative.
 const ORIGIN: u64 = 1 << 40;
 
-/// Follows the sequence numbers of one direction.
+/// Mapping from the sequence numbers of one direction to places.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Unwrap {
-    /// The number that is 0 to people, and the highest one followed so far.
+    /// The number that is 0 in relative numbers, and the highest place so far.
     base: Option<u32>,
     highest: u64,
 }
 
 impl Unwrap {
-    /// Whether a number was seen.
+    /// Returns whether a number was seen.
     #[must_use]
     pub const fn is_set(&self) -> bool {
         self.base.is_some()
     }
 
-    /// The number that is 0 in relative numbers.
+    /// Returns the number that is 0 in relative numbers.
     #[must_use]
     pub const fn base(&self) -> Option<u32> {
         self.base
     }
 
-    /// Makes `number` the one that is 0 in relative numbers, unless there is one.
+    /// Makes `number` the one that is 0 in relative numbers, unless one is set.
     pub fn begin(&mut self, number: u32) {
         if self.base.is_none() {
             self.base = Some(number);
@@ -36,7 +36,7 @@ impl Unwrap {
         }
     }
 
-    /// Where `number` lies: the place nearest to the highest one so far.
+    /// Returns the place of `number`: of all possible places the one nearest to the highest so far.
     #[inline]
     #[must_use]
     pub fn place(&self, number: u32) -> u64 {
@@ -46,14 +46,15 @@ impl Unwrap {
         self.highest.saturating_add_signed(i64::from(distance))
     }
 
-    /// The stream has come to `place`.
+    /// Notes that the stream has reached `place`.
     #[inline]
     pub fn advance(&mut self, place: u64) {
         self.highest = self.highest.max(place);
     }
 
-    /// The relative number of `place`: 0 is the SYN, 1 the first byte of data. What lies before
-    /// is 0.
+    /// Returns the relative number of `place`: 0 is the SYN, 1 the first byte of data.
+    ///
+    /// Places before the SYN are 0, too.
     #[must_use]
     pub const fn relative(place: u64) -> u64 {
         place.saturating_sub(ORIGIN)

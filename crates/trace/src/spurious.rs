@@ -1,27 +1,27 @@
-//! Retransmissions that were not necessary: which, how that is known, and what they cost.
+//! Spurious retransmissions: which ones, how that is known, and what they cost.
 //!
 //! A retransmission is *spurious* if every byte in it that had been sent before reached the
-//! receiver by a transmission before it, and *necessary* if a byte did not. That is Ludwig's
-//! competing error recovery (dissertation 3.3.1; LL-27, LL-28, LL-34): TCP sends again what the
-//! link still delivers. Whether the receiver had the bytes is decided by sequence numbers and never
-//! by times of two machines (L 3.2.1), so clocks need not agree.
+//! receiver by an earlier transmission, and *necessary* if some byte did not. Ludwig calls this
+//! competing error recovery (dissertation 3.3.1; LL-27, LL-28, LL-34): TCP retransmits what the
+//! link still delivers. Sequence numbers decide whether the receiver had the bytes, never the times
+//! of two machines (L 3.2.1). So clocks need not agree.
 //!
-//! What is told of each retransmission is an [`Evidence`] each, and they are combined in the order
-//! of [`Evidence::RANKS`]: a proof outweighs what is only likely. All is looked at behind the
-//! event, from the whole capture; memory grows with its length.
+//! Each kind of [`Evidence`] gives a verdict on each retransmission. [`Evidence::RANKS`] is the
+//! order in which they are combined: a proof outweighs an indication. The analysis runs afterwards,
+//! over the whole capture, so memory grows with the capture's length.
 //!
-//! | file | what is there |
+//! | file | contents |
 //! |---|---|
 //! | [`flow`] | what one capture shows of one direction: transmissions and acknowledgments |
 //! | [`collect`] | from a capture to flows |
-//! | [`pair`](mod@pair) | which flow is the sender's side, which the receiver's |
+//! | [`pair`](mod@pair) | which flow is the sender's side, and which the receiver's |
 //! | [`delivery`] | from what was delivered to verdicts |
 //! | [`arrivals`] | what was delivered, from two captures |
-//! | [`truth`] | what was delivered, from the event log of an emulated link; recall and precision |
-//! | [`story`] | what a sender's capture answers quickly |
+//! | [`truth`] | what was delivered, from an emulated link's event log; recall and precision |
+//! | [`story`] | fast queries on a sender's capture |
 //! | [`timestamps`], [`duplicate_sack`], [`forward`], [`round_trip_bound`], [`gap`], [`alignment`] | evidence in a sender's capture |
-//! | [`examine`](mod@examine) | all of it for one direction of a connection |
-//! | [`states`] | what the recorded states of the sender say of causes and windows |
+//! | [`examine`](mod@examine) | all evidence on one direction of a connection |
+//! | [`states`] | causes and windows, from the recorded states of the sender |
 //! | [`response`] | what the Eifel response would have saved |
 //! | [`utilization`] | what spurious bytes cost a link |
 
@@ -54,53 +54,53 @@ use serde::Serialize;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
-    /// The receiver got all of it by an earlier transmission.
+    /// The receiver got all of it by earlier transmissions.
     Spurious,
-    /// Some of it was lost each time before.
+    /// Some of it had been lost in every earlier transmission.
     Necessary,
-    /// It cannot be told.
+    /// Not known.
     #[default]
     Unknown,
 }
 
-/// How it is known.
+/// Kind of evidence for a verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Evidence {
-    /// A capture at the receiver: what arrived there, by sequence number ([`arrivals`]).
+    /// A capture at the receiver shows what arrived there, by sequence number ([`arrivals`]).
     Arrivals,
-    /// The receiver had told that it has the bytes before they were sent again: ACK and
+    /// The receiver had acknowledged the bytes before they were sent again: acknowledgment and
     /// retransmission crossed on the way.
     Acknowledged,
-    /// The acknowledgment echoes a time stamp older than the retransmission's, or its own (Eifel,
-    /// RFC 3522; [`timestamps`]).
+    /// The acknowledgment echoes a time stamp that is older than the retransmission's, or the
+    /// retransmission's own (Eifel, RFC 3522; [`timestamps`]).
     Timestamps,
-    /// A duplicate SACK tells that it came twice, or none came from a receiver that sends them (RFC
-    /// 2883, RFC 3708; [`duplicate_sack`]).
+    /// A duplicate SACK reports that it arrived twice, or a receiver that sends such reports sent
+    /// none (RFC 2883, RFC 3708; [`duplicate_sack`]).
     DuplicateSack,
-    /// The acknowledgment came sooner after it than any round trip takes, or filled a hole one
-    /// round trip later ([`round_trip_bound`]).
+    /// The acknowledgment followed sooner than any round trip takes, or it filled a hole one round
+    /// trip later ([`round_trip_bound`]).
     RoundTrip,
-    /// The acknowledgment that filled a hole before it covers it as well: it was there already
+    /// The acknowledgment that filled a hole below it covers it as well, so it was there already
     /// ([`gap`]).
     Gap,
-    /// After a timeout, data that was not sent again was acknowledged (F-RTO, RFC 5682;
+    /// After a timeout, data that was not retransmitted was acknowledged (F-RTO, RFC 5682;
     /// [`forward`]).
     Forward,
-    /// Acknowledgments in the order in which what they answer was sent: which was left over
-    /// ([`alignment`]).
+    /// Acknowledgments and the transmissions that they answer, matched in order: a transmission
+    /// that is left over was lost ([`alignment`]).
     Alignment,
 }
 
-/// What each evidence says of one retransmission, in the order of [`Evidence::ALL`].
+/// Verdicts of all evidence on one retransmission, in the order of [`Evidence::ALL`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Signs([Verdict; Evidence::ALL.len()]);
 
 impl Verdict {
-    /// All of them.
+    /// All verdicts.
     pub const ALL: [Self; 3] = [Self::Spurious, Self::Necessary, Self::Unknown];
 
-    /// `spurious`, `necessary` or `unknown`.
+    /// Returns `spurious`, `necessary` or `unknown`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -112,7 +112,7 @@ impl Verdict {
 }
 
 impl Evidence {
-    /// All of them.
+    /// All kinds.
     pub const ALL: [Self; 8] = [
         Self::Arrivals,
         Self::Acknowledged,
@@ -124,10 +124,12 @@ impl Evidence {
         Self::Alignment,
     ];
 
-    /// What decides, the first that says something: the receiver's own capture; then proofs that an
-    /// earlier transmission arrived; then signs, the stronger ones first. That a duplicate SACK
-    /// outweighs a time stamp that says *necessary* is for originals that come behind their
-    /// retransmission: it answered the hole, but they were not lost.
+    /// Order in which evidence decides: the first entry whose evidence gives its verdict.
+    ///
+    /// First comes the receiver's own capture, then proofs that an earlier transmission arrived,
+    /// then indications, the stronger ones first. A duplicate SACK outweighs a time stamp that says
+    /// *necessary*, because an original can arrive after its retransmission. Then the
+    /// retransmission filled the hole, but the original was not lost.
     pub const RANKS: [(Self, Verdict); 14] = [
         (Self::Arrivals, Verdict::Spurious),
         (Self::Arrivals, Verdict::Necessary),
@@ -145,8 +147,8 @@ impl Evidence {
         (Self::Alignment, Verdict::Necessary),
     ];
 
-    /// Its name in tables: `arrivals`, `acknowledged`, `timestamps`, `dsack`, `round-trip`, `gap`,
-    /// `f-rto` or `alignment`.
+    /// Returns its name in tables: `arrivals`, `acknowledged`, `timestamps`, `dsack`, `round-trip`,
+    /// `gap`, `f-rto` or `alignment`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -163,18 +165,21 @@ impl Evidence {
 }
 
 impl Signs {
-    /// What `evidence` says.
+    /// Returns the verdict of `evidence`.
     #[must_use]
     pub const fn of(&self, evidence: Evidence) -> Verdict {
         self.0[evidence as usize]
     }
 
-    /// Writes down what `evidence` says.
+    /// Stores the verdict of `evidence`.
     pub const fn set(&mut self, evidence: Evidence, verdict: Verdict) {
         self.0[evidence as usize] = verdict;
     }
 
-    /// The verdict of those that `admitted` lets in, and which decided; see [`Evidence::RANKS`].
+    /// Returns the joint verdict of the evidence that `admitted` accepts, and the evidence that
+    /// decided.
+    ///
+    /// See [`Evidence::RANKS`].
     #[must_use]
     pub fn combined(&self, admitted: impl Fn(Evidence) -> bool) -> (Verdict, Option<Evidence>) {
         let mut ranks = Evidence::RANKS.into_iter();

@@ -1,5 +1,5 @@
-//! Connections as a Parquet file: a row for each direction of each. Every column's meaning is in
-//! the file.
+//! Connections as a Parquet file: two rows per connection, one for each direction. The file
+//! contains the meaning of every column.
 
 use crate::TraceError;
 use crate::row::{ConnectionRow, DirectionRow};
@@ -8,14 +8,14 @@ use std::path::Path;
 
 type Row<'a> = (&'a ConnectionRow, &'a DirectionRow);
 
-/// A column: its name, what is in it, and its cells.
+/// A column: its name, its meaning, and its cells.
 struct Column {
     name: &'static str,
     meaning: &'static str,
     cells: Cells,
 }
 
-/// How a column gets its cells; `None` is an empty one.
+/// Function that computes a column's cells; `None` is an empty cell.
 enum Cells {
     Count(fn(Row<'_>) -> Option<u64>),
     Real(fn(Row<'_>) -> Option<f64>),
@@ -117,7 +117,7 @@ pub fn write(path: &Path, connections: &[ConnectionRow]) -> Result<(), TraceErro
     table(connections).write(path).map_err(|source| TraceError::Table { path: path.to_owned(), source })
 }
 
-/// The table in memory.
+/// Builds the table in memory.
 #[must_use]
 pub fn table(connections: &[ConnectionRow]) -> Table {
     let rows = || connections.iter().flat_map(|row| row.directions.iter().map(move |way| (row, way)));
@@ -134,7 +134,7 @@ pub fn table(connections: &[ConnectionRow]) -> Table {
     Table { columns: COLUMNS.iter().map(column).collect(), ..Table::default() }
 }
 
-/// Nothing where there is no sample.
+/// Returns `value`, or `None` if there are no samples.
 fn sampled(way: &DirectionRow, value: u64) -> Option<u64> {
     (way.round_trips.count > 0).then_some(value)
 }

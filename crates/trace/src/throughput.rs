@@ -1,72 +1,76 @@
-//! Throughput over time of one direction of a connection: what was sent and what arrived in each
-//! bin of time, and what arrived on average since the start. tcptrace's throughput graph (`-T`;
-//! LTCP thesis, appendix B.2.2) shows the same three things.
+//! Throughput over time of one direction of a connection: what was sent and what was delivered in
+//! each time bin, and the average delivery rate since the start. tcptrace's throughput graph (`-T`;
+//! LTCP thesis, appendix B.2.2) shows the same three curves.
 //!
-//! *Sent* is payload, sent for the first time or again. *Delivered* is payload that the other end
-//! told to have, by acknowledgement or by SACK, each byte once and when it was told first. A bin
-//! lasts 1, 2, 3, 4, 5, 6 or 8 times a power of ten of milliseconds: the shortest with which there
-//! are at most [`MOST_BINS`] and, on average over the connection, at least [`LEAST_SEGMENTS`] data
-//! segments in each, so that it is never shorter than a segment takes on the link.
+//! *Sent* is payload, sent for the first time or retransmitted. *Delivered* is payload that the
+//! other end acknowledged, cumulatively or by SACK; each byte counts once, when it was first
+//! acknowledged.
+//!
+//! A bin lasts 1, 2, 3, 4, 5, 6 or 8 times a power of ten of milliseconds. It is the shortest such
+//! time with at most [`MOST_BINS`] bins and, on average over the connection, at least
+//! [`LEAST_SEGMENTS`] data segments in each. So a bin is never shorter than a segment's
+//! transmission time on the link.
 
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// More bins than this are not there.
+/// Maximum number of bins.
 pub const MOST_BINS: u64 = 250;
 
-/// Data segments that a bin has at least, on average. tcptrace's red line is over ten, each dot of
-/// it.
+/// Minimum number of data segments in a bin, on average. In tcptrace's red line, each dot is an
+/// average over ten.
 pub const LEAST_SEGMENTS: u64 = 5;
 
 /// Lengths of bins, times a power of ten.
 const LENGTHS: [u64; 7] = [1, 2, 3, 4, 5, 6, 8];
 
-/// Bins while it is not known how long the connection lasts. They are joined by tens, which leaves
-/// at least three in each of the final ones, and those are then whole multiples.
+/// Maximum number of bins while the duration of the connection is unknown. When more are needed,
+/// each ten are joined into one. This leaves at least three bins for each final one, and each final
+/// bin consists of whole bins.
 const FINE: usize = 8192;
 
-/// The shortest bin.
+/// The shortest bin, in nanoseconds.
 const MILLISECOND: u64 = 1_000_000;
 
-/// What one end sent over time.
+/// Throughput of one direction over time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Throughput {
-    /// Length of a bin in nanoseconds. The last one ends with the connection, and lasts at least
-    /// half as long and less than half as long again; if it is the only one it may be shorter.
+    /// Length of a bin in nanoseconds. The last bin ends with the connection; its length is at
+    /// least 0.5 and less than 1.5 times this. An only bin may be shorter.
     pub bin_ns: u64,
-    /// When the connection ended, in nanoseconds since its first packet.
+    /// Duration of the connection, in nanoseconds since its first packet.
     pub end_ns: u64,
-    /// From the first packet on.
+    /// Rates of the bins, from the first packet on.
     pub bins: Vec<Rates>,
 }
 
 /// Rates of a bin in bit/s of payload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Rates {
-    /// Of what was sent in it.
+    /// Sent in this bin.
     pub sent: u64,
-    /// Of what was delivered in it.
+    /// Delivered in this bin.
     pub delivered: u64,
-    /// Of what was delivered from the first packet to the end of the bin.
+    /// Delivered from the first packet to the end of this bin, on average.
     pub average: u64,
 }
 
-/// Counts while packets come.
+/// Byte counters while the capture is read.
 #[derive(Debug, Clone)]
 pub(crate) struct Meter {
     width_ns: u64,
-    /// Bytes sent and delivered.
+    /// Bytes sent and bytes delivered in each bin.
     bins: Vec<[u64; 2]>,
     segments: u64,
     delivered: Delivered,
 }
 
-/// Which numbers the other end has.
+/// Sequence numbers that the other end has.
 #[derive(Debug, Clone, Default)]
 struct Delivered {
-    /// Ranges that do not touch one another: first numbers and the numbers behind the last ones.
+    /// Ranges that do not touch one another: first numbers, and the numbers after the last ones.
     ranges: BTreeMap<u64, u64>,
-    /// Behind the last byte of data that was seen; a FIN has a number but is no byte.
+    /// Number after the last byte of data that was seen; a FIN has a number but is not a byte.
     end: u64,
 }
 
@@ -75,7 +79,7 @@ impl Meter {
         Self { width_ns: MILLISECOND, bins: Vec::new(), segments: 0, delivered: Delivered::default() }
     }
 
-    /// Payload with the relative numbers `first..first + bytes` was sent, the first time or again.
+    /// Counts payload `first..first + bytes` in relative numbers, sent for the first time or again.
     pub(crate) fn sent(&mut self, time_ns: u64, first: u64, bytes: u64) {
         if bytes == 0 {
             return;
@@ -85,7 +89,8 @@ impl Meter {
         self.bin(time_ns)[0] += bytes;
     }
 
-    /// The other end has the relative numbers `first..last`: of an acknowledgement those from 1 on.
+    /// Notes that the other end has the relative numbers `first..last`; an acknowledgement has them
+    /// from 1 on.
     pub(crate) fn arrived(&mut self, time_ns: u64, first: u64, last: u64) {
         let bytes = self.delivered.add(first, last);
         if bytes > 0 {
@@ -105,17 +110,17 @@ impl Meter {
         &mut self.bins[place]
     }
 
-    /// The rates of a connection that lasted so long; `None` without data.
+    /// Returns the rates of a connection of this duration; `None` without data.
     pub(crate) fn finish(mut self, duration_ns: u64) -> Option<Throughput> {
         if self.segments == 0 || duration_ns == 0 {
             return None;
         }
-        // The bins go until the end, also if nothing was sent there.
+        // The bins extend to the end of the connection, even if nothing was sent there.
         self.bin(duration_ns);
         let spacing = u128::from(duration_ns) * u128::from(LEAST_SEGMENTS) / u128::from(self.segments);
         let bin_ns = length(duration_ns.div_ceil(MOST_BINS).max(u64::try_from(spacing).unwrap_or(u64::MAX)));
         let mut bins = joined(&self.bins, (bin_ns / self.width_ns).max(1) as usize);
-        // What came with the last packet itself is in the bin that would begin then.
+        // Bytes of the last packet are in the bin that would begin at its time.
         let whole = (duration_ns / bin_ns) as usize + usize::from(duration_ns % bin_ns >= bin_ns.div_ceil(2));
         for [sent, delivered] in bins.split_off(bins.len().min(whole.max(1))) {
             let last = bins.last_mut()?;
@@ -126,7 +131,7 @@ impl Meter {
 }
 
 impl Delivered {
-    /// How many bytes of `first..last` were not there before.
+    /// Adds `first..last` and returns the number of its bytes that were not there before.
     fn add(&mut self, first: u64, last: u64) -> u64 {
         let (mut first, mut last) = (first.max(1), last.min(self.end));
         if first >= last {
@@ -148,13 +153,13 @@ impl Delivered {
     }
 }
 
-/// Each `count` bins as one.
+/// Joins each `count` bins into one.
 fn joined(bins: &[[u64; 2]], count: usize) -> Vec<[u64; 2]> {
     let sum = |part: &[[u64; 2]]| part.iter().fold([0, 0], |sum, bin| [sum[0] + bin[0], sum[1] + bin[1]]);
     bins.chunks(count).map(sum).collect()
 }
 
-/// The shortest length of a bin that is no shorter than `least`, in nanoseconds.
+/// Returns the shortest allowed length of a bin that is at least `least`, in nanoseconds.
 fn length(least: u64) -> u64 {
     let powers = std::iter::successors(Some(MILLISECOND), |power| power.checked_mul(10));
     let mut lengths = powers.flat_map(|power| LENGTHS.map(|length| length.saturating_mul(power)));

@@ -1,21 +1,21 @@
-//! The windows that one end advertises, as tcptrace counts them.
+//! Windows that one end advertises, counted as tcptrace does.
 //!
-//! Where both ends scale (RFC 7323) the windows of the SYNs, which are not scaled, do not count:
-//! counting begins anew with the first scaled window that is not zero. Packets without ACK have no
-//! window, those that begin a connection excepted, and neither have resets; but all packets count
-//! in the mean, unless both ends were seen to scale.
+//! If both ends scale (RFC 7323), the unscaled windows of the SYNs do not count: counting restarts
+//! at the first scaled window that is not zero. Resets, and packets with neither ACK nor SYN, have
+//! no window. The mean, however, is over all packets or, if both ends were seen to scale, over all
+//! packets since the first scaled window.
 
 /// Greatest shift count (RFC 7323 section 2.3).
 const GREATEST_SHIFT: u8 = 14;
 
-/// What was advertised.
+/// Statistics of the windows that one end advertised.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Windows {
-    /// The greatest, in bytes.
+    /// The largest, in bytes.
     pub max: u64,
-    /// The least that is not zero, in bytes.
+    /// The smallest that is not zero, in bytes.
     pub min: u64,
-    /// How often it was zero.
+    /// Number of windows of zero.
     pub zero: u64,
     /// The one advertised last, in bytes.
     pub last: Option<u64>,
@@ -25,7 +25,7 @@ pub struct Windows {
     scaled: u64,
 }
 
-/// What kind of packet a window field comes in.
+/// Kind of packet that carries a window field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Bearer {
     /// A SYN without ACK.
@@ -37,7 +37,8 @@ pub enum Bearer {
 }
 
 impl Windows {
-    /// Counts the window field `window` of a packet; `shift` if both ends scale and it is no SYN.
+    /// Counts the field `window` of a packet. `shift` is set if both ends scale and it is not a
+    /// SYN.
     #[inline]
     pub fn add(&mut self, window: u16, shift: Option<u8>, bearer: Bearer) {
         self.packets += 1;
@@ -60,7 +61,7 @@ impl Windows {
         }
     }
 
-    /// Their mean, in bytes, rounded down; `other` are those of the other end.
+    /// Returns the mean in bytes, rounded down; `other` are the windows of the other end.
     #[must_use]
     pub fn mean(&self, other: &Self) -> u64 {
         let both_scale = self.scaled > 0 && other.scaled > 0;
@@ -83,7 +84,8 @@ mod tests {
 
     #[test]
     fn as_tcptrace_counts_them() {
-        // Window fields behind a SYN with 500; observed with tcptrace 6.6.7: max, min, zero, mean.
+        // Window fields after a SYN with 500, then max, min, zero and mean observed with tcptrace
+        // 6.6.7.
         let cases: [(Option<u8>, &[u16], [u64; 4]); 5] = [
             (Some(1), &[100, 50], [200, 100, 0, 150]),
             (Some(1), &[0, 50], [100, 100, 1, 100]),

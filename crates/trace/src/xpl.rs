@@ -1,5 +1,6 @@
-//! Time-sequence graphs as files for xplot, named and drawn as those of `tcptrace -S` (L34):
-//! `a2b_tsg.xpl` has what a sent and what b answered.
+//! Time-sequence graphs as files for xplot, named and drawn like those of `tcptrace -S` (L34).
+//!
+//! `a2b_tsg.xpl` shows what a sent and what b acknowledged.
 
 use crate::TraceError;
 use crate::long::ends;
@@ -9,7 +10,8 @@ use std::fs;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-/// Writes both graphs of a connection into `folder`, which is made if it is not there; their paths.
+/// Writes both graphs of a connection into `folder`, which is created if necessary. Returns their
+/// paths.
 pub fn write(folder: &Path, sequence: &TimeSequence) -> Result<[PathBuf; 2], TraceError> {
     fs::create_dir_all(folder).map_err(TraceError::write(folder))?;
     let [a, b] = ends(sequence.connection);
@@ -77,7 +79,7 @@ fn graph(output: &mut impl Write, start: u64, series: &Series) -> io::Result<()>
     writeln!(output, "go")
 }
 
-/// The lines of what was acknowledged and of the window's edge, and the ticks and numbers of
+/// Draws the lines of the acknowledgments and of the window's edge, with ticks and numbers for
 /// duplicates.
 fn stairs(output: &mut impl Write, series: &Series, at: &impl Fn(u64) -> String) -> io::Result<()> {
     for pair in series.acks.windows(2) {

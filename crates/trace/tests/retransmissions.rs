@@ -1,5 +1,5 @@
-//! Causes of retransmissions, round-trip times, silences and re-used ports, on conversations
-//! written packet by packet.
+//! Causes of retransmissions, round-trip times, silences and reused ports, on conversations written
+//! packet by packet.
 
 use etherparse::{PacketBuilder, TcpOptionElement};
 use proptest::prelude::*;
@@ -10,7 +10,7 @@ use trace::{Analysis, Connection};
 const MS: u64 = 1_000_000;
 const SECOND: u64 = 1000 * MS;
 
-/// Of longer payloads nothing is captured.
+/// Payloads longer than this are not captured at all.
 const SNAPPED: usize = 5000;
 
 /// One packet. The client's first number is 1000, the server's 5000; data goes from the client to
@@ -24,7 +24,7 @@ struct Packet {
     ack: u32,
     len: usize,
     stamps: Option<(u32, u32)>,
-    /// 1000 if there is none.
+    /// 1000 if it is `None`.
     window: Option<u16>,
     sacks: Vec<(u32, u32)>,
 }
@@ -110,7 +110,7 @@ fn analyse(packets: &[Packet]) -> Analysis {
     trace.expect("no I/O error").interfaces.remove(0)
 }
 
-/// The only connection, which begins with a handshake.
+/// Returns the only connection, which begins with a handshake.
 fn connection(packets: &[Packet]) -> Connection {
     let analysis = analyse(&[handshake(), packets.to_vec()].concat());
     let [connection] = analysis.connections.all() else { panic!("one connection") };
@@ -133,8 +133,8 @@ fn three_duplicates_make_a_fast_retransmission() {
     assert_eq!(connection.halves[1].counts.duplicate_acks, 0);
 }
 
-/// An acknowledgment with another window is none of tshark's duplicates, but its SACK tells of the
-/// loss.
+/// An acknowledgment with another window is not one of tshark's duplicates, but its SACK reports
+/// the loss.
 #[test]
 fn duplicates_are_those_of_tshark_and_losses_are_told_by_sack() {
     let mut packets: Vec<_> =
@@ -150,12 +150,12 @@ fn duplicates_are_those_of_tshark_and_losses_are_told_by_sack() {
     packets.push(data(145 * MS, 1101, 100));
     let told = connection(&packets);
     assert_eq!(told.halves[0].retransmissions().fast, 1);
-    // The first and the third have the window of the one before.
+    // The first and the third have the same window as the one before.
     assert_eq!((told.halves[0].counts.duplicate_acks, told.halves[0].counts.triple_duplicate_acks), (2, 0));
 }
 
-/// What the network doubles is answered by a duplicate although nothing is on its way; a keep-alive
-/// by none.
+/// A segment doubled by the network causes a duplicate although nothing is in flight; a keep-alive
+/// causes none.
 #[test]
 fn duplicates_without_data_on_its_way() {
     let packets = [
@@ -185,7 +185,7 @@ fn sack_makes_retransmissions_fast_until_recovery_ends() {
 fn silence_makes_timeouts_and_what_follows_belongs_to_them() {
     let mut packets: Vec<_> =
         (0..3).map(|number| data((100 + u64::from(number)) * MS, 1001 + number * 100, 100)).collect();
-    // The timer backs off once, then everything is sent again.
+    // The timer backs off once, then everything is retransmitted.
     packets.push(data(400 * MS, 1001, 100));
     packets.push(data(1100 * MS, 1001, 100));
     packets.push(ack(1140 * MS, 1101));
@@ -198,8 +198,7 @@ fn silence_makes_timeouts_and_what_follows_belongs_to_them() {
 
 #[test]
 fn a_retransmission_is_spurious_if_the_acknowledgment_echoes_an_earlier_stamp() {
-    // RFC 3522. The original's acknowledgment was held up; the one for the second is a genuine
-    // loss.
+    // RFC 3522. The first segment's acknowledgment was delayed; the second segment was really lost.
     let stamped = |packet: Packet, value, echo| Packet { stamps: Some((value, echo)), ..packet };
     let packets = [
         stamped(data(100 * MS, 1001, 100), 100, 1),
@@ -266,7 +265,7 @@ fn round_trips_leave_out_what_was_sent_twice() {
 
 #[test]
 fn a_sack_in_a_reset_is_one_of_those_sent_and_none_of_the_acknowledgments() {
-    // As tcptrace counts: "sacks sent" 2, "sack pkts sent" 1.
+    // As tcptrace counts them: "sacks sent" 2, "sack pkts sent" 1.
     let reset = Packet { flags: "AR", ..sack(141 * MS, 1001, &[(1101, 1201)]) };
     let packets = [data(100 * MS, 1101, 100), sack(140 * MS, 1001, &[(1101, 1201)]), reset];
     let counts = connection(&packets).halves[1].counts;
@@ -301,10 +300,10 @@ fn ports_used_again_are_another_connection() {
     let ended = vec![Packet { flags: "R", ..data(200 * MS, 1001, 0) }];
     let reused = [handshake(), ended, later(handshake(), SECOND, 70_000)].concat();
     assert_eq!(analyse(&reused).connections.all().len(), 2);
-    // A SYN that is sent again is none, and neither is one without an end before it.
+    // A repeated SYN begins no other connection, nor does a SYN on a connection that has not ended.
     let again = [handshake(), later(handshake(), SECOND, 0)].concat();
     assert_eq!(analyse(&again).connections.all().len(), 1);
-    // Four minutes are.
+    // Four minutes of silence do.
     let forgotten = [handshake(), later(handshake(), 241 * SECOND, 0)].concat();
     assert_eq!(analyse(&forgotten).connections.all().len(), 2);
 }
@@ -358,7 +357,7 @@ fn arbitrary() -> impl Strategy<Value = Packet> {
 }
 
 proptest! {
-    /// Whatever is said, the figures agree with each other.
+    /// Figures agree with each other for all packets.
     #[test]
     fn figures_agree(packets in prop::collection::vec(arbitrary(), 0..80), cut in 0_usize..400) {
         let mut at = 0;
@@ -369,7 +368,7 @@ proptest! {
         trace::fuzz::trace(&bytes[..bytes.len().saturating_sub(cut)]);
     }
 
-    /// Clocks are set back, and interfaces with several queues hand packets over in another order
+    /// Clocks are set back, and interfaces with several queues deliver packets in another order
     /// than that of their time stamps.
     #[test]
     fn times_that_go_back_do_no_harm(packets in prop::collection::vec(arbitrary(), 0..80)) {

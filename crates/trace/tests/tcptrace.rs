@@ -1,9 +1,9 @@
-//! TL-16: every field that tcptrace prints of a connection is the same here, on captures of real
-//! runs.
+//! TL-16: every field that tcptrace prints of a connection has the same value here, on captures of
+//! real runs.
 //!
-//! `captures/make` says how each capture and each `.tcptrace` beside it was made. Where tcptrace is
-//! wrong, the difference stands in [`DIFFERENCES`] with its reason, and has to occur: none is
-//! allowed that is not needed.
+//! `captures/make` shows how each capture and the `.tcptrace` file beside it were made. Where
+//! tcptrace is wrong, the difference is in [`DIFFERENCES`] with its reason. Each of these must
+//! occur, so that the list has no superfluous ones.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use trace::long::Long;
 struct Difference {
     label: &'static str,
     reason: &'static str,
-    /// Whether this is that difference.
+    /// Returns whether these lines differ in this way.
     explains: fn(theirs: &str, ours: &str) -> bool,
 }
 
@@ -59,7 +59,7 @@ const DIFFERENCES: &[Difference] = &[
     },
 ];
 
-/// Whether each number of theirs is ours, or one more.
+/// Returns whether each of their numbers is ours, or one more.
 fn one_more(theirs: &str, ours: &str) -> bool {
     let value = |word: &str| word.parse::<u64>().ok();
     theirs.split_whitespace().zip(ours.split_whitespace()).all(|(theirs, ours)| {
@@ -71,7 +71,7 @@ fn captures() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/captures")
 }
 
-/// What we say of interface `interface` of the capture `name`, called `shown`.
+/// Returns our report on interface `interface` of the capture `name`, called `shown`.
 fn ours(name: &str, interface: usize, shown: &str) -> Vec<String> {
     let options = Options { interface: Some(interface.to_string()), ..Options::default() };
     let trace = analysis::read(&captures().join(name), &options, &mut Unwatched).expect("a capture");
@@ -85,7 +85,7 @@ fn ours(name: &str, interface: usize, shown: &str) -> Vec<String> {
     blocks.join("================================\n").lines().map(ToOwned::to_owned).collect()
 }
 
-/// Compares with what tcptrace said; the labels of differences that were met.
+/// Compares with tcptrace's report; returns the labels of the differences that occurred.
 fn compare(name: &str, interface: usize, oracle: &str, shown: &str) -> BTreeSet<&'static str> {
     let theirs = std::fs::read_to_string(captures().join(oracle)).expect("the oracle");
     let (theirs, ours) = (theirs.lines().collect::<Vec<_>>(), ours(name, interface, shown));
@@ -128,8 +128,8 @@ fn tl_16_every_field_of_tcptrace_is_the_same() {
     assert_eq!(met, listed, "differences that do not occur have no place in the list");
 }
 
-/// Duplicate acknowledgments as tshark counts them, in tcptrace's column: that of the data which
-/// they are about.
+/// Duplicate acknowledgments as tshark counts them, in tcptrace's column: that of the data that
+/// they acknowledge.
 #[test]
 fn tl_16_duplicate_acknowledgments_are_those_of_tshark() {
     let mut compared = 0;
@@ -206,7 +206,7 @@ fn tl_16_the_fields_of_the_reference_connection() {
     for field in fields {
         assert!(text.contains(&format!("{field}:")), "{field} in\n{text}");
     }
-    // Its throughput is unique bytes by elapsed time: 51 200 B in 50.427 s are 1015 B/s.
+    // The throughput there is unique bytes by elapsed time: 51 200 B in 50.427 s are 1015 B/s.
     assert_eq!(format!("{:.0}", 51_200.0 / 50.427), "1015");
 }
 

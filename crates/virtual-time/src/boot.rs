@@ -1,11 +1,13 @@
-//! From a process of the host to the kernel.
+//! Starting the kernel in a process of the host.
 //!
-//! A hidden subcommand of this program, as the first process of namespaces of its own
-//! ([`netlab::isolation`]): it enters the guest's file system ([`root`](crate::root)), fixes what
-//! differs between hosts and runs (address layout, environment, working directory, processor,
-//! capabilities), gives up system calls by which it could reach the host (`filter`), and starts the
-//! kernel. So whoever ends this process ends the guest. It is not the kernel itself: a kernel that
-//! has crashed aborts, which the first process of a namespace cannot.
+//! This is a hidden subcommand of this program, started as the first process of its own namespaces
+//! ([`netlab::isolation`]). It enters the guest's file system ([`root`](crate::root)). It fixes
+//! what differs between hosts and runs: address layout, environment, working directory, processor
+//! and capabilities. It gives up system calls that could reach the host (`filter`), and starts the
+//! kernel.
+//!
+//! So ending this process ends the guest. The kernel is a child of this process, because a crashed
+//! kernel aborts, and the first process of a namespace cannot.
 
 use crate::filter;
 use crate::order::{Clock, PROGRAM, WORK};
@@ -18,39 +20,40 @@ use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, ExitStatus, Stdio};
 
-/// First argument.
+/// First argument of the process that boots a guest.
 pub const SUBCOMMAND: &str = "__boot";
 
-/// The guest's wall clock when it boots: 2026-01-01 00:00 UTC, so that certificates of today are
+/// The guest's wall-clock time at boot: 2026-01-01 00:00 UTC, so that certificates of today are
 /// valid in it.
 pub const START_UNIX_NS: u64 = 1_767_225_600_000_000_000;
 
-/// Open files that a guest's kernel may have on the host: one for each of the host's files that it
-/// has in memory.
+/// Largest number of files that a guest's kernel may have open on the host: one for each of the
+/// host's files that it has in memory.
 const MANY_FILES: u64 = 65_536;
-/// With fewer than these programs in the guest soon fail for want of them, with messages that do
+/// Smallest limit of open files. With less, programs in the guest soon fail, with messages that do
 /// not tell whose limit it is.
 const FILES: u64 = 256;
 
-/// What to boot.
+/// Parameters of the process that boots a guest.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Parameters {
-    /// The kernel, absolute.
+    /// Absolute path of the kernel.
     pub kernel: PathBuf,
-    /// This program, absolute.
+    /// Absolute path of this program.
     pub program: PathBuf,
-    /// The folder, absolute.
+    /// Absolute path of the directory shared with the guest.
     pub work: PathBuf,
     /// Seed of the guest's entropy.
     pub seed: u64,
     /// Its memory in MiB.
     pub memory_mib: u32,
-    /// The processor to stay on.
+    /// The processor to which the guest is bound.
     pub processor: Option<u32>,
 }
 
-/// The kernel's command line. Its random generator takes it in, so it has nothing in it but what is
-/// meant to make a difference.
+/// Returns the kernel's command line.
+///
+/// It affects the kernel's random generator, so it contains nothing that differs between hosts.
 #[must_use]
 pub fn command_line(parameters: &Parameters) -> Vec<String> {
     let Parameters { seed, memory_mib, .. } = parameters;
@@ -62,12 +65,12 @@ pub fn command_line(parameters: &Parameters) -> Vec<String> {
         format!("clock_file={}", Clock::file(Path::new(WORK)).display()),
         "umid=lasthop".into(),
         format!("uml_dir={MEMORY}"),
-        // Without ptrace where the host can: system calls of the guest cost less.
+        // Without ptrace where the host supports it: the guest's system calls cost less.
         "seccomp=auto".into(),
-        // Nothing may come in from outside while it runs.
+        // No input from outside while it runs.
         "con=null".into(),
         "ssl=null".into(),
-        // What the kernel says goes to its standard error, until the end.
+        // Until the end, the kernel's messages go to its standard error.
         "stderr=1".into(),
         "console=stderr0".into(),
         "loglevel=5".into(),
@@ -84,8 +87,10 @@ pub fn command_line(parameters: &Parameters) -> Vec<String> {
     words.into()
 }
 
-/// Call this in `main` beside [`netlab::isolation::entry`]: if this process was started to boot a
-/// guest, it does, and the exit code comes back when the guest has ended.
+/// Boots a guest if this process was started to do so.
+///
+/// Call it in `main` beside [`netlab::isolation::entry`]. Returns the exit code when the guest has
+/// ended, or `None` at once in any other process.
 #[must_use]
 pub fn entry() -> Option<ExitCode> {
     let mut arguments = std::env::args().skip(1);
@@ -116,8 +121,8 @@ fn boot(parameters: &Parameters) -> Result<ExitStatus, String> {
 }
 
 fn prepare(parameters: &Parameters) -> Result<Command, String> {
-    // The caller's would show in the modes of folders that are made here, and so keep the guest's
-    // other users out.
+    // The caller's umask would show in the modes of directories made here, and could lock out the
+    // guest's other users.
     umask(Mode::from_raw_mode(0o022));
     root::enter(&parameters.kernel, &parameters.program, &parameters.work)?;
     let tried = |what: &str, error: &dyn std::fmt::Display| format!("{what}: {error}");
@@ -143,7 +148,7 @@ fn prepare(parameters: &Parameters) -> Result<Command, String> {
     Ok(command)
 }
 
-/// Limits as of any shell, whatever those of the caller's are.
+/// Sets limits like those of any shell, whatever the caller's are.
 fn limit() -> Result<(), String> {
     let lower = |resource, wanted: u64| {
         let maximum = getrlimit(resource).maximum;
@@ -152,7 +157,7 @@ fn limit() -> Result<(), String> {
             .map_err(|error| format!("set the limit {resource:?}: {error}"))?;
         Ok::<_, String>(limit)
     };
-    // Addresses depend on it above 128 MiB only, so that a lower limit makes no difference.
+    // Addresses depend on this limit only above 128 MiB, so a lower limit makes no difference.
     lower(Resource::Stack, 8 << 20)?;
     let files = lower(Resource::Nofile, MANY_FILES)?;
     if files < FILES {
@@ -163,8 +168,10 @@ fn limit() -> Result<(), String> {
     Ok(())
 }
 
-/// The kernel is an ordinary program: it needs no rights on the host. What a host does not know
-/// cannot be dropped, and need not.
+/// Drops all capabilities, because the kernel is an ordinary program that needs no rights on the
+/// host.
+///
+/// A capability that this host does not know cannot be dropped, and need not be.
 fn drop_capabilities() {
     for capability in CapabilitySet::all() {
         let _ = rustix::thread::remove_capability_from_bounding_set(capability);

@@ -1,13 +1,15 @@
-//! What the kernel's process cannot ask of the host. Whoever is root in the guest may take that
-//! process over, so that its file system ([`root`](crate::root)) and its namespaces are not all
-//! that keeps the guest in:
+//! System calls that the kernel's process may not use on the host.
 //!
-//! * Sockets. The kernel has no network card and needs none; a UNIX socket at a path leads to the
-//!   host's daemons, also where nothing can be written. Pairs remain, as the kernel talks to its
-//!   own processes by them, but for those of datagrams, which can be sent elsewhere. A ring
-//!   (io_uring) would make sockets past a filter.
-//! * Keys of the user (keyrings(7)), which are in no namespace.
-//! * Files that run with their owner's rights: in the folder that is shared, which may be root's.
+//! Root in the guest may take that process over. So its file system ([`root`](crate::root)) and its
+//! namespaces are not the only barrier. The filter refuses:
+//!
+//! * Sockets. The kernel has no network card and needs none. A UNIX socket at a path reaches the
+//!   host's daemons, even on a read-only file system. Socket pairs remain, because the kernel uses
+//!   them to talk to its own processes; but datagram pairs are refused, because their messages can
+//!   be sent elsewhere. io_uring is refused, because it could create sockets past the filter.
+//! * Keys of the user (keyrings(7)), which belong to no namespace.
+//! * Setting set-user-ID and set-group-ID bits on files in the shared directory, which may be
+//!   root's.
 
 use seccompiler::{
     BackendError, BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
@@ -16,7 +18,7 @@ use seccompiler::{
 use std::collections::BTreeMap;
 use std::io;
 
-/// Whatever their arguments. openat2 has its flags behind a pointer.
+/// System calls that are refused whatever their arguments. openat2 has its flags behind a pointer.
 const REFUSED: &[i64] = &[
     libc::SYS_socket,
     libc::SYS_connect,
@@ -27,7 +29,7 @@ const REFUSED: &[i64] = &[
     libc::SYS_openat2,
 ];
 
-/// Calls that change a file's mode, and which of their arguments it is.
+/// Calls that set a file's mode, and the index of the mode argument.
 const MODES: &[(i64, u8)] = &[
     #[cfg(target_arch = "x86_64")]
     (libc::SYS_chmod, 1),
@@ -38,23 +40,23 @@ const MODES: &[(i64, u8)] = &[
     (libc::SYS_creat, 1),
 ];
 
-/// Calls that may make a file: their flags, and its mode.
+/// Calls that may create a file, and the indices of their flags and mode arguments.
 const MAKING: &[(i64, u8, u8)] = &[
     #[cfg(target_arch = "x86_64")]
     (libc::SYS_open, 1, 2),
     (libc::SYS_openat, 2, 3),
 ];
 
-/// `asm-generic/unistd.h`; the same for every architecture.
+/// From `asm-generic/unistd.h`; the same for every architecture.
 const FCHMODAT2: i64 = 452;
 
-/// What runs with its owner's rights, or its group's.
+/// Mode bits of programs that run with the rights of their owner or group.
 const WITH_RIGHTS: [u32; 2] = [libc::S_ISUID, libc::S_ISGID];
 
-/// From now on this process, and those that it starts, are refused these (EPERM).
+/// Makes these calls fail with EPERM in this process and in those that it starts from now on.
 ///
 /// # Errors
-/// The kernel's, if it has no filters of system calls.
+/// The kernel's error if it does not support system call filters.
 pub(crate) fn enter() -> io::Result<()> {
     let program = program().map_err(io::Error::other)?;
     seccompiler::apply_filter(&program).map_err(io::Error::other)
@@ -76,10 +78,11 @@ fn program() -> Result<BpfProgram, BackendError> {
     SeccompFilter::new(rules, SeccompAction::Allow, refused, arch)?.try_into()
 }
 
-/// The type of a socket without its flags.
+/// Mask for the type of a socket without flags.
 const TYPE: u32 = 0xf;
 
-/// The argument has one of [`WITH_RIGHTS`], and these hold.
+/// Returns rules for calls whose argument `mode` has one of [`WITH_RIGHTS`] and which meet the
+/// conditions `and`.
 fn with_rights(mode: u8, and: &[SeccompCondition]) -> Result<Vec<SeccompRule>, BackendError> {
     let rule = |bit| SeccompRule::new([and, &[has(mode, bit, bit)?]].concat());
     WITH_RIGHTS.into_iter().map(rule).collect()
@@ -98,8 +101,8 @@ mod tests {
     use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
     use std::os::unix::net::{UnixDatagram, UnixListener, UnixStream};
 
-    /// In a thread of its own: a daemon of the host is not reached, no file gets the rights of its
-    /// owner; the kernel's own pairs and files are as ever.
+    /// On a thread of its own: it cannot connect to the host's daemon and cannot set owner's rights
+    /// on a file. Socket pairs and files still work.
     #[test]
     fn what_is_refused() {
         let folder = tempfile::tempdir().expect("a folder");

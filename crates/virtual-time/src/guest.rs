@@ -1,7 +1,7 @@
-//! The first process of the guest: makes it a system, runs the order, powers off.
+//! The first process of the guest: it sets up the system, runs the order and powers off.
 //!
-//! The root is an overlay: what the host has is below, read-only, and what programs write is in the
-//! guest's memory. Only the folder that is shared with the host is the host's own.
+//! The root is an overlay: the host's files are the read-only lower layer, and what programs write
+//! stays in the guest's memory. Only the shared directory is writable on the host.
 
 use crate::order::{GuestEnded, Order, WORK, errors, output};
 use netlab::{Namespace, interface};
@@ -19,11 +19,12 @@ use std::process::{Command, ExitCode, ExitStatus, Stdio};
 use std::thread;
 use std::time::{Duration, Instant, UNIX_EPOCH};
 
-/// First argument.
+/// First argument of the guest's first process.
 pub const SUBCOMMAND: &str = "__guest";
 
-/// Call this in `main` first of all: if this process is a guest's first, it does its work and
-/// powers off.
+/// Does the guest's work and powers off if this process is the first of a guest.
+///
+/// Call it before anything else in `main`. Returns `None` at once in any other process.
 #[must_use]
 pub fn entry() -> Option<ExitCode> {
     if std::env::args().nth(1)? != SUBCOMMAND {
@@ -42,7 +43,7 @@ pub fn entry() -> Option<ExitCode> {
     let counters = fs::read_to_string("/proc/vmstat").unwrap_or_default();
     let ended =
         GuestEnded { status, message, at: now(started), killed_for_memory: killed_for_memory(&counters) };
-    // The console has what cannot be written.
+    // If the file cannot be written, the console has the result.
     if let Err(error) = ended.write(work) {
         eprintln!("lasthop: write how the guest ended: {error}; {ended:?}");
     }
@@ -50,16 +51,17 @@ pub fn entry() -> Option<ExitCode> {
     Some(ExitCode::FAILURE)
 }
 
-/// Whether this process runs in User-Mode Linux, which has no other use here than to be a guest.
+/// Returns whether this process runs in User-Mode Linux, which only guests use.
 #[must_use]
 pub fn is_here() -> bool {
     fs::read_to_string("/proc/cpuinfo").is_ok_and(|text| text.contains("User Mode Linux"))
 }
 
-/// In a guest, waits until its clock shows a whole tenth of a second. On a host, returns at once.
+/// Waits, in a guest, until its clock shows a whole tenth of a second; on a host, returns at once.
 ///
-/// Setting a link up takes some hundred nanoseconds more or less, by which files the host has: a
-/// call that fails has a price. What comes after this begins at the same nanosecond nevertheless.
+/// The time that setting up a link takes varies by some hundred nanoseconds with the files of the
+/// host, because even failing system calls take virtual time. What follows this call still starts
+/// at the same nanosecond.
 pub fn align() {
     const STEP: u64 = 100_000_000;
     if is_here() {
@@ -68,12 +70,12 @@ pub fn align() {
     }
 }
 
-/// Virtual nanoseconds.
+/// Returns virtual nanoseconds since `started`.
 fn now(started: Instant) -> u64 {
     started.elapsed().as_nanos() as u64
 }
 
-/// From `/proc/vmstat`.
+/// Returns the number of programs killed for lack of memory, from `/proc/vmstat`.
 fn killed_for_memory(counters: &str) -> u64 {
     let killed = counters.lines().find_map(|line| line.strip_prefix("oom_kill "));
     killed.and_then(|count| count.parse().ok()).unwrap_or(0)
@@ -108,7 +110,7 @@ fn run(work: &Path) -> Result<ExitStatus, String> {
     Ok(status)
 }
 
-/// Overlay over what the host shows, and the shared folder in it.
+/// Makes an overlay over the host's files the root, with the shared directory mounted in it.
 fn take_the_root() -> Result<(), String> {
     mounted("tmpfs", "/lasthop/overlay", None)?;
     for folder in ["/lasthop/overlay/upper", "/lasthop/overlay/work"] {
@@ -127,10 +129,10 @@ fn take_the_root() -> Result<(), String> {
     changed.map_err(|error| format!("change the root: {error}"))
 }
 
-/// File systems of the kernel, a name, a loopback device.
+/// Mounts the kernel's file systems, and sets the host name and the loopback device up.
 fn settle(order: &Order) -> Result<(), String> {
     for folder in ["/proc", "/sys", "/dev", "/run", "/tmp", "/root"] {
-        // A link that leads nowhere is there as well.
+        // A dangling symbolic link counts as existing.
         if Path::new(folder).symlink_metadata().is_err() {
             fs::create_dir(folder).map_err(|error| format!("create {folder}: {error}"))?;
         }
@@ -140,7 +142,7 @@ fn settle(order: &Order) -> Result<(), String> {
     mounted("devtmpfs", "/dev", None)?;
     mounted("tmpfs", "/run", Some("mode=755"))?;
     mounted("cgroup2", "/sys/fs/cgroup", None)?;
-    // What a kernel of another configuration may lack, and only some programs want.
+    // A kernel of another configuration may lack these, and only some programs need them.
     for (kind, folder) in [
         ("devpts", "/dev/pts"),
         ("tmpfs", "/dev/shm"),
@@ -154,17 +156,20 @@ fn settle(order: &Order) -> Result<(), String> {
         fs::create_dir_all(folder).map_err(|error| format!("create {}: {error}", folder.display()))?;
         mounted("tmpfs", folder, Some("mode=755"))?;
     }
-    // All nodes share the memory of one guest, where hosts have one each: what TCP may use of it
-    // (three thresholds, in pages of 4 KiB) must not be a share of that. Else the receiver of a
-    // long fat path throws out-of-order data away again, which it had acknowledged.
+    // Hosts have a memory each, but all nodes share that of the guest. So TCP's limits (three
+    // thresholds, in pages of 4 KiB) must not be a share of the guest's memory. Otherwise the
+    // receiver on a path with a large bandwidth-delay product would discard out-of-order data that
+    // it has already acknowledged.
     fs::write("/proc/sys/net/ipv4/tcp_mem", TCP_PAGES)
         .map_err(|error| format!("set how much memory TCP may use: {error}"))?;
     sethostname(b"lasthop").map_err(|error| format!("set the host name: {error}"))?;
     Namespace::current().and_then(|own| interface::loopback_up(&own)).map_err(|error| error.to_string())
 }
 
-/// Lets a wait end when its time has come. By Linux's default it may end 50 us later, to save the
-/// processor's power, and nothing here takes that long otherwise. Programs inherit it.
+/// Makes waits end on time.
+///
+/// By default Linux may end them 50 us late to save power, and nothing else here takes that long.
+/// Child processes inherit the setting.
 fn exact_timers() -> Result<(), String> {
     set_current_timer_slack(NonZeroU64::new(1)).map_err(|error| format!("set the timer slack: {error}"))
 }
@@ -177,15 +182,16 @@ fn mounted(kind: &str, folder: impl AsRef<Path>, options: Option<&str>) -> Resul
         .map_err(|error| format!("mount {kind} on {}: {error}", folder.display()))
 }
 
-/// Each Java machine of this user has a file in it, and a new one looks through all of them first:
-/// with the host's in it the same program made another number of system calls, and so differed in
-/// every time.
+/// Directory in which each Java machine of root has a file.
+///
+/// A new one first looks through all of them. If the host's files were visible, the same program
+/// would make a different number of system calls, and all its times would differ.
 const JAVA_FOLDER: &str = "/tmp/hsperfdata_root";
 
-/// 16 GiB: the guest's memory itself is the limit, and a guest without any left says so.
+/// 16 GiB: the guest's memory itself is the limit, and a guest that runs out of it reports so.
 const TCP_PAGES: &str = "4194304 4194304 4194304";
 
-/// Until then after boot the kernel's timers go by ticks of a millisecond.
+/// Time after boot in which the kernel's timers have a resolution of one millisecond.
 const FINE_TIMERS: Duration = Duration::from_millis(50);
 
 #[cfg(test)]

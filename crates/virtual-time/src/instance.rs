@@ -1,5 +1,5 @@
-//! A guest from outside: boot it, see how far it is, tell one that is dead or whose time stands
-//! still.
+//! A guest as seen from the host: booting it, watching its clock, and detecting that it crashed or
+//! that its time stands still.
 
 use crate::boot::{self, Parameters};
 use crate::order::{Clock, GuestEnded, Order};
@@ -18,35 +18,35 @@ use std::time::{Duration, Instant};
 pub struct Boot {
     /// The kernel.
     pub kernel: PathBuf,
-    /// The folder that the guest can write: [`order::WORK`](crate::order::WORK) there. It must
-    /// exist.
+    /// The directory that the guest can write to, mounted there at
+    /// [`order::WORK`](crate::order::WORK). It must exist.
     pub work: PathBuf,
-    /// What it is to do.
+    /// The guest's order.
     pub order: Order,
     /// Seed of its entropy: initial sequence numbers, ports that it chooses, addresses of its
     /// programs.
     pub seed: u64,
-    /// Its memory in MiB. What it does not use costs nothing.
+    /// Its memory in MiB. Unused memory costs nothing.
     pub memory_mib: u32,
-    /// The processor to stay on.
+    /// The processor to which the guest is bound.
     pub processor: Option<u32>,
-    /// How long by the host's clock the guest's may stand still.
+    /// How long the guest's clock may stand still, by the host's clock.
     pub patience: Duration,
 }
 
-/// Memory of a guest in MiB unless asked for otherwise.
+/// Default memory of a guest in MiB.
 pub const MEMORY_MIB: u32 = 512;
 
-/// How long virtual time may stand still before the guest is given up.
+/// Default of how long virtual time may stand still before the guest is ended.
 pub const PATIENCE: Duration = Duration::from_mins(1);
 
-/// How often the host looks at a guest.
+/// Interval at which the host checks a guest.
 const LOOK: Duration = Duration::from_millis(10);
 
-/// Lines of the console that are kept.
+/// Number of console lines that are kept.
 const CONSOLE_LINES: usize = 60;
 
-/// A guest that runs. It ends with this value, and with the thread that started it.
+/// A running guest. It ends when this value is dropped, or when the thread that started it ends.
 #[derive(Debug)]
 pub struct Instance {
     child: Child,
@@ -56,55 +56,55 @@ pub struct Instance {
     patience: Duration,
 }
 
-/// What is told of a guest's clock while it runs.
+/// Progress of a guest's clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Advance {
-    /// It has moved to this time since boot.
+    /// The clock has advanced to this time since boot.
     To(Duration),
-    /// It has moved, but slowly. Told once.
+    /// The clock advances, but slowly. Reported once.
     Slowly(Slow),
 }
 
-/// A guest that ended as it should.
+/// A guest that ended regularly.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ended {
     /// How its program ended.
     pub guest: GuestEnded,
-    /// From boot to power-off, by the host's clock.
+    /// Time from boot to power-off by the host's clock.
     pub wall_time: Duration,
 }
 
-/// Why there is no result.
+/// Why a guest gave no result.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The order could not be written, or the process not started.
+    /// The order could not be written, or the process could not be started.
     #[error("{doing}: {source}")]
     Start {
-        /// What was tried.
+        /// The operation that failed.
         doing: String,
-        /// Why it failed.
+        /// The reason.
         source: io::Error,
     },
-    /// This program's path is unknown.
+    /// The outer process could not be set up.
     #[error(transparent)]
     Netlab(#[from] netlab::Error),
-    /// The guest's clock does not advance.
+    /// The guest's clock stands still.
     #[error(
         "virtual time stands still at {virtual_seconds:.6} s, for {wall_seconds:.0} s: a program there computes and makes no system \
          call (docs/virtual-time.md, \"What cannot work\")"
     )]
     StandsStill {
-        /// Where.
+        /// Virtual time in seconds.
         virtual_seconds: f64,
-        /// For how long.
+        /// For how long, in seconds of the host's clock.
         wall_seconds: f64,
     },
-    /// The kernel ended before the program did.
+    /// The kernel ended without a result.
     #[error("the guest's kernel ended without a result ({status}); its console: {}", console_text(console))]
     Crashed {
-        /// How.
+        /// The exit status.
         status: String,
-        /// The last lines.
+        /// The last lines of the console.
         console: Vec<String>,
     },
 }
@@ -115,10 +115,10 @@ fn console_text(console: &[String]) -> String {
 }
 
 impl Boot {
-    /// Boots it.
+    /// Boots the guest.
     ///
     /// # Errors
-    /// If the order cannot be written or the process not be started.
+    /// If the order cannot be written or the process cannot be started.
     pub fn start(&self) -> Result<Instance, Error> {
         let absolute = |path: &PathBuf| {
             path.canonicalize()
@@ -150,7 +150,7 @@ impl Boot {
     }
 }
 
-/// Reads all along, so that the guest never blocks on a full pipe.
+/// Reads the console to its end and returns the last lines; the guest never blocks on a full pipe.
 fn last_lines(console: impl Read) -> VecDeque<String> {
     let mut lines = VecDeque::new();
     let mut reader = BufReader::new(console);
@@ -166,11 +166,12 @@ fn last_lines(console: impl Read) -> VecDeque<String> {
 }
 
 impl Instance {
-    /// Waits for its end and tells `progress` meanwhile how the guest's clock moves. When
-    /// `interrupted` becomes true, the guest is ended and `None` comes back.
+    /// Waits for the end of the guest, and reports to `progress` how its clock advances.
+    ///
+    /// When `interrupted` becomes true, it ends the guest and returns `None`.
     ///
     /// # Errors
-    /// If its kernel ends without a result, or its time stands still.
+    /// If the kernel ends without a result, or virtual time stands still.
     pub fn wait(
         mut self,
         interrupted: &AtomicBool,
@@ -205,7 +206,7 @@ impl Instance {
         }
     }
 
-    /// What the console said at last.
+    /// Returns the last lines of the console.
     fn console(&mut self) -> Vec<String> {
         let lines = self.console.take().map(|console| console.join().unwrap_or_default());
         lines.unwrap_or_default().into()
@@ -216,8 +217,8 @@ impl Drop for Instance {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
-        // The guest itself dies of its parent's death, a moment later. Nobody but it writes to the
-        // console: at its end it has gone.
+        // The guest itself is killed a moment later, because its parent has died. Only the guest
+        // writes to the console: when the console ends, the guest is gone.
         let _ = self.console();
     }
 }

@@ -1,13 +1,14 @@
-//! The kernel: its source, how it is built, and where it is kept.
+//! The kernel: its source, its build and its cache.
 //!
-//! A [`Recipe`] is all that a kernel is made of; it is embedded in the program, and its key names
-//! the result. [`find`] looks into the [`Cache`]; [`build`] fetches the source from Debian's
-//! archive, patches, configures and compiles it, and puts the kernel there, whole or not at all.
-//! Nothing is installed on the machine, and nothing of it but the compiler goes into the kernel.
+//! A [`Recipe`] is all inputs of a kernel. It is embedded in the program, and its key names the
+//! result. [`find`] looks for the kernel in the [`Cache`]. [`build`] fetches the source from
+//! Debian's archive, patches, configures and compiles it, and puts the kernel into the cache,
+//! completely or not at all. It installs nothing on the machine, and takes nothing from the machine
+//! into the kernel but the compiler's output.
 //!
-//! Where the archive no longer has the pinned source, the newest one on which every patch applies
-//! stands in, and the kernel says so ([`Kernel::fallback`]): results of different kernels are not
-//! the same bytes.
+//! If the archive no longer has the pinned source, the newest one on which every patch applies
+//! replaces it. The kernel records this ([`Kernel::fallback`]), because different kernels do not
+//! give byte-identical results.
 
 mod archive;
 mod building;
@@ -30,12 +31,12 @@ use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A kernel that is built.
+/// A built kernel.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Kernel {
-    /// The program that it is.
+    /// Path of the kernel, an executable program.
     pub path: PathBuf,
-    /// What `uname -r` says in it.
+    /// Its release, as `uname -r` prints it.
     pub release: String,
     /// The Debian package of its source.
     pub package: String,
@@ -45,15 +46,15 @@ pub struct Kernel {
     pub key: String,
     /// The compiler's version line.
     pub compiler: String,
-    /// Whether another source than the pinned one had to stand in.
+    /// Whether it was built from another source than the pinned one.
     pub fallback: bool,
 }
 
 impl Kernel {
-    /// A kernel that somebody has built elsewhere. Its key is the SHA-256 of the file.
+    /// Returns a kernel that was built elsewhere. Its key is the SHA-256 of the file.
     ///
     /// # Errors
-    /// If the file cannot be read, or is no kernel.
+    /// If the file cannot be read or is not a kernel.
     pub fn from_file(path: &Path) -> Result<Self, KernelError> {
         let path = std::path::absolute(path).map_err(KernelError::file("find", path))?;
         let key = checksum::of_file(&path)?;
@@ -71,7 +72,7 @@ impl Kernel {
         })
     }
 
-    /// What it was configured with, by its own account.
+    /// Returns the configuration that the kernel reports.
     ///
     /// # Errors
     /// If it does not run here.
@@ -79,10 +80,10 @@ impl Kernel {
         says(&self.path, "--showconfig").map(|text| config::parse(&text))
     }
 
-    /// Clock ticks of a virtual second (`CONFIG_HZ`).
+    /// Returns the clock ticks per virtual second (`CONFIG_HZ`).
     ///
     /// # Errors
-    /// If it does not run here, or does not say.
+    /// If it does not run here, or does not report it.
     pub fn hz(&self) -> Result<u32, KernelError> {
         let hz = self.options()?.get("HZ").and_then(|hz| hz.parse().ok());
         hz.ok_or_else(|| KernelError::NoKernel {
@@ -92,7 +93,7 @@ impl Kernel {
     }
 }
 
-/// What a kernel prints when it is started with an option, instead of booting.
+/// Starts a kernel with an option that prints something instead of booting; returns the output.
 fn says(path: &Path, option: &str) -> Result<String, KernelError> {
     let wrong = |said| KernelError::NoKernel { path: path.to_owned(), said };
     let output = Command::new(path).arg(option).output().map_err(|error| wrong(error.to_string()))?;
@@ -102,20 +103,23 @@ fn says(path: &Path, option: &str) -> Result<String, KernelError> {
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// The kernel of this program's recipe and this machine's compiler, if it has been built.
+/// Returns the kernel of this program's recipe and this machine's compiler, if it is in the cache.
+///
+/// Without a compiler (on a machine to which the cache was copied), any kernel of the embedded
+/// recipe will do.
 ///
 /// Without a compiler (a machine to which the cache was copied) any kernel of the embedded recipe
 /// will do.
 ///
 /// # Errors
-/// [`KernelError::Untrusted`] if somebody else could have made or changed it.
+/// [`KernelError::Untrusted`] if another user could have made or changed it.
 pub fn find(cache: &Cache) -> Result<Option<Kernel>, KernelError> {
     let recipe = Recipe::embedded()?;
     let kernel = match tools::compiler() {
         Some(compiler) => cache.record(&recipe.key(&compiler)).map(|record| record.kernel),
         None => {
             cache.records().into_iter().map(|record| record.kernel).find(|kernel| {
-                // The key also tells that the recipe is the same one.
+                // The key also shows that the recipe is the same.
                 kernel.key == recipe.key(&kernel.compiler)
             })
         }
@@ -123,7 +127,7 @@ pub fn find(cache: &Cache) -> Result<Option<Kernel>, KernelError> {
     kernel.map(|kernel| cache.check(&kernel.key).map(|()| kernel)).transpose()
 }
 
-/// Key of the kernel that [`build`] would make here; none without a compiler.
+/// Returns the key of the kernel that [`build`] would make here; `None` without a compiler.
 #[must_use]
 pub fn key(recipe: &Recipe) -> Option<String> {
     tools::compiler().map(|compiler| recipe.key(&compiler))

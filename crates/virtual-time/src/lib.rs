@@ -1,8 +1,8 @@
 //! A Linux kernel whose clock jumps over idle time: User-Mode Linux in time-travel mode (design,
 //! "One binary, two clocks").
 //!
-//! What runs in it cannot tell it from a host, but hours of waiting take seconds, and the same job
-//! gives the same bytes again.
+//! To programs in it, it looks like a host. But hours of waiting take seconds, and the same job
+//! gives byte-identical results.
 //!
 //! ```text
 //! caller ─ Boot::start ─ outer process (netlab::isolation) ─ boot: private file system, then exec of ─ linux
@@ -12,11 +12,11 @@
 //!
 //! | module | what |
 //! |---|---|
-//! | [`kernel`] | the kernel: its source, how it is built, and where it is kept |
-//! | [`order`] | what a guest is to do, and how it ended: the files between both sides |
-//! | [`instance`] | a guest from outside: boot it, see how far it is, tell a dead one |
-//! | `pace` | whether its clock moves, moves slowly, or stands still |
-//! | [`boot`], [`root`], `filter` | from a process of the host to the kernel: what of the host it may see and ask for, and what may differ |
+//! | [`kernel`] | the kernel: its source, its build and its cache |
+//! | [`order`] | the order to a guest, and how the guest ended: the files shared by both sides |
+//! | [`instance`] | a guest as seen from the host: booting it, watching its clock |
+//! | `pace` | whether the guest's clock moves, moves slowly, or stands still |
+//! | [`boot`], [`root`], `filter` | starting the kernel: what it may see and request of the host |
 //! | [`guest`] | the first process of the guest |
 
 pub mod boot;

@@ -1,5 +1,4 @@
-//! What a guest is to do, and how it ended: files in the one folder that host and guest can both
-//! write.
+//! Orders to a guest, and how the guest ended: files in the directory that host and guest share.
 
 use serde::{Deserialize, Serialize};
 use std::fs;
@@ -7,10 +6,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Where the guest has the folder.
+/// Path of the shared directory in the guest.
 pub const WORK: &str = "/lasthop/work";
 
-/// Where the guest has this program.
+/// Path of this program in the guest.
 pub const PROGRAM: &str = "/lasthop/program";
 
 const ORDER: &str = "order.json";
@@ -19,7 +18,7 @@ const CLOCK: &str = "clock";
 const OUTPUT: &str = "stdout";
 const ERRORS: &str = "stderr";
 
-/// A program for the guest.
+/// A program to run in the guest.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Order {
     /// The program and its arguments, as paths of the guest.
@@ -28,10 +27,11 @@ pub struct Order {
     pub environment: Vec<(String, String)>,
     /// Its working directory.
     pub directory: PathBuf,
-    /// Folders that shall be in the guest's memory: files of the host's have times that differ from
-    /// run to run.
+    /// Directories that must be in the guest's memory: files of the host have times that differ
+    /// from run to run.
     pub in_memory: Vec<PathBuf>,
-    /// Files of the guest to bring out when the program has ended, and their names in the folder.
+    /// Files of the guest to copy out when the program has ended, and their names in the shared
+    /// directory.
     pub bring: Vec<(PathBuf, String)>,
 }
 
@@ -40,17 +40,18 @@ pub struct Order {
 pub struct GuestEnded {
     /// Its exit status; `None` if a signal ended it or it could not be started.
     pub status: Option<i32>,
-    /// What else there is to say.
+    /// Additional information, such as an error.
     pub message: Option<String>,
-    /// Virtual nanoseconds since boot.
+    /// Time of the end, in virtual nanoseconds since boot.
     pub at: u64,
-    /// Programs that the guest's kernel killed since there was no memory left: whatever came out is
-    /// not what would have.
+    /// Number of programs that the guest's kernel killed because memory ran out. If it is not zero,
+    /// the results are not valid.
     pub killed_for_memory: u64,
 }
 
 impl Order {
-    /// The same environment on every host: nothing of the caller's gets in.
+    /// Returns an environment that is the same on every host, without any of the caller's
+    /// variables.
     #[must_use]
     pub fn environment() -> Vec<(String, String)> {
         [
@@ -65,58 +66,58 @@ impl Order {
         .to_vec()
     }
 
-    /// Writes it into the folder.
+    /// Writes the order into the shared directory.
     pub fn write(&self, work: &Path) -> io::Result<()> {
         fs::write(work.join(ORDER), serde_json::to_vec(self)?)
     }
 
-    /// Reads it in the guest.
+    /// Reads the order in the guest.
     pub fn read(work: &Path) -> io::Result<Self> {
         Ok(serde_json::from_slice(&fs::read(work.join(ORDER))?)?)
     }
 }
 
 impl GuestEnded {
-    /// Writes it into the folder, all at once.
+    /// Writes the file into the shared directory atomically.
     pub fn write(&self, work: &Path) -> io::Result<()> {
         let new = work.join("ended.new");
         fs::write(&new, serde_json::to_vec(self)?)?;
         fs::rename(new, work.join(ENDED))
     }
 
-    /// What the guest wrote; `None` if it did not get so far.
+    /// Returns what the guest wrote; `None` if it did not get so far.
     #[must_use]
     pub fn read(work: &Path) -> Option<Self> {
         serde_json::from_slice(&fs::read(work.join(ENDED)).ok()?).ok()
     }
 }
 
-/// What a guest's kernel shows while it runs, in a file of 16 bytes
+/// Clock of a running guest, which its kernel writes to a file of 16 bytes
 /// (`kernel/patches/11-clock-file.patch`).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Clock {
     /// Virtual time since boot.
     pub now: Duration,
-    /// System calls that were charged because they did not wait.
+    /// Number of system calls that took virtual time because they did not wait.
     pub charged: u64,
 }
 
 impl Clock {
-    /// Where that file is in the folder.
+    /// Returns the path of the clock file in the shared directory.
     #[must_use]
     pub fn file(work: &Path) -> PathBuf {
         work.join(CLOCK)
     }
 
-    /// Creates the file for the kernel to find, showing zero.
+    /// Creates the file for the kernel, with zeros.
     ///
     /// # Errors
-    /// If the folder cannot be written.
+    /// If the directory cannot be written to.
     pub fn create(work: &Path) -> io::Result<()> {
         fs::write(Self::file(work), [0; 16])
     }
 
-    /// Reads it; zero if the file is not there.
+    /// Reads the file; zeros if it does not exist.
     #[must_use]
     pub fn read(work: &Path) -> Self {
         let bytes = fs::read(Self::file(work)).unwrap_or_default();
@@ -130,13 +131,13 @@ impl Clock {
     }
 }
 
-/// What the program wrote to its standard output.
+/// Returns the path of the program's standard output.
 #[must_use]
 pub fn output(work: &Path) -> PathBuf {
     work.join(OUTPUT)
 }
 
-/// What it wrote to its standard error.
+/// Returns the path of the program's standard error.
 #[must_use]
 pub fn errors(work: &Path) -> PathBuf {
     work.join(ERRORS)

@@ -1,43 +1,43 @@
-//! How fast a guest's clock moves by the host's: whether it moves, moves slowly, or stands still.
+//! Pace of a guest's clock against the host's: whether it moves, moves slowly, or stands still.
 
 use crate::order::Clock;
 use std::fmt;
 use std::time::Duration;
 
-/// Length of the windows, by the host's clock, in which a slow clock is noticed.
+/// Length of the windows, by the host's clock, in which a clock's speed is measured.
 const WINDOW: Duration = Duration::from_secs(30);
 
 /// A clock is slow if it covers less than this share of a window.
 const SLOW: f64 = 0.1;
 
-/// What a look at a guest's clock shows.
+/// Result of a look at a guest's clock.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Seen {
-    /// The clock shows what it showed before.
+    /// The clock has not moved since the last look.
     Same,
     /// It has moved to this time since boot.
     Moved(Duration),
-    /// It has moved, and was slow in the last window. Said once a guest.
+    /// It has moved, and was slow in the last window. Reported once per guest.
     Slow(Slow),
-    /// It has not moved for longer than the patience.
+    /// It has stood still for longer than the patience.
     StandsStill {
-        /// What it shows.
+        /// Virtual time since boot.
         at: Duration,
         /// For how long, by the host's clock.
         wall: Duration,
     },
 }
 
-/// A stretch of the host's time in which a guest's clock moved slowly. Displays as a message.
+/// A window of the host's time in which a guest's clock moved slowly; displays as a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Slow {
-    /// What the guest's clock shows at its end.
+    /// Virtual time at its end.
     pub at: Duration,
-    /// How far the guest's clock moved.
+    /// How far the guest's clock moved in it.
     pub moved: Duration,
-    /// How long that took by the host's clock.
+    /// Length of the window by the host's clock.
     pub wall: Duration,
-    /// System calls of the guest's programs in it that were charged because they did not wait.
+    /// Number of system calls in it that took virtual time because they did not wait.
     pub charged: u64,
 }
 
@@ -46,7 +46,7 @@ impl fmt::Display for Slow {
         let Self { moved, wall, charged, .. } = self;
         let (moved, seconds) = (moved.as_secs_f64(), wall.as_secs_f64());
         write!(out, "virtual time moves slowly: {moved:.6} s in the last {seconds:.0} s")?;
-        // A system call takes some microseconds of the host's time.
+        // Each system call takes some microseconds of the host's time.
         if *charged > 10_000 * wall.as_secs() {
             write!(out, "; a program polls: {charged} system calls that did not wait")
         } else {
@@ -55,26 +55,25 @@ impl fmt::Display for Slow {
     }
 }
 
-/// Judges a sequence of looks.
+/// Judges a guest's clock by a sequence of looks.
 #[derive(Debug)]
 pub(crate) struct Pace {
     patience: Duration,
-    /// The last time that was seen, and when it was seen first.
+    /// The latest distinct clock value, and the host's time when it was first seen.
     seen: (Duration, Clock),
-    /// Where the window begins.
+    /// Start of the window: the host's time and the clock.
     window: (Duration, Clock),
     was_slow: bool,
 }
 
 impl Pace {
-    /// Begins with a clock that shows zero. `patience` is how long it may stand still.
+    /// Starts with a clock at zero, which may stand still for `patience`.
     pub(crate) fn new(patience: Duration) -> Self {
         let begin = (Duration::ZERO, Clock::default());
         Self { patience, seen: begin, window: begin, was_slow: false }
     }
 
-    /// Takes in what the guest's `clock` shows at `wall`, the host's time since the guest was
-    /// started.
+    /// Judges the guest's `clock` at `wall`, the host's time since the guest was started.
     pub(crate) fn look(&mut self, wall: Duration, clock: Clock) -> Seen {
         if clock.now == self.seen.1.now {
             let wall = wall.saturating_sub(self.seen.0);
@@ -104,7 +103,7 @@ mod tests {
         Clock { now: Duration::from_millis(milliseconds), charged }
     }
 
-    /// D1: a run that moves slowly is not one that stands.
+    /// D1: a clock that moves slowly does not count as standing still.
     #[test]
     fn slow_is_not_standing() {
         let mut pace = Pace::new(Duration::from_mins(1));
@@ -133,7 +132,7 @@ mod tests {
         assert_eq!(pace.look(Duration::from_secs(70), clock(3, 0)), Seen::Same);
         let stands = Seen::StandsStill { at: Duration::from_millis(3), wall: Duration::from_secs(61) };
         assert_eq!(pace.look(Duration::from_secs(71), clock(3, 0)), stands);
-        // One nanosecond is enough.
+        // An advance of one nanosecond is enough.
         let now = Duration::from_nanos(3_000_001);
         assert!(matches!(pace.look(Duration::from_secs(72), Clock { now, charged: 0 }), Seen::Slow(_)));
     }

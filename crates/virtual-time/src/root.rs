@@ -1,9 +1,9 @@
-//! The file system that the kernel's process sees: the host's, none of which can be written, and
-//! one folder that can.
+//! The file system of the kernel's process: the host's files, all read-only, and one writable
+//! directory.
 //!
-//! The host enforces it, by a mount namespace of that process alone: whatever the guest does as its
-//! own root, it has no way to a file of the host that it could change. The paths in it are the same
-//! on every host:
+//! The host enforces this through the mount namespace of that process. Whatever root in the guest
+//! does, it cannot reach a file of the host that it could change. The paths are the same on every
+//! host:
 //!
 //! ```text
 //! /usr, /etc, …        the host's, read-only, without set-user-ID programs; of devices there are names alone, and /dev/null
@@ -22,31 +22,33 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-/// Where the kernel finds its memory.
+/// Path of the guest's memory.
 pub const MEMORY: &str = "/lasthop/memory";
 
-/// Where the kernel is.
+/// Path of the kernel.
 pub const KERNEL: &str = "/lasthop/kernel";
 
-/// Folders of the host that the guest has of its own, or has nothing to look for in. Daemons'
-/// sockets in /run can be connected to where nothing can be written.
+/// Directories of the host that the guest has its own of, or does not need.
+///
+/// /run is hidden because daemons' sockets accept connections even on a read-only file system.
 const NOT_SHOWN: [&str; 5] = ["proc", "sys", "run", "lost+found", "lasthop"];
 
-/// Of what is the host's. A disk in /dev could be written where no file can.
+/// Mount attributes of the host's files. Through a device in /dev, a disk could be written although
+/// no file can.
 const ATTRIBUTES: u64 = libc::MOUNT_ATTR_RDONLY | libc::MOUNT_ATTR_NODEV | libc::MOUNT_ATTR_NOSUID;
 
-/// Moves this process, which has a mount namespace of its own, into that file system. `kernel`,
-/// `program` and `work` are absolute.
+/// Moves this process into that file system; it must have its own mount namespace.
+///
+/// `kernel`, `program` and `work` are absolute paths.
 ///
 /// # Errors
-/// What could not be done, and why.
+/// If a step fails: a description of the step, and the reason.
 pub fn enter(kernel: &Path, program: &Path, work: &Path) -> Result<(), String> {
     tried(
         "make the mounts private",
         mount_change("/", MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC),
     )?;
-    // Any folder that exists will do: when it has become the root, the host's is seen again as it
-    // was.
+    // Any existing directory will do: once it is the root, the host's directory is visible again.
     let base = ["/tmp", "/mnt", "/run"].into_iter().find(|path| Path::new(path).is_dir()).unwrap_or("/tmp");
     tried(
         "mount an empty file system",
@@ -69,7 +71,7 @@ pub fn enter(kernel: &Path, program: &Path, work: &Path) -> Result<(), String> {
     tried("protect the root", read_only(Path::new("/"), false))
 }
 
-/// Every folder of the host's root, read-only.
+/// Mounts every directory of the host's root read-only, and copies its symbolic links.
 fn show(old: &Path, new: &Path) -> Result<(), String> {
     let entries = tried("read the root", fs::read_dir(old))?;
     for entry in entries.flatten() {
@@ -95,13 +97,14 @@ fn show(old: &Path, new: &Path) -> Result<(), String> {
 fn own_things(old: &Path, new: &Path, kernel: &Path, program: &Path, work: &Path) -> Result<(), String> {
     let proc = new.join("proc");
     tried("make a folder", fs::create_dir(&proc))?;
-    // A container may not be allowed to mount one; the caller's serves as well, since a process
-    // finds itself in it.
+    // A container may not be allowed to mount /proc. The caller's will do: it contains this process
+    // too.
     let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
     if mount("proc", &proc, "proc", flags, None).is_err() {
         tried("bind /proc", mount_bind_recursive(old.join("proc"), &proc))?;
     }
-    // The only device that is opened; the guest's kernel has its own by the names of the others.
+    // The only device that can be opened; the guest's kernel implements its own under the other
+    // names.
     tried("bind /dev/null", mount_bind_recursive(old.join("dev/null"), new.join("dev/null")))?;
     let own = new.join("lasthop");
     for folder in ["", "work", "memory", "overlay", "root", "old"] {
@@ -122,18 +125,18 @@ fn own_things(old: &Path, new: &Path, kernel: &Path, program: &Path, work: &Path
     )
 }
 
-/// An absolute path seen from where the host's root is now.
+/// Returns an absolute path as seen from the current mount point of the host's root.
 fn below(old: &Path, path: &Path) -> PathBuf {
     old.join(path.strip_prefix("/").unwrap_or(path))
 }
 
-/// Makes a mount read-only, without devices and set-user-ID programs, with those below it if asked
-/// for.
+/// Makes a mount read-only, without devices and set-user-ID programs; with `recursive`, also those
+/// below it.
 fn read_only(path: &Path, recursive: bool) -> io::Result<()> {
     let path = std::ffi::CString::new(path.as_os_str().as_bytes())?;
     let attributes = libc::mount_attr { attr_set: ATTRIBUTES, attr_clr: 0, propagation: 0, userns_fd: 0 };
     let flags = if recursive { libc::AT_RECURSIVE } else { 0 };
-    // SAFETY: path and attributes live across the call, and the size is that of the attributes.
+    // SAFETY: path and attributes outlive the call, and the size is that of the attributes.
     let result = unsafe {
         libc::syscall(
             libc::SYS_mount_setattr,
@@ -157,8 +160,8 @@ mod tests {
     use rustix::thread::UnshareFlags;
     use std::fs::OpenOptions;
 
-    /// In a thread of its own: files of the host are read and not written, its daemons' sockets and
-    /// its devices are not there to be opened.
+    /// On a thread of its own: files of the host can be read but not written, and its daemons'
+    /// sockets and its devices cannot be opened.
     #[test]
     fn what_the_kernels_process_sees() {
         if !rustix::process::geteuid().is_root() {
@@ -171,7 +174,7 @@ mod tests {
         fs::create_dir(&work).expect("room");
         assert!(Path::new("/run").is_dir() && OpenOptions::new().read(true).open("/dev/zero").is_ok());
         let inside = move || {
-            // SAFETY: the descriptor table stays shared; the thread is the test's own.
+            // SAFETY: the file descriptor table stays shared; the thread is the test's own.
             unsafe { rustix::thread::unshare_unsafe(UnshareFlags::NEWNS) }.expect("a namespace");
             enter(&kernel, &kernel, &work).expect("mounts");
             fs::read("/etc/hosts").expect("as on the host");

@@ -1,42 +1,43 @@
-//! As much of HTTP/1.1 as a receiver of media needs: one GET, and the header of its response.
+//! The part of HTTP/1.1 that a receiver of media needs: one GET, and the header of its response.
 
 use crate::medium::Medium;
 
 /// What is wrong with a URL or a response.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum HttpError {
-    /// The URL.
+    /// The URL is invalid.
     #[error("`{0}` is no URL of a file: say http://HOST[:PORT]/PATH")]
     Url(String),
-    /// The response is none.
+    /// The response is not HTTP.
     #[error("the response is not HTTP: {0}")]
     Response(String),
-    /// It is there, but not what was asked for.
+    /// The server answers with another status than 200.
     #[error("the server says {status} {reason}")]
     Status {
-        /// The code.
+        /// The status code.
         status: u16,
-        /// Its words.
+        /// The reason phrase.
         reason: String,
     },
-    /// What bears no damage.
+    /// The medium cannot be damaged.
     #[error("`{0}` is nothing to be damaged: this receives image/jpeg, audio/wav and audio/L16")]
     Medium(String),
-    /// How long the body is must be known outside of it: chunk sizes in it could be damaged.
+    /// The response has no `Content-Length`. The length of the body must be known from the header,
+    /// because chunk sizes in the body could be damaged.
     #[error(
         "the response has no Content-Length: where it ends must be said in the header, which comes whole"
     )]
     Length,
 }
 
-/// Where a file is.
+/// The address of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Url {
-    /// Name or address.
+    /// Host name or address.
     pub host: String,
-    /// 80 unless it says another.
+    /// Port; 80 by default.
     pub port: u16,
-    /// With the slash that it begins with.
+    /// Path, including the leading slash.
     pub path: String,
 }
 
@@ -61,7 +62,8 @@ impl std::str::FromStr for Url {
 }
 
 impl Url {
-    /// The request. It asks for the connection to be closed, so that nothing comes after the body.
+    /// Returns the request. It asks the server to close the connection, so that nothing follows the
+    /// body.
     #[must_use]
     pub fn request(&self) -> String {
         let Self { host, port, path } = self;
@@ -74,20 +76,20 @@ impl Url {
 /// The header of a response.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Head {
-    /// Its own length in bytes.
+    /// Length of the header in bytes.
     pub len: usize,
-    /// What the body is.
+    /// Medium of the body.
     pub medium: Medium,
-    /// The value that says so.
+    /// Value of the `Content-Type` field.
     pub content_type: String,
-    /// Bytes of the body.
+    /// Length of the body in bytes.
     pub body: usize,
 }
 
-/// The header that a response begins with; `None` if it is longer than these bytes.
+/// Parses the header at the start of a response. Returns `None` if it is longer than these bytes.
 ///
 /// # Errors
-/// If it is no HTTP, or not of a medium that is known, or has no length.
+/// If it is not HTTP, has no known medium, or states no length.
 pub fn head(response: &[u8]) -> Result<Option<Head>, HttpError> {
     let mut fields = [httparse::EMPTY_HEADER; 64];
     let mut parsed = httparse::Response::new(&mut fields);

@@ -1,14 +1,14 @@
-//! Decodes a JPEG picture whose scan is damaged: every stretch between two restart markers that
-//! still makes sense is shown where it belongs.
+//! Decodes a JPEG picture with a damaged scan: every decodable stretch between two restart markers
+//! is shown at its place.
 //!
-//! A wrong bit in Huffman-coded data puts the decoder out of step, and it finds back into step at
-//! the next restart marker, where also all prediction begins anew (ITU-T T.81, F.1.1.5 and
-//! F.2.2.4). Decoders give up there, or lose count of the blocks. So the scan is taken apart here
-//! ([`scan`]), the markers that are left are matched with those that should be there
-//! ([`alignment`]), and each stretch is given to a decoder as a picture of its own, one block high.
-//! Where there is nothing to decode, the blocks above are shown again.
+//! A wrong bit in Huffman-coded data puts the decoder out of step. It resynchronises at the next
+//! restart marker, where all prediction starts anew as well (ITU-T T.81, F.1.1.5 and F.2.2.4).
+//! Ordinary decoders give up or lose count of the blocks. So the scan is split here ([`scan`]), the
+//! remaining markers are matched with the expected ones ([`alignment`]), and each stretch is
+//! decoded as a picture of its own, one block high. Where nothing can be decoded, the pixels above
+//! are repeated.
 //!
-//! The header must be whole: TCP Lite is switched on after it.
+//! The header must be undamaged: TCP Lite is switched on after it.
 
 pub mod alignment;
 pub mod scan;
@@ -21,43 +21,43 @@ use zune_jpeg::zune_core::bytestream::ZCursor;
 use zune_jpeg::zune_core::colorspace::ColorSpace;
 use zune_jpeg::zune_core::options::DecoderOptions;
 
-/// What is shown where nothing came.
+/// Colour where there are no data.
 const GREY: [u8; 3] = [128; 3];
 
-/// Most blocks of a picture: 64 megapixels.
+/// Most blocks of a picture, for 64 megapixels.
 const MOST: usize = 1 << 20;
 
 /// A picture, as far as it could be decoded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Decoded {
-    /// It.
+    /// The pixels.
     pub pixels: Pixels,
-    /// Stretches between restart markers that a whole picture has.
+    /// Number of stretches between restart markers in the whole picture.
     pub stretches: usize,
-    /// Of these: without data, or with such that no block could be decoded from.
+    /// Number of stretches without data, or from which no block could be decoded.
     pub lost: usize,
 }
 
-/// What the header says of the scan.
+/// Properties of the scan, from the header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Frame {
     width: usize,
     height: usize,
-    /// Pixels of a block, as restart intervals count them (MCU).
+    /// Size of a block in pixels, as restart intervals count them (MCU).
     block_width: usize,
     block_height: usize,
-    /// Blocks in a row.
+    /// Number of blocks per row.
     columns: usize,
     rows: usize,
-    /// Blocks between two restart markers.
+    /// Number of blocks between two restart markers.
     interval: usize,
 }
 
-/// Decodes it.
+/// Decodes a damaged picture.
 ///
 /// # Errors
-/// If the header is no sequential JPEG picture's, or says that the picture has more than 2^20
-/// blocks or no restart markers and cannot be decoded.
+/// If the header is not that of a sequential JPEG picture or states more than 2^20 blocks, if the
+/// restart markers cannot be matched, or if a picture without them cannot be decoded.
 pub fn decode(bytes: &[u8]) -> Result<Decoded, NotThis> {
     let segments = segments(bytes)?;
     let header = match segments.last() {
@@ -106,8 +106,8 @@ fn frame(bytes: &[u8], segments: &[Segment]) -> Result<Frame, NotThis> {
         segment.map(|segment| (segment.marker, &bytes[segment.parameters.clone()]))
     };
     let number = |bytes: &[u8]| bytes.iter().fold(0, |number, byte| number << 8 | usize::from(*byte));
-    // B.2.2: precision, lines, samples in a line, components; of each its name, its sampling
-    // factors, its table.
+    // B.2.2: precision, lines, samples per line, components; for each component its identifier, its
+    // sampling factors and its table.
     let Some((marker, [_, h1, h2, w1, w2, count, components @ ..])) = of(&is_frame) else {
         return Err(not_this("it has no frame"));
     };
@@ -118,7 +118,8 @@ fn frame(bytes: &[u8], segments: &[Segment]) -> Result<Frame, NotThis> {
     }
     let factors = components.chunks_exact(3).map(|component| (component[1] >> 4, component[1] & 0xf));
     let largest = factors.fold((1, 1), |(h, v), (x, y)| (h.max(x), v.max(y)));
-    // A lone component is not interleaved: its block is one, whatever the factors (A.2.2).
+    // A single component is not interleaved: a block is one data unit, whatever the factors
+    // (A.2.2).
     let (h, v) = if *count == 1 { (1, 1) } else { largest };
     let (width, height) = (number(&[*w1, *w2]), number(&[*h1, *h2]));
     let (block_width, block_height) = (8 * usize::from(h), 8 * usize::from(v));
@@ -128,19 +129,21 @@ fn frame(bytes: &[u8], segments: &[Segment]) -> Result<Frame, NotThis> {
     }
     let interval = of(&|marker| marker == DRI).map_or(0, |(_, parameters)| number(parameters));
     let strip = interval.saturating_mul(block_width);
-    // None, or such that a strip is too wide for a picture: as if there were none.
+    // Without an interval, or with one whose strip is too wide for a picture, treat it as one
+    // stretch.
     let interval = if interval == 0 || strip > usize::from(u16::MAX) { usize::MAX } else { interval };
     Ok(Frame { width, height, block_width, block_height, columns, rows, interval })
 }
 
-/// The header of a picture of `count` blocks side by side, with the same tables and no restart
-/// markers.
+/// Returns the header of a picture of `count` blocks side by side, with the same tables and no
+/// restart markers.
 fn strip_header(header: &[u8], segments: &[Segment], frame: &Frame, count: usize) -> Vec<u8> {
     let mut strip = header.to_vec();
     for Segment { marker, parameters } in segments {
         let parameters = &mut strip[parameters.clone()];
         if is_frame(*marker) {
-            // Both fit: `frame` saw to the width, and no block is higher than 120 pixels.
+            // Both fit into 16 bits: `frame` checks the width, and no block is higher than 120
+            // pixels.
             parameters[1..3].copy_from_slice(&(frame.block_height as u16).to_be_bytes());
             parameters[3..5].copy_from_slice(&((count * frame.block_width) as u16).to_be_bytes());
         } else if *marker == DRI {
@@ -150,7 +153,7 @@ fn strip_header(header: &[u8], segments: &[Segment], frame: &Frame, count: usize
     strip
 }
 
-/// Lets the library decode as much as it can.
+/// Decodes as much as the library can.
 fn picture(file: &[u8], width: usize, height: usize) -> Result<Pixels, String> {
     let options = DecoderOptions::default().set_strict_mode(false).jpeg_set_out_colorspace(ColorSpace::RGB);
     let mut decoder = JpegDecoder::new_with_options(ZCursor::new(file), options);
@@ -162,7 +165,7 @@ fn picture(file: &[u8], width: usize, height: usize) -> Result<Pixels, String> {
     }
 }
 
-/// Shows a block of a strip, or what is above again.
+/// Draws a block of a strip; without a strip, repeats the pixels above.
 fn show(pixels: &mut Pixels, frame: &Frame, block: usize, strip: Option<(&Pixels, usize)>) {
     let left = block % frame.columns * frame.block_width;
     let top = block / frame.columns * frame.block_height;

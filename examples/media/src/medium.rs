@@ -1,59 +1,60 @@
-//! What a medium's header is: the part that must come whole, since one wrong bit in it spoils
+//! The header of a medium: the part that must arrive undamaged, because one wrong bit in it spoils
 //! everything after it.
 
 pub mod jpeg;
 pub mod wav;
 
-/// What damage can be borne of.
+/// A medium that remains useful when it is damaged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Medium {
     /// `image/jpeg`
     Jpeg,
     /// `audio/wav`
     Wav,
-    /// `audio/L16` (RFC 2586): samples and nothing else
+    /// `audio/L16` (RFC 2586): only samples
     L16,
 }
 
-/// Where the header ends.
+/// Where a medium's header ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HeaderEnd {
-    /// Its length in bytes.
+    /// After this number of bytes.
     At(usize),
-    /// Behind the bytes that were looked at.
+    /// Behind the bytes that were examined.
     Later,
-    /// There are headers up to the end: nothing of it bears damage.
+    /// Nowhere: there are headers up to the end, so no part may be damaged.
     Nowhere,
 }
 
-/// Why it is not what it was said to be.
+/// Why data are not of the stated medium.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("this is no {medium}: {reason}")]
 pub struct NotThis {
-    /// What it was said to be.
+    /// The stated medium.
     pub medium: &'static str,
-    /// What it has that this medium has not.
+    /// How the data differ from it.
     pub reason: String,
 }
 
 impl Medium {
-    /// By the value of a `Content-Type` field; `None` for what bears no damage.
+    /// Returns the medium for the value of a `Content-Type` field; `None` if it must not be
+    /// damaged.
     #[must_use]
     pub fn of_content_type(value: &str) -> Option<Self> {
         let essence = value.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
         match essence.as_str() {
             "image/jpeg" => Some(Self::Jpeg),
-            // Four names of one thing; Python's server says the second.
+            // Four names for the same format; Python's server uses the second.
             "audio/wav" | "audio/x-wav" | "audio/wave" | "audio/vnd.wave" => Some(Self::Wav),
             "audio/l16" => Some(Self::L16),
             _ => None,
         }
     }
 
-    /// Where the header ends, by the first bytes of it.
+    /// Returns where the header ends, given the first bytes of the medium.
     ///
     /// # Errors
-    /// If they are not this medium's.
+    /// If the bytes are not of this medium.
     pub fn header_end(self, start: &[u8]) -> Result<HeaderEnd, NotThis> {
         match self {
             Self::Jpeg => jpeg::header_end(start),

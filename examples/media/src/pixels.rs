@@ -1,31 +1,31 @@
-//! A picture as its pixels.
+//! A picture as pixels.
 
-/// A picture: 8 bits each of red, green and blue, row by row.
+/// A picture with 8 bits each of red, green and blue, row by row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pixels {
-    /// Pixels in a row.
+    /// Number of pixels per row.
     pub width: usize,
-    /// Rows.
+    /// Number of rows.
     pub height: usize,
     /// `3 * width * height` bytes.
     pub rgb: Vec<u8>,
 }
 
 impl Pixels {
-    /// All of one colour.
+    /// Creates a picture of one colour.
     #[must_use]
     pub fn filled(width: usize, height: usize, colour: [u8; 3]) -> Self {
         Self { width, height, rgb: colour.repeat(width * height) }
     }
 
-    /// The colour at a place inside the picture.
+    /// Returns the colour at a place, which must be inside the picture.
     #[must_use]
     pub fn at(&self, x: usize, y: usize) -> [u8; 3] {
         let first = 3 * (y * self.width + x);
         [self.rgb[first], self.rgb[first + 1], self.rgb[first + 2]]
     }
 
-    /// Sets the colour at a place; one outside the picture is left alone.
+    /// Sets the colour at a place; ignores places outside the picture.
     pub fn set(&mut self, x: usize, y: usize, colour: [u8; 3]) {
         if x < self.width && y < self.height {
             let first = 3 * (y * self.width + x);
@@ -33,7 +33,7 @@ impl Pixels {
         }
     }
 
-    /// Brightness of each pixel, 0 to 255, as JFIF has it: ITU-R BT.601.
+    /// Returns the brightness of each pixel, 0 to 255, as in JFIF: ITU-R BT.601.
     #[must_use]
     pub fn luma(&self) -> Vec<f64> {
         let weigh = |pixel: &[u8]| {
@@ -42,7 +42,7 @@ impl Pixels {
         self.rgb.chunks_exact(3).map(weigh).collect()
     }
 
-    /// A part of the picture; what would lie outside is left away.
+    /// Returns a part of the picture, cut at the picture's edges.
     #[must_use]
     pub fn part(&self, x: usize, y: usize, width: usize, height: usize) -> Self {
         let (x, y) = (x.min(self.width), y.min(self.height));

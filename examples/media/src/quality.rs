@@ -1,4 +1,4 @@
-//! What damage costs: objective measures of pictures and sound.
+//! Objective quality of damaged pictures and sound.
 //!
 //! * PSNR: peak signal-to-noise ratio over all three colours.
 //! * SSIM: Z. Wang, A. C. Bovik, H. R. Sheikh, E. P. Simoncelli, *Image Quality Assessment: From
@@ -11,15 +11,15 @@ use crate::pixels::Pixels;
 /// Largest value of a pixel.
 const PEAK: f64 = 255.0;
 
-/// Sizes that differ.
+/// Error of two media that cannot be compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the two cannot be compared: they differ in size, or are too small")]
 pub struct Incomparable;
 
-/// PSNR in dB; infinite for equal pictures.
+/// Returns the PSNR in dB; infinite for equal pictures.
 ///
 /// # Errors
-/// If the sizes differ, or there is no pixel.
+/// If the sizes differ, or the pictures are empty.
 pub fn psnr(original: &Pixels, other: &Pixels) -> Result<f64, Incomparable> {
     if (original.width, original.height) != (other.width, other.height) || original.rgb.is_empty() {
         return Err(Incomparable);
@@ -30,13 +30,13 @@ pub fn psnr(original: &Pixels, other: &Pixels) -> Result<f64, Incomparable> {
     Ok(10.0 * (PEAK * PEAK / mean).log10())
 }
 
-/// Width of the window of SSIM.
+/// Width of SSIM's window in pixels.
 const WINDOW: usize = 11;
 
-/// Mean SSIM; 1 for equal pictures.
+/// Returns the mean SSIM; 1 for equal pictures.
 ///
 /// # Errors
-/// If the sizes differ, or are less than the window's 11 by 11 pixels.
+/// If the sizes differ, or are below the window's 11 by 11 pixels.
 pub fn ssim(original: &Pixels, other: &Pixels) -> Result<f64, Incomparable> {
     let (width, height) = (original.width, original.height);
     if (width, height) != (other.width, other.height) || width < WINDOW || height < WINDOW {
@@ -58,8 +58,8 @@ pub fn ssim(original: &Pixels, other: &Pixels) -> Result<f64, Incomparable> {
     Ok((0..mean_x.len()).map(similarity).sum::<f64>() / mean_x.len() as f64)
 }
 
-/// Weighted means of all windows that lie in the plane: a Gaussian of 1.5 pixels, which is
-/// separable.
+/// Returns the weighted means of all windows inside the plane. The weights are a Gaussian of 1.5
+/// pixels, which is separable.
 fn blurred(plane: &[f64], width: usize) -> Vec<f64> {
     const DEVIATION: f64 = 1.5;
     let middle = (WINDOW / 2) as f64;
@@ -84,10 +84,10 @@ fn blurred(plane: &[f64], width: usize) -> Vec<f64> {
         .collect()
 }
 
-/// SNR in dB; infinite for equal samples.
+/// Returns the SNR in dB; infinite for equal samples.
 ///
 /// # Errors
-/// If there are not equally many, or none.
+/// If the numbers of samples differ, or there are none.
 pub fn snr(original: &[i16], other: &[i16]) -> Result<f64, Incomparable> {
     if original.len() != other.len() || original.is_empty() {
         return Err(Incomparable);

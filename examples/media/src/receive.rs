@@ -1,20 +1,21 @@
-//! Receives a picture or sound by HTTP: headers whole, and damage welcome after them (T 3.2,
+//! Receives a picture or sound by HTTP: headers undamaged, and damage accepted after them (T 3.2,
 //! TL-04).
 //!
-//! # From which byte on
-//! What is damaged is decided when a segment comes, not when its bytes are read. A program that
-//! reads the header first and switches TCP Lite on after it (T 3.2) is safe: what it has read came
-//! right, and what comes later lies behind. But it is late: of the segments that came meanwhile,
-//! those that were damaged are gone, and are sent again. A program that switches on first is in
-//! time, and may get a damaged header.
+//! # The first byte that may be damaged
 //!
-//! A window (`TCP_LITE_WINDOW`) is both safe and in time, since it is said in bytes of the stream
-//! and not in moments: before the request is sent, damage is allowed from byte
-//! [`Options::header_room`] on, and never before it. If the headers end within that room, they were
-//! received whole, and the window is moved to where they end and the body ends; what may be damaged
-//! is then the body's data exactly, nothing after it, whatever is in a buffer (T 3.2 leaves that
-//! open for switching off). If they do not, because a camera put a small picture into its header,
-//! say, then the transfer begins anew with sixteen times the room. The time of that counts.
+//! Damage is accepted when a segment arrives, not when its bytes are read. A program may read the
+//! header first and switch TCP Lite on after it (T 3.2). That is safe: what it has read is
+//! undamaged, and what arrives later is behind it. But it is late: damaged segments that arrived in
+//! the meantime were dropped and must be retransmitted. A program that switches it on first is in
+//! time, but may get a damaged header.
+//!
+//! A window (`TCP_LITE_WINDOW`) is both safe and in time, because it is in bytes of the stream, not
+//! in moments. Before the request is sent, damage is allowed from byte [`Options::header_room`] on,
+//! and never before it. If the headers end within that room, they were received undamaged. Then the
+//! window is moved to the body's data exactly: nothing after them may be damaged, whatever is in a
+//! buffer (T 3.2 leaves that open for switching off). If the headers do not end there, for example
+//! because a camera put a thumbnail into its header, the transfer starts again with sixteen times
+//! the room. This time counts too.
 
 use crate::http::{HttpError, Url, head};
 use crate::medium::{HeaderEnd, NotThis};
@@ -26,100 +27,99 @@ use std::net::TcpStream;
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
-/// No byte for so long, and the sender is taken for gone. Linux gives up sending after 13 to 30
-/// minutes.
+/// Without a byte for this time, the sender is assumed to be gone. Linux gives up sending after 13
+/// to 30 minutes.
 const SILENCE: Duration = Duration::from_mins(30);
 
-/// How a transfer is done.
+/// Options of a transfer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Options {
-    /// Whether to ask for damage.
+    /// Whether to accept damage.
     pub lite: bool,
-    /// Bytes of the stream, from its first, that are never damaged: room for the header of HTTP and
-    /// that of the medium.
+    /// Number of bytes from the start of the stream that are never damaged: room for the headers of
+    /// HTTP and of the medium.
     pub header_room: usize,
 }
 
-/// Room that the header of a usual server and one of a plain picture need: two segments at an MTU
-/// of 576 bytes, one at 1500.
+/// Enough for the headers of a usual server and of a plain picture: two segments at an MTU of 576
+/// bytes, one at 1500.
 pub const HEADER_ROOM: usize = 1024;
 
-/// What came.
+/// A received file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Received {
     /// The body.
     pub body: Vec<u8>,
-    /// What is known of the transfer.
+    /// The account of the transfer.
     pub account: Account,
 }
 
-/// What is known of a transfer.
+/// Account of a transfer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Account {
-    /// What was asked for.
+    /// The URL that was requested.
     pub url: String,
     /// Value of `Content-Type`.
     pub content_type: String,
-    /// Whether damage was asked for.
+    /// Whether damage was accepted.
     pub lite: bool,
-    /// Length of the body.
+    /// Length of the body in bytes.
     pub bytes: usize,
-    /// How much of that is the medium's header, which came whole; the length again if nothing bears
-    /// damage.
+    /// Length of the medium's header, which arrived undamaged. The length of the body if no part of
+    /// it may be damaged.
     pub header_bytes: usize,
-    /// From before the connection was opened until the last byte was read.
+    /// Time from before the connection was opened to the last byte read.
     pub nanoseconds: u64,
-    /// Connections that were opened: more than one if the headers needed more room.
+    /// Number of connections that were opened: more than one if the headers needed more room.
     pub connections: u32,
-    /// What became of damaged segments on the last connection; nothing where TCP Lite is not
-    /// attached.
+    /// Counters of damaged segments on the last connection; `None` where TCP Lite is not attached.
     pub segments: Option<Segments>,
-    /// Bytes of the body that came in damaged segments and were not confirmed to be right. Which of
-    /// them are wrong nobody knows.
+    /// Bytes of the body that arrived in damaged, unconfirmed segments. Which of these bytes are
+    /// wrong is unknown.
     pub damaged_ranges: Vec<Range<u64>>,
 }
 
-/// Damaged segments (`TCP_LITE_STATS`).
+/// Counters of damaged segments (`TCP_LITE_STATS`).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Segments {
-    /// With a wrong checksum.
+    /// Segments with a wrong checksum.
     pub damaged: u64,
-    /// Of these: accepted.
+    /// Accepted segments.
     pub accepted: u64,
-    /// Of these: with intact data.
+    /// Accepted segments with intact data.
     pub confirmed: u64,
-    /// Discarded, by reason.
+    /// Discarded segments, by reason.
     pub discarded: BTreeMap<String, u64>,
 }
 
-/// Why nothing came.
+/// Why a file could not be received.
 #[derive(Debug, thiserror::Error)]
 pub enum ReceiveError {
-    /// The network.
+    /// A network operation failed.
     #[error("{what}: {error}")]
     Network {
-        /// What was to be done.
+        /// The operation.
         what: String,
-        /// Why it could not.
+        /// The error of the system.
         error: io::Error,
     },
-    /// Nobody listens to the socket option.
+    /// TCP Lite is not attached, so there is no such socket option.
     #[error(
         "this host knows no TCP Lite for this program ({0}): run it under `lasthop lite run --on-request --`, or with --lite off"
     )]
     NoLite(io::Error),
-    /// The response.
+    /// The response is not acceptable.
     #[error(transparent)]
     Http(#[from] HttpError),
-    /// The body.
+    /// The body is not of the stated medium.
     #[error(transparent)]
     NotThis(#[from] NotThis),
-    /// It ended early.
+    /// The connection ended early.
     #[error("the connection ended after {got} bytes of {of}")]
     Cut {
-        /// Bytes of the body that came.
+        /// Number of bytes of the body that arrived.
         got: usize,
-        /// Bytes that were promised.
+        /// Length of the body in bytes.
         of: usize,
     },
 }
@@ -149,14 +149,14 @@ pub fn receive(url: &str, options: &Options) -> Result<Received, ReceiveError> {
     unreachable!("room is that of all there can be after sixteen attempts, and no attempt needs more")
 }
 
-/// How one connection ended.
+/// Result of one connection.
 enum Attempt {
     Whole { body: Vec<u8>, account: Account },
     NeedsMoreRoom,
     BearsNoDamage,
 }
 
-/// One connection, on which bytes from `room` on may be damaged.
+/// Opens one connection, on which bytes from `room` on may be damaged.
 fn attempt(url: &Url, room: usize) -> Result<Attempt, ReceiveError> {
     let network = |what: &str| {
         let what = what.to_owned();
@@ -168,7 +168,7 @@ fn attempt(url: &Url, room: usize) -> Result<Attempt, ReceiveError> {
     stream.set_read_timeout(Some(SILENCE)).map_err(network("set a timeout"))?;
     let lite = room < usize::MAX;
     if lite {
-        // Before the request: not a byte of the response has come.
+        // Before the request, so that no byte of the response has arrived.
         option::set_window(&stream, room as u64..u64::MAX).map_err(ReceiveError::NoLite)?;
         option::switch(&stream, true).map_err(ReceiveError::NoLite)?;
     }
@@ -176,7 +176,7 @@ fn attempt(url: &Url, room: usize) -> Result<Attempt, ReceiveError> {
 
     let mut stream = Stream { socket: stream, bytes: Vec::new(), address, ranges: lite.then(BTreeSet::new) };
     let head = loop {
-        // These bytes are right, and are all that is looked at until the headers are known.
+        // These bytes are undamaged. Only they are examined until the headers are known.
         if let Some(head) = head(stream.right(room))? {
             break head;
         }
@@ -227,22 +227,23 @@ fn attempt(url: &Url, room: usize) -> Result<Attempt, ReceiveError> {
     Ok(Attempt::Whole { body: stream.bytes, account })
 }
 
-/// A connection and all that came by it.
+/// A connection and everything received on it.
 struct Stream {
     socket: TcpStream,
     bytes: Vec<u8>,
     address: String,
-    /// Start and end of what came damaged, if that is asked for. The kernel remembers 63 segments.
+    /// Ranges that arrived damaged, if Lite is on. The kernel remembers only 63, so they are
+    /// collected here.
     ranges: Option<BTreeSet<(u64, u64)>>,
 }
 
 impl Stream {
-    /// What came of the bytes that are right.
+    /// Returns the received bytes that are certainly undamaged.
     fn right(&self, room: usize) -> &[u8] {
         &self.bytes[..self.bytes.len().min(room)]
     }
 
-    /// Reads; false at the end.
+    /// Reads once; returns false at the end of the stream.
     fn more(&mut self) -> Result<bool, ReceiveError> {
         let mut buffer = [0; 1 << 14];
         let got = loop {
@@ -277,7 +278,7 @@ fn segments(totals: &Totals) -> Segments {
     }
 }
 
-/// Ranges of the stream as ranges of the body, those that touch as one.
+/// Converts ranges of the stream to ranges of the body, and joins those that touch.
 fn joined(ranges: BTreeSet<(u64, u64)>, body: Range<u64>) -> Vec<Range<u64>> {
     let mut joined: Vec<Range<u64>> = Vec::new();
     for (start, end) in ranges {

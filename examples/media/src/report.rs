@@ -1,4 +1,4 @@
-//! The report: what was received, what it cost, and a page that shows both.
+//! The report: the received media, their quality, and a page that shows both.
 
 pub mod chart;
 mod collection;
@@ -12,7 +12,7 @@ pub use plan::{Loss, Plan};
 
 use serde::{Deserialize, Serialize};
 
-/// What is sent.
+/// The media that are sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Sent {
@@ -23,10 +23,10 @@ pub enum Sent {
 }
 
 impl Sent {
-    /// Both.
+    /// Both media.
     pub const ALL: [Self; 2] = [Self::Picture, Self::Sound];
 
-    /// As folders are called.
+    /// Returns the name, as in folder names.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -35,7 +35,7 @@ impl Sent {
         }
     }
 
-    /// The measure of its quality, and that measure's unit.
+    /// Returns the measure of its quality, with the unit.
     #[must_use]
     pub fn measure(self) -> &'static str {
         match self {

@@ -1,19 +1,19 @@
-//! The picture that is sent: what damage shows in. Gradients, edges like those of letters, texture,
+//! The test picture, in which damage is visible: gradients, edges like those of letters, texture,
 //! and rings up to the finest that pixels can show.
 
 use crate::pixels::Pixels;
 use jpeg_encoder::{ColorType, Encoder, EncodingError, SamplingFactor};
 
-/// Its width in pixels.
+/// Width in pixels.
 pub const WIDTH: usize = 640;
-/// Its height.
+/// Height in pixels.
 pub const HEIGHT: usize = 480;
 
-/// Blocks between restart markers: eight intervals in a row of blocks. Restart markers are what
-/// bounds the damage of one wrong bit.
+/// Number of blocks between restart markers, which gives eight intervals per row of blocks. Restart
+/// markers limit the damage of one wrong bit.
 const RESTART_INTERVAL: u16 = 10;
 
-/// Draws it: the same pixels each time.
+/// Draws the picture, always with the same pixels.
 #[must_use]
 pub fn draw() -> Pixels {
     let mut picture = Pixels::filled(WIDTH, HEIGHT, [0; 3]);
@@ -44,7 +44,7 @@ pub fn draw() -> Pixels {
     picture
 }
 
-/// A clear evening: blue above, orange below, and a sun.
+/// A clear evening: blue at the top, orange at the bottom, and a sun.
 fn sky(x: usize, y: usize) -> [u8; 3] {
     let down = y as f64 / (HEIGHT / 2) as f64;
     let aside = x as f64 / (WIDTH / 2) as f64;
@@ -65,12 +65,12 @@ fn rings(x: usize, y: usize) -> [u8; 3] {
     [wave(0.0), wave(0.2), wave(0.5)]
 }
 
-/// Paper.
+/// Plain paper.
 fn page() -> [u8; 3] {
     [0xf8, 0xf6, 0xee]
 }
 
-/// Grass: noise of two sizes.
+/// Grass: noise of two scales.
 fn meadow(x: usize, y: usize) -> [u8; 3] {
     let fine = f64::from(noise(x, y)) - 128.0;
     let coarse = smooth_noise(x as f64 / 14.0, y as f64 / 9.0) - 128.0;
@@ -79,7 +79,7 @@ fn meadow(x: usize, y: usize) -> [u8; 3] {
     [tone(90.0, 0.8), tone(135.0, 1.0), tone(55.0, 0.6)]
 }
 
-/// A byte that looks drawn by lot, of a place: the finalizer of SplitMix64 (G. Steele and others,
+/// Returns a pseudo-random byte for a place: the finalizer of SplitMix64 (G. Steele and others,
 /// 2014).
 fn noise(x: usize, y: usize) -> u8 {
     let mut bits = (x as u64) << 32 | y as u64;
@@ -89,7 +89,7 @@ fn noise(x: usize, y: usize) -> u8 {
     (bits >> 56) as u8
 }
 
-/// Noise between whole places, bilinear.
+/// Noise, interpolated bilinearly between integer places.
 fn smooth_noise(x: f64, y: f64) -> f64 {
     let (left, top) = (x.floor(), y.floor());
     let (aside, down) = (x - left, y - top);
@@ -99,7 +99,7 @@ fn smooth_noise(x: f64, y: f64) -> f64 {
     upper * (1.0 - down) + lower * down
 }
 
-/// Letters of 5 by 7 dots.
+/// Writes text in letters of 5 by 7 dots.
 fn write(picture: &mut Pixels, text: &str, (left, top): (usize, usize), scale: usize, colour: [u8; 3]) {
     for (place, character) in text.chars().enumerate() {
         for (row, dots) in glyph(character).into_iter().enumerate() {
@@ -116,7 +116,7 @@ fn write(picture: &mut Pixels, text: &str, (left, top): (usize, usize), scale: u
     }
 }
 
-/// Rows of a letter, five bits each; a blank for what is not in the texts.
+/// Returns the rows of a letter, five bits each; blank for characters that the texts do not use.
 #[rustfmt::skip]
 fn glyph(character: char) -> [u8; 7] {
     match character {
@@ -155,8 +155,8 @@ fn glyph(character: char) -> [u8; 7] {
     }
 }
 
-/// The picture as the server has it: sequential, with restart markers, colours as fine as
-/// brightness.
+/// Encodes the picture as it is sent: sequential, with restart markers, and without chroma
+/// subsampling.
 ///
 /// # Errors
 /// If the picture is too large for a JPEG, or empty.
@@ -165,7 +165,7 @@ pub fn jpeg(picture: &Pixels) -> Result<Vec<u8>, EncodingError> {
     encode(picture, QUALITY, Some(RESTART_INTERVAL))
 }
 
-/// A picture to be looked at, without restart markers.
+/// Encodes a picture for display, without restart markers.
 ///
 /// # Errors
 /// If the picture is too large for a JPEG, or empty.
@@ -181,7 +181,7 @@ fn encode(picture: &Pixels, quality: u8, restart_interval: Option<u16>) -> Resul
     if let Some(interval) = restart_interval {
         encoder.set_restart_interval(interval);
     }
-    // What does not fit the type does not fit a JPEG: the encoder refuses 0.
+    // A size that does not fit becomes 0, which the encoder refuses.
     let [width, height] = [picture.width, picture.height].map(|side| u16::try_from(side).unwrap_or(0));
     encoder.encode(&picture.rgb, width, height, ColorType::Rgb)?;
     Ok(bytes)

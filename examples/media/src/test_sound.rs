@@ -1,16 +1,16 @@
-//! The sound that is sent: ten seconds of a chirp over two tones. Clicks are heard well in it.
+//! The test sound: ten seconds of a chirp over two tones, in which clicks are well audible.
 
 use std::f64::consts::TAU;
 use std::ops::Range;
 
-/// Samples in a second.
+/// Samples per second.
 pub const RATE: u32 = 22_050;
 
-/// Its length.
+/// Duration in seconds.
 const SECONDS: u32 = 10;
 
-/// The samples: a sine that rises evenly from 200 to 4000 Hz, and tones of 440 and 659 Hz that come
-/// and go.
+/// Returns the samples: a sine that rises linearly from 200 to 4000 Hz, and tones of 440 and 659 Hz
+/// that fade in and out.
 #[must_use]
 pub fn samples() -> Vec<i16> {
     const FROM: f64 = 200.0;
@@ -27,7 +27,7 @@ pub fn samples() -> Vec<i16> {
     (0..RATE * SECONDS).map(sample).collect()
 }
 
-/// A WAV file of one channel of 16-bit samples.
+/// Returns a WAV file with one channel of 16-bit samples.
 #[must_use]
 pub fn wav(samples: &[i16]) -> Vec<u8> {
     const PCM: u16 = 1;
@@ -50,7 +50,7 @@ pub fn wav(samples: &[i16]) -> Vec<u8> {
     bytes
 }
 
-/// The samples of these bytes of a file; half a sample at the end is left away.
+/// Returns the samples in these bytes of a file; ignores half a sample at the end.
 #[must_use]
 pub fn samples_of(file: &[u8], data: Range<usize>) -> Vec<i16> {
     let bytes = &file[data.start.min(file.len())..data.end.min(file.len()).max(data.start.min(file.len()))];

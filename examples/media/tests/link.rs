@@ -1,5 +1,5 @@
-//! The receiver over a link that damages bits, by the virtual clock: what comes whole, what comes
-//! damaged, and that it says which.
+//! The receiver over a link that damages bits, in virtual time: what arrives undamaged, what
+//! arrives damaged, and that the receiver reports which.
 //!
 //! Needs `lasthop` and its kernel (`lasthop kernel build`, which `make test` does once), and is
 //! skipped without them.
@@ -16,7 +16,7 @@ struct Lab {
 }
 
 impl Lab {
-    /// A lab, or `None` with the reason on the output where there cannot be one.
+    /// Creates a lab; returns `None` and prints why if that is impossible here.
     fn new() -> Option<Self> {
         let possible = Command::new("unshare").args(["--net", "--mount", "--pid", "--fork", "true"]).output();
         if !possible.is_ok_and(|output| output.status.success()) {
@@ -46,7 +46,7 @@ impl Lab {
         fs::read(self.folder.path().join(file)).expect("made")
     }
 
-    /// What came of a file, and what the receiver said.
+    /// Receives a file over the link; returns it with the receiver's account.
     fn receive(&self, file: &str, down: &str, options: &[&str]) -> (Vec<u8>, Account) {
         let kept = self.folder.path().join("kept");
         let _ = fs::remove_dir_all(&kept);
@@ -87,7 +87,7 @@ impl Lab {
     }
 }
 
-/// At 1e-5 nothing that TCP's checksum does not see comes with this seed.
+/// With this seed, 1e-5 causes no damage that TCP's checksum misses.
 const DAMAGE: &str = "ber=1e-5,damage=flip";
 
 #[test]
@@ -113,7 +113,7 @@ fn damage_is_where_it_is_said_to_be_and_nowhere_else() {
     }
 }
 
-/// A header that ends behind the room that was left for it.
+/// A header that ends behind the room reserved for it.
 #[test]
 fn a_long_header_takes_another_connection_and_comes_whole() {
     let Some(lab) = Lab::new() else { return };

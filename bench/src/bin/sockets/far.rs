@@ -1,25 +1,26 @@
-//! The far host. The first octet of a connection says what it is for.
+//! The far host. The first octet of a connection states its purpose.
 
 use crate::place::{Place, Stream};
 use std::io::{self, Read, Write};
 use std::thread;
 
-/// Octets of a message that goes back and forth.
+/// Octets of a message that is echoed.
 pub const MESSAGE: usize = 64;
-/// Octets of a read or write of bulk.
+/// Octets per read or write of a bulk transfer.
 pub const BULK: usize = 256 << 10;
 
 /// First octet of the last block that is counted.
 pub const END: u8 = 0;
 
-/// What a connection is for.
+/// Purpose of a connection.
 #[derive(Debug, Clone, Copy)]
 pub enum Purpose {
-    /// Messages are sent back.
+    /// The far host echoes messages.
     Echo = b'e' as isize,
-    /// Blocks of octets are counted, and the octets told at the [`END`].
+    /// The far host counts octets of blocks, and sends the count after the block that starts with
+    /// [`END`].
     Count = b'c' as isize,
-    /// Octets are sent until nobody reads them any more.
+    /// The far host sends octets until the program stops reading.
     Source = b's' as isize,
 }
 
@@ -28,8 +29,8 @@ pub fn run(address: &Place) -> io::Result<()> {
     let listener = address.listen()?;
     loop {
         let stream = listener.accept(None)?;
-        // One that is cut off by its program has served its purpose.
-        // There may be many at once, and none needs much.
+        // A connection that its program cuts off has served its purpose, so errors are ignored.
+        // There may be many threads at once, and none needs much stack.
         thread::Builder::new().stack_size(128 << 10).spawn(move || drop(serve(stream)))?;
     }
 }
@@ -48,7 +49,7 @@ fn serve(mut stream: Stream) -> io::Result<()> {
         b'c' => {
             let mut block = vec![0; BULK];
             let mut count = 0_u64;
-            // Not the end of the stream says so: some of what carries sockets does not carry it.
+            // A block marks the end, because some carriers of sockets transmit no end of stream.
             while count == 0 || block[0] != END {
                 stream.read_exact(&mut block)?;
                 count += BULK as u64;

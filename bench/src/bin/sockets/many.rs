@@ -1,4 +1,4 @@
-//! Many connections: at once, and one after the other.
+//! Many connections: at once, and one after another.
 
 use crate::far::Purpose;
 use crate::near::back_and_forth;
@@ -7,11 +7,11 @@ use rustix::process::{Resource, getrlimit, setrlimit};
 use std::io::{self, Read, Write};
 use std::time::{Duration, Instant};
 
-/// As many descriptors as this process may have.
+/// Raises the limit of file descriptors as far as this process may.
 pub fn raise_limit() {
     let mut limit = getrlimit(Resource::Nofile);
     limit.current = limit.maximum;
-    // It is as it was otherwise, and what does not fit says so.
+    // On failure the old limit applies, and connections beyond it fail with an error.
     let _ = setrlimit(Resource::Nofile, limit);
 }
 
@@ -34,7 +34,7 @@ pub fn hold(address: &Place, count: usize) -> io::Result<()> {
     println!("held {count} after {:.1} s", begin.elapsed().as_secs_f64());
     io::stdout().flush()?;
     io::stdin().read_to_end(&mut Vec::new())?;
-    // Each is still there.
+    // Check that each connection still works.
     for stream in &mut held {
         back_and_forth(stream)?;
     }

@@ -1,4 +1,4 @@
-//! An address of TCP, or a path of AF_UNIX, and streams of both.
+//! TCP addresses and AF_UNIX paths, and streams of both.
 
 use rustix::net::sockopt;
 use std::io::{self, Read, Write};
@@ -7,7 +7,7 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::PathBuf;
 use std::str::FromStr;
 
-/// Where somebody listens.
+/// An address to listen on or connect to.
 #[derive(Debug, Clone)]
 pub enum Place {
     Tcp(SocketAddr),
@@ -50,7 +50,7 @@ impl Place {
         })
     }
 
-    /// Connects, with small writes going out at once.
+    /// Connects, and sends small writes at once (no Nagle algorithm).
     pub fn connect(&self, congestion: Option<&str>) -> io::Result<Stream> {
         Ok(match self {
             Self::Tcp(address) => Stream::of(TcpStream::connect(address)?, congestion)?,

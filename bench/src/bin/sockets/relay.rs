@@ -12,7 +12,7 @@ pub fn run(from: &Place, to: &Place, congestion: Option<&str>) -> io::Result<()>
     loop {
         let near = listener.accept(congestion)?;
         let (to, congestion) = (to.clone(), congestion.map(str::to_owned));
-        // A connection that ends early, in whatever way, ends its relay and no other.
+        // A connection that fails ends its own relay and no other.
         thread::spawn(move || drop(relay(near, &to, congestion.as_deref())));
     }
 }

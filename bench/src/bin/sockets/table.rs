@@ -1,11 +1,12 @@
-//! Medians and ranges of what each world has measured, and ratios to one of them, taken within a
-//! round: what disturbs the machine for some seconds disturbs neighbours in time.
+//! Medians and ranges of what each world has measured, and ratios to one of the worlds. Ratios are
+//! taken within a round, because a disturbance of some seconds affects measurements that are close
+//! in time.
 
 use comfy_table::{Table, presets};
 use std::io::{self, Write};
 use std::path::Path;
 
-/// Values of a world and a metric, in the order of the rounds.
+/// Values per world and metric, in the order of the rounds.
 type Series = Vec<((String, String), Vec<f64>)>;
 
 fn read(text: &str) -> io::Result<Series> {
@@ -73,7 +74,7 @@ pub fn print(file: &Path, against: &str) -> io::Result<()> {
 mod tests {
     use super::*;
 
-    /// Values stand in the order of their rounds; a line that is none says which.
+    /// Values keep the order of their rounds; the error for an invalid line names the line.
     #[test]
     fn lines_are_read() {
         let series = read("direct ping 1\nresoa ping 4\ndirect ping 3\n").expect("lines");

@@ -1,5 +1,5 @@
-//! What there is: each algorithm with its source and its parameters. The rules themselves are in
-//! `algorithms/` beside this crate's `src`.
+//! The congestion controls that can be loaded: each algorithm with its source and its parameters.
+//! The rules themselves are in `algorithms/` beside this crate's `src`.
 
 use super::AlgorithmError;
 use super::layout::Layout;
@@ -7,32 +7,32 @@ use super::layout::Layout;
 /// A congestion control that can be loaded.
 #[derive(Debug, Clone, Copy)]
 pub struct Algorithm {
-    /// Its name, under which it is registered unless it is given another.
+    /// Its name, under which it is registered by default.
     pub name: &'static str,
-    /// What it does, in a line.
+    /// What it does, in one line.
     pub what: &'static str,
-    /// Where it is from.
+    /// Its publications.
     pub reference: &'static str,
-    /// What becomes of recovery: whose rules send again and set the window meanwhile.
+    /// Which rules retransmit and set the window during recovery.
     pub recovery: &'static str,
-    /// What can be set.
+    /// Its parameters.
     pub parameters: &'static [Parameter],
-    /// The eBPF object.
+    /// Its eBPF object.
     pub(super) object: &'static [u8],
 }
 
-/// A number that is fixed when an algorithm is loaded.
+/// A number that is set when an algorithm is loaded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Parameter {
     /// Its name.
     pub name: &'static str,
-    /// What it is if it is not set.
+    /// The default value.
     pub default: u32,
-    /// The least that it can be.
+    /// The smallest value.
     pub least: u32,
-    /// The most.
+    /// The largest value.
     pub most: u32,
-    /// What it is, with its unit.
+    /// What it means, with its unit.
     pub meaning: &'static str,
 }
 
@@ -81,7 +81,7 @@ macro_rules! object {
 
 const KERNELS: &str = "PRR and RACK, as the kernel has them";
 
-/// All of them, NewZag and its version 1 first.
+/// All algorithms, NewZag and its version 1 first.
 pub static CATALOGUE: &[Algorithm] = &[
     Algorithm {
         name: "newzag",
@@ -225,10 +225,10 @@ pub static CATALOGUE: &[Algorithm] = &[
     },
 ];
 
-/// The algorithm of this name.
+/// Returns the algorithm of this name.
 ///
 /// # Errors
-/// [`AlgorithmError::Unknown`], with the name that may have been meant.
+/// [`AlgorithmError::Unknown`], with a hint at the name that may have been meant.
 pub fn find(name: &str) -> Result<&'static Algorithm, AlgorithmError> {
     CATALOGUE.iter().find(|algorithm| algorithm.name == name).ok_or_else(|| AlgorithmError::Unknown {
         name: name.to_owned(),
@@ -237,10 +237,10 @@ pub fn find(name: &str) -> Result<&'static Algorithm, AlgorithmError> {
 }
 
 impl Algorithm {
-    /// The parameter of this name.
+    /// Returns the parameter of this name.
     ///
     /// # Errors
-    /// [`AlgorithmError::Parameter`], with the name that may have been meant.
+    /// [`AlgorithmError::Parameter`], with a hint at the name that may have been meant.
     pub fn parameter(&self, name: &str) -> Result<&'static Parameter, AlgorithmError> {
         self.parameters.iter().find(|parameter| parameter.name == name).ok_or_else(|| {
             AlgorithmError::Parameter {
@@ -253,13 +253,13 @@ impl Algorithm {
 }
 
 impl Algorithm {
-    /// Where its parameters and its name are in the object.
+    /// Returns where the object holds its parameters and its name.
     pub(super) fn layout(&self) -> Layout {
         Layout::of(self.object).expect("the compiler has written types into it")
     }
 }
 
-/// `did you mean X?` if one is near, otherwise all that there are.
+/// Returns "did you mean X?" if a name is near, otherwise the list of all names.
 fn hint(wrong: &str, words: impl Iterator<Item = &'static str> + Clone) -> String {
     let near = words.clone().map(|word| (strsim::damerau_levenshtein(wrong, word), word)).min();
     match near {

@@ -1,30 +1,30 @@
-//! What can go wrong with congestion controls.
+//! Errors of loading, listing and unloading congestion controls.
 
-/// Why one is not there.
+/// Error of a function on congestion controls.
 #[derive(Debug, thiserror::Error)]
 pub enum AlgorithmError {
-    /// There is none of this name.
+    /// No algorithm has this name.
     #[error("there is no congestion control `{name}` to load: {hint}")]
     Unknown {
-        /// What was asked for.
+        /// The name that was given.
         name: String,
-        /// What may have been meant, or what there is.
+        /// The name that may have been meant, or all names.
         hint: String,
     },
-    /// It has no such parameter.
+    /// The algorithm has no such parameter.
     #[error("`{algorithm}` has no parameter `{name}`: {hint}")]
     Parameter {
-        /// Of which algorithm.
+        /// The algorithm.
         algorithm: &'static str,
-        /// What was asked for.
+        /// The name that was given.
         name: String,
-        /// What may have been meant, or what there is.
+        /// The name that may have been meant, or all names.
         hint: String,
     },
-    /// A parameter is written wrong.
+    /// A setting is not NAME=NUMBER.
     #[error("`{text}` is no parameter: write NAME=NUMBER, as in gain=5")]
     Setting {
-        /// What was written.
+        /// The text that was given.
         text: String,
     },
     /// A parameter is too large or too small.
@@ -32,13 +32,13 @@ pub enum AlgorithmError {
     Range {
         /// The parameter.
         name: &'static str,
-        /// What it should have been.
+        /// The value that was given.
         value: u32,
-        /// The least that it can be.
+        /// The smallest value.
         least: u32,
-        /// The most.
+        /// The largest value.
         most: u32,
-        /// What it is.
+        /// What the parameter means.
         meaning: &'static str,
     },
     /// A parameter was given twice.
@@ -47,10 +47,10 @@ pub enum AlgorithmError {
         /// The parameter.
         name: &'static str,
     },
-    /// The kernel could not register it under this name.
+    /// The kernel cannot register this name.
     #[error("`{name}` is no name for a congestion control: use letters, digits and _, 15 at most")]
     Name {
-        /// What was asked for.
+        /// The name that was given.
         name: String,
     },
     /// The name is taken.
@@ -58,45 +58,45 @@ pub enum AlgorithmError {
     Taken {
         /// The name.
         name: String,
-        /// By whom, and what to do.
+        /// Who registered it, and what to do.
         by: &'static str,
     },
-    /// Nothing of ours has this name.
+    /// lasthop loaded no congestion control of this name.
     #[error("no congestion control `{name}` was loaded by lasthop: {hint}")]
     NotLoaded {
-        /// What was asked for.
+        /// The name that was given.
         name: String,
-        /// What there is.
+        /// What is loaded.
         hint: String,
     },
-    /// This kernel cannot.
+    /// This kernel cannot load congestion controls as eBPF.
     #[error("this kernel takes no congestion control as eBPF: {0}")]
     Unsupported(String),
-    /// This user may not.
+    /// This user may not load congestion controls.
     #[error(
         "this user may not load congestion controls ({0}): run as root, or with CAP_BPF, CAP_NET_ADMIN and CAP_SYS_ADMIN"
     )]
     Rights(String),
-    /// The kernel refuses it.
+    /// The kernel refuses the program.
     #[error("the kernel refuses `{name}`: {reason}")]
     Load {
         /// The algorithm.
         name: &'static str,
-        /// What it or libbpf says.
+        /// Message of the kernel or libbpf.
         reason: String,
     },
-    /// It cannot be kept, found or taken back.
+    /// The objects in the BPF file system cannot be pinned, read or removed.
     #[error("{0}")]
     Pin(String),
-    /// A list of the kernel's cannot be read.
+    /// A list in `/proc/sys` cannot be read.
     #[error("read {path}: {error}")]
     Read {
         /// The file.
         path: String,
-        /// Why not.
+        /// The error of the system.
         error: std::io::Error,
     },
-    /// A setting of the kernel cannot be read or written.
+    /// A sysctl of a namespace cannot be read or written.
     #[error(transparent)]
     System(#[from] netlab::Error),
 }

@@ -1,23 +1,22 @@
-//! Where in an object its parameters are, and where its name: by the types that the compiler has
-//! written into it.
+//! Where an object holds its parameters and its name, according to its BTF.
 
 use libbpf_rs::btf::types::{DataSec, MemberAttr, Struct, Var};
 use libbpf_rs::btf::{Btf, BtfType};
 
-/// Read-only data, and the structure that registers.
+/// Section of the parameters, and type of the structure that is registered.
 const DATA: &str = ".rodata";
 const STRUCTURE: &str = "tcp_congestion_ops";
 
-/// Offsets in bytes.
+/// Offsets in an object, in bytes.
 #[derive(Debug)]
 pub(super) struct Layout {
     parameters: Vec<(String, usize)>,
-    /// Of the name within the structure.
+    /// Offset of the name within the structure.
     pub name: usize,
 }
 
 impl Layout {
-    /// Of an object; `None` if it is none of ours.
+    /// Reads the layout of an object; `None` if it is not one of our algorithms.
     pub(super) fn of(object: &[u8]) -> Option<Self> {
         let types = Btf::from_raw("algorithm", object).ok()??;
         let data = types
@@ -35,18 +34,18 @@ impl Layout {
         Some(Self { parameters, name: bits as usize / 8 })
     }
 
-    /// Where this parameter is, in the read-only data.
+    /// Returns the offset of this parameter in the read-only data.
     pub(super) fn parameter(&self, name: &str) -> Option<usize> {
         self.parameters.iter().find(|(known, _)| known == name).map(|(_, offset)| *offset)
     }
 
-    /// The value of this parameter.
+    /// Reads the value of this parameter.
     pub(super) fn value(&self, name: &str, data: &[u8]) -> Option<u32> {
         let at = self.parameter(name)?;
         Some(u32::from_ne_bytes(data.get(at..at + 4)?.try_into().ok()?))
     }
 
-    /// How many parameters there are.
+    /// Returns the number of parameters.
     #[cfg(test)]
     pub(super) fn len(&self) -> usize {
         self.parameters.len()
@@ -59,7 +58,7 @@ mod tests {
     use crate::algorithms::CATALOGUE;
     use libbpf_rs::ObjectBuilder;
 
-    /// The catalogue and the sources say the same: names and defaults of all parameters.
+    /// Catalogue and sources agree on the names and defaults of all parameters.
     #[test]
     fn the_catalogue_is_what_is_in_the_objects() {
         for algorithm in CATALOGUE {

@@ -1,19 +1,19 @@
-//! An algorithm with its parameters into the kernel, under a name.
+//! Loads an algorithm with its parameters into the kernel, under a name.
 
 use super::{Algorithm, AlgorithmError, LONGEST_NAME, available, find, pinned};
 use libbpf_rs::{Error, ErrorKind, Link, MapCore, MapType, Object, ObjectBuilder};
 use std::path::Path;
 use std::str::FromStr;
 
-/// Where a kernel describes itself, without which `struct_ops` cannot be.
+/// The kernel's BTF, which `struct_ops` needs.
 const DESCRIPTION: &str = "/sys/kernel/btf/vmlinux";
 
-/// `gain=5`.
+/// A setting of a parameter, such as `gain=5`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Setting {
     /// The parameter.
     pub name: String,
-    /// What it is to be.
+    /// Its value.
     pub value: u32,
 }
 
@@ -27,12 +27,13 @@ impl FromStr for Setting {
     }
 }
 
-/// Loads `algorithm` and registers it as `name` (its own if there is none), with these settings and
-/// defaults for the others. It stays until [`unload`](super::unload) or the next boot.
+/// Loads `algorithm` and registers it as `name` (by default its own name). Parameters without a
+/// setting have their defaults. The algorithm stays loaded until [`unload`](super::unload) or the
+/// next boot.
 ///
 /// # Errors
-/// If the algorithm, a parameter or the name is none, or the name is taken; if this kernel or this
-/// user cannot. Nothing is left behind then.
+/// If the algorithm, a parameter or the name is invalid, if the name is taken, or if this kernel or
+/// this user cannot load it. Then no objects are left behind.
 pub fn load(algorithm: &str, name: Option<&str>, settings: &[Setting]) -> Result<(), AlgorithmError> {
     let algorithm = find(algorithm)?;
     let values = checked(algorithm, settings)?;
@@ -48,7 +49,7 @@ pub fn load(algorithm: &str, name: Option<&str>, settings: &[Setting]) -> Result
             "it does not describe itself ({DESCRIPTION} is not there); the virtual-time kernel has them built in, and needs no loading"
         )));
     }
-    // What libbpf would print is in its errors.
+    // libbpf's messages are contained in its errors.
     libbpf_rs::set_print(None);
     let mut object = loaded(algorithm, name, &values).map_err(|error| explained(algorithm, &error))?;
     let link = registered(&mut object).map_err(|error| match error.kind() {
@@ -65,13 +66,13 @@ fn registered(object: &mut Object) -> Result<Link, Error> {
 
 fn loaded(algorithm: &Algorithm, name: &str, values: &[(&str, u32)]) -> Result<Object, Error> {
     let layout = algorithm.layout();
-    // The kernel shows the first letters of it in the name of the map of parameters.
+    // The kernel shows the first letters of this name in the name of the parameters' map.
     let mut open = ObjectBuilder::default().name(algorithm.name)?.open_memory(algorithm.object)?;
     for mut map in open.maps_mut() {
         let is_structure = map.map_type() == MapType::StructOps;
         let Some(bytes) = map.initial_value_mut() else { continue };
         if is_structure {
-            // Room for the zero at its end too.
+            // Including the terminating zero.
             let room = &mut bytes[layout.name..=layout.name + LONGEST_NAME];
             room.fill(0);
             room[..name.len()].copy_from_slice(name.as_bytes());
@@ -85,7 +86,7 @@ fn loaded(algorithm: &Algorithm, name: &str, values: &[(&str, u32)]) -> Result<O
     open.load()
 }
 
-/// The settings as the algorithm knows them.
+/// Checks the settings, and returns them with the catalogue's names.
 fn checked(algorithm: &Algorithm, settings: &[Setting]) -> Result<Vec<(&'static str, u32)>, AlgorithmError> {
     let mut values: Vec<(&'static str, u32)> = Vec::new();
     for Setting { name, value } in settings {
@@ -107,7 +108,7 @@ fn checked(algorithm: &Algorithm, settings: &[Setting]) -> Result<Vec<(&'static 
     Ok(values)
 }
 
-/// Names that both `struct_ops` (no -) and the BPF file system (no .) take.
+/// Returns whether both `struct_ops` (no -) and the BPF file system (no .) accept the name.
 pub(super) fn is_name(name: &str) -> bool {
     (1..=LONGEST_NAME).contains(&name.len())
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')

@@ -1,4 +1,4 @@
-//! What was loaded and stays: one folder in the BPF file system for each name, with the link that
+//! Loaded congestion controls: each name has a folder in the BPF file system with the link that
 //! registers it and its parameters.
 
 use super::{Algorithm, AlgorithmError, CATALOGUE, available};
@@ -9,28 +9,29 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// Our place in the BPF file system.
+/// Our folder in the BPF file system.
 const PLACE: &str = "lasthop/congestion";
-/// What is in a folder.
+/// Files in a name's folder.
 const LINK: &str = "link";
 const PARAMETERS: &str = "parameters";
-/// The kernel unregisters a moment after the last pin is gone (RCU).
+/// Longest wait for the kernel to unregister a name after its last pin is removed (RCU).
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// A congestion control of ours that is registered.
+/// A registered congestion control that lasthop loaded.
 #[derive(Debug, Clone)]
 pub struct Loaded {
-    /// Under which name.
+    /// Name under which it is registered.
     pub name: String,
-    /// Which one it is.
+    /// The algorithm.
     pub algorithm: &'static Algorithm,
-    /// Its parameters, all of them.
+    /// All its parameters.
     pub parameters: Vec<(&'static str, u32)>,
-    /// Connections that use it and namespaces whose default it is, listening sockets included.
+    /// Number of connections that use it, and of namespaces that have it as default. Listening
+    /// sockets count too.
     pub users: u32,
 }
 
-/// Leaves it registered when the process ends.
+/// Pins a registered algorithm, so that it stays registered when the process ends.
 pub(super) fn keep(object: &mut Object, mut link: Link, name: &str) -> Result<(), AlgorithmError> {
     let folder = folder_of(name);
     bpf_files::create(&folder)
@@ -43,20 +44,20 @@ pub(super) fn keep(object: &mut Object, mut link: Link, name: &str) -> Result<()
         link.pin(folder.join(LINK)).map_err(wrong)
     };
     pin().inspect_err(|_| {
-        // Half of one is none.
+        // Leave no partly pinned algorithm behind.
         let _ = bpf_files::remove(&folder);
     })
 }
 
-/// Whether a name is one of ours.
+/// Returns whether lasthop loaded a congestion control of this name.
 pub(super) fn is_kept(name: &str) -> bool {
     folder_of(name).exists()
 }
 
-/// All that are loaded.
+/// Returns all congestion controls that lasthop loaded.
 ///
 /// # Errors
-/// If the BPF file system cannot be read: it is root's.
+/// If the BPF file system cannot be read, which takes root.
 pub fn loaded() -> Result<Vec<Loaded>, AlgorithmError> {
     let names = bpf_files::list(PLACE).map_err(|error| match error.kind() {
         io::ErrorKind::PermissionDenied => AlgorithmError::Rights(error.to_string()),
@@ -65,10 +66,10 @@ pub fn loaded() -> Result<Vec<Loaded>, AlgorithmError> {
     names.iter().filter_map(|name| bpf_files::settled(&folder_of(name), || info(name))).collect()
 }
 
-/// What is loaded under this name.
+/// Returns the congestion control that lasthop loaded under this name.
 ///
 /// # Errors
-/// If nothing of ours is.
+/// If lasthop loaded none under this name, or its objects cannot be read.
 pub fn info(name: &str) -> Result<Loaded, AlgorithmError> {
     let folder = folder_of(name);
     if !super::loading::is_name(name) || !folder.exists() {
@@ -78,7 +79,7 @@ pub fn info(name: &str) -> Result<Loaded, AlgorithmError> {
         io::ErrorKind::PermissionDenied => AlgorithmError::Rights(error.to_string()),
         _ => AlgorithmError::Pin(error.to_string()),
     })?;
-    // What libbpf would print is in its errors.
+    // libbpf's messages are contained in its errors.
     libbpf_rs::set_print(None);
     let wrong = |error: libbpf_rs::Error| match error.kind() {
         ErrorKind::PermissionDenied => AlgorithmError::Rights(error.to_string()),
@@ -104,11 +105,12 @@ pub fn info(name: &str) -> Result<Loaded, AlgorithmError> {
     })
 }
 
-/// Takes the name back: no new connection can choose it. How many still used it then: connections
-/// keep it until they are closed, namespaces until they have another default.
+/// Unregisters a name, so that no new connection can choose it. Returns the number of users at that
+/// moment: connections keep the algorithm until they are closed, namespaces until they have another
+/// default.
 ///
 /// # Errors
-/// If nothing of ours has this name.
+/// If lasthop loaded none under this name, or its objects cannot be removed.
 pub fn unload(name: &str) -> Result<u32, AlgorithmError> {
     let folder = folder_of(name);
     if !super::loading::is_name(name) || !folder.exists() {
@@ -124,7 +126,7 @@ pub fn unload(name: &str) -> Result<u32, AlgorithmError> {
     Ok(users)
 }
 
-/// The map of the structure that is registered.
+/// Returns the map of the registered structure.
 fn structure_of(folder: &Path) -> libbpf_rs::Result<MapHandle> {
     let link = Link::open(folder.join(LINK))?;
     let LinkTypeInfo::StructOps(of) = link.info()?.info else {
@@ -133,8 +135,8 @@ fn structure_of(folder: &Path) -> libbpf_rs::Result<MapHandle> {
     MapHandle::from_map_id(of.map_id)
 }
 
-/// The kernel counts references to the structure, but for those by descriptors; the link is one of
-/// them.
+/// Returns the kernel's count of references to the structure, which excludes file descriptors,
+/// minus one for the link.
 fn users_of(structure: &MapHandle) -> u32 {
     let value = structure.lookup(&0_u32.to_ne_bytes(), MapFlags::ANY).ok().flatten().unwrap_or_default();
     let count = value.first_chunk().map_or(0, |bytes| u32::from_ne_bytes(*bytes));

@@ -1,4 +1,4 @@
-//! States from an eBPF program at the tracepoint `tcp_probe` (`bpf/sender_state.bpf.c`).
+//! Reads states with an eBPF program at the tracepoint `tcp_probe` (`bpf/sender_state.bpf.c`).
 
 mod state;
 
@@ -30,25 +30,25 @@ mod skeleton {
 
 use skeleton::{SenderStateSkel, SenderStateSkelBuilder};
 
-/// Where the kernel describes itself to eBPF programs.
+/// The kernel's BTF, which the program needs.
 const DESCRIPTION: &str = "/sys/kernel/btf/vmlinux";
 
-/// How often the ring buffer is looked at: its 43 000 states last that long at 4 million segments a
+/// How often to read the ring buffer. Its 43 000 states last this long at 4 million segments per
 /// second.
 const PERIOD: Timespec = Timespec { tv_sec: 0, tv_nsec: 10_000_000 };
 
-/// Whether this kernel has what the program needs; rights are another matter.
+/// Returns whether this kernel has what the program needs; the user's rights are not checked.
 pub(super) fn may_work() -> bool {
     Path::new(DESCRIPTION).exists()
 }
 
-/// The program, attached.
+/// The attached program.
 pub(super) struct Probe<'o> {
     skeleton: SenderStateSkel<'o>,
     ring: RingBuffer<'static>,
     link: Option<Link>,
     come: Rc<RefCell<Vec<Raw>>>,
-    /// Nanoseconds of a jiffy, in which the kernel keeps the retransmission timeout.
+    /// Length of a jiffy in nanoseconds: the kernel's unit of the retransmission timeout.
     jiffy: u64,
 }
 
@@ -58,7 +58,7 @@ impl<'o> Probe<'o> {
         object: &'o mut MaybeUninit<OpenObject>,
         nodes: &[Node],
     ) -> Result<Self, RecorderError> {
-        // What libbpf would print is in its errors.
+        // libbpf's messages are contained in its errors.
         libbpf_rs::set_print(None);
         Self::try_attach(object, nodes).map_err(|error| {
             RecorderError::Unavailable(match error.kind() {
@@ -94,14 +94,16 @@ impl Source for Probe<'_> {
     }
 
     fn wait(&mut self, stop: BorrowedFd<'_>) -> io::Result<bool> {
-        // The program wakes nobody: that would cost thirty times as much as all it does.
+        // The program never wakes the reader: that would cost thirty times as much as the program
+        // itself.
         source::wait(stop, &[], Some(PERIOD))
     }
 
     fn collect(&mut self, states: &mut Vec<SenderState>) -> io::Result<()> {
         self.ring.consume().map_err(|error| io::Error::other(error.to_string()))?;
         let mut come = self.come.borrow_mut();
-        // Each processor stamps before it takes its place in the ring.
+        // A processor takes its time stamp before its place in the ring, so states can be out of
+        // order.
         come.sort_by_key(|raw| raw.time_ns);
         states.extend(come.drain(..).map(|raw| raw.state(self.jiffy)));
         Ok(())
@@ -115,22 +117,23 @@ impl Source for Probe<'_> {
     }
 }
 
-/// How often the program was not run since it was running on that processor already: a segment that
-/// comes in an interrupt while another one is looked at. The kernel does not say whose they were,
-/// so that those of other namespaces count, too.
+/// Returns how often the kernel skipped the program because it was already running on that
+/// processor: a segment arrives in an interrupt while another one is examined. The kernel does not
+/// tell these apart by namespace, so those of other namespaces count too.
 fn not_run(program: BorrowedFd<'_>) -> io::Result<u64> {
     let described = std::fs::read_to_string(format!("/proc/self/fdinfo/{}", program.as_raw_fd()))?;
     missed(&described)
         .ok_or_else(|| io::Error::other("the kernel does not say how often the program was not run"))
 }
 
-/// The number in the kernel's description of a program's descriptor (`bpf_prog_show_fdinfo`, from
-/// Linux 5.12 on).
+/// Returns this number from the kernel's description of a program's file descriptor
+/// (`bpf_prog_show_fdinfo`, since Linux 5.12).
 fn missed(described: &str) -> Option<u64> {
     described.lines().find_map(|line| line.strip_prefix("recursion_misses:"))?.trim().parse().ok()
 }
 
-/// Nanoseconds of a jiffy: the resolution of the coarse clock, which is the kernel's tick.
+/// Returns the length of a jiffy in nanoseconds: the resolution of the coarse clock, which is the
+/// kernel's tick.
 fn jiffy() -> libbpf_rs::Result<u64> {
     let tick = clock_getres(ClockId::CLOCK_MONOTONIC_COARSE).map_err(std::io::Error::from)?;
     Ok(tick.tv_sec() as u64 * 1_000_000_000 + tick.tv_nsec() as u64)

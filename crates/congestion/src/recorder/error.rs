@@ -1,13 +1,13 @@
-//! What can go wrong with the recorder.
+//! Errors of the recorder.
 
 use capture::table::TableError;
 use std::io;
 use std::path::PathBuf;
 
-/// Why there are no states of senders, or no more of them.
+/// Why the states of senders cannot be recorded, or no longer.
 #[derive(Debug, thiserror::Error)]
 pub enum RecorderError {
-    /// This kernel does not show them, or not to this user.
+    /// The kernel does not show the states, or not to this user.
     #[error("the state of TCP senders cannot be observed: {0}")]
     Unavailable(String),
     /// The log cannot be written.
@@ -15,16 +15,16 @@ pub enum RecorderError {
     File {
         /// The log.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
-    /// The kernel stopped giving them.
+    /// The kernel stopped delivering states.
     #[error("read the states of TCP senders: {0}")]
     Source(io::Error),
-    /// The log cannot be made a table.
+    /// The log cannot be converted to a table.
     #[error(transparent)]
     Table(#[from] TableError),
-    /// There is no thread to record.
+    /// The recorder's thread cannot be started.
     #[error("start the recorder of TCP senders: {0}")]
     Thread(io::Error),
     /// The recorder's thread panicked.

@@ -1,4 +1,4 @@
-//! States as they come, for whoever looks on: no log, no file.
+//! States as they arrive, for live views: no log, no file.
 
 use super::source::Source;
 use super::{Node, RecorderError, Way, ebpf, tracefs};
@@ -7,14 +7,14 @@ use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::BorrowedFd;
 
-/// Shows the states of the senders of `nodes` to `see`, some at a time and in their order, until
-/// `stop` can be read or `see` fails; says how many were lost because nobody looked in time. `see`
-/// is called a hundred times a second, with nothing as well, so that it can draw. Their times are
-/// those of CLOCK_MONOTONIC.
+/// Passes the states of the senders of `nodes` to `see`, in batches and in order, until `stop` is
+/// readable or `see` fails. Returns how many states were lost because they were not read in time.
+/// With eBPF, `see` is called a hundred times per second, also without new states, so that it can
+/// draw. Times are those of CLOCK_MONOTONIC.
 ///
 /// # Errors
-/// [`RecorderError::Unavailable`] where this kernel does not show them, or not to this user; that
-/// of `see`; what the kernel answers.
+/// [`RecorderError::Unavailable`] if this kernel does not show the states, or not to this user;
+/// `RecorderError::Source` with the error of `see` or of the kernel.
 pub fn watch(
     nodes: &[Node],
     stop: BorrowedFd<'_>,

@@ -1,27 +1,28 @@
-//! Where states come from.
+//! The source of states.
 
 use capture::senders::SenderState;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::io;
 use std::os::fd::BorrowedFd;
 
-/// A kernel that shows the states of senders. Times of states are those of CLOCK_MONOTONIC in
-/// nanoseconds.
+/// A source of sender states. Their times are nanoseconds of CLOCK_MONOTONIC.
 pub(super) trait Source {
-    /// Its name in the header.
+    /// Returns the source's name for the header.
     fn name(&self) -> &'static str;
 
-    /// Blocks until it is time to collect, or until `stop` can be read; whether it can.
+    /// Blocks until it is time to collect, or until `stop` is readable; returns whether it is.
     fn wait(&mut self, stop: BorrowedFd<'_>) -> io::Result<bool>;
 
-    /// Appends the states that have come, in their order.
+    /// Appends the states that have arrived, in order of time.
     fn collect(&mut self, states: &mut Vec<SenderState>) -> io::Result<()>;
 
-    /// Ends the observation and appends what was left; how many states were lost in all.
+    /// Stops the source and appends the remaining states. Returns how many states were lost in
+    /// total.
     fn finish(&mut self, states: &mut Vec<SenderState>) -> io::Result<u64>;
 }
 
-/// Waits until one of `others` or `stop` can be read, or `at_most` is over; whether `stop` can.
+/// Waits until `stop` or one of `others` is readable, or `at_most` has passed. Returns whether
+/// `stop` is readable.
 pub(super) fn wait(
     stop: BorrowedFd<'_>,
     others: &[BorrowedFd<'_>],

@@ -7,7 +7,7 @@ use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
 
-/// Whether both ways to the tracepoint are open; says why not.
+/// Returns whether both ways to the tracepoint work here; prints why if not.
 fn allowed() -> bool {
     let root = rustix::process::geteuid().is_root();
     let there = ebpf::may_work();
@@ -17,8 +17,8 @@ fn allowed() -> bool {
     root && there
 }
 
-/// An address that nobody else on this machine has, different in each test, on the loopback of a
-/// namespace.
+/// Creates a namespace whose loopback has an address that is unique on this machine, and different
+/// in each test.
 fn node(name: &str, last: u8) -> (Namespace, Node) {
     let address = IpAddr::V4(Ipv4Addr::new(10, 213, 77, last));
     let namespace = Namespace::new().expect("a namespace");
@@ -40,16 +40,17 @@ fn options(folder: &Path, file: &str, nodes: &[&Node], origin: Instant) -> Optio
     }
 }
 
-/// Sends so many turns of `TURN` bytes from the node to itself, each of which a byte answers: there
-/// are at least as many rows as turns, whatever the kernel makes of the segments. The ends of the
-/// connection, and the congestion windows that TCP_INFO showed.
+/// Sends `turns` pieces of `TURN` bytes from the node to itself, each answered by one byte. So
+/// there are at least as many rows as turns, however the kernel splits the segments. Returns the
+/// two ends of the connection, and the congestion windows that TCP_INFO showed.
 fn transfer(namespace: &Namespace, node: &Node, turns: usize) -> (SocketAddr, SocketAddr, Vec<u32>) {
     let address = SocketAddr::new(node.addresses[0], 0);
     namespace
         .enter(|| {
             let listener = TcpListener::bind(address).expect("listen");
             let mut client = TcpStream::connect(listener.local_addr().expect("an address")).expect("connect");
-            // A turn's rest would wait for the other side's delayed acknowledgement.
+            // With Nagle, the rest of a turn would wait for the other side's delayed
+            // acknowledgement.
             client.set_nodelay(true).expect("TCP_NODELAY");
             let (mut server, _) = listener.accept().expect("accept");
             let receiver = std::thread::spawn(move || {
@@ -74,7 +75,7 @@ fn transfer(namespace: &Namespace, node: &Node, turns: usize) -> (SocketAddr, So
         .expect("in the namespace")
 }
 
-/// What is written at once, and what is answered by a byte.
+/// Bytes per write, and bytes per answer.
 const PIECE: usize = 10_000;
 const TURN: usize = 100_000;
 
@@ -107,18 +108,18 @@ fn the_program_shows_what_tcp_info_shows_and_only_in_our_namespaces() {
         assert_eq!(state.state, Some(CongestionState::Open));
         assert!(state.packets_out > Some(0), "{state:?}");
         assert_eq!(state.in_flight(), state.packets_out);
-        // RFC 6298 section 2.4, and Linux's least of 200 ms.
+        // RFC 6298 section 2.4, and Linux's minimum of 200 ms.
         assert!(state.rto_us >= Some(200_000) && state.rto_us < Some(5_000_000), "{state:?}");
         assert!(state.srtt_us.is_some_and(|srtt| srtt < 1_000_000), "{state:?}");
     }
     let sender: Vec<_> =
         states.iter().filter(|state| (state.local, state.remote) == (local, remote)).collect();
     assert!(sender.windows(2).all(|pair| pair[0].at <= pair[1].at));
-    // What the last acknowledgement makes of the window is in no row; every other window is.
+    // Every window is in a row, except the one that the last acknowledgement leads to.
     let in_rows: BTreeSet<_> = sender.iter().map(|state| state.cwnd).collect();
     let others: BTreeSet<_> = windows.iter().copied().filter(|window| !in_rows.contains(window)).collect();
     assert!(others.len() <= 1 && in_rows.contains(&10), "{windows:?} {in_rows:?}");
-    // The bytes that were outstanding at the last acknowledgement are the last of all.
+    // The data that were outstanding at the last acknowledgement end the transfer.
     let first = sender[0].snd_una;
     assert_eq!(sender.last().map(|state| state.snd_nxt.wrapping_sub(first)), Some(1_000_000));
     let seen = sender[sender.len() - 1].at.since(sender[0].at).as_nanos();
@@ -150,10 +151,10 @@ fn the_kernels_own_events_show_what_the_program_shows() {
     assert!(events.len() >= 30 && events.len() == program.len(), "{} {}", events.len(), program.len());
     for (event, state) in events.iter().zip(&program) {
         let expected = SenderState {
-            // Two programs at one tracepoint run one after the other.
+            // Two programs at one tracepoint run one after the other, so times differ.
             at: event.at,
-            // Cubic sets it when it leaves slow start; below three quarters of the window the event
-            // hides it.
+            // Cubic sets it when it leaves slow start; the event hides it below three quarters of
+            // the window.
             ssthresh: state.ssthresh.filter(|&threshold| threshold > (state.cwnd >> 1) + (state.cwnd >> 2)),
             rttvar_us: None,
             rto_us: None,
@@ -167,8 +168,8 @@ fn the_kernels_own_events_show_what_the_program_shows() {
         };
         assert_eq!(*event, expected);
     }
-    // One clock and one origin: each event is later than the program's row before it, and earlier
-    // than the one after it.
+    // Both have one clock and one origin: each event is later than the program's previous row, and
+    // earlier than its next one.
     for (index, event) in events.iter().enumerate() {
         let before = index.checked_sub(1).map(|index| program[index].at);
         let after = program.get(index + 1).map(|state| state.at);

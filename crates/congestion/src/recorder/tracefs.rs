@@ -1,9 +1,10 @@
-//! States from the kernel's own events, for a kernel that cannot run our program: User-Mode Linux.
+//! Reads states from the kernel's own events, where the kernel cannot run our program: User-Mode
+//! Linux.
 //!
-//! tracefs is mounted for this process alone, at no path, and a trace instance of our own is made
-//! in it, so that nobody else's tracing is touched. Its buffer is read when it is half full and at
-//! the end, in large pieces: a system call costs more there than a hundred events. Until then
-//! nobody is woken up, so that virtual time can jump.
+//! tracefs is mounted for this process alone, at no path. Our own trace instance is made in it, so
+//! that other users' tracing is undisturbed. Its buffer is read when it is half full and at the
+//! end, in large pieces, because a system call costs more there than a hundred events. In between,
+//! no thread wakes up, so that virtual time can jump.
 
 mod events;
 mod format;
@@ -20,39 +21,39 @@ use std::fs;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
-/// Size of the buffer of a processor: about 43 000 of our events.
+/// Buffer size per processor, for about 43 000 of our events.
 const BUFFER_KB: &str = "8192";
 
-/// Size of a piece of it that is read at once (Linux 6.8; a page before that).
+/// Bytes of the buffer that one read returns (Linux 6.8; a page before that).
 const PIECE_KB: &str = "64";
 
-/// How full the buffer is when we are woken up.
+/// How full the buffer is when it wakes the reader.
 const PERCENT: &str = "50";
 
-/// Most instances of ours in one kernel.
+/// Most trace instances of ours in one kernel.
 const MOST: u32 = 64;
 
-/// Our trace instance.
+/// A trace instance of ours.
 pub(super) struct Trace {
     events: Events,
     /// `trace_pipe_raw` of each processor.
     pipes: Vec<OwnedFd>,
     piece: Vec<u8>,
-    /// Records of all processors, in the order of their times.
+    /// Records of all processors, in order of time.
     records: Vec<(u64, Vec<u8>)>,
-    /// Last, so that the pipes are closed when it goes: as long as one is open it cannot be
-    /// removed.
+    /// The last field, so that it is dropped after the pipes: an instance with an open pipe cannot
+    /// be removed.
     directory: Directory,
 }
 
-/// The folder of an instance in tracefs; gone with this.
+/// The folder of an instance in tracefs, which is removed on drop.
 struct Directory {
     tracefs: OwnedFd,
     name: String,
 }
 
 impl Trace {
-    /// Makes an instance with all events of ours on.
+    /// Makes an instance with all our events enabled.
     pub(super) fn open(nodes: &[Node]) -> Result<Self, RecorderError> {
         Self::try_open(nodes).map_err(RecorderError::Unavailable)
     }
@@ -77,7 +78,7 @@ impl Trace {
         let directory = Directory::make(tracefs)?;
         directory.set("trace_clock", "mono")?;
         directory.set("options/overwrite", "0")?;
-        // Before Linux 6.8 there is no such file: then a piece is a page.
+        // Before Linux 6.8 this file does not exist, and a piece is a page.
         let _ = directory.set("buffer_subbuf_size_kb", PIECE_KB);
         directory.set("buffer_size_kb", BUFFER_KB)?;
         directory.set("buffer_percent", PERCENT)?;
@@ -137,7 +138,7 @@ impl Source for Trace {
 }
 
 impl Directory {
-    /// Makes an instance that nobody has.
+    /// Makes an instance under a free name.
     fn make(tracefs: OwnedFd) -> Result<Self, String> {
         for number in 0..MOST {
             let name = format!("instances/lasthop-{number}");
@@ -160,7 +161,7 @@ impl Directory {
         fs::write(self.path(file), value).map_err(|error| format!("write {value} to tracefs {file}: {error}"))
     }
 
-    /// Names of the processors' folders.
+    /// Returns the names of the processors' folders.
     fn processors(&self) -> io::Result<Vec<String>> {
         let names = fs::read_dir(self.path("per_cpu"))?;
         let mut names: Vec<_> =
@@ -181,13 +182,14 @@ impl Directory {
         processors.into_iter().map(open).collect()
     }
 
-    /// Bytes that are read at once: a whole piece, or the kernel keeps its rest for the next time.
+    /// Returns the number of bytes per read: a whole piece, because otherwise the kernel keeps the
+    /// rest for the next read.
     fn piece(&self) -> usize {
         let text = fs::read_to_string(self.path("buffer_subbuf_size_kb")).unwrap_or_default();
         text.trim().parse::<usize>().map_or_else(|_| rustix::param::page_size(), |kilobytes| kilobytes * 1024)
     }
 
-    /// Events for which there was no room, on all processors.
+    /// Returns the number of events that did not fit, on all processors.
     fn lost(&self) -> io::Result<u64> {
         let mut lost = 0;
         for processor in self.processors()? {
@@ -199,12 +201,12 @@ impl Directory {
 
 impl Drop for Directory {
     fn drop(&mut self) {
-        // Somebody who looks into it keeps it; there is nothing to do about that.
+        // An instance that somebody else has open cannot be removed.
         let _ = rustix::fs::unlinkat(&self.tracefs, &self.name, AtFlags::REMOVEDIR);
     }
 }
 
-/// Lost events in a processor's `stats`.
+/// Returns the number of lost events in a processor's `stats`.
 fn lost_events(stats: &str) -> u64 {
     let counters = stats.lines().filter_map(|line| line.split_once(':'));
     let of_lost =
@@ -212,7 +214,7 @@ fn lost_events(stats: &str) -> u64 {
     of_lost.filter_map(|(_, count)| count.trim().parse::<u64>().ok()).sum()
 }
 
-/// tracefs, mounted at no path.
+/// Mounts tracefs at no path.
 fn mount() -> io::Result<OwnedFd> {
     let context = rustix::mount::fsopen("tracefs", FsOpenFlags::FSOPEN_CLOEXEC)?;
     rustix::mount::fsconfig_create(context.as_fd())?;

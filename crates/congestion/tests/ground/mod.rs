@@ -1,5 +1,5 @@
-//! What the tests stand on: a cable between two namespaces of their own that loses segments, and
-//! what the kernel has of eBPF.
+//! Common ground of the tests: two namespaces joined by a cable that can lose segments, and the
+//! kernel's eBPF objects.
 #![allow(dead_code, reason = "each user uses a part of it")]
 
 pub mod objects;
@@ -16,10 +16,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 const SENDER: Ipv4Addr = Ipv4Addr::new(10, 9, 0, 1);
 pub const RECEIVER: Ipv4Addr = Ipv4Addr::new(10, 9, 0, 2);
 
-/// What is registered is the machine's: tests take turns.
+/// Registered names are the machine's, so tests take turns.
 static TURN: Mutex<()> = Mutex::new(());
 
-/// A sender, a receiver, and the cable.
+/// A sender, a receiver, and the cable between them.
 pub struct Cable {
     pub sender: Namespace,
     pub receiver: Namespace,
@@ -27,7 +27,7 @@ pub struct Cable {
 }
 
 impl Cable {
-    /// None, with the reason printed, where it cannot be made.
+    /// Makes a cable; returns `None` and prints why if that is impossible here.
     pub fn new() -> Option<Self> {
         let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
         if !rustix::process::geteuid().is_root() {
@@ -47,7 +47,7 @@ impl Cable {
             [(&sender, "sender0", SENDER, RECEIVER), (&receiver, "receiver0", RECEIVER, SENDER)]
         {
             interface::loopback_up(namespace).expect("loopback");
-            // So that one packet is one segment, and is lost alone.
+            // So that each packet is one segment, and is lost alone.
             offload::set(namespace, name, Offloads::NONE).expect("offloads");
             let index = interface::find(namespace, name).expect("the device").index;
             interface::change(namespace, index, &interface::Change::up()).expect("up");
@@ -61,7 +61,7 @@ impl Cable {
         Some(Self { sender, receiver, _turn: turn })
     }
 
-    /// From now on every `one_in`th packet is lost that comes to the receiver.
+    /// Drops every `one_in`th packet that reaches the receiver from now on.
     pub fn lose(&self, one_in: u32) {
         let rules = format!(
             "add table inet loss; add chain inet loss input {{ type filter hook input priority 0; }}; \
@@ -77,7 +77,7 @@ impl Cable {
             .expect("the namespace is there");
     }
 
-    /// A connection from the sender, with this congestion control, to the receiver.
+    /// Connects from the sender, with this congestion control, to the receiver.
     pub fn connection(&self, congestion_control: &str) -> (TcpStream, TcpStream) {
         let listener = self.receiver.enter(|| Ok(TcpListener::bind((RECEIVER, 0)).expect("listen")));
         let (from, to) = self.connect(&listener.expect("the namespace is there"));
@@ -85,8 +85,7 @@ impl Cable {
         (from, to)
     }
 
-    /// A connection within the sender's namespace, where no route says which congestion control it
-    /// has.
+    /// Connects within the sender's namespace, where no route sets a congestion control.
     pub fn local_connection(&self) -> (TcpStream, TcpStream) {
         let listener = self.sender.enter(|| Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("listen")));
         self.connect(&listener.expect("the namespace is there"))
@@ -99,7 +98,7 @@ impl Cable {
     }
 }
 
-/// Sends `bytes` bytes, which arrive as they were.
+/// Sends `bytes` bytes and checks that they arrive unchanged.
 pub fn transfer(from: &mut TcpStream, to: &mut TcpStream, bytes: usize) {
     let sent: Vec<u8> = (0..bytes).map(|place| (place * 31 / 7) as u8).collect();
     let received = std::thread::scope(|scope| {

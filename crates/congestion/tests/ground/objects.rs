@@ -1,5 +1,5 @@
-//! What the kernel has of `struct_ops`: links, programs and maps by their numbers, which are not
-//! given out again soon.
+//! The kernel's `struct_ops` objects: links, programs and maps by their ids, which the kernel does
+//! not soon reuse.
 
 use congestion::algorithms::CATALOGUE;
 use libbpf_rs::MapType;
@@ -8,10 +8,10 @@ use libbpf_rs::query::{LinkInfoIter, LinkTypeInfo, MapInfoIter, ProgInfoIter};
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-/// What is unpinned goes a moment later (RCU), on a busy machine some more.
+/// An unpinned object is gone a moment later (RCU), on a busy machine somewhat later.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// All of the machine.
+/// All such objects of the machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Objects {
     pub links: BTreeSet<u32>,
@@ -19,8 +19,8 @@ pub struct Objects {
     pub maps: BTreeSet<u32>,
 }
 
-/// Those there are now. Maps of parameters are arrays, of which others have some too; ours begin
-/// with the algorithm's name, as far as there is room.
+/// Returns the objects that exist now. Maps of parameters are arrays, and so are many other maps;
+/// ours begin with the algorithm's name, truncated to fit.
 pub fn now() -> Objects {
     let is_structure = |info: &LinkTypeInfo| matches!(info, LinkTypeInfo::StructOps(_));
     let links = LinkInfoIter::default().filter(|link| is_structure(&link.info)).map(|link| link.id);
@@ -38,7 +38,7 @@ pub fn now() -> Objects {
     }
 }
 
-/// Waits until there is nothing that was not there before.
+/// Waits until no objects exist that did not exist before.
 pub fn wait_until_only(before: &Objects) {
     let end = Instant::now() + PATIENCE;
     loop {

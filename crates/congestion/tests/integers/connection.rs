@@ -1,9 +1,9 @@
-//! A connection to the C side: the fields that the hooks look at, and the hooks of an algorithm
-//! (`tests/user_side/user.h` has the same).
+//! A connection as the C side sees it: the fields that the hooks use, and the hooks of an algorithm
+//! (`tests/user_side/user.h` has the same layout).
 
 use std::ffi::{CStr, CString, c_char};
 
-/// `struct lasthop_state`: what recorders read.
+/// `struct lasthop_state`: the part that recorders read.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct State {
@@ -26,7 +26,7 @@ pub struct State {
     pub wireless: u32,
 }
 
-/// `struct tcp_sock` as far as the hooks know it.
+/// `struct tcp_sock`, as far as the hooks use it.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct Connection {
@@ -79,14 +79,15 @@ pub struct Algorithm {
 }
 
 impl Algorithm {
-    /// The one of this name. Only one thread may use the C side: parameters are the process's.
+    /// Returns the algorithm of this name. Only one thread may use the C side, because parameters
+    /// are global.
     pub fn find(name: &'static CStr) -> Self {
-        // SAFETY: no arguments, no effects.
+        // SAFETY: the function has no arguments and no effects.
         let size = unsafe { user_connection_size() };
         assert_eq!(size, size_of::<Connection>(), "both sides have the same layout");
-        // SAFETY: the name ends with a zero; what comes back is a static of the C side or null.
+        // SAFETY: the name ends with a zero; the result is a static of the C side or null.
         let hooks = unsafe { user_algorithm(name.as_ptr()).as_ref() }.expect("there is one of this name");
-        // SAFETY: each algorithm has a name that ends with a zero.
+        // SAFETY: the name of each algorithm ends with a zero.
         assert_eq!(unsafe { CStr::from_ptr(hooks.name) }, name);
         Self { name, hooks }
     }
@@ -94,13 +95,13 @@ impl Algorithm {
     /// Sets a parameter.
     pub fn set(self, name: &str, value: u32) {
         let name = CString::new(name).expect("a name");
-        // SAFETY: both names end with a zero; what comes back is a static of the C side or null,
-        // and one thread writes it.
+        // SAFETY: both names end with a zero; the result is a static of the C side or null, and
+        // only one thread writes it.
         let place = unsafe { user_parameter(self.name.as_ptr(), name.as_ptr()).as_mut() };
         *place.expect("the algorithm has such a parameter") = value;
     }
 
-    /// A connection that begins.
+    /// Starts a connection.
     pub fn begin(self, cwnd: u32, next: u32) -> Connection {
         let mut connection = Connection {
             snd_cwnd: cwnd,
@@ -116,12 +117,12 @@ impl Algorithm {
             snd_nxt: next,
             is_cwnd_limited: 1,
             tcp_mstamp: 0,
-            // What was there before must not matter.
+            // Previous contents must not matter.
             state: State { mean: 77, samples: 7, wireless: 7, ..State::default() },
             private: [0x0101_0101_0101_0101; 6],
         };
-        // SAFETY: as in all hooks below: the connection has the layout of the C side, and outlives
-        // the call.
+        // SAFETY: the connection has the C side's layout and outlives the call, as in all hooks
+        // below.
         unsafe { (self.hooks.init)(&raw mut connection) };
         connection
     }
@@ -148,8 +149,8 @@ impl Algorithm {
         unsafe { (self.hooks.set_state)(connection, state) };
     }
 
-    /// The end of a recovery (`CA_EVENT_COMPLETE_CWR`), or something else that most do not listen
-    /// to.
+    /// Reports the end of a recovery (`CA_EVENT_COMPLETE_CWR`), or another event, which most
+    /// algorithms ignore.
     pub fn cwnd_event(self, connection: &mut Connection, is_complete: bool) {
         if let Some(hook) = self.hooks.cwnd_event {
             // SAFETY: as in `begin`.

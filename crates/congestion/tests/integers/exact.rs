@@ -1,4 +1,4 @@
-//! What is equal, where nothing is rounded: on which side of a bound it is.
+//! Exact tests where nothing is rounded: which side of a bound a value is on.
 
 use crate::TURN;
 use crate::connection::{Algorithm, Connection};
@@ -8,7 +8,7 @@ use std::sync::{MutexGuard, PoisonError};
 const WIRELESS: u8 = 1;
 const CONGESTION: u8 = 2;
 
-/// One that begins with the parameters as published.
+/// Starts a connection with the default gain and quantum, and these parameters.
 fn begin(
     name: &'static CStr,
     parameters: &[(&str, u32)],
@@ -68,8 +68,8 @@ fn equal_is_congestion() {
     }
 }
 
-/// Equation 5.1 with n = 1 and T_min = 10: random from 20 up to 30, or 22.5, which is congestion
-/// itself.
+/// Equation 5.1 with n = 1 and T_min = 10: wireless from 20 to below 30 (mBiaz: 22.5); the upper
+/// bound itself is congestion.
 #[test]
 fn bounds_of_biaz() {
     for (name, quarters, spans) in [
@@ -99,8 +99,8 @@ fn bounds_of_biaz() {
     }
 }
 
-/// AMB-N5, and the thesis's floor: a local reduction is congestion whatever the detector says, and
-/// nothing goes below 2.
+/// AMB-N5, and the thesis's lower bound: a local reduction is congestion whatever the detector
+/// says, and no threshold is below 2.
 #[test]
 fn local_reductions_take_the_verdict_back() {
     let (_turn, newzag, mut connection) = begin(c"newzag", &[("wireless_percent", 80)]);
@@ -116,8 +116,8 @@ fn local_reductions_take_the_verdict_back() {
     assert_eq!((connection.state.events, connection.state.wireless), (1, 1));
 }
 
-/// The mean comes to where the samples are, with the smallest gain too. With 8 binary places it
-/// would stop half a microsecond before.
+/// The mean reaches the samples, even with the smallest gain. With 8 binary places it would stop
+/// half a microsecond short.
 #[test]
 fn the_mean_comes_to_the_samples() {
     let (_turn, newreno, mut connection) = begin(c"newreno", &[("gain", 8)]);

@@ -1,9 +1,9 @@
-//! The C side of the congestion controls, in user space, against the pure crate `ldas` and models
-//! written from the formulas, on random connections: statistics within the stated rounding,
-//! verdicts, thresholds, windows and counters equal.
+//! Compares the C side of the congestion controls, in user space, with the pure crate `ldas` and
+//! with models written from the formulas, on random connections. Statistics must agree within the
+//! stated rounding; verdicts, thresholds, windows and counters must be equal.
 //!
-//! `CC_CASES` is how many connections (default 25 000 of 100 steps each); `scripts/mutate-cc` shows
-//! that it sees small changes of either side.
+//! `CC_CASES` is the number of connections (default 25 000, of 100 steps each). `scripts/mutate-cc`
+//! shows that the test detects small changes on either side.
 
 mod connection;
 mod exact;
@@ -32,18 +32,18 @@ const NAMES: [&CStr; 10] = [
     c"vegas",
 ];
 
-/// What was seen, over all connections.
+/// Totals over all connections.
 #[derive(Debug, Default)]
 pub struct Seen {
     samples: u64,
     judged: u64,
     wireless: u64,
-    /// Verdicts that differ within the stated rounding.
+    /// Number of verdicts that differ within the stated rounding.
     near: u64,
     rounds: u64,
 }
 
-/// Parameters of the C side are the process's: tests take turns.
+/// Parameters of the C side are global, so tests take turns.
 static TURN: Mutex<()> = Mutex::new(());
 
 #[test]
@@ -53,7 +53,7 @@ fn the_integers_are_the_formulas() {
     let mut seen = Seen::default();
     for case in 0..cases {
         let name = NAMES[(case % 10) as usize];
-        // Says where it was when it fails.
+        // Names the case if it fails.
         let at = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| one(name, case, &mut seen)));
         if let Err(panic) = at {
             println!("case {case} ({}) differs", name.to_string_lossy());
@@ -61,7 +61,7 @@ fn the_integers_are_the_formulas() {
         }
     }
     println!("{seen:?}");
-    // If fewer connections were asked for, fewer things happen.
+    // Scaled to the number of connections.
     assert!(seen.samples * 4 > cases * 100 && seen.judged > cases && seen.wireless * 20 > seen.judged);
     assert!(seen.near * 1000 < seen.judged, "verdicts that differ by rounding are rare: {seen:?}");
 }
@@ -96,7 +96,7 @@ fn one(name: &'static CStr, case: u64, seen: &mut Seen) {
     }
 }
 
-/// An acknowledgement; in Open the window may grow.
+/// Processes an acknowledgement, which may grow the window.
 fn acknowledge(
     algorithm: Algorithm,
     connection: &mut Connection,
@@ -128,11 +128,11 @@ fn acknowledge(
         algorithm.cong_avoid(connection, acked);
         model.grew(&before, connection, acked);
     }
-    // Nothing grows for ever.
+    // Bounds the window.
     connection.snd_cwnd = connection.snd_cwnd.min(5000);
 }
 
-/// A reduction of the window, or a timeout without one; then what the kernel does about it.
+/// Reduces the window, or times out without that; then enters a state as the kernel does.
 fn lose(
     algorithm: Algorithm,
     connection: &mut Connection,

@@ -1,5 +1,5 @@
-//! What the C side should do: `ldas` where it has it, and otherwise the formulas once more, in
-//! floating point.
+//! Expected behaviour of the C side: from `ldas` where it has it, otherwise from the formulas
+//! again, in floating point.
 
 mod rates;
 
@@ -13,19 +13,19 @@ use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 use rates::{Bandwidth, Rounds};
 
-/// The contract's rounding of mean and deviation, us; kept are much less (`CLOSE`).
+/// The contract's rounding of mean and deviation, us. The actual error is much smaller (`CLOSE`).
 const MEAN_ROUNDING: f64 = 1.0 / 8.0;
 const DEV_ROUNDING: f64 = 1.0 / 4.0;
-/// Shown with 8 binary places, kept with 24: half a unit, and what recurrences with a gain of 1/256
-/// add to that.
+/// Error of values kept with 24 binary places and shown with 8, beyond half a shown unit: what
+/// recurrences with a gain of 1/256 accumulate.
 const CLOSE: f64 = 1.0 / 500.0;
-/// A unit of what is shown with 8 binary places.
+/// Unit of values shown with 8 binary places.
 const UNIT: f64 = 1.0 / 256.0;
 
 const WIRELESS: u8 = 1;
 const CONGESTION: u8 = 2;
 
-/// A connection as it should be.
+/// Expected state of a connection.
 pub struct Model {
     name: &'static str,
     number: u32,
@@ -42,7 +42,7 @@ pub struct Model {
     counted: Counted,
 }
 
-/// What is counted, and what is known of the last loss.
+/// Counters, and what is known of the last loss.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Counted {
     pending: bool,
@@ -57,7 +57,7 @@ struct Counted {
 }
 
 impl Model {
-    /// One with random parameters, which `set` gives to the other side.
+    /// Creates a model with random parameters, which `set` passes to the C side.
     pub fn new(name: &'static str, random: &mut ChaCha8Rng, set: impl Fn(&str, u32)) -> Self {
         let gain = random.random_range(2..=8);
         set("gain", gain);
@@ -102,7 +102,7 @@ impl Model {
             set("bound_quarters", parameters.bound_quarters);
         }
         if number == 6 {
-            // Half of them in whole milliseconds, as the published ones are.
+            // Half of the cases use whole milliseconds, like the published values.
             let unit = if random.random() { 1000 } else { 1 };
             parameters.spike_start_us = random.random_range(0..40_000 / unit) * unit;
             parameters.spike_end_us = random.random_range(0..20_000 / unit) * unit;
@@ -134,14 +134,14 @@ impl Model {
         }
     }
 
-    /// `init`: nothing but the mark.
+    /// `init`: writes the mark, and zero elsewhere.
     pub fn began(&mut self, connection: &Connection) {
         let mark = 0x4c48_0100 | self.number;
         assert_eq!(connection.state, State { mark, ..State::default() });
         self.rounds.begin(connection.snd_nxt);
     }
 
-    /// `pkts_acked`. Whether a round ended.
+    /// `pkts_acked`; returns whether a round ended.
     pub fn acknowledged(&mut self, before: &Connection, after: &Connection, rtt: i32) -> bool {
         let mut ended = false;
         if rtt > 0 {
@@ -254,7 +254,7 @@ impl Model {
         seen.wireless += u64::from(verdict == WIRELESS);
         let mut taken = judged.verdict;
         if state.verdict != verdict {
-            // Only where rounding can make the difference; what follows goes by the other side's
+            // Only allowed where rounding can make the difference. What follows uses the C side's
             // verdict.
             let measured = judged.measured.expect("there was a sample");
             let rounding = self.rounding(n);
@@ -267,18 +267,18 @@ impl Model {
         self.counted.verdict = state.verdict;
         self.counted.reason = if judged.measured.is_some() { 1 } else { 2 };
         assert_eq!(threshold, reduced(before.snd_cwnd, taken, self.reduction), "{}: {judged:?}", self.name);
-        // What does not fit is shown as the most that does.
+        // Limits that do not fit are shown as the largest that does.
         let limit = judged.limit.unwrap_or_default().clamp(0.0, f64::from(u32::MAX) * UNIT);
         let off = f64::from(state.limit) * UNIT - limit;
         assert!(off.abs() <= self.rounding(n) + UNIT / 2.0, "{}: {judged:?} {state:?}", self.name);
         self.compare_counted(state);
     }
 
-    /// By how much limits may be off, in what they are measured in.
+    /// Returns the largest error of a limit, in the limit's unit.
     fn rounding(&self, n: u32) -> f64 {
         match self.number {
             1..=3 => 2.0 * UNIT,
-            // Each of them is off by half a unit at most; and so many were lost or came meanwhile.
+            // Each of the segments lost or delivered meanwhile adds at most half a unit of error.
             4 | 5 => {
                 let judged = self.detector.as_ref().expect("Biaz has one").judge(Loss { n, cwnd: 1 });
                 let least = self.detector.as_ref().and_then(Detector::least_us).unwrap_or(1.0);
@@ -327,7 +327,7 @@ impl Model {
         self.compare_counted(&after.state);
     }
 
-    /// `cwnd_event`: Westwood's window at the end of a recovery.
+    /// `cwnd_event`: Westwood sets the window at the end of a recovery.
     pub fn completed(&mut self, before: &Connection, after: &Connection, is_complete: bool) {
         if self.number == 8 && is_complete {
             let threshold = self.bandwidth.threshold(self.least, after.snd_ssthresh);

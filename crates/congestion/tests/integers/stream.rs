@@ -1,28 +1,28 @@
-//! What happens to a connection, at random: round-trip times of several kinds of paths with
-//! extremes, acknowledgements, losses.
+//! Random input of a connection: round-trip times of several kinds of paths, with extremes,
+//! acknowledgements, losses.
 
 use rand::{Rng, RngExt};
 use rand_chacha::ChaCha8Rng;
 
-/// How round-trip times behave for a while.
+/// How round-trip times behave for some time.
 #[derive(Debug, Clone, Copy)]
 enum Regime {
-    /// Always the same.
+    /// Constant.
     Constant(i32),
-    /// Anything up to this.
+    /// Uniform from 1 to this.
     Uniform(i32),
     /// Around a value, with jumps: a queue that fills and drains.
     Walk(i32, i32),
-    /// A coarse clock: whole milliseconds above a least one, so that borders are met exactly.
+    /// A coarse clock: whole milliseconds above a minimum, so that bounds are met exactly.
     Ticks(i32),
-    /// What no path has.
+    /// Values that no real path has.
     Extreme,
 }
 
-/// A path.
+/// A path, with its round-trip times and gaps.
 pub struct Path {
     regime: Regime,
-    /// Greatest time between acknowledgements, us.
+    /// Longest time between acknowledgements, us.
     gap: u64,
 }
 
@@ -39,7 +39,8 @@ impl Path {
         Self { regime, gap: 1 << random.random_range(0..23) }
     }
 
-    /// A sample as the kernel gives it: -1 (or less, which it does not) where there is none.
+    /// Returns a sample as the kernel gives it: -1 if there is none, here also 0 or a very negative
+    /// number.
     pub fn rtt(&mut self, random: &mut ChaCha8Rng) -> i32 {
         if random.random_ratio(1, 10) {
             return *[-1, 0, i32::MIN].get(random.random_range(0..3)).expect("three");
@@ -64,13 +65,13 @@ impl Path {
         }
     }
 
-    /// Time until the next acknowledgement, us; now and then two have the same.
+    /// Returns the time until the next acknowledgement, us; sometimes 0.
     pub fn gap(&self, random: &mut ChaCha8Rng) -> u64 {
         if random.random_ratio(1, 8) { 0 } else { random.random_range(1..=self.gap) }
     }
 }
 
-/// Mostly few, at times none, seldom many.
+/// Returns a number of segments: mostly few, at times none, seldom many.
 pub fn segments(random: &mut ChaCha8Rng, most: u32) -> u32 {
     match random.random_range(0..10) {
         0 => 0,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
-/* Algorithms and their parameters by name. */
+/* Finds algorithms and their parameters by name. */
 #include "user.h"
 #include <string.h>
 
@@ -37,7 +37,7 @@ __u32 *user_parameter(const char *algorithm, const char *name)
 	return NULL;
 }
 
-/* So that the other side of the test can see that it has the same layout. */
+/* Lets the Rust side of the test check that it has the same layout. */
 size_t user_connection_size(void)
 {
 	return sizeof(struct sock);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * An algorithm in user space, for tests: the third wrapper beside host.h and tree.h. A connection
- * is nothing but the fields that the hooks look at; algorithms and parameters can be found by their
- * names.
+ * consists only of the fields that the hooks use. Algorithms and parameters can be found by name.
  */
 #ifndef LASTHOP_USER_H
 #define LASTHOP_USER_H
@@ -16,7 +15,7 @@
 
 #include "state.h"
 
-/* `connection.rs` has the same. */
+/* `connection.rs` has the same layout. */
 struct tcp_sock {
 	__u32 snd_cwnd;
 	__u32 snd_cwnd_cnt;
@@ -69,7 +68,7 @@ void user_has_parameter(struct user_parameter *parameter);
 
 #define HOOK(type, name, args...) static type name(args)
 
-/* FILE_NAME is that of the source, without .c. */
+/* FILE_NAME is the name of the source file, without .c. */
 #define PARAMETER(its_name, its_value, meaning)                                                                                 \
 	static __u32 its_name = its_value;                                                                                       \
 	__attribute__((constructor)) static void its_name##_known(void)                                                          \

@@ -1,36 +1,39 @@
-//! How many runs at a time.
+//! The number of runs in parallel.
 
-/// What the machine can do at once.
+/// What the machine can do at the same time.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Capacity {
-    /// Runs at a time at most.
+    /// Largest number of runs in parallel.
     runs: usize,
-    /// Packets a second that all links of all runs together may carry; a single run may always.
+    /// Packets per second that the links of all runs together may carry; a run alone is always
+    /// admitted.
     packets_per_second: f64,
 }
 
-/// What each processor moves without making packets late. A link takes 11 us of the emulator for
-/// each packet (docs/performance.md), and TCP and the programs at both ends some more: half of a
-/// processor at this rate, so that bursts find the other half.
+/// Packets per second that each processor moves without delaying them.
+///
+/// A link takes 11 us of the emulator for each packet (docs/performance.md), and TCP and the
+/// programs at both ends take some more. At this rate this is half of a processor, so that the
+/// other half is free for bursts.
 const PACKETS_PER_SECOND: f64 = 10_000.0;
 
-/// Runs side by side when nothing else limits them: each has threads and devices of its own.
+/// Runs in parallel if nothing else limits them: each has its own threads and devices.
 const RUNS: usize = 16;
 
 impl Capacity {
-    /// As much as `processors` can do.
+    /// Returns the capacity of a machine with this many processors.
     #[must_use]
     pub fn of(processors: usize) -> Self {
         Self { runs: RUNS, packets_per_second: PACKETS_PER_SECOND * processors as f64 }
     }
 
-    /// So many runs at a time, whatever they carry.
+    /// Returns a capacity of this many runs in parallel, whatever they carry.
     #[must_use]
     pub fn runs(runs: usize) -> Self {
         Self { runs: runs.max(1), packets_per_second: f64::INFINITY }
     }
 
-    /// Whether a run of this load may begin beside those that go on.
+    /// Returns whether a run of this load may start beside those that are running.
     pub fn admits<'a>(self, running: impl ExactSizeIterator<Item = &'a f64>, load: f64) -> bool {
         let count = running.len();
         count == 0 || (count < self.runs && running.sum::<f64>() + load <= self.packets_per_second)

@@ -1,13 +1,13 @@
-//! The control group of a run on the host, by which eBPF programs know the run's sockets.
+//! The control group of a run on the host, by which eBPF programs recognize the run's sockets.
 //!
-//! The kernel takes back everything else of a run by itself, but not this: so it is written down
-//! first, and who comes next removes it if the campaign is killed ([`netlab::state`]).
+//! It is the only object of a run that the kernel does not remove by itself. So it is recorded
+//! before it is made, and if the campaign is killed, the next start removes it ([`netlab::state`]).
 
 use netlab::cgroup::Cgroup;
 use netlab::{Registry, Run};
 use std::path::PathBuf;
 
-/// A control group, removed with all processes in it when this is dropped.
+/// A control group, which is removed with all processes in it when this value is dropped.
 #[derive(Debug)]
 pub struct Group {
     group: Cgroup,
@@ -15,10 +15,10 @@ pub struct Group {
 }
 
 impl Group {
-    /// Makes one below the caller's own, and removes those that killed campaigns have left.
+    /// Creates a group below the caller's own, and removes those that killed campaigns have left.
     ///
     /// # Errors
-    /// If there are none here, or this user may not make any.
+    /// If control groups are not available, or this user may not create any.
     pub fn make() -> netlab::Result<Self> {
         let registry = Registry::open()?;
         registry.sweep()?;
@@ -27,7 +27,7 @@ impl Group {
         Ok(Self { group, _run: run })
     }
 
-    /// Its directory.
+    /// Returns its directory.
     #[must_use]
     pub fn path(&self) -> PathBuf {
         self.group.path().to_owned()

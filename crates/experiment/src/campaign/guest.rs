@@ -1,7 +1,7 @@
-//! A run in a kernel of its own, by the virtual clock.
+//! A run in a kernel of its own, with the virtual clock.
 //!
-//! The guest writes into a folder that it has for itself. What it leaves there goes into the run
-//! directory when it has ended.
+//! The guest writes into a directory of its own. When it has ended, its files move into the run
+//! directory.
 
 use super::process::{last_words, result};
 use super::repeat;
@@ -23,18 +23,18 @@ use virtual_time::{Advance, Boot, instance};
 pub struct Guests {
     /// The kernel.
     kernel: PathBuf,
-    /// What the manifest says of it.
+    /// Description of the kernel in the manifest.
     pub about: results::Guest,
-    /// Whether each run is done twice and compared.
+    /// Whether each run is repeated and compared.
     verify: bool,
-    /// How long virtual time may stand still; [`instance::PATIENCE`] at first.
+    /// How long virtual time may stand still; initially [`instance::PATIENCE`].
     pub patience: Duration,
-    /// Processors that no guest is on.
+    /// Processors that no guest occupies.
     free: Mutex<Vec<u32>>,
 }
 
 impl Guests {
-    /// Guests of this kernel, one on each of `processors`.
+    /// Returns guests of this kernel, one on each of `processors`.
     #[must_use]
     pub fn new(kernel: PathBuf, about: results::Guest, mut processors: Vec<u32>) -> Self {
         processors.reverse();
@@ -42,7 +42,7 @@ impl Guests {
         Self { kernel, about, verify, patience: instance::PATIENCE, free: Mutex::new(processors) }
     }
 
-    /// Runs the job and tells how far it is; `None` if it was interrupted.
+    /// Runs the job and reports its progress; returns `None` if it was interrupted.
     pub(super) fn run(
         &self,
         job: &Job,
@@ -104,7 +104,7 @@ impl Guests {
         Ok(outcome)
     }
 
-    /// One boot, with all its files in `folder`.
+    /// Boots once, with all files in `folder`.
     fn once(
         &self,
         job: &Job,
@@ -115,7 +115,7 @@ impl Guests {
     ) -> Result<Outcome, CampaignError> {
         remove(folder)?;
         file("create", folder, fs::create_dir_all(folder.join(SCRATCH)))?;
-        // The plan's folder is at the same place there, and the current one is not.
+        // The plan's directory has the same path in the guest, but the current directory has not.
         let plan_file = std::path::absolute(&job.plan_file).unwrap_or_else(|_| job.plan_file.clone().into());
         let plan_file = plan_file.to_string_lossy().into_owned();
         let inside = Job { directory: order::WORK.into(), plan_file, ..job.clone() };
@@ -164,15 +164,15 @@ impl Guests {
     }
 }
 
-/// What came of a boot.
+/// Result of a boot.
 enum Outcome {
     Ended(Box<RunEnded>),
-    /// Why there is no result.
+    /// No result, and the reason.
     Nothing(String),
     Interrupted,
 }
 
-/// Moves what a guest has left into the run directory.
+/// Moves the guest's files into the run directory.
 fn keep(folder: &Path, directory: &Path) -> Result<(), CampaignError> {
     for kept in FOLDERS {
         let Ok(entries) = fs::read_dir(folder.join(kept)) else { continue };
@@ -186,7 +186,7 @@ fn keep(folder: &Path, directory: &Path) -> Result<(), CampaignError> {
     Ok(())
 }
 
-/// Removes a folder, if it is there.
+/// Removes a directory if it exists.
 fn remove(folder: &Path) -> Result<(), CampaignError> {
     match fs::remove_dir_all(folder) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => file("remove", folder, Err(error)),

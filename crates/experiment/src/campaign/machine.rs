@@ -1,15 +1,15 @@
-//! The machine and the kernel, for the manifest.
+//! Descriptions of the machine and the kernel for the manifest.
 
 use results::Machine;
 use std::fs;
 use std::thread::available_parallelism;
 
-/// `uname -r`.
+/// Returns the kernel's release, as `uname -r` prints it.
 pub fn kernel() -> String {
     rustix::system::uname().release().to_string_lossy().into_owned()
 }
 
-/// What can be said of the machine; what cannot be found out is empty or zero.
+/// Returns a description of the machine; unknown values are empty or zero.
 pub fn machine() -> Machine {
     let field = |file: &str, name: &str| {
         let text = fs::read_to_string(file).unwrap_or_default();
@@ -25,11 +25,11 @@ pub fn machine() -> Machine {
     }
 }
 
-/// Seconds since 1970 as `20260729T161500`, in UTC.
+/// Formats seconds since 1970 as `20260729T161500` in UTC.
 pub fn utc(seconds: u64) -> String {
     let (days, time) = (seconds / 86_400, seconds % 86_400);
-    // Days from 1 March of year 0, in eras of 400 years (Hinnant, "chrono-compatible low-level date
-    // algorithms").
+    // Days since 1 March of year 0, in eras of 400 years (Hinnant, "chrono-compatible low-level
+    // date algorithms").
     let days = days + 719_468;
     let (era, day_of_era) = (days / 146_097, days % 146_097);
     let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;

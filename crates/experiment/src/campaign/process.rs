@@ -1,4 +1,4 @@
-//! A run as a process of its own on the host.
+//! A run in a process of its own on the host.
 
 use super::group::Group;
 use super::{CampaignError, SUBCOMMAND, file};
@@ -13,10 +13,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant, UNIX_EPOCH};
 
-/// How often a waiting thread looks whether it was interrupted.
+/// Interval at which a waiting thread checks whether it was interrupted.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// Runs the job, in a control group of its own if `grouped`; `None` if it was interrupted.
+/// Runs the job, in its own control group if `grouped`; returns `None` if it was interrupted.
 pub fn run(job: &Job, grouped: bool, interrupted: &AtomicBool) -> Result<Option<RunEnded>, CampaignError> {
     let started = Instant::now();
     let started_unix_ns = UNIX_EPOCH.elapsed().unwrap_or_default().as_nanos() as u64;
@@ -41,7 +41,7 @@ pub fn run(job: &Job, grouped: bool, interrupted: &AtomicBool) -> Result<Option<
         netlab::isolation::command([OsString::from(SUBCOMMAND), order.clone().into_os_string()])?;
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
     let mut child = file("start", Path::new(SUBCOMMAND), command.spawn())?;
-    // Read all along, so that it never blocks on a full pipe.
+    // Reads standard error all the time, so that the process never blocks on a full pipe.
     let errors = child.stderr.take();
     let said = thread::spawn(move || {
         let mut said = String::new();
@@ -57,12 +57,13 @@ pub fn run(job: &Job, grouped: bool, interrupted: &AtomicBool) -> Result<Option<
     failed(reason)
 }
 
-/// The result that the job has written, if it came so far.
+/// Reads the result that the job has written; `None` if it did not get so far.
 pub fn result(job: &Job) -> Option<RunEnded> {
     serde_json::from_slice(&fs::read(job.result()).ok()?).ok()
 }
 
-/// What a process said at last: of a panic its place and its message, else the last line.
+/// Returns the end of a process's output: of a panic its place and message, otherwise the last
+/// line.
 pub fn last_words(said: &str) -> String {
     let lines: Vec<_> = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     match lines.iter().position(|line| line.contains("panicked at")) {

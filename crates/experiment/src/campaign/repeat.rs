@@ -1,4 +1,4 @@
-//! Whether two runs were the same, byte by byte; if not, where they part.
+//! Comparison of two runs byte by byte, and their first difference.
 
 use crate::run::{FOLDERS, SCRATCH};
 use capture::packets::{Packet, Reader};
@@ -6,9 +6,10 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-/// Where the run in `first` and that in `second` part; `None` if they are the same.
+/// Returns the first difference between the runs in `first` and `second`; `None` if they are
+/// identical.
 pub fn difference(first: &Path, second: &Path, stem: &str) -> Option<String> {
-    // Captures first: they say most.
+    // Captures first: they show the most.
     for folder in FOLDERS {
         let names: BTreeSet<_> = [first, second]
             .iter()
@@ -42,7 +43,7 @@ fn file(first: &Path, second: &Path) -> Option<String> {
     Some(format!("byte {} of {} and {}", at + 1, one.len(), other.len()))
 }
 
-/// The first packet that differs. The captures differ in some byte.
+/// Returns the first packet that differs between two captures that are not identical.
 fn packets(one: &[u8], other: &[u8]) -> String {
     let (mut one, mut other) = match (Reader::new(one), Reader::new(other)) {
         (Ok(one), Ok(other)) => (one, other),
@@ -64,7 +65,7 @@ fn packets(one: &[u8], other: &[u8]) -> String {
     "something beside the packets".to_owned()
 }
 
-/// How two packets differ.
+/// Returns how two packets differ.
 fn packet(one: &Packet, other: &Packet) -> Option<String> {
     if one.time != other.time {
         let (one, other) = (one.time.as_nanos(), other.time.as_nanos());

@@ -1,6 +1,7 @@
-//! From packets through the shipped limiter, event loop and log to utilization: what is unused is
-//! what the trace had and nobody used, whatever the sizes of packets are and however the same rate
-//! is written as a trace.
+//! From packets through the shipped limiter, event loop and log to utilization.
+//!
+//! The unused share is what the trace offered and nobody used, whatever the packet sizes, and
+//! however a trace expresses the same rate.
 
 use super::*;
 use crate::recording::Recording;
@@ -60,7 +61,8 @@ fn recording(folder: &tempfile::TempDir, info: LinkInfo) -> Recording {
     Recording::new(Recorder::start(header, options).expect("a recorder"), vec![info], true)
 }
 
-/// The limiter that packets of these lengths met, which came to it at these nanoseconds.
+/// Sends packets of these lengths at these nanoseconds to a limiter; returns the limiter from the
+/// log.
 fn limiter(rate: RateSpec, arrivals: &[(u64, usize)]) -> Limiter {
     let folder = tempfile::tempdir().expect("a folder");
     let down = pipeline(rate);
@@ -81,16 +83,18 @@ fn limiter(rate: RateSpec, arrivals: &[(u64, usize)]) -> Limiter {
     limiters.remove(0)
 }
 
-/// The share of the time from 0 to `to` that was used.
+/// Returns the used share of the time from 0 to `to`.
 fn utilization(limiter: &Limiter, to: u64) -> f64 {
     assert_eq!(limiter.unmeasured(STARTED, STARTED + to), None);
     let idle: u64 = limiter.gaps(STARTED, STARTED + to).iter().map(|gap| gap.length_ns).sum();
     1.0 - idle as f64 / to as f64
 }
 
-/// LL-15: the same rate, 1504 bytes a millisecond, in traces that bundle it differently, full of
-/// packets of all sizes. A packet that fits into one opportunity takes no time at all, and so the
-/// link was as good as idle before.
+/// LL-15: the same rate, 1504 bytes per millisecond, in traces that bundle it differently,
+/// saturated by packets of all sizes.
+///
+/// A packet that fits into one opportunity occupies no time. So a count of the time without packets
+/// would take the link for nearly idle.
 #[test]
 fn ll_15_a_saturated_trace_is_used_whole() {
     let bundled: Vec<u64> = [[10; 10], [20; 10]].concat();
@@ -104,18 +108,18 @@ fn ll_15_a_saturated_trace_is_used_whole() {
     }
 }
 
-/// LL-15: a packet of one opportunity every 2 ms uses every other one.
+/// LL-15: one packet of one opportunity every 2 ms uses every other opportunity.
 #[test]
 fn ll_15_half_of_the_opportunities_are_half() {
     let arrivals: Vec<_> = (0..50).map(|place| (place * 2 * MS + 300_000, 1500)).collect();
     let limiter = limiter(mahimahi(&[1]), &arrivals);
     assert_eq!(utilization(&limiter, 100 * MS), 0.5);
-    // Each waited for 0.7 ms, and was on the link for no time.
+    // Each waited for 0.7 ms, and occupied the link for no time.
     assert!(limiter.sent.iter().all(|sent| sent.start == sent.end));
 }
 
-/// LL-15: at 12 Mbit/s for 10 ms in 20, with packets waiting all the time; and with one of 1 ms
-/// every 4 ms, of which 23 are sent in the 50 ms.
+/// LL-15: at 12 Mbit/s for 10 ms out of 20, first with packets always waiting. Then with a packet
+/// of 1 ms every 4 ms, of which 23 are sent in the 50 ms.
 #[test]
 fn ll_15_where_the_rate_is_0_nothing_is_idle() {
     let trace = || theaterq("10000,0,12000000,0,0\n10000,0,0,0,0\n");
@@ -125,7 +129,7 @@ fn ll_15_where_the_rate_is_0_nothing_is_idle() {
     assert!((used - 23.0 / 50.0).abs() < 1e-6, "{used}");
 }
 
-/// Opportunities from the first instant behind 0 to `to`, that instant included, by counting them.
+/// Counts the opportunities after 0 until `to`, inclusive.
 fn opportunities(millis: &[u64], to: u64) -> u64 {
     let length = *millis.last().expect("not empty");
     let rounds = (0..=to / length / MS).map(|round| round * length);
@@ -136,8 +140,8 @@ fn opportunities(millis: &[u64], to: u64) -> u64 {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
 
-    /// LL-15: whatever the trace, the packets and their times are, what was used until the last
-    /// packet had left is their bytes by those of the opportunities until then.
+    /// LL-15: for any trace, packets and times, the used share until the last packet has left is
+    /// the packets' bytes divided by those of the opportunities until then.
     #[test]
     fn ll_15_what_is_used_is_bytes_by_opportunities(
         deltas in prop::collection::vec(prop_oneof![Just(0u64), 0..4u64, 0..40u64], 1..30),
@@ -155,14 +159,14 @@ proptest! {
         let to = limiter.sent.last().expect("a packet").end - STARTED;
         let bytes: usize = packets.iter().map(|packet| packet.1 + 4).sum();
         let known = bytes as f64 / (1504 * opportunities(&millis, to)) as f64;
-        // A gap is a whole number of nanoseconds.
+        // Gaps are whole numbers of nanoseconds.
         let error = packets.len() as f64 / to as f64;
         let used = utilization(&limiter, to);
         prop_assert!((used - known).abs() <= error, "{} and not {}", used, known);
     }
 }
 
-/// A rate that is changed while the link runs is in the log with its time, once.
+/// A rate that changes while the link runs is logged once, with its time.
 #[test]
 fn a_changed_rate_is_logged_with_its_time() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -1,4 +1,4 @@
-//! From the text of a plan and the levels of a cell to an experiment.
+//! Building an experiment from the text of a plan and the levels of a cell.
 
 mod scenario;
 mod workloads;
@@ -18,12 +18,12 @@ use std::str::FromStr;
 /// Variables of each level.
 type Variables = BTreeMap<Level, BTreeMap<String, Text>>;
 
-/// A run has failed after this unless the plan says otherwise.
+/// Default of the time after which a run has failed.
 const LIMIT: Span = Span::from_secs(3600);
-/// Enough for all headers.
+/// Default of the number of bytes captured per packet: enough for all headers.
 const SNAP_LENGTH: u32 = 96;
 
-/// The factors of a plan and the variables of their levels.
+/// Returns the factors of a plan and the variables of their levels.
 pub fn factors(source: Source<'_>, plan: &PlanFile) -> Result<(Vec<Factor>, Variables), PlanError> {
     let mut variables = Variables::new();
     let mut factors: Vec<Factor> = Vec::new();
@@ -58,7 +58,7 @@ pub fn factors(source: Source<'_>, plan: &PlanFile) -> Result<(Vec<Factor>, Vari
     Ok((factors, variables))
 }
 
-/// A level: a scalar, or a table with a name.
+/// Reads a level: a scalar, or a table with a name.
 fn read_level(
     source: Source<'_>,
     level: &serde_spanned::Spanned<toml::Value>,
@@ -84,7 +84,7 @@ fn read_level(
     Ok((name, BTreeMap::new()))
 }
 
-/// The experiment of one cell.
+/// Builds the experiment of one cell.
 pub fn experiment(
     plan: &Plan,
     source: Source<'_>,
@@ -116,7 +116,7 @@ pub fn experiment(
     Ok(Experiment { scenario, workloads, measure, capture, limit })
 }
 
-/// Name of the workload that figures are about.
+/// Returns the name of the workload that the figures describe.
 fn measured(fields: &Fields<'_>, file: &PlanFile, workloads: &[Workload]) -> Result<String, PlanError> {
     let Some(name) = &file.measure else {
         let first = workloads.iter().find(|workload| !workload.background).or(workloads.first());
@@ -166,19 +166,19 @@ fn capture(fields: &Fields<'_>, file: &PlanFile, scenario: &Scenario) -> Result<
     })
 }
 
-/// Reads fields of a plan for one cell.
+/// Reader of a plan's fields for one cell.
 pub struct Fields<'a> {
     source: Source<'a>,
     variables: BTreeMap<String, String>,
 }
 
 impl Fields<'_> {
-    /// A text with variables filled in.
+    /// Returns a text with its variables filled in.
     pub fn text(&self, text: &Text) -> Result<String, PlanError> {
         self.text_with(text, &|_| None)
     }
 
-    /// The same, with more variables.
+    /// Does the same with additional variables.
     pub fn text_with(&self, text: &Text, more: &dyn Fn(&str) -> Option<String>) -> Result<String, PlanError> {
         text::fill(&text.value, &|name| self.variables.get(name).cloned().or_else(|| more(name))).map_err(
             |name| {
@@ -189,7 +189,7 @@ impl Fields<'_> {
         )
     }
 
-    /// A text as a value.
+    /// Parses a text as a value.
     pub fn parsed<T: FromStr<Err: Display>>(&self, text: &Text) -> Result<T, PlanError> {
         let filled = self.text(text)?;
         filled.parse().map_err(|error: T::Err| {
@@ -200,17 +200,17 @@ impl Fields<'_> {
         })
     }
 
-    /// A text as a value, or another where there is none.
+    /// Parses a text as a value, or returns a default if there is none.
     pub fn parsed_or<T: FromStr<Err: Display>>(&self, text: Option<&Text>, or: T) -> Result<T, PlanError> {
         text.map_or(Ok(or), |text| self.parsed(text))
     }
 
-    /// An error about `text`.
+    /// Returns an error about `text`.
     pub fn wrong(&self, text: &Text, message: impl Into<String>) -> PlanError {
         self.source.error(&text.place, message)
     }
 
-    /// An error about nothing that stands in the file.
+    /// Returns an error about the file as a whole.
     pub fn wrong_somewhere(&self, message: impl Into<String>) -> PlanError {
         self.source.error_somewhere(message)
     }

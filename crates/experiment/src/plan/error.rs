@@ -1,4 +1,4 @@
-//! What is wrong with a plan, and where.
+//! Errors in a plan, with their place.
 
 use link::nearest::nearest;
 use std::fmt;
@@ -9,7 +9,7 @@ use std::ops::Range;
 pub struct PlanError {
     /// The plan's file, as given.
     pub file: String,
-    /// Line and column, from 1, if it is about a place in the file.
+    /// Line and column, from 1, if the error is at a place in the file.
     pub at: Option<(usize, usize)>,
     /// The line itself.
     pub line: String,
@@ -33,7 +33,7 @@ impl fmt::Display for PlanError {
 
 impl std::error::Error for PlanError {}
 
-/// Makes errors about one file.
+/// Creates errors about one file.
 #[derive(Debug, Clone, Copy)]
 pub struct Source<'a> {
     /// Its name.
@@ -43,7 +43,7 @@ pub struct Source<'a> {
 }
 
 impl Source<'_> {
-    /// An error about the bytes `place` of the file.
+    /// Returns an error about the byte range `place` of the file.
     pub fn error(self, place: &Range<usize>, message: impl Into<String>) -> PlanError {
         let start = place.start.min(self.text.len());
         let before = &self.text.as_bytes()[..start];
@@ -59,12 +59,12 @@ impl Source<'_> {
         }
     }
 
-    /// An error about the file as a whole.
+    /// Returns an error about the file as a whole.
     pub fn error_somewhere(self, message: impl Into<String>) -> PlanError {
         PlanError { file: self.file.to_owned(), at: None, line: String::new(), message: message.into() }
     }
 
-    /// TOML that is none, or has a field that plans do not have.
+    /// Returns an error about invalid TOML or an unknown field.
     pub fn toml_error(self, error: &toml::de::Error) -> PlanError {
         let message = with_nearest(error.message());
         match error.span() {
@@ -74,7 +74,8 @@ impl Source<'_> {
     }
 }
 
-/// "unknown field `rat`, expected one of `rate`, …" with the nearest right word in front.
+/// Adds the nearest known word to a message such as "unknown field `rat`, expected one of `rate`,
+/// …".
 fn with_nearest(message: &str) -> String {
     let message = message.trim();
     if !message.starts_with("unknown ") {
@@ -89,7 +90,7 @@ fn with_nearest(message: &str) -> String {
     }
 }
 
-/// "there is no KIND `given`: did you mean `x`?", or the list of all.
+/// Returns "there is no KIND `given`: did you mean `x`?", or a list of all.
 pub fn unknown<'a>(kind: &str, given: &str, known: impl IntoIterator<Item = &'a str> + Clone) -> String {
     if let Some(word) = nearest(given, known.clone()) {
         return format!("there is no {kind} `{given}`: did you mean `{word}`?");

@@ -1,5 +1,6 @@
-//! Checks `[[expect]]` against the plan's factors and workloads. Errors name the field and the
-//! line.
+//! Checks `[[expect]]` against the plan's factors and workloads.
+//!
+//! Errors name the field and the line.
 
 use super::error::{PlanError, Source};
 use super::file::PlanFile;
@@ -10,15 +11,17 @@ use serde_spanned::Spanned;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// Where each field of each `[[expect]]` stands. [`results::Expectation`] does not say: manifests,
-/// which have no lines, hold the same type.
+/// Places of the fields of each `[[expect]]`.
+///
+/// [`results::Expectation`] does not have them: it is also the type in manifests, which have no
+/// lines.
 #[derive(Deserialize)]
 struct Places {
     #[serde(default)]
     expect: Vec<BTreeMap<String, Spanned<toml::Value>>>,
 }
 
-/// Checks every expectation. `workloads` has the names of each cell's.
+/// Checks all expectations. `workloads` has the names of each cell's workloads.
 pub fn check(
     source: Source<'_>,
     plan: &PlanFile,
@@ -44,7 +47,7 @@ pub fn check(
     Ok(())
 }
 
-/// Bytes of a field of the expectation with this number. The text was read as a plan before.
+/// Returns the byte range of a field of the expectation with this number.
 fn field(text: &str, number: usize, name: &str) -> Option<Range<usize>> {
     let places: Places = toml::from_str(text).ok()?;
     Some(places.expect.get(number)?.get(name)?.span())

@@ -1,4 +1,4 @@
-//! Plans: what they mean, and what is said about wrong ones.
+//! Tests of plans: their meaning, and the errors in invalid ones.
 
 use super::*;
 use crate::workload::{Amount, Kind};
@@ -139,7 +139,7 @@ fn a_link_layer_with_retransmissions() {
     assert!(without_rate.contains("LLP runs at the link's rate"), "{without_rate}");
 }
 
-/// LL-07: both are asked for, like the other recordings; by default nobody pays for them.
+/// LL-07: both must be requested, like other recordings; by default they cost nothing.
 #[test]
 fn what_is_recorded_of_link_layers() {
     let kept = |rest: &str| {
@@ -228,7 +228,7 @@ fn what_a_run_costs_is_what_its_slowest_link_lets_through() {
     );
     let experiment = plan.experiment(&plan.cells()[0], 0, 0).unwrap();
     assert_eq!(experiment.scenario.path(0, 2), [0, 1]);
-    // A thousand packets a second over two links, both ways.
+    // A thousand packets per second over two links, in both directions.
     assert!((experiment.packets_per_second() - 4000.0).abs() < 1e-6);
 }
 
@@ -277,7 +277,7 @@ fn what_is_wrong_is_said_with_its_place_and_the_nearest_right_word() {
     insta::assert_snapshot!("wrong", said.join("\n\n"));
 }
 
-/// A server stands first, as it has to start first: figures are about what runs wait for.
+/// A server comes first, because it must start first; the figures describe what a run waits for.
 #[test]
 fn figures_are_about_the_first_workload_in_the_foreground() {
     let first = "[[workloads]]\nname = \"download\"";
@@ -318,7 +318,7 @@ fn the_schema_has_every_field() {
     }
 }
 
-/// LL-08: what `ping` does if nothing is said, and what no ping can be.
+/// LL-08: the defaults of `ping`, and invalid values.
 #[test]
 fn ll_08_pings() {
     let command = r#"kind = "command"

@@ -1,17 +1,18 @@
-//! A value in a plan as it was written, and where: variables in it are filled in later, for each
-//! cell.
+//! A value of a plan as it was written, with its place.
+//!
+//! Variables in it are filled in later, for each cell.
 
 use serde::{Deserialize, Deserializer};
 use serde_spanned::Spanned;
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// A text, number or switch, as text, with its place in the file.
+/// A text, number or switch as text, with its place in the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Text {
-    /// What was written; a number as TOML prints it.
+    /// The text as written; a number as TOML prints it.
     pub value: String,
-    /// Bytes of the file.
+    /// Its byte range in the file.
     pub place: Range<usize>,
 }
 
@@ -52,8 +53,10 @@ impl schemars::JsonSchema for Text {
     }
 }
 
-/// Fills `{name}` in: `value` gives what stands for a name. `{{` and `}}` are braces, and so is any
-/// brace around something that cannot be a name. The error is the name that nothing stands for.
+/// Fills in `{name}` with what `value` returns for the name.
+///
+/// `{{` and `}}` are literal braces, and so is any brace around something that cannot be a name. If
+/// `value` returns `None`, the error is the name.
 pub fn fill(text: &str, value: &dyn Fn(&str) -> Option<String>) -> Result<String, String> {
     let mut filled = String::with_capacity(text.len());
     let mut rest = text;
@@ -78,7 +81,7 @@ pub fn fill(text: &str, value: &dyn Fn(&str) -> Option<String>) -> Result<String
     Ok(filled)
 }
 
-/// Letters, digits, `-`, `_` and `.`, starting with a letter.
+/// Returns whether `text` is letters, digits, `-`, `_` and `.`, starting with a letter.
 pub fn is_name(text: &str) -> bool {
     text.starts_with(|first: char| first.is_ascii_alphabetic())
         && text.chars().all(|each| each.is_ascii_alphanumeric() || matches!(each, '-' | '_' | '.'))

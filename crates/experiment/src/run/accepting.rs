@@ -1,7 +1,7 @@
-//! TCP Lite in a run: its control group, what judges damaged segments, and what that counted.
+//! TCP Lite in a run: its control group, the judge of damaged segments, and its counters.
 //!
-//! Programs and our own workloads are all in one control group, which is how their sockets are
-//! known; segments are judged where they come into the nodes that accept damage, and there alone.
+//! Programs and our own workloads are all in one control group, by which their sockets are
+//! recognized. Segments are judged only where they enter the nodes that accept damage.
 
 use super::Job;
 use crate::acceptance::Acceptance;
@@ -11,18 +11,19 @@ use netlab::cgroup::Cgroup;
 use netlab::mesh::Mesh;
 use results::LiteTotals;
 
-/// Name of the control group of a run that has a kernel of its own.
+/// Name of the control group of a run in a kernel of its own.
 const GROUP: &str = "lasthop-run";
 
-/// TCP Lite at work, if a node of the run has it.
+/// TCP Lite of a run, active if a node accepts damage.
 pub struct Accepting {
     lite: Option<Lite>,
 }
 
 impl Accepting {
-    /// Moves this process into the run's control group and attaches to that, if a node of
-    /// `scenario` accepts damage. What it did before has no part in it: call this before a socket
-    /// is made.
+    /// Moves this process into the run's control group and attaches to the group, if a node of
+    /// `scenario` accepts damage.
+    ///
+    /// Sockets that exist already are not affected, so call this before any is created.
     ///
     /// # Errors
     /// If there is no control group, or the kernel refuses.
@@ -30,7 +31,7 @@ impl Accepting {
         let Some(settings) = settings(scenario.acceptance()) else { return Ok(Self { lite: None }) };
         let group = match &job.control_group {
             Some(path) => Ok(Cgroup::existing(path.clone())),
-            // In a kernel of its own, and gone with that.
+            // In a kernel of its own; the group vanishes with that kernel.
             None => Cgroup::planned(GROUP).and_then(Cgroup::create),
         };
         let group = group.and_then(|group| group.add(std::process::id()).map(|()| group));
@@ -39,7 +40,7 @@ impl Accepting {
         Ok(Self { lite: Some(lite.map_err(|error| format!("lite = `{}`: {error}", scenario.acceptance()))?) })
     }
 
-    /// Judges what comes into the nodes that accept damage.
+    /// Judges the segments that enter the nodes that accept damage.
     ///
     /// # Errors
     /// If the kernel refuses.
@@ -57,28 +58,28 @@ impl Accepting {
         Ok(())
     }
 
-    /// What was counted.
+    /// Returns the counters.
     ///
     /// # Errors
-    /// If it cannot be read.
+    /// If they cannot be read.
     pub fn totals(&self) -> Result<Option<LiteTotals>, String> {
         let totals = self.lite.as_ref().map(Lite::totals).transpose();
         totals.map(|totals| totals.as_ref().map(row)).map_err(|error| format!("counters of lite: {error}"))
     }
 }
 
-/// The settings of an instance; `None` if there shall be none.
+/// Returns the settings of an instance; `None` if none is needed.
 fn settings(acceptance: Acceptance) -> Option<Settings> {
     let (mode, policy) = match acceptance {
         Acceptance::Off => return None,
-        // No header is repaired there, so that nothing is risked that a policy could forbid.
+        // No header is repaired in this mode, so there is no risk that a policy could forbid.
         Acceptance::Thesis => (Mode::Thesis, Policy::Normal),
         Acceptance::Recovery(policy) => (Mode::Recovery, policy),
     };
     Some(Settings::for_every_connection(mode, policy))
 }
 
-/// As it stands in the results.
+/// Converts the counters for the results.
 fn row(totals: &Totals) -> LiteTotals {
     let discarded = Reason::ALL.map(|reason| (reason.name().to_owned(), totals.discarded_for(reason)));
     LiteTotals {

@@ -1,4 +1,4 @@
-//! The files of a run: where they are, which are wanted, and which stay.
+//! The files of a run: their paths, which are written, and which are kept.
 
 use super::{FOLDERS, Job, SCRATCH};
 use crate::plan::{Experiment, Keep};
@@ -7,7 +7,7 @@ use std::fs;
 use std::io;
 use std::path::PathBuf;
 
-/// Names of files that stay.
+/// Names of the files that are kept.
 pub(super) struct Kept {
     pub captures: Vec<String>,
     pub events: Vec<String>,
@@ -15,7 +15,7 @@ pub(super) struct Kept {
     pub link_layers: Vec<String>,
 }
 
-/// Files of a run, below the run directory.
+/// Paths of a run's files below the run directory.
 #[derive(Debug)]
 pub struct Files {
     directory: PathBuf,
@@ -36,7 +36,7 @@ impl Files {
         for folder in folders.into_iter().chain([job.scratch()]) {
             fs::create_dir_all(&folder).map_err(|error| format!("create {}: {error}", folder.display()))?;
         }
-        // Of an attempt that was interrupted.
+        // Left by an attempt that was interrupted.
         let tables = [files.events_name(), files.senders_name(), files.link_layer_name()];
         let logs = tables.clone().map(|table| table + ".log");
         let captures = [files.capture_name(), files.blocks_name()];
@@ -71,67 +71,67 @@ impl Files {
         format!("captures/{}-blocks.pcapng", self.stem)
     }
 
-    /// Where to write a capture, if one is wanted.
+    /// Returns the path of the capture, if one is wanted.
     #[must_use]
     pub fn capture(&self) -> Option<PathBuf> {
         self.capture.keep.writes(self.repetition).then(|| self.directory.join(self.capture_name()))
     }
 
-    /// Where to write the event log, if one is wanted.
+    /// Returns the path of the event log, if one is wanted.
     #[must_use]
     pub fn events(&self) -> Option<PathBuf> {
         let writes = self.capture.events.writes(self.repetition) || self.losses();
         writes.then(|| self.directory.join(self.events_name()))
     }
 
-    /// Where to write the states of TCP senders, if they are wanted.
+    /// Returns the path for the states of TCP senders, if they are wanted.
     #[must_use]
     pub fn senders(&self) -> Option<PathBuf> {
         let writes = self.capture.senders.writes(self.repetition) || self.losses();
         writes.then(|| self.directory.join(self.senders_name()))
     }
 
-    /// What is wanted of link layers with retransmissions.
+    /// Returns what is to be recorded of link layers with retransmissions.
     #[must_use]
     pub fn watch(&self) -> Watch {
         let writes = |keep: Keep| keep.writes(self.repetition);
         Watch { records: writes(self.capture.link_layer), blocks: writes(self.capture.blocks) }
     }
 
-    /// Where to write the records of link layers, if they are wanted.
+    /// Returns the path for the records of link layers, if they are wanted.
     #[must_use]
     pub fn link_layer(&self) -> Option<PathBuf> {
         self.watch().records.then(|| self.directory.join(self.link_layer_name()))
     }
 
-    /// Where to write the blocks of RLP, if they are wanted.
+    /// Returns the path for the blocks of RLP, if they are wanted.
     #[must_use]
     pub fn blocks(&self) -> Option<PathBuf> {
         self.watch().blocks.then(|| self.directory.join(self.blocks_name()))
     }
 
-    /// Whether loss events are wanted.
+    /// Returns whether loss events are wanted.
     #[must_use]
     pub fn losses(&self) -> bool {
         self.capture.losses.writes(self.repetition)
     }
 
-    /// Whether more than counters is recorded.
+    /// Returns whether more than counters is recorded.
     #[must_use]
     pub fn wants_bytes(&self) -> bool {
         self.capture().is_some() || self.events().is_some()
     }
 
-    /// Removes what is not to be kept.
+    /// Removes files that are not to be kept, and returns the names of the others.
     pub(super) fn keep(&self, failed: bool) -> Kept {
         let kept = |keep: Keep, name: String| {
             let path = self.directory.join(&name);
             if keep.keeps(self.repetition, failed) {
-                // States of senders are not there where the kernel does not show them, nor records
-                // where no link has a link layer.
+                // Sender states are missing if the kernel does not show them, and records if no
+                // link has a link layer.
                 return if path.exists() { vec![name] } else { Vec::new() };
             }
-            // Not there if it was not written.
+            // It does not exist if it was not written.
             let _ = fs::remove_file(path);
             Vec::new()
         };
@@ -147,25 +147,25 @@ impl Files {
         }
     }
 
-    /// Folder of the programs' outputs.
+    /// Returns the directory of the programs' outputs.
     #[must_use]
     pub fn logs_folder(&self) -> PathBuf {
         self.directory.join("logs")
     }
 
-    /// Where programs work.
+    /// Returns the working directory of the programs.
     #[must_use]
     pub fn scratch(&self) -> PathBuf {
         self.directory.join(SCRATCH).join(&self.stem)
     }
 
-    /// First part of names.
+    /// Returns the prefix of the file names.
     #[must_use]
     pub fn stem(&self) -> &str {
         &self.stem
     }
 
-    /// Outputs of programs that were written.
+    /// Returns the outputs of programs that were written.
     pub(super) fn logs(&self) -> Vec<String> {
         let prefix = format!("{}-", self.stem);
         let entries = fs::read_dir(self.logs_folder()).into_iter().flatten().flatten();

@@ -1,4 +1,4 @@
-//! Loss events of a run's connections: what each sender took a loss for, beside what links had
+//! Loss events of a run's connections: how each sender classified a loss, beside what the links had
 //! lost.
 
 use capture::senders::INFINITE_SSTHRESH;
@@ -7,9 +7,10 @@ use std::net::IpAddr;
 use std::path::Path;
 use trace::loss_events::{self, Kind};
 
-/// Puts the loss events into the rows of their connections. `senders` and `events` are the tables
-/// of the run; `node` says which node has an address. A connection whose sender shows no loss gets
-/// an empty list.
+/// Adds the loss events to the rows of their connections.
+///
+/// `senders` and `events` are the tables of the run; `node` returns the node with an address. A
+/// connection whose sender shows no loss gets an empty list.
 ///
 /// # Errors
 /// If a table cannot be read.
@@ -31,7 +32,8 @@ pub fn add<'a>(
                 && node(from.ip()) == Some(row.from.as_str())
                 && node(to.ip()) == Some(row.to.as_str())
         };
-        // The other direction's few bytes are no row of their own.
+        // Connections without a row of their own are those of the opposite direction, with few
+        // bytes.
         if let Some(row) = rows.iter_mut().find(is_it) {
             row.losses = Some(connection.events.iter().map(of).collect());
         }
@@ -39,7 +41,7 @@ pub fn add<'a>(
     Ok(())
 }
 
-/// A loss event as results have it.
+/// Converts a loss event for the results.
 #[must_use]
 pub fn of(event: &loss_events::LossEvent) -> LossEvent {
     let (change, judged) = (event.change, event.judged());

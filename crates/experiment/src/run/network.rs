@@ -18,7 +18,8 @@ use netlab::sysctl;
 use netlab::tun::Tun;
 use packet::Layer;
 
-/// Packets that wait in a device for the emulator; so many that what is lost is lost by the model.
+/// Capacity of a device's queue towards the emulator in packets: so large that only the model drops
+/// packets.
 const DEVICE_QUEUE: u32 = 10_000;
 
 /// Both directions of a link.
@@ -27,15 +28,16 @@ pub struct Pipelines {
     whole_segments: bool,
 }
 
-/// Pipelines of all links, each direction with its own seed; `watch` says what is recorded of link
-/// layers.
+/// Builds the pipelines of all links, each direction with its own seed.
+///
+/// `watch` says what is recorded of link layers.
 pub fn pipelines(scenario: &Scenario, seed: &Seed, watch: Watch) -> Result<Vec<Pipelines>, String> {
     let cut = scenario.nodes.iter().any(|node| node.stack.cuts_segments());
     let build = |link: &Link| {
         let built = link.profile.build(&seed.link(&link.name));
         let mut built = built.map_err(|error| format!("link `{}`: {error}", link.name))?;
         built.watch(watch);
-        // Who judges damaged segments wants each by itself, with a complete checksum.
+        // The judge of damaged segments needs each by itself, with a complete checksum.
         let judged = link.between.iter().any(|&end| scenario.accepts(end));
         let whole_segments = !(cut || judged || built.changes_bytes());
         Ok(Pipelines { built, whole_segments })
@@ -43,7 +45,7 @@ pub fn pipelines(scenario: &Scenario, seed: &Seed, watch: Watch) -> Result<Vec<P
     scenario.links.iter().map(build).collect()
 }
 
-/// Nodes, devices, routes.
+/// Builds nodes, devices and routes.
 pub fn build(scenario: &Scenario, pipelines: &[Pipelines]) -> Result<Mesh, String> {
     let nodes: Vec<_> = scenario
         .nodes
@@ -71,7 +73,7 @@ pub fn build(scenario: &Scenario, pipelines: &[Pipelines]) -> Result<Mesh, Strin
     let hops: Vec<_> = scenario.hops().iter().map(|hop| Hop { at: hop.at, to: hop.to, by: hop.by }).collect();
     let build = || -> netlab::Result<Mesh> {
         let mesh = Mesh::build(&nodes, &links, &hops)?;
-        // What is on its way over all links at once is an upper bound for any path.
+        // The bytes in flight over all links together are an upper bound for any path.
         let on_the_way: u64 =
             scenario.links.iter().map(|link| link.profile.bandwidth_delay_product().get()).sum();
         for (place, node) in scenario.nodes.iter().enumerate() {
@@ -99,7 +101,8 @@ pub fn build(scenario: &Scenario, pipelines: &[Pipelines]) -> Result<Mesh, Strin
     build().map_err(|error| error.to_string())
 }
 
-/// The recorder of fates and packets; `started` is the start of the run in nanoseconds since 1970.
+/// Starts the recorder of fates and packets; `started` is the start of the run in nanoseconds since
+/// 1970.
 pub fn recording(
     experiment: &Experiment,
     pipelines: &[Pipelines],
@@ -144,8 +147,8 @@ pub fn recording(
     Ok(Recording::new(recorder, links, files.wants_bytes()).watching(files.watch()))
 }
 
-/// The event loop with the links between their ends: ways 2n and 2n + 1 are up and down of link n,
-/// as [`Recording`] wants it.
+/// Returns the event loop with all links: ways 2n and 2n + 1 are up and down of link n, as
+/// [`Recording`] requires.
 pub fn connect(
     mut host: Host,
     recording: Recording,

@@ -1,10 +1,12 @@
 //! Connections of programs, found in the capture of the run.
 //!
-//! What a program's sockets did is not ours to ask; the capture tells. A connection belongs to the
-//! command that ran on the node which opened it, at the time when it was opened. Where several did,
-//! the plan decides and not which of their processes was quicker: the one with the latest `start`,
-//! and of equal ones the last in the plan. Of the places where it was captured the one counts that
-//! is nearest to the sender: nothing is lost yet there, and the round-trip times are whole.
+//! The sockets of programs cannot be queried, so the capture is the source. A connection belongs to
+//! the command that ran on the node that opened it, at the time when it was opened. If several ran
+//! there, the plan decides, not the speed of their processes: the command with the latest `start`,
+//! and of several with the same `start` the last in the plan.
+//!
+//! If a connection was captured at several places, the place nearest to the sender counts: nothing
+//! is lost yet there, and the round-trip times are complete.
 
 use crate::plan::Experiment;
 use crate::workload::Kind;
@@ -15,7 +17,8 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 use trace::analysis::{self, Options, Unwatched};
 
-/// Adds a row for each TCP connection that programs had, to the rows of the programs themselves.
+/// Adds a row for each TCP connection of programs to the rows of the programs themselves.
+///
 /// `started` is the start of the run in nanoseconds since 1970.
 ///
 /// # Errors
@@ -51,28 +54,30 @@ pub fn add(
     Ok(())
 }
 
-/// Whether two places saw one connection: between the same ends, at the same time. (Later ones may
-/// use the ports again.)
+/// Returns whether two places saw the same connection: between the same ends, at the same time.
+///
+/// Later connections may reuse the ports.
 fn is_same(one: &trace::Connection, other: &trace::Connection) -> bool {
     (one.end(0), one.end(1)) == (other.end(0), other.end(1))
         && one.first_time <= other.last_time
         && other.first_time <= one.last_time
 }
 
-/// How near to the sender it was captured: segments with data, and where they are as many, their
-/// round-trip times.
+/// Returns a measure of how near to the sender a connection was captured.
+///
+/// It is the number of data segments, and if these are equal, the mean round-trip time.
 fn nearness(connection: &trace::Connection) -> (u64, u64) {
     let sender = sender(connection);
     (sender.counts.data_packets, sender.round_trips().mean_ns)
 }
 
-/// The direction that carried more, which is what the connection was for.
+/// Returns the direction that carried more bytes, which is the purpose of the connection.
 fn sender(connection: &trace::Connection) -> &trace::half::Half {
     let [first, second] = &connection.halves;
     if second.unique_bytes() > first.unique_bytes() { second } else { first }
 }
 
-/// Whether it is one of those that our own senders and receivers have reported already.
+/// Returns whether our own senders and receivers have already reported this connection.
 fn of_ours(experiment: &Experiment, connection: &trace::Connection) -> bool {
     (0..).zip(&experiment.workloads).any(|(place, workload)| {
         let server = match workload.kind {
@@ -86,7 +91,8 @@ fn of_ours(experiment: &Experiment, connection: &trace::Connection) -> bool {
     })
 }
 
-/// The program that opened it: of those that ran on its node, the last one by the plan.
+/// Returns the program that opened the connection: of those that ran on its node, the last by the
+/// plan.
 fn program<'a>(
     programs: &'a [Connection],
     experiment: &Experiment,

@@ -1,5 +1,5 @@
-//! The states of TCP senders in a run: the per-ACK recorder of crate `congestion`, if the plan asks
-//! for it.
+//! The states of TCP senders in a run: the per-ACK recorder of crate `congestion`, if the plan
+//! requests it.
 
 use super::Files;
 use crate::plan::Experiment;
@@ -16,9 +16,11 @@ pub struct Senders {
 }
 
 impl Senders {
-    /// Starts the recorder if its file is wanted. `started` is the start of the run in nanoseconds
-    /// since 1970, `origin` the same on the run's clock. A kernel that does not show the states, or
-    /// not to this user, is no error.
+    /// Starts the recorder if its file is wanted.
+    ///
+    /// `started` is the start of the run in nanoseconds since 1970, and `origin` the same instant
+    /// on the run's clock. If the kernel does not show the states, or not to this user, this is no
+    /// error.
     ///
     /// # Errors
     /// If the file cannot be written.
@@ -55,10 +57,10 @@ impl Senders {
         }
     }
 
-    /// Ends the recording; what is missing of it, in sentences.
+    /// Ends the recording; returns what is missing in it, as sentences.
     ///
     /// # Errors
-    /// If it could not be written.
+    /// If the recording could not be written.
     pub fn stop(self) -> Result<Vec<String>, String> {
         let mut missing: Vec<_> = self.missing.into_iter().collect();
         if let Some(recorder) = self.recorder {

@@ -1,5 +1,5 @@
-//! The workloads of a run: servers first, then each at its time, until those in the foreground are
-//! through.
+//! The workloads of a run: servers first, then each at its start time, until those in the
+//! foreground have ended.
 
 use super::Files;
 use crate::plan::Experiment;
@@ -17,7 +17,7 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Rows of all workloads, and why the run failed, if it did.
+/// Runs all workloads; returns the rows of all, and the reasons why the run failed, if it did.
 pub fn run(
     experiment: &Experiment,
     mesh: &Mesh,
@@ -38,7 +38,7 @@ pub fn run(
         stem: files.stem(),
     };
     let mut servers = start_servers(&ground, &experiment.workloads)?;
-    // Starts count from here: however long the servers took, the traffic is the same.
+    // Start times count from here: the traffic does not depend on how long the servers took.
     let begin = Instant::now();
     let mut failures = Vec::new();
     let (ended, endings) = channel();
@@ -83,7 +83,7 @@ pub fn run(
     Ok((connections, failures))
 }
 
-/// Starts the programs that others wait for, and waits until they listen.
+/// Starts the programs that others need as servers, and waits until they listen.
 fn start_servers(ground: &Ground<'_>, workloads: &[Workload]) -> Result<Vec<Option<Program>>, String> {
     let mut servers = Vec::new();
     for workload in workloads {
@@ -98,7 +98,8 @@ fn start_servers(ground: &Ground<'_>, workloads: &[Workload]) -> Result<Vec<Opti
     Ok(servers)
 }
 
-/// Waits until all workloads in the foreground have ended; `false` if the time ran out before.
+/// Waits until all workloads in the foreground have ended; returns false if the time limit came
+/// first.
 fn wait_for_foreground(experiment: &Experiment, endings: &std::sync::mpsc::Receiver<(usize, bool)>) -> bool {
     let end = Instant::now() + Duration::from(experiment.limit);
     let mut left = experiment.workloads.iter().filter(|workload| !workload.background).count();

@@ -1,8 +1,8 @@
-//! Bulk TCP: a blocking sender that writes as fast as it can, a blocking receiver that compares
-//! what it reads with what was sent, and throws it away.
+//! Bulk TCP: a blocking sender that writes as fast as it can, and a blocking receiver.
 //!
-//! Goodput is what the receiver read, over the time from `connect` to the last byte. tcptrace's
-//! throughput counts to the last FIN instead (tcp-lite 10.7), which is a round trip later.
+//! The receiver compares what it reads with what was sent, and discards it. Goodput is what the
+//! receiver read, over the time from `connect` to the last byte. tcptrace's throughput counts to
+//! the last FIN instead (tcp-lite 10.7), which is one round trip later.
 
 use super::Amount;
 use super::ground::Ground;
@@ -22,7 +22,7 @@ use std::time::{Duration, Instant};
 pub struct Bulk<'a> {
     /// Its name.
     pub name: &'a str,
-    /// Its place in the plan.
+    /// Its index in the plan.
     pub place: usize,
     /// The sender.
     pub from: usize,
@@ -30,22 +30,22 @@ pub struct Bulk<'a> {
     pub to: usize,
     /// How much each connection carries.
     pub amount: Amount,
-    /// How many.
+    /// Number of connections.
     pub connections: u32,
-    /// Another congestion control than the sender's.
+    /// Congestion control instead of the sender's.
     pub congestion_control: Option<&'a str>,
 }
 
-/// What the receiver saw.
+/// Measurements at the receiver.
 struct Received {
     bytes: u64,
     last: u64,
     idle_max: u64,
-    /// `None` if it is not known what was sent.
+    /// `None` if it is unknown what was sent.
     wrong: Option<Wrong>,
 }
 
-/// What the sender saw.
+/// Measurements at the sender.
 struct Sent {
     start: u64,
     established: Option<u64>,
@@ -57,10 +57,10 @@ struct Sent {
 }
 
 impl Bulk<'_> {
-    /// Runs it to its end.
+    /// Runs the workload to its end.
     ///
     /// # Errors
-    /// If it cannot begin: what goes wrong later is in the rows.
+    /// If it cannot start; later errors are in the rows.
     pub fn run(&self, ground: &Ground<'_>) -> Result<Vec<Connection>, String> {
         let server = ground.server(self.to, self.place);
         let listener = ground
@@ -136,7 +136,7 @@ impl Bulk<'_> {
         })
     }
 
-    /// Writes all, and waits until the receiver has closed, which it does when it has read all.
+    /// Writes all, and waits until the receiver has read all and closed the connection.
     fn write(&self, ground: &Ground<'_>, mut connection: &TcpStream, stream: Stream<'_>) -> io::Result<()> {
         let mut offset = 0;
         match self.amount {
@@ -159,20 +159,20 @@ impl Bulk<'_> {
         io::copy(&mut connection, &mut io::sink()).map(drop)
     }
 
-    /// Reads until the sender has closed.
+    /// Reads until the sender has closed the connection.
     fn receive(
         &self,
         ground: &Ground<'_>,
         connection: TcpStream,
         pattern: &Pattern,
     ) -> Result<Received, String> {
-        // The sender's port says which stream it is.
+        // The sender's port identifies the stream.
         let sender = connection.peer_addr().ok();
         let mut comparison = sender.map(|sender| Comparison::new(pattern.stream(self.place, sender.port())));
         let connection = ground.stop.watch(connection).map_err(|error| error.to_string())?;
         let mut received = Received { last: ground.now(), ..nothing() };
         let mut buffer = vec![0; PIECE];
-        // At an error, what arrived until then is known; the sender says why it ended.
+        // On an error, what arrived until then counts; the sender reports why it ended.
         while let Some(count @ 1..) = read(&connection, &mut buffer) {
             let now = ground.now();
             received.idle_max = received.idle_max.max(now - received.last);
@@ -239,7 +239,7 @@ fn nothing() -> Received {
     Received { bytes: 0, last: 0, idle_max: 0, wrong: None }
 }
 
-/// Reads once; `None` at an error.
+/// Reads once; returns `None` on an error.
 fn read(mut connection: &TcpStream, buffer: &mut [u8]) -> Option<usize> {
     loop {
         match connection.read(buffer) {

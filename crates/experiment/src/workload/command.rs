@@ -1,4 +1,4 @@
-//! Any program, by a line for the shell, on one of the nodes.
+//! A program on one of the nodes, given as a shell command line.
 
 use super::ground::Ground;
 use netlab::{Namespace, listening, process};
@@ -12,17 +12,19 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How long a server may take until it listens.
+/// Time within which a server must listen.
 const LISTENING: Duration = Duration::from_secs(30);
-/// Between SIGTERM and SIGKILL.
+/// Time between SIGTERM and SIGKILL.
 const GRACE: Duration = Duration::from_secs(2);
-/// How often it is looked whether something has happened.
+/// Interval at which a state is polled.
 const LOOK: Duration = Duration::from_millis(10);
-/// How often it is looked whether the run is over while a program runs; its own end is seen at
-/// once. By the virtual clock hours are short, and each look has its price.
+/// Interval at which a waiting thread checks whether the run is over; the end of the program itself
+/// is noticed at once.
+///
+/// With the virtual clock, hours pass quickly, and each check costs time.
 const LOOK_FOR_THE_END: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
 
-/// A program that runs.
+/// A running program.
 #[derive(Debug)]
 pub struct Program {
     name: String,
@@ -33,10 +35,10 @@ pub struct Program {
 }
 
 impl Program {
-    /// Starts `line` on `node`; its output goes to a log file.
+    /// Starts the command line `line` on `node`, with its output in a log file.
     ///
     /// # Errors
-    /// If there is no shell, or no log can be written.
+    /// If there is no shell, or the log cannot be written.
     pub fn start(ground: &Ground<'_>, name: &str, node: usize, line: &str) -> Result<Self, String> {
         let log = ground.logs.join(format!("{}-{name}.log", ground.stem));
         let output = File::create(&log).map_err(|error| format!("write {}: {error}", log.display()))?;
@@ -61,10 +63,10 @@ impl Program {
         Ok(Self { name: name.to_owned(), node: node_name, start, child, log })
     }
 
-    /// Waits until something listens at `port` on its node.
+    /// Waits until a TCP server listens on `port` of its node.
     ///
     /// # Errors
-    /// If the program ends before, or takes too long.
+    /// If the program ends before that, or it takes too long.
     pub fn wait_until_it_listens(&mut self, namespace: &Namespace, port: u16) -> Result<(), String> {
         let end = Instant::now() + LISTENING;
         while Instant::now() < end {
@@ -100,7 +102,7 @@ impl Program {
             match self.child.try_wait().map_err(|error| error.to_string())? {
                 Some(status) => break Some(status),
                 None if ground.stop.is_over() => break None,
-                // A signal may end the wait early; then it is looked once more.
+                // A signal may end the wait early; then the loop checks again.
                 None => drop(poll(&mut [PollFd::new(&ending, PollFlags::IN)], Some(&LOOK_FOR_THE_END))),
             }
         };
@@ -108,7 +110,7 @@ impl Program {
         process::end_group(&mut self.child, GRACE);
         let error = match status {
             Some(status) if status.success() => None,
-            // A server that is ended with the run has done what it should.
+            // A server that is ended with the run has done its job.
             None if wanted_until_the_end => None,
             None => Some("ended when the run was over".to_owned()),
             Some(status) => Some(format!("{}; {}", ended(status), self.tail())),
@@ -126,7 +128,7 @@ impl Program {
         }])
     }
 
-    /// The last line of its output, for an error message.
+    /// Returns the last line of its output, for an error message.
     fn tail(&self) -> String {
         let text = std::fs::read_to_string(&self.log).unwrap_or_default();
         match text.lines().rfind(|line| !line.trim().is_empty()) {

@@ -1,9 +1,9 @@
-//! Datagrams at a constant rate, always or in bursts: the flow that measures a link, and background
+//! Datagrams at a constant rate, continuous or in bursts: to measure a link, and as background
 //! traffic.
 //!
-//! Each carries its number and the time at which it was sent; both nodes have one clock, so that
-//! the receiver knows its one-way delay. Times on and off are drawn from exponential distributions,
-//! from the seed of the workload.
+//! Each carries its number and the time at which it was sent. Both nodes have the same clock, so
+//! the receiver knows the one-way delay. On and off times are drawn from exponential distributions,
+//! with the seed of the workload.
 
 use super::ground::Ground;
 use link::units::{BitRate, ByteCount, Span};
@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 pub struct Datagrams<'a> {
     /// Its name.
     pub name: &'a str,
-    /// Its place in the plan.
+    /// Its index in the plan.
     pub place: usize,
     /// The sender.
     pub from: usize,
@@ -29,23 +29,23 @@ pub struct Datagrams<'a> {
     pub to: usize,
     /// Rate of application data while on.
     pub rate: BitRate,
-    /// Application data in each: number, time, filling.
+    /// Size of the application data in each: number, time, padding.
     pub size: ByteCount,
-    /// For how long; until the run ends if `None`.
+    /// Duration; until the run ends if `None`.
     pub duration: Option<Span>,
-    /// Mean times on and off.
+    /// Mean on and off times.
     pub on_off: Option<(Span, Span)>,
 }
 
-/// Number and time.
+/// Size of number and time in bytes.
 const HEADER: usize = 16;
-/// How long the receiver waits for stragglers after the last datagram was sent, from each arrival
-/// anew.
+/// Time for which the receiver waits for late datagrams after the last was sent, restarted by each
+/// arrival.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// How often the receiver looks whether it is over.
+/// Interval at which the receiver checks whether the run is over.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// What the sender did.
+/// Result of the sender.
 struct Sent {
     start: u64,
     count: u64,
@@ -53,7 +53,7 @@ struct Sent {
     error: Option<io::Error>,
 }
 
-/// What the receiver saw.
+/// Measurements at the receiver.
 #[derive(Default)]
 struct Received {
     first: Option<u64>,
@@ -65,10 +65,10 @@ struct Received {
 }
 
 impl Datagrams<'_> {
-    /// Runs it to its end.
+    /// Runs the workload to its end.
     ///
     /// # Errors
-    /// If the receiver cannot begin.
+    /// If the receiver cannot start or fails.
     pub fn run(&self, ground: &Ground<'_>) -> Result<Vec<Connection>, String> {
         let to = ground.server(self.to, self.place);
         let inlet = ground
@@ -88,7 +88,7 @@ impl Datagrams<'_> {
         Ok(vec![self.row(ground, sent, arrived)])
     }
 
-    /// Sends on an absolute timetable: being woken late once does not make the rate lower.
+    /// Sends on an absolute timetable: a late wake-up does not lower the rate.
     fn send(&self, ground: &Ground<'_>, to: SocketAddr) -> Sent {
         let start = ground.now();
         let mut sent = Sent { start, count: 0, port: 0, error: None };
@@ -127,7 +127,7 @@ impl Datagrams<'_> {
             datagram[8..HEADER].copy_from_slice(&ground.now().to_be_bytes());
             match socket.send(&datagram) {
                 Ok(_) => sent.count += 1,
-                // Something on the way said that nobody listens; the next one may be luckier.
+                // An ICMP error said that nobody listens; the next datagram may arrive.
                 Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {}
                 Err(error) => return Err(error),
             }
@@ -167,7 +167,7 @@ impl Datagrams<'_> {
     }
 }
 
-/// Receives until all was sent and nothing has come for a while.
+/// Receives until all were sent and none has arrived for a while.
 fn receive(ground: &Ground<'_>, socket: &UdpSocket, sent_all: &AtomicBool) -> io::Result<Received> {
     socket.set_read_timeout(Some(LOOK))?;
     let mut received = Received::default();
@@ -197,7 +197,7 @@ impl Received {
     fn note(&mut self, datagram: &[u8], now: u64) {
         let word = |at: usize| datagram.get(at..at + 8)?.try_into().ok().map(u64::from_be_bytes);
         let (Some(number), Some(sent)) = (word(0), word(8)) else { return };
-        // A copy that the link made is not new.
+        // A duplicate made by the link does not count.
         if !self.numbers.insert(number) {
             return;
         }

@@ -1,4 +1,4 @@
-//! What workloads run on: nodes that stand, the run's time, and the word to stop.
+//! The environment of workloads: the network, the time of the run, and the signal to stop.
 
 use crate::scenario::Scenario;
 use link::Seed;
@@ -13,63 +13,63 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
-/// First port of servers: that of workload n is n higher.
+/// First port of servers: workload n has this port plus n.
 pub const SERVERS: u16 = 5001;
-/// First port of clients, so that a repeated run has the same ports.
+/// First port of clients; fixed, so that a repeated run has the same ports.
 const CLIENTS: u16 = 10_000;
-/// Ports of the clients of one workload.
+/// Number of client ports per workload.
 const CLIENTS_EACH: u32 = 4000;
-/// How many workloads have ports of their own; those of others are the kernel's choice.
+/// Number of workloads with client ports of their own; for others the kernel chooses.
 const WITH_PORTS: usize = 13;
 
-/// Where workloads run.
+/// The environment of a run's workloads.
 #[derive(Debug)]
 pub struct Ground<'a> {
     /// Nodes and links.
     pub scenario: &'a Scenario,
-    /// The same, standing.
+    /// The network built from them.
     pub mesh: &'a Mesh,
     /// Start of the run.
     pub origin: Instant,
     /// Seed of the run.
     pub seed: Seed,
-    /// Whether it is over.
+    /// Signal that the run is over.
     pub stop: &'a Stop,
-    /// An empty folder for commands to work in.
+    /// An empty directory in which commands run.
     pub scratch: &'a Path,
-    /// Where outputs of commands go: files named after the run and the workload.
+    /// Directory for the outputs of commands: files named after the run and the workload.
     pub logs: &'a Path,
-    /// First part of these names.
+    /// Prefix of these names.
     pub stem: &'a str,
 }
 
 impl Ground<'_> {
-    /// Time since the start, in nanoseconds.
+    /// Returns the time since the start in nanoseconds.
     #[must_use]
     pub fn now(&self) -> u64 {
         self.origin.elapsed().as_nanos() as u64
     }
 
-    /// Name of a node.
+    /// Returns the name of a node.
     #[must_use]
     pub fn name(&self, node: usize) -> String {
         self.scenario.nodes[node].name.clone()
     }
 
-    /// Namespace of a node.
+    /// Returns the namespace of a node.
     #[must_use]
     pub fn namespace(&self, node: usize) -> &Namespace {
         self.mesh.node(node)
     }
 
-    /// Address of the server of the workload in this place.
+    /// Returns the address of the server of the workload with this index.
     #[must_use]
     pub fn server(&self, node: usize, workload: usize) -> SocketAddr {
         let port = SERVERS + workload as u16;
         SocketAddr::new(IpAddr::V4(self.scenario.nodes[node].address()), port)
     }
 
-    /// A listener of the calling thread's namespace.
+    /// Listens in the calling thread's namespace.
     ///
     /// # Errors
     /// If the port is taken.
@@ -80,12 +80,12 @@ impl Ground<'_> {
     /// Connects from the calling thread's namespace, with a congestion control of its own if one is
     /// given.
     ///
-    /// It is set before and again after: connecting puts that of the route in its place
-    /// (`tcp_ca_dst_init` of Linux), and the first is there so that a name which this kernel does
-    /// not have is an error before anything is sent.
+    /// The congestion control is set before and after connecting. The first makes an unknown name
+    /// an error before anything is sent. The second is necessary because connecting replaces it by
+    /// that of the route (`tcp_ca_dst_init` of Linux).
     ///
     /// # Errors
-    /// If the other side cannot be reached, or the run is over.
+    /// If the server cannot be reached, the congestion control is unknown, or the run is over.
     pub fn connect(
         &self,
         to: SocketAddr,
@@ -112,26 +112,26 @@ impl Ground<'_> {
     }
 }
 
-/// Tells workloads that the run is over.
+/// Signal to workloads that the run is over.
 #[derive(Debug, Default)]
 pub struct Stop {
     over: AtomicBool,
-    /// Those that their owners still have: a copy here would keep a socket open that its owner has
-    /// closed.
+    /// Connections that their owners still hold. An owning copy here would keep a socket open after
+    /// its owner has closed it.
     connections: Mutex<Vec<Weak<TcpStream>>>,
 }
 
 impl Stop {
-    /// Whether the run is over.
+    /// Returns whether the run is over.
     #[must_use]
     pub fn is_over(&self) -> bool {
         self.over.load(Ordering::Acquire)
     }
 
-    /// Ends what blocks in this connection when the run is over.
+    /// Registers a connection to be shut down when the run is over, so that nothing blocks in it.
     ///
     /// # Errors
-    /// If the run is over already.
+    /// If the run is already over.
     pub fn watch(&self, connection: TcpStream) -> io::Result<Arc<TcpStream>> {
         let mut connections = self.connections.lock().unwrap_or_else(PoisonError::into_inner);
         if self.is_over() {
@@ -143,16 +143,17 @@ impl Stop {
         Ok(connection)
     }
 
-    /// The run is over: connections are shut down, so that nothing blocks in them.
+    /// Declares the run over: shuts connections down, so that nothing blocks in them.
     pub fn tell(&self) {
         self.over.store(true, Ordering::Release);
         for connection in self.connections.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
-            // One that is closed already needs nothing.
+            // A connection that is already closed needs nothing.
             let _ = connection.upgrade().map(|connection| connection.shutdown(Shutdown::Both));
         }
     }
 
-    /// Sleeps until `time` after `origin`, or until the run is over; looks 20 times a second.
+    /// Sleeps until `time` after `origin`, or until the run is over, which it checks 20 times per
+    /// second.
     pub fn sleep_until(&self, origin: Instant, time: Duration) {
         const LOOK: Duration = Duration::from_millis(50);
         while !self.is_over() {

@@ -1,32 +1,33 @@
-//! What bulk connections carry, and whether it is what arrives.
+//! The payload of bulk connections, and its comparison at the receiver.
 //!
-//! Each connection has a stream of its own: all are one long row of bytes that do not compress,
-//! read in a circle from different places. The row's length is a prime, so that a segment delivered
-//! in another place of its stream, however many segments away, or to another connection differs in
-//! nearly all of its bytes, while bit errors spoil few: that tells the two apart.
+//! Each connection has its own stream. All streams read the same long sequence of incompressible
+//! bytes cyclically, from different starts. The length of the sequence is a prime. So a segment
+//! delivered at another place of its stream, however many segments away, or to another connection,
+//! differs in nearly all of its bytes. Bit errors spoil only a few bytes, which tells the two
+//! apart.
 
-/// Bytes that are read and written at a time.
+/// Number of bytes that are read and written at a time.
 pub const PIECE: usize = 64 * 1024;
-/// Length of the row, the first prime above 2^20. No multiple of a segment's size is one of it
-/// within any TCP window.
+/// Length of the sequence: the first prime above 2^20. Within any TCP window, no multiple of a
+/// segment's size is a multiple of it.
 const PERIOD: usize = 1_048_583;
-/// From the start of one connection's stream to that of the next.
+/// Distance between the starts of two connections' streams.
 const STRIDE: usize = 104_729;
-/// Bytes of a block: few enough that a segment has several, so many that bit errors do not spoil
-/// half of them (at a bit error ratio of 1e-2 they would with a probability of 1e-17).
+/// Bytes of a block: few enough that a segment has several, and so many that bit errors do not
+/// spoil half of them (at a bit error ratio of 1e-2 they would with a probability of 1e-17).
 const BLOCK: u64 = 64;
-/// Wrong bytes by which a block counts as misplaced.
+/// Number of wrong bytes from which a block counts as misplaced.
 const MOST: u64 = BLOCK / 2;
 
-/// The row of bytes, the same in every run.
+/// The sequence of bytes, which is the same in every run.
 #[derive(Debug)]
 pub struct Pattern {
-    /// With the first ones once more behind the last.
+    /// The sequence, with its first bytes repeated at the end.
     bytes: Vec<u8>,
 }
 
 impl Pattern {
-    /// Makes it.
+    /// Generates the sequence.
     #[must_use]
     pub fn new() -> Self {
         let mut state = 1_u32;
@@ -42,7 +43,8 @@ impl Pattern {
         Self { bytes }
     }
 
-    /// The stream of the connection from this port, of the workload in this place of the plan.
+    /// Returns the stream of the connection from this port, of the workload with this index in the
+    /// plan.
     #[must_use]
     pub fn stream(&self, workload: usize, port: u16) -> Stream<'_> {
         let number = (workload << 16) + usize::from(port);
@@ -50,7 +52,7 @@ impl Pattern {
     }
 }
 
-/// What one connection carries.
+/// The bytes that one connection carries.
 #[derive(Debug, Clone, Copy)]
 pub struct Stream<'a> {
     bytes: &'a [u8],
@@ -58,7 +60,7 @@ pub struct Stream<'a> {
 }
 
 impl<'a> Stream<'a> {
-    /// `length` bytes from `offset` on, at most [`PIECE`].
+    /// Returns `length` bytes from `offset` on, at most [`PIECE`].
     #[must_use]
     pub fn at(self, offset: u64, length: usize) -> &'a [u8] {
         let from = (self.start + (offset % PERIOD as u64) as usize) % PERIOD;
@@ -66,34 +68,36 @@ impl<'a> Stream<'a> {
     }
 }
 
-/// Compares what arrives of a stream with what was sent, in the order of its bytes.
+/// Comparison of what arrives of a stream with what was sent, in stream order.
 #[derive(Debug)]
 pub struct Comparison<'a> {
     stream: Stream<'a>,
     offset: u64,
-    /// In the block that is not complete yet.
+    /// Wrong bytes in the block that is not complete yet.
     wrong_in_block: u64,
     wrong: Wrong,
 }
 
-/// What is wrong with what arrived.
+/// Errors in what arrived.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Wrong {
-    /// Bytes that are others than those sent.
+    /// Number of bytes that differ from those sent.
     pub bytes: u64,
-    /// Blocks of 64 bytes, counted from the start of the stream, in which at least 32 are wrong.
+    /// Number of blocks of 64 bytes, counted from the start of the stream, with at least 32 wrong
+    /// bytes.
     pub misplaced: u64,
 }
 
 impl<'a> Comparison<'a> {
-    /// Of what will arrive of `stream`.
+    /// Starts a comparison at the beginning of `stream`.
     #[must_use]
     pub fn new(stream: Stream<'a>) -> Self {
         Self { stream, offset: 0, wrong_in_block: 0, wrong: Wrong::default() }
     }
 
-    /// What has arrived next, at most [`PIECE`] bytes. Costs a comparison of the two, and more only
-    /// where they differ.
+    /// Compares the next bytes that have arrived, at most [`PIECE`].
+    ///
+    /// Costs little more than one comparison of slices unless they differ.
     pub fn add(&mut self, arrived: &[u8]) {
         let sent = self.stream.at(self.offset, arrived.len());
         if arrived == sent && self.wrong_in_block == 0 {
@@ -108,7 +112,7 @@ impl<'a> Comparison<'a> {
             if ours != theirs {
                 let wrong = ours.iter().zip(theirs).filter(|(one, other)| one != other).count() as u64;
                 self.wrong.bytes += wrong;
-                // The block becomes a misplaced one once.
+                // Each block is counted as misplaced only once.
                 let before = self.wrong_in_block;
                 self.wrong_in_block += wrong;
                 self.wrong.misplaced += u64::from(before < MOST && self.wrong_in_block >= MOST);
@@ -121,7 +125,7 @@ impl<'a> Comparison<'a> {
         }
     }
 
-    /// What was wrong so far.
+    /// Returns the errors so far.
     #[must_use]
     pub fn wrong(&self) -> Wrong {
         self.wrong
@@ -132,7 +136,7 @@ impl<'a> Comparison<'a> {
 mod tests {
     use super::*;
 
-    /// Of a stream whose bytes `change` has changed, arriving in pieces of `piece` bytes.
+    /// Compares a stream, modified by `change`, that arrives in pieces of `piece` bytes.
     fn compared(length: usize, piece: usize, change: impl Fn(&mut [u8])) -> Wrong {
         let pattern = Pattern::new();
         let stream = pattern.stream(0, 10_000);
@@ -149,13 +153,13 @@ mod tests {
 
     #[test]
     fn nothing_is_wrong_with_what_was_sent_however_it_arrives() {
-        // More than the row is long.
+        // Longer than the sequence.
         for piece in [1, 63, 64, 524, 1448, PIECE] {
             assert_eq!(compared(PERIOD + 100_000, piece, |_| {}), Wrong::default(), "{piece}");
         }
     }
 
-    /// A thousandth of the bits, which is a byte in 125.
+    /// One bit in a thousand, which is one byte in 125.
     #[test]
     fn bit_errors_are_wrong_bytes_and_not_misplaced() {
         let flip = |bytes: &mut [u8]| bytes.iter_mut().step_by(125).for_each(|byte| *byte ^= 0x10);
@@ -173,7 +177,7 @@ mod tests {
             assert_eq!(compared(2000, piece, spoil(31)), Wrong { bytes: 31, misplaced: 0 }, "{piece}");
             assert_eq!(compared(2000, piece, spoil(32)), Wrong { bytes: 32, misplaced: 1 }, "{piece}");
             assert_eq!(compared(2000, piece, spoil(64)), Wrong { bytes: 64, misplaced: 1 }, "{piece}");
-            // Half of it belongs to the next block, and is less than half of that.
+            // Part of it belongs to the next block, and is less than half of that block.
             let shifted = |bytes: &mut [u8]| bytes[660..660 + 62].iter_mut().for_each(|byte| *byte ^= 1);
             assert_eq!(compared(2000, piece, shifted), Wrong { bytes: 62, misplaced: 1 }, "{piece}");
         }

@@ -1,11 +1,10 @@
-//! A ping that never stops: an ICMP echo request every second, whatever became of those before
+//! A ping that never stops: an ICMP echo request every second, whatever happened to earlier ones
 //! (Ludwig 3.1.3; LL-08).
 //!
-//! A request that takes longer on the link than a second makes it an endless source: the queue of
-//! the interface overflows all the time, harmlessly, and the link is never idle, which is what
-//! traces of block erasures want. The other node's kernel answers, so that the way back carries as
-//! much as comes through. Unlike `datagrams` it needs no receiver, and what is measured is a round
-//! trip.
+//! If a request takes more than a second on the link, this is an endless source: the interface
+//! queue overflows all the time, harmlessly, and the link is never idle. This is what traces of
+//! block erasures need. The other node's kernel replies, so that the way back carries as much as
+//! arrives. Unlike `datagrams` it needs no receiver, and it measures round-trip times.
 
 use super::ground::Ground;
 use link::units::{ByteCount, Span};
@@ -26,54 +25,54 @@ use std::time::{Duration, Instant};
 pub struct Ping<'a> {
     /// Its name.
     pub name: &'a str,
-    /// Its place in the plan; its echo identifier is one more.
+    /// Its index in the plan; its echo identifier is one more.
     pub place: usize,
-    /// The node that asks.
+    /// The node that sends requests.
     pub from: usize,
-    /// The node whose kernel answers.
+    /// The node whose kernel replies.
     pub to: usize,
-    /// Data in each request, behind the headers of IP (20) and ICMP (8).
+    /// Size of the data in each request, after the headers of IP (20) and ICMP (8).
     pub size: ByteCount,
-    /// From one request to the next.
+    /// Interval between two requests.
     pub interval: Span,
-    /// For how long; until the run ends if `None`.
+    /// Duration; until the run ends if `None`.
     pub duration: Option<Span>,
 }
 
-/// Type, code, checksum, identifier, sequence number (RFC 792).
+/// Length of type, code, checksum, identifier and sequence number (RFC 792).
 const HEADER: usize = 8;
 /// Type of an echo request.
 const REQUEST: u8 = 8;
 /// Type of an echo reply.
 const REPLY: u8 = 0;
-/// The request's number, of which the sequence number has the lowest 16 bits.
+/// Length of the request's number, whose lowest 16 bits are also the sequence number.
 const NUMBER: usize = 8;
-/// How long replies are waited for after the last request, from each reply anew.
+/// Time to wait for replies after the last request, restarted by each reply.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// How often the receiver looks whether it is over.
+/// Interval at which the receiver checks whether the run is over.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// Least data of a request: its number.
+/// Smallest data of a request in bytes: its number.
 pub const LEAST: u64 = NUMBER as u64;
-/// Most that fits into an IPv4 packet.
+/// Largest data that fits into an IPv4 packet, in bytes.
 pub const MOST: u64 = 65_535 - 20 - HEADER as u64;
 
-/// What the sender did: when each request was sent, in nanoseconds since the start of the run, by
-/// its number.
+/// Result of the sender: the time of each request by its number, in nanoseconds since the start of
+/// the run.
 struct Sent {
     start: u64,
     times: Vec<u64>,
     error: Option<io::Error>,
 }
 
-/// Replies: when the first of each number came.
+/// Arrival time of the first reply to each number.
 type Replies = BTreeMap<u64, u64>;
 
 impl Ping<'_> {
-    /// Runs it to its end.
+    /// Runs the workload to its end.
     ///
     /// # Errors
-    /// If there is no socket for it, or replies cannot be received.
+    /// If the socket cannot be opened, or replies cannot be received.
     pub fn run(&self, ground: &Ground<'_>) -> Result<Vec<Connection>, String> {
         let address = ground.server(self.to, self.place).ip();
         let asking = ground.namespace(self.from).enter(|| Ok(open(address)));
@@ -95,7 +94,7 @@ impl Ping<'_> {
         self.place as u16 + 1
     }
 
-    /// Asks on an absolute timetable, and never waits for a reply.
+    /// Sends requests on an absolute timetable, without waiting for replies.
     fn ask(&self, ground: &Ground<'_>, socket: &OwnedFd) -> Sent {
         let mut sent = Sent { start: ground.now(), times: Vec::new(), error: None };
         let begin = Instant::now();
@@ -119,7 +118,7 @@ impl Ping<'_> {
         sent
     }
 
-    /// Receives until all was sent and nothing has come for a while.
+    /// Receives until all requests were sent and no reply has arrived for a while.
     fn receive(&self, ground: &Ground<'_>, socket: &OwnedFd, sent_all: &AtomicBool) -> io::Result<Replies> {
         let mut replies = Replies::new();
         let mut buffer = vec![0; 65_536];
@@ -175,7 +174,7 @@ impl Ping<'_> {
     }
 }
 
-/// A socket for echo messages to and from this address, of the calling thread's namespace.
+/// Opens a socket for echo messages to and from this address in the calling thread's namespace.
 fn open(address: IpAddr) -> io::Result<OwnedFd> {
     let socket = socket(AddressFamily::INET, SocketType::RAW, Some(ipproto::ICMP))?;
     rustix::io::fcntl_setfd(&socket, rustix::io::FdFlags::CLOEXEC)?;
@@ -184,7 +183,7 @@ fn open(address: IpAddr) -> io::Result<OwnedFd> {
     Ok(socket)
 }
 
-/// An echo request.
+/// Builds an echo request.
 fn request(identifier: u16, number: u64, size: ByteCount) -> Vec<u8> {
     let mut message = vec![0; HEADER + size.get() as usize];
     message[0] = REQUEST;
@@ -196,8 +195,8 @@ fn request(identifier: u16, number: u64, size: ByteCount) -> Vec<u8> {
     message
 }
 
-/// The number of the request that this IPv4 packet answers, if it is a whole echo reply with this
-/// identifier.
+/// Returns the number of the request that an IPv4 packet answers, if it is an intact echo reply
+/// with this identifier.
 fn reply(packet: &[u8], identifier: u16) -> Option<u64> {
     let header = usize::from(packet.first()? & 0xf) * 4;
     let message = packet.get(header..)?;
@@ -212,8 +211,8 @@ fn reply(packet: &[u8], identifier: u16) -> Option<u64> {
 mod tests {
     use super::*;
 
-    /// What a kernel makes of a request, behind an IPv4 header of 20 octets: the type, and so the
-    /// checksum, are others.
+    /// Turns a request into a kernel's reply, behind an IPv4 header of 20 bytes: the type differs,
+    /// and so does the checksum.
     fn answered(mut message: Vec<u8>) -> Vec<u8> {
         message[0] = REPLY;
         message[2..4].fill(0);

@@ -1,6 +1,7 @@
-//! Requests and responses, as in the ReSoA evaluation (resoa-evaluation 2.2 and 2.3): the client
-//! connects, sends a request of fixed size, and reads a response of fixed size; then the connection
-//! is closed.
+//! Requests and responses, as in the ReSoA evaluation (resoa-evaluation 2.2 and 2.3).
+//!
+//! The client connects, sends a request of fixed size, and reads a response of fixed size. Then the
+//! connection is closed.
 //!
 //! `throughput = (request bytes + response bytes) / (t_end - t_start)` (Eq. 8.1), from `connect` to
 //! the last byte of the response at the client; closing does not count (M1, M2).
@@ -21,7 +22,7 @@ use std::time::Duration;
 pub struct Requests<'a> {
     /// Its name.
     pub name: &'a str,
-    /// Its place in the plan.
+    /// Its index in the plan.
     pub place: usize,
     /// The client.
     pub client: usize,
@@ -31,17 +32,17 @@ pub struct Requests<'a> {
     pub request: ByteCount,
     /// Size of a response.
     pub response: ByteCount,
-    /// How many, one after the other.
+    /// Number of consecutive requests.
     pub times: u32,
-    /// Between a response and the next request.
+    /// Pause between a response and the next request.
     pub pause: Span,
-    /// Clients side by side.
+    /// Number of parallel clients.
     pub clients: u32,
-    /// Another congestion control than the nodes'.
+    /// Congestion control instead of the nodes'.
     pub congestion_control: Option<&'a str>,
 }
 
-/// What the client saw of one request.
+/// The client's measurements of one request.
 struct Asked {
     number: u32,
     start: u64,
@@ -53,7 +54,7 @@ struct Asked {
     error: Option<io::Error>,
 }
 
-/// What the server saw of it.
+/// The server's measurements of one request.
 #[derive(Default)]
 struct Served {
     info: tcp::Info,
@@ -64,7 +65,7 @@ impl Requests<'_> {
     /// Runs all requests.
     ///
     /// # Errors
-    /// If the server cannot begin: what goes wrong later is in the rows.
+    /// If the server cannot start; later errors are in the rows.
     pub fn run(&self, ground: &Ground<'_>) -> Result<Vec<Connection>, String> {
         let server = ground.server(self.server, self.place);
         let listener = ground
@@ -91,7 +92,7 @@ impl Requests<'_> {
         Ok(asked?.into_iter().flatten().map(row).collect())
     }
 
-    /// All requests of one client.
+    /// Makes all requests of one client.
     fn ask_all(&self, ground: &Ground<'_>, server: SocketAddr, client: u32) -> Result<Vec<Asked>, String> {
         let worked = ground.namespace(self.client).enter(|| {
             let mut all = Vec::new();
@@ -147,7 +148,7 @@ impl Requests<'_> {
         Ok(())
     }
 
-    /// Reads a request, writes the response, and waits until the client has closed.
+    /// Reads a request, writes the response, and waits until the client has closed the connection.
     fn answer(&self, ground: &Ground<'_>, connection: TcpStream) -> io::Result<Served> {
         let connection = ground.stop.watch(connection)?;
         let mut connection = &*connection;
@@ -166,8 +167,8 @@ impl Requests<'_> {
         }
         if written.is_ok() {
             connection.shutdown(Shutdown::Write)?;
-            // A reset at the end is the client's way of closing early; what the kernel counted is
-            // still there.
+            // A reset at the end is the client's way of closing early; the kernel's counters
+            // remain.
             let _ = io::copy(&mut connection, &mut io::sink());
         }
         Ok(Served {

@@ -1,14 +1,14 @@
-//! Looking at a connection's round-trip time again and again while it lasts.
+//! Sampling of a connection's round-trip time while it lasts.
 
 use netlab::tcp;
 use std::net::TcpStream;
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
-/// Time between two looks.
+/// Time between two samples, at first.
 const INTERVAL: Duration = Duration::from_millis(20);
 
-/// Says when to stop looking.
+/// Signal to stop sampling.
 #[derive(Debug, Default)]
 pub struct Done {
     done: Mutex<bool>,
@@ -16,13 +16,13 @@ pub struct Done {
 }
 
 impl Done {
-    /// Enough.
+    /// Gives the signal.
     pub fn tell(&self) {
         *self.done.lock().unwrap_or_else(PoisonError::into_inner) = true;
         self.told.notify_all();
     }
 
-    /// Waits for `time` or until told; whether it was told.
+    /// Waits for `time` or until the signal; returns whether it was given.
     fn wait(&self, time: Duration) -> bool {
         let done = self.done.lock().unwrap_or_else(PoisonError::into_inner);
         let waited = self.told.wait_timeout_while(done, time, |done| !*done);
@@ -30,15 +30,16 @@ impl Done {
     }
 }
 
-/// Samples at equal distances in time, however long it takes: when there are [`MOST`], every second
-/// one goes, and from then on they are taken half as often.
+/// Samples at equal intervals, however long the connection lasts.
+///
+/// When there are [`MOST`], every second one is dropped, and the interval doubles.
 #[derive(Debug)]
 struct Samples {
     taken: Vec<u64>,
     interval: Duration,
 }
 
-/// Samples that are kept at most.
+/// Largest number of samples.
 const MOST: usize = 4096;
 
 impl Samples {
@@ -59,9 +60,10 @@ impl Samples {
     }
 }
 
-/// Smoothed round-trip times of `connection` in nanoseconds, every 20 ms until `done`, more seldom
-/// if it lasts longer than 80 s: equally spaced in time, so that their quantiles are those that a
-/// packet at any time would have met.
+/// Returns smoothed round-trip times of `connection` in nanoseconds, sampled until `done`.
+///
+/// Samples are 20 ms apart, and more on connections longer than 80 s. They are equally spaced in
+/// time, so their quantiles are those that a packet at a random time would meet.
 pub fn round_trips(connection: &TcpStream, done: &Done) -> Vec<u64> {
     let mut samples = Samples::new();
     while !done.wait(samples.interval) {

@@ -1,14 +1,14 @@
-//! The accepting side of a workload: each connection on a thread of its own, until the clients are
-//! through.
+//! The accepting side of a workload: a thread for each connection, until the clients have finished.
 
 use rustix::net::{Shutdown, shutdown};
 use std::net::{TcpListener, TcpStream};
 use std::thread;
 
-/// Runs `clients` while connections to `listener` are accepted and handed to `handle`. Returns what
-/// the clients returned, and what `handle` returned for each connection, by the client's port. A
-/// client has to wait until its handler has closed: a connection that nobody has accepted when the
-/// clients are through is forgotten.
+/// Runs `clients` while connections to `listener` are accepted and passed to `handle`.
+///
+/// Returns the result of `clients`, and the result of `handle` for each connection by the client's
+/// port. A client must wait until its handler has closed the connection: connections that are not
+/// accepted when the clients have finished are dropped.
 pub fn serve<C, T: Send>(
     listener: &TcpListener,
     handle: impl Fn(TcpStream) -> T + Sync,
@@ -17,8 +17,8 @@ pub fn serve<C, T: Send>(
     thread::scope(|scope| {
         let accepting = scope.spawn(|| {
             let mut handlers = Vec::new();
-            // Ends when the listener is shut down; a connection that was reset while it waited is
-            // the client's to report.
+            // Ends when the listener is shut down. A connection that was reset while it waited is
+            // reported by the client.
             loop {
                 match listener.accept() {
                     Ok((connection, client)) => {
@@ -31,13 +31,13 @@ pub fn serve<C, T: Send>(
             handlers.into_iter().map(|(port, handler)| (port, join(handler))).collect()
         });
         let result = clients();
-        // On Linux this wakes `accept`. It cannot fail for a socket that listens.
+        // On Linux this wakes `accept`. It cannot fail for a listening socket.
         let _ = shutdown(listener, Shutdown::Both);
         (result, join(accepting))
     })
 }
 
-/// Result of a thread; its panic goes on in the caller.
+/// Returns the result of a thread; its panic propagates to the caller.
 pub fn join<T>(handle: thread::ScopedJoinHandle<'_, T>) -> T {
     handle.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }

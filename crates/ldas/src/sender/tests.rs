@@ -7,7 +7,7 @@ fn wireless() -> Judgement {
     Judgement { verdict: Verdict::Wireless, ..CONGESTION }
 }
 
-/// A sender in additive increase with this window, that has sent `cwnd` segments.
+/// Returns a sender in additive increase with this window.
 fn sender(cwnd: u32, options: Options) -> Sender {
     Sender { window: Window::new(cwnd, 2), ..Sender::new(options) }
 }
@@ -16,22 +16,22 @@ fn third_duplicate(sender: &mut Sender) -> bool {
     [sender.duplicate(), sender.duplicate(), sender.duplicate()] == [false, false, true]
 }
 
-/// N10, section 5.3.2: the window was 133 at its peak and 105 when it came to the reduction;
-/// random, so 84.
+/// N10, section 5.3.2: the window was 133 at its peak and 105 at the reduction; the loss is random,
+/// so 84.
 #[test]
 fn the_vector_of_the_thesis() {
     let mut sender = sender(133, Options { base: BaseWindow::InFlightPlusThree, ..Options::STANDARD });
     assert!(third_duplicate(&mut sender));
     let event = sender.lose(1, wireless(), 133, 102).expect("a new event");
     assert_eq!((event.base, event.ssthresh, sender.window.cwnd), (105, 84, 87));
-    // In flight more than the window: the window.
+    // More in flight than the window: the window counts.
     let mut held = self::sender(105, Options { base: BaseWindow::InFlightPlusThree, ..Options::STANDARD });
     assert_eq!(held.lose(1, wireless(), 105, 200).map(|event| event.base), Some(105));
     let mut held = self::sender(133, Options::STANDARD);
     assert_eq!(held.lose(1, CONGESTION, 133, 102).map(|event| (event.base, event.ssthresh)), Some((133, 66)));
 }
 
-/// N11, spec 3.5: recovery step by step, two of ten segments lost (0 and 4).
+/// N11, spec 3.5: recovery step by step, with two of ten segments lost (0 and 4).
 #[test]
 fn recovery_with_a_partial_acknowledgement() {
     let mut sender = sender(10, Options::STANDARD);
@@ -53,8 +53,8 @@ fn recovery_with_a_partial_acknowledgement() {
     assert_eq!(sender.window.cwnd, 6);
 }
 
-/// N11, AMB-N5, AMB-N8: the thesis's beginning, and 1 or 2 after a timeout, where no detector is
-/// asked.
+/// N11, AMB-N5, AMB-N8: the thesis's initial values; after a timeout 2 segments (thesis) or 1, and
+/// no detector is asked.
 #[test]
 fn timeouts_are_congestion_and_start_slowly() {
     let mut thesis = Sender::new(Options::thesis(1448));
@@ -67,7 +67,7 @@ fn timeouts_are_congestion_and_start_slowly() {
     let event = thesis.time_out(0, 9);
     assert_eq!((event.n, event.judgement.reason, event.base, event.ssthresh), (1, Reason::Timeout, 7, 3));
     assert_eq!((thesis.window.cwnd, thesis.in_recovery()), (2, false));
-    // What was sent before the timeout tells of no new loss; what comes later does.
+    // Duplicates for data from before the timeout indicate no new loss; later ones do.
     assert_eq!([thesis.duplicate(), thesis.duplicate(), thesis.duplicate()], [false; 3]);
     assert_eq!(thesis.acknowledge(9, Usage::FULL), Progress::Forward);
     assert!(third_duplicate(&mut thesis));
@@ -78,7 +78,7 @@ fn timeouts_are_congestion_and_start_slowly() {
     assert_eq!((standard.window.cwnd, standard.window.ssthresh, standard.window.counter), (1, 20, 0));
 }
 
-/// N26, AMB-N5: a full transmit queue halves once a round trip.
+/// N26, AMB-N5: a full transmit queue halves the window at most once per round trip.
 #[test]
 fn a_full_queue_halves_once_a_round_trip() {
     let mut sender = sender(40, Options::STANDARD);
@@ -94,7 +94,7 @@ fn a_full_queue_halves_once_a_round_trip() {
     assert_eq!(sender.queue_full(81), None, "recovery has reduced it");
 }
 
-/// The fourth duplicate is no third one.
+/// Only the third duplicate indicates a loss, not the fourth.
 #[test]
 fn only_the_third_duplicate_tells() {
     let mut sender = sender(10, Options::STANDARD);
@@ -114,9 +114,8 @@ enum Step {
 }
 
 proptest! {
-    /// Whatever comes, there is a window, the threshold is 2 at least, and recovery ends at the
-    /// threshold. N10: of the same steps, verdicts of wireless leave no smaller threshold than
-    /// congestion.
+    /// N10: after any steps, the window is at least 1, the threshold is at least 2, and recovery
+    /// ends at the threshold.
     #[test]
     fn there_is_always_a_window(steps in prop::collection::vec(prop_oneof![
         (1_u64..5).prop_map(Step::Acknowledge),

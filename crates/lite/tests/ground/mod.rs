@@ -1,4 +1,4 @@
-//! What the tests stand on: a control group and a network namespace of their own.
+//! Common ground of the tests: a control group and a network namespace of their own.
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
 pub mod objects;
@@ -11,10 +11,10 @@ use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tempfile::TempDir;
 
-/// A process is in one control group: tests that change that take turns.
+/// A process is in one control group, so tests that change it take turns.
 static TURN: Mutex<()> = Mutex::new(());
 
-/// A control group that this process is in, and a namespace.
+/// A control group that contains this process, and a namespace.
 pub struct Ground {
     enclosure: Enclosure,
     pub namespace: Namespace,
@@ -23,7 +23,7 @@ pub struct Ground {
 }
 
 impl Ground {
-    /// None, with the reason printed, where it cannot be made.
+    /// Enters a control group; returns `None` and prints why if that is impossible here.
     pub fn new() -> Option<Self> {
         let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
         if !rustix::process::geteuid().is_root() {
@@ -44,13 +44,13 @@ impl Ground {
         Some(Self { enclosure, namespace, _states: states, _turn: turn })
     }
 
-    /// Directory of the control group.
+    /// Returns the directory of the control group.
     pub fn group(&self) -> &Path {
         self.enclosure.group().path()
     }
 }
 
-/// What the machine's kernel counts, as `nstat` shows it.
+/// Returns a TCP counter of the namespace, as `nstat` shows it.
 pub fn counter(namespace: &Namespace, name: &str) -> u64 {
     let text = namespace
         .enter(|| Ok(std::fs::read_to_string("/proc/thread-self/net/snmp").expect("the kernel counts")))

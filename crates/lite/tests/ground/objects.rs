@@ -1,11 +1,11 @@
-//! What the kernel has of eBPF for a control group: links and programs by their numbers, which are
-//! not given out again soon.
+//! The kernel's eBPF objects of a control group: links and programs by their ids, which the kernel
+//! does not soon reuse.
 
 use libbpf_rs::query::{LinkInfoIter, LinkTypeInfo, ProgInfoIter, ProgInfoQueryOptions};
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-/// What is unpinned goes a moment later (RCU), on a busy machine some more.
+/// An unpinned object is gone a moment later (RCU), on a busy machine somewhat later.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Links and the programs that they attach.
@@ -15,8 +15,8 @@ pub struct Objects {
     pub programs: BTreeSet<u32>,
 }
 
-/// Links to the group with this number, and links to interfaces of programs that share a map with
-/// theirs.
+/// Returns the links to the group with this id, and the links to interfaces whose programs share a
+/// map with those.
 pub fn of_group(group: u64) -> Objects {
     let links: Vec<_> = LinkInfoIter::default().collect();
     let to_group = |info: &LinkTypeInfo| matches!(info, LinkTypeInfo::Cgroup(to) if to.cgroup_id == group);
@@ -36,7 +36,7 @@ pub fn of_group(group: u64) -> Objects {
     Objects { links, programs }
 }
 
-/// Waits until the group has no other links than these.
+/// Waits until the group has only these links.
 pub fn wait_for_links(group: u64, links: &BTreeSet<u32>) {
     let end = Instant::now() + PATIENCE;
     loop {
@@ -50,7 +50,7 @@ pub fn wait_for_links(group: u64, links: &BTreeSet<u32>) {
 }
 
 impl Objects {
-    /// Waits until none of them is there any more.
+    /// Waits until all of these are gone.
     pub fn wait_until_gone(&self) {
         let end = Instant::now() + PATIENCE;
         loop {

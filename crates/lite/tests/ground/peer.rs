@@ -1,7 +1,7 @@
-//! The other host of a connection, written out: it sends the segments that a test wants, damaged as
-//! it wants, by a TUN device.
+//! The other host of a connection, simulated: sends the segments that a test wants, damaged as it
+//! wants, through a TUN device.
 //!
-//! It never sends anything again by itself: what is lost stays lost unless the test repeats it.
+//! It never retransmits by itself: what is lost stays lost unless the test repeats it.
 
 use netlab::Namespace;
 use netlab::address::{self, Address};
@@ -12,7 +12,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
-/// Longest time that anything here takes, even on a busy machine.
+/// Longest wait for anything here, even on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(20);
 /// Name of the device.
 pub const DEVICE: &str = "lite0";
@@ -22,12 +22,12 @@ pub struct Peer {
     tun: Tun,
     /// The kernel's address.
     pub here: IpAddr,
-    /// The peer's.
+    /// The peer's address.
     pub there: IpAddr,
 }
 
 impl Peer {
-    /// The device in `namespace`, with IPv4 or IPv6 addresses.
+    /// Creates the device in `namespace`, with IPv4 or IPv6 addresses.
     pub fn new(namespace: &Namespace, is_ipv6: bool) -> Self {
         let options = tun::Options { name: DEVICE.into(), ..tun::Options::default() };
         let tun = Tun::open(namespace, &options).expect("a TUN device");
@@ -48,7 +48,7 @@ impl Peer {
         assert_eq!(rustix::io::write(self.tun.as_fd(), packet).expect("the kernel takes it"), packet.len());
     }
 
-    /// Waits for a segment of the kernel that `wanted` likes.
+    /// Waits for a segment from the kernel that `wanted` accepts.
     pub fn wait_for(&self, what: &str, mut wanted: impl FnMut(&Segment) -> bool) -> Segment {
         let end = Instant::now() + PATIENCE;
         let mut seen = Vec::new();
@@ -69,7 +69,7 @@ impl Peer {
         panic!("the kernel did not send {what}; it sent acknowledgements {seen:?}");
     }
 
-    /// Opens a connection to a listener of the kernel; `damage` is done to its SYN.
+    /// Connects to a listener of the kernel; `damage` is applied to the SYN.
     pub fn connect(
         &self,
         port: u16,
@@ -81,7 +81,7 @@ impl Peer {
             peer: self,
             port: from,
             their_port: port,
-            // Far from those of other connections, as real ones are (RFC 6528).
+            // Far from those of other connections, like real initial sequence numbers (RFC 6528).
             first: 1_000_000_001_u32.wrapping_add(u32::from(from).wrapping_mul(0x9e37_79b1)),
             ack: 0,
             time_stamps,
@@ -105,7 +105,7 @@ impl Peer {
     }
 }
 
-/// A segment of the kernel.
+/// A segment from the kernel.
 pub struct Segment {
     pub header: TcpHeader,
     /// Its time stamp.
@@ -137,18 +137,18 @@ pub struct Conversation<'a> {
     first: u32,
     ack: u32,
     time_stamps: bool,
-    /// Time of the peer's stamps: one more for each segment.
+    /// Time of the peer's stamps, which advances by one per segment.
     clock: u32,
     echo: u32,
 }
 
 impl Conversation<'_> {
-    /// A right segment with these bytes of the stream, from `offset` on.
+    /// Returns a right segment with these bytes of the stream, starting at `offset`.
     pub fn segment(&mut self, offset: u64, payload: &[u8]) -> Vec<u8> {
         self.flagged(offset, Field::Ack, payload)
     }
 
-    /// The same with another flag.
+    /// Returns such a segment with an additional flag.
     pub fn flagged(&mut self, offset: u64, flag: Field, payload: &[u8]) -> Vec<u8> {
         self.clock += 1;
         let options = if self.time_stamps { self.stamps() } else { Vec::new() };
@@ -182,8 +182,8 @@ impl Conversation<'_> {
         self.peer.send(packet);
     }
 
-    /// Sends these bytes of the stream in segments of 1000, each damaged by `damage`, which is
-    /// given its number.
+    /// Sends these bytes of the stream in segments of 1000. `damage` is applied to each, with its
+    /// number.
     pub fn say(&mut self, from: u64, bytes: &[u8], damage: impl Fn(usize, &mut [u8])) {
         for (number, piece) in bytes.chunks(1000).enumerate() {
             let mut packet = self.segment(from + number as u64 * 1000, piece);
@@ -192,47 +192,46 @@ impl Conversation<'_> {
         }
     }
 
-    /// Waits until the kernel has acknowledged so many bytes of the stream, and a FIN if that is
-    /// one more.
+    /// Waits until the kernel has acknowledged this many bytes of the stream. A FIN counts as one.
     pub fn wait_for_ack(&self, bytes: u64) -> Segment {
         let wanted = self.first.wrapping_add(bytes as u32);
         self.peer
             .wait_for("this acknowledgement", |segment| segment.header.get(Field::Acknowledgment) == wanted)
     }
 
-    /// The socket of this side.
+    /// Returns the peer's socket address.
     pub fn address(&self) -> SocketAddr {
         SocketAddr::new(self.peer.there, self.port)
     }
 }
 
-/// Where the TCP segment begins.
+/// Returns the offset of the TCP segment.
 pub fn tcp_at(packet: &[u8]) -> usize {
     if packet[0] >> 4 == 6 { 40 } else { 20 }
 }
 
-/// Damages the checksum field alone (TL-13).
+/// Damages only the checksum field (TL-13).
 pub fn spoil(packet: &mut [u8]) {
     let at = tcp_at(packet) + 16;
     packet[at] ^= 0x55;
 }
 
-/// Turns a bit of the last byte.
+/// Flips a bit of the last byte.
 pub fn hit_data(packet: &mut [u8]) {
     *packet.last_mut().expect("there are data") ^= HIT;
 }
 
-/// The bit that [`hit_data`] turns.
+/// The bit that [`hit_data`] flips.
 pub const HIT: u8 = 0x20;
 
-/// Writes a field, and leaves the checksum wrong.
+/// Changes a field, and leaves the checksum wrong.
 pub fn hit_field(packet: &mut [u8], field: Field, change: impl FnOnce(u32) -> u32) {
     let at = tcp_at(packet);
     let header = TcpHeader::read(&packet[at..]).expect("a header");
     header.with(field, change(header.get(field))).write(&mut packet[at..]);
 }
 
-/// Makes the checksum right again.
+/// Corrects the checksum.
 pub fn complete(packet: &mut [u8]) {
     let at = tcp_at(packet);
     packet[at + 16..at + 18].fill(0);
@@ -243,7 +242,7 @@ pub fn complete(packet: &mut [u8]) {
     packet[at + 16..at + 18].copy_from_slice(&(!sum).to_be_bytes());
 }
 
-/// The segment with a right checksum in an IP packet.
+/// Returns the segment with a right checksum in an IP packet.
 fn in_ip(from: IpAddr, to: IpAddr, segment: Vec<u8>) -> Vec<u8> {
     let len = segment.len() as u16;
     let mut packet = match (from, to) {

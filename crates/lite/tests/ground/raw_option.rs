@@ -1,4 +1,4 @@
-//! Socket options by their numbers, of any length, also wrong ones.
+//! Socket options by number, with any length, including wrong ones.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};
@@ -6,14 +6,14 @@ use std::os::fd::{AsFd, AsRawFd};
 /// Sets an option to these bytes.
 pub fn set(socket: impl AsFd, level: i32, name: i32, value: &[u8]) -> io::Result<()> {
     let descriptor = socket.as_fd().as_raw_fd();
-    // SAFETY: the kernel reads `value` during the call.
+    // SAFETY: the kernel only reads `value`, during the call.
     let status = unsafe {
         libc::setsockopt(descriptor, level, name, value.as_ptr().cast(), value.len() as libc::socklen_t)
     };
     if status < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
-/// Reads an option into `value`, whose bytes the kernel may look at; how many it wrote.
+/// Reads an option into `value`, whose bytes the kernel may also read; returns how many it wrote.
 pub fn get_into(socket: impl AsFd, level: i32, name: i32, value: &mut [u8]) -> io::Result<usize> {
     let descriptor = socket.as_fd().as_raw_fd();
     let mut len = value.len() as libc::socklen_t;
@@ -31,13 +31,13 @@ pub fn get(socket: impl AsFd, level: i32, name: i32, len: usize) -> io::Result<V
     Ok(value)
 }
 
-/// The number of the error with which the kernel refused.
+/// Returns the number of the error with which the kernel refused.
 pub fn refusal<T>(result: io::Result<T>) -> i32 {
     let error = result.err().expect("it should have been refused");
     error.raw_os_error().expect("an error of the kernel")
 }
 
-/// Demands that there is no option of TCP Lite.
+/// Asserts that the socket has no option of TCP Lite.
 pub fn has_no_lite(socket: impl AsFd) {
     for name in 0x4c54..=0x4c58 {
         assert_eq!(

@@ -1,11 +1,10 @@
-//! How often each outcome was met and each field hit, by name: a test that meets something too
-//! seldom says nothing of it.
+//! Counts of outcomes and of damaged fields, by name: an outcome that hardly occurs is not tested.
 
 use packet::Field;
 use recovery::Verdict;
 use std::collections::BTreeMap;
 
-/// What a test met.
+/// Counts of a test.
 #[derive(Default)]
 pub struct Counts {
     outcomes: BTreeMap<String, u64>,
@@ -13,7 +12,7 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// One packet more.
+    /// Counts one packet.
     pub fn note(&mut self, verdict: Verdict, hit: Vec<&'static str>) {
         *self.outcomes.entry(outcome_name(verdict)).or_default() += 1;
         for field in hit {
@@ -21,7 +20,7 @@ impl Counts {
         }
     }
 
-    /// Prints them.
+    /// Prints the counts.
     pub fn print(&self) {
         for (name, count) in &self.outcomes {
             println!("{count:>9}  {name}");
@@ -31,7 +30,7 @@ impl Counts {
         }
     }
 
-    /// Demands that an outcome was met more than `least` times.
+    /// Asserts that an outcome occurred more than `least` times.
     pub fn assert_met(&self, name: &str, least: u64) {
         let count = self.outcomes.get(name).copied().unwrap_or_default();
         assert!(count > least, "{name} was met too seldom: {:?}", self.outcomes);
@@ -60,7 +59,7 @@ pub fn field_name(field: Field) -> &'static str {
     }
 }
 
-/// Phases in the outcome's name, so that each is known to have been met often.
+/// Returns the outcome's name, which has the phases, so that each can be counted.
 fn outcome_name(verdict: Verdict) -> String {
     match verdict {
         Verdict::Accept(how) => {

@@ -1,4 +1,4 @@
-//! Damage: bits that are turned, and packets that are cut, padded or left half done by an offload.
+//! Damage: flipped bits, and packets that are cut, padded or left incomplete by an offload.
 
 use crate::counts::field_name;
 use crate::packets::Given;
@@ -7,8 +7,8 @@ use packet::{Field, checksum};
 use rand::{Rng, RngExt};
 
 impl World {
-    /// A packet as the other host of one of the connections would send it, mostly, and what became
-    /// of it on its way.
+    /// Returns a packet, mostly as the other host of one of the connections would send it, after
+    /// damage on its way.
     pub fn damaged(&self, random: &mut impl Rng) -> Given {
         let (connection, mut packet) = self.packet(random);
         let hit = damage(&mut packet, self.variant.is_ipv6, random);
@@ -16,21 +16,21 @@ impl World {
     }
 }
 
-/// Bits that are turned; the fields that they are in.
+/// Flips bits and returns the fields that they are in.
 fn damage(packet: &mut Vec<u8>, is_ipv6: bool, random: &mut impl Rng) -> Vec<&'static str> {
     let at = if is_ipv6 { 40 } else { 20 };
     let len = packet.len() - at;
     let header_bits = usize::from(packet[at + 12] >> 4) * 32;
     let mut bits: Vec<usize> = Vec::new();
     match random.random_range(0..24u8) {
-        // One bit of the header, evenly.
+        // One bit of the header, uniformly.
         0..7 => bits.push(random.random_range(0..header_bits)),
         7 => bits.push(random.random_range(0..160)),
-        // A port that is near, which another connection has or none.
+        // A nearby port, which may or may not be that of another connection.
         8 => bits.push([0, 16][random.random_range(0..2)] + random.random_range(10..16)),
         9..12 => bits.push(random.random_range(0..len * 8)),
         12..14 if random.random_ratio(1, 6) => {
-            // The data offset, so that it is what it often is.
+            // The data offset, changed to one of its usual values.
             let wanted = [5, 8][random.random_range(0..2)];
             bits.extend(
                 (0..4).filter(|bit| (packet[at + 12] >> 4 ^ wanted) << bit & 8 != 0).map(|bit| 96 + bit),
@@ -38,14 +38,14 @@ fn damage(packet: &mut Vec<u8>, is_ipv6: bool, random: &mut impl Rng) -> Vec<&'s
         }
         12..14 => bits.extend((0..random.random_range(2..5)).map(|_| random.random_range(0..header_bits))),
         14 => bits.extend([random.random_range(0..header_bits), random.random_range(0..len * 8)]),
-        // The sequence number, and something that keeps it from being confirmed.
+        // The sequence number, and something else that prevents confirmation.
         15 => {
             bits.extend((0..random.random_range(1..4)).map(|_| random.random_range(32..64)));
             bits.push(random.random_range(0..len * 8));
         }
-        // The checksum field of thesis mode.
+        // The checksum field, as in thesis mode.
         16 => packet[at + 16..at + 18].fill(0),
-        // What is not hit: a right segment.
+        // No damage: a right segment.
         17 | 20.. => {}
         18 if random.random_ratio(1, 2) => {
             // The IP header, and something else.
@@ -54,7 +54,7 @@ fn damage(packet: &mut Vec<u8>, is_ipv6: bool, random: &mut impl Rng) -> Vec<&'s
             bits.push(random.random_range(0..len * 8));
         }
         18 => {
-            // Cut, with an IP header that knows: as a fragment of nonsense.
+            // Cut, with an IP header that has the new length.
             let len = random.random_range(0..30).min(len) as u16;
             packet.truncate(at + usize::from(len));
             if is_ipv6 {
@@ -76,7 +76,7 @@ fn damage(packet: &mut Vec<u8>, is_ipv6: bool, random: &mut impl Rng) -> Vec<&'s
     for bit in &bits {
         packet[at + bit / 8] ^= 0x80 >> (bit % 8);
     }
-    // What devices put behind short packets, and now and then behind others.
+    // Padding as devices add to short packets, and sometimes behind others.
     if packet.len() < 46 && random.random_ratio(3, 4) {
         packet.resize(random.random_range(45..49), 0);
     } else if random.random_ratio(1, 200) {

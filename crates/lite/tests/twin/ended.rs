@@ -1,5 +1,5 @@
-//! Connections whose end nobody was told: what is remembered of them goes when a damaged segment
-//! asks for their socket.
+//! Connections that end unseen: what is remembered of them goes when a damaged segment makes the
+//! twins look up their socket.
 
 use crate::judge::sockets_of;
 use crate::packets::Given;
@@ -8,12 +8,13 @@ use netlab::Namespace;
 use rand::{Rng, RngExt};
 use std::net::TcpListener;
 
-/// So many that of a crowd, which has 33 to 41, some are left and some are not.
+/// Chosen so that in a crowded world, with 33 to 41 connections, some are forgotten and some
+/// remain.
 const PACKETS: usize = 30;
 
 impl World {
-    /// Gives both twins damaged packets in a network namespace where the sockets are not: nobody
-    /// answers there, or a listener at the port.
+    /// Gives both twins damaged packets in a network namespace without the sockets: the lookup
+    /// finds nothing, or a listener at the port.
     pub fn end_unseen(&mut self, elsewhere: &Namespace, random: &mut (impl Rng + Send), case: u64) {
         let packets: Vec<Given> = (0..PACKETS).map(|_| self.damaged(random)).collect();
         let is_listening = random.random::<bool>();

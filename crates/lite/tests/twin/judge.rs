@@ -1,5 +1,4 @@
-//! The same packet for both twins of a world, and the comparison of what they did, remember and
-//! count.
+//! Gives the same packet to both twins of a world, and compares what they did, remember and count.
 
 use crate::packets::Given;
 use crate::world::{Connection, NEVER, World};
@@ -8,7 +7,7 @@ use recovery::{Bucket, SocketView, Sockets, Track, Tuple, Verdict};
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::ops::Range;
 
-/// The sockets as the kernel has them.
+/// The sockets, as the kernel has them.
 struct Views<'a>(&'a [Connection]);
 
 impl Sockets for Views<'_> {
@@ -18,7 +17,7 @@ impl Sockets for Views<'_> {
 }
 
 impl World {
-    /// Gives the packet to both, and says what became of it.
+    /// Gives the packet to both twins and returns the verdict.
     pub fn judge(&mut self, given: &Given, case: u64) -> Verdict {
         let here = 0..self.connections.len();
         let verdict = self.give(&given.packet, case, here);
@@ -27,13 +26,13 @@ impl World {
         verdict
     }
 
-    /// The same where only these of the sockets are.
+    /// Gives the packet to both twins; only the sockets of these connections exist.
     pub fn give(&mut self, packet: &[u8], case: u64, here: Range<usize>) -> Verdict {
         let out = self.lite.judge(packet).expect("the kernel takes it");
         let mut bytes = packet.to_vec();
         let views = Views(&self.connections[here]);
         let verdict = self.receiver.packet(&mut bytes, None, 0, &views);
-        // The headers say it all.
+        // The headers are enough to understand a failure.
         let shown = |bytes: &[u8]| {
             format!("{:02x?} and {} bytes", &bytes[..bytes.len().min(100)], bytes.len().saturating_sub(100))
         };
@@ -45,13 +44,13 @@ impl World {
         verdict
     }
 
-    /// What both remember of a connection.
+    /// Compares what both twins remember of a connection.
     pub fn compare_memory(&self, number: usize, case: u64) -> Option<Track> {
         let tuple = self.connections[number].tuple;
         let (remote, local) = sockets_of(&tuple);
         let its = self.lite.track(remote, local).expect("a map").map(|track| {
-            // Time passes for the kernel and not for the twin: credit that has bought no guess is
-            // nothing.
+            // Time passes for the kernel and not for the twin: credit below one guess does not
+            // count.
             let bucket = Bucket { credit_ns: track.bucket.credit_ns / NEVER * NEVER, refilled_ns: 0 };
             Track { bucket, ..track }
         });
@@ -60,14 +59,14 @@ impl World {
         ours
     }
 
-    /// What both counted, and noted of each connection.
+    /// Compares what both twins counted in total, and recorded for each connection.
     pub fn compare_counters(&self, case: u64) {
         let counters = self.receiver.counters();
         assert_counted(case, &self.lite.totals().expect("a map"), counters);
         for connection in &self.connections {
             let stats = option::stats(&connection.accepted).expect("an option");
             let counters = self.receiver.connection_counters(&connection.tuple).expect("it was opened");
-            // The kernel has not asked for the socket yet when it finds these.
+            // Only the totals count these: the program has no socket's counters yet.
             let unasked = counters.discarded(Reason::Ip) + counters.discarded(Reason::NoConnection);
             assert_eq!(
                 (stats.damaged, stats.accepted, stats.bytes),
@@ -113,7 +112,7 @@ fn assert_counted(case: u64, its: &Totals, ours: &recovery::Counters) {
     }
 }
 
-/// Both ends of a connection, the other host's first.
+/// Returns both ends of a connection, the remote one first.
 pub fn sockets_of(tuple: &Tuple) -> (SocketAddr, SocketAddr) {
     let plain = |address: Ipv6Addr| address.to_ipv4_mapped().map_or(IpAddr::V6(address), IpAddr::V4);
     (

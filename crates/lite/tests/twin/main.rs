@@ -1,11 +1,11 @@
-//! The eBPF programs and their pure twin are given the same packets, and must do the same to them,
-//! bit by bit.
+//! Differential test: the eBPF programs and their pure twin get the same packets, and must treat
+//! them identically, bit by bit.
 //!
-//! Sockets are real, so that what the programs ask the kernel is true; the packets are not
-//! delivered (`BPF_PROG_TEST_RUN`), so that both twins stay at what they have learned.
-//! `LITE_TWIN_CASES` says how many packets (default a million); the counts by outcome and by field
-//! are printed, and none may be too small to mean anything. A second test does the same with bytes
-//! that no host would send (`LITE_TWIN_WILD_CASES`, default 200 000).
+//! The sockets are real, so the kernel gives the programs true answers. Packets are not delivered
+//! (`BPF_PROG_TEST_RUN`), so the kernel's receive point stays where it is. `LITE_TWIN_CASES` is the
+//! number of packets (default a million). Counts by outcome and by field are printed, and no
+//! outcome may be too rare to mean anything. A second test does the same with bytes that no host
+//! would send (`LITE_TWIN_WILD_CASES`, default 200 000).
 
 mod counts;
 mod damage;
@@ -26,15 +26,15 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha12Rng;
 use world::{VARIANTS, World};
 
-/// Packets with the same sockets, mostly: what is in order moves on with each, and the kernel's
+/// Packets per set of sockets, usually: the twins' expected place moves on with each, the kernel's
 /// receive point does not.
 const PACKETS_OF_A_GENERATION: u64 = 400;
-/// The same, one time in [`LONG_ONE_IN`]: so many that ranges overflow.
+/// One set in [`LONG_ONE_IN`] has so many packets that ranges overflow.
 const PACKETS_OF_A_LONG_GENERATION: u64 = 4000;
 const LONG_ONE_IN: u32 = 30;
 
 /// TL-27, TL-28, TL-30, TL-31, TL-32, TL-35, TL-41: the eBPF programs do what the pure crate does,
-/// whose tests hold it to the paper.
+/// whose tests compare it with the paper.
 #[test]
 fn the_twins_do_the_same() {
     let len = |random: &mut ChaCha12Rng| {
@@ -43,14 +43,14 @@ fn the_twins_do_the_same() {
     };
     let cases = from_environment("LITE_TWIN_CASES", 1_000_000);
     let Some(counts) = compare(cases, len, World::damaged) else { return };
-    // The rarest has more than one in a thousand, mostly: twelve million packets have 10 000 of
-    // each.
+    // Even the rarest usually has more than one in a thousand: twelve million packets have over 10
+    // 000 of each.
     for reason in Reason::ALL {
         counts.assert_met(&format!("discard {}", reason.name()), cases / 1200);
     }
 }
 
-/// TL-35: whatever bytes come, the twins do the same to them, and remember and count the same.
+/// TL-35: the twins treat any bytes identically, and remember and count the same.
 #[test]
 fn the_twins_do_the_same_to_wild_bytes() {
     let cases = from_environment("LITE_TWIN_WILD_CASES", 200_000);
@@ -60,8 +60,8 @@ fn the_twins_do_the_same_to_wild_bytes() {
     }
 }
 
-/// Gives both twins packets in each of the worlds, in generations of so many with the same sockets;
-/// what they met, unless this machine has no ground for it.
+/// Gives both twins packets in each of the worlds; `len` returns the number of packets per set of
+/// sockets. Returns the counts, or `None` if the test cannot run on this machine.
 fn compare(
     cases: u64,
     len: fn(&mut ChaCha12Rng) -> u64,

@@ -1,4 +1,4 @@
-//! Packets as the other host of a connection would send them, mostly.
+//! Packets, mostly as the other host of a connection would send them.
 
 use crate::world::{Connection, Habit, World};
 use packet::{Field, TcpHeader, checksum};
@@ -6,17 +6,17 @@ use rand::{Rng, RngExt};
 use recovery::SocketView;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-/// What both twins are given.
+/// A packet for both twins.
 pub struct Given {
-    /// The connection that it was made for, damage aside.
+    /// The connection for which it was made.
     pub connection: usize,
     pub packet: Vec<u8>,
-    /// The fields that damage has hit.
+    /// The fields that are damaged.
     pub hit: Vec<&'static str>,
 }
 
 impl World {
-    /// A packet as the other host of one of the connections would send it, mostly.
+    /// Returns a packet, mostly as the other host of one of the connections would send it.
     pub fn packet(&self, random: &mut impl Rng) -> (usize, Vec<u8>) {
         let number = random.random_range(0..self.connections.len());
         let connection = &self.connections[number];
@@ -31,19 +31,19 @@ impl World {
             30..32 => base.wrapping_sub(connection.size),
             32..34 => base.wrapping_sub(connection.size * random.random_range(2..36)),
             34..36 => base.wrapping_add(random.random_range(0..3000)),
-            // About as far as the window lets it.
+            // About as far as the window permits.
             36 => {
                 let most = self.variant.window() / connection.size;
                 base.wrapping_add(connection.size * random.random_range(most - 2..most + 2))
             }
-            // An old number that damage has brought forward, often the oldest one that is compared
-            // with.
+            // An old number that damage has brought forward, often that of the oldest position
+            // compared.
             37 => {
                 let behind = if random.random() { 32 } else { random.random_range(1..34) };
                 base.wrapping_sub(connection.size * behind) ^ 1 << random.random_range(20..32)
             }
-            // Bits of an expected number and of the oldest one: as near to either, or nearer to one
-            // of them.
+            // A mix of the bits of an expected number and of the oldest position: equally near to
+            // both, or nearer to one of them.
             38 => {
                 let (oldest, either) = (base.wrapping_sub(connection.size * 32), random.random::<u32>());
                 (base & either | oldest & !either) ^ 1 << random.random_range(20..32)
@@ -66,7 +66,7 @@ impl World {
         let push = u32::from(random.random_ratio(1, 4));
         let fin = u32::from(random.random_ratio(1, 30));
         let echo = u32::from(random.random_ratio(1, 60));
-        // What is no data segment of an established connection.
+        // Sometimes not a data segment of an established connection.
         let other = random.random_range(0..300);
         let mut segment = vec![0; 20 + options.len() + payload as usize];
         TcpHeader::read(&[0; 20])
@@ -93,8 +93,8 @@ impl World {
         (number, packet)
     }
 
-    /// Makes two fields differ by as much from what is known of them, so that the checksum is right
-    /// with either restored.
+    /// Makes two fields differ equally from their known values, so that the checksum is right with
+    /// either restored.
     fn explain_twice(&self, connection: &Connection, packet: &mut [u8], random: &mut impl Rng) {
         let track = self.receiver.track(&connection.tuple).expect("it was opened");
         let segment = &mut packet[if self.variant.is_ipv6 { 40 } else { 20 }..];
@@ -107,9 +107,10 @@ impl World {
             (Field::Sequence, connection.view.rcv_nxt),
         ];
         let (first, second) = (fields[random.random_range(0..5)], fields[random.random_range(0..5)]);
-        // A window is confirmed where a single bit differs.
+        // A window is confirmed if a single bit differs.
         let by = if random.random() { 1 << random.random_range(0..11) } else { random.random_range(1..2000) };
-        // The checksum is that of the first one as it should be, the second one as it is.
+        // The checksum is that of the first field's known value and the second field's value as
+        // sent.
         let sent = header.with(first.0, first.1).with(second.0, second.1.wrapping_add(by));
         let change =
             checksum::add(sent.with(Field::Checksum, 0).sum(), !header.with(Field::Checksum, 0).sum());
@@ -118,7 +119,7 @@ impl World {
     }
 }
 
-/// An acknowledgment number: mostly one that can be, or one at the edges of those.
+/// Returns an acknowledgment number, mostly a plausible one or one at the limits of plausibility.
 fn acknowledgment(view: &SocketView, track: &recovery::Track, random: &mut impl Rng) -> u32 {
     let in_flight = view.snd_nxt.wrapping_sub(view.snd_una);
     match random.random_range(0..40) {
@@ -135,14 +136,14 @@ fn acknowledgment(view: &SocketView, track: &recovery::Track, random: &mut impl 
     }
 }
 
-/// Options as the connection carries them, mostly.
+/// Returns options, mostly as the connection carries them.
 fn options(track: &recovery::Track, habit: Habit, random: &mut impl Rng) -> Vec<u8> {
     let mut options = if track.header_len == 32 {
         let [held, echoed] =
             [4, 8].map(|at| u32::from_be_bytes(track.options[at..at + 4].try_into().expect("four bytes")));
         let ahead = match (habit, random.random_range(0..10)) {
             (Habit::Jumps, 0..8) => random.random_range(100_000..100_010),
-            // As far as is plausible, or a little further.
+            // About as far as is plausible, or slightly further.
             (_, 8) => random.random_range(0xfffe..0x1_0003),
             _ => 0,
         };
@@ -159,7 +160,7 @@ fn options(track: &recovery::Track, habit: Habit, random: &mut impl Rng) -> Vec<
     } else {
         Vec::new()
     };
-    // Two in a row end repair, the next that fit let it begin again.
+    // Two such segments in a row stop repairs; the next that fits allows them again.
     let odds = [60, 2, 4, 4][usize::from(track.others)];
     if random.random_ratio(1, odds) {
         match random.random_range(0..4) {
@@ -185,7 +186,7 @@ fn options(track: &recovery::Track, habit: Habit, random: &mut impl Rng) -> Vec<
             options.extend((0..8 * blocks).map(|_| random.random::<u8>()));
         }
         20..24 if options.len() == 12 => {
-            // Padding of either kind wherever it may be, and now and then of neither.
+            // Padding of either kind wherever it may be, and sometimes a byte that is not padding.
             options[..2].fill_with(|| [0, 0, 1, 1, 2][random.random_range(0..5)]);
             options.rotate_left(random.random_range(0..3));
         }
@@ -195,7 +196,7 @@ fn options(track: &recovery::Track, habit: Habit, random: &mut impl Rng) -> Vec<
     options
 }
 
-/// An IP header for a segment of `len` bytes.
+/// Returns an IP header for a segment of `len` bytes.
 pub fn ip_header(is_ipv6: bool, len: usize) -> Vec<u8> {
     let len = len as u16;
     if is_ipv6 {
@@ -216,7 +217,7 @@ pub fn ip_header(is_ipv6: bool, len: usize) -> Vec<u8> {
     }
 }
 
-/// The segment with the right checksum, in an IP packet.
+/// Returns the segment with a right checksum in an IP packet.
 pub fn in_ip(is_ipv6: bool, mut segment: Vec<u8>) -> Vec<u8> {
     let header = ip_header(is_ipv6, segment.len());
     let len = segment.len() as u16;

@@ -1,4 +1,4 @@
-//! Bytes that are no packet, or one that no host would send.
+//! Bytes that are not a packet, or a packet that no host would send.
 
 use crate::packets::{Given, in_ip, ip_header};
 use crate::world::World;
@@ -6,8 +6,8 @@ use packet::checksum;
 use rand::{Rng, RngExt};
 
 impl World {
-    /// Bytes that are no packet, or one that no host would send; the kernel does not take frames
-    /// that are shorter than an IP header.
+    /// Returns bytes that are not a packet, or a packet that no host would send. The kernel does
+    /// not accept frames that are shorter than an IP header, so there are none.
     pub fn wild(&self, random: &mut impl Rng) -> Given {
         loop {
             let (connection, packet) = self.bytes(random);
@@ -22,12 +22,12 @@ impl World {
         let (number, mut packet) = self.packet(random);
         let at = if self.variant.is_ipv6 { 40 } else { 20 };
         match random.random_range(0..6) {
-            // Nothing but noise.
+            // Only noise.
             0 => {
                 packet = vec![0; random.random_range(0..1600)];
                 random.fill_bytes(&mut packet);
             }
-            // Noise behind a right IP header, and behind none or some bytes of a right TCP header.
+            // Noise behind a right IP header, after 0 to 24 bytes of a right TCP header.
             1 | 2 => {
                 let mut segment = vec![0; random.random_range(0..1600 - at)];
                 random.fill_bytes(&mut segment);
@@ -39,9 +39,9 @@ impl World {
                     [ip_header(self.variant.is_ipv6, segment.len()), segment].concat()
                 };
             }
-            // Cut anywhere, with an IP header that does not know.
+            // Cut anywhere, with an IP header that has the old length.
             3 => packet.truncate(random.random_range(0..=packet.len())),
-            // Bytes that are lost or too many within, with an IP header that knows.
+            // Bytes removed or inserted, with an IP header that has the new length.
             4 => {
                 let mut segment = packet.split_off(at);
                 let place = random.random_range(0..segment.len());
@@ -52,7 +52,7 @@ impl World {
                 }
                 packet = [ip_header(self.variant.is_ipv6, segment.len()), segment].concat();
             }
-            // Bytes overwritten anywhere, the IP header too.
+            // Bytes overwritten anywhere, including the IP header.
             _ => {
                 for _ in 0..random.random_range(1..6) {
                     let end = if random.random() { packet.len() } else { at + 20 };
@@ -60,7 +60,7 @@ impl World {
                 }
             }
         }
-        // Fields of the IP header that are free, with a checksum that is right or not.
+        // Other values in free fields of the IP header, with a right or wrong checksum.
         if packet.len() >= at && random.random_ratio(1, 4) {
             if self.variant.is_ipv6 {
                 packet[1..4].fill_with(|| random.random());

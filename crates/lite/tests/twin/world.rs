@@ -1,4 +1,4 @@
-//! A world: both twins, the sockets that they know, and what is varied between worlds.
+//! A world: both twins, the sockets that they know, and the variant of the world.
 
 use crate::ground::Ground;
 use lite::{Lite, Localization, Mode, Parameters, Policy, Settings, option};
@@ -11,7 +11,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::AsRawFd;
 use std::time::Duration;
 
-/// An hour: what the clocks of the twins differ by buys no guess.
+/// An hour: no difference between the twins' clocks earns a guess.
 pub const NEVER: u64 = 3_600_000_000_000;
 
 /// A connection of both twins.
@@ -25,20 +25,20 @@ pub struct Connection {
     pub habit: Habit,
 }
 
-/// What the options of a connection mostly are: right segments teach some things only when two
+/// The usual options of a connection's segments. Right segments teach some things only when two
 /// agree.
 #[derive(Clone, Copy)]
 pub enum Habit {
     Usual,
-    /// Options that cannot be repaired.
+    /// Mostly options that cannot be repaired.
     Others,
-    /// Time stamps far ahead of those held.
+    /// Mostly time stamps far ahead of the last ones.
     Jumps,
-    /// SACK blocks.
+    /// Often SACK blocks.
     Blocks,
 }
 
-/// Both twins, and the connections that they know, which are others from time to time.
+/// Both twins, and the connections that they know, which are replaced from time to time.
 pub struct World {
     pub lite: Lite,
     pub receiver: Receiver,
@@ -46,18 +46,18 @@ pub struct World {
     pub variant: Variant,
 }
 
-/// What is varied between worlds.
+/// What differs between worlds.
 #[derive(Clone, Copy)]
 #[allow(clippy::struct_excessive_bools, reason = "independent choices, each varied by itself")]
 pub struct Variant {
     pub is_ipv6: bool,
     time_stamps: bool,
     localization: Localization,
-    /// More than an approximate search goes through.
+    /// More connections than an approximate search examines.
     crowded: bool,
     limited: bool,
-    /// Half of all sequence numbers may be places, and segments are tiny: several connections come
-    /// into question.
+    /// The window covers half of all sequence numbers, and segments are tiny, so several
+    /// connections match a packet.
     wide: bool,
 }
 
@@ -84,7 +84,7 @@ pub const VARIANTS: [Variant; 9] = {
 };
 
 impl Variant {
-    /// How far behind a base a position may lie, in bytes.
+    /// Returns how far past a base a position may lie, in bytes.
     pub const fn window(&self) -> u32 {
         if self.wide { 1 << 30 } else { 1 << 20 }
     }
@@ -106,13 +106,13 @@ impl World {
         Self { lite, receiver: Receiver::new(parameters), connections: Vec::new(), variant }
     }
 
-    /// Ends all connections and opens others.
+    /// Ends all connections and opens new ones.
     pub fn renew(&mut self, random: &mut impl Rng) {
         for connection in self.connections.drain(..) {
             let Tuple { pair, remote_port, local_port } = connection.tuple;
             self.receiver.close(&connection.tuple);
             self.receiver.close(&pair.tuple(local_port, remote_port));
-            // The kernel forgets them at once with a reset.
+            // With a reset, the kernel forgets them at once.
             for socket in [&connection.accepted, &connection.client] {
                 sockopt::set_socket_linger(socket, Some(Duration::ZERO)).expect("an option");
             }
@@ -120,11 +120,11 @@ impl World {
         let address: IpAddr =
             if self.variant.is_ipv6 { Ipv6Addr::LOCALHOST.into() } else { Ipv4Addr::LOCALHOST.into() };
         let count = if self.variant.crowded { random.random_range(33..42) } else { 6 };
-        // Consecutive ports, as a host gives them out (P II-B c), some of them to connections with
-        // others.
+        // Consecutive ports, as a host assigns them (P II-B c), with gaps for connections to other
+        // hosts.
         let mut port: u16 = random.random_range(20_000..50_000);
-        // At times the server's port is beside those, so that a segment with hit ports may name the
-        // other end of a connection.
+        // Sometimes the server's port is next to these, so that damaged ports may name the other
+        // end of a connection.
         let beside = if random.random_ratio(1, 8) { port - 1 } else { 0 };
         let listener = TcpListener::bind((address, beside)).or_else(|_| TcpListener::bind((address, 0)));
         let listener = listener.expect("a listener");
@@ -134,12 +134,12 @@ impl World {
         }
     }
 
-    /// One connection more, with settings of its own.
+    /// Opens another connection, with settings of its own.
     fn open(&mut self, listener: &TcpListener, address: IpAddr, port: u16, random: &mut impl Rng) {
         let family = if address.is_ipv6() { AddressFamily::INET6 } else { AddressFamily::INET };
         let descriptor = socket(family, SocketType::STREAM, Some(ipproto::TCP)).expect("a socket");
         sockopt::set_socket_reuseaddr(&descriptor, true).expect("an option");
-        // One of those before may still have the port.
+        // An earlier connection may still have the port.
         if bind(&descriptor, &SocketAddr::new(address, port)).is_err() {
             return;
         }
@@ -159,7 +159,7 @@ impl World {
             unsupported: false,
         };
         self.receiver.open(tuple, handshake, false);
-        // The other end is here too, and never Lite.
+        // The client's end is known too, and never Lite.
         self.receiver.open(Tuple::new(server, remote), handshake, false);
 
         let is_on = random.random_ratio(9, 10);
@@ -178,11 +178,11 @@ impl World {
             option::switch(&accepted, true).expect("an option");
             self.receiver.switch(tuple, true, rcv_nxt);
         }
-        // 512 is where a hit sequence number is a place again.
+        // With 512, a damaged sequence number is a place again.
         let sizes = if self.variant.wide { [1, 1, 2, 4, 100] } else { [524, 512, 1448, 100, 1428] };
         let size = sizes[random.random_range(0..5)];
         let window = random.random_ratio(1, 5).then(|| {
-            // Often whole segments, so that segments touch its ends.
+            // Often whole segments, so that segments touch the window's ends.
             let from = if random.random() { random.random_range(0..3000) } else { received.into() };
             let len = if random.random() {
                 random.random_range(1..20_000)
@@ -200,7 +200,7 @@ impl World {
             deafen(&client);
             accepted.write_all(&vec![2; in_flight as usize]).expect("room");
         }
-        // It had sent nothing before.
+        // It has sent nothing else.
         let (snd_una, snd_nxt) = (track.ack, track.ack.wrapping_add(in_flight));
         let view = SocketView { rcv_nxt, bytes_received: received.into(), snd_una, snd_nxt, settings };
         let habit = match random.random_range(0..20) {
@@ -213,13 +213,11 @@ impl World {
     }
 }
 
-/// The socket hears nothing any more, so that it acknowledges nothing: a filter that keeps no byte
-/// of any segment.
+/// Makes the socket deaf, so that it acknowledges nothing: a filter that drops every segment.
 fn deafen(socket: &TcpStream) {
     let mut nothing = libc::sock_filter { code: (libc::BPF_RET | libc::BPF_K) as u16, jt: 0, jf: 0, k: 0 };
     let program = libc::sock_fprog { len: 1, filter: &raw mut nothing };
-    // SAFETY: the kernel reads the program and its one instruction, which outlive the call, and no
-    // more.
+    // SAFETY: the kernel reads only the program and its one instruction, which outlive the call.
     let done = unsafe {
         libc::setsockopt(
             socket.as_raw_fd(),

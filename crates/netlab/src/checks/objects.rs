@@ -1,4 +1,4 @@
-//! Checks that make network objects, all of them in namespaces of their own.
+//! Checks that create network objects, all in namespaces of their own.
 
 use super::{Check, Places};
 use crate::error::{Error, Result, Trying};
@@ -9,7 +9,7 @@ use crate::{Namespace, address, interface, names, plan, sysctl};
 use rustix::thread::UnshareFlags;
 use std::net::IpAddr;
 
-/// A namespace, an end, a route, a table, a sysctl, a mount.
+/// Checks a namespace, TUN devices, a route, an NFT table, sysctls, a mount namespace and IPv6.
 pub(super) fn all(places: &Places) -> Vec<Check> {
     let namespace = Namespace::new();
     let made = namespace.as_ref().map(|_| "anonymous, held by a descriptor".to_owned());
@@ -42,7 +42,7 @@ pub(super) fn all(places: &Places) -> Vec<Check> {
     checks
 }
 
-/// The same error once more: it has been moved from nowhere, only looked at.
+/// Returns a copy of `error`, which is only borrowed here and not `Clone`.
 fn again(error: &Error) -> Error {
     match error {
         Error::Missing { what, way_out } => Error::missing(what.clone(), way_out.clone()),
@@ -90,8 +90,8 @@ fn forwarding(namespace: &Namespace) -> Result<String> {
 
 fn overlay() -> Result<String> {
     crate::namespace::on_own_thread(|| {
-        // SAFETY: CLONE_FS and CLONE_NEWNS leave the descriptor table shared; only this short-lived
-        // thread is changed.
+        // SAFETY: CLONE_FS and CLONE_NEWNS leave the file descriptor table shared; only this
+        // short-lived thread is changed.
         unsafe { rustix::thread::unshare_unsafe(UnshareFlags::FS | UnshareFlags::NEWNS) }
             .trying(|| "create a mount namespace".into())?;
         names::Overlays::default().apply()?;

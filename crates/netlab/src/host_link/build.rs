@@ -1,5 +1,7 @@
-//! Building a link, in the order that leaves nothing behind at any moment: first what vanishes by
-//! itself (namespace, ends), then the keeper, then, each written down before, what does not.
+//! Building a link in an order that leaves nothing behind if it stops at any moment.
+//!
+//! First come the objects that vanish by themselves (namespace, devices), then the keeper. Last
+//! come the objects that must be removed; each is recorded before it is made.
 
 use super::{HostLink, HostLinkOptions};
 use crate::cgroup::Cgroup;
@@ -38,7 +40,7 @@ pub(super) fn build(mut run: Run, rights: &Rights, options: &HostLinkOptions) ->
     notes.extend(leaves.notes.iter().cloned());
     let host = rights.host().unwrap_or(IpAddr::V4(addresses.outside));
 
-    // Vanishes with the last process.
+    // Vanishes with the last process in it.
     let inside_namespace = Namespace::new()?;
     let inside_id = NamespaceId::of(&inside_namespace)?;
     run.update(|state| state.inside = Some(inside_id))?;
@@ -68,13 +70,13 @@ pub(super) fn build(mut run: Run, rights: &Rights, options: &HostLinkOptions) ->
         sysctl::socket_buffers(&outside_namespace, options.bandwidth_delay_product)?;
     }
 
-    // From here on somebody cleans up whatever happens.
+    // From here on the keeper cleans up, whatever happens.
     let keeper = Keeper::start(run.registry(), run.id(), &inside_namespace)?;
     run.leave_to_keeper();
     let keeper_process = keeper.process();
-    // Should anything below fail, dropping the keeper has it undo the run.
+    // If anything below fails, dropping the keeper makes it undo the run.
     run.update(|state| state.keeper = keeper_process)?;
-    // For the program; without one (an ordinary user seldom may) the run goes on.
+    // For the program; ordinary users seldom may create one, and then the run goes on without it.
     let cgroup = Cgroup::of_run(&mut run).ok().map(|group| group.path().to_owned());
     let echo = rights.host();
     translate(&mut run, &outside_namespace, &device, addresses, ipv6 && leaves.ipv6, echo, options)?;
@@ -104,8 +106,9 @@ pub(super) fn build(mut run: Run, rights: &Rights, options: &HostLinkOptions) ->
     })
 }
 
-/// Chooses addresses that nothing here uses and writes them down, and the ports to publish, so that
-/// no other start chooses them.
+/// Chooses addresses that are unused here, and records them and the published ports.
+///
+/// No other run in this namespace can then choose the same.
 fn claim(
     run: &mut Run,
     outside: &Namespace,
@@ -140,7 +143,7 @@ fn claim(
     Ok(addresses)
 }
 
-/// Where the caller's network leads.
+/// Connectivity beyond the caller.
 struct Beyond {
     ipv6: bool,
     notes: Vec<String>,
@@ -166,7 +169,7 @@ fn network_beyond(outside: &Namespace) -> Result<Beyond> {
     Ok(Beyond { ipv6: has_six && !learned, notes })
 }
 
-/// Addresses and routes of both ends.
+/// Adds the addresses and routes of both ends.
 #[allow(
     clippy::too_many_arguments,
     reason = "two ends of two parts each; a struct for them would be used once"
@@ -210,7 +213,7 @@ fn connect(
     Ok(())
 }
 
-/// Forwarding and NAT in the caller's namespace.
+/// Sets up forwarding and NAT in the caller's namespace.
 fn translate(
     run: &mut Run,
     outside: &Namespace,
@@ -233,8 +236,8 @@ fn translate(
             sysctl::write(outside, key, value)?;
         }
     }
-    // These two are the device's own and go with it: 127.0.0.1 published, and replies accepted that
-    // a strict host would expect elsewhere.
+    // These two belong to the device and vanish with it. The first lets 127.0.0.1 be published; the
+    // second accepts replies that strict reverse-path filtering would drop.
     sysctl::write(outside, &format!("net.ipv4.conf.{device}.route_localnet"), "1")?;
     sysctl::write(outside, &format!("net.ipv4.conf.{device}.rp_filter"), "0")?;
     let table = nat::table(run.id());
@@ -242,8 +245,8 @@ fn translate(
     nat::add(outside, &Rules { table: &table, device, addresses, ipv6, echo, publish: &options.publish })
 }
 
-/// A name server that can be reached from behind the link: the caller's own, or ours in front of
-/// it.
+/// Returns a name server that can be reached from behind the link: the caller's own, or a forwarder
+/// in front of it.
 fn name_service(
     outside: &Namespace,
     rights: &Rights,

@@ -4,7 +4,7 @@ use crate::keeper::Exit;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-/// A program, its arguments, and what its environment has besides the caller's.
+/// A program, its arguments, and additions to the caller's environment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandLine {
     /// A path, or a name to be found in PATH.
@@ -16,7 +16,7 @@ pub struct CommandLine {
 }
 
 impl CommandLine {
-    /// `program` with `arguments`.
+    /// Returns the command line of `program` with `arguments`.
     pub fn new<A: Into<OsString>>(
         program: impl Into<OsString>,
         arguments: impl IntoIterator<Item = A>,
@@ -28,7 +28,7 @@ impl CommandLine {
         }
     }
 
-    /// The words, for a list.
+    /// Returns the words as text, for lists of runs.
     pub(super) fn for_people(&self) -> Vec<String> {
         std::iter::once(&self.program)
             .chain(&self.arguments)
@@ -37,14 +37,14 @@ impl CommandLine {
     }
 }
 
-/// How the program ended, or why it never began.
+/// How the program ended, or why it did not start.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ended {
     /// It ran.
     Exited(Exit),
     /// It could not be executed.
     NotStarted {
-        /// 126: found and not executable; 127: not found.
+        /// 126: found but not executable; 127: not found.
         code: u8,
         /// The program and the reason.
         message: String,
@@ -52,7 +52,8 @@ pub enum Ended {
 }
 
 impl Ended {
-    /// The exit status as a shell has it: the program's own, 128 + n for signal n, 126 or 127.
+    /// Returns the exit status as shells define it: the program's own, 128 + n for signal n, 126 or
+    /// 127.
     #[must_use]
     pub fn status(&self) -> u8 {
         match self {
@@ -61,13 +62,13 @@ impl Ended {
         }
     }
 
-    /// The same as an exit code of this process.
+    /// Returns the status as an exit code of this process.
     #[must_use]
     pub fn code(&self) -> ExitCode {
         ExitCode::from(self.status())
     }
 
-    /// What to tell people if it never began.
+    /// Returns the message to show if the program did not start.
     #[must_use]
     pub fn message(&self) -> Option<&str> {
         match self {

@@ -1,7 +1,7 @@
-//! Ending what a program left behind.
+//! Ending the descendants that outlive a program.
 //!
-//! The keeper adopts each process whose parent dies, so that all descendants are found below it,
-//! and there are none left when the kernel says that it has no children.
+//! The keeper adopts every descendant whose parent dies. So all of them are below the keeper in the
+//! process tree, and none is left when the kernel says that it has no children.
 
 use crate::error::Result;
 use crate::{process, signals};
@@ -10,13 +10,13 @@ use rustix::process::{Pid, Signal, WaitOptions, kill_process};
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
-/// How long to wait for killed processes: one that sleeps uninterruptibly in the kernel goes when
-/// it wakes up.
+/// Time to wait for killed processes: one in uninterruptible sleep only ends when it wakes up.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// A process that forks while we look may be missed by one round.
+/// Time between two rounds of SIGKILL; one round may miss a process that is just being forked.
 const ROUND: Duration = Duration::from_millis(20);
 
-/// Ends all descendants: SIGTERM, and SIGKILL after `grace` or as soon as the main process is dead.
+/// Ends all descendants: SIGTERM, then SIGKILL after `grace` or as soon as the main process is
+/// dead.
 pub(super) fn end(children: &OwnedFd, control: &UnixStream, grace: Duration) -> Result<()> {
     if !reap() {
         return Ok(());
@@ -24,7 +24,7 @@ pub(super) fn end(children: &OwnedFd, control: &UnixStream, grace: Duration) -> 
     let start = Instant::now();
     if !grace.is_zero() {
         tell_all(Signal::TERM);
-        // A stopped process does not see the signal otherwise.
+        // A stopped process handles SIGTERM only once it continues.
         tell_all(Signal::CONT);
     }
     let mut remaining = grace;
@@ -52,7 +52,7 @@ fn wait(children: &OwnedFd, time: Duration) -> Result<()> {
     Ok(())
 }
 
-/// Collects all that ended; whether some are left.
+/// Reaps all ended children; returns whether some are left.
 fn reap() -> bool {
     loop {
         match rustix::process::wait(WaitOptions::NOHANG) {
@@ -71,7 +71,7 @@ fn tell_all(signal: Signal) {
     }
 }
 
-/// Whether the main process has gone: end of file with nothing before it.
+/// Returns whether the main process is dead: end of file, with nothing left to read before it.
 fn is_dead(control: &UnixStream) -> bool {
     let mut byte = [0; 1];
     let flags = rustix::net::RecvFlags::PEEK | rustix::net::RecvFlags::DONTWAIT;

@@ -13,14 +13,14 @@ use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command};
 
-/// A keeper that runs.
+/// A running keeper.
 #[derive(Debug)]
 pub(crate) struct Keeper {
     control: UnixStream,
     child: Child,
 }
 
-/// What came of starting COMMAND.
+/// Result of starting COMMAND.
 #[derive(Debug)]
 pub(crate) enum Started {
     Running,
@@ -28,7 +28,7 @@ pub(crate) enum Started {
 }
 
 impl Keeper {
-    /// Starts this binary once more, as the keeper of run `id`; `inside` is where COMMAND will be.
+    /// Starts this binary again as the keeper of run `id`; COMMAND will run in `inside`.
     pub(crate) fn start(registry: &Registry, id: &str, inside: &Namespace) -> Result<Self> {
         let what = || format!("start /proc/self/exe {SUBCOMMAND}");
         let (control, theirs) = UnixStream::pair().trying(what)?;
@@ -36,7 +36,7 @@ impl Keeper {
         let inside = inside.fd().try_clone_to_owned().trying(what)?;
         let mut command = Command::new("/proc/self/exe");
         command.arg0("lasthop").arg(SUBCOMMAND).args([&theirs, &inside].map(|fd| fd.as_raw_fd().to_string()));
-        // SAFETY: fcntl is async-signal-safe, and the descriptors are open in the child too.
+        // SAFETY: fcntl is async-signal-safe, and the file descriptors are open in the child too.
         unsafe {
             command.pre_exec(move || {
                 for descriptor in [&theirs, &inside] {
@@ -46,8 +46,8 @@ impl Keeper {
             });
         }
         let child = command.spawn().trying(what)?;
-        // The closure owns our copy of the keeper's ends: only without it is the keeper's death
-        // seen as end of file.
+        // The closure owns our copies of the keeper's file descriptors. While they are open, the
+        // keeper's death does not show as end of file.
         drop(command);
         let keeper = Self { control, child };
         send(&keeper.control, &Order::Keep { registry: registry.path().to_owned(), id: id.to_owned() })?;
@@ -76,7 +76,7 @@ impl Keeper {
         }
     }
 
-    /// Waits for the end of COMMAND, passing signals on to it.
+    /// Waits for the end of COMMAND and passes signals on to it.
     pub(crate) fn wait(&self, quiet: &Quiet) -> Result<Exit> {
         loop {
             let [reported, signalled] = signals::wait_readable([&self.control, &quiet.descriptor], None)?;
@@ -94,18 +94,18 @@ impl Keeper {
         }
     }
 
-    /// Sends COMMAND a signal.
+    /// Sends a signal to COMMAND.
     pub(crate) fn signal(&self, signal: i32) -> Result<()> {
         send(&self.control, &Order::Signal(signal))
     }
 
-    /// Has the keeper end COMMAND and undo the run; what it undid.
+    /// Makes the keeper end COMMAND and undo the run; returns one line for each object undone.
     pub(crate) fn end(mut self) -> Result<Vec<String>> {
         send(&self.control, &Order::End)?;
         let lines = loop {
             match self.report()? {
                 Report::Undone { lines } => break lines,
-                // COMMAND ended just now.
+                // COMMAND ended in the meantime.
                 Report::Ended(_) => {}
                 other => return Err(unexpected(&other)),
             }
@@ -116,7 +116,8 @@ impl Keeper {
 }
 
 impl Drop for Keeper {
-    /// A keeper that was not asked to end sees end of file; wait until it has cleaned up.
+    /// Closes the socket, which ends a keeper that is still running, and waits until it has cleaned
+    /// up.
     fn drop(&mut self) {
         let _ = self.control.shutdown(std::net::Shutdown::Both);
         let _ = self.child.wait();

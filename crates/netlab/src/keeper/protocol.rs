@@ -1,8 +1,7 @@
-//! What the main process and its keeper say to each other: JSON behind a length, over a socket
-//! pair.
+//! The protocol between the main process and its keeper: length-prefixed JSON over a socket pair.
 //!
-//! Nothing is read beyond a message, so that the socket is readable exactly when there is another
-//! one. End of file means that the other side is dead.
+//! A reader never reads beyond a message. So the socket is readable exactly when there is another
+//! message or end of file. End of file means that the other side is dead.
 
 use crate::error::{Error, Result};
 use crate::names::Overlays;
@@ -13,21 +12,21 @@ use std::net::IpAddr;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 
-/// From the main process.
+/// A message from the main process.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum Order {
-    /// The run to undo at the end; first of all.
+    /// Undo this run at the end. Always the first message.
     Keep { registry: PathBuf, id: String },
     /// Start COMMAND.
     Start(Box<Start>),
-    /// Send COMMAND a signal.
+    /// Send a signal to COMMAND.
     Signal(i32),
-    /// End COMMAND if it runs, undo the run, say what was done and exit.
+    /// End COMMAND if it runs, undo the run, report what was done, and exit.
     End,
 }
 
-/// COMMAND and its surroundings, except the network namespace, whose descriptor the keeper
-/// inherits.
+/// COMMAND and its surroundings, except for the network namespace, which the keeper inherits as a
+/// file descriptor.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Start {
     pub(crate) program: OsString,
@@ -36,24 +35,24 @@ pub(crate) struct Start {
     pub(crate) overlays: Overlays,
     pub(crate) host: IpAddr,
     pub(crate) cgroup: Option<PathBuf>,
-    /// Signals that COMMAND ignores from the start, because the caller did.
+    /// Signals that COMMAND ignores from the start, because the caller ignores them.
     pub(crate) ignored: Vec<i32>,
 }
 
-/// From the keeper.
+/// A message from the keeper.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum Report {
-    /// It is there and ignores what it must.
+    /// The keeper is running and has set its signal dispositions.
     Keeping,
-    /// COMMAND runs.
+    /// COMMAND is running.
     Started,
-    /// COMMAND could not be executed: 126 or 127, as a shell has it, and why.
+    /// COMMAND could not be executed: 126 or 127 as in shells, and the reason.
     NotStarted { code: u8, message: String },
-    /// The link could not be set up around COMMAND.
+    /// COMMAND's surroundings could not be set up.
     Failed { message: String },
-    /// COMMAND ended, and its descendants after it.
+    /// COMMAND and all its descendants have ended.
     Ended(Exit),
-    /// All undone; the last word.
+    /// Everything is undone. Always the last message.
     Undone { lines: Vec<String> },
 }
 
@@ -75,7 +74,7 @@ pub(super) fn send(mut socket: &UnixStream, message: &impl Serialize) -> Result<
     socket.write_all(&bytes).map_err(|error| Error::Keeper(format!("it does not listen: {error}")))
 }
 
-/// The next message; `None` when the other side is dead.
+/// Receives the next message; `None` if the other side is dead.
 pub(super) fn receive<T: DeserializeOwned>(mut socket: &UnixStream) -> Result<Option<T>> {
     let mut length = [0; 4];
     match socket.read_exact(&mut length) {

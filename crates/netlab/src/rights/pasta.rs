@@ -1,10 +1,10 @@
 //! The network through pasta, which translates between a private namespace and ordinary sockets of
 //! the user.
 //!
-//! pasta must be started by the user *outside* the user namespace it attaches to. So a shell is
-//! started first that waits for a line and then becomes pasta: its number is known, and written
-//! down, before there is anything to leave behind, and should this process die before it has sent
-//! the line, the shell reads end of file and ends.
+//! The user must start pasta *outside* the user namespace to which it attaches. So first a shell is
+//! started, which waits for a line and then becomes pasta. Its pid is known and recorded before
+//! there is anything to clean up. If this process dies before it has sent the line, the shell reads
+//! end of file and ends.
 
 use crate::error::{Error, Result, Trying};
 use crate::process::ProcessId;
@@ -16,20 +16,22 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// pasta answers DNS here on behalf of the caller's name server, if that listens on a loopback
-/// address (link-local, so that nothing is hidden by it).
+/// Address where pasta answers DNS for a caller whose name server listens on a loopback address.
+///
+/// It is link-local, so that it hides no other address.
 const NAME_SERVER: Ipv4Addr = Ipv4Addr::new(169, 254, 1, 53);
-/// pasta reads the host's addresses and sets up the namespace in some milliseconds.
+/// Time limit for pasta, which reads the host's addresses and sets up the namespace in a few
+/// milliseconds.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// A shell that will be pasta.
+/// A shell that waits to become pasta.
 #[derive(Debug)]
 pub(super) struct Waiting {
     child: Child,
     forwards_dns: bool,
 }
 
-/// pasta at work.
+/// A running pasta.
 #[derive(Debug)]
 pub(super) struct Pasta {
     child: Child,
@@ -37,9 +39,10 @@ pub(super) struct Pasta {
     forwards_dns: bool,
 }
 
-/// What is to be said where pasta cannot pass on echo requests, as long as this process is in the
-/// caller's namespaces: it sends them by sockets that the kernel gives to the groups of a sysctl
-/// alone (icmp(7)).
+/// Returns a note if pasta cannot forward echo requests here.
+///
+/// pasta sends them through ICMP sockets, which the kernel grants only to groups in the range of a
+/// sysctl (icmp(7)). Call this while the process is still in the caller's namespaces.
 pub(super) fn without_ping() -> Option<String> {
     let range = std::fs::read_to_string("/proc/sys/net/ipv4/ping_group_range").ok()?;
     let own = rustix::process::getegid().as_raw();
@@ -54,7 +57,7 @@ pub(super) fn without_ping() -> Option<String> {
     })
 }
 
-/// Whether a range of groups, as the kernel writes it, has one of these.
+/// Returns whether a range of groups, as the kernel writes it, contains one of `groups`.
 fn is_allowed(range: &str, groups: &[u32]) -> bool {
     let mut ends = range.split_whitespace().filter_map(|end| end.parse::<u32>().ok());
     let (Some(first), Some(last)) = (ends.next(), ends.next()) else { return false };
@@ -67,7 +70,8 @@ impl Waiting {
         let forwards_dns = crate::names::servers(&resolv_conf).first().is_some_and(IpAddr::is_loopback);
         let mut command = Command::new("/bin/sh");
         command.args(["-c", "read -r go && exec \"$0\" \"$@\" </dev/null"]).arg(program);
-        // In the foreground, so that the number stays; no ports from host to namespace or back.
+        // In the foreground, so that its pid stays the same; no forwarded ports in either
+        // direction.
         command.args(["--foreground", "--quiet", "--config-net"]);
         command.args(["-t", "none", "-u", "none", "-T", "none", "-U", "none"]);
         if forwards_dns {
@@ -87,8 +91,8 @@ impl Waiting {
         Ok(waiting)
     }
 
-    /// Lets it go, attach to this process's namespaces, and waits for the default route that it
-    /// sets up.
+    /// Lets pasta attach to this process's namespaces, and waits for the default route that it sets
+    /// up.
     pub(super) fn attach(mut self) -> Result<Pasta> {
         let go = self.child.stdin.take().expect("piped").write_all(b"go\n");
         go.trying(|| "start pasta".into())?;
@@ -116,19 +120,20 @@ impl Waiting {
 }
 
 impl Pasta {
-    /// The host, as pasta shows it: its gateway address stands for the host's loopback address.
+    /// Returns the host's address behind pasta: pasta's gateway stands for the host's loopback
+    /// address.
     pub(super) fn gateway(&self) -> IpAddr {
         self.gateway
     }
 
-    /// Where names are asked, if the caller's own name server is on a loopback address.
+    /// Returns the name server to use if the caller's own is on a loopback address.
     pub(super) fn name_server(&self) -> Option<IpAddr> {
         self.forwards_dns.then_some(IpAddr::V4(NAME_SERVER))
     }
 }
 
 impl Drop for Pasta {
-    /// The keeper kills it too; this collects it.
+    /// Reaps pasta; the keeper would kill it, too.
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();

@@ -1,8 +1,8 @@
-//! Folders that belong to this user alone, held by a descriptor.
+//! Directories that belong to this user alone, held by a file descriptor.
 //!
-//! Links that run as root read, write and remove files here. A folder of another user, one that
-//! others can write, or a symbolic link would let somebody else choose those files, so none of them
-//! is opened.
+//! Runs as root read, write and remove files here. Another user could choose these files through a
+//! directory of their own, a directory that others can write to, or a symbolic link. So none of
+//! these is opened.
 
 use crate::error::{Error, Result, Trying};
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat};
@@ -12,23 +12,23 @@ use std::io::{self, Read, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
-/// Largest state file that is read, in bytes: a command line has 2 MiB at most (execve(2)), and
-/// JSON escapes some of it.
+/// Largest part of a state file that is read, in bytes. A command line has 2 MiB at most
+/// (execve(2)), and JSON escapes some of it.
 const LONGEST: u64 = 16 << 20;
 
-/// An open folder of this user that nobody else can write.
+/// An open directory of this user that nobody else can write to.
 #[derive(Debug)]
 pub(super) struct Folder {
     fd: OwnedFd,
     path: PathBuf,
 }
 
-/// Why something in a folder is not ours.
+/// Reason why something in a directory is not ours.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Foreign(pub(super) String);
 
 impl Folder {
-    /// The folder at `path`; no symbolic link is followed to it.
+    /// Opens the directory at `path`, which must not be a symbolic link.
     pub(super) fn open(path: &Path) -> Result<Self> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let fd = match rustix::fs::open(path, flags, Mode::empty()) {
@@ -52,7 +52,7 @@ impl Folder {
         Ok(Self { fd, path: path.to_owned() })
     }
 
-    /// The folder `name` in this one.
+    /// Opens the directory `name` in this one.
     pub(super) fn folder(&self, name: &str) -> std::result::Result<Self, Foreign> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let fd = rustix::fs::openat(&self.fd, name, flags, Mode::empty()).map_err(|error| match error {
@@ -63,7 +63,7 @@ impl Folder {
         Ok(Self { fd, path: self.path.join(name) })
     }
 
-    /// Names of all that is in it, sorted.
+    /// Returns the names of all entries, sorted.
     pub(super) fn names(&self) -> Result<Vec<String>> {
         let what = || format!("read {}", self.path.display());
         let mut names = Vec::new();
@@ -77,7 +77,7 @@ impl Folder {
         Ok(names)
     }
 
-    /// Makes the folder `name`; whether it was not there.
+    /// Creates the directory `name`; returns whether it is new.
     pub(super) fn make(&self, name: &str) -> Result<bool> {
         match rustix::fs::mkdirat(&self.fd, name, Mode::RWXU) {
             Err(Errno::EXIST) => Ok(false),
@@ -85,7 +85,7 @@ impl Folder {
         }
     }
 
-    /// A file of ours, opened for reading and writing and made if missing.
+    /// Opens a file of ours for reading and writing, creating it if it is missing.
     pub(super) fn open_file(&self, name: &str) -> io::Result<OwnedFd> {
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let fd = rustix::fs::openat(&self.fd, name, flags, Mode::RUSR | Mode::WUSR)?;
@@ -93,7 +93,7 @@ impl Folder {
         Ok(fd)
     }
 
-    /// What is in the file `name`, if it is ours.
+    /// Returns the contents of the file `name`, if it is ours.
     pub(super) fn read(&self, name: &str) -> std::result::Result<Vec<u8>, Foreign> {
         let wrong = |error: io::Error| Foreign(format!("{name}: {error}"));
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
@@ -105,11 +105,12 @@ impl Folder {
         Ok(bytes)
     }
 
-    /// Writes the file `name`: a reader sees the former content or this one, never half of one.
+    /// Writes the file `name` atomically: a reader sees the former contents or the new, never a
+    /// part.
     pub(super) fn write(&self, name: &str, bytes: &[u8]) -> Result<()> {
         let new = format!("{name}.new");
         let written = || -> io::Result<()> {
-            // Of a process that was killed while it wrote.
+            // Left by a process that was killed while writing.
             match rustix::fs::unlinkat(&self.fd, &new, AtFlags::empty()) {
                 Ok(()) | Err(Errno::NOENT) => {}
                 Err(error) => return Err(error.into()),
@@ -122,13 +123,13 @@ impl Folder {
         written().trying(|| format!("write {}", self.path.join(name).display()))
     }
 
-    /// Removes the folder `name` and all that is in it; links in it are removed, not followed.
+    /// Removes the directory `name` with its contents; links in it are removed, not followed.
     pub(super) fn remove_all(&self, name: &str) -> io::Result<()> {
-        // By the descriptor: the path may lead elsewhere by now.
+        // Through the file descriptor, because the path may lead elsewhere by now.
         std::fs::remove_dir_all(format!("/proc/self/fd/{}/{name}", self.fd.as_raw_fd()))
     }
 
-    /// Removes the folder `name` if nothing is in it.
+    /// Removes the directory `name` if it is empty.
     pub(super) fn remove_empty(&self, name: &str) -> io::Result<()> {
         Ok(rustix::fs::unlinkat(&self.fd, name, AtFlags::REMOVEDIR)?)
     }
@@ -139,12 +140,12 @@ impl Folder {
     }
 }
 
-/// Whether a file that is open still has a name.
+/// Returns whether an open file still has a name.
 pub(super) fn has_a_name(file: &OwnedFd) -> Result<bool> {
     Ok(rustix::fs::fstat(file).trying(|| "stat a lock".into())?.st_nlink > 0)
 }
 
-/// The user that this process acts as.
+/// Returns the effective user id of this process.
 pub(super) fn own_user() -> u32 {
     rustix::process::geteuid().as_raw()
 }
@@ -157,7 +158,7 @@ fn can_be_written_by_others(found: &Stat) -> bool {
     found.st_mode & 0o022 != 0
 }
 
-/// Whether what is open belongs to this user alone.
+/// Checks that an open file or directory belongs to this user and that nobody else can write to it.
 fn owned(fd: &OwnedFd) -> std::result::Result<Stat, Foreign> {
     let found = rustix::fs::fstat(fd).map_err(|error| Foreign(io::Error::from(error).to_string()))?;
     if found.st_uid != own_user() {

@@ -1,32 +1,32 @@
-//! What tells a namespace from all others.
+//! The identity of a namespace.
 
 use crate::Namespace;
 use crate::error::Result;
 use crate::process;
 use serde::{Deserialize, Serialize};
 
-/// A network namespace as it is written down.
+/// A network namespace as recorded in a run's state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NamespaceId {
-    /// Inode number, by which processes in it are found; used again after it is gone.
+    /// Inode number, by which processes in it are found; reused once the namespace is gone.
     pub inode: u64,
-    /// The kernel's cookie, never used again until the next boot.
+    /// The kernel's cookie, unique until the next boot.
     pub cookie: u64,
 }
 
 impl NamespaceId {
-    /// Of `namespace`.
+    /// Returns the identity of `namespace`.
     pub fn of(namespace: &Namespace) -> Result<Self> {
         Ok(Self { inode: namespace.inode()?, cookie: namespace.cookie()? })
     }
 
-    /// Whether `namespace` is this one.
+    /// Returns whether `namespace` has this identity.
     #[must_use]
     pub fn is(self, namespace: &Namespace) -> bool {
         Self::of(namespace).is_ok_and(|id| id == self)
     }
 
-    /// The namespace, if it is still there: this thread's own, one that a process is in, or one
+    /// Returns the namespace if it still exists: this thread's own, one of some process, or one
     /// that has a name.
     #[must_use]
     pub fn find(self) -> Option<Namespace> {

@@ -8,7 +8,7 @@ fn registry() -> (tempfile::TempDir, Registry) {
     (directory, registry)
 }
 
-/// A run whose processes are gone, as `kill -9` leaves it.
+/// Records a run whose processes are gone, as `kill -9` leaves it.
 fn abandoned(registry: &Registry, made: Vec<Made>) -> String {
     let mut run = registry.begin().expect("a run");
     let gone = ProcessId { pid: run.state.main.pid, start_time: 1 };
@@ -60,7 +60,7 @@ fn sweeping_leaves_running_ones_alone_and_undoes_dead_ones() {
     assert_eq!(registry.sweep().expect("swept again"), Swept::default());
 }
 
-/// A run that was killed before its first state was written has made nothing but its folder.
+/// A run that was killed before it wrote its first state has made nothing but its directory.
 #[test]
 fn an_empty_folder_of_a_run_is_swept() {
     let (_guard, registry) = registry();
@@ -79,7 +79,7 @@ fn a_run_of_another_pid_namespace_is_not_judged() {
     assert!(state.is_running());
 }
 
-/// A user without a runtime directory finds nothing left in /tmp after the last run.
+/// For a user without a runtime directory, nothing is left in /tmp after the last run.
 #[test]
 fn a_directory_in_tmp_goes_with_its_last_run() {
     let path = Registry::temporary(folder::own_user());

@@ -1,7 +1,7 @@
-//! Taking back what a state lists, last made first.
+//! Undoing what a state lists, in reverse order.
 //!
-//! Everything may be gone already (a namespace takes its tables along); that is no error. What
-//! cannot be undone is said and does not keep the rest from being undone.
+//! Objects may be gone already, as a namespace takes its tables with it; this is no error. A
+//! failure is reported and does not prevent the rest from being undone.
 
 use super::{Locked, Made, Registry, State};
 use crate::cgroup::{self, Cgroup};
@@ -10,7 +10,8 @@ use std::time::Duration;
 
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Undoes all that `state` lists and removes its directory; one line for each thing undone.
+/// Undoes all that `state` lists and removes its directory; returns one line for each object
+/// undone.
 pub(super) fn undo(registry: &Registry, locked: &Locked, state: &State) -> Vec<String> {
     let mut lines = Vec::new();
     if let Some(inside) = state.inside {
@@ -76,7 +77,7 @@ fn undo_one(
     }
 }
 
-/// Whether a run makes such things: a mistake in a state is no reason to take anything else back.
+/// Returns whether runs make such objects: a wrong state is no reason to remove anything else.
 fn is_ours(state: &State, made: &Made) -> bool {
     match made {
         Made::Table { name } => *name == nat::table(&state.id),
@@ -86,14 +87,16 @@ fn is_ours(state: &State, made: &Made) -> bool {
     }
 }
 
-/// Whether another run, dead or alive, still lists `key` in the same namespace: the last one to be
-/// undone sets it back. All remember the same former value (see [`remembered`]).
+/// Returns whether another run, dead or alive, still lists `key` in the same namespace.
+///
+/// The last run to be undone restores the value. All of them remember the same former value (see
+/// [`remembered`]).
 fn needed_by_others(registry: &Registry, state: &State, key: &str) -> crate::Result<bool> {
     let others = registry.list()?;
     Ok(others.iter().any(|other| other.id != state.id && lists(other, state.outside, key).is_some()))
 }
 
-/// What `key` was before the first of the runs that now change it in namespace `outside`.
+/// Returns the value of `key` in `outside` before the first of the runs that now change it.
 pub(crate) fn remembered(
     registry: &Registry,
     outside: super::NamespaceId,

@@ -1,16 +1,16 @@
-//! The file in which a run is written down, and what tells it from files of others.
+//! The file that records a run, and how it is told from other files.
 
 use super::folder::{Folder, Foreign};
 use super::{MOST_RUNS, State};
 use crate::error::Result;
 use serde::{Deserialize, Serialize};
 
-/// Name of the file in the folder of a run.
+/// Name of the file in a run's directory.
 const FILE: &str = "state.json";
-/// What our files say, and nobody else's.
+/// Marker that only our files contain.
 const MARKER: &str = "state of a run";
 
-/// The file: the state, and the marker.
+/// Contents of the file: the marker and the state.
 #[derive(Serialize, Deserialize)]
 struct Written<S> {
     lasthop: String,
@@ -18,24 +18,24 @@ struct Written<S> {
     state: S,
 }
 
-/// What stands in the state directory under a name.
+/// An entry of the state directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Entry {
     /// A run of ours.
     Run(Box<State>),
-    /// The empty folder of a run that was killed before it made anything.
+    /// The empty directory of a run that was killed before it made anything.
     Empty,
-    /// Something that is not ours: nothing of it is used or removed.
+    /// Something that is not ours; it is neither used nor removed.
     Foreign(Foreign),
 }
 
-/// Whether `name` is one that [`begin`](super::Registry::begin) gives: a decimal number, without
-/// zeros in front.
+/// Returns whether `name` can come from [`begin`](super::Registry::begin): a decimal number without
+/// leading zeros.
 fn is_id(name: &str) -> bool {
     name.parse::<u32>().is_ok_and(|number| (1..MOST_RUNS).contains(&number) && number.to_string() == name)
 }
 
-/// Reads what stands in `folder` under `name`.
+/// Reads the entry `name` of `folder`.
 pub(super) fn read(folder: &Folder, name: &str) -> Entry {
     let foreign = |why: &str| Entry::Foreign(Foreign(why.to_owned()));
     if !is_id(name) {
@@ -62,7 +62,7 @@ pub(super) fn read(folder: &Folder, name: &str) -> Entry {
     }
 }
 
-/// Writes `state` into its folder in `folder`.
+/// Writes `state` into its directory in `folder`.
 pub(super) fn write(folder: &Folder, state: &State) -> Result<()> {
     let run = folder.folder(&state.id).map_err(|Foreign(why)| {
         crate::Error::missing(

@@ -1,5 +1,7 @@
-//! What the integration tests stand on: a caller in a network namespace of its own, so that nothing
-//! here changes the machine's, and the `behind` example, which stands for `lasthop`.
+//! Support for the integration tests: a caller in its own network namespace, and `behind`.
+//!
+//! The namespace keeps the tests from changing that of the machine. The example `behind` stands for
+//! `lasthop`.
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
 use netlab::{Namespace, interface};
@@ -10,10 +12,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-/// Nothing that happens in these tests takes longer, even on a busy machine.
+/// Longer than anything in these tests takes, even on a busy machine.
 pub const PATIENCE: Duration = Duration::from_mins(1);
 
-/// Ends the test where namespaces or TUN ends cannot be made.
+/// Ends the test where namespaces or TUN devices cannot be created.
 #[macro_export]
 macro_rules! need_root {
     () => {
@@ -24,21 +26,21 @@ macro_rules! need_root {
     };
 }
 
-/// Whether links can be made here, by making an end.
+/// Returns whether links can be created here, by creating a device.
 pub fn can_make_links() -> Result<(), netlab::Error> {
     netlab::tun::Tun::open(&Namespace::new()?, &netlab::tun::Options::default()).map(drop)
 }
 
-/// Waits for end of file; a shell's `read` would then give status 1.
+/// A shell command that waits for end of file; a shell's `read` would return status 1 then.
 pub const WAIT: &str = "cat >/dev/null";
 
-/// A caller: a namespace with loopback, and a directory for states.
+/// A caller: a namespace with loopback, and a state directory.
 pub struct Caller {
     pub namespace: Namespace,
     states: tempfile::TempDir,
 }
 
-/// The example, built by `cargo test` next to this test.
+/// Returns the path of the example, which `cargo test` builds next to this test.
 pub fn behind() -> PathBuf {
     let test = std::env::current_exe().expect("the path of this test");
     let target = test.ancestors().nth(2).expect("target/debug/deps/test");
@@ -51,7 +53,7 @@ impl Caller {
     pub fn new() -> Self {
         let namespace = Namespace::new().expect("a namespace");
         interface::loopback_up(&namespace).expect("loopback");
-        // A new namespace starts with the machine's values, whatever somebody set there.
+        // A new namespace may start with values that somebody set on the machine.
         netlab::sysctl::write(&namespace, "net.ipv4.ip_forward", "0").expect("sysctl");
         Self { namespace, states: tempfile::tempdir().expect("a directory") }
     }
@@ -60,8 +62,9 @@ impl Caller {
         self.states.path().join("states")
     }
 
-    /// A program in the caller's namespace, its standard streams piped. It has Ctrl-C, also where
-    /// whoever runs the tests ignores it: in the background of a shell, say.
+    /// Returns a program in the caller's namespace with piped standard streams.
+    ///
+    /// It reacts to Ctrl-C even if the tests ignore it, for example in the background of a shell.
     pub fn command(&self, program: impl AsRef<std::ffi::OsStr>) -> Command {
         let mut command = Command::new(program);
         let namespace = self.namespace.try_clone().expect("a descriptor");
@@ -71,8 +74,8 @@ impl Caller {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .process_group(0);
-        // SAFETY: setns is one system call, on a descriptor that is open in the child too; signal
-        // is another, with no handler.
+        // SAFETY: setns is one system call, on a file descriptor that is open in the child too;
+        // signal is another one, without a handler.
         unsafe {
             command.pre_exec(move || {
                 libc::signal(libc::SIGINT, libc::SIG_DFL);
@@ -91,19 +94,19 @@ impl Caller {
         Finished::of(self.command(behind()).args(arguments).spawn().expect("behind"))
     }
 
-    /// Starts `behind OPTIONS... sh` with a shell that waits on its standard input.
+    /// Starts `behind OPTIONS... sh` with a shell that waits for the end of its standard input.
     pub fn start(&self, options: &[&str]) -> Running {
         self.start_script(options, WAIT)
     }
 
-    /// Starts a shell behind a link that says its number and then runs `script`.
+    /// Starts a shell behind a link that prints its pid and then runs `script`.
     pub fn start_script(&self, options: &[&str], script: &str) -> Running {
         let mut command = self.command(behind());
         command.args(options).args(["sh", "-c", &format!("echo $$; {script}")]);
         Running::of(command.spawn().expect("behind"))
     }
 
-    /// What is left of links in this namespace and its directory; empty when nothing is.
+    /// Lists what is left of links in this namespace and in the state directory.
     pub fn leftovers(&self) -> Vec<String> {
         let mut left = Vec::new();
         let interfaces = interface::list(&self.namespace).expect("interfaces");
@@ -129,7 +132,7 @@ impl Caller {
     }
 }
 
-/// Tries until it is so.
+/// Repeats `attempt` until it succeeds, for at most `PATIENCE`.
 pub fn until<T>(mut attempt: impl FnMut() -> Result<T, String>) -> T {
     let deadline = Instant::now() + PATIENCE;
     loop {
@@ -164,7 +167,7 @@ impl Finished {
         self.status.code().unwrap_or_else(|| panic!("killed: {self:?}"))
     }
 
-    /// Its output, if it succeeded.
+    /// Returns its output; panics if it failed.
     pub fn succeeded(self) -> String {
         assert!(self.status.success(), "{self:?}");
         self.output
@@ -175,7 +178,7 @@ impl Finished {
 pub struct Running {
     child: Option<Child>,
     output: BufReader<std::process::ChildStdout>,
-    /// Number of the shell.
+    /// Pid of the shell.
     pub program: u32,
 }
 
@@ -191,23 +194,23 @@ impl Running {
         Self { child: Some(child), output, program }
     }
 
-    /// Number of the main process.
+    /// Returns the pid of the main process.
     pub fn main(&self) -> u32 {
         self.child.as_ref().expect("running").id()
     }
 
-    /// The namespace behind the link.
+    /// Returns the namespace behind the link.
     pub fn inside(&self) -> Namespace {
         Namespace::at(&format!("/proc/{}/ns/net", self.program)).expect("the program runs")
     }
 
-    /// A file as the program sees it.
+    /// Returns a file's contents as the program sees it.
     pub fn file(&self, path: &str) -> String {
         let path = format!("/proc/{}/root{path}", self.program);
         std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"))
     }
 
-    /// The next line that the program says.
+    /// Returns the next line that the program prints.
     pub fn line(&mut self) -> String {
         let mut line = String::new();
         self.output.read_line(&mut line).expect("a line");
@@ -218,12 +221,12 @@ impl Running {
         rustix::process::kill_process(pid(self.main()), signal).expect("it runs");
     }
 
-    /// As the terminal does: to all processes of the foreground group.
+    /// Signals all processes of the foreground group, as the terminal does.
     pub fn signal_group(&self, signal: rustix::process::Signal) {
         rustix::process::kill_process_group(pid(self.main()), signal).expect("it runs");
     }
 
-    /// Lets the program read end of file and waits for the end of the link.
+    /// Closes the program's standard input and waits for the end of the link.
     pub fn finish(mut self) -> Finished {
         let mut child = self.child.take().expect("running");
         drop(child.stdin.take());
@@ -234,7 +237,7 @@ impl Running {
 }
 
 impl Drop for Running {
-    /// A test that fails must not leave a link behind.
+    /// Ends the link, so that a failing test does not leave it behind.
     fn drop(&mut self) {
         if let Some(mut child) = self.child.take() {
             let _ = child.kill();
@@ -247,14 +250,14 @@ pub fn pid(number: u32) -> rustix::process::Pid {
     rustix::process::Pid::from_raw(number.cast_signed()).expect("a number")
 }
 
-/// The address that a name has in a hosts file.
+/// Returns the address of a name in a hosts file.
 pub fn address_of(hosts: &str, name: &str) -> IpAddr {
     let line = hosts.lines().find(|line| line.split_whitespace().skip(1).any(|word| word == name));
     let line = line.unwrap_or_else(|| panic!("{name} is not in {hosts}"));
     line.split_whitespace().next().expect("an address").parse().expect("an address")
 }
 
-/// Whether a program of the system is there, or the test cannot be done.
+/// Returns whether a system program is installed; prints that the test is skipped if not.
 pub fn has(program: &str) -> bool {
     let found = netlab::nat::program(program).is_some();
     if !found {
@@ -263,7 +266,7 @@ pub fn has(program: &str) -> bool {
     found
 }
 
-/// A copy of the example that every user can execute.
+/// Copies the example to where every user can execute it.
 pub fn behind_for_all(directory: &Path) -> PathBuf {
     use std::os::unix::fs::PermissionsExt;
     let copy = directory.join("behind");

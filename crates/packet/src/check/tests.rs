@@ -1,4 +1,4 @@
-//! Damage of each kind, and all single wrong bits of whole packets.
+//! Damage of each kind, and every single-bit error in whole packets.
 
 use super::*;
 use crate::sample::{Sample, text};
@@ -30,10 +30,11 @@ fn every_wrong_bit_of_an_acknowledgement_has_its_check() {
     let bytes = Sample { options: 3, identification: 700, ..Sample::plain() }.build(&[]);
     assert_eq!(bytes.len(), 52);
     let expected = BTreeMap::from([
-        // Version 4 becomes 5, 0 and 12; as 6 the identification, 700, is its length.
+        // Version 4 becomes 5, 0 and 12. As 6, the identification (700) is read as its length.
         (Check::Version, 3),
         (Check::Ipv6Length, 1),
-        // Header length 5 becomes 4 and 1. As 7 and 13 it covers more, and the sum is wrong.
+        // Header length 5 becomes 4 and 1. As 7 and 13, the header covers more, and the checksum is
+        // wrong.
         (Check::Ipv4Header, 2),
         (Check::Ipv4Checksum, 160 - 4 - 2),
         // Data offset 8 becomes 0; or 12, 10 and 9, beyond the end.
@@ -49,7 +50,7 @@ fn every_wrong_bit_of_an_acknowledgement_has_its_check() {
 fn every_wrong_bit_of_a_segment_with_data_has_its_check() {
     let bytes = Sample::plain().build(&text(100));
     let found = checks(&bytes);
-    // Data offset 5 becomes 4 and 1; as 7 and 13 it ends within the segment.
+    // Data offset 5 becomes 4 and 1. As 7 and 13, the header ends within the segment.
     assert_eq!((found[&Check::TcpHeader], found.get(&Check::TcpEnd)), (2, None));
     assert_eq!(found[&Check::TcpChecksum], 120 * 8 - 2);
 }
@@ -58,8 +59,8 @@ fn every_wrong_bit_of_a_segment_with_data_has_its_check() {
 fn every_wrong_bit_of_a_datagram_has_its_check() {
     let bytes = Sample { udp: true, ..Sample::plain() }.build(&text(100));
     let found = checks(&bytes);
-    // The length is 108, with 4 of 16 bits set: 12 wrong bits make it longer than the datagram, 4
-    // make it shorter.
+    // The length is 108, with 4 of 16 bits set: 12 single-bit errors make it longer than the
+    // datagram, 4 make it shorter.
     assert_eq!(found[&Check::UdpLength], 12);
     assert_eq!(found[&Check::UdpChecksum], 108 * 8 - 12);
     let mut without = bytes.clone();
@@ -72,14 +73,14 @@ fn every_wrong_bit_of_a_datagram_has_its_check() {
 fn every_wrong_bit_behind_the_version_of_ipv6_has_its_check() {
     let bytes = Sample { ipv6: true, options: 3, ..Sample::plain() }.build(&[]);
     let found = checks(&bytes);
-    // Version 6 becomes 2, 7 and 14; as 4 its header length is 0.
+    // Version 6 becomes 2, 7 and 14. As 4, the header length is 0.
     assert_eq!((found[&Check::Version], found[&Check::Ipv4Header]), (3, 1));
     // No checksum covers traffic class, flow label and hop limit.
     assert_eq!(found[&Check::Nothing], 8 + 20 + 8);
-    // The length is 32: 15 bits make it larger; as 0 no TCP header is left, as with three values of
-    // the data offset.
+    // The length is 32: 15 single-bit errors make it larger. As 0, no TCP header is left; three
+    // values of the data offset have the same effect.
     assert_eq!((found[&Check::Ipv6Length], found[&Check::TcpEnd]), (15, 4));
-    // The next header becomes one of eight others; addresses and the segment are summed.
+    // The next header becomes one of eight others; a checksum covers the addresses and the segment.
     assert_eq!((found[&Check::Protocol], found[&Check::TcpChecksum]), (8, 256 + 256 - 4));
 }
 

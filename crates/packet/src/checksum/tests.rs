@@ -7,7 +7,7 @@ use proptest::prelude::*;
 proptest! {
     #[test]
     fn the_sum_is_that_of_rfc_1071(bytes in prop::collection::vec(any::<u8>(), 0..300), from in 0usize..9) {
-        // From any address: the sum must not care for alignment.
+        // The slice starts at any alignment, which must not change the sum.
         let bytes = &bytes[from.min(bytes.len())..];
         prop_assert_eq!(sum(bytes), naive_sum(bytes));
     }
@@ -101,7 +101,7 @@ fn icmp_over_ipv4_has_no_pseudo_header_and_is_left_alone() {
     assert_eq!(bytes, before);
 }
 
-/// A packet whose right checksum is `wanted`, by choice of the first word of its payload.
+/// Returns a packet whose right checksum is `wanted`, by choice of the first word of its payload.
 fn with_checksum(sample: Sample, wanted: u16) -> Vec<u8> {
     (0..=u16::MAX)
         .map(|word| sample.build(&word.to_be_bytes()))
@@ -111,7 +111,7 @@ fn with_checksum(sample: Sample, wanted: u16) -> Vec<u8> {
 
 #[test]
 fn a_segment_whose_right_checksum_is_what_spoiling_writes_is_spoiled_too() {
-    // Ambiguity 9: 0 for TCP, and 1 for UDP, are right once in 65 535 segments.
+    // Ambiguity 9: 0 for TCP and 1 for UDP are right in one of 65 535 segments.
     for (sample, right, spoiled) in [
         (Sample::plain(), 0, 1),
         (Sample::plain(), 1, 0),
@@ -129,7 +129,7 @@ fn a_segment_whose_right_checksum_is_what_spoiling_writes_is_spoiled_too() {
 
 #[test]
 fn the_complement_of_zero_is_the_same_checksum() {
-    // Why the remedy named in ambiguity 9 is not taken.
+    // This is why the remedy of ambiguity 9 is not used.
     let mut bytes = with_checksum(Sample::plain(), 0);
     bytes[36..38].copy_from_slice(&[0xff, 0xff]);
     let headers = Headers::parse(Layer::Ip, &bytes).expect("good");
@@ -186,7 +186,7 @@ fn where_not_everything_is_here_the_checksum_is_taken_for_right() {
         assert_eq!(verify(&bytes, &headers), Verdict::Absent);
         assert!(spoil(&mut bytes, &headers));
         assert_eq!(bytes[36..38], [0, 0]);
-        // Again: 0 is taken for right now.
+        // Again: now 0 is assumed to be right.
         assert!(spoil(&mut bytes, &headers));
         assert_eq!(bytes[36..38], [0, 1]);
     }
@@ -196,7 +196,8 @@ fn where_not_everything_is_here_the_checksum_is_taken_for_right() {
 fn a_packet_with_routing_ahead_of_it_is_not_judged() {
     let sample = Sample { ipv6: true, extensions: true, ..Sample::plain() };
     let mut bytes = sample.build(&text(9));
-    // Hop-by-hop is 24 bytes long; byte 3 of the routing header behind it counts the segments left.
+    // Hop-by-hop has 24 bytes; byte 3 of the following routing header is the number of segments
+    // left.
     bytes[40 + 24 + 3] = 1;
     let headers = Headers::parse(Layer::Ip, &bytes).expect("good");
     assert_eq!(headers.transport(), Some(sample.transport()));

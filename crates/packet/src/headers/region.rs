@@ -8,27 +8,27 @@ use std::str::FromStr;
 /// A part of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Region {
-    /// The IP packet with its header. An Ethernet header before it and padding behind it do not
-    /// belong to it: on a real Ethernet the frame check sequence covers them, and a frame damaged
-    /// there never reaches IP.
+    /// The IP packet with its header, without an Ethernet header before it and padding after it. On
+    /// a real Ethernet the frame check sequence covers these, and a frame damaged there never
+    /// reaches IP.
     #[default]
     Packet,
-    /// What IP carries, behind extension headers: the transport header and payload, or a fragment
-    /// of them.
+    /// The data that IP carries, after extension headers: transport header and payload, or a
+    /// fragment of them.
     Segment,
-    /// The header of TCP with its options, of UDP or of ICMP.
+    /// The header of TCP (with its options), UDP or ICMP.
     TransportHeader,
-    /// What the transport carries. A fragment other than the first is payload from end to end.
+    /// The transport's payload. A fragment other than the first consists of payload only.
     Payload,
 }
 
-/// A name that no [`Region`] has.
+/// A name that is not that of a [`Region`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is no region of a packet: write packet, segment, header or payload")]
 pub struct UnknownRegion(pub String);
 
 impl Region {
-    /// Every region, from the widest.
+    /// All regions, from the widest.
     pub const ALL: [Self; 4] = [Self::Packet, Self::Segment, Self::TransportHeader, Self::Payload];
 
     const fn name(self) -> &'static str {
@@ -59,8 +59,9 @@ impl FromStr for Region {
 }
 
 impl Headers {
-    /// Where a region lies in the bytes that were parsed; `None` if the packet has no such part or
-    /// its borders are not known. A payload may be empty.
+    /// Returns the range of a region in the bytes that were parsed.
+    ///
+    /// `None` if the packet has no such part or its limits are unknown. A payload may be empty.
     #[must_use]
     pub fn region(&self, region: Region) -> Option<Range<usize>> {
         let segment = self.segment();

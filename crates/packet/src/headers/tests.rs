@@ -2,7 +2,7 @@ use super::*;
 use crate::sample::{Sample, text};
 use proptest::prelude::*;
 
-/// An IPv6 packet by hand: extension headers as given, then `rest`.
+/// Builds an IPv6 packet: extension headers as given, then `rest`.
 fn ipv6(first: u8, rest: &[u8]) -> Vec<u8> {
     let mut packet = vec![0x60, 0, 0, 0, 0, rest.len() as u8, first, 64];
     packet.extend([[0xfd; 16], [0xfe; 16]].concat());
@@ -10,7 +10,7 @@ fn ipv6(first: u8, rest: &[u8]) -> Vec<u8> {
     packet
 }
 
-/// An IPv4 packet of `len` bytes by hand, with this fragment field, that says UDP and zeros.
+/// Builds an IPv4 packet of `len` bytes with this fragment field, protocol UDP and zeros.
 fn ipv4_fragment(field: u16, len: u8) -> Vec<u8> {
     let mut packet = vec![0; usize::from(len)];
     packet[..20].copy_from_slice(&[0x45, 0, 0, len, 0, 1, 0, 0, 64, UDP, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2]);
@@ -140,8 +140,8 @@ fn ipv6_fragments_are_told_by_their_header() {
         let field = field.to_be_bytes();
         ipv6(44, &[&[UDP, 0, field[0], field[1], 0, 0, 0, 9], &udp[..]].concat())
     };
-    // The offset is in the upper 13 bits, M is the lowest: an atomic fragment (RFC 6946), a first
-    // one, a later one.
+    // The offset is in the upper 13 bits, M is the lowest bit: an atomic fragment (RFC 6946), a
+    // first one, a later one.
     for (field, is_fragment, is_later) in
         [(0, false, false), (1, true, false), (8, true, true), (9, true, true)]
     {

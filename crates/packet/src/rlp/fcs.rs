@@ -1,8 +1,8 @@
-//! The frame check sequence of 24 bits (GSM 04.22, 5.2.2.5).
+//! The 24-bit frame check sequence (GSM 04.22, 5.2.2.5).
 //!
 //! The generator is x^24+x^23+x^21+x^20+x^19+x^17+x^16+x^15+x^13+x^8+x^7+x^5+x^4+x^2+1. The
-//! register begins with ones, bits go in with the least significant one of each octet first, and
-//! the result is inverted.
+//! register starts with all ones, the least significant bit of each octet goes in first, and the
+//! result is inverted.
 
 use crc::{Algorithm, Crc, Table};
 
@@ -19,7 +19,7 @@ const FCS_24: Algorithm<u32> = Algorithm {
 
 static CRC: Crc<u32, Table<1>> = Crc::<u32, Table<1>>::new(&FCS_24);
 
-/// The frame check sequence of these octets, sent low octet first.
+/// Returns the frame check sequence of these octets; its low octet is sent first.
 #[must_use]
 pub fn compute(octets: &[u8]) -> u32 {
     CRC.checksum(octets)
@@ -29,7 +29,7 @@ pub fn compute(octets: &[u8]) -> u32 {
 mod tests {
     use super::*;
 
-    /// LL-02: the vectors of the specification, section 2.2.
+    /// LL-02: the test vectors of the specification, section 2.2.
     #[test]
     fn vectors() {
         assert_eq!(compute(b"123456789"), 0x4e_86cb);
@@ -37,8 +37,8 @@ mod tests {
         assert_eq!(compute(&std::array::from_fn::<u8, 27, _>(|at| at as u8)), 0xae_6c82);
     }
 
-    /// LL-02: the register over a whole good frame, its check sequence included, always ends the
-    /// same. `compute` inverts it.
+    /// LL-02: the register over a whole intact frame, including its check sequence, always ends
+    /// with the same value. `compute` inverts it.
     #[test]
     fn a_good_frame_leaves_the_same_register() {
         for seed in 0..=255u8 {

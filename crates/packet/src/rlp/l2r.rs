@@ -1,14 +1,14 @@
-//! The relay of characters above RLP (L2R, GSM 07.02): the information field of a numbered frame.
+//! The character relay above RLP (L2R, GSM 07.02): the information field of a numbered frame.
 //!
-//! The field begins with a status octet, and may have more of them. Bit 7 is SA, 6 is SB, 5 is X:
-//! the sender's own flow control, set while it wants no characters. The low five bits are the
-//! address: how many characters follow before the next status octet. A short frame has 24 octets
-//! behind its first status octet, a character each at best.
+//! The field starts with a status octet and may contain more of them. Bit 7 is SA, 6 is SB, and 5
+//! is X, the sender's own flow control: set while it wants no characters. The low five bits are the
+//! address: the number of characters before the next status octet. A short frame has 24 octets
+//! after its first status octet, so at most 24 characters.
 //!
-//! **What is our own:** the standard's status octets in the middle of a field say that SA, SB or X
-//! has changed there. Here a status octet behind the first one also says that a packet begins
+//! **Deviation from the standard:** there, a status octet in the middle of a field says that SA, SB
+//! or X has changed. Here, each status octet after the first also says that a packet starts
 //! ([`Item::Start`]). So a receiver that misses a frame finds the next packet without escape
-//! sequences, and the boundary costs one octet, as PPP's flag does.
+//! sequences. The boundary costs one octet, like PPP's flag.
 
 use thiserror::Error;
 
@@ -20,42 +20,44 @@ const FULL: u8 = 30;
 const LAST: usize = 23;
 const X: u8 = 1 << 5;
 
-/// Part of what a field carries, in its order.
+/// A part of a field's contents, in their order.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Item {
-    /// A packet begins.
+    /// Start of a packet.
     Start,
     /// Characters.
     Characters(Vec<u8>),
 }
 
-/// The content of an information field.
+/// Contents of an information field.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Field {
-    /// X: the sender of this field wants no characters (XOFF) or does (XON).
+    /// X: whether the sender of this field wants no characters (XOFF), or does (XON).
     pub stop: bool,
-    /// Starts and characters.
+    /// Starts of packets, and characters.
     pub items: Vec<Item>,
 }
 
-/// A field with an address that leads out of it, or that is none of ours (extended address, break).
+/// A field with an address that points outside it or that is not supported (extended address,
+/// break).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error("the status octet at {place} has address {address}")]
 pub struct Malformed {
-    /// Place of the status octet in the field, from 0.
+    /// Position of the status octet in the field, from 0.
     pub place: usize,
     /// Its address.
     pub address: u8,
 }
 
 impl Field {
-    /// Octets that this takes behind the first status octet, one for each start.
+    /// Returns the number of octets that the items take after the first status octet; a start takes
+    /// one.
     #[must_use]
     pub fn user_octets(&self) -> usize {
         self.items.iter().map(Item::octets).sum()
     }
 
-    /// Reads a field. The last status octet counts for X.
+    /// Decodes a field. X is taken from the last status octet.
     pub fn parse(octets: &[u8]) -> Result<Self, Malformed> {
         let mut field = Self { stop: false, items: Vec::new() };
         let mut place = 0;
@@ -70,8 +72,8 @@ impl Field {
             }
             let rest = octets.len() - place - 1;
             let count = if address == FULL { rest } else { usize::from(address) };
-            // A status octet stands behind a number of characters: one that says "three" is not the
-            // third before the end.
+            // Another status octet must follow counted characters, so their number must be below
+            // that of the remaining octets.
             if address > FULL || (address < FULL && (count > LAST || count >= rest)) {
                 return Err(Malformed { place, address });
             }
@@ -83,17 +85,17 @@ impl Field {
         Ok(field)
     }
 
-    /// The octets of a field of `length` octets.
+    /// Encodes the field in `length` octets.
     ///
     /// # Panics
-    /// If there is more in it than fits, or more than 23 characters in a row that do not reach the
-    /// end.
+    /// If the items do not fit, or if there are more than 23 characters in a row that do not reach
+    /// the end of the field.
     #[must_use]
     pub fn to_octets(&self, length: usize) -> Vec<u8> {
         assert!(self.user_octets() < length, "{} octets do not fit {length}", self.user_octets() + 1);
         let status = if self.stop { X } else { 0 };
         let mut octets = vec![status];
-        // The status octet whose address is still to be filled in.
+        // Position of the status octet whose address is not yet filled in.
         let mut open = 0;
         for item in &self.items {
             match item {
@@ -139,7 +141,7 @@ mod tests {
 
     const LENGTH: usize = 25;
 
-    /// Items as a sender makes them: no empty characters, none twice in a row, 24 octets at most.
+    /// Generates items like a sender's: no empty or adjacent character items, at most 24 octets.
     fn items() -> impl Strategy<Value = Vec<Item>> {
         let packets = proptest::collection::vec((any::<bool>(), 0usize..=24), 0..6);
         (packets, any::<u8>()).prop_map(|(parts, seed)| {
@@ -177,7 +179,7 @@ mod tests {
         }
     }
 
-    /// The status octets of GSM 07.02: full, empty, characters and the end of them, X.
+    /// The status octets of GSM 07.02: full, empty, characters and their end, X.
     #[test]
     fn status_octets() {
         let characters = |count| Item::Characters(vec![7; count]);

@@ -1,4 +1,4 @@
-//! LL-02: round trips of every field, and every error of one bit is detected.
+//! LL-02: every field survives a round trip, and every single-bit error is detected.
 
 use super::*;
 use proptest::prelude::*;
@@ -54,7 +54,7 @@ proptest! {
         }
     }
 
-    /// What is read and written again is the same, but for octets that mean nothing.
+    /// Decoding and encoding again preserves everything but octets without a meaning.
     #[test]
     fn anything_can_be_read(mut octets in proptest::collection::vec(any::<u8>(), 30)) {
         let check = fcs::compute(&octets[..27]).to_le_bytes();
@@ -66,7 +66,7 @@ proptest! {
     }
 }
 
-/// Every N(S) with every N(R), and every supervision.
+/// Every N(S) with every N(R) and every supervision.
 #[test]
 fn all_numbers() {
     for supervision in Supervision::ALL {
@@ -78,7 +78,7 @@ fn all_numbers() {
     }
 }
 
-/// The layout of GSM 04.22, Figure 6, by hand: the bits of specification section 2.2.
+/// The layout of GSM 04.22, Figure 6, written by hand: the bits of specification section 2.2.
 #[test]
 fn layout() {
     let header = |command, poll_final, body| {

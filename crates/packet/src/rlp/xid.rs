@@ -1,13 +1,12 @@
-//! Parameters that both ends agree on by XID frames (GSM 04.22, 5.2.2.6).
+//! Parameters that both ends negotiate by XID frames (GSM 04.22, 5.2.2.6).
 //!
-//! Each is an octet with its type in the high four bits and the length of its value in the low
-//! four, then the value. Type 0 ends the list. What has an unknown type is passed over. T1 and T2
-//! are in units of 10 ms.
+//! Each parameter is an octet with its type in the high four bits and the length of its value in
+//! the low four, followed by the value. Type 0 ends the list. Parameters of unknown type are
+//! ignored. T1 and T2 are in units of 10 ms.
 
 use thiserror::Error;
 
-/// The parameters of a connection that an XID frame can carry; those that are not there stay as
-/// they are.
+/// Connection parameters that an XID frame can carry; absent ones stay unchanged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Parameters {
     /// Version of the protocol.
@@ -18,16 +17,16 @@ pub struct Parameters {
     pub window_up: Option<u8>,
     /// Acknowledgement timer T1, in 10 ms.
     pub t1: Option<u8>,
-    /// Retransmission attempts N2.
+    /// Number of retransmission attempts N2.
     pub n2: Option<u8>,
     /// Reply delay T2, in 10 ms.
     pub t2: Option<u8>,
 }
 
-/// A list of parameters that cannot be read.
+/// An error of decoding a list of parameters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum Malformed {
-    /// The value of a parameter goes beyond the frame.
+    /// The value of a parameter extends beyond the frame.
     #[error("XID parameter {kind} has {length} octets, and the frame ends before")]
     Cut {
         /// Type of the parameter.
@@ -35,7 +34,7 @@ pub enum Malformed {
         /// Length of its value in octets.
         length: u8,
     },
-    /// A known parameter has another length than one octet.
+    /// The value of a known parameter is not one octet long.
     #[error("XID parameter {kind} has {length} octets and should have 1")]
     Length {
         /// Type of the parameter.
@@ -46,7 +45,7 @@ pub enum Malformed {
 }
 
 impl Parameters {
-    /// Reads the information field of an XID frame.
+    /// Decodes the information field of an XID frame.
     pub fn parse(mut information: &[u8]) -> Result<Self, Malformed> {
         let mut parameters = Self::default();
         while let Some((&head, rest)) = information.split_first() {
@@ -64,7 +63,7 @@ impl Parameters {
         Ok(parameters)
     }
 
-    /// The information field of an XID frame, with the end of the list; at most 13 octets.
+    /// Encodes the information field of an XID frame with the end of the list; at most 13 octets.
     #[must_use]
     pub fn to_octets(mut self) -> Vec<u8> {
         let mut octets = Vec::new();
@@ -96,7 +95,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// LL-02: parameters are the same after a round trip, and fit a short frame.
+        /// LL-02: parameters survive a round trip and fit into a short frame.
         #[test]
         fn round_trip(version: Option<u8>, window_down: Option<u8>, window_up: Option<u8>, t1: Option<u8>,
                       n2: Option<u8>, t2: Option<u8>) {

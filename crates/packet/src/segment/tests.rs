@@ -2,7 +2,7 @@ use super::*;
 use etherparse::PacketBuilder;
 use proptest::prelude::*;
 
-/// A segment with every option that is read, and `payload` bytes.
+/// Builds a segment with time stamps, SACK blocks and `payload` bytes.
 fn example(payload: usize) -> Vec<u8> {
     let options = [
         TcpOptionElement::Timestamp(7, 8),

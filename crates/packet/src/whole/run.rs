@@ -6,33 +6,35 @@ use crate::frame::Body;
 use crate::virtio::{self, Checksum, Segmentation};
 use std::sync::Arc;
 
-/// A packet, or several of one [`Whole`] that follow one another.
+/// One packet, or several consecutive ones of one [`Whole`].
 #[derive(Debug)]
 pub struct Run {
     first: Frame,
     count: u16,
 }
 
-/// What to write for a run, in this order and in one `writev`.
+/// Buffers to write for a run, in this order and with one `writev`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pieces<'a> {
     /// The virtio header.
     pub virtio: [u8; virtio::LEN],
-    /// Headers made for the run; empty if the packet goes out as it came.
+    /// Headers made for the run; empty if the packet leaves as it arrived.
     pub header: &'a [u8],
-    /// The rest, which nobody copied.
+    /// The rest, without copying.
     pub payload: &'a [u8],
 }
 
 impl Run {
-    /// A run of one frame of any kind.
+    /// Returns a run of one frame of any kind.
     #[must_use]
     pub fn new(frame: Frame) -> Self {
         Self { first: frame, count: 1 }
     }
 
-    /// Adds the packet behind the run's last one; gives it back if it is not the next part of the
-    /// same whole, or is marked CE where the run is not, or the other way round.
+    /// Adds a packet at the end of the run.
+    ///
+    /// Returns the frame as an error if it is not the next part of the same whole, or if only one
+    /// of frame and run is marked CE.
     pub fn push(&mut self, frame: Frame) -> Result<(), Frame> {
         match (self.first.body(), frame.body()) {
             (
@@ -46,18 +48,20 @@ impl Run {
         }
     }
 
-    /// Number of packets in the run.
+    /// Returns the number of packets in the run.
     #[must_use]
     #[allow(clippy::len_without_is_empty, reason = "a run has one packet or more")]
     pub fn len(&self) -> usize {
         usize::from(self.count)
     }
 
-    /// What to write. `header` is a buffer for the headers, whose contents are replaced; it can be
-    /// used for run after run.
+    /// Returns the buffers to write.
     ///
-    /// Checksums that came partial go out partial, for the kernel to complete or to trust. A frame
-    /// with complete checksums goes out to be verified, so that damage in it is found.
+    /// `header` is a buffer for the headers, whose contents are replaced; it can be reused for
+    /// other runs.
+    ///
+    /// Partial checksums leave as partial, for the kernel to complete or trust. Complete checksums
+    /// leave for the kernel to verify, so that it detects damage.
     #[must_use]
     pub fn pieces<'a>(&'a self, header: &'a mut Vec<u8>) -> Pieces<'a> {
         header.clear();
@@ -81,7 +85,7 @@ impl Run {
         Pieces { virtio: virtio.encode(), header, payload }
     }
 
-    /// Gives a buffer back for reuse, as [`Frame::into_buffer`] does.
+    /// Returns a buffer for reuse, like [`Frame::into_buffer`].
     #[must_use]
     pub fn into_buffer(self) -> Option<Vec<u8>> {
         self.first.into_buffer()
@@ -89,7 +93,7 @@ impl Run {
 }
 
 impl Whole {
-    /// The virtio header for `count` packets from `first` on.
+    /// Returns the virtio header for `count` packets from `first` on.
     fn virtio(&self, first: u16, count: u16) -> virtio::Header {
         let Segmentation { kind, ecn, size } = self.segmentation;
         virtio::Header {

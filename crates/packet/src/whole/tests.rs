@@ -2,7 +2,7 @@ use super::*;
 use crate::sample::{Sample, completed, text};
 use proptest::prelude::*;
 
-/// What the kernel would hand over for `payload`, to be cut into pieces of `size`.
+/// Returns the kernel's virtio header for a sample to be cut into segments of `size` bytes.
 fn virtio_of(sample: &Sample, size: u16) -> virtio::Header {
     let kind = match (sample.udp, sample.ipv6) {
         (true, _) => Kind::Udp,
@@ -25,7 +25,7 @@ fn whole_of(sample: &Sample, payload: &[u8], size: u16) -> Arc<Whole> {
     Whole::new(sample.layer, sample.build_partial(payload), &virtio_of(sample, size)).expect("fits")
 }
 
-/// The headers of packets `first..first + count` of `of`, by the rules for segmentation.
+/// Returns the headers of packets `first..first + count` out of `of`, by the rules of segmentation.
 fn headers_of(sample: &Sample, first: usize, count: usize, of: usize, size: u16, ce: bool) -> Sample {
     let mut part = *sample;
     part.identification = sample.identification.wrapping_add(first as u16);
@@ -47,8 +47,7 @@ fn payload_of(payload: &[u8], first: usize, count: usize, size: u16) -> &[u8] {
     &payload[at(first)..at(first + count)]
 }
 
-/// Length and segment size such that the number of packets stays small enough to build each by
-/// hand.
+/// Generates lengths and segment sizes with few enough packets to build each of them separately.
 fn lengths() -> impl Strategy<Value = (usize, u16)> {
     prop_oneof![
         4 => (0usize..4000, 100u16..1500),
@@ -103,8 +102,8 @@ proptest! {
         prop_assert_eq!(run.into_buffer(), Some(came));
     }
 
-    /// Parts that get lost, marked and held back at will: what is left is written in runs, and each
-    /// run is the packet that etherparse builds for its stretch of the stream.
+    /// Parts are lost, marked and held back at random: the rest is written in runs, and each run is
+    /// the packet that etherparse builds for its part of the stream.
     #[test]
     fn any_partition_carries_the_same_stream(
         sample in Sample::any(),
@@ -114,7 +113,7 @@ proptest! {
         let payload = text(len);
         let whole = whole_of(&sample, &payload, size);
         let count = whole.count();
-        // By index: whether marked, and whether it must not be joined to the one before.
+        // The packets that are not lost: index, and whether it is marked.
         let mut left = Vec::new();
         let mut runs: Vec<Run> = Vec::new();
         for (index, mut frame) in whole.parts().enumerate() {
@@ -155,7 +154,7 @@ proptest! {
             });
             prop_assert_eq!(virtio::Header::decode(&pieces.virtio), Ok(virtio));
 
-            // What is written can be cut again, into the same packets.
+            // The written run can be segmented again, into the same packets.
             if run.len() > 1 {
                 let again = Whole::new(sample.layer, [pieces.header, pieces.payload].concat(), &virtio).expect("fits");
                 for (place, frame) in again.parts().enumerate() {
@@ -213,7 +212,8 @@ fn packets_by_themselves_go_out_as_they_came() {
     let mut header = Vec::new();
     for (checksum, bytes, out) in [
         (Checksum::Complete, &complete, Checksum::Complete),
-        // Verified once is not verified behind a link: what a stage damages has to be found.
+        // A checksum that was verified before the link is not known to be right after it: damage by
+        // a stage must be detected.
         (Checksum::Valid, &complete, Checksum::Complete),
         (partial(&sample), &partial_bytes, partial(&sample)),
     ] {
@@ -255,8 +255,7 @@ fn padding_behind_the_packet_is_left_out() {
 #[test]
 fn with_a_routing_header_the_checksum_is_for_the_last_destination() {
     let sample = Sample { ipv6: true, extensions: true, ..Sample::plain() };
-    // The sum that came covers another destination than the IP header's: all ones bits differ by
-    // this much.
+    // The delivered sum covers another destination than the IP header's: it differs by this value.
     let mut bytes = sample.build_partial(&text(250));
     bytes[40 + 24 + 3] = 1;
     let field = sample.transport() + 16;

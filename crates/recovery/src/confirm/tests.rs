@@ -5,10 +5,11 @@ use crate::sample::{ACKED, FIRST, S, Sample, hit, stamps};
 use crate::{Handshake, Parameters, Policy, SocketView, salvage};
 
 const OLDER: u32 = 1 << 20;
-/// Bytes that the receiving host has sent and that were not acknowledged yet.
+/// Bytes that the receiving host has sent and that are not acknowledged yet.
 const IN_FLIGHT: u32 = 100;
 
-/// Knows an older acknowledgment, window and time stamps than the segments of [`newer`] carry.
+/// Returns a track with an older acknowledgment number, window and time stamps than the segments
+/// that the tests call `newer`.
 fn track() -> Track {
     let options = Some(stamps(OLDER));
     let handshake = Handshake { rcv_nxt: FIRST, ack: ACKED, window: 502, options, unsupported: false };
@@ -16,12 +17,12 @@ fn track() -> Track {
     Track { payload: S, ..track }
 }
 
-/// The segment in order, all else as the template.
+/// Returns a segment in order whose other fields equal the template.
 fn same() -> Sample {
     Sample { options: stamps(OLDER).to_vec(), ..Sample::default() }
 }
 
-/// What is confirmed of a segment with these bits wrong.
+/// Returns the result of `confirm` for a segment with these bits wrong.
 fn of(sample: &Sample, track: &Track, bits: &[usize]) -> Result<Option<Header>, Reason> {
     let packet = bits.iter().fold(sample.build(), |packet, bit| hit(&packet, 20, *bit));
     let received = Header::read(&packet[20..], 32).expect("a header");
@@ -51,13 +52,13 @@ fn of(sample: &Sample, track: &Track, bits: &[usize]) -> Result<Option<Header>, 
     confirm(&damaged, &salvage::base(&received, &sample.tuple()), track, &bases)
 }
 
-/// The header of a segment as sent.
+/// Returns the header of a segment as sent.
 fn sent(sample: &Sample) -> Header {
     Header::read(&sample.build()[20..], 32).expect("a header")
 }
 
-/// Whether a number with one bit wrong, counted from its most significant one, is that number or up
-/// to `most` more.
+/// Returns whether a number with one bit flipped, counted from the most significant one, is at most
+/// `most` above the number.
 fn is_near(number: u32, bit: usize, most: u32) -> bool {
     (number ^ 1 << (31 - bit)).wrapping_sub(number) <= most
 }
@@ -82,12 +83,13 @@ fn damage_that_makes_a_header_impossible_is_confirmed() {
         assert_eq!(of(&sample, &track(), &[bit]), Ok(expected), "bit {bit}");
         unconfirmed += usize::from(is_possible);
     }
-    // 5 of the acknowledgment number, 17 and 11 of the time stamps.
+    // Bits that give a plausible value: 5 of the acknowledgment number, 2 of the padding, 17 and 11
+    // of the time stamps. The last 20 are the fields that are never confirmed.
     assert_eq!(unconfirmed, 5 + 2 + 17 + 11 + 20);
 }
 
-/// That no wrong bit in the payload is undone by putting an older value into a field that has
-/// changed by itself, though for some it would make the checksum right.
+/// Asserts that putting an older value into a field that changed by itself never compensates for a
+/// wrong bit in the payload, although for some bits it would make the checksum right.
 fn no_wrong_bit_of_the_payload_is_undone(changed: &Sample, older: impl Fn(&Header) -> Header) {
     let mut tempting = 0;
     for bit in 256..(32 + usize::from(S)) * 8 {
@@ -145,27 +147,27 @@ fn damage_to_payload_is_confirmed_by_nothing() {
 
 #[test]
 fn several_fields_are_replaced_together_only_by_the_template() {
-    // One bit each in acknowledgment, window and the echoed time stamp.
+    // One wrong bit each in the acknowledgment number, the window and the echoed time stamp.
     assert_eq!(of(&same(), &track(), &[64, 113, 255]), Ok(Some(sent(&same()))));
-    // Two of them do, and then the window may be any.
+    // With two impossible fields, any change of the window is replaced.
     assert_eq!(of(&same(), &track(), &[64, 113, 114]), Ok(Some(sent(&same()))));
     assert_eq!(of(&same(), &track(), &[113, 255]), Ok(Some(sent(&same()))));
-    // The window alone, if more than one bit of it is wrong, may have changed by itself.
+    // The window alone may have changed by itself if more than one bit differs.
     assert_eq!(of(&same(), &track(), &[113, 114]), Ok(None));
-    // The last bit of the acknowledgment number may be meant.
+    // The last bit of the acknowledgment number gives a plausible value.
     assert_eq!(of(&same(), &track(), &[95, 113]), Ok(None));
-    // Sequence number and window: no substitution does both.
+    // Sequence number and window: no replacement covers both.
     assert_eq!(of(&same(), &track(), &[32, 112]), Ok(None));
 }
 
 #[test]
 fn a_field_that_is_newer_than_the_template_cannot_be_confirmed_when_it_is_hit() {
     let newer = Sample { ack: ACKED + 77, window: 600, options: stamps(OLDER + 99).to_vec(), ..same() };
-    // In none of these is the difference to the template the one that the wrong bit makes.
+    // In each of these, the difference from the template is not the one that the wrong bit makes.
     for bit in [64, 112, 200] {
         assert_eq!(of(&newer, &track(), &[bit]), Ok(None));
     }
-    // Other fields do not care: what they carry is right and stays.
+    // Damage to other fields is confirmed: the newer values are right and stay.
     assert_eq!(of(&newer, &track(), &[0]), Ok(Some(sent(&newer))));
     assert_eq!(of(&newer, &track(), &[32]), Ok(Some(sent(&newer))));
 }
@@ -180,8 +182,8 @@ fn a_hit_sequence_number_is_the_furthest_one_behind_a_hole() {
 
 #[test]
 fn a_segment_behind_a_hole_is_not_moved_into_it() {
-    // S is a power of two: a bit of the checksum field or the payload may weigh just what the next
-    // place is away.
+    // S is a power of two: a bit of the checksum field or of the payload may have just the weight
+    // of the distance to the next place.
     let track = Track { payload: 512, ..track() };
     let sample = Sample { seq: FIRST + 512, ..same() };
     let of_weight_512 = |word: usize| word * 16 + 6;
@@ -191,11 +193,11 @@ fn a_segment_behind_a_hole_is_not_moved_into_it() {
         found == Err(Reason::Ambiguous)
     });
     assert!(ambiguous.count() > 10, "about half of them flip in the direction that fits");
-    // From an impossible place it is moved.
+    // From an impossible place the segment is moved.
     let damaged = Sample { seq: FIRST, ..same() };
     assert_eq!(of(&damaged, &track, &[32 + 4]), Ok(Some(sent(&damaged))));
     assert_eq!(of(&damaged, &track, &[32 + 31 - 3]), Ok(Some(sent(&damaged))), "8 bytes behind");
-    // From a possible one it is not, though here the sequence number was hit.
+    // From a possible place it is not, although here the sequence number was damaged.
     let bit = (0..20).rev().find(|bit| FIRST >> bit & 1 == 0 && *bit >= 9).expect("a clear bit");
     assert_eq!(of(&damaged, &track, &[32 + 31 - bit]), Err(Reason::Ambiguous));
 }
@@ -204,17 +206,16 @@ fn a_segment_behind_a_hole_is_not_moved_into_it() {
 fn an_old_duplicate_is_not_moved_to_the_next_place() {
     let track = Track { payload: 512, ..track() };
     let sample = Sample { seq: FIRST - 512, ..same() };
-    // A bit of the payload that weighs 512 makes up for one segment where it flips in the right
-    // direction.
+    // A payload bit of weight 512 compensates for one segment if it flips in the right direction.
     let found: Vec<_> =
         (16..16 + usize::from(S) / 2).map(|word| of(&sample, &track, &[word * 16 + 6])).collect();
     assert!(found.iter().all(|found| matches!(found, Ok(None) | Err(Reason::Ambiguous))), "{found:?}");
     assert!(found.contains(&Err(Reason::Ambiguous)), "or the test tests nothing");
-    // A sequence number that a wrong bit made an old one: nobody can tell.
+    // A wrong bit made the sequence number an old one, which cannot be told from an old duplicate.
     let damaged = Sample { seq: FIRST, ..same() };
     let bit = (9..20).find(|bit| FIRST >> bit & 1 == 1).expect("a set bit");
     assert_eq!(of(&damaged, &track, &[32 + 31 - bit]), Err(Reason::Ambiguous));
-    // Where S is not known, or the old place is further off than the window, it is no place.
+    // If S is unknown, or the old place is further away than the window, it is not a place.
     let unknown = Track { payload: 0, ..track };
     assert_eq!(of(&damaged, &unknown, &[32 + 31 - bit]), Ok(Some(sent(&damaged))));
     let bit = (21..32).find(|bit| FIRST >> bit & 1 == 1).expect("a set bit");

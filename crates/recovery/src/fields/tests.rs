@@ -1,4 +1,4 @@
-//! One test a field, each saying what the paper says of it (TL-26).
+//! One test per field: what the paper says of it (TL-26).
 
 use super::*;
 use Class::{Delta, DontCare, NoChange, Random};

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 type Tracks = BTreeMap<Tuple, Track>;
 
-/// Connections from port 80 to these ports, each expecting its own sequence number.
+/// Returns connections from port 80 to these ports, each expecting its own sequence number.
 fn tracks(connections: &[(u16, u32)]) -> Tracks {
     let of = |&(local_port, rcv_nxt): &(u16, u32)| {
         let handshake = Handshake { rcv_nxt, ack: ACKED, window: 502, options: None, unsupported: false };
@@ -31,7 +31,7 @@ fn to(local_port: u16) -> Sample {
     Sample { local_port, ..Sample::default() }
 }
 
-/// To port 40000 with these bits of it wrong, or from port 80 with these.
+/// Returns a segment from port 80 to port 40000, with these bits of port 40000 wrong.
 fn hit_local(bits: u16) -> Sample {
     to(HOME ^ bits)
 }
@@ -72,7 +72,8 @@ fn stage_a_leaves_out_the_source_port_and_wants_the_destination_port() {
 
 #[test]
 fn the_sequence_number_decides_between_two() {
-    // One bit from both; only the second expects these data, or whole segments before them.
+    // 40001 is one bit from both ports. Only the second connection expects these data, or whole
+    // segments before them.
     let two = tracks(&[(40000, FIRST + 100), (40003, FIRST)]);
     assert_eq!(find(&two, &to(40001)), Ok(40003));
     let behind = Sample { seq: FIRST + 5 * u32::from(S), ..to(40001) };
@@ -95,12 +96,12 @@ fn a_plausible_acknowledgment_counts_more_than_nearer_ports() {
 fn a_tie_is_too_risky_unless_something_better_comes() {
     let two = tracks(&[(40000, FIRST), (40003, FIRST)]);
     assert_eq!(find(&two, &to(40001)), Err(Reason::Ambiguous));
-    // 40001 differs from 40000 and 40003 by one bit each; from 40005 by one as well.
+    // 40001 differs by one bit from each of 40000, 40003 and 40005.
     assert_eq!(
         find(&tracks(&[(40000, FIRST), (40003, FIRST), (40005, FIRST)]), &to(40001)),
         Err(Reason::Ambiguous)
     );
-    // Of 40002, 40000 and 40003 are one bit off, 40010 too, but 40000 ^ 1 << 15 is not better.
+    // 40001 differs by one bit, in the source port; 40004 and 40007 both differ by three.
     let three = tracks(&[(40007, FIRST), (40004, FIRST), (40001, FIRST)]);
     assert_eq!(find(&three, &Sample { remote_port: 81, ..to(40001) }), Ok(40001), "two ties behind one best");
 }

@@ -1,4 +1,4 @@
-//! The whole, from bytes to bytes.
+//! Tests of the whole receiver, from bytes to bytes.
 
 mod choice;
 mod every_bit;
@@ -13,12 +13,12 @@ use super::*;
 use crate::sample::{ACK, FIN, FIRST, Line, PSH, S, Sample, hit, on, sack, stamps, text};
 use crate::{Acceptance, ByteWindow, Localization, Policy};
 
-/// Accepted in order, with the ports right and nothing guessed.
+/// Returns the verdict on a segment accepted in order, with right ports and without a guess.
 fn accepted(confirmed: bool, bytes: u32) -> Verdict {
     Verdict::Accept(Acceptance { confirmed, bytes, ..Acceptance::default() })
 }
 
-/// The segment that comes after this one.
+/// Returns the segment that follows this one.
 fn next(sample: &Sample) -> Sample {
     Sample { seq: sample.seq.wrapping_add(sample.payload.len() as u32), ..sample.clone() }
 }

@@ -7,7 +7,7 @@ fn track(options: Option<[u8; 12]>) -> Track {
     Track::established(&handshake, true, &Parameters::default())
 }
 
-/// A header in which every bit is set that can be.
+/// Returns a header in which every bit is set that can be.
 fn ones(options: &[u8]) -> Header {
     let segment = [&[0xff; 20], options].concat();
     Header::read(&segment, segment.len()).expect("a header")
@@ -65,8 +65,7 @@ fn only_what_no_sender_can_have_meant_makes_a_guess() {
     let received = Header::read(&packet[20..], 20).expect("a header");
     for row in fields::TABLE {
         let damaged = received.with(row.field, received.fixed.get(row.field) ^ 1);
-        // The data offset says nothing about where the options were read; the segment is taken to
-        // have none.
+        // The data offset does not matter here: the segment is read as having no options.
         assert_eq!(is_guess(&damaged, &base(&damaged, &sample.tuple())), row.is_evidence, "{:?}", row.field);
     }
 }

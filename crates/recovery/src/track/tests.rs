@@ -15,7 +15,7 @@ fn track(options: Option<[u8; 12]>) -> Track {
     Track::established(&handshake, true, &PARAMETERS)
 }
 
-/// A socket that has sent nothing since the handshake.
+/// Returns a socket that has sent nothing since the handshake.
 fn view(rcv_nxt: u32) -> SocketView {
     let settings = crate::sample::on(Policy::Normal);
     SocketView { rcv_nxt, bytes_received: 0, snd_una: ACKED, snd_nxt: ACKED, settings }
@@ -128,7 +128,7 @@ fn the_first_segment_with_and_without_time_stamps_shows_the_length_of_the_header
     assert_eq!((plain.header_len, plain.known, plain.contiguous), (20, true, FIRST + 536));
     let stamped = unknown.after(&with_options(&stamps(1 << 31)));
     assert_eq!((stamped.header_len, stamped.known, stamped.template()), (32, true, &stamps(1 << 31)[..]));
-    // SACK blocks alone do not.
+    // SACK blocks alone do not show it.
     for options in [sack().to_vec(), [stamps(3), sack()].concat()] {
         let after = unknown.after(&with_options(&options));
         assert_eq!(after, Track { sack_seen: true, ..unknown });
@@ -149,11 +149,11 @@ fn one_segment_with_damaged_options_changes_nothing_but_the_count_of_others() {
         assert!(!after.has_others());
         // Without payload it does not even count.
         assert_eq!(stamped.after(&Sample { payload: Vec::new(), ..other.clone() }), stamped);
-        // The next one that fits, and has payload, ends it.
+        // The next one that fits and has payload resets the count.
         let empty = Sample { payload: Vec::new(), ..with_options(&stamps(8)) };
         assert_eq!(after.after(&empty).others, 1);
         assert_eq!(after.after(&with_options(&stamps(8))).others, 0);
-        // A second one in a row is meant.
+        // A second one in a row is taken as meant.
         let second = after.after(&other);
         assert!(second.has_others());
         assert_eq!((second.others, second.after(&other).others), (2, 2));
@@ -183,7 +183,7 @@ fn a_far_time_stamp_is_taken_when_a_second_one_agrees() {
     let once = held.after(&Sample { ack: ACKED + 9, window: 9, ..with_options(&stamps(FAR)) });
     assert_eq!((once.template(), once.suspect), (&stamps(7)[..], Some(FAR)));
     assert_eq!((once.ack, once.window, once.contiguous), (ACKED, 502, FIRST + 536), "nor its acknowledgment");
-    // The true ones go on, and what is far is forgotten.
+    // Time stamps near the last ones arrive, and the far one is forgotten.
     let on = once.after(&with_options(&stamps(8)));
     assert_eq!((on.template(), on.suspect), (&stamps(8)[..], None));
     // An older one that was overtaken does not end the suspicion.
@@ -198,11 +198,10 @@ fn a_far_time_stamp_is_taken_when_a_second_one_agrees() {
         let after = once.after(&with_options(&stamps(other)));
         assert_eq!((after.template(), after.suspect), (&stamps(7)[..], Some(other)), "{other}");
     }
-    // SACK blocks behind them change nothing in this.
+    // SACK blocks behind them make no difference.
     let both = once.after(&with_options(&[stamps(FAR + 1), sack()].concat()));
     assert_eq!((both.template(), both.suspect), (&stamps(FAR + 1)[..], None));
-    // One that comes from far below is far as well: PAWS would refuse what is older by more than a
-    // minute.
+    // One from far below is far too: PAWS would refuse what is older by more than a minute.
     let back = track(Some(stamps(FAR))).after(&with_options(&stamps(7)));
     assert_eq!(back.suspect, Some(7));
 }
@@ -215,7 +214,7 @@ fn time_stamps_a_minute_apart_are_near() {
     assert_eq!(after((1 << 16) + 1).suspect, Some((1 << 20) + (1 << 16) + 1));
     assert_eq!((after(-1 << 16).suspect, after((-1 << 16) - 1).suspect.is_some()), (None, true));
     assert_eq!(after(-1 << 16).template(), stamps(1 << 20));
-    // What was held before Lite was switched on is no measure.
+    // Time stamps from before Lite was switched on are not compared with.
     let unknown = Track { known: false, ..held };
     assert_eq!(unknown.after(&with_options(&stamps(1 << 30))).template(), stamps(1 << 30));
 }
@@ -224,7 +223,7 @@ fn time_stamps_a_minute_apart_are_near() {
 fn an_acknowledgment_that_cannot_be_is_replaced_by_what_the_socket_knows() {
     let injected = track(None).after(&Sample { ack: ACKED + (1 << 30), ..Sample::default() });
     assert_eq!(injected.ack, ACKED + (1 << 30), "nobody could tell");
-    // As long as it stays, true ones are old.
+    // While it stays, genuine ones look old.
     assert_eq!(injected.after(&Sample { ack: ACKED + 5, ..Sample::default() }).ack, ACKED + (1 << 30));
     let mut told = injected;
     told.catch_up(&SocketView { snd_una: ACKED + 5, snd_nxt: ACKED + 50, ..view(FIRST) });

@@ -6,7 +6,7 @@ fn names() -> [String; 2] {
     ["one".into(), "two".into()]
 }
 
-/// Of the goodput of the workload `w`.
+/// Returns the difference of the goodput of workload `w`.
 fn difference(first: &Directory, second: &Directory) -> Difference {
     let names = names();
     Difference::of(Pair { first, second, names: &names }, Metric::Goodput, "w", false)
@@ -30,7 +30,7 @@ fn differences_are_between_cells_of_equal_levels() {
     assert_eq!((cell.label.as_str(), cell.first.median, cell.second.median), ("loss=some", 51.0, 61.0));
     assert!((cell.change_percent.expect("a change") - 1000.0 / 51.0).abs() < 1e-9);
     assert_eq!((cell.a12, cell.too_few, cell.words().as_str()), (1.0, true, "n too small to tell"));
-    // Two against two: of the 6 orders 2 are as extreme.
+    // Two values against two: 2 of the 6 orders are as extreme.
     assert!((cell.p - 1.0 / 3.0).abs() < 1e-12 && (cell.corrected - cell.p).abs() < 1e-12);
 }
 
@@ -51,7 +51,7 @@ fn a_campaign_does_not_differ_from_itself() {
     }
 }
 
-/// One reason a cell, and the true one: which campaign lacks what.
+/// Each cell has one reason, and the true one: which campaign lacks what.
 #[test]
 fn each_cell_that_is_not_compared_says_what_is_missing_and_where() {
     let levels = [("good", 1.0), ("bad", 2.0), ("late", 3.0), ("unrun", 4.0), ("other", 5.0), ("odd", 6.0)];
@@ -92,7 +92,7 @@ fn each_cell_that_is_not_compared_says_what_is_missing_and_where() {
     assert!(late.cells.iter().any(|cell| cell.label == "loss=late"), "counted when asked for");
 }
 
-/// A server in the background comes first in each run, and is not what is compared.
+/// A server in the background comes first in each run, and is not compared.
 #[test]
 fn the_workload_is_the_one_that_figures_of_both_are_about() {
     let served = |name: &str| {

@@ -1,12 +1,12 @@
-//! How far apart two points must be to be told apart on a screen: cells of time and bytes, one size
-//! a level.
+//! Cells of time and bytes, one size per level: points in one cell cannot be distinguished on a
+//! screen.
 //!
-//! A cell of level *k* is 2^*k* ns long and 2^(*k* + ratio) bytes high, and lies in one of the
-//! level above, so that the first point of a cell is also the first one of the finer cell that it
+//! A cell of level *k* is 2^*k* ns long and 2^(*k* + ratio) bytes high. It lies in one cell of the
+//! next coarser level, so the first point of a cell is also the first one of the finer cell that it
 //! is in. All graphs of a view have the same cells. `web/src/layers/window.ts` chooses levels as
 //! [`Grid::level`] does.
 
-/// Cells of all levels.
+/// The cells of all levels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Grid {
     /// The height of a cell in bytes is 2^`ratio` times its length in nanoseconds.
@@ -14,30 +14,33 @@ pub(super) struct Grid {
 }
 
 impl Grid {
-    /// For a view of so many nanoseconds and bytes on a drawing twice as wide as high: whole,
-    /// neither axis needs finer cells than the other.
+    /// Creates the grid for a view of so many nanoseconds and bytes on a drawing twice as wide as
+    /// high.
+    ///
+    /// If the whole view is drawn, neither axis needs finer cells than the other.
     pub(super) fn of(nanoseconds: f64, bytes: f64) -> Self {
         let ratio = (2.0 * bytes.max(1.0) / nanoseconds.max(1.0)).log2().round();
         Self { ratio: ratio as i32 }
     }
 
-    /// The coarsest level whose cells are no larger than a pixel of so many nanoseconds and bytes;
-    /// without bytes for what is about time alone. Here for the proofs alone: it is the page that
-    /// draws.
+    /// Returns the coarsest level whose cells are no larger than a pixel of this size.
+    ///
+    /// `pixel_bytes` is `None` for graphs in which only time matters. Only tests need this
+    /// function, since the page does the drawing.
     #[cfg(test)]
     pub(super) fn level(self, pixel_ns: f64, pixel_bytes: Option<f64>) -> i32 {
         let time = pixel_ns.log2().floor() as i32;
         pixel_bytes.map_or(time, |bytes| time.min(bytes.log2().floor() as i32 - self.ratio))
     }
 
-    /// How far to shift nanoseconds, and values whose unit is 2^`unit` bytes, to get the numbers of
-    /// their cell.
+    /// Returns by how many bits to shift nanoseconds, and values in units of 2^`unit` bytes, to get
+    /// the numbers of their cell.
     pub(super) fn shifts(self, level: i32, unit: i32) -> (u32, u32) {
         let shift = |bits: i32| bits.clamp(0, 63).cast_unsigned();
         (shift(level), shift(level + self.ratio - unit))
     }
 
-    /// The coarsest level at which no cell has two different points.
+    /// Returns the coarsest level at which no cell has two different points.
     pub(super) fn finest(self, unit: i32) -> i32 {
         0.min(unit - self.ratio)
     }

@@ -1,4 +1,4 @@
-//! The file: what is in each tile as JSON, the script and the style, and the tiles as texts of
+//! The file: an index of the tiles as JSON, the script and the style, and the tiles as texts of
 //! elements that the browser does not run.
 
 use super::grid::Grid;
@@ -12,7 +12,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use trace::layers::graph::{Graph, Layer, Point, Regression, Shape, View};
 
-/// Version of what the page reads; `web/src/layers/data.ts` has the same.
+/// Version of the data that the page reads; `web/src/layers/data.ts` has the same.
 const SCHEMA: u32 = 1;
 
 /// Built from `web/src/layers/` by `npm run build`.
@@ -29,8 +29,10 @@ pub struct WriteError {
     source: io::Error,
 }
 
-/// Writes the page to `path`, whole or not at all. A point whose value is no number is left out, as
-/// is one that equals another one of its graph.
+/// Writes the page to `path`, completely or not at all.
+///
+/// Points whose value is not finite are left out, as are points that equal another one of their
+/// graph.
 pub fn write(path: &Path, view: &View) -> Result<(), WriteError> {
     let written = Pending::begin(path).and_then(|pending| {
         let mut file = BufWriter::new(pending.file()?);
@@ -41,14 +43,14 @@ pub fn write(path: &Path, view: &View) -> Result<(), WriteError> {
     written.map_err(|source| WriteError { path: path.to_owned(), source })
 }
 
-/// What the page knows before it has any point.
+/// Data that the page has before it reads any point.
 #[derive(Debug, Serialize)]
 struct Index<'a> {
     schema: u32,
     title: &'a str,
     notes: &'a [String],
     regressions: &'a [Regression],
-    /// Bytes by which a cell is higher than it is nanoseconds long, as a power of two.
+    /// Height of a cell in bytes over its length in nanoseconds, as a binary logarithm.
     ratio: i32,
     graphs: Vec<GraphIndex<'a>>,
 }
@@ -59,11 +61,11 @@ struct GraphIndex<'a> {
     layer: Layer,
     shape: Shape,
     offset: f64,
-    /// Points before any was left out.
+    /// Number of points before any was left out.
     points: usize,
-    /// Nanoseconds of a step of its packed times.
+    /// Nanoseconds per step of its packed times.
     step_ns: i64,
-    /// Bytes of a unit of its packed values.
+    /// Bytes per unit of its packed values.
     unit: f64,
     levels: Vec<LevelIndex>,
 }
@@ -74,7 +76,7 @@ struct LevelIndex {
     level: Option<i32>,
     /// Number of its first tile; the others follow.
     first: usize,
-    /// Of each tile: points, first and last time (ns), lowest and highest value (units).
+    /// For each tile: number of points, first and last time (ns), lowest and highest value (units).
     tiles: Vec<(usize, i64, i64, i64, i64)>,
 }
 
@@ -111,7 +113,7 @@ fn page(view: &View, file: &mut impl Write) -> io::Result<()> {
         }
         graphs.push(index(graph, &points, step_ns, known));
     }
-    // Whoever zooms while the file is still being read needs the coarser ones first.
+    // A reader who zooms while the file is still loading needs the coarser tiles first.
     rest.sort_by_key(|(level, _)| std::cmp::Reverse(*level));
     let View { title, notes, regressions, .. } = view;
     let index = Index { schema: SCHEMA, title, notes, regressions, ratio: grid.ratio, graphs };
@@ -129,7 +131,7 @@ fn page(view: &View, file: &mut impl Write) -> io::Result<()> {
     file.write_all(b"</body>\n</html>\n")
 }
 
-/// Tiles as elements that the browser neither runs nor shows.
+/// Writes tiles as elements that the browser neither runs nor shows.
 fn texts<'a>(file: &mut impl Write, tiles: impl Iterator<Item = &'a Tile>) -> io::Result<()> {
     for (number, text) in tiles {
         writeln!(file, "<script type=\"text/plain\" id=\"tile-{number}\">{text}</script>")?;
@@ -152,7 +154,7 @@ fn index<'a>(graph: &'a Graph, points: &Points, step_ns: i64, levels: Vec<LevelI
     }
 }
 
-/// Cells for all graphs together.
+/// Returns the grid for all graphs together.
 fn grid(view: &View) -> Grid {
     let points =
         || view.graphs.iter().flat_map(|graph| &graph.points).filter(|point| point.bytes.is_finite());

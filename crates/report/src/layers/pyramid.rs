@@ -1,34 +1,34 @@
-//! The levels of a graph: every point once, at the level from which on a drawing needs it.
+//! Levels of a graph: every point is in one level, from which on drawings need it.
 //!
-//! The points that a drawing needs whose pixels are as large as cells of level *k* are those of all
-//! levels from the top down to *k*. No point is kept twice, so that a page is no larger for being
-//! able to draw any window quickly.
+//! A drawing whose pixels are as large as cells of level *k* needs the points of all levels from
+//! the top down to *k*. No point is stored twice, so the page can draw any window quickly without
+//! being larger.
 //!
-//! How many points a window of *W* x *H* pixels needs: of dots one a cell, and a pixel has at most
-//! four cells where both axes need the same level; of steps four, of marks one for each stretch of
-//! time, of which a column has at most two. Levels with few points are put together with the next
-//! coarser one, which adds less than [`TILE`] a level.
+//! A window of *W* x *H* pixels needs a limited number of points. For dots it is one per cell, and
+//! a pixel has at most four cells if both axes need the same level. For steps it is four, and for
+//! marks one, per stretch of time, of which a column has at most two. Levels with few points are
+//! merged with the next coarser one, which adds less than [`TILE`] per level.
 
 use super::grid::Grid;
 use super::thin::thin;
 use super::whole::Points;
 use trace::layers::graph::Shape;
 
-/// Most points of a tile, which is read as a whole; a graph with no more is not divided into
-/// levels.
+/// Maximum number of points in a tile, which is read as a whole; a graph with no more points is not
+/// divided into levels.
 pub(super) const TILE: usize = 4096;
 
 /// Points that appear together.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Level {
-    /// They are needed by drawings of this level and finer ones; `None`: by all.
+    /// Drawings of this level and finer ones need them; `None`: all drawings do.
     pub(super) level: Option<i32>,
-    /// Places of points, in their order.
+    /// Indices of the points, in their order.
     pub(super) places: Vec<u32>,
 }
 
-/// All levels of a graph, the coarsest one first. A point that equals another one in time and value
-/// is in none.
+/// Returns all levels of a graph, the coarsest one first. Points that equal another one in time and
+/// value are left out.
 pub(super) fn levels(points: &Points, shape: Shape, grid: Grid) -> Vec<Level> {
     let mut level = grid.finest(points.unit);
     let all: Vec<u32> = (0..points.points.len() as u32).collect();

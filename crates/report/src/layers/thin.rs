@@ -1,19 +1,19 @@
-//! Which points of a graph a drawing needs if a pixel is no smaller than a cell.
+//! Selection of the points that a drawing needs if a pixel is no smaller than a cell.
 //!
-//! * Dots and crosses: the first point of each cell. Any other one is less than a cell away from
-//!   it.
-//! * Steps: first, last, lowest and highest of each stretch of time as long as a cell. These are
-//!   the lines that all points would give, column by column (M4: Jugel, Jerzak, Hackenbroich and
+//! * Dots and crosses: the first point of each cell. All other points are less than a cell away
+//!   from it.
+//! * Steps: first, last, lowest and highest point of each stretch of time as long as a cell. They
+//!   give the same lines as all points, column by column (M4: Jugel, Jerzak, Hackenbroich and
 //!   Markl, VLDB 2014).
-//! * Marks: the first of each stretch of time.
+//! * Marks: the first one of each stretch of time.
 //!
-//! Whoever is needed with larger cells is also needed with smaller ones.
+//! A point that is needed with larger cells is also needed with smaller ones.
 
 use super::grid::Grid;
 use super::whole::{Points, Whole};
 use trace::layers::graph::Shape;
 
-/// Divides `from`, places of points in their order, into those that a drawing needs whose pixels
+/// Divides `from`, indices of points in their order, into those needed by a drawing whose pixels
 /// are as large as cells of `level`, and the rest.
 pub(super) fn thin(
     points: &Points,
@@ -44,16 +44,16 @@ pub(super) fn thin(
 struct Divided {
     kept: Vec<u32>,
     rest: Vec<u32>,
-    /// Row and place, of one stretch.
+    /// Row and index of the points of one stretch.
     rows: Vec<(i64, u32)>,
 }
 
 impl Divided {
-    /// The first place of each row.
+    /// Keeps the first point of each row.
     fn rows(&mut self, stretch: &[u32], row: impl Fn(u32) -> i64) {
         self.rows.clear();
         self.rows.extend(stretch.iter().map(|&place| (row(place), place)));
-        // Places go up with time, so that of each row the first one comes first.
+        // Indices increase with time, so the first point of each row comes first.
         self.rows.sort_unstable();
         let start = self.kept.len();
         let mut before = None;
@@ -68,7 +68,7 @@ impl Divided {
         self.kept[start..].sort_unstable();
     }
 
-    /// First, last, lowest and highest; of equal ones the first.
+    /// Keeps the first, last, lowest and highest point; of equal ones the first.
     fn ends(&mut self, stretch: &[u32], at: impl Fn(u32) -> Whole) {
         let (Some(&first), Some(&last)) = (stretch.first(), stretch.last()) else { return };
         let (mut low, mut high) = (first, first);

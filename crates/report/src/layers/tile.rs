@@ -1,9 +1,10 @@
-//! How points become text: differences, seven bits a byte, deflated, base64.
-//! `web/src/layers/tile.ts` makes them points again.
+//! Packing of points as text: differences, seven bits per byte, deflated, base64.
+//! `web/src/layers/tile.ts` unpacks them.
 //!
-//! First all times, then all values: each the difference from the one before (the first one from
-//! zero), its sign in the lowest bit, and seven bits a byte, the lowest first, with the highest bit
-//! set in all but the last byte. Times are in steps of the graph.
+//! All times come first, then all values. Each is stored as the difference from the one before (for
+//! the first one from zero), with its sign in the lowest bit. A difference has seven bits per byte,
+//! the lowest first; the highest bit is set in all but its last byte. Times are in steps of the
+//! graph.
 
 use super::whole::Whole;
 use data_encoding::BASE64;
@@ -11,7 +12,7 @@ use flate2::Compression;
 use flate2::write::DeflateEncoder;
 use std::io::{self, Write};
 
-/// The text of some points; their times are multiples of `step` nanoseconds.
+/// Packs points whose times are multiples of `step` nanoseconds.
 pub(super) fn pack(points: &[Whole], step: i64) -> io::Result<String> {
     let mut bytes = Vec::with_capacity(4 * points.len());
     column(points.iter().map(|point| point.time / step), &mut bytes);
@@ -35,7 +36,8 @@ fn column(values: impl Iterator<Item = i64>, bytes: &mut Vec<u8>) {
     }
 }
 
-/// Nanoseconds that divide all times: captures with microseconds need fewer digits.
+/// Returns the largest step in nanoseconds that divides all times: times with microseconds then
+/// need fewer digits.
 pub(super) fn step(points: &[Whole]) -> i64 {
     let divisor = |mut one: u64, mut other: u64| {
         while other != 0 {
@@ -60,7 +62,7 @@ mod tests {
     use proptest::prelude::*;
     use std::io::Read;
 
-    /// What the page does, in Rust.
+    /// Unpacks as the page does, in Rust.
     fn unpack(text: &str, count: usize, step: i64) -> Vec<Whole> {
         let packed = BASE64.decode(text.as_bytes()).expect("base64");
         let mut bytes = Vec::new();
@@ -96,7 +98,7 @@ mod tests {
             let points: Vec<_> =
                 points.into_iter().map(|(time, value)| Whole { time: i64::from(time) * step, value }).collect();
             let found = super::step(&points);
-            // Of times that are all zero every step is a divisor.
+            // If all times are zero, every step is a divisor.
             prop_assert!(found % step == 0 || points.iter().all(|point| point.time == 0), "{} is smaller than it need be", found);
             prop_assert_eq!(unpack(&pack(&points, found).expect("packed"), points.len(), found), points);
         }

@@ -1,5 +1,5 @@
-//! Points as whole numbers: nanoseconds, and bytes or 256ths of a byte. In order of time, and
-//! without those that cannot be drawn.
+//! Points as whole numbers: nanoseconds, and bytes or 256ths of a byte. They are in the order of
+//! time, without those that cannot be drawn.
 
 use trace::layers::graph::Point;
 
@@ -11,7 +11,7 @@ const FRACTION: i32 = -8;
 pub(super) struct Whole {
     /// Nanoseconds since time zero.
     pub(super) time: i64,
-    /// Units.
+    /// Value in units of the graph.
     pub(super) value: i64,
 }
 
@@ -24,7 +24,7 @@ pub(super) struct Points {
 }
 
 impl Points {
-    /// Values that are no number are left out: they have no place.
+    /// Converts points; those whose value is not finite are left out, since they have no place.
     pub(super) fn of(points: &[Point]) -> Self {
         let finite = || points.iter().filter(|point| point.bytes.is_finite());
         let whole = finite().all(|point| point.bytes.fract() == 0.0);
@@ -38,7 +38,7 @@ impl Points {
         Self { unit, points }
     }
 
-    /// Bytes of one unit.
+    /// Returns the bytes in one unit.
     pub(super) fn bytes(&self) -> f64 {
         f64::from(self.unit).exp2()
     }
@@ -54,7 +54,7 @@ pub(super) struct Extent {
 }
 
 impl Extent {
-    /// Of points in order of time; `None` without any.
+    /// Returns the extent of points in the order of time; `None` without any.
     pub(super) fn of(points: impl IntoIterator<Item = Whole>) -> Option<Self> {
         let one = |Whole { time, value }| Self { from: time, to: time, low: value, high: value };
         points.into_iter().map(one).reduce(|all, next| Self {

@@ -1,4 +1,4 @@
-//! Loss events of a sender, in columns, as they are marked in the plot of its congestion window.
+//! Loss events of a sender, as columns, for the plot of its congestion window.
 
 use super::pack::times;
 use capture::Cause;
@@ -6,34 +6,34 @@ use capture::senders::{Reason, Verdict};
 use results::{LossEvent, LossKind};
 use serde::Serialize;
 
-/// An entry an event in each list. Times are packed as those of a time-sequence plot, and count as
-/// they do.
+/// Loss events; each list has an entry per event. Times are packed, and count, as in a
+/// time-sequence plot.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub(super) struct Events {
     time: Vec<u64>,
     kind: Vec<LossKind>,
-    /// Why, in truth.
+    /// True cause.
     cause: Vec<Cause>,
-    /// Lost segments as the sender counted them.
+    /// Lost segments by the sender's count.
     n: Vec<Option<u16>>,
-    /// And as many as there were.
+    /// Lost segments in truth.
     lost: Vec<u32>,
-    /// What the sender took it for.
+    /// The sender's verdict.
     verdict: Vec<Option<Verdict>>,
     reason: Vec<Option<Reason>>,
     /// The round-trip time that was judged.
     rtt_us: Vec<Option<u32>>,
-    /// Their mean by then.
+    /// Mean of the round-trip times so far.
     mean_ns: Vec<Option<u64>>,
-    /// Congestion window before, in segments.
+    /// Congestion window before the event, in segments.
     cwnd: Vec<u32>,
-    /// Threshold after, in segments; `None` also before it was ever set.
+    /// Threshold after the event, in segments; `None` also if it was never set before.
     ssthresh: Vec<Option<u32>>,
 }
 
 impl Events {
-    /// Packs them; `since` tells how many nanoseconds after the first packet of the connection an
-    /// event was.
+    /// Packs loss events; `since` returns the time of an event in nanoseconds since the
+    /// connection's first packet.
     pub(super) fn of(events: &[LossEvent], since: impl Fn(&LossEvent) -> u64) -> Self {
         let infinite = capture::senders::INFINITE_SSTHRESH;
         Self {

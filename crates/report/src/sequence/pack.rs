@@ -1,6 +1,5 @@
-//! How a time-sequence plot is packed: columns instead of objects, and differences where those are
-//! small, so that a segment is some ten characters. `web/src/sequence/unpack.ts` makes it values
-//! again.
+//! Packing of a time-sequence plot: columns instead of objects, and differences where they are
+//! small, so that a segment needs about ten characters. `web/src/sequence/unpack.ts` unpacks it.
 
 use super::windows::Windows;
 use serde::Serialize;
@@ -8,15 +7,17 @@ use trace::retransmission::Cause;
 use trace::sequence::{AckPoint, Kind, LossPoint, Mark, MarkPoint, SackPoint, SegmentPoint, Series};
 use trace::throughput::Rates;
 
-/// One direction of a connection. Times are in microseconds since its first packet, each as the
-/// difference from the one before; sequence numbers are relative, 1 the first byte.
+/// One direction of a connection.
+///
+/// Times are in microseconds since its first packet, each as the difference from the one before.
+/// Sequence numbers are relative; 1 is the first byte.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub(super) struct Sequence {
-    /// Place of the run.
+    /// Index of the run.
     run: usize,
     /// Both ends, for people.
     connection: String,
-    /// What was left out of it, in a sentence; empty if nothing was.
+    /// What was left out, in a sentence; empty if nothing was.
     thinned: String,
     segments: Segments,
     acks: Acks,
@@ -24,7 +25,7 @@ pub(super) struct Sequence {
     losses: Losses,
     marks: Marks,
     throughput: Option<Throughput>,
-    /// Of the sender, if a recorder wrote them down.
+    /// Windows of the sender, if recorded.
     pub(super) windows: Option<Windows>,
 }
 
@@ -35,7 +36,7 @@ struct Segments {
     /// First number, as the difference from the end of the segment before.
     first: Vec<i64>,
     length: Vec<u64>,
-    /// A letter each, see [`letter`].
+    /// One letter per segment, see [`letter`].
     kind: String,
 }
 
@@ -43,11 +44,11 @@ struct Segments {
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 struct Acks {
     time: Vec<u64>,
-    /// The number acknowledged, as the difference from the one before.
+    /// The acknowledged number, as the difference from the one before.
     ack: Vec<i64>,
-    /// End of the receive window, as the difference from the number acknowledged.
+    /// End of the receive window, as the difference from the acknowledged number.
     window: Vec<i64>,
-    /// Places of the duplicates, each as the difference from the one before.
+    /// Indices of the duplicates, each as the difference from the one before.
     duplicate: Vec<usize>,
 }
 
@@ -65,7 +66,7 @@ struct Losses {
     time: Vec<u64>,
     first: Vec<u64>,
     length: Vec<u64>,
-    /// Place in `reasons`.
+    /// Index in `reasons`.
     reason: Vec<usize>,
     reasons: Vec<String>,
 }
@@ -81,13 +82,13 @@ struct Marks {
 /// Rates over time, in bins from the first packet on.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 struct Throughput {
-    /// Length of a bin; the last one ends at `end_us`.
+    /// Length of a bin; the last bin ends at `end_us`.
     bin_us: u64,
     end_us: u64,
-    /// Of each bin, in bit/s.
+    /// Rates in each bin, in bit/s.
     sent: Vec<u64>,
     delivered: Vec<u64>,
-    /// From the first packet to the end of each bin, in bit/s.
+    /// Average from the first packet to the end of each bin, in bit/s.
     average: Vec<u64>,
 }
 
@@ -108,7 +109,7 @@ impl Sequence {
     }
 }
 
-/// Nanoseconds since the start as differences in microseconds.
+/// Converts nanoseconds since the start to differences in microseconds.
 pub(super) fn times(nanoseconds: impl Iterator<Item = u64>) -> Vec<u64> {
     let mut before = 0;
     let difference = |time: u64| {
@@ -141,7 +142,7 @@ impl Segments {
     }
 }
 
-/// What a segment is: of retransmissions the cause.
+/// Returns the letter for the kind of a segment; for retransmissions it shows the cause.
 fn letter(point: &SegmentPoint) -> char {
     match (point.kind, point.cause) {
         (Kind::New, _) if point.push => 'P',
@@ -246,7 +247,7 @@ impl Throughput {
     }
 }
 
-/// What is not drawn.
+/// Describes what is not drawn.
 fn thinned(series: &Series) -> String {
     let sorts = [
         ("segments", series.segments.len(), series.totals.segments),

@@ -1,8 +1,8 @@
-//! Congestion window and slow start threshold over time, from the states that the recorder of TCP
-//! senders wrote.
+//! Congestion window and slow start threshold over time, from the states recorded by the recorder
+//! of TCP senders.
 //!
-//! Only changes are kept. A threshold that is not known, or was not set yet, is empty: the line of
-//! the one before goes on.
+//! Only changes are stored. A threshold that is unknown, or was not set yet, is empty: the line
+//! then continues at its previous value.
 
 use super::events::Events;
 use super::pack::times;
@@ -14,20 +14,20 @@ use std::path::Path;
 use trace::TraceError;
 use trace::sequence::{Series, TimeSequence};
 
-/// Congestion window and threshold of a sender. Times are packed as those of a time-sequence plot,
-/// and count as they do.
+/// Congestion window and threshold of a sender. Times are packed, and count, as in a time-sequence
+/// plot.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub(super) struct Windows {
     time: Vec<u64>,
-    /// Segments.
+    /// Congestion window in segments.
     cwnd: Vec<u32>,
-    /// Segments.
+    /// Threshold in segments.
     ssthresh: Vec<Option<u32>>,
-    /// The loss events of the connection, if they were looked for.
+    /// Loss events of the connection, if recorded.
     pub(super) events: Option<Events>,
 }
 
-/// A change of one of the two.
+/// A change of the window or the threshold.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Change {
     time_ns: u64,
@@ -35,8 +35,8 @@ struct Change {
     ssthresh: Option<u32>,
 }
 
-/// Those of the sender of `series`, which is one of `connection`, in the table at `path`, with at
-/// most `limit` changes. `losses` are the loss events of that sender.
+/// Reads the windows of the sender of `series`, one of `connection`, from the table at `path`, with
+/// at most `limit` changes. `losses` are the loss events of that sender.
 pub(super) fn read(
     path: &Path,
     connection: &TimeSequence,
@@ -52,14 +52,14 @@ pub(super) fn read(
     for state in reader {
         let state = state.map_err(failed)?;
         let time = started.at(state.at).as_nanos();
-        // The same ports may have been another connection's before or after.
+        // Another connection may have had the same ports before or after.
         let ours = (state.local, state.remote) == (series.from, series.to) && (start..=end).contains(&time);
         if ours {
             changes.extend(change(&state, time - start, changes.last()));
         }
     }
     let events = losses.map(|losses| {
-        // Both count from the start of the run.
+        // Both times are since the start of the run.
         let since = |event: &LossEvent| {
             started.at(Time::from_nanos(event.at_ns)).as_nanos().saturating_sub(connection.start_unix_ns)
         };
@@ -68,7 +68,7 @@ pub(super) fn read(
     Ok(Windows::of(&changes, limit).map(|windows| Windows { events, ..windows }))
 }
 
-/// What is new after `before`, if something is.
+/// Returns the change after `before`, if there is one.
 fn change(state: &SenderState, time_ns: u64, before: Option<&Change>) -> Option<Change> {
     let ssthresh = state.ssthresh.filter(|&threshold| threshold < INFINITE_SSTHRESH);
     let ssthresh = ssthresh.or(before.and_then(|change| change.ssthresh));
@@ -78,7 +78,7 @@ fn change(state: &SenderState, time_ns: u64, before: Option<&Change>) -> Option<
 }
 
 impl Windows {
-    /// Of more changes than `limit` every second, third, … is left.
+    /// Converts changes; if there are more than `limit`, only every second, third, … is kept.
     fn of(changes: &[Change], limit: usize) -> Option<Self> {
         if changes.is_empty() {
             return None;

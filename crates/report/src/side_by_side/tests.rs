@@ -55,7 +55,7 @@ fn what_differs_is_said_with_names() {
     assert_eq!(manifest.clock, Some(Clock::Real));
 }
 
-/// A guest's kernel and clock are not the other campaign's.
+/// The kernel and clock of a guest are not those of the other campaign.
 #[test]
 fn a_campaign_by_the_virtual_clock_beside_one_by_the_real_one() {
     let first = campaign("/runs/one", 1, &[("none", 100.0)]);

@@ -1,4 +1,4 @@
-//! A headless Chromium with one page, told what to do by the Chrome DevTools protocol.
+//! A headless Chromium with one page, controlled by the Chrome DevTools protocol.
 
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader};
@@ -8,27 +8,26 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 use tungstenite::{Message, WebSocket};
 
-/// Longest that the browser may take for an answer before the test counts as failed.
+/// Maximum time for an answer of the browser; after that the test fails.
 const PATIENCE: Duration = Duration::from_mins(2);
 
-/// The browser, ended and removed when dropped.
+/// The browser; ended, and its profile removed, when dropped.
 pub struct Browser {
     process: Child,
     socket: WebSocket<TcpStream>,
     session: Option<String>,
     next: u64,
-    /// Notifications that came until now: method and parameters.
+    /// Notifications received so far: method and parameters.
     pub events: Vec<(String, Value)>,
     _profile: tempfile::TempDir,
 }
 
 impl Browser {
-    /// Starts Chromium with a window of this size; `None` if it is not installed, with the reason
-    /// on the output.
+    /// Starts Chromium with a window of this size; `None` if it is not installed, which is printed.
     pub fn start(width: u32, height: u32) -> Option<Self> {
         let profile = tempfile::tempdir().expect("a folder");
         let child = Command::new("chromium")
-            // No sandbox: root has none. The page is our own, and the network is off.
+            // No sandbox: root cannot have one. The page is our own, and the network is off.
             .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"])
             .args(["--no-first-run", "--disable-background-networking", "--remote-debugging-port=0"])
             .arg(format!("--window-size={width},{height}"))
@@ -46,7 +45,7 @@ impl Browser {
         let url = lines
             .find_map(|line| Some(line.split_once("DevTools listening on ")?.1.to_owned()))
             .expect("Chromium says where it listens");
-        // It goes on talking; nobody needs to hear it, but a full pipe would stop it.
+        // It continues to print; a full pipe would block it.
         std::thread::spawn(move || lines.for_each(drop));
         let address = url.trim_start_matches("ws://").split('/').next().expect("an address").to_owned();
         let stream = TcpStream::connect(address).expect("Chromium listens");
@@ -65,8 +64,8 @@ impl Browser {
         Some(browser)
     }
 
-    /// Opens a file and waits until it has been loaded: it, and not the page before, whose event
-    /// may come as late as now.
+    /// Opens a file and waits until it has been loaded. The load event of the previous page may
+    /// still arrive, and is ignored.
     pub fn open(&mut self, file: &Path) {
         self.events.clear();
         let navigation = self.call("Page.navigate", &json!({ "url": format!("file://{}", file.display()) }));
@@ -83,7 +82,7 @@ impl Browser {
         }
     }
 
-    /// The value of an expression of the page, or of what it promises.
+    /// Returns the value of an expression in the page; a promise is awaited.
     pub fn evaluate(&mut self, expression: &str) -> Value {
         let parameters = json!({ "expression": expression, "awaitPromise": true, "returnByValue": true });
         let result = self.call("Runtime.evaluate", &parameters);

@@ -1,19 +1,19 @@
-//! A multi-layer view of any size that looks like Ludwig's figure 3-6: a bulk transfer over
-//! GSM-CSD, segments of 460 bytes in packets of 519 octets, which the link layer takes at 960
-//! bytes/s. A segment in 200 is lost and sent again.
+//! A multi-layer view of any size that resembles Ludwig's figure 3-6: a bulk transfer over GSM-CSD,
+//! with segments of 460 bytes in packets of 519 octets, which the link layer sends at 960 bytes/s.
+//! One segment in 200 is lost and retransmitted.
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::collections::BTreeMap;
 use trace::layers::graph::{Graph, Layer, Point, Regression, Shape, View};
 
-/// Bytes of data in a segment, and of its packet on the link.
+/// Data bytes of a segment, and bytes of its packet on the link.
 pub const MSS: f64 = 460.0;
 const PACKET: f64 = 519.0;
-/// What the link layer takes, in bytes a second.
+/// Rate of the link layer, in bytes per second.
 pub const RATE: f64 = 960.0;
-/// Frames of a packet: fewer and larger than those of RLP, so that frames are as many as packets in
-/// captures.
+/// Frames per packet: fewer and larger than those of RLP, so that there are as many frames as
+/// packets in captures.
 const FRAMES: usize = 4;
 /// Bytes between two layers.
 pub const OFFSET: f64 = 10_000.0;
@@ -31,7 +31,7 @@ const GRAPHS: [(&str, Layer, Shape); 10] = [
     ("TcpSnd_cwnd", Layer::SenderState, Shape::Steps),
 ];
 
-/// A view with so many packets in its two captures; frames and windows come on top of them.
+/// Returns a view with so many packets in its two captures, plus frames and windows.
 pub fn view(packets: usize) -> View {
     let mut random = ChaCha8Rng::seed_from_u64(2001);
     let mut points: BTreeMap<&str, Vec<Point>> =
@@ -46,8 +46,8 @@ pub fn view(packets: usize) -> View {
     let each = PACKET / RATE;
     let (mut octets, mut lost): (f64, Option<(usize, f64)>) = (0.0, None);
     for number in 0..segments {
-        // A window of four to eight segments is on its way: the queue in front of the link is what
-        // makes them wait.
+        // A window of four to eight segments is outstanding: they wait in the queue in front of the
+        // link.
         let window = 4 + number % 200 / 50;
         let arrival = (number + 1) as f64 * each + random.random_range(0.0..0.02);
         let departure = (arrival - window as f64 * each).max(number as f64 * 1e-3);

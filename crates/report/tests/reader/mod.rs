@@ -1,11 +1,11 @@
-//! A reader of the page of a multi-layer view: what it shows, and what is done with it.
+//! Actions of a reader on the page of a multi-layer view, and queries of what the page shows.
 
 use crate::chromium::Browser;
 use serde_json::{Value, json};
 use std::path::Path;
 use trace::layers::graph::View;
 
-/// Room around the drawing: left, top, and both sides together.
+/// Margins of the drawing: left, top, left plus right, top plus bottom.
 const ROOM: (f64, f64, f64, f64) = (112.0, 10.0, 126.0, 54.0);
 
 /// Waits until everything that the window needs is drawn.
@@ -16,7 +16,7 @@ pub const DRAWN: &str = "new Promise(done => { let still = 0; requestAnimationFr
 
 pub const PLOT: &str = "document.querySelector('.layers')";
 
-/// A view as a page in `folder`, opened; `None` without a browser.
+/// Opens a view as a page in `folder`; `None` without a browser.
 pub fn opened(folder: &Path, view: &View) -> Option<Browser> {
     let mut browser = Browser::start(1400, 900)?;
     let file = folder.join("view.html");
@@ -26,7 +26,7 @@ pub fn opened(folder: &Path, view: &View) -> Option<Browser> {
     Some(browser)
 }
 
-/// What the page complained about or asked for besides itself.
+/// Returns errors and warnings of the page, and requests for anything but itself.
 pub fn complaints(browser: &Browser) -> Vec<String> {
     let bad = |(method, parameters): &&(String, Value)| match method.as_str() {
         "Runtime.consoleAPICalled" => {
@@ -42,7 +42,7 @@ pub fn complaints(browser: &Browser) -> Vec<String> {
     browser.events.iter().filter(bad).map(|(_, parameters)| parameters.to_string()).collect()
 }
 
-/// What is shown: from, to (ns), low, high (bytes).
+/// Returns the shown range: from, to (ns), low, high (bytes).
 pub fn range(browser: &mut Browser) -> [f64; 4] {
     let text = browser.evaluate(&format!("{PLOT}.dataset.range"));
     let ends: Vec<f64> =
@@ -59,7 +59,7 @@ pub fn detail(browser: &mut Browser) -> String {
     browser.evaluate(&format!("{PLOT}.dataset.detail")).as_str().expect("a word").to_owned()
 }
 
-/// Shows a window by the end of the address.
+/// Shows a window by the fragment of the address.
 pub fn go(browser: &mut Browser, fragment: &str) {
     browser.evaluate(&format!("location.hash = {fragment:?}; 1"));
     browser.evaluate(DRAWN);
@@ -70,7 +70,7 @@ pub fn key(browser: &mut Browser, key: &str) {
     browser.evaluate(DRAWN);
 }
 
-/// Where a share of the drawing is on the screen; 0, 0 is left and below.
+/// Returns the position on the screen of a share of the drawing; 0, 0 is bottom left.
 pub fn place(browser: &mut Browser, x: f64, y: f64) -> (f64, f64) {
     let found = browser.evaluate(&format!(
         "{{ {PLOT}.scrollIntoView({{ block: 'center' }}); const box = {PLOT}.getBoundingClientRect(); [box.left, box.top, box.width, box.height] }}"
@@ -79,7 +79,7 @@ pub fn place(browser: &mut Browser, x: f64, y: f64) -> (f64, f64) {
     (left + ROOM.0 + x * (width - ROOM.2), top + ROOM.1 + (1.0 - y) * (height - ROOM.3))
 }
 
-/// The mouse somewhere; `shift` is held or not.
+/// Sends a mouse event, with `shift` held or not.
 pub fn mouse(browser: &mut Browser, kind: &str, (x, y): (f64, f64), shift: bool) {
     let modifiers = if shift { 8 } else { 0 };
     let event =
@@ -87,7 +87,7 @@ pub fn mouse(browser: &mut Browser, kind: &str, (x, y): (f64, f64), shift: bool)
     browser.call("Input.dispatchMouseEvent", &event);
 }
 
-/// Presses at one place and lets go at another one.
+/// Presses the button at one place and releases it at another.
 pub fn drag(browser: &mut Browser, from: (f64, f64), to: (f64, f64), shift: bool) {
     mouse(browser, "mousePressed", from, shift);
     mouse(browser, "mouseMoved", (f64::midpoint(from.0, to.0), f64::midpoint(from.1, to.1)), shift);
@@ -96,12 +96,12 @@ pub fn drag(browser: &mut Browser, from: (f64, f64), to: (f64, f64), shift: bool
     browser.evaluate(DRAWN);
 }
 
-/// Whether two are no farther apart than `to`.
+/// Returns whether two values differ by at most `to`.
 pub fn close(one: f64, other: f64, to: f64) -> bool {
     (one - other).abs() <= to
 }
 
-/// How many pixels of the canvas with the points have a colour.
+/// Counts the pixels of a canvas that have a colour.
 pub fn coloured(browser: &mut Browser, canvas: usize, [red, green, blue]: [u8; 3]) -> u64 {
     let counted = browser.evaluate(&format!(
         "{{ const canvas = document.querySelectorAll('.layers canvas')[{canvas}];
@@ -115,7 +115,7 @@ pub fn coloured(browser: &mut Browser, canvas: usize, [red, green, blue]: [u8; 3
     counted.as_u64().expect("a number")
 }
 
-/// The text that the button saves.
+/// Returns the text that the button saves.
 pub fn saved(browser: &mut Browser) -> String {
     let text = browser.evaluate(
         "{ let saved = '';

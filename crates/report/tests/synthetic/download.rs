@@ -1,5 +1,5 @@
-//! The packets of a download that was never made: a sender at a constant rate, bursts of losses,
-//! SACK, fast retransmits.
+//! Packets of a synthetic download: a sender with a constant rate, bursts of losses, SACK, fast
+//! retransmits.
 
 use capture::{
     CaptureTo, ChannelState, Direction, Ended, Header, Layer, LinkId, LinkInfo, Loss, Options, Outcome,
@@ -15,15 +15,14 @@ pub const SEGMENTS: u32 = 300;
 const SERVER: [u8; 4] = [100, 64, 0, 1];
 const HOST: [u8; 4] = [100, 64, 0, 2];
 const DATA: u32 = 524;
-/// First sequence number of the server: it wraps during the download.
+/// First sequence number of the server, chosen so that it wraps during the download.
 const START: u32 = u32::MAX - 20_000;
-/// From one segment to the next: 576 bytes at 384 kbit/s.
+/// Time from one segment to the next: 576 bytes at 384 kbit/s.
 const INTERVAL: u64 = 12_000_000;
-/// One way.
+/// One-way delay.
 const DELAY: u64 = 70_000_000;
 
-/// A packet on its way: when it comes to the link, its direction, its bytes, and whether the link
-/// loses it.
+/// A packet: when it reaches the link, its direction, its bytes, and whether the link loses it.
 struct Packet {
     at: u64,
     direction: Direction,
@@ -42,8 +41,8 @@ fn packets(lost: &[u32]) -> Vec<Packet> {
     let mut all = handshake();
     let begin = 2 * DELAY + 1_000_000;
     let sent = |segment: u32| begin + u64::from(segment) * INTERVAL;
-    // When each segment reaches the host: the lost ones a second time, when three later ones have
-    // told of the hole.
+    // When each segment reaches the host. A lost one does so with its retransmission, after three
+    // later segments have revealed the hole.
     let mut arrivals = Vec::new();
     let mut again = begin;
     for segment in 0..SEGMENTS {
@@ -75,7 +74,7 @@ fn packets(lost: &[u32]) -> Vec<Packet> {
     all
 }
 
-/// Sequence number of a segment's first byte.
+/// Returns the sequence number of a segment's first byte.
 fn number(segment: u32) -> u32 {
     START.wrapping_add(1 + segment * DATA)
 }
@@ -128,7 +127,7 @@ fn acknowledgement(at: u64, next: u32, block: Option<(u32, u32)>) -> Packet {
     packet(at, Direction::Up, builder, 0)
 }
 
-/// Lets the recorder see what an emulator would show it.
+/// Shows the recorder what an emulator would show it.
 fn record(capture: &Path, events: &Path, started_unix_ns: u64, seed: u64, packets: &[Packet]) {
     let way = || WayInfo {
         profile: "umts".into(),
@@ -146,7 +145,8 @@ fn record(capture: &Path, events: &Path, started_unix_ns: u64, seed: u64, packet
     };
     let mut recorder = Recorder::start(header, options).expect("a recorder");
     let mut numbers = [0, 0];
-    // Comings and goings in the order of their times: (when, index, whether it ends).
+    // Arrivals and departures in the order of their times: (time, index, whether it is a
+    // departure).
     let mut steps: Vec<(u64, usize, bool)> = Vec::new();
     for (index, packet) in packets.iter().enumerate() {
         steps.push((packet.at, index, false));

@@ -1,4 +1,4 @@
-//! Loss events that no sender met, and the states of a sender that met them.
+//! Synthetic loss events, and the states of a sender with these events.
 
 use capture::senders::{Header, INFINITE_SSTHRESH, Reason, Record, SenderState, Verdict, Writer};
 use capture::{Cause, Tail, Time, WallTime};
@@ -9,8 +9,8 @@ use std::path::Path;
 /// The sender of the download, and the other end.
 const ENDS: [([u8; 4], u16); 2] = [([100, 64, 0, 1], 80), ([100, 64, 0, 2], 40_000)];
 
-/// Loss events of a connection in a loss profile: none in `lite-0`. Only `newzag` has verdicts, and
-/// a count of the lost segments.
+/// Returns the loss events of a connection in a loss profile: none in `lite-0`. Only `newzag` has
+/// verdicts, and counts of the lost segments.
 pub fn events(loss: &str, control: &str, repetition: u32) -> Vec<LossEvent> {
     use Cause::{Congestion, Mixed, None, Outage, Wireless};
     use LossKind::{Recovery, Reduction, Timeout};
@@ -56,8 +56,8 @@ pub fn events(loss: &str, control: &str, repetition: u32) -> Vec<LossEvent> {
     all.into_iter().take(kept).map(event).collect()
 }
 
-/// Writes the states of the sender that met these events: its window grows to 12 segments before
-/// each, and falls to the threshold after.
+/// Writes the states of the sender with these events: its window grows to 12 segments before each,
+/// and falls to the threshold after it.
 pub fn write_senders(path: &Path, started_unix_ns: u64, seed: u64, events: &[LossEvent]) {
     let header = Header {
         schema: capture::senders::SCHEMA,

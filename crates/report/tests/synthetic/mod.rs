@@ -1,6 +1,6 @@
-//! A campaign that was never run: 3 loss profiles × 3 congestion controls × 10 repetitions from a
-//! seed, with one failed and one overloaded run, and with texts that would like to be markup. The
-//! numbers resemble the UMTS figures of the TCP Lite work.
+//! A synthetic campaign: 3 loss profiles × 3 congestion controls × 10 repetitions from a seed, with
+//! one failed and one overloaded run, and with texts that look like markup. The numbers resemble
+//! the UMTS figures of the TCP Lite work.
 
 pub mod download;
 pub mod losses;
@@ -18,22 +18,22 @@ use results::{RunEnded, journal};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// What would break out of an element of script or of markup, if it were not escaped.
+/// Text that would break out of a script or markup element if it were not escaped.
 pub const HOSTILE: &str = "</script><b>bold</b><!-- & \"quotes\" 'and' \u{2028} <script>";
 
 /// Repetitions of each cell.
 pub const REPETITIONS: u32 = 10;
 
-/// Of which so many have captures.
+/// Repetitions of each cell with captures.
 pub const CAPTURED: u32 = 2;
 
-/// The loss profiles with the share of time that each is bad.
+/// The loss profiles, each with the share of time in which it is bad.
 const LOSS: [(&str, f64); 3] = [("lite-0", 0.0), ("lite-2", 0.003), ("lite-4", 0.048)];
 
-/// The congestion controls with the share of goodput that 1 % of loss costs.
+/// The congestion controls, each with the share of goodput that 1 % of loss costs.
 const CONTROL: [(&str, f64); 3] = [("reno", 4.6), ("cubic", 3.1), ("newzag", 0.8)];
 
-/// Bit rate of the link.
+/// Bit rate of the link in bit/s.
 const RATE: f64 = 384_000.0;
 /// Bytes of a transfer.
 const TRANSFER: u64 = 3_000_000;
@@ -57,8 +57,8 @@ pub fn write(folder: &Path, seed: u64) {
     }
 }
 
-/// Writes the capture and the event log of a run; of `newzag` in `lite-4` the states of the sender
-/// as well.
+/// Writes the capture and the event log of a run; for `newzag` in `lite-4` also the states of the
+/// sender.
 fn record(folder: &Path, ended: &mut RunEnded, cell: &Cell) {
     let run = &mut ended.run;
     for kind in ["captures", "events"] {

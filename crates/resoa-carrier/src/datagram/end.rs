@@ -1,4 +1,4 @@
-//! The primitives of a carrier, and the look at what has happened.
+//! The primitives of a carrier, and the pass of its loop.
 
 use super::peer::Peer;
 use super::{Datagrams, Role};
@@ -11,11 +11,12 @@ use rustix::fd::BorrowedFd;
 use std::io;
 use std::time::Duration;
 
-/// While the kernel takes nothing, what has time is looked at so often.
+/// While the kernel takes no packets, timers fire at most this often.
 const FULL: Duration = Duration::from_millis(1);
 
 impl Datagrams {
-    /// Ends a connection in this way; one that never was has nothing to be told.
+    /// Ends a connection with `how`. One without a machine is just removed, because its peer knows
+    /// of no connection.
     fn end(&mut self, connection: Connection, how: impl FnOnce(&mut Machine)) {
         let now = self.now();
         match self.peers.get_mut(&connection).map(Peer::machine) {
@@ -112,7 +113,7 @@ impl Carrier for Datagrams {
         self.wake.take(Duration::ZERO);
         let now = self.now();
         if self.port.is_full() {
-            // Whoever had something to send may have had to wait for the kernel.
+            // Any connection may have had to wait for the kernel.
             self.due.extend(self.peers.keys());
         }
         self.port.flush();
@@ -132,10 +133,10 @@ impl Carrier for Datagrams {
             self.wake.ring();
         }
         if self.port.is_full() {
-            // What is to be sent has to wait for the kernel, which says when it takes more.
+            // Sending must wait for the kernel, and its socket reports when it takes more.
             due = due.map(|due| due.max(now + FULL));
         }
-        // It was for what has been done now.
+        // The timer was for the work that is done now.
         self.armed = None;
         self.arm(due, now);
     }

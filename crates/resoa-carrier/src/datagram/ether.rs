@@ -1,8 +1,8 @@
-//! Frames of Ethernet without IP (C03): a packet socket of one interface, for the ethertype that
-//! IEEE 802 leaves to local experiments.
+//! Ethernet frames without IP (C03): a packet socket of one interface, for an ethertype that IEEE
+//! 802 reserves for local experiments.
 //!
-//! Short frames are filled up on the wire, so that the length of a packet stands before it (2
-//! octets, network order).
+//! Short frames are padded on the wire, so each packet is preceded by its length (2 bytes, network
+//! order).
 #![expect(unsafe_code, reason = "addresses of packet sockets are in no safe library")]
 
 use crate::MacAddress;
@@ -13,18 +13,16 @@ use std::mem::{MaybeUninit, size_of};
 
 /// IEEE 802, local experimental ethertype 1.
 const ETHERTYPE: u16 = 0x88b5;
-/// Octets of the length.
+/// Bytes of the length field.
 const LENGTH: usize = 2;
-/// What is sent at once is never longer, whatever the interface says: lo and veth say 65 536 and
-/// more.
+/// Longest frame, whatever the interface says: lo and veth report 65 536 bytes and more.
 const LONGEST: usize = 9000;
-/// The shortest that makes sense.
+/// Lower bound on the frame length of an interface.
 const SHORTEST: usize = 256;
-/// What every interface of Ethernet carries (IEEE 802.3), those on the way and at the other end
-/// included.
+/// MTU of every Ethernet interface (IEEE 802.3), including those on the way and at the other end.
 const EVERYWHERE: usize = 1500;
 
-/// See the [module](self).
+/// A packet socket; see the [module](self).
 #[derive(Debug)]
 pub(super) struct Ether {
     socket: OwnedFd,
@@ -40,24 +38,24 @@ impl Ether {
             io::Error::new(error.kind(), format!("interface {name}: {error}{way_out}"))
         };
         let text = CString::new(name).map_err(|_| told(io::ErrorKind::InvalidInput.into()))?;
-        // SAFETY: `text` ends with a zero octet and lives as long as the call.
+        // SAFETY: `text` ends with a zero byte and outlives the call.
         let interface = unsafe { libc::if_nametoindex(text.as_ptr()) };
         if interface == 0 {
             return Err(told(io::Error::last_os_error()));
         }
         let kind = libc::SOCK_DGRAM | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
-        // SAFETY: nothing is given that could be wrong; protocol 0 receives nothing until it is
-        // bound.
+        // SAFETY: the call has no pointers. With protocol 0, the socket receives nothing until it
+        // is bound.
         let socket = unsafe { libc::socket(libc::AF_PACKET, kind, 0) };
         if socket < 0 {
             return Err(told(io::Error::last_os_error()));
         }
-        // SAFETY: it was made just now, and nobody else has it.
+        // SAFETY: the file descriptor is new, and nothing else owns it.
         let socket = unsafe { OwnedFd::from_raw_fd(socket) };
         let mtu = mtu(name).unwrap_or(EVERYWHERE);
         let ether = Self { socket, interface: interface.cast_signed(), frame: mtu.clamp(SHORTEST, LONGEST) };
         let address = ether.address(MacAddress([0; 6]));
-        // SAFETY: the address is one of packet sockets, and of the length that is given.
+        // SAFETY: the address is one for packet sockets, and has the given length.
         let bound = unsafe {
             libc::bind(
                 ether.socket.as_raw_fd(),
@@ -72,7 +70,7 @@ impl Ether {
         self.socket.as_fd()
     }
 
-    /// Octets of a packet that arrives for certain, and of one that might.
+    /// Returns the bytes of a packet that certainly arrives, and of one that might.
     pub(super) fn rooms(&self) -> (usize, usize) {
         (self.frame.min(EVERYWHERE) - LENGTH, self.frame - LENGTH)
     }
@@ -96,7 +94,7 @@ impl Ether {
         frame.extend((packet.len() as u16).to_be_bytes());
         frame.extend(packet);
         let address = self.address(to);
-        // SAFETY: frame and address live as long as the call, and have the lengths that are given.
+        // SAFETY: frame and address outlive the call, and have the given lengths.
         let sent = unsafe {
             libc::sendto(
                 self.socket.as_raw_fd(),
@@ -109,7 +107,8 @@ impl Ether {
         };
         match usize::try_from(sent) {
             Ok(sent) => Ok(sent),
-            // A full queue of the interface tells nobody when it is so no more: the packet is lost.
+            // The kernel does not report when a full interface queue has room again, so the packet
+            // counts as lost.
             Err(_) => match io::Error::last_os_error() {
                 error if error.raw_os_error() == Some(libc::ENOBUFS) => Ok(0),
                 error => Err(error),
@@ -120,8 +119,8 @@ impl Ether {
     pub(super) fn receive(&self, buffer: &mut [u8]) -> io::Result<(usize, MacAddress)> {
         let mut address = MaybeUninit::<libc::sockaddr_ll>::zeroed();
         let mut length = size_of::<libc::sockaddr_ll>() as libc::socklen_t;
-        // SAFETY: the kernel writes at most the lengths that are given, which are those of `buffer`
-        // and `address`.
+        // SAFETY: the kernel writes at most the given lengths, which are those of `buffer` and
+        // `address`.
         let got = unsafe {
             libc::recvfrom(
                 self.socket.as_raw_fd(),
@@ -133,7 +132,7 @@ impl Ether {
             )
         };
         let Ok(got) = usize::try_from(got) else { return Err(io::Error::last_os_error()) };
-        // SAFETY: it is made of numbers, and was all zero before the kernel wrote to it.
+        // SAFETY: all fields are numbers, and were zero before the kernel wrote to them.
         let address = unsafe { address.assume_init() };
         let from = MacAddress(std::array::from_fn(|octet| address.sll_addr[octet]));
         let said =
@@ -143,13 +142,13 @@ impl Ether {
                 buffer.copy_within(LENGTH..LENGTH + said, 0);
                 Ok((said, from))
             }
-            // No packet of ours.
+            // Not a packet of this protocol.
             _ => Ok((0, from)),
         }
     }
 }
 
-/// What the interface carries at once.
+/// Returns the MTU of the interface.
 fn mtu(name: &str) -> Option<usize> {
     std::fs::read_to_string(format!("/sys/class/net/{name}/mtu")).ok()?.trim().parse().ok()
 }

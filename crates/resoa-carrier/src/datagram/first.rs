@@ -1,19 +1,20 @@
-//! A client's first message at a server: what it costs the server, and what it has cost its sender.
+//! A server's answer to a client's first message: its cost for the server and for the sender.
 //!
-//! Anybody who has seen a first message can send it again, and from any address. So
+//! Anybody who has seen a first message can send it again, from any address. So:
 //!
-//! * with [`SUSPICIOUS`] strangers or more, counting the handshakes of the last [`INTRODUCTION`]
-//!   that came to nothing, a first message is answered by a cookie, which costs a hash, and the
-//!   handshake begins when the sender brings it back;
-//! * the same message again has the same answer, which costs no reckoning, [`FREE`] times and at
-//!   the address that it came from first. After that, and elsewhere, its sender has to bring a
-//!   cookie;
-//! * what has led to a connection that is up, or has gone, is answered nothing: no client sends it
-//!   any more;
-//! * what is answered is always shorter than what came.
+//! * With [`SUSPICIOUS`] strangers or more, a first message is answered with a cookie, which costs
+//!   one hash. The handshake begins when the sender brings the cookie back. Handshakes of the last
+//!   [`INTRODUCTION`] that failed count as strangers here.
+//! * A repeated first message gets the same answer without any computation, [`FREE`] times in all
+//!   and at the address that it first came from. After that, and for any other address, its sender
+//!   must bring a cookie.
+//! * If the connection of a first message is up or has gone, the server does not answer, because no
+//!   client sends the message any more.
+//! * An answer is always shorter than its question.
 //!
-//! The last [`REMEMBERED`] first messages of clients that the server takes are remembered, by their
-//! ephemeral keys. Nothing of strangers without such a client's key, or one of its messages, is.
+//! The server remembers the last [`REMEMBERED`] first messages of clients that it accepts, by their
+//! ephemeral keys. Strangers that have neither the key nor a message of such a client leave no
+//! trace here.
 
 use super::forgotten::Tokens;
 use super::packet::{Cookies, Packet};
@@ -29,24 +30,23 @@ use std::collections::{HashMap, VecDeque};
 use std::io;
 use std::time::Duration;
 
-/// Strangers from which on a cookie is asked for.
+/// Number of strangers from which on a server asks for cookies.
 pub const SUSPICIOUS: usize = 16;
-/// Answers to one first message whose sender has brought no cookie: the first may have been lost,
-/// and the second.
+/// Answers to one first message whose sender brings no cookie. The first two may have been lost.
 const FREE: u32 = 3;
 /// First messages that are remembered.
 const REMEMBERED: usize = 1 << 14;
 
-/// An ephemeral key of a client, which no two first messages share.
+/// A client's ephemeral key; no two first messages share one.
 pub(super) type Ephemeral = [u8; 32];
 
-/// What a server has for those who come.
+/// A server's state for first messages.
 pub(super) struct Desk {
     pub(super) allowed: Allowed,
     cookies: Cookies,
     futile: Futile,
     firsts: Firsts,
-    /// For those whose connection an earlier process of this key had.
+    /// For clients whose connections an earlier process with this key had.
     pub(super) tokens: Tokens,
 }
 
@@ -57,13 +57,13 @@ impl Desk {
     }
 }
 
-/// When handshakes came to nothing, of those who are not allowed or did not mean us: no connection
-/// is kept of them, but each has cost as much as any other.
+/// Times of failed handshakes: clients that are not allowed, or that meant another server. No
+/// connection is kept for them, but each has cost as much as any other handshake.
 #[derive(Debug, Default)]
 struct Futile(VecDeque<Duration>);
 
 impl Futile {
-    /// One has.
+    /// Notes a failed handshake.
     fn add(&mut self, now: Duration) {
         if self.0.len() == SUSPICIOUS {
             self.0.pop_front();
@@ -71,7 +71,7 @@ impl Futile {
         self.0.push_back(now);
     }
 
-    /// How many have in the last [`INTRODUCTION`], up to [`SUSPICIOUS`].
+    /// Returns how many there were in the last [`INTRODUCTION`], up to [`SUSPICIOUS`].
     fn count(&mut self, now: Duration) -> usize {
         while self.0.front().is_some_and(|then| *then + INTRODUCTION <= now) {
             self.0.pop_front();
@@ -92,14 +92,14 @@ struct Firsts {
 struct First {
     connection: Connection,
     from: Address,
-    /// Answers without a cookie.
+    /// Answers that were sent without a cookie.
     answers: u32,
-    /// It made room for another: its client may still begin anew.
+    /// The connection made room for a stranger, so its client may begin anew.
     made_room: bool,
 }
 
 impl Firsts {
-    /// It was answered for the first time.
+    /// Remembers a first message that is answered for the first time.
     fn answered(&mut self, first: Ephemeral, connection: Connection, from: Address) {
         let known = First { connection, from, answers: 1, made_room: false };
         if self.known.insert(first, known).is_none() {
@@ -114,7 +114,7 @@ impl Firsts {
 }
 
 impl First {
-    /// Whether the answer goes there without a cookie; if so, it is counted.
+    /// Returns whether the answer may go to this address without a cookie. If so, it is counted.
     fn is_free(&mut self, to: Address) -> bool {
         let is_free = self.from == to && self.answers < FREE;
         self.answers += u32::from(is_free);
@@ -123,14 +123,14 @@ impl First {
 }
 
 impl Datagrams {
-    /// The cookie of an address.
+    /// Returns the cookie of an address.
     #[cfg(test)]
     pub(super) fn cookie(&mut self, of: Address, now: Duration) -> [u8; 16] {
         let Role::Server(desk) = &mut self.role else { panic!("a client has none") };
         desk.cookies.of(of, now)
     }
 
-    /// A client's first message, or the same again.
+    /// Processes a client's first message, new or repeated.
     pub(super) fn first(
         &mut self,
         theirs: u32,
@@ -160,7 +160,7 @@ impl Datagrams {
         }
         let source = Source::from(from);
         if !self.strangers.may_begin(source, now) {
-            // It comes again, as if this had been lost.
+            // The client repeats it, as if it had been lost.
             return;
         }
         let outcome = noise::answer(&self.key, &desk.allowed, Carried::Llp, first);
@@ -207,8 +207,8 @@ mod tests {
         Address::Udp(([192, 0, 2, 1], port).into())
     }
 
-    /// What is remembered has a bound, and is given up in the order in which it came; one that
-    /// begins anew is remembered once.
+    /// The number of remembered messages is bounded, and the oldest is forgotten first. A message
+    /// that begins anew is remembered once.
     #[test]
     fn what_is_remembered() {
         let mut firsts = Firsts::default();
@@ -228,7 +228,7 @@ mod tests {
         assert!(!firsts.known.contains_key(&key(0)) && firsts.known.contains_key(&key(1)));
     }
 
-    /// Its sender is answered a few times, and nobody else.
+    /// Only the original sender is answered without a cookie, a few times.
     #[test]
     fn what_is_free() {
         let mut firsts = Firsts::default();

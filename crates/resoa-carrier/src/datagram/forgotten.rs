@@ -1,55 +1,55 @@
-//! How a client finds out that its server knows nothing of the connection any more: its process was
-//! killed, and another one has its port and its key.
+//! How a client detects that its server has lost the connection: its process was killed, and
+//! another one has its port and its key.
 //!
-//! It is a stateless reset (RFC 9000, 10.3), with a question in front of it:
+//! This is a stateless reset (RFC 9000, 10.3), preceded by a question:
 //!
-//! 1. With its welcome, under the keys of both, a client gets a *ticket*: a random name of the
-//!    connection, and a token, which is a keyed hash of the name and of the server's number for the
-//!    connection. The key of the hash comes of the server's secret key alone, so that the next
-//!    process has it too.
-//! 2. A client whose questions are not answered says the name in the clear, with both numbers
+//! 1. The welcome, which is sealed, gives the client a *ticket*: a random name of the connection,
+//!    and a token. The token is a keyed hash of the name and of the server's number for the
+//!    connection. The key of the hash is derived from the server's secret key alone, so that the
+//!    next process has it too.
+//! 2. A client whose probes are not answered sends the name in the clear, with both numbers
 //!    (KNOWN).
-//! 3. A server that has no connection of that number answers by the token (UNKNOWN), and keeps
-//!    nothing. The client ends the connection by it, and by nothing else.
+//! 3. A server without a connection of that number answers with the token (UNKNOWN), and keeps no
+//!    state. The client ends the connection if the token is right, and ignores any other answer.
 //!
-//! Nobody but a server with this key can make a token, and none makes that of a connection it has.
-//! Tokens cannot be collected beforehand: nobody else knows a name before its client asks, and a
-//! name under another number has another token. That is why it is a name that is asked for, and not
-//! the number of 32 bits that each packet has. An answer is shorter than the question, and there
-//! are at most [`MOST`] in a second.
+//! Only a server with this key can make a token, and no server makes that of a connection that it
+//! has. Tokens cannot be collected in advance: nobody else knows a name before its client asks, and
+//! a name under another number has another token. For this reason the question contains a name, and
+//! not just the number of 32 bits that is in each packet. An answer is shorter than its question,
+//! and a server sends at most [`MOST`] in a second.
 
 use crate::keys::SecretKey;
 use std::io;
 use std::time::Duration;
 
-/// Octets of a name and of a token.
+/// Bytes of a name, and of a token.
 pub(super) const HALF: usize = 16;
-/// Octets of both.
+/// Bytes of a ticket.
 pub(crate) const TICKET: usize = 2 * HALF;
-/// Answers in a second: each client of a server as large as they get has one.
+/// Answers per second: enough for one to each client of a very large server.
 const MOST: u32 = 1 << 10;
 const SECOND: Duration = Duration::from_secs(1);
-/// What the key is for (BLAKE3's derivation of keys).
+/// Context string of the key (BLAKE3's key derivation).
 const CONTEXT: &str = "lasthop resoa 2026-11-23 tokens of connections that a server has forgotten";
 
-/// What a server answers by.
+/// Makes a server's tickets and answers.
 pub(super) struct Tokens {
     key: [u8; 32],
-    /// When the current second began, and how many it has had.
+    /// When the current second began, and how many answers it has had.
     since: Duration,
     given: u32,
 }
 
 impl Tokens {
-    /// Those of a server with this key, whichever process it is.
+    /// Creates the tokens of a server with this key, which are the same in every process.
     pub(super) fn of(key: &SecretKey) -> Self {
         Self { key: blake3::derive_key(CONTEXT, key.octets()), since: Duration::ZERO, given: 0 }
     }
 
-    /// A ticket for a connection that a server knows by this number.
+    /// Returns a ticket for the connection with this number of the server.
     ///
     /// # Errors
-    /// If the kernel has no random octets.
+    /// If the kernel provides no random bytes.
     pub(super) fn ticket(&self, number: u32) -> io::Result<[u8; TICKET]> {
         let mut ticket = [0; TICKET];
         let (name, token) = ticket.split_at_mut(HALF);
@@ -60,8 +60,8 @@ impl Tokens {
         Ok(ticket)
     }
 
-    /// What is answered about a connection that is not there; nothing if there were too many
-    /// questions.
+    /// Returns the answer about a connection that does not exist; `None` if there were too many
+    /// questions in this second.
     pub(super) fn answer(&mut self, number: u32, name: &[u8; HALF], now: Duration) -> Option<[u8; HALF]> {
         if self.since + SECOND <= now {
             (self.since, self.given) = (now, 0);
@@ -76,14 +76,14 @@ impl Tokens {
     }
 }
 
-/// The name in a ticket.
+/// Returns the name in a ticket.
 pub(super) fn name(ticket: &[u8; TICKET]) -> &[u8; HALF] {
     ticket.first_chunk().expect("it is the first half")
 }
 
-/// Whether this is the token in it.
+/// Returns whether this is the token of the ticket.
 pub(super) fn is_token(ticket: &[u8; TICKET], found: &[u8; HALF]) -> bool {
-    // In constant time, whatever was guessed of it.
+    // In constant time, so that the duration reveals nothing about the token.
     let differ = ticket[HALF..].iter().zip(found).fold(0, |differ, (one, other)| differ | (one ^ other));
     std::hint::black_box(differ) == 0
 }
@@ -96,8 +96,8 @@ mod tests {
         SecretKey::generate().expect("random octets")
     }
 
-    /// Another process of the same key answers by the token of the ticket; with another key, about
-    /// another number or name, it is another.
+    /// Another process with the same key answers with the token of the ticket. Another key, number
+    /// or name gives another token.
     #[test]
     fn tokens_are_of_a_key_a_number_and_a_name() {
         let server = key();
@@ -117,7 +117,7 @@ mod tests {
         assert!(!is_token(&ticket, name(&ticket)) && !is_token(&ticket, &[0; HALF]));
     }
 
-    /// So many a second, and no more.
+    /// A server gives `MOST` answers a second, and no more.
     #[test]
     fn answers_are_bounded() {
         let mut tokens = Tokens::of(&key());

@@ -1,4 +1,4 @@
-//! What is in a datagram or a frame. Numbers are in network order.
+//! Layout of packets in a datagram or a frame. Numbers are in network order.
 //!
 //! | packet | octets |
 //! |---|---|
@@ -15,16 +15,16 @@ use crate::noise::{ANSWER, FIRST};
 use std::io;
 use std::time::Duration;
 
-/// The version of all this.
+/// Version of the protocol.
 const VERSION: u8 = 3;
-/// Octets of a sealed packet before its frames; its tag comes behind them.
+/// Bytes of a sealed packet before its frames; the tag follows the frames.
 pub(super) const HEADER: usize = 9;
-/// Octets of a cookie.
+/// Bytes of a cookie.
 const COOKIE: usize = 16;
-/// How long a secret makes cookies; they are good for as long again.
+/// How long a secret is used for new cookies. These are valid for as long again.
 const ROTATION: Duration = Duration::from_mins(1);
 
-/// See the [module](self). *Ours* is the number of who reads it.
+/// A packet; see the [module](self). `ours` is the number of its receiver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Packet<'a> {
     First { theirs: u32, cookie: &'a [u8; COOKIE], first: &'a [u8] },
@@ -36,7 +36,7 @@ pub(super) enum Packet<'a> {
 }
 
 impl<'a> Packet<'a> {
-    /// What the octets are; `None` if they are none of these.
+    /// Parses a packet; `None` if the bytes are not one.
     pub(super) fn read(octets: &'a [u8]) -> Option<Self> {
         fn number(octets: &[u8]) -> Option<(u32, &[u8])> {
             octets.split_first_chunk().map(|(number, rest)| (u32::from_be_bytes(*number), rest))
@@ -77,7 +77,7 @@ impl<'a> Packet<'a> {
         }
     }
 
-    /// Its octets.
+    /// Returns the bytes of the packet.
     pub(super) fn octets(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(HEADER + FIRST + COOKIE);
         match *self {
@@ -120,8 +120,8 @@ impl<'a> Packet<'a> {
     }
 }
 
-/// The whole number of a packet, of which only the last 32 bits are told: the one nearest to that
-/// which is expected.
+/// Returns the full number of a packet from its last 32 bits: the number nearest to the expected
+/// one.
 pub(super) fn whole_number(told: u32, expected: u64) -> u64 {
     let base = expected & !0xffff_ffff | u64::from(told);
     let half = 1 << 31;
@@ -134,11 +134,11 @@ pub(super) fn whole_number(told: u32, expected: u64) -> u64 {
     }
 }
 
-/// What a client brings back to show that it is where it says: a keyed hash of its address. Nothing
-/// is kept for it.
+/// Makes and checks cookies, which prove that a client receives at its address. A cookie is a keyed
+/// hash of the address, so the server keeps no state for it.
 #[derive(Debug)]
 pub(super) struct Cookies {
-    /// The secret, and the one before it.
+    /// The current secret and the previous one.
     secrets: [[u8; 32]; 2],
     since: Duration,
 }
@@ -153,24 +153,24 @@ impl Cookies {
         if age >= ROTATION
             && let (Ok(next), Ok(other)) = (secret(), secret())
         {
-            // Its minute ended when it was over, not when somebody asks; after a silence both are
-            // too old.
+            // A secret's minute ends on time, whenever the next request comes. After a long silence
+            // both secrets are too old.
             let is_late = age >= 2 * ROTATION;
             self.secrets = [next, if is_late { other } else { self.secrets[0] }];
             self.since = if is_late { now } else { self.since + ROTATION };
         }
     }
 
-    /// The cookie of an address.
+    /// Returns the cookie of an address.
     pub(super) fn of(&mut self, address: Address, now: Duration) -> [u8; COOKIE] {
         self.rotate(now);
         cookie(&self.secrets[0], address)
     }
 
-    /// Whether it is the cookie of this address.
+    /// Returns whether this is the cookie of the address.
     pub(super) fn is_of(&mut self, found: &[u8; COOKIE], address: Address, now: Duration) -> bool {
         self.rotate(now);
-        // Hashes are compared in constant time.
+        // The comparison takes constant time.
         self.secrets.iter().any(|secret| full(secret, address, found))
     }
 }
@@ -188,7 +188,7 @@ fn cookie(secret: &[u8; 32], address: Address) -> [u8; COOKIE] {
 
 fn full(secret: &[u8; 32], address: Address, found: &[u8; COOKIE]) -> bool {
     let expected = cookie(secret, address);
-    // As hashes of their own, so that how much of it was guessed does not show in the time.
+    // Comparing hashes of both, so that the duration reveals nothing about the cookie.
     blake3::keyed_hash(secret, &expected) == blake3::keyed_hash(secret, found)
 }
 
@@ -196,7 +196,8 @@ fn full(secret: &[u8; 32], address: Address, found: &[u8; COOKIE]) -> bool {
 mod tests {
     use super::*;
 
-    /// Packets are read as written, and at their length alone.
+    /// Packets are read as written, and not if one byte is missing, except sealed ones, which have
+    /// any length.
     #[test]
     fn packets_are_read_as_written() {
         let packets = [
@@ -218,14 +219,14 @@ mod tests {
         assert_eq!(Packet::read(&[9; 200]), None);
     }
 
-    /// Who asks whether it is known gets less than it has sent.
+    /// A server's answer to KNOWN is shorter than the question.
     #[test]
     fn an_answer_is_shorter() {
         let question = Packet::Known { ours: 1, theirs: 2, name: &[3; HALF] }.octets();
         assert!(Packet::Unknown { ours: 2, token: &[4; HALF] }.octets().len() < question.len());
     }
 
-    /// A number is the nearest to the one that is expected, around each multiple of 2^32.
+    /// A packet's number is the one nearest to the expected number, around multiples of 2^32.
     #[test]
     fn whole_numbers() {
         for expected in [0_u64, 5, 1 << 31, (1 << 32) - 1, 1 << 32, (1 << 32) + 3, (7 << 32) + (1 << 31)] {
@@ -236,7 +237,7 @@ mod tests {
         }
     }
 
-    /// A cookie is that of one address, for one to two minutes.
+    /// A cookie is valid for one address, and for one to two minutes.
     #[test]
     fn cookies_are_of_an_address() {
         let mut cookies = Cookies::new().expect("random octets");
@@ -250,7 +251,8 @@ mod tests {
         assert!(!cookies.is_of(&[0; COOKIE], here, Duration::from_secs(122)));
     }
 
-    /// Nor for longer if nobody asked in between, or late.
+    /// A cookie is valid for no longer than that if no request came in between, or if one came
+    /// late.
     #[test]
     fn cookies_after_a_silence() {
         let here = Address::Udp(([192, 0, 2, 1], 4000).into());

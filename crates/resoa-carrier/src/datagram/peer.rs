@@ -1,4 +1,5 @@
-//! One connection, from its handshake to its end: keys, addresses, and the machine between them.
+//! One connection from its handshake to its end: keys, addresses, and the state machine between
+//! them.
 
 use super::INTRODUCTION;
 use super::first::Ephemeral;
@@ -11,20 +12,20 @@ use crate::noise::{ANSWER, Carried, FIRST, Failed, Initiator, Keys, TAG};
 use resoa_protocol::lhp::{Ended, Identity, Indication, Statistics};
 use std::time::Duration;
 
-/// Until a first message is sent again, at first; each time twice as long, up to a second.
+/// Time until a first message is repeated. It doubles each time, up to a second.
 const PATIENCE: Duration = Duration::from_millis(250);
-/// Questions without an answer after which a server is asked whether it knows the connection.
+/// Unanswered probes after which a client asks the server whether it knows the connection.
 const SILENT: u32 = 2;
-/// How long packets of the other side are still answered when everything was said.
+/// How long packets of the other side are still answered after both ends are done.
 const AFTERMATH: Duration = Duration::from_secs(3);
 
-/// How far a connection has come.
+/// Phase of a connection.
 enum Phase {
     /// A client waits for the server's answer.
     Asking(Asking),
-    /// The keys are there.
+    /// The keys are established.
     Keyed(Box<Keyed>),
-    /// It never was.
+    /// The connection never existed.
     Over(Ended),
 }
 
@@ -33,7 +34,7 @@ struct Asking {
     first: [u8; FIRST],
     cookie: [u8; 16],
     until: Duration,
-    /// When the message is sent next, and how long it is waited for then.
+    /// When the message is sent next, and the wait after that.
     next: Duration,
     patience: Duration,
 }
@@ -41,21 +42,21 @@ struct Asking {
 struct Keyed {
     keys: Keys,
     machine: Machine,
-    /// The other side's number.
+    /// The other side's number for the connection.
     theirs: u32,
-    /// The other side has said, under the keys of both, that it is there: a server's client by
-    /// HELLO, of which our user is told.
+    /// The other side has confirmed its presence under the keys of both. A client does so by HELLO,
+    /// after which our user is told of it.
     proved: bool,
-    /// A server's: of whom, by which first message, and the answer.
+    /// At a server: the client's key, the ephemeral key of its first message, and the answer.
     client: Option<(PublicKey, Ephemeral, [u8; ANSWER])>,
     since: Duration,
-    /// Questions without an answer at which a client has asked last whether it is known.
+    /// Number of unanswered probes when the client last asked whether the server knows it.
     asked: u32,
-    /// When nothing is answered any more.
+    /// When packets are no longer answered, and the connection is removed.
     gone: Option<Duration>,
 }
 
-/// See the [module](self).
+/// A connection; see the [module](self).
 pub(super) struct Peer {
     /// The number by which the other side addresses us.
     pub(super) ours: u32,
@@ -68,7 +69,8 @@ pub(super) struct Peer {
 }
 
 impl Keyed {
-    /// A client's question whether it is known, once for each that was not answered.
+    /// Returns a client's question whether the server knows the connection, once for each
+    /// unanswered probe.
     fn question(&mut self, ours: u32) -> Option<Vec<u8>> {
         let unanswered = self.machine.unanswered();
         let before = std::mem::replace(&mut self.asked, unanswered);
@@ -83,12 +85,12 @@ impl Peer {
         Self { ours, address, phase, wanted: true, full: false }
     }
 
-    /// One that never was.
+    /// Creates a connection that never existed.
     pub(super) fn over(why: Ended) -> Self {
         Self::new(0, None, Phase::Over(why))
     }
 
-    /// A client's, to this server.
+    /// Creates a client's connection to this server.
     pub(super) fn asking(
         ours: u32,
         address: Address,
@@ -109,7 +111,7 @@ impl Peer {
         Some(Self::new(ours, Some(address), Phase::Asking(asking)))
     }
 
-    /// A server's, of this client.
+    /// Creates a server's connection with this client.
     #[expect(clippy::too_many_arguments, reason = "all that two first packets say")]
     pub(super) fn answered(
         ours: u32,
@@ -136,18 +138,18 @@ impl Peer {
         Self::new(ours, Some(address), Phase::Keyed(Box::new(keyed)))
     }
 
-    /// Whether it is a client that has not said yet that it is there.
+    /// Returns whether this is a connection whose client has not confirmed its presence yet.
     pub(super) fn is_stranger(&self) -> bool {
         matches!(&self.phase, Phase::Keyed(keyed) if !keyed.proved && keyed.client.is_some())
     }
 
-    /// What its first message began with, at a server.
+    /// Returns the ephemeral key of the client's first message, at a server.
     pub(super) fn ephemeral(&self) -> Option<Ephemeral> {
         let Phase::Keyed(keyed) = &self.phase else { return None };
         keyed.client.as_ref().map(|(_, ephemeral, _)| *ephemeral)
     }
 
-    /// The answer to a first message, while the client may not have it.
+    /// Returns the answer to the first message, as long as the client may not have it.
     pub(super) fn answer(&self) -> Option<Vec<u8>> {
         let Phase::Keyed(keyed) = &self.phase else { return None };
         let (_, _, answer) = keyed.client.as_ref().filter(|_| !keyed.proved)?;
@@ -161,7 +163,7 @@ impl Peer {
         }
     }
 
-    /// Whether it was closed by our user, and is not through.
+    /// Returns whether our user has closed the connection and it is not over yet.
     pub(super) fn is_closing(&self) -> bool {
         matches!(&self.phase, Phase::Keyed(keyed) if keyed.machine.is_closing())
     }
@@ -173,13 +175,13 @@ impl Peer {
         }
     }
 
-    /// Whether our user has to stop. Who was told to is to wait until told to go on.
+    /// Returns whether our user must stop. A user that was told to stop must wait for `On`.
     pub(super) fn fills_up(&mut self) -> bool {
         self.full |= self.machine().is_some_and(|machine| machine.is_full());
         self.full
     }
 
-    /// A packet that names us.
+    /// Processes a packet for this connection.
     pub(super) fn packet(
         &mut self,
         packet: &Packet,
@@ -207,7 +209,7 @@ impl Peer {
                         self.address = Some(from);
                     }
                     Err(Failed::TurnedAway) => self.phase = Phase::Over(Ended::Reset),
-                    // Somebody else's.
+                    // It is from somebody else.
                     Err(Failed::Forged) => {}
                 }
             }
@@ -223,19 +225,19 @@ impl Peer {
                     return;
                 }
                 if number >= expected {
-                    // It is where its last packet comes from.
+                    // The peer's address is the one that its latest packet came from.
                     self.address = Some(from);
                 }
                 if keyed.machine.packet(number, &frames, now).is_err() {
                     keyed.machine.fail();
                 }
-                // Until then it is bounded as those are who say nothing: our user, who bounds all
-                // others, does not know of it.
+                // Until HELLO the connection counts as a stranger, because our user, which limits
+                // all others, does not know of it.
                 keyed.proved |= keyed.machine.has_said_hello();
             }
             (Phase::Keyed(keyed), Packet::Unknown { token, .. }) => {
                 let is_ours = keyed.machine.ticket().is_some_and(|ticket| is_token(ticket, token));
-                // A server's own ticket is none that it has got.
+                // A server's machine has its own ticket, which is no reason to end.
                 if keyed.client.is_none() && is_ours {
                     keyed.machine.forgotten();
                 }
@@ -244,7 +246,7 @@ impl Peer {
         }
     }
 
-    /// Sends what is to be sent now, as far as the kernel takes it.
+    /// Sends what is due, as far as the kernel takes it.
     pub(super) fn transmit(&mut self, port: &mut Port, now: Duration) {
         let Some(address) = self.address else { return };
         match &mut self.phase {
@@ -267,8 +269,8 @@ impl Peer {
                     frames.clear();
                     let Some(number) = keyed.machine.transmit(now, &mut frames) else { break };
                     let octets = HEADER + frames.len() + TAG;
-                    // The kernel refuses a run as a whole if its packets are too long: what is
-                    // tried goes by itself, and what follows is not lost with it.
+                    // The kernel refuses a whole run if its packets are too long. So a probe of the
+                    // length goes alone, and no other packet is lost with it.
                     let is_tried = frames.len() > keyed.machine.packet_octets();
                     if is_tried || !port.fits(&run, octets) {
                         run = port.send_run(run);
@@ -290,7 +292,8 @@ impl Peer {
         }
     }
 
-    /// Does what is due, sends, and tells what has happened. Whether the connection goes on.
+    /// Does what is due, sends, and reports what has happened. Returns whether the connection goes
+    /// on.
     pub(super) fn poll(&mut self, port: &mut Port, now: Duration, mut tell: impl FnMut(Indication)) -> bool {
         match &mut self.phase {
             Phase::Over(why) => {
@@ -338,7 +341,7 @@ impl Peer {
         true
     }
 
-    /// When there is something to do, though nothing happens.
+    /// Returns when the connection has something to do even if nothing happens.
     pub(super) fn deadline(&self) -> Option<Duration> {
         match &self.phase {
             Phase::Over(_) => None,

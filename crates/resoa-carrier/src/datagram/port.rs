@@ -1,6 +1,5 @@
-//! What packets go out and come in by: a UDP socket, or an interface of Ethernet. Over UDP the
-//! kernel takes and hands over many packets of a connection in one system call (UDP_SEGMENT,
-//! UDP_GRO; udp(7)).
+//! The socket that packets go through: UDP, or an Ethernet interface. Over UDP, the kernel takes
+//! and hands over many packets of a connection in one system call (UDP_SEGMENT, UDP_GRO; udp(7)).
 
 use super::ether::Ether;
 use crate::MacAddress;
@@ -15,16 +14,16 @@ use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
 use std::ops::Range;
 
-/// Octets of a datagram: what every path of today carries whole (RFC 9000, 14).
+/// Payload of a datagram in bytes: every path of today carries it unfragmented (RFC 9000, 14).
 const DATAGRAM: usize = 1200;
-/// Octets of IP that most paths carry, and are tried.
+/// Length of an IP packet that most paths carry, and that is tried.
 const ETHERNET: usize = 1500;
-/// Runs of packets that wait for the kernel to take them; more are as good as lost.
+/// Runs of packets that wait for the kernel. More would be as good as lost.
 const WAITING: usize = 64;
-/// Octets of the room for one look.
+/// Bytes of the buffer for one receive call.
 pub(super) const LOOK: usize = crate::udp::ROOM;
 
-/// Where a packet comes from or goes to.
+/// Address of a packet's sender or receiver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Address {
     Udp(SocketAddr),
@@ -49,17 +48,17 @@ impl From<Address> for Source {
     }
 }
 
-/// See the [module](self).
+/// A socket, and the packets that wait for it; see the [module](self).
 #[derive(Debug)]
 pub(super) struct Port {
     kind: Kind,
     waiting: VecDeque<Run>,
-    /// Room for what is being written, kept for the next time.
+    /// Buffer for the run that is being written, kept for reuse.
     scratch: Run,
 }
 
-/// Packets to one address, one behind the other, all of the same length but for the last, which may
-/// be shorter.
+/// Consecutive packets to one address. All have the same length, except the last, which may be
+/// shorter.
 #[derive(Debug, Default)]
 pub(super) struct Run {
     to: Option<Address>,
@@ -77,7 +76,7 @@ impl Port {
     pub(super) fn udp(address: SocketAddr) -> io::Result<Self> {
         let udp = Udp::bind(address)?;
         if udp.may_fragment() {
-            // A packet that is too long has to be lost: that is how its length is found out.
+            // A packet that is too long must be lost, because that is how the path's MTU is found.
             return Err(io::Error::new(ErrorKind::Unsupported, "the kernel cannot keep datagrams whole"));
         }
         Ok(Self::new(Kind::Udp(udp)))
@@ -114,7 +113,7 @@ impl Port {
         }
     }
 
-    /// Octets of frames that fit a packet for certain, and that might.
+    /// Returns the bytes of frames that certainly fit a packet, and those that might.
     pub(super) fn rooms(&self) -> (usize, usize) {
         let (short, long) = match &self.kind {
             Kind::Udp(udp) => (DATAGRAM, ETHERNET - if udp.address().is_ipv4() { 20 + 8 } else { 40 + 8 }),
@@ -124,12 +123,12 @@ impl Port {
         (short - beside, long - beside)
     }
 
-    /// Whether the kernel takes nothing at the moment.
+    /// Returns whether the kernel takes no packets at the moment.
     pub(super) fn is_full(&self) -> bool {
         !self.waiting.is_empty()
     }
 
-    /// Sends a packet. What cannot be sent is lost, as on the way.
+    /// Sends a packet. If it cannot be sent it is lost, as on the way.
     pub(super) fn send(&mut self, to: Address, packet: &[u8]) {
         let mut run = std::mem::take(&mut self.scratch);
         run.begin(to);
@@ -138,16 +137,16 @@ impl Port {
         self.scratch = self.send_run(run);
     }
 
-    /// An empty run to this address, to be filled and given back to [`send_run`](Self::send_run) or
-    /// [`keep`](Self::keep).
+    /// Returns an empty run to this address, to be filled and given back with
+    /// [`send_run`](Self::send_run) or [`keep`](Self::keep).
     pub(super) fn run(&mut self, to: Address) -> Run {
         let mut run = std::mem::take(&mut self.scratch);
         run.begin(to);
         run
     }
 
-    /// Sends a run. What cannot be sent is lost, as on the way. The run comes back empty, for the
-    /// next to the same address.
+    /// Sends a run. What cannot be sent is lost, as on the way. Returns an empty run to the same
+    /// address.
     pub(super) fn send_run(&mut self, mut run: Run) -> Run {
         if run.octets.is_empty() {
             return run;
@@ -163,12 +162,12 @@ impl Port {
         next
     }
 
-    /// Keeps the room of a run.
+    /// Keeps the buffer of a run.
     pub(super) fn keep(&mut self, run: Run) {
         self.scratch = run;
     }
 
-    /// Whether one more packet of this length can go in the same run.
+    /// Returns whether one more packet of this length fits in the run.
     pub(super) fn fits(&self, run: &Run, packet: usize) -> bool {
         let most = match &self.kind {
             Kind::Udp(udp) => udp.most(),
@@ -181,7 +180,7 @@ impl Port {
                 && run.octets.len() / run.each < most
     }
 
-    /// Sends what waits.
+    /// Sends the runs that wait.
     pub(super) fn flush(&mut self) {
         while let Some(mut run) = self.waiting.pop_front() {
             if !self.try_send(&mut run) {
@@ -191,7 +190,7 @@ impl Port {
         }
     }
 
-    /// Whether there was room for all of it; if not, what is left of it is there.
+    /// Returns whether the kernel took the whole run. If not, the rest stays in the run.
     fn try_send(&self, run: &mut Run) -> bool {
         let is_full =
             |outcome: io::Result<()>| outcome.is_err_and(|error| error.kind() == ErrorKind::WouldBlock);
@@ -212,8 +211,8 @@ impl Port {
         }
     }
 
-    /// Takes some of the packets that have come: where they are in `room`, which has [`LOOK`]
-    /// octets, and where they are from. Whether there may be more.
+    /// Receives packets into `room`, which has [`LOOK`] bytes, and appends their positions and
+    /// their senders to `found`. Returns whether there may be more.
     pub(super) fn receive(
         &self,
         room: &mut [u8],
@@ -239,7 +238,7 @@ impl Run {
         self.octets.clear();
     }
 
-    /// Where the next packet is written, which has this length and [fits](Port::fits).
+    /// Returns where to write the next packet, which has this length and [fits](Port::fits).
     pub(super) fn packet(&mut self, octets: usize) -> &mut Vec<u8> {
         if self.octets.is_empty() {
             self.each = octets;
@@ -256,7 +255,7 @@ mod tests {
 
     const ANY_PORT: (Ipv4Addr, u16) = (Ipv4Addr::LOCALHOST, 0);
 
-    /// Packets as they come, until there are so many.
+    /// Receives packets until there are `count` of them.
     fn receive(port: &Port, count: usize) -> Vec<Vec<u8>> {
         let (mut room, mut found, mut packets) = (vec![0; LOOK], Vec::new(), Vec::new());
         let begin = Instant::now();
@@ -270,8 +269,8 @@ mod tests {
         packets
     }
 
-    /// Packets that are sent as runs come one by one, as they were written, whatever their lengths
-    /// and however many there are.
+    /// Packets that are sent in runs arrive one by one and unchanged, whatever their lengths and
+    /// their number.
     #[test]
     fn runs_come_packet_by_packet() {
         let (mut from, to) =
@@ -299,8 +298,8 @@ mod tests {
         assert!(found[..packets.len()] == packets && found[packets.len()] == b"alone");
     }
 
-    /// A run is packets of one length and a shorter one; no more octets than a datagram has, and no
-    /// more packets than the kernel takes.
+    /// A run contains packets of one length and a shorter one, has no more bytes than one datagram,
+    /// and no more packets than the kernel takes.
     #[test]
     fn what_fits_a_run() {
         let mut port = Port::udp(ANY_PORT.into()).expect("loopback");

@@ -1,4 +1,4 @@
-//! What ends and connections do at moments that the tests choose, with packets of nobody's carrier.
+//! Ends and connections at times that the tests choose, with packets that no carrier would send.
 
 use super::packet::Packet;
 use super::peer::Peer;
@@ -18,9 +18,9 @@ mod killed;
 
 const ANY_PORT: (Ipv4Addr, u16) = (Ipv4Addr::LOCALHOST, 0);
 const SILENCE: Silence = Silence { ask: Duration::from_secs(15), end: Duration::from_secs(30) };
-/// After so long something will never come.
+/// Time after which a test gives up waiting.
 const PATIENCE: Duration = Duration::from_mins(1);
-/// Frames, as `llp::wire` has them.
+/// Frames in the encoding of `llp::wire`.
 const PING: &[u8] = &[1];
 const DATA: &[u8] = &[3, 0, 0, 1, 1, 0, b'!'];
 const HELLO: &[u8] = &[4];
@@ -29,7 +29,7 @@ fn key() -> SecretKey {
     SecretKey::generate().expect("random octets")
 }
 
-/// A server's connection that has just been answered, and its client's keys.
+/// Returns a server's connection that has just been answered, and its client's keys.
 fn answered(port: &Port, from: Address) -> (Peer, Keys) {
     let (ours, theirs) = (key(), key());
     let (mut initiator, first) = Initiator::new(&theirs, ours.public(), Carried::Llp).expect("keys");
@@ -40,8 +40,8 @@ fn answered(port: &Port, from: Address) -> (Peer, Keys) {
     (peer, initiator.finish(&answer).expect("the server"))
 }
 
-/// A client that has the keys and does not say that it is there is bounded as one that says
-/// nothing: it stays a stranger, is answered nothing, and has its time.
+/// A client that has the keys and does not confirm its presence has the same limits as one that
+/// says nothing: it stays a stranger, gets no answer, and has limited time.
 #[test]
 fn who_says_no_hello() {
     let mut port = Port::udp(ANY_PORT.into()).expect("loopback");
@@ -66,7 +66,7 @@ fn who_says_no_hello() {
     }
 }
 
-/// Who was told to stop is told so until there is room, whatever goes meanwhile.
+/// A user that was told to stop is told so until there is room, whatever is sent meanwhile.
 #[test]
 fn stop_holds_until_go_on() {
     let mut port = Port::udp(ANY_PORT.into()).expect("loopback");
@@ -82,14 +82,14 @@ fn stop_holds_until_go_on() {
         machine.send(&[7; 1000]);
     }
     assert!(peer.fills_up());
-    // What may be under way before anything is known goes at once.
+    // The initial window is sent at once.
     peer.transmit(&mut port, Duration::ZERO);
     assert!(peer.machine().is_some_and(|machine| !machine.is_full() && !machine.has_room()));
     assert!(peer.fills_up());
 }
 
-/// A client that takes it back before it was there is forgotten when its packets need no answer any
-/// more, as any other that has ended.
+/// A client that resets before it has confirmed its presence is forgotten when its packets need no
+/// answer any more, like any ended connection.
 #[test]
 fn a_stranger_that_resets() {
     const RESET: &[u8] = &[7];
@@ -105,8 +105,9 @@ fn a_stranger_that_resets() {
     assert!(gone < INTRODUCTION && !peer.poll(&mut port, gone, |told| panic!("{told:?}")));
 }
 
-/// First messages that come to nothing, by keys that are not allowed or for another server, make it
-/// suspicious as strangers do: it does not go on reckoning for addresses that do not answer.
+/// First messages whose handshakes fail, because the key is not allowed or meant for another
+/// server, make the server ask for cookies as strangers do. So it stops computing for addresses
+/// that do not answer.
 #[test]
 fn handshakes_that_come_to_nothing() {
     let (ours, theirs) = (key(), key());
@@ -134,25 +135,24 @@ fn handshakes_that_come_to_nothing() {
                 assert!(matches!(Packet::read(&hears()), Some(Packet::Answer { theirs: 0, .. })));
             }
         }
-        // From now on it asks, whoever it is, and goes on with those that are where they say.
+        // From now on it asks everybody for a cookie, and goes on with senders that bring one back.
         let last = INTRODUCTION.saturating_sub(Duration::from_millis(1));
         says(&theirs, ours.public(), &[0; 16], last);
         let asked = hears();
         let Some(Packet::Cookie { ours: 7, cookie }) = Packet::read(&asked) else { panic!("{asked:?}") };
         says(&theirs, ours.public(), cookie, last);
         assert!(matches!(Packet::read(&hears()), Some(Packet::Answer { .. })));
-        // Those that are long over do not count.
+        // Old failures do not count.
         says(&theirs, ours.public(), &[0; 16], INTRODUCTION);
         assert!(matches!(Packet::read(&hears()), Some(Packet::Answer { .. })));
     }
 }
 
-/// A server that takes anybody, and strangers without a socket, whose addresses are the test's
-/// choice.
+/// A server that accepts anybody, and strangers without a socket, whose addresses the test chooses.
 struct Stage {
     server: Datagrams,
     key: SecretKey,
-    /// Where answers come that are looked at.
+    /// Socket that receives the answers to be checked.
     ear: UdpSocket,
 }
 
@@ -173,13 +173,14 @@ impl Stage {
         Initiator::new(&key(), self.key.public(), Carried::Llp).expect("keys")
     }
 
-    /// A first message comes, as long after the last that it is reckoned.
+    /// Processes a first message, as if enough time had passed since the last one for another
+    /// handshake.
     fn says(&mut self, first: &[u8; FIRST], cookie: &[u8; 16], from: Address, now: Duration) {
         self.server.strangers.rest();
         self.server.packet(&Packet::First { theirs: 7, cookie, first }.octets(), from, now);
     }
 
-    /// What has been answered.
+    /// Returns the next answer.
     fn hears(&self) -> Vec<u8> {
         let mut buffer = [0; 2048];
         let begin = Instant::now();
@@ -194,9 +195,9 @@ impl Stage {
     }
 }
 
-/// What a first packet that somebody has recorded is answered: itself, as its client's own
-/// repetition, twice; then it takes a cookie, which is that of one address; and nothing when the
-/// connection is up, or has gone.
+/// Answers to a recorded first message. A repetition gets the same answer twice, like one by its
+/// client. After that it needs a cookie, which is valid for one address. It gets no answer when the
+/// connection has gone.
 #[test]
 fn a_recorded_first_message() {
     let is_answer =
@@ -219,12 +220,12 @@ fn a_recorded_first_message() {
     let Some(Packet::Cookie { cookie, .. }) = Packet::read(&asked) else { panic!("{asked:?}") };
     stage.says(&first, cookie, here, zero);
     assert_eq!(stage.hears(), answers[0]);
-    // From elsewhere it takes one from the beginning.
+    // Another address needs a cookie from the beginning.
     let elsewhere = Stage::new();
     stage.says(&first, cookie, elsewhere.here(), zero);
     assert!(matches!(Packet::read(&elsewhere.hears()), Some(Packet::Cookie { .. })));
     assert_eq!(stage.server.peers.len(), 1, "something was kept for it");
-    // The connection has gone; a marker behind it shows that nothing was answered.
+    // The connection has gone. The marker shows that nothing was answered before it.
     let gone = *stage.server.peers.keys().next().expect("is there");
     stage.server.remove(gone);
     for cookie in [&none, cookie] {
@@ -235,13 +236,13 @@ fn a_recorded_first_message() {
     assert!(stage.server.peers.is_empty() && stage.server.strangers.count() == 0);
 }
 
-/// Strangers who are where they say, and go through the handshake but for its end, keep nobody of
-/// another address out, however many they are; of their own address only up to a bound. The one
-/// that has to go can begin anew.
+/// Strangers that own their address and complete the handshake except for its end keep out no
+/// client of another address, however many they are. Only a limited number of one address are kept.
+/// One that had to make room can begin anew.
 #[test]
 fn strangers_with_cookies() {
     let (mut stage, zero) = (Stage::new(), Duration::ZERO);
-    // A client of another address, which has been answered and is not through.
+    // A client of another address that has been answered and not yet confirmed its presence.
     let away = Stage::new();
     let (mut initiator, first) = stage.first();
     stage.says(&first, &[0; 16], away.here(), zero);
@@ -270,7 +271,7 @@ fn strangers_with_cookies() {
         stage.says(&first, &cookie, crowd, zero);
         assert_eq!(stage.server.last, begun, "whether it begins anew");
     }
-    // The client goes on.
+    // The client completes its handshake.
     let mut sealed = Vec::new();
     keys.seal(0, HELLO, &mut sealed);
     let hello = Packet::Sealed { ours: number, number: 0, sealed: &sealed }.octets();
@@ -279,12 +280,12 @@ fn strangers_with_cookies() {
     assert!(!peer.is_stranger());
 }
 
-/// What has come and is to be sent, at the beginning of time: nothing that was lost is sent again.
+/// Receives and sends at time zero: nothing that was lost is sent again.
 fn turn(end: &mut Datagrams, told: &mut Vec<(Connection, Indication)>) {
     turn_at(end, Duration::ZERO, told);
 }
 
-/// The same at another time.
+/// Does the same at another time.
 fn turn_at(end: &mut Datagrams, now: Duration, told: &mut Vec<(Connection, Indication)>) {
     end.take_packets(now);
     for (&connection, peer) in &mut end.peers {
@@ -292,7 +293,8 @@ fn turn_at(end: &mut Datagrams, now: Duration, told: &mut Vec<(Connection, Indic
     }
 }
 
-/// Has the server accept the client. The indications of the client's user until the welcome.
+/// Has the server accept the client. Returns the indications of the client's user until the
+/// welcome.
 fn welcomed(client: &mut Datagrams, server: &mut Datagrams) -> Vec<(Connection, Indication)> {
     let mut told = [Vec::new(), Vec::new()];
     let begin = Instant::now();
@@ -308,8 +310,8 @@ fn welcomed(client: &mut Datagrams, server: &mut Datagrams) -> Vec<(Connection, 
     client
 }
 
-/// Where packets of 1472 octets are longer than what the interface carries, the trial of one takes
-/// nothing with it: the welcome arrives at the first time. And the kernel goes on taking runs.
+/// If the interface carries no packets of 1472 bytes, a probe of that length takes no other packet
+/// with it: the welcome arrives without a retransmission. The kernel still takes runs.
 #[test]
 fn a_trial_goes_by_itself() {
     if !rustix::process::geteuid().is_root() {
@@ -335,17 +337,17 @@ fn a_trial_goes_by_itself() {
     alone.join().expect("as it should be");
 }
 
-/// Long packets are used where they arrive, and only as long as they do: an interface may carry no
-/// others from some time on. Runs of them, which the kernel then refuses as a whole, are lost as
-/// they would be on the way, and it goes on taking runs of short ones.
+/// Long packets are used where they arrive, and only as long as they do: the MTU of an interface
+/// can shrink. The kernel then refuses a whole run of long packets, which are lost as they would be
+/// on the way. It still takes runs of short ones.
 #[test]
 fn an_interface_that_carries_less() {
     if !rustix::process::geteuid().is_root() {
         println!("skipped: namespaces need root");
         return;
     }
-    // What it carries, and then; and octets of frames in packets, 25 and the headers of UDP and IP,
-    // or 2, being the rest.
+    // MTU, first and later; and bytes of frames in packets. The difference is 25 bytes, and the UDP
+    // and IP headers or the length field of 2 bytes.
     let over_udp = [(1500, 1447), (1400, 1175)];
     let over_ethernet = [(9000, 8973), (1500, 1473)];
     let alone = thread::spawn(move || {
@@ -365,8 +367,8 @@ fn an_interface_that_carries_less() {
     alone.join().expect("as it should be");
 }
 
-/// So many octets, and then fewer, by an interface: long messages arrive, in packets of so many
-/// octets of frames, and in runs.
+/// Sends long messages over an interface with one MTU and then a smaller one, and checks that they
+/// arrive, in packets with the expected bytes of frames, and in runs.
 fn carries(lengths: [(i32, usize); 2], mut server: Datagrams, mut client: Datagrams, address: &str) {
     const COUNT: usize = 20;
     let link = client.register(Service::Reliable, Provider { id: 4, protocol: 0 }).expect("always");

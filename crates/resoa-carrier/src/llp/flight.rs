@@ -1,8 +1,8 @@
-//! Packets under way: which have arrived, which are lost.
+//! Packets in flight: which have arrived, and which are lost.
 //!
-//! A packet is lost if one that was sent [`AHEAD`] packets, or a bit more than a round trip, later
-//! has arrived (RFC 9002, 6.1). What has not been told of for longer than an answer takes is asked
-//! after, by sending again what is oldest.
+//! A packet is lost if a later one has arrived, and either that one was sent [`AHEAD`] packets
+//! later, or a bit more than a round trip has passed since the packet was sent (RFC 9002, 6.1). If
+//! no answer comes for longer than it should take, the oldest data is sent again to ask for one.
 
 use super::outgoing::Part;
 use super::rate::Sample;
@@ -14,7 +14,7 @@ use std::time::Duration;
 /// How far packets may overtake each other.
 const AHEAD: u64 = 3;
 
-/// Something that a packet says and that has to arrive, but for parts of messages.
+/// Part of a packet that must arrive and is not part of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Word {
     Hello,
@@ -29,28 +29,29 @@ pub(super) struct Sent {
     pub(super) octets: usize,
     pub(super) parts: Vec<Part>,
     pub(super) words: Vec<Word>,
-    /// It is longer than others, to see whether it arrives.
+    /// It is a probe for a greater packet length.
     pub(super) tries_length: bool,
     pub(super) sample: Sample,
 }
 
-/// What comes of an acknowledgement.
+/// Result of an acknowledgement.
 #[derive(Debug, Default)]
 pub(super) struct Outcome {
     pub(super) arrived: Vec<Sent>,
     pub(super) lost: Vec<Sent>,
-    /// From sending to now, of the last packet, if it is told of for the first time.
+    /// Time from sending to now of the packet with the highest number, if it is acknowledged for
+    /// the first time.
     pub(super) trip: Option<Duration>,
 }
 
-/// See the [module](self).
+/// Packets in flight; see the [module](self).
 #[derive(Debug, Default)]
 pub(super) struct Flight {
     packets: BTreeMap<u64, Sent>,
     octets: u64,
-    /// The last packet that has arrived.
+    /// Highest number that has arrived.
     last: Option<u64>,
-    /// When the oldest before it is lost.
+    /// When the first packet before that will count as lost.
     loss_due: Option<Duration>,
 }
 
@@ -63,12 +64,12 @@ impl Flight {
         self.packets.is_empty()
     }
 
-    /// The oldest packet of which nothing is known.
+    /// Returns the oldest packet in flight.
     pub(super) fn oldest(&self) -> Option<(u64, &Sent)> {
         self.packets.first_key_value().map(|(number, sent)| (*number, sent))
     }
 
-    /// When the newest was sent.
+    /// Returns when the newest packet was sent.
     pub(super) fn last_sent(&self) -> Option<Duration> {
         self.packets.last_key_value().map(|(_, sent)| sent.at)
     }
@@ -82,7 +83,8 @@ impl Flight {
         self.packets.insert(number, sent);
     }
 
-    /// These have arrived; none of them was never sent, see [`Machine`](super::Machine).
+    /// Processes an acknowledgement. [`Machine`](super::Machine) has checked that it contains no
+    /// packet that was never sent.
     pub(super) fn acknowledged(&mut self, told: &[Range<u64>], rtt: &Rtt, now: Duration) -> Outcome {
         let mut found = Outcome::default();
         let newest = told.first().map(|range| range.end - 1);
@@ -102,7 +104,7 @@ impl Flight {
         found
     }
 
-    /// Those that are lost by now.
+    /// Removes and returns the packets that are lost by now.
     pub(super) fn look_for_losses(&mut self, rtt: &Rtt, now: Duration) -> Vec<Sent> {
         self.loss_due = None;
         let Some(newest) = self.last else { return Vec::new() };

@@ -1,6 +1,6 @@
-//! Messages on their way in: put together, held until what they stay behind was handed over, handed
-//! over once. What was given up takes the same way, and so does what has to be held for too long
-//! and may be lost.
+//! Incoming messages: assembled from parts, held until the messages that they follow have been
+//! delivered, and delivered once. A notice that a message was given up is treated like a message. A
+//! message that may be lost is delivered as lost if it had to be held for too long.
 
 use super::wire::{COST, Data, Malformed, Notice};
 use crate::came::Came;
@@ -11,17 +11,18 @@ use resoa_protocol::lhp::Lost;
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
-/// Octets of messages, each with [`COST`], that are kept for a user who does not take them, or
-/// because something before them is missing.
+/// Bytes of messages, each plus [`COST`], that are kept because the user does not take them or an
+/// earlier message is missing.
 pub(super) const ROOM: u64 = 4 << 20;
 
-/// A message may be here in so many pieces with gaps between them, and one more for so many of its
-/// octets: to note a piece takes about as much, so that what is noted is no more than what is kept.
-/// Who is honest cuts pieces of packets' lengths, and of those that were lost.
+/// A message may have arrived in this many pieces with gaps between them, plus one for every
+/// `PIECE` of its bytes. Keeping track of a piece takes about that many bytes, so it never takes
+/// more memory than the messages. An honest sender's pieces are as long as packets, or are what is
+/// left of lost packets.
 const PIECES: u64 = 8;
 const PIECE: u64 = 32;
 
-/// Whose first part has not come has no order yet.
+/// A message of which some parts have arrived. Its order is unknown until the first part arrives.
 #[derive(Debug)]
 struct Partial {
     octets: Vec<u8>,
@@ -29,44 +30,46 @@ struct Partial {
     behind: Option<Vec<u64>>,
 }
 
-/// The time, and how long something may be held that may be lost.
+/// The time, and how long a message that may be lost can be held.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Moment {
     pub(super) now: Duration,
     pub(super) patience: Duration,
 }
 
-/// See the [module](self).
+/// Incoming messages; see the [module](self).
 #[derive(Debug, Default)]
 pub(super) struct Incoming {
     partial: BTreeMap<u64, Partial>,
-    /// With the times at which they were whole.
+    /// Each with the time at which it was complete.
     sequence: Sequence<(Duration, Came)>,
     ready: VecDeque<Came>,
-    /// What those that have begun take of our limit; and those that the user has.
+    /// Share of our limit that has been used by messages that have begun, and by those that the
+    /// user has taken.
     begun: u64,
     taken: u64,
 }
 
 impl Incoming {
-    /// What the other side may send since the beginning.
+    /// Returns how much the other side may send in total, since the beginning.
     pub(super) fn limit(&self) -> u64 {
         self.taken + ROOM
     }
 
-    /// The next message for the user.
+    /// Takes the next message for the user.
     pub(super) fn take(&mut self) -> Option<Came> {
         let message = self.ready.pop_front()?;
         self.taken += message.octets() + COST;
         Some(message)
     }
 
-    /// Whether the user has so many messages, which are all.
+    /// Returns whether the user has taken all messages, of which there are this many.
     pub(super) fn is_through(&self, messages: u64) -> bool {
         self.ready.is_empty() && self.sequence.done() >= messages
     }
 
-    /// A part has come. Fails if the other side does not keep to what it said, or to our limit.
+    /// Processes a part of a message. Fails if it contradicts an earlier part, or exceeds our
+    /// limit.
     pub(super) fn part(&mut self, data: Data, moment: Moment) -> Result<(), Malformed> {
         let number = data.message;
         if self.sequence.has(number) {
@@ -98,7 +101,8 @@ impl Incoming {
         Ok(())
     }
 
-    /// A message was given up. One that has arrived has arrived.
+    /// Processes the notice that a message was given up. If the message has arrived, the notice is
+    /// ignored.
     pub(super) fn notice(&mut self, notice: Notice, moment: Moment) -> Result<(), Malformed> {
         let number = notice.message;
         if self.sequence.has(number) {
@@ -113,7 +117,7 @@ impl Incoming {
         self.arrived(number, notice.behind, Came::Lost(lost), moment)
     }
 
-    /// One of so many octets begins.
+    /// Counts a message of this length against the limit.
     fn begin(&mut self, length: u64) -> Result<(), Malformed> {
         self.begun += length + COST;
         if self.begun > self.limit() { Err(Malformed) } else { Ok(()) }
@@ -136,8 +140,8 @@ impl Incoming {
                 came => came,
             });
         });
-        // All that is missing was begun, and is not with our user: it fits the room. Who leaves out
-        // numbers would have us keep them for ever.
+        // An honest sender has begun all missing messages, and our user has none of them, so they
+        // fit the room. A sender that skips numbers would make us keep track of the gaps for ever.
         if self.sequence.runs() as u64 > ROOM / COST + 1 { Err(Malformed) } else { Ok(()) }
     }
 }
@@ -153,7 +157,7 @@ mod tests {
         Data { message, offset, length, behind: Vec::new(), octets }
     }
 
-    /// Parts in any order, overlapping and again make one message, once.
+    /// Parts in any order, overlapping and repeated, make one message, once.
     #[test]
     fn parts_in_any_order() {
         let mut incoming = Incoming::default();
@@ -165,7 +169,7 @@ mod tests {
         assert!(incoming.is_through(1) && !incoming.is_through(2));
     }
 
-    /// Messages wait for those that they stay behind; one that stays behind all waits for all.
+    /// Messages wait for those that they follow. A message that follows all waits for all.
     #[test]
     fn what_stays_behind() {
         let mut incoming = Incoming::default();
@@ -186,8 +190,8 @@ mod tests {
         assert_eq!(come(6, &[0]), []);
     }
 
-    /// The other side cannot make us keep more than there is room for, nor two lengths of a
-    /// message.
+    /// The other side cannot make us keep more than there is room for, nor give a message two
+    /// lengths.
     #[test]
     fn room_is_kept_to() {
         let mut incoming = Incoming::default();
@@ -207,8 +211,8 @@ mod tests {
         assert_eq!(incoming.part(data(0, 1, 11, &[7]), BEGIN), Err(Malformed));
     }
 
-    /// To note of what is here that every other octet is missing would take many times what the
-    /// octets do.
+    /// The number of pieces of a message is bounded. Keeping track of a message with every other
+    /// byte missing would take many times its length.
     #[test]
     fn pieces_are_bounded() {
         let mut incoming = Incoming::default();
@@ -231,8 +235,8 @@ mod tests {
         Came::Lost(Lost { head: vec![7; octets.min(HEAD_OCTETS)], octets })
     }
 
-    /// C91: either the message or its notice takes its place, once; parts of one that was given up
-    /// are nothing any more, and those behind it go on.
+    /// C91: either the message or its notice takes its place, once. Parts of a message that was
+    /// given up are dropped, and messages that follow it go on.
     #[test]
     fn notices_take_the_place_of_messages() {
         let mut incoming = Incoming::default();
@@ -254,8 +258,8 @@ mod tests {
         assert_eq!((incoming.begun, incoming.taken), (106 + 3 * COST, 106 + 3 * COST));
     }
 
-    /// Notices take as much of the room as what they are of, so that nobody can make us keep more
-    /// by them; and none is of another length than what has come.
+    /// A notice takes as much of the room as its message, so that notices cannot make us keep more.
+    /// A notice with a different length than the message's parts is refused.
     #[test]
     fn notices_keep_to_the_room() {
         let mut incoming = Incoming::default();
@@ -271,7 +275,7 @@ mod tests {
         assert_eq!(incoming.limit(), ROOM, "nobody has taken any");
     }
 
-    /// C91: what had to be held for too long is late, if it may be lost.
+    /// C91: a message that may be lost is late if it had to be held for too long.
     #[test]
     fn what_is_held_for_long_is_lost() {
         let datagram = [&[0x13, 4, 0, 0, 0, 0, 1, 0][..], &[9; 100]].concat();
@@ -293,7 +297,7 @@ mod tests {
         }
     }
 
-    /// Numbers that are left out are no more than fit the room, though the user takes what comes.
+    /// Skipped numbers are limited by the room, even if the user takes every message.
     #[test]
     fn numbers_are_not_left_out() {
         let mut incoming = Incoming::default();

@@ -1,23 +1,23 @@
-//! How long packets are: short ones first, and the longest that there could be as soon as one of
-//! them has arrived (RFC 8899, with two lengths).
+//! Length of packets: short at first, and the greatest possible length as soon as a packet of that
+//! length has arrived (RFC 8899, with two lengths).
 
 use std::time::Duration;
 
-/// Between two tries; after so many it is not tried for as long as [`REST`].
+/// Pause between two probes. After `TRIES` lost probes, the pause is [`REST`].
 const PAUSE: Duration = Duration::from_secs(1);
 const TRIES: u32 = 3;
 const REST: Duration = Duration::from_mins(5);
-/// So many times in a row longer ones were found to be lost, while none of them has arrived, before
-/// they are short again. Losses that are found together count once.
+/// Number of losses of long packets in a row, without a long packet arriving in between, after
+/// which packets are short again. Losses that are detected together count once.
 const SUSPICIONS: u32 = 6;
 
-/// See the [module](self).
+/// Current packet length; see the [module](self).
 #[derive(Debug)]
 pub(super) struct Length {
     short: usize,
     long: usize,
     arrives: bool,
-    /// One is on its way.
+    /// Lost probes, and whether one is in flight.
     tries: u32,
     under_way: bool,
     next: Duration,
@@ -30,29 +30,29 @@ impl Length {
         Self { short, long, arrives: false, tries: 0, under_way: false, next: now, suspicions: 0 }
     }
 
-    /// Octets of frames in a packet.
+    /// Returns the bytes of frames in a packet.
     pub(super) fn octets(&self) -> usize {
         if self.arrives { self.long } else { self.short }
     }
 
-    /// When a longer one is to be tried.
+    /// Returns when a probe is due.
     pub(super) fn due(&self) -> Option<Duration> {
         (self.long > self.short && !self.arrives && !self.under_way).then_some(self.next)
     }
 
-    /// One is tried now, of so many octets.
+    /// Notes that a probe is sent now, and returns its length in bytes.
     pub(super) fn tried(&mut self) -> usize {
         self.under_way = true;
         self.long
     }
 
-    /// What was tried has arrived.
+    /// Notes that the probe has arrived.
     pub(super) fn arrived(&mut self) {
         self.arrives = true;
         self.under_way = false;
     }
 
-    /// It is lost; at random, or because it is too long.
+    /// Notes that the probe is lost: by chance, or because it is too long.
     pub(super) fn lost(&mut self, now: Duration) {
         self.under_way = false;
         self.tries += 1;
@@ -63,15 +63,15 @@ impl Length {
         }
     }
 
-    /// A packet of so many octets of frames has arrived.
+    /// Notes that a packet with this many bytes of frames has arrived.
     pub(super) fn has_carried(&mut self, octets: usize) {
         if octets > self.short {
             self.suspicions = 0;
         }
     }
 
-    /// Packets are lost, the longest of which has so many octets of frames. If only long ones are,
-    /// others go on arriving, and nothing else would tell.
+    /// Notes that packets are lost, of which the longest has this many bytes of frames. If only
+    /// long packets are lost, short ones still arrive, so nothing else would reveal it.
     pub(super) fn has_missed(&mut self, longest: usize, now: Duration) {
         if self.arrives && longest > self.short {
             self.suspicions += 1;
@@ -81,7 +81,8 @@ impl Length {
         }
     }
 
-    /// Nothing arrives any more, or nothing that is long: the path may be another.
+    /// Returns to short packets, because no packets or no long ones arrive any more: the path may
+    /// have changed.
     pub(super) fn doubt(&mut self, now: Duration) {
         self.arrives = false;
         self.suspicions = 0;

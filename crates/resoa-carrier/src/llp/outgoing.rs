@@ -1,6 +1,8 @@
-//! Messages on their way out: numbered, cut into parts that fit packets, kept until the other side
-//! has them. One that may be lost and is [late](crate::outage) is given up: of what was not sent of
-//! it, or is lost, nothing is sent, but a notice is, until the other side has that.
+//! Outgoing messages: numbered, cut into parts that fit packets, and kept until the other side has
+//! them.
+//!
+//! A message that may be lost and is [late](crate::outage) is given up. Its unsent and lost parts
+//! are not sent. Instead a notice is sent, until the other side has it.
 
 use super::incoming::ROOM;
 use super::wire::{COST, Data, Frame, Notice};
@@ -10,60 +12,59 @@ use resoa_protocol::lhp::HEAD_OCTETS;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-/// A part of a message that was sent, or is to be sent again.
+/// A part of a message that was sent, or that is to be sent again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Part {
     pub(super) message: u64,
     pub(super) offset: u64,
     pub(super) octets: u64,
-    /// It is the notice that the rest was given up.
+    /// It is the notice that the message was given up.
     pub(super) is_notice: bool,
 }
 
 #[derive(Debug)]
 struct Message {
-    /// Of one that was given up only the first.
+    /// The contents; of a message that was given up, only the first bytes.
     octets: Vec<u8>,
     length: u64,
     behind: Vec<u64>,
     arrived: Ranges,
-    /// When one was handed over that may be lost.
+    /// When it was handed over, if it may be lost.
     handed_over: Option<Duration>,
     is_given_up: bool,
 }
 
-/// See the [module](self).
+/// Outgoing messages; see the [module](self).
 #[derive(Debug, Default)]
 pub(super) struct Outgoing {
     lanes: Lanes,
     messages: BTreeMap<u64, Message>,
     /// Number of the next message.
     next: u64,
-    /// What was not sent yet begins in this message, at this octet.
+    /// The first message with unsent data, and the offset of that data.
     unsent: (u64, u64),
-    /// Octets of messages of which that is so.
+    /// Bytes that were not sent yet, including each message's cost.
     waiting: usize,
-    /// Parts that were lost.
+    /// Parts that were lost: message and offset, with the length.
     again: BTreeMap<(u64, u64), u64>,
-    /// Messages that may be lost and of which something is to be sent, by when they were handed
-    /// over.
+    /// Messages that may be lost and still have something to send, by the time of their hand-over.
     waits: BTreeSet<(Duration, u64)>,
-    /// What the messages that were begun take of the other side's limit, and those of them that it
-    /// has; and that limit.
+    /// Share of the other side's limit that is used by messages that have begun, and by those that
+    /// have arrived; and the limit.
     begun: u64,
     arrived: u64,
     limit: u64,
-    /// Parts that were sent again.
+    /// Number of parts that were sent again.
     pub(super) repeated: u64,
 }
 
 impl Outgoing {
-    /// The other side has room for so much, before it says anything.
+    /// Creates the queue. `limit` is what the other side has room for before it announces anything.
     pub(super) fn new(limit: u64) -> Self {
         Self { limit, ..Self::default() }
     }
 
-    /// A message; if it may be lost, with the time at which it was handed over.
+    /// Appends a message. `handed_over` is the time of its hand-over if it may be lost.
     pub(super) fn push(&mut self, octets: &[u8], handed_over: Option<Duration>) {
         let number = self.next;
         self.next += 1;
@@ -82,13 +83,13 @@ impl Outgoing {
         self.messages.insert(number, message);
     }
 
-    /// When the oldest message was handed over that may be lost and of which something is to be
-    /// sent.
+    /// Returns when the oldest message was handed over that may be lost and still has something to
+    /// send.
     pub(super) fn oldest_waiting(&self) -> Option<Duration> {
         self.waits.first().map(|(time, _)| *time)
     }
 
-    /// Gives up the [oldest](Self::oldest_waiting).
+    /// Gives up the message of [`oldest_waiting`](Self::oldest_waiting).
     pub(super) fn give_up_oldest(&mut self) {
         let Some((_, number)) = self.waits.pop_first() else { return };
         let Some(message) = self.messages.get_mut(&number) else { return };
@@ -114,7 +115,7 @@ impl Outgoing {
         }
     }
 
-    /// Something was sent of a message that may be lost, or is to be: whether it waits.
+    /// Updates whether a message that may be lost still has something to send.
     fn look_whether_it_waits(&mut self, number: u64) {
         let Some(message) = self.messages.get(&number) else { return };
         let Some(handed_over) = message.handed_over.filter(|_| !message.is_given_up) else { return };
@@ -126,32 +127,32 @@ impl Outgoing {
         }
     }
 
-    /// All messages before this one are with the other side.
+    /// Returns the number up to which the other side has all messages.
     fn done(&self) -> u64 {
         self.messages.first_key_value().map_or(self.next, |(number, _)| *number)
     }
 
-    /// Messages that there have been.
+    /// Returns the number of messages so far.
     pub(super) fn count(&self) -> u64 {
         self.next
     }
 
-    /// Octets that were not sent yet.
+    /// Returns the number of bytes that were not sent yet, including each message's cost.
     pub(super) fn waiting(&self) -> usize {
         self.waiting
     }
 
-    /// Whether the other side has everything.
+    /// Returns whether the other side has everything.
     pub(super) fn is_done(&self) -> bool {
         self.messages.is_empty()
     }
 
-    /// The other side has room for so much since the beginning.
+    /// Notes how much the other side has room for in total, since the beginning.
     pub(super) fn limit(&mut self, limit: u64) {
         self.limit = self.limit.max(limit);
     }
 
-    /// Whether there is something to be sent that the other side has room for.
+    /// Returns whether there is something to send that the other side has room for.
     pub(super) fn has_part(&self) -> bool {
         !self.again.is_empty() || (self.has_unsent() && !self.is_blocked())
     }
@@ -160,18 +161,18 @@ impl Outgoing {
         self.unsent.0 < self.next
     }
 
-    /// Whether only the other side's limit keeps something here.
+    /// Returns whether new data waits only because of the other side's limit.
     pub(super) fn is_blocked(&self) -> bool {
         let (number, offset) = self.unsent;
         let cost = self.messages.get(&number).map_or(0, |message| message.length + COST);
-        // What an end has room for is beyond what it has. Who says more, and has got nothing, would
-        // have us keep everything.
+        // An end's room is beyond what it already has. A peer that announces more although nothing
+        // has arrived would make us keep everything.
         let limit = self.limit.min(self.arrived + ROOM);
         self.has_unsent() && offset == 0 && self.begun + cost > limit
     }
 
-    /// Writes the next part into what is left of a packet: what was lost first, the oldest of that
-    /// first. Nothing if too little is left for any.
+    /// Writes the next part into the rest of a packet: lost parts before new ones, the oldest
+    /// first. Returns `None` if there is no room for a part.
     pub(super) fn write(&mut self, room: usize, out: &mut Vec<u8>) -> Option<Part> {
         let lost =
             self.again.first_key_value().map(|((message, offset), octets)| (*message, *offset, *octets));
@@ -233,11 +234,11 @@ impl Outgoing {
         Some(Part { message: number, offset: 0, octets: 0, is_notice: true })
     }
 
-    /// The other side has this part.
+    /// Notes that the other side has this part.
     pub(super) fn arrived(&mut self, part: Part) {
         let Some(message) = self.messages.get_mut(&part.message) else { return };
         message.arrived.add(part.offset..part.offset + part.octets);
-        // Of one that was given up it may still be heard that it has arrived.
+        // All parts of a message that was given up may still have arrived.
         if part.is_notice || message.arrived.first_missing() == message.length {
             let handed_over = message.handed_over;
             self.arrived += message.length + COST;
@@ -249,7 +250,7 @@ impl Outgoing {
         }
     }
 
-    /// A packet with this part is lost, or may be.
+    /// Notes that the packet with this part is lost, or may be.
     pub(super) fn lost(&mut self, part: Part) {
         let Some(message) = self.messages.get(&part.message) else { return };
         if message.is_given_up && !part.is_notice {
@@ -280,8 +281,8 @@ mod tests {
         outgoing.write(PACKET, &mut Vec::new())
     }
 
-    /// C91: one that was given up takes as much of the other side's room as if it had been sent,
-    /// begun or not, and nothing waits of it when its notice is sent.
+    /// C91: a message that was given up uses as much of the other side's room as if it had been
+    /// sent, begun or not. Nothing of it waits once its notice is sent.
     #[test]
     fn what_is_given_up_is_counted() {
         for is_begun in [false, true] {
@@ -299,7 +300,7 @@ mod tests {
             assert!(notice.is_notice);
             assert_eq!(outgoing.waiting() as u64, cost, "the other one");
             assert!(outgoing.is_blocked() && !outgoing.has_part(), "there is no room for two");
-            // What is lost of it is not sent again, but for the notice.
+            // Lost parts of it are not sent again, but the notice is.
             if let Some(part) = part {
                 outgoing.lost(part);
             }
@@ -315,8 +316,8 @@ mod tests {
         }
     }
 
-    /// If all parts of one that was given up have arrived its notice need not; and what was lost of
-    /// it before is forgotten.
+    /// If all parts of a message that was given up have arrived, its notice need not arrive. Parts
+    /// of it that were lost earlier are forgotten.
     #[test]
     fn what_has_arrived_all_the_same() {
         let mut outgoing = Outgoing::new(1 << 20);
@@ -336,8 +337,7 @@ mod tests {
         assert!(outgoing.is_done() && !outgoing.has_part());
     }
 
-    /// Whatever room the other side says that it has, no more is under way than an end has room
-    /// for.
+    /// No more is in flight than an end has room for, whatever room the other side announces.
     #[test]
     fn room_without_end() {
         let message = vec![7; 65_000];

@@ -1,58 +1,60 @@
-//! How much may be under way, and how fast it is sent: from the rate at which things arrive and the
+//! How much may be in flight and how fast it is sent. Both follow from the delivery rate and the
 //! shortest round trip (the model of BBR, draft-ietf-ccwg-bbr; the samples of
-//! draft-cheng-iccrg-delivery-rate-estimation), not from losses, which on a last hop are damage.
+//! draft-cheng-iccrg-delivery-rate-estimation), and not from losses, which mean damage on a last
+//! hop.
 //!
-//! What may be under way is what the link carries in one and a half of its shortest round trips and
-//! 5 ms, and a few packets. So the queue before the slowest part of the path stays at about half a
-//! round trip, and with every third packet lost the link is still full. Nothing is sent at more
-//! than 1.25 times the rate. As long as the rate grows by a quarter each round trip (the start) it
-//! is 2.89 times, and two such round trips.
+//! The amount in flight is what the link carries in one and a half of its shortest round trips and
+//! 5 ms, plus a few packets. So the queue before the bottleneck stays at about half a round trip,
+//! and the link stays full even if every third packet is lost. The sending rate is at most 1.25
+//! times the delivery rate. The start lasts until the rate has not grown by a quarter for three
+//! round trips. During the start, the sending rate is 2.89 times the delivery rate, and three round
+//! trips' worth may be in flight.
 //!
-//! The shortest round trip is measured anew after 10 s without one as short: for that much less is
-//! under way for a moment.
+//! If no round trip was as short for 10 s, the shortest round trip is measured again. For this,
+//! less is in flight for a moment.
 
 use super::flight::Sent;
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// Round trips over which the highest rate counts.
+/// Number of round trips for which a rate counts towards the highest.
 const ROUNDS: u64 = 10;
-/// How long a round-trip time counts.
+/// How long a round-trip time counts as the shortest.
 const TRIP: Duration = Duration::from_secs(10);
-/// How long less is under way to measure it anew.
+/// How long less is in flight to measure it again.
 const PROBE: Duration = Duration::from_millis(100);
-/// Packets that may be under way before anything is known, and in each round trip of the start (RFC
+/// Packets that may be in flight before anything is known, and in each round trip of the start (RFC
 /// 6928).
 const INITIAL: u64 = 10;
-/// Packets that may be under way beside what the link carries: they are acknowledged so many at a
+/// Packets in flight beyond what the link carries, because acknowledgements come for this many at a
 /// time.
 const LEAST: u64 = 4;
-/// Time that a host may be late with what arrives, or with sending.
+/// Time by which a host may be late in receiving or sending.
 const SLACK: Duration = Duration::from_millis(5);
-/// Time for which packets may be sent in one go.
+/// Time's worth of packets that may be sent in one burst.
 const BURST: Duration = Duration::from_millis(4);
 
-/// See the [module](self).
+/// The model of the path; see the [module](self).
 #[derive(Debug)]
 pub(super) struct Rate {
-    /// Octets of a full packet.
+    /// Bytes of a full packet.
     packet: u64,
-    /// Octets that have arrived, and when the last did.
+    /// Bytes that have arrived, and when the last ones did.
     delivered: u64,
     delivered_at: Duration,
-    /// When the packet was sent that arrived last.
+    /// When the packet that arrived last was sent.
     first_sent: Duration,
-    /// Octets that had arrived when there was last nothing to send, and everything sent then: until
-    /// more than those have, what was sent tells nothing.
+    /// Bytes delivered and in flight when there was last nothing to send. Packets sent before more
+    /// than this has been delivered say nothing about the rate.
     idle_until: Option<u64>,
     round: u64,
     round_ends: u64,
-    /// Highest rates, octets a second, falling, with their rounds.
+    /// The highest rates in bytes per second, in descending order, with their rounds.
     highest: VecDeque<(u64, f64)>,
-    /// The rate of the round in which it last grew, and rounds since, while it is still the start.
+    /// During the start: the rate when it last grew by a quarter, and the rounds since.
     start: Option<(f64, u32)>,
     shortest: Option<(Duration, Duration)>,
-    /// Until when less is under way, and the shortest round trip found.
+    /// Until when less is in flight, and the shortest round trip found meanwhile.
     probe: Option<(Duration, Duration)>,
     /// When the next packet may be sent.
     next: Duration,
@@ -76,24 +78,25 @@ impl Rate {
         }
     }
 
-    /// Octets a second that were seen to arrive while there was enough to send.
+    /// Returns the highest delivery rate in bytes per second, measured while there was enough to
+    /// send.
     fn seen(&self) -> Option<f64> {
         self.highest.front().map(|(_, rate)| *rate)
     }
 
-    /// The same, and what is dared at the start.
+    /// Returns the delivery rate, which the start raises to at least ten packets per round trip.
     fn rate(&self) -> Option<f64> {
         let (trip, _) = self.shortest?;
         let dared = (INITIAL * self.packet) as f64 / trip.max(Duration::from_millis(1)).as_secs_f64();
         if self.start.is_some() { Some(self.seen().unwrap_or(0.0).max(dared)) } else { self.seen() }
     }
 
-    /// The shortest round trip.
+    /// Returns the shortest round trip.
     pub(super) fn shortest(&self) -> Duration {
         self.shortest.map_or(Duration::ZERO, |(trip, _)| trip)
     }
 
-    /// Octets that may be under way.
+    /// Returns how many bytes may be in flight.
     pub(super) fn window(&self) -> u64 {
         let Some((rate, (trip, _))) = self.rate().zip(self.shortest) else { return INITIAL * self.packet };
         let trips = match (self.probe, self.start) {
@@ -105,12 +108,12 @@ impl Rate {
         (rate * time) as u64 + LEAST * self.packet
     }
 
-    /// When the next packet may be sent.
+    /// Returns when the next packet may be sent.
     pub(super) fn next(&self) -> Duration {
         self.next
     }
 
-    /// A packet of so many octets is sent now; what it has to remember.
+    /// Notes that a packet of this length is sent now, and returns the state that it must remember.
     pub(super) fn sent(&mut self, octets: usize, under_way: u64, now: Duration) -> Sample {
         if under_way == 0 {
             self.first_sent = now;
@@ -129,18 +132,19 @@ impl Rate {
         }
     }
 
-    /// There is nothing more to send, and so much under way.
+    /// Notes that there is nothing more to send while this many bytes are in flight.
     pub(super) fn idle(&mut self, under_way: u64) {
         self.idle_until = Some(self.delivered + under_way);
     }
 
-    /// These packets have arrived, in their order; the last was the largest number that was told of
-    /// for the first time if `trip` says so.
+    /// Notes that these packets have arrived. `trip` is the round-trip time of the packet with the
+    /// highest number, if that one is acknowledged for the first time.
     pub(super) fn arrived(&mut self, packets: &[Sent], trip: Option<Duration>, now: Duration) {
         let Some(last) = packets.iter().max_by_key(|packet| packet.at) else { return };
         self.delivered += packets.iter().map(|packet| packet.octets as u64).sum::<u64>();
         self.delivered_at = now;
-        // Rounds in which the link is not full tell nothing, so that nothing is forgotten for them.
+        // Rounds in which the link is not full say nothing about it, so they must not age earlier
+        // rates.
         let is_full = !last.sample.idle && self.probe.is_none();
         if is_full && last.sample.delivered >= self.round_ends {
             self.round += 1;
@@ -154,7 +158,7 @@ impl Rate {
         if let Some(trip) = trip {
             self.trip(trip, now);
         }
-        // Over less than a round trip it would be that of a burst.
+        // Over less than a round trip this would be the rate of a burst.
         if interval.is_zero() || interval < self.shortest() {
             return;
         }
@@ -201,7 +205,7 @@ impl Rate {
     }
 }
 
-/// What a packet remembers of the time when it was sent.
+/// State of the model when a packet was sent.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Sample {
     delivered: u64,

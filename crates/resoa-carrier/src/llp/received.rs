@@ -1,45 +1,45 @@
-//! Packets that have come: none is looked at twice, and the other side is told of them.
+//! Packets that were received: each is processed once, and reported to the other side.
 
 use super::wire::{ACK_RANGES, Ack};
 use crate::ranges::Ranges;
 use std::time::Duration;
 
-/// Ranges that are kept; what lies before them counts as there.
+/// Ranges that are kept. Everything before them counts as received.
 const KEPT: usize = 512;
-/// Octets of a range in what the other side is told, at most; and of all that stands beside them in
-/// a packet, with something to send.
+/// Most bytes of a range in an acknowledgement, and of everything else in a packet that has
+/// something to say.
 const RANGE: usize = 16;
 const BESIDE: usize = 128;
-/// Packets after which they are acknowledged at once.
+/// Number of packets after which an acknowledgement is sent at once.
 const EVERY: u32 = 4;
-/// The longest time until they are.
+/// Longest delay of an acknowledgement.
 pub(super) const DELAY: Duration = Duration::from_millis(2);
 
-/// See the [module](self).
+/// Received packets; see the [module](self).
 #[derive(Debug, Default)]
 pub(super) struct Received {
     packets: Ranges,
-    /// Nothing before this is taken, or to be said.
+    /// Packets before this one are neither accepted nor reported.
     forgotten: u64,
-    /// When the last packet came.
+    /// When the last packet arrived.
     last_at: Duration,
-    /// Packets that are to be acknowledged and have not been, and until when that has time.
+    /// Packets that must still be acknowledged, and by when.
     unsaid: u32,
     due: Option<Duration>,
 }
 
 impl Received {
-    /// Whether a packet with this number may still be taken.
+    /// Returns whether a packet with this number can still be accepted.
     pub(super) fn is_new(&self, number: u64) -> bool {
         number >= self.forgotten && !self.packets.contains(number)
     }
 
-    /// The last number that has come; the next one is likely to be behind it.
+    /// Returns the number after the highest one received.
     pub(super) fn next(&self) -> u64 {
         self.packets.last_first().next().map_or(0, |last| last.end)
     }
 
-    /// A packet has come that was new.
+    /// Notes the arrival of a new packet.
     pub(super) fn add(&mut self, number: u64, is_to_be_acknowledged: bool, now: Duration) {
         let in_sequence = number == self.next();
         self.packets.add(number..number + 1);
@@ -55,29 +55,29 @@ impl Received {
         }
     }
 
-    /// Nothing need be said of packets before this one, and none of them is taken any more: what
-    /// was in them has come otherwise, or will.
+    /// Notes that all packets before this one are settled. They need no report and are no longer
+    /// accepted, because their contents have arrived in other packets, or will.
     pub(super) fn settled(&mut self, oldest: u64) {
         self.forgotten = self.forgotten.max(oldest.min(self.next()));
         self.packets.forget_before(self.forgotten);
     }
 
-    /// The other side is to be told at once.
+    /// Makes an acknowledgement due at once.
     pub(super) fn hurry(&mut self, now: Duration) {
         self.due = Some(now);
     }
 
-    /// When the other side is to be told.
+    /// Returns when an acknowledgement is due.
     pub(super) fn due(&self) -> Option<Duration> {
         self.due
     }
 
-    /// Whether there is something that the other side does not know.
+    /// Returns whether there is something to report to the other side.
     pub(super) fn has_news(&self) -> bool {
         self.due.is_some()
     }
 
-    /// What the other side is told, which it then knows, in a packet of so many octets.
+    /// Returns an acknowledgement that fits a packet with `room` bytes, and notes that it is sent.
     pub(super) fn say(&mut self, limit: u64, room: usize, now: Duration) -> Option<Ack> {
         let fit = (room.saturating_sub(BESIDE) / RANGE).clamp(1, ACK_RANGES);
         let ranges: Vec<_> = self.packets.last_first().take(fit).collect();
@@ -98,8 +98,8 @@ mod tests {
     const NOW: Duration = Duration::from_secs(1);
     const ROOM: usize = 8973;
 
-    /// A packet is taken once, and never when it is settled or too old, so that none can be sent
-    /// again by others.
+    /// A packet is accepted once, and not at all if it is settled or too old. So nobody can replay
+    /// packets.
     #[test]
     fn each_packet_once() {
         let mut received = Received::default();
@@ -112,18 +112,19 @@ mod tests {
         received.settled(4);
         assert!((0..=4).all(|number| !received.is_new(number)));
         assert!(received.is_new(5));
-        // With a gap behind each.
+        // Each is followed by a gap.
         for number in 0..2 * KEPT as u64 {
             received.add(10 + 2 * number, true, NOW);
         }
         assert!(!received.is_new(11) && received.packets.count() <= KEPT);
         assert!(received.is_new(received.next() - 2));
-        // The other side cannot make us refuse what it has not sent.
+        // The other side cannot make us refuse packets that it has not sent yet.
         received.settled(u64::MAX);
         assert!(received.is_new(received.next()));
     }
 
-    /// What is said is the last first, at most so much, and once.
+    /// An acknowledgement lists the last range first, has a limited number of ranges, and is sent
+    /// once.
     #[test]
     fn what_is_said() {
         let mut received = Received::default();
@@ -144,8 +145,8 @@ mod tests {
         assert_eq!(received.say(7, ROOM, NOW).map(|said| said.ranges.len()), Some(ACK_RANGES));
     }
 
-    /// What is said fits the packet, however many gaps there are and however large the numbers, and
-    /// leaves room for what goes with it.
+    /// An acknowledgement fits its packet, whatever the number of gaps and the size of the numbers,
+    /// and leaves room for other frames.
     #[test]
     fn what_is_said_fits() {
         for (room, ranges) in [(229, 6), (1150, 63), (1447, ACK_RANGES), (8973, ACK_RANGES)] {

@@ -1,16 +1,16 @@
-//! Round-trip time (RFC 9002, 5), and how long an answer can be waited for.
+//! Round-trip time (RFC 9002, 5), and how long to wait for an answer.
 
 use std::time::Duration;
 
-/// Before the first answer.
+/// Assumed round-trip time before the first answer.
 const INITIAL: Duration = Duration::from_millis(250);
-/// The shortest variation that is reckoned with: hosts are not punctual.
+/// Smallest variation that is assumed, because hosts are not punctual.
 const GRANULARITY: Duration = Duration::from_millis(1);
-/// The longest time between two questions, however many had no answer: an outage that is over is
-/// found out so soon.
+/// Longest time between two probes, however many had no answer. It bounds how late the end of an
+/// outage is detected.
 const LONGEST: Duration = Duration::from_secs(1);
 
-/// See the [module](self).
+/// Round-trip time; see the [module](self).
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Rtt {
     smoothed: Option<Duration>,
@@ -19,8 +19,8 @@ pub(super) struct Rtt {
 }
 
 impl Rtt {
-    /// A sample, with the time that the other side waited before it answered, if that can be
-    /// believed.
+    /// Adds a sample. The other side's delay before its answer is subtracted, if the result is
+    /// plausible.
     pub(super) fn sample(&mut self, sample: Duration, delay: Duration, shortest: Duration) {
         let adjusted = sample.checked_sub(delay).filter(|adjusted| *adjusted >= shortest).unwrap_or(sample);
         self.latest = adjusted;
@@ -40,19 +40,19 @@ impl Rtt {
         self.smoothed
     }
 
-    /// What it is taken for.
+    /// Returns the smoothed round-trip time, or a default before the first sample.
     pub(super) fn expected(&self) -> Duration {
         self.smoothed.unwrap_or(INITIAL)
     }
 
-    /// How much later than one that has arrived a packet must have been sent before for it to be
-    /// lost (RFC 9002, 6.1.2).
+    /// Returns the time after sending at which a packet is lost if a later one has arrived (RFC
+    /// 9002, 6.1.2).
     pub(super) fn reordering(&self) -> Duration {
         let longest = self.expected().max(self.latest);
         (longest * 9 / 8).max(GRANULARITY)
     }
 
-    /// How long an answer is waited for, when so many questions in a row had none.
+    /// Returns how long to wait for an answer after this many unanswered probes in a row.
     pub(super) fn patience(&self, unanswered: u32) -> Duration {
         let one = match self.smoothed {
             Some(smoothed) => smoothed + (self.variation * 4).max(GRANULARITY) + super::received::DELAY,

@@ -1,9 +1,9 @@
-//! A machine whose other side says anything, for the fuzz target.
+//! A state machine whose peer sends anything, for the fuzz target.
 
 use super::machine::{Event, Machine, Side, Silence};
 use std::time::Duration;
 
-/// Packets that are sent, or times that something is due, at one moment: more would be without end.
+/// Most packets and timers at one moment: more would be an endless loop.
 const MOST: usize = 20_000;
 
 struct World {
@@ -14,8 +14,7 @@ struct World {
 }
 
 impl World {
-    /// What a driver does: sends what is to be sent, tells what there is to tell, and does what is
-    /// due.
+    /// Acts as a driver: sends packets, takes events, and expires timers until nothing is due.
     fn settle(&mut self) {
         let mut packet = Vec::new();
         for round in 0.. {
@@ -37,11 +36,12 @@ impl World {
     }
 }
 
-/// The first octets say which machine it is, then each is what happens, with what belongs to it.
+/// Runs a script. The first bytes choose the machine; each of the following steps is an event with
+/// its parameters.
 pub(crate) fn run(octets: &[u8]) {
     let Some((&[side, short, long], mut rest)) = octets.split_first_chunk() else { return };
     let side = if side & 1 == 0 { Side::Client } else { Side::Server };
-    // From what fits the smallest frame to what fits the largest.
+    // From the room for the smallest frame to the room for the largest.
     let short = 229 + usize::from(short) * 34;
     let long = short + usize::from(long);
     let silence = Silence { ask: Duration::from_secs(10), end: Duration::from_secs(30) };
@@ -56,7 +56,7 @@ pub(crate) fn run(octets: &[u8]) {
             1 => world.wanted = how & 1 == 0,
             2 if how & 1 == 0 => machine.send(&vec![how; usize::from(how) * 17]),
             2 => {
-                // A datagram that has waited for a while.
+                // A datagram that has already waited elsewhere.
                 let header = [0x14, 4, 0, 0, 0, 0, 1];
                 let message = [&header[..], &vec![how; usize::from(how) * 17]].concat();
                 machine.send_or_lose(&message, world.now.saturating_sub(Duration::from_millis(how.into())));
@@ -74,7 +74,8 @@ pub(crate) fn run(octets: &[u8]) {
         }
         world.settle();
     }
-    // Nothing is heard any more: it ends, and says so to who still cares.
+    // No packet arrives any more: the machine must end, and report it if its user does not know
+    // yet.
     for _ in 0..100 {
         world.now += Duration::from_secs(1);
         world.settle();

@@ -1,5 +1,5 @@
-//! Two machines and a link between them, in a time of their own: nothing here waits, and what a
-//! seed brings about it brings about again.
+//! Tests with two state machines and a simulated link between them, in virtual time: nothing waits,
+//! and the same seed gives the same run.
 
 mod datagrams;
 mod ends;

@@ -1,33 +1,34 @@
-//! What a packet says, inside its seal: one frame behind the other. Numbers are variable-length
-//! integers (RFC 9000, 16).
+//! Frames, the contents of a sealed packet, which follow each other without separators. Numbers are
+//! variable-length integers (RFC 9000, 16).
 //!
 //! | frame | code | fields |
 //! |---|---|---|
-//! | PADDING | 0 | nothing, to make a packet as long as one that is tried out |
-//! | PING | 1 | to be acknowledged, and nothing else |
+//! | PADDING | 0 | no meaning; lengthens a probe for a greater packet length |
+//! | PING | 1 | asks for an acknowledgement |
 //! | ACK | 2 | delay in us, limit, packets: the last one, how many before it without a gap, count of further ranges, and for each: how many are missing, how many are there (each less 1) |
 //! | DATA | 3 | message, offset, octets of the message, octets here; if the offset is 0: what it stays behind; the octets |
-//! | HELLO | 4 | the client is there |
-//! | WELCOME | 5 | the server takes it; ticket, 32 octets ([`datagram::forgotten`](crate::datagram)) |
-//! | CLOSE | 6 | how many messages there were |
+//! | HELLO | 4 | confirms the client's presence |
+//! | WELCOME | 5 | accepted; ticket, 32 octets ([`datagram::forgotten`](crate::datagram)) |
+//! | CLOSE | 6 | number of messages that were sent |
 //! | RESET | 7 | |
 //! | OLDEST | 8 | packets before this one are settled, whether they have arrived or not: no more need be said of them |
 //! | NOTICE | 9 | message, octets of the message, what it stays behind; its first octets, [`HEAD_OCTETS`] or all: the message was given up, and counts as if it had arrived |
 //!
-//! *Limit* is how many octets of messages, each with [`COST`], the sender of the ACK has room for
-//! since the beginning. *What it stays behind* is a count and as many distances, back to the
-//! numbers of earlier messages; the distance 0 is all of them.
+//! *Limit* is the total of bytes of messages, each plus [`COST`], that the sender of the ACK has
+//! room for since the beginning. *What it stays behind* lists the messages that a message must
+//! follow: a count, and that many distances back to earlier messages; a distance of 0 means all of
+//! them.
 
 use crate::datagram::TICKET;
 use resoa_protocol::lhp::HEAD_OCTETS;
 use resoa_protocol::message::MESSAGE_OCTETS;
 use std::ops::Range;
 
-/// What a message takes from the limit beside its octets: about what it takes to keep one.
+/// What a message uses of the limit beside its bytes: about the memory that it takes to keep one.
 pub(super) const COST: u64 = 64;
 /// Most ranges of packets in an ACK.
 pub(super) const ACK_RANGES: usize = 64;
-/// Most messages that one stays behind.
+/// Most messages that a message can be told to follow.
 pub(super) const BEHIND: usize = 8;
 
 pub(super) const PADDING: u8 = 0;
@@ -41,7 +42,7 @@ const RESET: u8 = 7;
 const OLDEST: u8 = 8;
 const NOTICE: u8 = 9;
 
-/// Not what this version says.
+/// The bytes are not frames of this version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("no frame of the Link Layer Protocol, version 3")]
 pub(crate) struct Malformed;
@@ -60,14 +61,14 @@ pub(super) enum Frame<'a> {
     Notice(Notice<'a>),
 }
 
-/// What has arrived.
+/// An acknowledgement of packets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Ack {
-    /// From the arrival of the last packet to this, in microseconds.
+    /// Microseconds from the arrival of the last packet to this acknowledgement.
     pub(super) delay_us: u64,
-    /// See the [module](self).
+    /// Room for messages; see the [module](self).
     pub(super) limit: u64,
-    /// Packets, the last range first; not empty.
+    /// Ranges of packets, the last one first; not empty.
     pub(super) ranges: Vec<Range<u64>>,
 }
 
@@ -76,31 +77,31 @@ pub(super) struct Ack {
 pub(super) struct Data<'a> {
     pub(super) message: u64,
     pub(super) offset: u64,
-    /// Of the whole message.
+    /// Length of the whole message.
     pub(super) length: u64,
-    /// Distances; of the first part alone.
+    /// Distances to the messages that it follows; only in the first part.
     pub(super) behind: Vec<u64>,
     pub(super) octets: &'a [u8],
 }
 
-/// Instead of what is left of a message that was given up.
+/// Notice that takes the place of a message that was given up.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Notice<'a> {
     pub(super) message: u64,
-    /// Of the whole message.
+    /// Length of the whole message.
     pub(super) length: u64,
     pub(super) behind: Vec<u64>,
-    /// The first octets of it.
+    /// The first bytes of the message.
     pub(super) head: &'a [u8],
 }
 
 impl Notice<'_> {
-    /// Octets of the first ones of a message that are here.
+    /// Returns how many of a message's first bytes a notice contains.
     fn head_of(length: u64) -> usize {
         length.min(HEAD_OCTETS as u64) as usize
     }
 
-    /// Octets of the whole frame.
+    /// Returns the length of the frame in bytes.
     pub(super) fn octets(message: u64, length: u64, behind: &[u64]) -> usize {
         let order = 1 + behind.iter().map(|distance| size(*distance)).sum::<usize>();
         1 + size(message) + size(length) + order + Self::head_of(length)
@@ -108,7 +109,7 @@ impl Notice<'_> {
 }
 
 impl Data<'_> {
-    /// Octets of the fields of a part, of which the octets themselves take at most 2 to be counted.
+    /// Returns the bytes of a part's fields. The length of its contents is assumed to take 2 bytes.
     pub(super) fn overhead(message: u64, offset: u64, length: u64, behind: &[u64]) -> usize {
         let order =
             if offset == 0 { 1 + behind.iter().map(|distance| size(*distance)).sum::<usize>() } else { 0 };
@@ -116,7 +117,7 @@ impl Data<'_> {
     }
 }
 
-/// Octets of a number.
+/// Returns the bytes of a variable-length integer.
 fn size(number: u64) -> usize {
     match number {
         0..0x40 => 1,
@@ -197,7 +198,7 @@ impl Frame<'_> {
     }
 }
 
-/// The frames of a packet.
+/// Reads the frames of a packet.
 pub(super) struct Reader<'a>(pub(super) &'a [u8]);
 
 impl<'a> Reader<'a> {
@@ -211,11 +212,11 @@ impl<'a> Reader<'a> {
         let first = *self.0.first().ok_or(Malformed)?;
         let octets = self.octets(1 << (first >> 6))?;
         let number = octets.iter().fold(0, |number, octet| number << 8 | u64::from(*octet));
-        // Without the two bits that say how long it is.
+        // Without the two bits that give the length.
         Ok(number & (u64::MAX >> (66 - 8 * octets.len())))
     }
 
-    /// The next one; `None` behind the last.
+    /// Returns the next frame; `None` after the last one.
     pub(super) fn next(&mut self) -> Result<Option<Frame<'a>>, Malformed> {
         while let Some((&PADDING, rest)) = self.0.split_first() {
             self.0 = rest;
@@ -260,7 +261,7 @@ impl<'a> Reader<'a> {
         let (message, offset, length) = (self.number()?, self.number()?, self.number()?);
         let count = self.number()?;
         let behind = if offset == 0 { self.behind(message)? } else { Vec::new() };
-        // Only a message without octets has a part without any.
+        // Only a message without contents has an empty part.
         let is_inside = offset.checked_add(count).is_some_and(|end| end <= length);
         if !is_inside || length > MESSAGE_OCTETS as u64 || (count == 0 && length > 0) {
             return Err(Malformed);
@@ -301,7 +302,7 @@ mod tests {
         std::iter::from_fn(|| reader.next().transpose()).collect()
     }
 
-    /// Frames are read as written; ACKs with gaps of any width.
+    /// Frames are read as written, and so are ACKs with gaps of any width.
     #[test]
     fn frames_are_read_as_written() {
         let frames = [
@@ -326,8 +327,8 @@ mod tests {
         assert_eq!(read(&octets).expect("frames"), frames);
     }
 
-    /// A notice is as long as it is reckoned to be, and one of a message that is longer than any,
-    /// or that is behind later ones, is none.
+    /// A notice is as long as calculated. It is refused if its message is longer than any may be,
+    /// or follows too many messages or later ones.
     #[test]
     fn notices() {
         for (message, length, behind) in
@@ -349,7 +350,7 @@ mod tests {
     }
 
     proptest! {
-        /// Any octets are read or refused, and what is read has its octets inside its message.
+        /// Any bytes are parsed or refused, and every parsed part lies inside its message.
         #[test]
         fn any_octets(octets in vec(any::<u8>(), 0..60)) {
             for frame in read(&octets).unwrap_or_default() {

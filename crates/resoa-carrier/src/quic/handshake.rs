@@ -1,5 +1,5 @@
-//! For the fuzz targets alone (feature `fuzz`): a client and a server in memory, whose handshake
-//! somebody on the way spoils as a script says.
+//! For the fuzz targets alone (feature `fuzz`): a client and a server in memory, and an attacker
+//! who interferes with their handshake as a script says.
 
 use super::link::Link;
 use super::{Congestion, session};
@@ -14,12 +14,12 @@ use std::net::SocketAddr;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-/// Rounds in which a datagram goes each way, with the script and then without.
+/// Rounds in which datagrams go both ways, with the script and after its end.
 const ROUNDS: usize = 20;
-/// Between two of them.
+/// Time between two rounds.
 const STEP: Duration = Duration::from_millis(50);
 
-/// What both need, made once.
+/// Configurations and keys of both ends, made once.
 struct Both {
     server: (Arc<ServerConfig>, Arc<SecretKey>),
     client: (ClientConfig, Arc<SecretKey>),
@@ -36,7 +36,7 @@ fn both() -> &'static Both {
     })
 }
 
-/// An end.
+/// One end.
 struct End {
     at: SocketAddr,
     endpoint: Endpoint,
@@ -52,7 +52,7 @@ impl End {
         Self { at, endpoint, link: None, told: Vec::new(), out: VecDeque::new() }
     }
 
-    /// A datagram comes.
+    /// Processes a datagram that arrives.
     fn hears(&mut self, octets: &[u8], from: SocketAddr, now: Instant) {
         let mut answer = Vec::new();
         let event =
@@ -93,7 +93,7 @@ impl End {
         }
     }
 
-    /// Gets on, and says what there is to say.
+    /// Processes timers and events, and produces the datagrams to send.
     fn turns(&mut self, now: Instant) {
         let Some((handle, link)) = &mut self.link else { return };
         if link.quic.poll_timeout().is_some_and(|time| time <= now) {
@@ -114,8 +114,8 @@ impl End {
     }
 }
 
-/// The handshake by a script: for each datagram an octet that says what becomes of it, and others
-/// that it needs.
+/// Runs a handshake by a script: for each datagram a byte that says what happens to it, followed by
+/// the parameters of that.
 pub(crate) fn run(mut script: &[u8]) {
     let both = both();
     let mut now = Instant::now();
@@ -139,7 +139,7 @@ pub(crate) fn run(mut script: &[u8]) {
             }
         }
         server.turns(now);
-        // The client is who it is, and comes once.
+        // The server reports only the real client, and only once.
         match &server.told[..] {
             [] => assert!(!client.told.contains(&Indication::Connected), "nobody has taken it"),
             [Indication::Connect { identity: found }, rest @ ..] => {
@@ -154,7 +154,8 @@ pub(crate) fn run(mut script: &[u8]) {
     }
 }
 
-/// What arrives of a datagram, and whether from where it was sent.
+/// Returns what arrives of a datagram, and for each copy whether it comes from the real sender's
+/// address.
 fn spoiled(mut octets: Vec<u8>, script: &mut &[u8]) -> Vec<(Vec<u8>, bool)> {
     let mut next = || {
         let (&first, rest) = script.split_first()?;

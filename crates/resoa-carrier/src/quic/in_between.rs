@@ -1,5 +1,5 @@
-//! Who is in between: ends the client's TLS session, has one of its own with the server, and passes
-//! on what both say.
+//! A man in the middle: it terminates the client's TLS session, has a session of its own with the
+//! server, and relays what both say.
 
 use super::socket::{Arrived, Socket};
 use super::{Congestion, Quic, session};
@@ -15,7 +15,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::time::{Duration, Instant};
 
 const ANY_PORT: (Ipv4Addr, u16) = (Ipv4Addr::LOCALHOST, 0);
-/// After so long something will never come.
+/// Time after which a test gives up waiting.
 const PATIENCE: Duration = Duration::from_mins(1);
 
 /// One of its two sessions.
@@ -55,7 +55,7 @@ impl Half {
         }
     }
 
-    /// Says what it should, as far as it can, and hears what there is.
+    /// Sends what it can of `say`, and receives what there is.
     fn turn(&mut self, say: &mut Vec<u8>) {
         let now = Instant::now();
         let mut arrived = Vec::new();
@@ -113,8 +113,9 @@ impl Half {
     }
 }
 
-/// Whoever ends the client's TLS session can reset it as well, without a word sealed in it (RFC
-/// 9000, 10.3): while the server has not introduced itself that is not taken for its word.
+/// A man in the middle of the client's TLS session can also reset it without a sealed message (RFC
+/// 9000, 10.3). Before the server's introduction, the client does not take that for the server's
+/// reset.
 #[test]
 fn a_reset_by_who_is_in_between() {
     let [ours, theirs] = [(); 2].map(|()| SecretKey::generate().unwrap());
@@ -132,15 +133,15 @@ fn a_reset_by_who_is_in_between() {
         if half.is_up
             && let Some((handle, _)) = half.session.take()
         {
-            // It knows nothing of the session any more, but how to reset it.
+            // It has forgotten everything about the session except how to reset it.
             half.endpoint.handle_event(handle, EndpointEvent::drained());
         }
     }
     assert_eq!(told, [(link, Indication::Disconnected(Ended::Unreachable))]);
 }
 
-/// Both see through it: the client is told that there is no such server, and the server's user
-/// nothing at all.
+/// Both ends detect it: the client is told that the server is unreachable, and the server's user is
+/// told of no client.
 #[test]
 fn in_between() {
     let [ours, theirs] = [(); 2].map(|()| SecretKey::generate().unwrap());
@@ -162,7 +163,7 @@ fn in_between() {
         far.turn(&mut near.heard);
         passed -= near.heard.len();
         if let Some((_, session)) = near.session.as_mut().filter(|_| far.is_lost) {
-            // It passes on that, too.
+            // It relays the end of the session, too.
             session.close(Instant::now(), 1_u8.into(), b""[..].into());
         }
         near.turn(&mut far.heard);

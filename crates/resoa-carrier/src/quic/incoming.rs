@@ -1,4 +1,4 @@
-//! Messages on their way in: cut out of their lanes, put in order, kept until the user takes them.
+//! Incoming messages: cut out of their lanes, put in order, and kept until the user takes them.
 
 use super::wire::{COST, Head, Malformed};
 use super::{LANES, ROOM};
@@ -9,20 +9,21 @@ use quinn_proto::StreamId;
 use resoa_protocol::lhp::Lost;
 use std::collections::{HashMap, VecDeque};
 
-/// A lane: octets of which no message has become yet, and what the next one says of itself.
+/// A lane: bytes that are not a complete message yet, and the head of the next message.
 #[derive(Debug, Default)]
 struct Lane {
     octets: Backlog,
     head: Option<Head>,
 }
 
-/// See the [module](self).
+/// Incoming messages; see the [module](self).
 #[derive(Debug, Default)]
 pub(super) struct Incoming {
     lanes: HashMap<StreamId, Lane>,
     sequence: Sequence<Came>,
     ready: VecDeque<Came>,
-    /// What those that have begun take of our limit; and those that the user has.
+    /// Share of our limit that has been used by messages that have begun, and by those that the
+    /// user has taken.
     begun: u64,
     taken: u64,
     /// The limit that the other side knows.
@@ -34,11 +35,10 @@ impl Incoming {
         Self { told: ROOM, ..Self::default() }
     }
 
-    /// Octets of a lane have come. Fails if the other side does not keep to what it said, or to our
-    /// limit.
+    /// Processes bytes of a lane. Fails if they violate the protocol or exceed our limit.
     pub(super) fn heard(&mut self, stream: StreamId, octets: &[u8]) -> Result<(), Malformed> {
-        // Lanes stay open. One that is finished would make room for another at QUIC's count, and
-        // here for none.
+        // Lanes stay open. A lane that the other side finishes lets it open another by QUIC's
+        // count, but not by ours.
         if stream.index() >= LANES as u64 {
             return Err(Malformed);
         }
@@ -72,27 +72,29 @@ impl Incoming {
             };
             let ready = &mut self.ready;
             self.sequence.arrived(head.number, head.behind, came, |came| ready.push_back(came));
-            // All that is missing was begun, and is not with our user: it fits the room. Who leaves
-            // out numbers would have us keep them for ever.
+            // An honest sender has begun all missing messages, and our user has none of them, so
+            // they fit the room. A sender that skips numbers would make us keep track of the gaps
+            // for ever.
             if self.sequence.runs() as u64 > ROOM / COST + 1 {
                 return Err(Malformed);
             }
         }
     }
 
-    /// The next message for the user.
+    /// Takes the next message for the user.
     pub(super) fn take(&mut self) -> Option<Came> {
         let message = self.ready.pop_front()?;
         self.taken += message.octets() + COST;
         Some(message)
     }
 
-    /// Whether the user has so many messages, which are all.
+    /// Returns whether the user has taken all messages, of which there are this many.
     pub(super) fn is_through(&self, messages: u64) -> bool {
         self.ready.is_empty() && self.sequence.done() >= messages
     }
 
-    /// What the other side should know by now: which messages have passed, and how far it may go.
+    /// Returns what should be reported to the other side now, if anything: the number up to which
+    /// all messages were passed on, and the limit.
     pub(super) fn report(&mut self) -> Option<(u64, u64)> {
         let limit = self.taken + ROOM;
         (limit - self.told >= ROOM / 4).then(|| {
@@ -119,7 +121,8 @@ mod tests {
         out
     }
 
-    /// Messages come in parts, and in the order that they ask for, whatever that of the lanes is.
+    /// Messages arrive in parts, and are delivered in the order that they ask for, whatever the
+    /// order of the lanes.
     #[test]
     fn parts_and_order() {
         let mut incoming = Incoming::new();
@@ -136,7 +139,8 @@ mod tests {
         assert!(incoming.is_through(3));
     }
 
-    /// C91: one that was given up takes its place and its room, whatever the lanes do.
+    /// C91: the notice of a message that was given up takes the message's place and room, whatever
+    /// the order of the lanes.
     #[test]
     fn notices() {
         let mut incoming = Incoming::new();
@@ -156,8 +160,8 @@ mod tests {
         assert_eq!(incoming.heard(lane(2), &notice), Err(Malformed), "it is told twice");
     }
 
-    /// More than there is room for ends it, before it is kept; what the user takes makes room, and
-    /// that is told.
+    /// More than there is room for ends the connection before it is kept. Messages that the user
+    /// takes make room, which is reported.
     #[test]
     fn room() {
         let mut incoming = Incoming::new();
@@ -178,7 +182,7 @@ mod tests {
         assert_eq!(incoming.heard(lane(0), &long(2 * fit)[..9]), Err(Malformed));
     }
 
-    /// Numbers that are left out are no more than fit the room, though the user takes what comes.
+    /// Skipped numbers are limited by the room, even if the user takes every message.
     #[test]
     fn numbers_are_not_left_out() {
         let mut incoming = Incoming::new();
@@ -190,7 +194,7 @@ mod tests {
         assert_eq!(incoming.heard(lane(0), &next), Err(Malformed));
     }
 
-    /// There are as many lanes as there may be, though one after the other was finished.
+    /// The number of lanes is limited, even if finished lanes would allow more by QUIC's count.
     #[test]
     fn lanes() {
         let mut incoming = Incoming::new();

@@ -1,4 +1,4 @@
-//! Who the ends are: a Noise handshake inside the TLS session, bound to it.
+//! Authentication of both ends: a Noise handshake inside the TLS session, bound to it.
 //!
 //! ```text
 //! client                                    server
@@ -7,21 +7,21 @@
 //!   │ ─ nothing, sealed under Noise's keys ─▶ │  the client is there now, and has its key
 //! ```
 //!
-//! TLS alone proves nobody: whoever is in between can have one session with the client and another
-//! with the server, and pass on everything. But the octets that a session exports (RFC 8446, 7.5;
-//! RFC 9266) come of both ends' ephemeral keys and of all that was said, so that the two sessions
-//! have different ones, and nobody can make them equal. Noise mixes its prologue into everything
-//! that it authenticates (Noise 6): the server of the second session cannot read a first message
-//! made for the first, and who is in between has neither secret key to make another one. So an
-//! introduction succeeds only between the very ends of one TLS session, and what comes under the
-//! keys of that session is theirs.
+//! TLS alone authenticates nobody: a man in the middle can have one session with the client and
+//! another with the server, and relay everything. But the bytes that a session exports (RFC 8446,
+//! 7.5; RFC 9266) are derived from both ends' ephemeral keys and from the transcript. So the two
+//! sessions export different bytes, and nobody can make them equal. Noise mixes its prologue into
+//! everything that it authenticates (Noise 6). So the server of the second session cannot read a
+//! first message made for the first session, and a man in the middle has neither secret key to make
+//! another one. An introduction therefore succeeds only between the two ends of one TLS session,
+//! and everything under the keys of that session is theirs.
 //!
-//! A first message that somebody has kept is worth nothing, since no later session exports the
-//! same. The third message is for the case that the server's key has been stolen: whoever has it
-//! can write first messages of any client (Noise 7.7, payload security of IK), but not seal what
-//! follows without the client's key.
+//! A recorded first message is useless, because no later session exports the same bytes. The third
+//! message matters if the server's key has been stolen. The thief can write first messages of any
+//! client (Noise 7.7, payload security of IK), but cannot seal the third message without the
+//! client's key.
 //!
-//! Noise's own keys are not used any further: QUIC encrypts.
+//! After that Noise's keys are not used, because QUIC encrypts.
 
 use crate::Allowed;
 use crate::keys::{PublicKey, SecretKey};
@@ -29,27 +29,28 @@ use crate::noise::{ANSWER, Answered, Carried, FIRST, Failed, Initiator, Keys, TA
 use crate::tcp::backlog::Backlog;
 use std::sync::Arc;
 
-/// How far it has come; see the [module](self).
+/// State of an introduction; see the [module](self).
 #[derive(Debug)]
 pub(super) enum Introduction {
-    /// A client waits for its session.
+    /// A client waits for its TLS session.
     Client(Arc<SecretKey>, PublicKey),
     /// A client waits for the answer.
     Asking(Initiator),
     /// A server waits for the first message.
     Server(Arc<SecretKey>, Allowed),
-    /// A server waits for the last.
+    /// A server waits for the last message.
     Answered(Keys, PublicKey),
-    /// They know each other; the client's key, at a server.
+    /// Both ends are authenticated. At a server, this is the client's key.
     Done(Option<PublicKey>),
 }
 
-/// Why it came to nothing.
+/// Why an introduction failed.
 #[derive(Debug)]
 pub(super) enum Refused {
-    /// The other side is not who it should be, or not of this protocol.
+    /// The other side is not the expected end, or does not follow the protocol.
     Forged,
-    /// The server does not take this client; what proves at the client that the server says so.
+    /// The server does not accept this client. The bytes prove to the client that the server says
+    /// so.
     TurnedAway(Vec<u8>),
 }
 
@@ -64,12 +65,12 @@ impl Introduction {
         matches!(self, Self::Done(_))
     }
 
-    /// Who the client is, at a server.
+    /// Returns the authenticated key of the client, at a server.
     pub(super) fn client(&self) -> Option<PublicKey> {
         if let Self::Done(client) = self { *client } else { None }
     }
 
-    /// The session is there: what a client says first.
+    /// Notes that the TLS session is established. Returns a client's first message.
     pub(super) fn begin(&mut self, session: [u8; 32]) -> Result<Vec<u8>, Refused> {
         let Self::Client(key, server) = self else { return Ok(Vec::new()) };
         let (initiator, first) = Initiator::new(key, *server, Carried::Quic(session))?;
@@ -77,7 +78,8 @@ impl Introduction {
         Ok(first.to_vec())
     }
 
-    /// Takes what has come, as far as it is of the introduction; `said` is for the other side.
+    /// Processes received bytes that belong to the introduction. Messages for the other side are
+    /// appended to `said`.
     pub(super) fn hear(
         &mut self,
         session: [u8; 32],
@@ -111,8 +113,8 @@ impl Introduction {
         Ok(())
     }
 
-    /// Whether the server, which has ended the session with these octets, has proved by them that
-    /// it does not take this client.
+    /// Returns whether these bytes, with which the server has ended the session, prove that it does
+    /// not accept this client.
     pub(super) fn is_turned_away(&mut self, reason: &[u8]) -> bool {
         let Self::Asking(initiator) = self else { return false };
         matches!(initiator.finish(reason), Err(Failed::TurnedAway))
@@ -133,7 +135,7 @@ mod tests {
         backlog
     }
 
-    /// Both know each other after three messages, and what comes behind stays.
+    /// Both ends are authenticated after three messages, and bytes behind these are left alone.
     #[test]
     fn three_messages() {
         let (client, server) = (key(), key());
@@ -158,8 +160,8 @@ mod tests {
         assert_eq!(answering.client(), Some(client.public()));
     }
 
-    /// In another session a first message is worth nothing: not to who is in between, and not to
-    /// who has kept it.
+    /// In another session a first message is useless, for a man in the middle and for somebody who
+    /// has recorded it.
     #[test]
     fn another_session() {
         let (client, server) = (key(), key());
@@ -170,7 +172,7 @@ mod tests {
         assert!(matches!(outcome, Err(Refused::Forged)));
     }
 
-    /// That a client is not taken is believed of the server alone.
+    /// Only the server can tell a client that it is not accepted.
     #[test]
     fn turned_away() {
         let (client, server) = (key(), key());

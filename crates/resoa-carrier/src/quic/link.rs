@@ -1,5 +1,5 @@
-//! One connection over QUIC: who is there, messages, and how it ends; [`hearing`] is what the other
-//! side says.
+//! One connection over QUIC: its authentication, messages and end. [`hearing`] processes what the
+//! other side sends.
 
 mod hearing;
 
@@ -20,37 +20,38 @@ use resoa_protocol::lhp::{Connection, Ended, Handed, Identity, Indication, Stati
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Everything has been delivered, and there is no more.
+/// Close code: everything has been delivered, and there is no more.
 const CLOSED: u32 = 0;
-/// At once, whatever is under way; or the server's user does not take the client.
+/// Close code: ends at once, whatever is in flight; or the server's user rejects the client.
 const RESET: u32 = 1;
-/// The server does not take the client; the reason proves it.
+/// Close code: the server does not accept this client's key, which the reason proves.
 const TURNED_AWAY: u32 = 2;
-/// Not the other side that it should be, or not of this protocol.
+/// Close code: not the expected peer, or not this protocol.
 const FORGED: u32 = 3;
-/// More urgent than messages.
+/// Priority of the control stream, above that of messages.
 const CONTROL: i32 = 1;
 
 /// A connection; see the [module](self).
 #[derive(Debug)]
 pub(super) struct Link {
-    /// As our user knows it.
+    /// Number by which our user knows it.
     pub(super) name: Connection,
     pub(super) quic: quinn_proto::Connection,
     pub(super) stage: Stage,
     introduction: Introduction,
-    /// When it began.
+    /// When the connection began.
     pub(super) since: Instant,
     control: Option<StreamId>,
     heard: Backlog,
     said: Backlog,
     incoming: Incoming,
     outgoing: Outgoing,
-    /// The server's user has taken the client, as the client knows.
+    /// The client knows that the server's user has accepted it.
     is_taken: bool,
-    /// How many messages the other side has said that there are.
+    /// Number of the other side's messages, if it has closed.
     end: Option<u64>,
-    /// Whether we have said that the other side's messages are through, and it that ours are.
+    /// Whether we have reported that all messages of the other side were passed on, and whether it
+    /// has reported the same of ours.
     through: [bool; 2],
     farewell: Farewell,
     silence: Duration,
@@ -58,7 +59,7 @@ pub(super) struct Link {
     full: bool,
     /// Our user wants messages at the moment.
     pub(super) wanted: bool,
-    /// Frames sent that ask for an acknowledgement, and whether any comes.
+    /// Number of sent frames that ask for an acknowledgement, and whether any is answered.
     asked: u64,
     outage: Outage,
 }
@@ -114,7 +115,7 @@ impl Link {
         Self::new(name, quic, Stage::Unknown, Introduction::Server(key, allowed), silence)
     }
 
-    /// Whether it is not known who the other side is, or was.
+    /// Returns whether the other side is not authenticated, or never was.
     pub(super) fn is_strange(&self) -> bool {
         !self.introduction.is_done()
     }
@@ -126,12 +127,12 @@ impl Link {
         }
     }
 
-    /// Takes a message, and says whether it takes more.
+    /// Takes a message, and returns whether the connection takes more.
     pub(super) fn send(&mut self, message: &[u8]) -> Handed {
         self.hand_over(message, None)
     }
 
-    /// The same of one that may be lost and has waited for so long.
+    /// Takes a message that may be lost and has already waited this long.
     pub(super) fn send_or_lose(&mut self, message: &[u8], waited: Duration, now: Instant) -> Handed {
         self.hand_over(message, Some(self.time(now).saturating_sub(waited)))
     }
@@ -144,7 +145,7 @@ impl Link {
         if self.full { Handed::TakenLast } else { Handed::Taken }
     }
 
-    /// Since it began.
+    /// Returns the time since the connection began.
     fn time(&self, now: Instant) -> Duration {
         now.saturating_duration_since(self.since)
     }
@@ -161,13 +162,13 @@ impl Link {
         }
     }
 
-    /// Ends it for both sides; our user knows.
+    /// Resets the connection. Our user is not told, because it asked for this.
     pub(super) fn reset(&mut self, now: Instant) {
         self.leave(now, RESET, Bytes::new());
         self.stage = Stage::Gone;
     }
 
-    /// The other side has had its time to say who it is.
+    /// Ends the connection because the other side has not introduced itself in time.
     pub(super) fn give_up(&mut self, now: Instant) {
         self.leave(now, FORGED, Bytes::new());
         self.over(Ended::Unreachable);
@@ -179,7 +180,7 @@ impl Link {
         }
     }
 
-    /// Who was never introduced to our user, or has been given up by it, is not spoken of.
+    /// A user that never knew of the connection, or has closed it, is not told of its end.
     fn over(&mut self, why: Ended) {
         self.stage = match self.stage {
             Stage::Asking | Stage::Offered | Stage::Up => Stage::Over(why),
@@ -192,13 +193,13 @@ impl Link {
         frame.write(self.said.behind());
     }
 
-    /// Something has come.
+    /// Notes that something has arrived.
     pub(super) fn answered(&mut self, now: Instant) {
         let patience = patience(self.quic.stats().path.rtt);
         self.outage.answered(false, patience, self.time(now));
     }
 
-    /// Something may have been sent.
+    /// Notes that something may have been sent.
     pub(super) fn sent(&mut self, now: Instant) {
         let sent = self.quic.stats().frame_tx;
         let asked = sent.stream + sent.ping + sent.crypto;
@@ -207,13 +208,13 @@ impl Link {
         }
     }
 
-    /// Whether something was sent and should have been answered by now.
+    /// Returns whether something was sent and should have been answered by now.
     fn is_silent(&self, now: Instant) -> bool {
         let expected = self.quic.stats().path.rtt * 4 + SLOW;
         self.outage.silent_since().is_some_and(|since| self.time(now) >= since + expected)
     }
 
-    /// Hands messages to QUIC, and gives up what is late.
+    /// Hands messages to QUIC, and gives up late ones.
     fn write(&mut self, now: Instant) {
         let weather = if self.is_silent(now) { Weather::Silent } else { Weather::Fair };
         let (time, patience) = (self.time(now), patience(self.quic.stats().path.rtt));
@@ -222,7 +223,8 @@ impl Link {
         self.outgoing.write(&mut self.quic, weather, is_late);
     }
 
-    /// Does what there is to be done. What it comes to is to be sent.
+    /// Processes events and queues, and reports to the user. Datagrams that result must be sent
+    /// afterwards.
     pub(super) fn progress(&mut self, now: Instant, happened: &mut Vec<Indication>) {
         while let Some(event) = self.quic.poll() {
             self.happened(event, now);
@@ -238,20 +240,21 @@ impl Link {
             }
         }
         self.flush();
-        // As long as the other side has not everything something is sent, be it again.
+        // This count changes until the other side has everything, because QUIC sends the rest, if
+        // only again.
         let left = self.quic.stats().frame_tx.stream;
         if self.stage == Stage::Closing && self.farewell.is_over(left, now, self.silence) {
             self.reset(now);
         }
     }
 
-    /// When there is something to do, though nothing happens.
+    /// Returns when the connection has something to do even if nothing happens.
     pub(super) fn deadline(&mut self) -> Option<Instant> {
         let farewell = self.farewell.due().filter(|_| self.stage == Stage::Closing);
         self.quic.poll_timeout().into_iter().chain(farewell).min()
     }
 
-    /// Tells our user what it does not know.
+    /// Reports to our user what it does not know yet.
     fn tell(&mut self, now: Instant, happened: &mut Vec<Indication>) {
         if self.stage == Stage::Unknown && self.introduction.is_done() {
             self.stage = Stage::Offered;
@@ -282,7 +285,8 @@ impl Link {
         }
     }
 
-    /// The other side has no more to say, and all of it has been passed on.
+    /// Ends the connection from our side: the other side has closed it, and all its messages have
+    /// been passed on.
     fn ended(&mut self, now: Instant) {
         match self.stage {
             Stage::Up => {
@@ -318,12 +322,12 @@ impl Link {
         let stats = self.quic.stats();
         let path = stats.path;
         let is_there = matches!(self.stage, Stage::Up | Stage::Offered | Stage::Closing);
-        // Before anything was acknowledged it is what QUIC takes it for.
+        // Before the first acknowledgement, this is QUIC's default.
         let round_trip = (is_there && stats.frame_rx.acks > 0).then_some(path.rtt);
         let healthy = is_there && !self.is_silent(now);
         Statistics { round_trip, healthy, retransmissions: path.lost_packets }
     }
 }
 
-/// An acknowledgement may be delayed by its sender, and by a busy host.
+/// Allowance for the delay of acknowledgements by their sender and by a busy host.
 const SLOW: Duration = Duration::from_millis(200);

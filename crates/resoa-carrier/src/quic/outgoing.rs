@@ -1,4 +1,4 @@
-//! Messages on their way out: numbered, told what they stay behind, and handed to QUIC as far as
+//! Outgoing messages: numbered, told which messages they must follow, and handed to QUIC as far as
 //! the other side has room.
 
 use super::wire::{COST, Head};
@@ -12,54 +12,53 @@ use std::time::Duration;
 #[derive(Debug)]
 struct Waiting {
     lane: Lane,
-    /// What it takes of the other side's limit; 0 as soon as that has been taken.
+    /// What it uses of the other side's limit; 0 once that has been counted.
     cost: u64,
     octets: Bytes,
-    /// One that may be lost, and nothing of which QUIC has: what it says of itself, and when it was
-    /// handed over.
+    /// Head and time of hand-over, if it may be lost and QUIC has no part of it yet.
     may_be_lost: Option<(Head, Duration)>,
 }
 
-/// How the connection does, for what may be lost.
+/// Whether QUIC may be given messages that may be lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Weather {
     Fair,
-    /// Nothing is answered. What QUIC took now would be sent whenever it is over.
+    /// Nothing is answered. QUIC would send a message that it took now whenever the silence is
+    /// over.
     Silent,
 }
 
-/// See the [module](self).
+/// Outgoing messages; see the [module](self).
 #[derive(Debug)]
 pub(super) struct Outgoing {
     order: Lanes,
     /// Number of the next message.
     next: u64,
-    /// The other side has passed on all before this one, as far as it has said.
+    /// Number up to which the other side has passed on all messages, as far as it has reported.
     done: u64,
     waiting: VecDeque<Waiting>,
-    /// Octets of those.
+    /// Bytes of the waiting messages.
     octets: usize,
-    /// What the messages that were begun take of the other side's limit, and that.
+    /// Share of the other side's limit that is used by messages that have begun, and the limit.
     begun: u64,
     limit: u64,
     streams: Vec<Option<StreamId>>,
 }
 
 impl Outgoing {
-    /// The other side has room for so much, before it says anything.
+    /// Creates the queue. `limit` is what the other side has room for before it announces anything.
     pub(super) fn new(limit: u64) -> Self {
         let (order, waiting, streams) = (Lanes::default(), VecDeque::new(), vec![None; LANES]);
         Self { order, next: 0, done: 0, waiting, octets: 0, begun: 0, limit, streams }
     }
 
-    /// A message, behind those before it; if it may be lost, with the time at which it was handed
-    /// over.
+    /// Appends a message. `handed_over` is the time of its hand-over if it may be lost.
     pub(super) fn push(&mut self, message: &[u8], handed_over: Option<Duration>) {
         let number = self.next;
         self.next += 1;
         let place = Place::of(message);
         let lane = match &place {
-            // Nothing stays behind it, so nothing should wait for it.
+            // No message has to follow it, so none should wait for it in a lane.
             Place::Lanes { joins, .. } if joins.is_empty() => Lane((number % LANES as u64) as usize),
             _ => Lane::of(message),
         };
@@ -74,24 +73,25 @@ impl Outgoing {
         self.waiting.push_back(waiting);
     }
 
-    /// Messages that there have been.
+    /// Returns the number of messages so far.
     pub(super) fn count(&self) -> u64 {
         self.next
     }
 
-    /// Octets that QUIC has not taken yet.
+    /// Returns the number of bytes that QUIC has not taken yet.
     pub(super) fn waiting(&self) -> usize {
         self.octets
     }
 
-    /// The other side has passed on all before `done`, and has room up to `limit`.
+    /// Notes that the other side has passed on all messages before `done`, and has room up to
+    /// `limit`.
     pub(super) fn report(&mut self, done: u64, limit: u64) {
         self.done = self.done.max(done.min(self.next));
         self.limit = self.limit.max(limit);
     }
 
-    /// Gives up the next message, if it may be lost and `is_late` says so of when it was handed
-    /// over.
+    /// Gives up the next message if it may be lost, and `is_late` returns true for the time of its
+    /// hand-over.
     fn give_up(&mut self, is_late: impl Fn(Duration) -> bool) {
         let Some(next) = self.waiting.front_mut() else { return };
         let Some((head, _)) = next.may_be_lost.take_if(|(_, time)| is_late(*time)) else { return };
@@ -105,8 +105,8 @@ impl Outgoing {
         next.octets = octets.into();
     }
 
-    /// Hands over what can be, in the order of the numbers: one that has to wait for room so has
-    /// nothing behind it that could take the room away.
+    /// Hands messages to QUIC in the order of their numbers. So no later message can take the room
+    /// that an earlier one waits for.
     pub(super) fn write(
         &mut self,
         connection: &mut Connection,
@@ -128,8 +128,8 @@ impl Outgoing {
             let Some(stream) = *stream else { return };
             self.begun += std::mem::take(&mut head.cost);
             let written = connection.send_stream(stream).write_chunks(std::slice::from_mut(&mut head.octets));
-            // If the other side wants no more of a stream it is of another protocol: the connection
-            // ends by its silence.
+            // A peer that stops a stream does not follow the protocol. The connection ends by the
+            // silence that results.
             let Ok(written) = written else { return };
             self.octets -= written.bytes;
             head.may_be_lost = None;

@@ -1,8 +1,8 @@
-//! The TLS session beneath, which proves nobody, and how QUIC is set up.
+//! The TLS session, which authenticates nobody, and the settings of QUIC.
 //!
-//! A server's half is signed with a key that is made for this run, sent as it is (RFC 7250) and
-//! verified by nobody: the session alone keeps out who only listens. Who the ends are is proved
-//! behind it ([`introduction`](super::introduction)).
+//! A server signs with a key that is made for this run, sends its public key raw (RFC 7250), and
+//! nobody verifies it. So the session alone only protects against passive listeners. Authentication
+//! of the ends follows inside it ([`introduction`](super::introduction)).
 
 use crate::keys::SecretKey;
 use crate::tcp::KeepAlive;
@@ -24,47 +24,47 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Protocol and version, so that ends of others find out at once.
+/// Protocol and version, so that ends with others detect this at once.
 const PROTOCOL: &[u8] = b"lasthop-resoa-2";
-/// Label of the octets that both ends of a session, and nobody else, can compute (RFC 9266).
+/// Label of the exported bytes that only both ends of a session can compute (RFC 9266).
 const BINDING: &[u8] = b"EXPORTER-Channel-Binding";
-/// What stands in front of the secret half of an Ed25519 key in PKCS #8 (RFC 8410, 7).
+/// Prefix of an Ed25519 secret key in PKCS #8 (RFC 8410, 7).
 const ED25519: [u8; 16] = [0x30, 0x2e, 2, 1, 0, 0x30, 5, 6, 3, 0x2b, 0x65, 0x70, 4, 0x22, 4, 0x20];
-/// Octets of the names that a server gives its connections. All are random: of those that quinn
-/// makes by itself, as long, there are 2^24, whose tokens somebody could collect; and another
-/// process takes them for none.
+/// Bytes of a server's connection IDs, which are entirely random. quinn's default IDs are as long,
+/// but there are only 2^24 of them, so somebody could collect their tokens; and another process
+/// does not recognise them.
 const NAME: usize = 8;
-/// Between two resets that a server sends for connections that it does not know.
+/// Shortest time between two resets that a server sends for unknown connections.
 const RESETS: Duration = Duration::from_millis(1);
-/// What the key of these tokens is for (BLAKE3's derivation of keys).
+/// Context string of the key of these tokens (BLAKE3's key derivation).
 const CONTEXT: &str = "lasthop resoa 2026-11-23 tokens of stateless resets of QUIC";
-/// Octets that a stranger may have under way.
+/// Bytes that a stranger may have in flight.
 const STRANGERS_WINDOW: u32 = 16 << 10;
 
-/// Which of QUIC's congestion controls.
+/// Congestion control of QUIC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Congestion {
-    /// By rate and round-trip time, as the one of Linux before its second version: loss by damage
-    /// hardly slows it.
+    /// By rate and round-trip time, like Linux's BBR before version 2. Losses by damage hardly slow
+    /// it.
     #[default]
     Bbr,
-    /// RFC 9438.
+    /// CUBIC, RFC 9438.
     Cubic,
-    /// RFC 9002, 7.
+    /// NewReno, RFC 9002, 7.
     NewReno,
 }
 
-/// The keys that the ends of a session share, as far as others may know of them.
+/// Returns the channel binding of a TLS session: bytes that only its two ends can compute.
 pub(super) fn binding(connection: &Connection) -> [u8; 32] {
     let mut octets = [0; 32];
     let exported = connection.crypto_session().export_keying_material(&mut octets, BINDING, &[]);
-    // It fails for lengths that no hash function has.
+    // It fails only for a length that no hash function has.
     debug_assert!(exported.is_ok());
     octets
 }
 
-/// How both ends use QUIC. Nobody may open streams, but for a client's first one, until the ends
-/// know each other.
+/// Returns the settings of both ends. Before the introduction, only a client may open a stream, and
+/// only one.
 fn transport(
     keep_alive: KeepAlive,
     congestion: Congestion,
@@ -90,14 +90,14 @@ fn transport(
     Ok(Arc::new(config))
 }
 
-/// The ends know each other: so many lanes may be opened, and so much may be under way.
+/// Allows the lanes and the full window, once both ends are authenticated.
 pub(super) fn open(connection: &mut Connection) {
     connection.set_max_concurrent_streams(quinn_proto::Dir::Uni, VarInt::from_u32(super::LANES as u32));
-    // What is read is bounded by our own limit: this one is never what holds up.
+    // Our own limit bounds what is received, so this one must never be the bottleneck.
     connection.set_receive_window(VarInt::from_u32(super::ROOM as u32 * 2));
 }
 
-/// A server's.
+/// Returns a server's configuration.
 pub(super) fn server(keep_alive: KeepAlive, congestion: Congestion) -> io::Result<Arc<ServerConfig>> {
     let secret = SecretKey::generate()?;
     let pkcs8 = zeroize::Zeroizing::new([&ED25519[..], secret.octets()].concat());
@@ -110,7 +110,7 @@ pub(super) fn server(keep_alive: KeepAlive, congestion: Congestion) -> io::Resul
         .with_no_client_auth()
         .with_cert_resolver(Arc::new(AlwaysResolvesServerRawPublicKeys::new(Arc::new(key))));
     tls.alpn_protocols = vec![PROTOCOL.to_vec()];
-    // A session is never taken up again.
+    // Sessions are never resumed.
     tls.send_tls13_tickets = 0;
     let crypto = QuicServerConfig::try_from(tls).map_err(io::Error::other)?;
     let mut config = ServerConfig::with_crypto(Arc::new(crypto));
@@ -118,7 +118,7 @@ pub(super) fn server(keep_alive: KeepAlive, congestion: Congestion) -> io::Resul
     Ok(Arc::new(config))
 }
 
-/// A client's.
+/// Returns a client's configuration.
 pub(super) fn client(keep_alive: KeepAlive, congestion: Congestion) -> io::Result<ClientConfig> {
     let mut tls = rustls::ClientConfig::builder_with_provider(Arc::new(default_provider()))
         .with_protocol_versions(&[&version::TLS13])
@@ -135,20 +135,20 @@ pub(super) fn client(keep_alive: KeepAlive, congestion: Congestion) -> io::Resul
     Ok(config)
 }
 
-/// A client's end.
+/// Returns the configuration of a client's endpoint.
 pub(super) fn endpoint() -> Arc<EndpointConfig> {
     Arc::new(EndpointConfig::default())
 }
 
-/// A server's: another process of the same key resets the connections that this one leaves when it
-/// is killed (RFC 9000, 10.3).
+/// Returns the configuration of a server's endpoint. Another process with the same key resets the
+/// connections that a killed one leaves behind (RFC 9000, 10.3).
 pub(super) fn endpoint_of(key: &SecretKey) -> Arc<EndpointConfig> {
     let mut config = EndpointConfig::new(Arc::new(ResetKey(blake3::derive_key(CONTEXT, key.octets()))));
     config.cid_generator(|| Box::new(RandomConnectionIdGenerator::new(NAME))).min_reset_interval(RESETS);
     Arc::new(config)
 }
 
-/// The key of the tokens of resets.
+/// Key of the reset tokens.
 struct ResetKey([u8; 32]);
 
 impl HmacKey for ResetKey {
@@ -161,13 +161,13 @@ impl HmacKey for ResetKey {
     }
 
     fn verify(&self, data: &[u8], signature: &[u8]) -> Result<(), CryptoError> {
-        // Hashes are compared in constant time.
+        // The comparison takes constant time.
         let found = <[u8; blake3::OUT_LEN]>::try_from(signature).map_err(|_| CryptoError)?;
         if blake3::keyed_hash(&self.0, data) == found { Ok(()) } else { Err(CryptoError) }
     }
 }
 
-/// Takes any server: which it is is proved later.
+/// Accepts any server certificate, because authentication follows later.
 #[derive(Debug)]
 struct Anybody;
 

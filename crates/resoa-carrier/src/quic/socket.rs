@@ -1,4 +1,4 @@
-//! The socket of an end: datagrams by the batch, as QUIC wants them.
+//! The UDP socket of an end, which sends and receives datagrams in batches, as QUIC does.
 
 use crate::udp::{ROOM, TOGETHER, Udp};
 use bytes::BytesMut;
@@ -7,7 +7,7 @@ use rustix::fd::{AsFd, BorrowedFd};
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 
-/// A datagram that has come.
+/// A datagram that has arrived.
 pub(super) struct Arrived {
     pub(super) from: SocketAddr,
     pub(super) to: Option<IpAddr>,
@@ -15,12 +15,12 @@ pub(super) struct Arrived {
     pub(super) octets: BytesMut,
 }
 
-/// See the [module](self).
+/// A UDP socket; see the [module](self).
 #[derive(Debug)]
 pub(super) struct Socket {
     udp: Udp,
     room: Vec<u8>,
-    /// What the kernel had no room for.
+    /// Datagrams that the kernel had no room for.
     unsent: Option<(Transmit, Vec<u8>)>,
 }
 
@@ -37,17 +37,17 @@ impl Socket {
         self.udp.address()
     }
 
-    /// Whether datagrams find out by being lost that they are too long.
+    /// Returns whether datagrams that are too long may be fragmented instead of being lost.
     pub(super) fn may_fragment(&self) -> bool {
         self.udp.may_fragment()
     }
 
-    /// Datagrams of this length that the kernel takes in one (GSO).
+    /// Returns how many datagrams of this length the kernel takes in one call (GSO).
     pub(super) fn batch(&self, octets: u16) -> usize {
         self.udp.most().min(TOGETHER / usize::from(octets.max(1))).max(1)
     }
 
-    /// Takes some of what has come. Whether there may be more.
+    /// Receives datagrams, and returns whether there may be more.
     pub(super) fn receive(&mut self, arrived: &mut Vec<Arrived>) -> bool {
         let mut found = Vec::new();
         let more = self.udp.receive(&mut self.room, |place, meta| found.push((place, *meta)));
@@ -60,7 +60,7 @@ impl Socket {
         more.unwrap_or(true)
     }
 
-    /// Whether the kernel had room for everything until now.
+    /// Sends what was left, and returns whether the kernel had room for it.
     pub(super) fn is_free(&mut self) -> bool {
         match self.unsent.take() {
             Some((transmit, octets)) => self.send(transmit, octets),
@@ -68,7 +68,7 @@ impl Socket {
         }
     }
 
-    /// Sends the first octets as it is said, now or when there is room. Whether there was.
+    /// Sends datagrams, now or as soon as there is room. Returns whether there was.
     pub(super) fn send(&mut self, transmit: Transmit, octets: Vec<u8>) -> bool {
         let datagrams = quinn_udp::Transmit {
             destination: transmit.destination,

@@ -9,13 +9,13 @@ use std::net::Ipv4Addr;
 use std::time::{Duration, Instant};
 
 const ANY_PORT: (Ipv4Addr, u16) = (Ipv4Addr::LOCALHOST, 0);
-/// After so long something will never come.
+/// Time after which a test gives up waiting.
 const PATIENCE: Duration = Duration::from_mins(1);
-/// Brief, and still so long that a busy machine does not take it for an outage.
+/// Short, but long enough that a busy machine does not count as an outage.
 const BRIEF: KeepAlive = KeepAlive { interval: Duration::from_secs(1), questions: 6 };
 
-/// C88: a connection that our user has closed is not kept for ever for a side that is there, and
-/// whose user never takes what comes.
+/// C88: a connection that our user has closed is not kept for ever for a side that is there but
+/// whose user takes no messages.
 #[test]
 fn a_side_that_never_ends() {
     let [ours, theirs] = [(); 2].map(|()| SecretKey::generate().unwrap());
@@ -43,8 +43,8 @@ fn a_side_that_never_ends() {
     assert_eq!(told[1].len(), 1, "{told:?}");
 }
 
-/// Strangers of another address, who show that it is theirs and say nothing more, do not keep a
-/// client out, however many come during its handshake.
+/// Strangers of another address that prove their address and say nothing more keep no client out,
+/// however many arrive during its handshake.
 #[test]
 fn strangers_make_room() {
     const CROWD: usize = OF_ONE_SOURCE + 40;
@@ -54,7 +54,7 @@ fn strangers_make_room() {
     let mut server = Quic::server(ANY_PORT.into(), &ours, Allowed::anybody(), silence, control).unwrap();
     let at = server.address().to_string();
     let begin = Instant::now();
-    // Until the server has accepted it.
+    // Until the server has accepted the connection.
     let comes = |address: (Ipv4Addr, u16), key: &SecretKey, server: &mut Quic| {
         let mut end = Quic::client(address.into(), key, ours.public(), silence, control).unwrap();
         let link = end.register(Service::Reliable, Provider { id: 5, protocol: 0 }).unwrap();

@@ -1,5 +1,4 @@
-//! What happens at an end in a turn of its user's loop: datagrams come in, connections get on,
-//! datagrams go out.
+//! One pass of the user's loop: receives datagrams, processes connections, and sends datagrams.
 
 use super::link::Link;
 use super::socket::Arrived;
@@ -12,7 +11,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 impl Quic {
-    /// A turn; it does not block.
+    /// Runs a pass. It does not block.
     pub(super) fn turn(&mut self, happened: &mut Vec<(Connection, Indication)>) {
         self.wake.take(Duration::ZERO);
         let now = Instant::now();
@@ -44,7 +43,7 @@ impl Quic {
         }
     }
 
-    /// Gives what has come to the connections that it is for. Whether there may be more.
+    /// Hands received datagrams to their connections, and returns whether there may be more.
     fn receive(&mut self, now: Instant) -> bool {
         let mut arrived = Vec::new();
         let mut hurries = true;
@@ -71,7 +70,7 @@ impl Quic {
         hurries
     }
 
-    /// What no connection says is lost if there is no room for it.
+    /// Sends a datagram that belongs to no connection. It is lost if there is no room for it.
     fn respond(&mut self, transmit: Transmit, octets: Vec<u8>) {
         if self.socket.is_free() {
             self.socket.send(transmit, octets);
@@ -83,7 +82,8 @@ impl Quic {
         let Role::Server { allowed } = &self.role else { return self.endpoint.ignore(incoming) };
         let allowed = allowed.clone();
         if !incoming.remote_address_validated() {
-            // What may not be asked to come again has been: its token is of another.
+            // If a retry is not possible, there has been one, and the token belongs to another
+            // address.
             if let Ok(transmit) = self.endpoint.retry(incoming, &mut answer) {
                 self.respond(transmit, answer);
             }
@@ -91,7 +91,7 @@ impl Quic {
         }
         let source = Source::from(incoming.remote_address());
         if !self.strangers.may_begin(source, now.saturating_duration_since(self.origin)) {
-            // It asks again, as if this had been lost.
+            // The client asks again, as if this had been lost.
             return self.endpoint.ignore(incoming);
         }
         match self.endpoint.accept(incoming, now, &mut answer, None) {
@@ -112,8 +112,8 @@ impl Quic {
         }
     }
 
-    /// Gives up those who have had their time to say who they are, at a client the server; when the
-    /// next has had it.
+    /// Gives up connections that have not been introduced in time; at a client, that of the server.
+    /// Returns when the time of the next one is over.
     fn end_introductions(&mut self, now: Instant) -> Option<Instant> {
         let mut next: Option<Instant> = None;
         for link in self.links.values_mut().filter(|link| link.is_strange()) {
@@ -128,7 +128,7 @@ impl Quic {
         next
     }
 
-    /// A stranger makes room: not even that it was there is kept.
+    /// Drops a stranger to make room, without waiting for its connection to end.
     fn turn_out(&mut self, name: Connection, now: Instant) {
         let Some(handle) = self.handles.get(&name) else { return };
         if let Some(link) = self.links.get_mut(handle) {
@@ -137,7 +137,7 @@ impl Quic {
         self.forgotten.push(*handle);
     }
 
-    /// Sends what all connections have to say, as far as the kernel takes it.
+    /// Sends the datagrams of all connections, as far as the kernel takes them.
     pub(super) fn transmit(&mut self, now: Instant) {
         if !self.socket.is_free() {
             return;
@@ -156,8 +156,8 @@ impl Quic {
         }
     }
 
-    /// Passes on what connections and the end have to tell each other, and forgets those that are
-    /// gone.
+    /// Exchanges events between connections and the endpoint, and forgets connections that have
+    /// ended.
     fn sweep(&mut self) {
         let (endpoint, handles, strangers) = (&mut self.endpoint, &mut self.handles, &mut self.strangers);
         let mut is_told = false;
@@ -183,8 +183,8 @@ impl Quic {
             stays
         });
         if is_told {
-            // What it makes of that, such as new names of its own for the other side, is sent in
-            // the next turn.
+            // Datagrams that result, for example with new connection IDs, are sent in the next
+            // pass.
             self.wake.ring();
         }
     }

@@ -1,14 +1,14 @@
-//! What stands on the streams.
+//! Contents of the streams.
 //!
-//! On a lane, each message behind its head:
+//! A lane carries messages, each preceded by its head:
 //!
 //! ```text
 //! number, how many it stays behind, each as a distance (0: all before it), octets of the message, 0; the message
 //!                                                                                                 1; its first octets: it was given up
 //! ```
 //!
-//! On the control stream, behind the introduction, frames: a type (1 octet) and its numbers. All
-//! numbers are QUIC's (RFC 9000, 16), 1 to 8 octets.
+//! The control stream carries the introduction and then frames: a type (1 byte) and its numbers.
+//! All numbers are QUIC's variable-length integers (RFC 9000, 16) of 1 to 8 bytes.
 
 use bytes::Buf;
 use quinn_proto::VarInt;
@@ -16,40 +16,39 @@ use quinn_proto::coding::Codec;
 use resoa_protocol::lhp::HEAD_OCTETS;
 use resoa_protocol::message::MESSAGE_OCTETS;
 
-/// Octets that a message takes of the limit beyond its own: it is kept somewhere, and nobody is to
-/// be flooded with empty ones.
+/// What a message uses of the limit beside its bytes, because keeping it takes memory even if it is
+/// empty.
 pub(super) const COST: u64 = 64;
-/// More than any message has to stay behind.
+/// More messages than any message has to follow.
 const MOST: u64 = 16;
 
-/// The other side does not keep to this.
+/// The bytes violate the protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Malformed;
 
-/// What stands in front of a message.
+/// Head of a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Head {
-    /// Counted from 0 over all lanes.
+    /// Number of the message, counted from 0 over all lanes.
     pub(super) number: u64,
-    /// How far before it are those that it stays behind; 0 is all before it.
+    /// Distances back to the messages that it follows; 0 means all earlier ones.
     pub(super) behind: Vec<u64>,
-    /// Of the whole message.
+    /// Length of the whole message in bytes.
     pub(super) octets: usize,
-    /// Only its first octets follow: it was given up.
+    /// The message was given up, and only its first bytes follow.
     pub(super) is_given_up: bool,
 }
 
-/// What the ends say to each other about messages.
+/// Frame on the control stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Frame {
-    /// The server's user takes the client.
+    /// The server's user accepts the client.
     Taken,
-    /// All messages before `done` were passed on, and there is room up to `limit` since the
-    /// beginning.
+    /// All messages before `done` were passed on, and there is room up to `limit` in total.
     Report { done: u64, limit: u64 },
-    /// There are so many messages, and no more.
+    /// This is the number of messages, and there will be no more.
     End { messages: u64 },
-    /// All of the other side's messages have been passed on.
+    /// All messages of the other side have been passed on.
     Through,
 }
 
@@ -59,11 +58,11 @@ const END: u8 = 3;
 const THROUGH: u8 = 4;
 
 fn put(number: u64, out: &mut Vec<u8>) {
-    // A connection of 2^62 messages will not be.
+    // No connection reaches 2^62 messages.
     VarInt::from_u64(number).unwrap_or(VarInt::MAX).encode(out);
 }
 
-/// Reads one if it is all there.
+/// Reads a number; `None` if it is incomplete.
 fn get(octets: &mut &[u8]) -> Option<u64> {
     VarInt::decode(octets).ok().map(VarInt::into_inner)
 }
@@ -79,12 +78,12 @@ impl Head {
         put(self.is_given_up.into(), out);
     }
 
-    /// Octets that follow.
+    /// Returns how many bytes follow the head.
     pub(super) fn follow(&self) -> usize {
         if self.is_given_up { self.octets.min(HEAD_OCTETS) } else { self.octets }
     }
 
-    /// Reads one from before, and says how long it is; nothing if it is not all there.
+    /// Reads a head, and returns it with its length; `None` if it is incomplete.
     pub(super) fn read(octets: &[u8]) -> Result<Option<(Self, usize)>, Malformed> {
         let mut rest = octets;
         let mut read = || -> Option<Result<Self, Malformed>> {
@@ -126,7 +125,7 @@ impl Frame {
         }
     }
 
-    /// As [`Head::read`].
+    /// Reads a frame, in the same way as [`Head::read`].
     pub(super) fn read(octets: &[u8]) -> Result<Option<(Self, usize)>, Malformed> {
         let Some((&kind, mut rest)) = octets.split_first() else { return Ok(None) };
         let mut number = || get(&mut rest);
@@ -173,7 +172,8 @@ mod tests {
     }
 
     proptest! {
-        /// What is written is read again, with something behind it, and not before it is all there.
+        /// Heads and frames are read as written, with other bytes behind them, and not if they are
+        /// incomplete.
         #[test]
         fn read_as_written(head in head(), frame in frame()) {
             let (mut out, mut frames) = (Vec::new(), Vec::new());
@@ -192,15 +192,15 @@ mod tests {
             prop_assert_eq!(Frame::read(&frames), Ok(Some((frame, long))));
         }
 
-        /// Whatever comes is read or refused.
+        /// Any bytes are read or refused.
         #[test]
         fn anything_is_read_or_refused(octets: Vec<u8>) {
             let _ = (Head::read(&octets), Frame::read(&octets));
         }
     }
 
-    /// What nobody says: a message that stays behind more than there are before it, a longer one
-    /// than there is, a frame of another kind.
+    /// Refused: a message that follows too many others or later ones, one that is too long, and an
+    /// unknown kind.
     #[test]
     fn what_nobody_says() {
         for (number, behind, octets) in

@@ -1,7 +1,7 @@
-//! Octets that wait for a socket, or for the rest of what they are part of: put behind, taken from
-//! before, without moving the rest each time.
+//! A queue of bytes that wait for a socket, or for the rest of a message: appended at the end,
+//! taken from the front, and rarely moved.
 
-/// See the [module](self).
+/// A queue of bytes; see the [module](self).
 #[derive(Debug, Default)]
 pub(crate) struct Backlog {
     octets: Vec<u8>,
@@ -21,17 +21,17 @@ impl Backlog {
         self.len() == 0
     }
 
-    /// Where more is put.
+    /// Returns the vector to which more bytes are appended.
     pub(crate) fn behind(&mut self) -> &mut Vec<u8> {
         &mut self.octets
     }
 
-    /// The first `count` octets have gone.
+    /// Removes the first `count` bytes.
     pub(crate) fn gone(&mut self, count: usize) {
         self.begin += count;
         debug_assert!(self.begin <= self.octets.len());
         if self.begin * 2 >= self.octets.len() {
-            // At most as many octets are moved as have gone since the last time.
+            // This moves at most as many bytes as were removed since the last time.
             self.octets.drain(..self.begin);
             self.begin = 0;
         }

@@ -1,9 +1,8 @@
-//! What is between the octets that messages are cut out of and those on the wire: nothing, or
-//! Noise.
+//! The layer between messages and the bytes on the wire: none, or Noise.
 //!
-//! With Noise the wire has the messages of the handshake (their lengths are known) and then
-//! records: a length (2 octets, network order) and as much, sealed under the record's number. An
-//! empty record is the end: a stream that ends without one was cut off.
+//! With Noise the wire has the messages of the handshake, whose lengths are known, and then
+//! records: a length (2 bytes, network order) and that many bytes, sealed under the record's
+//! number. An empty record is the end: a stream that ends without one was truncated.
 
 use super::backlog::Backlog;
 use crate::Allowed;
@@ -13,23 +12,23 @@ use resoa_protocol::lhp::Ended;
 use std::io::{self, ErrorKind};
 use std::sync::Arc;
 
-/// Octets of a record's length.
+/// Bytes of a record's length field.
 const LENGTH: usize = 2;
-/// Octets of a record that carries as much as it can.
+/// Most bytes of plaintext in a record.
 const FULL: usize = LONGEST - TAG;
 
-/// Who an end is, and who may be at the other.
+/// Identity of an end, and which peers it accepts.
 #[derive(Debug, Clone)]
 pub(crate) enum Proof {
-    /// Nothing is proved.
+    /// Nothing is authenticated.
     None,
-    /// A client's.
+    /// A client's key, and the key of its server.
     Client { key: Arc<SecretKey>, server: PublicKey },
-    /// A server's.
+    /// A server's key, and the clients that it accepts.
     Server { key: Arc<SecretKey>, allowed: Allowed },
 }
 
-/// See the [module](self).
+/// State of the layer; see the [module](self).
 #[derive(Debug)]
 pub(crate) enum Cover {
     Plain,
@@ -52,7 +51,7 @@ pub(crate) struct Records {
 }
 
 impl Cover {
-    /// That of a connection which begins; what there is to say first goes to the wire.
+    /// Creates the layer of a new connection. A client's first message is appended to `wire`.
     pub(crate) fn new(proof: &Proof, wire: &mut Vec<u8>) -> Result<Self, Failed> {
         Ok(match proof {
             Proof::None => Self::Plain,
@@ -65,18 +64,18 @@ impl Cover {
         })
     }
 
-    /// Whether a server waits for a client's first message.
+    /// Returns whether a server waits for a client's first message.
     pub(super) fn is_listening(&self) -> bool {
         matches!(self, Self::Listening(..))
     }
 
-    /// Who the client has proved to be.
+    /// Returns the authenticated key of the client.
     pub(super) fn client(&self) -> Option<PublicKey> {
         if let Self::Records(records) = self { records.client } else { None }
     }
 
-    /// What a stream that ends here means. While the server has not proved that it is there, the
-    /// end is not its word.
+    /// Returns what it means if the stream ends here. Before the handshake is complete, anybody may
+    /// have ended it, so it counts as an outage.
     pub(super) fn end_of_stream(&self) -> Ended {
         match self {
             Self::Plain => Ended::Closed,
@@ -86,13 +85,13 @@ impl Cover {
         }
     }
 
-    /// What a stream that breaks off with this error means; as for its end, but that nobody listens
-    /// there is said by the host.
+    /// Returns what it means if the stream breaks with this error. This is as for its end, except
+    /// that the host itself reports that nobody listens there.
     pub(super) fn break_of_stream(&self, error: &io::Error) -> Ended {
         match error.kind() {
             ErrorKind::ConnectionRefused => Ended::Reset,
-            // EPIPE is what a reset is called by whoever has read the other side's end before
-            // (tcp(7); `tcp_reset` of Linux).
+            // After a reset, EPIPE is the error of a socket that has already read the other side's
+            // end (tcp(7); `tcp_reset` of Linux).
             ErrorKind::ConnectionReset | ErrorKind::BrokenPipe => match self {
                 Self::Plain | Self::Records(_) => Ended::Reset,
                 Self::Asking(_) | Self::Listening(..) => Ended::Unreachable,
@@ -101,7 +100,7 @@ impl Cover {
         }
     }
 
-    /// Moves what is to be sent to the wire; during the handshake it waits.
+    /// Moves data to the wire, sealed. During the handshake it waits.
     pub(crate) fn seal(&mut self, plain: &mut Backlog, wire: &mut Backlog) {
         match self {
             Self::Plain => {
@@ -119,8 +118,8 @@ impl Cover {
         }
     }
 
-    /// Puts the end of what this side says on the wire. Whether that is done: not before there are
-    /// keys.
+    /// Puts the end of our data on the wire. Returns false during the handshake, when that is not
+    /// possible yet.
     pub(crate) fn finish(&mut self, wire: &mut Backlog) -> bool {
         match self {
             Self::Plain => true,
@@ -132,8 +131,8 @@ impl Cover {
         }
     }
 
-    /// Moves what has come by the wire to where messages are cut out; `said` is what the handshake
-    /// has to say, also if it fails.
+    /// Moves received bytes from the wire to where messages are cut out. The handshake's output is
+    /// appended to `said`, even if it fails.
     pub(crate) fn open(
         &mut self,
         wire: &mut Backlog,
@@ -157,7 +156,7 @@ impl Cover {
                     let Some(first) = wire.waiting().get(..FIRST) else { return Ok(()) };
                     let Answered { answer, taken } = answer(key, allowed, Carried::Tcp, first)?;
                     wire.gone(FIRST);
-                    // One that is turned away is told so, too.
+                    // A client that is not accepted is told so too.
                     said.extend(answer);
                     let (client, keys) = taken.ok_or(Failed::TurnedAway)?;
                     *self = Self::Records(Records::new(keys, Some(client)));

@@ -1,18 +1,18 @@
-//! Messages in a stream of octets, each behind its length (network order): 2 octets, or 4 with the
-//! first bit set where 15 bits do not hold it. There is one way to write each.
+//! Messages in a stream of bytes, each behind its length in network order: 2 bytes, or 4 with the
+//! first bit set if 15 bits do not suffice. Each message has one valid encoding.
 
 use super::backlog::Backlog;
 use resoa_protocol::message::MESSAGE_OCTETS;
 
-/// The first length of four octets, and what they have beside it.
+/// The first length that takes 4 bytes, and the bit that marks such lengths.
 const LONG: usize = 1 << 15;
 const IS_LONG: u32 = 1 << 31;
 
-/// A length that no message has: nothing behind it can be trusted.
+/// A length that no message has, so that nothing behind it can be trusted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct NoLength;
 
-/// Puts a message behind what is there.
+/// Appends a message to the stream.
 pub(crate) fn write(message: &[u8], stream: &mut Backlog) {
     match message.len() {
         length @ ..LONG => stream.behind().extend((length as u16).to_be_bytes()),
@@ -21,7 +21,7 @@ pub(crate) fn write(message: &[u8], stream: &mut Backlog) {
     stream.behind().extend(message);
 }
 
-/// Takes the next message, if it is whole.
+/// Takes the next message if it is complete.
 pub(crate) fn next(stream: &mut Backlog) -> Result<Option<Vec<u8>>, NoLength> {
     let waiting = stream.waiting();
     let Some(octets) = waiting.first_chunk() else { return Ok(None) };
@@ -45,8 +45,8 @@ pub(crate) fn next(stream: &mut Backlog) -> Result<Option<Vec<u8>>, NoLength> {
 mod tests {
     use super::*;
 
-    /// C107: a short message is longer by two octets. Each length is read as written, whole or not,
-    /// and none that is written otherwise.
+    /// C107: a short message costs two bytes more. Every length is read as written, in one piece or
+    /// cut, and no other encoding is accepted.
     #[test]
     fn lengths() {
         for (length, behind) in [(0, 2), (1, 2), (LONG - 1, 2), (LONG, 4), (MESSAGE_OCTETS, 4)] {

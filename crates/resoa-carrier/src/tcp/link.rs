@@ -1,4 +1,5 @@
-//! One connection over TCP: messages are cut out of the stream, and ends told apart.
+//! One connection over TCP: cuts messages out of the stream, and distinguishes the ways in which a
+//! connection ends.
 
 use super::backlog::Backlog;
 use super::cover::{Cover, Proof};
@@ -16,33 +17,32 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
-/// Octets that are read before the user is told of what is in them: what a fast sender can make us
-/// keep.
+/// Bytes that are read before their messages go to the user, which bounds what a fast sender can
+/// make us buffer.
 const READ: usize = 256 << 10;
-/// Octets of each look at the socket.
+/// Bytes of each `read`.
 const GULP: usize = 64 << 10;
-/// Octets in which a client says who it is, at most: 96 of the handshake and 20 of a record, or its
-/// key as it is.
+/// Most bytes of a client's introduction: 96 of the handshake and 20 of a record, or its key alone.
 const INTRODUCTION_OCTETS: usize = 1 << 10;
 
-/// What comes of a look at a connection.
+/// Result of processing a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Progress {
-    /// Something will happen to its socket, or its user.
+    /// Nothing to do until its socket is ready or its user calls.
     Waits,
     /// There may be more to read already.
     Hurries,
     Over,
 }
 
-/// What comes of reading.
+/// Result of reading.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Filled {
-    /// There is no more.
+    /// There is no more at the moment.
     All,
     /// There may be more.
     More,
-    /// There will be no more.
+    /// The stream has ended.
     End,
 }
 
@@ -56,28 +56,28 @@ pub(super) struct Link {
     stream: Option<TcpStream>,
     pub(super) stage: Stage,
     cover: Cover,
-    /// Messages, and what they are on the wire.
+    /// Received messages and their bytes on the wire; then the same for messages to send.
     inbound: Backlog,
     read: Backlog,
     outbound: Backlog,
     unsent: Backlog,
-    /// The first error, of whatever was tried. The kernel says why a connection broke once, to who
-    /// asks first; who sends after that is told EPIPE, and who reads its end.
+    /// The first error of any operation. The kernel reports the reason of a break only once; later
+    /// writes fail with EPIPE, and later reads find the end of the stream.
     pub(super) broken: Option<io::Error>,
-    /// The end of what we say is on the wire, or will be behind what waits.
+    /// The end of our stream is on the wire, or is queued behind what waits.
     finished: bool,
     farewell: Farewell,
     pub(super) window: Window,
-    /// Silence that is an outage.
+    /// Silence that counts as an outage.
     silence: Duration,
-    /// When it began.
+    /// When the connection began.
     pub(super) since: Instant,
     /// Our user was told to stop.
     full: bool,
     /// Our user wants messages at the moment.
     pub(super) wanted: bool,
-    /// A client's first message may be reckoned with: that takes time, of which strangers have a
-    /// share.
+    /// The client's first message may be processed. That takes time, of which strangers have a
+    /// limited share.
     pub(super) reckons: bool,
 }
 
@@ -145,9 +145,10 @@ impl Link {
         framing::write(message, &mut self.outbound);
     }
 
-    /// Sends a message, now or when there is room for it; if it `may_wait`, and little does so
-    /// already, not before it is [let go](Self::let_go). Whether it does not wait for that, or for
-    /// what waits already.
+    /// Sends a message now, or as soon as there is room.
+    ///
+    /// If it `may_wait`, and little waits already, it waits for [`let_go`](Self::let_go). Returns
+    /// false if it is the first message that waits for that.
     pub(super) fn send(&mut self, message: &[u8], may_wait: bool) -> bool {
         if self.stage != Stage::Up {
             return true;
@@ -161,20 +162,20 @@ impl Link {
         true
     }
 
-    /// Sends what waits to go together. If that shows the connection to be over, the next look at
-    /// it does, too.
+    /// Sends the messages that were collected. If the connection turns out to be over, the next
+    /// pass reports it.
     pub(super) fn let_go(&mut self) {
         self.flush();
     }
 
-    /// Whether more is taken, if so much may wait. Who was told to stop is to wait until told to go
-    /// on.
+    /// Returns whether more messages are taken while at most `room` bytes wait. A user that was
+    /// told to stop must wait for `On`.
     pub(super) fn stop_at(&mut self, room: usize) -> Handed {
         self.full |= self.waiting() >= room;
         if self.full { Handed::TakenLast } else { Handed::Taken }
     }
 
-    /// Octets that the kernel has not taken yet.
+    /// Returns the number of bytes that the kernel has not taken yet.
     fn waiting(&self) -> usize {
         self.outbound.len() + self.unsent.len()
     }
@@ -184,20 +185,20 @@ impl Link {
         self.flush();
     }
 
-    /// When a client has waited for long enough to be taken. The kernel answers for a server that
-    /// says nothing, so that it is found out by no silence.
+    /// Returns until when a client waits to be accepted. Keep-alive probes cannot replace this,
+    /// because the kernel answers them even if the server process says nothing.
     fn patience(&self) -> Option<Instant> {
         (self.stage == Stage::Asking).then(|| self.since + self.silence)
     }
 
-    /// When there is something to look at, though nothing happens.
+    /// Returns when the connection must be processed even if nothing happens.
     pub(super) fn deadline(&self) -> Option<Instant> {
         self.farewell.due().into_iter().chain(self.window.due(self.silence)).chain(self.patience()).min()
     }
 
     pub(super) fn reset(self) {
         if let Some(stream) = &self.stream {
-            // If it has no connection any more there is nobody to be told.
+            // This fails if the connection is gone, and then nobody needs to be told.
             let _ = sockopt::set_socket_linger(stream, Some(Duration::ZERO));
         }
     }
@@ -206,14 +207,14 @@ impl Link {
         let Some(mut stream) = self.stream.as_ref() else { return };
         self.cover.seal(&mut self.outbound, &mut self.unsent);
         if self.stage == Stage::Closing && !self.finished {
-            // During the handshake it is not yet.
+            // It cannot be sent during the handshake.
             self.finished = self.cover.finish(&mut self.unsent);
         }
         while !self.unsent.is_empty() {
             match stream.write(self.unsent.waiting()) {
                 Ok(count) => self.unsent.gone(count),
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                // Not connected yet looks the same.
+                // A socket that is not connected yet also ends up here.
                 Err(error) if error.kind() == ErrorKind::WouldBlock => break,
                 Err(error) => {
                     self.broken.get_or_insert(error);
@@ -222,13 +223,13 @@ impl Link {
             }
         }
         if self.finished && self.waiting() == 0 {
-            // The other side has it, or has gone.
+            // If this fails, the other side has the end already, or has gone.
             let _ = stream.shutdown(Shutdown::Write);
         }
     }
 
-    /// Sends and takes what there is. Whether the connection goes on, and if so, whether there may
-    /// be more to read at once.
+    /// Sends and receives what it can. Returns whether the connection goes on, and if so, whether
+    /// there may be more to read at once.
     pub(super) fn progress(&mut self, happened: &mut Vec<Indication>) -> Progress {
         if let Stage::Over(why) = self.stage {
             happened.push(Indication::Disconnected(why));
@@ -249,12 +250,12 @@ impl Link {
         if !self.wanted && self.stage != Stage::Closing {
             return self.look(happened);
         }
-        // What came before the end is told before it.
+        // Read first: messages that arrived before the end are delivered before it is reported.
         let filled = self.fill();
         let uncovered = self.uncover();
         let end = match (uncovered, self.broken.take()) {
-            // Nothing behind it can be trusted, but for the server's word that it takes no such
-            // client.
+            // Nothing behind this can be trusted. The exception is the server's answer that it does
+            // not accept this client.
             (Err(Failed::Forged), _) => Some(Ended::Unreachable),
             (Err(Failed::TurnedAway), _) => Some(Ended::Reset),
             (Ok(()), Some(error)) => Some(self.cover.break_of_stream(&error)),
@@ -278,8 +279,9 @@ impl Link {
         }
     }
 
-    /// Whether it has broken off while nobody wants what comes. An end in the stream is behind
-    /// messages and has time; this is told at once, and loses what is there, as with every carrier.
+    /// Checks for a broken connection while the user wants no messages. The end of a stream can
+    /// wait, because it is behind messages. A break is reported at once and loses the messages that
+    /// wait, as with every carrier.
     fn look(&mut self, happened: &mut Vec<Indication>) -> Progress {
         let stream = self.stream.as_ref();
         let told = || stream.and_then(|stream| stream.take_error().ok().flatten());
@@ -288,8 +290,11 @@ impl Link {
         Progress::Over
     }
 
-    /// Whether it was closed, and the other side has had its time to end it as well. If it has
-    /// everything, it is told nothing else: its user may not have taken it yet.
+    /// Returns whether our user has closed the connection and the other side has had its time to
+    /// end it too.
+    ///
+    /// If the other side's kernel has everything, the connection is forgotten without a reset,
+    /// because its user may not have read everything yet.
     fn is_left(&mut self) -> bool {
         let Some(stream) = &self.stream else { return true };
         let left = self.waiting() as u64 + info::unacknowledged(stream);
@@ -300,7 +305,7 @@ impl Link {
         is_over
     }
 
-    /// Whether a client's first message is there, with which nothing has been reckoned.
+    /// Returns whether a client's first message has arrived and may not be processed yet.
     pub(super) fn is_to_be_reckoned(&self) -> bool {
         self.cover.is_listening() && self.read.len() >= FIRST && !self.reckons
     }
@@ -312,13 +317,13 @@ impl Link {
         let mut said = Vec::new();
         let outcome = self.cover.open(&mut self.read, &mut self.inbound, &mut said);
         self.unsent.behind().extend(said);
-        // The answer of a handshake goes first, and what waited for it behind; before a connection
-        // that comes to nothing is dropped.
+        // The answer of the handshake goes first, then what waited for it, and both before a failed
+        // connection is dropped.
         self.flush();
         outcome
     }
 
-    /// Reads what there is, as far as it is to be kept.
+    /// Reads what there is, up to the limit of what is buffered.
     pub(super) fn fill(&mut self) -> Filled {
         let Some(mut stream) = self.stream.as_ref() else { return Filled::All };
         let room = if self.stage == Stage::Unknown { INTRODUCTION_OCTETS } else { READ };
@@ -343,8 +348,8 @@ impl Link {
         Filled::More
     }
 
-    /// Tells the messages that are whole. One that is too long is the end: nothing behind it can be
-    /// trusted.
+    /// Delivers the complete messages. A length that is too long ends the connection, because
+    /// nothing behind it can be trusted.
     fn messages(&mut self, happened: &mut Vec<Indication>) -> Option<Ended> {
         loop {
             let message = match framing::next(&mut self.inbound) {
@@ -379,8 +384,8 @@ impl Link {
     }
 }
 
-/// Messages are sent at once, and an outage is found out by both sides, whether they have something
-/// to say or not.
+/// Prepares a socket: messages are sent without delay, and both sides detect an outage, whether or
+/// not they have data to send.
 fn prepare(stream: &TcpStream, keep_alive: KeepAlive) -> io::Result<()> {
     let KeepAlive { interval, questions } = keep_alive;
     sockopt::set_tcp_nodelay(stream, true)?;

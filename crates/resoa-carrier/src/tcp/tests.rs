@@ -8,14 +8,14 @@ use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpStream};
 use std::time::{Duration, Instant};
 
-/// After so long something will never come.
+/// Time after which a test gives up waiting.
 const PATIENCE: Duration = Duration::from_mins(1);
 const ANY_PORT: (Ipv4Addr, u16) = (Ipv4Addr::LOCALHOST, 0);
 const BRIEF: KeepAlive = KeepAlive { interval: Duration::from_secs(1), questions: 1 };
 
 type Told = Vec<(Connection, Indication)>;
 
-/// Until something holds of what an end was told, while others work.
+/// Polls until a condition on the indications of `end` holds. The other ends are polled too.
 fn until(
     end: &mut Tcp,
     others: &mut [&mut Tcp],
@@ -33,8 +33,8 @@ fn until(
     }
 }
 
-/// A server without proofs, somebody who writes octets as he likes and was taken, and the server's
-/// name for him.
+/// Returns a server without authentication, a socket that was accepted as a client and can write
+/// any bytes, and the server's connection for it.
 fn plain(keep_alive: KeepAlive) -> (Tcp, TcpStream, Connection) {
     let mut server = Tcp::server(ANY_PORT.into(), keep_alive).expect("loopback");
     let mut stream = TcpStream::connect(server.address().expect("listens")).expect("listens");
@@ -50,7 +50,8 @@ fn reset(stream: TcpStream) {
     drop(stream);
 }
 
-/// C88: a break is told though nothing is wanted, whether something is to be sent or not.
+/// C88: a break is reported even if the user wants no messages, whether there is something to send
+/// or not.
 #[test]
 fn a_break_while_nothing_is_wanted() {
     for sends in [false, true] {
@@ -70,16 +71,16 @@ fn a_break_while_nothing_is_wanted() {
     }
 }
 
-/// C90: that nothing is acknowledged any more the kernel says once, to whoever sends or reads next;
-/// who sends afterwards is told EPIPE, as of a reset. It is told as what it was, whoever of ours
-/// was the first to ask.
+/// C90: the kernel reports the time-out only once, to the next send or receive. A send after that
+/// fails with EPIPE, as after a reset. The carrier reports the true reason, whichever of its own
+/// calls was told first.
 #[test]
 fn why_it_broke_is_not_forgotten() {
     for is_read_first in [false, true] {
         let (mut server, stream, taken) = plain(BRIEF);
         let link = server.links.get_mut(&taken).expect("is there");
-        // Nobody reads: the window closes, and stays so for longer than BRIEF. Something is left
-        // that each look tries to send.
+        // Nobody reads, so the window closes and stays closed for longer than BRIEF. Data is left
+        // that each pass tries to send.
         let message = vec![7; 60_000];
         for _ in 0..1000 {
             link.send(&message, false);
@@ -101,8 +102,8 @@ fn why_it_broke_is_not_forgotten() {
     }
 }
 
-/// C26: a side that wants nothing for longer than a silence may last is no outage, since its host
-/// answers; what it was sent is there when it does.
+/// C26: a side that wants no data for longer than the time limit of an outage does not count as
+/// one, because its host answers. It gets everything when it reads again.
 #[test]
 fn a_closed_window_is_no_outage() {
     let keep_alive = KeepAlive { interval: Duration::from_secs(2), questions: 3 };
@@ -111,7 +112,7 @@ fn a_closed_window_is_no_outage() {
     server.poll(&mut told);
     let message = vec![7; 60_000];
     let mut sent = 0;
-    // Much more than the kernels keep for whoever does not read.
+    // Much more than the kernels buffer for a side that does not read.
     while sent < 1000 {
         let _ = server.send(taken, &message);
         sent += 1;
@@ -134,7 +135,7 @@ fn a_closed_window_is_no_outage() {
     assert!(reader.join().expect("reads").is_ok(), "{told:?}");
 }
 
-/// C90: an outage behind a closed window is one: nobody answers what asks for the window.
+/// C90: an outage behind a closed window is detected, because nobody answers the window probes.
 #[test]
 fn an_outage_behind_a_closed_window() {
     if !rustix::process::geteuid().is_root() {
@@ -161,8 +162,8 @@ fn an_outage_behind_a_closed_window() {
     alone.join().expect("as it should be");
 }
 
-/// C88: a server whose host takes the connection, and which says nothing, is none: a client waits
-/// for it as long as a silence may last.
+/// C88: a server whose kernel accepts the connection but whose process says nothing does not count
+/// as connected. A client waits for it no longer than the time limit of an outage.
 #[test]
 fn a_server_that_says_nothing() {
     let silent = std::net::TcpListener::bind(ANY_PORT).expect("loopback");
@@ -189,7 +190,7 @@ fn a_server_that_says_nothing() {
     }
 }
 
-/// C88: who has closed needs nothing of the other side but its end, and that wanted or not.
+/// C88: a user that has closed needs only the other side's end, even if it wants no messages.
 #[test]
 fn closed_and_not_wanted() {
     let (mut server, mut stream, taken) = plain(KeepAlive::default());
@@ -203,7 +204,7 @@ fn closed_and_not_wanted() {
 }
 
 /// C88: a connection that our user has closed is not kept for ever for a side that never ends it,
-/// and that side has everything nevertheless.
+/// and that side still gets everything.
 #[test]
 fn a_side_that_never_ends() {
     let (mut server, mut stream, taken) = plain(BRIEF);
@@ -221,8 +222,8 @@ fn a_side_that_never_ends() {
     assert_eq!(octets, b"\0\0\0\x04last");
 }
 
-/// C88: a client that closes before the server has proved itself does so behind that, with a word
-/// of it: the server does not take it for one that was cut off.
+/// C88: if a client closes before the handshake is complete, the close is sent after it. The server
+/// does not mistake it for a truncated stream.
 #[test]
 fn closed_during_the_handshake() {
     let [ours, theirs] = [(); 2].map(|()| SecretKey::generate().expect("random octets"));
@@ -243,7 +244,7 @@ fn closed_during_the_handshake() {
     until(&mut client, &mut [&mut server], &mut Vec::new(), |client, _| client.links.is_empty());
 }
 
-/// Of a connection that never was, and was closed before that was told, nothing is kept.
+/// Nothing is kept of a connection that could not be made, and was closed before that was reported.
 #[test]
 fn closed_before_it_was_told() {
     let mut client = Tcp::client(Identity(Vec::new()), KeepAlive::default()).expect("descriptors");
@@ -255,7 +256,7 @@ fn closed_before_it_was_told() {
     assert!(told.is_empty() && client.links.is_empty(), "{told:?}");
 }
 
-/// Who was told to stop is told so until there is room, whatever was sent meanwhile.
+/// A user that was told to stop is told so until there is room, whatever was sent meanwhile.
 #[test]
 fn stop_holds_until_go_on() {
     let (mut server, mut stream, taken) = plain(KeepAlive::default());
@@ -274,9 +275,9 @@ fn stop_holds_until_go_on() {
     drop(reader.join());
 }
 
-/// A poll looks at the connections to which something has happened, and at no other: a server of a
-/// thousand clients has to answer one at the cost of one. That this one is broken only a look would
-/// find.
+/// A poll processes only connections to which something has happened, so that answering one of a
+/// thousand clients costs as much as with one. Only processing would reveal that the idle
+/// connection here is broken.
 #[test]
 fn who_says_nothing_costs_nothing() {
     let (mut server, _stream, idle) = plain(KeepAlive::default());

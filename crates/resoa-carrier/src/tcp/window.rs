@@ -1,17 +1,19 @@
-//! A window that the other side has closed, because its user wants nothing at the moment, is no
-//! outage, however long that takes. The kernel, which is to notice outages (TCP_USER_TIMEOUT), does
-//! not tell the two apart (tcp(7); `tcp_probe_timer` of Linux since 5.11): while the other side
-//! answers what asks for its window, the kernel is given more time.
+//! Keeps a connection alive while the other side's window is closed, however long its user takes no
+//! data.
+//!
+//! TCP_USER_TIMEOUT, by which the kernel detects outages, also counts a closed window as an outage
+//! (tcp(7); `tcp_probe_timer` of Linux since 5.11). So while the other side answers window probes,
+//! this module extends the kernel's timeout.
 
 use super::info;
 use rustix::net::sockopt;
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
-/// Looks in the time that is an outage.
+/// Checks within the time that counts as an outage.
 const LOOKS: u32 = 4;
 
-/// See the [module](self).
+/// What is known of the other side's window; see the [module](self).
 #[derive(Debug, Default)]
 pub(super) struct Window {
     looked: Option<Instant>,
@@ -20,29 +22,29 @@ pub(super) struct Window {
 }
 
 impl Window {
-    /// Looks at it, if it is time to. `silence` is an outage.
+    /// Checks the window, if it is time to. `silence` is the time that counts as an outage.
     pub(super) fn look(&mut self, stream: &TcpStream, silence: Duration, now: Instant) {
         if self.due(silence).is_some_and(|due| now < due) {
             return;
         }
         self.looked = Some(now);
         let Ok(info) = info::of(stream) else { return };
-        // Nothing is under way, and something is to be.
+        // Nothing is in flight, although data waits to be sent.
         let is_closed = info.tcpi_unacked == 0 && info::unacknowledged(stream) > 0;
         let bound = if is_closed {
             let closed = *self.closed.get_or_insert(now);
             if Duration::from_millis(info.tcpi_last_ack_recv.into()) >= silence {
-                // It does not answer: what was granted last is all that it gets.
+                // The other side does not answer, so it gets no more than the last extension.
                 return;
             }
-            // The kernel counts from its first question, which was before we knew.
+            // The kernel counts from its first probe, which was before we knew.
             now - closed + silence * 2
         } else if self.closed.take().is_some() {
             silence
         } else {
             return;
         };
-        // It was set before, so that it can be.
+        // This cannot fail: the option was set before.
         let _ = sockopt::set_tcp_user_timeout(stream, bound.as_millis() as u32);
     }
 
@@ -51,7 +53,7 @@ impl Window {
         self.closed.is_some()
     }
 
-    /// When it is time to look again.
+    /// Returns when the next check is due.
     pub(super) fn due(&self, silence: Duration) -> Option<Instant> {
         self.looked.map(|looked| looked + silence / LOOKS)
     }

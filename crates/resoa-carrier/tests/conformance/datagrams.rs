@@ -1,5 +1,5 @@
-//! What the Link Layer Protocol promises beyond: on a wire that damages, to strangers, and to a
-//! client that moves.
+//! What the Link Layer Protocol promises in addition: on a damaging wire, against strangers, and to
+//! a client whose address changes.
 
 use crate::ends::{Ends, PATIENCE};
 use crate::wire::{Faults, Wire};
@@ -14,16 +14,16 @@ use std::time::{Duration, Instant};
 const ANY_PORT: (Ipv4Addr, u16) = (Ipv4Addr::LOCALHOST, 0);
 const PROVIDER: Provider = Provider { id: 4, protocol: 0 };
 const MESSAGES: u32 = 400;
-/// Brief, and still so long that a busy machine does not take it for an outage.
+/// Short, but long enough that a busy machine does not count as an outage.
 pub const BRIEF: KeepAlive = KeepAlive { interval: Duration::from_secs(1), end: Duration::from_secs(6) };
-/// Longer than any outage that a test ends.
+/// Longer than any outage in a test.
 pub const LONG: KeepAlive = KeepAlive { interval: Duration::from_secs(1), end: Duration::from_mins(2) };
 
 fn key() -> SecretKey {
     SecretKey::generate().expect("random octets")
 }
 
-/// Ends with a wire between them.
+/// Returns two ends with a wire between them.
 pub fn over(faults: Faults, keep_alive: KeepAlive) -> (Ends, Wire) {
     let (ours, theirs) = (key(), key());
     let allowed = Allowed::keys([theirs.public()].into());
@@ -36,7 +36,7 @@ pub fn over(faults: Faults, keep_alive: KeepAlive) -> (Ends, Wire) {
     (Ends::of(Box::new(server), Box::new(client), address, identity), wire)
 }
 
-/// A message of a socket's data, with its number.
+/// Returns a data message of a socket, with a number.
 pub fn data(socket: u32, number: u32, octets: usize) -> Vec<u8> {
     let mut message = vec![0x13, 3, 0];
     message.extend(socket.to_be_bytes());
@@ -45,8 +45,8 @@ pub fn data(socket: u32, number: u32, octets: usize) -> Vec<u8> {
     message
 }
 
-/// C87: exactly once and in the order of each socket, both ways, over a wire that loses a tenth,
-/// repeats a tenth and lets some come much later; then a close.
+/// C87: exactly once and in the order of each socket, in both directions, over a wire that loses a
+/// tenth, repeats a tenth and delays some for long; then a close.
 #[test]
 fn a_wire_that_damages() {
     let late = (0.2, Duration::from_millis(30));
@@ -55,7 +55,7 @@ fn a_wire_that_damages() {
     damaged(ends);
 }
 
-/// Messages both ways while the wire does what it does, and a close.
+/// Sends messages both ways over a faulty wire, and closes.
 pub fn damaged(mut ends: Ends) {
     let taken = ends.connect();
     let (mut sent, mut found) = ([0; 2], [BTreeMap::<u32, u32>::new(), BTreeMap::new()]);
@@ -101,8 +101,8 @@ pub fn damaged(mut ends: Ends) {
     assert_eq!(ends.server_told(), (taken, Indication::Disconnected(Ended::Closed)));
 }
 
-/// C89: the round-trip time is not less than the wire's. That it is hardly more is shown where
-/// nothing but the wire takes time, by the tests of the machine.
+/// C89: the round-trip time is at least the wire's. The tests of the state machine show that it is
+/// hardly more; there, only the wire takes time.
 #[test]
 fn round_trip_time() {
     let delay = Duration::from_millis(25);
@@ -110,7 +110,7 @@ fn round_trip_time() {
     measured(ends, delay);
 }
 
-/// Messages to and fro, and the round-trip time that comes of them.
+/// Exchanges messages, and checks the round-trip time.
 pub fn measured(mut ends: Ends, delay: Duration) {
     let taken = ends.connect();
     for number in 0..20 {
@@ -123,21 +123,21 @@ pub fn measured(mut ends: Ends, delay: Duration) {
     assert!(trip >= delay * 2, "{trip:?}");
 }
 
-/// C90: both sides are told, by the connection's name, that nothing comes any more.
+/// C90: both sides are told of an outage that does not end.
 #[test]
 fn an_outage_for_good() {
     let (ends, wire) = over(Faults::default(), BRIEF);
     dead(ends, &wire);
 }
 
-/// C90: an outage that ends in time is none.
+/// C90: an outage that ends in time does not end the connection.
 #[test]
 fn an_outage_that_ends() {
     let (ends, wire) = over(Faults::default(), LONG);
     interrupted(ends, &wire);
 }
 
-/// A wire that is idle, then dead for good; the connection takes [`BRIEF`] for its end.
+/// Checks an idle wire, and then one that is dead for good. The connection must use [`BRIEF`].
 pub fn dead(mut ends: Ends, wire: &Wire) {
     let taken = ends.connect();
     let idle = Instant::now();
@@ -153,8 +153,8 @@ pub fn dead(mut ends: Ends, wire: &Wire) {
     assert_eq!(ends.server_told(), (taken, Indication::Disconnected(Ended::Unreachable)));
 }
 
-/// A wire that is dead until that shows, while a message is under way; the connection takes
-/// [`LONG`] for its end.
+/// Interrupts the wire until the outage is detected, while a message is in flight. The connection
+/// must use [`LONG`].
 pub fn interrupted(mut ends: Ends, wire: &Wire) {
     let taken = ends.connect();
     wire.set(Faults { loss: 1.0, ..Faults::default() });
@@ -168,7 +168,7 @@ pub fn interrupted(mut ends: Ends, wire: &Wire) {
     assert_eq!(ends.server_told(), (taken, Indication::Data(data(1, 0, 5000))));
 }
 
-/// Somebody who waits for room is woken by room, and seldom otherwise.
+/// A user that waits for room is woken when there is room, and seldom otherwise.
 #[test]
 fn nobody_spins() {
     let (mut ends, _wire) = over(Faults::default(), KeepAlive::default());
@@ -195,7 +195,7 @@ fn nobody_spins() {
     }
 }
 
-/// Nobody at the address, and an address that is none.
+/// Connecting fails if nobody is at the address, and if the text is not an address.
 #[test]
 fn nobody_there() {
     let (mut ends, _wire) = over(Faults { loss: 1.0, ..Faults::default() }, BRIEF);
@@ -206,7 +206,7 @@ fn nobody_there() {
     assert_eq!(ends.client_told(), unreachable);
 }
 
-/// A client that comes from another port is the same, and is answered there.
+/// A client that continues from another port is recognised, and answered there.
 #[test]
 fn change_of_address() {
     let (ours, theirs) = (key(), key());
@@ -233,7 +233,7 @@ fn change_of_address() {
                 }
                 Indication::Data(message) => {
                     found[0].push(message);
-                    // Between two of its messages, and again and again.
+                    // Between two of its messages, repeatedly.
                     client.move_to_another_port().expect("descriptors");
                 }
                 told => assert_eq!(told, Indication::On),
@@ -260,8 +260,8 @@ fn change_of_address() {
     assert!(found[0] == expected && found[1] == expected);
 }
 
-/// First messages without end from addresses that do not answer keep nobody out, and are kept only
-/// up to a bound.
+/// An endless stream of first messages from addresses that do not answer keeps no client out. The
+/// server keeps state for a limited number of them.
 #[test]
 fn first_messages_of_nobody() {
     let (ours, theirs) = (key(), key());
@@ -274,7 +274,7 @@ fn first_messages_of_nobody() {
     let mut ends = Ends::of(Box::new(server), Box::new(client), to.to_string().into_bytes(), identity);
     let flood = UdpSocket::bind(ANY_PORT).expect("loopback");
     flood.set_read_timeout(Some(Duration::from_millis(200))).expect("it is a time");
-    // First messages that the server can read, of clients that say nothing else.
+    // Valid first messages, of clients that say nothing else.
     let catcher = UdpSocket::bind(ANY_PORT).expect("loopback");
     let at = catcher.local_addr().expect("is bound");
     let caught: Vec<_> = (0..SUSPICIOUS * 4)
@@ -288,10 +288,10 @@ fn first_messages_of_nobody() {
             buffer[..length].to_vec()
         })
         .collect();
-    // Before and after each message that was answered without a cookie.
+    // Times before and after each message that was answered without a cookie.
     let mut answered: Vec<(Instant, Instant)> = Vec::new();
     let mut cookies = 0;
-    // When it was last looked who has had their time.
+    // When the server last looked for strangers whose time is over.
     let mut looked = Instant::now();
     for first in &caught {
         let before = Instant::now();
@@ -300,8 +300,8 @@ fn first_messages_of_nobody() {
         let mut buffer = [0; 2048];
         let (length, _) = flood.recv_from(&mut buffer).expect("an answer");
         assert!(length < first.len(), "more comes back than was sent");
-        // Answers as long as it does not wonder, and cookies then. On a machine that is busy enough
-        // the first of them have had their time before the last come.
+        // Below the limit there is an answer, above it a cookie. On a busy machine, the time of the
+        // first strangers is over before the last ones arrive.
         let after = Instant::now();
         let surely = answered.iter().filter(|(earlier, _)| after - *earlier < INTRODUCTION).count();
         let perhaps = answered
@@ -322,19 +322,18 @@ fn first_messages_of_nobody() {
         }
     }
     assert!(answered.len() >= SUSPICIOUS && answered.len() + cookies == caught.len());
-    // The same again is answered as before, and nothing is kept for it.
+    // A repetition gets the same answer, and no state is kept for it.
     flood.send_to(&caught[0], to).expect("loopback");
     ends.turn();
     let mut buffer = [0; 2048];
     flood.recv_from(&mut buffer).expect("an answer");
     assert!(buffer[0] == 2 || answered[0].0.elapsed() >= INTRODUCTION);
-    // Who is there brings the cookie back.
+    // A real client brings the cookie back.
     ends.connect();
     assert_eq!(ends.server.kept, []);
 }
 
-/// What was recorded and is sent again, cut off or changed does nothing, and does not lead answers
-/// astray.
+/// Datagrams that are replayed, truncated or changed have no effect, and do not divert the answers.
 #[test]
 fn what_is_sent_again() {
     let (ours, theirs) = (key(), key());
@@ -342,7 +341,7 @@ fn what_is_sent_again() {
     let server =
         Datagrams::udp_server(ANY_PORT.into(), &ours, Allowed::anybody(), keep_alive).expect("loopback");
     let to = server.address().expect("is bound");
-    // Somebody who sees everything.
+    // An attacker who sees everything.
     let seer = UdpSocket::bind(ANY_PORT).expect("loopback");
     let at = seer.local_addr().expect("is bound");
     let client = Datagrams::udp_client(at, &theirs, ours.public(), keep_alive).expect("descriptors");

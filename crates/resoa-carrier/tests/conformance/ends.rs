@@ -7,11 +7,11 @@ use resoa_protocol::lhp::{Connection, Identity, Indication, LastHop, Provider, S
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::time::{Duration, Instant};
 
-/// After so long something will never come.
+/// Time after which a test gives up waiting.
 pub const PATIENCE: Duration = Duration::from_mins(1);
 pub const PROVIDER: Provider = Provider { id: 1, protocol: 0 };
 
-/// Which carrier.
+/// The carrier to test.
 #[expect(non_camel_case_types, reason = "they are the names of modules as well")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
@@ -23,18 +23,18 @@ pub enum Kind {
     quic,
 }
 
-/// Both ends of a connection that is not there yet.
+/// Both ends of a connection that does not exist yet.
 pub struct Ends {
     pub server: End,
     pub client: End,
-    /// The client's.
+    /// The client's number for the connection.
     pub link: Connection,
     pub address: Vec<u8>,
-    /// As the server will be told.
+    /// The identity that the server will be told.
     pub identity: Identity,
 }
 
-/// An end, and what it was told and nobody has looked at.
+/// An end, and its indications that the test has not looked at yet.
 pub struct End {
     pub carrier: AnyCarrier,
     pub kept: Vec<(Connection, Indication)>,
@@ -65,7 +65,7 @@ impl Ends {
         Self { server: end(server), client: end(client), link, address, identity }
     }
 
-    /// Connected, and the server's name for it.
+    /// Returns two connected ends, and the server's number for the connection.
     pub fn connected(kind: Kind) -> (Self, Connection) {
         let mut ends = Self::new(kind);
         let taken = ends.connect();
@@ -81,13 +81,13 @@ impl Ends {
         taken
     }
 
-    /// Both look at what has happened.
+    /// Polls both ends.
     pub fn turn(&mut self) {
         self.server.carrier.poll(&mut self.server.kept);
         self.client.carrier.poll(&mut self.client.kept);
     }
 
-    /// Both look, and wait until there is something to look at, at most for a moment.
+    /// Polls both ends, and waits a moment at most if nothing has happened.
     pub fn wait(&mut self) {
         self.turn();
         if self.server.kept.is_empty() && self.client.kept.is_empty() {
@@ -119,7 +119,8 @@ impl Ends {
     }
 }
 
-/// Ends at a place of this host; the server has a key of its own.
+/// Returns two ends at a place of this host, and the address for the client. The server gets a key
+/// of its own.
 fn at(place: &str, client: &SecretKey, allowed: &Allowed) -> (AnyCarrier, AnyCarrier, Vec<u8>) {
     let key = SecretKey::generate().expect("random octets");
     let place: Place = place.parse().expect("a place");
@@ -134,7 +135,8 @@ fn at(place: &str, client: &SecretKey, allowed: &Allowed) -> (AnyCarrier, AnyCar
     (server, client, address)
 }
 
-/// Ends of which the server does not take the client.
+/// Returns two ends of which the server does not accept the client; `None` for carriers that accept
+/// anybody.
 pub fn strangers(kind: Kind) -> Option<Ends> {
     let key = SecretKey::generate().expect("random octets");
     let allowed = Allowed::keys([SecretKey::generate().expect("random octets").public()].into());

@@ -1,4 +1,4 @@
-//! What every carrier promises (C85 to C91), by the same tests over each of them.
+//! What every carrier promises (C85 to C91), tested in the same way over each of them.
 
 mod datagrams;
 mod ends;
@@ -7,7 +7,7 @@ mod over_quic;
 mod primitives;
 mod wire;
 
-/// The tests over each carrier, a test each, so that what fails names its carrier.
+/// Defines each test once per carrier, so that the name of a failed test contains the carrier.
 macro_rules! carriers {
     ($($name:ident)*) => {
         $(mod $name {

@@ -8,23 +8,24 @@ use crate::wire::{Faults, Wire};
 use resoa_protocol::lhp::{Handed, Indication, LastHop, Lost};
 use std::time::{Duration, Instant};
 
-/// Over the Link Layer Protocol; those that were sent before the outage shows are lost as well.
+/// Over the Link Layer Protocol, datagrams that were sent before the outage was detected are lost,
+/// too.
 #[test]
 fn over_datagrams() {
     let (ends, wire) = datagrams::over(Faults::default(), LONG);
     assert!(interrupted(ends, &wire)[0]);
 }
 
-/// Over QUIC, which keeps those that it has taken before it showed.
+/// Over QUIC, datagrams that QUIC took before the outage was detected arrive late.
 #[test]
 fn over_quic() {
     let (ends, wire) = over_quic::over(Faults::default(), over_quic::keep_alive(LONG), over_quic::BBR);
     interrupted(ends, &wire);
 }
 
-/// Messages that may be lost while the wire is dead, and a while longer than they may take, since
-/// that shows. Which of them are lost: each is told of once, and the first that was handed over
-/// when it showed is.
+/// Sends datagrams during an outage, until a while after it was detected. Checks that each is
+/// reported once, and that the first one handed over after the detection is lost. Returns which of
+/// them are lost.
 fn interrupted(mut ends: Ends, wire: &Wire) -> Vec<bool> {
     let taken = ends.connect();
     let _ = ends.client.carrier.send(ends.link, &data(1, 0, 10));

@@ -1,4 +1,5 @@
-//! What QUIC promises beyond: on a wire that damages, to strangers, and to a client that moves.
+//! What QUIC promises in addition: on a damaging wire, against strangers, and to a client whose
+//! address changes.
 
 use crate::datagrams::{BRIEF, LONG, damaged, data, dead, interrupted, measured};
 use crate::ends::{Ends, PATIENCE};
@@ -28,7 +29,7 @@ fn client(key: &SecretKey, server: &SecretKey, keep_alive: KeepAlive, congestion
     Quic::client(ANY_PORT.into(), key, server.public(), keep_alive, congestion).expect("loopback")
 }
 
-/// Ends with a wire between them.
+/// Returns two ends with a wire between them.
 pub fn over(faults: Faults, keep_alive: KeepAlive, congestion: Congestion) -> (Ends, Wire) {
     let (ours, theirs) = (key(), key());
     let server = server(&ours, Allowed::keys([theirs.public()].into()), keep_alive, congestion);
@@ -46,8 +47,8 @@ pub fn keep_alive(of_datagrams: resoa_carrier::datagram::KeepAlive) -> KeepAlive
     }
 }
 
-/// C87: exactly once and in the order of each socket, both ways, over a wire that loses a tenth,
-/// repeats a tenth and lets some come much later; then a close.
+/// C87: exactly once and in the order of each socket, in both directions, over a wire that loses a
+/// tenth, repeats a tenth and delays some for long; then a close.
 #[test]
 fn a_wire_that_damages() {
     let late = (0.2, Duration::from_millis(30));
@@ -56,8 +57,8 @@ fn a_wire_that_damages() {
     damaged(ends);
 }
 
-/// C89: the round-trip time is not less than the wire's. That is more than what QUIC takes it for
-/// before it is measured (RFC 9002, 6.2.2: 333 ms), which would not do.
+/// C89: the round-trip time is at least the wire's. That exceeds QUIC's default before the first
+/// measurement (RFC 9002, 6.2.2: 333 ms), so the default would fail the test.
 #[test]
 fn round_trip_time() {
     let delay = Duration::from_millis(200);
@@ -66,21 +67,22 @@ fn round_trip_time() {
     measured(ends, delay);
 }
 
-/// C90: both sides are told, by the connection's name, that nothing comes any more.
+/// C90: both sides are told of an outage that does not end.
 #[test]
 fn an_outage_for_good() {
     let (ends, wire) = over(Faults::default(), keep_alive(BRIEF), Congestion::default());
     dead(ends, &wire);
 }
 
-/// C90: an outage that ends in time is none.
+/// C90: an outage that ends in time does not end the connection.
 #[test]
 fn an_outage_that_ends() {
     let (ends, wire) = over(Faults::default(), keep_alive(LONG), Congestion::default());
     interrupted(ends, &wire);
 }
 
-/// C88: nobody at the address, and an address that is none. The same name can be tried again.
+/// C88: connecting fails if nobody is at the address, and if the text is not an address. The same
+/// connection can be tried again.
 #[test]
 fn nobody_there() {
     let (mut ends, wire) =
@@ -94,12 +96,12 @@ fn nobody_there() {
     ends.connect();
 }
 
-/// How long an end that is given up waits for what its connections have still to deliver.
+/// How long dropping an end waits for closed connections that still have data to deliver.
 const LINGER: Duration = Duration::from_secs(1);
 
-/// C88: what was handed over before `close` is delivered although the end is given up at once, if
-/// that takes less than it waits; if a busy machine takes longer, the other side is told that it
-/// has not got everything.
+/// C88: messages that were handed over before `close` are delivered even if the end is dropped at
+/// once, if that takes no longer than `LINGER`. If a busy machine takes longer, the other side
+/// learns that it has not received everything.
 #[test]
 fn an_end_that_is_given_up() {
     let (ours, theirs) = (key(), key());
@@ -149,7 +151,7 @@ fn an_end_that_is_given_up() {
     assert!(*end == Ended::Closed || !is_in_time, "it did not wait");
 }
 
-/// A client that comes from another port is the same, and is answered there.
+/// A client that continues from another port is recognised, and answered there.
 #[test]
 fn change_of_address() {
     let (ours, theirs) = (key(), key());
@@ -199,8 +201,8 @@ fn change_of_address() {
     assert!((0..50).all(|number| found[0][number as usize] == data(1, number, 3000)));
 }
 
-/// Ten thousand sockets, of which each says something, on a wire that loses some of it: everything
-/// comes, whatever their numbers.
+/// Ten thousand sockets send something over a lossy wire, and everything arrives, whatever their
+/// numbers.
 #[test]
 fn many_sockets() {
     const SOCKETS: u32 = 10_000;
@@ -232,15 +234,14 @@ fn many_sockets() {
     }
 }
 
-/// Strangers without end, with addresses of their own, are kept up to a bound, and keep nobody out.
+/// The number of strangers with addresses of their own is limited, and they keep no client out.
 #[test]
 fn strangers() {
     let (ours, theirs) = (key(), key());
     let (silence, control) = (KeepAlive::default(), Congestion::default());
     let mut server = server(&ours, Allowed::anybody(), silence, control);
     let at = server.address().to_string().into_bytes();
-    // They have sessions, and want another server, which is not here: none of them can introduce
-    // itself.
+    // They complete TLS but expect another server, so none of them can introduce itself.
     let mut crowd: Vec<Quic> = (0..84).map(|_| client(&key(), &key(), silence, control)).collect();
     crowd.push(client(&theirs, &ours, silence, control));
     for stranger in &mut crowd {
@@ -261,8 +262,8 @@ fn strangers() {
     assert!((2..=OF_ONE_SOURCE + 1).contains(&most), "{most} strangers were kept");
 }
 
-/// A first datagram that is not answered makes the server keep nothing, and say less than it was
-/// told.
+/// The server keeps no state for a first datagram whose sender does not answer, and sends less than
+/// it received.
 #[test]
 fn first_datagrams_of_nobody() {
     let (ours, theirs) = (key(), key());

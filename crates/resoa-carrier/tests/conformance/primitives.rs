@@ -1,21 +1,21 @@
-//! Each primitive of appendix C.
+//! Tests of each primitive of appendix C.
 
 use crate::ends::{Ends, Kind, PROVIDER, strangers};
 use resoa_protocol::lhp::{Ended, Handed, Indication, LastHop, Lost, Service};
 use resoa_protocol::message::MESSAGE_OCTETS;
 use std::time::Duration;
 
-/// Messages of a socket's data are in order; so much of each says whose they are.
+/// Header of a data message. Data messages of one socket stay in order.
 const HEADER: [u8; 7] = [0x13, 3, 0, 0, 0, 0, 1];
 
-/// A message of data of some length, which differs from those beside it.
+/// Returns a data message. Its length and contents depend on its number.
 fn message(number: usize) -> Vec<u8> {
     let octets = number * 7919 % (MESSAGE_OCTETS + 1 - HEADER.len());
     HEADER.into_iter().chain(std::iter::repeat_n(number as u8, octets)).collect()
 }
 
-/// C85 to C88: who it is; messages of any length up to the longest, in order, more than fit at
-/// once; and then the end.
+/// C85 to C88: the client's identity; messages of any length up to the longest, in order, and more
+/// than are taken at once; then the end.
 pub fn messages_and_their_end(kind: Kind) {
     let (mut ends, taken) = Ends::connected(kind);
     let longest: Vec<_> = HEADER.into_iter().chain(std::iter::repeat(9)).take(MESSAGE_OCTETS).collect();
@@ -40,15 +40,15 @@ pub fn messages_and_their_end(kind: Kind) {
     assert!(ends.client.kept.iter().all(|(_, told)| *told == Indication::On), "{:?}", ends.client.kept);
 }
 
-/// The payload of a datagram.
+/// Returns a datagram.
 pub fn datagram(number: u32, octets: usize) -> Vec<u8> {
     let address = [4, 0, 53, 192, 0, 2, 1];
     let header = [0x13, 4, 0, 0, 0, 0, 2].into_iter().chain(address).chain(number.to_be_bytes());
     header.chain(std::iter::repeat_n(number as u8, octets)).collect()
 }
 
-/// C91: of messages that may be lost each is told once, as itself or as lost, between others of
-/// which none is; then the end.
+/// C91: each message that may be lost is reported once, as itself or as lost. None of the other
+/// messages between them is lost. Then the end.
 pub fn what_may_be_lost(kind: Kind) {
     const COUNT: u32 = 60;
     let (mut ends, taken) = Ends::connected(kind);
@@ -80,7 +80,7 @@ pub fn what_may_be_lost(kind: Kind) {
     assert_eq!(ends.server_told(), (taken, Indication::Disconnected(Ended::Closed)));
 }
 
-/// C26: it says stop when much waits, and go on when that has gone.
+/// C26: the carrier says stop when much waits, and `On` when that has gone.
 pub fn stop_and_go(kind: Kind) {
     let (mut ends, taken) = Ends::connected(kind);
     let long = vec![7; MESSAGE_OCTETS];
@@ -96,8 +96,8 @@ pub fn stop_and_go(kind: Kind) {
     assert_eq!(ends.server_told(), (taken, Indication::Data(b"more".to_vec())));
 }
 
-/// C85, C107: what is gathered comes in order when it is let go, however much it is; and before an
-/// end that was asked for, whether it was let go or not.
+/// C85, C107: collected messages arrive in order after `flush`, however many there are. They arrive
+/// before the end if the connection is closed, even without `flush`.
 pub fn gathered(kind: Kind) {
     let (mut ends, taken) = Ends::connected(kind);
     ends.client.carrier.gather();
@@ -118,8 +118,8 @@ pub fn gathered(kind: Kind) {
     assert_eq!(ends.server_told(), (taken, Indication::Disconnected(Ended::Closed)));
 }
 
-/// C26, C85: what is not wanted stays in the carrier, as much as it has room for, and comes when it
-/// is; the other direction goes on.
+/// C26, C85: messages that are not wanted stay in the carrier, up to a limit, and arrive when they
+/// are wanted. The other direction goes on.
 pub fn not_wanted(kind: Kind) {
     let (mut ends, taken) = Ends::connected(kind);
     ends.server.carrier.receive(taken, false);
@@ -152,8 +152,8 @@ pub fn not_wanted(kind: Kind) {
     }
 }
 
-/// C88: `reset` is told as such to the other side, by either; and what comes for an end that has
-/// gone is taken.
+/// C88: the other side is told of a `reset` by either side. Messages to a peer that has gone are
+/// taken and dropped.
 pub fn three_ends(kind: Kind) {
     let (mut ends, taken) = Ends::connected(kind);
     let _ = ends.client.carrier.send(ends.link, b"lost or not");
@@ -174,8 +174,8 @@ pub fn three_ends(kind: Kind) {
     assert_eq!(ends.client_told(), (ends.link, Indication::Disconnected(Ended::Closed)));
 }
 
-/// C85: an end point that is given up is reset for the other side, nothing more is known of it, and
-/// the next one is another.
+/// C85: unregistering a connection resets it for the other side, and nothing of it is kept. The
+/// next one has another number.
 pub fn given_up(kind: Kind) {
     let (mut ends, taken) = Ends::connected(kind);
     assert!(ends.server.carrier.passive(taken).is_ok(), "it is a server's");
@@ -189,9 +189,9 @@ pub fn given_up(kind: Kind) {
     assert_eq!(ends.client.kept, []);
 }
 
-/// C85: a client that the server's user does not want is told so, one whose key is not allowed as
-/// well, and the server's user nothing of the latter. That it is the server which says so, and not
-/// somebody else, is what tells it from a server that cannot be reached.
+/// C85: a client is told if the server's user rejects it, or if its key is not allowed. In the
+/// latter case the server's user is not told. The client knows that the refusal comes from the
+/// server, which distinguishes it from an unreachable server.
 pub fn turned_away(kind: Kind) {
     let mut ends = Ends::new(kind);
     ends.client.carrier.connect(ends.link, &ends.address);

@@ -1,5 +1,5 @@
-//! A wire between a client and a server over UDP that loses, repeats and delays datagrams: a thread
-//! for each direction.
+//! A wire between a client and a server over UDP that loses, repeats and delays datagrams. It has a
+//! thread for each direction.
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -11,21 +11,21 @@ use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// What becomes of datagrams.
+/// What the wire does to datagrams.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Faults {
-    /// Shares of datagrams.
+    /// Shares of datagrams that are lost, and repeated.
     pub loss: f64,
     pub repeated: f64,
-    /// Share of those that come late, by up to so much.
+    /// Share of datagrams that are delayed, and their longest additional delay.
     pub late: (f64, Duration),
-    /// One way.
+    /// One-way delay.
     pub delay: Duration,
 }
 
-/// See the [module](self). It ends when it is dropped.
+/// A wire; see the [module](self). It ends when it is dropped.
 pub struct Wire {
-    /// Where the client is to connect to.
+    /// Address that the client connects to.
     pub address: SocketAddr,
     pub faults: Arc<Mutex<Faults>>,
     is_over: Arc<AtomicBool>,
@@ -41,7 +41,7 @@ impl Wire {
         back.set_nonblocking(true).expect("it is ours");
         let address = front.local_addr().expect("is bound");
         let (faults, is_over) = (Arc::new(Mutex::new(faults)), Arc::new(AtomicBool::new(false)));
-        // Where the client was last.
+        // The client's latest address.
         let client = Arc::new(Mutex::new(None));
         let [front, back] = [front, back].map(Arc::new);
         let threads = [true, false].map(|up| {
@@ -58,7 +58,8 @@ impl Wire {
                     let wait = due
                         .map_or(Duration::from_millis(20), |at| at.saturating_duration_since(Instant::now()));
                     let wait = wait.clamp(Duration::from_micros(50), Duration::from_millis(20));
-                    // Time-outs of sockets are those of the kernel's tick.
+                    // `poll` instead of the socket's time-out, which has only the resolution of the
+                    // kernel's tick.
                     let wait = Timespec { tv_sec: 0, tv_nsec: wait.as_nanos() as i64 };
                     let _ = poll(&mut [PollFd::new(&*from, PollFlags::IN)], Some(&wait));
                     if let Ok((length, source)) = from.recv_from(&mut buffer) {
@@ -95,7 +96,7 @@ impl Wire {
         Self { address, faults, is_over, threads: threads.into() }
     }
 
-    /// From now on.
+    /// Sets the faults from now on.
     pub fn set(&self, faults: Faults) {
         *self.faults.lock().expect("ours") = faults;
     }

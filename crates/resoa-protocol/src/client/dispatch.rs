@@ -1,4 +1,4 @@
-//! Whom a message of the server is for.
+//! Routing of the server's messages to sockets.
 
 use super::Client;
 use crate::calls::Action;
@@ -8,7 +8,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 impl Client {
-    /// A message of the server; without a registration only the answer to one is taken.
+    /// Processes a message of the server. Before registration, only the answer to that is accepted.
     pub fn message(&mut self, message: Message, now: Duration, out: &mut Vec<Action>) {
         self.heard(now);
         let target = message.target;
@@ -30,13 +30,13 @@ impl Client {
                 client.at(id, now, out, |socket, actions| socket.update(update, now, actions));
             }),
             Body::Control(control) => self.control(target, &control, now, out),
-            // Only a client says such things.
+            // Only clients send these.
             Body::Request { .. } | Body::Call { .. } => {}
         }
     }
 
-    /// A datagram of the server was given up on its way: it counts as read, so that its room is
-    /// free there as well.
+    /// Processes a datagram of the server that was given up on its way. It counts as read, so that
+    /// its room becomes free at the server, too.
     pub fn lost_datagram(&mut self, message: Message, now: Duration, out: &mut Vec<Action>) {
         self.heard(now);
         let Body::Update(Update::Datagram { bytes, .. }) = message.body else { return };
@@ -62,8 +62,8 @@ impl Client {
                         is_lost = socket.request_pending(xid, pending, &timers, now, actions);
                     });
                 });
-                // The server may have the socket without the request; ours is lost, so its half has
-                // to go (A4).
+                // The server may have the socket but not the request. Our half has failed, so the
+                // server's half must go (A4).
                 if is_lost {
                     self.abort_remote(target, out);
                 }
@@ -73,8 +73,8 @@ impl Client {
                     self.at(id, now, out, |socket, actions| socket.not_created(now, actions));
                 }
             }
-            // The server has no such socket, or has it in another state: the two halves have lost
-            // each other (C81).
+            // The server does not have the socket, or has it in another state: the two halves no
+            // longer agree (C81).
             Control::Error(fault @ (Fault::InvalidRsockId | Fault::NotAllowed)) => {
                 if let Some(id) = self.find(target) {
                     if fault == Fault::NotAllowed {
@@ -87,7 +87,7 @@ impl Client {
         }
     }
 
-    /// The socket of a target, whatever the server calls it.
+    /// Returns the socket of a target, whichever name the server uses.
     pub(super) fn find(&self, target: Target) -> Option<RsockId> {
         match target {
             Target::Socket(id) => self.sockets.contains_key(&id).then_some(id),
@@ -106,7 +106,8 @@ impl Client {
         if let Some(id) = self.find(target) {
             event(self, id, now, out);
         } else if number == 0 || number > self.last_socket {
-            // One that was there once is closed, and the message late (A17); this one never was.
+            // A smaller number means a closed socket and a late message (A17). This socket never
+            // existed.
             let body = Body::Control(Control::Error(Fault::InvalidRsockId));
             self.carry_out(Action::Send(Message { target, body }), out);
         }
@@ -138,7 +139,7 @@ impl Client {
         self.at(listener, now, out, |socket, actions| socket.connection_queued(now, actions));
     }
 
-    /// The server's half has to go.
+    /// Resets the server's half.
     fn abort_remote(&mut self, target: Target, out: &mut Vec<Action>) {
         let call = Call::Close { state: CloseState::Close, abort: true, linger: false };
         let body = Body::Call { create: None, consumed: 0, call };

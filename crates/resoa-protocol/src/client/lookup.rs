@@ -1,7 +1,9 @@
-//! Host and service look-ups, executed by the server: the client needs no resolver of its own
-//! (6.2.6). They are nobody's socket: number 0. A few at a time: the thesis has one request of a
-//! number at a time, by which one name whose servers are silent would keep all others waiting;
-//! answers are told apart by their `xid`.
+//! Host and service look-ups, which the server executes, so that the client needs no resolver
+//! (6.2.6).
+//!
+//! They belong to no socket and use number 0. A few run at the same time, told apart by their
+//! `xid`. The thesis allows one request of a number at a time, but then a name whose servers do not
+//! answer would delay all other look-ups.
 
 use super::Client;
 use crate::calls::{Action, CallId, LookUp, Value};
@@ -10,10 +12,10 @@ use crate::{Errno, RsockId, Target, Xid};
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// Look-ups under way at a time; others wait here.
+/// Look-ups in progress at the same time; others wait.
 pub(crate) const AT_A_TIME: usize = 4;
 
-/// Look-ups that are under way.
+/// Look-ups in progress, and those that wait.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub(super) struct LookUps {
     outstanding: Vec<Outstanding>,
@@ -34,7 +36,7 @@ impl LookUps {
         self.outstanding.iter().map(|outstanding| outstanding.deadline).min()
     }
 
-    /// The calls that wait, which are given up.
+    /// Gives up all look-ups, and returns their calls.
     pub(super) fn abandon(&mut self) -> Vec<CallId> {
         let asked = self.outstanding.drain(..).map(|outstanding| outstanding.call);
         asked.chain(self.queue.drain(..).map(|(call, _)| call)).collect()
@@ -85,7 +87,7 @@ impl Client {
         self.next_look_up(now, out);
     }
 
-    /// As for the requests of sockets.
+    /// Processes the server's answer to REQ_PENDING, as for the requests of sockets.
     pub(super) fn look_up_pending(&mut self, xid: Xid, pending: bool, now: Duration, out: &mut Vec<Action>) {
         if !pending {
             self.looked_up(xid, Err(Errno::ECONNRESET), now, out);

@@ -14,40 +14,40 @@ use crate::settings::mutant;
 use crate::{Errno, RsockId};
 use std::time::Duration;
 
-/// Where the client stands with its server.
+/// State of the client's association with its server.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) enum Association {
     NotConnected,
-    /// The Last Hop Protocol connects.
+    /// The Last Hop Protocol is connecting.
     Connecting,
     Registering {
         deadline: Duration,
     },
     Registered(Accepted),
-    /// Sockets may still be used until the answer.
+    /// Sockets can still be used until the answer arrives.
     Deregistering {
         accepted: Accepted,
         deadline: Duration,
     },
 }
 
-/// What a driver is told of the registration.
+/// Event of the registration, for the driver.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Registration {
-    /// Sockets can be made.
+    /// The client is registered, and sockets can be made.
     Registered(Accepted),
-    /// They cannot; try again if the reason says so.
+    /// The server refuses the client. Try again if the reason allows it.
     Refused(Refusal),
     /// The server is lost, and so are all sockets.
     Lost(Ended),
-    /// It is over, as was wanted.
+    /// The client is de-registered, as it asked.
     Ended,
-    /// It cannot end: sockets are still open, here or at the server.
+    /// The client cannot de-register, because sockets are still open here or at the server.
     SocketsOpen,
 }
 
 impl Client {
-    /// Connects and registers. Without effect if that was done already.
+    /// Connects and registers. Has no effect if that was done already.
     pub fn start(&mut self, out: &mut Vec<Action>) {
         if self.association == Association::NotConnected {
             self.association = Association::Connecting;
@@ -57,8 +57,8 @@ impl Client {
         }
     }
 
-    /// De-registers: gracefully if all sockets are closed, and otherwise not at all; or abruptly,
-    /// which resets them.
+    /// De-registers. If `graceful`, only when all sockets are closed; otherwise all sockets are
+    /// reset.
     pub fn stop(&mut self, graceful: bool, now: Duration, out: &mut Vec<Action>) {
         let Association::Registered(accepted) = &self.association else { return };
         if graceful && !self.sockets.is_empty() {
@@ -70,7 +70,7 @@ impl Client {
         self.carry_out(Action::Send(Message::control(Control::Deregister { graceful })), out);
     }
 
-    /// What the server allows, while registered.
+    /// Returns what the server grants, while the client is registered.
     pub(super) fn limits(&self) -> Option<&Accepted> {
         match &self.association {
             Association::Registered(accepted) | Association::Deregistering { accepted, .. } => Some(accepted),
@@ -128,7 +128,7 @@ impl Client {
         }
     }
 
-    /// The server does not answer though the link is well.
+    /// Gives up a server that does not answer although the link is healthy.
     pub(super) fn give_up(&mut self, now: Duration, out: &mut Vec<Action>) {
         out.push(Action::Reset);
         self.lost(Ended::Unreachable, now, out);
@@ -146,7 +146,7 @@ impl Client {
         }
     }
 
-    /// STILL_ALIVE; only a question is answered (A3).
+    /// Processes STILL_ALIVE. Only a question is answered (A3).
     pub(super) fn still_alive(&mut self, reply: bool, out: &mut Vec<Action>) {
         if !reply || mutant!(self.settings, StillAlivePingPong) {
             self.carry_out(Action::Send(Message::control(Control::StillAlive { reply: true })), out);

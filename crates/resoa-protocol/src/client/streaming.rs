@@ -1,4 +1,4 @@
-//! For a driver that moves the octets of streams by itself, see [`Stream`].
+//! Functions for a driver that moves the data of sockets itself; see [`Stream`].
 
 use super::Client;
 use crate::calls::{Action, DatagramPart, Stream};
@@ -8,41 +8,41 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 impl Client {
-    /// Whose a message is, whatever the server calls it.
+    /// Returns the socket of a target, whichever name the server uses.
     #[must_use]
     pub fn socket_of(&self, target: Target) -> Option<RsockId> {
         self.find(target)
     }
 
-    /// How a stream does; `None` if there is none.
+    /// Returns the state of a socket; `None` if it does not exist.
     #[must_use]
     pub fn stream(&self, socket: RsockId) -> Option<Stream> {
         self.sockets.get(&socket).map(crate::lsm::Lsm::stream)
     }
 
-    /// Octets for the program, at most so many and up to an urgent one; nothing if there are none,
-    /// and nothing waits. They count as unread until [`consumed`](Self::consumed).
+    /// Takes at most `most` bytes for the program, up to an urgent byte. Returns nothing if there
+    /// are none; it never waits. The bytes count as unread until [`consumed`](Self::consumed).
     pub fn take(&mut self, socket: RsockId, most: usize, now: Duration, out: &mut Vec<Action>) -> Vec<u8> {
         let mut bytes = Vec::new();
         self.at(socket, now, out, |socket, actions| bytes = socket.take(most, now, actions));
         bytes
     }
 
-    /// The urgent octet, if it is the next one: then [`take`](Self::take) brings nothing before
-    /// that, whether SO_OOBINLINE is set or not.
+    /// Takes the urgent byte if it is the next one. Until then, [`take`](Self::take) returns
+    /// nothing, whether SO_OOBINLINE is set or not.
     pub fn take_urgent(&mut self, socket: RsockId, now: Duration, out: &mut Vec<Action>) -> Option<u8> {
         let mut octet = None;
         self.at(socket, now, out, |socket, actions| octet = socket.take_urgent(now, actions));
         octet
     }
 
-    /// The program has read so many of the octets that were [taken](Self::take).
+    /// Notes that the program has read this many of the bytes that were [taken](Self::take).
     pub fn consumed(&mut self, socket: RsockId, count: usize, now: Duration, out: &mut Vec<Action>) {
         self.at(socket, now, out, |socket, actions| socket.consumed(count, now, actions));
     }
 
-    /// Octets of the program, as many as there is [room](Stream::room) for; the last of them may be
-    /// urgent. How many were taken.
+    /// Gives bytes of the program, of which as many are taken as there is [room](Stream::room) for.
+    /// The last of them may be urgent. Returns how many were taken.
     pub fn give(
         &mut self,
         socket: RsockId,
@@ -56,8 +56,8 @@ impl Client {
         taken
     }
 
-    /// A datagram for the program, where it came from and what is told beside it, if there is one;
-    /// it counts as read. An error that waits is told by SO_ERROR alone.
+    /// Takes a datagram for the program, with its source and control messages. It counts as read. A
+    /// pending error is reported only by SO_ERROR.
     pub fn take_datagram(
         &mut self,
         socket: RsockId,
@@ -69,19 +69,19 @@ impl Client {
         datagram
     }
 
-    /// The oldest datagram that was not delivered, with where it was to go and what is told beside
-    /// it, of a socket with IP_RECVERR. Its error is none any more that waits.
+    /// Takes the oldest datagram that was not delivered, with its destination and control messages,
+    /// from a socket with IP_RECVERR. Its error is no longer pending.
     pub fn take_undelivered(&mut self, socket: RsockId) -> Option<(SocketAddr, Ancillary, Vec<u8>)> {
         self.sockets.get_mut(&socket)?.take_undelivered()
     }
 
-    /// A datagram of the program, or a part of one. If it is one of the last, of a program that has
-    /// closed and before the [call](Self::call) that says so, it is taken whether there is room or
-    /// not.
+    /// Gives a datagram of the program, or a part of one. If the program has closed and this is one
+    /// of its last, before the [call](Self::call) that says so, it needs no room.
     ///
     /// # Errors
-    /// EAGAIN if there is no room, EPIPE, EDESTADDRREQ if it goes nowhere, EMSGSIZE if it is too
-    /// long with the parts before it.
+    /// EAGAIN if there is no room, EPIPE if nothing may be sent any more, EDESTADDRREQ if it has no
+    /// destination, EMSGSIZE if it is too long together with the parts before it, EBADF if the
+    /// socket does not exist.
     pub fn give_datagram(
         &mut self,
         socket: RsockId,
@@ -97,8 +97,8 @@ impl Client {
         outcome
     }
 
-    /// The last octets of a program that has closed, before the [call](Self::call) that says so:
-    /// they are taken whether there is room or not.
+    /// Gives the last bytes of a program that has closed, before the [call](Self::call) that says
+    /// so. They need no room.
     pub fn give_last(&mut self, socket: RsockId, bytes: &[u8], now: Duration, out: &mut Vec<Action>) {
         self.at(socket, now, out, |socket, actions| socket.give_last(bytes, now, actions));
     }

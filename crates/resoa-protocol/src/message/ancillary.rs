@@ -1,14 +1,15 @@
-//! Control messages of a datagram (RFC 3542, `cmsg(3)`): what `sendmsg` says and `recvmsg` is told
-//! beside its octets, such as the address that it came to, its hop limit and its traffic class.
+//! Control messages of a datagram (RFC 3542, `cmsg(3)`), which `sendmsg` passes and `recvmsg`
+//! returns in addition to the payload, such as the destination address, the hop limit and the
+//! traffic class.
 //!
-//! Each is a *record*: level and type, Linux's numbers, an octet each, the length of the value in
-//! one octet, and the value in Linux's layout, as options have it. All records of a datagram
-//! together are at most [`Ancillary::MOST`] octets, and so one octet tells their length.
+//! Each is a *record*: level and type in Linux's numbers, one octet each; the length of the value
+//! in one octet; and the value in Linux's layout, as for options. All records of a datagram
+//! together are at most [`Ancillary::MOST`] octets long, so their length also fits one octet.
 
 use super::DecodeError;
 use super::field::Reader;
 
-/// The records of a datagram; mostly there are none. See the [module](self).
+/// The records of a datagram, usually none; see the [module](self).
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct Ancillary {
     octets: Vec<u8>,
@@ -17,28 +18,29 @@ pub struct Ancillary {
 /// A control message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Record<'a> {
-    /// `SOL_…`, `IPPROTO_…`
+    /// `SOL_…`, `IPPROTO_…`.
     pub level: u8,
-    /// `IP_…`, `IPV6_…`, `SO_…`
+    /// `IP_…`, `IPV6_…`, `SO_…`.
     pub kind: u8,
-    /// As in `CMSG_DATA`.
+    /// The value, as in `CMSG_DATA`.
     pub value: &'a [u8],
 }
 
-/// Octets of a record beside its value.
+/// Bytes of a record before its value.
 const HEAD: usize = 3;
 
 impl Ancillary {
-    /// Octets of all records at most.
+    /// Most bytes of all records together.
     pub const MOST: usize = u8::MAX as usize;
 
-    /// None.
+    /// Returns no records.
     #[must_use]
     pub const fn none() -> Self {
         Self { octets: Vec::new() }
     }
 
-    /// Records that were written as [`octets`](Self::octets); `None` if they are none, or too many.
+    /// Parses encoded records, as [`octets`](Self::octets) returns them; `None` if they are
+    /// malformed or too long.
     #[must_use]
     pub fn read(octets: &[u8]) -> Option<Self> {
         let mut rest = octets;
@@ -49,7 +51,7 @@ impl Ancillary {
         (octets.len() <= Self::MOST).then(|| Self { octets: octets.to_vec() })
     }
 
-    /// One more, behind the others; whether there was room for it.
+    /// Appends a record, and returns whether there was room for it.
     #[must_use]
     pub fn push(&mut self, level: u8, kind: u8, value: &[u8]) -> bool {
         let has_room = self.octets.len() + HEAD + value.len() <= Self::MOST;
@@ -60,19 +62,19 @@ impl Ancillary {
         has_room
     }
 
-    /// There are none.
+    /// Returns whether there are no records.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.octets.is_empty()
     }
 
-    /// As they are written.
+    /// Returns the encoded records.
     #[must_use]
     pub fn octets(&self) -> &[u8] {
         &self.octets
     }
 
-    /// One after the other.
+    /// Returns the records in order.
     pub fn records(&self) -> impl Iterator<Item = Record<'_>> {
         let mut rest = &self.octets[..];
         std::iter::from_fn(move || {
@@ -83,13 +85,13 @@ impl Ancillary {
         })
     }
 
-    /// In a message: the length and the records.
+    /// Writes the length and the records into a message.
     pub(super) fn write(&self, out: &mut Vec<u8>) {
         out.push(self.octets.len() as u8);
         out.extend(&self.octets);
     }
 
-    /// From a message that says by its flag that there are some.
+    /// Reads the records of a message whose flag says that there are some.
     pub(super) fn take(reader: &mut Reader) -> Result<Self, DecodeError> {
         const FIELD: &str = "control messages";
         let length = reader.u8(FIELD)?;
@@ -106,7 +108,7 @@ impl Ancillary {
 mod tests {
     use super::*;
 
-    /// C91: records are kept in their order, and what is no whole record is refused.
+    /// C91: records stay in order, and incomplete ones are refused.
     #[test]
     fn records_lead_back() {
         let mut ancillary = Ancillary::none();
@@ -119,7 +121,7 @@ mod tests {
         assert_eq!(Ancillary::read(&[]), Some(Ancillary::none()));
     }
 
-    /// C91: there is no more room than one octet tells.
+    /// C91: there is only as much room as one byte can count.
     #[test]
     fn records_are_bounded() {
         let mut ancillary = Ancillary::none();

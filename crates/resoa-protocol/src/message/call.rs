@@ -1,4 +1,4 @@
-//! What a CALL says: calls without a result, and what the client's half became.
+//! Contents of a CALL: calls without a result, and state changes of the client's half.
 
 use super::DecodeError;
 use super::ancillary::Ancillary;
@@ -13,39 +13,39 @@ use std::net::SocketAddr;
 pub enum Call {
     /// `listen` on a socket that has an address.
     Listen {
-        /// Connections that may wait.
+        /// Number of connections that may wait.
         backlog: u32,
     },
-    /// `accept` gave the program a connection of this listener (6.2.3, version 4): it has a number
-    /// now, and one place is free.
+    /// `accept` gave the program a connection of this listener (6.2.3, version 4). The connection
+    /// gets a number, and its place in the backlog is free.
     Accepted {
-        /// Which of the listener's.
+        /// Its number at the listener.
         incarnation: Incarnation,
         /// Its number from now on.
         socket: RsockId,
     },
-    /// What the program wrote, merged as the client likes; at least one octet.
+    /// Data that the program wrote, merged as the client likes; at least one byte.
     Write {
-        /// The octets.
+        /// The data.
         bytes: Vec<u8>,
-        /// The last of them is urgent (`MSG_OOB`, A20).
+        /// The last byte is urgent (`MSG_OOB`, A20).
         urgent: bool,
-        /// Little room is left to the program: what becomes free is to be told at once, however
-        /// little it is.
+        /// The program has little room left. Room that becomes free must be reported at once,
+        /// however little it is.
         scarce: bool,
     },
-    /// A datagram; 0 octets are one, too.
+    /// A datagram, which may be empty.
     Datagram {
-        /// Where to, if not where the socket is connected to.
+        /// Destination, unless it is the address that the socket is connected to.
         to: Option<SocketAddr>,
-        /// What `sendmsg` says beside it.
+        /// Its control messages.
         ancillary: Ancillary,
         /// Its payload.
         bytes: Vec<u8>,
     },
-    /// Nothing but what the program has read (RCV_CONSUMED), which any call can carry.
+    /// Only the report of bytes read (RCV_CONSUMED), which any call can carry.
     Consumed,
-    /// `setsockopt` of `SO_KEEPALIVE` (6.2.2).
+    /// `setsockopt` whose result nobody waits for, for example of `SO_KEEPALIVE` (6.2.2).
     SetOption {
         /// As in `setsockopt`, Linux's number.
         level: i32,
@@ -56,59 +56,60 @@ pub enum Call {
     },
     /// `close`.
     Close {
-        /// Whether there is still something to be written.
+        /// Whether data is still to be written.
         state: CloseState,
-        /// By RST: what had arrived was not read, or SO_LINGER is 0.
+        /// By RST: data that had arrived was not read, or SO_LINGER is 0.
         abort: bool,
         /// The program waits for [`AllAcknowledged`](super::Update::AllAcknowledged).
         linger: bool,
     },
     /// `shutdown`.
     Shutdown {
-        /// Of what.
+        /// The half to shut down.
         half: Half,
-        /// More is still to be written before it takes effect.
+        /// Whether data is still to be written before it takes effect.
         state: CloseState,
     },
-    /// The linger time is over, and what was not delivered is to be thrown away (the thesis; Linux
-    /// delivers on, A5).
+    /// The linger time is over, and the data that was not delivered must be discarded (the thesis;
+    /// Linux still delivers it, A5).
     LingerExpired,
-    /// The far host's FIN and all before it are at the client: it may be acknowledged (6.2.3).
+    /// The client has the far host's FIN and everything before it, so the FIN may be acknowledged
+    /// (6.2.3).
     FinDelivered,
-    /// `getsockname` while it connects: [`LocalAddress`](super::Update::LocalAddress) says it,
-    /// unless the answer to CONNECT does.
+    /// `getsockname` during `connect`. [`LocalAddress`](super::Update::LocalAddress) answers it,
+    /// unless the response to CONNECT does.
     LocalAddress,
 }
 
-/// State of the client's half as CLOSE and SHUTDOWN tell it (6.2.3).
+/// State of the client's half in CLOSE and SHUTDOWN (6.2.3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum CloseState {
-    /// Everything has been sent.
+    /// All data has been sent.
     Close,
-    /// More to be written follows, and then this call again.
+    /// More data follows, and then this call again.
     DataPending,
 }
 
-/// Which half of a connection.
+/// A half of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Half {
-    /// `SHUT_RD`; the server is told of it of a listener, and of a connection whose writing half is
-    /// shut.
+    /// `SHUT_RD`; the server is told of it only for a listener, and for a connection whose writing
+    /// half is shut down.
     Read,
-    /// `SHUT_WR`
+    /// `SHUT_WR`.
     Write,
-    /// `SHUT_RDWR`
+    /// `SHUT_RDWR`.
     Both,
 }
 
 impl Half {
-    /// Whether nothing is to be read any more.
+    /// Returns whether the reading half is shut down.
     #[must_use]
     pub fn reads(self) -> bool {
         self != Self::Write
     }
 
-    /// Whether nothing is to be written any more.
+    /// Returns whether the writing half is shut down.
     #[must_use]
     pub fn writes(self) -> bool {
         self != Self::Read

@@ -1,6 +1,6 @@
-//! A message as octets and back: the header, and errors that name the field and its value.
+//! Encoding and decoding of messages: the header, and errors that name the field and its value.
 //!
-//! What can be read is written again as the same octets, so there is one way to write each message.
+//! Every message that can be read is written as the same bytes again, so each has one encoding.
 
 use super::call::Call;
 use super::control::Control;
@@ -11,51 +11,51 @@ use super::{Body, Create, Family, Kind, MESSAGE_OCTETS, Message, VERSION};
 use crate::{Errno, Incarnation, RsockId, Target, Xid};
 use thiserror::Error;
 
-/// Why octets are not a message.
+/// Why bytes are not a message.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum DecodeError {
-    /// It cannot have come by a Last Hop Protocol.
+    /// The message is longer than a Last Hop Protocol carries.
     #[error("message of {octets} octets: at most {MESSAGE_OCTETS} are allowed")]
     TooLong {
         /// Its length.
         octets: usize,
     },
-    /// Another version wrote it.
+    /// The message has another version.
     #[error("version {found}: this side speaks version {VERSION}; run the same release on both")]
     Version {
-        /// What the message says.
+        /// Its version.
         found: u8,
     },
-    /// It ends too early.
+    /// The message ends too early.
     #[error("{field}: needs {needed} octets, {left} are left")]
     Truncated {
-        /// What was to be read.
+        /// The field.
         field: &'static str,
-        /// Octets that it takes.
+        /// Bytes that the field takes.
         needed: usize,
-        /// Octets that there are.
+        /// Bytes that are left.
         left: usize,
     },
-    /// A field has a value without a meaning.
+    /// A field has an undefined value.
     #[error("{field}: {value:#x} has no meaning")]
     Value {
-        /// Which.
+        /// The field.
         field: &'static str,
-        /// What it says.
+        /// Its value.
         value: u32,
     },
     /// A string is not UTF-8.
     #[error("{field}: not UTF-8 from octet {at}")]
     Text {
-        /// Which.
+        /// The field.
         field: &'static str,
-        /// Octets of it that are right.
+        /// Number of valid bytes before the error.
         at: usize,
     },
-    /// Something comes behind the last field.
+    /// There are bytes behind the last field.
     #[error("{octets} octets behind the end")]
     Trailing {
-        /// How many.
+        /// Their number.
         octets: usize,
     },
 }
@@ -73,7 +73,7 @@ const CONSUMED: u8 = 8;
 pub(super) const ABORT: u8 = 0x10;
 pub(super) const LINGER: u8 = 0x20;
 pub(super) const URGENT: u8 = 0x40;
-// Of datagrams, and of what is written.
+// The same bit in datagrams and in WRITE.
 pub(super) const ANCILLARY: u8 = 0x80;
 pub(super) const SCARCE: u8 = 0x80;
 
@@ -84,7 +84,7 @@ const UPDATE: u8 = 4;
 const CONTROL: u8 = 5;
 
 impl Message {
-    /// As octets.
+    /// Encodes the message.
     ///
     /// # Panics
     /// If a payload is longer than [`PAYLOAD_OCTETS`](super::PAYLOAD_OCTETS).
@@ -134,7 +134,7 @@ impl Message {
         octets
     }
 
-    /// What the octets say.
+    /// Decodes a message.
     pub fn decode(octets: &[u8]) -> Result<Self, DecodeError> {
         if octets.len() > MESSAGE_OCTETS {
             return Err(DecodeError::TooLong { octets: octets.len() });
@@ -193,7 +193,7 @@ pub(super) fn read_errno(reader: &mut Reader) -> Result<Errno, DecodeError> {
 
 impl Create {
     fn octets(self) -> [u8; 3] {
-        // Family, type, and the protocol by its number at IANA.
+        // Family, type, and IANA's number of the protocol.
         let family = match self.family {
             Family::V4 => 4,
             Family::V6 => 6,

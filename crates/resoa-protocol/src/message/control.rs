@@ -1,6 +1,6 @@
-//! CONTROL: client and server about themselves (Table 6.1).
+//! Contents of a CONTROL: messages about client and server themselves (Table 6.1).
 //!
-//! Requests and answers share a code; the answer has the REPLY flag, without which two watchdogs
+//! Requests and answers have the same code. Answers have the REPLY flag; without it, two watchdogs
 //! would answer each other for ever (A3).
 
 use super::DecodeError;
@@ -17,51 +17,51 @@ pub enum Control {
     Register {
         /// Its version of the protocol.
         version: u8,
-        /// Which address it wants to have.
+        /// The kind of address that it wants.
         mode: AddressMode,
-        /// Octets of each socket that the client takes before a program has read them (A27).
+        /// Bytes of each socket that the client buffers before a program has read them (A27).
         receive_space: u32,
-        /// Go on with the sockets of a connection that was lost, rather than lose them.
+        /// Resume the sockets of a lost connection instead of losing them.
         resume: bool,
     },
-    /// REGISTRATION_RES: it may, or may not.
+    /// REGISTRATION_RES: the client may register, or may not.
     Registered(Result<Accepted, Refusal>),
-    /// DEREGISTRATION_REQ
+    /// DEREGISTRATION_REQ.
     Deregister {
-        /// Only if no socket is open any more; otherwise all are reset.
+        /// Only if no socket is open any more. Otherwise all sockets are reset.
         graceful: bool,
     },
-    /// DEREGISTRATION_RES: done, or sockets are still open.
+    /// DEREGISTRATION_RES
     Deregistered {
-        /// Whether it is.
+        /// Whether it is done; if not, sockets are still open.
         done: bool,
     },
-    /// STILL_ALIVE
+    /// STILL_ALIVE.
     StillAlive {
-        /// The answer to one.
+        /// Whether this is an answer.
         reply: bool,
     },
     /// REQ_PENDING: is the server still busy with this request?
     RequestPending(Xid),
-    /// REQ_PENDING_RES
+    /// REQ_PENDING_RES.
     Pending {
-        /// That of the request.
+        /// Number of the request.
         xid: Xid,
-        /// Whether it is.
+        /// Whether the server is still busy with it.
         pending: bool,
     },
-    /// ERROR: what was sent for this socket cannot be done.
+    /// ERROR: a message for this socket cannot be processed.
     Error(Fault),
 }
 
-/// What a client may have.
+/// What the server grants a client.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Accepted {
-    /// What its connections come from.
+    /// Source address of its connections.
     pub address: IpAddr,
-    /// Sockets that it may have open at a time.
+    /// Sockets that it may have open at the same time.
     pub sockets: u32,
-    /// Octets of each socket that the server takes before the far host has acknowledged them (A27).
+    /// Bytes of each socket that the server takes before the far host has acknowledged them (A27).
     pub send_space: u32,
 }
 
@@ -70,54 +70,54 @@ pub struct Accepted {
 pub enum Refusal {
     /// The server speaks this version.
     Version(u8),
-    /// The server gives addresses in these ways (A33).
+    /// The server offers these address modes (A33).
     Mode(Modes),
-    /// There is no room for one more, but there may be at another server, whose address the Last
-    /// Hop Protocol understands (A25).
+    /// There is no room for another client. Another server may have room, at an address that the
+    /// Last Hop Protocol understands (A25).
     Resources {
-        /// Opaque; empty for none.
+        /// Address of the other server, opaque; empty for none.
         alternative: Vec<u8>,
     },
-    /// It was registered, and so has lost its sockets: they are being freed; it may try again after
-    /// this time (E6, A24).
+    /// The client is still registered, so it has lost its sockets. They are being freed, and the
+    /// client may try again after this time (E6, A24).
     StillRegistered {
-        /// In whole milliseconds.
+        /// Time to wait, in whole milliseconds.
         retry_after: Duration,
     },
-    /// Sockets cannot be resumed: register without.
+    /// Sockets cannot be resumed. Register without that request.
     NoResumption,
 }
 
-/// Which source address a client's connections have (5.3.4).
+/// Source address of a client's connections (5.3.4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum AddressMode {
-    /// n-1: the server's, which it shares with others.
+    /// n-1: the server's address, shared with other clients.
     Shared,
-    /// 1-1: one of its own, from the server's pool.
+    /// 1-1: an address of its own, from the server's pool.
     Own,
-    /// 1-1: the one that it has already (5.3.6).
+    /// 1-1: the address that the client already has (5.3.6).
     Brought(IpAddr),
-    /// Whatever the server prefers (n-m).
+    /// n-m: whatever the server prefers.
     Any,
 }
 
 /// A set of address modes, as bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Modes {
-    /// n-1
+    /// n-1.
     pub shared: bool,
-    /// 1-1 from a pool
+    /// 1-1 from a pool.
     pub own: bool,
-    /// 1-1 with the client's
+    /// 1-1 with the client's address.
     pub brought: bool,
 }
 
 /// What is wrong with a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Fault {
-    /// There is no such socket here (6.5.1).
+    /// The socket does not exist here (6.5.1).
     InvalidRsockId,
-    /// The socket could not be made (6.5.2).
+    /// The socket could not be created (6.5.2).
     NoBuffers,
     /// The socket's state does not allow it (6.1.2).
     NotAllowed,

@@ -1,11 +1,12 @@
-//! Fields read and written: numbers in network order, addresses, counted strings.
+//! Reading and writing of fields: numbers in network order, addresses, and strings with a length.
 //!
-//! An address is its family (4 or 6), port, octets, and for version 6 the scope: 7 or 23 octets.
+//! An address is its family (4 or 6), port, IP address, and for version 6 the scope: 7 or 23
+//! octets.
 
 use super::DecodeError;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6};
 
-/// Reads fields one after another; the name of a field is for errors.
+/// Reads fields one after another. The name of a field is for error messages.
 pub(super) struct Reader<'a> {
     rest: &'a [u8],
     is_lost: bool,
@@ -16,17 +17,17 @@ impl<'a> Reader<'a> {
         Self { rest: octets, is_lost: false }
     }
 
-    /// Of a message that was given up, of which only the first octets are known.
+    /// Creates a reader of a message that was given up, of which only the first bytes are known.
     pub(super) fn of_lost(octets: &'a [u8]) -> Self {
         Self { rest: octets, is_lost: true }
     }
 
-    /// Whether what stands behind the header's numbers and addresses is not known.
+    /// Returns whether everything behind the header's numbers and addresses is unknown.
     pub(super) fn is_lost(&self) -> bool {
         self.is_lost
     }
 
-    /// So many octets.
+    /// Reads this many bytes.
     pub(super) fn take(&mut self, field: &'static str, count: usize) -> Result<&'a [u8], DecodeError> {
         let (head, rest) = self.rest.split_at_checked(count).ok_or(DecodeError::Truncated {
             field,
@@ -57,7 +58,7 @@ impl<'a> Reader<'a> {
         self.array(field).map(i32::from_be_bytes)
     }
 
-    /// 0 or 1.
+    /// Reads 0 or 1.
     pub(super) fn bool(&mut self, field: &'static str) -> Result<bool, DecodeError> {
         match self.u8(field)? {
             0 => Ok(false),
@@ -66,7 +67,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Everything that is left, of at least one octet.
+    /// Reads everything that is left, at least one byte.
     pub(super) fn payload(&mut self, field: &'static str) -> Result<Vec<u8>, DecodeError> {
         if self.rest.is_empty() {
             return Err(DecodeError::Truncated { field, needed: 1, left: 0 });
@@ -74,12 +75,12 @@ impl<'a> Reader<'a> {
         Ok(self.remainder())
     }
 
-    /// Everything that is left.
+    /// Reads everything that is left.
     pub(super) fn remainder(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.rest).to_vec()
     }
 
-    /// A length of one octet and so many octets of UTF-8.
+    /// Reads a string: one byte of length, and that many bytes of UTF-8.
     pub(super) fn text(&mut self, field: &'static str) -> Result<String, DecodeError> {
         let length = self.u8(field)?;
         let octets = self.take(field, length.into())?;
@@ -108,12 +109,12 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Nothing may be left.
+    /// Fails if anything is left.
     pub(super) fn end(&self) -> Result<(), DecodeError> {
         if self.rest.is_empty() { Ok(()) } else { Err(DecodeError::Trailing { octets: self.rest.len() }) }
     }
 
-    /// The next octet, which stays.
+    /// Returns the next byte without taking it.
     pub(super) fn peek(&self, field: &'static str) -> Result<u8, DecodeError> {
         self.rest.first().copied().ok_or(DecodeError::Truncated { field, needed: 1, left: 0 })
     }
@@ -123,7 +124,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// An address family, port, address and scope; the flow label of version 6 is not carried.
+/// Writes address family, port, address and scope. The flow label of version 6 is not carried.
 pub(super) fn put_address(address: &SocketAddr, out: &mut Vec<u8>) {
     out.push(if address.is_ipv4() { 4 } else { 6 });
     out.extend(address.port().to_be_bytes());
@@ -136,7 +137,7 @@ pub(super) fn put_address(address: &SocketAddr, out: &mut Vec<u8>) {
     }
 }
 
-/// An address family and address.
+/// Writes address family and address.
 pub(super) fn put_ip(ip: IpAddr, out: &mut Vec<u8>) {
     match ip {
         IpAddr::V4(v4) => {
@@ -150,7 +151,7 @@ pub(super) fn put_ip(ip: IpAddr, out: &mut Vec<u8>) {
     }
 }
 
-/// A counted string; what is behind 255 octets is cut off at a character.
+/// Writes a string with its length. It is truncated to 255 bytes, at a character boundary.
 pub(super) fn put_text(text: &str, out: &mut Vec<u8>) {
     let length = text.floor_char_boundary(255);
     out.push(length as u8);

@@ -1,4 +1,4 @@
-//! What a REQUEST asks for, and what its RESPONSE brings.
+//! Contents of a REQUEST and of its RESPONSE.
 
 use super::field::{Reader, put_address, put_text};
 use super::{DecodeError, Family};
@@ -7,101 +7,103 @@ use std::net::SocketAddr;
 /// A call that the server executes while the program waits.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Operation {
-    /// `bind` (6.2.3): only the server knows what is free.
+    /// `bind` (6.2.3), because only the server knows which addresses are free.
     Bind(SocketAddr),
     /// `connect` (6.2.3, version 2), of a stream or a datagram socket.
     Connect(SocketAddr),
-    /// `connect` to `AF_UNSPEC`: a datagram socket without a destination again.
+    /// `connect` to `AF_UNSPEC`: removes the destination of a datagram socket.
     Disconnect,
-    /// `listen` on a socket without an address of its own (A8).
+    /// `listen` that can fail: on a socket without an address, or with one that others may share
+    /// (A8).
     Listen {
-        /// Connections that may wait.
+        /// Number of connections that may wait.
         backlog: u32,
     },
-    /// `setsockopt` of what TCP or IP of the server does.
+    /// `setsockopt` of an option of the server's TCP or IP.
     SetOption {
         /// As in `setsockopt`, Linux's number.
         level: i32,
         /// As in `setsockopt`, Linux's number.
         name: i32,
-        /// As in `setsockopt`.
+        /// The value, as in `setsockopt`.
         value: Vec<u8>,
     },
-    /// `getsockopt` of what TCP or IP of the server knows (`TCP_INFO`).
+    /// `getsockopt` of an option of the server's TCP or IP (`TCP_INFO`).
     GetOption {
         /// As in `getsockopt`, Linux's number.
         level: i32,
         /// As in `getsockopt`, Linux's number.
         name: i32,
-        /// Octets that the program has room for.
+        /// Size of the program's buffer in bytes.
         length: u32,
     },
-    /// `ioctl` that is not the client's business.
+    /// `ioctl` that the client cannot answer.
     Ioctl {
         /// As in `ioctl`, Linux's number.
         command: u32,
-        /// What the program passed.
+        /// The bytes that the program passed.
         argument: Vec<u8>,
     },
-    /// A look-up of hosts and services (6.2.6), of the client as a whole.
+    /// A look-up of hosts and services (6.2.6), for the client as a whole.
     Resolve(Query),
 }
 
-/// What is looked up.
+/// A look-up.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Query {
     /// Addresses of a host, as `getaddrinfo` finds them.
     Host {
-        /// Name or number, at most 255 octets; empty for none.
+        /// Name or number, at most 255 bytes; empty for none.
         host: String,
-        /// Name or number of a port, at most 255 octets; empty for none.
+        /// Name or number of a port, at most 255 bytes; empty for none.
         service: String,
-        /// Only these addresses.
+        /// Only addresses of this family.
         family: Option<Family>,
     },
     /// The name of an address, as `getnameinfo` finds it.
     Address(SocketAddr),
 }
 
-/// What a request brought.
+/// Result of a request.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Reply {
-    /// It is done.
+    /// Success without a value.
     Done,
     /// The address that the socket has now.
     Local(SocketAddr),
     /// Both addresses of a connection (5.4, A34).
     Connected {
-        /// The server's side of it.
+        /// The server's address.
         local: SocketAddr,
-        /// The far host's.
+        /// The far host's address.
         peer: SocketAddr,
     },
-    /// The value of an option, after setting it as well (Linux doubles some); what an `ioctl` left.
+    /// The value of an option, also after setting it (Linux doubles some); or the result of an
+    /// `ioctl`.
     Value(Vec<u8>),
     /// Addresses of a host.
     Hosts(Vec<SocketAddr>),
     /// The name of an address.
     Name {
-        /// Of the host, at most 255 octets.
+        /// Name of the host, at most 255 bytes.
         host: String,
-        /// Of the port, at most 255 octets.
+        /// Name of the service, at most 255 bytes.
         service: String,
     },
-    /// There are none.
+    /// The look-up found nothing.
     Unresolved(Unresolved),
 }
 
-/// Why a look-up brought nothing; the words of `getaddrinfo`.
+/// Why a look-up found nothing, in the terms of `getaddrinfo`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Unresolved {
-    /// `EAI_NONAME`
+    /// `EAI_NONAME`.
     NoName,
-    /// `EAI_AGAIN`
+    /// `EAI_AGAIN`.
     Again,
-    /// `EAI_FAIL`
+    /// `EAI_FAIL`.
     Fail,
-    /// `EAI_SERVICE`
+    /// `EAI_SERVICE`.
     NoService,
 }
 
@@ -179,7 +181,7 @@ impl Operation {
     }
 }
 
-/// Level, name and value, as SETOPT has them in REQUEST and CALL.
+/// Writes level, name and value of SETOPT in REQUEST and CALL.
 pub(super) fn put_option(level: i32, name: i32, value: &[u8], out: &mut Vec<u8>) {
     out.extend(level.to_be_bytes());
     out.extend(name.to_be_bytes());

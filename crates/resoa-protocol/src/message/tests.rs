@@ -209,8 +209,8 @@ pub(crate) fn message() -> impl Strategy<Value = Message> {
 }
 
 proptest! {
-    /// C20: every message is read as it was written; cut short, or with something behind it that it
-    /// has no place for, it is not read.
+    /// C20: every message is read as it was written. It is refused if it is truncated, or if bytes
+    /// follow that do not belong to it.
     #[test]
     fn messages_are_read_as_written(message in message()) {
         let octets = message.encode();
@@ -220,7 +220,7 @@ proptest! {
         }
     }
 
-    /// C20: there is one way to write a message; and no octets are too strange.
+    /// C20: each message has one encoding, and any bytes are read or refused.
     #[test]
     fn octets_are_read_or_refused(
         mut octets in prop::collection::vec(any::<u8>(), 0..60),
@@ -265,7 +265,7 @@ fn control_codes_are_those_of_the_table() {
     assert_eq!(octets(Control::Error(Fault::NoBuffers)), with(header(8, 0), &[1]));
 }
 
-/// C107: data costs 7 octets, or 11 with a report of what was read; TCP/IP's least is 40, and 52
+/// C107: data costs 7 bytes, or 11 with a report of what was read. TCP/IP costs at least 40, and 52
 /// with time stamps.
 #[test]
 fn headers_are_smaller_than_those_of_tcp() {
@@ -276,7 +276,7 @@ fn headers_are_smaller_than_those_of_tcp() {
     };
     assert_eq!((write(0), write(9000)), (7, 11));
     let data = Message::update(target, Update::Data(vec![0; 1460])).encode().len() - 1460;
-    // Nothing beside a datagram takes nothing (C91).
+    // A datagram without control messages has no field for them (C91).
     let from = SocketAddr::from(([192, 0, 2, 1], 53));
     let mut ancillary = Ancillary::none();
     let mut datagram = || {
@@ -285,13 +285,13 @@ fn headers_are_smaller_than_those_of_tcp() {
         (length, ancillary.push(0, 1, &[3]))
     };
     assert_eq!([datagram(), datagram()], [(14, true), (19, true)]);
-    // What stands for an acknowledgement.
+    // The message that takes the place of an acknowledgement.
     let freed = Message::update(target, Update::SendFreed(9000)).encode().len();
     assert_eq!((data, freed), (7, 11));
 }
 
-/// C86: the largest payload with everything else that a message can have fits what a Last Hop
-/// Protocol must carry.
+/// C86: the longest payload, with everything else that a message can contain, fits the length that
+/// a Last Hop Protocol must carry.
 #[test]
 fn the_longest_message_fits() {
     let target = Target::Child { listener: RsockId(1), incarnation: Incarnation(2) };
@@ -308,7 +308,7 @@ fn the_longest_message_fits() {
     assert_eq!(Message::decode(&long), Err(DecodeError::TooLong { octets: MESSAGE_OCTETS + 1 }));
 }
 
-/// C20: errors name the field and what stands in it.
+/// C20: errors name the field and its value.
 #[test]
 fn errors_name_the_field() {
     let error = |octets: &[u8]| Message::decode(octets).expect_err("is no message").to_string();
@@ -321,7 +321,7 @@ fn errors_name_the_field() {
     assert_eq!(error(&[0x13, 3, 0, 0, 0, 0, 1]), "data: needs 1 octets, 0 are left");
     assert_eq!(error(&[0x14, 2, 0, 0, 0, 0, 1, 0, 0, 0, 0, 9]), "1 octets behind the end");
     assert_eq!(error(&[0x14, 6, 0x80, 0, 0, 0, 1]), "flags: 0x80 has no meaning");
-    // A flag that says that there are control messages where there are none, or half a one.
+    // A flag that announces control messages although there are none, or only half of one.
     let beside = |records: &[u8]| error(&[&[0x13, 4, 0x80, 0, 0, 0, 1, 0][..], records].concat());
     assert_eq!(beside(&[0]), "control messages: 0x0 has no meaning");
     assert_eq!(beside(&[4, 0, 1, 2, 9]), "control messages: 0x4 has no meaning");

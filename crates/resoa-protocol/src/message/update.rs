@@ -1,4 +1,4 @@
-//! What an UPDATE says: what happened at the server.
+//! Contents of an UPDATE: events at the server.
 
 use super::DecodeError;
 use super::ancillary::Ancillary;
@@ -7,52 +7,51 @@ use super::field::{Reader, put_address};
 use crate::Errno;
 use std::net::SocketAddr;
 
-/// News of a socket.
+/// An event of a socket.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Update {
-    /// A connection arrived at the listener that the message names, and this is its incarnation
-    /// (6.2.3).
+    /// A connection arrived at the listener that the message names, with this incarnation (6.2.3).
     NewConnection {
-        /// The server's side of it.
+        /// The server's address.
         local: SocketAddr,
-        /// The far host's.
+        /// The far host's address.
         peer: SocketAddr,
     },
-    /// So many octets more were acknowledged by the far host, and their room is free (SND_FREED).
+    /// The far host has acknowledged this many more bytes, so their room is free (SND_FREED).
     SendFreed(u32),
-    /// What the far host sent; at least one octet.
+    /// Data of the far host; at least one byte.
     Data(Vec<u8>),
-    /// A datagram that arrived.
+    /// A datagram has arrived.
     Datagram {
-        /// Where from.
+        /// Its source.
         from: SocketAddr,
-        /// What `recvmsg` is told beside it.
+        /// Its control messages.
         ancillary: Ancillary,
         /// Its payload.
         bytes: Vec<u8>,
     },
-    /// The far host's urgent pointer: so many octets of data follow before the urgent one (A20).
+    /// The far host's urgent pointer: this many bytes of data precede the urgent byte (A20).
     Urgent {
-        /// Octets of later [`Data`](Self::Data) in front of the urgent one.
+        /// Bytes of later [`Data`](Self::Data) in front of the urgent byte.
         ahead: u32,
     },
-    /// The far host sent FIN, and all that it sent before has been forwarded.
+    /// The far host has sent FIN, and everything before it has been forwarded.
     PeerClosed,
     /// The far host has acknowledged everything, FIN included: a lingering `close` may return.
     AllAcknowledged,
-    /// The server's half is gone after RST while the client's half was only sending the rest.
+    /// The server's half ended by RST while the client's half was only sending its remaining data.
     StateClosed,
     /// The connection failed.
     SocketError(Errno),
-    /// The address that the socket has been given, or that it connects from.
+    /// The address that the socket has been given, or from which it connects.
     LocalAddress(SocketAddr),
-    /// A datagram that was not delivered, as the error queue of a socket with IP_RECVERR has it.
+    /// A datagram was not delivered: an entry of the error queue of a socket with IP_RECVERR.
     Undelivered {
-        /// Where it was to go.
+        /// Its destination.
         to: SocketAddr,
-        /// What `recvmsg` is told beside it: the error, and who says so.
+        /// Its control messages: the error, and the host that reports it.
         ancillary: Ancillary,
-        /// As much of its payload as is known.
+        /// Its payload, as far as it is known.
         bytes: Vec<u8>,
     },
 }

@@ -78,7 +78,7 @@ impl Accepting {
         steps
     }
 
-    /// Calls that return at once, and what they return.
+    /// Executes a call that returns at once, and returns its result.
     fn call(world: &mut World, socket: RsockId, what: SocketCall) -> Result<Value, Errno> {
         world.program.begin();
         world.call(socket, what);
@@ -131,7 +131,8 @@ impl Accepting {
         }
     }
 
-    /// I16: what a program reads of a connection is of one far host, and each has its own.
+    /// I16: everything that a program reads from a connection comes from one far host, and each
+    /// connection has its own.
     fn is_no_alias(state: &State) -> bool {
         let first = |child: &Child| child.read.first().copied();
         let hosts: Vec<u8> = state.children.iter().filter_map(first).collect();
@@ -140,14 +141,15 @@ impl Accepting {
             && state.children.iter().all(|child| child.read.len() <= 1)
     }
 
-    /// I11: no more connections wait for the program than half of the backlog, the other half being
-    /// the stack's; one may, at least.
+    /// I11: at most half of the backlog waits for the program, and the other half in the stack. One
+    /// connection may always wait.
     fn keeps_to_backlog(&self, state: &State) -> bool {
         let waiting = state.world.server.waiting(LINK);
         waiting <= self.backlog.cast_unsigned().div_ceil(2).max(1) as usize
     }
 
-    /// I15: at the end neither side has anything left, and each far host knows how it ended.
+    /// I15: at the end neither side has anything left, and each far host knows how its connection
+    /// ended.
     fn ends(state: &State) -> bool {
         if !Self::steps(state).is_empty() {
             return true;
@@ -159,7 +161,7 @@ impl Accepting {
             && world.connections.values().all(known)
     }
 
-    /// C33: when nothing is under way, both sides count the same connections as not accepted.
+    /// C33: when no message is in flight, both sides count the same connections as not accepted.
     fn both_count_alike(state: &State) -> bool {
         let World { up, down, client, server, .. } = &state.world;
         !up.is_empty() || !down.is_empty() || client.waiting() == server.waiting(LINK)
@@ -187,7 +189,7 @@ impl Model for Accepting {
     fn next_state(&self, state: &State, step: Step) -> Option<State> {
         let mut state = state.clone();
         Self::step(&mut state, step);
-        // What is on its way to a far host arrives at once: `stream` has all orders of that.
+        // Segments to a far host arrive at once. The model `stream` covers all orders of these.
         for connection in state.world.connections.values_mut() {
             while connection.under_way()[1] {
                 connection.arrive_far();
@@ -218,7 +220,8 @@ fn check(name: &str, model: Accepting) -> impl Checker<Accepting> {
     checker
 }
 
-/// C33, C34, I11, I15, I16: two connections that wait, are accepted, reset, or lose their listener.
+/// C33, C34, I11, I15, I16: two connections that wait, are accepted, are reset, or lose their
+/// listener.
 #[test]
 fn two_connections() {
     check("listener, backlog 4", Accepting { backlog: 4, mutation: None }).assert_properties();
@@ -226,7 +229,7 @@ fn two_connections() {
     check("listener, backlog 1", Accepting { backlog: 1, mutation: None }).assert_properties();
 }
 
-/// C104: a server that is not told of `accept` is found.
+/// C104: a client that does not tell the server of `accept` is detected.
 #[test]
 fn accepted_is_told() {
     let checker =

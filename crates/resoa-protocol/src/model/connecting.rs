@@ -1,5 +1,5 @@
-//! A connection that takes its time, is refused, is no longer wanted, or loses its link: each at
-//! any moment.
+//! A connection attempt that takes time, is refused, is no longer wanted, or loses its link, each
+//! at any moment.
 
 use super::far::FarClose;
 use super::program::Doing;
@@ -13,15 +13,15 @@ use stateright::{Checker, Model, Property};
 
 struct Connecting {
     nonblocking: bool,
-    /// The link may go away. That frees everything at the server, so that nothing forgotten there
-    /// would be found.
+    /// Whether the link may fail. That frees everything at the server, so a model with outages
+    /// cannot detect a half that is forgotten there.
     outage: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct State {
     world: World,
-    /// Calls of `connect`, and how the last of them has ended.
+    /// Number of `connect` calls, and result of the last one.
     tries: u8,
     last: Option<Result<Value, Errno>>,
     closed: bool,
@@ -108,25 +108,26 @@ impl Connecting {
         }
     }
 
-    /// I12: who was told of a connection has had one.
+    /// I12: a program that was told of a connection has had one.
     fn success_is_true(state: &State) -> bool {
         let is_success = matches!(state.last, Some(Ok(_) | Err(Errno::EISCONN)));
         !is_success || !state.world.connections.is_empty() || state.world.lost[0]
     }
 
-    /// I9: how `connect` may end.
+    /// I9: the errors with which `connect` may end.
     fn errors_are_known(&self, state: &State) -> bool {
         match state.last {
             Some(Err(Errno::EINPROGRESS | Errno::EALREADY)) => self.nonblocking,
             Some(Err(Errno::EINTR)) => !self.nonblocking,
             None | Some(Ok(_) | Err(Errno::ECONNREFUSED | Errno::EISCONN | Errno::ECONNRESET)) => true,
-            // After an error that `connect` was not told of; here only the loss of the link is.
+            // After an error that no `connect` has reported; in this model only the loss of the
+            // link.
             Some(Err(Errno::ECONNABORTED)) => state.world.lost[0],
             _ => false,
         }
     }
 
-    /// C37, E13, I15: at the end nothing is left, and no far host has a connection that nobody
+    /// C37, E13, I15: at the end nothing is left, and no far host keeps a connection that nobody
     /// wants.
     fn ends(&self, state: &State) -> bool {
         if !self.steps(state).is_empty() {
@@ -176,7 +177,7 @@ impl Model for Connecting {
     }
 }
 
-/// C36, C37, C102, I9, I12, I15: blocking and not.
+/// C36, C37, C102, I9, I12, I15: blocking and non-blocking, with and without an outage.
 #[test]
 fn connections_that_take_their_time() {
     for (nonblocking, outage) in [(false, false), (true, false), (false, true), (true, true)] {

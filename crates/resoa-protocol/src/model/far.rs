@@ -1,15 +1,15 @@
-//! A TCP connection between the server and a far host, the far host's socket, and the program
-//! there: a reference that knows nothing of the rest.
+//! A TCP connection between the server and a far host, the far host's socket, and its program: a
+//! reference that is independent of the rest.
 //!
-//! As in the thesis's model (7.4.3) there is no loss: octets are acknowledged as they arrive, and
-//! windows are told in steps. The server's side is a TCP that does the two things more that are
-//! asked of it (`tcp.rs`).
+//! As in the thesis's model (7.4.3) there is no loss: bytes are acknowledged as they arrive, and
+//! windows are announced in steps. The server's side is a TCP that meets the two additional
+//! requirements (`tcp.rs`).
 
 use crate::Errno;
 use crate::tcp::{TcpAction, TcpEvent};
 use std::collections::VecDeque;
 
-/// Both sides.
+/// Both sides of a connection, and the segments between them.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct Connection {
     pub(super) near: Side,
@@ -37,32 +37,32 @@ enum Fin {
     Acknowledged,
 }
 
-/// One side's TCP.
+/// TCP of one side.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a state variable of its own")]
 pub(super) struct Side {
     queue: VecDeque<u8>,
-    /// Octets that the other side's window still has room for.
+    /// Bytes for which the other side's window still has room.
     window: u32,
-    /// Octets that were sent, and that were acknowledged.
+    /// Number of bytes that were sent, and of those that were acknowledged.
     pub(super) sent: u32,
     pub(super) acknowledged: u32,
     fin: Fin,
-    /// The other side's FIN has come, and was acknowledged.
+    /// Whether the other side's FIN has arrived, and whether it was acknowledged.
     fin_received: bool,
     fin_released: bool,
-    /// Nobody wants anything of it any more.
+    /// The socket is closed.
     closed: bool,
-    /// There was an RST, either way.
+    /// There was an RST in either direction.
     pub(super) reset: bool,
 }
 
-/// The far host's program, and what its socket has for it.
+/// The far host's program, and the data that its socket has for it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub(super) struct Program {
-    /// The first octet that it writes; the next is one more.
+    /// The first byte that it writes; each further byte is one more.
     pub(super) first: u8,
-    /// Octets written.
+    /// Number of bytes written.
     pub(super) written: u8,
     unread: VecDeque<u8>,
     pub(super) read: Vec<u8>,
@@ -70,7 +70,7 @@ pub(super) struct Program {
     pub(super) close: FarClose,
 }
 
-/// A lingering `close` of the far host.
+/// State of the far host's lingering `close`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub(super) enum FarClose {
     #[default]
@@ -96,7 +96,7 @@ impl Side {
         }
     }
 
-    /// Sends what the window has room for, and FIN behind the last of it.
+    /// Sends as much as the window has room for, and FIN behind the last byte.
     fn flush(&mut self, wire: &mut VecDeque<Segment>) {
         let count = self.queue.len().min(self.window as usize);
         if count > 0 {
@@ -122,7 +122,7 @@ impl Side {
 }
 
 impl Connection {
-    /// An established one, with the receive buffers of both sides.
+    /// Creates an established connection; the arguments are the receive buffers of both sides.
     pub(super) fn new(near_buffer: u32, far_buffer: u32) -> Self {
         Self {
             near: Side::new(far_buffer),
@@ -133,7 +133,7 @@ impl Connection {
         }
     }
 
-    /// The server's half asks for something.
+    /// Executes a request of the server's half.
     pub(super) fn act(&mut self, action: TcpAction) {
         match action {
             TcpAction::Send { bytes, .. } => {
@@ -152,18 +152,18 @@ impl Connection {
         }
     }
 
-    /// The near host's stack acknowledges the far host's FIN by itself.
+    /// Acknowledges the far host's FIN, as the near host's stack does by itself.
     pub(super) fn acknowledge_fin(&mut self) {
         self.near.fin_released = true;
         self.to_far.push_back(Segment::FinAcknowledgement);
     }
 
-    /// Whether a segment is under way to the server, and to the far host.
+    /// Returns whether segments are in flight to the server, and to the far host.
     pub(super) fn under_way(&self) -> [bool; 2] {
         [!self.to_near.is_empty(), !self.to_far.is_empty()]
     }
 
-    /// A segment arrives at the server: what its half is told.
+    /// Delivers a segment to the server, and returns the event for its half.
     pub(super) fn arrive_near(&mut self) -> Option<TcpEvent> {
         let segment = self.to_near.pop_front()?;
         if self.near.reset {
@@ -240,7 +240,7 @@ impl Connection {
         }
     }
 
-    /// Whether the program can write, read, close.
+    /// Returns whether the program has not closed its socket.
     pub(super) fn is_open(&self) -> bool {
         self.program.close == FarClose::No
     }
@@ -265,8 +265,8 @@ impl Connection {
         }
     }
 
-    /// `close` with SO_LINGER, or without: that makes no difference on the wire, and the thesis
-    /// assumes the first.
+    /// Closes with SO_LINGER. Without it, the segments would be the same; the thesis assumes
+    /// SO_LINGER.
     pub(super) fn close(&mut self) {
         self.far.closed = true;
         if self.far.reset {
@@ -282,7 +282,7 @@ impl Connection {
         }
     }
 
-    /// `shutdown` of the sending half.
+    /// Shuts down the sending half.
     pub(super) fn shut(&mut self) {
         if self.far.fin == Fin::None && !self.far.reset {
             self.far.fin = Fin::Wanted;
@@ -290,7 +290,7 @@ impl Connection {
         }
     }
 
-    /// Each FIN was acknowledged, by the other side's stack.
+    /// Returns whether each FIN was acknowledged by the other side.
     pub(super) fn both_closed(&self) -> bool {
         self.near.fin == Fin::Acknowledged && self.near.fin_released
     }

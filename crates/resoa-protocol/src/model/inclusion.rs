@@ -1,9 +1,11 @@
-//! Trace inclusion: whatever the programs at both ends of a remote socket can see, together and in
-//! this order, they could have seen with a local one (5.6 (a) of the specification; it replaces the
-//! comparison of charts in the thesis's 7.4.1, which sees orders that no program sees).
+//! Trace inclusion: everything that the programs at both ends of a remote socket can see, together
+//! and in order, they could also see with a local socket (5.6 (a) of the specification). It
+//! replaces the comparison of charts in the thesis's 7.4.1, which distinguishes orders that no
+//! program can see.
 //!
-//! A trace is what passes the two interfaces: calls, and what they return; how the rest gets on is
-//! hidden. All traces of both systems are computed, so what is not included is found, and printed.
+//! A trace contains the calls and returns at the two interfaces; everything else is hidden. All
+//! traces of both systems are computed, so a remote trace that is not a local one is found and
+//! printed.
 
 use super::far::FarClose;
 use super::program::{Doing, Program};
@@ -15,7 +17,7 @@ use stateright::Model;
 use std::collections::{BTreeSet, HashSet, VecDeque};
 use std::hash::Hash;
 
-/// What passes an interface.
+/// An event at one of the two interfaces.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 enum Event {
     Call(&'static str),
@@ -36,13 +38,13 @@ enum Event {
 
 type Trace = Vec<Event>;
 
-/// What both systems show.
+/// The visible state of both systems.
 struct Seen {
     program: Program,
     far: super::far::Program,
 }
 
-/// What has passed the interfaces in a step.
+/// Appends the events of a step to a trace.
 fn passed(step: Step, before: &Seen, after: &Seen, trace: &mut Trace) {
     match step {
         Step::Write => trace.push(Event::Call("write")),
@@ -84,7 +86,7 @@ fn passed(step: Step, before: &Seen, after: &Seen, trace: &mut Trace) {
     }
 }
 
-/// All traces of a system, beginnings of longer ones included.
+/// Returns all traces of a system, including prefixes of longer ones.
 fn traces<W: Clone + Eq + Hash>(
     initial: W,
     steps: impl Fn(&W) -> Vec<Step>,
@@ -168,7 +170,7 @@ fn local(model: &Stream, stack: Stack) -> BTreeSet<Trace> {
     traces(Local::new(model.buffers, stack, model.linger), steps, take, seen)
 }
 
-/// The shortest trace of a remote socket that no local one has.
+/// Returns the shortest trace of a remote socket that is not one of a local socket.
 fn foreign(name: &str, model: &Stream) -> Option<Trace> {
     let (remote, local) = (remote(model), local(model, Stack::Plain));
     println!("{name}: {} traces, local {}", remote.len(), local.len());
@@ -179,7 +181,7 @@ fn is_included(name: &str, model: &Stream) {
     assert_eq!(foreign(name, model), None, "{name}");
 }
 
-/// Scenes small enough for all their traces.
+/// Scenes that are small enough to compute all their traces.
 fn scenes() -> [(&'static str, Stream); 9] {
     let wide = Buffers { send: 2, ..SMALL };
     let scarce = Buffers { send: 1, ..LATE };
@@ -205,7 +207,7 @@ fn what_programs_see_could_be_local() {
     }
 }
 
-/// C98, V4: TCP* under a local socket shows what plain TCP shows.
+/// C98, V4: a local socket on TCP* has the same traces as one on plain TCP.
 #[test]
 fn the_other_tcp_makes_no_difference() {
     for (name, scene) in scenes() {
@@ -213,7 +215,7 @@ fn the_other_tcp_makes_no_difference() {
     }
 }
 
-/// Mistakes that programs can see are found by their traces alone.
+/// The traces alone detect mistakes that programs can see.
 #[test]
 fn mistakes_show() {
     let doubled = Stream { mutation: Some(Mutation::BufferDoubling), writes: [2, 0], ..Stream::default() };

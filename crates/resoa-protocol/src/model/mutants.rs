@@ -1,4 +1,4 @@
-//! C104: each mistake is found, and by the property that it breaks.
+//! C104: each mistake is detected, by the property that it violates.
 
 use super::stream::{SMALL, Stream, check};
 use super::world::Buffers;
@@ -20,7 +20,7 @@ fn plain_tcp_breaks_linger_of_the_far_host() {
     found("no FIN hold", with(Mutation::NoFinHold), "I7: the far host's linger");
 }
 
-/// The same at the other end: `close` returns when everything is handed over.
+/// The same at the other end: `close` returns when all data is handed over.
 #[test]
 fn handing_over_is_not_delivery() {
     let linger = Stream { linger: true, policy: LingerPolicy::Bsd, ..with(Mutation::LingerUntilHandedOver) };
@@ -60,7 +60,7 @@ fn space_at_the_server_is_used_again() {
     found("space is not freed", model, "I8, I15: all ends");
 }
 
-/// A7: what is on the last hop was not read.
+/// A7: data on the last hop counts as unread.
 #[test]
 fn unread_octets_count_wherever_they_are() {
     found("unread forgotten", with(Mutation::UnreadForgotten), "I7: the far host's linger");

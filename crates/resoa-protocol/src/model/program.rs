@@ -1,21 +1,21 @@
-//! A program at the client with one call at a time, and what it has seen.
+//! A program at the client, which makes one call at a time, and the results that it has seen.
 
 use crate::Errno;
 use crate::calls::Value;
 
-/// What it is doing, and what it knows.
+/// State of the program.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub(super) struct Program {
     doing: Doing,
     last: Option<Result<Value, Errno>>,
-    /// Octets written: 0, 1, …
+    /// Number of bytes written; their values are 0, 1, …
     pub(super) written: u8,
     pub(super) read: Vec<u8>,
     pub(super) eof: bool,
     pub(super) error: Option<Errno>,
     pub(super) shut: bool,
     pub(super) close: Option<Result<(), Errno>>,
-    /// How its calls should not end.
+    /// Whether a call has ended in a way that it should not.
     pub(super) wrong: bool,
 }
 
@@ -31,7 +31,7 @@ pub(super) enum Doing {
     Close,
 }
 
-/// Room that a reading call has.
+/// Size of the buffer of a reading call.
 pub(super) const READ: usize = 2;
 
 impl Program {
@@ -56,12 +56,12 @@ impl Program {
         self.doing == Doing::Close || self.close.is_some()
     }
 
-    /// Of a call that is for no property.
+    /// Returns the result of a call that no property is about.
     pub(super) fn result(&self) -> Option<&Result<Value, Errno>> {
         self.last.as_ref()
     }
 
-    /// The call has returned (I2, I4, I9).
+    /// Processes the return of a call (I2, I4, I9).
     pub(super) fn returned(&mut self, result: Result<Value, Errno>) {
         match (std::mem::take(&mut self.doing), result) {
             (Doing::Something, result) => self.last = Some(result),
@@ -78,7 +78,7 @@ impl Program {
                 self.wrong |= !is_known;
                 self.error = Some(error);
             }
-            // Nothing was called, or something else.
+            // No call was waiting, or this result does not belong to it.
             _ => self.wrong = true,
         }
     }

@@ -1,9 +1,9 @@
-//! The local socket that a remote one must not be told from: the same programs at both ends and the
-//! same TCP, with nothing between the client's program and it.
+//! The local socket that a remote socket must be indistinguishable from: the same programs at both
+//! ends and the same TCP, with nothing between the client's program and its TCP.
 //!
-//! It is written from what a socket is (7.4.3, 7.4.5), not from the two halves, and is as small as
-//! possible. Its TCP acknowledges a FIN by itself, or only when the socket says so, which it does
-//! at once (TCP*): V4 of the thesis asks that this makes no difference (C98).
+//! It is written from the definition of a socket (7.4.3, 7.4.5), not from the two halves, and is as
+//! small as possible. Its TCP acknowledges a FIN by itself, or only on request of the socket, which
+//! asks at once (TCP*). V4 of the thesis demands that this makes no difference (C98).
 
 use super::far::Connection;
 use super::program::{Doing, Program, READ};
@@ -13,12 +13,12 @@ use crate::calls::Value;
 use crate::tcp::{TcpAction, TcpEvent};
 use std::collections::VecDeque;
 
-/// Which TCP the socket has.
+/// The TCP of the socket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Stack {
-    /// It acknowledges a FIN when it comes.
+    /// It acknowledges a FIN on arrival.
     Plain,
-    /// It waits to be told to (TCP*, 6.3).
+    /// It acknowledges a FIN on request (TCP*, 6.3).
     Star,
 }
 
@@ -36,7 +36,7 @@ pub(super) struct Local {
     unread: VecDeque<u8>,
     eof: bool,
     error: Option<Errno>,
-    /// A connection that was reset, or closed: TCP is asked nothing more.
+    /// The connection was reset or closed, so TCP gets no more requests.
     over: bool,
     fin_acknowledged: bool,
     lingers: bool,
@@ -58,7 +58,7 @@ impl Local {
         }
     }
 
-    /// The program begins a call.
+    /// Begins a call of the program.
     pub(super) fn call(&mut self, doing: Doing) {
         self.program.start(doing);
         match doing {
@@ -93,13 +93,13 @@ impl Local {
         }
     }
 
-    /// A segment arrives at this host.
+    /// Delivers a segment to this host.
     pub(super) fn arrive(&mut self) {
         match self.connection.arrive_near() {
             Some(TcpEvent::Received(bytes)) => self.unread.extend(bytes),
             Some(TcpEvent::FinReceived) => {
                 self.eof = true;
-                // A stack that nobody has a socket of any more does it by itself.
+                // After `close`, the stack acknowledges the FIN by itself.
                 if !self.program.is_closing() {
                     match self.stack {
                         Stack::Plain => self.connection.acknowledge_fin(),
@@ -117,15 +117,15 @@ impl Local {
         self.over |= self.connection.near.reset;
     }
 
-    /// Whether the call that the program waits in may return now. It does so a while later: a
-    /// process that is woken has still to be given a processor.
+    /// Returns whether the call that the program waits in may return now. It returns some time
+    /// later, because the process still needs a processor after it is woken.
     pub(super) fn can_return(&self) -> bool {
         let mut later = self.clone();
         later.attempt();
         !self.program.is_free() && later.program.is_free()
     }
 
-    /// Whatever the program waits for.
+    /// Attempts the call that the program waits in.
     pub(super) fn attempt(&mut self) {
         match self.program.doing() {
             Doing::Write => {

@@ -1,5 +1,5 @@
-//! One connection: data both ways, every order of `shutdown` and `close` at both ends, resets, and
-//! a link that goes away.
+//! One connection: data both ways, `shutdown` and `close` in every order at both ends, resets, and
+//! a link that fails.
 
 use super::far::FarClose;
 use super::program::{Doing, READ};
@@ -11,20 +11,20 @@ use crate::server::Server;
 use crate::settings::{LingerPolicy, Mutation};
 use stateright::{Checker, Model, Property};
 
-/// What is checked.
+/// Parameters of the model.
 #[derive(Debug, Clone)]
 pub(super) struct Stream {
     pub(super) buffers: Buffers,
-    /// Octets that the client's program writes, and the far host's.
+    /// Number of bytes that the client's program writes, and that the far host writes.
     pub(super) writes: [u8; 2],
     /// Whether each program may shut down its sending half before it closes.
     pub(super) shuts: [bool; 2],
     /// The client's program sets SO_LINGER.
     pub(super) linger: bool,
-    /// Its time may be over at any moment.
+    /// The linger time may end at any moment.
     pub(super) expires: bool,
     pub(super) policy: LingerPolicy,
-    /// The link may go away.
+    /// The link may fail.
     pub(super) outage: bool,
     pub(super) mutation: Option<Mutation>,
 }
@@ -46,9 +46,10 @@ pub(super) enum Step {
     FarClose,
     LoseClient,
     LoseServer,
-    /// Time passes for what waits to be told.
+    /// Time passes, so that free room is reported.
     Remind,
-    /// A call returns for which everything is there: a step of its own in the reference alone.
+    /// A call returns whose condition is fulfilled. Only the reference has this as a step of its
+    /// own.
     Wake,
 }
 
@@ -85,7 +86,7 @@ impl Stream {
         on(far_writes && self.shuts[1], Step::FarShut);
         on(connection.is_open(), Step::FarClose);
         on(self.outage && !client_lost, Step::LoseClient);
-        // What is not known to one side is, as soon as it sends something (E5).
+        // If one side does not know of the outage, it learns of it when it sends something (E5).
         on((self.outage || client_lost) && !server_lost, Step::LoseServer);
         on(world.server.owes(), Step::Remind);
         steps
@@ -135,7 +136,7 @@ impl Stream {
         }
     }
 
-    /// I2, I4, I9, I10: calls end as they may, and what is read is what was written, in order.
+    /// I2, I4, I9, I10: calls end as they may, and data is read as it was written, in order.
     fn reads_what_was_written(world: &World) -> bool {
         let far = &world.connection().program;
         let read = &world.program.read;
@@ -146,11 +147,11 @@ impl Stream {
             && written(read, 0x80)
             && read.len() <= usize::from(far.written)
             && written(&far.read, 0)
-            // A write that returns later may have been taken already.
+            // The data of a write that has not returned yet may have been taken already.
             && far.read.len() <= usize::from(world.program.written) + usize::from(!world.program.is_free())
     }
 
-    /// I3, I5, I6: no more on the way than the buffers that the programs have set.
+    /// I3, I5, I6: no more data is on the way than the programs' buffers allow.
     fn keeps_to_buffers(&self, world: &World) -> bool {
         let connection = world.connection();
         let written = u32::from(world.program.written);
@@ -161,9 +162,10 @@ impl Stream {
             && written <= far_read + self.buffers.send + self.buffers.far
     }
 
-    /// I7: a lingering `close` of the far host has returned; so all that it wrote, and that this is
-    /// the end, was once in the host of the client's program, or that has read everything and
-    /// closed. (It may have closed without reading since: the far host hears of that later.)
+    /// I7: if a lingering `close` of the far host has returned, then all its data and the end of
+    /// the stream have been in the host of the client's program; or that program has read
+    /// everything and closed. (The program may have closed without reading since then, of which the
+    /// far host learns later.)
     fn far_linger_is_true(world: &World) -> bool {
         let far = &world.connection().program;
         let all = usize::from(far.written);
@@ -173,9 +175,10 @@ impl Stream {
             || world.program.is_closing() && world.program.read.len() == all
     }
 
-    /// I7 at this side: a lingering `close` that has succeeded means that the far host has
-    /// everything. (With Linux's policy it may mean that the time was over, so that is not asked of
-    /// it; nor is it of a `close` that did not wait, since not all was read or the link was gone.)
+    /// I7 at this side: if a lingering `close` has succeeded, the far host has everything. This
+    /// does not hold with Linux's policy, where `close` also succeeds when its time is over. Nor
+    /// does it hold for a `close` that did not wait, because not everything was read or the link
+    /// had failed.
     fn linger_is_true(&self, world: &World) -> bool {
         let is_bound = self.linger && self.policy == LingerPolicy::Bsd;
         let connection = world.connection();
@@ -188,7 +191,7 @@ impl Stream {
             || connection.near.reset
     }
 
-    /// I8, I15: when nothing can happen any more, all calls have returned, and neither half of the
+    /// I8, I15: where no further step is possible, all calls have returned and neither half of the
     /// socket is left.
     fn ends(&self, world: &World) -> bool {
         if !self.steps(world).is_empty() {
@@ -201,8 +204,8 @@ impl Stream {
             && connection.program.close != FarClose::Waits
     }
 
-    /// I13: at the end, a far host whose octets were not all read knows by RST; not if both had
-    /// sent FIN before, as on Linux.
+    /// I13: at the end, a far host whose data was not all read has received RST; except if both
+    /// sides had sent FIN before, as on Linux.
     fn unread_is_reset(&self, world: &World) -> bool {
         if !self.steps(world).is_empty() {
             return true;
@@ -212,7 +215,7 @@ impl Stream {
         all_read || connection.far.reset || connection.both_closed()
     }
 
-    /// C53: without errors everything that was written arrives, whoever closes first.
+    /// C53: without errors all written data arrives, whichever side closes first.
     fn delivers(&self, world: &World) -> bool {
         if !self.steps(world).is_empty() {
             return true;
@@ -223,12 +226,13 @@ impl Stream {
     }
 }
 
-/// The only deadline of a model that is not a day away.
+/// Returns whether this is the deadline of a lingering `close`, the only timer that a model
+/// expires.
 fn is_linger_time(deadline: std::time::Duration) -> bool {
     deadline == LINGER
 }
 
-/// Other than all other times.
+/// Linger time, which differs from all other times.
 const LINGER: std::time::Duration = std::time::Duration::from_secs(7);
 
 impl Model for Stream {
@@ -286,7 +290,7 @@ impl Model for Stream {
 }
 
 pub(super) const SMALL: Buffers = Buffers { send: 1, server: 1, receive: 1, far: 1 };
-/// The program has so much room that one octet of it or two are told late.
+/// The program has so much room that one or two bytes of free room are reported late.
 pub(super) const LATE: Buffers = Buffers { send: 16, server: 16, ..SMALL };
 
 impl Default for Stream {
@@ -315,7 +319,7 @@ pub(super) fn check(name: &str, model: Stream) -> impl Checker<Stream> {
     checker
 }
 
-/// I2 to I10, I13, I15, C21, C23, C65, C101: octets both ways, and every order of closing.
+/// I2 to I10, I13, I15, C21, C23, C65, C101: data both ways, and every order of closing.
 #[test]
 fn data_and_every_close() {
     check("one octet each way", Stream::default()).assert_properties();
@@ -326,8 +330,8 @@ fn data_and_every_close() {
     check("two octets each way", Stream { buffers, writes: [2, 2], ..Stream::default() }).assert_properties();
 }
 
-/// I3, I15, C21, C107: room of which the client hears late, or with what comes from the far host,
-/// is used all the same.
+/// I3, I15, C21, C107: free room that is reported late, or with data from the far host, is still
+/// used.
 #[test]
 fn room_that_is_told_late() {
     check("room told late, up", Stream { buffers: LATE, writes: [2, 0], ..Stream::default() })
@@ -338,7 +342,7 @@ fn room_that_is_told_late() {
     check("room scarce", Stream { buffers, writes: [3, 1], ..Stream::default() }).assert_properties();
 }
 
-/// C63: the sending half is shut first, at either end or both.
+/// C63: the sending half is shut down first, at one end or both.
 #[test]
 fn half_closes() {
     let shuts = [true, true];
@@ -347,7 +351,7 @@ fn half_closes() {
     check("half closes, both ways", Stream { shuts, ..Stream::default() }).assert_properties();
 }
 
-/// C55, C56: SO_LINGER, by both policies.
+/// C55, C56: SO_LINGER, with both policies.
 #[test]
 fn lingering() {
     for policy in [LingerPolicy::Linux, LingerPolicy::Bsd] {
@@ -358,7 +362,7 @@ fn lingering() {
     }
 }
 
-/// C75, C76, C77, C102: the link goes away at any moment, and either side learns it first (I15:
+/// C75, C76, C77, C102: the link fails at any moment, and either side detects it first (I15:
 /// nothing hangs).
 #[test]
 fn outages() {

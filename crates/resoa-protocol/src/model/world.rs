@@ -1,5 +1,5 @@
-//! Client and server with a Last Hop Protocol between them that keeps order, and end points whose
-//! TCP is a [`Connection`].
+//! Client and server, an ordered Last Hop Protocol between them, and end points whose TCP is a
+//! [`Connection`].
 
 use super::far::Connection;
 use super::program::Program;
@@ -17,17 +17,17 @@ use std::time::Duration;
 
 pub(super) const LINK: LinkId = LinkId(1);
 pub(super) const CREATE: Create = Create { family: Family::V4, kind: Kind::Stream };
-/// Nothing in a model depends on when it happens.
+/// Time does not matter in a model.
 pub(super) const NOW: Duration = Duration::ZERO;
 
-/// Sizes of buffers, in octets.
+/// Sizes of buffers in bytes.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Buffers {
     /// SO_SNDBUF of the client's program.
     pub(super) send: u32,
-    /// What the server takes.
+    /// Buffer of the server.
     pub(super) server: u32,
-    /// SO_RCVBUF, and what the client takes.
+    /// SO_RCVBUF, and the buffer of the client.
     pub(super) receive: u32,
     /// SO_RCVBUF of the far host.
     pub(super) far: u32,
@@ -37,21 +37,21 @@ pub(super) struct Buffers {
 pub(super) struct World {
     pub(super) client: Client,
     pub(super) server: Server,
-    /// Messages on their way to the server, and to the client.
+    /// Messages in flight to the server, and to the client.
     pub(super) up: VecDeque<Message>,
     pub(super) down: VecDeque<Message>,
     pub(super) connections: BTreeMap<Endpoint, Connection>,
     pub(super) listener: Option<Endpoint>,
-    /// If the stack takes its time to connect: what it was asked.
+    /// How the stack connects, and the end point that it is connecting.
     pub(super) connects: Connects,
-    /// Whether the server's stack may take a connection, and its queue.
+    /// Whether the server's stack may accept connections.
     pub(super) admits: bool,
     pub(super) program: Program,
     buffers: [u32; 2],
-    /// The link is down for the client, for the server.
+    /// Whether the link is down for the client, and for the server.
     pub(super) lost: [bool; 2],
-    /// Octets of the far host that have ever been at the client, and whether it has known of the
-    /// end.
+    /// Number of the far host's bytes that have reached the client so far, and whether the end of
+    /// the stream has.
     pub(super) delivered: (usize, bool),
 }
 
@@ -59,9 +59,9 @@ pub(super) struct World {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Connects {
     AtOnce,
-    /// As long as it likes; there is nothing to connect at the moment.
+    /// For any time. Nothing is being connected at the moment.
     Late,
-    /// This end point is being connected.
+    /// For any time. This end point is being connected.
     Now(Endpoint),
 }
 
@@ -70,7 +70,7 @@ pub(super) fn address(port: u16) -> SocketAddr {
 }
 
 impl World {
-    /// A registered client.
+    /// Creates a world with a registered client.
     pub(super) fn new(buffers: Buffers, linger: LingerPolicy, mutation: Option<Mutation>) -> Self {
         let settings = Settings {
             chunk: 2,
@@ -110,19 +110,19 @@ impl World {
         world
     }
 
-    /// Everything that is under way between the two arrives.
+    /// Delivers all messages in flight between client and server.
     pub(super) fn exchange(&mut self) {
         while self.step_up() || self.step_down() {}
     }
 
-    /// A message arrives at the server.
+    /// Delivers a message to the server, and returns whether there was one.
     pub(super) fn step_up(&mut self) -> bool {
         let Some(message) = self.up.pop_front() else { return false };
         self.at_server(|server, out| server.message(LINK, message, NOW, out));
         true
     }
 
-    /// A message arrives at the client.
+    /// Delivers a message to the client, and returns whether there was one.
     pub(super) fn step_down(&mut self) -> bool {
         let Some(message) = self.down.pop_front() else { return false };
         self.at_client(|client, out| client.message(message, NOW, out));
@@ -158,7 +158,7 @@ impl World {
         }
     }
 
-    /// The server's stack. What takes no time in it is done at once.
+    /// Executes a request to the server's stack. What takes no time is done at once.
     fn tcp(&mut self, endpoint: Endpoint, action: TcpAction) {
         let done = match action {
             TcpAction::Create { .. } => return,
@@ -199,7 +199,7 @@ impl World {
         self.at_server(|server, out| server.tcp(endpoint, TcpEvent::Done(done), out));
     }
 
-    /// A segment arrives at the server.
+    /// Delivers a segment to the server.
     pub(super) fn arrive_near(&mut self, endpoint: Endpoint) {
         let event = self.connections.get_mut(&endpoint).and_then(Connection::arrive_near);
         if let Some(event) = event {
@@ -207,7 +207,7 @@ impl World {
         }
     }
 
-    /// The stack has connected, or has not.
+    /// Ends a connection attempt of the stack.
     pub(super) fn answer(&mut self, is_connected: bool) {
         let Connects::Now(endpoint) = self.connects else { return };
         self.connects = Connects::Late;
@@ -234,7 +234,7 @@ impl World {
         }
     }
 
-    /// The client learns that the link is gone; what was on its way to it is lost.
+    /// Tells the client that the link has failed. Messages in flight to it are lost.
     pub(super) fn lose_client(&mut self) {
         self.lost[0] = true;
         self.down.clear();
@@ -244,14 +244,14 @@ impl World {
         self.up.clear();
     }
 
-    /// The server learns it.
+    /// Tells the server that the link has failed.
     pub(super) fn lose_server(&mut self) {
         self.lost[1] = true;
         self.up.clear();
         self.at_server(|server, out| server.disconnected(LINK, out));
     }
 
-    /// A socket that is connected to a far host.
+    /// Creates a socket that is connected to a far host.
     pub(super) fn connected_socket(&mut self) -> RsockId {
         let socket = self.client.socket(CREATE).expect("the client is registered");
         self.program.begin();
@@ -261,7 +261,7 @@ impl World {
         socket
     }
 
-    /// The only connection.
+    /// Returns the only connection.
     pub(super) fn connection(&self) -> &Connection {
         self.connections.values().next().expect("was connected")
     }

@@ -1,5 +1,5 @@
 //! The end of a socket (6.2.3): by FIN if the program has read everything, by RST otherwise; and
-//! how the client hears of it if it waits.
+//! how a client that waits learns of it.
 
 use super::{Effects, Fin, Rsm, State};
 use crate::message::{CloseState, Kind, Update};
@@ -17,8 +17,8 @@ impl Rsm {
                 }
             }
             State::Open | State::Finishing if abort => self.abort(out),
-            // Some of it may be on the last hop, where the client could not see it when it closed
-            // (A7).
+            // Some data may have been on the last hop, where the client could not see it when it
+            // closed (A7).
             State::Open | State::Finishing if self.has_unread() => {
                 if self.linger || state == CloseState::DataPending {
                     self.reset_for_client(out);
@@ -35,7 +35,7 @@ impl Rsm {
         }
     }
 
-    /// FIN behind everything; the far host's own needs to wait no longer.
+    /// Sends FIN behind all data, and releases the far host's FIN.
     fn drain(&mut self, out: &mut Effects) {
         self.state = State::Draining;
         self.release(out);
@@ -55,19 +55,20 @@ impl Rsm {
         self.finish(out);
     }
 
-    /// Nothing is left to be done.
+    /// Closes the end point, because nothing is left to do.
     pub(super) fn finish(&mut self, out: &mut Effects) {
         self.state = State::Gone;
         out.tcp.push(TcpAction::Close);
     }
 
-    /// The connection is lost while the client only sends the rest, or waits.
+    /// Ends the socket: the connection was lost while the client sent its remaining data, or
+    /// waited.
     pub(super) fn gone_for_client(&mut self, out: &mut Effects) {
         self.tell(Update::StateClosed, out);
         self.finish(out);
     }
 
-    /// The same, by our own RST.
+    /// Ends the socket in the same way, by our own RST.
     pub(super) fn reset_for_client(&mut self, out: &mut Effects) {
         self.tell(Update::StateClosed, out);
         self.abort(out);

@@ -1,18 +1,20 @@
-//! A listener: connections are taken only as far as the backlog goes, counting those that the
-//! program has not accepted (6.2.3).
+//! A listener: the server accepts connections from the stack only as far as the backlog allows,
+//! counting those that the program has not accepted (6.2.3).
 //!
-//! A stack frees its place as soon as the server takes a connection, long before the program does.
-//! So the server takes one only while fewer than half of the backlog wait at the client, and makes
-//! the stack's own queue shorter by those that do (8.3 of the specification). The other half stays
-//! in the stack: as many handshakes as its queue is long are remembered by it, and what is behind
-//! them Linux answers by cookies, of which it remembers nothing. If there is no room when such a
-//! handshake ends, the far host takes itself for connected and is not told otherwise.
+//! A stack frees a place in its queue as soon as the server accepts a connection, long before the
+//! program does. So the server accepts one only while fewer than half of the backlog wait at the
+//! client. It also shortens the stack's queue by the number that wait there (8.3 of the
+//! specification). The other half stays in the stack. The stack remembers as many handshakes as its
+//! queue is long. Beyond that, Linux answers with SYN cookies, for which it keeps no state. If
+//! there is no room when such a handshake ends, the far host believes that it is connected and is
+//! not told otherwise.
 //!
-//! A program that accepts all the time is not to lose connections by that: natively each `accept`
-//! takes the next one from the stack at once, and here it is on the last hop meanwhile. So once
-//! [`PROMPT`] connections were accepted all are taken, [`SURPLUS`] at most beyond the backlog, and
-//! the stack's queue is as long as the stack lets it be. As soon as the backlog was filled without
-//! any being accepted, it counts again.
+//! A program that accepts all the time must not lose connections through this. Natively, each
+//! `accept` takes the next connection from the stack at once; here that connection still has to
+//! cross the last hop. So once [`PROMPT`] connections were accepted, the server accepts all
+//! connections, up to [`SURPLUS`] beyond the backlog, and the stack's queue is as long as the stack
+//! allows. The backlog counts again as soon as that many connections have arrived without any being
+//! accepted.
 
 use super::requests::Pending;
 use super::{Effects, Rsm, State};
@@ -21,33 +23,33 @@ use crate::tcp::{Endpoint, TcpAction};
 use crate::{Incarnation, RsockId, Target, Xid};
 use std::net::SocketAddr;
 
-/// Connections that are accepted before the program counts as one that accepts.
+/// Connections that a program must accept before it counts as one that accepts all the time.
 const PROMPT: u32 = 8;
-/// Connections that are taken for such a program beyond its backlog: the longest queue of a Linux
-/// as it comes (`net.core.somaxconn`).
+/// Connections beyond the backlog that are accepted for such a program: the default limit of a
+/// queue in Linux (`net.core.somaxconn`).
 const SURPLUS: u32 = 4096;
 
 /// Connections of a listener that the program has not accepted.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub(super) struct Backlog {
-    /// As in `listen`.
+    /// The backlog, as in `listen`.
     most: u32,
     held: u32,
     incarnation: u32,
-    /// Accepted since the program has let as many wait as its backlog is long; [`PROMPT`] are as
-    /// good as more.
+    /// Connections accepted since the backlog last filled up without an `accept`; at most
+    /// [`PROMPT`].
     accepted: u32,
-    /// Came since one was accepted.
+    /// Connections that arrived since the last `accept`.
     arrived: u32,
 }
 
 impl Backlog {
-    /// Whether another connection is taken, and how many may wait in the stack.
+    /// Returns whether to accept another connection, and how many may wait in the stack.
     fn admits(&self) -> (bool, u32) {
         if self.accepted >= PROMPT {
             return (self.held < self.most.saturating_add(SURPLUS), u32::MAX);
         }
-        // One has to come here for the program to accept it.
+        // At least one must be here, so that the program can accept it.
         let share = self.most.div_ceil(2).max(1);
         (self.held < share, self.most.saturating_sub(self.held))
     }
@@ -82,14 +84,15 @@ impl Rsm {
         out.tcp.push(TcpAction::Admit { accept, backlog });
     }
 
-    /// If connections wait at the client, the stack learns anew whether to take more.
+    /// Updates the stack's limits if connections wait at the client.
     pub(super) fn admit_waiting(&self, out: &mut Effects) {
         if self.backlog.held > 0 && self.state == State::Listening {
             self.admit(out);
         }
     }
 
-    /// A half for a connection that the stack has accepted; `None` if it came too late.
+    /// Creates the half of a connection that the stack has accepted; `None` if the listener has
+    /// stopped.
     pub(crate) fn incoming(
         &mut self,
         listener: RsockId,
@@ -109,7 +112,7 @@ impl Rsm {
         Some(child)
     }
 
-    /// The program has accepted a connection, or the client has turned it away.
+    /// Notes that the program has accepted a connection, or that a waiting one is gone.
     pub(crate) fn slot_freed(&mut self, out: &mut Effects) {
         self.backlog.free();
         if self.state == State::Listening {

@@ -1,5 +1,5 @@
-//! From the far host to the client: pushed at once as far as the client has room, and the window
-//! opens only when the program has read (6.2.4, 6.3).
+//! Data from the far host to the client. It is pushed at once, as far as the client has room; the
+//! window opens only when the program has read (6.2.4, 6.3).
 
 use super::{Effects, Hold, Rsm, State};
 use crate::Errno;
@@ -11,16 +11,17 @@ use crate::tcp::TcpAction;
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 
-/// What has arrived.
+/// Data that has arrived.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct Receiving {
-    /// Octets that the client has not been sent.
+    /// Bytes that the client has not been sent.
     queue: VecDeque<u8>,
-    /// Octets that the program has not read, wherever they are.
+    /// Bytes that the program has not read, wherever they are.
     unread: u32,
-    /// Octets that the client takes.
+    /// Bytes that the client takes.
     space: u32,
-    /// The program has shut both halves: what comes is answered by RST (`tcp_rcv_state_process`).
+    /// The program has shut down both halves, so further data is answered with RST
+    /// (`tcp_rcv_state_process`).
     pub(super) is_refused: bool,
 }
 
@@ -29,12 +30,12 @@ impl Receiving {
         Self { queue: VecDeque::new(), unread: 0, space, is_refused: false }
     }
 
-    /// The client has room for at least as much as the far host may send (A18).
+    /// Makes the client's room at least as large as the far host may send (A18).
     pub(super) fn make_room(&mut self, buffer: u32) {
         self.space = self.space.max(buffer);
     }
 
-    /// Octets at the client, or on their way there.
+    /// Returns the number of bytes at the client, or on their way there.
     fn forwarded(&self) -> u32 {
         self.unread - self.queue.len() as u32
     }
@@ -69,7 +70,7 @@ impl Rsm {
         out: &mut Effects,
     ) {
         let cost = datagram_cost(&bytes);
-        // As at any full buffer, it is lost.
+        // A datagram without room is lost, as at any full buffer.
         let unread = self.receiving.unread.checked_add(cost).filter(|unread| *unread <= self.receiving.space);
         if let (State::Open, Some(unread)) = (self.state, unread) {
             self.receiving.unread = unread;
@@ -84,8 +85,7 @@ impl Rsm {
         }
     }
 
-    /// Sends the client what it has room for, and behind the last of it that the far host has
-    /// closed.
+    /// Sends the client as much as it has room for, and then reports the far host's FIN.
     fn forward(&mut self, out: &mut Effects) {
         loop {
             let room = self.receiving.space.saturating_sub(self.receiving.forwarded());
@@ -103,7 +103,7 @@ impl Rsm {
         self.tell_peer_closed(out);
     }
 
-    /// Whatever room there is: nothing more will come.
+    /// Sends the client everything, whatever its room, because no more data will arrive.
     pub(super) fn forward_all(&mut self, out: &mut Effects) {
         self.receiving.space = u32::MAX;
         self.forward(out);
@@ -120,7 +120,7 @@ impl Rsm {
     }
 
     pub(super) fn consumed(&mut self, count: u32, out: &mut Effects) {
-        // More than was ever forwarded cannot have been read.
+        // No more can have been read than was forwarded.
         let count = count.min(self.receiving.forwarded());
         self.receiving.unread -= count;
         if self.is_connected() && self.kind == crate::message::Kind::Stream {
@@ -140,7 +140,7 @@ impl Rsm {
                 }
                 self.tell_peer_closed(out);
             }
-            // The program has read everything and closed.
+            // The program has read everything and has closed.
             State::Draining => {
                 self.hold = Hold::Released;
                 out.tcp.push(TcpAction::ReleaseFin);
@@ -161,7 +161,7 @@ impl Rsm {
         self.receiving.unread
     }
 
-    /// Whether there is anything that the program has not read (A7).
+    /// Returns whether there is data that the program has not read (A7).
     pub(super) fn has_unread(&self) -> bool {
         if mutant!(self.sizes, UnreadForgotten) {
             return !self.receiving.queue.is_empty();
@@ -169,7 +169,7 @@ impl Rsm {
         self.receiving.unread > 0
     }
 
-    /// The far host's FIN may be acknowledged.
+    /// Lets the stack acknowledge the far host's FIN.
     pub(super) fn release(&mut self, out: &mut Effects) {
         if matches!(self.hold, Hold::Held { .. }) {
             self.hold = Hold::Released;

@@ -1,17 +1,17 @@
-//! Requests: executed by the stack, answered when it has (6.1.3).
+//! Requests, which the stack executes and whose results go back to the client (6.1.3).
 
 use super::{Effects, Rsm, State};
 use crate::message::{Body, Control, Fault, Kind, Message, Operation, Reply, Update};
 use crate::tcp::TcpAction;
 use crate::{Errno, Xid};
 
-/// What the stack was asked.
+/// A request that the stack has not answered yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Pending {
     Connect(Xid),
-    /// By REQUEST or by CALL.
+    /// LISTEN, by REQUEST or by CALL.
     Listen(Option<Xid>),
-    /// An option, by REQUEST or by CALL; whether it is SO_RCVBUF.
+    /// An option, by REQUEST or by CALL, and whether it is SO_RCVBUF.
     Option(Option<Xid>, bool),
     Other(Xid),
 }
@@ -25,28 +25,28 @@ impl Pending {
     }
 }
 
-/// What waits for the stack at a time: a client asks for one thing of a socket after the other.
-/// Everything behind a `connect` waits as long as that does, with its outcome.
+/// Most requests that wait for the stack. A client sends one request per socket at a time. Requests
+/// behind a `connect` wait as long as it does, so their number must be bounded.
 const PENDING: usize = 256;
 
 const SOL_SOCKET: i32 = 1;
 const SO_RCVBUF: i32 = 8;
 
 impl Rsm {
-    /// A call that waits for its answer.
+    /// Processes a call that waits for its answer.
     pub(crate) fn request(&mut self, xid: Xid, operation: Operation, out: &mut Effects) {
         let is_datagram = self.kind != Kind::Stream;
         let is_new = self.state == State::Created;
         let is_allowed = match operation {
             Operation::Bind(_) | Operation::Connect(_) => is_new || is_datagram,
             Operation::Disconnect => is_datagram,
-            // Processes that share a socket may call `listen` at once. The second one changes the
-            // backlog.
+            // Processes that share a socket may call `listen` at the same time. The second one
+            // changes the backlog.
             Operation::Listen { .. } => is_new || self.state == State::Listening,
             Operation::SetOption { .. } | Operation::GetOption { .. } | Operation::Ioctl { .. } => true,
             Operation::Resolve(_) => false,
         };
-        // TCP has nothing of it any more, and nobody else would answer.
+        // After our RST, TCP no longer has it, so only we can answer.
         if !is_allowed || self.state == State::Reset {
             self.respond(xid, Err(Errno::EINVAL), out);
             return;
@@ -71,7 +71,7 @@ impl Rsm {
     }
 
     pub(super) fn set_option(&mut self, level: i32, name: i32, value: Vec<u8>, out: &mut Effects) {
-        // Nobody waits for the outcome.
+        // Nobody waits for the result.
         if self.pending.len() >= PENDING {
             return;
         }
@@ -79,7 +79,7 @@ impl Rsm {
         out.tcp.push(TcpAction::Execute(Operation::SetOption { level, name, value }));
     }
 
-    /// The stack has done the oldest of what it was asked.
+    /// Processes the result of the oldest request to the stack.
     pub(super) fn done(&mut self, outcome: Result<Reply, Errno>, out: &mut Effects) {
         let Some(pending) = self.pending.pop_front() else { return };
         match (pending, &outcome) {
@@ -90,11 +90,11 @@ impl Rsm {
                 if xid.is_some() {
                     self.state = State::Listening;
                 }
-                // A backlog that is larger than before may have room for connections that wait,
-                // while nothing is accepted.
+                // A larger backlog may have room for connections that wait, even if nothing is
+                // accepted.
                 self.admit_waiting(out);
             }
-            // Nobody waits for this answer; the next call tells (A8).
+            // Nobody waits for this answer, so the next call reports the error (A8).
             (Pending::Listen(None), Err(error)) => {
                 self.state = State::Created;
                 self.tell(Update::SocketError(*error), out);
@@ -111,8 +111,8 @@ impl Rsm {
         }
     }
 
-    /// The stack could not make the end point: what was asked of it fails, and nothing is left
-    /// (6.5.2, A21).
+    /// Fails everything that was requested, because the stack could not create the end point, and
+    /// ends the socket (6.5.2, A21).
     pub(super) fn not_created(&mut self, out: &mut Effects) {
         self.state = State::Gone;
         let pending = std::mem::take(&mut self.pending);
@@ -126,7 +126,7 @@ impl Rsm {
         }
     }
 
-    /// Whether the stack is busy with this request.
+    /// Returns whether the stack is busy with this request.
     pub(crate) fn is_pending(&self, xid: Xid) -> bool {
         self.pending.iter().any(|pending| pending.xid() == Some(xid))
     }

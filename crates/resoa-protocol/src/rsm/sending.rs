@@ -1,4 +1,4 @@
-//! From the client to the far host: what the far host has acknowledged makes room for more (6.2.4).
+//! Data from the client to the far host, whose acknowledgements make room for more (6.2.4).
 
 use super::{Effects, Fin, Hold, Rsm, State};
 use crate::lsm::datagram_cost;
@@ -6,21 +6,22 @@ use crate::message::{Ancillary, CloseState, Kind, Update};
 use crate::tcp::TcpAction;
 use std::net::SocketAddr;
 
-/// What is on its way to the far host.
+/// Data on its way to the far host.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub(super) struct Sending {
-    /// Octets that the client was not told to be free, acknowledged or not.
+    /// Bytes whose room has not been reported as free to the client, acknowledged or not.
     used: u32,
-    /// Octets of them that are.
+    /// Bytes of these that are acknowledged.
     freed: u32,
-    /// The program has little room, and is told at once.
+    /// The program has little room, so free room is reported early.
     scarce: bool,
-    /// They were so when it was last [asked](Rsm::remind) what waits to be told.
+    /// Free room was already waiting to be reported at the last [reminder](Rsm::remind).
     waited: bool,
 }
 
-/// Octets of datagrams after which the client is told that they have gone, or a quarter of the
-/// server's buffer: less than the least SO_SNDBUF, so that no client waits for room that it has.
+/// Bytes of datagrams after which the client is told that their room is free, or a quarter of the
+/// server's buffer if that is less. It is below the smallest SO_SNDBUF, so no client waits for room
+/// that it has.
 const DATAGRAMS_FREED: u32 = 1024;
 
 impl Rsm {
@@ -35,8 +36,8 @@ impl Rsm {
         }
         self.sending.used += bytes.len() as u32;
         if self.sending.used > self.sizes.send_space {
-            // The client knows the limit: one of the two has lost count, and the stream cannot be
-            // right.
+            // The client knows the limit. So one of the two has miscounted, and the stream cannot
+            // be right.
             self.reset_for_client(out);
             return;
         }
@@ -50,13 +51,13 @@ impl Rsm {
         bytes: Vec<u8>,
         out: &mut Effects,
     ) {
-        // It has gone as soon as the stack has it.
+        // A datagram's room is free as soon as the stack has it.
         let cost = datagram_cost(&bytes);
         out.tcp.push(TcpAction::SendTo { to, ancillary, bytes });
         self.datagram_gone(cost, out);
     }
 
-    /// A datagram is with the stack, or lost.
+    /// Notes that the stack has a datagram, or that it is lost.
     pub(super) fn datagram_gone(&mut self, cost: u32, out: &mut Effects) {
         self.sending.used += cost;
         self.sending.freed += cost;
@@ -65,10 +66,12 @@ impl Rsm {
         }
     }
 
-    /// Much that is free is told at once, and so is all if the program has little room. If it has
-    /// enough, that it has all again waits for data that goes anyway, or for the next
-    /// [reminder](Self::remind) but one, as a TCP delays its acknowledgements. So an exchange of
-    /// short messages is one message each way (C107).
+    /// Processes an acknowledgement. A quarter of the buffer is reported at once. Less is reported
+    /// at once if everything is acknowledged and the program has little room.
+    ///
+    /// If the program has enough room, the report waits for data to the client, or for the second
+    /// [reminder](Rsm::remind), as a TCP delays its acknowledgements. So an exchange of short
+    /// messages is one message each way (C107).
     pub(super) fn acknowledged(&mut self, count: u32, out: &mut Effects) {
         self.sending.freed = (self.sending.freed + count).min(self.sending.used);
         let is_everything = self.sending.freed == self.sending.used;
@@ -82,20 +85,20 @@ impl Rsm {
         matches!(self.state, State::Open | State::Finishing)
     }
 
-    /// Whether the client has to be told of octets that are free, and is not yet. Datagrams have no
-    /// reader of SIOCOUTQ that would wait for it.
+    /// Returns whether the client must still be told of free room. Datagrams do not count, because
+    /// nobody reads SIOCOUTQ for them.
     pub(crate) fn owes(&self) -> bool {
         self.kind == Kind::Stream && self.sending.freed > 0 && self.tells_freed()
     }
 
-    /// Time has passed: what has waited since the last time is told.
+    /// Reports free room that has been waiting since the last reminder.
     pub(crate) fn remind(&mut self, out: &mut Effects) {
         if self.owes() && std::mem::replace(&mut self.sending.waited, true) {
             self.tell_freed(out);
         }
     }
 
-    /// Data is on its way to the client: what has waited for long goes along.
+    /// Reports free room that has waited for long, because data is on its way to the client anyway.
     pub(super) fn tell_freed_along(&mut self, out: &mut Effects) {
         if self.owes() && self.sending.waited {
             self.tell_freed(out);
@@ -111,15 +114,16 @@ impl Rsm {
         }
     }
 
-    /// Octets that the client was not told to be free, those left out that have gone, and then with
-    /// them; and octets that the program has not read.
+    /// Returns three counts in bytes: sent data whose room is not free yet; the same including room
+    /// that is free but not reported; and data that the program has not read.
     #[cfg(test)]
     pub(crate) fn counts(&self) -> [u32; 3] {
         let Sending { used, freed, .. } = self.sending;
         [used - freed, used, self.unread()]
     }
 
-    /// The program sends no more; if `state` says so, after what follows.
+    /// Processes `shutdown` of the writing half. If `state` says that data follows, the FIN waits
+    /// for the next call.
     pub(super) fn shutdown(&mut self, state: CloseState, out: &mut Effects) {
         if self.kind == Kind::Stream && state == CloseState::Close && self.fin == Fin::None {
             self.fin = Fin::Waiting;
@@ -127,7 +131,7 @@ impl Rsm {
         }
     }
 
-    /// Our FIN, unless the far host's is held.
+    /// Sends our FIN, unless the far host's is held.
     pub(super) fn fin_now(&mut self, out: &mut Effects) {
         if self.fin == Fin::Waiting && !matches!(self.hold, Hold::Held { .. }) {
             self.fin = Fin::Sent;

@@ -1,4 +1,4 @@
-//! What a server has at the moment, for those who look after it.
+//! What a server has at the moment, for monitoring.
 
 use super::Server;
 use crate::lhp::Connection;
@@ -6,27 +6,27 @@ use crate::tcp::Endpoint;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-/// What a socket of a server is doing.
+/// State of a socket at a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum SocketState {
     /// Neither connected nor listening.
     Idle,
-    /// It waits for the far host.
+    /// Waits for the far host.
     Connecting,
-    /// It takes connections.
+    /// Accepts connections.
     Listening,
-    /// It has a connection.
+    /// Is connected.
     Open,
-    /// The program has closed it, and what is left is delivered.
+    /// The program has closed it, and its remaining data is being delivered.
     Closing,
     /// Its connection is lost, and the program has not closed it.
     Lost,
-    /// For datagrams.
+    /// A datagram socket.
     Datagram,
 }
 
 impl SocketState {
-    /// All there are.
+    /// All states.
     pub const ALL: [Self; 7] = [
         Self::Idle,
         Self::Connecting,
@@ -37,7 +37,7 @@ impl SocketState {
         Self::Datagram,
     ];
 
-    /// One word, for figures.
+    /// Returns one word for metrics.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -52,44 +52,44 @@ impl SocketState {
     }
 }
 
-/// A client's sockets and address.
+/// Address and sockets of a client.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Census {
-    /// Where its connections come from; `None` if it has not registered.
+    /// Source address of its connections; `None` if it has not registered.
     pub address: Option<IpAddr>,
-    /// How many sockets are in each state, those of none left out.
+    /// Number of sockets in each state; states without sockets are left out.
     pub sockets: BTreeMap<SocketState, usize>,
-    /// Messages to it that wait for the Last Hop Protocol.
+    /// Messages to the client that wait for the Last Hop Protocol.
     pub held: usize,
 }
 
 impl Server {
-    /// All connections of the Last Hop Protocol, of clients that have registered and of those that
-    /// have not.
+    /// Returns all connections of the Last Hop Protocol, whether their clients have registered or
+    /// not.
     #[must_use]
     pub fn connections(&self) -> Vec<Connection> {
         self.peers.keys().copied().collect()
     }
 
-    /// Whose socket this is.
+    /// Returns the client that an end point belongs to.
     #[must_use]
     pub fn owner(&self, endpoint: Endpoint) -> Option<Connection> {
         self.owners.get(&endpoint).copied()
     }
 
-    /// Whether its client has registered.
+    /// Returns whether the client of a connection has registered.
     #[must_use]
     pub fn is_registered(&self, connection: Connection) -> bool {
         self.peers.get(&connection).is_some_and(|peer| peer.lease.is_some())
     }
 
-    /// Messages to a client that wait for the Last Hop Protocol.
+    /// Returns how many messages to a client wait for the Last Hop Protocol.
     #[must_use]
     pub fn held(&self, connection: Connection) -> usize {
         self.peers.get(&connection).map_or(0, |peer| peer.held.len())
     }
 
-    /// What a client has; `None` if there is no such connection.
+    /// Returns what a client has; `None` if the connection does not exist.
     #[must_use]
     pub fn census(&self, connection: Connection) -> Option<Census> {
         let peer = self.peers.get(&connection)?;

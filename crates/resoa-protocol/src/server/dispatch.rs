@@ -1,4 +1,4 @@
-//! Whom a message is for: registered? exists? allowed? (6.1.2)
+//! Routing of clients' messages to sockets: registered? exists? allowed? (6.1.2)
 
 use super::{Server, ServerAction};
 use crate::lhp::Connection;
@@ -8,20 +8,20 @@ use crate::tcp::{Endpoint, TcpAction};
 use crate::{Errno, Incarnation, RsockId, Target, Xid};
 use std::time::Duration;
 
-/// What there is for a target.
+/// Result of looking for a target.
 enum Found {
     Socket(Endpoint),
-    /// It was there once: what comes for it is late.
+    /// It existed once, so the message is late.
     Late,
     Never,
-    /// It could have been made, and there is no room.
+    /// The message would make it, and there is no room.
     NoRoom,
-    /// It could not be made when that was asked, of which the client was told.
+    /// It could not be made before, and the client was told so.
     Refused,
 }
 
 impl Server {
-    /// A message of a client.
+    /// Processes a message of a client.
     pub fn message(
         &mut self,
         connection: Connection,
@@ -63,13 +63,14 @@ impl Server {
                 Found::Late | Found::Refused => {}
             },
             Body::Control(control) => self.control(connection, target, &control, out),
-            // Only a server says such things.
+            // Only servers send these.
             Body::Response { .. } | Body::Update(_) => {}
         }
     }
 
-    /// A datagram of a client was given up on its way: what it said beside its payload counts, and
-    /// its room is free as if it had been sent. Another message is none that may be.
+    /// Processes a datagram of a client that was given up on its way. Its report of bytes read
+    /// counts, and its room is free as if it had been sent. Any other message is ignored, because
+    /// only datagrams may be given up.
     pub fn lost_datagram(
         &mut self,
         connection: Connection,
@@ -111,7 +112,7 @@ impl Server {
                 let body = Body::Control(Control::Pending { xid, pending });
                 self.send(connection, Message { target, body }, out);
             }
-            // The client's half is not there: drop ours, and never answer an ERROR by an ERROR.
+            // The client does not have its half: drop ours. Never answer an ERROR with an ERROR.
             Control::Error(_) => {
                 if let Some(endpoint) = endpoint {
                     self.at(connection, endpoint, out, Rsm::abort);
@@ -136,7 +137,7 @@ impl Server {
         }
     }
 
-    /// A connection has its number.
+    /// Gives a connection its number.
     fn accepted(
         &mut self,
         connection: Connection,

@@ -1,4 +1,4 @@
-//! What one client may have, where that is not the same for all.
+//! What one client may have, if that differs between clients.
 
 use super::{Addresses, Server, ServerSettings};
 use crate::lhp::Connection;
@@ -6,17 +6,16 @@ use crate::lhp::Connection;
 /// What a client may have of a server.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Grant {
-    /// Where its connections come from: what is not in here it cannot have, and one that another
-    /// client has for itself neither.
+    /// Source addresses that the client can get, unless another client has one of them to itself.
     pub addresses: Addresses,
-    /// Sockets at a time, connections that its programs have not accepted included.
+    /// Most sockets at the same time, including connections that its programs have not accepted.
     pub sockets: u32,
-    /// Octets of each socket that are taken before the far host has acknowledged them.
+    /// Bytes of each socket that the server takes before the far host has acknowledged them.
     pub send_space: u32,
 }
 
 impl Grant {
-    /// What any client may have.
+    /// Returns what any client may have.
     #[must_use]
     pub fn of(settings: &ServerSettings) -> Self {
         Self {
@@ -28,8 +27,8 @@ impl Grant {
 }
 
 impl Server {
-    /// A client may have something else from now on. Sockets that it has stay, and addresses and
-    /// buffers are those of its registration.
+    /// Changes what a client may have. Its existing sockets stay, and its address and buffers
+    /// remain those of its registration.
     pub fn regrant(&mut self, connection: Connection, grant: Grant) {
         if let Some(peer) = self.peers.get_mut(&connection) {
             peer.grant = grant;

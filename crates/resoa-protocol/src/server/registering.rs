@@ -1,7 +1,7 @@
 //! Registration, and the watchdog (6.4, 6.5.5).
 //!
-//! A client is who its key says (A24). If it registers while it is still registered, it has lost
-//! its sockets: they are reset, and it has to come again when that is done.
+//! A client is identified by its key (A24). If it registers while it is still registered, it has
+//! lost its sockets. They are reset, and it must try again afterwards.
 
 use super::{Server, ServerAction};
 use crate::lhp::Connection;
@@ -15,11 +15,11 @@ use std::time::Duration;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Lease {
     pub(super) address: IpAddr,
-    /// It is not shared.
+    /// The address is not shared.
     own: bool,
-    /// It is the client's, not the server's.
+    /// The address is the client's own, not the server's.
     pub(super) foreign: bool,
-    /// What it was told: a later grant changes that of no registration.
+    /// As it was granted at registration: later grants do not change it.
     pub(super) send_space: u32,
     pub(super) receive_space: u32,
 }
@@ -72,12 +72,12 @@ impl Server {
         addresses.lease(mode, &taken).map_err(Refusal::Mode)?.ok_or(no_room)
     }
 
-    /// Clients at a time from now on. Those that are here stay.
+    /// Sets the most clients at the same time. Existing clients stay.
     pub fn take_at_most(&mut self, clients: usize) {
         self.settings.clients = clients;
     }
 
-    /// Frees what the same client had before; whether it had anything.
+    /// Frees everything that the same client had before, and returns whether it had anything.
     fn supersede(&mut self, connection: Connection, out: &mut Vec<ServerAction>) -> bool {
         let Some(identity) = self.peers.get(&connection).map(|peer| &peer.identity) else { return false };
         let same = self.peers.iter().filter(|(_, peer)| peer.identity == *identity && peer.lease.is_some());
@@ -107,22 +107,22 @@ impl Server {
         self.send(connection, Message::control(Control::Deregistered { done }), out);
     }
 
-    /// STILL_ALIVE; only a question is answered (A3).
+    /// Processes STILL_ALIVE. Only a question is answered (A3).
     pub(super) fn still_alive(&mut self, connection: Connection, reply: bool, out: &mut Vec<ServerAction>) {
         if !reply || mutant!(self.settings, StillAlivePingPong) {
             self.send(connection, Message::control(Control::StillAlive { reply: true }), out);
         }
     }
 
-    /// Something has come by this connection: whoever is behind it is alive.
+    /// Notes that something has arrived, so the client is alive.
     pub(super) fn heard(&mut self, connection: Connection, now: Duration) {
         if let Some(peer) = self.peers.get_mut(&connection) {
             (peer.heard, peer.probe) = (now, None);
         }
     }
 
-    /// Nothing was read from this connection until then: that it was silent before says nothing of
-    /// it.
+    /// Notes that nothing was read from this connection until then, so that its silence before
+    /// proves nothing.
     pub fn excuse(&mut self, connection: Connection, until: Duration) {
         if let Some(peer) = self.peers.get_mut(&connection)
             && peer.heard < until
@@ -131,15 +131,14 @@ impl Server {
         }
     }
 
-    /// When [`expire`](Self::expire) has something to do.
+    /// Returns when [`expire`](Self::expire) has something to do.
     #[must_use]
     pub fn deadline(&self) -> Option<Duration> {
         let watchdog = self.settings.timers.watchdog;
         self.peers.values().map(|peer| peer.probe.unwrap_or(peer.heard + watchdog)).min()
     }
 
-    /// Asks clients of which nothing was heard whether they are there, and gives up those that have
-    /// not answered (E9).
+    /// Probes silent clients, and gives up those that have not answered (E9).
     pub fn expire(&mut self, now: Duration, out: &mut Vec<ServerAction>) {
         let timers = self.settings.timers;
         let connections: Vec<_> = self.peers.keys().copied().collect();

@@ -1,14 +1,14 @@
-//! Numbers that a client has used, so that a late message for a socket that is gone is told from
-//! one for a socket that never was (A17).
+//! Numbers that a client has used, to distinguish a late message for a closed socket from one for a
+//! socket that never existed (A17).
 
 use std::collections::BTreeMap;
 
-/// Runs that are told apart: more are made by nobody who counts up.
+/// Most runs that are stored. A client that counts up never makes more.
 const RUNS: usize = 1024;
 
-/// Numbers that were used, as runs: clients count up, so that there is seldom more than one. Of
-/// more than [`RUNS`], what is between the lowest two counts as used, too: a message for such a
-/// number is taken for a late one and not answered.
+/// Used numbers, stored as runs. Clients count up, so there is seldom more than one run. If there
+/// are more than [`RUNS`], the numbers between the lowest two count as used, too. A message for
+/// such a number is considered late and not answered.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Used {
     /// First to last of each run.
@@ -43,7 +43,7 @@ mod tests {
     use super::*;
     use std::collections::BTreeSet;
 
-    /// A client that leaves out every second number does not fill the server.
+    /// A client that skips every second number does not fill the server's memory.
     #[test]
     fn runs_are_bounded() {
         let mut used = Used::default();
@@ -56,7 +56,7 @@ mod tests {
     }
 
     proptest::proptest! {
-        /// The same as a set.
+        /// It behaves like a set.
         #[test]
         fn runs_are_a_set(numbers in proptest::collection::vec(0..40_u32, 0..60)) {
             let mut used = Used::default();

@@ -1,4 +1,4 @@
-//! Any messages, in any order, at either side.
+//! Any messages, in any order, at both sides.
 
 use super::{LINK, Pair, STREAM, address};
 use crate::calls::{CallId, SendFlags, SocketCall};
@@ -9,7 +9,7 @@ use crate::tcp::{Endpoint, TcpEvent};
 use crate::{Errno, Incarnation, Message, RsockId, Target};
 use proptest::prelude::*;
 
-/// A message for one of the first few sockets.
+/// Directs a message to one of the first few sockets.
 fn near(mut message: Message) -> Message {
     message.target = match message.target {
         Target::Socket(RsockId(socket)) => Target::Socket(RsockId(socket % 6)),
@@ -45,9 +45,9 @@ fn event() -> impl Strategy<Value = TcpEvent> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
-    /// C07, C18, C20, C72: no message at either side, and no event of the stack, is too strange; an
-    /// ERROR is never answered by an ERROR; and when the link has gone, nothing is left at the
-    /// server, and nothing waits at the client.
+    /// C07, C18, C20, C72: both sides handle any message, and the server any event of the stack. An
+    /// ERROR is never answered with an ERROR. After the link has failed, nothing is left at the
+    /// server and no call waits at the client.
     #[test]
     fn any_messages_and_events(
         steps in prop::collection::vec((0..4_u8, message().prop_map(near), event(), 0..6_u64), 1..60),

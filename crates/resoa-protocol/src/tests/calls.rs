@@ -1,4 +1,4 @@
-//! `socket`, `bind`, `connect`, names, and what `poll` says.
+//! `socket`, `bind`, `connect`, names, and `poll`.
 
 use super::{DATAGRAM, Pair, STREAM, address, bytes, execute};
 use crate::calls::{SocketCall, Value};
@@ -12,8 +12,7 @@ fn connect(port: u16) -> SocketCall {
     SocketCall::Connect(address(port))
 }
 
-/// C17, C30, C35, C38: `socket` sends nothing; with `connect` it is 2 messages, and names need
-/// none.
+/// C17, C30, C35, C38: `socket` sends no message, and with `connect` it takes 2; names take none.
 #[test]
 fn socket_and_connect_are_two_messages() {
     let mut pair = Pair::new();
@@ -48,11 +47,11 @@ fn one_socket_more_than_the_limit() {
     assert_eq!(pair.call(first, SocketCall::Close { may_wait: true }), Ok(Value::Done));
     assert_eq!(pair.client.socket(STREAM), Ok(RsockId(3)), "numbers are not used again (A17)");
     assert_eq!(pair.messages, [0, 0]);
-    // C57: what was closed is no descriptor.
+    // C57: a closed socket is no longer valid.
     assert_eq!(pair.call(first, SocketCall::LocalName), Err(Errno::EBADF));
 }
 
-/// C31: only the server knows what is free; what is wrong is said at once.
+/// C31: only the server knows which addresses are free. Other errors are reported at once.
 #[test]
 fn bind_asks_the_server() {
     let mut pair = Pair::new();
@@ -67,14 +66,15 @@ fn bind_asks_the_server() {
     assert_eq!(pair.ended(call), Some(Ok(Value::Done)));
     assert_eq!(pair.call(socket, SocketCall::LocalName), Ok(Value::Address(address(5000))));
     assert_eq!(pair.call(socket, SocketCall::Bind(([0, 0, 0, 0], 1).into())), Err(Errno::EINVAL));
-    // That an address is none of the server's is said first, though the socket has one.
+    // That the server does not have an address is reported first, although the socket has one
+    // already.
     let call = pair.begin(socket, SocketCall::Bind(address(1)));
     pair.done(1, Err(Errno::EADDRNOTAVAIL));
     assert_eq!(pair.ended(call), Some(Err(Errno::EADDRNOTAVAIL)));
     assert_eq!(pair.call(socket, SocketCall::LocalName), Ok(Value::Address(address(5000))));
 }
 
-/// C36, by measurement on Linux 6.18: EINPROGRESS, EALREADY, then 0 once, then EISCONN.
+/// C36, as measured on Linux 6.18: EINPROGRESS, EALREADY, then 0 once, then EISCONN.
 #[test]
 fn connect_that_does_not_wait() {
     let mut pair = Pair::new();
@@ -88,8 +88,8 @@ fn connect_that_does_not_wait() {
     assert_eq!(pair.call(socket, connect(80)), Err(Errno::EISCONN));
 }
 
-/// C36, C66, by measurement on Linux 6.18: a refusal is told once, by whatever asks first; then the
-/// socket can connect again.
+/// C36, C66, as measured on Linux 6.18: a refusal is reported once, by whichever call comes first.
+/// Then the socket can connect again.
 #[test]
 fn connect_that_is_refused_while_nobody_waits() {
     let mut pair = Pair::new();
@@ -113,7 +113,7 @@ fn connect_that_is_refused_while_nobody_waits() {
     }
 }
 
-/// C35, by measurement: the error, no SO_ERROR, and a socket as new.
+/// C35, as measured: the error, no SO_ERROR, and a socket as new.
 #[test]
 fn connect_that_is_refused() {
     let mut pair = Pair::new();
@@ -130,8 +130,8 @@ fn connect_that_is_refused() {
     assert_eq!(pair.ended(call), Some(Ok(Value::Done)));
 }
 
-/// C38: where an attempt comes from the server is asked by who wants to know, once; and it is the
-/// socket's address only if it is connected.
+/// C38: the local address of a connection attempt is requested from the server when a program asks,
+/// once. It becomes the socket's address only if the attempt succeeds.
 #[test]
 fn the_name_of_a_socket_that_connects() {
     for outcome in [Ok(Reply::Connected { local: address(4001), peer: address(80) }), Err(Errno::ETIMEDOUT)] {
@@ -151,7 +151,7 @@ fn the_name_of_a_socket_that_connects() {
         pair.done(1, outcome);
         let after = if is_connected { name(4001) } else { Ok(Value::Address(([0, 0, 0, 0], 0).into())) };
         assert_eq!(pair.call(socket, SocketCall::LocalName), after);
-        // The next attempt comes from elsewhere.
+        // The next attempt has another local address.
         if !is_connected {
             pair.begin(socket, connect(81));
             let asking = pair.begin(socket, SocketCall::LocalName);
@@ -162,7 +162,7 @@ fn the_name_of_a_socket_that_connects() {
     }
 }
 
-/// C48: a signal ends the waiting, not the connecting.
+/// C48: a signal ends the waiting, but not the connection attempt.
 #[test]
 fn connect_that_is_interrupted() {
     let mut pair = Pair::new();
@@ -176,8 +176,8 @@ fn connect_that_is_interrupted() {
     assert_eq!(pair.ended(call), Some(Ok(Value::Done)));
 }
 
-/// C13, C73, I14: one request of a socket at a time; and if the server has no room for its half, it
-/// is tried again at the next use.
+/// C13, C73, I14: a socket has one request in progress at a time. If the server has no room for its
+/// half, the next use tries again.
 #[test]
 fn requests_follow_each_other() {
     let mut pair = Pair::new();
@@ -196,7 +196,8 @@ fn requests_follow_each_other() {
         pair.event(endpoint, TcpEvent::NotCreated);
         assert_eq!(pair.ended(call), Some(Err(Errno::ENOBUFS)));
     }
-    // A stack may say the same of a socket that it has: then the server is told of its end.
+    // A stack may return the same error for a socket that it has. Then the server must be told of
+    // the socket's end.
     let call = pair.begin(socket, connect(80));
     pair.done(4, Err(Errno::ENOBUFS));
     assert_eq!(pair.ended(call), Some(Err(Errno::ENOBUFS)));
@@ -205,7 +206,7 @@ fn requests_follow_each_other() {
     assert_eq!(pair.server.sockets(super::LINK), 1);
 }
 
-/// C46: masks of Linux's `poll`, without a message.
+/// C46: `poll` returns Linux's masks, without a message.
 #[test]
 fn masks_of_poll() {
     let mut pair = Pair::new();
@@ -219,7 +220,7 @@ fn masks_of_poll() {
     assert_eq!(pair.poll(socket), "IOR");
     pair.event(1, TcpEvent::Failed(Errno::ECONNRESET));
     assert_eq!(pair.poll(socket), "IOEHR");
-    // C66, by measurement: the error once, and what such a socket says later.
+    // C66, as measured: the error once, and the later results of such a socket.
     assert_eq!((pair.read(socket, 9), pair.read(socket, 9)), (bytes(&[1]), Err(Errno::ECONNRESET)));
     assert_eq!(pair.read(socket, 9), bytes(&[]));
     let call = pair.send(socket, b"x");

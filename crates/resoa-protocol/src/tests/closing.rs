@@ -1,4 +1,4 @@
-//! `shutdown` and `close`: what the server's TCP is asked, and when the program goes on.
+//! `shutdown` and `close`: the requests to the server's TCP, and when the call returns.
 
 use super::{Pair, bytes};
 use crate::calls::{CallId, SocketCall, Value};
@@ -22,7 +22,7 @@ fn policy(linger: LingerPolicy) -> Pair {
     Pair::with(Settings { linger, ..Settings::default() }, server)
 }
 
-/// C52: with nothing on the way it is one message, and FIN.
+/// C52: without data on the way, `close` is one message, and FIN.
 #[test]
 fn empty_buffers_end_by_fin() {
     let mut pair = Pair::new();
@@ -36,8 +36,8 @@ fn empty_buffers_end_by_fin() {
     assert_eq!(pair.server.sockets(super::LINK), 0);
 }
 
-/// C37, C52: `close` of a socket that connects leaves its end to the stack, which alone knows
-/// whether there is a connection to end by FIN; SO_LINGER of 0 asks for RST.
+/// C37, C52: `close` of a connecting socket leaves its end to the stack. Only the stack knows
+/// whether there is a connection that FIN must end. SO_LINGER of 0 requests RST.
 #[test]
 fn connecting_sockets_are_closed_by_the_stack() {
     for (linger, end) in
@@ -56,7 +56,7 @@ fn connecting_sockets_are_closed_by_the_stack() {
     }
 }
 
-/// The same if the server knows of the connection by then, and its client does not.
+/// The same if the server already knows of the connection, and the client does not.
 #[test]
 fn connections_that_the_client_has_not_heard_of_end_by_fin() {
     let mut pair = Pair::new();
@@ -74,7 +74,7 @@ fn connections_that_the_client_has_not_heard_of_end_by_fin() {
     assert_eq!((pair.asked(), pair.server.sockets(super::LINK)), (vec![TcpAction::Close], 0));
 }
 
-/// C51, A7: RST if something was not read, at the client or on its way there.
+/// C51, A7: RST if data was not read, at the client or on its way there.
 #[test]
 fn unread_octets_end_by_rst() {
     for on_the_way in [false, true] {
@@ -105,7 +105,8 @@ fn linger_does_not_wait_for_rst() {
     assert_eq!(pair.asked(), [TcpAction::Abort]);
 }
 
-/// C58: a client that still sends the rest has everything before the far host's FIN, and says so.
+/// C58: a client that still sends its remaining data has everything before the far host's FIN, and
+/// reports so.
 #[test]
 fn fin_while_the_rest_is_sent() {
     let mut pair = policy(LingerPolicy::Linux);
@@ -117,7 +118,7 @@ fn fin_while_the_rest_is_sent() {
     assert_eq!((pair.asked(), pair.client.sockets()), (vec![TcpAction::ReleaseFin], 1));
 }
 
-/// C53, C79: what was written goes on behind the program's back, and then the second CLOSE.
+/// C53, C79: written data is still sent after `close` has returned, and then the second CLOSE.
 #[test]
 fn what_was_written_is_still_sent() {
     let mut pair = policy(LingerPolicy::Linux);
@@ -132,7 +133,8 @@ fn what_was_written_is_still_sent() {
     assert_eq!((pair.asked(), pair.client.sockets()), (vec![rest, TcpAction::ShutdownWrite], 0));
 }
 
-/// C54: what comes for a socket that only sends the rest is answered by RST, and the client told.
+/// C54: data for a socket that only sends its remaining data is answered with RST, and the client
+/// is told.
 #[test]
 fn octets_after_close_are_reset() {
     let mut pair = policy(LingerPolicy::Linux);
@@ -145,7 +147,7 @@ fn octets_after_close_are_reset() {
     assert_eq!(pair.server.sockets(super::LINK), 0);
 }
 
-/// C55: a lingering `close` returns when the FIN is acknowledged, not before.
+/// C55: a lingering `close` returns when the FIN is acknowledged, and not before.
 #[test]
 fn linger_waits_for_the_far_host() {
     let mut pair = Pair::new();
@@ -159,8 +161,8 @@ fn linger_waits_for_the_far_host() {
     assert_eq!((pair.ended(call), pair.client.sockets()), (Some(Ok(Value::Done)), 0));
 }
 
-/// C56, A5: on Linux it returns 0 when its time is over or a signal comes, and delivery goes on; in
-/// BSD it fails, and what is left is thrown away.
+/// C56, A5: on Linux, a lingering `close` returns 0 when its time is over or a signal arrives, and
+/// delivery goes on. With BSD's policy it fails, and the remaining data is discarded.
 #[test]
 fn linger_that_takes_too_long() {
     for (linger, by_signal) in
@@ -191,7 +193,7 @@ fn linger_that_takes_too_long() {
     }
 }
 
-/// C39: SO_LINGER of no time means RST; at the exit of a process nothing waits.
+/// C39: SO_LINGER of 0 means RST. At the exit of a process, `close` does not wait.
 #[test]
 fn linger_of_no_time_and_at_exit() {
     let mut pair = Pair::new();
@@ -224,8 +226,8 @@ fn fin_is_acknowledged_when_delivered() {
     assert_eq!(pair.ended(call), Some(Ok(Value::Count(1))));
 }
 
-/// C58, A18: what waits at the server comes before the end, and the FIN is held as long; an error
-/// comes behind it as well (A14).
+/// C58, A18: data that waits at the server precedes the end of the stream, and the FIN is held
+/// until then. An error is reported after that data, too (A14).
 #[test]
 fn the_end_is_behind_what_waits_at_the_server() {
     for fails in [false, true] {
@@ -264,8 +266,8 @@ fn our_fin_waits_for_theirs() {
     assert_eq!(pair.asked(), [TcpAction::ReleaseFin, TcpAction::ShutdownWrite]);
 }
 
-/// C62: after our own FIN theirs is held as well, until it is delivered; and if nobody reads any
-/// more, not at all.
+/// C62: after our own FIN, the far host's is still held until it is delivered. If nobody reads any
+/// more, it is not held.
 #[test]
 fn their_fin_after_ours() {
     let mut pair = Pair::new();
@@ -287,8 +289,8 @@ fn their_fin_after_ours() {
     assert_eq!(pair.asked(), [TcpAction::ReleaseFin]);
 }
 
-/// C64, A6: the reading half is shut at the client alone; what comes can still be read, and then it
-/// ends.
+/// C64, A6: only the client shuts down the reading half. Data that arrives can still be read, and
+/// then the stream ends.
 #[test]
 fn shutdown_of_the_reading_half() {
     let mut pair = Pair::new();
@@ -299,8 +301,8 @@ fn shutdown_of_the_reading_half() {
     assert_eq!((pair.read(socket, 9), pair.read(socket, 9)), (bytes(b"x"), bytes(&[])));
 }
 
-/// C54, C64: what comes when both halves are shut is answered by RST, as by Linux, in whichever
-/// order they were shut; the server is told by the message that it is told anyway.
+/// C54, C64: when both halves are shut down, in any order, data that arrives is answered with RST,
+/// as by Linux. This takes a message of its own only if the writing half was shut down first.
 #[test]
 fn octets_after_both_halves_were_shut() {
     for (halves, messages) in
@@ -316,14 +318,14 @@ fn octets_after_both_halves_were_shut() {
         pair.event(1, TcpEvent::Received(b"x".to_vec()));
         assert_eq!(pair.asked(), [TcpAction::Abort], "{halves:?}");
         assert_eq!(pair.get(socket, 4), Errno::ECONNRESET.linux(), "SO_ERROR");
-        // TCP_INFO, which TCP alone could tell: it was asked, and the program waited for ever.
+        // TCP_INFO, which only TCP knows. A request for it once made the program wait for ever.
         let info = SocketCall::GetOption { level: 6, name: 11, length: 8 };
         assert_eq!(pair.call(socket, info), Err(Errno::EINVAL));
         close(&mut pair, socket);
         assert_eq!((pair.client.sockets(), pair.server.sockets(super::LINK)), (0, 0));
         assert_eq!(pair.asked(), [], "TCP has nothing of it any more");
     }
-    // Also while the rest is still to be sent, which is thrown away.
+    // Also while remaining data is still to be sent, which is discarded.
     let mut pair = policy(LingerPolicy::Linux);
     let socket = pair.connected();
     pair.send(socket, b"abcd");
@@ -335,7 +337,7 @@ fn octets_after_both_halves_were_shut() {
     assert_eq!((pair.asked(), pair.server.sockets(super::LINK)), (vec![], 0));
 }
 
-/// C63: writing after `shutdown` is EPIPE; a second one succeeds.
+/// C63: writing after `shutdown` is EPIPE, and a second `shutdown` succeeds.
 #[test]
 fn shutdown_of_the_writing_half() {
     let mut pair = policy(LingerPolicy::Linux);
@@ -352,8 +354,8 @@ fn shutdown_of_the_writing_half() {
     assert_eq!(pair.asked(), [rest, TcpAction::ShutdownWrite]);
 }
 
-/// `shutdown` of any half while it connects ends the attempt: who waits is told ECONNRESET, and
-/// nothing that the server has said meanwhile is taken for another's.
+/// `shutdown` of any half during `connect` ends the attempt. A waiting call returns ECONNRESET, and
+/// messages that the server has sent meanwhile are not taken for those of a later attempt.
 #[test]
 fn shutdown_while_connecting() {
     for (half, is_waiting, has_connected) in
@@ -388,7 +390,7 @@ fn shutdown_while_connecting() {
     }
 }
 
-/// C37: a connection that the program no longer wants is not left half made.
+/// C37: a connection that the program no longer wants is not left half open.
 #[test]
 fn close_while_connecting() {
     let mut pair = Pair::new();

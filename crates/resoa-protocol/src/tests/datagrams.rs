@@ -1,4 +1,4 @@
-//! UDP, and look-ups: both are the server's, and a datagram stays one.
+//! UDP and look-ups: the server executes both, and message boundaries are preserved.
 
 use super::{DATAGRAM, LINK, Pair, address};
 use crate::calls::{CallId, DatagramPart, ReceiveFlags, SendFlags, SocketCall, Value};
@@ -18,7 +18,8 @@ fn send_to(bytes: &[u8], port: Option<u16>) -> SocketCall {
     SocketCall::Send { bytes: bytes.to_vec(), to: port.map(address), flags: SendFlags::default() }
 }
 
-/// C91: boundaries are kept, sources told, and what is too long or goes nowhere refused.
+/// C91: boundaries are preserved, sources are reported, and a datagram that is too long or has no
+/// destination is refused.
 #[test]
 fn datagrams_keep_their_boundaries() {
     let mut pair = Pair::new();
@@ -50,8 +51,8 @@ fn datagrams_keep_their_boundaries() {
     assert_eq!(pair.call(socket, send_to(b"go on", Some(53))), Ok(Value::Count(5)));
 }
 
-/// E1d: a socket of datagrams has no stream to write to. A client that does so anyway is told, the
-/// stack is asked nothing, and no room is used that nothing would free.
+/// E1d: WRITE is refused for a datagram socket. The client is told, the stack gets no request, and
+/// no room is used, which nothing would free.
 #[test]
 fn a_stream_is_not_written_to_a_socket_of_datagrams() {
     let mut pair = Pair::new();
@@ -71,7 +72,8 @@ fn a_stream_is_not_written_to_a_socket_of_datagrams() {
     assert_eq!(pair.server.counts(LINK, Endpoint(1)), before);
 }
 
-/// C91: `connect` gives a destination, and a datagram that nobody reads is lost, as anywhere.
+/// C91: `connect` sets the destination. A datagram for which there is no room is lost, as on any
+/// host.
 #[test]
 fn datagrams_with_a_destination() {
     let settings = Settings { receive_buffer: 8, report_after: 1, ..Settings::default() };
@@ -102,8 +104,8 @@ fn datagrams_with_a_destination() {
     assert!(pair.read(socket, 9).is_ok(), "there is room again");
 }
 
-/// C38, C91: disconnected, a socket has the address that it has asked for and none that the stack
-/// chose for it.
+/// C38, C91: after `connect` to AF_UNSPEC, a socket keeps the address that it was bound to, but not
+/// one that the stack chose for it.
 #[test]
 fn addresses_of_the_disconnected() {
     let any = |port| SocketAddr::from(([0, 0, 0, 0], port));
@@ -130,7 +132,7 @@ fn addresses_of_the_disconnected() {
     }
 }
 
-/// C53, C91: what was written before `close` goes, and an error in between does not end it.
+/// C53, C91: datagrams written before `close` are sent, and an error in between does not stop this.
 #[test]
 fn datagrams_that_are_left() {
     let server = ServerSettings { send_space: 10, ..ServerSettings::new(Addresses::shared(address(0).ip())) };
@@ -151,7 +153,7 @@ fn datagrams_that_are_left() {
     assert_eq!(sent.count(), 4);
 }
 
-/// C91, C21: a program that sends for ever is told of the room in time, whatever the sizes.
+/// C91, C21: a program that sends for ever is told of free room in time, whatever the sizes.
 #[test]
 fn datagrams_do_not_run_out_of_room() {
     let server =
@@ -164,8 +166,8 @@ fn datagrams_do_not_run_out_of_room() {
     assert_eq!(pair.asked().len(), 301);
 }
 
-/// C49: look-ups are the server's, some at a time: one that takes long keeps no other waiting, and
-/// what is beyond waits here.
+/// C49: the server executes look-ups, a limited number at a time. One that takes long does not
+/// delay the others; those beyond the limit wait here.
 #[test]
 fn names_are_looked_up_by_the_server() {
     let mut pair = Pair::new();
@@ -190,7 +192,7 @@ fn names_are_looked_up_by_the_server() {
         assert_eq!(asked, [ServerAction::Resolve { connection: LINK, xid, query }]);
     }
     pair.flows = true;
-    // The last that was asked for is found first, and makes room for the one that waits.
+    // The last request is answered first, and makes room for the one that waits.
     let last = AT_A_TIME as u32;
     for number in (1..=last).rev() {
         let hosts = vec![address(number as u16)];
@@ -206,8 +208,8 @@ fn names_are_looked_up_by_the_server() {
     assert!(!matches!(pair.asked()[..], [TcpAction::Execute(Operation::Resolve(_)), ..]));
 }
 
-/// C91: a driver moves datagrams whole, with their addresses and what is said beside them, and what
-/// it has taken is read.
+/// C91: a driver moves whole datagrams with their addresses and control messages. A datagram that
+/// it has taken counts as read.
 #[test]
 fn a_driver_moves_datagrams() {
     let mut pair = Pair::new();
@@ -230,22 +232,22 @@ fn a_driver_moves_datagrams() {
     assert_eq!(found, [Some((address(9), beside(2, 1), b"down".to_vec())), None]);
 }
 
-/// A control message of this type, with so many octets.
+/// Returns a control message of this type, with a value of this many bytes.
 pub(super) fn beside(kind: u8, octets: u8) -> Ancillary {
     Ancillary::read(&[&[0, kind, octets][..], &vec![7; octets.into()]].concat()).expect("a record")
 }
 
-/// What becomes of a message on its way.
+/// What happens to a message on its way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fate {
     Arrives,
-    /// And the other side is told.
+    /// It is lost, and the other side is told.
     Lost,
-    /// And nobody is told.
+    /// It is lost, and nobody is told.
     Dropped,
 }
 
-/// Lets what waits cross the link; of what may be lost each has this fate.
+/// Delivers the messages that wait, and applies this fate to those that may be lost.
 fn cross(pair: &mut Pair, fate: Fate) {
     while !(pair.up.is_empty() && pair.down.is_empty()) {
         for message in std::mem::take(&mut pair.up) {
@@ -270,8 +272,8 @@ fn cross(pair: &mut Pair, fate: Fate) {
     }
 }
 
-/// Datagrams both ways, of which each step's have one fate; what is counted in the end, when
-/// everything was read and told: at the client, and at the server.
+/// Sends datagrams both ways, with one fate per step. Returns the counts at the client and at the
+/// server when everything was read and reported.
 fn counted(steps: &[(Fate, usize, usize, bool)]) -> ((u32, u32), [u32; 3]) {
     let server =
         ServerSettings { send_space: 4000, ..ServerSettings::new(Addresses::shared(address(0).ip())) };
@@ -282,7 +284,7 @@ fn counted(steps: &[(Fate, usize, usize, bool)]) -> ((u32, u32), [u32; 3]) {
     pair.flows = false;
     for &(fate, up, down, reads) in steps {
         for length in [up, down] {
-            // With as much beside it as there may be, or with nothing.
+            // With the most control messages possible, or none.
             let ancillary = || if length % 2 == 0 { Ancillary::none() } else { beside(1, 252) };
             pair.at_client(|client, now, out| {
                 let (to, bytes) = (Some(address(53)), vec![1; length]);
@@ -304,8 +306,8 @@ fn counted(steps: &[(Fate, usize, usize, bool)]) -> ((u32, u32), [u32; 3]) {
 }
 
 proptest! {
-    /// C91: whatever is lost, both sides count the same octets in the end, and none that is on its
-    /// way: none is free twice, and none never.
+    /// C91: whatever is lost, both sides finally count the same bytes, and none in flight. So no
+    /// byte is freed twice or never.
     #[test]
     fn what_is_lost_is_free_once(
         steps in prop::collection::vec((prop_oneof![Just(Fate::Arrives), Just(Fate::Lost)], 0..900_usize, 0..900_usize, any::<bool>()), 1..60),
@@ -317,7 +319,7 @@ proptest! {
     }
 }
 
-/// The same if nobody is told of what is lost: room is gone for good, at both sides.
+/// If lost datagrams are not reported, their room is gone for good at both sides.
 #[test]
 fn what_is_dropped_is_never_free() {
     let ((client_used, _), [_, used, unread]) =
@@ -325,7 +327,7 @@ fn what_is_dropped_is_never_free() {
     assert_eq!((client_used - used, unread), (800, 800));
 }
 
-/// C91: what a lost datagram says beside its payload counts: here what was read.
+/// C91: the report of bytes read in a lost datagram counts.
 #[test]
 fn what_a_lost_datagram_reports_counts() {
     let mut pair = Pair::new();
@@ -342,8 +344,8 @@ fn what_a_lost_datagram_reports_counts() {
     assert_eq!(pair.asked(), [], "it is not sent");
 }
 
-/// C91: which messages may be lost: not the one that makes a socket, none but datagrams, and none
-/// of a connection that has no number.
+/// C91: messages that may be lost are datagrams of a socket with a number, but not the one that
+/// makes the socket.
 #[test]
 fn what_may_be_lost() {
     let call = |create, call| Message {
@@ -365,8 +367,8 @@ fn what_may_be_lost() {
     assert!(!Message::update(Target::Socket(RsockId(1)), Update::Data(vec![1])).may_be_lost());
 }
 
-/// The longest header of what may be lost is known in full, and its payload's length; another
-/// message than a datagram comes to nothing.
+/// The longest header of a datagram is known in full, and so is the length of its payload. Any
+/// other message is refused.
 #[test]
 fn what_is_known_of_a_lost_one() {
     let to = Some("[2001:db8::1]:53".parse().expect("an address"));
@@ -394,8 +396,8 @@ fn what_is_known_of_a_lost_one() {
     assert_eq!((pair.asked(), pair.messages), (vec![], [0, 0]));
 }
 
-/// C26, C91: while the carrier takes nothing datagrams go to where their time is known, but not
-/// past anything of their socket or of all.
+/// C26, C91: while the carrier takes no messages, datagrams still go to the carrier, where their
+/// age is known. They do not overtake messages of their socket or about the client as a whole.
 #[test]
 fn datagrams_do_not_wait_here() {
     let mut pair = Pair::new();
@@ -406,7 +408,7 @@ fn datagrams_do_not_wait_here() {
     pair.at_client(|client, now, out| client.indication(Indication::Off, now, out));
     pair.at_server(|server, _, out| server.flow(LINK, false, out));
     pair.send(stream, b"held");
-    // Counts of octets of the same socket do not keep them.
+    // Messages that only count bytes of the same socket do not hold them back.
     pair.event(1, TcpEvent::Datagram { from: address(53), ancillary: Ancillary::none(), bytes: vec![2; 3] });
     let down = std::mem::take(&mut pair.down);
     pair.at_client(|client, now, out| {
@@ -434,7 +436,7 @@ fn datagrams_do_not_wait_here() {
     }
     assert_eq!((pair.up.len(), pair.down.len()), (2, 2));
     assert!(pair.up.iter().chain(&pair.down).all(Message::may_be_lost));
-    // Something of the same socket.
+    // A message of the same socket does.
     pair.event(1, TcpEvent::Failed(Errno::ECONNREFUSED));
     pair.begin(socket, SocketCall::Bind(address(9)));
     assert!(pair.call(socket, send_to(b"behind it", Some(53))).is_ok());

@@ -1,4 +1,4 @@
-//! Lost links, lost servers, lost halves, and requests without an answer.
+//! Lost links, lost servers, halves without the other, and requests without an answer.
 
 use super::{LINK, Pair, STREAM, address, bytes};
 use crate::calls::{SocketCall, Value};
@@ -15,8 +15,8 @@ fn lose(pair: &mut Pair) {
     pair.at_client(|client, now, out| client.indication(lost, now, out));
 }
 
-/// C76, C80, A14: what has arrived is read first, then ECONNRESET once; nothing waits for ever; the
-/// descriptor stays until it is closed.
+/// C76, C80, A14: data that has arrived is read first, then ECONNRESET is reported once. No call
+/// waits for ever, and the socket stays until it is closed.
 #[test]
 fn the_link_is_lost() {
     let mut pair = Pair::new();
@@ -41,7 +41,7 @@ fn the_link_is_lost() {
     assert_eq!(pair.client.socket(STREAM), Err(Errno::ENETDOWN), "C06");
 }
 
-/// C76, C68: the server resets all connections of that client, and of no other.
+/// C76, C68: the server resets all connections of that client, and of no other client.
 #[test]
 fn the_server_loses_a_client() {
     let mut pair = Pair::new();
@@ -53,8 +53,8 @@ fn the_server_loses_a_client() {
     assert_eq!(pair.asked(), [TcpAction::Abort, TcpAction::Abort]);
 }
 
-/// C07, C72: who is not registered is not answered; an unknown socket is an ERROR; a late message
-/// for a known one is nothing.
+/// C07, C72: a client that is not registered gets no answer; a message for an unknown socket is
+/// answered with ERROR; a late message for a closed socket is ignored.
 #[test]
 fn messages_for_nobody() {
     let mut pair = Pair::new();
@@ -83,7 +83,7 @@ fn messages_for_nobody() {
     pair.flows = false;
     pair.at_server(|server, now, out| server.message(LINK, say(socket, Call::FinDelivered), now, out));
     assert_eq!(pair.down, []);
-    // At the client: late, and never.
+    // At the client: a late message, and one for a socket that never existed.
     for (number, answers) in [(1, 0), (50, 1)] {
         let news = Message::update(Target::Socket(RsockId(number)), crate::message::Update::PeerClosed);
         pair.at_client(|client, now, out| client.message(news, now, out));
@@ -96,8 +96,8 @@ fn messages_for_nobody() {
     assert_eq!((pair.up.len(), pair.down.len()), (0, 0));
 }
 
-/// A client that asks and asks while a `connect` is under way, behind which everything waits, is
-/// refused: at most so many questions wait with their outcomes.
+/// A client that sends requests during a `connect`, which all wait behind it, is refused beyond a
+/// limit.
 #[test]
 fn questions_behind_a_connect_are_bounded() {
     let mut pair = Pair::new();
@@ -120,7 +120,7 @@ fn questions_behind_a_connect_are_bounded() {
     let refused = Message { target: Target::Socket(RsockId(1)), body: refused };
     assert_eq!(out.last(), Some(&ServerAction::Send { connection: LINK, message: refused }));
     assert_eq!(out.len(), 1998, "each is asked, or answered");
-    // Those that are answered make room.
+    // Requests that are answered make room.
     out.clear();
     let local = address(9);
     let connected = TcpEvent::Done(Ok(Reply::Connected { local, peer: address(80) }));
@@ -129,7 +129,7 @@ fn questions_behind_a_connect_are_bounded() {
     assert!(out.last().is_some_and(|last| is_asked(&last)));
 }
 
-/// C05: two clients with the same numbers of sockets.
+/// C05: two clients with the same socket numbers.
 #[test]
 fn two_clients() {
     let mut pair = Pair::new();
@@ -151,7 +151,7 @@ fn two_clients() {
     assert_eq!((pair.server.sockets(LINK), pair.server.sockets(other)), (1, 0));
 }
 
-/// C81: the server has lost its half; the client drops its own.
+/// C81: the server has lost its half, and the client drops its own.
 #[test]
 fn a_half_without_the_other() {
     let mut pair = Pair::new();
@@ -160,7 +160,7 @@ fn a_half_without_the_other() {
     let error = Message::socket_control(socket, Control::Error(Fault::InvalidRsockId));
     pair.at_client(|client, now, out| client.message(error, now, out));
     assert_eq!(pair.ended(waits), Some(Err(Errno::ECONNRESET)));
-    // And the other way round: a connection that the client does not know.
+    // And in the other direction: a connection that the client does not know.
     let target = Target::Child { listener: socket, incarnation: Incarnation(4) };
     let error = Message { target, body: Body::Control(Control::Error(Fault::InvalidRsockId)) };
     pair.at_server(|server, now, out| server.message(LINK, error, now, out));
@@ -173,8 +173,8 @@ fn expire(pair: &mut Pair, healthy: bool) {
     pair.at_client(Client::expire);
 }
 
-/// C74: a request is asked after, never repeated; while the link is bad nothing is; the answers
-/// double the time, up to a minute.
+/// C74: the client asks after a request and never repeats it. It does not ask while the link is
+/// bad. Each answer doubles the time until it asks again, up to a minute.
 #[test]
 fn requests_are_asked_after() {
     let mut pair = Pair::new();
@@ -190,7 +190,7 @@ fn requests_are_asked_after() {
         assert_eq!(pair.client.deadline(), Some(pair.now + Duration::from_secs(timeout)));
     }
     assert_eq!(pair.messages, [6, 5]);
-    // However often, as long as it is answered (A2).
+    // For any number of times, as long as there are answers (A2).
     for _ in 0..20 {
         expire(&mut pair, true);
     }
@@ -199,7 +199,7 @@ fn requests_are_asked_after() {
     assert_eq!(pair.ended(call), Some(Err(Errno::ETIMEDOUT)));
 }
 
-/// C74: after 16 questions without an answer the server is given up.
+/// C74: after 16 unanswered questions the server is given up.
 #[test]
 fn a_server_that_does_not_answer() {
     let mut pair = Pair::new();
@@ -215,7 +215,8 @@ fn a_server_that_does_not_answer() {
     assert_eq!((pair.ended(call), pair.resets[0]), (Some(Err(Errno::ECONNRESET)), true));
 }
 
-/// E1d: a server that has lost count of its room resets the connection, and the client hears of it.
+/// E1d: if a client exceeds the server's room, the server resets the connection and tells the
+/// client.
 #[test]
 fn more_than_there_is_room_for() {
     use crate::server::{Addresses, ServerSettings};
@@ -233,8 +234,8 @@ fn more_than_there_is_room_for() {
     assert_eq!(pair.read(socket, 1), Err(Errno::ECONNRESET));
 }
 
-/// C73, A21: a half that could not be made for a call without an answer: the next call tells, and
-/// the one after it tries again.
+/// C73, A21: if a half cannot be made for a call without an answer, the next call reports the
+/// error, and the one after that tries again.
 #[test]
 fn no_room_for_a_call_without_an_answer() {
     let mut pair = Pair::new();
@@ -247,13 +248,13 @@ fn no_room_for_a_call_without_an_answer() {
     assert!(matches!(pair.asked()[0], TcpAction::Create { .. }));
 }
 
-/// C39, C73: what was told to a half that could not be made is told to the one that is made then,
-/// before it is used.
+/// C39, C73: options for a half that could not be made are repeated for the half that is made
+/// later, before it is used.
 #[test]
 fn options_of_a_half_that_could_not_be_made() {
     let mut pair = Pair::new();
     let socket = pair.socket(STREAM);
-    // SO_KEEPALIVE, SO_REUSEADDR, and the first again.
+    // SO_KEEPALIVE, SO_REUSEADDR, and the first one again.
     for (name, value) in [(9, 1), (2, 1), (9, 0)] {
         assert_eq!(pair.set(socket, name, &[value]), Ok(Value::Done));
     }
@@ -269,7 +270,7 @@ fn options_of_a_half_that_could_not_be_made() {
     let connect = TcpAction::Execute(Operation::Connect(address(80)));
     assert!(is_create(&asked[0]), "{asked:?}");
     assert_eq!(asked[1..], [option(2, 1), option(9, 0), connect.clone()]);
-    // Not for that either: the options come first, so that nobody waits for an answer to them.
+    // It fails for this one, too: the options come first, so no call waits for their answers.
     pair.event(2, TcpEvent::NotCreated);
     assert_eq!(pair.ended(call), Some(Err(Errno::ENOBUFS)));
     let call = pair.begin(socket, SocketCall::Connect(address(80)));
@@ -284,8 +285,9 @@ fn options_of_a_half_that_could_not_be_made() {
     assert_eq!((pair.get(socket, 2), pair.get(socket, 9)), (1, 0));
 }
 
-/// C73, A21: what a client says of a half before it hears that it could not be made is no mistake,
-/// and fails for want of room alone; the socket can be used when there is room again.
+/// C73, A21: messages that a client sends for a half before it knows that it could not be made are
+/// not faults. They fail only for want of room, and the socket can be used when there is room
+/// again.
 #[test]
 fn said_of_a_half_that_could_not_be_made() {
     use crate::server::{Addresses, ServerSettings};
@@ -293,7 +295,7 @@ fn said_of_a_half_that_could_not_be_made() {
         let sockets = if is_full { 1 } else { 2 };
         let server = ServerSettings { sockets, ..ServerSettings::new(Addresses::shared(address(0).ip())) };
         let mut pair = Pair::with(crate::Settings::default(), server);
-        // The server's half of one that is closed is there until the far host has its end.
+        // The server's half of a closed socket exists until the far host has its end.
         let closed = pair.connected();
         assert_eq!(pair.call(closed, SocketCall::Close { may_wait: true }), Ok(Value::Done));
         let socket = pair.socket(STREAM);
@@ -329,7 +331,7 @@ fn said_of_a_half_that_could_not_be_made() {
     }
 }
 
-/// A4: the server knows nothing of the request: the call fails, and both halves go.
+/// A4: the server does not know the request. The call fails, and both halves are dropped.
 #[test]
 fn a_request_that_is_not_known() {
     let mut pair = Pair::new();

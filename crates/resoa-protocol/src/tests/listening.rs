@@ -28,8 +28,8 @@ impl Pair {
     }
 }
 
-/// C32, A8: `listen` on a bound socket is one message and returns at once; on another it waits for
-/// an address.
+/// C32, A8: `listen` on a bound socket is one message and returns at once. On any other socket it
+/// waits for an address.
 #[test]
 fn listen_by_call_and_by_request() {
     let mut pair = Pair::new();
@@ -42,11 +42,11 @@ fn listen_by_call_and_by_request() {
     assert_eq!(pair.call(socket, SocketCall::Listen { backlog: 5 }), Ok(Value::Done));
     assert_eq!(pair.messages, [1, 0]);
     assert_eq!(pair.asked(), [execute(Operation::Listen { backlog: 5 })]);
-    // If it fails after all, the next call tells.
+    // If it fails later, the next call reports the error.
     pair.done(1, Err(Errno::EADDRINUSE));
     assert_eq!(pair.call(socket, SocketCall::Accept), Err(Errno::EADDRINUSE));
 
-    // With an address that others may share it can fail, and so waits.
+    // With an address that others may share, `listen` can fail, so it waits.
     let mut pair = Pair::new();
     let socket = pair.socket(STREAM);
     let call =
@@ -68,8 +68,8 @@ fn listen_by_call_and_by_request() {
     assert_eq!(pair.read(listener, 1), Err(Errno::ENOTCONN));
 }
 
-/// C32: connections are taken from the stack as long as fewer than half of the backlog wait for the
-/// program, and its own queue gets shorter by those; one may always.
+/// C32: connections are accepted from the stack as long as fewer than half of the backlog wait for
+/// the program, and at least one. The stack's own queue gets shorter by those that wait.
 #[test]
 fn backlog_counts_what_is_not_accepted() {
     let admit = |accept, backlog| TcpAction::Admit { accept, backlog };
@@ -85,9 +85,9 @@ fn backlog_counts_what_is_not_accepted() {
     }
 }
 
-/// C32: a program that accepts all the time finds the next connection there, as natively, though
-/// each is on the last hop for a while: all are taken for it. When it has left as many as its
-/// backlog is long, that counts again.
+/// C32: a program that accepts all the time finds the next connection, as natively, although each
+/// takes some time on the last hop. All connections are accepted for it. When as many as its
+/// backlog have waited without an `accept`, the backlog counts again.
 #[test]
 fn a_program_that_accepts_all_the_time_loses_none() {
     let takes = |pair: &mut Pair| match pair.asked().last() {
@@ -103,7 +103,7 @@ fn a_program_that_accepts_all_the_time_loses_none() {
     };
     (1..=50).for_each(|port| assert!(pair.arrival(port).is_some()));
     assert_eq!(takes(&mut pair), (false, 50));
-    // A few that are accepted leave the backlog what it is.
+    // A few that are accepted do not change the limit.
     let first: Vec<_> = (0..8).map(|_| accept(&mut pair)).collect();
     assert_eq!((first[6], first[7]), ((true, 57), all));
     (51..=149).for_each(|port| assert!(pair.arrival(port).is_some()));
@@ -117,7 +117,7 @@ fn a_program_that_accepts_all_the_time_loses_none() {
     assert_eq!((rest[6], rest[7], rest[239]), ((false, 0), all, all));
 }
 
-/// C32: processes that share a socket may call `listen` at once. Natively both succeed.
+/// C32: processes that share a socket may call `listen` at the same time. Natively both succeed.
 #[test]
 fn two_processes_listen_at_once() {
     let mut pair = Pair::new();
@@ -131,8 +131,8 @@ fn two_processes_listen_at_once() {
     assert_eq!(pair.get(socket, 30), 1, "SO_ACCEPTCONN");
 }
 
-/// C34: a listener that was shut and listens again: a port that the stack chose is another one
-/// then, of which the client has to hear; one that the program named is not.
+/// C34: a listener that was shut down and listens again gets another port if the stack chose it,
+/// which the client must learn. A port that the program chose stays.
 #[test]
 fn a_listener_that_listens_again() {
     for named in [false, true] {
@@ -154,7 +154,8 @@ fn a_listener_that_listens_again() {
     }
 }
 
-/// C33, A9: 2 messages for `accept`; data and the end of a connection come before it was accepted.
+/// C33, A9: `accept` takes 2 messages. Data and the end of a connection arrive before it is
+/// accepted.
 #[test]
 fn accept_returns_at_once() {
     let mut pair = Pair::new();
@@ -177,7 +178,7 @@ fn accept_returns_at_once() {
     assert_eq!(pair.asked(), [TcpAction::Send { bytes: b"z".to_vec(), urgent: false }]);
     assert_eq!((pair.read(child, 9), pair.read(child, 9)), (bytes(b"x"), bytes(&[])));
     assert_eq!(pair.call(child, SocketCall::LocalName), Ok(Value::Address(address(7000))));
-    // Messages that the server has sent before it knew of the number find the socket as well.
+    // Messages that the server sent before it knew the number also find the socket.
     pair.flows = false;
     let end = pair.arrival(3).expect("is taken").0;
     pair.event(end, TcpEvent::Received(b"y".to_vec()));
@@ -188,8 +189,8 @@ fn accept_returns_at_once() {
     assert_eq!(pair.read(RsockId(4), 9), bytes(b"y"));
 }
 
-/// C34: a listener that is closed or shut resets those that wait; a connection that was reset can
-/// still be accepted.
+/// C34: closing or shutting down a listener resets the connections that wait. A connection that was
+/// reset can still be accepted.
 #[test]
 fn listener_that_goes_away() {
     for close in [true, false] {
@@ -219,20 +220,20 @@ fn listener_that_goes_away() {
     assert_eq!(pair.read(RsockId(2), 1), Err(Errno::ECONNRESET));
 }
 
-/// C34: a client without room turns a connection away.
+/// C34: a client without room rejects a connection.
 #[test]
 fn no_room_for_a_connection() {
     let server = ServerSettings { sockets: 2, ..ServerSettings::new(Addresses::shared(address(0).ip())) };
     let mut pair = Pair::with(Settings::default(), server);
     pair.listener(5);
-    // The server has not heard of it.
+    // The server does not know of this socket.
     pair.socket(STREAM);
     pair.arrival(1);
     let admit = TcpAction::Admit { accept: true, backlog: 5 };
     assert_eq!(pair.asked()[1..], [TcpAction::Abort, admit]);
 }
 
-/// C39: a connection has the options of its listener, but waits.
+/// C39: a connection inherits the options of its listener, but is blocking.
 #[test]
 fn options_are_inherited() {
     let mut pair = Pair::new();
@@ -248,8 +249,8 @@ fn options_are_inherited() {
     assert_eq!(pair.ended(waits), None);
 }
 
-/// A quota holds for sockets that a client makes and for connections that arrive for it; what it is
-/// later holds for new ones.
+/// A quota counts both sockets that a client makes and connections that arrive for it. A change of
+/// it affects new ones.
 #[test]
 fn a_quota_of_sockets() {
     let server = ServerSettings { sockets: 2, ..ServerSettings::new(Addresses::shared(address(0).ip())) };
@@ -266,8 +267,8 @@ fn a_quota_of_sockets() {
     assert_eq!((pair.server.owner(Endpoint(3)), pair.server.owner(Endpoint(4))), (Some(LINK), None));
 }
 
-/// C32: a larger backlog has room at once, though nothing is accepted; a smaller one takes none
-/// back.
+/// C32: a larger backlog makes room at once, even if nothing is accepted. A smaller one does not
+/// drop connections.
 #[test]
 fn another_backlog() {
     let mut pair = Pair::new();
@@ -284,8 +285,8 @@ fn another_backlog() {
     }
 }
 
-/// C39: what a connection inherits is there when `setsockopt` of its listener returns; what the
-/// server would refuse is refused here.
+/// C39: options that a connection inherits are in effect when `setsockopt` of its listener returns.
+/// Values that the server would refuse are refused here.
 #[test]
 fn options_of_a_listener_are_asked_for() {
     let mut pair = Pair::new();

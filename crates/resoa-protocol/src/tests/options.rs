@@ -1,4 +1,4 @@
-//! `setsockopt`, `getsockopt`, `ioctl`: where each is done.
+//! `setsockopt`, `getsockopt`, `ioctl`: which half handles each.
 
 use super::{DATAGRAM, Pair, SOL_SOCKET, STREAM, execute};
 use crate::Errno;
@@ -10,14 +10,14 @@ fn number(value: i32) -> Vec<u8> {
     value.to_ne_bytes().to_vec()
 }
 
-/// C39: what concerns the client's half sends nothing.
+/// C39: options of the client's half send no message.
 #[test]
 fn options_of_the_client() {
     let mut pair = Pair::new();
     let socket = pair.socket(STREAM);
     assert_eq!(pair.set(socket, 7, &[10_000]), Ok(Value::Done));
-    // Linux says the double of SO_SNDBUF; SO_TYPE, SO_DOMAIN, SO_PROTOCOL, SO_ERROR, SO_ACCEPTCONN,
-    // SO_SNDLOWAT, SO_KEEPALIVE, SO_ZEROCOPY.
+    // Linux reports twice the value of SO_SNDBUF; then SO_TYPE, SO_DOMAIN, SO_PROTOCOL, SO_ERROR,
+    // SO_ACCEPTCONN, SO_SNDLOWAT, SO_KEEPALIVE, SO_ZEROCOPY.
     let said = [7, 3, 39, 38, 4, 30, 19, 9, 60].map(|name| pair.get(socket, name));
     assert_eq!(said, [20_000, 1, 2, 6, 0, 0, 1, 0, 0]);
     assert_eq!(pair.set(socket, 60, &[0]), Ok(Value::Done));
@@ -28,13 +28,13 @@ fn options_of_the_client() {
         Ok(Value::Option(number(0)))
     );
     assert_eq!(pair.messages, [0, 0]);
-    // What a shared TCP cannot give (C39): libraries go on without.
+    // A shared TCP cannot provide this (C39). Libraries work without it.
     let ulp = SocketCall::SetOption { level: 6, name: 31, value: b"tls".to_vec() };
     assert_eq!(pair.call(socket, ulp), Err(Errno::ENOENT));
 }
 
-/// C39: SO_RCVLOWAT is kept by the client; of more than any stack has room for the server's says
-/// what it makes of it, and that is heeded.
+/// C39: the client handles SO_RCVLOWAT. For a value beyond any stack's room, the server's stack is
+/// asked, and its result is used.
 #[test]
 fn a_high_low_water_mark() {
     let mut pair = Pair::new();
@@ -58,8 +58,8 @@ fn a_high_low_water_mark() {
     assert_eq!(pair.ended(read), Some(Ok(Value::Bytes(b"abc".to_vec()))));
 }
 
-/// C39: a socket is at no interface, which is said and may be asked for; of one of the server's
-/// only the server knows.
+/// C39: a socket is bound to no interface, which can be read and set without a message. Only the
+/// server knows about its interfaces.
 #[test]
 fn no_interface() {
     let mut pair = Pair::new();
@@ -74,7 +74,7 @@ fn no_interface() {
     assert_eq!(pair.messages, [1, 0]);
 }
 
-/// C39: SO_SNDBUF before it is set, of streams and of datagrams.
+/// C39: initial SO_SNDBUF, of streams and of datagrams.
 #[test]
 fn send_buffers_at_first() {
     let mut pair = Pair::new();
@@ -83,8 +83,8 @@ fn send_buffers_at_first() {
     assert_eq!((pair.get(stream, 7), pair.get(datagrams, 7)), (16_384, 212_992));
 }
 
-/// C39: TCP_FASTOPEN_CONNECT is this host's affair, which has no cookie; of a key that was never
-/// set a program hears nothing, since it would be that of the server's stack.
+/// C39: this host handles TCP_FASTOPEN_CONNECT, and has no cookie. A program cannot read a key that
+/// was never set, because it would be the key of the server's stack.
 #[test]
 fn fast_open() {
     const CONNECT: i32 = 30;
@@ -106,7 +106,7 @@ fn fast_open() {
     assert_eq!(pair.ended(call), Some(Err(Errno::ENOPROTOOPT)), "datagrams have no option of TCP");
 }
 
-/// C39: time stamps are this host's affair, and one kind takes the place of the others.
+/// C39: this host handles time stamps, and each kind replaces the others.
 #[test]
 fn time_stamps() {
     let mut pair = Pair::new();
@@ -121,8 +121,7 @@ fn time_stamps() {
     assert_eq!(pair.messages, [0, 0]);
 }
 
-/// C39: IP_RECVERR is taken and read back, and is no affair of the server's; IPV6_RECVERR is one of
-/// version 6.
+/// C39: the client stores IP_RECVERR without telling the server. IPV6_RECVERR belongs to version 6.
 #[test]
 fn errors_have_no_queue() {
     let mut pair = Pair::new();
@@ -135,12 +134,12 @@ fn errors_have_no_queue() {
         assert_eq!(pair.call(socket, get(0, 11)), Ok(Value::Option(number(read_back))));
     }
     assert_eq!(pair.messages, [0, 0]);
-    // Of this one the server says what its kernel says.
+    // For this one the server returns what its kernel returns.
     pair.begin(socket, SocketCall::SetOption { level: 41, name: 25, value: number(1) });
     assert_eq!(pair.messages, [1, 0]);
 }
 
-/// C40: SO_KEEPALIVE is told, and nobody waits.
+/// C40: the server is told of SO_KEEPALIVE, and no call waits.
 #[test]
 fn keep_alive_is_told() {
     let mut pair = Pair::new();
@@ -152,8 +151,8 @@ fn keep_alive_is_told() {
     assert_eq!((pair.get(socket, 9), pair.messages), (1, [1, 0]));
 }
 
-/// C39: what the client knows everything of is told; values that the stack would refuse are refused
-/// here.
+/// C39: options about which the client knows everything are told to the server without waiting.
+/// Values that the stack would refuse are refused here.
 #[test]
 fn options_that_are_told() {
     let mut pair = Pair::new();
@@ -177,26 +176,25 @@ fn options_that_are_told() {
         );
     }
     assert_eq!(pair.call(socket, set(6, 1, vec![1, 0])), Err(Errno::EINVAL), "not an int");
-    // -1 is the stack's default: what that is, the server knows.
+    // -1 is the stack's default, which only the server knows.
     assert_eq!(pair.call(socket, set(0, 2, number(-1))), Ok(Value::Done));
     assert_eq!(pair.messages, [6, 0]);
     let call = pair.begin(socket, get(0, 2));
     assert_eq!((pair.ended(call), pair.messages), (None, [7, 0]));
-    // Of another family or type they are the server's affair, which refuses them as its kernel
-    // does.
+    // Options of another family or type go to the server, which refuses them as its kernel does.
     let call = pair.begin(socket, set(41, 26, number(1)));
     assert_eq!(pair.ended(call), None);
 }
 
-/// C26, C39: while the link takes nothing what would be told is asked for, so that a program that
-/// sets options for ever waits and nothing grows.
+/// C26, C39: while the link takes no messages, options become requests. So a program that sets
+/// options for ever has to wait, and no queue grows.
 #[test]
 fn options_while_the_link_takes_nothing() {
     use crate::lhp::Indication;
     let mut pair = Pair::new();
     let socket = pair.connected();
     pair.at_client(|client, now, out| client.indication(Indication::Off, now, out));
-    // TCP_NODELAY, TCP_QUICKACK; what the stack would refuse is refused at once all the same.
+    // TCP_NODELAY, TCP_QUICKACK. Values that the stack would refuse are still refused at once.
     let set = |name, value| SocketCall::SetOption { level: 6, name, value: number(value) };
     assert_eq!(pair.call(socket, set(4, 0)), Err(Errno::EINVAL));
     let calls = [(1, 5), (12, 1)].map(|(name, value)| pair.begin(socket, set(name, value)));
@@ -209,12 +207,12 @@ fn options_while_the_link_takes_nothing() {
     }
     let get = |name| SocketCall::GetOption { level: 6, name, length: 4 };
     assert_eq!(pair.call(socket, get(1)), Ok(Value::Option(number(1))));
-    // That one does not last.
+    // TCP_QUICKACK does not last.
     let call = pair.begin(socket, get(12));
     assert_eq!(pair.ended(call), None);
     pair.done(1, Ok(Reply::Value(number(0))));
     assert_eq!(pair.ended(call), Some(Ok(Value::Option(number(0)))));
-    // A server that is lost is told nothing, whatever the link does.
+    // A lost server is not told, whatever the link does.
     let error = Control::Error(Fault::InvalidRsockId);
     let error = crate::Message::socket_control(socket, error);
     pair.at_client(|client, now, out| client.message(error, now, out));
@@ -222,7 +220,7 @@ fn options_while_the_link_takes_nothing() {
     assert_eq!(pair.call(socket, set(1, 0)), Ok(Value::Done));
 }
 
-/// C39: the others are done by the server; what it has set is known here afterwards.
+/// C39: the server handles other options. The client then knows the values that were set.
 #[test]
 fn options_of_the_server() {
     let mut pair = Pair::new();
@@ -236,7 +234,7 @@ fn options_of_the_server() {
     let get = |name| SocketCall::GetOption { level: 6, name, length: 4 };
     assert_eq!(pair.call(socket, get(9)), Ok(Value::Option(number(3))));
     assert_eq!(pair.messages, [1, 1]);
-    // TCP_INFO, cut to the room for it.
+    // TCP_INFO, truncated to the program's buffer.
     let call = pair.begin(socket, get(11));
     pair.done(1, Ok(Reply::Value(vec![9; 20])));
     assert_eq!(pair.ended(call), Some(Ok(Value::Option(vec![9; 4]))));
@@ -245,8 +243,8 @@ fn options_of_the_server() {
     assert_eq!(pair.ended(call), Some(Err(Errno::ENOPROTOOPT)));
 }
 
-/// C02, C39: what another socket in this one's place has taken is told, so that nothing behind it
-/// waits; what it came to is asked for.
+/// C02, C39: options repeated for a socket that replaces another are told without waiting, so later
+/// calls do not wait either. Their resulting values are requested when a program asks.
 #[test]
 fn options_that_are_set_again() {
     let mut pair = Pair::new();
@@ -266,7 +264,7 @@ fn options_that_are_set_again() {
     assert_eq!(pair.ended(call), Some(Ok(Value::Option(number(3)))));
 }
 
-/// A18: with a larger SO_RCVBUF more is forwarded before the program reads, so that nothing waits
+/// A18: with a larger SO_RCVBUF, more is forwarded before the program reads, so that no data waits
 /// at the server.
 #[test]
 fn a_larger_receive_buffer() {
@@ -284,7 +282,7 @@ fn a_larger_receive_buffer() {
     assert!(!pair.asked().iter().any(|action| matches!(action, TcpAction::Consume(_))));
 }
 
-/// C41: other `ioctl`s are the server's.
+/// C41: other `ioctl`s go to the server.
 #[test]
 fn ioctl_is_forwarded() {
     let mut pair = Pair::new();

@@ -1,4 +1,4 @@
-//! One datagram of several sends (MSG_MORE, UDP_CORK).
+//! One datagram from several sends (MSG_MORE, UDP_CORK).
 
 use super::datagrams::beside;
 use super::{DATAGRAM, Pair, STREAM, address};
@@ -9,8 +9,8 @@ use crate::server::{Addresses, ServerSettings};
 use crate::settings::Settings;
 use crate::tcp::{TcpAction, TcpEvent};
 
-/// C91: parts that are said to have more behind them leave as one datagram, where the first one
-/// goes to and with what is beside it; so do those behind UDP_CORK.
+/// C91: parts with MSG_MORE leave as one datagram, with the destination and the control messages of
+/// the first one. So do parts under UDP_CORK.
 #[test]
 fn datagrams_of_several_parts() {
     let mut pair = Pair::new();
@@ -35,7 +35,7 @@ fn datagrams_of_several_parts() {
     assert_eq!(give(&mut pair, None, 3, b"three", false), (Ok(()), false));
     assert_eq!(sent(&mut pair), [(Some(address(9)), beside(1, 1), b"one two three".to_vec())]);
     assert_eq!(give(&mut pair, None, 3, b"x", false), (Err(Errno::EDESTADDRREQ), false));
-    // What is too long is lost with what was before it.
+    // A datagram that gets too long is lost with the parts before it.
     assert_eq!(give(&mut pair, Some(9), 1, &vec![0; 65_507], true), (Ok(()), true));
     assert_eq!(give(&mut pair, Some(9), 1, b"x", true), (Err(Errno::EMSGSIZE), false));
     assert_eq!(sent(&mut pair), []);
@@ -46,19 +46,19 @@ fn datagrams_of_several_parts() {
     assert_eq!(pair.call(socket, is_corked.clone()), Ok(Value::Option(1_i32.to_ne_bytes().to_vec())));
     assert_eq!(give(&mut pair, Some(9), 1, b"ab", false), (Ok(()), true));
     assert_eq!(give(&mut pair, Some(9), 1, b"cd", false), (Ok(()), true));
-    // An error of an earlier one takes nothing with it.
+    // An error of an earlier datagram does not affect it.
     pair.event(1, TcpEvent::Failed(Errno::ECONNREFUSED));
     assert_eq!(sent(&mut pair), []);
     assert_eq!(pair.call(socket, cork(0)), Ok(Value::Done));
     assert_eq!(sent(&mut pair), [(Some(address(9)), beside(1, 1), b"abcd".to_vec())]);
     assert_eq!(pair.call(socket, is_corked), Ok(Value::Option(0_i32.to_ne_bytes().to_vec())));
     let stream = pair.socket(STREAM);
-    // Of a stream it means nothing, which its server says.
+    // A stream has no such option, as its server reports.
     let call = pair.begin(stream, cork(1));
     assert_eq!(pair.ended(call), None);
 }
 
-/// C91: parts take no room, since they may be no more than one datagram; the last one does.
+/// C91: parts need no room, because together they are at most one datagram. The last one does.
 #[test]
 fn parts_without_room() {
     let settings = Settings { send_buffer: 10, ..Settings::default() };
@@ -75,9 +75,9 @@ fn parts_without_room() {
     assert_eq!(give(&[1; 20], false, false), (Ok(()), false));
     assert_eq!(give(&[2; 20], true, false), (Ok(()), true));
     assert_eq!(give(&[3; 20], false, false), (Err(Errno::EAGAIN), false));
-    // What a program has left behind that has closed goes all the same.
+    // The last datagrams of a program that has closed are sent all the same.
     assert_eq!(give(&[3; 20], false, true), (Ok(()), false));
-    // Nor is there any for what UDP_CORK has held.
+    // What UDP_CORK has held back needs no room either.
     assert_eq!(give(&[4; 20], true, false), (Ok(()), true));
     let off = SocketCall::SetOption { level: 17, name: 1, value: vec![0; 4] };
     assert_eq!(pair.call(socket, off), Ok(Value::Done));

@@ -1,4 +1,4 @@
-//! Registration, its end, and the watchdogs.
+//! Registration, de-registration, and the watchdogs.
 
 use super::{LINK, Pair, STREAM, address};
 use crate::Message;
@@ -16,7 +16,8 @@ fn settings() -> ServerSettings {
     ServerSettings::new(Addresses::shared(address(0).ip()))
 }
 
-/// What a server answers to a registration; `who` is the key and the number of the connection.
+/// Returns a server's answer to a registration. `who` determines the key and the number of the
+/// connection.
 fn register(
     pair: &mut Pair,
     who: u8,
@@ -42,7 +43,8 @@ fn unregistered(server: ServerSettings) -> Pair {
     Pair::unregistered(AddressMode::Any, Settings::default(), server)
 }
 
-/// C06, C70: what a client may have; no call before it; version, room, resumption.
+/// C06, C70: what a client is granted; no call before registration; refusals for version, room and
+/// resumption.
 #[test]
 fn registration_and_its_refusals() {
     let mut pair = unregistered(settings());
@@ -57,7 +59,7 @@ fn registration_and_its_refusals() {
     assert_eq!(register(&mut unregistered(full), 1, 1, AddressMode::Any, false), Err(refusal));
 }
 
-/// C09, C10, C11, A33: addresses by mode; a refusal names the modes that there are.
+/// C09, C10, C11, A33: addresses by mode. A refusal lists the modes that are offered.
 #[test]
 fn addresses_by_mode() {
     let [shared, first, own] = [1, 2, 9].map(|last| IpAddr::from([192, 0, 2, last]));
@@ -76,7 +78,7 @@ fn addresses_by_mode() {
         register(&mut pair, 5, 1, AddressMode::Brought(own), false),
         Err(Refusal::Resources { .. })
     ));
-    // Not one that it may bring: it could be that of any other host.
+    // Only listed addresses may be brought, because any other could belong to another host.
     assert!(matches!(register(&mut pair, 5, 1, AddressMode::Brought(first), false), Err(Refusal::Mode(_))));
 }
 
@@ -94,8 +96,8 @@ fn an_address_that_the_client_brings() {
     assert_eq!(pair.asked()[0], create);
 }
 
-/// C11 (n-m): what one client may have is its own affair, and what another has for itself it cannot
-/// have.
+/// C11 (n-m): clients can have different grants, and no client gets an address that another has to
+/// itself.
 #[test]
 fn clients_may_have_different_things() {
     let [shared, own] = [1, 2].map(|last| IpAddr::from([192, 0, 2, last]));
@@ -128,8 +130,8 @@ fn clients_may_have_different_things() {
     assert_eq!(server.census(Connection(2)).map(|census| census.address), Some(None));
 }
 
-/// C78, E6, A24: who registers while registered has lost its sockets; they are reset, and the next
-/// attempt succeeds.
+/// C78, E6, A24: a client that registers while it is registered has lost its sockets. They are
+/// reset, and the next attempt succeeds.
 #[test]
 fn a_client_that_comes_again() {
     let mut pair = Pair::new();
@@ -154,7 +156,7 @@ fn a_client_that_comes_again() {
         if matches!(message.body, Body::Control(Control::Registered(Ok(_))))));
 }
 
-/// C08, C71: gracefully only when both sides have no socket left; abruptly always, with RST.
+/// C08, C71: gracefully only when both sides have no socket left; otherwise at any time, with RST.
 #[test]
 fn deregistration() {
     let mut pair = Pair::new();
@@ -176,7 +178,7 @@ fn deregistration() {
     assert_eq!(pair.ended(waits), Some(Err(crate::Errno::ECONNRESET)));
 }
 
-/// C19, A3: an hour of silence is a question and an answer, whoever asks.
+/// C19, A3: an hour of silence costs one question and one answer, whichever side asks.
 #[test]
 fn watchdogs_ask_once() {
     let mut pair = Pair::new();
@@ -192,7 +194,7 @@ fn watchdogs_ask_once() {
     assert_eq!((pair.messages, pair.client.deadline()), ([2, 2], Some(hour * 3)));
 }
 
-/// C104: answers that are answered never end.
+/// C104: answers that are answered cause an endless exchange.
 #[test]
 #[should_panic(expected = "no end of messages")]
 fn answers_that_are_answered() {

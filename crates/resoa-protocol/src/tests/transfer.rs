@@ -1,4 +1,4 @@
-//! Reading and writing: flags, credits, urgent octets, flow control of the link.
+//! Reading and writing: flags, credits, urgent bytes, and flow control of the link.
 
 use super::{Pair, address, bytes};
 use crate::calls::{ReceiveFlags, SendFlags, Signal, SocketCall, Value};
@@ -19,8 +19,8 @@ fn sent(octets: &[u8]) -> TcpAction {
     TcpAction::Send { bytes: octets.to_vec(), urgent: false }
 }
 
-/// C21, C22, C42, C43: taken at once and forwarded; kept here and merged; and when there is no room
-/// at all, waiting.
+/// C21, C22, C42, C43: data is taken and forwarded at once; or kept here and merged; or, without
+/// any room, the call waits.
 #[test]
 fn writes_in_three_regimes() {
     let mut pair = small(6, 3);
@@ -39,7 +39,7 @@ fn writes_in_three_regimes() {
     let flags = SendFlags { dont_wait: true, ..SendFlags::default() };
     let now = SocketCall::Send { bytes: b"x".to_vec(), to: None, flags };
     assert_eq!(pair.call(socket, now), Err(Errno::EAGAIN));
-    // The far host acknowledges: what waited goes, in order and merged.
+    // The far host acknowledges, so waiting data is sent, in order and merged.
     pair.event(1, TcpEvent::Acknowledged(3));
     assert_eq!(pair.asked(), [sent(b"def")]);
     assert_eq!(pair.ended(waits), Some(Ok(Value::Count(3))));
@@ -49,8 +49,8 @@ fn writes_in_three_regimes() {
     assert_eq!(pair.poll(socket), "O");
 }
 
-/// C42: what was not taken when the time is over, or a signal comes, is not written; what was is
-/// said.
+/// C42: data that was not taken when the time is over or a signal arrives is not written. The call
+/// returns how much was.
 #[test]
 fn part_of_a_write() {
     let mut pair = small(2, 2);
@@ -63,8 +63,8 @@ fn part_of_a_write() {
     assert_eq!(pair.ended(call), Some(Err(Errno::EINTR)));
 }
 
-/// C24, C25: the window opens by what was read, told in few messages; and what is to be said anyway
-/// takes it along.
+/// C24, C25: the window opens by what was read, with few messages. A message that is sent anyway
+/// contains the report.
 #[test]
 fn windows_follow_the_reader() {
     let settings = Settings { report_after: 4, ..Settings::default() };
@@ -88,8 +88,8 @@ fn windows_follow_the_reader() {
     assert_eq!(pair.asked(), [TcpAction::Consume(1)]);
 }
 
-/// C24, C25: of a small SO_RCVBUF a quarter is reported at once, since its window has little to
-/// miss; a connection has that of its listener.
+/// C24, C25: of a small SO_RCVBUF, a quarter is reported at once, because little of its window can
+/// be missing. A connection inherits the buffer of its listener.
 #[test]
 fn windows_of_small_buffers() {
     let rcvbuf = SocketCall::SetOption { level: 1, name: 8, value: 4096_i32.to_ne_bytes().to_vec() };
@@ -105,7 +105,7 @@ fn windows_of_small_buffers() {
         let reported = if socket == small { vec![TcpAction::Consume(1024)] } else { vec![] };
         assert_eq!(pair.asked(), reported);
     }
-    // And what is so little that the kernel makes more of it.
+    // Also of a buffer that is so small that the kernel enlarges it.
     let least = SocketCall::SetOption { level: 1, name: 8, value: 1_i32.to_ne_bytes().to_vec() };
     assert_eq!(pair.call(small, least), Ok(Value::Done));
     pair.asked();
@@ -115,9 +115,9 @@ fn windows_of_small_buffers() {
     assert_eq!(pair.asked(), [TcpAction::Consume(288)]);
 }
 
-/// C21, C25, C107: to a program that has room enough, more of it is not worth a message: it is told
-/// with data that goes anyway when it has waited, and by itself when it has waited for long. One
-/// that has little is told at once.
+/// C21, C25, C107: for a program that has enough room, free room is not worth a message. It is
+/// reported with data that is sent anyway once it has waited, and alone after a longer wait. A
+/// program that has little room is told at once.
 #[test]
 fn room_goes_along() {
     let mut pair = Pair::new();
@@ -143,7 +143,7 @@ fn room_goes_along() {
     assert_eq!((pair.messages[1], left(&mut pair), pair.server.owes()), (3, 999, true));
     pair.at_server(|server, _, out| server.remind(out));
     assert_eq!((pair.messages[1], left(&mut pair), pair.server.owes()), (4, 0, false));
-    // A program with little room may wait for it.
+    // A program with little room may be waiting for it.
     assert_eq!(pair.set(socket, 7, &[2304]), Ok(Value::Done));
     pair.send(socket, &[1; 100]);
     pair.event(1, TcpEvent::Acknowledged(100));
@@ -154,7 +154,7 @@ fn room_goes_along() {
     assert_eq!((pair.messages[1], left(&mut pair)), (6, 0));
 }
 
-/// C23, C27: a program that does not read stalls its own socket alone.
+/// C23, C27: a program that does not read stalls only its own socket.
 #[test]
 fn a_stalled_socket_holds_up_no_other() {
     let settings = Settings { receive_buffer: 4, report_after: 1, ..Settings::default() };
@@ -172,7 +172,7 @@ fn flags(flags: ReceiveFlags, length: usize) -> SocketCall {
     SocketCall::Receive { length, flags }
 }
 
-/// C44: MSG_PEEK, MSG_WAITALL, MSG_DONTWAIT, the end.
+/// C44: MSG_PEEK, MSG_WAITALL, MSG_DONTWAIT, and the end of the stream.
 #[test]
 fn reads_by_flag() {
     let mut pair = Pair::new();
@@ -194,7 +194,7 @@ fn reads_by_flag() {
     assert_eq!(pair.read(socket, 0), bytes(&[]));
 }
 
-/// C39: SO_RCVLOWAT and SO_RCVTIMEO are the client's affair.
+/// C39: the client handles SO_RCVLOWAT and SO_RCVTIMEO.
 #[test]
 fn low_water_and_time_out() {
     let mut pair = Pair::new();
@@ -218,8 +218,8 @@ fn urgent(pair: &mut Pair, socket: RsockId) -> Result<Value, Errno> {
     pair.call(socket, flags(ReceiveFlags { urgent: true, ..ReceiveFlags::default() }, 1))
 }
 
-/// C45, A20: an urgent octet is said ahead, read on its own, and left out of the stream, which
-/// stops before it.
+/// C45, A20: an urgent byte is announced in advance and read separately. The stream stops before it
+/// and does not contain it.
 #[test]
 fn urgent_octets() {
     let mut pair = Pair::new();
@@ -238,11 +238,11 @@ fn urgent_octets() {
     assert_eq!(urgent(&mut pair, socket), bytes(b"U"));
     assert_eq!((urgent(&mut pair, socket), pair.poll(socket).as_str()), (Err(Errno::EINVAL), "IO"));
     assert_eq!(pair.read(socket, 9), bytes(b"cd"));
-    // On its own it makes nothing readable, and is skipped.
+    // It does not make the socket readable, and reading skips it.
     pair.event(1, TcpEvent::Urgent { ahead: 0 });
     pair.event(1, TcpEvent::Received(b"W".to_vec()));
     assert_eq!((pair.poll(socket).as_str(), pair.read(socket, 9)), ("OP", Err(Errno::EAGAIN)));
-    // In line it is an octet like others, and reading stops before it all the same.
+    // With SO_OOBINLINE it is read like other bytes, but reading still stops before it.
     assert_eq!(pair.set(socket, 10, &[1]), Ok(Value::Done));
     pair.event(1, TcpEvent::Urgent { ahead: 1 });
     pair.event(1, TcpEvent::Received(b"eVf".to_vec()));
@@ -257,8 +257,8 @@ fn urgent_octets() {
     assert!(pair.asked().contains(&TcpAction::Send { bytes: b"xyZ".to_vec(), urgent: true }));
 }
 
-/// C45: an urgent octet keeps its place behind what waits for room, and what is written after it is
-/// not urgent.
+/// C45: an urgent byte keeps its place behind data that waits for room, and data written after it
+/// is not urgent.
 #[test]
 fn an_urgent_octet_behind_others() {
     let mut pair = small(9, 3);
@@ -274,7 +274,7 @@ fn an_urgent_octet_behind_others() {
     assert_eq!(pair.asked(), [sent(b"f")]);
 }
 
-/// C45, C51: an urgent octet that was passed over was read, and does not make an RST of the end.
+/// C45, C51: an urgent byte that was skipped counts as read, so the end is not an RST.
 #[test]
 fn an_urgent_octet_that_was_passed_over() {
     let mut pair = Pair::new();
@@ -287,7 +287,7 @@ fn an_urgent_octet_that_was_passed_over() {
     assert_eq!(pair.asked(), [TcpAction::Consume(3), TcpAction::ShutdownWrite]);
 }
 
-/// C26: while the link takes nothing, nothing is lost and nothing overtakes.
+/// C26: while the link takes no messages, none is lost and none overtakes.
 #[test]
 fn a_link_that_takes_nothing() {
     let mut pair = Pair::new();
@@ -308,7 +308,7 @@ fn a_link_that_takes_nothing() {
     assert_eq!((pair.read(socket, 1), pair.read(socket, 1)), (bytes(b"x"), bytes(&[])));
 }
 
-/// C47: SIGIO for those who want it.
+/// C47: SIGIO for programs that have enabled it.
 #[test]
 fn asynchronous_sockets() {
     use crate::calls::Cause;
@@ -326,7 +326,7 @@ fn asynchronous_sockets() {
     assert_eq!(pair.signals, causes.map(Signal::Io));
 }
 
-/// C24, C51: what a driver has taken for a program counts as unread: the window opens when the
+/// C24, C51: data that a driver has taken for a program counts as unread. The window opens when the
 /// program has read it, and before that `close` ends by RST.
 #[test]
 fn what_was_taken_is_not_read() {
@@ -354,7 +354,7 @@ fn what_was_taken_is_not_read() {
     }
 }
 
-/// C22: a driver gives what there is room for, and sees the room.
+/// C22: a driver gives as much as there is room for, and can see the room.
 #[test]
 fn a_driver_gives_what_there_is_room_for() {
     let settings = Settings { send_buffer: 5000, ..Settings::default() };
@@ -384,7 +384,7 @@ fn a_driver_gives_what_there_is_room_for() {
     assert_eq!(sent, 5000 + 6000);
 }
 
-/// C45: a driver finds the urgent octet where it is, once.
+/// C45: a driver finds the urgent byte in its place, once.
 #[test]
 fn a_driver_finds_the_urgent_octet() {
     let mut pair = Pair::new();

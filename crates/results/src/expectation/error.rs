@@ -1,97 +1,97 @@
-//! What is wrong with an expectation, and with which of its fields.
+//! Errors in expectations, each with the field that is wrong.
 
 use super::{STATISTICS, metrics};
 use crate::instead;
 use crate::metric::Metric;
 
-/// An expectation that asks for what there is not.
+/// Error in an expectation.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ExpectationError {
-    /// No such workload.
+    /// There is no such workload.
     #[error("there is no workload `{name}`{}", instead(.name, known))]
     Workload {
-        /// The word.
+        /// The name in the expectation.
         name: String,
-        /// Workloads of the cells that it is about.
+        /// Workloads of the selected cells.
         known: Vec<String>,
     },
-    /// No such metric.
+    /// There is no such metric.
     #[error("there is no metric `{name}`{}", instead(.name, &metrics()))]
     Metric {
-        /// The word.
+        /// The name in the expectation.
         name: String,
     },
-    /// A fall against nothing.
+    /// `degradation` without cells to compare with.
     #[error("`degradation` needs `against`, the cells that goodput fell from")]
     Against,
-    /// No such statistic.
+    /// There is no such statistic.
     #[error("there is no statistic `{name}`{}", instead(.name, &STATISTICS))]
     Statistic {
-        /// The word.
+        /// The name in the expectation.
         name: String,
     },
-    /// No such factor.
+    /// There is no such factor.
     #[error("`{factor}` is no factor of the plan{}", instead(factor, known))]
     Factor {
         /// `where` or `against`.
         field: &'static str,
-        /// The word.
+        /// The name in the expectation.
         factor: String,
         /// The plan's factors.
         known: Vec<String>,
     },
-    /// No such level.
+    /// There is no such level.
     #[error("`{level}` is no level of `{factor}`{}", instead(level, known))]
     Level {
         /// `where` or `against`.
         field: &'static str,
-        /// The word.
+        /// The name in the expectation.
         level: String,
-        /// Of which factor.
+        /// Its factor.
         factor: String,
         /// The factor's levels.
         known: Vec<String>,
     },
-    /// The unit is of another quantity.
+    /// The unit does not belong to the metric's quantity.
     #[error("the figure is in {ours}, and `{unit}` is no unit of that")]
     Unit {
-        /// The expectation's.
+        /// The expectation's unit.
         unit: String,
-        /// The metric's.
+        /// The metric's unit.
         ours: &'static str,
     },
-    /// No such metric in `at`.
+    /// There is no such metric in `at`.
     #[error("`at`: there is no metric `{name}`{}", instead(.name, &Metric::ALL.map(Metric::name)))]
     AtMetric {
-        /// The word.
+        /// The name in `at`.
         name: String,
     },
-    /// The unit in `at` is of another quantity.
+    /// The unit in `at` does not belong to the metric's quantity.
     #[error("`at`: the metric is in {ours}, and `unit` = `{unit}` is no unit of that")]
     AtUnit {
-        /// The one of `at`.
+        /// The unit in `at`.
         unit: String,
-        /// The metric's.
+        /// The metric's unit.
         ours: &'static str,
     },
-    /// Nothing changes between 0 and there.
+    /// The value in `at` is not above 0.
     #[error("`at`: `value` = {value} is no number above 0, where the line starts from")]
     AtValue {
-        /// The number.
+        /// The value.
         value: String,
     },
-    /// A line through some levels without what they are levels of.
+    /// `at` without cells from which the line starts.
     #[error("`at` needs `against`, the cells from which the line through the runs starts")]
     AtAlone,
-    /// A line has no repetitions.
+    /// `at` with a statistic: a line has no repetitions.
     #[error(
         "`at` reads one line through all runs, so that `statistic` = `{name}` means nothing: leave it out"
     )]
     AtStatistic {
-        /// The word.
+        /// The statistic.
         name: String,
     },
-    /// The ends are no numbers in order.
+    /// The ends are not finite numbers in ascending order.
     #[error("`low` = {low} and `high` = {high} are no range")]
     Range {
         /// Lower end.
@@ -102,7 +102,7 @@ pub enum ExpectationError {
 }
 
 impl ExpectationError {
-    /// The field of `[[expect]]` that is wrong, or that asks for another one.
+    /// Returns the field of `[[expect]]` that is wrong, or that requires another one.
     #[must_use]
     pub fn field(&self) -> &'static str {
         match self {

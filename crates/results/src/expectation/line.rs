@@ -1,5 +1,5 @@
-//! Figures that are read off the straight line through runs (TL-22): by how much it changes from
-//! where a metric is 0 to a value of that metric.
+//! Figures read from the straight line through runs (TL-22): its change from where a metric is 0 to
+//! a value of that metric.
 
 use super::{CellFigure, ExpectationError, Range, selects, unit};
 use crate::metric::{Metric, UnknownMetric};
@@ -9,7 +9,7 @@ use crate::{At, Cell, Directory, Expectation, Selection};
 /// Confidence of the intervals.
 const CONFIDENCE: f64 = 0.95;
 
-/// Where a line is read.
+/// Point at which a line is read.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Place {
     metric: Metric,
@@ -18,7 +18,7 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// What `at` asks for, of an expectation that has nothing which contradicts it.
+    /// Parses `at`; fails if another field of the expectation contradicts it.
     pub(super) fn of(at: &At, expectation: &Expectation) -> Result<Self, ExpectationError> {
         let unknown = |UnknownMetric { name }| ExpectationError::AtMetric { name };
         let metric: Metric = at.metric.parse().map_err(unknown)?;
@@ -37,21 +37,22 @@ impl Place {
     }
 }
 
-/// What lines are drawn through.
+/// Data that lines are drawn through.
 pub(super) struct Lines<'a> {
     pub(super) directory: &'a Directory,
     pub(super) workload: &'a str,
-    /// What falls or rises.
+    /// Metric whose change is the figure.
     pub(super) metric: Metric,
     pub(super) against: &'a Selection,
-    /// From a rise in percent to the expectation's unit, with its sign.
+    /// Factor, with its sign, from a rise in percent to the expectation's unit.
     pub(super) scale: f64,
 }
 
 impl Lines<'_> {
-    /// A figure for each line through selected cells and their references: one for all those that
-    /// have the same levels of the factors which `against` does not name, under the number of the
-    /// first reference. What is to be known goes to `notes`.
+    /// Returns a figure for each line through selected cells and their references.
+    ///
+    /// All cells with the same levels of the factors that `against` does not name share a line,
+    /// whose figure has the number of the first reference. `notes` gets remarks for the reader.
     pub(super) fn figures(
         &self,
         place: Place,
@@ -106,7 +107,7 @@ impl Lines<'_> {
         super::counterpart(cell, other, self.against)
     }
 
-    /// Both metrics of all runs of these cells that count and have both.
+    /// Returns both metrics of all runs of these cells that count and have both.
     fn points<'c>(&self, x: Metric, cells: impl Iterator<Item = &'c &'c Cell>) -> (Vec<f64>, Vec<f64>) {
         let runs = cells.flat_map(|cell| self.directory.counting(cell.number, false));
         let of = |metric: Metric, run, connections| metric.of_run(run, connections, self.workload);

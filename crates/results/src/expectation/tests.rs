@@ -3,7 +3,8 @@ use crate::PlannedWorkload;
 use crate::Verdict::{Failed, Good, Overloaded};
 use crate::example::{campaign, expectation, factors, selection};
 
-/// Without loss 1000 bit/s, less with; `lite` takes half of that back. Cells as in the example.
+/// 1000 bit/s without loss, less with loss; `lite` regains half of the difference. Cells as in the
+/// example.
 fn example() -> Directory {
     campaign(&[
         (0, Good, 900.0),
@@ -24,7 +25,7 @@ fn range(low: f64, high: f64) -> Range {
     Range { low, high }
 }
 
-/// A server in the background has the first rows of each run: a figure is not about it unless it is
+/// A server in the background has the first rows of each run: figures are not about it unless it is
 /// named.
 #[test]
 fn an_expectation_without_a_workload_is_about_the_one_that_runs_wait_for() {
@@ -85,7 +86,7 @@ fn changes_are_against_the_cell_that_differs_in_what_against_names() {
     falls.unit = "%".into();
     (falls.low, falls.high) = (10.0, 60.0);
     let comparison = compare(&example(), &falls);
-    // Cells 0 and 3 are the references; 1 and 2 fell from 0, and 4 and 5 from 3.
+    // Cells 0 and 3 are the references: 1 and 2 are compared with 0, 4 and 5 with 3.
     let means: Vec<_> =
         comparison.cells.iter().map(|cell| (cell.cell, cell.range.low.round(), cell.runs)).collect();
     assert_eq!(means, [(1, 20.0, 2), (2, 60.0, 2), (4, 10.0, 1), (5, 30.0, 1)]);
@@ -97,8 +98,8 @@ fn changes_are_against_the_cell_that_differs_in_what_against_names() {
     assert_eq!(rise.note.split("; ").next(), Some("ours is 20.0 % below what is published"));
 }
 
-/// Four runs without loss and four with, without `lite`; three with `lite`, of which there is no
-/// interval.
+/// Four runs each, without loss and with, without `lite`; three with `lite`, which are too few for
+/// an interval.
 #[test]
 fn an_interval_is_that_of_the_mean_or_of_the_ratio_of_means() {
     let (none, lossy) = ([900.0, 1100.0, 950.0, 1050.0], [700.0, 900.0, 750.0, 850.0]);
@@ -240,7 +241,7 @@ fn a_plan_is_checked_before_it_is_run() {
     assert_eq!((unknown.field(), unknown.to_string().as_str()), ("workload", said));
 }
 
-/// Goodput and retransmissions of runs: cell, bit/s, percent.
+/// Runs with goodput and retransmissions: cell, bit/s, percent.
 fn runs(of: &[(u32, f64, u64)]) -> Directory {
     let mut directory =
         campaign(&of.iter().map(|(cell, goodput, _)| (*cell, Good, *goodput)).collect::<Vec<_>>());
@@ -250,7 +251,7 @@ fn runs(of: &[(u32, f64, u64)]) -> Directory {
     directory
 }
 
-/// The fall at a retransmission rate of 2 %, against no loss.
+/// The fall at a retransmission rate of 2 %, compared with no loss.
 fn at() -> Expectation {
     Expectation {
         metric: "degradation".into(),
@@ -261,14 +262,14 @@ fn at() -> Expectation {
     }
 }
 
-/// The line of `statistics::regression`, whose change at 2 % is computed there by hand: 27.72 %
-/// less, from 17.16 to 36.79 %.
+/// The line of `statistics::regression`, whose change at 2 % is computed there by hand: a fall of
+/// 27.72 %, from 17.16 to 36.79 %.
 #[test]
 fn a_line_through_the_runs_is_read_at_a_value() {
     let mut fall = at();
     fall.of = selection(&[("lite", &["off"])]);
     (fall.low, fall.high) = (17.0, 37.0);
-    // The reference's runs take part, and those of cells that are not selected do not.
+    // Runs of the reference belong to the line, those of cells that are not selected do not.
     let off = [(0, 1000.0, 0), (1, 900.0, 1), (1, 700.0, 2), (2, 600.0, 3), (4, 1.0, 9)];
     let comparison = compare(&runs(&off), &fall);
     let ours = comparison.ours.expect("a figure");
@@ -283,7 +284,7 @@ fn a_line_through_the_runs_is_read_at_a_value() {
 
 #[test]
 fn each_reference_has_a_line_of_its_own() {
-    // From 1000 to 800 at 2 %, and from 500 to 250 at 1 %, which is nothing at 2 %.
+    // From 1000 to 800 at 2 %, and from 500 to 250 at 1 %, which is 0 at 2 %.
     let two = [(0, 1000.0, 0), (1, 900.0, 1), (1, 800.0, 2), (3, 500.0, 0), (5, 500.0, 0), (5, 250.0, 1)];
     let comparison = compare(&runs(&two), &at());
     assert_eq!(comparison.ours, Some(range(20.0, 100.0)), "the points are on the lines");
@@ -304,7 +305,7 @@ fn each_reference_has_a_line_of_its_own() {
     assert!(none.note.contains(why), "{}", none.note);
 }
 
-/// Two runs make a line whatever they are.
+/// Two runs always lie on a line.
 #[test]
 fn two_runs_are_no_line() {
     let two = compare(&runs(&[(0, 1000.0, 0), (1, 800.0, 2)]), &at());

@@ -1,14 +1,14 @@
-//! Units that figures are published in.
+//! Units of published figures.
 
-/// Units of the same quantity, with how many of the first each one is.
+/// Units by quantity, each with its size in the first unit of the quantity.
 const QUANTITIES: &[&[(&str, f64)]] = &[
     &[("bit/s", 1.0), ("kbit/s", 1e3), ("Mbit/s", 1e6), ("Gbit/s", 1e9), ("byte/s", 8.0), ("kB/s", 8e3)],
     &[("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("min", 60.0)],
     &[("bytes", 1.0), ("kB", 1e3), ("MB", 1e6), ("KiB", 1024.0), ("MiB", 1_048_576.0)],
 ];
 
-/// What a number in unit `from` has to be multiplied with to be in unit `to`; `None` if they are of
-/// different quantities.
+/// Returns the factor that converts a number from unit `from` to unit `to`; `None` if their
+/// quantities differ.
 pub(super) fn factor(from: &str, to: &str) -> Option<f64> {
     if from == to {
         return Some(1.0);

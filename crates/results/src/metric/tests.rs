@@ -2,13 +2,13 @@ use super::*;
 use crate::Verdict;
 use crate::example::{campaign, connection, run};
 
-/// Of a run without TCP Lite.
+/// Returns the value for a run without TCP Lite.
 fn value(metric: Metric, rows: &[Connection], workload: &str) -> Option<f64> {
     metric.of_run(&run(0, 0), rows, workload)
 }
 
-/// A connection that delivered 100 bytes between two seconds, with so many segments and
-/// retransmissions.
+/// A connection that delivered 100 bytes between two times in seconds, with these numbers of
+/// segments and retransmissions.
 fn transfer(start: u64, end: u64, segments: u64, retransmissions: u64) -> Connection {
     Connection {
         start_ns: start * 1_000_000_000,
@@ -20,7 +20,7 @@ fn transfer(start: u64, end: u64, segments: u64, retransmissions: u64) -> Connec
     }
 }
 
-/// Of a connection with so many samples, half of them at most this.
+/// Delays of a connection with this median and number of samples.
 fn delays(median_ms: u64, samples: u64) -> RoundTrips {
     let median = median_ms * 1_000_000;
     RoundTrips { samples, median_ns: median, p95_ns: 2 * median, ..RoundTrips::default() }
@@ -45,7 +45,7 @@ fn pauses_between_requests_do_not_count() {
     let program = Connection { protocol: Protocol::Program, bytes: 0, ..transfer(0, 100, 0, 0) };
     let [first, second] = rows;
     assert_eq!(value(Metric::Goodput, &[program.clone(), first, second], "bulk"), Some(800.0));
-    // What it carried is not known without a capture: that is not nothing.
+    // Without a capture, what it carried is unknown, not 0.
     assert_eq!(value(Metric::Goodput, std::slice::from_ref(&program), "bulk"), None);
     assert_eq!(value(Metric::Bytes, std::slice::from_ref(&program), "bulk"), None);
     assert_eq!(value(Metric::Completion, &[program.clone(), transfer(1, 103, 1, 0)], "bulk"), Some(100.0));
@@ -109,8 +109,7 @@ fn no_value_where_the_metric_does_not_apply() {
     }
 }
 
-/// What is known of the run as a whole goes to any of its workloads, and is not 0 where it is not
-/// known.
+/// Figures of the whole run apply to any of its workloads, and are not 0 if unknown.
 #[test]
 fn what_tcp_lite_did_is_the_runs() {
     let lite = LiteTotals { damaged: 40, accepted: 30, ..LiteTotals::default() };
@@ -179,8 +178,7 @@ fn a_wrong_name_is_answered_with_the_right_ones() {
     assert_eq!(error("jitter"), format!("there is no metric `jitter` (there is {all})"));
 }
 
-/// How often verdicts were right, of those that a detector gave; and how often n was (ltcp-newzag
-/// 3.10.3).
+/// Shares of right verdicts among those of a detector, and of right counts n (ltcp-newzag 3.10.3).
 #[test]
 fn verdicts_are_counted_by_what_the_losses_were() {
     use crate::loss_event::tests::event;

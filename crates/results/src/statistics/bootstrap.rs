@@ -1,29 +1,29 @@
-//! Intervals by resampling, which ask nothing of the shape of the distribution.
+//! Intervals by resampling, which make no assumption about the distribution.
 //!
-//! BCa: percentile, bias-corrected and accelerated (Efron and Tibshirani, An Introduction to the
-//! Bootstrap, 1993, section 14.3). The values are drawn with replacement, as many as there are,
-//! again and again; the interval's ends are quantiles of what the estimator makes of them, and
-//! which quantiles follows from how far the estimate is off their middle (z0, equation 14.14) and
-//! from how its spread changes with its value (a, equation 14.15, by leaving out a value at a
-//! time).
+//! The method is BCa: percentile, bias-corrected and accelerated (Efron and Tibshirani, An
+//! Introduction to the Bootstrap, 1993, section 14.3). Samples of the same size are drawn from the
+//! values with replacement, many times, and the estimator is applied to each. The ends of the
+//! interval are quantiles of these estimates. Which quantiles follows from how far the original
+//! estimate is from their middle (z0, equation 14.14), and from how their spread changes with the
+//! value (a, equation 14.15, by leaving out one value at a time).
 
 use super::{finite, mean, quantile};
 use rand::{Rng, RngExt};
 use serde::Serialize;
 use statrs::distribution::{ContinuousCDF, Normal};
 
-/// A range that holds the true value with some confidence.
+/// A range that contains the true value with some confidence.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Interval {
     /// Lower end.
     pub low: f64,
     /// Upper end.
     pub high: f64,
-    /// Share of such ranges, between 0 and 1, that hold the true value.
+    /// Share of such ranges, between 0 and 1, that contain the true value.
     pub confidence: f64,
 }
 
-/// What is estimated.
+/// Estimated quantity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Estimator {
     /// The arithmetic mean.
@@ -32,12 +32,12 @@ pub enum Estimator {
     Median,
 }
 
-/// How an interval is made.
+/// Parameters of the resampling.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Bootstrap {
     /// Confidence, between 0 and 1: 0.95 by default.
     pub confidence: f64,
-    /// How often to resample: 10 000 times by default. Below 1000 the ends are rough.
+    /// Number of resamples: 10 000 by default. Below 1000 the ends are inexact.
     pub resamples: usize,
 }
 
@@ -48,14 +48,16 @@ impl Default for Bootstrap {
 }
 
 impl Estimator {
-    /// How many values an interval needs. Of fewer its ends can only be the least and the greatest
-    /// value, so that it would say nothing that the range does not: at 95 % that is so as long as
-    /// more than 2.5 % of all resamples are estimated at the least value. Of n values a share of
-    /// n^-n has the least one n times (Hall, The Bootstrap and Edgeworth Expansion, 1992, appendix
-    /// I), which for the mean is more up to n = 3 (3.7 %; 0.4 % of 4). The median is the least
-    /// value if most of a resample are: 5.8 % of 5, and of 6 at least 4 of them, 0.9 %. (The range
-    /// of 5 values holds the median with 93.8 % only, whatever the distribution; that of 6 with
-    /// 96.9 %.)
+    /// Returns the minimum number of values for an interval.
+    ///
+    /// With fewer values its ends can only be the smallest and the largest value, so it would say
+    /// no more than the range. At 95 % this is the case as long as more than 2.5 % of all resamples
+    /// have the smallest value as their estimate. For the mean, all n values of the resample must
+    /// be the smallest one, which is a share of n^-n (Hall, The Bootstrap and Edgeworth Expansion,
+    /// 1992, appendix I): 3.7 % for n = 3, and 0.4 % for n = 4. For the median, most values of the
+    /// resample must be the smallest one: 5.8 % for n = 5 and, since it takes 4 of 6, 0.9 % for n
+    /// = 6. (The range of 5 values contains the median with only 93.8 %, for any distribution; that
+    /// of 6 values with 96.9 %.)
     #[must_use]
     pub const fn least(self) -> usize {
         match self {
@@ -64,7 +66,7 @@ impl Estimator {
         }
     }
 
-    /// Of values that are not empty; they are left in another order.
+    /// Computes the estimate of values, which must not be empty; their order changes.
     fn of(self, values: &mut [f64]) -> f64 {
         match self {
             Self::Mean => mean(values).unwrap_or(f64::NAN),
@@ -80,9 +82,10 @@ impl Estimator {
 }
 
 impl Bootstrap {
-    /// The interval for what `values` are a sample of. `None` of fewer values than
-    /// [`Estimator::least`] says, without resamples, and with a confidence that is not between 0
-    /// and 1.
+    /// Returns the interval for the quantity that `values` are a sample of.
+    ///
+    /// `None` with fewer values than [`Estimator::least`] requires, without resamples, and if the
+    /// confidence is not between 0 and 1.
     #[must_use]
     pub fn interval(&self, values: &[f64], estimator: Estimator, stream: &mut impl Rng) -> Option<Interval> {
         if values.len() < estimator.least() {
@@ -91,10 +94,11 @@ impl Bootstrap {
         self.bca(values, |sample| estimator.of(sample), stream)
     }
 
-    /// The interval for the mean of what `of` is a sample of, divided by that of `against`:
-    /// percentiles, with both drawn anew each time, independently (Efron and Tibshirani 1993,
-    /// sections 8.3 and 13.3). `None` as of [`Bootstrap::interval`], of either, and where a mean of
-    /// `against` can be 0.
+    /// Returns the interval for the ratio of two means, that of `of` divided by that of `against`.
+    ///
+    /// The ends are percentiles; both samples are drawn independently each time (Efron and
+    /// Tibshirani 1993, sections 8.3 and 13.3). `None` under the conditions of
+    /// [`Bootstrap::interval`], for either sample, and if a drawn mean of `against` is 0.
     #[must_use]
     pub fn ratio(&self, of: &[f64], against: &[f64], stream: &mut impl Rng) -> Option<Interval> {
         let (of, against) = (finite(of)?, finite(against)?);
@@ -145,7 +149,7 @@ impl Bootstrap {
         let end = |tail: f64| {
             let shifted = bias + normal.inverse_cdf(tail);
             let scale = 1.0 - acceleration * shifted;
-            // Where the scale is used up, the formula's limit is the outermost estimate.
+            // If the scale is not positive, the formula's limit is the outermost estimate.
             let share =
                 if scale > 0.0 { normal.cdf(bias + shifted / scale) } else { f64::from(shifted > 0.0) };
             quantile(&estimates, share)
@@ -155,9 +159,10 @@ impl Bootstrap {
     }
 }
 
-/// Share of the estimates that lie below `value`. Those that are the same count half, since of a
-/// median very many are; and it is at least half an estimate away from 0 and 1, where the normal
-/// quantile has no value.
+/// Returns the share of estimates below `value`.
+///
+/// Equal estimates count half, since a median has very many of them. The share is at least half an
+/// estimate away from 0 and 1, where the normal quantile has no value.
 fn share_below(sorted: &[f64], value: f64) -> f64 {
     let below = sorted.partition_point(|estimate| *estimate < value);
     let through = sorted.partition_point(|estimate| *estimate <= value);
@@ -165,7 +170,7 @@ fn share_below(sorted: &[f64], value: f64) -> f64 {
     ((below + through) as f64 / 2.0).clamp(0.5, count - 0.5) / count
 }
 
-/// Equation 14.15; 0 where leaving out a value changes nothing.
+/// Returns a of equation 14.15; 0 if leaving out a value changes nothing.
 fn acceleration(values: &[f64], estimate: &impl Fn(&mut [f64]) -> f64) -> f64 {
     let without = |place: usize| {
         let mut rest = values.to_vec();

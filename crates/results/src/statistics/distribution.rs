@@ -1,4 +1,4 @@
-//! How values are distributed: what a box plot shows.
+//! Distribution of values, as a box plot shows it.
 
 use super::{finite, mean};
 use serde::Serialize;
@@ -6,9 +6,9 @@ use serde::Serialize;
 /// Five numbers and two moments.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Distribution {
-    /// How many values there are.
+    /// Number of values.
     pub count: usize,
-    /// The least.
+    /// The smallest.
     pub min: f64,
     /// Lower quartile, see [`quantile`].
     pub q1: f64,
@@ -16,16 +16,16 @@ pub struct Distribution {
     pub median: f64,
     /// Upper quartile.
     pub q3: f64,
-    /// The greatest.
+    /// The largest.
     pub max: f64,
     /// Arithmetic mean.
     pub mean: f64,
-    /// Standard deviation of the sample (divisor n − 1); `None` of a single value.
+    /// Standard deviation of the sample (divisor n − 1); `None` for a single value.
     pub standard_deviation: Option<f64>,
 }
 
 impl Distribution {
-    /// Of these values, in any order; `None` of none.
+    /// Computes the distribution of values in any order; `None` without values.
     #[must_use]
     pub fn of(values: &[f64]) -> Option<Self> {
         let mean = mean(finite(values)?)?;
@@ -46,11 +46,12 @@ impl Distribution {
     }
 }
 
-/// The quantile of values in rising order below which `share` of them lie, by definition 7 of
-/// Hyndman and Fan (Sample Quantiles in Statistical Packages, The American Statistician 50(4),
-/// 1996), the default of R, NumPy and spreadsheets: between the neighbours of place (n −
-/// 1)·`share`, from 0, in proportion. `None` of no values; a `share` outside 0 to 1 is taken as the
-/// nearer end.
+/// Returns the quantile below which `share` of the values lie; `sorted` must be in ascending order.
+///
+/// It is definition 7 of Hyndman and Fan (Sample Quantiles in Statistical Packages, The American
+/// Statistician 50(4), 1996), the default of R, NumPy and spreadsheets: linear interpolation
+/// between the neighbours of place (n − 1)·`share`, counted from 0. `None` without values. A
+/// `share` outside 0 to 1 counts as the nearer end.
 #[must_use]
 pub fn quantile(sorted: &[f64], share: f64) -> Option<f64> {
     let last = sorted.len().checked_sub(1)?;

@@ -1,16 +1,16 @@
-//! How sure a share is that was counted.
+//! Interval of a counted share.
 
 use super::Interval;
 use statrs::distribution::{ContinuousCDF, Normal};
 
-/// Where the true share lies if `of` out of `all` were counted: Wilson's score interval (Probable
-/// inference, the law of succession, and statistical inference, 1927), which keeps its confidence
-/// for few counts and for shares near 0 and 1 (Newcombe, Two-sided confidence intervals for the
-/// single proportion, 1998, method 3), and never leaves 0 to 1. The counts must be independent of
-/// each other: those of events that share a cause are not, and the interval is too narrow then.
+/// Returns the interval for the true share if `of` out of `all` were counted: Wilson's score
+/// interval (Probable inference, the law of succession, and statistical inference, 1927).
 ///
-/// `None` out of none, if `of` is more than `all`, and with a confidence that is not between 0
-/// and 1.
+/// It keeps its confidence for small counts and for shares near 0 and 1 (Newcombe, Two-sided
+/// confidence intervals for the single proportion, 1998, method 3), and never leaves 0 to 1. The
+/// counted events must be independent: if they share a cause, the interval is too narrow.
+///
+/// `None` if `all` is 0, if `of` is more than `all`, and if the confidence is not between 0 and 1.
 #[must_use]
 pub fn wilson(of: u64, all: u64, confidence: f64) -> Option<Interval> {
     if all == 0 || of > all || !(0.0 < confidence && confidence < 1.0) {
@@ -21,7 +21,7 @@ pub fn wilson(of: u64, all: u64, confidence: f64) -> Option<Interval> {
     let scale = 1.0 + z * z / count;
     let middle = (share + z * z / (2.0 * count)) / scale;
     let reach = z / scale * (share * (1.0 - share) / count + z * z / (4.0 * count * count)).sqrt();
-    // At 0 and 1 the ends are exact; the difference of two roundings is not.
+    // At 0 and 1 the ends are known exactly; their formulas have rounding errors.
     let low = if of == 0 { 0.0 } else { middle - reach };
     let high = if of == all { 1.0 } else { middle + reach };
     Some(Interval { low, high, confidence })
@@ -65,8 +65,8 @@ mod tests {
     }
 
     proptest! {
-        /// The score interval is where the test of the share itself does not reject: at both ends
-        /// the counted share lies z standard errors away, with the standard error that holds there.
+        /// At the ends of the score interval the test of the share just does not reject: the
+        /// counted share is z standard errors away, with the standard error that holds there.
         #[test]
         fn at_its_ends_the_test_just_does_not_reject(all in 1_u64..100_000, part in 0.0..=1.0_f64, confidence in 0.5..0.999_f64) {
             let of = (part * all as f64) as u64;

@@ -1,4 +1,4 @@
-//! Comparing two samples by ranks: whether they differ, and by how much.
+//! Comparison of two samples by ranks: whether they differ, and by how much.
 
 use super::finite;
 use serde::Serialize;
@@ -8,17 +8,17 @@ use statrs::distribution::{ContinuousCDF, Normal};
 /// two-sided.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct MannWhitney {
-    /// U of the first sample: pairs in which its value is the greater one; pairs of equals count
-    /// half. R calls it W.
+    /// U of the first sample: number of pairs in which its value is larger; equal pairs count half.
+    /// R calls it W.
     pub u: f64,
-    /// How likely a U at least so far from its middle is if both samples come from the same
+    /// Probability of a U at least as far from its middle if both samples come from the same
     /// distribution.
     pub p: f64,
-    /// How `p` was found.
+    /// How `p` was computed.
     pub method: Method,
 }
 
-/// How a p-value was found.
+/// Method of computing a p-value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Method {
@@ -28,18 +28,19 @@ pub enum Method {
     Normal,
 }
 
-/// From this size on the normal distribution takes over, as in R's `wilcox.test`.
+/// Sample size from which the normal distribution is used, as in R's `wilcox.test`.
 const LARGE: usize = 50;
 
-/// Tests whether two samples come from the same distribution. Exact if each has fewer than 50
-/// values and none is equal to another one; otherwise by the normal distribution with the variance
-/// for ties and the continuity correction of Lehmann (Nonparametrics, 1975, sections 1.3 and 1.4).
-/// These are the rules of R's `wilcox.test`, so the numbers are the same. `None` if a sample is
-/// empty. Where all values are equal nothing speaks against it: p is 1.
+/// Tests whether two samples come from the same distribution.
+///
+/// The test is exact if both have fewer than 50 values and no values are equal. Otherwise it uses
+/// the normal distribution with the variance for ties and the continuity correction of Lehmann
+/// (Nonparametrics, 1975, sections 1.3 and 1.4). These are the rules of R's `wilcox.test`, so the
+/// results are the same. `None` if a sample is empty. If all values are equal, p is 1.
 //
-// statrs 0.19.1 has this test, but where the first sample is not the larger one its exact p-value
-// is wrong: of 1, 2, 3, 10 against 4, 5, 6, 11, 12 it is 1, and the other way round 1/9. It also
-// takes time exponential in the size.
+// statrs 0.19.1 has this test, but its exact p-value is wrong if the first sample is the smaller
+// one: for 1, 2, 3, 10 against 4, 5, 6, 11, 12 it is 1, and 1/9 with the samples swapped. Its run
+// time is also exponential in the size.
 #[must_use]
 pub fn mann_whitney(first: &[f64], second: &[f64]) -> Option<MannWhitney> {
     let u = pairs_won(first, second)?;
@@ -58,12 +59,14 @@ pub fn mann_whitney(first: &[f64], second: &[f64]) -> Option<MannWhitney> {
     Some(MannWhitney { u, p, method: Method::Normal })
 }
 
-/// Whether so few values that the test of Mann and Whitney cannot find a difference, however far
-/// apart they are: the least p of samples of `n` and `m` values is 2 of the (n + m choose n)
-/// orders, which has to be below 0.05. So it is of up to 3 and 3 values.
+/// Returns whether the samples are too small for the test of Mann and Whitney to find any
+/// difference.
+///
+/// For samples of `n` and `m` values, the smallest possible p is 2 of the (n + m choose n) orders.
+/// It has to be below 0.05, which it is not for 3 and 3 values or fewer.
 #[must_use]
 pub fn too_few_to_differ(n: usize, m: usize) -> bool {
-    // From 41 orders on 2 of them are less than 5 %: the product stops there.
+    // From 41 orders on, 2 of them are less than 5 %, so the product stops there.
     let mut orders = 1.0;
     for place in 1..=n.min(m) {
         orders *= (n.max(m) + place) as f64 / place as f64;
@@ -74,16 +77,16 @@ pub fn too_few_to_differ(n: usize, m: usize) -> bool {
     true
 }
 
-/// How large a difference is, whatever the number of values.
+/// Size of a difference, independent of the number of values.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Effect {
     /// A12 of Vargha and Delaney (Journal of Educational and Behavioral Statistics 25(2), 2000):
-    /// how likely a value of the first sample is greater than one of the second, equals counting
-    /// half; 0.5 is no difference.
+    /// probability that a value of the first sample is larger than one of the second; equal values
+    /// count half. 0.5 is no difference.
     pub a12: f64,
     /// Delta of Cliff (Psychological Bulletin 114(3), 1993): 2·A12 − 1, from −1 to 1.
     pub cliffs_delta: f64,
-    /// In a word.
+    /// The size in a word.
     pub magnitude: Magnitude,
 }
 
@@ -99,7 +102,7 @@ pub enum Magnitude {
     Small,
     /// Below 0.474.
     Medium,
-    /// From there on.
+    /// 0.474 and above.
     Large,
 }
 
@@ -114,7 +117,7 @@ impl Magnitude {
     }
 }
 
-/// By how much the first sample is above the second. `None` if one is empty.
+/// Returns by how much the first sample is above the second; `None` if one is empty.
 #[must_use]
 pub fn effect(first: &[f64], second: &[f64]) -> Option<Effect> {
     let a12 = pairs_won(first, second)? / (first.len() * second.len()) as f64;
@@ -122,9 +125,11 @@ pub fn effect(first: &[f64], second: &[f64]) -> Option<Effect> {
     Some(Effect { a12, cliffs_delta, magnitude: Magnitude::of(cliffs_delta) })
 }
 
-/// p-values of a family of tests, corrected so that the chance of even one false alarm among them
-/// stays what a single test would have: the step-down method of Holm (Scandinavian Journal of
-/// Statistics 6(2), 1979). In the order given.
+/// Corrects the p-values of a family of tests with the step-down method of Holm (Scandinavian
+/// Journal of Statistics 6(2), 1979).
+///
+/// The probability of even one false alarm among them is then that of a single test. The result is
+/// in the order of `p`.
 #[must_use]
 pub fn holm(p: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..p.len()).collect();
@@ -138,7 +143,7 @@ pub fn holm(p: &[f64]) -> Vec<f64> {
     corrected
 }
 
-/// Pairs in which the value of `first` is the greater one, equals counting half.
+/// Counts the pairs in which the value of `first` is larger; equal values count half.
 fn pairs_won(first: &[f64], second: &[f64]) -> Option<f64> {
     let (first, second) = (finite(first)?, finite(second)?);
     let mut sorted = second.to_vec();
@@ -151,19 +156,19 @@ fn pairs_won(first: &[f64], second: &[f64]) -> Option<f64> {
     (!first.is_empty() && !second.is_empty()).then(|| first.iter().map(won).sum())
 }
 
-/// Sizes of the groups of equal values in both samples together, from 2 on.
+/// Returns the sizes of the groups of equal values in both samples together, from 2 on.
 fn ties(first: &[f64], second: &[f64]) -> Vec<usize> {
     let mut all = [first, second].concat();
     all.sort_unstable_by(f64::total_cmp);
-    // In rising order, what is not less than the next is equal to it.
+    // In ascending order, a value that is not less than the next one is equal to it.
     all.chunk_by(|one, next| one >= next).map(<[f64]>::len).filter(|&size| size > 1).collect()
 }
 
-/// Probability of a U that is `far` or further from the middle, on either side. `far` is at or
-/// above the middle.
+/// Returns the probability of a U that is `far` or further from the middle, on either side; `far`
+/// is at or above the middle.
 fn exact(far: usize, n: usize, m: usize) -> f64 {
-    // ways[j][s]: in how many ways j of the ranks seen until now (from 0) have the sum s. n ranks
-    // of n + m have a sum of U + (0 + 1 + … + n − 1).
+    // ways[j][s]: number of ways in which j of the ranks seen so far (from 0) have the sum s. n
+    // ranks of n + m have a sum of U + (0 + 1 + … + n − 1).
     let offset = n * (n - 1) / 2;
     let greatest = offset + n * m;
     let mut ways = vec![vec![0.0_f64; greatest + 1]; n + 1];

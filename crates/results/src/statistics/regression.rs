@@ -1,23 +1,23 @@
-//! The straight line through points: ordinary least squares.
+//! Straight line through points, by ordinary least squares.
 
 use super::{Interval, finite, mean};
 use serde::Serialize;
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-/// How many points a line needs. Through two there is always one that meets both: R² is 1 whatever
-/// was measured, and nothing says how far off the line is.
+/// Minimum number of points for a line. A line through two points always meets both: R² is 1
+/// whatever was measured, and the error of the line is unknown.
 pub const LEAST_POINTS: usize = 3;
 
 /// y = intercept + slope·x.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Line {
-    /// Change of y for each unit of x.
+    /// Change of y per unit of x.
     pub slope: Coefficient,
     /// y where x is 0.
     pub intercept: Coefficient,
     /// Share of y's variance that the line explains (R²); `None` if y never varies.
     pub r_squared: Option<f64>,
-    /// How many points it is drawn through.
+    /// Number of points.
     pub points: usize,
 }
 
@@ -26,22 +26,24 @@ pub struct Line {
 pub struct Coefficient {
     /// The estimate.
     pub value: f64,
-    /// Where the true one lies, by Student's t with two degrees of freedom fewer than points;
-    /// `None` with a confidence that is not between 0 and 1.
+    /// Interval for the true value, by Student's t with two degrees of freedom fewer than points;
+    /// `None` if the confidence is not between 0 and 1.
     pub interval: Option<Interval>,
 }
 
 impl Line {
-    /// y of the line at `x`.
+    /// Returns y of the line at `x`.
     #[must_use]
     pub fn at(&self, x: f64) -> f64 {
         self.intercept.value + self.slope.value * x
     }
 }
 
-/// The line with the least squares of vertical distances, with intervals of this `confidence`, a
-/// share of 1 (Draper and Smith, Applied Regression Analysis, 1998, sections 1.2 to 1.4). `None` if
-/// the lengths differ, of fewer than [`LEAST_POINTS`], and if x never varies.
+/// Fits the line with the least squares of vertical distances (Draper and Smith, Applied Regression
+/// Analysis, 1998, sections 1.2 to 1.4).
+///
+/// `confidence` is that of the intervals, a share of 1. `None` if the lengths differ, with fewer
+/// than [`LEAST_POINTS`] points, and if x never varies.
 #[must_use]
 pub fn ols(x: &[f64], y: &[f64], confidence: f64) -> Option<Line> {
     let fit = Fit::of(x, y)?;
@@ -59,12 +61,12 @@ pub fn ols(x: &[f64], y: &[f64], confidence: f64) -> Option<Line> {
     })
 }
 
-/// By how much the line of [`ols`] changes from 0 to `at`, in percent of its value at 0.
+/// Returns the change of the line of [`ols`] from 0 to `at`, in percent of its value at 0.
 ///
-/// That is 100·`at`·slope/intercept, a ratio of two estimates that depend on each other, and its
+/// That is 100·`at`·slope/intercept, a ratio of two estimates that depend on each other. Its
 /// interval is Fieller's (Some problems in interval estimation, 1954): all ratios r for which slope
-/// − r·intercept is not significantly other than 0. There is none if the intercept itself may be 0.
-/// `None` where there is no line, or it is 0 at 0.
+/// − r·intercept is not significantly different from 0. There is no interval if the intercept
+/// itself may be 0. `None` if there is no line, or if its value at 0 is 0.
 #[must_use]
 pub fn change(x: &[f64], y: &[f64], at: f64, confidence: f64) -> Option<Coefficient> {
     let fit = Fit::of(x, y).filter(|fit| fit.intercept != 0.0)?;
@@ -76,7 +78,7 @@ pub fn change(x: &[f64], y: &[f64], at: f64, confidence: f64) -> Option<Coeffici
     Some(Coefficient { value: percent(fit.slope / fit.intercept), interval })
 }
 
-/// A line with what its intervals are made of.
+/// A line, with the values from which its intervals are computed.
 struct Fit {
     slope: f64,
     intercept: f64,
@@ -112,15 +114,15 @@ impl Fit {
         (self.points - 2) as f64
     }
 
-    /// How many standard errors an interval reaches to either side; `None` with a confidence that
-    /// is not between 0 and 1.
+    /// Returns the number of standard errors by which an interval extends to either side; `None` if
+    /// the confidence is not between 0 and 1.
     fn quantile(&self, confidence: f64) -> Option<f64> {
         let student = StudentsT::new(0.0, 1.0, self.freedom()).ok();
         let student = student.filter(|_| 0.0 < confidence && confidence < 1.0)?;
         Some(student.inverse_cdf(f64::midpoint(1.0, confidence)))
     }
 
-    /// Of y around the line.
+    /// Returns the variance of y around the line.
     fn variance(&self) -> f64 {
         self.residual / self.freedom()
     }
@@ -133,13 +135,14 @@ impl Fit {
         self.variance() * (1.0 / self.points as f64 + self.x_mean.powi(2) / self.sxx)
     }
 
-    /// Of slope and intercept.
+    /// Returns the covariance of slope and intercept.
     fn covariance(&self) -> f64 {
         -self.x_mean * self.slope_variance()
     }
 
-    /// Between which ratios r of slope to intercept slope − r·intercept is less than `quantile`
-    /// standard errors from 0; `None` if that holds for all r beyond some as well.
+    /// Returns the ends of the range of ratios r of slope to intercept for which slope −
+    /// r·intercept is less than `quantile` standard errors from 0; `None` if that range is
+    /// unbounded.
     fn ratios(&self, quantile: f64) -> Option<[f64; 2]> {
         let reach = quantile * quantile;
         // The roots of square·r² − 2·linear·r + constant, which is not positive at the estimate.
@@ -213,7 +216,7 @@ mod tests {
 
     #[test]
     fn a_change_without_an_interval() {
-        // The intercept may as well be 0: nobody knows of what the change is a part.
+        // The intercept may be 0, so the base of the change is unknown.
         let loose = change(&[1.0, 2.0, 3.0], &[9.0, -9.0, 9.0], 1.0, 0.95).unwrap();
         assert_eq!(loose.interval, None);
         assert_eq!(change(&[1.0, 2.0, 3.0], &[1.0, 2.0, 3.0], 1.0, 0.95), None, "0 at 0");

@@ -2,7 +2,7 @@ use super::*;
 use crate::LinkCounters;
 use crate::example::{campaign, connection};
 
-/// Two runs: one of two connections, one overloaded.
+/// Two runs: one with two connections, and an overloaded one.
 fn directory() -> Directory {
     let mut directory = campaign(&[(4, Verdict::Good, 0.1), (0, Verdict::Overloaded, 2.5)]);
     let round_trips =
@@ -52,7 +52,7 @@ fn rows_say_where_they_belong() {
     assert_eq!(meaning, "`bytes` over the time from start_ns to end_ns, in bit/s");
 }
 
-/// The fields of [`Connection`], as its JSON names them, are the table's: none is forgotten.
+/// The table has a column for every field of [`Connection`], as its JSON names them.
 #[test]
 fn every_field_of_a_connection_has_a_column() {
     let full = Connection { round_trips: Some(RoundTrips::default()), ..Connection::default() };
@@ -88,7 +88,7 @@ fn what_tcp_lite_did_stands_in_each_row_of_its_run() {
     assert_eq!(numbers("lite_discarded_ip"), [Some(0), Some(0), None], "known to be none");
 }
 
-/// As above: the fields of [`LiteTotals`], and every reason.
+/// The same for the fields of [`LiteTotals`], and for every reason.
 #[test]
 fn every_counter_of_tcp_lite_has_a_column() {
     let serde_json::Value::Object(fields) = serde_json::to_value(LiteTotals::default()).unwrap() else {
@@ -103,8 +103,8 @@ fn every_counter_of_tcp_lite_has_a_column() {
     assert_eq!(columns, expected);
 }
 
-/// Each counter of [`LinkLayerCounters`] has a column, the sum over all ways of the run; without a
-/// link layer it is empty.
+/// Each counter of [`LinkLayerCounters`] has a column, the sum over all links and directions of the
+/// run; it is empty without a link layer.
 #[test]
 fn every_counter_of_link_layers_has_a_column() {
     let counted = |n| LinkLayerCounters {

@@ -1,6 +1,6 @@
 //! Ethernet II with VLAN tags (IEEE 802.1Q and 802.1ad).
 
-/// Two addresses.
+/// Length of the two addresses in bytes.
 const ADDRESSES: usize = 12;
 
 #[inline]
@@ -8,7 +8,7 @@ pub(super) fn ip(bytes: &[u8]) -> Option<&[u8]> {
     typed(bytes.get(ADDRESSES..)?)
 }
 
-/// What follows an EtherType, and the VLAN tags that may stand there, if that is IP.
+/// Returns the IP packet after an EtherType and any VLAN tags; `None` if it is not IP.
 #[inline]
 pub(super) fn typed(mut bytes: &[u8]) -> Option<&[u8]> {
     loop {

@@ -1,19 +1,19 @@
-//! What a limiter could send between two instants, where its rate is a trace or was changed.
+//! Capacity of a limiter between two instants, where its rate is a trace or was changed.
 
 use capture::event::{After, Rate};
 
 const NANOS_PER_SECOND: f64 = 1e9;
 
-/// What a limiter could send over the time of a run, in bytes as it counts them.
+/// Bytes that a limiter could send over the time of a run, as the limiter counts them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Capacity {
     parts: Vec<Part>,
 }
 
-/// What it could send from an instant until the next part.
+/// Capacity from an instant until the next part begins.
 #[derive(Debug, Clone, PartialEq)]
 struct Part {
-    /// In nanoseconds since 1970.
+    /// Start, in nanoseconds since 1970.
     since: u64,
     offer: Offer,
     overhead: i64,
@@ -24,16 +24,16 @@ struct Part {
 enum Offer {
     Unlimited,
     NotLogged,
-    /// Bytes a second.
+    /// Bytes per second.
     Constant(f64),
-    /// Instants since the start of the trace, increasing, each with the bytes of all until then,
-    /// itself included.
+    /// Increasing instants since the start of the trace, each with the sum of the bytes up to it,
+    /// its own included.
     Opportunities {
         instants: Vec<(u64, f64)>,
         repeats: bool,
     },
-    /// Ends of the lines since the start of the trace, the bytes until then, and the rate of the
-    /// line in bytes a second.
+    /// Ends of the lines since the start of the trace, the sum of the bytes until then, and the
+    /// rate of the line in bytes per second.
     Lines {
         lines: Vec<(u64, f64, f64)>,
         after: After,
@@ -41,8 +41,10 @@ enum Offer {
 }
 
 impl Capacity {
-    /// Of what the log says of a direction whose run began `started` nanoseconds after 1970; `None`
-    /// if that is nothing or one constant rate.
+    /// Creates the capacity of one direction from the event log of a run that began at `started`,
+    /// nanoseconds since 1970.
+    ///
+    /// `None` if the log has no capacity, or only one constant rate.
     #[must_use]
     pub fn of(logged: &[capture::Capacity], started: u64) -> Option<Self> {
         if let [] | [capture::Capacity { rate: Rate::Constant { .. }, .. }] = logged {
@@ -57,7 +59,7 @@ impl Capacity {
         Some(Self { parts: parts.collect() })
     }
 
-    /// Why nothing can be said of the time between two instants.
+    /// Returns why utilization between two instants cannot be measured; `None` if it can.
     #[must_use]
     pub fn unmeasured(&self, from: u64, to: u64) -> Option<&'static str> {
         let is_unlimited = self.parts.first().is_none_or(|first| first.since > from)
@@ -73,15 +75,17 @@ impl Capacity {
         }
     }
 
-    /// Bytes that could be sent after `from` and before `to`, or until then with that instant if
-    /// `inclusive`.
+    /// Returns the bytes that could be sent after `from` and before `to`.
+    ///
+    /// With `inclusive`, opportunities exactly at `to` count, too.
     #[must_use]
     pub fn between(&self, from: u64, to: u64, inclusive: bool) -> f64 {
         let nexts = self.parts.iter().skip(1).map(|part| part.since).chain([u64::MAX]);
         let parts = self.parts.iter().zip(nexts).filter(|(part, next)| part.since < to && *next > from);
         parts
             .map(|(part, next)| {
-                // What replaces a trace at an instant replaces its opportunities of that instant.
+                // A trace that replaces another one also replaces its opportunities at that
+                // instant.
                 let (end, inclusive) = if next <= to { (next, false) } else { (to, inclusive) };
                 let upto = |time: u64, inclusive| part.offer.upto(time - part.since, inclusive);
                 upto(end, inclusive) - upto(from.max(part.since), true)
@@ -90,7 +94,7 @@ impl Capacity {
             .max(0.0)
     }
 
-    /// Bytes that can be sent at the very instant: those of a trace's opportunities.
+    /// Returns the bytes that can be sent exactly at `time`, by opportunities of a trace.
     #[must_use]
     pub fn at(&self, time: u64) -> f64 {
         let Some(part) = self.part(time) else { return 0.0 };
@@ -98,7 +102,7 @@ impl Capacity {
         part.offer.upto(elapsed, true) - part.offer.upto(elapsed, false)
     }
 
-    /// What a packet of `bytes` bytes costs that is sent at `time`.
+    /// Returns the bytes that the limiter counts for a packet of `bytes` bytes sent at `time`.
     #[must_use]
     pub fn cost(&self, bytes: u32, time: u64) -> f64 {
         let (overhead, least) = self.part(time).map_or((0, 0), |part| (part.overhead, part.least));
@@ -161,8 +165,8 @@ impl Offer {
         }
     }
 
-    /// Bytes that could be sent after the start of the trace and before `elapsed` nanoseconds, or
-    /// until then with that instant.
+    /// Returns the bytes that could be sent after the start of the trace and before `elapsed`
+    /// nanoseconds; with `inclusive`, also exactly then.
     fn upto(&self, elapsed: u64, inclusive: bool) -> f64 {
         match self {
             Self::Unlimited | Self::NotLogged => 0.0,
@@ -186,10 +190,10 @@ fn opportunities(instants: &[(u64, f64)], repeats: bool, elapsed: u64, inclusive
         return 0.0;
     }
     let (rounds, rest) = if repeats { (elapsed / length, elapsed % length) } else { (0, elapsed) };
-    // The last instant of a round is the first of the next.
+    // The last instant of a round is the first one of the next.
     let (rounds, rest) =
         if rounds > 0 && rest == 0 && !inclusive { (rounds - 1, length) } else { (rounds, rest) };
-    // What stands at the start of the trace is before everything.
+    // An opportunity at the very start of the trace does not exist in the first round.
     rounds as f64 * all + within(rest, inclusive) - first
 }
 
@@ -234,11 +238,12 @@ mod tests {
         assert_eq!([between(0, 5, false), between(0, 8, false), between(0, 8, true)], [20.0, 30.0, 50.0]);
         assert_eq!([between(0, 500, true), between(4, 499, true)], [3000.0, 2970.0]);
         assert_eq!([again.at(1003), again.at(1004), again.at(1010)], [20.0, 0.0, 10.0]);
-        // An opportunity at 0 is none in the first round, and one with the last in all others.
+        // An opportunity at 0 does not exist in the first round; in all others it comes with the
+        // last one.
         let zero = capacity(&[(0, trace(&[0, 4], true))]);
         assert_eq!([zero.at(1000), zero.at(1004), zero.at(1008)], [0.0, 20.0, 20.0]);
         assert_eq!([zero.between(1000, 1008, false), zero.between(1000, 1008, true)], [20.0, 40.0]);
-        // Once is once.
+        // Without repetition the trace is used once.
         let once = capacity(&[(0, trace(&[0, 3, 5], false))]);
         assert_eq!([once.between(1000, 1005, false), once.between(1000, 1900, true)], [10.0, 20.0]);
     }
@@ -262,7 +267,7 @@ mod tests {
         assert!(again.unmeasured(stopped, on - 10).is_some(), "nothing could be sent");
     }
 
-    /// A trace that another replaced at 7.
+    /// At 7 the first trace is replaced by another one.
     #[test]
     fn parts_follow_each_other() {
         let both = capacity(&[(0, trace(&[5], true)), (7, trace(&[2], true))]);

@@ -1,9 +1,9 @@
 //! Why the link's sender had nothing to send: what TCP above it was waiting for (LL-15, LL-16).
 //!
-//! The first segment that TCP sent behind the beginning of an idle phase ended it, and what let
-//! that segment go is what TCP had waited for: the handshake; the retransmission timer; an
-//! acknowledgment, with a window that was full; or its application, if neither the timer nor an
-//! acknowledgment let it go. Behind the last segment it is the connection's end.
+//! The first segment that TCP sent after the beginning of an idle phase ended the phase. TCP had
+//! waited for whatever triggered this segment: the handshake; the retransmission timer; an
+//! acknowledgment, while a window was full; or the application, if neither the timer nor an
+//! acknowledgment triggered it. After the last segment it is the connection's end.
 
 use super::idle::Gap;
 use crate::retransmission::Cause;
@@ -13,57 +13,57 @@ use crate::spurious::states::State;
 use capture::senders::CongestionState;
 use serde::Serialize;
 
-/// What TCP waited for.
+/// What TCP waited for in an idle phase.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Waiting {
-    /// The connection was not yet there.
+    /// The connection was not established yet.
     Handshake,
-    /// An acknowledgment, with a congestion window that was still growing by slow start.
+    /// An acknowledgment, while the congestion window was still growing by slow start.
     SlowStart,
-    /// An acknowledgment, with a congestion window that was full.
+    /// An acknowledgment, while the congestion window was full.
     CongestionWindow,
-    /// An acknowledgment, with the receiver's window full.
+    /// An acknowledgment, while the receiver's window was full.
     ReceiverWindow,
     /// The retransmission timer.
     Timeout,
-    /// The application: it had given nothing to send.
+    /// The application, which had supplied no data.
     Application,
-    /// Nothing: the last segment was on its way, or the connection was being closed.
+    /// Nothing: the last segment was in flight, or the connection was closing.
     End,
 }
 
 /// A phase in which the link was idle; times in nanoseconds since 1970.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Phase {
-    /// From here.
+    /// Its start.
     pub from: u64,
-    /// Until here.
+    /// Its end.
     pub to: u64,
-    /// How much of the period it is, in nanoseconds ([`Gap::length_ns`]).
+    /// Its share of the period, in nanoseconds ([`Gap::length_ns`]).
     pub length_ns: u64,
     /// What TCP waited for.
     pub waiting: Waiting,
 }
 
-/// What is known of the sender's TCP.
+/// Data about the sender's TCP.
 #[derive(Debug, Clone, Copy)]
 pub struct Transport<'a> {
-    /// Its side.
+    /// Its flow.
     pub flow: &'a Flow,
-    /// What it sent again, and why.
+    /// Its retransmissions with their causes.
     pub retransmissions: &'a [Retransmission],
-    /// The greatest window that the receiver advertised, in bytes, if that is known.
+    /// Largest window that the receiver advertised, in bytes, if known.
     pub receiver_window: Option<u64>,
-    /// Its states, if they were recorded, in the order of time.
+    /// Its states, if recorded, in the order of time.
     pub states: &'a [State],
 }
 
-/// A segment that follows an acknowledgment by no more than this was let go by it, in nanoseconds.
+/// Longest time from an acknowledgment to a segment that it triggers, in nanoseconds.
 const AT_ONCE_NS: u64 = 10_000_000;
 
 impl Waiting {
-    /// All of them.
+    /// All reasons.
     pub const ALL: [Self; 7] = [
         Self::Handshake,
         Self::SlowStart,
@@ -74,7 +74,7 @@ impl Waiting {
         Self::End,
     ];
 
-    /// `handshake`, `slow start`, `congestion window`, `receiver's window`, `timeout`,
+    /// Returns `handshake`, `slow start`, `congestion window`, `receiver's window`, `timeout`,
     /// `application` or `end`.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -90,7 +90,7 @@ impl Waiting {
     }
 }
 
-/// The idle ones of `gaps` with what TCP waited for in each.
+/// Returns the idle ones of `gaps`, each with what TCP waited for.
 #[must_use]
 pub fn phases(gaps: &[Gap], transport: &Transport<'_>) -> Vec<Phase> {
     let idle = gaps.iter().filter(|gap| gap.held.is_none());
@@ -104,7 +104,7 @@ pub fn phases(gaps: &[Gap], transport: &Transport<'_>) -> Vec<Phase> {
 impl Transport<'_> {
     fn waits_for(&self, gap: &Gap) -> Waiting {
         let sent = &self.flow.transmissions;
-        // The frame before may have ended a little before the packet of the next one came.
+        // A segment captured shortly before the gap can be the one that ended it.
         let next = sent.partition_point(|segment| segment.time < gap.from.saturating_sub(AT_ONCE_NS));
         if next == sent.len() {
             return Waiting::End;
@@ -122,11 +122,11 @@ impl Transport<'_> {
         let behind = acks.partition_point(|ack| ack.order < segment.order);
         let Some(ack) = behind.checked_sub(1).map(|place| &acks[place]) else { return Waiting::SlowStart };
         if segment.time.saturating_sub(ack.time) > AT_ONCE_NS {
-            // What is sent again without an acknowledgment is the timer's, whatever packets make of
-            // it.
+            // Without an acknowledgment the timer triggered a retransmission, whatever cause the
+            // packets suggest.
             return if cause.is_some() { Waiting::Timeout } else { Waiting::Application };
         }
-        // As it was before that acknowledgment.
+        // Acknowledged number and outstanding bytes are those before this acknowledgment.
         let told = acks[..behind - 1].last().map_or(1, |ack| ack.number);
         let highest = self.highest_before(next);
         let outstanding = highest.saturating_sub(told);
@@ -144,16 +144,19 @@ impl Transport<'_> {
         if grows { Waiting::SlowStart } else { Waiting::CongestionWindow }
     }
 
-    /// Behind the highest byte that was sent before the transmission at `next`. New data follows
-    /// the highest; what is sent again does not, and segments of a few round trips before show it.
+    /// Returns the number after the highest byte sent before the transmission at `next`.
+    ///
+    /// Only recent transmissions are searched: retransmissions do not raise the highest number, but
+    /// new data does, and a few round trips contain some.
     fn highest_before(&self, next: usize) -> u64 {
         let sent = &self.flow.transmissions[..next];
         let lately = &sent[sent.len().saturating_sub(256)..];
         lately.iter().map(|segment| segment.end).max().unwrap_or(1)
     }
 
-    /// The state in which an acknowledgment found the sender: the row that it made, which may be
-    /// stamped a little later than the capture.
+    /// Returns the sender's state when the acknowledgment captured at `time` arrived.
+    ///
+    /// The row that belongs to it may have a slightly later time stamp than the capture.
     fn state_at(&self, time: u64) -> Option<&State> {
         let behind = self.states.partition_point(|state| state.time < time);
         let row = self.states.get(behind).filter(|state| state.time - time < AT_ONCE_NS);

@@ -1,57 +1,61 @@
-//! Offset and drift of two machines' clocks, from what went between them (LL-17).
+//! Offset and drift of two machines' clocks, estimated from the packets between them (LL-17).
 //!
-//! Delays that are measured across two clocks hold the difference of the clocks, and vary with
-//! queues; but the least ones are all alike, so that the lower edge of delays over time is a line
-//! whose slope is the drift. Of all lines with every point above them it is the one nearest to the
-//! points on average: the edge of the lower convex hull above the points' mean time. (S. Moon, P.
-//! Skelly, D. Towsley, Estimation and removal of clock skew from network delay measurements,
-//! Infocom 1999, who find it by linear programming; the hull is the same line.)
+//! A delay measured across two clocks contains the difference of the clocks, and varies with
+//! queues. But the smallest delays are all alike, so the lower edge of the delays over time is a
+//! line whose slope is the drift. Of all lines with every point on or above them, it is the one
+//! nearest to the points on average: the edge of the lower convex hull at the points' mean time.
+//! (S. Moon, P. Skelly, D. Towsley, Estimation and removal of clock skew from network delay
+//! measurements, Infocom 1999, find it by linear programming; the hull gives the same line.)
 //!
-//! There are two such edges, of the data and of the acknowledgments. The drift is the smaller of
+//! There are two such edges, for the data and for the acknowledgments. The drift is the smaller of
 //! their slopes: a queue that grows or drains all the time and never runs empty tilts an edge by
-//! per cents, and clocks differ by millionths. Then the offset is half the difference of the two
-//! least delays, as if the way were as long there as back; half their sum bounds the error.
+//! per cents, while clocks differ by millionths. Then the offset is half the difference of the two
+//! smallest delays, as if both directions were equally long. Half their sum bounds the error.
 
 use crate::spurious::flow::{Acknowledgment, Flow, Transmission};
 use crate::spurious::pair::offset;
 use rustc_hash::FxHashMap;
 use std::hash::Hash;
 
-/// A packet that both ends saw: when it was sent and when it arrived, each by the clock there, in
-/// nanoseconds since that clock's zero.
+/// A packet captured at both ends: when it was sent and when it arrived.
+///
+/// Each time is in nanoseconds since time zero, by the clock of that end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Passage {
-    /// By the clock of the end that sent it.
+    /// Time by the clock of the end that sent it.
     pub sent: i64,
-    /// By the clock of the end that it came to.
+    /// Time by the clock of the end that received it.
     pub arrived: i64,
 }
 
 impl Passage {
-    /// The delay as the two clocks show it, in nanoseconds.
+    /// Returns the delay as the two clocks show it, in nanoseconds.
     const fn delay_ns(&self) -> f64 {
-        // A capture whose time stamps are damaged may be centuries off.
+        // The time stamps of a damaged capture may be off by centuries.
         self.arrived.saturating_sub(self.sent) as f64
     }
 }
 
-/// The receiver's clock beside the sender's: it shows `t + offset_ns + drift * t` when the sender's
-/// shows `t` since its zero.
+/// The receiver's clock relative to the sender's.
+///
+/// It shows `t + offset_ns + drift * t` when the sender's shows `t` since its zero.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Estimate {
-    /// How far the receiver's clock was ahead at the sender's zero, in nanoseconds.
+    /// Nanoseconds by which the receiver's clock was ahead at the sender's zero.
     pub offset_ns: f64,
-    /// How much it gains: 1e-6 is a microsecond a second.
+    /// Relative gain of the receiver's clock: 1e-6 is a microsecond per second.
     pub drift: f64,
-    /// The offset is wrong by no more than this, in nanoseconds: half the least round trip.
+    /// Largest possible error of the offset, in nanoseconds: half the smallest round-trip time.
     pub error_ns: f64,
 }
 
-/// Compares the clocks. `data` went from the sender to the receiver, `answers` back; `None` without
-/// two instants of one of them.
+/// Estimates offset and drift of the clocks.
+///
+/// `data` went from the sender to the receiver, `answers` back. `None` unless there are packets
+/// both ways, and those of one way have two different times.
 #[must_use]
 pub fn estimate(data: &[Passage], answers: &[Passage]) -> Option<Estimate> {
-    // Over the sender's time, the delay as the two clocks show it.
+    // Delays as the two clocks show them, over the sender's time.
     let there: Vec<(f64, f64)> =
         data.iter().map(|passage| (passage.sent as f64, passage.delay_ns())).collect();
     let back: Vec<(f64, f64)> =
@@ -68,7 +72,7 @@ pub fn estimate(data: &[Passage], answers: &[Passage]) -> Option<Estimate> {
     Some(Estimate { offset_ns: (there - back) / 2.0, drift, error_ns: there.midpoint(back).max(0.0) })
 }
 
-/// The slope of the lower convex hull at the points' mean time.
+/// Returns the slope of the lower convex hull at the points' mean time.
 fn lower_edge(points: &[(f64, f64)]) -> Option<f64> {
     let mut sorted = points.to_vec();
     sorted.sort_by(|one, other| one.0.total_cmp(&other.0).then(one.1.total_cmp(&other.1)));
@@ -79,8 +83,8 @@ fn lower_edge(points: &[(f64, f64)]) -> Option<f64> {
         if hull.last().is_some_and(|last| last.0 >= point.0) {
             continue;
         }
-        // The last corner is none if it lies on the line from the one before it to this point, or
-        // above.
+        // The last corner is not on the hull if it lies on or above the line from the one before it
+        // to this point.
         while let [.., before, last] = hull[..]
             && (last.1 - before.1) * (point.0 - before.0) >= (point.1 - before.1) * (last.0 - before.0)
         {
@@ -93,8 +97,10 @@ fn lower_edge(points: &[(f64, f64)]) -> Option<f64> {
     Some((right.1 - left.1) / (right.0 - left.0))
 }
 
-/// The packets of a flow that both captures have and that cannot be taken for others: data, and
-/// acknowledgments. Times are those since the connection's first packet, at each end.
+/// Returns the packets of a flow that can be identified in both captures: data, and
+/// acknowledgments.
+///
+/// Times are since the connection's first packet at each end.
 #[must_use]
 pub fn passages(sender: &Flow, receiver: &Flow) -> (Vec<Passage>, Vec<Passage>) {
     let above = offset(sender, receiver);
@@ -128,7 +134,7 @@ fn ack_key(ack: &Acknowledgment, number: u64) -> (u64, Option<u32>) {
     (number, ack.echo)
 }
 
-/// Those with a key that each side has once.
+/// Returns the packets whose key occurs exactly once on each side.
 fn matched<K: Hash + Eq>(
     sent: impl Iterator<Item = (K, i64)>,
     arrived: impl Iterator<Item = (K, i64)>,

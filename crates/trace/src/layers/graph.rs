@@ -2,16 +2,16 @@
 
 use serde::Serialize;
 
-/// Everything that is drawn together.
+/// Everything that is drawn together for one connection.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct View {
-    /// What is shown: the connection, the run.
+    /// Names the connection and the capture.
     pub title: String,
     /// The graphs, those of one layer beside each other.
     pub graphs: Vec<Graph>,
-    /// Slopes that say a rate.
+    /// Lines whose slopes are rates.
     pub regressions: Vec<Regression>,
-    /// What was left out or guessed, in sentences.
+    /// What is missing or estimated, in sentences.
     pub notes: Vec<String>,
 }
 
@@ -20,27 +20,27 @@ pub struct View {
 pub struct Graph {
     /// Ludwig's label: `TcpSnd_Data`, `RlpRcv_XON`, … (3.2.1).
     pub label: String,
-    /// What it is about.
+    /// Layer that it shows.
     pub layer: Layer,
-    /// How it is drawn.
+    /// Drawing style.
     pub shape: Shape,
-    /// Bytes that are added to each of its values, so that layers do not cover each other (10 000
-    /// from layer to layer, LL-17).
+    /// Bytes added to each of its values, so that layers do not cover each other (10 000 between
+    /// layers, LL-17).
     pub offset: f64,
-    /// In the order of their times.
+    /// Its points, in the order of time.
     pub points: Vec<Point>,
 }
 
-/// An event, or a state from then on.
+/// An event, or a state from an instant on.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Point {
-    /// Nanoseconds since time zero: the SYN of the connection, at the end that noted this.
+    /// Nanoseconds since time zero: the connection's SYN at the end that recorded this.
     pub time_ns: i64,
     /// Bytes, without the graph's offset.
     pub bytes: f64,
 }
 
-/// What a graph is about.
+/// Layer and end that a graph shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Layer {
@@ -52,13 +52,13 @@ pub enum Layer {
     LinkSender,
     /// The link layer's end that receives it.
     LinkReceiver,
-    /// What TCP's sender sent and its receiver did not get.
+    /// Segments that TCP's sender sent and its receiver did not get.
     Lost,
     /// The state of the TCP sender: congestion window, slow-start threshold.
     SenderState,
 }
 
-/// How a graph is drawn.
+/// Drawing style of a graph.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Shape {
@@ -75,14 +75,14 @@ pub enum Shape {
 /// A straight line through a part of a graph, by least squares.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Regression {
-    /// The graph that it goes through.
+    /// Label of the graph that it runs through.
     pub label: String,
-    /// From this time on, in nanoseconds since time zero.
+    /// Start, in nanoseconds since time zero.
     pub from_ns: i64,
-    /// Until this time.
+    /// End, in nanoseconds since time zero.
     pub to_ns: i64,
     /// Bytes at `from_ns`, without the graph's offset.
     pub bytes: f64,
-    /// Bytes a second.
+    /// Slope in bytes per second.
     pub slope: f64,
 }

@@ -1,20 +1,19 @@
-//! When the link's sender sent nothing: with nothing to send, or held by the link layer itself
-//! (Ludwig 1.1, 3.2.2; LL-15).
+//! Gaps in which the link's sender sent nothing: because it had nothing to send, or because the
+//! link layer held it (Ludwig 1.1, 3.2.2; LL-15).
 //!
 //! A gap is the time from the end of one frame to the beginning of the next. It is idle, unless the
-//! link layer had something and could not send it:
+//! link layer had something to send and could not:
 //!
-//! * *flow control*: the receiver had said XOFF and not yet XON. Such a gap is idle nevertheless if
-//!   the sender had had nothing to send before XOFF came and had nothing behind XON: then flow
-//!   control kept nothing back.
-//! * *window*: the oldest frame that can be outstanding had been asked for or sent again, so that
-//!   the window was full.
-//! * *recovery*: the gap ends with a frame that is sent again; the link layer waited to be told of
-//!   it.
-//! * *reset*: the link was being set up again.
+//! * *flow control*: the receiver had sent XOFF and not yet XON. The gap is idle nevertheless if
+//!   the sender had nothing to send both before XOFF and after XON: then flow control held nothing
+//!   back.
+//! * *window*: the oldest frame that can be outstanding had been requested again or retransmitted,
+//!   so the window was full.
+//! * *recovery*: the gap ends with a retransmitted frame; the link layer had waited for word of it.
+//! * *reset*: the link was being reset.
 //!
-//! What is sent again is no gap: the link is busy with it, and since the frame had not arrived that
-//! is useful (L 1.1).
+//! Retransmissions of frames are not gaps. The link is busy with them, and since these frames had
+//! not arrived, that is useful (L 1.1).
 
 use super::monitor::{End, Event, RLP_NUMBERS, RLP_WINDOW, Record};
 use serde::Serialize;
@@ -22,44 +21,44 @@ use serde::Serialize;
 /// A gap between frames; times in nanoseconds since 1970.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Gap {
-    /// From the end of a frame.
+    /// End of the frame before it.
     pub from: u64,
-    /// Until the next frame.
+    /// Start of the next frame.
     pub to: u64,
     /// What held the sender; `None` if it had nothing to send.
     pub held: Option<Hold>,
-    /// How much of the period it is, in nanoseconds: the time in between; of a limiter whose rate
-    /// varies, what its unused capacity takes on average.
+    /// Its share of the period, in nanoseconds: the time between the frames; for a limiter whose
+    /// rate varies, the time that its unused capacity takes on average.
     pub length_ns: u64,
 }
 
 impl Gap {
-    /// A gap whose length is the time in between.
+    /// Creates a gap whose length is the time between two instants.
     #[must_use]
     pub const fn new(from: u64, to: u64, held: Option<Hold>) -> Self {
         Self { from, to, held, length_ns: to.saturating_sub(from) }
     }
 }
 
-/// What keeps a link's sender from sending what it has.
+/// Reason why a link's sender cannot send what it has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Hold {
-    /// XOFF of the receiver.
+    /// The receiver sent XOFF.
     FlowControl,
-    /// As many frames are outstanding as may be.
+    /// The maximum number of frames is outstanding.
     Window,
-    /// It waits for word of a frame that was lost.
+    /// It waits for word of a lost frame.
     Recovery,
-    /// The link is being set up again.
+    /// The link is being reset.
     Reset,
 }
 
 impl Hold {
-    /// All of them.
+    /// All reasons.
     pub const ALL: [Self; 4] = [Self::FlowControl, Self::Window, Self::Recovery, Self::Reset];
 
-    /// `flow control`, `window`, `recovery` or `reset`.
+    /// Returns `flow control`, `window`, `recovery` or `reset`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -71,7 +70,7 @@ impl Hold {
     }
 }
 
-/// The gaps of an RLP sender between two instants, in the order of time.
+/// Returns the gaps of an RLP sender between two instants, in the order of time.
 #[must_use]
 pub fn gaps(end: &End, from: u64, to: u64) -> Vec<Gap> {
     let mut sender = Sender::new(end.period_ns, from);
@@ -82,21 +81,20 @@ pub fn gaps(end: &End, from: u64, to: u64) -> Vec<Gap> {
     sender.gaps
 }
 
-/// Follows the records.
+/// State of the sender while its records are read.
 struct Sender {
-    /// What a frame takes.
+    /// Time that a frame takes, in nanoseconds.
     period: u64,
-    /// Until then frames took the circuit, or it was before the beginning.
+    /// End of the last frame or, before the first one, of the time before the period.
     busy_until: u64,
     begin: u64,
-    /// When XOFF came that holds.
+    /// When the XOFF came that is still in force.
     stopped: Option<u64>,
-    /// XOFF and XON of the gap that is open, and whether XOFF found the sender with something to
-    /// send.
+    /// XOFF and XON in the current gap.
     stop: Option<Stop>,
     is_reset: bool,
-    /// The number that comes next, and whether the frame with each number was asked for or sent
-    /// again since it was new.
+    /// Next frame number, and for each number whether its frame was requested again or
+    /// retransmitted since it was new.
     next: u16,
     repeated: [bool; RLP_NUMBERS as usize],
     gaps: Vec<Gap>,
@@ -156,10 +154,10 @@ impl Sender {
         }
     }
 
-    /// Ends the gap at `to`, where `frame` begins, or the period without one.
+    /// Ends the gap at `to`, where `frame` begins or, without a frame, the period ends.
     fn gap(&mut self, to: u64, frame: Option<&Record>) {
         let from = self.busy_until;
-        // Times of a monitor on a busy machine are not exact: half a frame is none.
+        // A monitor's times are inexact on a busy machine, so less than half a frame is not a gap.
         if to.saturating_sub(from) >= self.period / 2 {
             let gap = Gap::new;
             let held = self.held(frame);
@@ -176,9 +174,9 @@ impl Sender {
         }
     }
 
-    /// What else than flow control held the sender in the gap that ends now.
+    /// Returns what held the sender in the gap that ends now, apart from flow control.
     fn held(&self, frame: Option<&Record>) -> Option<Hold> {
-        // With 61 of 62 numbers outstanding the oldest one is the one after next.
+        // With 61 of 62 numbers outstanding, the oldest is the one after `next`.
         let oldest = (self.next + (RLP_NUMBERS - RLP_WINDOW)) % RLP_NUMBERS;
         if self.is_reset {
             Some(Hold::Reset)
@@ -191,8 +189,10 @@ impl Sender {
         }
     }
 
-    /// A gap in which the receiver had said XOFF: held from there to XON, and idle outside of it;
-    /// idle all of it if the sender had been idle before and was so behind.
+    /// Adds a gap in which the receiver had sent XOFF. It is held from XOFF to XON, and idle
+    /// outside.
+    ///
+    /// All of it is idle if the sender was idle both before XOFF and after XON.
     fn stopped_gap(&mut self, from: u64, to: u64, stop: Stop) {
         let slack = self.period * 3 / 2;
         let ended = stop.ended.unwrap_or(to);

@@ -1,11 +1,12 @@
 //! What the limiter of a link without a link layer sent, from the event log, and what it left
 //! unused.
 //!
-//! Over a constant rate, what is unused is the time in which nothing was sent. Over a trace time
-//! says nothing: a packet that fits into one opportunity is sent within an instant, one that needs
-//! two is on the link between them, and both use what the trace gave. There, what is unused is
-//! *capacity*: the opportunities (or the rate times the time) that passed with nothing to send. It
-//! counts as its share of the period: a gap lasts as long as its unused capacity takes on average.
+//! At a constant rate, the unused time is the time in which nothing was sent. With a trace, time is
+//! no measure: a packet that fits into one opportunity is sent within an instant, and one that
+//! needs two is on the link between them; both use what the trace provides. There the unused
+//! quantity is *capacity*: the opportunities (or the rate times the time) that passed with nothing
+//! to send. It counts by its share of the period: a gap is as long as its unused capacity takes on
+//! average.
 
 use super::capacity::Capacity;
 use super::idle::Gap;
@@ -16,45 +17,45 @@ use rustc_hash::FxHashSet;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// One way through a link.
+/// Limiter of one direction of a link.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Limiter {
     /// Name of the link, and the direction.
     pub title: String,
-    /// When it was sending, from the first bit to the last, and the bytes at IP: in the order of
-    /// time, in nanoseconds since 1970.
+    /// Its transmissions, in the order of time; times in nanoseconds since 1970.
     pub sent: Vec<Sent>,
-    /// Whose packets went through.
+    /// Flows whose packets passed through it.
     pub flows: FxHashSet<Ends>,
-    /// What it could send.
+    /// Its rate.
     pub rate: LimiterRate,
 }
 
-/// What a limiter could send.
+/// Rate of a limiter.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub enum LimiterRate {
-    /// Always the same.
+    /// Constant.
     #[default]
     Constant,
     /// A trace, or a rate that was changed while the link ran.
     Varying(Capacity),
-    /// The log does not say.
+    /// Not recorded in the log.
     Unknown,
 }
 
-/// One packet on the limiter.
+/// Transmission of one packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Sent {
-    /// First bit.
+    /// Time of the first bit.
     pub start: u64,
-    /// Last bit.
+    /// Time of the last bit.
     pub end: u64,
     /// Length in bytes at the link's layer.
     pub bytes: u32,
 }
 
-/// Reads the limiters of the run whose event log (Parquet) is at `path`; those that sent nothing
-/// are none.
+/// Reads the limiters of the run whose event log (Parquet) is at `path`.
+///
+/// Limiters that sent nothing are left out.
 ///
 /// # Errors
 /// If the table cannot be read.
@@ -66,8 +67,8 @@ pub fn read(path: &Path) -> Result<Vec<Limiter>, TraceError> {
     for fate in reader {
         let fate: Fate = fate.map_err(failed)?;
         let sending = fate.sending;
-        // What waited was sent, even if that took no time: at one opportunity of a trace. A copy
-        // went through it as one.
+        // A packet that waited was sent, even if that took no time, as with one opportunity of a
+        // trace. A packet and its copy passed the limiter as one.
         if sending.end == fate.arrived || fate.copy {
             continue;
         }
@@ -80,7 +81,7 @@ pub fn read(path: &Path) -> Result<Vec<Limiter>, TraceError> {
             Limiter { title: format!("{name} {}", fate.direction), rate, ..Limiter::default() }
         });
         let at = |time| header.started.at(time).as_nanos();
-        // A packet that the end of the run found on the limiter was sent until then.
+        // A packet that was on the limiter when the run ended was sent until then.
         let end = sending.end.min(fate.left.max(sending.start));
         limiter.sent.push(Sent { start: at(sending.start), end: at(end), bytes: fate.length });
         limiter.flows.extend(fate.flow.as_ref().and_then(Ends::of));
@@ -96,7 +97,7 @@ impl LimiterRate {
     fn of(way: &WayInfo, started: u64) -> Self {
         match Capacity::of(&way.capacity, started) {
             Some(capacity) => Self::Varying(capacity),
-            // Logs of before capacities were written down have constant rates alone.
+            // Logs from before capacities were recorded have constant rates only.
             None if way.capacity.is_empty() && way.bits_per_second.is_none() => Self::Unknown,
             None => Self::Constant,
         }
@@ -104,13 +105,13 @@ impl LimiterRate {
 }
 
 impl Limiter {
-    /// Of the limiters that a flow went through, the one that was busy longest: its bottleneck.
+    /// Returns the bottleneck of a flow: of the limiters on its path the one that was busy longest.
     #[must_use]
     pub fn below(limiters: &[Self], ends: Ends) -> Option<&Self> {
         limiters.iter().filter(|limiter| limiter.flows.contains(&ends)).max_by_key(|limiter| limiter.busy())
     }
 
-    /// How long it takes for what it sent, in nanoseconds.
+    /// Returns the time that its transmissions took, in nanoseconds.
     fn busy(&self) -> u64 {
         let whole = self.sent.first().zip(self.sent.last()).map(|(first, last)| (first.start, last.end));
         if let (LimiterRate::Varying(capacity), Some((from, to))) = (&self.rate, whole)
@@ -122,7 +123,7 @@ impl Limiter {
         self.sent.iter().map(|sent| sent.end - sent.start).sum()
     }
 
-    /// Why nothing can be said of what it left unused between two instants.
+    /// Returns why its use between two instants cannot be measured; `None` if it can.
     #[must_use]
     pub fn unmeasured(&self, from: u64, to: u64) -> Option<&'static str> {
         match &self.rate {
@@ -132,13 +133,13 @@ impl Limiter {
         }
     }
 
-    /// Whether its rate varies, so that gaps are unused capacity.
+    /// Returns whether its rate varies, so that gaps are unused capacity.
     #[must_use]
     pub fn varies(&self) -> bool {
         matches!(self.rate, LimiterRate::Varying(_))
     }
 
-    /// What it left unused between two instants.
+    /// Returns the gaps between two instants.
     #[must_use]
     pub fn gaps(&self, from: u64, to: u64) -> Vec<Gap> {
         match &self.rate {
@@ -147,7 +148,7 @@ impl Limiter {
         }
     }
 
-    /// Gaps between packets, as long as what could have been sent in them takes on average.
+    /// Returns the gaps between packets, each as long as its unused capacity takes on average.
     fn unused(&self, capacity: &Capacity, from: u64, to: u64) -> Vec<Gap> {
         let whole = capacity.between(from, to, true);
         let (began, mut gaps) = (from, Vec::new());
@@ -157,7 +158,7 @@ impl Limiter {
                 gaps.push(Gap { from, to: until, held: None, length_ns });
             }
         };
-        // Up to which instant capacity has been used or lost, and what is left of that instant's.
+        // Instant up to which capacity was used or lost, and what is left of that instant's.
         let (mut at, mut left) = (from, 0.0);
         for sent in self.sent.iter().filter(|sent| sent.end > from && sent.start <= to) {
             if sent.start > at {
@@ -176,7 +177,7 @@ impl Limiter {
         gaps
     }
 
-    /// When it sent nothing.
+    /// Returns the gaps in which it sent nothing.
     fn silences(&self, from: u64, to: u64) -> Vec<Gap> {
         let mut gaps = Vec::new();
         let mut busy_until = from;
@@ -190,7 +191,7 @@ impl Limiter {
         gaps
     }
 
-    /// Bytes of the packets that it began to send between two instants.
+    /// Returns the bytes of the packets that it began to send between two instants.
     #[must_use]
     pub fn octets(&self, from: u64, to: u64) -> u64 {
         let those = self.sent.iter().filter(|sent| (from..=to).contains(&sent.start));
@@ -208,8 +209,8 @@ mod tests {
         Limiter { title: title.to_owned(), sent: sent.collect(), flows, ..Limiter::default() }
     }
 
-    /// LL-15: what is between packets is idle, before the first and behind the last as well, and
-    /// nothing outside of the period.
+    /// LL-15: the time between packets is idle, also before the first and after the last one, but
+    /// not outside of the period.
     #[test]
     fn ll_15_between_packets_a_limiter_is_idle() {
         let link = limiter("", &[(10, 20, 100), (20, 30, 100), (50, 60, 40), (90, 120, 7)], &[]);

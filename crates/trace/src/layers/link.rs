@@ -1,9 +1,8 @@
-//! The link sender's frames in the space of a view: how many user octets had been handed over by
-//! each frame, and what is drawn of it.
+//! The link sender's frames in a view, placed by the user octets that had been handed over.
 //!
-//! A frame lies at the octets that were handed over since time zero, itself included; one that is
-//! sent again lies where it did the first time. So the graph rises with the rate that the link
-//! layer gives, retransmissions stand to the right of it, and it is steeper than TCP's by the
+//! A frame is at the number of octets handed over since time zero, its own included. A
+//! retransmitted frame is at the same height as at first. So the graph rises with the rate that the
+//! link layer provides, retransmissions are to the right of it, and it is steeper than TCP's by the
 //! headers of TCP, IP and framing (Ludwig 3.2.4).
 
 use super::graph::{Graph, Layer, Point, Shape};
@@ -11,9 +10,10 @@ use super::monitor::{End, Event, Record};
 use super::time::Axis;
 use rustc_hash::FxHashMap;
 
-/// The graphs of the sender's end: `RlpSnd_Data`, `RlpSnd_Xmit`, `RlpRcv_XON`, `RlpRcv_XOFF`,
-/// `RlpSnd_Rst`, `RlpRcv_Rst`, from time zero on, without those that are empty. Marks have the
-/// octets of their instant.
+/// Returns the graphs of the sender's end from time zero on, without empty ones.
+///
+/// They are `RlpSnd_Data`, `RlpSnd_Xmit`, `RlpRcv_XON`, `RlpRcv_XOFF`, `RlpSnd_Rst` and
+/// `RlpRcv_Rst`. Marks are at the octets that had been handed over by then.
 #[must_use]
 pub fn graphs(end: &End, axis: &Axis, offset: f64) -> Vec<Graph> {
     let named = |label: &str, shape| Graph {
@@ -52,7 +52,7 @@ pub fn graphs(end: &End, axis: &Axis, offset: f64) -> Vec<Graph> {
     all.into_iter().filter(|graph| !graph.points.is_empty()).collect()
 }
 
-/// Counts octets, and remembers where each number lay last.
+/// Counter of octets that remembers the latest position of each frame number.
 #[derive(Debug, Default)]
 struct Handed {
     octets: u64,
@@ -60,7 +60,7 @@ struct Handed {
 }
 
 impl Handed {
-    /// Takes a record in; the octets at which it lies.
+    /// Processes a record and returns its position in octets.
     fn take(&mut self, record: &Record) -> u64 {
         match (record.event, record.sent) {
             (Event::Data, true) => {
@@ -82,8 +82,8 @@ mod tests {
         Record { time, sent, event, number, octets }
     }
 
-    /// LL-18: labels; a frame sent again lies where it lay, marks at what had been handed over;
-    /// what was before time zero does not count.
+    /// LL-18: labels; a retransmitted frame has its first height, marks are at the octets handed
+    /// over, and records before time zero do not count.
     #[test]
     fn ll_18_frames_lie_at_the_octets_that_were_handed_over() {
         let records = vec![

@@ -1,46 +1,46 @@
-//! What a protocol monitor of a link layer's end noted (Ludwig's rlpdump, 3.1.1), as far as a
-//! multi-layer view needs it.
+//! Records of a protocol monitor at one end of a link layer (Ludwig's rlpdump, 3.1.1), as far as a
+//! multi-layer view needs them.
 //!
-//! Whoever reads records, from a log of a run or from text, makes them these: times on the clock of
-//! the captures, user octets in frames. Blocks that arrived undamaged are no records here: there
-//! are fifty a second, and nothing is drawn of them.
+//! Every reader, of a run's log or of text, converts its input to these records: with times on the
+//! clock of the captures, and with user octets. Blocks that arrived undamaged have no record: there
+//! are fifty per second, and they are not drawn.
 
 use serde::Serialize;
 
-/// Numbers of RLP frames: 0 to 61, since 62 and 63 mark frames without a number (ambiguity 2 of the
-/// specification).
+/// Number of RLP frame numbers: 0 to 61, since 62 and 63 mark frames without a number (ambiguity 2
+/// of the specification).
 pub const RLP_NUMBERS: u16 = 62;
-/// Frames of RLP that may be outstanding (GSM 04.22).
+/// Maximum number of outstanding RLP frames (GSM 04.22).
 pub const RLP_WINDOW: u16 = 61;
-/// User octets in a full frame of RLP, for monitors that do not tell.
+/// User octets in a full RLP frame, for monitors that do not record lengths.
 pub const RLP_OCTETS: u32 = 24;
-/// What an RLP frame takes on the circuit at full rate, in nanoseconds.
+/// Time that an RLP frame takes on the circuit at full rate, in nanoseconds.
 pub const RLP_PERIOD_NS: u64 = 20_000_000;
 
 /// One record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Record {
-    /// When, in nanoseconds since 1970.
+    /// Time in nanoseconds since 1970.
     pub time: u64,
-    /// Whether this end sent it; else it received it.
+    /// Whether this end sent it; otherwise it received it.
     pub sent: bool,
-    /// What.
+    /// What happened.
     pub event: Event,
-    /// Number of the frame that is sent or asked for; 0 where there is none.
+    /// Number of the frame that is sent or requested; 0 if there is none.
     pub number: u16,
-    /// [`Event::Data`]: user octets in the frame; else 0.
+    /// User octets in the frame for [`Event::Data`]; otherwise 0.
     pub octets: u32,
 }
 
-/// What happened.
+/// Kind of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Event {
     /// A frame was sent for the first time.
     Data,
-    /// A frame was sent again.
+    /// A frame was retransmitted.
     Again,
-    /// Frames were asked for again, one or all from a number on.
+    /// Frames were requested again, one or all from a number on.
     Reject,
     /// Flow control: go on.
     XOn,
@@ -55,17 +55,17 @@ pub enum Event {
 /// The records of one end of a link layer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct End {
-    /// Which: the file, and the end in it.
+    /// Names the file, and the end in it.
     pub title: String,
-    /// What a frame takes on the circuit, in nanoseconds; 0 if they take different times, so that
-    /// gaps between them cannot be told.
+    /// Time that a frame takes on the circuit, in nanoseconds; 0 if frames take different times, so
+    /// that gaps between them cannot be recognised.
     pub period_ns: u64,
     /// Its records, in the order of time.
     pub records: Vec<Record>,
 }
 
 impl Event {
-    /// The event with this word of RLP traces; `None` of words that mean nothing here (`OK`) and of
+    /// Returns the event for a word of RLP traces; `None` for words without a record (`OK`) and
     /// unknown ones.
     #[must_use]
     pub fn from_word(word: &str) -> Option<Self> {
@@ -83,7 +83,7 @@ impl Event {
 }
 
 impl End {
-    /// User octets that it handed to the air for the first time between two instants.
+    /// Returns the user octets that it sent for the first time between two instants.
     #[must_use]
     pub fn octets(&self, from: u64, to: u64) -> u64 {
         let those =
@@ -91,8 +91,9 @@ impl End {
         those.map(|record| u64::from(record.octets)).sum()
     }
 
-    /// Of several ends the one that sends most between two instants: the one at the sender of a
-    /// download. `None` if none sends anything.
+    /// Returns the end that sends most between two instants: the one at the sender of a download.
+    ///
+    /// `None` if no end sends anything.
     #[must_use]
     pub fn busiest(ends: &[Self], from: u64, to: u64) -> Option<&Self> {
         let sending = ends.iter().map(|end| (end.octets(from, to), end)).filter(|(octets, _)| *octets > 0);
@@ -101,7 +102,7 @@ impl End {
 }
 
 impl Record {
-    /// A frame of its own with user octets, for the first time.
+    /// Returns whether it is a frame with user octets that this end sent for the first time.
     #[must_use]
     pub const fn is_new(&self) -> bool {
         self.sent && matches!(self.event, Event::Data) && self.octets > 0

@@ -1,15 +1,15 @@
-//! Slopes that say a rate, by least squares (Ludwig 3.2.4; LL-18).
+//! Lines through graphs by least squares, whose slopes are rates (Ludwig 3.2.4; LL-18).
 //!
-//! The slope of `Snd_Ack` is the bandwidth that the flow gets, that of `RlpSnd_Data` the rate that
-//! RLP gives, that of `TcpRcv_Data` TCP's throughput.
+//! The slope of `TcpSnd_Ack` is the bandwidth available to the flow, that of `RlpSnd_Data` the rate
+//! of RLP, that of `TcpRcv_Data` TCP's throughput.
 
 use super::graph::{Graph, Point, Regression};
 
-/// The line through those points of `graph` that lie from `from_ns` to `to_ns`; `None` if there are
-/// fewer than two instants.
+/// Fits a line through the points of `graph` from `from_ns` to `to_ns`; `None` if they have fewer
+/// than two different times.
 ///
-/// It is drawn from the first to the last of these points. Times and bytes are taken from their
-/// means, so that hours of nanoseconds keep their last digits.
+/// The line runs from the first to the last of these points. Times and bytes are taken relative to
+/// their means, so that hours in nanoseconds keep their last digits.
 #[must_use]
 pub fn through(graph: &Graph, from_ns: i64, to_ns: i64) -> Option<Regression> {
     let first = graph.points.partition_point(|point| point.time_ns < from_ns);
@@ -69,7 +69,7 @@ mod tests {
     }
 
     proptest! {
-        /// Points on a line have that line, wherever they begin and however long it is.
+        /// Points on a line give that line, for any start and length.
         #[test]
         fn a_line_is_found_again(start in 0_i64..1 << 50, step in 1_i64..1 << 32, count in 2_i64..200, slope in -1e6_f64..1e6) {
             let at = |place: i64| point(start + place * step, slope * (place * step) as f64 / 1e9);

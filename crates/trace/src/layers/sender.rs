@@ -1,35 +1,38 @@
 //! The recorded states of the sender (Ludwig's tcpstats, 3.2.3; LL-22), as far as they are drawn:
-//! windows in bytes, times apart.
+//! windows in bytes, and times separately.
 
 use super::graph::{Graph, Layer, Point, Shape};
 use super::time::Axis;
 use crate::spurious::states::State;
 use serde::Serialize;
 
-/// A time that the sender reckoned with, from then on.
+/// A time value that the sender used from an instant on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Timing {
     /// Nanoseconds since time zero.
     pub time_ns: i64,
-    /// How long, in microseconds.
+    /// The value in microseconds.
     pub us: u64,
 }
 
-/// Round-trip times and what the sender makes of them; another unit than a view's, so beside it.
+/// Round-trip times and what the sender derives from them. They are not part of a view, whose unit
+/// is another one.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct Timings {
-    /// Round-trip times of segments that were sent once, by the sender's capture (Karn).
+    /// Round-trip times of segments that were sent once, from the sender's capture (Karn).
     pub rtt: Vec<Timing>,
-    /// Smoothed round-trip time, by the recorded states.
+    /// Smoothed round-trip time, from the recorded states.
     pub srtt: Vec<Timing>,
-    /// Its variation.
+    /// Variation of the round-trip time.
     pub rttvar: Vec<Timing>,
     /// Retransmission timeout.
     pub rto: Vec<Timing>,
 }
 
-/// `TcpSnd_cwnd` and `TcpSnd_ssthresh` in bytes of `segment` each, without those that are empty.
-/// They have no offset: their height is a number of bytes and not a place in the stream.
+/// Returns the graphs `TcpSnd_cwnd` and `TcpSnd_ssthresh` in bytes, without empty ones.
+///
+/// A segment counts as `segment` bytes. The graphs have no offset, because their height is a number
+/// of bytes and not a position in the stream.
 #[must_use]
 pub fn windows(states: &[State], axis: &Axis, segment: u64) -> Vec<Graph> {
     let graph = |label: &str, value: &dyn Fn(&State) -> Option<u32>| {
@@ -44,7 +47,7 @@ pub fn windows(states: &[State], axis: &Axis, segment: u64) -> Vec<Graph> {
     both.into_iter().filter(|graph| !graph.points.is_empty()).collect()
 }
 
-/// What the sender's states say of times. SRTT 0 is a connection that had no sample yet.
+/// Returns the times in the sender's states. An SRTT of 0 means that there was no sample yet.
 #[must_use]
 pub fn timings(states: &[State], axis: &Axis) -> Timings {
     let of = |value: &dyn Fn(&State) -> Option<u64>| {
@@ -59,7 +62,7 @@ pub fn timings(states: &[State], axis: &Axis) -> Timings {
     }
 }
 
-/// Those at which the value is another one, and the last: a state holds until the next.
+/// Keeps the entries at which the value changes, and the last one: a state holds until the next.
 fn changes<T: Copy, V: PartialEq>(all: impl Iterator<Item = T>, value: impl Fn(&T) -> V) -> Vec<T> {
     let mut kept: Vec<T> = Vec::new();
     let mut last = None;

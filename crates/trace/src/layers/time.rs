@@ -1,43 +1,43 @@
-//! Time zero, and clocks that do not agree (Ludwig 3.2.1, 3.2.4; LL-17).
+//! Time zero, and clocks that disagree (Ludwig 3.2.1, 3.2.4; LL-17).
 
-/// From a clock's time to nanoseconds since time zero.
+/// Conversion from a clock's time to nanoseconds since time zero.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Axis {
-    /// What is zero, in nanoseconds since 1970 by this clock.
+    /// Time zero, in nanoseconds since 1970 by this clock.
     pub zero: u64,
-    /// What to add at zero, in nanoseconds.
+    /// Nanoseconds added to each converted time.
     pub shift_ns: f64,
-    /// Nanoseconds of the axis to one of the clock.
+    /// Nanoseconds of the axis per nanosecond of the clock.
     pub rate: f64,
 }
 
-/// How the receiver's times come onto the sender's axis.
+/// Mapping of the receiver's times to the sender's axis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Alignment {
-    /// Each end's zero is the SYN: when it was sent, when it arrived. The receiver's graphs then
-    /// lie earlier by the SYN's one-way delay, and drift remains. It is what L does, and needs no
+    /// Each end's zero is the SYN: when it was sent, and when it arrived. So the receiver's graphs
+    /// are early by the SYN's one-way delay, and drift remains. L does the same; it requires no
     /// trust in clocks.
     #[default]
     Syn,
-    /// Both ends have the same clock: zero is when the SYN was sent.
+    /// Both ends have the same clock; zero is when the SYN was sent.
     Common,
     /// Offset and drift of the receiver's clock are estimated ([`super::clocks`]).
     Estimated,
 }
 
 impl Axis {
-    /// The axis of a clock that is right, from `zero` on.
+    /// Creates the axis of a correct clock, from `zero` on.
     #[must_use]
     pub const fn from_zero(zero: u64) -> Self {
         Self { zero, shift_ns: 0.0, rate: 1.0 }
     }
 
-    /// Nanoseconds since time zero.
+    /// Converts a time to nanoseconds since time zero.
     #[must_use]
     pub fn at(&self, time: u64) -> i64 {
         let since = time.wrapping_sub(self.zero).cast_signed();
-        // The difference alone goes through a float: it is small where the time is long, and 0 of a
-        // clock that is right.
+        // Only the correction is computed as a float: it is small even where the time is long, and
+        // 0 for a correct clock.
         since.saturating_add((since as f64 * (self.rate - 1.0) + self.shift_ns).round() as i64)
     }
 }

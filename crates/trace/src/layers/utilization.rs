@@ -1,22 +1,21 @@
 //! Utilization of the link below a download (Ludwig 1.1, 3.1.2, 3.2.2; LL-15, LL-16): U = (T -
 //! T_idle - T_spurious) / T.
 //!
-//! * T is from the connection's first packet at the sender to its last: so U is never all of it, by
-//!   handshake, slow start and close.
-//! * T_idle are the gaps between frames in which the link layer had nothing to send
-//!   ([`super::idle`]); what it keeps back by itself (flow control, a full window, recovery,
-//!   resets) is neither idle nor wasted.
-//! * T_spurious is the link time of what TCP sent again although all of it had reached the
-//!   receiver, by [`crate::spurious`]. It is its share of all octets that the link layer was
-//!   handed, of the time in which it was not idle: what a frame costs, retransmissions and flow
-//!   control included. What was lost on the way to the link cost it nothing, and is left out where
-//!   the receiver's capture shows that.
+//! * T is the time from the connection's first packet at the sender to its last one. So handshake,
+//!   slow start and close always keep U below 100 %.
+//! * T_idle is the sum of the gaps between frames in which the link layer had nothing to send
+//!   ([`super::idle`]). Gaps that the link layer itself causes (flow control, a full window,
+//!   recovery, resets) are neither idle nor wasted.
+//! * T_spurious is the link time of spurious TCP retransmissions, as found by [`crate::spurious`]:
+//!   the time in which the link was not idle, times their share of all octets handed to the link
+//!   layer. So it contains what a frame costs, including link-layer retransmissions and flow
+//!   control. Spurious segments that were lost before the link cost the link nothing. They are left
+//!   out where the receiver's capture shows the loss.
 //!
-//! What the link layer sends again of erased frames is no loss: these are first successes. A link
-//! without a link layer is what its limiter sent by the event log. Where the limiter's rate is a
+//! Link-layer retransmissions of erased frames are not wasted: they are first successes. For a link
+//! without a link layer, the event log shows what its limiter sent. If the limiter's rate is a
 //! trace, T, `T_idle` and `T_spurious` are measured by what it could have sent
-//! ([`super::limiter`]): U is the capacity that carried useful data, as a share of all that there
-//! was in T.
+//! ([`super::limiter`]): U is the share of all capacity in T that carried useful data.
 
 use super::cause::{Phase, Transport, Waiting, phases};
 use super::idle::{Gap, Hold, gaps};
@@ -24,40 +23,41 @@ use super::limiter::Limiter;
 use super::monitor::End;
 use crate::spurious::utilization::Period;
 
-/// What a frame of the link layer above RLP adds to an IP packet: protocol, checksum and flag of
-/// PPP in 7 octets (Ludwig 3.2.4).
+/// Octets that a frame of the link layer above RLP adds to an IP packet: protocol, checksum and
+/// flag of PPP (Ludwig 3.2.4).
 pub const FRAMING_OCTETS: u64 = 7;
 
-/// What is known of the link below: its end that sends the data, or its limiter.
+/// Data about the link below: its end that sends the data, or its limiter.
 #[derive(Debug, Clone, Copy)]
 pub enum Below<'a> {
     /// A monitor of a link layer's end.
     End(&'a End),
-    /// A limiter, by the event log.
+    /// A limiter, from the event log.
     Limiter(&'a Limiter),
 }
 
-/// What the link did while a connection was there.
+/// Use of the link during a connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Use {
-    /// From the connection's first packet, in nanoseconds since 1970.
+    /// Time of the connection's first packet, in nanoseconds since 1970.
     pub from: u64,
-    /// To its last.
+    /// Time of its last packet.
     pub to: u64,
-    /// The three parts.
+    /// Length, idle time and spurious time of the period.
     pub period: Period,
     /// Idle phases with what TCP waited for, in the order of time.
     pub idle: Vec<Phase>,
-    /// Gaps that the link layer made itself.
+    /// Gaps that the link layer itself caused.
     pub held: Vec<Gap>,
-    /// User octets that the link was handed.
+    /// User octets handed to the link.
     pub octets: u64,
     /// Octets of these that were spurious, framing included.
     pub spurious_octets: u64,
 }
 
-/// What the link did from `from` to `to`. `spurious` is packets that were spurious and their bytes
-/// at IP.
+/// Computes the use of the link from `from` to `to`.
+///
+/// `spurious` is the number of spurious packets, and their bytes at IP.
 #[must_use]
 pub fn of(below: Below<'_>, transport: &Transport<'_>, from: u64, to: u64, spurious: (u64, u64)) -> Use {
     let (gaps, octets, framing) = match below {
@@ -77,20 +77,19 @@ pub fn of(below: Below<'_>, transport: &Transport<'_>, from: u64, to: u64, spuri
 }
 
 impl Use {
-    /// How many idle phases there were for this reason, and how long they were together, in
-    /// nanoseconds.
+    /// Returns the number of idle phases with this reason, and their total length in nanoseconds.
     #[must_use]
     pub fn waited(&self, waiting: Waiting) -> (usize, u64) {
         sum(self.idle.iter().filter(|phase| phase.waiting == waiting).map(|phase| phase.length_ns))
     }
 
-    /// How many gaps this made, and how long they were together, in nanoseconds.
+    /// Returns the number of gaps with this reason, and their total length in nanoseconds.
     #[must_use]
     pub fn held(&self, hold: Hold) -> (usize, u64) {
         sum(self.held.iter().filter(|gap| gap.held == Some(hold)).map(|gap| gap.length_ns))
     }
 
-    /// What most of the idle time was waited for; `None` without any.
+    /// Returns the reason with the most idle time; `None` without idle time.
     #[must_use]
     pub fn most_waited(&self) -> Option<Waiting> {
         let waited = Waiting::ALL.into_iter().rev().map(|waiting| (self.waited(waiting).1, waiting));
@@ -110,8 +109,8 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
-    /// A link that sends a frame of 24 octets every 20 ms from 0 to `ms`, but for `without`; every
-    /// `again`th one is a retransmission.
+    /// A link that sends a frame of 24 octets every 20 ms from 0 to `ms`, except during `without`;
+    /// every `again`th frame is a retransmission.
     fn link(ms: u64, without: std::ops::Range<u64>, again: u64) -> End {
         let record = |place: u64| {
             let event = if again > 0 && place % again == 1 { Event::Again } else { Event::Data };
@@ -122,8 +121,7 @@ mod tests {
         End { title: String::new(), period_ns: 20 * MS, records }
     }
 
-    /// LL-15: idle for 10 % of the time makes 90 %, to the nanosecond; and what RLP sends again
-    /// makes nothing of it worse.
+    /// LL-15: 10 % idle time gives exactly 90 %, and RLP's retransmissions do not reduce it.
     #[test]
     fn ll_15_a_tenth_idle_makes_ninety_per_cent() {
         let flow = with(&[(0, 1, 461), (99_000, 461, 921)], &[(98_995, 461)]);
@@ -153,7 +151,7 @@ mod tests {
             of(Below::End(&link(100_000, 0..0, 0)), &transport(&flow), 0, 100_000 * MS, (18, 18 * 512));
         assert_eq!((used.octets, used.spurious_octets), (120_000, 18 * 519));
         assert_eq!(used.period.utilization(), Some(1.0 - 18.0 * 519.0 / 120_000.0));
-        // With a tenth idle, the same octets took the same time of the link: 24 octets in 20 ms.
+        // With a tenth idle, the same octets took the same link time: 20 ms for 24 octets.
         let used = of(
             Below::End(&link(100_000, 30_000..40_000, 0)),
             &transport(&flow),
@@ -162,12 +160,12 @@ mod tests {
             (18, 18 * 512),
         );
         assert_eq!(used.period.spurious_ns, 18 * 519 * 20 * MS / 24);
-        // More than there is cannot have been on the link.
+        // Spurious octets are limited to those that were on the link.
         let used = of(Below::End(&link(1000, 0..0, 0)), &transport(&flow), 0, 1000 * MS, (18, 18 * 512));
         assert_eq!((used.period.utilization(), used.spurious_octets), (Some(0.0), used.octets));
     }
 
-    /// LL-15, L 3.2.5: what flow control keeps back is no waste of TCP's.
+    /// LL-15, L 3.2.5: time held by flow control is not wasted by TCP.
     #[test]
     fn ll_15_flow_control_is_not_idle() {
         let flow = with(&[(0, 1, 461), (99_000, 461, 921)], &[(98_995, 461)]);

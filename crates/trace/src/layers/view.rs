@@ -1,9 +1,8 @@
-//! A view of one direction of a connection: every layer's graphs with their offsets, regressions,
-//! and what the link was used for.
+//! View of one direction of a connection: the graphs of every layer with their offsets,
+//! regressions, and the use of the link.
 //!
-//! A segment lies at the number behind its last byte, so that the vertical distance between data
-//! and acknowledgments is what is outstanding, which L calls the load; acknowledgments lie at their
-//! number.
+//! A segment is at the number after its last byte, an acknowledgment at its number. So the vertical
+//! distance between data and acknowledgments is the outstanding data, which L calls the load.
 
 use super::cause::Transport;
 use super::clocks::{self, Estimate};
@@ -20,59 +19,59 @@ use crate::spurious::states::State;
 use crate::spurious::{Examined, Verdict, arrivals, examine};
 use std::collections::VecDeque;
 
-/// Bytes from layer to layer (Ludwig 3.2.4; LL-17).
+/// Vertical distance between layers in bytes (Ludwig 3.2.4; LL-17).
 pub const OFFSET: f64 = 10_000.0;
 
-/// The graph of the segments that were sent and did not arrive. Ludwig's MultiTracer has none.
+/// Label of the graph of segments that were sent and did not arrive; not in Ludwig's MultiTracer.
 pub const LOST: &str = "TcpSnd_Lost";
 
-/// Of which graphs the slopes say something, and what (Ludwig 3.2.4).
+/// Labels of the graphs whose slopes are rates, and what these rates are (Ludwig 3.2.4).
 pub const RATES: [(&str, &str); 3] = [
     ("TcpSnd_Ack", "available bandwidth"),
     ("RlpSnd_Data", "rate of the link layer"),
     ("TcpRcv_Data", "TCP throughput"),
 ];
 
-/// What is known of one direction of a connection.
+/// Data about one direction of a connection.
 #[derive(Debug, Clone, Copy)]
 pub struct Sources<'a> {
     /// Its captures.
     pub sides: Sides<'a>,
     /// Monitors of the link layer's ends, if there are any.
     pub ends: &'a [End],
-    /// Limiters of the run's links; they stand in for a monitor.
+    /// Limiters of the run's links, which are used if there is no monitor.
     pub limiters: &'a [Limiter],
-    /// The sender's states, in the order of time; empty if they were not recorded.
+    /// The sender's states, in the order of time; empty if not recorded.
     pub states: &'a [State],
-    /// The greatest window that the receiver advertised, in bytes.
+    /// Largest window that the receiver advertised, in bytes.
     pub receiver_window: Option<u64>,
-    /// How the receiver's times come onto the sender's axis.
+    /// Mapping of the receiver's times to the sender's axis.
     pub alignment: Alignment,
-    /// What regressions are about, in nanoseconds since time zero; all of it if there is none.
+    /// Period of the regressions, in nanoseconds since time zero; `None` for all of it.
     pub span: Option<(i64, i64)>,
 }
 
-/// A direction of a connection at every layer.
+/// One direction of a connection at every layer.
 #[derive(Debug, Clone)]
 pub struct Tracing {
     /// The graphs.
     pub view: View,
     /// Round-trip times and timeouts.
     pub timings: Timings,
-    /// What was sent again, and whether that was necessary.
+    /// Its retransmissions, and whether each was necessary.
     pub examined: Examined,
-    /// What the link did, if a monitor was there.
+    /// Use of the link, if a monitor or a limiter allows to measure it.
     pub used: Option<Use>,
-    /// What is below the sender: which end of a link layer, or which limiter.
+    /// Name of what is below the sender: an end of a link layer, or a limiter.
     pub below: Option<String>,
-    /// The receiver's clock beside the sender's, if it was asked for and can be told.
+    /// The receiver's clock relative to the sender's, if requested and possible.
     pub clocks: Option<Estimate>,
-    /// From the first packet at the sender to the first one at the receiver by their clocks, in
-    /// nanoseconds; the one-way delay of the SYN where the clocks agree.
+    /// Time from the first packet at the sender to the first one at the receiver, each by its own
+    /// clock, in nanoseconds. If the clocks agree, this is the SYN's one-way delay.
     pub syn_delay_ns: Option<i64>,
 }
 
-/// Lays the layers beside each other.
+/// Builds the view of one direction of a connection.
 #[must_use]
 pub fn view(sources: &Sources<'_>) -> Tracing {
     let (place, flow) = sources.sides.sender;
@@ -148,7 +147,7 @@ pub fn view(sources: &Sources<'_>) -> Tracing {
     }
 }
 
-/// Why nothing can be said of the link's idle time from `from` to `to`.
+/// Returns why the link's idle time from `from` to `to` cannot be measured; `None` if it can.
 fn unmeasured(title: &str, below: Below<'_>, from: u64, to: u64) -> Option<String> {
     match below {
         Below::End(end) => (end.period_ns == 0)
@@ -159,7 +158,7 @@ fn unmeasured(title: &str, below: Below<'_>, from: u64, to: u64) -> Option<Strin
     }
 }
 
-/// The receiver's axis, and its clock if that was compared.
+/// Returns the receiver's axis, and its clock if that was estimated.
 fn receiver_axis(
     alignment: Alignment,
     flow: &Flow,
@@ -182,7 +181,7 @@ fn receiver_axis(
     }
 }
 
-/// Data and acknowledgments at one end; `shift` is added to its numbers.
+/// Returns the graphs of data and acknowledgments at one end; `shift` is added to its numbers.
 fn ends_graphs(
     labels: [&str; 2],
     layer: Layer,
@@ -202,8 +201,10 @@ fn ends_graphs(
     ]
 }
 
-/// Which transmissions a capture at the receiver shows not to have arrived there undamaged, in
-/// their order. Of a connection that sent nothing again nothing is looked for.
+/// Returns the transmissions that did not reach the receiver undamaged, as its capture shows, in
+/// their order.
+///
+/// If the connection has no retransmissions, the result is empty.
 fn lost(examined: &Examined, flow: &Flow, receiver: Option<&Flow>) -> Vec<usize> {
     let Some(receiver) = receiver.filter(|_| !examined.retransmissions.is_empty()) else { return Vec::new() };
     let deliveries = arrivals::deliveries(flow, receiver, offset(flow, receiver));
@@ -211,12 +212,13 @@ fn lost(examined: &Examined, flow: &Flow, receiver: Option<&Flow>) -> Vec<usize>
     (0..deliveries.len()).filter(is_lost).collect()
 }
 
-/// Spurious packets that were on the link, and their bytes at IP: without those that were lost.
+/// Returns the number of spurious packets that were on the link, so were not lost, and their bytes
+/// at IP.
 fn spurious(examined: &Examined, lost: &[usize]) -> (u64, u64) {
     examined.count(|again| again.verdict == Verdict::Spurious && lost.binary_search(&again.at).is_err())
 }
 
-/// Lost segments, as they were sent; `None` if there are none.
+/// Returns the graph of lost segments, at the times when they were sent; `None` if there are none.
 fn losses(lost: &[usize], flow: &Flow, axis: &Axis, offset: f64) -> Option<Graph> {
     let point = |&at: &usize| {
         let sent = &flow.transmissions[at];
@@ -231,11 +233,11 @@ fn losses(lost: &[usize], flow: &Flow, axis: &Axis, offset: f64) -> Option<Graph
     })
 }
 
-/// Round-trip times of segments that were sent once and are the last one that an acknowledgment
-/// covers (Karn).
+/// Returns the round-trip times of segments that were sent once and are the last that an
+/// acknowledgment covers (Karn).
 fn round_trips(flow: &Flow, axis: &Axis) -> Vec<Timing> {
     let mut trips = Vec::new();
-    // End, time, and whether it was sent once.
+    // Number after the segment, its time, and whether it was sent once.
     let mut outstanding: VecDeque<(u64, u64, bool)> = VecDeque::new();
     let mut sent = flow.transmissions.iter().peekable();
     for ack in &flow.acknowledgments {

@@ -1,5 +1,5 @@
-//! A view as a file for xplot, with the labels in its legend as titles of what is drawn; times in
-//! seconds since time zero.
+//! A view as a file for xplot, whose graphs have their labels as titles; times in seconds since
+//! time zero.
 
 use super::graph::{Graph, Layer, Shape, View};
 use crate::TraceError;
@@ -21,7 +21,7 @@ pub fn write(path: &Path, view: &View) -> Result<(), TraceError> {
 }
 
 fn draw(output: &mut impl Write, view: &View) -> io::Result<()> {
-    // Times before zero (clocks may be compared) need a sign.
+    // Times before zero, which occur with other clocks, need a sign.
     writeln!(output, "dtime signed\ntitle\n{}\nxlabel\nseconds\nylabel\nbytes", view.title)?;
     for graph in &view.graphs {
         one(output, graph)?;

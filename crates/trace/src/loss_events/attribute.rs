@@ -1,13 +1,14 @@
-//! Which lost packets a loss event is about.
+//! Attribution of lost packets to loss events.
 //!
-//! Those of the connection that lie among what was outstanding then, were lost before, and belong
-//! to no earlier event. So a segment that was sent again and lost again belongs to the event that
-//! its second loss led to, and a loss that recovery repairs while it is at it belongs to none.
+//! A loss event is about those lost packets of the connection that were part of the data
+//! outstanding then, were lost before the event, and belong to no earlier event. So a
+//! retransmission that is lost again belongs to the event that this second loss caused. A loss that
+//! an ongoing recovery repairs belongs to no event.
 
 use super::stream::{Placed, Stream};
 use super::{Change, Judged, Kind, LostPacket, Seen, Truth, changes};
 
-/// A loss event: what the sender saw, and what was true.
+/// A loss event: what the sender saw, and the truth.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LossEvent {
     /// What the sender saw and did.
@@ -17,15 +18,16 @@ pub struct LossEvent {
 }
 
 impl LossEvent {
-    /// What the sender's loss differentiation said.
+    /// Returns what the sender's loss differentiation said.
     #[must_use]
     pub const fn judged(&self) -> Option<&Judged> {
         self.change.judged.as_ref()
     }
 }
 
-/// The loss events of a sender, from its rows and its lost packets, both in the order of time, and
-/// how many of the packets belong to none.
+/// Returns the loss events of a sender, and the number of lost packets that belong to none.
+///
+/// `rows` and `lost` are the sender's rows and lost packets, both in the order of time.
 #[must_use]
 pub fn attribute(rows: &[Seen], lost: Vec<LostPacket>) -> (Vec<LossEvent>, u64) {
     let (mut stream, mut waiting, mut without_event) = (Stream::default(), Vec::<Placed>::new(), 0);
@@ -33,8 +35,8 @@ pub fn attribute(rows: &[Seen], lost: Vec<LostPacket>) -> (Vec<LossEvent>, u64) 
     let changes = changes(rows);
     let (mut rows, mut lost) = (rows.iter().peekable(), lost.into_iter().peekable());
     for change in changes {
-        // Up to the row that shows it, each packet is placed beside what was outstanding when it
-        // was lost.
+        // Places each packet relative to the data that was outstanding when it was lost, up to the
+        // row that shows the event.
         while let Some(row) = rows.next_if(|row| row.at <= change.seen) {
             stream.follow(row.snd_una);
             while let Some(packet) = lost.next_if(|packet| packet.left <= row.at) {
@@ -42,7 +44,7 @@ pub fn attribute(rows: &[Seen], lost: Vec<LostPacket>) -> (Vec<LossEvent>, u64) 
             }
         }
         let (una, nxt) = (stream.at(change.snd_una), stream.at(change.snd_nxt));
-        // Nothing tells when a timer ran out but that the next row shows it.
+        // The time of a timeout is not recorded; it is at the latest that of the row that shows it.
         let until = if change.kind == Kind::Timeout { change.seen } else { change.at };
         let about = |packet: &mut Placed| packet.lies_in(una, nxt) && packet.left <= until;
         let truth = Truth::of(&waiting.extract_if(.., about).collect::<Vec<_>>());

@@ -1,21 +1,21 @@
-//! What several lost packets add up to.
+//! Joint cause of several lost packets.
 
 use super::stream::Placed;
 use capture::Cause;
 
-/// What links lost of what a loss event is about.
+/// Lost packets of one loss event, and their joint cause.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Truth {
-    /// Packets that links lost or damaged; one that is sent again and lost again counts again.
+    /// Packets that links lost or damaged; a retransmission that is lost again counts again.
     pub packets: u32,
     /// Different segments among them.
     pub segments: u32,
-    /// Why.
+    /// Their joint cause.
     pub cause: Cause,
 }
 
 impl Truth {
-    /// What these packets add up to.
+    /// Combines these packets.
     #[must_use]
     pub(super) fn of(lost: &[Placed]) -> Self {
         let mut firsts: Vec<u64> = lost.iter().map(|packet| packet.first).collect();

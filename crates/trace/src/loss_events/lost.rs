@@ -8,36 +8,36 @@ use std::net::SocketAddr;
 /// One direction of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Ends {
-    /// Who sent.
+    /// The sender.
     pub from: SocketAddr,
-    /// To whom.
+    /// The receiver.
     pub to: SocketAddr,
 }
 
 /// A packet with data that did not arrive as it was sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LostPacket {
-    /// When the link lost it, or let it out damaged.
+    /// When the link lost it, or delivered it damaged.
     pub left: Time,
     /// Sequence number of its first byte.
     pub sequence: u32,
     /// Bytes of data, at least 1.
     pub payload: u32,
-    /// Why.
+    /// The cause.
     pub cause: Cause,
 }
 
-/// Those of all connections of a run.
+/// Lost packets of all connections of a run.
 #[derive(Debug, Clone, Default)]
 pub struct LostPackets {
     lost: FxHashMap<Ends, Vec<LostPacket>>,
-    /// Packets that one link damaged and the next ones carry on: lost already, whatever happens to
-    /// them there.
+    /// Packets that one link damaged and the following links still carry, with the link that
+    /// damaged them. They are lost already, whatever happens to them later.
     damaged: FxHashMap<(Ends, u32), (LinkId, Direction)>,
 }
 
 impl Ends {
-    /// The ends of a TCP packet; `None` of any other.
+    /// Returns the ends of a TCP packet; `None` for other packets.
     #[must_use]
     pub fn of(flow: &Flow) -> Option<Self> {
         let (source, destination) = flow.ports.filter(|_| flow.protocol == packet::headers::TCP)?;
@@ -48,8 +48,9 @@ impl Ends {
 }
 
 impl LostPackets {
-    /// Takes in what became of a packet, fates of one packet in the order of the links. What is no
-    /// data counts for nothing, nor does a copy that a link made.
+    /// Adds the fate of a packet. The fates of one packet must come in the order of the links.
+    ///
+    /// Packets without data, and copies that a link made, are ignored.
     pub fn add(&mut self, fate: &Fate) {
         let Some(flow) = fate.flow.as_ref().filter(|_| !fate.copy) else { return };
         let (Some(ends), Some(sequence)) = (Ends::of(flow), flow.tcp_sequence) else { return };
@@ -59,7 +60,7 @@ impl LostPackets {
             if *damaged_by != way {
                 return;
             }
-            // It comes to that link once more: it was sent again.
+            // It reaches that link once more, so it is a retransmission.
             self.damaged.remove(&(ends, sequence));
         }
         let Some(cause) = fate.cause() else { return };
@@ -70,8 +71,8 @@ impl LostPackets {
         self.lost.entry(ends).or_default().push(packet);
     }
 
-    /// Those of one direction of a connection, in the order in which they were lost. They are there
-    /// only once.
+    /// Removes and returns the lost packets of one direction of a connection, in the order of their
+    /// losses.
     #[must_use]
     pub fn take(&mut self, ends: Ends) -> Vec<LostPacket> {
         let mut lost = self.lost.remove(&ends).unwrap_or_default();
@@ -126,8 +127,8 @@ mod tests {
         assert_eq!(taken(&fates), []);
     }
 
-    /// A damaged packet that the next link loses was lost once; sent again, and lost there, it is
-    /// lost again.
+    /// A damaged packet that the next link loses was lost once; its retransmission, lost there, is
+    /// a second loss.
     #[test]
     fn what_is_damaged_is_not_lost_a_second_time() {
         let next = |fate| Fate { link: LinkId(7), ..fate };

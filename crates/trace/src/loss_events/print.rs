@@ -1,4 +1,4 @@
-//! Loss events as a text table, one line an event.
+//! Loss events as a text table, one line per event.
 
 use super::{Ends, LossEvent};
 use capture::senders::INFINITE_SSTHRESH;
@@ -6,12 +6,14 @@ use std::fmt::Write;
 
 const HEADINGS: [&str; 9] =
     ["time [s]", "event", "n", "lost", "cause", "verdict", "reason", "cwnd", "ssthresh"];
-/// Columns of numbers, which stand to the right.
+/// Columns of numbers, which are right-aligned.
 const NUMBERS: [bool; 9] = [true, false, true, true, false, false, false, true, true];
 
-/// The events of a sender: when (of a timeout the last segment before it), what, lost segments as
-/// the sender counted them and as they were, the true cause, the verdict and what decided, the
-/// window before and the threshold after. `-` is what nobody said.
+/// Formats the events of a sender as a table.
+///
+/// The columns are: time (for a timeout that of the last segment before it), event, lost segments
+/// by the sender's count and in truth, true cause, verdict and its reason, window before and
+/// threshold after the event. `-` marks what is not known.
 #[must_use]
 pub fn events(ends: Ends, events: &[LossEvent]) -> String {
     let mut text = format!("{} -> {}: {}\n", ends.from, ends.to, counted(events.len(), "loss event"));
@@ -43,7 +45,7 @@ fn row(event: &LossEvent) -> [String; 9] {
     ]
 }
 
-/// Columns two blanks apart, each as wide as its widest cell.
+/// Appends the table, with columns two blanks apart, each as wide as its widest cell.
 fn table(text: &mut String, rows: &[[String; 9]]) {
     let headings = HEADINGS.map(ToOwned::to_owned);
     let lines = || std::iter::once(&headings).chain(rows);

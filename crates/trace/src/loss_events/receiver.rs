@@ -1,14 +1,14 @@
-//! Detectors at the receiver, replayed over an event log: what Biaz, mBiaz, Spike and ZigZag say as
-//! they were published.
+//! Detectors at the receiver, replayed over an event log: the verdicts of Biaz, mBiaz, Spike and
+//! ZigZag as they were published.
 //!
-//! They need what only the receiver sees, so no sender can run them; but an event log tells when
-//! each packet came to the first link of its way and when it left the last one, and both on one
-//! clock. The relative one-way trip time (ROTT) is the difference.
+//! They need information that only the receiver has, so no sender can run them. But an event log
+//! records when each packet reached the first link of its path and when it left the last one, both
+//! on one clock. The relative one-way trip time (ROTT) is the difference.
 //!
-//! A hole is where data arrives beyond the highest that has arrived. How many packets it is of, the
-//! receiver takes from its size and the largest segment so far. What fills a hole later is passed
-//! over: these detectors were made for streams that repeat nothing. A hole that nothing arrives
-//! behind (the last packets before a timeout) is none.
+//! There is a hole where data arrives beyond the next expected byte. The receiver estimates the
+//! number of packets in it from its size and the largest segment so far. Segments that fill a hole
+//! later are ignored, because these detectors were made for streams without retransmissions. If no
+//! data arrives after lost packets (the last ones before a timeout), there is no hole.
 
 mod journey;
 
@@ -22,36 +22,38 @@ pub use ldas::Detector;
 use ldas::{Algorithm, Arrival, Form, Judgement, Loss, Signal};
 use std::path::Path;
 
-/// A hole in what arrived.
+/// A hole in the data that arrived.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Hole {
-    /// When the packet behind it arrived.
+    /// When the packet after it arrived.
     pub at: Time,
     /// Packets in it, as the receiver counts them.
     pub n: u32,
-    /// What links had lost of them; nothing where packets overtook each other.
+    /// The packets in it that links had lost; none if packets overtook each other.
     pub truth: Truth,
-    /// What each detector says, in the order in which they were given.
+    /// The judgement of each detector, in the order in which the detectors were given.
     pub judged: Vec<Judgement>,
 }
 
-/// The detectors that were published for receivers, as they were published and before their first
-/// packet.
+/// Returns the detectors that were published for receivers, in their original form and initial
+/// state.
 #[must_use]
 pub fn published() -> Vec<Detector> {
     let receivers = Algorithm::ALL.into_iter().filter(|algorithm| algorithm.is_the_receivers());
     receivers.map(|algorithm| Detector::new(algorithm, Form::Original)).collect()
 }
 
-/// Replays `detectors`, each as it is before its first packet, over the arrivals of a flow in the
-/// order of time. `lost` are the packets of the flow that links lost, likewise. Detectors that
-/// listen to a sender's signals hear nothing here.
+/// Replays detectors over the arrivals of a flow, and returns the holes.
+///
+/// `arrivals` and `lost`, the packets of the flow that links lost, are in the order of time. Each
+/// detector must be in its initial state. Detectors that use a sender's signals get no samples
+/// here.
 #[must_use]
 pub fn replay(arrivals: &[Arrived], lost: Vec<LostPacket>, detectors: &[Detector]) -> Vec<Hole> {
     let mut detectors = detectors.to_vec();
     let mut lost = lost.into_iter().peekable();
     let (mut stream, mut waiting, mut holes) = (Stream::default(), Vec::<Placed>::new(), Vec::new());
-    // Behind the highest byte that has arrived, the largest segment, and how many packets came.
+    // Place after the highest byte that has arrived, largest segment, and number of packets.
     let (mut highest, mut largest, mut delivered) = (None, 0, 0_u32);
     for arrived in arrivals {
         if highest.is_none() {
@@ -91,7 +93,7 @@ pub fn replay(arrivals: &[Arrived], lost: Vec<LostPacket>, detectors: &[Detector
     holes
 }
 
-/// Holes of all flows of an event log (Parquet) that carry data, in the order of their ends.
+/// Reads the holes of all flows with data from an event log (Parquet), in the order of their ends.
 pub fn read(events: &Path, detectors: &[Detector]) -> Result<Vec<(Ends, Vec<Hole>)>, TraceError> {
     let failed = |source| TraceError::Events { path: events.to_owned(), source };
     let (mut passages, mut lost) = (Passages::default(), LostPackets::default());

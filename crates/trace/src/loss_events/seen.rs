@@ -1,15 +1,15 @@
-//! A sender's state at a segment that reached it, as far as loss events need it.
+//! A sender's state when a segment reached it, as far as loss events need it.
 
 use capture::Time;
 use capture::senders::{CongestionState, LossState, SenderState};
 use ldas::{Reason, Verdict};
 
-/// One row: the state *before* the segment was taken in.
+/// One row: the state *before* the segment was processed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Seen {
     /// When the segment reached TCP.
     pub at: Time,
-    /// First sequence number that is not acknowledged.
+    /// First sequence number that is not yet acknowledged.
     pub snd_una: u32,
     /// Next sequence number to send.
     pub snd_nxt: u32,
@@ -19,25 +19,24 @@ pub struct Seen {
     pub ssthresh: Option<u32>,
     /// Congestion state.
     pub state: Option<CongestionState>,
-    /// What its loss differentiation says; `None` of algorithms without one.
+    /// What its loss differentiation says; `None` for algorithms without one.
     pub judged: Option<Judged>,
 }
 
-/// What a sender's loss differentiation says of the last event that it judged.
+/// Record of a sender's loss differentiation about the last event that it judged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Judged {
-    /// Lost segments as it counts them.
+    /// Lost segments by its count.
     pub n: u32,
-    /// The verdict; `None` before the first event, and of algorithms that count events and judge
-    /// none.
+    /// The verdict; `None` before the first event, and for algorithms that only count events.
     pub verdict: Option<Verdict>,
-    /// What decided.
+    /// The reason for the verdict.
     pub reason: Option<Reason>,
     /// Window that the reduction started from, in segments.
     pub base: u32,
     /// The round-trip time that was judged, in us.
     pub rtt_us: u32,
-    /// Mean of the round-trip times by then, in ns.
+    /// Mean of the round-trip times so far, in ns.
     pub mean_ns: u64,
     /// Their deviation, in ns.
     pub dev_ns: u64,

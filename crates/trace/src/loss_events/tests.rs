@@ -1,4 +1,4 @@
-//! Rows and fates for the tests of this module, and one run read from files.
+//! Rows and fates for the tests of this module, and a test that reads a run from files.
 
 use super::*;
 use capture::senders::{CongestionState, LossState, SenderState};
@@ -12,7 +12,7 @@ const fn end(host: u8, port: u16) -> SocketAddr {
     SocketAddr::new(IpAddr::V4(Ipv4Addr::new(10, 0, 0, host)), port)
 }
 
-/// 100 bytes of data from `sequence` on, delivered by link 0 at `left` ns, right when they came.
+/// Fate of 100 bytes of data from `sequence` on, which link 0 delivers at `left` ns without delay.
 pub fn fate(left: u64, sequence: u32) -> Fate {
     let at = Time::from_nanos(left);
     Ended::untouched(LinkId(0), Direction::Down, 0, 152, at, at).fate(
@@ -33,7 +33,7 @@ pub fn lost(left: u64, sequence: u32, loss: Loss) -> Fate {
     Fate { lost: Some(Reason::Known(loss)), ..fate(left, sequence) }
 }
 
-/// Lost packets as they are taken from fates.
+/// Returns the lost packets among these fates.
 pub fn lost_packets(fates: &[Fate]) -> Vec<LostPacket> {
     let mut packets = LostPackets::default();
     for fate in fates {
@@ -69,8 +69,8 @@ impl Seen {
     }
 }
 
-/// Files of a run with two connections, of which one lost a packet; what the algorithm says comes
-/// from the rows.
+/// A run with two connections, one of which lost packets; the algorithm's figures come from the
+/// rows.
 #[test]
 fn a_run_from_its_files() {
     let folder = tempfile::tempdir().expect("a folder");

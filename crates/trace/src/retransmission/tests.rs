@@ -1,13 +1,13 @@
-//! Timer, probe or RACK: what is told apart by when it was sent. Times in milliseconds; the round
-//! trip takes 100, and the timer 300.
+//! Retransmissions by timer, probe or RACK, distinguished by their times. Times are in
+//! milliseconds; the round-trip time is 100, and the timer 300.
 
 use super::*;
 
 const MS: u64 = 1_000_000;
 const SEGMENT: u64 = 1000;
 
-/// The oldest of five segments is sent again at `now`; all were sent at 1000, the last
-/// acknowledgment came with them, and SACK told of nothing.
+/// The oldest of five segments is retransmitted at `now`. All were sent at 1000, the last
+/// acknowledgment came at the same time, and SACK reported nothing.
 fn oldest_of_five(now: u64) -> Moment {
     Moment {
         time: now * MS,
@@ -30,7 +30,7 @@ fn oldest_of_five(now: u64) -> Moment {
     }
 }
 
-/// The same of a segment that is alone on its way.
+/// The same for a segment that is alone in flight.
 fn alone(now: u64) -> Moment {
     Moment { highest: SEGMENT, ..oldest_of_five(now) }
 }
@@ -47,8 +47,8 @@ fn the_timer_runs_out_after_silence() {
     assert_eq!(causes(&[oldest_of_five(1260)]), (vec![Cause::Unknown], 0));
 }
 
-/// RFC 8985: a tail probe brought a SACK of the newest segment after 347 ms, and the oldest is sent
-/// again at once. That the timer was about to run out too is no timeout.
+/// RFC 8985: after 347 ms, a tail probe causes a SACK of the newest segment, and the oldest is
+/// retransmitted at once. This is not a timeout, although the timer was about to expire.
 #[test]
 fn what_answers_a_sack_is_racks_however_late() {
     let told = |told_at: u64, now| Moment {
@@ -62,34 +62,34 @@ fn what_answers_a_sack_is_racks_however_late() {
     assert_eq!(causes(&[told(1100, 1370)]), (vec![Cause::Timeout], 1));
 }
 
-/// A SACK of what lay below says nothing of when this segment's timer began.
+/// A SACK of data below this segment does not restart its timer.
 #[test]
 fn news_of_what_lies_below_begins_no_timer_anew() {
     let below = Moment { selectively: SEGMENT - 1, told_at: 1299 * MS, ..oldest_of_five(1300) };
     assert_eq!(causes(&[below]), (vec![Cause::Timeout], 1));
 }
 
-/// RFC 8985 section 7.2: with one segment on its way the probe is due after 400 ms or when the
-/// timer would run out, whichever is first; and then comes the timer.
+/// RFC 8985 section 7.2: with one segment in flight the probe is due after 400 ms, or when the
+/// timer would expire if that is earlier. The timer follows.
 #[test]
 fn of_a_segment_alone_the_first_is_the_probe_and_the_second_the_timers() {
     let again = Moment { before: Some((1300 * MS, 1)), ..alone(1600) };
     assert_eq!(causes(&[alone(1300), again]), (vec![Cause::TailProbe, Cause::Timeout], 1));
-    // Later than a probe comes, or without SACK, it is the timer's at once.
+    // After the probe is due, or without SACK, the first retransmission is the timer's.
     assert_eq!(causes(&[alone(1331)]), (vec![Cause::Timeout], 1));
     let without_sack = Moment { permits_sack: false, ..alone(1300) };
     assert_eq!(causes(&[without_sack]), (vec![Cause::Timeout], 1));
-    // A SYN has no round-trip time before it, and no probe.
+    // A SYN has no round-trip time before it, so no probe.
     assert_eq!(causes(&[Moment { round_trip: None, ..alone(1300) }]), (vec![Cause::Timeout], 1));
 }
 
-/// After a tail probe Linux takes the time since the oldest was sent, and not since an
-/// acknowledgment came: 600 ms and 50.
+/// After a tail probe Linux uses the time since the oldest segment was sent (600 ms here), not
+/// since the last acknowledgment (50 ms).
 #[test]
 fn without_signal_or_recovery_the_time_since_it_was_sent_is_enough() {
     let acknowledged = |at: u64, now| Moment { acknowledged_at: at * MS, ..oldest_of_five(now) };
     assert_eq!(causes(&[acknowledged(1550, 1600)]), (vec![Cause::Timeout], 1));
-    // What the go-back-N sends after that with each acknowledgment is no other timeout.
+    // Retransmissions of the go-back-N at later acknowledgments are no further timeouts.
     let next = Moment {
         first: SEGMENT,
         end: 2 * SEGMENT,

@@ -2,7 +2,7 @@ use super::*;
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 
-/// First number and length.
+/// First numbers and lengths.
 type Ranges<'a> = &'a [(u64, u64)];
 
 fn sent(ranges: Ranges<'_>) -> (Sent, Novelty) {
@@ -16,7 +16,7 @@ fn sent(ranges: Ranges<'_>) -> (Sent, Novelty) {
 
 #[test]
 fn old_bytes_and_filled_holes_as_tcptrace_counts_them() {
-    // Ranges, then bytes sent again and whether out of order of the last one: observed with
+    // Ranges, then bytes sent again and whether out of order, both of the last range; observed with
     // tcptrace 6.6.7.
     let cases: [(Ranges<'_>, u64, bool); 12] = [
         (&[(0, 100), (100, 100)], 0, false),
@@ -68,8 +68,8 @@ fn without_acknowledgments_memory_stays_bounded() {
     assert_eq!((sent.flight.len(), sent.acknowledged.len()), (FLIGHT, 1));
 }
 
-/// D4 of issue 20: 10 000 segments of one byte from above, with a hole below each; then the holes,
-/// and then all of it again.
+/// D4 of issue 20: 10 000 segments of one byte in descending order with a hole below each, then the
+/// holes, then everything again.
 #[test]
 fn bytes_are_counted_right_at_any_number_of_holes() {
     const SEGMENTS: u64 = 10_000;
@@ -83,7 +83,7 @@ fn bytes_are_counted_right_at_any_number_of_holes() {
 }
 
 proptest! {
-    /// Against a set of bytes.
+    /// Compares with a set of bytes.
     #[test]
     fn bytes_are_counted_right(steps in prop::collection::vec((0_u64..300, 1_u64..60, prop::option::of(0_u64..300)), 1..60)) {
         let mut sent = Sent::default();

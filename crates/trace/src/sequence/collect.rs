@@ -1,4 +1,4 @@
-//! Points gathered while a capture is read.
+//! Collection of points while a capture is read.
 
 use super::points::{AckPoint, Kind, Mark, MarkPoint, SackPoint, SegmentPoint};
 use super::thin::Thinned;
@@ -12,23 +12,23 @@ use packet::{Ecn, Segment, Tcp};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
-/// Which connections are wanted.
+/// Connections to collect.
 #[derive(Debug, Clone, Copy)]
 pub enum Wanted {
-    /// That at this index.
+    /// The one at this index.
     Number(usize),
     /// The first one between these ends.
     Between((SocketAddr, SocketAddr)),
-    /// All.
+    /// All connections.
     All,
 }
 
-/// Gathers points.
+/// Collects points.
 pub struct Collector {
     wanted: Wanted,
     limit: usize,
     interface: Option<usize>,
-    /// By the connection's index.
+    /// Points of both directions, by the connection's index.
     found: BTreeMap<usize, [Gathered; 2]>,
 }
 
@@ -46,12 +46,12 @@ impl Collector {
         Self { wanted, limit, interface: None, found: BTreeMap::new() }
     }
 
-    /// Number of the interface that is looked at.
+    /// Returns the number of the interface whose points are collected.
     pub fn interface(&self) -> Option<usize> {
         self.interface
     }
 
-    /// The connections that were found on `analysis`.
+    /// Returns the collected connections of `analysis`.
     pub fn finish(self, analysis: &Analysis) -> Vec<TimeSequence> {
         let limit = self.limit;
         let all = analysis.connections.all();
@@ -120,7 +120,7 @@ impl Gathered {
         }
     }
 
-    /// What the sender of this direction sent.
+    /// Adds what the sender of this direction sent.
     fn sent(&mut self, segment: &Segment, time_ns: u64, seen: &Seen) {
         let kind = match seen.data {
             Data::None => None,
@@ -130,7 +130,7 @@ impl Gathered {
             Data::Probe => Some((Kind::Probe, None)),
         };
         let (tcp, first, last) = (segment.tcp, seen.first, seen.end);
-        // A SYN takes the number before the first byte, with or without data.
+        // A SYN uses the number before the first byte, with or without data.
         self.throughput.sent(time_ns, first + u64::from(tcp.has(Tcp::SYN)), segment.payload.into());
         if let Some((kind, cause)) = kind {
             self.segments.add(SegmentPoint { time_ns, first, last, kind, cause, push: tcp.has(Tcp::PSH) });
@@ -148,7 +148,8 @@ impl Gathered {
         mark(tcp.has(Tcp::CWR) && !tcp.has(Tcp::SYN), first, Mark::Cwr);
     }
 
-    /// What the other end said about this direction; `numbers` are those of this direction.
+    /// Adds the other end's acknowledgment of this direction; `numbers` are those of this
+    /// direction.
     fn answered(&mut self, segment: &Segment, time_ns: u64, seen: &Seen, numbers: &Unwrap) {
         let tcp = segment.tcp;
         if let Some(ack) = seen.ack {
@@ -170,8 +171,8 @@ impl Gathered {
             }
         }
         if tcp.has(Tcp::RST) {
-            // A reset says where the other end stood only if it has an acknowledgment: else mark
-            // the first byte.
+            // A reset shows the other end's position only if it has an acknowledgment; without one
+            // the mark is at 0.
             let has_number = tcp.has(Tcp::ACK) && numbers.is_set();
             let number = has_number.then(|| Unwrap::relative(numbers.place(tcp.acknowledgment)));
             self.marks.add(MarkPoint { time_ns, sequence: number.unwrap_or(0), mark: Mark::ResetIn });

@@ -1,4 +1,5 @@
-//! What the link did to the packets of a connection, from the event log of the same run.
+//! Losses and damage on the link to the packets of a connection, from the event log of the same
+//! run.
 
 use super::points::LossPoint;
 use super::thin::Thinned;
@@ -9,14 +10,17 @@ use capture::{Fate, Flow, Header, Reason};
 use std::net::SocketAddr;
 use std::path::Path;
 
-/// A packet is captured at the end of the link that it comes to first; at the other end it can be
-/// this much later, and a connection's first packet can be lost before the capture.
+/// Maximum distance in nanoseconds between a fate and the captured times of its connection.
+///
+/// A packet is captured at the end of the link that it reaches first, and may reach the other end
+/// this much later. Besides, a connection's first packet can be lost before it is captured.
 const MARGIN: u64 = 60_000_000_000;
 
 impl TimeSequence {
     /// Marks the packets of this connection that the link lost or damaged, from the event log
-    /// (Parquet) at `events`; marks of an earlier call are replaced. A damaged packet counts, since
-    /// TCP drops it like a lost one.
+    /// (Parquet) at `events`. Replaces the marks of an earlier call.
+    ///
+    /// Damaged packets are marked too, because TCP drops them like lost ones.
     pub fn mark_losses(&mut self, events: &Path) -> Result<(), TraceError> {
         let failed = |source| TraceError::Events { path: events.to_owned(), source };
         let reader = Reader::open(events).map_err(failed)?;
@@ -35,7 +39,7 @@ impl TimeSequence {
         Ok(())
     }
 
-    /// The mark of a packet, and its direction; `None` if it arrived well, or is none of this
+    /// Returns a packet's mark and its direction; `None` if it arrived undamaged, or is not of this
     /// connection.
     fn loss(&self, fate: &Fate, header: &Header) -> Option<(usize, LossPoint)> {
         let reason = words(fate)?;
@@ -43,7 +47,7 @@ impl TimeSequence {
         let half = self.series.iter().position(|series| series.carries(flow))?;
         let series = &self.series[half];
         let time = header.started.at(fate.left).as_nanos();
-        // The same ports may have been another connection's before or after.
+        // Another connection may have had the same ports before or after.
         if time + MARGIN < self.start_unix_ns || time > self.start_unix_ns + self.duration_ns + MARGIN {
             return None;
         }
@@ -55,7 +59,7 @@ impl TimeSequence {
     }
 }
 
-/// Why it did not arrive as it was sent; `None` if it did.
+/// Returns why a packet did not arrive as it was sent; `None` if it did.
 fn words(fate: &Fate) -> Option<String> {
     match &fate.lost {
         Some(Reason::Known(loss)) => Some(loss.to_string()),
@@ -75,7 +79,8 @@ impl Series {
         })
     }
 
-    /// The relative number of `sequence` at `time_ns`: the one nearest to what was sent by then.
+    /// Returns the relative number of `sequence`: the one nearest to what had been sent at
+    /// `time_ns`.
     fn relative(&self, sequence: u32, time_ns: u64) -> Option<u64> {
         let base = self.base?;
         let before = self.segments.partition_point(|segment| segment.time_ns <= time_ns);

@@ -8,74 +8,74 @@ use serde::Serialize;
 /// A segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct SegmentPoint {
-    /// When.
+    /// When it was captured.
     pub time_ns: u64,
     /// Its first number.
     pub first: u64,
-    /// The number behind its last one.
+    /// The number after its last one.
     pub last: u64,
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
-    /// Why it was sent again, if it was.
+    /// Why it was retransmitted, if it was.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cause: Option<Cause>,
     /// Whether it has the PSH flag.
     pub push: bool,
 }
 
-/// What a segment is.
+/// Kind of a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
     /// Sent for the first time.
     New,
-    /// Sent again, all of it or a part.
+    /// Retransmitted, all or a part.
     Retransmission,
     /// Fills a hole.
     OutOfOrder,
-    /// Probes a window that is zero.
+    /// Sent into a window of zero.
     Probe,
 }
 
 /// An acknowledgment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct AckPoint {
-    /// When.
+    /// When it was captured.
     pub time_ns: u64,
     /// The next number expected.
     pub ack: u64,
-    /// The number behind the window.
+    /// The number just after the window.
     pub edge: u64,
-    /// Duplicate acknowledgments in a row with this one: 0 if it is none, 3 for the one that begins
-    /// a fast retransmit.
+    /// Duplicate acknowledgments in a row including this one: 0 if it is not a duplicate, 3 for the
+    /// one that triggers a fast retransmit.
     pub duplicates: u32,
 }
 
 /// A SACK block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct SackPoint {
-    /// When.
+    /// When it was captured.
     pub time_ns: u64,
     /// Its left edge.
     pub first: u64,
-    /// Its right edge, behind the block.
+    /// Its right edge: the number after the block.
     pub last: u64,
-    /// Whether it tells of what came twice (RFC 2883).
+    /// Whether it reports data that arrived twice (RFC 2883).
     pub duplicate: bool,
 }
 
-/// Something to mark at a sequence number.
+/// An event to mark at a sequence number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct MarkPoint {
-    /// When.
+    /// When it happened.
     pub time_ns: u64,
-    /// At which number.
+    /// Its sequence number.
     pub sequence: u64,
-    /// What.
+    /// What it is.
     pub mark: Mark,
 }
 
-/// What is marked.
+/// Kind of a marked event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mark {
@@ -102,17 +102,17 @@ pub enum Mark {
 /// A packet that the link lost or damaged.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LossPoint {
-    /// When.
+    /// When the packet left the link.
     pub time_ns: u64,
     /// Its first number.
     pub first: u64,
-    /// The number behind its last byte; as `first` if it carried no data.
+    /// The number after its last byte; equal to `first` if it carried no data.
     pub last: u64,
-    /// Why, in words.
+    /// Description of the loss or damage.
     pub reason: String,
     /// Name of the link.
     pub link: String,
-    /// Name of the stage of the link that did it.
+    /// Name of the link's stage that caused it.
     pub stage: Option<String>,
 }
 

@@ -1,26 +1,26 @@
-//! Points left out so that a graph of any length has a bounded number of them, and looks the same.
+//! Thinning: reduces a graph of any length to a bounded number of points without changing its look.
 //!
-//! Points that matter (retransmissions, holes filled, probes, third duplicates, closed windows,
-//! lost data) stay, as long as they are no more than half of the limit. Of the others, and of those
-//! that matter when they are more, time is cut into slices, and of each slice the first, the last,
-//! the lowest and the highest stay: where a line is drawn through them, it goes through the same
-//! pixels as with all of them (M4; Jugel, Jerzak, Hackenbroich and Markl, VLDB 2014). Slices are
-//! made wider until the rest fits.
+//! Important points (retransmissions, filled holes, probes, third duplicates, closed windows, lost
+//! data) stay, as long as they are at most half of the limit. For the other points, time is cut
+//! into slices; the first, the last, the lowest and the highest point of each slice stay. A line
+//! through these points covers the same pixels as a line through all points (M4; Jugel, Jerzak,
+//! Hackenbroich and Markl, VLDB 2014). If there are too many important points, they are thinned in
+//! the same way, on their own. Slices are widened until the points are within the limit.
 
-/// Fewest points that a limit can ask for.
+/// Smallest limit.
 pub const LEAST: usize = 16;
 
 /// A point that can be left out.
 pub trait Point: Clone {
-    /// When, in nanoseconds.
+    /// Returns its time, in nanoseconds.
     fn time(&self) -> u64;
-    /// How high in the graph.
+    /// Returns its height in the graph.
     fn value(&self) -> u64;
-    /// Whether it stays if possible.
+    /// Returns whether it is important, so that it stays if possible.
     fn matters(&self) -> bool;
 }
 
-/// Points, in the order of their times, of which only so many are kept.
+/// Points in the order of their times, thinned to a limit.
 #[derive(Debug, Clone)]
 pub struct Thinned<T> {
     points: Vec<T>,
@@ -31,7 +31,7 @@ pub struct Thinned<T> {
 }
 
 impl<T: Point> Thinned<T> {
-    /// None yet, and at most `limit` in the end.
+    /// Creates an empty series that ends up with at most `limit` points.
     #[must_use]
     pub fn new(limit: usize) -> Self {
         Self { points: Vec::new(), limit: limit.max(LEAST), width: 1, total: 0 }
@@ -46,7 +46,7 @@ impl<T: Point> Thinned<T> {
         }
     }
 
-    /// What is left, and how many there were.
+    /// Returns the points that are left, and the number of points that were added.
     #[must_use]
     pub fn finish(mut self) -> (Vec<T>, u64) {
         if self.points.len() > self.limit {
@@ -73,12 +73,12 @@ impl<T: Point> Thinned<T> {
     }
 }
 
-/// Which points stay with slices of `width` that start at `start`.
+/// Returns which points stay, with slices of `width` that start at `start`.
 fn keep<T: Point>(points: &[T], start: u64, width: u64, spare: bool) -> Vec<bool> {
     /// Slice, first, last, lowest and highest point.
     type Slice = (u64, [usize; 4]);
     let mut kept = vec![false; points.len()];
-    // Those that matter are thinned on their own.
+    // Important points are thinned on their own.
     let mut slices: [Option<Slice>; 2] = [None, None];
     let close = |slice: &Option<Slice>, kept: &mut Vec<bool>| {
         for index in slice.iter().flat_map(|slice| slice.1) {

@@ -1,22 +1,23 @@
-//! Which transmission does each acknowledgment answer? A path that keeps the order answers what
-//! arrives in the order in which it was sent.
+//! Alignment of acknowledgments with the transmissions that they answer.
 //!
-//! Without SACK a duplicate acknowledgment does not say what it answers. But a receiver that holds
-//! data beyond a hole answers every segment at once (RFC 5681 section 4.2), so the acknowledgments
-//! of a recovery and the transmissions that arrived are two sequences in the same order, and what
-//! is left over was lost. Which is left over is told by
+//! On a path that keeps the order, transmissions that arrive are answered in the order in which
+//! they were sent. Without SACK, a duplicate acknowledgment does not say what it answers. But a
+//! receiver that holds data beyond a hole answers every segment at once (RFC 5681 section 4.2). So
+//! the acknowledgments of a recovery and the transmissions that arrived are two sequences in the
+//! same order, and the transmissions that are left over were lost. Two things show which these are:
 //!
-//! * the numbers: a duplicate answers nothing that has the byte awaited, an acknowledgment that
-//!   moves on answers what has it, with its time stamp; what has a byte that is awaited later has
-//!   not arrived before, and what was acknowledged has ([`certain`]);
-//! * the times: a bottleneck sends one packet behind the other. A packet that is lost behind it
-//!   leaves its time free; its queue drops one when it is full and not before ([`path`]).
+//! * the numbers: a duplicate does not answer a transmission with the expected byte. An
+//!   acknowledgment that advances answers one with this byte, and has its time stamp. A
+//!   transmission with a byte that is still expected later has not arrived before; acknowledged
+//!   bytes have arrived ([`certain`]).
+//! * the times: a bottleneck sends one packet after the other. A packet that is lost behind it
+//!   leaves its time free; its queue drops a packet when it is full and not before ([`path`]).
 //!
-//! Each alignment of the two sequences costs something where it is unlikely ([`layers`]). Of all
-//! that are nearly as cheap as the cheapest, what each says of a transmission has to be the same;
-//! else nothing is said. Where the delay varies by more than what the bottleneck needs for a packet
-//! the times say nothing. Where a path changes the order acknowledgments are left over, and nothing
-//! is said at all.
+//! An alignment of the two sequences has a cost for everything unlikely in it ([`layers`]). A
+//! transmission gets a verdict only if all alignments that are nearly as cheap as the cheapest one
+//! agree on it. Where the delay varies by more than the bottleneck's time for a packet, the times
+//! say nothing. Where a path changes the order, acknowledgments are left over; then there are no
+//! verdicts at all.
 
 mod certain;
 mod layers;
@@ -30,16 +31,16 @@ use certain::Certain;
 use layers::Aligned;
 use path::Path;
 
-/// What one round says was lost tells the next what of the same bytes must have arrived, and how
-/// long the queue is.
+/// Maximum number of rounds. The losses found in one round tell the next one which transmissions of
+/// the same bytes must have arrived, and how long the queue is.
 const ROUNDS: usize = 8;
 
-/// Acknowledgments that may answer nothing on a path that keeps the order: so many (those of SYN
-/// and FIN, of a new window), and one in so many duplicates.
+/// Acknowledgments that may answer nothing on a path that keeps the order: the first number (for
+/// SYN and FIN, or a new window), plus one per the second number of duplicates.
 const LEFT_OVER: (usize, usize) = (4, 500);
 
-/// What alignments say of a transmission: that it arrived, that it did not; both, if some say this
-/// and some that.
+/// What the alignments say of a transmission: that it arrived, that it was lost, or both if they
+/// disagree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Said {
     there: bool,
@@ -47,7 +48,7 @@ pub(super) struct Said {
 }
 
 impl Said {
-    /// Nothing is known.
+    /// Not known.
     const OPEN: Self = Self { there: true, lost: true };
 
     const fn is_there(self) -> bool {
@@ -59,8 +60,10 @@ impl Said {
     }
 }
 
-/// What became of each transmission; `None` where SACK is in use, which tells more, where too
-/// little is known of the path, or where that changes the order.
+/// Returns what became of each transmission.
+///
+/// `None` if SACK is in use, which reveals more, if too little is known of the path, or if the path
+/// changes the order.
 #[must_use]
 pub fn deliveries(story: &Story<'_>) -> Option<Vec<Delivery>> {
     if story.flow.sack {
@@ -93,9 +96,11 @@ pub fn deliveries(story: &Story<'_>) -> Option<Vec<Delivery>> {
     Some(story.flow.transmissions.iter().zip(&said).map(delivery).collect())
 }
 
-/// What was acknowledged had arrived. Where all transmissions of it are said to be lost, the order
-/// was another one, or one acknowledgment answered several: nothing is said of what was sent from
-/// the first of them on.
+/// Withdraws verdicts that contradict acknowledgments: acknowledged bytes had arrived.
+///
+/// Where all transmissions of an acknowledged byte are said to be lost, the order was changed, or
+/// one acknowledgment answered several. Then nothing is said of the transmissions from the first of
+/// them up to the acknowledgment.
 fn contradictions(story: &Story<'_>, said: &mut [Said]) {
     let sent = &story.flow.transmissions;
     let mut byte = sent.iter().map(|sent| sent.first).min().unwrap_or(0);

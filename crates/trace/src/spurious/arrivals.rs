@@ -1,34 +1,32 @@
-//! What was delivered, from a capture at each end (section 14 item 21 of the specification of
-//! link-layer tools): which of the sender's packets each packet at the receiver is.
+//! Deliveries, from a capture at each end (section 14 item 21 of the specification of link-layer
+//! tools): matches each packet at the receiver with one of the sender's packets.
 //!
-//! A packet is known again by its bytes' numbers together with its time stamp and the
-//! identification of its IPv4 header. Where these do not tell the transmissions of a segment apart
-//! (IPv6 without time stamps), a packet that arrived is the one that was sent between its
-//! neighbours; if that does not tell either, nothing is said of these transmissions. Segments that
-//! a network card or the kernel cut or joined on the way are compared byte by byte. No time is
-//! looked at.
+//! Packets match if their sequence numbers, their time stamps and the identifications in their IPv4
+//! headers are the same. Where these do not distinguish the transmissions of a segment (IPv6
+//! without time stamps), an arriving packet is the one that was sent between its neighbours. If
+//! that is ambiguous, too, nothing is said of these transmissions. Segments that a network card or
+//! the kernel split or joined on the way are compared byte by byte. Times are not used.
 //!
-//! What arrives is not yet received: a segment whose time stamp is older than the one that the
-//! receiver echoes is discarded by its TCP (PAWS, RFC 7323 section 5.3), which befalls an original
-//! that comes behind a later retransmission. A damaged one is discarded, too.
+//! A packet that arrives is not necessarily received. The receiver's TCP discards a segment whose
+//! time stamp is older than the one that it echoes (PAWS, RFC 7323 section 5.3), as happens to an
+//! original that arrives after a later retransmission. It discards damaged segments, too.
 
 use super::delivery::{Delivery, Index};
 use super::flow::{Flow, Transmission};
 
-/// What became of each transmission of `sender`, by what `receiver` shows; `offset` is that of
-/// [`super::pair::offset`].
+/// Returns what became of each transmission of `sender`, according to `receiver`.
 ///
-/// A transmission of which nothing was seen is lost if one that was sent later arrived; the last
-/// ones may still have been on their way when the capture ended, and the first ones may have come
-/// before it began. Bytes that the receiver acknowledged although its capture does not have them
-/// show that the capture is not whole: of these nothing is said.
+/// `offset` is that of [`super::pair::offset`]. A transmission that was not seen at the receiver is
+/// lost if a later one arrived. The last ones may still have been in flight when the capture ended,
+/// and the first ones may have arrived before it began. If the receiver acknowledged bytes that its
+/// capture does not have, the capture is incomplete, and nothing is said of these bytes.
 #[must_use]
 pub fn deliveries(sender: &Flow, receiver: &Flow, offset: i64) -> Vec<Delivery> {
     compare(sender, receiver, offset).0
 }
 
-/// Indices of the transmissions of `sender` that arrived, and that the receiver's TCP discarded
-/// since their time stamps were too old.
+/// Returns the indices of the transmissions of `sender` that arrived but were discarded by the
+/// receiver's TCP, because their time stamps were too old.
 #[must_use]
 pub fn discarded(sender: &Flow, receiver: &Flow, offset: i64) -> Vec<usize> {
     compare(sender, receiver, offset).1
@@ -65,8 +63,10 @@ fn compare(sender: &Flow, receiver: &Flow, offset: i64) -> (Vec<Delivery>, Vec<u
     (matching.finish(sender, sender.base.1 && receiver.base.1), discarded)
 }
 
-/// Which packets at the receiver have time stamps older than the last one that it had echoed by
-/// then, or that it echoes at once while it still awaits that very packet.
+/// Returns which packets at the receiver have too old time stamps.
+///
+/// Such a stamp is older than the last one that the receiver had echoed or, if the next
+/// acknowledgment still expects this very packet, than the one which that acknowledgment echoes.
 fn too_old(receiver: &Flow) -> Vec<bool> {
     let mut acks = receiver.acknowledgments.iter().peekable();
     let mut recent: Option<u32> = None;
@@ -87,15 +87,15 @@ struct Matching<'a> {
     sent: &'a [Transmission],
     index: &'a Index,
     deliveries: Vec<Delivery>,
-    /// Which transmission each packet at the receiver is.
+    /// The transmission that each packet at the receiver is.
     matched: Vec<Option<usize>>,
-    /// Transmissions that may have been delivered as a packet that could be another one.
+    /// Transmissions that may have been delivered, as a packet that could also be another one.
     doubtful: Vec<bool>,
 }
 
 impl Matching<'_> {
-    /// Transmissions that the packet can be; those that could be the same byte of it exclude each
-    /// other.
+    /// Returns the transmissions that the packet can be. Only one of them can be right where they
+    /// have the same bytes.
     fn candidates(&self, packet: &Transmission) -> Vec<usize> {
         let near = self.index.near(packet.first, packet.end);
         let overlapping = near.filter(|&at| {
@@ -111,7 +111,7 @@ impl Matching<'_> {
         if alike.is_empty() { all } else { alike }
     }
 
-    /// By what is in the packet; whether that tells.
+    /// Matches a packet by its contents; returns whether these are sufficient.
     fn by_marks(&mut self, packet: &Transmission, place: usize) -> bool {
         let candidates = self.candidates(packet);
         let ends = candidates.windows(2).all(|pair| self.sent[pair[0]].end <= self.sent[pair[1]].first);
@@ -123,7 +123,7 @@ impl Matching<'_> {
         ends
     }
 
-    /// By the packets around it.
+    /// Matches a packet by the packets around it.
     fn by_neighbours(&mut self, packet: &Transmission, place: usize) {
         let before = self.matched[..place].iter().rev().find_map(|at| *at);
         let behind = self.matched[place + 1..].iter().find_map(|at| *at);
@@ -142,14 +142,15 @@ impl Matching<'_> {
 
     fn take(&mut self, packet: &Transmission, place: usize, at: usize) {
         self.matched[place] = Some(self.matched[place].map_or(at, |other| other.max(at)));
-        // A damaged packet shows which one it is, and is dropped by the receiver.
+        // A damaged packet can be matched, but the receiver drops it.
         if !packet.damaged {
             let sent = &self.sent[at];
             self.deliveries[at].there.add(packet.first.max(sent.first), packet.end.min(sent.end));
         }
     }
 
-    /// `whole`: both captures begin with the connection, so nothing can have come before.
+    /// Determines which deliveries are certain. `whole`: both captures begin with the connection,
+    /// so no packet can have arrived before.
     fn finish(mut self, sender: &Flow, whole: bool) -> Vec<Delivery> {
         let seen = || self.matched.iter().flatten().copied();
         let (Some(first), Some(last)) = (seen().min(), seen().max()) else { return self.deliveries };

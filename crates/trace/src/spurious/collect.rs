@@ -1,4 +1,4 @@
-//! From captures to flows: one reading, packet by packet.
+//! From captures to flows, in one pass over the packets.
 
 use super::flow::{Acknowledgment, Flow, Transmission};
 use crate::analysis::{Analysis, Trace, Watch};
@@ -10,25 +10,25 @@ use packet::checksum::{self, Verdict};
 use packet::{Headers, Layer, Segment, Tcp};
 use rustc_hash::FxHashMap;
 
-/// Gathers the flows of a capture while it is read by [`crate::analysis::read`]; what it does not
-/// need it hands on to `watch`.
+/// Collects the flows of a capture while [`crate::analysis::read`] reads it, and reports progress
+/// to `watch`.
 #[derive(Debug)]
 pub struct Collector<W> {
     watch: W,
-    /// By number of the interface and index of the connection: its two directions.
+    /// Both directions of each connection, by number of the interface and index of the connection.
     found: FxHashMap<(usize, usize), [Gathered; 2]>,
-    /// Packets of TCP so far.
+    /// Number of TCP packets so far.
     order: u64,
-    /// Length at IP of the packet that comes next, and whether its checksum is wrong.
+    /// Length of the next packet at IP, and whether its checksum is wrong.
     next: (u32, bool),
 }
 
 /// What was captured at one interface.
 #[derive(Debug, Clone)]
 pub struct Interface {
-    /// Which: the capture's file, and number and name of the interface if it has several.
+    /// The capture's file, and number and name of the interface if the file has several.
     pub title: String,
-    /// Its flows that carry data, by connection.
+    /// Its flows with data, in the order of connections.
     pub flows: Vec<Flow>,
 }
 
@@ -39,12 +39,12 @@ struct Gathered {
 }
 
 impl<W: Watch> Collector<W> {
-    /// Gathers, and tells `watch` how far the reading is.
+    /// Creates a collector that reports progress to `watch`.
     pub fn new(watch: W) -> Self {
         Self { watch, found: FxHashMap::default(), order: 0, next: (0, false) }
     }
 
-    /// The flows of each interface of the capture called `file`.
+    /// Returns the flows of each interface of the capture called `file`.
     #[must_use]
     pub fn finish(mut self, file: &str, trace: &Trace) -> Vec<Interface> {
         let several = trace.interfaces.len() > 1;

@@ -1,15 +1,15 @@
-//! From what became of each transmission to which retransmissions were spurious.
+//! From what became of each transmission to verdicts on retransmissions.
 
 use super::Verdict;
 use super::flow::Transmission;
 use super::ranges::Ranges;
 
-/// What became of one transmission.
+/// Outcome of one transmission.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Delivery {
     /// Bytes of it that reached the receiver.
     pub there: Ranges,
-    /// Whether the rest of it did not. Else that is not known.
+    /// Whether all other bytes of it are known to be lost; otherwise they may have arrived.
     pub sure: bool,
 }
 
@@ -22,7 +22,7 @@ pub struct Index {
 }
 
 impl Index {
-    /// Of these transmissions.
+    /// Creates the index of these transmissions.
     #[must_use]
     pub fn new(transmissions: &[Transmission]) -> Self {
         let mut by_first: Vec<(u64, u32)> =
@@ -32,15 +32,15 @@ impl Index {
         Self { by_first, longest }
     }
 
-    /// Indices of those that may have some of `first..end`, by their first bytes and among equals
-    /// in the order of time.
+    /// Returns the indices of transmissions that may have bytes of `first..end`, by their first
+    /// bytes and, among equal ones, in the order of time.
     pub fn near(&self, first: u64, end: u64) -> impl Iterator<Item = usize> + use<'_> {
         let from = self.by_first.partition_point(|entry| entry.0 + self.longest <= first);
         let near = self.by_first[from..].iter().take_while(move |entry| entry.0 < end);
         near.map(|entry| entry.1 as usize)
     }
 
-    /// Indices of those before `index` with some of the bytes of it.
+    /// Returns the indices of transmissions before `index` that share bytes with it.
     pub fn earlier<'a>(
         &'a self,
         transmissions: &'a [Transmission],
@@ -54,12 +54,12 @@ impl Index {
     }
 }
 
-/// Whether the transmission at `index` was spurious, by what became of those before it.
+/// Returns whether the transmission at `at` was spurious, by the outcomes of earlier ones.
 #[must_use]
 pub fn verdict(transmissions: &[Transmission], index: &Index, at: usize, deliveries: &[Delivery]) -> Verdict {
     let Transmission { first, end, .. } = transmissions[at];
-    // What is left of what had been sent before, without what was there, and without what may have
-    // been there.
+    // Bytes that had been sent before: without those that arrived and, in `certain`, also without
+    // those that may have arrived.
     let (mut missing, mut certain) = (Ranges::default(), Ranges::default());
     for earlier in index.earlier(transmissions, at) {
         let sent = &transmissions[earlier];

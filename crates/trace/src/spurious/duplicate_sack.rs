@@ -1,24 +1,26 @@
 //! Duplicate SACK (RFC 2883; its use to detect spurious retransmissions: RFC 3708): the receiver
-//! tells what came twice.
+//! reports data that arrived twice.
 //!
-//! Of k + 1 transmissions of a segment and n reports, n + 1 arrived; whichever were lost, behind
-//! the last n of them another one had arrived. So each report is about the latest retransmission
-//! that is not yet reported and can have been answered, which is one sent at least a round trip
-//! before. A receiver that sends duplicate SACKs and sent none, though what was sent later was
-//! acknowledged, did not get it twice: if the retransmission was not lost itself, it was necessary.
-//! That is the weakest sign of all.
+//! If a segment was sent k + 1 times and reported n times, then n + 1 transmissions arrived.
+//! Whichever were lost, one had arrived before each of the last n. So a report counts for the
+//! latest retransmission that has no report yet and can have been answered, because it was sent at
+//! least a round trip before.
+//!
+//! If a receiver that sends such reports sent none, although later data was acknowledged, it did
+//! not get the segment twice. Then the retransmission was necessary, unless it was lost itself.
+//! This is the weakest indication of all.
 
 use super::Verdict;
 use super::ranges::Ranges;
 use super::story::{Again, Story};
 
-/// Of the least round-trip time seen, so much is taken for the least there can be.
+/// Share of the smallest observed round-trip time that is taken as the smallest possible one.
 pub(super) const SURE_SHARE: f64 = 0.9;
 
-/// Retransmissions that one report is compared with, from the latest back.
+/// Maximum number of retransmissions, from the latest back, that one report is compared with.
 const COMPARED: usize = 4096;
 
-/// What duplicate SACKs say of each of these retransmissions.
+/// Returns the verdict of duplicate SACKs on each of these retransmissions.
 #[must_use]
 pub fn duplicate_sack(story: &Story<'_>, all: &[Again]) -> Vec<Verdict> {
     let mut verdicts = vec![Verdict::Unknown; all.len()];
@@ -50,15 +52,15 @@ pub fn duplicate_sack(story: &Story<'_>, all: &[Again]) -> Vec<Verdict> {
     verdicts
 }
 
-/// Whether a report can be about a retransmission that was sent so much earlier; both in
+/// Returns whether a report can be about a retransmission that was sent `waited` before it; both in
 /// nanoseconds.
 #[must_use]
 pub fn can_report(waited: u64, least_round_trip: Option<u64>) -> bool {
     waited >= least_round_trip.map_or(0, |trip| (trip as f64 * SURE_SHARE) as u64)
 }
 
-/// Whether something that was sent behind the retransmission for the first time was acknowledged,
-/// so that a report would be there.
+/// Returns whether new data sent after the retransmission was acknowledged, so that a report would
+/// have come.
 fn is_answered(story: &Story<'_>, again: &Again) -> bool {
     let new = story.flow.transmissions[again.at + 1..].iter().find(|sent| sent.again.is_none());
     new.is_some_and(|new| {

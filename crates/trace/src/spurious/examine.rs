@@ -1,5 +1,5 @@
-//! One direction of a connection: each retransmission with its cause, what every evidence says of
-//! it, and the verdict.
+//! Examination of one direction of a connection: each retransmission with its cause, the verdicts
+//! of all evidence, and the joint verdict.
 
 use super::delivery::{self, Delivery};
 use super::pair::{Sides, offset};
@@ -20,51 +20,52 @@ pub struct Retransmission {
     pub time: u64,
     /// Its first byte that had been sent before, relative.
     pub first: u64,
-    /// How many bytes of it had been sent before, at most: from the first such byte to the last.
+    /// Bytes from the first one that had been sent before to the last such one: an upper bound on
+    /// the number of bytes sent before.
     pub bytes: u64,
-    /// Its length in bytes at IP: what it costs a link.
+    /// Its length in bytes at IP, which is its cost to a link.
     pub length: u32,
     /// Sequence number in the packet.
     pub sequence: u32,
-    /// How often these bytes had been sent again before.
+    /// How often these bytes had been retransmitted before.
     pub repeated: u32,
     /// Why it was sent.
     pub cause: Cause,
-    /// What each evidence says.
+    /// Verdict of each evidence.
     pub signs: Signs,
-    /// All of them together.
+    /// Joint verdict.
     pub verdict: Verdict,
-    /// What decided.
+    /// Evidence that decided.
     pub evidence: Option<Evidence>,
-    /// When the acknowledgment came that covers it, in nanoseconds since 1970.
+    /// Time of the acknowledgment that covers it, in nanoseconds since 1970.
     pub answered: Option<u64>,
-    /// Behind the highest byte that had been sent by then, relative.
+    /// Number after the highest byte that had been sent by then, relative.
     pub outstanding: u64,
 }
 
 /// The retransmissions of one direction of a connection.
 #[derive(Debug, Clone)]
 pub struct Examined {
-    /// Who sent, and to whom, as the sender's side shows it.
+    /// Sender and receiver, as the sender's side shows them.
     pub ends: Ends,
     /// The connection's number at the sender's side, from 1.
     pub connection: usize,
     /// When its first packet was captured there, in nanoseconds since 1970.
     pub began: u64,
-    /// Where the sender's side was captured.
+    /// Name of the capture at the sender's side.
     pub sender: String,
-    /// Where the receiver's side was.
+    /// Name of the capture at the receiver's side, if there is one.
     pub receiver: Option<String>,
-    /// Packets with data that were sent, and their bytes at IP.
+    /// Number of packets sent with data, and their bytes at IP.
     pub sent: (u64, u64),
-    /// The least round-trip time, in nanoseconds.
+    /// The smallest round-trip time, in nanoseconds.
     pub least_round_trip: Option<u64>,
     /// Its retransmissions, in the order of time.
     pub retransmissions: Vec<Retransmission>,
 }
 
-/// Examines one flow. `states` are the recorded states of its sender, if there are any; they decide
-/// about causes.
+/// Examines one flow. `states` are the recorded states of its sender, if there are any; they take
+/// precedence in determining causes.
 #[must_use]
 pub fn examine(sides: &Sides<'_>, states: Option<&[State]>) -> Examined {
     let (place, flow) = sides.sender;
@@ -111,14 +112,14 @@ pub fn examine(sides: &Sides<'_>, states: Option<&[State]>) -> Examined {
     }
 }
 
-/// What became of the bytes before, as the verdict on each retransmission.
+/// Returns the verdict on each retransmission, from the outcomes of the transmissions before it.
 fn by_delivery(story: &Story<'_>, all: &[Again], deliveries: &[Delivery]) -> Vec<Verdict> {
     let verdict =
         |again: &Again| delivery::verdict(&story.flow.transmissions, &story.index, again.at, deliveries);
     all.iter().map(verdict).collect()
 }
 
-/// Whether the receiver had told that it has all of it, before it was sent again.
+/// Says *spurious* if the receiver had acknowledged all of it before it was sent again.
 fn acknowledged(story: &Story<'_>, again: &Again) -> Verdict {
     let from = story.acks_behind(story.flow.transmissions[again.before].order);
     let told = story.is_told(from, again.acks, again.first, again.end);
@@ -129,8 +130,11 @@ fn write(signs: &mut [Signs], evidence: Evidence, verdicts: Vec<Verdict>) {
     signs.iter_mut().zip(verdicts).for_each(|(signs, verdict)| signs.set(evidence, verdict));
 }
 
-/// What is known of one retransmission says something of another one of the same bytes: behind a
-/// spurious one all are, before a necessary one all were. How often each was sent again before.
+/// Transfers verdicts between retransmissions of the same bytes, and returns how often each had
+/// been retransmitted before.
+///
+/// All retransmissions after a spurious one are spurious, and all before a necessary one are
+/// necessary.
 fn spread(all: &[Again], signs: &mut [Signs]) -> Vec<u32> {
     let places: FxHashMap<usize, usize> =
         all.iter().zip(0..).map(|(again, place)| (again.at, place)).collect();
@@ -185,7 +189,7 @@ fn row(story: &Story<'_>, again: &Again, signs: Signs, repeated: u32) -> Retrans
 }
 
 impl Examined {
-    /// How many retransmissions got this verdict, and their bytes at IP.
+    /// Returns the number of retransmissions that `wanted` accepts, and their bytes at IP.
     #[must_use]
     pub fn count(&self, wanted: impl Fn(&Retransmission) -> bool) -> (u64, u64) {
         let those = self.retransmissions.iter().filter(|again| wanted(again));

@@ -1,26 +1,26 @@
-//! Forward RTO-recovery (F-RTO, RFC 5682), as one looks at it afterwards: after a timeout, do the
-//! originals still arrive?
+//! Forward RTO-recovery (F-RTO, RFC 5682) in retrospect: do the originals still arrive after a
+//! timeout?
 //!
-//! A path that keeps the order delivers what was sent before a retransmission before it. So the
-//! retransmission was spurious if
+//! A path that keeps the order delivers a retransmission after everything that was sent before it.
+//! So the retransmission was spurious in two cases:
 //!
-//! * the acknowledgment that first covers it also covers data behind it that was sent just once,
-//!   and nothing had told that this data was already there (section 2.1, step 2, at the first
-//!   acknowledgment), or
-//! * behind that acknowledgment the next byte awaited, sent once and before the retransmission, or
-//!   a byte higher than any told before, arrives: it came behind what the first acknowledgment
-//!   answered (step 3, and section 3 with SACK).
+//! * The acknowledgment that first covers it also covers data above it that was sent just once, and
+//!   that the receiver had not reported before (section 2.1, step 2, at the first acknowledgment).
+//! * After that acknowledgment, data arrives that was sent once and before the retransmission: the
+//!   next expected byte, or a byte above all reported before. It arrived after what the first
+//!   acknowledgment answered (step 3, and section 3 with SACK).
 //!
-//! It was necessary if data sent behind its predecessor was known to be there while it was awaited,
-//! or if the originals behind it could have shown and did not. RFC 5682 says nothing of fast
-//! retransmissions: where a path changes the order the argument does not hold.
+//! It was necessary if data sent after its predecessor was known to have arrived while its bytes
+//! were still expected, or if the originals after it could have shown themselves and did not. RFC
+//! 5682 does not cover fast retransmissions: where a path changes the order, the argument does not
+//! hold.
 
 use super::Verdict;
 use super::flow::Acknowledgment;
 use super::story::{Again, Story};
 use crate::retransmission::Cause;
 
-/// What F-RTO's argument says of a retransmission.
+/// Returns F-RTO's verdict on a retransmission.
 #[must_use]
 pub fn forward(story: &Story<'_>, again: &Again) -> Verdict {
     if again.cause != Cause::Timeout {
@@ -36,12 +36,12 @@ pub fn forward(story: &Story<'_>, again: &Again) -> Verdict {
     let (number, order) = (acks[first].number, acks[first].order);
     let told = story.told_before(first).max(again.end);
     let hole = has_hole(story, again, first);
-    // At the first acknowledgment: data behind, that nothing had told of.
+    // At the first acknowledgment: data above it that the receiver had not reported.
     let (low, high) = (told, number.min(highest));
     if !hole && low < high && story.is_sent_once(low, high.min(low + 1), again.at, order) {
         return Verdict::Spurious;
     }
-    // Behind it, until all that was outstanding is acknowledged.
+    // After it, until everything that was outstanding is acknowledged.
     let mut could_show = false;
     for (at, ack) in acks.iter().enumerate().skip(first + 1) {
         let (edge, order) = (story.edge_before(at), ack.order);
@@ -62,17 +62,18 @@ pub fn forward(story: &Story<'_>, again: &Again) -> Verdict {
             return Verdict::Spurious;
         }
     }
-    // What was not awaited when it came may have been there for long, unless SACK would have told.
+    // Bytes that were not the expected ones may have arrived long before, unless SACK would have
+    // reported them.
     let awaited = story.flow.sack || story.edge_before(first) >= again.first;
     if awaited && (hole || could_show) { Verdict::Necessary } else { Verdict::Unknown }
 }
 
-/// Segments behind the retransmission's predecessor that are looked for among what the receiver
-/// told.
+/// Maximum number of segments sent after the retransmission's predecessor that are searched for in
+/// the receiver's reports.
 const LOOKED_FOR: usize = 64;
 
-/// Whether the receiver told, between the latest transmission of these bytes and the acknowledgment
-/// at `first`, that something sent behind that transmission is there.
+/// Returns whether the receiver reported the arrival of anything sent after the latest transmission
+/// of these bytes, between that transmission and the acknowledgment at `first`.
 fn has_hole(story: &Story<'_>, again: &Again, first: usize) -> bool {
     let sent = &story.flow.transmissions;
     let before = &sent[again.before];

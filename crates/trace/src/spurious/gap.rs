@@ -1,19 +1,22 @@
-//! A hole that is filled: what the acknowledgment then covers behind it had come before (RFC 5681
+//! Filled holes: what the acknowledgment then covers above the hole had arrived before (RFC 5681
 //! section 4.2, RFC 6582).
 //!
-//! As long as a receiver holds data beyond a hole it answers every segment at once. So an
-//! acknowledgment that moves on then answers one segment alone, that at the hole; whatever else it
-//! covers was there before. A path that keeps the order delivers that segment before what was sent
-//! behind it: a retransmission behind the hole that was sent behind every transmission which can
-//! have filled it had not arrived, and was spurious. Without SACK, senders repeat much of what lies
-//! beyond a hole. That the receiver holds data is known by a duplicate acknowledgment, or by what
-//! is covered and was sent just once, before the segment at the hole.
+//! While a receiver holds data above a hole, it answers every segment at once. So an acknowledgment
+//! that advances then answers only the segment at the hole; everything else that it covers was
+//! there before. A path that keeps the order delivers that segment before everything sent after it.
+//! So if a retransmission above the hole was sent after every transmission that can have filled the
+//! hole, it had not arrived, and was spurious. Without SACK, senders retransmit much of what lies
+//! above a hole.
+//!
+//! A duplicate acknowledgment shows that the receiver holds data. So does covered data that was
+//! sent just once, before the segment at the hole.
 
 use super::Verdict;
 use super::duplicate_sack::SURE_SHARE;
 use super::story::{Again, Story};
 
-/// What the acknowledgment that covers a retransmission together with a hole before it says.
+/// Returns the verdict of an acknowledgment that covers a retransmission together with a hole below
+/// it.
 #[must_use]
 pub fn gap(story: &Story<'_>, again: &Again) -> Verdict {
     if story.flow.sack {
@@ -26,7 +29,7 @@ pub fn gap(story: &Story<'_>, again: &Again) -> Verdict {
     }
     let sent = &story.flow.transmissions;
     let least = story.least_round_trip.map_or(0, |trip| (trip as f64 * SURE_SHARE) as u64);
-    // Transmissions of the byte at the hole that had the time to be answered.
+    // Transmissions of the byte at the hole that can have been answered by then.
     let mut fillers = story.index.near(edge, edge + 1).filter(|&filler| {
         let packet = &sent[filler];
         let can_be = ack.time.saturating_sub(packet.time) >= least;

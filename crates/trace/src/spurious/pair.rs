@@ -1,33 +1,35 @@
-//! Which captures of a flow belong together, and which of them is the sender's.
+//! Pairing: which captures show the same flow, and which of them is the sender's.
 //!
-//! At the sender's side an acknowledgment comes a round trip after its data, at the receiver's at
-//! once: of all captures of a flow the one with the greatest of the least round-trip times is the
-//! sender's, that with the least one the receiver's. No clock is compared with another's. Flows
-//! belong together if ends and numbers agree; behind address translation the first numbers of both
-//! ends do.
+//! At the sender's side an acknowledgment follows its data after a round trip, at the receiver's
+//! side at once. So each capture of a flow has its smallest round-trip time: the capture where it
+//! is the greatest is the sender's, and the one where it is the least is the receiver's. Clocks are
+//! not compared. Captures show the same flow if ends and numbers agree or, behind address
+//! translation, if the first numbers of both ends do.
 
 use super::collect::Interface;
 use super::flow::Flow;
 
-/// A flow at the sender's side and, if there is a second capture, at the receiver's; each with the
-/// interface it was captured at.
+/// A flow at the sender's side and, if there is a second capture, at the receiver's side, each with
+/// its interface.
 #[derive(Debug, Clone, Copy)]
 pub struct Sides<'a> {
-    /// At the sender's.
+    /// At the sender's side.
     pub sender: (&'a Interface, &'a Flow),
-    /// At the receiver's.
+    /// At the receiver's side.
     pub receiver: Option<(&'a Interface, &'a Flow)>,
 }
 
-/// Every flow of these interfaces once, in the order of the first interface that it was captured
-/// at. With one capture of a flow it is taken for the sender's side.
+/// Returns every flow of these interfaces once, in the order of the first interface that shows it.
+///
+/// The only capture of a flow counts as the sender's side.
 #[must_use]
 pub fn pair(interfaces: &[Interface]) -> Vec<Sides<'_>> {
     let mut groups: Vec<Vec<(&Interface, &Flow)>> = Vec::new();
     for interface in interfaces {
         let known = groups.len();
         for flow in &interface.flows {
-            // One flow of an interface each: the same ports used again are another connection.
+            // Each group has one flow of an interface: the same ports used again are another
+            // connection.
             let is_free = |group: &[(&Interface, &Flow)]| {
                 !group.iter().any(|(place, _)| std::ptr::eq(*place, interface))
             };
@@ -44,20 +46,21 @@ pub fn pair(interfaces: &[Interface]) -> Vec<Sides<'_>> {
 fn sides<'a>(group: &[(&'a Interface, &'a Flow)]) -> Sides<'a> {
     let trip = |(_, flow): &(&Interface, &Flow)| flow.least_round_trip().unwrap_or(0);
     let mut sorted: Vec<(u64, (&Interface, &Flow))> = group.iter().map(|side| (trip(side), *side)).collect();
-    // Stable: where round trips are alike, the first one is the sender's.
+    // The sort is stable: with equal round-trip times, the first one is the sender's.
     sorted.sort_by_key(|(trip, _)| std::cmp::Reverse(*trip));
     let receiver = sorted.last().filter(|_| sorted.len() > 1).map(|(_, side)| *side);
     Sides { sender: sorted[0].1, receiver }
 }
 
-/// How far relative numbers of `receiver` lie above those of `sender`: their captures may have
-/// begun at different packets.
+/// Returns by how much relative numbers of `receiver` are above those of `sender`.
+///
+/// They differ if the captures began at different packets.
 #[must_use]
 pub fn offset(sender: &Flow, receiver: &Flow) -> i64 {
     i64::from(sender.base.0.wrapping_sub(receiver.base.0).cast_signed())
 }
 
-/// Whether two captures show the same flow.
+/// Returns whether two captures show the same flow.
 fn is_same(one: &Flow, other: &Flow) -> bool {
     let both_syns = one.base.1 && other.base.1;
     if one.ends != other.ends {

@@ -18,7 +18,7 @@ impl Ranges {
         self.0.splice(from..to, [joined]);
     }
 
-    /// Takes `first..end` away.
+    /// Removes `first..end`.
     pub fn remove(&mut self, first: u64, end: u64) {
         if first >= end {
             return;
@@ -27,33 +27,33 @@ impl Ranges {
         self.0 = self.0.iter().flat_map(cut).filter(|(low, high)| low < high).collect();
     }
 
-    /// Whether all of `first..end` is in it.
+    /// Returns whether all of `first..end` is in the set.
     #[must_use]
     pub fn covers(&self, first: u64, end: u64) -> bool {
         let place = self.0.partition_point(|range| range.1 <= first);
         first >= end || self.0.get(place).is_some_and(|range| range.0 <= first && end <= range.1)
     }
 
-    /// Whether some of `first..end` is in it.
+    /// Returns whether any of `first..end` is in the set.
     #[must_use]
     pub fn touches(&self, first: u64, end: u64) -> bool {
         let place = self.0.partition_point(|range| range.1 <= first);
         first < end && self.0.get(place).is_some_and(|range| range.0 < end)
     }
 
-    /// Whether there is nothing in it.
+    /// Returns whether the set is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// How many bytes are in it.
+    /// Returns the number of bytes in the set.
     #[must_use]
     pub fn len(&self) -> u64 {
         self.0.iter().map(|range| range.1 - range.0).sum()
     }
 
-    /// The ranges.
+    /// Returns the ranges.
     #[must_use]
     pub fn as_slice(&self) -> &[(u64, u64)] {
         &self.0
@@ -66,7 +66,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// As a set of numbers does.
+        /// Compares with a set of numbers.
         #[test]
         fn ranges_are_sets(steps in prop::collection::vec((any::<bool>(), 0_u64..40, 0_u64..12), 0..30), asked in (0_u64..40, 0_u64..12)) {
             let (mut ranges, mut set) = (Ranges::default(), std::collections::BTreeSet::new());

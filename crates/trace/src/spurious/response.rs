@@ -1,31 +1,31 @@
 //! What the Eifel response (RFC 4015) would have saved.
 //!
-//! An *episode* begins with a spurious retransmission and lasts until all is acknowledged that was
-//! outstanding then. In it the sender goes on to send again what is still on its way. A sender that
-//! detects the first one at the acknowledgment which covers it (RFC 3522) resumes with new data
-//! there (RFC 4015 section 3.2, step 7): whatever it sent again needlessly behind that point is
-//! saved, and the window is given back (step 8, and the threshold: `pipe_prev`). What was sent
-//! again before that point, by the timer backing off, is not.
+//! An *episode* begins with a spurious retransmission and lasts until everything that was
+//! outstanding then is acknowledged. Meanwhile the sender continues to retransmit data that is
+//! still in flight. A sender that detects the first spurious retransmission at the acknowledgment
+//! that covers it (RFC 3522) resumes with new data there (RFC 4015 section 3.2, step 7). That saves
+//! all later needless retransmissions, and restores the window (step 8, and the threshold:
+//! `pipe_prev`). It does not save earlier ones, which the timer sent as it backed off.
 
 use super::Verdict;
 use super::examine::Examined;
 use super::states::State;
 use crate::retransmission::Cause;
 
-/// Competing error recovery from one spurious retransmission on.
+/// Competing error recovery that begins with a spurious retransmission.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Episode {
-    /// When the first spurious retransmission was sent, in nanoseconds since 1970.
+    /// Time of the first spurious retransmission, in nanoseconds since 1970.
     pub time: u64,
-    /// Why it was.
+    /// Cause of that retransmission.
     pub cause: Cause,
-    /// When it could be known: the acknowledgment that covers it.
+    /// When that could be known: time of the acknowledgment that covers it.
     pub known: Option<u64>,
-    /// Spurious retransmissions behind the first one: segments, and bytes at IP.
+    /// Spurious retransmissions after the first one: number of segments, and bytes at IP.
     pub needless: (u64, u64),
-    /// Of these, what was sent behind that acknowledgment: what the response would have saved.
+    /// Those of them sent after that acknowledgment, which the response would have saved.
     pub saved: (u64, u64),
-    /// What became of the window, if the sender's states are known.
+    /// Changes of the window, if the sender's states are known.
     pub window: Option<Window>,
 }
 
@@ -34,25 +34,25 @@ pub struct Episode {
 pub struct Window {
     /// Window before the first retransmission.
     pub before: u32,
-    /// The least in the episode.
+    /// Smallest window in the episode.
     pub least: u32,
-    /// At its end.
+    /// Window at its end.
     pub end: u32,
-    /// Threshold before it.
+    /// Threshold before the first retransmission.
     pub ssthresh_before: Option<u32>,
     /// Threshold at its end.
     pub ssthresh_end: Option<u32>,
-    /// The threshold that the response restores: what was in flight before or the threshold then,
-    /// the greater (RFC 4015, `pipe_prev`).
+    /// Threshold that the response restores: the larger of the data in flight before and the
+    /// threshold then (RFC 4015, `pipe_prev`).
     pub pipe_prev: Option<u32>,
 }
 
-/// The episodes of one direction of a connection.
+/// Returns the episodes of one direction of a connection.
 #[must_use]
 pub fn episodes(examined: &Examined, states: Option<&[State]>) -> Vec<Episode> {
     let mut episodes: Vec<Episode> = Vec::new();
-    // Until when the last one lasts: the acknowledgment that covers what was outstanding is found
-    // among those of what follows.
+    // Number after the data outstanding when the last episode began, and the time at which each
+    // episode ends: that of the last acknowledgment that covers one of its retransmissions.
     let mut going_on: Option<u64> = None;
     let mut ends: Vec<u64> = Vec::new();
     for again in examined.retransmissions.iter().filter(|again| again.verdict == Verdict::Spurious) {
@@ -87,11 +87,11 @@ pub fn episodes(examined: &Examined, states: Option<&[State]>) -> Vec<Episode> {
     episodes
 }
 
-/// What became of the window between two instants.
+/// Returns the changes of the window between two instants.
 fn window(states: &[State], time: u64, end: u64) -> Option<Window> {
     let from = states.partition_point(|state| state.time <= time);
-    // A row is the state before its segment, and that reaches TCP a little behind the place of
-    // capture: what the last acknowledgment changed is in the second row behind it.
+    // A row is the state before its segment, which reaches TCP a little later than the point of
+    // capture. So the effect of the last acknowledgment is in the second row after it.
     let until = states.partition_point(|state| state.time <= end);
     let before = &states[from.checked_sub(1)?];
     let at_end = states.get(until + 1).or(states.last())?;

@@ -1,19 +1,19 @@
-//! What round-trip times allow.
+//! Verdicts from round-trip times.
 //!
-//! * An acknowledgment of the bytes that comes sooner behind the retransmission than the least
-//!   round-trip time of the connection answers an earlier transmission: spurious.
-//! * After a fast retransmission, whose hole SACK or duplicate acknowledgments had told of, an
-//!   acknowledgment that comes a round trip or more behind it answers it: necessary. Without SACK
-//!   that is said only of what lay at the left edge of the window, since behind it nothing shows
-//!   when bytes came. Of a timeout nothing is said then: what a stalled link holds comes at any
-//!   time.
+//! * Spurious: an acknowledgment that covers the bytes follows the retransmission sooner than the
+//!   connection's smallest round-trip time, so it answers an earlier transmission.
+//! * Necessary: SACK or duplicate acknowledgments had reported the hole of a fast retransmission,
+//!   and the acknowledgment follows a round trip or more after it, so it answers the
+//!   retransmission. Without SACK this holds only at the left edge of the window, because nothing
+//!   shows when bytes above it arrived. It does not hold for a timeout: data held by a stalled link
+//!   arrives at any time.
 
 use super::Verdict;
 use super::duplicate_sack::SURE_SHARE;
 use super::story::{Again, Story};
 use crate::retransmission::Cause;
 
-/// What round-trip times say of a retransmission.
+/// Returns the verdict of round-trip times on a retransmission.
 #[must_use]
 pub fn round_trip_bound(story: &Story<'_>, again: &Again) -> Verdict {
     let Some(least) = story.least_round_trip else { return Verdict::Unknown };
@@ -31,8 +31,8 @@ pub fn round_trip_bound(story: &Story<'_>, again: &Again) -> Verdict {
     }
 }
 
-/// Whether the bytes were missing until that acknowledgment: SACK would have told of them before,
-/// or they were what was awaited.
+/// Returns whether the bytes were missing until that acknowledgment: SACK would have reported them
+/// before, or they were the expected ones.
 fn is_known(story: &Story<'_>, again: &Again, ack: usize) -> bool {
     story.flow.sack || story.edge_before(ack) >= again.first
 }

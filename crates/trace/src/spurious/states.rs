@@ -1,5 +1,5 @@
-//! What the recorded states of a sender ([`capture::senders`]) say: why it sent something again,
-//! and what became of its window.
+//! Causes of retransmissions and changes of windows, from the recorded states of a sender
+//! ([`capture::senders`]).
 
 use crate::TraceError;
 use crate::loss_events::Ends;
@@ -8,16 +8,16 @@ use capture::senders::{CongestionState, INFINITE_SSTHRESH, Reader, SenderState};
 use rustc_hash::FxHashMap;
 use std::path::Path;
 
-/// The state of a sender when a segment reached it, before it took that in.
+/// State of a sender when a segment reached it, before the segment was processed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct State {
-    /// When, in nanoseconds since 1970.
+    /// Time in nanoseconds since 1970.
     pub time: u64,
     /// Congestion window in segments.
     pub cwnd: u32,
-    /// Slow start threshold in segments; `None` before the first loss, or if it is not known.
+    /// Slow start threshold in segments; `None` before the first loss, or if not known.
     pub ssthresh: Option<u32>,
-    /// Segments in the network as the sender estimates them.
+    /// Segments in flight, by the sender's estimate.
     pub in_flight: Option<u32>,
     /// Congestion state.
     pub state: Option<CongestionState>,
@@ -58,8 +58,9 @@ pub fn read(path: &Path) -> Result<FxHashMap<Ends, Vec<State>>, TraceError> {
     Ok(all)
 }
 
-/// Why a segment was sent again at `time`, if packets say `seen`: the first row behind it shows the
-/// state in which that was done.
+/// Returns why a segment was retransmitted at `time`; `seen` is the cause that the packets suggest.
+///
+/// The first row after `time` shows the state in which the sender retransmitted.
 #[must_use]
 pub fn cause(states: &[State], time: u64, seen: Cause) -> Cause {
     let behind = states.partition_point(|state| state.time <= time);
@@ -68,7 +69,7 @@ pub fn cause(states: &[State], time: u64, seen: Cause) -> Cause {
             Cause::Timeout
         }
         (Some(CongestionState::Recovery), Cause::Timeout | Cause::Unknown) => Cause::Fast,
-        // Nothing is lost for the sender, and yet it sends again: a probe.
+        // The sender retransmits although it considers nothing lost: a probe.
         (Some(CongestionState::Open | CongestionState::Disorder), Cause::Timeout | Cause::Unknown) => {
             Cause::TailProbe
         }
@@ -106,7 +107,7 @@ mod tests {
         assert_eq!(told(45, Cause::Timeout), Cause::Timeout, "no row behind it: packets alone say");
     }
 
-    /// A threshold that the kernel has not set yet is none.
+    /// A threshold that the kernel has not set yet is read as `None`.
     #[test]
     fn states_are_read_by_their_sender() {
         use capture::senders::{Header, Record, SCHEMA, Writer};

@@ -1,4 +1,4 @@
-//! A sender's capture of one flow, with what evidence asks of it answered quickly.
+//! A sender's capture of one flow, with fast answers to the questions of all evidence.
 
 use super::delivery::Index;
 use super::flow::{Acknowledgment, Flow, Transmission};
@@ -9,15 +9,15 @@ use crate::retransmission::Cause;
 pub struct Story<'a> {
     /// The flow.
     pub flow: &'a Flow,
-    /// Its transmissions by their bytes.
+    /// Index of its transmissions by their bytes.
     pub index: Index,
-    /// The least round-trip time in nanoseconds.
+    /// Smallest round-trip time in nanoseconds.
     pub least_round_trip: Option<u64>,
-    /// Behind the highest byte sent up to each transmission.
+    /// Number after the highest byte sent, up to each transmission.
     sent: Vec<u64>,
-    /// The highest number acknowledged up to each acknowledgment.
+    /// Highest number acknowledged, up to each acknowledgment.
     edges: Vec<u64>,
-    /// The highest byte told by SACK or ACK up to each acknowledgment.
+    /// Number after the highest byte reported by SACK or ACK, up to each acknowledgment.
     told: Vec<u64>,
 }
 
@@ -30,16 +30,16 @@ pub struct Again {
     pub cause: Cause,
     /// Its first byte that had been sent before.
     pub first: u64,
-    /// Behind its last byte that had been sent before.
+    /// Number after its last byte that had been sent before.
     pub end: u64,
-    /// Index of the latest transmission of some of these bytes before it.
+    /// Index of the latest earlier transmission of any of these bytes.
     pub before: usize,
-    /// Index of the first acknowledgment captured behind it.
+    /// Index of the first acknowledgment captured after it.
     pub acks: usize,
 }
 
 impl<'a> Story<'a> {
-    /// Of this flow.
+    /// Creates the queries for this flow.
     #[must_use]
     pub fn new(flow: &'a Flow) -> Self {
         let (mut edge, mut highest) = (0, 0);
@@ -60,8 +60,10 @@ impl<'a> Story<'a> {
         Self { flow, index, least_round_trip: flow.least_round_trip(), sent, edges, told }
     }
 
-    /// Its retransmissions, in the order of time. Keep-alives are none, and neither is what went by
-    /// without having been captured.
+    /// Returns the retransmissions, in the order of time.
+    ///
+    /// Keep-alives are left out, as are retransmissions of data whose earlier transmission was not
+    /// captured.
     #[must_use]
     pub fn retransmissions(&self) -> Vec<Again> {
         let sent = &self.flow.transmissions;
@@ -79,46 +81,48 @@ impl<'a> Story<'a> {
         sent.iter().enumerate().filter_map(again).collect()
     }
 
-    /// The packet of a retransmission.
+    /// Returns the packet of a retransmission.
     #[must_use]
     pub fn packet(&self, again: &Again) -> &'a Transmission {
         &self.flow.transmissions[again.at]
     }
 
-    /// Behind the highest byte sent before the transmission at `at`; 0 before the first.
+    /// Returns the number after the highest byte sent before the transmission at `at`; 0 for the
+    /// first.
     #[must_use]
     pub fn sent_before(&self, at: usize) -> u64 {
         at.checked_sub(1).map_or(0, |before| self.sent[before])
     }
 
-    /// Index of the first acknowledgment behind the packet at `order`.
+    /// Returns the index of the first acknowledgment after the packet at `order`.
     #[must_use]
     pub fn acks_behind(&self, order: u64) -> usize {
         self.flow.acknowledgments.partition_point(|ack| ack.order < order)
     }
 
-    /// The highest number acknowledged before the acknowledgment at `ack`; 0 before the first.
+    /// Returns the highest number acknowledged before the acknowledgment at `ack`; 0 for the first.
     #[must_use]
     pub fn edge_before(&self, ack: usize) -> u64 {
         ack.checked_sub(1).map_or(0, |before| self.edges[before])
     }
 
-    /// The highest byte told by SACK or ACK before the acknowledgment at `ack`; 0 before the first.
+    /// Returns the number after the highest byte reported, by SACK or ACK, before the
+    /// acknowledgment at `ack`; 0 for the first.
     #[must_use]
     pub fn told_before(&self, ack: usize) -> u64 {
         ack.checked_sub(1).map_or(0, |before| self.told[before])
     }
 
-    /// The first acknowledgment, from the one at `from` on, behind which more than `number` is
-    /// acknowledged.
+    /// Returns the first acknowledgment, from the one at `from` on, that brings the acknowledged
+    /// number above `number`.
     #[must_use]
     pub fn beyond(&self, from: usize, number: u64) -> Option<usize> {
         let at = from + self.edges[from..].partition_point(|edge| *edge <= number);
         (at < self.edges.len()).then_some(at)
     }
 
-    /// The first acknowledgment, from the one at `from` on, that tells of all of `first..end`, by
-    /// its number or by a SACK block.
+    /// Returns the first acknowledgment, from the one at `from` on, that covers all of
+    /// `first..end`, by its number or by a SACK block.
     #[must_use]
     pub fn covering(&self, from: usize, first: u64, end: u64) -> Option<usize> {
         let acknowledged = self.beyond(from, end - 1);
@@ -127,22 +131,22 @@ impl<'a> Story<'a> {
         acks.iter().position(|ack| covers(ack, first, end)).map(|at| at + from).or(acknowledged)
     }
 
-    /// Whether `first..end` had been told to be there by the acknowledgments before the one at
-    /// `ack`, back to that at `from`.
+    /// Returns whether the acknowledgments before the one at `ack`, back to that at `from`,
+    /// reported that `first..end` had arrived.
     #[must_use]
     pub fn is_told(&self, from: usize, ack: usize, first: u64, end: u64) -> bool {
         self.edge_before(ack) >= end
             || self.flow.acknowledgments[from..ack.max(from)].iter().any(|ack| covers(ack, first, end))
     }
 
-    /// Whether a duplicate acknowledgment is among those from `from` to before `ack`.
+    /// Returns whether a duplicate is among the acknowledgments from `from` to before `ack`.
     #[must_use]
     pub fn is_duplicate_since(&self, from: usize, ack: usize) -> bool {
         self.flow.acknowledgments[from..ack.max(from)].iter().any(|ack| ack.duplicate)
     }
 
-    /// Whether `first..end`, sent before the transmission at `at`, was sent just once before the
-    /// packet at `order`.
+    /// Returns whether `first..end` was sent just once before the packet at `order`, by a
+    /// transmission before the one at `at`.
     #[must_use]
     pub fn is_sent_once(&self, first: u64, end: u64, at: usize, order: u64) -> bool {
         let sent = &self.flow.transmissions;
@@ -154,7 +158,7 @@ impl<'a> Story<'a> {
     }
 }
 
-/// Whether a SACK block of `ack` has all of `first..end`.
+/// Returns whether a SACK block of `ack` contains all of `first..end`.
 fn covers(ack: &Acknowledgment, first: u64, end: u64) -> bool {
     ack.sacks.iter().any(|block| block.0 <= first && end <= block.1)
 }

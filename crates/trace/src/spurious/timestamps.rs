@@ -1,23 +1,24 @@
-//! Time stamps (Eifel detection, RFC 3522): whose time stamp does the acknowledgment echo?
+//! Time stamps (Eifel detection, RFC 3522): which transmission's time stamp does the acknowledgment
+//! echo?
 //!
-//! A receiver echoes the time stamp of the segment that lay at the left edge of its window (RFC
-//! 7323 section 4.3). So the first acknowledgment that moves the edge over a retransmission which
-//! lies there echoes the transmission that filled it: an older time stamp than the retransmission's
-//! is that of an earlier transmission, which therefore arrived; the retransmission's own, or a
-//! younger one, says that none before had.
+//! A receiver echoes the time stamp of the segment at the left edge of its window (RFC 7323 section
+//! 4.3). Consider a retransmission at this edge. The first acknowledgment that advances the edge
+//! over it echoes the transmission that filled it. A time stamp older than the retransmission's is
+//! that of an earlier transmission, which therefore arrived. The retransmission's own time stamp,
+//! or a younger one, says that no earlier transmission arrived.
 //!
-//! RFC 3522 looks at the first retransmission alone and gives no verdict where a duplicate SACK
-//! came along, since restoring the window would be wrong if every acknowledgment of a flight was
-//! lost. That the bytes had arrived is true nevertheless, and that is asked here.
+//! RFC 3522 considers the first retransmission only, and gives no verdict where a duplicate SACK
+//! came as well, since restoring the window would be wrong if every acknowledgment of a flight was
+//! lost. Here the question is only whether the bytes had arrived, and that is true nevertheless.
 //!
-//! Behind the edge, where one acknowledgment answers several segments, the echo is that of the
-//! first of them. It tells of the others where that first segment was sent again, too, between
-//! their transmissions: see [`behind_edge`].
+//! Beyond the edge, where one acknowledgment answers several segments, the echo is that of the
+//! first of them. It reveals something about the others if that first segment was retransmitted,
+//! too, between their transmissions: see [`behind_edge`].
 
 use super::Verdict;
 use super::story::{Again, Story};
 
-/// What time stamps say of a retransmission.
+/// Returns the verdict of time stamps on a retransmission.
 #[must_use]
 pub fn timestamps(story: &Story<'_>, again: &Again) -> Verdict {
     let Some(stamp) = story.packet(again).stamp else { return Verdict::Unknown };
@@ -31,28 +32,34 @@ pub fn timestamps(story: &Story<'_>, again: &Again) -> Verdict {
     if edge < again.first {
         return behind_edge(story, again, ack, edge, echo);
     }
-    // A clock that did not tick between the two tells nothing.
+    // A clock that did not tick between the two transmissions reveals nothing.
     if echo == stamp && carriers(story, edge, stamp, ack).any(|at| at < again.at) {
         return Verdict::Unknown;
     }
     at_edge(echo, stamp)
 }
 
-/// What the echo in the acknowledgment that moves the left edge over a retransmission with this
-/// time stamp says, if the edge was in it.
+/// Returns the verdict of the echo in the acknowledgment that advances the left edge over a
+/// retransmission with the time stamp `stamp`, if the edge was in it.
 #[must_use]
 pub const fn at_edge(echo: u32, stamp: u32) -> Verdict {
     if echo.wrapping_sub(stamp).cast_signed() < 0 { Verdict::Spurious } else { Verdict::Necessary }
 }
 
-/// Of a retransmission that the acknowledgment at `ack` covers together with segments before it,
-/// the first of them at `edge`.
+/// Returns the verdict on a retransmission that the acknowledgment at `ack` covers together with
+/// segments below it, the first of which is at `edge`.
 ///
-/// Let c be the transmission of that first segment which was echoed. If c was sent before the
-/// retransmission's predecessor, and was sent once more between predecessor and retransmission, the
-/// second one would have reached the receiver in between and called for an acknowledgment at once;
-/// none came, so that what followed c was the predecessor. If c was sent behind the predecessor,
-/// the predecessor would have come before c, beyond a hole, which SACK had told.
+/// Let c be the transmission of that first segment whose time stamp was echoed.
+///
+/// Suppose that c was sent before the retransmission's predecessor, and the first segment once more
+/// between predecessor and retransmission. If the predecessor had been lost, this second
+/// transmission would have reached the receiver before the retransmission and caused an
+/// acknowledgment at once. None came, so the predecessor arrived after c, and the retransmission
+/// was spurious.
+///
+/// Suppose that c was sent after the predecessor. If the predecessor had arrived, it would have
+/// arrived before c, beyond a hole, and SACK would have reported it. It did not, so the
+/// retransmission was necessary.
 fn behind_edge(story: &Story<'_>, again: &Again, ack: usize, edge: u64, echo: u32) -> Verdict {
     let mut carriers = carriers(story, edge, echo, ack);
     let (Some(carrier), None) = (carriers.next(), carriers.next()) else { return Verdict::Unknown };
@@ -75,7 +82,8 @@ fn behind_edge(story: &Story<'_>, again: &Again, ack: usize, edge: u64, echo: u3
     }
 }
 
-/// Transmissions of the byte at `edge` with this time stamp, before the acknowledgment at `ack`.
+/// Returns the transmissions of the byte at `edge` with this time stamp, before the acknowledgment
+/// at `ack`.
 fn carriers<'a>(
     story: &'a Story<'_>,
     edge: u64,

@@ -1,10 +1,10 @@
-//! The truth, from the event log of an emulated link: what became of each packet that the sender
-//! sent; and how often evidence agrees with it.
+//! The truth from the event log of an emulated link: what became of each packet that the sender
+//! sent, and how often evidence agrees with it.
 //!
 //! The n-th transmission of the same bytes in the capture is the n-th fate of these bytes on the
-//! first link of the way, so that no times are compared. On a way over several links, what one lets
-//! out in order comes to the next in that order. A copy that a link made counts as the packet. What
-//! was under way when the run ended says nothing.
+//! first link of the path, so times are not compared. On a path over several links, packets reach
+//! the next link in the order in which they left the one before. A copy made by a link counts as
+//! the packet itself. Packets that were in flight when the run ended say nothing.
 
 use super::arrivals;
 use super::delivery::{self, Delivery, Index};
@@ -24,55 +24,55 @@ use std::path::Path;
 
 /// Bytes of a flow: sequence number and length.
 type Bytes = (u32, u32);
-/// One way through one link.
+/// One direction of one link.
 type Way = (LinkId, Direction);
 
-/// The fates of packets with data, by flow and way.
+/// Fates of packets with data, by flow and by direction of a link.
 #[derive(Debug, Clone, Default)]
 pub struct Fates {
     links: BTreeMap<Way, Carried>,
     flows: FxHashMap<Ends, FxHashMap<Way, FxHashMap<Bytes, Vec<Passage>>>>,
 }
 
-/// What one way through a link carried, whosever it was.
+/// Total traffic of one direction of a link, over all flows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Carried {
     /// The link's name.
     pub name: String,
     /// The direction.
     pub direction: Direction,
-    /// Bit rate of its limiter in bit/s, where there is one that is constant.
+    /// Constant bit rate of its limiter in bit/s, if it has one.
     pub bits_per_second: Option<u64>,
-    /// From the first bit that the limiter sent to the last, in nanoseconds of the run.
+    /// Times of the first and the last bit that the limiter sent, in nanoseconds of the run.
     pub span: (u64, u64),
-    /// How long it was sending in between.
+    /// Time for which it was sending in between, in nanoseconds.
     pub busy_ns: u64,
 }
 
-/// A packet's way through one link.
+/// Passage of a packet through one link.
 #[derive(Debug, Clone, Copy)]
 struct Passage {
     arrived: u64,
     number: u64,
     left: u64,
-    /// `None` if the run ended before.
+    /// `None` if the run ended before that was decided.
     delivered: Option<bool>,
 }
 
-/// How often verdicts agree with the truth, of retransmissions whose truth is known.
+/// How often verdicts agree with the truth, for retransmissions whose truth is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Score {
-    /// Truly spurious, called so.
+    /// Truly spurious, verdict spurious.
     pub found: u64,
-    /// Truly spurious, called necessary.
+    /// Truly spurious, verdict necessary.
     pub mistaken: u64,
-    /// Truly spurious, nothing said.
+    /// Truly spurious, no verdict.
     pub missed: u64,
-    /// Truly necessary, called spurious.
+    /// Truly necessary, verdict spurious.
     pub false_alarms: u64,
-    /// Truly necessary, called so.
+    /// Truly necessary, verdict necessary.
     pub confirmed: u64,
-    /// Truly necessary, nothing said.
+    /// Truly necessary, no verdict.
     pub open: u64,
 }
 
@@ -94,7 +94,7 @@ impl Fates {
         Ok(fates)
     }
 
-    /// Counts the time that the limiter took for a packet.
+    /// Adds the time that the limiter needed for a packet.
     fn count(&mut self, fate: &Fate, header: &Header) {
         let (start, end) = (fate.sending.start.as_nanos(), fate.sending.end.as_nanos());
         if start == end || fate.copy {
@@ -114,8 +114,8 @@ impl Fates {
         carried.busy_ns += end - start;
     }
 
-    /// The ways with a constant rate that this flow took, each with its period, of which `bytes`
-    /// bytes at IP were spurious (LL-15).
+    /// Returns the period of each link direction with a constant rate that this flow used, if
+    /// `bytes` bytes at IP were spurious (LL-15).
     #[must_use]
     pub fn periods(&self, ends: Ends, bytes: u64) -> Vec<(&Carried, Period)> {
         let Some(ways) = self.flows.get(&ends) else { return Vec::new() };
@@ -128,7 +128,7 @@ impl Fates {
         self.links.iter().filter_map(|entry| Some((entry.1, period(entry)?))).collect()
     }
 
-    /// Takes in what became of a packet.
+    /// Adds the fate of a packet.
     pub fn add(&mut self, fate: &Fate) {
         let Some(flow) = &fate.flow else { return };
         let (Some(ends), Some(sequence)) = (Ends::of(flow), flow.tcp_sequence) else { return };
@@ -142,7 +142,7 @@ impl Fates {
         let passages =
             ways.entry((fate.link, fate.direction)).or_default().entry((sequence, payload)).or_default();
         match passages.iter_mut().find(|passage| passage.number == fate.number) {
-            // The packet and a copy of it: one that was delivered is enough.
+            // The packet and a copy of it: it is sufficient that one of them was delivered.
             Some(passage) if passage.delivered != Some(true) => {
                 passage.delivered = delivered.or(passage.delivered);
             }
@@ -156,7 +156,7 @@ impl Fates {
         }
     }
 
-    /// What became of each transmission of `flow`, by the truth.
+    /// Returns the true outcome of each transmission of `flow`.
     fn deliveries(&self, flow: &Flow) -> Vec<Delivery> {
         let mut deliveries = vec![Delivery::default(); flow.transmissions.len()];
         let Some(ways) = self.flows.get(&flow.ends) else { return deliveries };
@@ -185,9 +185,10 @@ impl Fates {
         deliveries
     }
 
-    /// The truth about each retransmission of `examined`, which is that of `sides`. What the link
-    /// delivered and the receiver's TCP discarded for its old time stamp was not delivered to TCP,
-    /// as far as the receiver's side was captured.
+    /// Returns the truth about each retransmission of `examined`, which must be that of `sides`.
+    ///
+    /// A packet that the link delivered, but the receiver's TCP discarded for its old time stamp,
+    /// does not count as delivered, as far as the receiver's side was captured.
     #[must_use]
     pub fn verdicts(&self, sides: &Sides<'_>, examined: &Examined) -> Vec<Verdict> {
         let flow = sides.sender.1;
@@ -203,14 +204,14 @@ impl Fates {
     }
 }
 
-/// What became of `count` transmissions of the same bytes over these ways, in the order in which
-/// they were sent; `None` if the log does not have them all.
+/// Returns what became of `count` transmissions of the same bytes over these link directions, in
+/// the order in which they were sent; `None` if the log does not have all of them.
 fn follow<'a>(
     ways: impl Iterator<Item = Option<&'a Vec<Passage>>>,
     count: usize,
 ) -> Option<Vec<Option<bool>>> {
     let mut became: Vec<Option<bool>> = vec![Some(true); count];
-    // Those that are still there, in the order in which they come to the next link.
+    // Transmissions that are not lost yet, in the order in which they reach the next link.
     let mut there: Vec<usize> = (0..count).collect();
     for way in ways {
         let mut passages = way.cloned().unwrap_or_default();
@@ -232,7 +233,7 @@ fn follow<'a>(
 }
 
 impl Score {
-    /// Adds one verdict; nothing where the truth is unknown.
+    /// Adds one verdict; ignored if the truth is unknown.
     pub fn add(&mut self, truth: Verdict, said: Verdict) {
         let count = match (truth, said) {
             (Verdict::Spurious, Verdict::Spurious) => &mut self.found,
@@ -246,7 +247,7 @@ impl Score {
         *count += 1;
     }
 
-    /// Adds the verdicts of those that `admitted` lets in.
+    /// Adds the joint verdicts of the evidence that `admitted` accepts.
     pub fn add_all(&mut self, examined: &Examined, truth: &[Verdict], admitted: impl Fn(Evidence) -> bool) {
         let signs = |signs: &Signs| signs.combined(&admitted).0;
         examined
@@ -256,13 +257,13 @@ impl Score {
             .for_each(|(again, truth)| self.add(*truth, signs(&again.signs)));
     }
 
-    /// Of what was truly spurious, the share that was called so; `None` if nothing was.
+    /// Returns the share of truly spurious retransmissions that were found; `None` without any.
     #[must_use]
     pub fn recall(&self) -> Option<f64> {
         share(self.found, self.found + self.mistaken + self.missed)
     }
 
-    /// Of what was called spurious, the share that was; `None` if nothing was called so.
+    /// Returns the share of verdicts *spurious* that are true; `None` without any.
     #[must_use]
     pub fn precision(&self) -> Option<f64> {
         share(self.found, self.found + self.false_alarms)

@@ -1,27 +1,27 @@
 //! Utilization of a link (Ludwig 1.1, 3.1.2, 3.2.2; LL-15, LL-16): the share of a period in which
-//! useful data was on it.
+//! it carried useful data.
 //!
-//! It is lost in two ways only: the link is idle, or carries what had already arrived. What the
-//! link itself sends again of erased frames is no loss, since these are first successes; it is no
-//! input here.
+//! It is reduced in two ways only: the link is idle, or it carries data that had already arrived.
+//! Retransmissions by the link itself of erased frames do not reduce it, since these are first
+//! successes; they are no input here.
 
 use serde::Serialize;
 
-/// At this share or below it L takes a look at what is inefficient (3.2.2).
+/// Utilization at or below which L looks for the cause of the inefficiency (3.2.2).
 pub const THRESHOLD: f64 = 0.95;
 
 /// A period of a link; times in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Period {
-    /// How long it is.
+    /// Its length.
     pub length_ns: u64,
-    /// How long the link had nothing to send.
+    /// Time in which the link had nothing to send.
     pub idle_ns: u64,
-    /// How long it carried what had already arrived ([`link_time`]).
+    /// Time in which it carried data that had already arrived ([`link_time`]).
     pub spurious_ns: u64,
 }
 
-/// What most of a low utilization is due to.
+/// Main cause of a low utilization.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Waste {
@@ -32,15 +32,16 @@ pub enum Waste {
 }
 
 impl Period {
-    /// (T - T_idle - T_spurious) / T; `None` of a period without length. 0 if the parts are longer
-    /// than the whole.
+    /// Returns (T - T_idle - T_spurious) / T; `None` for a period without length.
+    ///
+    /// The result is 0 if the parts are longer than the whole.
     #[must_use]
     pub fn utilization(&self) -> Option<f64> {
         let useful = self.length_ns.saturating_sub(self.idle_ns).saturating_sub(self.spurious_ns);
         (self.length_ns > 0).then(|| useful as f64 / self.length_ns as f64)
     }
 
-    /// The greater waste, if utilization is 95 % or less; of equal ones the idle time.
+    /// Returns the larger waste if utilization is 95 % or less; if both are equal, the idle time.
     #[must_use]
     pub fn flagged(&self) -> Option<Waste> {
         self.utilization().filter(|share| *share <= THRESHOLD)?;
@@ -48,8 +49,9 @@ impl Period {
     }
 }
 
-/// How long a link of this rate, in bit/s, takes for so many bytes, in nanoseconds; `None` of a
-/// rate of 0.
+/// Returns the time that a link of this rate, in bit/s, needs for `bytes` bytes, in nanoseconds.
+///
+/// `None` if the rate is 0, or the time does not fit.
 #[must_use]
 pub fn link_time(bytes: u64, bits_per_second: u64) -> Option<u64> {
     let nanos = u128::from(bytes) * 8_000_000_000;
@@ -66,8 +68,8 @@ mod tests {
         Period { length_ns: length, idle_ns: idle, spurious_ns: spurious }
     }
 
-    /// LL-15: idle for 10 % of the time makes 90 %; one spurious window makes its share; with
-    /// nothing wasted it is all.
+    /// LL-15: 10 % idle time gives 90 %; one spurious window costs its share; without waste it is
+    /// 100 %.
     #[test]
     fn ll_15_utilization_is_what_neither_idle_time_nor_spurious_bytes_take() {
         assert_eq!(period(100 * SECOND, 10 * SECOND, 0).utilization(), Some(0.9));
@@ -83,7 +85,7 @@ mod tests {
         assert_eq!(link_time(u64::MAX, 1), None, "longer than can be said");
     }
 
-    /// LL-16: 95 % and less is flagged, with what most of it is due to.
+    /// LL-16: 95 % or less is flagged, with its main cause.
     #[test]
     fn ll_16_runs_at_95_percent_or_less_are_flagged_with_their_cause() {
         assert_eq!(period(1000, 49, 0).flagged(), None);

@@ -3,7 +3,7 @@ use proptest::prelude::*;
 
 const SECOND: u64 = 1_000_000_000;
 
-/// A segment of 1000 bytes each 100 ms, each acknowledged 50 ms later; the last acknowledgement
+/// A segment of 1000 bytes every 100 ms, each acknowledged 50 ms later; the last acknowledgement
 /// ends the connection.
 fn regular(segments: u64) -> Throughput {
     let mut meter = Meter::new();
@@ -28,7 +28,7 @@ fn a_regular_transfer_has_its_rate_in_every_bin() {
 
 #[test]
 fn a_bin_has_several_segments_however_slow_the_link_is() {
-    // 21 segments in 2.05 s: five take 488 ms on average; the rest of 50 ms goes with the bin
+    // 21 segments in 2.05 s: five take 488 ms on average; the remaining 50 ms belong to the bin
     // before.
     let throughput = regular(21);
     assert_eq!(throughput.bin_ns, SECOND / 2);
@@ -92,7 +92,7 @@ proptest! {
         let last = throughput.bins.len() as u64 - 1;
         let length = |place| if place == last { end - place * throughput.bin_ns } else { throughput.bin_ns };
         let bits: f64 = (0..).zip(&throughput.bins).map(|(place, bin)| bin.sent as f64 * length(place) as f64 / 1e9).sum();
-        // Each rate is cut by less than 1 bit/s.
+        // Each rate is rounded down by less than 1 bit/s.
         let error = end as f64 / 1e9 + 1.0;
         prop_assert!((bits - 8.0 * all as f64).abs() <= error, "{} bytes, {} bits", all, bits);
         let average = throughput.bins.last().expect("a bin").average;

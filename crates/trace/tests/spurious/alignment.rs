@@ -5,24 +5,24 @@ use super::conversation::{MS, Packet, ack, data, examined, handshake};
 use proptest::prelude::*;
 use trace::spurious::{Evidence, Retransmission, Verdict};
 
-/// Data of a segment in bytes, and the bottleneck's time for one.
+/// Data of a segment in bytes, and the bottleneck's time for one segment.
 const SEGMENT: u32 = 100;
 const SERVICE: u64 = 3 * MS;
 
-/// What becomes of a packet.
+/// Fate of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fate {
     Arrives,
-    /// Behind the bottleneck, whose time it took.
+    /// Lost behind the bottleneck, whose time it took.
     Lost,
-    /// Before the bottleneck.
+    /// Dropped before the bottleneck.
     Dropped,
 }
 
 use Fate::{Arrives, Dropped, Lost};
 
-/// Segments by number at times in ms, with what becomes of them: the capture at the sender, and the
-/// truth of each retransmission.
+/// Returns the sender's capture of these segments, and the truth about each retransmission. `sent`
+/// has times in ms, segment numbers and fates.
 fn capture(sent: &[(u64, u32, Fate)]) -> (Vec<Packet>, Vec<Verdict>) {
     let mut packets = handshake(false);
     let mut there = vec![false; 1 + sent.iter().map(|sent| sent.1).max().unwrap_or(0) as usize];
@@ -48,7 +48,7 @@ fn capture(sent: &[(u64, u32, Fate)]) -> (Vec<Packet>, Vec<Verdict>) {
     (packets, truth)
 }
 
-/// What alignment says of each retransmission, beside the truth.
+/// Returns alignment's verdict on each retransmission, with the truth.
 fn said(sent: &[(u64, u32, Fate)]) -> Vec<(Verdict, Verdict)> {
     let (packets, truth) = capture(sent);
     let examined = examined(&[packets]);
@@ -56,7 +56,7 @@ fn said(sent: &[(u64, u32, Fate)]) -> Vec<(Verdict, Verdict)> {
     examined.retransmissions.iter().map(alignment).zip(truth).collect()
 }
 
-/// Segments in a row, of which some are lost behind the bottleneck.
+/// Segments in a row, some of which are lost behind the bottleneck.
 fn row(from: u64, numbers: std::ops::Range<u32>, lost: &[u32]) -> Vec<(u64, u32, Fate)> {
     let fate = |number| if lost.contains(&number) { Lost } else { Arrives };
     numbers
@@ -65,8 +65,8 @@ fn row(from: u64, numbers: std::ops::Range<u32>, lost: &[u32]) -> Vec<(u64, u32,
         .collect()
 }
 
-/// Segment 0 is lost twice, and 7 and 12 once; all are sent again behind the hole, and all that
-/// shows is how many duplicates came, and when.
+/// Segment 0 is lost twice, and 7 and 12 once; all segments above the hole are retransmitted. The
+/// only clues are the number of duplicates and their times.
 #[test]
 fn which_of_many_was_lost_behind_a_hole_is_told_by_the_gap_it_leaves() {
     let first = row(100, 0..20, &[0, 7, 12]);
@@ -80,8 +80,8 @@ fn which_of_many_was_lost_behind_a_hole_is_told_by_the_gap_it_leaves() {
     }
 }
 
-/// Two truths, one capture: of two segments that are sent at once one never comes to the
-/// bottleneck. Either can be it, and nothing tells which.
+/// Two truths give one capture: two segments are sent at once, and one of them does not reach the
+/// bottleneck. Nothing shows which one.
 #[test]
 fn what_leaves_no_gap_cannot_be_told() {
     let sent = |one: Fate, other: Fate| {
@@ -99,21 +99,21 @@ fn what_leaves_no_gap_cannot_be_told() {
     assert_eq!([said[7].0, said[10].0], [Verdict::Spurious; 2]);
 }
 
-/// A path that changes the order leaves acknowledgments over that nothing sent behind what was
-/// answered can have called for.
+/// A path that changes the order leaves acknowledgments over: nothing sent after what was answered
+/// can have caused them.
 #[test]
 fn nothing_is_said_of_a_path_that_changes_the_order() {
     let mut packets = handshake(false);
     for block in 0..12 {
         let (at, first) = (100 + 100 * u64::from(block), 1001 + 600 * block);
         packets.extend((0..6).map(|n| data(at + 3 * u64::from(n), first + 100 * n, 100)));
-        // The first of six comes last; the sender repeats it before it knows.
+        // The first of six arrives last; the sender retransmits it before it knows.
         packets.extend((0..5).map(|n| ack(at + 46 + 3 * n, first)));
         packets.push(data(at + 53, first, 100));
         packets.push(ack(at + 61, first + 600));
         packets.push(ack(at + 93, first + 600));
     }
-    // Then one segment is lost and all of 40 are sent again, in order.
+    // Then one segment is lost, and all of 40 are retransmitted in order.
     let first = 1001 + 7200;
     packets.extend((0..40).map(|n| data(3000 + 3 * u64::from(n), first + 100 * n, 100)));
     packets.extend((1..40).map(|n| ack(3043 + 3 * n, first)));
@@ -129,7 +129,7 @@ fn nothing_is_said_of_a_path_that_changes_the_order() {
     assert_eq!(all.len(), 12 + 40);
     assert!(all.iter().all(|said| said.0 == Verdict::Unknown));
     assert!(all[..12].iter().all(|said| said.1 == Verdict::Spurious), "sooner than any round trip");
-    // The last part alone says enough.
+    // The last part alone is sufficient for verdicts.
     let mut alone = handshake(false);
     alone.extend(packets.iter().filter(|packet| packet.at >= 3000 * MS).cloned().map(|packet| Packet {
         seq: if packet.back { packet.seq } else { packet.seq - 7200 },
@@ -140,8 +140,8 @@ fn nothing_is_said_of_a_path_that_changes_the_order() {
 }
 
 proptest! {
-    /// A clock that is set, forwards or back, while all that alignment looks at goes by: nothing
-    /// true can be asked for, but an end.
+    /// The clock is set, forwards or back, during the conversation. No verdict can be expected to
+    /// be true, but the analysis must end.
     #[test]
     fn a_clock_that_is_set_does_no_harm(
         first in prop::collection::vec(prop::bool::weighted(0.2), 30),
@@ -164,8 +164,8 @@ proptest! {
         trace::fuzz::directions(&bytes);
     }
 
-    /// Whatever is lost behind the bottleneck, of the originals and of what is sent again: what is
-    /// said is true.
+    /// Whatever is lost behind the bottleneck, of originals and of retransmissions: every verdict
+    /// is true.
     #[test]
     fn what_is_said_of_a_path_that_keeps_the_order_is_true(
         first in prop::collection::vec(prop::bool::weighted(0.2), 30),

@@ -1,11 +1,12 @@
-//! What a second capture at the receiver adds.
+//! Verdicts with a second capture at the receiver.
 
 use super::conversation::{MS, Packet, ack, data, examined, handshake, interfaces, said, stamped};
 use trace::spurious::Evidence::Arrivals;
 use trace::spurious::Verdict::{Necessary, Spurious, Unknown};
 use trace::spurious::pair;
 
-/// The receiver's capture: its clock is three hours ahead, and data comes 20 ms after it was sent.
+/// The receiver's capture: its clock is three hours ahead, and data arrives 20 ms after it was
+/// sent.
 pub fn other_end(packets: &[Packet]) -> Vec<Packet> {
     let shift = |packet: &Packet| {
         let at = if packet.back { packet.at - 20 * MS } else { packet.at + 20 * MS };
@@ -31,7 +32,7 @@ fn ends(packets: &[Packet], lost: &[usize]) -> [Vec<Packet>; 2] {
     [sender, receiver]
 }
 
-/// LL-27, section 14 item 21: by numbers that had been at the receiver, whatever the clocks say.
+/// LL-27, section 14 item 21: decided by the numbers that had arrived, whatever the clocks say.
 #[test]
 fn ll_27_what_was_at_the_receiver_need_not_have_been_sent_again() {
     let packets = numbered(&[
@@ -44,11 +45,11 @@ fn ll_27_what_was_at_the_receiver_need_not_have_been_sent_again() {
     let verdict = |lost: &[usize]| said(&examined(&ends(&packets, lost)).retransmissions, Arrivals);
     assert_eq!(verdict(&[]), [Spurious]);
     assert_eq!(verdict(&[0]), [Necessary]);
-    // The retransmission itself was lost: it was not necessary nevertheless.
+    // The retransmission itself was lost; nevertheless it was not necessary.
     assert_eq!(verdict(&[1]), [Spurious]);
 }
 
-/// Nothing tells the copies apart but the packets around them.
+/// Only the packets around them distinguish the copies.
 #[test]
 fn copies_are_told_apart_by_their_neighbours() {
     let packets = [
@@ -63,14 +64,14 @@ fn copies_are_told_apart_by_their_neighbours() {
     assert_eq!(verdict(&[]), [Spurious]);
     assert_eq!(verdict(&[0]), [Necessary]);
     assert_eq!(verdict(&[2]), [Spurious]);
-    // With no packet between them, nobody knows which one it was.
+    // Without a packet between them, it is unknown which one arrived.
     let two =
         [data(100, 1001, 100), data(500, 1001, 100), ack(540, 1101), data(600, 1101, 100), ack(640, 1201)];
     assert_eq!(said(&examined(&ends(&two, &[0])).retransmissions, Arrivals), [Unknown]);
 }
 
-/// RFC 7323 section 5.3: an original that comes behind a younger segment is discarded by TCP, and
-/// has to be sent again.
+/// RFC 7323 section 5.3: TCP discards an original that arrives after a younger segment, so it has
+/// to be retransmitted.
 #[test]
 fn what_paws_discards_was_not_received() {
     let sender = [
@@ -84,7 +85,7 @@ fn what_paws_discards_was_not_received() {
         stamped(ack(745, 1301), 4, 700),
     ];
     let mut receiver = other_end(&[handshake(true), sender.to_vec()].concat());
-    // The first segment is lost, and the second one comes behind the acknowledgment that
+    // The first segment is lost, and the second one arrives after the acknowledgment that
     // echoes 500.
     receiver.remove(3);
     receiver[3].at += 430 * MS;
@@ -92,7 +93,7 @@ fn what_paws_discards_was_not_received() {
     assert_eq!(said(&examined(&captures).retransmissions, Arrivals), [Necessary, Necessary]);
 }
 
-/// A packet with a wrong checksum arrives, and is dropped.
+/// A packet with a wrong checksum arrives, but is dropped.
 #[test]
 fn what_is_damaged_was_not_received() {
     let packets = numbered(&[
@@ -107,8 +108,8 @@ fn what_is_damaged_was_not_received() {
     assert_eq!(said(&examined(&captures).retransmissions, Arrivals), [Necessary]);
 }
 
-/// What was on its way when the capture ended, and what a capture does not have although it was
-/// acknowledged.
+/// Packets in flight when the capture ended, and packets that are missing from a capture although
+/// they were acknowledged.
 #[test]
 fn captures_that_are_not_whole_decide_nothing() {
     let packets = numbered(&[data(50, 1001, 100), ack(90, 1101), data(100, 1101, 100), data(500, 1101, 100)]);
@@ -125,7 +126,7 @@ fn captures_that_are_not_whole_decide_nothing() {
     assert_eq!(said(&examined(&ends(&packets, &[0, 1])).retransmissions, Arrivals), [Unknown]);
 }
 
-/// Segments that the sender's kernel handed over in one piece, and its network card cut.
+/// Segments that the sender's kernel handed over in one piece, and that its network card split.
 #[test]
 fn large_segments_are_compared_byte_by_byte() {
     let whole = |at| data(at, 1001, 300);
@@ -154,7 +155,7 @@ fn large_segments_are_compared_byte_by_byte() {
     assert_eq!(said(&examined(&late(parts(100).take(2).collect())).retransmissions, Arrivals), [Necessary]);
 }
 
-/// Whichever file comes first, and behind address translation.
+/// The files may be in any order, and one of them behind address translation.
 #[test]
 fn the_senders_side_is_found_by_round_trips() {
     let packets = numbered(&[
@@ -173,8 +174,8 @@ fn the_senders_side_is_found_by_round_trips() {
     let translated: Vec<Packet> =
         receiver.iter().map(|packet| Packet { translated: true, ..packet.clone() }).collect();
     assert_eq!(examined(&[sender.clone(), translated]).retransmissions, there.retransmissions);
-    // One first number is not enough to know a flow again by: with the other direction's, it is
-    // another connection.
+    // One first number is not enough to recognise a flow: if that of the other direction differs,
+    // it is another connection.
     let stranger = |packet: &Packet| {
         let (seq, ack) =
             if packet.back { (packet.seq + 9, packet.ack) } else { (packet.seq, packet.ack + 9) };

@@ -1,17 +1,17 @@
-//! Whatever the receiver's clock does, the verdicts are the same, and what is said of two captures
-//! is true.
+//! Verdicts do not depend on the receiver's clock, and verdicts from two captures are true.
 
 use super::conversation::{MS, Packet, ack, data, examined, handshake, said};
 use proptest::prelude::*;
 use trace::spurious::{Evidence, Verdict};
 
-/// A step of a sender: which segment, whether it is lost, how long it takes in ms, and how long
-/// until the next step.
+/// A step of a sender: which segment, whether it is lost, its additional delay in ms, and the time
+/// in ms until the next step.
 type Step = (u32, bool, u64, u64);
 
-/// Both captures of it, by one clock, and which retransmissions were spurious. Segments come in any
-/// order; the receiver acknowledges each at once, 1 ms later, and every 40 ms at least something
-/// passes between.
+/// Returns both captures of these steps, by one clock, and which retransmissions were spurious.
+///
+/// Segments take 20 ms plus their delay, so they arrive in any order. The receiver acknowledges
+/// each 1 ms later.
 fn play(steps: &[Step]) -> ([Vec<Packet>; 2], Vec<bool>) {
     let (mut sender, mut arrivals) = (handshake(false), Vec::new());
     let (mut now, mut sent, mut truth): (u64, Vec<(u32, bool)>, Vec<bool>) = (100, Vec::new(), Vec::new());
@@ -55,7 +55,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 }
 
 proptest! {
-    /// An offset of days and a clock that runs between half and twice as fast.
+    /// An offset of days, and a clock that runs at half to twice the speed.
     #[test]
     fn the_receivers_clock_does_not_matter(steps in steps(), offset in 0_u64..400_000_000, drift in 500_u64..2000) {
         let (captures, _) = play(&steps);
@@ -69,8 +69,8 @@ proptest! {
         prop_assert_eq!(right.retransmissions, wrong.retransmissions);
     }
 
-    /// With both captures every verdict is the truth, but for what came last: that may still have
-    /// been on its way.
+    /// With both captures every verdict is true, except for the last packets, which may still have
+    /// been in flight.
     #[test]
     fn two_captures_tell_the_truth(steps in steps()) {
         let (captures, truth) = play(&steps);

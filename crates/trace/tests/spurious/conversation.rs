@@ -25,7 +25,7 @@ pub struct Packet {
     pub sack_permitted: bool,
     pub identification: u16,
     pub damaged: bool,
-    /// Another address of the client: behind address translation.
+    /// The client has another address: it is behind address translation.
     pub translated: bool,
 }
 
@@ -39,12 +39,12 @@ pub fn ack(at: u64, ack: u32) -> Packet {
     Packet { at: at * MS, back: true, seq: 5001, ack, ..Packet::default() }
 }
 
-/// The same with SACK blocks.
+/// Like `ack`, with SACK blocks.
 pub fn sack(at: u64, number: u32, sacks: &[(u32, u32)]) -> Packet {
     Packet { sacks: sacks.to_vec(), ..ack(at, number) }
 }
 
-/// With a time stamp and the one that it echoes.
+/// The packet with a time stamp and the one that it echoes.
 pub fn stamped(packet: Packet, value: u32, echo: u32) -> Packet {
     Packet { stamps: Some((value, echo)), ..packet }
 }
@@ -104,7 +104,8 @@ fn write(packet: &Packet) -> Vec<u8> {
     bytes
 }
 
-/// A capture of these packets, in the order of time; those at one instant as they stand.
+/// Returns a capture of these packets in the order of time; packets with equal times keep their
+/// order.
 pub fn capture(packets: &[Packet]) -> Vec<u8> {
     let mut packets = packets.to_vec();
     packets.sort_by_key(|packet| packet.at);
@@ -123,7 +124,7 @@ pub fn capture(packets: &[Packet]) -> Vec<u8> {
     bytes
 }
 
-/// The interfaces of one capture each.
+/// Returns the interfaces of these captures, one each.
 pub fn interfaces(captures: &[Vec<Packet>]) -> Vec<Interface> {
     let read = |(packets, name): (&Vec<Packet>, &str)| {
         let bytes = capture(packets);
@@ -136,7 +137,7 @@ pub fn interfaces(captures: &[Vec<Packet>]) -> Vec<Interface> {
     captures.iter().zip(["sender", "receiver"]).map(read).collect()
 }
 
-/// The only direction with data in these captures.
+/// Examines the only direction with data in these captures.
 pub fn examined(captures: &[Vec<Packet>]) -> Examined {
     let interfaces = interfaces(captures);
     let sides = pair(&interfaces);
@@ -144,12 +145,12 @@ pub fn examined(captures: &[Vec<Packet>]) -> Examined {
     examine(&sides[0], None)
 }
 
-/// The retransmissions that a sender's capture shows, which begins with a handshake.
+/// Returns the retransmissions in a sender's capture of a handshake and these packets.
 pub fn seen(sack: bool, packets: &[Packet]) -> Vec<Retransmission> {
     examined(&[[handshake(sack), packets.to_vec()].concat()]).retransmissions
 }
 
-/// What one evidence says of each.
+/// Returns one evidence's verdict on each retransmission.
 pub fn said(retransmissions: &[Retransmission], evidence: Evidence) -> Vec<Verdict> {
     retransmissions.iter().map(|again| again.signs.of(evidence)).collect()
 }

@@ -1,5 +1,5 @@
-//! Spurious retransmissions, on conversations written packet by packet: each kind of evidence, both
-//! ways of being wrong.
+//! Spurious retransmissions, on conversations written packet by packet: each kind of evidence, with
+//! cases for both verdicts.
 
 mod alignment;
 mod both_ends;

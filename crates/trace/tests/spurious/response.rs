@@ -1,4 +1,4 @@
-//! What the Eifel response would have saved (RFC 4015), and what the sender's states say.
+//! What the Eifel response would have saved (RFC 4015), without and with the sender's states.
 
 use super::conversation::{ack, data, examined, handshake, interfaces, stamped};
 use trace::retransmission::Cause;
@@ -6,8 +6,8 @@ use trace::spurious::response::episodes;
 use trace::spurious::states::State;
 use trace::spurious::{Verdict, examine, pair};
 
-/// LL-27, L 4.x: a delay longer than the timeout. The timer backs off once, then all is sent again
-/// as the originals' acknowledgments come.
+/// LL-27, L 4.x: a delay longer than the timeout. The timer backs off once, then everything is
+/// retransmitted as the originals' acknowledgments arrive.
 fn go_back_n() -> Vec<super::conversation::Packet> {
     let mut packets = handshake(true);
     packets.extend((0..4).map(|n| stamped(data(100 + u64::from(n), 1001 + n * 100, 100), 100 + n, 1)));
@@ -21,8 +21,8 @@ fn go_back_n() -> Vec<super::conversation::Packet> {
     packets
 }
 
-/// LL-34, RFC 4015: what the response saves is what go-back-N sends behind the acknowledgment that
-/// tells.
+/// LL-34, RFC 4015: the response saves what go-back-N sends after the acknowledgment that reveals
+/// it.
 #[test]
 fn what_is_sent_behind_the_first_acknowledgment_would_have_been_saved() {
     let examined = examined(&[go_back_n()]);
@@ -36,8 +36,8 @@ fn what_is_sent_behind_the_first_acknowledgment_would_have_been_saved() {
     assert_eq!(episode.window, None);
 }
 
-/// LL-34: a timeout whose acknowledgment echoes the retransmission repaired a loss, and is no
-/// episode; one that echoes the original is.
+/// LL-34: a timeout whose acknowledgment echoes the retransmission repaired a loss and is not an
+/// episode; one whose acknowledgment echoes the original is.
 #[test]
 fn ll_34_a_genuine_loss_is_no_spurious_timeout() {
     let mut packets = handshake(true);
@@ -47,7 +47,7 @@ fn ll_34_a_genuine_loss_is_no_spurious_timeout() {
     let lost = examined(&[packets.clone()]);
     assert_eq!(lost.retransmissions[0].verdict, Verdict::Necessary);
     assert!(episodes(&lost, None).is_empty());
-    // The acknowledgment was late instead, and echoes the original.
+    // Here the acknowledgment was late, and echoes the original.
     packets[5] = stamped(ack(540, 1101), 2, 100);
     assert_eq!(episodes(&examined(&[packets]), None).len(), 1);
 }

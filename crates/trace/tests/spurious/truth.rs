@@ -1,11 +1,11 @@
-//! Verdicts beside what the link did.
+//! Verdicts compared with what the link did.
 
 use super::conversation::{ack, data, examined, handshake, interfaces};
 use capture::{Direction, Ended, Fate, Flow, LinkId, Loss, Reason, Time};
 use trace::spurious::truth::Fates;
 use trace::spurious::{Evidence, Score, Verdict, pair};
 
-/// What became of a segment on link `link` that it came to at `at` ms.
+/// Fate on link `link` of a segment that reached it at `at` ms.
 fn fate(link: u16, number: u64, at: u64, sequence: u32, lost: Option<Loss>) -> Fate {
     let at = Time::from_nanos(at * 1_000_000);
     let flow = Flow {
@@ -20,7 +20,7 @@ fn fate(link: u16, number: u64, at: u64, sequence: u32, lost: Option<Loss>) -> F
     Fate { lost: lost.map(Reason::Known), ..whole }
 }
 
-/// The truth of the retransmissions of one segment that was sent three times.
+/// Returns the truth about the retransmissions of one segment that was sent three times.
 fn truth(fates: &[Fate]) -> Vec<Verdict> {
     let packets = vec![data(100, 1001, 100), data(500, 1001, 100), data(1100, 1001, 100), ack(1140, 1101)];
     let captures = interfaces(&[[handshake(true), packets.clone()].concat()]);
@@ -45,15 +45,15 @@ fn the_nth_transmission_is_the_nth_fate() {
     let mut damaged = fates(None, None, None);
     damaged[0].bits_flipped = 1;
     assert_eq!(truth(&damaged), [Necessary, Spurious]);
-    // A copy that the link made arrives, and the packet does not.
+    // A copy that the link made arrives; the packet itself does not.
     let mut copied = fates(Some(Loss::Error), None, None).to_vec();
     copied.push(Fate { copy: true, ..fate(0, 0, 1, 1001, None) });
     assert_eq!(truth(&copied), [Spurious, Spurious]);
-    // A log that does not have them all tells nothing.
+    // A log that does not have all of them shows nothing.
     assert_eq!(truth(&fates(None, None, None)[..2]), [Unknown, Unknown]);
 }
 
-/// What the first link lets out comes to the second in that order.
+/// Packets reach the second link in the order in which they left the first.
 #[test]
 fn a_way_over_two_links() {
     use Verdict::{Necessary, Spurious};
@@ -66,8 +66,8 @@ fn a_way_over_two_links() {
     assert_eq!(truth(&[first.to_vec(), second.to_vec()].concat()), [Spurious, Spurious]);
 }
 
-/// The first link lets the second transmission out before the first: what comes to the second link
-/// first is that one.
+/// The second transmission leaves the first link before the first one, so it is the one that
+/// reaches the second link first.
 #[test]
 fn a_link_that_changes_the_order_before_another_one() {
     let left = |number, arrived, left: u64| Fate {
@@ -103,8 +103,8 @@ fn recall_and_precision() {
     assert_eq!((Score::default().recall(), Score::default().precision()), (None, None));
 }
 
-/// The order in which evidence decides: a proof outweighs a sign, and what is not let in says
-/// nothing.
+/// The order in which evidence decides: a proof outweighs an indication, and evidence that is not
+/// admitted does not count.
 #[test]
 fn evidence_decides_in_the_order_of_its_ranks() {
     let mut signs = trace::spurious::Signs::default();

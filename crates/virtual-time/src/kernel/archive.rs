@@ -1,8 +1,7 @@
-//! Debian's archive, through an apt of our own: lists, cache and sources in a private directory, so
-//! that the machine's stay as they are.
+//! Debian's archive, through an apt with lists, cache and sources in a private directory.
 //!
-//! What the machine's administrator set for fetching (proxies, retries) holds; hooks that run after
-//! an update do not.
+//! The machine's own apt stays as it is. The administrator's settings for fetching (proxies,
+//! retries) apply, but hooks that run after an update do not.
 
 use super::child::{Programs, Sign};
 use super::error::KernelError;
@@ -12,22 +11,23 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What packages of Debian are signed by.
+/// Keyring with the keys that sign Debian's packages.
 const KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
-/// Where apt is configured.
+/// Directory of apt's configuration.
 const ETC: &str = "/etc/apt";
 
-/// A private apt.
+/// An apt with private directories.
 #[derive(Debug)]
 pub struct Archive {
     folder: PathBuf,
     mirror: String,
-    /// Release of this machine, if it is Debian: where tools are from.
+    /// Codename of this machine's release if it is Debian; tools come from it.
     codename: Option<String>,
 }
 
 impl Archive {
-    /// One in `folder` for packages of `suite`, and if `tools`, of the machine's own release.
+    /// Sets up an apt in `folder` for packages of `suite` and, if `tools`, of the machine's own
+    /// release.
     pub fn create(
         folder: &Path,
         suite: &str,
@@ -54,12 +54,12 @@ impl Archive {
         fs::write(&path, text).map_err(KernelError::file("write", &path))
     }
 
-    /// The mirror that is asked.
+    /// Returns the mirror that it uses.
     pub fn mirror(&self) -> &str {
         &self.mirror
     }
 
-    /// Whether it has the packages of this machine's release.
+    /// Returns whether the archive has packages for this machine's release.
     pub const fn knows_the_machine(&self) -> bool {
         self.codename.is_some()
     }
@@ -71,14 +71,14 @@ impl Archive {
         command
     }
 
-    /// Fetches the lists of packages; what went wrong otherwise.
+    /// Fetches the lists of packages; the inner error is what apt printed.
     pub fn update(&self, programs: &mut Programs<'_>) -> Result<Result<(), String>, KernelError> {
         let outcome =
             programs.run(self.command("apt-get").args(["-q", "--error-on=any", "update"]), &mut |_| {})?;
         Ok(if outcome.success { Ok(()) } else { Err(outcome.errors()) })
     }
 
-    /// The sources of kernels that it has.
+    /// Returns the kernel source packages in the archive.
     pub fn kernels(&self, programs: &mut Programs<'_>) -> Result<Vec<Candidate>, KernelError> {
         let mut names =
             programs.run(self.command("apt-cache").args(["pkgnames", "linux-source-"]), &mut |_| {})?.lines;
@@ -90,7 +90,9 @@ impl Archive {
         Ok(Candidate::parse_all(&found.lines))
     }
 
-    /// Downloads one package: its file, or what went wrong. `watch` gets the bytes so far.
+    /// Downloads one package and returns its file, or what apt printed.
+    ///
+    /// `watch` receives the number of bytes so far.
     pub fn download(
         &self,
         package: &Candidate,
@@ -110,8 +112,7 @@ impl Archive {
         Ok(new.filter(|_| outcome.success).ok_or_else(|| outcome.errors()))
     }
 
-    /// Names of the packages that would have to be installed for `wanted` to work on this machine,
-    /// or what is in the way.
+    /// Returns the packages to install so that `wanted` work on this machine, or what apt printed.
     pub fn missing(
         &self,
         wanted: &[&str],
@@ -123,7 +124,7 @@ impl Archive {
         Ok(if outcome.success { Ok(installed(&outcome.lines)) } else { Err(outcome.errors()) })
     }
 
-    /// Downloads packages of any versions: their files, or what went wrong.
+    /// Downloads packages of any version and returns their files, or what apt printed.
     pub fn download_all(
         &self,
         names: &[String],
@@ -136,7 +137,7 @@ impl Archive {
         Ok(if outcome.success { Ok(new) } else { Err(outcome.errors()) })
     }
 
-    /// The packages that were downloaded.
+    /// Returns the packages that were downloaded.
     fn packages(&self) -> Result<Vec<PathBuf>, KernelError> {
         let folder = self.folder.join("packages");
         let entries = fs::read_dir(&folder).map_err(KernelError::file("list", &folder))?;
@@ -145,7 +146,7 @@ impl Archive {
     }
 }
 
-/// Bytes in the files of a directory.
+/// Returns the total size in bytes of the files in a directory.
 fn size(folder: &Path) -> u64 {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     entries
@@ -155,7 +156,7 @@ fn size(folder: &Path) -> u64 {
         .sum()
 }
 
-/// The configuration: the private directories, and of the machine's own what says how to fetch.
+/// Returns the configuration: the private directories, and the machine's own settings for fetching.
 fn configuration(folder: &Path, own: &[String]) -> String {
     let folder = folder.display();
     let mut text = format!(
@@ -165,7 +166,7 @@ fn configuration(folder: &Path, own: &[String]) -> String {
          Dir::State::lists \"{folder}/lists\";\nDir::Cache \"{folder}/cache\";\n\
          APT::Sandbox::User \"\";\nAPT::Install-Recommends \"false\";\n"
     );
-    // What else than packages this machine lists (icons, contents) would be megabytes for nothing.
+    // Other indexes that this machine fetches (icons, contents) would be megabytes for nothing.
     let fetching =
         |line: &&String| line.starts_with("Acquire::") && !line.starts_with("Acquire::IndexTargets");
     for line in own.iter().filter(fetching) {
@@ -175,7 +176,7 @@ fn configuration(folder: &Path, own: &[String]) -> String {
     text
 }
 
-/// The places to fetch from: `suite`, and the machine's release if its tools are wanted.
+/// Returns the sources to fetch from: `suite`, and the machine's release if its tools are needed.
 fn sources(mirror: &str, suite: &str, release: Option<&str>, keyring: bool) -> String {
     let signed = if keyring { format!(" [signed-by={KEYRING}]") } else { String::new() };
     let suites = std::iter::once(suite).chain(release.filter(|release| *release != suite));
@@ -183,7 +184,7 @@ fn sources(mirror: &str, suite: &str, release: Option<&str>, keyring: bool) -> S
     lines.concat()
 }
 
-/// Packages that `apt-get --simulate install` would install: `Inst NAME (VERSION ...)`.
+/// Returns the packages that `apt-get --simulate install` would install: `Inst NAME (VERSION ...)`.
 fn installed(lines: &[String]) -> Vec<String> {
     lines
         .iter()

@@ -1,4 +1,4 @@
-//! Building a kernel, step by step, in a directory that is thrown away unless all went well.
+//! Building a kernel step by step, in a directory that is removed unless every step succeeds.
 
 mod fetch;
 
@@ -17,35 +17,35 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Room that a build takes, in megabytes: source package, tree and objects.
+/// Free space that a build needs, in megabytes: source package, tree and objects.
 const ROOM: u64 = 2500;
-/// How often it is looked whether another build is done.
+/// Interval at which a waiting build checks whether the other one is done.
 const WAIT: Duration = Duration::from_millis(300);
 const MEGA: u64 = 1_000_000;
 
 /// A step of the build, in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Step {
-    /// Lists of what the archive has.
+    /// Fetch the archive's package lists.
     Lists,
-    /// Programs that are not on this machine.
+    /// Fetch programs that this machine lacks.
     Tools,
-    /// The source package.
+    /// Download the source package.
     Download,
-    /// Its content.
+    /// Unpack the source package.
     Unpack,
-    /// Our changes.
+    /// Apply our patches.
     Patch,
-    /// What is in the kernel.
+    /// Configure the kernel.
     Configure,
-    /// The compiler.
+    /// Compile the kernel.
     Compile,
-    /// That the result starts.
+    /// Check that the result starts.
     Check,
 }
 
 impl Step {
-    /// What it does, for people.
+    /// Returns a description of the step for messages.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -61,32 +61,32 @@ impl Step {
     }
 }
 
-/// How far the build is.
+/// Progress of a build.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Progress {
-    /// Something worth saying: waiting for another build, another source than the pinned one.
+    /// A notice: another build is being waited for, or another source than the pinned one is used.
     Note(String),
-    /// A step begins.
+    /// A step starts.
     Began(Step),
-    /// Share of the step that is done, 0 to 1.
+    /// Fraction of the step that is done, 0 to 1.
     At(Step, f64),
-    /// A step is done, after so long.
+    /// A step has ended, after this time.
     Ended(Step, Duration),
 }
 
-/// What may be asked of a build.
+/// Options of a build.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Ask {
-    /// Build also if the kernel is there.
+    /// Build even if the kernel is in the cache.
     pub force: bool,
     /// Keep the source package in the cache.
     pub keep_source: bool,
 }
 
-/// Builds the kernel of the embedded recipe, unless it is there. Ends early when `interrupted`.
+/// Builds the kernel of the embedded recipe, unless it is in the cache; stops when `interrupted`.
 ///
 /// # Errors
-/// See [`KernelError`]; nothing but the log of what failed is left behind.
+/// See [`KernelError`]. Nothing is left behind but the log of a failed build.
 pub fn build(
     cache: &Cache,
     ask: Ask,
@@ -99,7 +99,7 @@ pub fn build(
     build_of(Recipe::embedded()?, cache, ask, interrupted, tell)
 }
 
-/// As [`build`], of any recipe.
+/// Does the same as [`build`] for any recipe.
 fn build_of(
     recipe: Recipe,
     cache: &Cache,
@@ -112,7 +112,7 @@ fn build_of(
         tools::compiler().ok_or(KernelError::NoProgram { program: "gcc", package: "build-essential" })?;
     let key = recipe.key(&compiler);
     let (lock, waited) = lock(cache, &key, interrupted, tell)?;
-    // Whoever was waited for may have built it.
+    // The build that was waited for may have made it.
     if let Some(record) = cache.record(&key).filter(|_| waited) {
         return Ok(record.kernel);
     }
@@ -137,7 +137,7 @@ fn build_of(
     result
 }
 
-/// The lock, and whether it was waited for.
+/// Takes the lock; returns it, and whether another build had to be waited for.
 fn lock(
     cache: &Cache,
     key: &str,
@@ -156,7 +156,7 @@ fn lock(
     Ok((lock, waited))
 }
 
-/// Removes a directory, if it is there.
+/// Removes a directory if it exists.
 fn clear(folder: &Path) -> Result<(), KernelError> {
     if folder.exists() {
         fs::remove_dir_all(folder).map_err(KernelError::file("remove", folder))
@@ -178,7 +178,7 @@ fn require_room(folder: &Path) -> Result<(), KernelError> {
     Ok(())
 }
 
-/// Where a kernel is built, and of what.
+/// Inputs and directories of a build.
 struct Site<'a> {
     cache: &'a Cache,
     recipe: Recipe,
@@ -193,7 +193,7 @@ impl Site<'_> {
         self.workshop.join("tree")
     }
 
-    /// A step of the build script.
+    /// Runs a step of the build script.
     fn script(
         &mut self,
         step: &str,
@@ -212,7 +212,7 @@ impl Site<'_> {
     }
 }
 
-/// A build under way.
+/// A build in progress.
 struct Building<'a> {
     site: Site<'a>,
     tell: &'a mut dyn FnMut(Progress),
@@ -250,7 +250,7 @@ impl Building<'_> {
         Ok(kernel)
     }
 
-    /// Does a step, says so, and takes its time.
+    /// Performs a step, reports its start and end, and records its duration.
     fn step<T>(
         &mut self,
         step: Step,
@@ -260,7 +260,7 @@ impl Building<'_> {
         let began = Instant::now();
         let result = work(self)?;
         let took = began.elapsed();
-        // In a fall-back a step is done for each source that is tried.
+        // If the pinned source is gone, some steps run once for each source that is tried.
         *self.seconds.entry(step.name().to_owned()).or_default() += took.as_secs_f64();
         (self.tell)(Progress::Ended(step, took));
         Ok(result)
@@ -300,7 +300,7 @@ impl Building<'_> {
         if outcome.success { Ok(()) } else { Err(site.failed(Step::Compile, outcome.tail())) }
     }
 
-    /// Starts the kernel as far as it says its release.
+    /// Starts the kernel only to print its release, and returns that.
     fn check(&mut self) -> Result<String, KernelError> {
         let site = &mut self.site;
         let mut command = Command::new(site.tree().join("linux.stripped"));
@@ -328,7 +328,7 @@ impl Building<'_> {
 mod tests {
     use super::*;
 
-    /// Builds `recipe` as far as it is patched: what was said on the way.
+    /// Builds `recipe` until it is patched; returns the result and the notices.
     fn until_patched(recipe: Recipe) -> (Result<Kernel, KernelError>, Vec<String>) {
         let folder = tempfile::tempdir().expect("a folder");
         let cache = Cache::at(folder.path());

@@ -1,4 +1,4 @@
-//! Where built kernels are kept: a directory for each key, which is whole or not there.
+//! The cache of built kernels: a directory for each key, which is complete or does not exist.
 //!
 //! ```text
 //! kernel/KEY/linux        the kernel, stripped
@@ -10,8 +10,8 @@
 //! kernel/linux-source-*   source packages that were to be kept
 //! ```
 //!
-//! Nothing else is removed there. A kernel that somebody else could have made or changed is none
-//! (`trust`).
+//! The cache removes nothing else there. It rejects a kernel that another user could have made or
+//! changed (`trust`).
 
 mod trust;
 
@@ -26,14 +26,14 @@ use std::fs::{self, DirBuilder, File, TryLockError};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-/// The environment's word for the cache of this project.
+/// Environment variable with the directory of this project's caches.
 const OVERRIDE: &str = "LASTHOP_CACHE";
 const KERNEL: &str = "linux";
 const RECORD: &str = "build.json";
 const BUILDING: &str = "building";
 const LOCK: &str = "lock";
 const FAILED: &str = "failed.log";
-/// Beginning of the name of a source package.
+/// Prefix of the names of source packages.
 const SOURCE: &str = "linux-source-";
 
 /// The cache of kernels.
@@ -42,21 +42,21 @@ pub struct Cache {
     folder: PathBuf,
 }
 
-/// What `build.json` says of a kernel.
+/// Contents of a kernel's `build.json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Record {
-    /// What it is.
+    /// The kernel.
     #[serde(flatten)]
     pub kernel: Kernel,
-    /// Seconds that each step took.
+    /// Duration of each step in seconds.
     pub seconds: BTreeMap<String, f64>,
-    /// Options that are otherwise than asked; only a fall-back has any.
+    /// Options that differ from the requested ones; only a fallback kernel can have any.
     pub dropped: Vec<String>,
     /// The configuration as built.
     pub config: Options,
 }
 
-/// Held while a kernel is built.
+/// Lock that is held while a kernel is built.
 #[derive(Debug)]
 #[must_use = "letting go of it lets another build begin"]
 pub(super) struct Lock {
@@ -64,7 +64,8 @@ pub(super) struct Lock {
 }
 
 impl Cache {
-    /// The user's: in `LASTHOP_CACHE`, or `lasthop` in `XDG_CACHE_HOME` or `~/.cache`.
+    /// Returns the user's cache: in `LASTHOP_CACHE`, or in `lasthop` in `XDG_CACHE_HOME` or
+    /// `~/.cache`.
     pub fn of_user() -> Result<Self, KernelError> {
         Self::by_environment(&|name| env::var_os(name).filter(|value| !value.is_empty()))
     }
@@ -78,54 +79,54 @@ impl Cache {
         Ok(Self::at(&std::path::absolute(&folder).map_err(KernelError::file("find", &folder))?))
     }
 
-    /// The one below `folder`.
+    /// Returns the cache below `folder`.
     #[must_use]
     pub fn at(folder: &Path) -> Self {
         Self { folder: folder.join("kernel") }
     }
 
-    /// Where it is.
+    /// Returns the directory of the cache.
     #[must_use]
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// Where the kernel of a key is, once it is built.
+    /// Returns the directory of the kernel with this key, once it is built.
     #[must_use]
     pub fn place(&self, key: &str) -> PathBuf {
         self.folder.join(key)
     }
 
-    /// Where it is built.
+    /// Returns the directory in which it is built.
     pub(super) fn workshop(&self, key: &str) -> PathBuf {
         self.folder.join(format!("{key}.{BUILDING}"))
     }
 
-    /// What is kept of a build that failed.
+    /// Returns the path of the log that a failed build leaves.
     pub(super) fn failed_log(&self) -> PathBuf {
         self.folder.join(FAILED)
     }
 
-    /// What is known of the kernel of a key, if it is built.
+    /// Returns the record of the kernel with this key, if it is built.
     #[must_use]
     pub fn record(&self, key: &str) -> Option<Record> {
         let place = self.place(key);
         let mut record: Record = serde_json::from_slice(&fs::read(place.join(RECORD)).ok()?).ok()?;
-        // The cache may have been copied from elsewhere.
+        // The cache may have been copied from another directory.
         record.kernel.path = place.join(KERNEL);
         (record.kernel.key == key && record.kernel.path.is_file()).then_some(record)
     }
 
-    /// Refuses the kernel of a key if somebody else could have made or changed it.
+    /// Refuses the kernel with this key if another user could have made or changed it.
     ///
     /// # Errors
-    /// [`KernelError::Untrusted`].
+    /// [`KernelError::Untrusted`] if so.
     pub fn check(&self, key: &str) -> Result<(), KernelError> {
         let place = self.place(key);
         [place.join(KERNEL), place.join(RECORD)].iter().try_for_each(|path| trust::check(path))
     }
 
-    /// Every kernel that is kept, by key.
+    /// Returns the records of all kernels in the cache, ordered by key.
     #[must_use]
     pub fn records(&self) -> Vec<Record> {
         let mut keys: Vec<_> = self.names().collect();
@@ -138,7 +139,7 @@ impl Cache {
         entries.filter_map(|entry| entry.file_name().into_string().ok())
     }
 
-    /// Writes the record beside the kernel in `workshop`.
+    /// Writes the record beside the kernel in `folder`.
     pub(super) fn write_record(folder: &Path, record: &Record) -> Result<(), KernelError> {
         let path = folder.join(RECORD);
         let text = serde_json::to_vec_pretty(record).map_err(|error| KernelError::File {
@@ -149,7 +150,7 @@ impl Cache {
         fs::write(&path, text).map_err(KernelError::file("write", &path))
     }
 
-    /// Puts a finished directory into its place, in one step.
+    /// Moves a finished directory to its place in one step.
     pub(super) fn put(&self, finished: &Path, key: &str) -> Result<(), KernelError> {
         let place = self.place(key);
         if place.exists() {
@@ -158,14 +159,15 @@ impl Cache {
         fs::rename(finished, &place).map_err(KernelError::file("make", &place))
     }
 
-    /// Waits until nobody else builds the kernel of a key. `wait` is called when there is somebody,
-    /// and may give up.
+    /// Waits until no other process builds the kernel with this key, and takes the lock.
+    ///
+    /// Calls `wait` as long as another process holds it; an error of `wait` ends the waiting.
     pub(super) fn lock(
         &self,
         key: &str,
         wait: &mut dyn FnMut() -> Result<(), KernelError>,
     ) -> Result<Lock, KernelError> {
-        // Whatever the umask: others write nothing that is run.
+        // Whatever the umask is: nobody else may write files that this user runs.
         let made = DirBuilder::new().recursive(true).mode(0o755).create(&self.folder);
         made.map_err(KernelError::file("make", &self.folder))?;
         trust::check(&self.folder)?;
@@ -182,15 +184,17 @@ impl Cache {
         }
     }
 
-    /// Removes what is kept, except where somebody builds: the bytes that were freed. Files of
-    /// others stay.
+    /// Removes all kernels and leftovers of builds, except those being built; returns the bytes
+    /// freed.
+    ///
+    /// Files that are not the cache's stay.
     ///
     /// # Errors
-    /// If the cache is somebody else's, or something cannot be removed.
+    /// If another user owns the cache or can write to it, or something cannot be removed.
     pub fn clean(&self) -> Result<u64, KernelError> {
         trust::check(&self.folder)?;
         let mut freed = 0;
-        // A lock stays: somebody may have opened it to lock it.
+        // Locks stay: another process may have opened one to lock it.
         for name in self.names().filter(|name| self.is_kept(name)).collect::<Vec<_>>() {
             let key = name.split_once('.').map_or(name.as_str(), |(key, _)| key);
             let lock = File::open(self.folder.join(format!("{key}.{LOCK}")));
@@ -207,8 +211,8 @@ impl Cache {
 }
 
 impl Cache {
-    /// Whether this is what [`clean`](Self::clean) removes: a kernel, the rest of a build, its log,
-    /// or a source package.
+    /// Returns whether [`clean`](Self::clean) removes this entry: a kernel, a build's directory,
+    /// the log of a failed build, or a source package.
     fn is_kept(&self, name: &str) -> bool {
         let is_key = |text: &str| {
             !text.is_empty() && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
@@ -221,7 +225,7 @@ impl Cache {
     }
 }
 
-/// Bytes of a file, or of everything in a directory.
+/// Returns the size in bytes of a file, or of everything in a directory.
 #[must_use]
 pub fn size(path: &Path) -> u64 {
     let Ok(about) = path.symlink_metadata() else { return 0 };

@@ -1,4 +1,4 @@
-//! SHA-256 of files, as people write it.
+//! SHA-256 of files in hexadecimal digits.
 
 use super::error::KernelError;
 use sha2::{Digest, Sha256};
@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 
-/// Of a file, hexadecimal.
+/// Returns the SHA-256 of a file in hexadecimal digits.
 pub(super) fn of_file(path: &Path) -> Result<String, KernelError> {
     let mut hash = Sha256::new();
     let mut file = File::open(path).map_err(KernelError::file("read", path))?;
@@ -15,7 +15,7 @@ pub(super) fn of_file(path: &Path) -> Result<String, KernelError> {
     Ok(hexadecimal(&hash.finalize()))
 }
 
-/// Two digits for each byte.
+/// Returns two hexadecimal digits for each byte.
 pub(super) fn hexadecimal(bytes: &[u8]) -> String {
     bytes.iter().fold(String::new(), |mut text, byte| {
         let _ = write!(text, "{byte:02x}");
@@ -23,7 +23,7 @@ pub(super) fn hexadecimal(bytes: &[u8]) -> String {
     })
 }
 
-/// A hash that bytes are written to.
+/// Adapter that feeds written bytes to a hash.
 struct Writer<'a>(&'a mut Sha256);
 
 impl io::Write for Writer<'_> {

@@ -1,5 +1,6 @@
-//! Programs that the build runs: all they print goes to the log, and they end when the build is
-//! interrupted.
+//! Running the programs of a build.
+//!
+//! Everything that they print goes to the log, and they end when the build is interrupted.
 
 use super::error::KernelError;
 use rustix::process::{Pid, Signal, kill_process_group};
@@ -12,39 +13,39 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How often it is looked whether to go on.
+/// Interval at which an interruption is noticed.
 const TICK: Duration = Duration::from_millis(200);
-/// How long a program may take to end when told to.
+/// Time for a program to end after SIGTERM.
 const GRACE: Duration = Duration::from_secs(3);
-/// How many of the last lines an error shows.
+/// Number of last lines that an error shows.
 const TAIL: usize = 12;
 
-/// What a running program gives rise to.
+/// An event of a running program.
 #[derive(Debug)]
 pub enum Sign<'a> {
-    /// It printed a line, on whichever output.
+    /// It printed a line, on either output.
     Line(&'a str),
-    /// Time went by.
+    /// It printed nothing for one interval.
     Tick,
 }
 
 /// How a program ended.
 #[derive(Debug)]
 pub struct Outcome {
-    /// With status 0.
+    /// Whether its exit status is 0.
     pub success: bool,
-    /// Everything it printed, line by line.
+    /// All lines that it printed.
     pub lines: Vec<String>,
 }
 
 impl Outcome {
-    /// The last lines, for an error.
+    /// Returns the last lines, for an error message.
     #[must_use]
     pub fn tail(&self) -> String {
         self.lines[self.lines.len().saturating_sub(TAIL)..].join("\n")
     }
 
-    /// What apt calls an error, or the last lines if it names none.
+    /// Returns the lines that apt marks as errors, or the last lines if there are none.
     #[must_use]
     pub fn errors(&self) -> String {
         let errors: Vec<_> = self.lines.iter().filter_map(|line| line.strip_prefix("E: ")).collect();
@@ -52,7 +53,7 @@ impl Outcome {
     }
 }
 
-/// Runs programs one after the other.
+/// Runs programs one after another.
 #[derive(Debug)]
 pub struct Programs<'a> {
     log: File,
@@ -60,7 +61,7 @@ pub struct Programs<'a> {
 }
 
 impl<'a> Programs<'a> {
-    /// That print into `log`, until `interrupted`.
+    /// Programs that print into `log` and run until `interrupted`.
     pub const fn new(log: File, interrupted: &'a AtomicBool) -> Self {
         Self { log, interrupted }
     }
@@ -68,8 +69,8 @@ impl<'a> Programs<'a> {
     /// Runs a program to its end.
     ///
     /// # Errors
-    /// If it cannot be started, or if interrupted: then it and all that it started have been ended.
-    /// A bad status is no error here.
+    /// If it cannot be started, or on interruption, which also ends the program and all that it
+    /// started. A nonzero exit status is no error.
     pub fn run(
         &mut self,
         command: &mut Command,
@@ -79,8 +80,8 @@ impl<'a> Programs<'a> {
         let cannot = |source| KernelError::File { doing: "run", path: program.into(), source };
         let _ = writeln!(self.log, "+ {command:?}");
         let (output, ours) = start(command).map_err(cannot)?;
-        // A group of its own: Ctrl-C reaches us alone, and make's own children can be ended with
-        // it.
+        // It has its own process group: Ctrl-C reaches only this process, and the children of make
+        // can be ended with make.
         let (mut child, reader) = (Group(ours), output);
         let (sender, lines) = mpsc::channel();
         thread::spawn(move || {
@@ -110,17 +111,17 @@ impl<'a> Programs<'a> {
     }
 }
 
-/// Starts it with both outputs in one pipe, so that lines keep their order.
+/// Starts the program with both outputs in one pipe, so that lines keep their order.
 fn start(command: &mut Command) -> io::Result<(io::PipeReader, Child)> {
     let (reader, writer) = io::pipe()?;
     let child =
         command.stdin(Stdio::null()).stdout(writer.try_clone()?).stderr(writer).process_group(0).spawn()?;
-    // The command keeps our ends of the pipe; with them open it would never end.
+    // The command holds the writing ends of the pipe; while these are open, the pipe does not end.
     command.stdout(Stdio::null()).stderr(Stdio::null());
     Ok((reader, child))
 }
 
-/// A program and all that it started; whatever still runs of it when this goes is ended.
+/// A program and all that it started. When dropped, ends what still runs of them.
 #[derive(Debug)]
 struct Group(Child);
 
@@ -180,7 +181,7 @@ mod tests {
         });
         assert!(matches!(result, Err(KernelError::Interrupted)), "{result:?}");
         let grandchild = grandchild.expect("its number");
-        // Init may take a moment to take up the dead.
+        // Init may take a moment to reap it.
         let gone = (0..500).any(|_| {
             thread::sleep(Duration::from_millis(10));
             let stat = std::fs::read_to_string(format!("/proc/{}/stat", grandchild.as_raw_nonzero()));

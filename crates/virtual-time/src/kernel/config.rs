@@ -1,24 +1,25 @@
-//! Kernel configurations: reading them, and what `make olddefconfig` did not take over.
+//! Kernel configurations: parsing them, and finding the options that `make olddefconfig` did not
+//! accept.
 //!
-//! `olddefconfig` drops without a word what the source does not know or what lacks a dependency. A
-//! kernel without a congestion control that plans name, or with an option that makes every packet
-//! slower, should not come into being unnoticed.
+//! `olddefconfig` silently drops options that the source does not have or that lack a dependency. A
+//! missing congestion control that plans use, or an option that slows down every packet, must not
+//! go unnoticed.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// Options by name (without `CONFIG_`): their value, as written; an option that is off is not
-/// there.
+/// Options by name (without `CONFIG_`), with their values as written. Options that are off are
+/// absent.
 pub type Options = BTreeMap<String, String>;
 
-/// An option that came out otherwise than asked.
+/// An option whose value differs from the requested one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Dropped {
     /// Its name, without `CONFIG_`.
     pub option: String,
-    /// What was asked for; `n` is off.
+    /// The requested value; `n` is off.
     pub asked: String,
-    /// What it is.
+    /// The actual value.
     pub found: String,
 }
 
@@ -30,7 +31,7 @@ impl fmt::Display for Dropped {
 
 const OFF: &str = "n";
 
-/// Every line of a configuration that says something: name and value, `n` for what is said to be
+/// Returns name and value of each option in a configuration; the value is `n` for options that are
 /// off.
 fn lines(text: &str) -> impl Iterator<Item = (&str, &str)> {
     text.lines().filter_map(|line| {
@@ -42,14 +43,14 @@ fn lines(text: &str) -> impl Iterator<Item = (&str, &str)> {
     })
 }
 
-/// The options that are on.
+/// Returns the options that are on.
 #[must_use]
 pub fn parse(text: &str) -> Options {
     let on = lines(text).filter(|(_, value)| *value != OFF);
     on.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
 }
 
-/// What of `asked` is otherwise in `built`, in the order of asking.
+/// Returns the options of `asked` that differ in `built`, in the order of `asked`.
 #[must_use]
 pub fn dropped(asked: &str, built: &Options) -> Vec<Dropped> {
     let found = |name| built.get(name).map_or(OFF, String::as_str);

@@ -1,4 +1,4 @@
-//! What can go wrong on the way to a kernel. Each message names the thing and the way out.
+//! Errors of finding and building a kernel. Each message names the object and the way out.
 
 use super::config::Dropped;
 use std::io;
@@ -7,20 +7,20 @@ use std::path::{Path, PathBuf};
 /// Why there is no kernel.
 #[derive(Debug, thiserror::Error)]
 pub enum KernelError {
-    /// Neither a cache directory nor a home is known.
+    /// No directory for the cache is known.
     #[error("where should the kernel be kept? Set LASTHOP_CACHE, XDG_CACHE_HOME or HOME to a directory")]
     NoCache,
-    /// A file could not be read, written or removed.
+    /// An operation on a file, directory or program failed.
     #[error("cannot {doing} {}: {source}", path.display())]
     File {
-        /// What was tried, as a verb.
+        /// The operation, as a verb.
         doing: &'static str,
         /// The file or directory.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// Somebody else could have made or changed what is in the cache, and this user would run it.
+    /// Another user could have made or changed a file in the cache that this user would run.
     #[error(
         "{} {why}, who could choose the kernel that you run: chown and chmod it, or set LASTHOP_CACHE to a directory of your own",
         path.display()
@@ -28,20 +28,20 @@ pub enum KernelError {
     Untrusted {
         /// The file or directory.
         path: PathBuf,
-        /// Why not.
+        /// Why it is not trusted.
         why: String,
     },
-    /// A program that must be installed is not.
+    /// A required program is not installed.
     #[error(
         "{program} is not installed, and a kernel cannot be built without it: `apt-get install {package}`"
     )]
     NoProgram {
         /// Its name.
         program: &'static str,
-        /// The Debian package that has it.
+        /// The Debian package that contains it.
         package: &'static str,
     },
-    /// The embedded recipe cannot be read: `kernel/` of this repository is wrong.
+    /// The embedded recipe is invalid: a file in `kernel/` of this repository is wrong.
     #[error("kernel/{file}: {what}")]
     Recipe {
         /// The file below `kernel/`.
@@ -49,7 +49,7 @@ pub enum KernelError {
         /// What is wrong with it.
         what: String,
     },
-    /// Too little room in the cache.
+    /// The cache's disk has too little free space.
     #[error(
         "building the kernel needs {needed} MB in {}, and {free} MB are free: make room, or set LASTHOP_CACHE to another disk",
         path.display()
@@ -59,10 +59,10 @@ pub enum KernelError {
         path: PathBuf,
         /// Megabytes needed.
         needed: u64,
-        /// Megabytes there are.
+        /// Megabytes free.
         free: u64,
     },
-    /// The archive cannot be asked.
+    /// The archive cannot be reached.
     #[error(
         "cannot fetch from {mirror}: {said}\nThe source of the kernel comes from there: go online, set a proxy for apt \
          (Acquire::http::Proxy), or copy {} from a machine that has built it",
@@ -71,12 +71,12 @@ pub enum KernelError {
     NoNetwork {
         /// The mirror that was asked.
         mirror: String,
-        /// What apt said.
+        /// What apt printed.
         said: String,
-        /// Where a built kernel would be.
+        /// The cache directory.
         cache: PathBuf,
     },
-    /// What came is not what was pinned.
+    /// A downloaded file does not have the pinned checksum.
     #[error(
         "{file} has SHA-256\n  {found}, and should have\n  {wanted}: it was changed or damaged on its way. Try again; if it stays \
          so, check the mirror and the proxy"
@@ -84,50 +84,50 @@ pub enum KernelError {
     Checksum {
         /// The file.
         file: String,
-        /// Its check sum, hexadecimal.
+        /// Its checksum, hexadecimal.
         found: String,
-        /// The one in the recipe.
+        /// The checksum in the recipe.
         wanted: String,
     },
-    /// The pinned source is gone, and nothing can replace it.
+    /// The archive no longer has the pinned source, and the patches apply to no other.
     #[error(
         "the archive no longer has {pinned}, and the patches apply to nothing that it has ({there}). A newer lasthop knows a \
          newer source; kernel/README.md says how to pin one"
     )]
     NoSource {
-        /// Package and version of the pin.
+        /// Package and version of the pinned source.
         pinned: String,
-        /// What is there.
+        /// The sources that the archive has.
         there: String,
     },
-    /// The kernel's configuration lost options.
+    /// Requested options are missing from the kernel's configuration.
     #[error("the kernel's configuration does not have what kernel/config asks for: {}", listed(_0))]
     Dropped(Vec<Dropped>),
-    /// A step ended badly.
+    /// A step failed.
     #[error("{step} failed: {said}\nAll of it is in {}", log.display())]
     Failed {
         /// The step's name.
         step: &'static str,
-        /// The last lines it printed.
+        /// The last lines that it printed.
         said: String,
-        /// Where the whole output is.
+        /// The log with the whole output.
         log: PathBuf,
     },
-    /// A file that was named as the kernel is none.
+    /// A file that was given as the kernel is not a kernel that runs here.
     #[error("{} is no kernel that runs here: {said}", path.display())]
     NoKernel {
         /// The file.
         path: PathBuf,
-        /// What became of starting it.
+        /// Why it is not.
         said: String,
     },
-    /// Ctrl-C.
+    /// The build was interrupted by Ctrl-C.
     #[error("interrupted; nothing of the build is left")]
     Interrupted,
 }
 
 impl KernelError {
-    /// For `map_err` of calls on files.
+    /// Returns a function for `map_err` of file operations.
     pub(super) fn file(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();
         move |source| Self::File { doing, path, source }

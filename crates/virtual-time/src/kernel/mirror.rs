@@ -1,26 +1,26 @@
-//! Which mirror of Debian this machine uses, from apt's own sources in both of their formats.
+//! The Debian mirror that this machine uses, from apt's sources in either of their formats.
 
 use std::fs;
 use std::path::Path;
 
-/// What is used where apt names none.
+/// The mirror if apt's sources name none.
 const DEFAULT: &str = "http://deb.debian.org/debian";
 
-/// Suites of Debian that hold the archive itself, which the mirror of a backport also has;
-/// `-security` is elsewhere.
+/// Parts of the suite names of archives other than the main one; a mirror need not have these
+/// archives.
 const OTHER_ARCHIVES: [&str; 2] = ["-security", "/updates"];
 
-/// One place to fetch packages from.
+/// A source to fetch packages from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Place {
     uri: String,
     suite: String,
 }
 
-/// The mirror named by apt's sources below `etc` (`/etc/apt`), for a machine of the Debian release
+/// Returns the mirror in apt's sources below `etc` (`/etc/apt`) for a machine of the Debian release
 /// `codename`.
 ///
-/// Without one that has the release itself, the standard one.
+/// If no source has that release, returns the default mirror.
 #[must_use]
 pub fn of_machine(etc: &Path, codename: Option<&str>) -> String {
     let mut places = Vec::new();
@@ -41,7 +41,7 @@ pub fn of_machine(etc: &Path, codename: Option<&str>) -> String {
     mirror(&places, codename)
 }
 
-/// The mirror of Debian among the places.
+/// Returns the first of these sources that is a mirror of the release.
 fn mirror(places: &[Place], codename: Option<&str>) -> String {
     let debian = places.iter().find(|place| {
         let main = !OTHER_ARCHIVES.iter().any(|other| place.suite.contains(other));
@@ -52,7 +52,7 @@ fn mirror(places: &[Place], codename: Option<&str>) -> String {
     debian.map_or_else(|| DEFAULT.to_owned(), |place| place.uri.trim_end_matches('/').to_owned())
 }
 
-/// `deb [options] URI SUITE COMPONENT...` lines.
+/// Parses `deb [options] URI SUITE COMPONENT...` lines.
 fn one_line(text: &str) -> Vec<Place> {
     let place = |line: &str| {
         let line = line.split('#').next()?.trim();
@@ -68,7 +68,7 @@ fn one_line(text: &str) -> Vec<Place> {
     text.lines().filter_map(place).collect()
 }
 
-/// Stanzas of `Field: values`, with continued lines indented.
+/// Parses stanzas of `Field: values` with indented continuation lines.
 fn deb822(text: &str) -> Vec<Place> {
     let mut places = Vec::new();
     let lines = text.lines().filter(|line| !line.starts_with('#')).collect::<Vec<_>>();
@@ -102,7 +102,7 @@ fn deb822(text: &str) -> Vec<Place> {
     places
 }
 
-/// The release of Debian that `os-release` names; none on another system.
+/// Returns the Debian release in `os-release`; `None` on other systems.
 #[must_use]
 pub fn codename(os_release: &str) -> Option<String> {
     let field = |name: &str| {

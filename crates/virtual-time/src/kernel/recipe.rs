@@ -1,8 +1,8 @@
-//! What the kernel is made of: everything in `kernel/` and the congestion controls of crate
-//! `congestion`, embedded in the program, and the key that names the result.
+//! The inputs of the kernel, and the key that names the result.
 //!
-//! Two recipes with the same key give the same kernel. So the key is over the source, the
-//! configuration, the patches, the sources of ours that are added, the build script, and the
+//! The inputs are everything in `kernel/` and the congestion controls of crate `congestion`, all
+//! embedded in the program. Recipes with the same key give the same kernel. So the key covers the
+//! source, the configuration, the patches, our own additional sources, the build script and the
 //! compiler.
 
 use super::checksum::hexadecimal;
@@ -18,21 +18,21 @@ use std::path::Path;
 #[folder = "../../kernel"]
 struct Embedded;
 
-/// The same sources as eBPF programs on a host; in the kernel's tree they have a directory of their
+/// The files that are eBPF programs on a host; in the kernel's tree they have a directory of their
 /// own.
 #[derive(Embed)]
 #[folder = "../congestion/algorithms"]
 #[prefix = "src/net/ipv4/lasthop/"]
 struct CongestionControls;
 
-/// Where the source is described.
+/// File that describes the source.
 const SOURCE: &str = "source.toml";
-/// What is asked of the configuration.
+/// File with the requested configuration options.
 const CONFIG: &str = "config";
 /// The script that patches, configures and compiles.
 pub(super) const SCRIPT: &str = "build";
 
-/// The source that is pinned.
+/// The pinned source.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Source {
@@ -46,35 +46,34 @@ pub struct Source {
     pub size: u64,
     /// SHA-256 of the package, hexadecimal.
     pub sha256: String,
-    /// Lines that compiling it prints; for the estimate of the time left.
+    /// Number of lines that compiling prints, to estimate the progress.
     pub compile_lines: u64,
 }
 
 impl Source {
-    /// `package version`.
+    /// Returns `package version`.
     #[must_use]
     pub fn name(&self) -> String {
         format!("{} {}", self.package, self.version)
     }
 }
 
-/// All that a kernel is made of.
+/// All inputs of a kernel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Recipe {
     /// The source.
     pub source: Source,
-    /// The files that make the kernel, by path below `kernel/`: `config`, `build`, `patches/*`,
-    /// `src/**`.
+    /// The other inputs by path below `kernel/`: `config`, `build`, `patches/*`, `src/**`.
     files: BTreeMap<String, Vec<u8>>,
 }
 
 impl Recipe {
-    /// The one in this program.
+    /// Returns the recipe embedded in this program.
     pub fn embedded() -> Result<Self, KernelError> {
         Self::of(files::<Embedded>().chain(files::<CongestionControls>()).collect())
     }
 
-    /// From the files of a `kernel/`.
+    /// Returns the recipe with these files of a `kernel/` directory.
     pub(super) fn of(mut files: BTreeMap<String, Vec<u8>>) -> Result<Self, KernelError> {
         let wrong = |file: &str, what: String| KernelError::Recipe { file: file.to_owned(), what };
         let source = files.remove(SOURCE).ok_or_else(|| wrong(SOURCE, "is missing".to_owned()))?;
@@ -89,19 +88,20 @@ impl Recipe {
         Ok(Self { source, files })
     }
 
-    /// What is asked of the configuration.
+    /// Returns the requested configuration options.
     #[must_use]
     pub fn config(&self) -> String {
         self.files.get(CONFIG).map(|text| String::from_utf8_lossy(text).into_owned()).unwrap_or_default()
     }
 
-    /// Names of the patches, in the order in which they are applied.
+    /// Returns the names of the patches in the order in which they are applied.
     pub fn patches(&self) -> impl Iterator<Item = &str> {
         self.files.keys().filter_map(|name| name.strip_prefix("patches/"))
     }
 
-    /// Names the kernel that this recipe gives with a compiler (the first line of its `--version`):
-    /// 64 hexadecimal digits.
+    /// Returns the key of the kernel that this recipe gives with a compiler: 64 hexadecimal digits.
+    ///
+    /// `compiler` is the first line of the compiler's `--version`.
     #[must_use]
     pub fn key(&self, compiler: &str) -> String {
         let mut hash = Sha256::new();
@@ -120,7 +120,7 @@ impl Recipe {
         hexadecimal(&hash.finalize())
     }
 
-    /// Writes the files below `folder`, as the build script expects them.
+    /// Writes the files below `folder`, in the layout that the build script expects.
     pub(super) fn write(&self, folder: &Path) -> Result<(), KernelError> {
         for (name, content) in &self.files {
             let path = folder.join(name);
@@ -133,12 +133,12 @@ impl Recipe {
     }
 }
 
-/// Embedded files with their names.
+/// Returns embedded files with their names.
 fn files<E: Embed>() -> impl Iterator<Item = (String, Vec<u8>)> {
     E::iter().filter_map(|name| Some((name.to_string(), E::get(&name)?.data.into_owned())))
 }
 
-/// Not the explanations.
+/// Returns whether a file is an input of the kernel, not documentation.
 fn makes_the_kernel(name: &str) -> bool {
     name == CONFIG
         || name == SCRIPT

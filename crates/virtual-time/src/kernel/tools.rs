@@ -1,5 +1,5 @@
-//! The programs that a kernel's build calls: which are here, and those that are not, unpacked in a
-//! private directory.
+//! The programs that a kernel's build calls: installed ones, and missing ones unpacked in a private
+//! directory.
 
 use super::archive::Archive;
 use super::child::Programs;
@@ -10,7 +10,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What must be installed, and the Debian package that brings it.
+/// Programs that must be installed, with their Debian packages.
 const INSTALLED: [(&str, &str); 7] = [
     ("gcc", "build-essential"),
     ("make", "build-essential"),
@@ -20,25 +20,25 @@ const INSTALLED: [(&str, &str); 7] = [
     ("tar", "tar"),
     ("dpkg-deb", "dpkg"),
 ];
-/// What apt brings; told apart since only fetching needs it.
+/// Programs of apt that must be installed, with their package.
 const FETCHING: [(&str, &str); 3] = [("apt-get", "apt"), ("apt-cache", "apt"), ("apt-config", "apt")];
-/// What is fetched if it is not there, and its package.
+/// Programs that are fetched if they are missing, with their packages.
 const PRIVATE: [(&str, &str); 5] =
     [("flex", "flex"), ("bison", "bison"), ("m4", "m4"), ("bc", "bc"), ("xz", "xz-utils")];
 
-/// Where a program is, by `PATH`.
+/// Returns the path of a program in `PATH`.
 fn find(program: &str) -> Option<PathBuf> {
     let path = env::var_os("PATH")?;
     env::split_paths(&path).map(|folder| folder.join(program)).find(|file| file.is_file())
 }
 
-/// That all is here which must be installed.
+/// Checks that all programs that must be installed are.
 pub fn require() -> Result<(), KernelError> {
     let missing = INSTALLED.into_iter().chain(FETCHING).find(|(program, _)| find(program).is_none());
     missing.map_or(Ok(()), |(program, package)| Err(KernelError::NoProgram { program, package }))
 }
 
-/// The first line of the compiler's `--version`; none without a compiler.
+/// Returns the first line of the compiler's `--version`; `None` without a compiler.
 #[must_use]
 pub fn compiler() -> Option<String> {
     let output = Command::new("gcc").arg("--version").env("LC_ALL", "C").output().ok()?;
@@ -46,20 +46,20 @@ pub fn compiler() -> Option<String> {
     text.lines().next().map(str::to_owned)
 }
 
-/// Packages of the programs that are not here and can be fetched.
+/// Returns the packages of missing programs that can be fetched.
 #[must_use]
 pub fn to_fetch() -> Vec<&'static str> {
     PRIVATE.iter().filter(|(program, _)| find(program).is_none()).map(|(_, package)| *package).collect()
 }
 
-/// Tools in a private directory, and what a program needs in its environment to find them.
+/// Tools in a private directory, with the environment that programs need to find them.
 #[derive(Debug)]
 pub struct Tools {
     folder: PathBuf,
 }
 
 impl Tools {
-    /// Fetches `packages` and what they depend on into `folder`; nothing is installed.
+    /// Fetches `packages` and their dependencies into `folder`, without installing them.
     pub fn fetch(
         folder: &Path,
         packages: &[&str],
@@ -91,7 +91,7 @@ impl Tools {
         Ok(Ok(tools))
     }
 
-    /// Lets a program find the tools.
+    /// Sets the environment of a command so that it finds the tools.
     pub fn lend(&self, command: &mut Command) {
         let first = |name: &str, folders: Vec<PathBuf>| {
             let others = env::var_os(name).unwrap_or_default();
@@ -114,7 +114,7 @@ impl Tools {
         }
     }
 
-    /// Directories of libraries: `lib/TRIPLET`, wherever a package put it.
+    /// Returns the directories of libraries: `lib/TRIPLET` and `usr/lib/TRIPLET`.
     fn libraries(&self) -> Vec<PathBuf> {
         let parents = ["usr/lib", "lib"].map(|path| self.folder.join(path));
         let entries = parents.iter().filter_map(|parent| fs::read_dir(parent).ok()).flatten().flatten();

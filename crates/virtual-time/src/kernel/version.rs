@@ -1,5 +1,5 @@
-//! Which source to build from: the pinned one, or the newest of the same major version that the
-//! archive has.
+//! Choosing the source to build from: the pinned one, or the newest of the same major version in
+//! the archive.
 
 use super::recipe::Source;
 
@@ -13,14 +13,14 @@ pub struct Candidate {
 }
 
 impl Candidate {
-    /// `package version`.
+    /// Returns `package version`.
     #[must_use]
     pub fn name(&self) -> String {
         format!("{} {}", self.package, self.version)
     }
 
-    /// Reads what `apt-cache madison` prints: `package | version | where`, one a line. Other lines
-    /// (warnings) are left out.
+    /// Parses the output of `apt-cache madison`: lines of `package | version | where`. Ignores
+    /// other lines, such as warnings.
     #[must_use]
     pub fn parse_all(lines: &[String]) -> Vec<Self> {
         let candidate = |line: &String| {
@@ -33,15 +33,18 @@ impl Candidate {
     }
 }
 
-/// 7 and 2 of `linux-source-7.2`; none for anything else (`linux-source`, `linux-source-7.2-rt`).
+/// Returns 7 and 2 for `linux-source-7.2`; `None` for anything else (`linux-source`,
+/// `linux-source-7.2-rt`).
 #[must_use]
 pub fn numbers(package: &str) -> Option<(u32, u32)> {
     let (major, minor) = package.strip_prefix("linux-source-")?.split_once('.')?;
     Some((major.parse().ok()?, minor.parse().ok()?))
 }
 
-/// What to try, in this order: the pinned source alone if the archive has it; else all others of
-/// its major version, the newest first.
+/// Returns the sources to try, in this order.
+///
+/// If the archive has the pinned source, it is the only one. Otherwise they are all sources of its
+/// major version, newest first.
 #[must_use]
 pub fn to_try(pinned: &Source, there: &[Candidate]) -> Vec<Candidate> {
     let exact = there.iter().find(|found| found.package == pinned.package && found.version == pinned.version);
@@ -54,7 +57,7 @@ pub fn to_try(pinned: &Source, there: &[Candidate]) -> Vec<Candidate> {
         .filter(|found| numbers(&found.package).map(|(major, _)| major) == major)
         .cloned()
         .collect();
-    // Within a package madison names the newest version first, and the sort is stable.
+    // madison lists the newest version of a package first, and the sort is stable.
     others.sort_by_key(|found| std::cmp::Reverse(numbers(&found.package)));
     others
 }

@@ -1,8 +1,8 @@
-//! Which restart marker is which. They count 0 to 7 in a circle; damage hides some, makes others of
-//! nothing, and changes numbers.
+//! Identifies restart markers. Their numbers repeat from 0 to 7; damage hides some, creates false
+//! ones, and changes numbers.
 //!
-//! The likeliest story is the one with the fewest such events: an edit distance between the numbers
-//! that came and those that were sent, by dynamic programming as for any two sequences (R. A.
+//! The likeliest explanation is the one with the fewest such events: an edit distance between the
+//! received and the sent numbers, computed by dynamic programming as for any two sequences (R. A.
 //! Wagner and M. J. Fischer, *The String-to-String Correction Problem*, 1974).
 
 use super::scan::RestartMarker;
@@ -11,30 +11,30 @@ use std::ops::Range;
 /// Length of a marker in bytes.
 const MARKER: usize = 2;
 
-/// Most cells of the table, a byte each.
+/// Most cells of the table, one byte each.
 const MOST: usize = 1 << 26;
 
-/// How a cell of the table was reached.
+/// The step that leads to a cell of the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Step {
-    /// A marker came, with its number or another.
+    /// A sent marker was received, with its number or another.
     Came,
     /// A marker was lost.
     Lost,
-    /// A marker came that was never sent.
+    /// A marker was received that was never sent.
     False,
 }
 
-/// Where each of `stretches` lies in `len` bytes of data with these markers; `None` for those whose
-/// beginning was lost. A stretch whose end was lost goes on to the next marker. Nothing at all if
-/// there are too many markers to match.
+/// Returns where each of `stretches` lies in `len` bytes of data with these markers, or `None` for
+/// stretches whose start was lost. A stretch whose end was lost extends to the next marker. Returns
+/// `None` if there are too many markers to match, or no stretches.
 #[must_use]
 pub fn align(markers: &[RestartMarker], stretches: usize, len: usize) -> Option<Vec<Option<Range<usize>>>> {
     let sent = stretches.checked_sub(1)?;
     let width = markers.len() + 1;
     (sent + 1).checked_mul(width).filter(|cells| *cells <= MOST)?;
 
-    // Row by row of markers sent; a column for each that came.
+    // One row per sent marker, one column per received marker.
     let mut steps = vec![Step::False; (sent + 1) * width];
     let mut costs: Vec<u32> = (0..width as u32).collect();
     for row in 1..=sent {
@@ -46,8 +46,8 @@ pub fn align(markers: &[RestartMarker], stretches: usize, len: usize) -> Option<
             let came = diagonal + u32::from(markers[column - 1].number != expected);
             let (lost, invented) = (costs[column] + 1, costs[column - 1] + 1);
             diagonal = costs[column];
-            // Of equal stories the first: the one that loses markers latest, as a picture does that
-            // ends early.
+            // Of equally likely explanations, take the first: it loses markers as late as possible,
+            // like a picture that ends early.
             let (cost, step) = [(lost, Step::Lost), (came, Step::Came), (invented, Step::False)]
                 .into_iter()
                 .min_by_key(|(cost, _)| *cost)
@@ -57,7 +57,7 @@ pub fn align(markers: &[RestartMarker], stretches: usize, len: usize) -> Option<
         }
     }
 
-    // Back from the end: the marker that begins each stretch but the first.
+    // From the end back: find the marker that starts each stretch except the first.
     let mut beginnings = vec![None; stretches];
     let (mut row, mut column) = (sent, markers.len());
     while row > 0 || column > 0 {
@@ -92,7 +92,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Markers every ten bytes.
+    /// Returns markers every ten bytes.
     fn markers(numbers: &[u8]) -> Vec<RestartMarker> {
         let marker = |(place, &number): (usize, &u8)| RestartMarker { at: 10 * place + 8, number };
         numbers.iter().enumerate().map(marker).collect()

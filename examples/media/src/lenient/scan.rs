@@ -1,26 +1,26 @@
-//! The entropy-coded data of a scan, apart from its markers (ITU-T T.81, B.1.1.5): FF stands only
-//! before 00, where it is data, and before a marker.
+//! The entropy-coded data of a scan and its markers (ITU-T T.81, B.1.1.5): FF occurs only before
+//! 00, where it is data, and at the start of a marker.
 
 use crate::medium::jpeg::EOI;
 use std::borrow::Cow;
 
-/// A restart marker that was found.
+/// A restart marker in the data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RestartMarker {
-    /// Its first byte.
+    /// Offset of its first byte.
     pub at: usize,
     /// Its number, 0 to 7.
     pub number: u8,
 }
 
-/// The data without the end of the picture. Only the last marker is one: an FF D9 further up is
+/// Returns the data without the end marker. Only FF D9 at the very end counts: further up it is
 /// damage.
 #[must_use]
 pub fn entropy_coded(bytes: &[u8]) -> &[u8] {
     bytes.strip_suffix(&[0xff, EOI]).unwrap_or(bytes)
 }
 
-/// All restart markers, in their order.
+/// Returns all restart markers, in order.
 #[must_use]
 pub fn restart_markers(data: &[u8]) -> Vec<RestartMarker> {
     let pairs = data.windows(2).enumerate();
@@ -28,8 +28,8 @@ pub fn restart_markers(data: &[u8]) -> Vec<RestartMarker> {
     markers.map(|(at, pair)| RestartMarker { at, number: pair[1] - 0xd0 }).collect()
 }
 
-/// The data with every marker in it made data: in a stretch without markers each one is a 00 with
-/// wrong bits, or an FF that was none.
+/// Returns the data with every marker in it turned into data. In a stretch without markers, each
+/// one is damage: a 00 with wrong bits, or a false FF.
 #[must_use]
 pub fn without_markers(data: &[u8]) -> Cow<'_, [u8]> {
     let wrong = |pair: &[u8]| pair[0] == 0xff && pair[1] != 0;
@@ -42,7 +42,7 @@ pub fn without_markers(data: &[u8]) -> Cow<'_, [u8]> {
         clean.push(byte);
         if byte == 0xff {
             clean.push(0);
-            // Another FF may begin a pair of its own.
+            // Another FF may start a pair of its own.
             bytes.next_if(|next| **next != 0xff);
         }
     }

@@ -1,4 +1,4 @@
-//! The test picture, damaged.
+//! Tests with the test picture, damaged.
 
 use super::*;
 use crate::medium::HeaderEnd;
@@ -23,7 +23,7 @@ static CASE: LazyLock<Case> = LazyLock::new(|| {
     Case { drawn, bytes, header }
 });
 
-/// Rows of blocks whose pixels differ.
+/// Returns the rows of blocks in which pixels differ.
 fn rows_that_differ(a: &Pixels, b: &Pixels) -> Vec<usize> {
     let row = 3 * a.width * 8;
     let rows = a.rgb.chunks(row).zip(b.rgb.chunks(row)).enumerate();
@@ -49,8 +49,8 @@ fn a_wrong_bit_spoils_its_stretch_alone() {
         damaged[place] ^= 0x10;
         let decoded = decode(&damaged).expect("decoded").pixels;
         let rows = rows_that_differ(&decoded, &whole);
-        // What is shown in place of a lost stretch may be seen once more in the stretch below, if
-        // that is lost too; here it is not.
+        // The pixels that replace a lost stretch could be repeated in the stretch below if that
+        // were lost too; here it is not.
         assert!(rows.len() <= 1, "byte {place}: rows {rows:?}");
         assert!(psnr(&whole, &decoded).expect("alike") > 25.0, "byte {place}");
     }
@@ -65,7 +65,7 @@ fn a_lost_restart_marker_spoils_two_stretches_at_most() {
     damaged[header + markers[100].at] = 0x7f;
     let decoded = decode(&damaged).expect("decoded");
     assert_eq!(decoded.lost, 1);
-    // Stretch 101 is the sixth of the 13th row.
+    // Stretch 101 is the sixth in row 13, which has index 12.
     assert_eq!(rows_that_differ(&decoded.pixels, &whole), [12]);
 }
 
@@ -79,7 +79,7 @@ fn data_that_end_early_leave_the_rest_as_it_was_above() {
     assert!((10..50).contains(&first), "{first} rows of {} are whole", drawn.height / 8);
 }
 
-/// What the report shows: each bit wrong with this probability, behind the header.
+/// As in the report: each bit behind the header is wrong with this probability.
 #[test]
 fn the_more_bits_are_wrong_the_worse_it_looks() {
     let Case { drawn, bytes, header } = &*CASE;
@@ -100,12 +100,12 @@ fn the_more_bits_are_wrong_the_worse_it_looks() {
 
 #[test]
 fn other_shapes() {
-    // A width and a height that blocks do not fill, and stretches that do not fill rows.
+    // A width and a height that blocks do not fill exactly, and stretches that do not fill rows.
     let picture = CASE.drawn.part(100, 100, 203, 77);
     let bytes = test_picture::jpeg(&picture).expect("encoded");
     let decoded = decode(&bytes).expect("decoded");
     assert!(psnr(&picture, &decoded.pixels).expect("alike") > 30.0);
-    // No restart markers at all.
+    // No restart markers.
     let bytes = test_picture::jpeg_to_show(&picture).expect("encoded");
     let decoded = decode(&bytes).expect("decoded");
     assert_eq!((decoded.stretches, decoded.lost), (1, 0));
@@ -124,7 +124,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
     #[test]
     fn no_damage_is_too_much(seed in any::<u64>(), spoilt in 0_usize..200) {
-        // A small one, damaged everywhere, its header too.
+        // A small picture, damaged anywhere, including its header.
         let mut bytes = test_picture::jpeg(&CASE.drawn.part(0, 200, 160, 80)).expect("encoded");
         let mut random = ChaCha8Rng::seed_from_u64(seed);
         for _ in 0..spoilt {

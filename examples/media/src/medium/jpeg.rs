@@ -1,10 +1,10 @@
-//! The header of a JPEG picture (ITU-T T.81, annex B): everything up to and with the start of its
-//! first scan.
+//! The header of a JPEG picture (ITU-T T.81, annex B): everything up to and including the start of
+//! its first scan.
 //!
-//! What follows in a sequential picture is entropy-coded data, in which damage reaches no further
-//! than the next restart marker. A progressive picture has a header before each of its scans, so
-//! that nothing of it bears damage. Tables between the scans of a sequential picture with several
-//! scans are not kept whole; hardly any encoder writes such pictures.
+//! In a sequential picture, entropy-coded data follow, in which damage reaches no further than the
+//! next restart marker. A progressive picture has a header before each of its scans, so no part of
+//! it may be damaged. A sequential picture with several scans has tables between them, which are
+//! not protected; hardly any encoder writes such pictures.
 
 use super::{HeaderEnd, NotThis};
 use std::ops::Range;
@@ -17,17 +17,17 @@ pub(crate) const DRI: u8 = 0xdd;
 /// A marker segment of the header.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Segment {
-    /// Which one.
+    /// Second byte of its marker.
     pub marker: u8,
-    /// Its parameters, without marker and length.
+    /// Position of its parameters, without marker and length.
     pub parameters: Range<usize>,
 }
 
-/// The segments that are whole, up to the first start of scan. A walk that stops earlier ran out of
-/// bytes.
+/// Returns the complete segments up to the first start of scan. If the last one is not a start of
+/// scan, the bytes end earlier.
 ///
 /// # Errors
-/// If there is something else than segments.
+/// If there is something other than segments.
 pub(crate) fn segments(bytes: &[u8]) -> Result<Vec<Segment>, NotThis> {
     let not_this = |reason| Err(NotThis { medium: "JPEG picture", reason });
     let soi = [0xff, SOI];
@@ -67,18 +67,19 @@ pub(crate) fn segments(bytes: &[u8]) -> Result<Vec<Segment>, NotThis> {
     Ok(segments)
 }
 
-/// Whether the marker is a start of frame, and not one of the others among them (DHT, JPG, DAC).
+/// Returns whether the marker is a start of frame. DHT, JPG and DAC are in the same range but are
+/// not.
 pub(crate) fn is_frame(marker: u8) -> bool {
     matches!(marker, 0xc0..=0xcf) && !matches!(marker, 0xc4 | 0xc8 | 0xcc)
 }
 
-/// Where the header ends.
+/// Returns where the header ends.
 ///
 /// # Errors
 /// If these are not the first bytes of a JPEG picture.
 pub fn header_end(start: &[u8]) -> Result<HeaderEnd, NotThis> {
     let segments = segments(start)?;
-    // SOF0 and SOF1 are sequential and Huffman-coded: what restart markers help.
+    // SOF0 and SOF1 are sequential and Huffman-coded; only there do restart markers help.
     if segments.iter().any(|segment| is_frame(segment.marker) && segment.marker > 0xc1) {
         return Ok(HeaderEnd::Nowhere);
     }
@@ -93,7 +94,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// SOI, a comment, SOF of this kind, a start of scan: 2 + 6 + 13 + 10 bytes.
+    /// Returns SOI, a comment, a SOF of this kind, and a start of scan: 2 + 6 + 13 + 10 bytes.
     fn header(frame: u8) -> Vec<u8> {
         let mut bytes = vec![0xff, SOI, 0xff, 0xfe, 0, 4, 0xff, SOS];
         bytes.extend([0xff, frame, 0, 11, 8, 0, 16, 0, 16, 1, 1, 0x11, 0]);

@@ -1,11 +1,11 @@
 //! The header of a WAV file (Microsoft and IBM, *Multimedia Programming Interface and Data
-//! Specifications 1.0*, 1991): every chunk before the samples, and the eight bytes that begin the
-//! chunk of these.
+//! Specifications 1.0*, 1991): every chunk before the samples, and the first eight bytes of the
+//! samples' chunk.
 
 use super::{HeaderEnd, NotThis};
 use std::ops::Range;
 
-/// Where the header ends.
+/// Returns where the header ends.
 ///
 /// # Errors
 /// If these are not the first bytes of a WAV file.
@@ -13,7 +13,8 @@ pub fn header_end(start: &[u8]) -> Result<HeaderEnd, NotThis> {
     Ok(data(start)?.map_or(HeaderEnd::Later, |data| HeaderEnd::At(data.start)))
 }
 
-/// The bytes of the samples, as the header has it; `None` if it ends later than `start`.
+/// Returns the position of the samples according to the header; `None` if the header is longer than
+/// `start`.
 ///
 /// # Errors
 /// If these are not the first bytes of a WAV file.

@@ -1,4 +1,4 @@
-//! Against values worked out by hand.
+//! Comparison with values computed by hand.
 
 use super::*;
 
@@ -11,7 +11,7 @@ fn psnr_of_a_known_error() {
     let black = Pixels::filled(4, 2, [0; 3]);
     // Each value is wrong by 5: the mean square is 25, and 255² / 25 = 2601 = 51².
     close(psnr(&black, &Pixels::filled(4, 2, [5; 3])).expect("alike"), 20.0 * 51_f64.log10());
-    // The worst that can be is 0 dB.
+    // The worst possible value is 0 dB.
     close(psnr(&black, &Pixels::filled(4, 2, [255; 3])).expect("alike"), 0.0);
     // One value of 24 is wrong by 12: the mean square is 6.
     let mut one = black.clone();
@@ -25,8 +25,8 @@ fn psnr_of_a_known_error() {
 fn ssim_of_even_pictures_is_that_of_their_brightness() {
     let even = |value: u8| Pixels::filled(16, 12, [value; 3]);
     close(ssim(&even(77), &even(77)).expect("alike"), 1.0);
-    // No variance: what is left of equation 13 is (2 * 100 * 50 + C1) / (100² + 50² + C1) with C1 =
-    // 2.55² = 6.5025.
+    // There is no variance, so (2 * 100 * 50 + C1) / (100² + 50² + C1) remains of equation 13, with
+    // C1 = 2.55² = 6.5025.
     let expected = (10_000.0 + 6.5025) / (12_500.0 + 6.5025);
     assert!((ssim(&even(100), &even(50)).expect("alike") - expected).abs() < 1e-6);
     assert_eq!(ssim(&even(1), &Pixels::filled(16, 13, [1; 3])), Err(Incomparable));
@@ -36,8 +36,8 @@ fn ssim_of_even_pictures_is_that_of_their_brightness() {
 
 #[test]
 fn ssim_of_a_negative_follows_its_definition() {
-    // One window. Stripes of 28 and 228, and their negative: 128 + d and 128 - d. Weights of the
-    // columns that are light sum to p.
+    // One window of stripes of 28 and 228, and its negative: 128 + d and 128 - d. The weights of
+    // the light columns sum to p.
     let stripes = |light: u8, dark: u8| {
         let mut picture = Pixels::filled(11, 11, [dark; 3]);
         for y in 0..11 {
@@ -52,7 +52,7 @@ fn ssim_of_a_negative_follows_its_definition() {
     let p: f64 = (0..11).step_by(2).map(|x| weight(f64::from(x))).sum::<f64>() / all;
     let mean = |light: f64, dark: f64| p * light + (1.0 - p) * dark;
     let (mx, my) = (mean(228.0, 28.0), mean(28.0, 228.0));
-    // The variance of two values 200 apart, and the covariance with the negative is its opposite.
+    // The variance of two values 200 apart; the covariance with the negative is its opposite.
     let variance = p * (1.0 - p) * 200.0 * 200.0;
     let (c1, c2) = (6.5025, 58.5225);
     let expected =

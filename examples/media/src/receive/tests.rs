@@ -1,11 +1,11 @@
-//! Over the loopback, without TCP Lite: what is received, and what is refused. With it:
-//! `tests/link.rs`.
+//! Tests over the loopback, without TCP Lite: what is received, and what is refused.
+//! `tests/link.rs` has those with TCP Lite.
 
 use super::*;
 use std::net::TcpListener;
 use std::thread;
 
-/// A server of one response to each connection.
+/// Serves one response per connection, and returns its URL.
 fn serve(response: Vec<u8>) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("an address");
@@ -15,7 +15,7 @@ fn serve(response: Vec<u8>) -> String {
             let mut request = [0; 4096];
             let got = stream.read(&mut request).expect("a request");
             assert!(request[..got].starts_with(b"GET /file HTTP/1.1\r\n"));
-            // In two parts, so that a header comes in two reads now and then.
+            // In two parts, so that a header sometimes arrives in two reads.
             let (first, second) = response.split_at(response.len() / 3);
             let _ = stream.write_all(first).and_then(|()| stream.flush());
             let _ = stream.write_all(second);

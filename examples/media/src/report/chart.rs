@@ -1,5 +1,5 @@
-//! The figure of a medium: time to the last byte against quality, a panel for each kind of damage.
-//! Inline SVG; it draws nothing that needs a script.
+//! The figure of a medium: time to the last byte against quality, one panel for each kind of
+//! damage. Inline SVG without scripts.
 
 mod scale;
 
@@ -8,7 +8,7 @@ use super::{Collection, Outcome, Sent};
 use scale::{Decibels, Seconds};
 use std::fmt::Write as _;
 
-/// Okabe and Ito's orange and blue, as in the report of a campaign.
+/// Orange and blue by Okabe and Ito, as in the report of a campaign.
 const OFF: &str = "#e69f00";
 const ON: &str = "#0072b2";
 
@@ -16,12 +16,12 @@ const PANEL: f64 = 230.0;
 const GAP: f64 = 20.0;
 const LEFT: f64 = 58.0;
 const RIGHT: f64 = 14.0;
-/// The key, and the titles of the panels.
+/// Space for the key and the titles of the panels.
 const TOP: f64 = 56.0;
 const HEIGHT: f64 = 210.0;
 const BOTTOM: f64 = 44.0;
 
-/// The figure, in the colour of the text around it.
+/// Returns the figure for a page, in the colour of the surrounding text.
 #[must_use]
 pub fn svg(collection: &Collection, sent: Sent) -> String {
     let (width, height) = size(collection);
@@ -33,7 +33,7 @@ pub fn svg(collection: &Collection, sent: Sent) -> String {
     )
 }
 
-/// The figure as a file of its own, black on white.
+/// Returns the figure as a separate file, black on white.
 #[must_use]
 pub fn file(collection: &Collection, sent: Sent) -> String {
     const MARGIN: f64 = 16.0;
@@ -49,7 +49,7 @@ pub fn file(collection: &Collection, sent: Sent) -> String {
     )
 }
 
-/// What the figure says to those who do not see it.
+/// Returns the figure's text for readers who cannot see it.
 fn label(sent: Sent) -> String {
     format!("Time to the last byte against {} of the {}, TCP Lite off and on", sent.measure(), sent.name())
 }
@@ -100,7 +100,7 @@ fn drawing(collection: &Collection, sent: Sent) -> String {
     out
 }
 
-/// What the marks mean, above the panels.
+/// Draws the key of the marks, above the panels.
 fn key(seeds: usize) -> String {
     let mut out = format!("<g transform=\"translate({LEFT},10)\" fill=\"currentColor\">");
     let entries =
@@ -172,7 +172,7 @@ fn dots(
             "<path d=\"M{x:.2},{y:.2}L{to_x:.2},{to_y:.2}\" stroke=\"currentColor\" stroke-opacity=\"0.45\"/>"
         );
     }
-    // Behind the dots, which may lie close around them.
+    // First, so that the dots, which may be close, are drawn over them.
     for (lite, x, y) in medians {
         out.push_str(&middle(lite, x, y));
     }
@@ -183,7 +183,7 @@ fn dots(
     }
 }
 
-/// One transfer: a square without Lite, a circle with it.
+/// Draws one transfer: a square without Lite, a circle with Lite.
 fn dot(lite: bool, x: f64, y: f64) -> String {
     if lite {
         format!("<circle cx=\"{x:.2}\" cy=\"{y:.2}\" r=\"3.8\" fill=\"{ON}\" fill-opacity=\"0.8\"/>")
@@ -195,7 +195,7 @@ fn dot(lite: bool, x: f64, y: f64) -> String {
     }
 }
 
-/// The median of a cell: larger, with an edge.
+/// Draws the median of a cell: larger, with an outline.
 fn middle(lite: bool, x: f64, y: f64) -> String {
     let edge = "fill-opacity=\"0.3\" stroke=\"currentColor\" stroke-width=\"1.5\"";
     if lite {

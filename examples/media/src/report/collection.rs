@@ -1,5 +1,5 @@
-//! What was received, judged: `received/MEDIUM/LOSS/LITE/SEED/` with `media` and `account.json` in
-//! it.
+//! The received files with their quality, from `received/MEDIUM/LOSS/LITE/SEED/`, which holds
+//! `media` and `account.json`.
 
 use super::{Plan, Sent};
 use crate::lenient;
@@ -15,14 +15,13 @@ use std::path::Path;
 /// All runs of a plan.
 #[derive(Debug, Clone)]
 pub struct Collection {
-    /// What was run.
+    /// The plan of the runs.
     pub plan: Plan,
-    /// A run for each medium, loss, off and on, and seed, in this order.
+    /// One run for each medium, loss, Lite off and on, and seed, in this order.
     pub runs: Vec<Run>,
-    /// PSNR and SSIM of the picture as it was sent against how it was drawn: the best that can
-    /// come.
+    /// PSNR and SSIM of the sent picture, compared with the drawing: the best possible values.
     pub sent_picture: (f64, f64),
-    /// The files as they were sent.
+    /// The files as sent.
     pub sent: [Vec<u8>; 2],
 }
 
@@ -31,33 +30,33 @@ pub struct Collection {
 pub struct Run {
     /// What was sent.
     pub sent: Sent,
-    /// Place of its loss in the plan.
+    /// Index of its loss in the plan.
     pub loss: usize,
-    /// Whether damage was asked for.
+    /// Whether damage was accepted.
     pub lite: bool,
     /// Its seed.
     pub seed: u64,
-    /// What came; nothing if the transfer did not end.
+    /// The result; `None` if the transfer did not end.
     pub outcome: Option<Outcome>,
 }
 
-/// What came.
+/// Result of a transfer.
 #[derive(Debug, Clone)]
 pub struct Outcome {
-    /// What the receiver said.
+    /// The receiver's account.
     pub account: Account,
-    /// PSNR of a picture, SNR of sound, in dB.
+    /// PSNR of a picture or SNR of sound, in dB.
     pub decibels: f64,
-    /// SSIM of a picture.
+    /// SSIM of a picture; `None` for sound.
     pub ssim: Option<f64>,
-    /// The file.
+    /// The received file.
     pub media: Vec<u8>,
-    /// The picture that is in it.
+    /// The decoded picture; `None` for sound.
     pub picture: Option<Pixels>,
 }
 
 impl Outcome {
-    /// Time to the last byte.
+    /// Returns the time to the last byte, in seconds.
     #[must_use]
     pub fn seconds(&self) -> f64 {
         self.account.nanoseconds as f64 / 1e9
@@ -65,10 +64,10 @@ impl Outcome {
 }
 
 impl Collection {
-    /// Reads and judges everything. A run whose account is missing did not end.
+    /// Reads all runs and measures their quality. A run without an account did not end.
     ///
     /// # Errors
-    /// With the file's name, if one cannot be read or is not what it should be.
+    /// If a file cannot be read or is invalid; the error names it.
     pub fn read(folder: &Path, plan: Plan) -> Result<Self, Box<dyn Error>> {
         let drawn = test_picture::draw();
         let samples = test_sound::samples();
@@ -97,7 +96,8 @@ impl Collection {
         Ok(Self { plan, runs, sent_picture, sent })
     }
 
-    /// Transfers without Lite that are not what was sent: damage that TCP's checksum did not see.
+    /// Counts transfers without Lite that differ from what was sent: damage that TCP's checksum
+    /// missed.
     #[must_use]
     pub fn hidden_damage(&self, sent: Sent) -> usize {
         let off = self.runs.iter().filter(|run| run.sent == sent && !run.lite);
@@ -105,7 +105,7 @@ impl Collection {
             .count()
     }
 
-    /// The runs of one cell, in the order of their seeds.
+    /// Returns the runs of one cell, in the order of their seeds.
     pub fn cell(&self, sent: Sent, loss: usize, lite: bool) -> impl Iterator<Item = &Run> {
         self.runs.iter().filter(move |run| run.sent == sent && run.loss == loss && run.lite == lite)
     }
@@ -118,7 +118,7 @@ fn outcome(
     samples: &[i16],
 ) -> Result<Option<Outcome>, Box<dyn Error>> {
     let account = fs::read(place.join("account.json")).unwrap_or_default();
-    // The receiver says nothing if it fails.
+    // The receiver prints nothing if it fails.
     if account.is_empty() {
         return Ok(None);
     }

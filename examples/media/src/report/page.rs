@@ -1,5 +1,5 @@
-//! The page: figures, table, pictures and sound in one file that needs neither network nor script.
-//! It looks as the report of a campaign does.
+//! The page: figures, table, pictures and sound in one file that needs neither network nor scripts.
+//! It looks like the report of a campaign.
 
 use super::statistics::median;
 use super::{Collection, Outcome, Run, Sent, chart, table};
@@ -9,9 +9,9 @@ use data_encoding::BASE64;
 use std::error::Error;
 use std::fmt::Write as _;
 
-/// The look of all reports.
+/// The style of all reports.
 const STYLE: &str = include_str!("../../../../web/src/style.css");
-/// What is only here.
+/// Additional style of this page.
 const MORE: &str = "
 header code { white-space: nowrap; }
 .wide { overflow-x: auto; }
@@ -24,10 +24,10 @@ th, td { padding: 0.25rem 0.45rem; }
 td:nth-child(2) { white-space: nowrap; }
 ";
 
-/// What the browser may load: what is in the file.
+/// The browser may load only what is in the file.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; media-src data:";
 
-/// The text of the page.
+/// Returns the HTML of the page.
 ///
 /// # Errors
 /// If a picture cannot be encoded.
@@ -94,7 +94,8 @@ fn caption(collection: &Collection, sent: Sent) -> String {
     }
 }
 
-/// The transfer with Lite whose quality is the median's, and the one without of the same seed.
+/// Returns the transfer with Lite that has the median quality, and the one without Lite that has
+/// the same seed.
 fn typical(collection: &Collection, sent: Sent, loss: usize) -> Option<[&Run; 2]> {
     let mut came: Vec<&Run> = collection.cell(sent, loss, true).filter(|run| run.outcome.is_some()).collect();
     came.sort_by(|a, b| decibels(a).total_cmp(&decibels(b)));
@@ -137,7 +138,7 @@ fn pictures(out: &mut String, collection: &Collection) -> Result<(), Box<dyn Err
     Ok(())
 }
 
-/// `Lite on, seed 3: 3.5 s, PSNR 24.1 dB, SSIM 0.91`.
+/// Returns for example `Lite on, seed 3: 3.5 s, PSNR 24.1 dB, SSIM 0.910`.
 fn words(run: &Run) -> String {
     let lite = if run.lite { "on" } else { "off" };
     let Some(outcome) = &run.outcome else { return format!("Lite {lite}, seed {}: did not end", run.seed) };
@@ -150,7 +151,7 @@ fn words(run: &Run) -> String {
     format!("Lite {lite}, seed {}: {:.1} s, {quality}{ssim}", run.seed, outcome.seconds())
 }
 
-/// One case: the first kind of damage that can be heard in half of the transfers.
+/// Adds one example: the first kind of damage that is audible in half of the transfers.
 fn sound(out: &mut String, collection: &Collection) {
     let heard = (0..collection.plan.losses.len()).find(|loss| {
         let came = collection.cell(Sent::Sound, *loss, true).filter_map(|run| run.outcome.as_ref());
@@ -180,7 +181,7 @@ fn sound(out: &mut String, collection: &Collection) {
     out.push_str("</div>\n");
 }
 
-/// Noise of this SNR in dB is heard behind tones.
+/// Noise at this SNR in dB is audible behind tones.
 const AUDIBLE: f64 = 50.0;
 
 fn closing(collection: &Collection) -> String {
@@ -208,7 +209,7 @@ fn closing(collection: &Collection) -> String {
 /// Name and content of a file.
 pub type File = (String, Vec<u8>);
 
-/// Figures, table, and the pictures in which damage is to be seen, as files of their own.
+/// Returns the figures, the table, and the pictures with visible damage as separate files.
 ///
 /// # Errors
 /// If a picture cannot be encoded.
@@ -220,7 +221,7 @@ pub fn files(collection: &Collection) -> Result<Vec<File>, Box<dyn Error>> {
     files.push(("table.md".to_owned(), table::markdown(collection).into_bytes()));
     for (loss, settings) in collection.plan.losses.iter().enumerate() {
         let Some([_, on]) = typical(collection, Sent::Picture, loss) else { continue };
-        // One in which nothing is to be seen shows nothing.
+        // A picture without visible damage shows nothing.
         if decibels(on) > collection.sent_picture.0 - VISIBLE {
             continue;
         }
@@ -232,10 +233,10 @@ pub fn files(collection: &Collection) -> Result<Vec<File>, Box<dyn Error>> {
     Ok(files)
 }
 
-/// Less than this loss in dB is not seen without looking for it.
+/// A loss of quality below this, in dB, is hardly visible.
 const VISIBLE: f64 = 1.0;
 
-/// Half as wide and high: the mean of each four pixels.
+/// Returns the picture at half its width and height: means of four pixels each.
 fn halved(picture: &Pixels) -> Pixels {
     let mut half = Pixels::filled(picture.width / 2, picture.height / 2, [0; 3]);
     for y in 0..half.height {
@@ -249,7 +250,7 @@ fn halved(picture: &Pixels) -> Pixels {
     half
 }
 
-/// Text in HTML and SVG.
+/// Escapes text for HTML and SVG.
 #[must_use]
 pub fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('"', "&quot;")

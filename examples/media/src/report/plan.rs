@@ -1,18 +1,18 @@
-//! What `scripts/lite-media` ran.
+//! The plan of `scripts/lite-media`.
 
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::path::Path;
 
-/// `plan.json`.
+/// Content of `plan.json`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
-    /// Options of `lasthop link` that all runs have.
+    /// Options of `lasthop link` for all runs.
     pub link: String,
-    /// What the link did to bits.
+    /// The kinds of damage.
     pub losses: Vec<Loss>,
-    /// Seeds: each loss did the same with the same seed, whether Lite was on or off.
+    /// The seeds. With the same seed, each loss does the same, whether Lite is on or off.
     pub seeds: Vec<u64>,
 }
 
@@ -20,19 +20,19 @@ pub struct Plan {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Loss {
-    /// As folders are called.
+    /// Name, as in folder names.
     pub name: String,
-    /// As readers see it.
+    /// Title for readers.
     pub title: String,
-    /// Its options of `lasthop link`.
+    /// Additional options of `lasthop link`.
     pub options: String,
 }
 
 impl Plan {
-    /// Reads it.
+    /// Reads a plan.
     ///
     /// # Errors
-    /// With the file's name, if it is not there or is none.
+    /// If the file is missing or invalid; the error names it.
     pub fn read(path: &Path) -> Result<Self, String> {
         let text = fs::read(path).map_err(|error| format!("{}: {error}", path.display()))?;
         serde_json::from_slice(&text).map_err(|error| format!("{}: {error}", path.display()))

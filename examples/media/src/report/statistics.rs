@@ -1,7 +1,7 @@
 //! Medians of a few runs.
 
-/// The median; the mean of the middle two of an even number, `None` of nothing. Infinite values are
-/// values.
+/// Returns the median: for an even number of values, the mean of the middle two; `None` without
+/// values. Infinite values are allowed.
 pub fn median(values: impl IntoIterator<Item = f64>) -> Option<f64> {
     let mut values: Vec<f64> = values.into_iter().collect();
     values.sort_by(f64::total_cmp);

@@ -1,4 +1,4 @@
-//! The numbers behind the figures: a row for each medium and kind of damage, as HTML and as
+//! The numbers behind the figures: one row for each medium and kind of damage, as HTML and as
 //! Markdown.
 
 use super::page::escaped;
@@ -19,7 +19,7 @@ const COLUMNS: [&str; 9] = [
     "damaged segments accepted",
 ];
 
-/// Columns before the numbers.
+/// Number of text columns, which precede the numbers.
 const WORDS: usize = 2;
 
 fn rows(collection: &Collection) -> Vec<[String; COLUMNS.len()]> {
@@ -65,7 +65,7 @@ fn middle(came: &[&Outcome], value: fn(&Outcome) -> f64) -> Option<f64> {
     median(came.iter().map(|outcome| value(outcome)))
 }
 
-/// Median, least and most; and how many did not end, if any.
+/// Returns median, minimum and maximum, and how many transfers did not end, if any.
 fn spread(came: &[&Outcome], runs: usize, value: fn(&Outcome) -> f64) -> String {
     let Some(median) = middle(came, value) else { return "none ended".to_owned() };
     let values = came.iter().map(|outcome| value(outcome));
@@ -83,7 +83,7 @@ fn number(value: f64) -> String {
     if value.is_infinite() { "∞".to_owned() } else { format!("{value:.1}") }
 }
 
-/// As HTML.
+/// Returns the table as HTML.
 #[must_use]
 pub fn html(collection: &Collection) -> String {
     let class = |column: usize| if column < WORDS { "" } else { " class=\"number\"" };
@@ -103,7 +103,7 @@ pub fn html(collection: &Collection) -> String {
     out
 }
 
-/// As Markdown.
+/// Returns the table as Markdown.
 #[must_use]
 pub fn markdown(collection: &Collection) -> String {
     let mut out = format!("| {} |\n|{}\n", COLUMNS.join(" | "), "---|".repeat(COLUMNS.len()));

@@ -1,34 +1,34 @@
-//! What the eBPF program writes (`bpf/sender_state.h`).
+//! States as the eBPF program writes them (`bpf/sender_state.h`).
 
 use capture::Time;
 use capture::senders::{CongestionState, LOSS_STATE_WORDS, LossState, SenderState};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-/// Bytes of a state.
+/// Size of a state in bytes.
 const SIZE: usize = 184;
 
-/// Where the congestion control's own words begin.
+/// Offset of the congestion control's own words.
 const PRIVATE: usize = 128;
 
-/// `AF_INET6` of Linux.
+/// Linux's `AF_INET6`.
 const INET6: u8 = 10;
 
 /// A state as the program wrote it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Raw {
-    /// CLOCK_MONOTONIC.
+    /// Time by CLOCK_MONOTONIC.
     pub(super) time_ns: u64,
     bytes: [u8; SIZE],
 }
 
 impl Raw {
-    /// Takes what is in the ring buffer; `None` if it is no state.
+    /// Reads an entry of the ring buffer; `None` if it is too short for a state.
     pub(super) fn read(bytes: &[u8]) -> Option<Self> {
         let bytes: [u8; SIZE] = bytes.get(..SIZE)?.try_into().ok()?;
         Some(Self { time_ns: u64::from_ne_bytes(bytes[..8].try_into().ok()?), bytes })
     }
 
-    /// The state; `jiffy` is that of the kernel in nanoseconds.
+    /// Converts to a `SenderState`; `jiffy` is the kernel's, in nanoseconds.
     pub(super) fn state(&self, jiffy: u64) -> SenderState {
         let Self { time_ns, bytes } = self;
         let u16_at = |at: usize| [bytes[at], bytes[at + 1]];
@@ -37,7 +37,7 @@ impl Raw {
             let mut octets = [0; 16];
             octets.copy_from_slice(&bytes[at..at + 16]);
             if bytes[120] == INET6 {
-                // An IPv6 socket may speak IPv4.
+                // An IPv6 socket may use IPv4.
                 return IpAddr::V6(Ipv6Addr::from(octets)).to_canonical();
             }
             IpAddr::V4(Ipv4Addr::new(octets[0], octets[1], octets[2], octets[3]))
@@ -57,7 +57,7 @@ impl Raw {
             snd_nxt: u32_at(56),
             cwnd: u32_at(60),
             ssthresh: Some(u32_at(64)),
-            // Zero before the first sample.
+            // Both are zero before the first sample.
             srtt_us: (srtt > 0).then_some(srtt),
             rttvar_us: (srtt > 0).then_some(u32_at(72) >> 2),
             rto_us: Some(u64::from(u32_at(76)) * jiffy / 1000),
@@ -70,7 +70,7 @@ impl Raw {
             retrans_out: Some(u32_at(100)),
             retransmitted: Some(u32_at(104)),
             delivered: Some(u32_at(108)),
-            // All ones before there is one.
+            // All bits are set as long as there is no pacing rate.
             pacing_rate: (pacing != u64::MAX).then_some(pacing),
             loss: LossState::read(&private),
         }
@@ -81,7 +81,7 @@ impl Raw {
 mod tests {
     use super::*;
 
-    /// A state of an IPv6 socket that speaks IPv4, every field with a number of its own.
+    /// Returns a state of an IPv6 socket that uses IPv4, with a distinct number in every field.
     fn raw() -> [u8; SIZE] {
         let mut bytes = [0; SIZE];
         bytes[..8].copy_from_slice(&1_000_000_007_u64.to_ne_bytes());

@@ -1,10 +1,10 @@
-//! From the kernel's events to states of senders.
+//! Converts the kernel's events to states of senders.
 //!
-//! The kernel of the virtual clock shows all of a state in `tcp_probe` (`kernel/patches/07`). What
-//! that of another kernel does not show is taken from the events before it, or left out.
+//! In the virtual-time kernel, `tcp_probe` shows the whole state (`kernel/patches/07`). What other
+//! kernels do not show there is taken from earlier events, or left out.
 //!
-//! No pointer, socket cookie or process number goes into a state: they would differ from run to
-//! run.
+//! No pointer, socket cookie or process number goes into a state, because they would differ from
+//! run to run.
 
 use super::format::Format;
 use crate::recorder::Node;
@@ -13,11 +13,11 @@ use capture::senders::{CongestionState, LOSS_STATE_WORDS, LossState, SenderState
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-/// The events that are used.
+/// The events that are enabled.
 pub(super) const EVENTS: [&str; 4] =
     ["tcp_probe", "tcp_cong_state_set", "tcp_retransmit_skb", "tcp_destroy_sock"];
 
-/// `AF_INET6` of Linux.
+/// Linux's `AF_INET6`.
 const INET6: u64 = 10;
 
 /// The formats of [`EVENTS`].
@@ -29,17 +29,17 @@ pub(super) struct Formats {
     destroy: Format,
 }
 
-/// What is known of a connection besides its last state.
+/// What is known of a connection from events other than `tcp_probe`.
 #[derive(Debug, Clone, Copy)]
 struct Known {
     state: CongestionState,
     retransmitted: u32,
 }
 
-/// Connections begin in the state Open (`tcp_init_sock`); the recorder is there before they are.
+/// State of a new connection (`tcp_init_sock`). The recorder starts before all connections.
 const NEW: Known = Known { state: CongestionState::Open, retransmitted: 0 };
 
-/// Follows the events of all connections.
+/// The events of all connections.
 #[derive(Debug)]
 pub(super) struct Events {
     formats: Formats,
@@ -49,7 +49,7 @@ pub(super) struct Events {
 }
 
 impl Formats {
-    /// Reads the formats; `text` gives the `format` file of an event of the group `tcp`.
+    /// Reads the formats; `text` returns the `format` file of an event of the group `tcp`.
     pub(super) fn read(text: impl Fn(&str) -> Result<String, String>) -> Result<Self, String> {
         let format = |event: &str, fields: &[&str]| {
             let wrong = |error| format!("the format of the event tcp/{event}: {error}");
@@ -71,7 +71,7 @@ impl Formats {
 }
 
 impl Events {
-    /// For the connections of `nodes`.
+    /// Creates a converter for the connections of `nodes`.
     pub(super) fn new(formats: Formats, nodes: &[Node]) -> Self {
         let numbered = (0_u16..).zip(nodes);
         let nodes =
@@ -79,7 +79,7 @@ impl Events {
         Self { formats, nodes: nodes.collect(), connections: HashMap::new() }
     }
 
-    /// Takes a record; the state of a sender, if it shows one.
+    /// Takes a record, and returns the state of a sender if it shows one.
     pub(super) fn take(&mut self, time_ns: u64, record: &[u8]) -> Option<SenderState> {
         let id = u16::from_le_bytes(record.get(..2)?.try_into().ok()?);
         let formats = &self.formats;
@@ -91,7 +91,7 @@ impl Events {
             let state = CongestionState::from_number(number as u8)?;
             self.connection(&self.formats.state.clone(), record)?.state = state;
         } else if id == formats.retransmit.id {
-            // Kernels before 6.15 show no failures.
+            // Kernels before 6.15 do not show failures.
             let sent = formats.retransmit.number(record, "err").is_none_or(|error| error == 0);
             let known = self.connection(&self.formats.retransmit.clone(), record)?;
             known.retransmitted += u32::from(sent);
@@ -112,7 +112,7 @@ impl Events {
         let local = socket_address(format.bytes(record, "saddr")?)?;
         let remote = socket_address(format.bytes(record, "daddr")?)?;
         let (snd_una, snd_nxt) = (number("snd_una")?, number("snd_nxt")?);
-        // Who has nothing outstanding is no sender, whatever comes.
+        // A socket with nothing outstanding is not a sender.
         if snd_una == snd_nxt {
             return None;
         }
@@ -143,14 +143,14 @@ impl Events {
             retrans_out: number("retrans_out"),
             retransmitted: number("total_retrans").or(Some(known.retransmitted)),
             delivered: number("delivered"),
-            // All ones before there is one.
+            // All bits are set as long as there is no pacing rate.
             pacing_rate: format.number(record, "pacing_rate").filter(|rate| *rate != u64::MAX),
             loss: format.bytes(record, "ca_priv").and_then(private),
         })
     }
 }
 
-/// The congestion control's own words, if it is one of ours.
+/// Reads the congestion control's own words; `None` if it is not one of ours.
 fn private(bytes: &[u8]) -> Option<LossState> {
     let mut words = [0; LOSS_STATE_WORDS];
     let (numbers, _) = bytes.as_chunks::<4>();
@@ -158,15 +158,15 @@ fn private(bytes: &[u8]) -> Option<LossState> {
     LossState::read(&words)
 }
 
-/// The threshold behind what the kernel shows, which is `tcp_current_ssthresh()`: except in CWR and
-/// Recovery three quarters of the window if that is more.
+/// Returns the threshold behind the one that the kernel shows, which is `tcp_current_ssthresh()`:
+/// except in CWR and Recovery, that is at least three quarters of the window.
 fn ssthresh(shown: u32, cwnd: u32, state: CongestionState) -> Option<u32> {
     let exact = matches!(state, CongestionState::Cwr | CongestionState::Recovery);
     let three_quarters = (cwnd >> 1) + (cwnd >> 2);
     (exact || shown > three_quarters).then_some(shown)
 }
 
-/// The ends of the connection that an event with addresses in parts is about.
+/// Returns the ends of a connection from an event whose addresses are separate fields.
 fn ends(format: &Format, record: &[u8]) -> Option<(SocketAddr, SocketAddr)> {
     let v6 = format.number(record, "family")? == INET6;
     let end = |v4_name, v6_name, port| {
@@ -182,7 +182,7 @@ fn ends(format: &Format, record: &[u8]) -> Option<(SocketAddr, SocketAddr)> {
     Some((end("saddr", "saddr_v6", "sport")?, end("daddr", "daddr_v6", "dport")?))
 }
 
-/// A `struct sockaddr_in` or `sockaddr_in6`.
+/// Reads a `struct sockaddr_in` or `sockaddr_in6`.
 fn socket_address(bytes: &[u8]) -> Option<SocketAddr> {
     let family = u64::from(u16::from_le_bytes(bytes.get(..2)?.try_into().ok()?));
     let port = u16::from_be_bytes(bytes.get(2..4)?.try_into().ok()?);

@@ -1,17 +1,17 @@
-//! The `format` file of an event: where its fields lie. Kernels differ in places and add fields;
-//! names stay.
+//! The `format` file of an event, which says where its fields lie. Offsets differ between kernels,
+//! and fields are added; names stay.
 
 use std::collections::BTreeMap;
 
-/// An event.
+/// Format of an event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Format {
-    /// Its number, the first two bytes of each of its records.
+    /// The event's number: the first two bytes of each of its records.
     pub(super) id: u16,
     fields: BTreeMap<String, Field>,
 }
 
-/// Where a field lies, in bytes.
+/// Position of a field, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Field {
     offset: usize,
@@ -19,7 +19,7 @@ struct Field {
 }
 
 impl Format {
-    /// Reads the text of a `format` file; what is missing if it is none.
+    /// Parses the text of a `format` file; the error says what is missing.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         let id = text.lines().find_map(|line| line.strip_prefix("ID:"));
         let id = id.and_then(|id| id.trim().parse().ok()).ok_or("it has no `ID:`")?;
@@ -27,7 +27,7 @@ impl Format {
         Ok(Self { id, fields: fields.filter_map(field).collect() })
     }
 
-    /// Whether it has all these fields; the first that it has not.
+    /// Checks that the event has all these fields; the error names the first missing one.
     pub(super) fn require(&self, names: &[&str]) -> Result<(), String> {
         match names.iter().find(|name| !self.fields.contains_key(**name)) {
             None => Ok(()),
@@ -35,13 +35,14 @@ impl Format {
         }
     }
 
-    /// The bytes of a field; `None` if there is none, or the record is too short for it.
+    /// Returns the bytes of a field; `None` if the event has no such field, or the record is too
+    /// short.
     pub(super) fn bytes<'a>(&self, record: &'a [u8], name: &str) -> Option<&'a [u8]> {
         let Field { offset, size } = *self.fields.get(name)?;
         record.get(offset..offset.checked_add(size)?)
     }
 
-    /// A number of at most eight bytes; negative ones as the unsigned ones of the same bits.
+    /// Returns a number of at most eight bytes. Negative numbers keep their bits.
     pub(super) fn number(&self, record: &[u8], name: &str) -> Option<u64> {
         let bytes = self.bytes(record, name)?;
         let mut number = [0; 8];
@@ -50,11 +51,11 @@ impl Format {
     }
 }
 
-/// `unsigned short common_type; offset:0; size:2; signed:0;`
+/// Parses a line such as `unsigned short common_type; offset:0; size:2; signed:0;`.
 fn field(line: &str) -> Option<(String, Field)> {
     let mut parts = line.split(';').map(str::trim);
     let declaration = parts.next()?;
-    // The name stands last, before the length of an array.
+    // The name comes last, before the length of an array.
     let name = declaration.split('[').next()?.split_whitespace().last()?;
     let (mut offset, mut size) = (None, None);
     for part in parts {

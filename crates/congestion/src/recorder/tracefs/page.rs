@@ -12,8 +12,8 @@ const HEADER: usize = 16;
 /// Bits of a time difference in an event's header.
 const DELTA_BITS: u32 = 27;
 
-/// What the five bits mean (`include/linux/ring_buffer.h`); 1 to 28 are the length of the body in
-/// words.
+/// Values of an event header's five bits (`include/linux/ring_buffer.h`). 1 to 28 are the length of
+/// the body in words.
 mod kind {
     pub const LONG: u32 = 0;
     pub const PADDING: u32 = 29;
@@ -21,23 +21,23 @@ mod kind {
     pub const TIME_STAMP: u32 = 31;
 }
 
-/// Iterates over the records of a page: their times and their bytes. It ends where the page ends or
-/// makes no sense.
+/// Iterates over the records of a page: their times and their bytes. It ends at the end of the page
+/// or at malformed data.
 pub(super) struct Page<'a> {
     rest: &'a [u8],
     now: u64,
 }
 
-/// What is in a page.
+/// An entry of a page.
 enum Event<'a> {
-    /// A record, and its time.
+    /// A record, with its time.
     Record(u64, &'a [u8]),
-    /// Padding, or only about the time.
+    /// Padding, or a change of time only.
     Empty,
 }
 
 impl<'a> Page<'a> {
-    /// The events of a page.
+    /// Returns the records of a page.
     pub(super) fn new(page: &'a [u8]) -> Self {
         let word = |at: usize| Some(u64::from_le_bytes(page.get(at..at + 8)?.try_into().ok()?));
         let now = word(0).unwrap_or(0);
@@ -50,7 +50,7 @@ impl<'a> Page<'a> {
         Some(u32::from_le_bytes(self.rest.get(at..at + 4)?.try_into().ok()?))
     }
 
-    /// The next event.
+    /// Returns the next entry.
     fn step(&mut self) -> Option<Event<'a>> {
         let header = self.word(0)?;
         let (kind, delta) = (header & 31, u64::from(header >> 5));
@@ -62,7 +62,7 @@ impl<'a> Page<'a> {
                 (4, 4)
             }
             kind::TIME_STAMP => {
-                // The upper five bits of a time do not fit in.
+                // The entry has no room for the upper five bits of the time.
                 let time = delta + (u64::from(self.word(4)?) << DELTA_BITS);
                 self.now = self.now & !(u64::MAX >> 5) | time;
                 (4, 4)
@@ -102,11 +102,11 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// A page with these events.
+    /// Returns a page with these events.
     fn page(time: u64, events: &[u8]) -> Vec<u8> {
         let mut page = Vec::new();
         page.extend(time.to_le_bytes());
-        // The upper bits say that some were lost before it.
+        // Bit 31 says that events were lost before this page.
         page.extend((events.len() as u64 | 1 << 31).to_le_bytes());
         page.extend(events);
         page.extend([0xff; 32]);

@@ -1,11 +1,11 @@
-//! What `ldas` does not have: rounds, Vegas, the slow growth of Veno, the bandwidth of Westwood+.
+//! Models that `ldas` lacks: rounds, Vegas, Veno's slow growth, the bandwidth of Westwood+.
 
 use crate::connection::Connection;
 use ldas::{Usage, Window};
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 
-/// Rounds of a connection (Veno, Vegas) and the least round-trip time of each.
+/// Rounds of a connection (Veno, Vegas) and the minimum round-trip time of each.
 pub struct Rounds {
     alpha: u32,
     beta: u32,
@@ -60,7 +60,7 @@ impl Rounds {
         acknowledged.wrapping_sub(self.end).cast_signed() > 0
     }
 
-    /// Veno, before a sample: whether a round ends, of which N is kept.
+    /// Veno, before a sample: returns whether a round ends, and keeps its N.
     pub fn veno_ended(&mut self, connection: &Connection, is_first: bool) -> bool {
         if is_first {
             self.begin(connection.snd_nxt);
@@ -82,7 +82,7 @@ impl Rounds {
         self.held.is_some_and(|held| held >= f64::from(backlog))
     }
 
-    /// Vegas listens to states.
+    /// Vegas follows the kernel's states.
     pub fn settled(&mut self, state: u8, next: u32) {
         self.asleep = state != 0;
         if !self.asleep {
@@ -119,11 +119,11 @@ impl Rounds {
         }
     }
 
-    /// Diff = cwnd (1 - BaseRTT/RTT) against the bounds.
+    /// Compares Diff = cwnd (1 - BaseRTT/RTT) with the bounds.
     fn adjust(&self, window: &mut Window, slow: bool, is_limited: bool, base: f64) {
         let rtt = self.round_trip();
         let cwnd = f64::from(window.cwnd);
-        // With whole numbers, so that equal is equal; a clock may show 0.
+        // In whole numbers, so that equality is exact; a clock may show 0.
         let waiting = cwnd * (rtt - base);
         let bound = |segments: u32| f64::from(segments) * rtt.max(1.0);
         let mut new = window.cwnd;
@@ -144,8 +144,8 @@ impl Rounds {
     }
 }
 
-/// NewReno's growth. What was acknowledged may all have been delivered before, so that it counts
-/// nothing: a full counter is spent even then, as Linux does it.
+/// Grows the window as NewReno does. If all acknowledged segments were counted as delivered before,
+/// `acked` is 0; Linux spends a full counter even then.
 pub fn grow(window: &mut Window, acked: u32, usage: Usage) {
     if acked == 0 && window.limits(usage) && !window.in_slow_start() {
         if window.counter >= window.cwnd {
@@ -156,7 +156,7 @@ pub fn grow(window: &mut Window, acked: u32, usage: Usage) {
     window.grow(acked, usage);
 }
 
-/// Additive increase in every second round: for twice the window.
+/// Grows the window additively in every second round: per twice the window.
 pub fn grow_slowly(window: &mut Window, acked: u32) {
     let mut left = acked;
     if window.cwnd < window.ssthresh {
@@ -177,7 +177,7 @@ pub fn grow_slowly(window: &mut Window, acked: u32) {
     window.counter %= needed;
 }
 
-/// Westwood+: bandwidth in segments a second, behind one filter and behind both.
+/// Bandwidth of Westwood+ in segments per second, after one filter and after both.
 #[derive(Default)]
 pub struct Bandwidth {
     before: Option<(u64, u32)>,
@@ -196,7 +196,7 @@ impl Bandwidth {
         }
         let sample = f64::from(delivered.wrapping_sub(count)) / time * 1e6;
         self.filtered = Some(match self.filtered {
-            // Nothing at all is as if there had been no sample.
+            // Two zeros count as no sample yet.
             Some((once, twice)) if once + twice > 0.0 => {
                 let once = 0.875 * once + 0.125 * sample;
                 (once, 0.875 * twice + 0.125 * once)
@@ -206,8 +206,8 @@ impl Bandwidth {
         self.before = Some((now, delivered));
     }
 
-    /// What the path holds. Filters that round keep within some units of the second; then `shown`
-    /// is as right.
+    /// Returns what the path holds. The C side's rounding filters stay within a few units of the
+    /// second; a `shown` within that is as right.
     pub fn threshold(&self, least: Option<f64>, shown: u32) -> u32 {
         let twice = self.filtered.map_or(0.0, |(_, twice)| twice);
         let least = least.unwrap_or_default();

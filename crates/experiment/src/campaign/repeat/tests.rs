@@ -1,7 +1,7 @@
 use super::*;
 use std::path::PathBuf;
 
-/// A pcap of packets with these times in microseconds and first bytes.
+/// Builds a pcap of packets with these times in microseconds and these first bytes.
 fn pcap(packets: &[(u32, u8)]) -> Vec<u8> {
     let mut bytes = Vec::new();
     for word in [0xa1b2_c3d4_u32, 0x0004_0002, 0, 0, 65_535, 101] {

@@ -1,4 +1,4 @@
-//! Nodes and links of a cell.
+//! Building the nodes and links of a cell.
 
 use super::{Fields, PlanError};
 use crate::acceptance::Acceptance;
@@ -13,9 +13,9 @@ use link::Seed;
 use link::profile::{LinkProfile, Parameters};
 use std::collections::BTreeMap;
 
-/// MTU of a link whose profile names none.
+/// MTU of a link if neither plan nor profile sets one.
 const USUAL_MTU: u16 = 1500;
-/// RFC 791: every host takes datagrams of 576 bytes; 68 is the least MTU.
+/// The smallest IPv4 MTU (RFC 791); every host accepts datagrams of 576 bytes.
 const LEAST_MTU: u16 = 68;
 
 pub fn build(fields: &Fields<'_>, file: &ScenarioFile, catalogue: &Catalogue) -> Result<Scenario, PlanError> {
@@ -89,7 +89,7 @@ pub fn build(fields: &Fields<'_>, file: &ScenarioFile, catalogue: &Catalogue) ->
     Ok(Scenario { nodes, links, parameters: parameters.collect::<Result<_, _>>()? })
 }
 
-/// A parameter of a congestion control.
+/// Reads a parameter of a congestion control.
 fn parameter(fields: &Fields<'_>, key: &str, value: &Text) -> Result<Parameter, PlanError> {
     Parameter::new(key, fields.text(value)?).ok_or_else(|| {
         let message = format!("`{key}` names no parameter: it is MODULE.PARAMETER, such as newzag.gain");
@@ -97,7 +97,7 @@ fn parameter(fields: &Fields<'_>, key: &str, value: &Text) -> Result<Parameter, 
     })
 }
 
-/// What a node or the scenario says of damaged segments.
+/// Reads how a node or the scenario treats damaged segments.
 fn acceptance(fields: &Fields<'_>, text: Option<&Text>) -> Result<Option<Acceptance>, PlanError> {
     let Some(text) = text else { return Ok(None) };
     let name = fields.text(text)?;
@@ -105,7 +105,8 @@ fn acceptance(fields: &Fields<'_>, text: Option<&Text>) -> Result<Option<Accepta
     known.map(Some).ok_or_else(|| fields.wrong(text, unknown("lite mode", &name, Acceptance::NAMES)))
 }
 
-/// All nodes that accept damage do it in one way: what judges segments is one for the whole run.
+/// Checks that all nodes that accept damage do it in the same way: a run has a single judge of
+/// segments.
 fn check_one_way(fields: &Fields<'_>, file: &ScenarioFile, nodes: &[Node]) -> Result<(), PlanError> {
     let mut accepting = nodes.iter().filter(|node| node.lite != Acceptance::Off);
     let Some(first) = accepting.next() else { return Ok(()) };
@@ -114,7 +115,7 @@ fn check_one_way(fields: &Fields<'_>, file: &ScenarioFile, nodes: &[Node]) -> Re
         "node `{}` has lite = `{}` and node `{}` `{}`: a run has one way of accepting damage, so give both the same, or `off` to one",
         first.name, first.lite, other.name, other.lite
     );
-    // They differ, so that one of them has its own.
+    // They differ, so at least one of them has its own setting.
     let own = |name: &str| {
         let mut nodes = file.nodes.iter().filter(|node| node.lite.is_some());
         nodes.find(|node| fields.text(&node.name).is_ok_and(|its| its == name))?.lite.as_ref()
@@ -125,7 +126,7 @@ fn check_one_way(fields: &Fields<'_>, file: &ScenarioFile, nodes: &[Node]) -> Re
     })
 }
 
-/// Nodes that are called by numbers have these in their addresses; others are numbered in their
+/// Returns the numbers of nodes in their addresses: their names if all are numbers, otherwise their
 /// order.
 fn number(names: &[String]) -> Vec<u8> {
     let own: Option<Vec<u8>> =
@@ -174,7 +175,7 @@ fn build_link(
         let arq = fields.text(text)?;
         profile.set_arq(&arq).map_err(|error| fields.wrong(text, error.to_string()))?;
     }
-    // What cannot be beneath a link layer is said of the line that is to blame.
+    // Errors of what is below a link layer are reported at the line that causes them.
     if let Some(text) = file.arq.as_ref().or(file.profile.as_ref())
         && profile.arq.is_some()
     {
@@ -205,8 +206,9 @@ struct Row {
     profile: LinkProfile,
 }
 
-/// Links from the rows of a scenario table; a row and the next one the other way round are the
-/// directions of one link.
+/// Reads links from a scenario table.
+///
+/// A row and the next one in the opposite direction are the two directions of one link.
 fn table(fields: &Fields<'_>, rows: &[[f64; 6]]) -> Result<Vec<Row>, PlanError> {
     let mut links: Vec<Row> = Vec::new();
     let mut open: Vec<(u8, u8, usize)> = Vec::new();
@@ -240,7 +242,7 @@ fn table(fields: &Fields<'_>, rows: &[[f64; 6]]) -> Result<Vec<Row>, PlanError> 
     }
 }
 
-/// What a scenario and a node both may say of TCP.
+/// TCP settings that both a scenario and a node may have.
 struct StackFields<'a> {
     stack: Option<&'a Text>,
     congestion_control: Option<&'a Text>,
@@ -269,7 +271,7 @@ fn of_node(file: &NodeFile) -> StackFields<'_> {
     }
 }
 
-/// TCP of a node, or of the scenario if there is no `base`.
+/// Reads the TCP settings of a node, or of the scenario if there is no `base`.
 fn stack(fields: &Fields<'_>, file: &StackFields<'_>, base: Option<&Stack>) -> Result<Stack, PlanError> {
     let generation = match file.stack {
         None => None,

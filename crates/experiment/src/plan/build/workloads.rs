@@ -1,4 +1,4 @@
-//! Workloads of a cell.
+//! Building the workloads of a cell.
 
 use super::{Fields, PlanError};
 use crate::plan::error::unknown;
@@ -9,11 +9,11 @@ use crate::workload::{Amount, Kind, Workload, ping};
 use link::nearest::nearest;
 use link::units::{ByteCount, Span};
 
-/// Size of a request (resoa-evaluation 2.6).
+/// Default size of a request (resoa-evaluation 2.6).
 const REQUEST: ByteCount = ByteCount::new(100);
-/// Application data of a datagram.
+/// Default application data of a datagram.
 const DATAGRAM: ByteCount = ByteCount::new(1000);
-/// Data of an echo request, and how often one is sent: those of the program `ping`.
+/// Default data and interval of echo requests: those of the program `ping`.
 const ECHO: (ByteCount, Span) = (ByteCount::new(56), Span::from_secs(1));
 
 pub fn build(
@@ -41,7 +41,7 @@ pub fn build(
     Ok(workloads)
 }
 
-/// One workload of the file.
+/// One workload of the plan file.
 struct One<'a> {
     fields: &'a Fields<'a>,
     file: &'a WorkloadFile,
@@ -119,7 +119,7 @@ impl One<'_> {
         }
     }
 
-    /// Fields that the file has and this kind of workload does not know are mistakes.
+    /// Refuses fields of the file that this kind of workload does not have.
     fn takes(&self, kind: &str, own: &[&str]) -> Result<(), PlanError> {
         let file = self.file;
         let all = [
@@ -196,7 +196,7 @@ impl One<'_> {
     fn datagram(&self) -> Result<ByteCount, PlanError> {
         let size = self.fields.parsed_or(self.file.size.as_ref(), DATAGRAM)?;
         match &self.file.size {
-            // A number, a time; and what fits into a UDP datagram over IPv4.
+            // From the size of a number and a time to what fits into a UDP datagram over IPv4.
             Some(text) if !(16..=65_507).contains(&size.get()) => {
                 Err(self.fields.wrong(text, format!("datagrams of {size}: 16 to 65507 bytes")))
             }

@@ -1,14 +1,13 @@
-//! What is not ours stays: folders and files of others, links, and states that lie about their
-//! names.
+//! Foreign files stay: directories and files of others, links, and states with a wrong id.
 
 use super::*;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown, symlink};
 
-/// Somebody else.
+/// Id of another user.
 const STRANGER: u32 = 65_534;
 
-/// What sweeping left alone, without the path of the state directory in front.
+/// Returns what a sweep left alone, without the path of the state directory.
 fn left(registry: &Registry) -> Vec<String> {
     let swept = registry.sweep().expect("swept");
     assert!(swept.undone.is_empty(), "{swept:?}");
@@ -16,7 +15,7 @@ fn left(registry: &Registry) -> Vec<String> {
     swept.left.iter().map(|line| line.strip_prefix(&prefix).expect("a path").to_owned()).collect()
 }
 
-/// A folder with a document in it, beside the state directory.
+/// Creates a directory with a document beside the state directory.
 fn document(guard: &tempfile::TempDir) -> PathBuf {
     let folder = guard.path().join("documents");
     fs::create_dir(&folder).expect("made");
@@ -24,7 +23,7 @@ fn document(guard: &tempfile::TempDir) -> PathBuf {
     folder
 }
 
-/// Whether files can be given to somebody else here.
+/// Returns whether files can be given to another user here.
 fn can_give_away(path: &Path) -> bool {
     let given = folder::own_user() == 0 && chown(path, Some(STRANGER), None).is_ok();
     if !given {
@@ -33,7 +32,7 @@ fn can_give_away(path: &Path) -> bool {
     given
 }
 
-/// The state file of a dead run.
+/// Returns the state file of a dead run.
 fn state_of_a_dead_run(registry: &Registry) -> (String, serde_json::Value) {
     let id = abandoned(registry, Vec::new());
     let text = fs::read(registry.path().join(&id).join("state.json")).expect("a file");
@@ -55,7 +54,7 @@ fn a_folder_of_documents_is_no_state_directory() {
     assert!(!documents.join(LOCK).exists());
 }
 
-/// A directory that was ours and got other files keeps them.
+/// Other files that appear in a state directory of ours stay there.
 #[test]
 fn other_files_in_a_state_directory_stay() {
     let (_guard, registry) = registry();
@@ -80,7 +79,7 @@ fn other_files_in_a_state_directory_stay() {
     assert!(registry.path().join("3/letter").exists() && registry.path().join("letters/letter").exists());
 }
 
-/// An id that leads out of the state directory is no run's.
+/// A state whose id leads out of the state directory is not taken for a run's.
 #[test]
 fn a_state_whose_id_is_not_its_folders_name() {
     let (guard, registry) = registry();
@@ -119,12 +118,12 @@ fn links_are_not_followed() {
     let (guard, registry) = registry();
     let documents = document(&guard);
     let (id, state) = state_of_a_dead_run(&registry);
-    // A link that is named like a run, to a folder that even has a state of that name.
+    // A link with a name like a run's, to a directory that even contains a state with that id.
     let mut other = state.clone();
     other["id"] = "9".into();
     fs::write(documents.join("state.json"), other.to_string()).expect("written");
     symlink(&documents, registry.path().join("9")).expect("a link");
-    // A link for a state file.
+    // A link in place of a state file.
     let folder = registry.path().join(&id);
     fs::rename(folder.join("state.json"), guard.path().join("elsewhere")).expect("moved");
     symlink(guard.path().join("elsewhere"), folder.join("state.json")).expect("a link");
@@ -133,19 +132,19 @@ fn links_are_not_followed() {
     assert!(left[0].starts_with(&format!("{id}: state.json: Too many levels")), "{left:?}");
     assert_eq!(left[1], "9: it is no directory");
     assert!(documents.join("letter").exists());
-    // A link in the folder of a run that is removed.
+    // A link in the directory of a run that is removed.
     let (id, _) = state_of_a_dead_run(&registry);
     symlink(&documents, registry.path().join(&id).join("hosts")).expect("a link");
     assert_eq!(registry.sweep().expect("swept").undone.len(), 1);
     assert!(!registry.path().join(&id).exists() && documents.join("letter").exists());
-    // A link for the state directory itself.
+    // A link in place of the state directory itself.
     let link = guard.path().join("link");
     symlink(registry.path(), &link).expect("a link");
     let error = Registry::at(link).expect_err("refused").to_string();
     assert!(error.contains("is no directory; remove it, or set LASTHOP_STATE_DIR"), "{error}");
 }
 
-/// A link that waits where a state is written is replaced, and not written through.
+/// A link in the place where a state is written is replaced, not written through.
 #[test]
 fn a_planted_link_is_not_written_through() {
     let (guard, registry) = registry();
@@ -193,7 +192,7 @@ fn what_belongs_to_others_or_can_be_written_by_them() {
     assert!(registry.begin().is_err() && file.exists());
 }
 
-/// What a state lists and no run makes is left to whoever wrote it.
+/// Objects that a state lists but that no run makes are left to whoever wrote it.
 #[test]
 fn a_state_that_lists_what_no_run_makes() {
     let (guard, registry) = registry();
@@ -208,7 +207,7 @@ fn a_state_that_lists_what_no_run_makes() {
     assert!(group.exists());
 }
 
-/// A directory in /tmp goes with the last run, one of the system stays.
+/// The state directory is in /run, or in /tmp for a user without a runtime directory.
 #[test]
 fn where_the_state_is() {
     assert_eq!(Registry::usual(0, Some("/run/user/0".into())), Path::new("/run/lasthop"));

@@ -4,7 +4,7 @@ use super::*;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-/// Two connections with neighbouring ports, and each one's second segment.
+/// Returns a line with two connections on neighbouring ports, and each one's second segment.
 fn two() -> (Line, [Sample; 2]) {
     let first = Sample::default();
     let other = Sample { local_port: 40003, seq: FIRST.wrapping_add(1 << 28) + 77, ..first.clone() };
@@ -81,8 +81,8 @@ fn a_socket_that_is_gone_or_off_takes_nothing() {
     }
 }
 
-/// Eight connections from one server to consecutive ports, each at a random place in its stream;
-/// segments with one to three wrong bits in the ports, and one in the payload so that nothing can
+/// Eight connections from one server to consecutive ports, each at a random place in its stream.
+/// Segments have one to three wrong bits in the ports, and one in the payload so that nothing can
 /// be confirmed.
 #[test]
 fn consecutive_ports_100_000_times_without_a_misdelivery() {
@@ -115,7 +115,7 @@ fn consecutive_ports_100_000_times_without_a_misdelivery() {
             for _ in 0..random.random_range(1..=3) {
                 damaged = hit(&damaged, 20, random.random_range(0..32));
             }
-            // From the same state each time: S and places are what they were.
+            // Each starts from the same state, with the same S and places.
             match line.clone().take(&mut damaged) {
                 Verdict::Accept(_) => {
                     delivered += 1;
@@ -124,11 +124,11 @@ fn consecutive_ports_100_000_times_without_a_misdelivery() {
                     assert_eq!(header.get(Field::DestinationPort), u32::from(sent.local_port));
                     assert_eq!(header.get(Field::Sequence), sent.seq);
                 }
-                // One in 65 536 wrong checksums looks like a partial one; it is left alone, and TCP
+                // One in 65 536 wrong checksums looks like a partial one. It is left alone, and TCP
                 // drops it.
                 Verdict::Discard(_) | Verdict::Unverifiable => discarded += 1,
-                // Bits that make up for each other in the sum: TCP itself takes this one for
-                // undamaged.
+                // Wrong bits that compensate for each other in the sum: TCP itself takes this one
+                // for undamaged.
                 Verdict::Pass => undetected += 1,
                 verdict => panic!("damaged, and yet {verdict:?}"),
             }
@@ -138,7 +138,7 @@ fn consecutive_ports_100_000_times_without_a_misdelivery() {
     assert!(delivered > 75_000, "only {delivered} found their connection, {undetected} undetected");
 }
 
-/// R12: the list of a pair's connections has lost some when there were too many for it.
+/// R12: the list of a pair's connections is incomplete once there were too many for it.
 #[test]
 fn a_crowd_stays_one_until_all_have_ended() {
     let mut line = Line::new(Parameters::default());

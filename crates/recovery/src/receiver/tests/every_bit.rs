@@ -1,15 +1,16 @@
-//! Each bit of a segment wrong in turn (TL-30): what becomes of it, and that everything but the
-//! payload is restored.
+//! Each bit of a segment wrong in turn (TL-30): the verdict, and that everything except the payload
+//! is restored.
 
 use super::*;
 
-/// What becomes of a segment in order if this bit of its header is wrong, all else being as in the
-/// segments before.
+/// Returns the expected verdict on a segment in order with this bit of its header wrong, and all
+/// else as in the previous segments.
 ///
-/// Confirmed: the restored field makes the received checksum right. Not so for the checksum itself,
-/// nor where the damaged field is one that a sender may well have meant (see [`crate::confirm`]):
-/// PSH, FIN and ECN, other padding, and time stamps a little ahead; these say nothing about the
-/// payload. The socket has nothing in flight, so there is one right acknowledgment number.
+/// It is confirmed if the restored field makes the received checksum right. That excludes the
+/// checksum itself, and damaged fields whose value the sender may have meant (see
+/// [`crate::confirm`]): PSH, FIN and ECN, other padding, and time stamps slightly ahead. Those show
+/// nothing about the payload. The socket has nothing in flight, so only one acknowledgment number
+/// is plausible.
 fn expected(bit: usize, len: u32, options: &[u8]) -> Verdict {
     match Field::at(bit) {
         Some(Field::SourcePort | Field::DestinationPort) => {
@@ -24,8 +25,8 @@ fn expected(bit: usize, len: u32, options: &[u8]) -> Verdict {
     }
 }
 
-/// Whether the options with this bit wrong are what the next segment may carry: 0 in a byte of
-/// padding, or a time stamp that is later, by no more than 17 bits can say.
+/// Returns whether the next segment may carry the options with this bit wrong: a NOP becomes an end
+/// option (0), or a time stamp is later by at most 2^16.
 fn is_possible_option(bit: usize, options: &[u8]) -> bool {
     let is_clear = options[bit / 8] & (0x80 >> (bit % 8)) == 0;
     match bit {
@@ -35,8 +36,8 @@ fn is_possible_option(bit: usize, options: &[u8]) -> bool {
     }
 }
 
-/// Every bit of the header of the segment after `first`; `policy` decides nothing here. How many of
-/// them are confirmed.
+/// Tests every header bit of the segment after `first`, and returns how many are confirmed.
+/// `policy` has no influence here.
 fn every_header_bit(first: &Sample, policy: Policy) -> usize {
     let line = Line::after(first, policy);
     let second = next(first);
@@ -66,7 +67,7 @@ fn all_160_bits_of_a_header_without_options() {
 fn all_256_bits_of_a_header_with_time_stamps() {
     let stamped = Sample { options: stamps(7_000_000).to_vec(), ..Sample::default() };
     assert_eq!(every_header_bit(&stamped, Policy::Normal), 214);
-    // With these time stamps no single wrong bit makes the checksum look like a partial one.
+    // With these time stamps, no single wrong bit makes the checksum look like a partial one.
     let stamped = Sample { ipv6: true, options: stamps(7_000_001).to_vec(), ..stamped };
     assert_eq!(every_header_bit(&stamped, Policy::Normal), 215);
 }
@@ -103,8 +104,8 @@ fn all_bits_of_the_payload_are_delivered_as_they_came() {
         let mut damaged = received.clone();
         assert_eq!(line.take(&mut damaged), accepted(false, u32::from(S)), "bit {bit}");
         assert_eq!(damaged[second.data()], received[second.data()], "bit {bit}");
-        // Nothing else differs from what was sent but the checksum, which is right for the damaged
-        // payload.
+        // Apart from the payload, only the checksum differs from what was sent: it is right for the
+        // damaged payload.
         assert_eq!(damaged[..36], packet[..36]);
         assert_eq!(damaged[38..second.data().start], packet[38..second.data().start]);
         assert_eq!(Line::after(&first, Policy::Normal).take(&mut damaged), Verdict::Pass);
@@ -117,7 +118,7 @@ fn all_bits_of_the_payload_are_delivered_as_they_came() {
     }
 }
 
-/// Spec 8, end: a single wrong bit anywhere in a 556-byte segment.
+/// A single wrong bit anywhere in a 556-byte segment (end of spec 8).
 #[test]
 fn the_split_of_single_bit_errors_is_that_of_the_specification() {
     let first = Sample::default();
@@ -125,8 +126,8 @@ fn the_split_of_single_bit_errors_is_that_of_the_specification() {
     let packet = second.build();
     let bits = (packet.len() - 20) * 8;
     assert_eq!(bits, 556 * 8);
-    // The paper has no checksum to confirm by, so a hit sequence number is one that is restored
-    // here, and discarded there.
+    // The paper does not confirm by the checksum: it discards a segment with a damaged sequence
+    // number, which is restored here.
     let (mut header, mut sequence, mut ports, mut others) = (0, 0, 0, 0);
     let mut confirmed = [0; 2];
     let line = Line::after(&first, Policy::Normal);
@@ -149,13 +150,12 @@ fn the_split_of_single_bit_errors_is_that_of_the_specification() {
     assert!(near(sequence, 0.72), "sequence number: {} %", percent(sequence));
     assert!(near(ports, 0.72), "ports: {} %", percent(ports));
     assert!(near(others, 2.2), "others, all salvageable: {} %", percent(others));
-    // All of the header but the checksum's 16 bits, PSH, FIN and two of ECN: the payload is known
-    // to be intact.
+    // The payload is known to be intact for all header bits except those of the checksum (16), PSH,
+    // FIN and ECN (2).
     assert_eq!(confirmed, [bits - 140, 140]);
 }
 
-/// The same as the paper has it: the checksum field is hit as well, so that nothing can be
-/// confirmed.
+/// As in the paper: the checksum field is damaged too, so that nothing can be confirmed.
 #[test]
 fn without_confirmation_a_hit_sequence_number_is_discarded_and_all_else_is_salvaged() {
     let first = Sample::default();
@@ -163,7 +163,7 @@ fn without_confirmation_a_hit_sequence_number_is_discarded_and_all_else_is_salva
     let packet = second.build();
     let line = Line::after(&first, Policy::Normal);
     for bit in (0..(packet.len() - 20) * 8).filter(|bit| Field::at(*bit) != Some(Field::Checksum)) {
-        // Three bits that no single other one makes up for.
+        // Three wrong bits for which no other single bit compensates.
         let mut damaged =
             [bit, 129, 131, 134].iter().fold(packet.clone(), |packet, bit| hit(&packet, 20, *bit));
         let before = damaged.clone();

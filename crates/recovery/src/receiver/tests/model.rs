@@ -1,16 +1,16 @@
-//! A whole transfer over a lossy link that damages segments: no byte of the stream ever lands at a
-//! wrong offset, none that is said to be intact is not, and no acknowledgment number or time stamp
-//! is one that TCP would refuse.
+//! A whole transfer over a link that loses and damages segments. No byte of the stream may be
+//! delivered at a wrong offset, no byte that is reported intact may be damaged, and no
+//! acknowledgment number or time stamp may be one that TCP would refuse.
 //!
-//! The sender keeps a window of segments in flight and repeats what is missing; the link loses,
-//! repeats and damages them, one bit at a time, most of them in the header; the socket takes in
-//! what it is handed, sometimes late, and puts it together. Time stamps, acknowledgment numbers and
-//! windows change all the while, often by one.
+//! The sender keeps a window of segments in flight and retransmits what is missing. The link loses,
+//! duplicates and damages segments, one bit at a time, mostly in the header. The socket takes in
+//! what it is handed, sometimes late, and reassembles it. Time stamps, acknowledgment numbers and
+//! windows keep changing, often by one.
 //!
-//! The segment sizes are those of real links. With a power of two the rule of discrete places is
-//! weak by itself: one wrong bit of the sequence number leads from one place to another. So it may
-//! behind a segment that was not whole, the last one here: streams for which it does are left out
-//! ([`Transfer::is_weak`]).
+//! The segment sizes are those of real links. With a power of two, the rule of discrete places is
+//! weak by itself: one wrong bit of the sequence number leads from one place to another. The same
+//! can happen behind a segment that is not whole, here the last one. Streams in which it does are
+//! left out ([`Transfer::is_weak`]).
 
 use super::*;
 use crate::options;
@@ -21,12 +21,12 @@ use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::collections::{BTreeMap, VecDeque};
 
-/// The most that the sender's window holds, in segments: as many as the places that a bold socket
-/// compares with. With more, one may come whose place is further than those, and no other far one
-/// before it that would tell.
+/// Largest window of the sender, in segments: the number of places that a bold socket compares
+/// with. With a larger one, a segment could arrive whose place is beyond those, before any other
+/// far segment has revealed the hole.
 const FLIGHT: usize = BOLD_POSITIONS as usize;
 
-/// What happens to the segments of one transfer.
+/// Parameters of one transfer.
 #[derive(Debug, Clone)]
 struct Transfer {
     seed: u64,
@@ -39,13 +39,13 @@ struct Transfer {
     damage: f64,
     /// The sender's window in segments.
     flight: usize,
-    /// Packets that wait on their way into the socket.
+    /// Packets that are queued on their way into the socket.
     backlog: usize,
 }
 
 impl Transfer {
-    /// Whether one wrong bit leads from a whole number of segments to a whole number behind the end
-    /// of the stream.
+    /// Returns whether flipping one bit leads from a whole number of segments to a whole number of
+    /// segments behind the end of the stream.
     fn is_weak(&self) -> bool {
         let short = self.len % self.size;
         let mut bits = (0..=Parameters::default().window.ilog2()).map(|bit| (1usize << bit) % self.size);
@@ -77,18 +77,18 @@ fn transfer() -> impl Strategy<Value = Transfer> {
 #[derive(Debug)]
 struct Delivered {
     packet: Vec<u8>,
-    /// How many bits of its payload may be wrong.
+    /// Most bits of its payload that may be wrong.
     wrong_bits: u32,
 }
 
-/// The receiving socket: what it holds behind `received`, by offset, and what it has sent itself.
+/// The receiving socket: what it holds behind `received`, by offset, and its own sent data.
 #[derive(Debug)]
 struct Socket {
     received: usize,
     behind: BTreeMap<usize, usize>,
     snd_una: u32,
     snd_nxt: u32,
-    /// Newest `TSval` taken in: an older one is refused (RFC 7323 section 5.3).
+    /// Newest `TSval` taken in; older ones are refused (RFC 7323 section 5.3).
     ts_recent: Option<u32>,
 }
 
@@ -126,7 +126,7 @@ impl Socket {
         Ok(())
     }
 
-    /// Tells whoever asks how far it is.
+    /// Copies the socket's state into the view that `line` reads.
     fn update(&self, line: &mut Line, connection: &Tuple) {
         line.received(connection, self.received);
         let view = line.view(connection);
@@ -138,7 +138,7 @@ impl Socket {
     }
 }
 
-/// Runs a transfer to its end; the number of damaged segments that were accepted.
+/// Runs a transfer to its end, and returns the number of damaged segments that were accepted.
 fn run(transfer: &Transfer) -> Result<u64, TestCaseError> {
     let mut random = ChaCha8Rng::seed_from_u64(transfer.seed);
     let mut stream = vec![0; transfer.len];
@@ -162,16 +162,16 @@ fn run(transfer: &Transfer) -> Result<u64, TestCaseError> {
         let mut due: Vec<usize> =
             window.step_by(transfer.size).filter(|offset| !socket.has(*offset)).collect();
         if random.random_bool(0.2) && socket.received > 0 {
-            // Sent again though it has arrived.
+            // A duplicate: sent again although it has arrived.
             due.push(random.random_range(0..socket.received) / transfer.size * transfer.size);
         }
         for offset in due {
             let track = line.receiver.track(&connection).expect("open");
             let contiguous = track.contiguous.wrapping_sub(transfer.first_seq) as usize;
             let behind = contiguous.max(socket.received).saturating_sub(offset);
-            // A bold socket compares with whole segments behind what it has, and not with all: an
-            // older one, or one from before a segment that was not whole, it may take for a new
-            // one. That is the risk that the name says.
+            // A bold socket compares only with some whole segments behind what it has. It may take
+            // an older one, or one from before a segment that was not whole, for a new one. This is
+            // the accepted risk of the policy, so such duplicates are left out.
             let is_compared =
                 behind.is_multiple_of(transfer.size) && behind <= BOLD_POSITIONS as usize * transfer.size;
             if transfer.policy == Policy::Bold && !is_compared {
@@ -193,7 +193,7 @@ fn run(transfer: &Transfer) -> Result<u64, TestCaseError> {
                 seq: transfer.first_seq.wrapping_add(offset as u32),
                 ack,
                 flags: if random.random_bool(0.3) { ACK | PSH } else { ACK },
-                // Three bits apart: of a window that differs in one bit it is said that it was hit.
+                // Three bits apart: a window that differs in one bit counts as damaged.
                 window: if random.random_bool(0.2) { 504 } else { 502 },
                 options: if transfer.has_stamps {
                     [&stamps(clock)[..8], &echo.to_be_bytes()].concat()

@@ -3,7 +3,8 @@
 
 use super::*;
 
-/// Three ways to be doubtful; each damaged in the payload too, so that nothing is confirmed.
+/// Three kinds of doubtful segments. `verdict` damages their payload too, so that nothing is
+/// confirmed.
 fn doubtful() -> [Sample; 3] {
     let second = next(&Sample::default());
     let wrong_port = Sample { local_port: second.local_port ^ 4, ..second.clone() };
@@ -24,7 +25,7 @@ fn policies_decide_as_the_specification_says() {
         Verdict::Accept(Acceptance { confirmed: false, approximate, guess, out_of_order, bytes: 536 })
     };
     let (policy, position) = (Verdict::Discard(Reason::Policy), Verdict::Discard(Reason::Position));
-    // A hit port is restored, which is a guess as well.
+    // A damaged port is restored, which is a guess as well.
     let (port, behind, seq) =
         (accept(true, false, true), accept(false, true, false), accept(false, false, true));
     for (set, expected) in [
@@ -69,7 +70,7 @@ fn the_socket_s_own_policy_counts() {
 
 #[test]
 fn random_sequence_numbers_hit_nothing_but_the_discrete_places() {
-    // TL-34: every number of a part of the window, injected with a wrong checksum.
+    // TL-34: every number in a part of the window, with a wrong checksum.
     let line = Line::after(&Sample::default(), Policy::Normal);
     let expected = FIRST + u32::from(S);
     for offset in 0..3000 {
@@ -98,7 +99,7 @@ fn damage_is_accepted_only_inside_the_byte_window() {
         let verdict = line.take(&mut hit(&second.build(), 20, 130));
         let expected = if inside { accepted(false, 536) } else { Verdict::Discard(Reason::Window) };
         assert_eq!(verdict, expected, "{length} from {from}");
-        // What is confirmed is undamaged, yet the window holds for it too.
+        // A confirmed segment is undamaged, but the window applies to it too.
         let mut line = Line::after(&first, Policy::Normal);
         line.view(&first.tuple()).settings.window = Some(ByteWindow { from, len: length });
         let verdict = line.take(&mut hit(&second.build(), 20, 33));
@@ -126,7 +127,8 @@ fn byte_windows_count_across_the_end_of_the_sequence_numbers() {
 
 #[test]
 fn a_stream_that_wraps_is_repaired_on_both_sides_of_zero() {
-    // The end of the first, the start and the middle of the second lie at 0 in turn.
+    // In turn, 0 is the first byte of the second segment, its second byte, in its middle, and the
+    // first byte of the first segment.
     for start in [0u32.wrapping_sub(536), 0u32.wrapping_sub(537), 0u32.wrapping_sub(800), 0] {
         let first = Sample { seq: start, ..Sample::default() };
         let packet = next(&first).build();
@@ -145,7 +147,7 @@ fn guesses_are_limited_and_come_back_with_time() {
     line.open(&Sample::default(), Policy::Normal);
     let [wrong_port, ..] = doubtful();
     let mut take = |now| {
-        // At the place of the stream that is just due.
+        // At the next expected place of the stream.
         let seq = line.receiver.track(&Sample::default().tuple()).expect("open").contiguous;
         let mut packet = Sample { seq, ..wrong_port.clone() }.build();
         packet[60] ^= 1;

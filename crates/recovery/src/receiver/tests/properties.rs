@@ -1,10 +1,11 @@
-//! What holds for whatever bytes come.
+//! Properties that hold for any bytes.
 
 use super::*;
 use packet::{Tcp, checksum};
 use proptest::prelude::*;
 
-/// A receiver with connections of all kinds, among them one with time stamps and one over IPv6.
+/// Returns a receiver with connections of all kinds, among them one with time stamps and one over
+/// IPv6.
 fn line(policy: Policy, localization: Localization) -> (Line, Vec<Sample>) {
     let plain = Sample::default();
     let samples = vec![
@@ -40,8 +41,8 @@ fn localization() -> impl Strategy<Value = Localization> {
     ])
 }
 
-/// A packet that may well come: of one of the connections, some segments on, with SACK blocks now
-/// and then.
+/// Returns an undamaged packet of one of the connections, some segments ahead, with SACK blocks if
+/// `has_sack`.
 fn valid(
     samples: &[Sample],
     which: usize,
@@ -65,7 +66,8 @@ fn valid(
     (sample, packet)
 }
 
-/// Unchanged unless accepted; if accepted, right and with no flag that is never salvaged.
+/// Checks that bytes are unchanged unless accepted, and that an accepted packet is right and has no
+/// flag that is never salvaged.
 fn check(verdict: Verdict, before: &[u8], after: &[u8]) -> Result<(), TestCaseError> {
     let Verdict::Accept(acceptance) = verdict else {
         prop_assert_eq!(before, after);

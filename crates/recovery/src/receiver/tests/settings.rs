@@ -1,4 +1,4 @@
-//! Opening, switching and closing (TL-04), and what is counted where (TL-27).
+//! Opening, switching and closing connections (TL-04), and which counters count (TL-27).
 
 use super::*;
 
@@ -8,7 +8,7 @@ fn switched_on_late_nothing_known_before_is_believed() {
     let mut line = Line::new(Parameters::default());
     line.open(&first, Policy::Normal);
     line.receiver.switch(first.tuple(), false, FIRST);
-    // These pass unseen.
+    // These segments pass unseen.
     assert_eq!(line.take(&mut first.build()), Verdict::NotOurs);
     line.receive(&first.tuple(), 536);
     line.receiver.switch(first.tuple(), true, FIRST + 536);
@@ -96,8 +96,8 @@ fn options_of_the_handshake_that_cannot_be_restored_forbid_repair_for_ever() {
 fn an_injected_acknowledgment_does_not_stall_repairs() {
     let first = Sample { options: stamps(7).to_vec(), ..Sample::default() };
     let mut line = Line::after(&first, Policy::Normal);
-    // Right ports and a right checksum, all else made up: the socket refuses it, and cannot be
-    // asked for right segments.
+    // Right ports and a right checksum, all else made up. The socket refuses it, but is not asked
+    // about right segments.
     let injected = Sample { ack: first.ack.wrapping_add(1 << 30), seq: FIRST + 7, ..first.clone() };
     assert_eq!(line.take(&mut injected.build()), Verdict::Pass);
     let second = next(&first).build();

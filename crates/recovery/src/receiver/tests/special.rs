@@ -3,7 +3,7 @@
 
 use super::*;
 
-/// What becomes of the segment after the first with a damaged checksum field, and its bytes.
+/// Returns the verdict on a second segment with a damaged checksum field, and its bytes.
 fn after_first(sample: &Sample) -> (Verdict, Vec<u8>) {
     let mut line = Line::after(&Sample::default(), Policy::Normal);
     let mut packet = hit(&sample.build(), 20, 130);
@@ -26,7 +26,7 @@ fn a_cleared_fin_takes_no_sequence_number() {
     assert_eq!(line.take(&mut hit(&second.build(), 20, 130)), accepted(false, 536));
     let contiguous = line.receiver.track(&second.tuple()).expect("open").contiguous;
     assert_eq!(contiguous, FIRST + 1072);
-    // The sender repeats it: right this time, and it ends the stream.
+    // The sender retransmits the FIN. It arrives undamaged and ends the stream.
     let again = Sample { seq: contiguous, payload: Vec::new(), ..second };
     assert_eq!(line.take(&mut again.build()), Verdict::Pass);
     assert_eq!(line.receiver.track(&again.tuple()).expect("open").contiguous, FIRST + 1073);
@@ -94,7 +94,7 @@ fn merged_segments_are_learnt_from_without_a_look_at_their_checksum() {
     assert_eq!(packet, before);
     let track = *line.receiver.track(&first.tuple()).expect("open");
     assert_eq!((track.contiguous, track.payload), (FIRST + 20_000, 1000));
-    // Of a connection that is not there it is left alone.
+    // For an unknown connection it is left alone.
     let mut other = Sample { local_port: 40001, ..merged }.build();
     assert_eq!(line.receiver.packet(&mut other, Some(1000), 0, &line.host), Verdict::NotOurs);
 }
@@ -102,8 +102,8 @@ fn merged_segments_are_learnt_from_without_a_look_at_their_checksum() {
 #[test]
 fn restored_time_stamps_are_never_newer_than_the_last_good_ones() {
     let first = Sample { options: stamps(1_000_000).to_vec(), ..Sample::default() };
-    // A later TSval, of which every bit is hit in turn: an impossible one from the future would
-    // poison PAWS.
+    // A later TSval with each bit wrong in turn: an impossible value from the future would break
+    // PAWS for the connection.
     let second = Sample { options: stamps(1_000_007).to_vec(), ..next(&first) };
     let packet = second.build();
     for bit in (160..256).chain([130, 2000]) {
@@ -112,7 +112,7 @@ fn restored_time_stamps_are_never_newer_than_the_last_good_ones() {
         assert!(matches!(verdict, Verdict::Accept(_)), "bit {bit}: {verdict:?}");
         assert_eq!(damaged[40..52], stamps(1_000_000), "bit {bit}");
     }
-    // Where something else was hit, the received ones are confirmed, and newer by right.
+    // If another field was damaged, the received time stamps are confirmed, and rightly newer.
     let mut damaged = hit(&packet, 20, 64);
     assert_eq!(Line::after(&first, Policy::Normal).take(&mut damaged), accepted(true, 0));
     assert_eq!(damaged, packet);
@@ -128,8 +128,8 @@ fn what_is_repaired_after_a_confirmed_segment_is_not_older() {
     let mut damaged = hit(&third, 20, 2000);
     assert_eq!(line.take(&mut damaged), accepted(false, 536));
     assert_eq!(damaged[40..52], stamps(1_000_007), "PAWS would refuse 1 000 000 now");
-    // Unconfirmed stamps teach nothing, and a far one that is confirmed is suspected as a right one
-    // is.
+    // Unconfirmed time stamps teach nothing. A far one that is confirmed becomes a suspect, as it
+    // would in a right segment.
     assert_eq!(line.receiver.track(&second.tuple()).expect("open").template(), stamps(1_000_007));
     let far = Sample { options: stamps(1 << 30).to_vec(), ..next(&first) };
     let mut line = Line::after(&first, Policy::Normal);
@@ -145,11 +145,11 @@ fn segments_with_sack_blocks_keep_their_longer_header() {
     let data = blocks.data();
     let packet = blocks.build();
     let line = Line::after(&first, Policy::Normal);
-    // Confirmed, the blocks stay.
+    // Confirmed: the blocks stay.
     let mut damaged = hit(&packet, 20, 64);
     assert_eq!(line.clone().take(&mut damaged), accepted(true, 0));
     assert_eq!(damaged, packet);
-    // Unconfirmed, they become padding, and the payload stays where it is.
+    // Unconfirmed: the blocks become padding, and the payload stays where it is.
     let mut damaged = hit(&packet, 20, (data.start - 20) * 8 + 5);
     let received = damaged.clone();
     assert_eq!(line.clone().take(&mut damaged), accepted(false, 536));

@@ -1,4 +1,4 @@
-//! Thesis mode (TL-03): only checksums are wrong, and only checksums are repaired.
+//! Thesis mode (TL-03): only checksums are wrong, and only checksums are corrected.
 
 use super::*;
 use crate::sample::{Host, view};

@@ -1,5 +1,5 @@
-//! Any window of any graph: what the levels give is what all points would give, to a pixel, and
-//! there is a bound to how much it is.
+//! Properties for any window of any graph: the levels give the same picture as all points, to a
+//! pixel, with a bounded number of points.
 
 use super::super::grid::Grid;
 use super::super::whole::{Points, Whole};
@@ -10,14 +10,14 @@ use rand_chacha::ChaCha8Rng;
 use std::collections::HashSet;
 use trace::layers::graph::Shape;
 
-/// What a graph can look like.
+/// Kind of a graph.
 #[derive(Debug, Clone, Copy)]
 enum Kind {
     /// Points anywhere.
     Plane,
-    /// Bytes grow with time, and go back at times.
+    /// Bytes grow with time, and sometimes go back.
     Ramp,
-    /// Clumps far from one another, many points at one instant.
+    /// Clumps far apart, with many points at one instant.
     Clumps,
 }
 
@@ -44,7 +44,7 @@ fn graph(kind: Kind, count: usize, seed: u64) -> Points {
     Points { unit: 0, points: (0..count).map(point).collect() }
 }
 
-/// A window and the pixels that it is drawn with.
+/// A window and the size of its pixels.
 #[derive(Debug, Clone, Copy)]
 struct Window {
     from: f64,
@@ -56,7 +56,7 @@ struct Window {
 }
 
 impl Window {
-    /// A part of the whole: where it begins, and which share of it.
+    /// Returns a part of the whole: where it begins and its size are shares of the whole.
     fn of(
         points: &Points,
         (x, y): (f64, f64),
@@ -89,7 +89,7 @@ impl Window {
     }
 }
 
-/// The points of all levels that a drawing of `level` needs, in order.
+/// Returns the points of all levels that a drawing of `level` needs, in order.
 fn needed(points: &Points, levels: &[Level], level: i32) -> Vec<Whole> {
     let chosen = levels.iter().filter(|known| known.level.is_none_or(|known| known >= level));
     let mut places: Vec<u32> = chosen.flat_map(|level| level.places.iter().copied()).collect();
@@ -97,8 +97,8 @@ fn needed(points: &Points, levels: &[Level], level: i32) -> Vec<Whole> {
     places.into_iter().map(|place| points.points[place as usize]).collect()
 }
 
-/// Lowest and highest value that a line has in each column from -1 to `columns`: what it comes
-/// with, and the points there.
+/// Returns the lowest and the highest value of a line in each column from -1 to `columns`: of the
+/// value that it has at the left edge, and of the points there.
 fn columns(window: &Window, points: &[Whole]) -> Vec<Option<(i64, i64)>> {
     let mut columns: Vec<Option<(i64, i64)>> = vec![None; window.columns as usize + 2];
     let mut next = 0;
@@ -119,7 +119,7 @@ fn columns(window: &Window, points: &[Whole]) -> Vec<Option<(i64, i64)>> {
     columns
 }
 
-/// Whether each column of `one` is within those of `other` beside it.
+/// Checks that each column of `one` is within `other`'s columns beside it.
 fn within(one: &[Option<(i64, i64)>], other: &[Option<(i64, i64)>]) -> Result<(), TestCaseError> {
     for place in 1..one.len() - 1 {
         let Some((low, high)) = one[place] else { continue };
@@ -141,7 +141,7 @@ fn kinds() -> impl Strategy<Value = Kind> {
     prop::sample::select(vec![Kind::Plane, Kind::Ramp, Kind::Clumps])
 }
 
-/// From the whole to a millionth of it, at one scale in both axes or not.
+/// Shares from the whole down to a millionth, at the same scale in both axes or not.
 fn shares() -> impl Strategy<Value = (f64, f64)> {
     (0.0..6.0_f64, prop_oneof![Just(0.0), -2.0..2.0_f64])
         .prop_map(|(zoom, skew)| (0.1_f64.powf(zoom).min(1.0), 0.1_f64.powf((zoom + skew).max(0.0))))
@@ -150,8 +150,8 @@ fn shares() -> impl Strategy<Value = (f64, f64)> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 
-    /// No pixel that all points set is farther than a pixel from one that the levels set, and there
-    /// is a bound to how many points those are.
+    /// Each pixel that all points set is at most a pixel away from one that the levels set, and the
+    /// number of points is bounded.
     #[test]
     fn dots_are_where_all_points_would_be(
         kind in kinds(), count in 1_usize..40_000, seed: u64, at in (0.0..1.0, 0.0..1.0), shares in shares(), pixels in (20_i64..900, 20_i64..600),
@@ -176,8 +176,8 @@ proptest! {
         prop_assert!(inside as f64 <= across * up + ((levels.len() + 1) * TILE) as f64, "{} of {} x {}", inside, across, up);
     }
 
-    /// In each column a line of steps reaches as far down and up as that through all points, to a
-    /// column.
+    /// In each column a line of steps reaches as far down and up as the line through all points, to
+    /// a column.
     #[test]
     fn steps_are_as_high_and_low_as_all_points(
         kind in kinds(), count in 1_usize..40_000, seed: u64, at in 0.0..1.0_f64, share in 0.0..6.0_f64, wide in 20_i64..900,
@@ -194,7 +194,7 @@ proptest! {
         prop_assert!(inside <= 4 * (2 * wide as usize + 2) + (levels.len() + 1) * TILE);
     }
 
-    /// A mark stands within a column of each.
+    /// Each mark has a drawn mark within a column.
     #[test]
     fn marks_are_where_all_points_would_be(kind in kinds(), count in 1_usize..20_000, seed: u64, share in 0.0..6.0_f64) {
         let points = graph(kind, count, seed);
@@ -210,7 +210,7 @@ proptest! {
         }
     }
 
-    /// All levels together are all points, each once, whatever their unit.
+    /// All levels together have all points, each once, for any unit.
     #[test]
     fn all_levels_together_are_all_points(kind in kinds(), count in 1_usize..20_000, seed: u64, unit in prop::sample::select(vec![0, -8]), ratio in -30..6) {
         let points = Points { unit, ..graph(kind, count, seed) };
@@ -225,7 +225,7 @@ proptest! {
         for level in &levels {
             prop_assert!(level.places.is_sorted(), "tiles are in order of time");
         }
-        // The coarsest level is what is drawn first, and levels go down from it.
+        // The coarsest level is drawn first, and finer levels follow in order.
         prop_assert!(levels[0].level.is_none() && levels[0].places.len() <= 2 * TILE);
         prop_assert!(levels[1..].is_sorted_by_key(|level| std::cmp::Reverse(level.level)));
         prop_assert!(levels[1..].iter().all(|level| level.places.len() >= TILE));

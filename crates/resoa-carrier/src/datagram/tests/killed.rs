@@ -1,12 +1,12 @@
-//! A server whose process was killed, and the one that comes after it at the same port, at times
-//! that the tests choose.
+//! A server whose process was killed, and its successor at the same port, at times that the tests
+//! choose.
 
 use super::*;
 use crate::datagram::forgotten::HALF;
 use resoa_protocol::lhp::Ended;
 use std::net::SocketAddr;
 
-/// A server and a client that it has taken, at the beginning of time.
+/// A server and a client that it has accepted, at time zero.
 struct Pair {
     key: SecretKey,
     server: Datagrams,
@@ -30,7 +30,7 @@ fn connected() -> Pair {
     client.connect_to(link, address.to_string().as_bytes(), Duration::ZERO).expect("an address");
     welcomed(&mut client, &mut server);
     let mut told = [Vec::new(), Vec::new()];
-    // What is tried at the beginning is over.
+    // Until the initial length probe is over.
     for now in (1..10).map(|tenth| Duration::from_millis(100) * tenth) {
         turn_at(&mut client, now, &mut told[0]);
         turn_at(&mut server, now, &mut told[1]);
@@ -39,7 +39,8 @@ fn connected() -> Pair {
 }
 
 impl Pair {
-    /// The server is gone without a word, and one of this key has its port.
+    /// Replaces the server with one that has this key and the same port, without a message to the
+    /// client.
     fn is_killed(&mut self, key: &SecretKey) {
         let next = server(key);
         let gone = std::mem::replace(&mut self.server, next);
@@ -48,8 +49,8 @@ impl Pair {
         std::mem::swap(&mut self.server.port, &mut gone.port);
     }
 
-    /// When the client's user is told that it has ended, and why; from one moment on, by tenths of
-    /// a second.
+    /// Returns when and why the client's user is told that the connection has ended. Steps by
+    /// tenths of a second from this time on.
     fn end(&mut self, from: Duration) -> Option<(Duration, Ended)> {
         let times = (0..400).map(|tenth| from + Duration::from_millis(100) * tenth);
         for now in times {
@@ -71,10 +72,10 @@ impl Pair {
     }
 }
 
-/// Who says something to a server that has come after another is told within moments that its
-/// connection is gone, and who says nothing when it asks next. The end is that of a reset. By a
-/// server with another key, and so by anybody else, it is not: then there is silence, until it is
-/// too long.
+/// A client that sends something to the server's successor learns within moments that its
+/// connection is gone; an idle client learns it with its next probe. The end is that of a reset. A
+/// server with another key, and therefore anybody else, cannot cause it; then the silence ends the
+/// connection.
 #[test]
 fn a_server_after_another() {
     let begin = Duration::from_secs(1);
@@ -101,8 +102,8 @@ fn a_server_after_another() {
     assert!(at >= SILENCE.end, "{at:?}");
 }
 
-/// A server that has the connection says to nobody that it has not; about another number, and
-/// another name, it says what ends nothing.
+/// A server that has the connection tells nobody that it has not. Its answers about another number
+/// or another name end nothing.
 #[test]
 fn a_server_that_knows_it() {
     let mut pair = connected();
@@ -138,25 +139,25 @@ fn a_server_that_knows_it() {
     let mut told = Vec::new();
     turn(&mut pair.client, &mut told);
     assert_eq!(told, [], "nothing has ended");
-    // The token itself does it, wherever it comes from.
+    // The real token ends the connection, wherever it comes from.
     let token = ticket.last_chunk().expect("the second half");
     pair.client.packet(&Packet::Unknown { ours, token }.octets(), from, Duration::ZERO);
     turn(&mut pair.client, &mut told);
     assert_eq!(told, [(pair.link, Indication::Disconnected(Ended::Reset))]);
 }
 
-/// Those by which the other side addresses an end.
+/// Returns the numbers by which the other side addresses an end.
 fn numbers(end: &Datagrams) -> Vec<u32> {
     end.numbers.keys().copied().collect()
 }
 
-/// A client that is not answered asks once for each question that has no answer, and a server that
-/// is there goes on with it.
+/// A client without answers asks once for each unanswered probe. If the server is still there, the
+/// connection goes on.
 #[test]
 fn an_outage_is_no_end() {
     let mut pair = connected();
     let wire: SocketAddr = pair.server.address().expect("is bound");
-    // What comes to the server is lost for a while.
+    // Everything that arrives at the server is lost for a while.
     pair.says_something();
     let mut told = Vec::new();
     let mut questions = 0;
@@ -172,7 +173,7 @@ fn an_outage_is_no_end() {
     }
     assert!((1..=20).contains(&questions), "{questions} at {wire}");
     assert_eq!(told, []);
-    // Then nothing is any more.
+    // Then nothing is lost any more.
     for now in (100..140).map(|tenth| Duration::from_millis(100) * tenth) {
         turn_at(&mut pair.client, now, &mut told);
         turn_at(&mut pair.server, now, &mut told);

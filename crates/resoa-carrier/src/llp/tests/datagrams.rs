@@ -1,5 +1,5 @@
-//! C91: what may be lost is, after an outage and for nothing else; each is told of once, as itself
-//! or as lost.
+//! C91: messages that may be lost are lost only after an outage, and each is reported once, as
+//! itself or as lost.
 
 use super::link::{Link, PACKET, World, data, datagram, number_of};
 use crate::llp::{Event, Machine};
@@ -11,12 +11,12 @@ use std::time::Duration;
 const MS: Duration = Duration::from_millis(1);
 const COUNT: u32 = 1000;
 
-/// What an end was told of datagrams: numbers, with the time and whether they are lost.
+/// Datagrams that an end was told of: by number, the time and whether it is lost.
 #[derive(Default)]
 struct Told(BTreeMap<u32, (Duration, bool)>);
 
 impl Told {
-    /// Looks at what was told since `at`; each was sent with so many octets.
+    /// Processes the indications since `at`. Each datagram was sent with this many bytes.
     fn look(&mut self, world: &World, end: usize, at: &mut usize, octets: usize) {
         for event in &world.told[end][*at..] {
             let (number, is_lost) = match event {
@@ -38,9 +38,9 @@ impl Told {
     }
 }
 
-/// A datagram each 20 ms over an outage of ten seconds, beside what else is sent: what arrives is
-/// younger than half a second and four round trips and the way there, and what is sent when the
-/// outage is over arrives.
+/// A datagram each 20 ms over an outage of ten seconds, beside other traffic. Datagrams that arrive
+/// are younger than half a second plus four round trips plus the way there. Those that are sent
+/// after the outage arrive.
 #[test]
 fn nothing_that_is_old_arrives() {
     for (link, bulk) in [
@@ -81,11 +81,11 @@ fn nothing_that_is_old_arrives() {
             "{rate} octets/s, {delay:?}, {loss}, beside {bulk}: {} lost, the oldest {oldest:?}",
             lost.len()
         );
-        // Round trips are as they are measured, with what waits on the link; and then there is the
-        // way.
+        // The measured round trips include the queue on the link. The fifth one stands for the way
+        // there.
         assert!(oldest <= Some(500 * MS + trip * 5), "{oldest:?}, round trips of up to {trip:?}");
         assert!(lost.len() > 400, "{} are lost", lost.len());
-        // That it is over is found out within a second, if that is not lost.
+        // The end of the outage is detected within a second, unless that probe is lost.
         let found_out = Duration::from_secs(if link.loss > 0.0 { 4 } else { 1 }) + trip;
         let [first, final_one] = [lost.first(), lost.last()].map(Option::<&Duration>::copied);
         assert!(first >= Some(outage.0.saturating_sub(trip * 4)), "{first:?}, {outage:?}");
@@ -93,8 +93,8 @@ fn nothing_that_is_old_arrives() {
     }
 }
 
-/// A link that is full delays them and loses none: they wait for what was sent before them, and
-/// that is no outage.
+/// A full link delays datagrams and loses none. They wait for earlier messages, which is not an
+/// outage.
 #[test]
 fn a_queue_loses_nothing() {
     let mut world = World::up(Link { rate: 25e3, ..Link::default() }, 12);
@@ -118,8 +118,8 @@ fn a_queue_loses_nothing() {
     assert!(slowest > Some(Duration::from_secs(2)), "there was no queue: {slowest:?}");
 }
 
-/// In an outage those that are late make room, so that the user need not stop; and one that has
-/// waited elsewhere is given up at once when it is over.
+/// In an outage, late datagrams make room, so that the user need not stop. A datagram that has
+/// already waited elsewhere is given up at once when the outage is over.
 #[test]
 fn those_that_are_late_make_room() {
     let mut world = World::up(Link::default(), 13);
@@ -147,8 +147,9 @@ fn those_that_are_late_make_room() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 
-    /// Datagrams and data both ways over any link with outages, a reader who pauses, and a close:
-    /// each datagram is told of once, and everything else once and in order, before the end.
+    /// Datagrams and data in both directions, over any link with outages, with a reader that
+    /// pauses, and then a close. Each datagram is reported once, and everything else once and in
+    /// order, before the end.
     #[test]
     fn each_is_told_of_once(
         rate in prop_oneof![Just(0.0), Just(125e3), Just(1.25e6)],
@@ -208,12 +209,13 @@ proptest! {
     }
 }
 
-/// A datagram that is longer than a packet is given up as a whole, also if a part of it is there.
+/// A datagram that is longer than a packet is given up as a whole, even if a part of it has
+/// arrived.
 #[test]
 fn a_part_of_one_is_none() {
     let mut world = World::up(Link { longest: PACKET, ..Link::default() }, 14);
     world.run(Duration::from_secs(1));
-    // Its first packet arrives and its second does not, for as long as there is an outage.
+    // Its first packet arrives. The second one is lost, and so is everything until the outage ends.
     world.cut = Some((world.packets + 1, Duration::from_secs(3)));
     world.ends[0].send_or_lose(&datagram(3, 0, PACKET + 200), world.now);
     let (mut told, mut at) = (Told::default(), 0);

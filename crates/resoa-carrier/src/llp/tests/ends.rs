@@ -1,4 +1,4 @@
-//! C88 to C90: how a connection ends, and how it does not.
+//! C88 to C90: how a connection ends, and what does not end it.
 
 use super::link::{LONG, Link, PACKET, SILENCE, World, data, read};
 use crate::llp::wire::{Data, Frame, Malformed};
@@ -6,7 +6,7 @@ use crate::llp::{Event, Machine, Side};
 use resoa_protocol::lhp::Ended;
 use std::time::Duration;
 
-/// A reset comes at once, before what was sent, and again if the word of it was lost.
+/// A reset takes effect at once, before messages that were sent, and is repeated if it was lost.
 #[test]
 fn reset() {
     for loses in [false, true] {
@@ -25,8 +25,7 @@ fn reset() {
     }
 }
 
-/// C90: who hears nothing for half a minute is told, at both ends, and not before; who closes is
-/// not.
+/// C90: both ends are told after half a minute of silence, and not earlier.
 #[test]
 fn an_outage_for_good() {
     let mut world = World::up(Link::default(), 4);
@@ -43,8 +42,7 @@ fn an_outage_for_good() {
     );
 }
 
-/// An outage that is shorter costs its time, hardly more than a second in addition, and nothing
-/// else.
+/// A shorter outage costs its own time plus little more than a second, and nothing else.
 #[test]
 fn an_outage_that_ends() {
     let mut world = World::up(Link { rate: 1.25e6, ..Link::default() }, 5);
@@ -62,7 +60,7 @@ fn an_outage_that_ends() {
     assert!(world.messages(0).1.is_none());
 }
 
-/// A close behind messages that the link loses for a while.
+/// A close takes effect after all messages, even if the link loses some of them for a while.
 #[test]
 fn close_is_behind_everything() {
     let mut world = World::up(Link { loss: 0.3, ..Link::default() }, 6);
@@ -77,8 +75,8 @@ fn close_is_behind_everything() {
     assert_eq!(world.told[1], []);
 }
 
-/// C88: both close while more is under way than there is room for, and neither wants anything: each
-/// is through, since what comes is let go.
+/// C88: both sides close while more is in flight than there is room for, and neither wants
+/// messages. Both finish, because messages that arrive are dropped.
 #[test]
 fn both_close_and_want_nothing() {
     let mut world = World::up(Link { rate: 12.5e6, ..Link::default() }, 8);
@@ -97,8 +95,8 @@ fn both_close_and_want_nothing() {
     assert_eq!(world.told, [vec![], vec![]]);
 }
 
-/// C88: what our user has closed is not kept for ever for a side that is there and takes nothing;
-/// as long as it takes something, it is.
+/// C88: a connection that our user has closed is kept as long as the other side takes something. It
+/// is not kept for ever for a side that takes nothing.
 #[test]
 fn a_side_that_never_ends() {
     for takes in [false, true] {
@@ -110,7 +108,7 @@ fn a_side_that_never_ends() {
         world.run(Duration::from_secs(10));
         world.ends[0].close(world.now);
         let rest = SILENCE.end.saturating_sub(Duration::from_secs(5));
-        // Now and then it takes some, so that there is room for more.
+        // Now and then it takes some messages, which makes room for more.
         for (time, wanted) in [(rest, false), (Duration::from_secs(1), takes)].repeat(4) {
             world.wanted[1] = wanted;
             let end = world.now + time;
@@ -124,7 +122,7 @@ fn a_side_that_never_ends() {
     }
 }
 
-/// Who was told to stop is not told to go on when the connection has ended.
+/// A user that was told to stop is not told to go on after the connection has ended.
 #[test]
 fn no_room_behind_the_end() {
     let mut world = World::up(Link { rate: 12.5e6, ..Link::default() }, 9);
@@ -140,8 +138,8 @@ fn no_room_behind_the_end() {
     assert!(!world.ends[0].has_room());
 }
 
-/// What only the other side may say, or only later, is refused: HELLO and WELCOME have a side each,
-/// and a client that was not welcomed has no messages.
+/// Frames that only the other side may send, or only later, are refused: HELLO and WELCOME belong
+/// to one side each, and a client sends no messages before it is welcomed.
 #[test]
 fn what_an_end_does_not_say() {
     let says = |end: &mut Machine, number: u64, frame: &Frame| {
@@ -160,7 +158,7 @@ fn what_an_end_does_not_say() {
     assert_eq!(says(&mut server, 1, &data), Err(Malformed));
     server.accept();
     assert_eq!(says(&mut server, 2, &data), Ok(()));
-    // A server's first messages may come before its welcome, which was lost.
+    // A server's first messages may arrive before its welcome, which was lost.
     let mut client = end(Side::Client);
     assert_eq!(says(&mut client, 0, &data), Ok(()));
     assert_eq!(says(&mut client, 1, &Frame::Welcome(&[7; 32])), Ok(()));
@@ -168,7 +166,8 @@ fn what_an_end_does_not_say() {
     assert_eq!(told, [Event::Connected, Event::Data(octets.to_vec())]);
 }
 
-/// C89: the round-trip time is the link's, within a fifth, idle and busy; and an outage shows.
+/// C89: the measured round-trip time is within a fifth of the link's, idle and busy, and an outage
+/// shows in the statistics.
 #[test]
 fn round_trip_time() {
     for delay in [1, 10, 150].map(Duration::from_millis) {

@@ -1,52 +1,56 @@
-//! Every way in which a link can treat the first packets of a short connection, up to so many
-//! faults: the shipped functions, in each of them to the end (C87, C88). The machine reckons with
-//! times and rates, so that its states are without number; what a link does to packets is not, and
-//! that is what is gone through: each set of at most three faults among the first [`PACKETS`]
-//! packets of both sides, in all kinds; and of at most two, with an outage that begins at any of
-//! the packets. `cargo test -p resoa-carrier exhaustive -- --nocapture` prints how many that are.
+//! Goes through everything that a link can do to the first packets of a short connection, up to a
+//! number of faults. Each run uses the shipped functions and goes on until the connection ends
+//! (C87, C88).
 //!
-//! The connection: a client says that it is there and is taken; it sends five messages of two
-//! sockets, one of which takes two packets, and three datagrams, one of which does; the server
-//! answers the last by a datagram and a message; the client closes.
+//! The state machine uses times and rates, so its states cannot be enumerated. What a link does to
+//! packets can be: every set of at most three faults of all kinds among the first [`PACKETS`]
+//! packets of both sides, and every set of at most two with an outage that begins at any of these
+//! packets. `cargo test -p resoa-carrier exhaustive -- --nocapture` prints the number of runs.
+//!
+//! The connection: a client confirms its presence and is accepted. It sends five messages of two
+//! sockets, one of which takes two packets, and three datagrams, one of which takes two. When the
+//! server has everything, it answers with a datagram and a message. Then the client closes.
 
 use super::link::{Fate, Link, PACKET, World, data, datagram, number_of, read};
 use crate::llp::{Event, Machine};
 use resoa_protocol::lhp::{Ended, Lost};
 use std::time::Duration;
 
-/// A connection without faults takes fewer.
+/// A connection without faults takes fewer packets.
 const PACKETS: usize = 16;
-/// So long that what may be lost is given up.
+/// Long enough that messages that may be lost are given up.
 const OUTAGE: Duration = Duration::from_secs(2);
-/// So long a connection may take with the last of the faults: far less than silence that ends it.
+/// Time limit for a connection with faults: far less than the silence that would end it.
 const LONG: Duration = Duration::from_secs(10);
-/// One that comes behind some later ones, and one that comes when it was sent again.
+/// A short delay makes a packet arrive after some later ones; a long one, after its contents were
+/// sent again.
 const KINDS: [Fate; 4] = [
     Fate::Lost,
     Fate::Twice(Duration::from_millis(30)),
     Fate::Late(Duration::from_millis(1)),
     Fate::Late(Duration::from_millis(700)),
 ];
-/// The messages, by socket and number; the second is the long one.
+/// The messages, by socket and number. The second is the long one.
 const MESSAGES: [(u32, u32); 5] = [(1, 0), (1, 1), (2, 0), (1, 2), (2, 1)];
-/// The datagrams: which message each is sent behind, and its octets. The last is the answer.
+/// The datagrams: the message after which each is sent, and its length in bytes. The last is the
+/// answer.
 const DATAGRAMS: [(usize, usize); 4] = [(0, 10), (1, PACKET + 100), (4, 10), (usize::MAX, 30)];
 
-/// What is done otherwise than it should be.
+/// A mistake that a run makes on purpose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Wrong {
     Nothing,
-    /// Each message is sent as of a socket of its own.
+    /// Each message is sent under a socket of its own.
     Sockets,
-    /// Nobody is told of what is lost.
+    /// Lost datagrams are not reported.
     Notices,
 }
 
-/// How far a run has come.
+/// Progress of a run.
 #[derive(Debug, Default)]
 struct Course {
     messages: Vec<(u32, u32)>,
-    /// How often each datagram was told of, as itself and as lost.
+    /// How often each datagram was reported, as itself and as lost.
     datagrams: [[u32; 2]; 4],
     answered: bool,
     has_answer: bool,
@@ -54,7 +58,7 @@ struct Course {
 }
 
 impl Course {
-    /// A datagram, or what is known of it.
+    /// Counts a datagram that was reported: its contents, or its first bytes if it is lost.
     fn datagram(&mut self, first: &[u8], octets: usize, is_lost: bool) -> Result<(), String> {
         let number = number_of(first) as usize;
         let sent = datagram(3, number as u32, DATAGRAMS[number].1);
@@ -70,7 +74,7 @@ impl Course {
         self.datagrams[numbers].iter().all(|told| *told != [0, 0])
     }
 
-    /// What comes of it.
+    /// Does what the users do next: the server answers, and the client closes.
     fn go_on(&mut self, world: &mut World) {
         let now = world.now;
         if !self.answered && self.messages.len() == MESSAGES.len() && self.has_datagrams(0..3) {
@@ -85,7 +89,7 @@ impl Course {
     }
 }
 
-/// What a run came to, packets and datagrams that were lost, if it is not what it should be.
+/// Runs a connection, and returns the number of packets and of lost datagrams; or what went wrong.
 fn run(fates: &[(usize, Fate)], cut: Option<usize>, wrong: Wrong) -> Result<(usize, u32), String> {
     let socket_of = |socket, number| if wrong == Wrong::Sockets { socket + 10 * number } else { socket };
     let mut world = World::new(Link { longest: PACKET, ..Link::default() }, 1);
@@ -152,19 +156,19 @@ fn run(fates: &[(usize, Fate)], cut: Option<usize>, wrong: Wrong) -> Result<(usi
     Ok((world.packets, datagrams.iter().map(|[_, lost]| lost).sum()))
 }
 
-/// What a search has found.
+/// Result of a search.
 #[derive(Debug, Default)]
 struct Found {
     runs: u64,
-    /// Packets of the longest.
+    /// Packets of the longest run.
     most: usize,
-    /// Datagrams that were lost, in all.
+    /// Lost datagrams of all runs.
     lost: u64,
-    /// The first that is not as it should be.
+    /// The first run that went wrong.
     wrong: Option<String>,
 }
 
-/// Goes through all ways with so many faults.
+/// Goes through all runs with up to this many faults.
 fn search(faults: usize, cut: Option<usize>, wrong: Wrong, found: &mut Found) {
     let mut waiting = vec![Vec::new()];
     while let Some(fates) = waiting.pop() {
@@ -190,8 +194,8 @@ fn search(faults: usize, cut: Option<usize>, wrong: Wrong, found: &mut Found) {
     }
 }
 
-/// C87, C88: each message once, in the order of its socket, none lost, and then the end, at both
-/// sides, whatever three faults there are.
+/// C87, C88: with any three faults, each message arrives once and in the order of its socket, and
+/// then the end on both sides.
 #[test]
 fn three_faults_of_any_kind() {
     let (plain, lost) = run(&[], None, Wrong::Nothing).expect("nothing happens");
@@ -202,8 +206,8 @@ fn three_faults_of_any_kind() {
     assert_eq!(found.wrong, None);
 }
 
-/// C91: the same with an outage, and each datagram is told of once, as itself or as lost, whichever
-/// packets of that are lost.
+/// C91: with an outage in addition, each datagram is reported once, as itself or as lost, whichever
+/// packets are lost.
 #[test]
 fn two_faults_and_an_outage() {
     let mut found = Found::default();
@@ -215,7 +219,7 @@ fn two_faults_and_an_outage() {
     assert!(found.lost > found.runs / 2, "hardly any was given up");
 }
 
-/// The search finds it if the receiver drops what is lost and tells nobody.
+/// The search detects a receiver that drops lost datagrams without reporting them.
 #[test]
 fn notices_that_are_not_told_are_missed() {
     let mut found = Found::default();
@@ -225,7 +229,7 @@ fn notices_that_are_not_told_are_missed() {
     assert!(found.wrong.is_some_and(|wrong| wrong.contains("does not end")));
 }
 
-/// The search finds it if messages are not kept in order: here those of one socket are sent as of
+/// The search detects messages that are not kept in order: here, those of one socket are sent under
 /// several.
 #[test]
 fn order_that_is_not_kept_is_found() {
@@ -234,7 +238,7 @@ fn order_that_is_not_kept_is_found() {
     assert!(found.wrong.is_some_and(|wrong| wrong.contains("end told: true")));
 }
 
-/// And if more is lost than is sent again: from the middle on nothing comes through.
+/// A connection whose packets are all lost from some point on is detected.
 #[test]
 fn what_does_not_come_is_missed() {
     let all: Vec<_> = (5..100_000).map(|packet| (packet, Fate::Lost)).collect();

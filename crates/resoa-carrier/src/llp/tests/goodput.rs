@@ -1,10 +1,10 @@
-//! Loss is damage and no reason to send less; a queue is not filled.
+//! A loss means damage and is no reason to send less, and the queue is not filled.
 
 use super::link::{Link, World, data};
 use std::time::Duration;
 
-/// Octets a second that arrive in 20 s, behind 5 s; and the longest queue in ms on the way, of a
-/// link of 10 Mbit/s.
+/// Returns the bytes per second that arrive in 20 s, after 5 s of warm-up, and the longest queue in
+/// ms in that time.
 fn goodput(link: Link, seed: u64) -> (f64, f64) {
     let mut world = World::up(link, seed);
     let mut number = 0;
@@ -26,8 +26,8 @@ fn goodput(link: Link, seed: u64) -> (f64, f64) {
     ((world.told[1].len() - before) as f64 * 16_011.0 / 20.0, longest.as_secs_f64() * 1e3)
 }
 
-/// Of a link of 10 Mbit/s and 20 ms, by the share of packets that it loses: with each of them the
-/// link is used, and the queue stays short.
+/// On a link of 10 Mbit/s and 20 ms, the link is used and the queue stays short for every share of
+/// lost packets.
 #[test]
 fn losses_are_no_reason_to_send_less() {
     const RATE: f64 = 1.25e6;
@@ -40,8 +40,8 @@ fn losses_are_no_reason_to_send_less() {
     }
 }
 
-/// Two milliseconds or two hundred, ten kilobytes or ten megabytes a second; queues of less than
-/// what is under way.
+/// Delays of one to 300 ms, rates of ten kilobytes to ten megabytes a second, and queues shorter
+/// than the amount in flight.
 #[test]
 fn links_of_all_kinds() {
     for (rate, delay, queue, loss) in [
@@ -60,9 +60,8 @@ fn links_of_all_kinds() {
     }
 }
 
-/// Programs that ask and are answered, one short message at a time, say nothing of what the link
-/// carries: what follows them is not slower than on a connection that has just begun, and what was
-/// known of the link before is not forgotten.
+/// Short requests and answers say nothing about the link's rate. A bulk transfer after them is not
+/// slower than on a new connection, and earlier knowledge of the link is kept.
 #[test]
 fn short_messages_say_nothing_of_the_link() {
     const COUNT: u32 = 20;

@@ -1,5 +1,5 @@
-//! A link with a rate, a queue and a delay, which loses, repeats and delays packets; and the
-//! machines at its ends.
+//! A simulated link with a rate, a queue and a delay, which loses, repeats and delays packets; and
+//! the state machines at its ends.
 
 use super::super::{Event, Machine, Side, Silence};
 use rand::{RngExt, SeedableRng};
@@ -8,29 +8,29 @@ use resoa_protocol::lhp::Ended;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// Octets of frames in packets, and in those that may not arrive.
+/// Bytes of frames in packets, and in long ones that may not arrive.
 pub const PACKET: usize = 1150;
 pub const LONG: usize = 1400;
 pub const SILENCE: Silence = Silence { ask: Duration::from_secs(10), end: Duration::from_secs(30) };
-/// Octets that a packet has beside its frames, headers of UDP and IP included.
+/// Bytes of a packet beside its frames, including the UDP and IP headers.
 const OVERHEAD: u64 = 25 + 28;
 
-/// What becomes of packets, in either direction.
+/// What the link does to packets, in either direction.
 #[derive(Debug, Clone, Copy)]
 pub struct Link {
-    /// Octets a second; 0 for any.
+    /// Bytes per second; 0 is unlimited.
     pub rate: f64,
-    /// One way.
+    /// One-way delay.
     pub delay: Duration,
-    /// Octets that wait at most.
+    /// Most bytes that wait in the queue.
     pub queue: u64,
     pub loss: f64,
     pub repeated: f64,
-    /// Packets that come later, by how much at most.
+    /// Share of packets that are delayed, and their longest additional delay.
     pub late: (f64, Duration),
-    /// Octets of the longest packet that arrives.
+    /// Length in bytes of the longest packet that arrives.
     pub longest: usize,
-    /// Nothing arrives from this on until then.
+    /// Begin and end of an outage, in which nothing arrives.
     pub outage: (Duration, Duration),
 }
 
@@ -51,17 +51,17 @@ impl Default for Link {
     }
 }
 
-/// What becomes of one packet, whatever the link does to others.
+/// What happens to one packet, independently of the link's parameters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fate {
     Lost,
-    /// And so much later again.
+    /// It arrives, and once more this much later.
     Twice(Duration),
-    /// By so much.
+    /// It arrives this much later.
     Late(Duration),
 }
 
-/// Both ends, client and server; see the [module](self).
+/// Both ends, client and server, and the link; see the [module](self).
 pub struct World {
     pub ends: [Machine; 2],
     pub told: [Vec<Event>; 2],
@@ -69,17 +69,17 @@ pub struct World {
     pub link: Link,
     pub now: Duration,
     random: ChaCha8Rng,
-    /// Packets by the time at which they arrive.
+    /// Packets on the link, by their time of arrival.
     air: BTreeMap<(Duration, u64), (usize, u64, Vec<u8>)>,
     sent: u64,
-    /// Packets that were sent, and the fates of some of them, by their places.
+    /// Number of packets that were sent, and the fates of some of them, by their positions.
     pub packets: usize,
     pub fates: BTreeMap<usize, Fate>,
-    /// From this packet on nothing arrives for so long.
+    /// From this packet on nothing arrives for this long.
     pub cut: Option<(usize, Duration)>,
     /// When each direction is free.
     busy: [Duration; 2],
-    /// Octets on the link, and of the longest packet.
+    /// Bytes on the link, and length of the longest packet.
     pub carried: u64,
     pub longest: usize,
 }
@@ -105,7 +105,7 @@ impl World {
         }
     }
 
-    /// Connected.
+    /// Creates two ends that are connected.
     pub fn up(link: Link, seed: u64) -> Self {
         let mut world = Self::new(link, seed);
         world.until(|world| !world.told[1].is_empty());
@@ -116,7 +116,7 @@ impl World {
         world
     }
 
-    /// Sends what the ends have to send, and tells what they have to tell.
+    /// Sends the packets of both ends, and collects their indications.
     fn settle(&mut self) {
         for end in 0..2 {
             while let Some(event) = self.ends[end].take(self.wanted[end], self.now) {
@@ -176,20 +176,20 @@ impl World {
         }
     }
 
-    /// It is on the link from then on.
+    /// Puts a packet on the link from this time on.
     fn fly(&mut self, at: Duration, from: usize, number: u64, packet: &[u8]) {
         self.sent += 1;
         self.air.insert((at + self.link.delay, self.sent), (1 - from, number, packet.to_vec()));
     }
 
-    /// When the next thing happens.
+    /// Returns the time of the next event.
     fn next(&self) -> Duration {
         let due = self.ends.iter().filter_map(Machine::deadline).min();
         let arrives = self.air.first_key_value().map(|((at, _), _)| *at);
         due.into_iter().chain(arrives).min().expect("something will be")
     }
 
-    /// The next thing happens.
+    /// Advances to the next event, and processes it.
     pub fn step(&mut self) {
         self.settle();
         let next = self.next();
@@ -207,7 +207,7 @@ impl World {
         }
     }
 
-    /// Until something holds; fails if it takes an hour.
+    /// Runs until a condition holds. Fails after an hour.
     pub fn until(&mut self, mut holds: impl FnMut(&mut Self) -> bool) {
         loop {
             self.settle();
@@ -219,7 +219,7 @@ impl World {
         }
     }
 
-    /// So much time passes.
+    /// Runs for this long.
     pub fn run(&mut self, time: Duration) {
         let end = self.now + time;
         self.settle();
@@ -230,12 +230,12 @@ impl World {
         self.settle();
     }
 
-    /// How long a packet of the client waits for the link.
+    /// Returns how long a packet of the client waits for the link.
     pub fn queue(&self) -> Duration {
         self.busy[0].saturating_sub(self.now)
     }
 
-    /// Messages that an end was told, and its end if that was told.
+    /// Returns the messages that an end was told of, and the end of the connection if it was.
     pub fn messages(&self, end: usize) -> (Vec<Vec<u8>>, Option<Ended>) {
         let mut messages = Vec::new();
         let mut ended = None;
@@ -252,7 +252,7 @@ impl World {
     }
 }
 
-/// A message of data of this socket, with a number and so many octets behind it.
+/// Returns a data message of this socket with a number and this many further bytes.
 pub fn data(socket: u32, number: u32, octets: usize) -> Vec<u8> {
     let mut message = vec![0x14, 3, 0];
     message.extend(socket.to_be_bytes());
@@ -261,7 +261,7 @@ pub fn data(socket: u32, number: u32, octets: usize) -> Vec<u8> {
     message
 }
 
-/// The socket and number of such a message, which is as it was written.
+/// Returns socket and number of such a message, and checks that it is unchanged.
 pub fn read(message: &[u8]) -> (u32, u32) {
     let number = |at: usize| u32::from_be_bytes(message[at..at + 4].try_into().expect("4 octets"));
     let (socket, number) = (number(3), number(7));
@@ -269,7 +269,8 @@ pub fn read(message: &[u8]) -> (u32, u32) {
     (socket, number)
 }
 
-/// A datagram of this socket with an address of its own, a number and so many octets behind it.
+/// Returns a datagram of this socket with an address of its own, a number and this many further
+/// bytes.
 pub fn datagram(socket: u32, number: u32, octets: usize) -> Vec<u8> {
     let mut message = vec![0x13, 4, 0];
     message.extend(socket.to_be_bytes());
@@ -279,7 +280,7 @@ pub fn datagram(socket: u32, number: u32, octets: usize) -> Vec<u8> {
     message
 }
 
-/// Of one, whole or lost: its number.
+/// Returns the number of a datagram, whole or lost.
 pub fn number_of(datagram: &[u8]) -> u32 {
     u32::from_be_bytes(datagram[14..18].try_into().expect("4 octets"))
 }

@@ -1,4 +1,5 @@
-//! C86, C87: each message once, whole, and in the order of its socket, whatever the link does.
+//! C86, C87: each message arrives once, whole, and in the order of its socket, whatever the link
+//! does.
 
 use super::link::{LONG, Link, PACKET, World, data, read};
 use crate::llp::incoming::ROOM;
@@ -28,8 +29,8 @@ fn any_link() -> impl Strategy<Value = Link> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
 
-    /// Both directions at once, any lengths, a reader who pauses, and then a close: nothing is
-    /// missing, twice, or behind the end.
+    /// Both directions at once, messages of any length, a reader that pauses, and then a close: no
+    /// message is missing, repeated, or behind the end.
     #[test]
     fn exactly_once_and_in_order(
         link in any_link(),
@@ -69,7 +70,8 @@ proptest! {
     }
 }
 
-/// A socket whose message is lost does not hold up another's; its own next does wait.
+/// A lost message of one socket does not delay another socket, but it delays later messages of its
+/// own.
 #[test]
 fn sockets_do_not_wait_for_each_other() {
     let mut world = World::up(Link::default(), 1);
@@ -87,14 +89,15 @@ fn sockets_do_not_wait_for_each_other() {
     assert_eq!(order, [(2, 0), (2, 1), (1, 0), (1, 1)]);
 }
 
-/// C26: a user who takes nothing stops the other side, at what there is room for; and what is sent
-/// beyond is taken when there is room again, though every word of that was lost.
+/// C26: a user that takes no messages stops the other side once the room is used up. What was
+/// handed over beyond that arrives when there is room again, even if every announcement of room was
+/// lost.
 #[test]
 fn room_is_asked_for() {
     let mut world = World::up(Link::default(), 2);
     world.wanted[1] = false;
     let mut count = 0;
-    // Until it stays so: as long as there is room at the other side, there is here.
+    // Until it stays full: while the other side has room, there is also room here.
     while !world.ends[0].is_full() {
         while !world.ends[0].is_full() {
             world.ends[0].send(&data(1, count, 50_000));
@@ -117,8 +120,8 @@ fn room_is_asked_for() {
     world.until(|world| world.told[1].len() == count as usize);
 }
 
-/// However fast the link is, what is kept here is no more than twice what any side has room for,
-/// beside what is under way.
+/// However fast the link is, no more is kept here than twice the room of a side, beside what is in
+/// flight.
 #[test]
 fn what_waits_is_bounded() {
     let mut world = World::up(Link::default(), 5);
@@ -136,7 +139,7 @@ fn what_waits_is_bounded() {
     assert!(most * 50_011 <= 3 * ROOM + 50_011, "{most} messages");
 }
 
-/// Where long packets do not arrive any more they are found out, though all the time short ones do.
+/// It is detected that long packets no longer arrive, even while short ones still do.
 #[test]
 fn long_packets_are_lost_beside_a_trickle() {
     let mut world = World::up(Link { longest: LONG, ..Link::default() }, 4);
@@ -157,7 +160,7 @@ fn long_packets_are_lost_beside_a_trickle() {
     assert!(world.ends[0].statistics().healthy);
 }
 
-/// Longer packets are used where they arrive, and where they do not any more, short ones again.
+/// Long packets are used where they arrive, and short ones again when long ones no longer arrive.
 #[test]
 fn length_of_packets() {
     let mut world = World::up(Link { longest: LONG, loss: 0.2, ..Link::default() }, 3);

@@ -1,4 +1,5 @@
-//! What one connection hears: that its session is there or over, and what stands on the streams.
+//! The receiving side of a connection: begin and end of its session, and the contents of its
+//! streams.
 
 use super::{CLOSED, FORGED, Link, TURNED_AWAY};
 use crate::quic::introduction::Refused;
@@ -10,7 +11,7 @@ use resoa_protocol::lhp::Ended;
 use std::time::Instant;
 
 impl Link {
-    /// QUIC has something to tell of the session.
+    /// Processes an event of QUIC.
     pub(super) fn happened(&mut self, event: Event, now: Instant) {
         let outcome = match event {
             Event::Connected => self.begin(),
@@ -41,7 +42,7 @@ impl Link {
         self.over(Ended::Unreachable);
     }
 
-    /// A client's session is there.
+    /// Begins the introduction when a client's session is established.
     fn begin(&mut self) -> Result<(), Refused> {
         let first = self.introduction.begin(session::binding(&self.quic))?;
         if !first.is_empty() {
@@ -55,7 +56,7 @@ impl Link {
         match reason {
             ConnectionError::ApplicationClosed(ApplicationClose { error_code, reason }) => {
                 match error_code.into_inner().try_into() {
-                    // What anybody could have written is not believed.
+                    // Not authenticated, so anybody may have sent it.
                     _ if !self.introduction.is_done() && !self.introduction.is_turned_away(reason) => {
                         Ended::Unreachable
                     }
@@ -63,7 +64,8 @@ impl Link {
                     _ => Ended::Reset,
                 }
             }
-            // It was there, and has forgotten us. Before, it may be who is in between.
+            // The server was there, and has lost the connection. Before the introduction this may
+            // come from a man in the middle.
             ConnectionError::Reset if self.introduction.is_done() => Ended::Reset,
             _ => Ended::Unreachable,
         }
@@ -77,7 +79,7 @@ impl Link {
             while let Ok(Some(chunk)) = chunks.next(usize::MAX) {
                 octets.push(chunk.bytes);
             }
-            // Whatever it says, what there is to be sent is asked for.
+            // Its result does not matter: the transmit function is always called afterwards.
             let _ = chunks.finalize();
         }
         for octets in octets {
@@ -90,7 +92,7 @@ impl Link {
         if Some(stream) == self.control { self.listen() } else { Ok(()) }
     }
 
-    /// What the other side says beside messages.
+    /// Processes the control stream.
     fn listen(&mut self) -> Result<(), Refused> {
         if !self.introduction.is_done() {
             let session = session::binding(&self.quic);

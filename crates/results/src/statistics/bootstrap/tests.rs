@@ -15,8 +15,8 @@ fn variance(values: &mut [f64]) -> f64 {
 }
 
 /// The book's example: the variance of the spatial data is 171.5, a is 0.061, and the BCa interval
-/// of confidence 90 % is 115.8 to 259.6. The book took 2000 resamples, so that its ends are good to
-/// some units.
+/// with a confidence of 90 % is 115.8 to 259.6. The book used 2000 resamples, so its ends are only
+/// accurate to a few units.
 #[test]
 fn the_books_example() {
     assert!((variance(&mut SPATIAL.to_vec()) - 171.5).abs() < 0.05);
@@ -27,9 +27,9 @@ fn the_books_example() {
     assert!((ours.high - 259.6).abs() < 8.0, "{ours:?}");
 }
 
-/// Of 400 samples of 30 exponential delays, so many intervals of 95 % hold the true mean of 1 and
-/// the true median of ln 2. BCa is known to hold a little less than it says with so few values; a
-/// standard deviation of the count is 1.1 %.
+/// Of 400 samples of 30 exponential delays, about 95 % of the intervals contain the true mean of 1
+/// and the true median of ln 2. With so few values, BCa is known to contain the truth a little less
+/// often. The standard deviation of the count is 1.1 %.
 #[test]
 fn intervals_hold_the_truth_as_often_as_they_say() {
     let mut random = stream(2);
@@ -59,8 +59,8 @@ fn no_interval_where_nothing_can_be_said() {
     }
 }
 
-/// All n^n resamples of n values, all of which are as likely: the share that is estimated at the
-/// least value, and which interval there is.
+/// Goes through all n^n resamples of n values, which are equally likely: the share whose estimate
+/// is the smallest value, and whether there is an interval.
 #[test]
 fn an_interval_needs_so_many_values_that_its_ends_need_not_be_the_outermost() {
     for (estimator, least) in [(Estimator::Mean, 4), (Estimator::Median, 6)] {
@@ -84,8 +84,8 @@ fn an_interval_needs_so_many_values_that_its_ends_need_not_be_the_outermost() {
     }
 }
 
-/// Two samples of one distribution: 1 lies in the interval of the ratio of their means in about 95
-/// of 100 cases; without any spread it is the ratio.
+/// With two samples of one distribution, the interval of the ratio of their means contains 1 in
+/// about 95 of 100 cases; without any spread it is the ratio itself.
 #[test]
 fn the_interval_of_a_ratio_holds_the_truth_as_often_as_it_says() {
     let mut stream = crate::statistics::stream(3);

@@ -41,7 +41,7 @@ fn normal_p_of_rs_example_with_ties() {
     near(test.p, 0.000_120_8, 5e-8);
 }
 
-/// What statrs 0.19.1 gets wrong one way round.
+/// The case that statrs 0.19.1 gets wrong in one order of the samples.
 #[test]
 fn exact_p_of_a_smaller_first_sample() {
     let test = mann_whitney(&[1.0, 2.0, 3.0, 10.0], &[4.0, 5.0, 6.0, 11.0, 12.0]).unwrap();
@@ -57,7 +57,7 @@ fn equal_values_speak_for_nothing() {
     assert_eq!(mann_whitney(&[1.0], &[f64::NAN]), None);
 }
 
-/// Of 20 orders of three and three values, two are as far from the middle as can be.
+/// Of the 20 orders of three and three values, two are as far from the middle as possible.
 #[test]
 fn the_least_p_of_three_and_three_is_a_tenth() {
     near(mann_whitney(&[1.0, 2.0, 3.0], &[4.0, 5.0, 6.0]).unwrap().p, 0.1, 1e-12);
@@ -88,7 +88,7 @@ fn holm_as_in_r() {
     assert!(holm(&[]).is_empty());
 }
 
-/// The definition: all ways to deal the values out to the two samples.
+/// Computes p by its definition: over all ways to divide the values between the two samples.
 fn by_dealing(values: &[f64], n: usize) -> f64 {
     let deal = |chosen: u32| -> (Vec<f64>, Vec<f64>) {
         let (one, other): (Vec<_>, Vec<_>) =
@@ -137,7 +137,7 @@ proptest! {
     }
 }
 
-/// The samples are as far apart as can be.
+/// The samples are as far apart as possible.
 #[test]
 fn of_too_few_values_no_difference_is_significant() {
     let rising = |count: usize, from: f64| (0..count).map(|value| from + value as f64).collect::<Vec<_>>();

@@ -5,11 +5,11 @@ use crate::spurious::flow::{Acknowledgment, Transmission};
 
 const MS: u64 = 1_000_000;
 
-/// Segments (ms, first, end) and acknowledgments (ms, number) of a sender; of equal times
+/// A sender's segments (ms, first, end) and acknowledgments (ms, number). At equal times,
 /// acknowledgments come first.
 pub(crate) fn with(segments: &[(u64, u64, u64)], acks: &[(u64, u64)]) -> Flow {
     let any = "10.0.0.1:1".parse().expect("an address");
-    // The place in the capture follows the time.
+    // The position in the capture follows the time.
     let order = |ms: u64, late: u64| ms * 2 + late;
     let transmission = |&(ms, first, end): &(u64, u64, u64)| Transmission {
         order: order(ms, 1),
@@ -87,14 +87,14 @@ fn waits(transport: &Transport<'_>, from: u64, to: u64) -> Waiting {
     phases[0].waiting
 }
 
-/// Two segments, of which the second goes when the first is acknowledged, and one more 500 ms
-/// behind the last acknowledgment.
+/// Two segments, the second of which is sent when the first is acknowledged, and one more 500 ms
+/// after the last acknowledgment.
 fn flow() -> Flow {
     let segments = [(1000, 1, 461), (2000, 461, 921), (2000, 921, 1381), (4000, 1381, 1841)];
     with(&segments, &[(2000, 461), (3000, 921), (3500, 1381)])
 }
 
-/// LL-16: each reason from what ended the phase.
+/// LL-16: each reason, derived from what ended the phase.
 #[test]
 fn ll_16_what_ends_an_idle_phase_was_waited_for() {
     let flow = flow();
@@ -103,7 +103,7 @@ fn ll_16_what_ends_an_idle_phase_was_waited_for() {
     assert_eq!(waits(&plain, 1400, 2000), Waiting::SlowStart);
     assert_eq!(waits(&plain, 3100, 4000), Waiting::Application);
     assert_eq!(waits(&plain, 4500, 6000), Waiting::End);
-    // One segment of 460 outstanding, and no room for a second.
+    // One segment of 460 bytes is outstanding, and there is no room for a second one.
     for (window, waiting) in [(919, Waiting::ReceiverWindow), (920, Waiting::SlowStart)] {
         assert_eq!(waits(&Transport { receiver_window: Some(window), ..plain }, 1400, 2000), waiting);
     }

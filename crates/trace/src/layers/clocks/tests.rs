@@ -2,12 +2,12 @@ use super::*;
 use crate::layers::time::Axis;
 use proptest::prelude::*;
 
-/// What a clock with this offset and drift shows at `t` of the sender's.
+/// Returns what a clock with this offset and drift shows when the sender's shows `t`.
 fn other(t: f64, offset: f64, drift: f64) -> f64 {
     t + offset + drift * t
 }
 
-/// Packets every `step` seconds there and back, over `least` seconds of delay and what queues add.
+/// Packets both ways every `step` seconds; their delays are `least` plus `queues`, in seconds.
 fn talk(offset: f64, drift: f64, least: [f64; 2], step: f64, queues: &[(f64, f64)]) -> [Vec<Passage>; 2] {
     let ns = |seconds: f64| (seconds * 1e9).round() as i64;
     let mut talk = [Vec::new(), Vec::new()];
@@ -20,7 +20,7 @@ fn talk(offset: f64, drift: f64, least: [f64; 2], step: f64, queues: &[(f64, f64
 }
 
 /// LL-17: two clocks, 12.5 s and 40 ppm apart. The data's queue grows all the time, as in slow
-/// start; acknowledgments meet none.
+/// start; acknowledgments wait in a short one.
 #[test]
 fn ll_17_two_clocks_are_told_apart_by_their_least_delays() {
     let queues: Vec<(f64, f64)> =
@@ -30,15 +30,15 @@ fn ll_17_two_clocks_are_told_apart_by_their_least_delays() {
     assert!((found.drift - 40e-6).abs() < 1e-7, "{found:?}");
     assert!((found.offset_ns / 1e9 - 12.5).abs() < 1e-4, "{found:?}");
     assert!((found.error_ns / 1e9 - 0.2).abs() < 1e-3, "{found:?}");
-    // Back onto the sender's axis.
+    // Back to the sender's axis.
     let rate = 1.0 / (1.0 + found.drift);
     let axis = Axis { zero: 0, shift_ns: -found.offset_ns * rate, rate };
     let at = axis.at((other(77.0, 12.5, 40e-6) * 1e9) as u64);
     assert!((at as f64 / 1e9 - 77.0).abs() < 1e-3, "{at}");
 }
 
-/// A way that is longer there than back moves the offset by half the difference, which the error
-/// bounds.
+/// A path that is longer in one direction shifts the offset by half the difference, within the
+/// error.
 #[test]
 fn ways_of_different_length_are_within_the_error() {
     let [data, answers] = talk(-3.0, 0.0, [0.5, 0.1], 1.0, &[(0.0, 0.0); 5]);
@@ -58,8 +58,8 @@ fn one_way_alone_says_nothing() {
     assert_eq!(estimate(&data[..1], &answers[..1]), None);
 }
 
-/// The edge is that above the points' mean time, by hand: the hull is (0, 0), (4, -5), (10, -4),
-/// and the mean is 6.8.
+/// The slope is that of the edge at the points' mean time. By hand: the hull is (0, 0), (4, -5),
+/// (10, -4), and the mean is 6.8.
 #[test]
 fn the_edge_is_that_at_the_mean_time() {
     let points = [(0.0, 0.0), (4.0, -5.0), (10.0, -4.0), (9.0, 7.0), (9.0, 8.0), (9.0, 9.0)];
@@ -75,8 +75,8 @@ fn packets_are_known_again_where_each_end_has_them_once() {
 }
 
 proptest! {
-    /// Any clocks, any queues: if a tenth of the packets meets none, begin and end included, they
-    /// are found.
+    /// The estimate is right for any clocks and queues, if a tenth of the packets, first and last
+    /// included, do not wait.
     #[test]
     fn clocks_are_found_below_any_queue(
         offset in -1e6_f64..1e6,
@@ -94,7 +94,7 @@ proptest! {
     }
 }
 
-/// Damaged time stamps are told nothing of, and do no harm.
+/// Damaged time stamps give no meaningful estimate, but do no harm.
 #[test]
 fn times_that_are_centuries_apart_are_reckoned_with() {
     let far = [Passage { sent: i64::MIN, arrived: i64::MAX }, Passage { sent: 0, arrived: i64::MIN }];

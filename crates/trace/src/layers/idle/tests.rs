@@ -8,7 +8,7 @@ fn record(ms: u64, sent: bool, event: Event, number: u16) -> Record {
     Record { time: ms * MS, sent, event, number, octets }
 }
 
-/// Numbered frames back to back from `ms` on.
+/// Frames back to back from `ms` on, with consecutive numbers.
 fn frames(ms: u64, count: u64, first: u16) -> impl Iterator<Item = Record> {
     (0..count).map(move |place| record(ms + 20 * place, true, Event::Data, (first + place as u16) % 62))
 }
@@ -18,8 +18,8 @@ fn of(records: Vec<Record>, from: u64, to: u64) -> Vec<(u64, u64, Option<Hold>)>
     gaps(&end, from * MS, to * MS).iter().map(|gap| (gap.from / MS, gap.to / MS, gap.held)).collect()
 }
 
-/// LL-15: frames sent again are no gap, and neither is the jitter of a monitor; what is without
-/// frames at the beginning and the end is idle.
+/// LL-15: retransmitted frames are not gaps, nor is a monitor's jitter; time without frames at the
+/// beginning and the end is idle.
 #[test]
 fn ll_15_a_link_that_always_sends_has_no_gap() {
     let mut records: Vec<Record> = frames(0, 10, 0).collect();
@@ -33,7 +33,7 @@ fn ll_15_a_link_that_always_sends_has_no_gap() {
     assert_eq!(of(vec![], 5, 105), [(5, 105, None)]);
 }
 
-/// A frame with nothing of the user's is none.
+/// A frame without user octets does not count.
 #[test]
 fn frames_without_user_octets_are_idle() {
     let mut records: Vec<Record> = frames(0, 3, 0).collect();
@@ -41,7 +41,7 @@ fn frames_without_user_octets_are_idle() {
     assert_eq!(of(records, 0, 60), [(20, 40, None)]);
 }
 
-/// L 3.2.5: phases of flow control are the link's own, as long as there was something to send.
+/// L 3.2.5: flow control holds the link, as long as there was something to send.
 #[test]
 fn xoff_holds_a_sender_that_has_something() {
     let stopped = |off: u64, on: u64, next: u64| {
@@ -59,7 +59,7 @@ fn xoff_holds_a_sender_that_has_something() {
     assert_eq!(of(open, 0, 900), [(100, 900, Some(Hold::FlowControl))]);
 }
 
-/// What XON has ended does not hold the next gap.
+/// An XOFF that XON has ended does not hold the next gap.
 #[test]
 fn a_gap_behind_xon_is_idle() {
     let mut records: Vec<Record> = frames(0, 5, 0).collect();
@@ -69,8 +69,7 @@ fn a_gap_behind_xon_is_idle() {
     assert_eq!(of(records, 0, 1000), [(100, 500, Some(Hold::FlowControl)), (600, 900, None)]);
 }
 
-/// XOFF while a frame that was asked for is still sent again: the gaps on both sides of it are flow
-/// control's.
+/// A frame is retransmitted during XOFF: the gaps before and after it are both due to flow control.
 #[test]
 fn xoff_lasts_beyond_a_retransmission() {
     let mut records: Vec<Record> = frames(0, 5, 0).collect();
@@ -81,8 +80,8 @@ fn xoff_lasts_beyond_a_retransmission() {
     assert_eq!(of(records, 0, 540), [(100, 200, held), (220, 500, held)]);
 }
 
-/// 61 frames are outstanding and the oldest was asked for: the window. With 60 the sender had
-/// nothing more.
+/// 61 frames are outstanding and the oldest was requested again: the window is full. With 60 frames
+/// the sender had nothing more to send.
 #[test]
 fn a_full_window_holds_the_sender() {
     let asked = |count: u64| {

@@ -4,7 +4,7 @@ use crate::layers::monitor::{Event, Record};
 use crate::spurious::collect::Interface;
 
 const MS: u64 = 1_000_000;
-/// The same of times on an axis.
+/// The same for times on an axis, which are signed.
 const AXIS_MS: i64 = 1_000_000;
 
 fn labels(view: &View) -> Vec<(&str, f64)> {
@@ -16,8 +16,8 @@ fn points(view: &View, label: &str) -> Vec<(i64, f64)> {
     graph.points.iter().map(|point| (point.time_ns / AXIS_MS, point.bytes)).collect()
 }
 
-/// Three segments of 460 bytes, one a second, acknowledged half a second later; the receiver's
-/// clock is an hour ahead, its SYN came 200 ms behind the sender's.
+/// Three segments of 460 bytes, one per second, each acknowledged half a second later. The
+/// receiver's clock is an hour ahead, and its SYN is another 200 ms later.
 fn ends() -> [Interface; 2] {
     let mut sender = with(
         &[(1000, 1, 461), (2000, 461, 921), (3000, 921, 1381)],
@@ -33,7 +33,7 @@ fn ends() -> [Interface; 2] {
     receiver.base.0 = 7;
     sender.base.0 = 10;
     for sent in &mut receiver.transmissions {
-        // Its numbers begin three lower, so that they are three higher here.
+        // Its numbers begin three lower, so they are three higher here.
         *sent = crate::spurious::flow::Transmission {
             time: sent.time + ahead,
             first: sent.first + 3,
@@ -55,8 +55,8 @@ fn sources(ends: &[Interface; 2], alignment: Alignment) -> Sources<'_> {
     Sources { sides, ends: &[], limiters: &[], states: &[], receiver_window: None, alignment, span: None }
 }
 
-/// LL-17: offsets of 10 000 bytes, numbers of the receiver beside the sender's, and its times
-/// earlier by the SYN's delay.
+/// LL-17: layers are 10 000 bytes apart, the receiver's numbers are converted to the sender's, and
+/// its times are earlier by the SYN's delay.
 #[test]
 fn ll_17_each_end_has_its_own_time_zero() {
     let ends = ends();
@@ -72,14 +72,14 @@ fn ll_17_each_end_has_its_own_time_zero() {
     assert_eq!(trips, [(1500, 500_000), (2500, 500_000), (3500, 500_000)]);
 }
 
-/// LL-17: by one clock, and by clocks that are compared: an hour and the way of the SYN.
+/// LL-17: on a common clock the receiver is an hour late; estimated clocks remove the hour.
 #[test]
 fn ll_17_clocks_can_be_common_or_compared() {
     let ends = ends();
     let common = view(&sources(&ends, Alignment::Common));
     assert_eq!(points(&common.view, "TcpRcv_Data")[0], (3_601_250, 461.0));
     let compared = view(&sources(&ends, Alignment::Estimated));
-    // 250 ms there and 250 ms back.
+    // The delay is 250 ms in each direction.
     assert_eq!(points(&compared.view, "TcpRcv_Data")[0], (1250, 461.0));
     let clocks = compared.clocks.expect("an estimate");
     assert!((clocks.offset_ns + 200.0 * MS as f64).abs() < 1.0, "an hour is in the zeros: {clocks:?}");
@@ -87,7 +87,7 @@ fn ll_17_clocks_can_be_common_or_compared() {
 }
 
 /// LL-17, LL-18: with a monitor below, TCP's graphs are another 10 000 bytes higher; slopes are
-/// those of the span.
+/// those within the span.
 #[test]
 fn ll_18_all_layers_with_their_rates() {
     let ends = ends();
@@ -128,7 +128,7 @@ fn what_is_not_there_is_said() {
 }
 
 /// Karn: a segment that was sent twice gives no round-trip time, and neither does an acknowledgment
-/// of a part.
+/// of a part of a segment.
 #[test]
 fn retransmissions_give_no_round_trip_time() {
     let segments = [(0, 1, 461), (10, 461, 921), (1000, 1, 461), (1100, 921, 1381), (1110, 1381, 1841)];
@@ -139,8 +139,8 @@ fn retransmissions_give_no_round_trip_time() {
     assert_eq!(trips, [(1400, 290)]);
 }
 
-/// A needless retransmission that was lost itself cost the link nothing, if the receiver's capture
-/// shows that.
+/// A spurious retransmission that was itself lost cost the link nothing, if the receiver's capture
+/// shows the loss.
 #[test]
 fn what_did_not_arrive_was_not_on_the_link() {
     let packet =
@@ -172,7 +172,7 @@ fn what_did_not_arrive_was_not_on_the_link() {
         (super::spurious(&examined, &lost), drawn)
     };
     assert_eq!(cost(arrived(&[0, 1, 2])), ((1, 512), vec![]));
-    // What was lost is drawn where it was sent.
+    // Lost segments are drawn where they were sent.
     assert_eq!(cost(arrived(&[0, 2])), ((0, 0), vec![(900, 461.0)]));
     assert_eq!(cost(arrived(&[1, 2])), ((0, 0), vec![(0, 461.0)]), "it was necessary");
 }

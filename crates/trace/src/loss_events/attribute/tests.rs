@@ -5,7 +5,7 @@ use capture::senders::CongestionState::{Loss as TimedOut, Open, Recovery};
 use capture::{Fate, Loss};
 use ldas::Verdict;
 
-/// Packets, segments and cause of each event, and how many packets belong to none.
+/// Returns packets, segments and cause of each event, and the number of packets without an event.
 fn truths(rows: &[Seen], fates: &[Fate]) -> (Vec<(u32, u32, Cause)>, u64) {
     let (events, without) = attribute(rows, lost_packets(fates));
     (
@@ -14,8 +14,7 @@ fn truths(rows: &[Seen], fates: &[Fate]) -> (Vec<(u32, u32, Cause)>, u64) {
     )
 }
 
-/// Ten segments of 100 bytes from `base` on are outstanding, and at 20 recovery begins; at 60 it is
-/// over.
+/// Ten segments of 100 bytes from `base` on are outstanding; recovery begins at 20 and ends at 60.
 fn one_recovery(base: u32) -> [Seen; 4] {
     let at = |offset: u32| base.wrapping_add(offset);
     [
@@ -39,8 +38,7 @@ fn what_was_outstanding_and_lost_before() {
     assert_eq!(truths(&one_recovery(1000), &fates), (vec![(2, 2, Wireless)], 3));
 }
 
-/// A segment that begins before what is acknowledged and ends behind it is outstanding, and so is
-/// the last one.
+/// A segment that is only partly acknowledged is outstanding, and so is the last one.
 #[test]
 fn at_the_edges() {
     assert_eq!(truths(&one_recovery(1000), &[lost(5, 901, Loss::Error)]).0, [(1, 1, Wireless)]);
@@ -49,7 +47,8 @@ fn at_the_edges() {
     assert_eq!(truths(&one_recovery(1000), &[lost(20, 2000, Loss::Error)]).0, [(0, 0, Nothing)]);
 }
 
-/// Damaged counts as lost; with a queue's drop it is mixed; reordering alone is no loss.
+/// Damage counts as loss; together with a queue drop the cause is mixed; reordering alone is no
+/// loss.
 #[test]
 fn causes_of_one_event() {
     let damaged = Fate { bits_flipped: 1, ..fate(5, 1000) };
@@ -74,8 +73,8 @@ fn numbers_wrap() {
     assert_eq!(truths(&one_recovery(base), &fates), (vec![(3, 3, Wireless)], 2));
 }
 
-/// The same number four gigabytes later is another byte: a packet that no event was about is not
-/// taken for it.
+/// After 4 GiB the same number is another byte: an old lost packet without an event is not mistaken
+/// for it.
 #[test]
 fn numbers_that_come_again_are_others() {
     let mut rows = vec![row(1, 1000, 2000)];
@@ -89,7 +88,7 @@ fn numbers_that_come_again_are_others() {
     assert_eq!(truths(&rows, &[lost(79, 1500, Loss::Error)]), (vec![(1, 1, Wireless)], 0));
 }
 
-/// Two events that share nothing, and what lies between them.
+/// Two events share no losses, and a loss after both belongs to neither.
 #[test]
 fn two_events_share_nothing() {
     let rows = [
@@ -108,8 +107,8 @@ fn two_events_share_nothing() {
     assert_eq!(truths(&rows, &fates), (vec![(1, 1, Wireless), (2, 2, Congestion)], 1));
 }
 
-/// Recovery sends a segment again, and the link drops it again: the first loss is what recovery was
-/// about, the second one what the timeout is about, with its own cause.
+/// Recovery retransmits a segment, and the link drops it again: the first loss belongs to the
+/// recovery, the second one to the timeout, with its own cause.
 #[test]
 fn a_retransmission_that_is_lost_again() {
     let rows = [
@@ -130,7 +129,7 @@ fn a_retransmission_that_is_lost_again() {
     assert_eq!(truths(&rows, &fates).0[1], (3, 1, Congestion));
 }
 
-/// What the last segment before a timeout made the sender send can be what was lost.
+/// Data that the last segment before a timeout triggered can be among the losses.
 #[test]
 fn a_timeout_is_about_all_that_was_lost_until_it_shows() {
     let rows =
@@ -139,7 +138,7 @@ fn a_timeout_is_about_all_that_was_lost_until_it_shows() {
     assert_eq!(truths(&rows, &fates), (vec![(3, 3, Cause::Outage)], 0));
 }
 
-/// What the sender counted stays beside the segments that were lost, of timeouts as well.
+/// The sender's count of lost segments is kept beside the true one, for timeouts as well.
 #[test]
 fn n_beside_what_was_lost() {
     let judged = |n, events, timeouts| {

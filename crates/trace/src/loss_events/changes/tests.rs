@@ -3,7 +3,7 @@ use crate::loss_events::tests::row;
 use CongestionState::{Cwr, Disorder, Loss, Open, Recovery};
 use ldas::{Reason, Verdict};
 
-/// Kind, time, first row that shows it, and the numbers between which it lies.
+/// Returns kind, time, time of the first row that shows it, and the range that was outstanding.
 fn found(rows: &[Seen]) -> Vec<(Kind, u64, u64, u32, u32)> {
     let of = |change: &Change| {
         (change.kind, change.at.as_nanos(), change.seen.as_nanos(), change.snd_una, change.snd_nxt)
@@ -11,9 +11,9 @@ fn found(rows: &[Seen]) -> Vec<(Kind, u64, u64, u32, u32)> {
     changes(rows).iter().map(of).collect()
 }
 
-/// tcp_probe shows the state before a segment: recovery that row 30 shows began at the segment of
-/// row 20. What was outstanding is what row 20 shows, since what row 30 shows more was sent after
-/// it; what is acknowledged is what row 30 shows.
+/// tcp_probe shows the state before a segment: the recovery that row 30 shows began at the segment
+/// of row 20. The outstanding data is that of row 20, because the additional data in row 30 was
+/// sent later. The acknowledged data is that of row 30.
 #[test]
 fn recovery_begins_at_the_segment_before() {
     let rows = [
@@ -28,7 +28,8 @@ fn recovery_begins_at_the_segment_before() {
     assert_eq!((change.cwnd, change.ssthresh), ([10, 9], [Some(8), Some(5)]));
 }
 
-/// A timer runs out between two segments: after all that the earlier one made the sender send.
+/// A timer expires between two segments, after the sender has sent all that the earlier one
+/// triggered.
 #[test]
 fn a_timeout_lies_between_two_segments() {
     let rows = [
@@ -48,8 +49,7 @@ fn every_way_into_a_state_is_an_event_and_no_way_out() {
     assert_eq!(kinds, [Kind::Cwr, Kind::Recovery, Kind::Timeout, Kind::Recovery]);
 }
 
-/// Nothing is known of an event whose beginning no row shows, and nothing of a sender whose state
-/// is not shown.
+/// There is no event if no row shows its beginning, or if the sender's state is not recorded.
 #[test]
 fn what_the_rows_do_not_show() {
     assert_eq!(found(&[row(10, 1000, 2000).in_state(Recovery), row(20, 1500, 2000).in_state(Recovery)]), []);
@@ -57,8 +57,7 @@ fn what_the_rows_do_not_show() {
     assert_eq!(found(&[]), []);
 }
 
-/// The ACK that ends a recovery can tell of the next loss: the state stays the same from row to
-/// row.
+/// The ACK that ends a recovery can reveal the next loss: then the state is the same in both rows.
 #[test]
 fn a_recovery_right_behind_another() {
     let begun = [row(10, 1000, 2000), row(20, 1000, 2200).in_state(Recovery).windows(8, 5)];
@@ -71,7 +70,7 @@ fn a_recovery_right_behind_another() {
     assert_eq!(with(2000, 5).len(), 1, "without SACK it stays in recovery here");
     assert_eq!(with(2000, 3)[1..], [(Kind::Recovery, 20, 30, 2000, 2200)]);
     assert_eq!(with(2100, 2)[1..], [(Kind::Recovery, 20, 30, 2100, 2200)]);
-    // The numbers of each recovery count, not those of the first.
+    // The numbers of the current recovery count, not those of the first.
     let rows = [row(1, 100, 500), begun[0], begun[1], row(30, 1900, 2600).in_state(Recovery)];
     assert_eq!(found(&rows), [(Kind::Recovery, 10, 20, 1000, 2000)]);
 }
@@ -85,7 +84,7 @@ fn numbers_wrap() {
     assert_eq!(with(150)[1..], [(Kind::Recovery, 20, 30, 150, 300)]);
 }
 
-/// A timeout while another is being repaired leaves the state as it is and takes the window back.
+/// A timeout during recovery from another one keeps the state and reduces the window again.
 #[test]
 fn a_second_timeout() {
     let rows = [
@@ -115,8 +114,8 @@ fn counting(row: Seen, events: u32, timeouts: u32, local: u32) -> Seen {
     Seen { judged: Some(judged(events, timeouts, local)), ..row }
 }
 
-/// Recovery that follows upon a reduction does not reduce again and is not judged: what stands
-/// there is of the event before.
+/// A recovery right after a reduction does not reduce the window again and is not judged: the
+/// recorded verdict is that of the earlier event.
 #[test]
 fn a_verdict_belongs_to_the_event_that_was_counted() {
     let rows = [
@@ -129,7 +128,7 @@ fn a_verdict_belongs_to_the_event_that_was_counted() {
     ];
     let changes = changes(&rows);
     let verdicts: Vec<_> = changes.iter().map(|change| (change.kind, change.judged)).collect();
-    // Of a sender whose counters were not known before, all is taken as it stands.
+    // Without earlier counters the recorded verdict is used as it is.
     let first = [row(10, 1000, 2000), counting(row(20, 1000, 2000).in_state(Recovery), 4, 0, 1)];
     assert_eq!(super::changes(&first)[0].judged, Some(judged(4, 0, 1)));
     assert_eq!(
@@ -143,8 +142,8 @@ fn a_verdict_belongs_to_the_event_that_was_counted() {
     );
 }
 
-/// Where the sender counts, its counters tell what its state does not: a reduction that was over at
-/// once, a recovery right behind another, a timeout with the window at 1 already.
+/// Counters reveal what the states do not: a reduction that ended at once, a recovery right after
+/// another one, a timeout with the window already at 1.
 #[test]
 fn counters_tell_more_than_states() {
     let rows = [

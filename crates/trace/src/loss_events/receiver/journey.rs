@@ -1,24 +1,24 @@
 //! From fates on links to arrivals at the receiver.
 //!
-//! A packet has a fate on every link that it came to, and nothing in them says that they are of one
-//! packet but the numbers in its header, which it has in common with its repetitions. Links do not
-//! mix up packets of the same numbers among each other, so the one that left a link first is the
-//! one that came to the next link first.
+//! A packet has a fate on every link that it reaches. Only the numbers in its header show that
+//! these fates belong together, and its retransmissions have the same numbers. Packets with the
+//! same numbers keep their order between two links. So the one that leaves a link first reaches the
+//! next link first.
 
 use super::super::Ends;
 use capture::{Direction, Fate, LinkId, Time};
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, VecDeque};
 
-/// One direction of a link.
+/// A link and a direction through it.
 type Way = (LinkId, Direction);
 
-/// A packet with data that reached the receiver as it was sent.
+/// A packet with data that reached the receiver undamaged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Arrived {
     /// When it left the last link.
     pub at: Time,
-    /// When it had come to the first one; `None` if that was not seen.
+    /// When it reached the first link; `None` if that was not seen.
     pub entered: Option<Time>,
     /// Sequence number of its first byte.
     pub sequence: u32,
@@ -26,7 +26,7 @@ pub struct Arrived {
     pub payload: u32,
 }
 
-/// What became of data packets on each link, by flow.
+/// Fates of data packets on each link, by flow.
 #[derive(Debug, Clone, Default)]
 pub struct Passages {
     flows: BTreeMap<Ends, BTreeMap<Way, Vec<Passage>>>,
@@ -42,7 +42,7 @@ struct Passage {
     damaged: bool,
 }
 
-/// What is known of a packet between two links.
+/// State of a packet between two links.
 #[derive(Debug, Clone, Copy)]
 struct UnderWay {
     left: Time,
@@ -51,7 +51,7 @@ struct UnderWay {
 }
 
 impl Passages {
-    /// Takes in what became of a packet; what carries no data is passed over.
+    /// Adds the fate of a packet; packets without data are ignored.
     pub fn add(&mut self, fate: &Fate) {
         let Some(flow) = &fate.flow else { return };
         let (Some(ends), Some(sequence)) = (Ends::of(flow), flow.tcp_sequence) else { return };
@@ -67,14 +67,15 @@ impl Passages {
         self.flows.entry(ends).or_default().entry((fate.link, fate.direction)).or_default().push(passage);
     }
 
-    /// The flows that carried data.
+    /// Returns the flows that carried data.
     #[must_use]
     pub fn flows(&self) -> Vec<Ends> {
         self.flows.keys().copied().collect()
     }
 
-    /// What arrived of a flow, in the order in which it left the last link. Its links are taken in
-    /// the order in which its packets first came to them.
+    /// Returns the packets of a flow that arrived, in the order in which they left the last link.
+    ///
+    /// The links are ordered by the times at which the flow's packets first reached them.
     #[must_use]
     pub fn arrivals(&self, ends: Ends) -> Vec<Arrived> {
         let Some(ways) = self.flows.get(&ends) else { return Vec::new() };
@@ -105,7 +106,7 @@ impl Passages {
     }
 }
 
-/// A packet behind a link, from how it came to it; `before` are the packets behind the link before.
+/// Returns a packet's state after a link; `before` are the packets after the previous link, if any.
 fn through(passage: &Passage, before: Option<&mut FxHashMap<u32, VecDeque<UnderWay>>>) -> UnderWay {
     let came = match before {
         None => Some(UnderWay { left: passage.arrived, entered: Some(passage.arrived), damaged: false }),

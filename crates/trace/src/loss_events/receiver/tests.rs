@@ -4,10 +4,10 @@ use crate::loss_events::tests::{ENDS, fate, lost, lost_packets};
 use capture::{Direction, Fate, LinkId, Loss as Dropped};
 use ldas::{Algorithm, Form, Reason, Verdict};
 
-/// Nanoseconds.
+/// Nanoseconds in a microsecond.
 const US: u64 = 1000;
 
-/// A fate between two times in microseconds.
+/// Returns the fate with these times in microseconds.
 fn from_to(fate: Fate, arrived: u64, left: u64) -> Fate {
     Fate { arrived: Time::from_nanos(arrived * US), left: Time::from_nanos(left * US), ..fate }
 }
@@ -24,8 +24,8 @@ fn originals(algorithms: &[Algorithm]) -> Vec<Detector> {
     algorithms.iter().map(|algorithm| Detector::new(*algorithm, Form::Original)).collect()
 }
 
-/// Segments of 100 bytes that come to the link every 100 us and leave it 1000 us later, but for
-/// those that a queue or an error takes.
+/// Segments of 100 bytes that reach the link every 100 us and leave it 1000 us later, except those
+/// that a queue or an error drops.
 fn paced(count: u32, taken: &[(u32, Dropped)]) -> Vec<Fate> {
     let of = |number: u32| {
         let (sequence, at) = (number * 100, u64::from(number) * 100);
@@ -36,8 +36,8 @@ fn paced(count: u32, taken: &[(u32, Dropped)]) -> Vec<Fate> {
     (0..count).map(of).collect()
 }
 
-/// Eq. 5.1 over a log: a gap just as long as the two lost packets would have filled is random, and
-/// ROTT at its least is none of a spike.
+/// Eq. 5.1 over a log: a gap exactly as long as the two lost packets need means random loss, and
+/// the minimum ROTT is not a spike.
 #[test]
 fn a_hole_of_two_on_an_empty_link() {
     let fates = paced(10, &[(5, Dropped::Error), (6, Dropped::Error)]);
@@ -47,8 +47,7 @@ fn a_hole_of_two_on_an_empty_link() {
     let hole = &holes[0];
     assert_eq!((hole.at.as_nanos(), hole.n), (1700 * US, 2));
     assert_eq!(hole.truth, Truth { packets: 2, segments: 2, cause: Wireless });
-    // ZigZag: every ROTT is 1000 us, and so the mean is; equal to mean less something is not below
-    // it.
+    // ZigZag: every ROTT is 1000 us, so their deviation is 0, and no ROTT is below the mean.
     let verdicts: Vec<Verdict> = hole.judged.iter().map(|judged| judged.verdict).collect();
     assert_eq!(verdicts, [Verdict::Wireless, Verdict::Wireless, Verdict::Wireless, Verdict::Congestion]);
     let biaz = hole.judged[0];
@@ -56,8 +55,8 @@ fn a_hole_of_two_on_an_empty_link() {
     assert_eq!((hole.judged[2].measured, hole.judged[2].limit), (Some(1000.0), Some(21_000.0)));
 }
 
-/// A queue grows to 30 ms and drops: the packet behind the hole comes close upon the one before it,
-/// with a ROTT in a spike.
+/// A queue grows to 30 ms and drops a packet: the packet after the hole arrives right after the one
+/// before it, with a ROTT in a spike.
 #[test]
 fn a_hole_made_by_a_full_queue() {
     let mut fates = paced(5, &[]);
@@ -69,12 +68,12 @@ fn a_hole_made_by_a_full_queue() {
     assert_eq!((holes.len(), holes[0].n, holes[0].truth.cause), (1, 1, Congestion));
     let verdicts: Vec<Verdict> = holes[0].judged.iter().map(|judged| judged.verdict).collect();
     assert_eq!(verdicts, [Verdict::Congestion; 2]);
-    // 100 us after the packet before it, where two need 200.
+    // It arrives 100 us after the packet before it; two packets need 200 us.
     assert_eq!((holes[0].judged[0].measured, holes[0].judged[0].floor), (Some(100.0), Some(200.0)));
 }
 
-/// Overtaking is a hole to the receiver, and nothing was lost; what fills a hole is no new one, and
-/// what comes last makes none.
+/// To the receiver, reordering is a hole although nothing was lost. A segment that fills a hole
+/// makes no new one, and the loss of the last packet makes none.
 #[test]
 fn holes_without_a_loss_and_losses_without_a_hole() {
     let mut fates = paced(8, &[(7, Dropped::Error)]);
@@ -98,7 +97,7 @@ fn numbers_wrap() {
     assert_eq!(found, [(1, 1, Wireless); 2]);
 }
 
-/// Arrivals of segments of these sizes, of which one is lost.
+/// Returns the holes (time, packets, lost segments) if one of the segments of these sizes is lost.
 fn holes_of(sizes: &[u32], taken: usize) -> Vec<(u64, u32, u32)> {
     let mut sequence = 0_u32;
     let mut fates = paced(sizes.len() as u32, &[(taken as u32, Dropped::Error)]);
@@ -111,8 +110,8 @@ fn holes_of(sizes: &[u32], taken: usize) -> Vec<(u64, u32, u32)> {
     holes.iter().map(|hole| (hole.at.as_nanos() / US, hole.n, hole.truth.segments)).collect()
 }
 
-/// The size of a segment is the largest seen, which the one behind a hole need not have; and a
-/// stream can be longer than its numbers.
+/// The receiver assumes the size of the largest segment so far, which the segment after a hole need
+/// not have. A stream can be longer than 4 GiB.
 #[test]
 fn segments_of_any_size() {
     assert_eq!(holes_of(&[40, 40, 40, 20], 2), [(1300, 1, 1)]);
@@ -120,7 +119,7 @@ fn segments_of_any_size() {
     assert_eq!(holes_of(&[1 << 30; 7], 5), [(1600, 1, 1)]);
 }
 
-/// A packet that is late, not lost, and whose repetition is lost afterwards: when the hole was seen
+/// A packet is late, not lost, and its retransmission is lost afterwards: when the hole was seen,
 /// nothing had been lost.
 #[test]
 fn what_is_lost_later_made_no_hole() {
@@ -131,8 +130,8 @@ fn what_is_lost_later_made_no_hole() {
     assert_eq!(holes.iter().map(|hole| (hole.n, hole.truth.cause)).collect::<Vec<_>>(), [(1, Nothing)]);
 }
 
-/// The first packets were lost before any arrived: there is no hole to see, since nothing tells
-/// where the stream begins.
+/// The first packets are lost before any arrives: there is no hole, since the receiver does not
+/// know where the stream begins.
 #[test]
 fn what_is_lost_first_is_not_seen() {
     let fates = paced(4, &[(0, Dropped::Error)]);
@@ -140,7 +139,7 @@ fn what_is_lost_first_is_not_seen() {
     assert_eq!(replay(&[], Vec::new(), &[]), []);
 }
 
-/// NewZag listens to round trips, which a receiver has not.
+/// NewZag uses round-trip times, which a receiver does not have.
 #[test]
 fn a_senders_detector_hears_nothing() {
     let fates = paced(5, &[(3, Dropped::Error)]);
@@ -150,8 +149,8 @@ fn a_senders_detector_hears_nothing() {
     assert_eq!(holes[0].judged.iter().map(|judged| judged.reason).collect::<Vec<_>>(), [Reason::NoSample; 3]);
 }
 
-/// Over two links, with a repetition that comes to the first link before the original has left the
-/// second: each arrival has its own entry. Link 3 comes before link 1, by time and not by number.
+/// Two links, and a retransmission that reaches the first link before the original leaves the
+/// second: each arrival gets its own entry time. Link 3 precedes link 1, by time and not by number.
 #[test]
 fn the_way_over_two_links() {
     let first =
@@ -172,8 +171,8 @@ fn the_way_over_two_links() {
         second(300, 141, 150),
         first(400, 160, 170),
         Fate { bits_flipped: 1, ..second(400, 171, 180) },
-        second(500, 200, 210), // nobody saw it enter
-        second(600, 220, 230), // nor this, but the same bytes later
+        second(500, 200, 210), // its entry was not seen
+        second(600, 220, 230), // nor this one's, but that of the same bytes later
         first(600, 240, 250),
         second(600, 260, 270),
         first(700, 280, 290),
@@ -198,8 +197,7 @@ fn the_way_over_two_links() {
     );
 }
 
-/// A loss on a link in the middle, of a connection whose other direction and acknowledgements are
-/// no data of this one.
+/// Acknowledgements, the other direction, and packets without a flow are not data of this flow.
 #[test]
 fn only_data_of_the_flow() {
     let mut fates = paced(6, &[(2, Dropped::Listed)]);

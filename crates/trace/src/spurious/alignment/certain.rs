@@ -1,30 +1,32 @@
-//! What the numbers alone say: which transmissions have arrived for certain, and which not before
-//! some acknowledgment.
+//! What the numbers alone prove: which transmissions have certainly arrived, and which had not
+//! arrived before some acknowledgment.
 
 use super::Said;
 use crate::spurious::duplicate_sack::SURE_SHARE;
 use crate::spurious::flow::Transmission;
 use crate::spurious::story::Story;
 
-/// What is certain of the transmissions of a flow.
+/// Certain facts about the transmissions of a flow.
 #[derive(Debug)]
 pub struct Certain<'a> {
     story: &'a Story<'a>,
     round_trip: u64,
-    /// Each transmission can be answered by this acknowledgment or one behind it: a byte of it was
-    /// awaited until then.
+    /// For each transmission, the first acknowledgment that can answer it: one of its bytes was
+    /// expected until then.
     awaited_until: Vec<u32>,
-    /// How many of the transmissions before each have arrived.
+    /// Number of certain arrivals before each transmission.
     arrived: Vec<u32>,
-    /// Whether each acknowledgment answers one segment alone, since the receiver held data beyond a
-    /// hole, or had just got something twice.
+    /// Whether each acknowledgment answers only one segment, because the receiver held data beyond
+    /// a hole or had just received something twice.
     at_once: Vec<bool>,
 }
 
 impl<'a> Certain<'a> {
-    /// Of a flow of which so much is known: bytes that were acknowledged were in a transmission
-    /// that can be there, and that was sent before the one that filled the hole before them, if
-    /// that was answered at once.
+    /// Derives what is certain from a flow and from what alignments said of it so far.
+    ///
+    /// Acknowledged bytes arrived in a transmission that is not known to be lost. If the hole below
+    /// them was filled and answered at once, that transmission was sent before the one that filled
+    /// the hole.
     pub fn new(story: &'a Story<'a>, round_trip: u64, said: &[Said]) -> Self {
         let acks = story.flow.acknowledgments.len();
         let awaited_until = |sent: &Transmission| {
@@ -44,8 +46,9 @@ impl<'a> Certain<'a> {
         certain
     }
 
-    /// Which acknowledgments come behind a duplicate, or when what is there of a transmission
-    /// before lies beyond the byte awaited.
+    /// Returns which acknowledgments answer only one segment: those that follow a duplicate, and
+    /// those that advance after an earlier transmission is known to have arrived beyond the
+    /// expected byte.
     fn answered_at_once(&self, said: &[Said]) -> Vec<bool> {
         let sent = &self.story.flow.transmissions;
         let mut highest = 0;
@@ -65,7 +68,7 @@ impl<'a> Certain<'a> {
         (0..acks.len()).map(at_once).collect()
     }
 
-    /// Which transmissions are the only ones that can have brought what was acknowledged.
+    /// Returns which transmissions are the only ones that can have delivered acknowledged bytes.
     fn sole(&self, said: &[Said]) -> Vec<bool> {
         let can_be = |at: usize| said[at].there;
         let sent = &self.story.flow.transmissions;
@@ -89,8 +92,8 @@ impl<'a> Certain<'a> {
                         first_before = first_before.or(Some(one));
                     }
                 }
-                // Nothing before the filler: segments in order, which one acknowledgment answers
-                // together.
+                // If no candidate was sent before the filler, the segments came in order, and one
+                // acknowledgment answers them together.
                 let only = if before > 0 {
                     first_before.filter(|_| before == 1)
                 } else {
@@ -105,37 +108,39 @@ impl<'a> Certain<'a> {
         sole
     }
 
-    /// Transmissions of this byte that the acknowledgment at `ack`, or one before it, can answer.
+    /// Returns the transmissions of this byte that can be answered by the time of the
+    /// acknowledgment at `ack`.
     pub fn answerable(&self, byte: u64, ack: usize) -> impl Iterator<Item = usize> {
         let sent = &self.story.flow.transmissions;
         let near = self.story.index.near(byte, byte + 1);
         near.filter(move |&at| sent[at].first <= byte && byte < sent[at].end && self.has_time(at, ack))
     }
 
-    /// Whether the acknowledgment at `ack` came late enough behind the transmission at `at` to
-    /// answer it.
+    /// Returns whether the acknowledgment at `ack` came late enough after the transmission at `at`
+    /// to answer it.
     pub fn has_time(&self, at: usize, ack: usize) -> bool {
         let (sent, ack) = (&self.story.flow.transmissions[at], &self.story.flow.acknowledgments[ack]);
         let least = (self.round_trip as f64 * SURE_SHARE) as u64;
         sent.order < ack.order && ack.time.saturating_sub(sent.time) >= least
     }
 
-    /// Whether the transmission at `at` may have arrived when the acknowledgment at `ack` was sent.
+    /// Returns whether the transmission at `at` may have arrived when the acknowledgment at `ack`
+    /// was sent.
     pub fn can_have_arrived(&self, at: usize, ack: usize) -> bool {
         self.awaited_until[at] as usize <= ack
     }
 
-    /// Whether the acknowledgment at `ack` answers one segment alone.
+    /// Returns whether the acknowledgment at `ack` answers only one segment.
     pub fn is_at_once(&self, ack: usize) -> bool {
         self.at_once[ack]
     }
 
-    /// Whether the transmission at `at` has arrived.
+    /// Returns whether the transmission at `at` has certainly arrived.
     pub fn has_arrived(&self, at: usize) -> bool {
         self.arrived[at + 1] > self.arrived[at]
     }
 
-    /// How many of the transmissions before that at `at` have arrived.
+    /// Returns the number of transmissions before that at `at` that have certainly arrived.
     pub fn arrived_before(&self, at: usize) -> u32 {
         self.arrived[at]
     }

@@ -1,6 +1,9 @@
-//! Alignments, acknowledgment by acknowledgment: the cheapest up to each, the cheapest from each
-//! on, and what all say that are nearly as cheap as the cheapest of all (Viterbi's algorithm to
-//! both sides; costs in hundredths of a natural logarithm).
+//! Search for the cheapest alignments, acknowledgment by acknowledgment (Viterbi's algorithm in
+//! both directions).
+//!
+//! It finds the cheapest alignment up to each acknowledgment, and the cheapest one from each on.
+//! What it says of a transmission comes from all alignments that are nearly as cheap as the
+//! cheapest of all. Costs are in hundredths of a natural logarithm.
 
 use super::Said;
 use super::certain::Certain;
@@ -8,28 +11,29 @@ use super::path::Path;
 use crate::spurious::flow::{Acknowledgment, Transmission};
 use crate::spurious::story::Story;
 
-/// An acknowledgment answers nothing that was sent behind what was answered before, or its time
-/// stamp is that of something else, or what has certainly arrived was not answered.
+/// Cost of an acknowledgment that answers nothing sent after what was answered before, of one with
+/// the time stamp of another segment, and of a certain arrival without an answer.
 const STRANGE: u32 = 1200;
 
-/// Alignments so much dearer than the cheapest are given up.
+/// Alignments that cost more than the cheapest by this are dropped.
 const BEAM: u32 = 2500;
 
-/// An alignment so much dearer than the cheapest may still be what happened: e^6, 400 to 1.
+/// An alignment that costs at most this more than the cheapest may be the true one: e^6, 400 to 1.
 const MARGIN: u32 = 600;
 
-/// Packets in a row that may be lost behind the bottleneck, and that one acknowledgment may answer.
+/// Maximum number of packets in a row that are lost behind the bottleneck, or that one
+/// acknowledgment answers.
 const ROW: usize = 64;
 
-/// Transmissions to both sides of an acknowledgment that answers none of them in order, of which
-/// nothing is said.
+/// Number of transmissions on both sides of an acknowledgment that get no verdict if it answers
+/// none of them in order.
 const DISPLACED: usize = 16;
 
-/// Out of reach.
+/// Cost of what cannot be reached.
 const NEVER: u32 = u32::MAX / 4;
 
-/// Alignments up to some acknowledgment that have so many transmissions behind them: the cheapest
-/// to here, and from here on.
+/// Alignments up to some acknowledgment that have passed `behind` transmissions: the cost of the
+/// cheapest one up to here, and from here on.
 #[derive(Debug, Clone, Copy)]
 struct Node {
     behind: usize,
@@ -37,13 +41,14 @@ struct Node {
     rest: u32,
 }
 
-/// What an acknowledgment may answer.
+/// Possible answer of an acknowledgment.
 #[derive(Debug, Clone, Copy)]
 struct Answer {
-    /// The transmission, and the first of those in order that it answers with it.
+    /// The last transmission that it answers, and the first one in order.
     at: usize,
     from: usize,
-    /// What it costs right behind what was answered before, and behind one that the queue dropped.
+    /// Its cost right after what was answered before, and its cost after one that the queue
+    /// dropped.
     next: u32,
     skip: u32,
 }
@@ -54,17 +59,17 @@ pub struct Aligned<'a> {
     certain: &'a Certain<'a>,
     path: &'a Path,
     layers: Vec<Vec<Node>>,
-    /// What they say of each transmission.
+    /// What the cheap alignments say of each transmission.
     pub said: Vec<Said>,
-    /// Transmissions and acknowledgments that cheap alignments bring together, and whether right
-    /// behind one that the queue dropped.
+    /// Transmissions and acknowledgments that cheap alignments match, and whether the queue dropped
+    /// the packet right before.
     pairs: Vec<(usize, usize, bool)>,
-    /// How many acknowledgments answer nothing in all that is cheap.
+    /// Number of acknowledgments that answer nothing in any cheap alignment.
     pub left_over: usize,
 }
 
 impl<'a> Aligned<'a> {
-    /// Aligns the acknowledgments of a flow with what it sent.
+    /// Aligns the acknowledgments of a flow with its transmissions.
     pub fn new(story: &'a Story<'a>, certain: &'a Certain<'a>, path: &'a Path) -> Self {
         let said = vec![Said { there: false, lost: false }; story.flow.transmissions.len()];
         let start = Node { behind: 0, cost: 0, rest: NEVER };
@@ -78,8 +83,10 @@ impl<'a> Aligned<'a> {
         aligned
     }
 
-    /// How much later the answer came to what was sent right behind a packet that the queue
-    /// dropped, and would have come to that, in nanoseconds, as far as both are sure.
+    /// Returns the delays at certain drops by the queue, in nanoseconds.
+    ///
+    /// For each drop, these are the times from the transmission right after the dropped one, and
+    /// from the dropped one itself, to the acknowledgment of the former.
     pub fn drops(&self) -> Vec<(u64, u64)> {
         let is_sure = |at: usize| self.said[at].is_there() && self.said[at - 1].is_lost();
         let alone = self.pairs.chunk_by(|one, other| one.0 == other.0).filter(|pairs| pairs.len() == 1);
@@ -95,19 +102,18 @@ impl<'a> Aligned<'a> {
         &self.story.flow.acknowledgments[ack]
     }
 
-    /// How much later than the transmission at `at` the acknowledgment at `ack` came, in
-    /// nanoseconds; 0 where the clock went back.
+    /// Returns the time from the transmission at `at` to the acknowledgment at `ack`, in
+    /// nanoseconds; 0 if the clock went back.
     fn later(&self, at: usize, ack: usize) -> u64 {
         self.ack(ack).time.saturating_sub(self.sent(at).time)
     }
 
-    /// When the acknowledgment before this one came.
+    /// Returns the time of the acknowledgment before this one.
     fn before(&self, ack: usize) -> f64 {
         ack.checked_sub(1).map_or(0, |before| self.ack(before).time) as f64
     }
 
-    /// What it costs that the acknowledgment at `ack` answers nothing: nothing if it is of a SYN or
-    /// FIN.
+    /// Returns the cost if the acknowledgment at `ack` answers nothing: 0 for that of a SYN or FIN.
     fn unanswered(&self, ack: usize) -> u32 {
         let (edge, number) = (self.story.edge_before(ack), self.ack(ack).number);
         let moves = number > edge;
@@ -116,8 +122,8 @@ impl<'a> Aligned<'a> {
         if moves && !has_data { 0 } else { STRANGE }
     }
 
-    /// What the acknowledgment at `ack` may answer if at least `behind` transmissions are behind,
-    /// by their places.
+    /// Returns the possible answers of the acknowledgment at `ack`, in the order of transmissions,
+    /// if at least `behind` transmissions have been passed.
     fn answers(&self, ack: usize, behind: usize) -> Vec<Answer> {
         let (edge, now) = (self.story.edge_before(ack), self.ack(ack));
         if now.number > edge {
@@ -146,7 +152,7 @@ impl<'a> Aligned<'a> {
             .collect()
     }
 
-    /// The answer to one transmission.
+    /// Returns the answer to a single transmission.
     fn answer(&self, at: usize, ack: usize, fills: bool) -> Answer {
         let (sent, now, before) = (self.sent(at), self.ack(ack), self.before(ack));
         let off = self.path.off(now.time, self.path.behind(before, sent));
@@ -157,8 +163,8 @@ impl<'a> Aligned<'a> {
         Answer { at, from: at, next, skip: next + dropped }
     }
 
-    /// The answer to several segments in order (RFC 9293 section 3.8.6.3), of which this is the
-    /// last. It may come late, but not early.
+    /// Returns the delayed answer to several segments in order (RFC 9293 section 3.8.6.3), the last
+    /// of which is at `at`. It may be late, but not early.
     fn quiet(&self, at: usize, ack: usize, edge: u64) -> Option<Answer> {
         let now = self.ack(ack);
         if self.sent(at).end != now.number || self.sent(at).first <= edge {
@@ -171,7 +177,8 @@ impl<'a> Aligned<'a> {
         Some(Answer { at, from, next: cost, skip: cost })
     }
 
-    /// The segments in order from the byte at `edge` to the one at `at`, the last one first.
+    /// Returns the segments in order from the byte at `edge` to the one at `at`, the last one
+    /// first.
     fn chain(&self, at: usize, ack: usize, edge: u64) -> Option<Vec<usize>> {
         let mut chain = vec![at];
         let mut last = at;
@@ -183,8 +190,8 @@ impl<'a> Aligned<'a> {
         Some(chain)
     }
 
-    /// Calls `found` with each answer to what is left when the packets right behind a node were
-    /// lost behind the bottleneck, and its cost.
+    /// Calls `found` with each possible answer after packets that were lost behind the bottleneck,
+    /// and with its cost. The lost packets directly follow the node.
     fn gaps(&self, node: &Node, ack: usize, answers: &[Answer], mut found: impl FnMut(&Answer, u32)) {
         let (now, before) = (self.ack(ack), self.before(ack));
         let first = answers.partition_point(|answer| answer.at <= node.behind);
@@ -209,20 +216,20 @@ impl<'a> Aligned<'a> {
         }
     }
 
-    /// What it costs that nothing answers what certainly arrived, from `behind` to before `at`.
+    /// Returns the cost of certain arrivals without an answer, from `behind` to before `at`.
     fn missed(&self, behind: usize, at: usize) -> u32 {
         STRANGE * (self.certain.arrived_before(at) - self.certain.arrived_before(behind))
     }
 
-    /// The alignments that have the acknowledgment at `ack` as well.
+    /// Returns the alignments after the acknowledgment at `ack`.
     fn forward(&self, ack: usize) -> Vec<Node> {
         let nodes = &self.layers[ack];
         let answers = self.answers(ack, nodes.first().map_or(0, |node| node.behind));
         let unanswered = self.unanswered(ack);
         let mut reached: Vec<(usize, u32)> =
             nodes.iter().map(|node| (node.behind, node.cost + unanswered)).collect();
-        // The cheapest of the nodes up to each, were all that certainly arrived behind it
-        // unanswered.
+        // For each node, the smallest cost up to it, less the cost of all certain arrivals before.
+        // Adding this cost at an answer leaves the certain arrivals in between unanswered.
         let debt = |at: usize| i64::from(STRANGE) * i64::from(self.certain.arrived_before(at));
         let mut least = i64::MAX;
         let cheapest: Vec<i64> = nodes
@@ -252,7 +259,7 @@ impl<'a> Aligned<'a> {
         reached.into_iter().map(|(behind, cost)| Node { behind, cost: cost - least, rest: NEVER }).collect()
     }
 
-    /// Goes back through the alignments, and gathers what the cheapest of them say.
+    /// Goes back through the alignments and collects what the cheap ones say.
     fn backward(&mut self) {
         let mut marks = Marks { there: Vec::new(), lost: Vec::new(), open: Vec::new() };
         let Some(last) = self.layers.last_mut() else { return };
@@ -273,13 +280,14 @@ impl<'a> Aligned<'a> {
         self.pairs.sort_unstable();
     }
 
-    /// What is behind a transmission in the next layer costs.
+    /// Returns the cost from the layer after `ack` on, if `behind` transmissions have been passed
+    /// there.
     fn rest(&self, ack: usize, behind: usize) -> u32 {
         let next = &self.layers[ack + 1];
         next.binary_search_by_key(&behind, |node| node.behind).map_or(NEVER, |at| next[at].rest)
     }
 
-    /// What is behind each node of a layer costs.
+    /// Returns the cost from each node of a layer on.
     fn rests(&self, ack: usize, answers: &[Answer]) -> Vec<u32> {
         let debt = |at: usize| i64::from(STRANGE) * i64::from(self.certain.arrived_before(at));
         let mut by_from: Vec<(usize, i64, u32)> = answers
@@ -290,7 +298,7 @@ impl<'a> Aligned<'a> {
             })
             .collect();
         by_from.sort_unstable_by_key(|entry| std::cmp::Reverse(entry.0));
-        // Nodes from the last one back, with the cheapest answer behind each.
+        // From the last node back, with the cheapest answer beyond each node.
         let (mut least, mut place) = (i64::MAX, 0);
         let nodes = &self.layers[ack];
         let unanswered = self.unanswered(ack);
@@ -314,7 +322,7 @@ impl<'a> Aligned<'a> {
         rests
     }
 
-    /// Notes what the cheap alignments make of the acknowledgment at `ack`.
+    /// Collects what the cheap alignments say of the acknowledgment at `ack`.
     fn mark(&mut self, ack: usize, answers: &[Answer], marks: &mut Marks) {
         let nodes = &self.layers[ack];
         let best = nodes.iter().map(|node| node.cost + node.rest).min().unwrap_or(NEVER);
@@ -369,7 +377,7 @@ impl<'a> Aligned<'a> {
     }
 }
 
-/// What was noted, before it is written down.
+/// Findings on transmissions, before they are combined.
 struct Marks {
     there: Vec<usize>,
     lost: Vec<(usize, usize)>,

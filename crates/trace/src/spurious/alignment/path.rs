@@ -1,35 +1,37 @@
-//! What a bottleneck lets happen: when it has sent a packet, and when its queue drops one.
+//! Model of a bottleneck: when it has sent a packet, and when its queue drops one.
 
 use crate::spurious::flow::{Acknowledgment, Transmission};
 use crate::spurious::story::Story;
 
-/// Costs are negative logarithms of probabilities, in hundredths. That an acknowledgment comes at
-/// another time than the bottleneck lets it, or a packet is dropped by another queue than a full
-/// one, costs this at most: links stall and change their rates.
+/// Maximum cost of an acknowledgment at another time than the bottleneck allows, or of a drop by a
+/// queue that is not full: links stall and change their rates. Costs are negative logarithms of
+/// probabilities, in hundredths.
 const STALL: u32 = 1000;
 
-/// Values without which a quantile says nothing.
+/// Minimum number of values for a meaningful quantile.
 const ENOUGH: usize = 8;
 
 /// A bottleneck with a queue.
 #[derive(Debug, Clone, Copy)]
 pub struct Path {
-    /// The least round-trip time in nanoseconds.
+    /// Smallest round-trip time in nanoseconds.
     pub round_trip: u64,
-    /// The least round-trip time of the longest packet in nanoseconds, and how long that is.
+    /// Smallest round-trip time of data in nanoseconds, taken as that of the longest packet, and
+    /// that packet's length.
     data: (u64, u32),
-    /// What the bottleneck needs for a byte at IP, in nanoseconds.
+    /// Time that the bottleneck needs for a byte at IP, in nanoseconds.
     byte_ns: f64,
-    /// By how many nanoseconds it is off that on average: being off by so much costs one.
+    /// Typical deviation of that time for a packet, in nanoseconds; a deviation by this much
+    /// costs 1.
     deviation_ns: f64,
-    /// The queue takes packets whose answer comes so much later, in nanoseconds, and drops those
-    /// whose answer would come so much later.
+    /// Delays until the answer at which the queue is full, in nanoseconds: the longest of packets
+    /// that it takes, and the shortest of packets that it drops.
     full_ns: Option<(f64, f64)>,
 }
 
 impl Path {
-    /// From the gaps between duplicate acknowledgments, of which each answers one packet; `None`
-    /// without enough of them.
+    /// Estimates the path from the gaps between duplicate acknowledgments, each of which answers
+    /// one packet; `None` if there are too few.
     pub fn of(story: &Story<'_>) -> Option<Self> {
         let gap = |pair: &[Acknowledgment]| {
             let is_one = pair[1].duplicate && pair[0].number == pair[1].number;
@@ -50,43 +52,44 @@ impl Path {
         })
     }
 
-    /// What the bottleneck needs for a packet, in nanoseconds.
+    /// Returns the time that the bottleneck needs for a packet, in nanoseconds.
     pub fn needs(&self, sent: &Transmission) -> f64 {
         self.byte_ns * f64::from(sent.length)
     }
 
-    /// When the answer to `sent` comes, if that to the packet before it came at `before`; in
-    /// nanoseconds, as `before`.
+    /// Returns when the answer to `sent` comes, if that to the packet before it came at `before`;
+    /// both in nanoseconds.
     pub fn behind(&self, before: f64, sent: &Transmission) -> f64 {
         let shorter = self.byte_ns * f64::from(self.data.1 - sent.length);
         let soonest = (sent.time + self.data.0) as f64 - shorter;
         (before + self.needs(sent)).max(soonest)
     }
 
-    /// What it costs that an answer came at `time`.
+    /// Returns the cost of an answer at `time` instead of `expected`.
     pub fn off(&self, time: u64, expected: f64) -> u32 {
         cost((expected - time as f64).abs(), self.deviation_ns)
     }
 
-    /// What it costs that an answer came at `time` and not behind `soonest`.
+    /// Returns the cost of an answer at `time` if the earliest possible one is at `soonest`.
     pub fn early(&self, time: u64, soonest: f64) -> u32 {
         cost(soonest - time as f64, self.deviation_ns)
     }
 
-    /// What it costs that the queue took a packet whose answer came so much later, in nanoseconds.
+    /// Returns the cost if the queue took a packet whose answer came `later` nanoseconds after it.
     pub fn taken(&self, later: u64) -> u32 {
         self.full_ns.map_or(0, |(takes, _)| cost(later as f64 - takes - self.deviation_ns, self.deviation_ns))
     }
 
-    /// What it costs that the queue dropped a packet whose answer would have come so much later, in
-    /// nanoseconds.
+    /// Returns the cost if the queue dropped a packet whose answer would have come `later`
+    /// nanoseconds after it.
     pub fn dropped(&self, later: u64) -> u32 {
         self.full_ns.map_or(0, |(_, drops)| cost(drops - later as f64 - self.deviation_ns, self.deviation_ns))
     }
 
-    /// Learns from drops how long the queue is: how much later the answer to the packet behind
-    /// came, and to that which was dropped would have come, in nanoseconds. One in twenty may be
-    /// wrong to each side.
+    /// Learns the length of the queue from drops.
+    ///
+    /// Each drop has the delays until the answer, in nanoseconds, of the packet after the dropped
+    /// one, and of the dropped one if it had been taken. One in twenty may be wrong on each side.
     pub fn learn(&mut self, drops: &[(u64, u64)]) {
         let takes = quantile(drops.iter().map(|drop| drop.0).collect(), 0.95);
         let lowest = quantile(drops.iter().map(|drop| drop.1).collect(), 0.05);
@@ -98,7 +101,7 @@ fn cost(off_ns: f64, deviation_ns: f64) -> u32 {
     ((100.0 * off_ns.max(0.0) / deviation_ns) as u32).min(STALL)
 }
 
-/// The median, and that of the distances from it.
+/// Returns the median of the values, and the median of their distances from it.
 fn middle(values: Vec<u64>) -> Option<(f64, f64)> {
     let middle = median(values.clone())?;
     let off = median(values.into_iter().map(|value| value.abs_diff(middle)).collect())?;

@@ -1,4 +1,4 @@
-//! The steps of a build that need the archive, and what is made of what comes.
+//! The steps of a build that use the archive, and the unpacking and patching of the source.
 
 use super::super::archive::Archive;
 use super::super::checksum;
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 impl Building<'_> {
-    /// A private apt, and the sources to try, the best first.
+    /// Sets up a private apt; returns it with the sources to try, best first.
     pub(super) fn ask_archive(&mut self, tools: bool) -> Result<(Archive, Vec<Candidate>), KernelError> {
         let site = &mut self.site;
         let from = &site.recipe.source.suite;
@@ -38,7 +38,7 @@ impl Building<'_> {
         KernelError::NoNetwork { mirror: archive.mirror().to_owned(), said, cache }
     }
 
-    /// The tools that are not on this machine.
+    /// Fetches the tools that this machine lacks.
     pub(super) fn fetch_tools(&mut self, wanted: &[&str], archive: &Archive) -> Result<Tools, KernelError> {
         let site = &mut self.site;
         let folder = site.workshop.join("tools");
@@ -50,7 +50,7 @@ impl Building<'_> {
         })
     }
 
-    /// Downloads, unpacks and patches the first source on which all patches apply.
+    /// Downloads, unpacks and patches sources until all patches apply; returns that source.
     pub(super) fn source(
         &mut self,
         archive: &Archive,
@@ -68,7 +68,8 @@ impl Building<'_> {
             }
             match self.step(Step::Patch, |it| it.patch(tools))? {
                 Ok(()) => return Ok(candidate.clone()),
-                // On the pinned source it is our mistake, and no other source was asked for.
+                // If a patch does not apply to the pinned source, the mistake is ours, and no other
+                // source is tried.
                 Err(said) if candidate.version == self.site.recipe.source.version => {
                     return Err(self.site.failed(Step::Patch, said));
                 }
@@ -87,7 +88,7 @@ impl Building<'_> {
         Err(no_source(&self.site.recipe.source.name(), candidates))
     }
 
-    /// The package's file; its check sum is the pinned one if it is the pinned package.
+    /// Downloads a package and returns its file; checks its checksum if it is the pinned package.
     fn download(&mut self, archive: &Archive, candidate: &Candidate) -> Result<PathBuf, KernelError> {
         let (site, tell) = (&mut self.site, &mut self.tell);
         let source = site.recipe.source.clone();
@@ -96,7 +97,8 @@ impl Building<'_> {
             tell(Progress::At(Step::Download, f64::min(bytes as f64 / total, 1.0)));
         })?;
         let package = downloaded.map_err(|said| self.no_network(archive, said))?;
-        // apt has compared every package with the archive's signed lists; the pin is on top of it.
+        // apt has verified every package against the archive's signed lists; the pin is checked in
+        // addition.
         if candidate.version == source.version {
             let found = checksum::of_file(&package)?;
             if found != source.sha256 {
@@ -107,7 +109,7 @@ impl Building<'_> {
         Ok(package)
     }
 
-    /// The source tree, from the archive within the package.
+    /// Unpacks the package and the source archive in it.
     fn unpack(&mut self, package: &Path, tools: &Tools) -> Result<(), KernelError> {
         let site = &mut self.site;
         let (content, tree) = (site.workshop.join("content"), site.tree());
@@ -135,13 +137,13 @@ impl Building<'_> {
         clear(&content)
     }
 
-    /// Whether all patches apply; what was said otherwise.
+    /// Applies all patches; the inner error is what the script printed.
     fn patch(&mut self, tools: &Tools) -> Result<Result<(), String>, KernelError> {
         let outcome = self.site.script("patch", tools, &mut |_| {})?;
         Ok(if outcome.success { Ok(()) } else { Err(outcome.tail()) })
     }
 
-    /// Keeps the package in the cache.
+    /// Moves the package into the cache.
     fn keep(&mut self, package: &Path) -> Result<(), KernelError> {
         let name = package.file_name().unwrap_or_default();
         let kept = self.site.cache.folder().join(name);
@@ -160,7 +162,7 @@ fn no_source(pinned: &str, there: &[Candidate]) -> KernelError {
     KernelError::NoSource { pinned: pinned.to_owned(), there }
 }
 
-/// The archive of a source package.
+/// Returns the source archive in an unpacked package.
 fn tarball(folder: &Path) -> Option<PathBuf> {
     let entries = fs::read_dir(folder).ok()?.flatten().map(|entry| entry.path());
     entries.into_iter().find(|path| path.to_string_lossy().ends_with(".tar.xz"))

@@ -2,7 +2,7 @@ use super::*;
 
 const KEY: &str = "0f";
 
-/// A cache with one kernel in it.
+/// Makes a cache that contains one kernel.
 fn with_a_kernel(folder: &Path) -> Cache {
     let cache = Cache::at(folder);
     let workshop = cache.workshop(KEY);
@@ -35,7 +35,7 @@ fn the_environment_says_where() {
     assert_eq!(of(&all).as_deref(), Ok("/a/kernel"));
     assert_eq!(of(&all[1..]).as_deref(), Ok("/b/lasthop/kernel"));
     assert_eq!(of(&all[2..]).as_deref(), Ok("/c/.cache/lasthop/kernel"));
-    // The standard says that a relative one is to be ignored.
+    // The XDG specification says that a relative path must be ignored.
     assert_eq!(of(&[("XDG_CACHE_HOME", "b"), ("HOME", "/c")]).as_deref(), Ok("/c/.cache/lasthop/kernel"));
     let error = of(&[]).expect_err("nothing is set");
     assert!(error.contains("Set LASTHOP_CACHE, XDG_CACHE_HOME or HOME"), "{error}");
@@ -61,12 +61,12 @@ fn a_kernel_that_is_not_whole_is_none() {
     assert_eq!(cache.record("10"), None, "the record is of another key");
 }
 
-/// What is in the folder and not ours stays.
+/// Foreign files in the directory stay.
 #[test]
 fn cleaning_leaves_files_of_others() {
     let folder = tempfile::tempdir().expect("a folder");
     let cache = with_a_kernel(folder.path());
-    // Names that could be keys, but no kernels.
+    // Names that could be keys, of directories that are not kernels.
     for other in ["linux", "cafe", "0f.old", "notes.txt"] {
         fs::create_dir(cache.folder().join(other)).expect("made");
         fs::write(cache.folder().join(other).join("Makefile"), "all:").expect("written");
@@ -80,7 +80,7 @@ fn cleaning_leaves_files_of_others() {
     assert!(cache.folder().join("linux/Makefile").exists());
 }
 
-/// A kernel that somebody else can change is not run, and nothing is made beside it.
+/// A kernel that another user can change is not run, and no other kernel is built beside it.
 #[test]
 fn a_cache_that_others_can_write() {
     use std::os::unix::fs::PermissionsExt;
@@ -108,7 +108,7 @@ fn a_second_build_waits_for_the_first() {
         }
         Ok(())
     });
-    // Another process that was just started may hold a copy of the descriptor for a moment.
+    // A process that was just started may hold a copy of the file descriptor for a moment.
     assert!(second.is_ok() && waited >= 3, "waited {waited} times");
     let gave_up = cache.lock(KEY, &mut || Err(KernelError::Interrupted));
     assert!(matches!(gave_up, Err(KernelError::Interrupted)), "{gave_up:?}");
@@ -130,7 +130,7 @@ fn cleaning_frees_all_but_what_is_being_built() {
     assert!(workshop.join("tree/file").exists(), "somebody builds there");
     drop(lock);
     while cache.clean().expect("cleaned") == 0 {
-        // As above: the lock is let go when the last copy of its descriptor is.
+        // As above: the lock is released with the last copy of its file descriptor.
     }
     assert!(!workshop.exists());
 }

@@ -1,16 +1,18 @@
-//! Whether a kernel in the cache can be trusted: who can write there chooses what this user runs.
+//! Checks that a kernel in the cache can be trusted: anyone who can write there chooses what this
+//! user runs.
 
 use crate::kernel::KernelError;
 use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-/// Refuses `path` if somebody else than root and this user could have made it or could change it:
-/// it must be theirs, as all folders above it, and nobody else may write them.
+/// Refuses `path` if anyone but root and this user could have made or changed it.
+///
+/// It and all directories above it must belong to root or this user, and nobody else may be able to
+/// write to them.
 ///
 /// # Errors
-/// [`KernelError::Untrusted`] names the file or folder. Nothing is wrong with one that does not
-/// exist.
+/// [`KernelError::Untrusted`] with the file or directory. A path that does not exist is no error.
 pub(super) fn check(path: &Path) -> Result<(), KernelError> {
     let Ok(path) = path.canonicalize() else { return Ok(()) };
     for part in path.ancestors() {
@@ -22,17 +24,18 @@ pub(super) fn check(path: &Path) -> Result<(), KernelError> {
     Ok(())
 }
 
-/// Why a file or folder is not trusted.
+/// Returns why a file or directory is not trusted.
 fn distrust(about: &Metadata) -> Option<String> {
     let (user, group) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
     if ![0, user].contains(&about.uid()) {
         return Some(format!("belongs to user {}", about.uid()));
     }
-    // In a folder with the sticky bit (/tmp) nobody replaces what belongs to another.
+    // In a directory with the sticky bit (/tmp), users cannot replace each other's files.
     if about.is_dir() && about.mode() & 0o1000 != 0 {
         return None;
     }
-    // Where each user has a group of the same name, a umask of 002 is usual. Root trusts no group.
+    // On systems where each user has a group of the same name, a umask of 002 is usual. Root trusts
+    // no group.
     let own_group = user != 0 && about.gid() == group;
     let others = if own_group { 0o002 } else { 0o022 };
     (about.mode() & others != 0)
@@ -77,7 +80,7 @@ mod tests {
             chown(given, Some(65_534), None).expect("given away");
             let expected = format!("{} belongs to user 65534", given.display());
             assert!(said(&file).contains(&expected), "{}", said(&file));
-            // Nor by a link of our own.
+            // Nor through a symbolic link of our own.
             let link = folder.path().join("link");
             symlink(given, &link).expect("a link");
             assert!(said(&link).contains(&expected), "{}", said(&link));

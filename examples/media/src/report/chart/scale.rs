@@ -1,4 +1,4 @@
-//! Axes: times by their logarithm, decibels evenly, with a place of its own for infinity.
+//! Axes: logarithmic for times; linear for decibels, with a separate place for infinity.
 
 /// Times on a logarithmic axis.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -9,24 +9,24 @@ pub struct Seconds {
 }
 
 impl Seconds {
-    /// An axis that shows all of these, with room at both ends.
+    /// Creates an axis that shows all these values, with margins at both ends.
     pub fn over(values: impl Iterator<Item = f64>, width: f64) -> Self {
         const ROOM: f64 = 1.25;
         let (least, most) = extent(values.filter(|value| *value > 0.0)).unwrap_or((1.0, 10.0));
         Self { from: least / ROOM, to: most * ROOM, width }
     }
 
-    /// From the left.
+    /// Returns the distance from the left.
     pub fn place(&self, seconds: f64) -> f64 {
         self.width * (seconds / self.from).ln() / (self.to / self.from).ln()
     }
 
-    /// 1, 2 and 5 of each power of ten.
+    /// Returns 1, 2 and 5 times each power of ten.
     pub fn ticks(&self) -> Vec<f64> {
         let powers = self.from.log10().floor() as i32..=self.to.log10().ceil() as i32;
         let ticks = powers.flat_map(|power| {
             [1.0, 2.0, 5.0].map(|digit| match power {
-                // So that 0.2 is 0.2, and not 0.2 and a bit.
+                // Divides, so that 0.2 is exactly the nearest number to 0.2.
                 ..0 => digit / 10_f64.powi(-power),
                 _ => digit * 10_f64.powi(power),
             })
@@ -35,22 +35,22 @@ impl Seconds {
     }
 }
 
-/// Decibels on an even axis, upwards.
+/// Decibels on a linear axis, upwards.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Decibels {
     from: f64,
     to: f64,
     step: f64,
-    /// Where `to` lies, from above.
+    /// Position of `to`, from the top.
     top: f64,
     height: f64,
 }
 
-/// Room above for what is infinite.
+/// Height reserved for infinite values.
 const INFINITE: f64 = 36.0;
 
 impl Decibels {
-    /// An axis that shows all of these.
+    /// Creates an axis that shows all these values.
     pub fn over(values: impl Iterator<Item = f64>, height: f64) -> Self {
         let values: Vec<f64> = values.collect();
         let infinite = values.iter().any(|value| value.is_infinite());
@@ -58,12 +58,12 @@ impl Decibels {
             extent(values.into_iter().filter(|value| value.is_finite())).unwrap_or((0.0, 10.0));
         let step = [1.0, 2.0, 5.0, 10.0, 20.0, 50.0].into_iter().find(|step| (most - least) / step <= 6.0);
         let step = step.unwrap_or(100.0);
-        // Half a step more, so that no mark is cut.
+        // At least 0.3 steps of margin, so that no mark is cut.
         let [from, to] = [((least / step - 0.3).floor()) * step, ((most / step + 0.3).ceil()) * step];
         Self { from, to, step, top: if infinite { INFINITE } else { 0.0 }, height }
     }
 
-    /// From above.
+    /// Returns the distance from the top.
     pub fn place(&self, decibels: f64) -> f64 {
         if decibels.is_infinite() {
             return INFINITE / 2.0;
@@ -71,12 +71,12 @@ impl Decibels {
         self.height - (decibels - self.from) / (self.to - self.from) * (self.height - self.top)
     }
 
-    /// Whether there is a place for infinity.
+    /// Returns whether there is a place for infinity.
     pub fn has_infinite(&self) -> bool {
         self.top > 0.0
     }
 
-    /// Multiples of a step.
+    /// Returns the multiples of the step.
     pub fn ticks(&self) -> Vec<f64> {
         let count = ((self.to - self.from) / self.step).round() as usize;
         (0..=count).map(|number| self.from + number as f64 * self.step).collect()

@@ -1,4 +1,4 @@
-//! A small folder of runs, as `scripts/lite-media` leaves one, and its page.
+//! A small folder of runs, like one from `scripts/lite-media`, and its page.
 
 use super::*;
 use crate::receive::{Account, Segments};
@@ -27,7 +27,8 @@ fn keep(folder: &Path, place: &str, media: &[u8], seconds: u64, lite: bool) {
     fs::write(place.join("account.json"), serde_json::to_vec(&account).expect("JSON")).expect("written");
 }
 
-/// One kind of damage, one seed; of the sound without Lite nothing came.
+/// Returns a collection with one kind of damage and one seed, in which the sound without Lite did
+/// not arrive.
 fn collection(folder: &Path) -> Collection {
     let picture = test_picture::jpeg(&test_picture::draw()).expect("encoded");
     let mut damaged = picture.clone();
@@ -51,7 +52,7 @@ fn what_came_is_judged() {
     assert_eq!(decibels(Sent::Picture, false).to_bits(), collection.sent_picture.0.to_bits());
     assert!(decibels(Sent::Picture, true) < collection.sent_picture.0);
     assert!(decibels(Sent::Sound, false).is_nan(), "it did not end");
-    // One sign bit of ten seconds: 32 768² against the power of the signal.
+    // One wrong sign bit in ten seconds: 32 768² compared with the power of the signal.
     let power: f64 = test_sound::samples().iter().map(|&sample| f64::from(sample).powi(2)).sum();
     let expected = 10.0 * (power / 32_768_f64.powi(2)).log10();
     assert!((decibels(Sent::Sound, true) - expected).abs() < 1e-9);
@@ -78,8 +79,8 @@ fn files_of_their_own() {
     assert_eq!(names, ["picture.svg", "sound.svg", "table.md", "picture-some.jpg"]);
     let text = |place: usize| String::from_utf8(files[place].1.clone()).expect("text");
     assert!(text(0).starts_with("<?xml") && text(0).contains("fill=\"white\""));
-    // A square for each transfer without Lite, one for the median, two in the key; the frame, and
-    // the paper.
+    // One square for the transfer without Lite, one for its median, two in the key; the frame, and
+    // the background.
     assert_eq!(text(0).matches("<rect").count(), 6);
     assert_eq!(text(2).lines().count(), 4);
     assert!(text(2).contains("| picture | a < b | 40.0 | 4.0 | 10.0 | "));

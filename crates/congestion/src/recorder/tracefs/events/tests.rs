@@ -1,4 +1,4 @@
-//! The sample is a part of a page that Linux 6.18 gave: the sender 10.0.0.2 loses a segment.
+//! The sample is part of a page from Linux 6.18, in which the sender 10.0.0.2 loses a segment.
 //! Pointers, socket cookies and process numbers in it were overwritten.
 
 use super::*;
@@ -8,12 +8,12 @@ use proptest::prelude::*;
 
 const PAGE: &[u8] = include_bytes!("../../../../tests/data/loss.trace");
 
-/// Of the kernel that gave the page.
+/// Returns the formats of the kernel that the page is from.
 fn formats() -> Formats {
     formats_with(include_str!("../../../../tests/data/tcp_probe.format"))
 }
 
-/// The same with another event `tcp_probe`.
+/// Returns these formats with another format of `tcp_probe`.
 fn formats_with(probe: &str) -> Formats {
     Formats::read(|event| match event {
         "tcp_probe" => Ok(probe.to_owned()),
@@ -41,7 +41,7 @@ fn states(page: &[u8], nodes: &[Node]) -> Vec<SenderState> {
 #[test]
 fn a_loss_as_the_kernel_tells_it() {
     let states = states(PAGE, &[node("10.0.0.1"), node("10.0.0.2")]);
-    // The receiver has nothing outstanding: no row, though segments reach it.
+    // The receiver has nothing outstanding, so segments that reach it give no row.
     assert_eq!(states.len(), 3);
     let before = SenderState {
         at: Time::from_nanos(14_807_993_616_366),
@@ -71,7 +71,7 @@ fn a_loss_as_the_kernel_tells_it() {
     assert_eq!(states[0], before);
     let at = Time::from_nanos(14_807_994_674_535);
     let state = Some(CongestionState::Recovery);
-    // Reno halves (RFC 5681 section 3.2): 67 to 33.
+    // Reno halves the window (RFC 5681 section 3.2): 67 to 33.
     let ssthresh = Some(33);
     let after = SenderState {
         at,
@@ -86,8 +86,8 @@ fn a_loss_as_the_kernel_tells_it() {
     assert_eq!(states[1], after);
 }
 
-/// What our patch adds to the event (`kernel/patches/07`) is at its end, behind what the kernel of
-/// the page shows.
+/// Our patch (`kernel/patches/07`) adds its fields at the end of the event, behind the fields of
+/// the page's kernel.
 #[test]
 fn our_kernel_shows_all_of_a_state() {
     let formats = formats_with(include_str!("../../../../tests/data/tcp_probe-patched.format"));
@@ -95,11 +95,11 @@ fn our_kernel_shows_all_of_a_state() {
     let mut record = stock[..136].to_vec();
     record[..2].copy_from_slice(&formats.probe.id.to_le_bytes());
     record.extend(1_250_000_u64.to_le_bytes());
-    // Threshold, variation, timeout; segments out, with the receiver, lost, sent again; sent again
-    // in all, delivered.
+    // Threshold, variation, timeout; segments outstanding, SACKed, lost, retransmitted;
+    // retransmissions in total, delivered.
     let numbers = [30_u32, 4_000, 233_000, 40, 3, 2, 1, 17, 5_000];
     record.extend(numbers.into_iter().flat_map(u32::to_le_bytes));
-    // A congestion control of ours: mark of newzag, and its words.
+    // Words of one of our congestion controls, with the mark of newzag.
     record.extend([[0x4c48_0101].as_slice(), &[7; 13]].concat().into_iter().flat_map(u32::to_le_bytes));
     record.extend([3, 0, 0, 0]);
     let node = node("10.0.0.2");
@@ -135,7 +135,7 @@ fn connections_of_others_are_left_out() {
 #[test]
 fn the_threshold_is_exact_or_left_out() {
     use CongestionState::{Cwr, Disorder, Loss, Open, Recovery};
-    // What the kernel shows of a threshold of 4 at a window of 10: three quarters of the window,
+    // For a threshold of 4 at a window of 10 the kernel shows 7: three quarters of the window,
     // computed in whole segments.
     for state in [Open, Disorder, Loss] {
         assert_eq!(ssthresh(7, 10, state), None);

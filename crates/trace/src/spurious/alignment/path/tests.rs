@@ -1,5 +1,5 @@
-//! A bottleneck of 10 ns a byte, whose answers are off by 100 ns: packets of 1000 bytes need 10 000
-//! ns, and the round trip of the longest takes 50 000.
+//! A bottleneck of 10 ns per byte whose answers deviate by 100 ns: packets of 1000 bytes need 10
+//! 000 ns, and the round trip of the longest takes 50 000 ns.
 
 use super::*;
 
@@ -24,8 +24,8 @@ fn near(one: f64, other: f64) -> bool {
     (one - other).abs() < 1e-6
 }
 
-/// Behind another packet it waits for the bottleneck; else it takes a round trip, a shorter one
-/// less by what its bytes would need.
+/// After another packet an answer waits for the bottleneck; otherwise it takes a round trip, less
+/// for a shorter packet by the time of the missing bytes.
 #[test]
 fn an_answer_comes_behind_the_one_before_or_after_a_round_trip() {
     assert!(near(PATH.behind(100_000.0, &sent(0, 1000)), 110_000.0));
@@ -34,8 +34,8 @@ fn an_answer_comes_behind_the_one_before_or_after_a_round_trip() {
     assert!(near(PATH.behind(50_000.0, &sent(7_000, 400)), 54_000.0));
 }
 
-/// Being off by the deviation costs one, to both sides; being late costs nothing where late is all
-/// right; and nothing costs more than a stall.
+/// A deviation of 100 ns costs 1 in both directions, where late is allowed only early ones cost,
+/// and nothing costs more than a stall.
 #[test]
 fn what_is_off_costs_by_how_much() {
     assert_eq!((PATH.off(10_000, 10_100.0), PATH.off(10_200, 10_000.0)), (100, 200));
@@ -43,7 +43,7 @@ fn what_is_off_costs_by_how_much() {
     assert_eq!((PATH.off(0, 1e9), PATH.early(0, 1e9)), (STALL, STALL));
 }
 
-/// Nothing is known of the queue before enough drops were seen. One in twenty may be wrong to each
+/// The queue's length is unknown until enough drops were seen. One in twenty may be wrong on each
 /// side.
 #[test]
 fn the_queue_is_learned_from_drops() {
@@ -56,12 +56,12 @@ fn the_queue_is_learned_from_drops() {
     some[19] = (500_000, 80_019);
     some[0] = (70_000, 1_000);
     path.learn(&some);
-    // Of 20 values in order, place 19 is the greatest, and place 1 the second.
+    // Of 20 values in order, place 19 is the largest, and place 1 the second smallest.
     assert_eq!(path.full_ns, Some((500_000.0, 80_001.0)));
     path.learn(&[drops(20), some].concat());
-    // One outlier each of 40 is no more than one in twenty.
+    // One outlier of 40 on each side is within one in twenty.
     assert_eq!(path.full_ns, Some((70_019.0, 80_001.0)));
-    // Taken beyond that, or dropped short of it, costs what is more than the deviation.
+    // Being taken beyond the limit, or dropped below it, costs only what exceeds the deviation.
     assert_eq!((path.taken(70_100), path.taken(70_319)), (0, 200));
     assert_eq!((path.dropped(79_950), path.dropped(79_701)), (0, 200));
     path.learn(&[]);
