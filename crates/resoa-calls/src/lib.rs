@@ -37,6 +37,7 @@ pub mod carried;
 mod connection;
 pub mod datagram;
 pub mod descriptor;
+pub mod interposer;
 pub mod ioctl;
 mod name;
 pub mod option;

@@ -29,7 +29,7 @@ impl Held {
     pub(crate) fn of(descriptor: OwnedFd) -> Option<Self> {
         let socket = SocketName::of(&descriptor)?.socket;
         let mark = descriptor::mark(&descriptor);
-        let kind = descriptor::kind(&descriptor, mark);
+        let kind = descriptor::kind(&descriptor);
         Some(Self { descriptor, socket, kind, mark })
     }
 
