@@ -34,8 +34,8 @@ pub use messages::Message;
 pub use socket::Socket;
 
 use crate::descriptor::Kind;
-use crate::{Request, Response, SHORT};
-use rustix::fd::{BorrowedFd, OwnedFd};
+use crate::{Answered, Request, SHORT};
+use rustix::fd::BorrowedFd;
 use std::ops::Deref;
 
 /// The program that made a call, as its interposer reaches it.
@@ -68,7 +68,7 @@ pub trait Program {
         request: &Request,
         descriptor: Option<BorrowedFd>,
         place: &'a mut [u8],
-    ) -> Detour<(Response<&'a [u8]>, Option<OwnedFd>)>;
+    ) -> Detour<Answered<'a>>;
 
     /// Asks the agent to connect, and waits as long as SO_SNDTIMEO and signals let it. If a signal
     /// ends the wait, the attempt goes on, and the agent knows that before this returns.

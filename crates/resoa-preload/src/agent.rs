@@ -2,9 +2,9 @@
 
 use crate::{confined, errno, real};
 use libc::c_int;
-use resoa_calls::{Agent, CallError, Request, Response, SHORT, Started};
+use resoa_calls::{Agent, Answered, CallError, Request, Response, SHORT, Started};
 use rustix::event::{PollFd, PollFlags, poll};
-use rustix::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use rustix::fd::{AsFd, AsRawFd, BorrowedFd};
 use rustix::net::{Shutdown, shutdown};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::ptr;
@@ -49,7 +49,7 @@ pub fn ask<'a>(
     request: &Request,
     descriptor: Option<BorrowedFd>,
     place: &'a mut [u8],
-) -> Result<(Response<&'a [u8]>, Option<OwnedFd>), c_int> {
+) -> Result<Answered<'a>, c_int> {
     answer(waited(start(request, descriptor)?), place)
 }
 
@@ -148,7 +148,7 @@ fn with_one_more<T>(ask: impl FnOnce() -> Result<T, c_int>) -> Result<T, c_int> 
     outcome
 }
 
-fn answer<'a>(started: Started, place: &'a mut [u8]) -> Result<(Response<&'a [u8]>, Option<OwnedFd>), c_int> {
+fn answer<'a>(started: Started, place: &'a mut [u8]) -> Result<Answered<'a>, c_int> {
     match started.answer_within(place).map_err(|error| error.number())? {
         (Response::Failed(number), _) => Err(number),
         answer => Ok(answer),

@@ -8,7 +8,7 @@ use resoa_calls::interposer::{
     Answer, Beside, Call, Detour, Given, Message, Packet, Piece, Program, Socket, Stop, answer,
     messages::MOST,
 };
-use resoa_calls::{Request, Response};
+use resoa_calls::{Answered, Request};
 use resoa_protocol::control_messages;
 use rustix::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use rustix::net::sockopt::{Timeout, socket_timeout};
@@ -106,7 +106,7 @@ impl Program for Here {
         request: &Request,
         descriptor: Option<BorrowedFd>,
         place: &'a mut [u8],
-    ) -> Detour<(Response<&'a [u8]>, Option<OwnedFd>)> {
+    ) -> Detour<Answered<'a>> {
         Ok(agent::ask(request, descriptor, place)?)
     }
 

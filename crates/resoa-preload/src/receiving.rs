@@ -10,7 +10,7 @@ use libc::{
     sockaddr, socklen_t, ssize_t, timespec,
 };
 use resoa_calls::interposer::messages::{MOST, deadline, several};
-use resoa_calls::interposer::{Call, Room, datagrams, total};
+use resoa_calls::interposer::{Call, Room, datagrams, streams, total};
 use resoa_calls::stream::{discards, peeks_at_all, wants_errors};
 use std::ptr;
 
@@ -26,7 +26,7 @@ pub unsafe extern "C-unwind" fn read(number: c_int, buffer: *mut c_void, count: 
             let result = unsafe { real::read(number, buffer, count) };
             stream::received(number, 0, result, || count > 0)
         }
-        Kind::Listener => not_connected(),
+        Kind::Listener => not_connected(0),
         // The kernel returns at once, and takes nothing.
         Kind::Datagram(_) if count == 0 => unsafe { real::read(number, buffer, count) },
         Kind::Datagram(socket) => {
@@ -61,7 +61,7 @@ pub unsafe extern "C-unwind" fn readv(number: c_int, parts: *const iovec, count:
             stream::received(number, 0, result, || count > 0 && total(all()) > 0)
         }
         Kind::Listener => match usize::try_from(count).map(|count| pieces(parts, count)) {
-            Ok(Ok(_)) => not_connected(),
+            Ok(Ok(_)) => not_connected(0),
             _ => unsafe { real::readv(number, parts, count) },
         },
         Kind::Datagram(socket) => match usize::try_from(count) {
@@ -95,7 +95,7 @@ pub unsafe extern "C-unwind" fn recv(
             let result = unsafe { real::recv(number, buffer, count, flags) };
             stream::received(number, flags, result, || count > 0)
         }
-        Kind::Listener => not_connected(),
+        Kind::Listener => not_connected(flags),
         Kind::Datagram(socket) => {
             moved(&socket, &Call::Receive { data: piece(buffer, count), flags, from: NOWHERE })
         }
@@ -114,8 +114,8 @@ fn unusual(number: c_int, count: size_t, flags: c_int) -> ssize_t {
     stream::discarded(number, count, flags)
 }
 
-fn not_connected() -> ssize_t {
-    failed(libc::ENOTCONN)
+fn not_connected(flags: c_int) -> ssize_t {
+    failed(streams::listener_failure(flags))
 }
 
 /// `recv` of a program that was compiled with checks of its buffers.
@@ -162,7 +162,7 @@ pub unsafe extern "C-unwind" fn recvfrom(
         Kind::Foreign | Kind::Stream => unsafe {
             real::recvfrom(number, buffer, count, flags, address, length)
         },
-        Kind::Listener => not_connected(),
+        Kind::Listener => not_connected(flags),
         Kind::Datagram(socket) => {
             let (data, from) = (piece(buffer, count), room(address, length));
             moved(&socket, &Call::Receive { data, flags, from })
@@ -213,7 +213,7 @@ pub unsafe extern "C-unwind" fn recvmsg(number: c_int, message: *mut msghdr, fla
     let message = unsafe { &mut *message };
     let parts = || pieces(message.msg_iov, message.msg_iovlen);
     if matches!(kind, Kind::Listener) {
-        return parts().map_or_else(failed, |_| not_connected());
+        return parts().map_or_else(failed, |_| not_connected(flags));
     }
     let result = if is_unusual(number, flags) {
         let count = total(parts().unwrap_or_default());

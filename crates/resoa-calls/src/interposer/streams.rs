@@ -14,7 +14,7 @@ use super::options::{pending_error, told_error};
 use super::{Detour, Given, Piece, Program, Socket, Stop, control};
 use crate::address::LONGEST;
 use crate::ancillary;
-use crate::stream::is_an_end;
+use crate::stream::{is_an_end, wants_errors};
 use libc::{MSG_DONTWAIT, MSG_FASTOPEN, MSG_NOSIGNAL, MSG_OOB};
 
 /// Connects a stream that sends with MSG_FASTOPEN, as to a host without a cookie
@@ -84,6 +84,12 @@ pub fn send_failure(program: &impl Program, socket: &Socket, flags: i32, error: 
         Ok(error) => error.into(),
         Err(stop) => stop,
     }
+}
+
+/// What a call fails with that receives from a listener.
+#[must_use]
+pub fn listener_failure(flags: i32) -> i32 {
+    if wants_errors(flags) { libc::EAGAIN } else { libc::ENOTCONN }
 }
 
 /// What a call returns that wanted something and has received nothing, of a descriptor that hangs
