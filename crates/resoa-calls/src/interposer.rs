@@ -25,6 +25,8 @@ pub mod messages;
 mod options;
 mod socket;
 pub mod streams;
+#[cfg(test)]
+mod tests;
 
 pub use call::{Call, Given, Piece, Room, total};
 pub use creating::create;
