@@ -28,6 +28,9 @@ pub struct Agent {
     path: Arc<Path>,
 }
 
+/// An answer whose octets are in a place of the caller's, and the descriptor that came with it.
+pub type Answered<'a> = (Response<&'a [u8]>, Option<OwnedFd>);
+
 /// Why a call had no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum CallError {
@@ -140,7 +143,7 @@ impl Started<'_> {
     ///
     /// # Errors
     /// As [`Agent::call`]; if the place is too small as well.
-    pub fn answer_within(self, place: &mut [u8]) -> Result<(Response<&[u8]>, Option<OwnedFd>), CallError> {
+    pub fn answer_within(self, place: &mut [u8]) -> Result<Answered<'_>, CallError> {
         receive(&self.connection, RecvFlags::empty(), place)
             .and_then(|answer| answer.ok_or_else(|| io::ErrorKind::ConnectionReset.into()))
             .map_err(|error| self.agent.no_answer(error))

@@ -68,13 +68,12 @@ pub enum Kind {
     Datagram,
 }
 
-/// Of a descriptor that was recognised by its [name](crate::SocketName), and has this
-/// [mark](mark()).
+/// Of a descriptor that was recognised by its [name](crate::SocketName).
 #[must_use]
-pub fn kind(socket: impl AsFd, mark: i32) -> Kind {
-    if number(socket, libc::SO_TYPE) == Some(libc::SOCK_SEQPACKET) {
+pub fn kind(socket: impl AsFd) -> Kind {
+    if number(&socket, libc::SO_TYPE) == Some(libc::SOCK_SEQPACKET) {
         Kind::Datagram
-    } else if mark == crate::LISTENING {
+    } else if mark(socket) == crate::LISTENING {
         Kind::Listener
     } else {
         Kind::Stream

@@ -28,6 +28,10 @@
 //!
 //! A descriptor is recognised by the name that the agent has bound it to ([`SocketName`]), whoever
 //! holds it and by whatever number.
+//!
+//! # What a call does
+//!
+//! That is the same for all interposers, and written down once: [`interposer`].
 
 #![deny(unsafe_code)]
 
@@ -37,6 +41,7 @@ pub mod carried;
 mod connection;
 pub mod datagram;
 pub mod descriptor;
+pub mod interposer;
 pub mod ioctl;
 mod name;
 pub mod option;
@@ -47,7 +52,7 @@ pub mod sender;
 pub mod stream;
 pub mod time;
 
-pub use connection::{Agent, CallError, SHORT, Started, receive_request, respond};
+pub use connection::{Agent, Answered, CallError, SHORT, Started, receive_request, respond};
 pub use name::{SocketId, SocketName};
 pub use request::{Connected, Query, Request, Response, Status};
 

@@ -1,51 +1,16 @@
 //! A notified system call, by its number and its arguments.
 
-use crate::target::Piece;
 use libc::seccomp_data;
+use resoa_calls::interposer::{Call, Given, Piece, Room};
 use rustix::fd::RawFd;
-
-/// Where a program wants something with a length: the address of a buffer, and of the `socklen_t`
-/// that says its room and is told the length.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Room {
-    pub(crate) value: u64,
-    pub(crate) length: u64,
-}
-
-/// Data with an address: `sendto`, `recvfrom`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Transfer {
-    pub(crate) data: Piece,
-    pub(crate) flags: i32,
-}
-
-/// What a program asks of one of its descriptors.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Call {
-    Bind { address: u64, length: i32 },
-    Connect { address: u64, length: i32 },
-    Listen { backlog: i32 },
-    Close,
-    Accept { peer: Room, flags: i32 },
-    LocalName(Room),
-    PeerName(Room),
-    GetOption { level: i32, name: i32, value: Room },
-    SetOption { level: i32, name: i32, value: u64, length: i32 },
-    Shutdown { how: i32 },
-    Send { transfer: Transfer, address: u64, length: i32 },
-    Receive { transfer: Transfer, from: Room },
-    SendMessage { message: u64, flags: i32 },
-    ReceiveMessage { message: u64, flags: i32 },
-    SendMessages { messages: u64, count: u32, flags: i32 },
-    ReceiveMessages { messages: u64, count: u32, flags: i32, timeout: u64 },
-    Ioctl { command: u32, argument: u64 },
-}
 
 /// What was called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Notified {
     /// `socket`
     Socket { family: i32, kind: i32, protocol: i32 },
+    /// `close`
+    Close(RawFd),
     /// A call on a descriptor.
     On(RawFd, Call),
     /// Nothing that the filter should have sent.
@@ -54,19 +19,19 @@ pub(crate) enum Notified {
 
 impl Notified {
     pub(crate) fn of(data: &seccomp_data) -> Self {
-        let [first, second, third, fourth, fifth, sixth] = data.args;
-        let int = |argument: u64| argument as i32;
+        let int = |argument: usize| (argument as u32).cast_signed();
         let room = |value, length| Room { value, length };
-        let transfer =
-            Transfer { data: Piece { address: second, length: third as usize }, flags: int(fourth) };
+        let given = |at, length| Given { at, length: int(length) };
+        let [first, second, third, fourth, fifth, sixth] = data.args.map(|argument| argument as usize);
+        let data_of = Piece { address: second, length: third };
         let call = match data.nr.into() {
             libc::SYS_socket => {
                 return Self::Socket { family: int(first), kind: int(second), protocol: int(third) };
             }
-            libc::SYS_bind => Call::Bind { address: second, length: int(third) },
-            libc::SYS_connect => Call::Connect { address: second, length: int(third) },
+            libc::SYS_close => return Self::Close(int(first)),
+            libc::SYS_bind => Call::Bind(given(second, third)),
+            libc::SYS_connect => Call::Connect(given(second, third)),
             libc::SYS_listen => Call::Listen { backlog: int(second) },
-            libc::SYS_close => Call::Close,
             libc::SYS_accept => Call::Accept { peer: room(second, third), flags: 0 },
             libc::SYS_accept4 => Call::Accept { peer: room(second, third), flags: int(fourth) },
             libc::SYS_getsockname => Call::LocalName(room(second, third)),
@@ -75,11 +40,13 @@ impl Notified {
                 Call::GetOption { level: int(second), name: int(third), value: room(fourth, fifth) }
             }
             libc::SYS_setsockopt => {
-                Call::SetOption { level: int(second), name: int(third), value: fourth, length: int(fifth) }
+                Call::SetOption { level: int(second), name: int(third), value: given(fourth, fifth) }
             }
             libc::SYS_shutdown => Call::Shutdown { how: int(second) },
-            libc::SYS_sendto => Call::Send { transfer, address: fifth, length: int(sixth) },
-            libc::SYS_recvfrom => Call::Receive { transfer, from: room(fifth, sixth) },
+            libc::SYS_sendto => Call::Send { data: data_of, flags: int(fourth), to: given(fifth, sixth) },
+            libc::SYS_recvfrom => {
+                Call::Receive { data: data_of, flags: int(fourth), from: room(fifth, sixth) }
+            }
             libc::SYS_sendmsg => Call::SendMessage { message: second, flags: int(third) },
             libc::SYS_recvmsg => Call::ReceiveMessage { message: second, flags: int(third) },
             libc::SYS_sendmmsg => {
@@ -126,9 +93,9 @@ mod tests {
             Notified::On(
                 3,
                 Call::Send {
-                    transfer: Transfer { data: Piece { address: 0x10, length: 20 }, flags: 0x40 },
-                    address: 0x50,
-                    length: 16
+                    data: Piece { address: 0x10, length: 20 },
+                    flags: 0x40,
+                    to: Given { at: 0x50, length: 16 }
                 }
             )
         );

@@ -3,9 +3,10 @@
 use crate::notifier::Notifier;
 use crate::signals::{Pending, RESTART, pending};
 use crate::target::Target;
-use resoa_calls::{CallError, Request, Response};
+use resoa_calls::interposer::{Detour, Stop};
+use resoa_calls::{Answered, CallError, Request};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::fd::{AsFd, BorrowedFd};
 use std::cell::Cell;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -18,51 +19,6 @@ const LOOK: Duration = Duration::from_millis(20);
 const LATE_LOOK: Duration = Duration::from_millis(200);
 /// How long a call that is answered within this host keeps the turn.
 const AT_ONCE: Duration = Duration::from_millis(1);
-
-/// What a call came to.
-#[derive(Debug)]
-pub(crate) enum Answer {
-    /// The kernel executes it.
-    Continue,
-    /// It returns this.
-    Value(i64),
-    /// It returns this descriptor, with FD_CLOEXEC if it is so.
-    Descriptor(OwnedFd, bool),
-}
-
-impl Answer {
-    /// It returns so many.
-    pub(crate) fn count(octets: usize) -> Self {
-        Self::Value(i64::try_from(octets).unwrap_or(i64::MAX))
-    }
-}
-
-/// Why a call did not come to what it should.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Failure {
-    /// It fails with this number.
-    Errno(i32),
-    /// Nobody waits for it any more.
-    Gone,
-}
-
-impl From<i32> for Failure {
-    fn from(error: i32) -> Self {
-        Self::Errno(error)
-    }
-}
-
-impl From<rustix::io::Errno> for Failure {
-    fn from(error: rustix::io::Errno) -> Self {
-        Self::Errno(error.raw_os_error())
-    }
-}
-
-impl From<CallError> for Failure {
-    fn from(error: CallError) -> Self {
-        Self::Errno(of_host(error.number()))
-    }
-}
 
 /// What this process lacks is not the program's limit: it is told as if the whole host had none
 /// left.
@@ -92,7 +48,7 @@ pub(crate) enum Ended {
     Gone,
 }
 
-impl From<Ended> for Failure {
+impl From<Ended> for Stop {
     fn from(ended: Ended) -> Self {
         match ended {
             Ended::Time => Self::Errno(libc::EAGAIN),
@@ -116,8 +72,8 @@ impl Caller<'_> {
     ///
     /// # Errors
     /// If it does not.
-    pub(crate) fn confirm(&self) -> Result<(), Failure> {
-        if self.notifier.listener.is_valid(self.id) { Ok(()) } else { Err(Failure::Gone) }
+    pub(crate) fn confirm(&self) -> Detour<()> {
+        if self.notifier.listener.is_valid(self.id) { Ok(()) } else { Err(Stop::Gone) }
     }
 
     /// Lets another thread wait for the next call.
@@ -175,37 +131,29 @@ impl Caller<'_> {
         }
     }
 
-    /// Asks the agent; `until` and `patience` end the call there, too.
-    pub(crate) fn ask_until(
+    /// Asks the agent; `until` and `patience` end the call there, too. Octets of the answer are in
+    /// `place`.
+    pub(crate) fn ask_until<'a>(
         &self,
         request: &Request,
         descriptor: Option<BorrowedFd>,
         until: Option<Instant>,
         patience: Patience,
-    ) -> Result<Result<(Response, Option<OwnedFd>), Ended>, Failure> {
+        place: &'a mut [u8],
+    ) -> Detour<Result<Answered<'a>, Ended>> {
         if !at_once(request) {
             self.pass_turn();
         }
-        let started = self.notifier.agent.start(request, descriptor)?;
-        if self.turn.get() {
+        let lack = |error: CallError| Stop::Errno(of_host(error.number()));
+        let started = self.notifier.agent.start(request, descriptor).map_err(lack)?;
+        let is_answered = self.turn.get() && {
             let mut answer = [PollFd::new(&started, PollFlags::IN)];
-            if poll(&mut answer, Some(&span(AT_ONCE))).is_ok_and(|ready| ready > 0) {
-                return Ok(Ok(started.answer()?));
-            }
+            poll(&mut answer, Some(&span(AT_ONCE))).is_ok_and(|ready| ready > 0)
+        };
+        if !is_answered && let Err(ended) = self.wait(started.as_fd(), PollFlags::IN, until, patience) {
+            return Ok(Err(ended));
         }
-        match self.wait(started.as_fd(), PollFlags::IN, until, patience) {
-            Ok(()) => Ok(Ok(started.answer()?)),
-            Err(ended) => Ok(Err(ended)),
-        }
-    }
-
-    /// Asks the agent. A failure that it answers is one.
-    pub(crate) fn ask(&self, request: &Request) -> Result<Response, Failure> {
-        let (response, _) = self.ask_until(request, None, None, Patience::Killable)??;
-        match response {
-            Response::Failed(error) => Err(Failure::Errno(error)),
-            response => Ok(response),
-        }
+        Ok(Ok(started.answer_within(place).map_err(lack)?))
     }
 }
 

@@ -1,30 +1,33 @@
 //! `close` that lingers: the agent can say how it ends only once the descriptor is closed, and the
 //! call must not return before.
 
-use crate::caller::{Answer, Caller, Ended, Failure, Patience};
-use crate::held::Held;
-use resoa_calls::Request;
-use rustix::fd::{AsFd, RawFd};
+use crate::caller::{Caller, Ended, Patience};
+use resoa_calls::interposer::{Answer, Bypass, Detour, Stop};
+use resoa_calls::{Request, SHORT, SocketName};
+use rustix::fd::{AsFd, OwnedFd, RawFd};
+use rustix::net::sockopt::socket_linger;
 use std::fs::File;
 
 /// Puts another file in the place of the descriptor, which closes it, waits, and lets the kernel
 /// close that file. What was registered with epoll is lost by that, as by `close`.
-pub(crate) fn close(caller: &Caller, held: Held, number: RawFd) -> Result<Answer, Failure> {
-    if !held.lingers() {
-        return Ok(Answer::Continue);
+pub(crate) fn close(caller: &Caller, copy: OwnedFd, number: RawFd) -> Detour<Answer> {
+    let bypass = Err(Bypass::Close.into());
+    let Some(SocketName { socket, .. }) = SocketName::of(&copy) else { return bypass };
+    // With a time of nothing it aborts, and does not wait.
+    if !matches!(socket_linger(&copy), Ok(Some(time)) if !time.is_zero()) {
+        return bypass;
     }
-    let Ok(nothing) = File::open("/dev/null") else { return Ok(Answer::Continue) };
-    let socket = held.socket;
+    let Ok(nothing) = File::open("/dev/null") else { return bypass };
     if caller.notifier.listener.replace(caller.id, nothing.as_fd(), number).is_err() {
-        return Ok(Answer::Continue);
+        return bypass;
     }
     // The last copy, if the program has no other.
-    drop(held);
+    drop(copy);
     let closed = Request::Closed(socket);
-    match caller.ask_until(&closed, None, None, Patience::Interruptible) {
-        Ok(Err(Ended::Gone)) => Err(Failure::Gone),
+    match caller.ask_until(&closed, None, None, Patience::Interruptible, &mut [0; SHORT]) {
+        Ok(Err(Ended::Gone)) => Err(Stop::Gone),
         // Over, or a signal came, or there is no agent: `close` has been successful in each case
         // (A5).
-        _ => Ok(Answer::Continue),
+        _ => bypass,
     }
 }

@@ -6,13 +6,14 @@
     reason = "to panic if something does not hold is what each of them is for"
 )]
 
-use crate::call::{Call, Notified};
+use crate::call::Notified;
 use crate::filter::{Closing, notified};
-use crate::message::{Message, total, window};
+use crate::message::{read, window};
 use crate::signals::pending;
 use crate::status::{BIND_SERVICE, field, has_privilege, mask};
 use crate::target::{Target, Threads};
 use libc::seccomp_data;
+use resoa_calls::interposer::{Call, total};
 use std::cell::RefCell;
 
 /// Octets that are taken of a program at a time.
@@ -49,6 +50,7 @@ pub fn call(octets: &[u8]) {
     };
     match of(calls[usize::from(number) % calls.len()]) {
         Notified::Socket { family, .. } => assert_eq!(family, args[0] as i32),
+        Notified::Close(descriptor) => assert_eq!(descriptor, args[0] as i32),
         Notified::On(descriptor, call) => {
             assert_eq!(descriptor, args[0] as i32);
             if let Call::SendMessages { count, .. } | Call::ReceiveMessages { count, .. } = call {
@@ -68,23 +70,23 @@ pub fn message(octets: &[u8]) {
     const HEADER: usize = 56;
     let mut memory = octets.to_vec();
     memory.resize(octets.len().max(HEADER), 0);
-    let base = memory.as_ptr() as u64;
+    let base = memory.as_ptr().expose_provenance();
     // Where the address, the pieces, the control messages and the first data are.
     for place in [0, 16, 32, HEADER] {
         let Some(at) = memory.get(place..place + 8).and_then(|at| at.first_chunk::<8>()) else { continue };
-        let wanted = u64::from_ne_bytes(*at);
+        let wanted = usize::from_ne_bytes(*at);
         // Every eighth stays as it is.
         if !wanted.is_multiple_of(8) {
-            let inside = base + wanted % (octets.len() as u64 + 16);
+            let inside = base + wanted % (octets.len() + 16);
             memory[place..place + 8].copy_from_slice(&inside.to_ne_bytes());
         }
     }
     let program = program();
-    let Ok(message) = Message::read(&program, base) else { return };
-    assert!(message.data.len() <= 1024);
-    let (whole, skip) = (total(&message.data), word(octets, 2) as usize);
+    let Ok(message) = read(&program, base) else { return };
+    assert!(message.pieces.len() <= 1024);
+    let (whole, skip) = (total(&message.pieces), word(octets, 2) as usize);
     for most in [0, 1, CHUNK] {
-        let part = window(&message.data, skip, most);
+        let part = window(&message.pieces, skip, most);
         assert!(total(&part) <= most && part.iter().all(|piece| piece.length > 0));
         // More than can be counted is counted as that.
         assert!(whole == usize::MAX || total(&part) == most.min(whole.saturating_sub(skip)));

@@ -174,7 +174,7 @@ pub(crate) fn most_descriptors(process: i32) -> io::Result<u64> {
 }
 
 /// Reads the memory of another process, as far as it is there; how many octets.
-pub(crate) fn read_memory(process: i32, address: u64, octets: &mut [u8]) -> usize {
+pub(crate) fn read_memory(process: i32, address: usize, octets: &mut [u8]) -> usize {
     let local = libc::iovec { iov_base: octets.as_mut_ptr().cast(), iov_len: octets.len() };
     let remote = libc::iovec { iov_base: address as *mut _, iov_len: octets.len() };
     // SAFETY: the kernel writes at most `iov_len` octets to `octets`, which has as many. What is
@@ -184,7 +184,7 @@ pub(crate) fn read_memory(process: i32, address: u64, octets: &mut [u8]) -> usiz
 }
 
 /// Writes to the memory of another process, as far as it is there; how many octets.
-pub(crate) fn write_memory(process: i32, address: u64, octets: &[u8]) -> usize {
+pub(crate) fn write_memory(process: i32, address: usize, octets: &[u8]) -> usize {
     let local = libc::iovec { iov_base: octets.as_ptr().cast_mut().cast(), iov_len: octets.len() };
     let remote = libc::iovec { iov_base: address as *mut _, iov_len: octets.len() };
     // SAFETY: the kernel reads `octets`. What is written is no memory of this process's: of its own

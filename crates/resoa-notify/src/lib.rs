@@ -3,6 +3,7 @@
 //!
 //! A [filter](filter()) in the kernel stops the calls that mean something else on an agent's
 //! descriptor than on a socket of IP ([`resoa_calls`] says which) and tells this process of them.
+//! The rules of those calls are in [`resoa_calls::interposer`]; `program` lets it reach the caller.
 //! It finds out by the caller's descriptor whether it is a remote socket, lets the kernel go on if
 //! it is none, and asks the agent otherwise. New descriptors are put into the caller by the kernel.
 //! Data, waiting, copies and the passing of descriptors are not stopped.
@@ -20,18 +21,16 @@ mod baton;
 mod call;
 mod caller;
 mod closing;
-mod control;
 mod data;
-mod datagrams;
 mod filter;
 mod foreground;
 #[cfg(feature = "fuzz")]
 pub mod fuzz;
-mod held;
 mod kernel;
 mod launch;
 mod message;
 mod notifier;
+mod program;
 mod signals;
 mod status;
 mod streams;

@@ -1,14 +1,15 @@
 //! Receives notifications and answers each, on as many threads as there are calls that wait.
 
 use crate::baton::{Baton, Next};
-use crate::call::{Call, Notified};
-use crate::caller::{Answer, Caller, Failure};
-use crate::held::Held;
+use crate::call::Notified;
+use crate::caller::Caller;
 use crate::kernel::Listener;
-use crate::target::Threads;
-use crate::{closing, control, data};
+use crate::target::{Target, Threads, Unseen};
+use crate::{closing, data};
 use libc::{seccomp_notif, seccomp_notif_resp};
 use resoa_calls::Agent;
+use resoa_calls::interposer::{Answer, Bypass, Detour, Socket, Stop, answer, create};
+use rustix::fd::{AsFd, OwnedFd, RawFd};
 use std::cell::Cell;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -69,16 +70,16 @@ impl Notifier {
         let outcome = settled(|| self.outcome(notification, threads, turn));
         let id = notification.id;
         let sent = match outcome {
-            Ok(Answer::Descriptor(descriptor, cloexec)) => {
+            Ok(Answer::Descriptor { descriptor, cloexec, .. }) => {
                 match self.listener.give(id, descriptor, cloexec) {
                     Ok(number) => self.send(id, number.into(), 0, 0),
                     Err(error) => self.send(id, 0, error.raw_os_error().unwrap_or(libc::EMFILE), 0),
                 }
             }
-            Ok(Answer::Continue) => self.send(id, 0, 0, libc::SECCOMP_USER_NOTIF_FLAG_CONTINUE as u32),
-            Ok(Answer::Value(value)) => self.send(id, value, 0, 0),
-            Err(Failure::Errno(error)) => self.send(id, 0, error, 0),
-            Err(Failure::Gone) => Ok(()),
+            Err(Stop::Bypass(_)) => self.send(id, 0, 0, libc::SECCOMP_USER_NOTIF_FLAG_CONTINUE as u32),
+            Ok(Answer::Value(value)) => self.send(id, i64::try_from(value).unwrap_or(i64::MAX), 0, 0),
+            Err(Stop::Errno(error)) => self.send(id, 0, error, 0),
+            Err(Stop::Gone) => Ok(()),
         };
         // The caller has gone meanwhile: there is nobody to tell.
         drop(sent);
@@ -93,40 +94,44 @@ impl Notifier {
         notification: &seccomp_notif,
         threads: &mut Threads,
         turn: &Cell<bool>,
-    ) -> Result<Answer, Failure> {
+    ) -> Detour {
         let number = notification.pid.cast_signed();
-        let id = notification.id;
+        let caller = |target| Caller { notifier: self, id: notification.id, target, turn };
         match Notified::of(&notification.data) {
             Notified::Socket { family, kind, protocol } => {
-                let target = threads.target(number)?;
-                let caller = Caller { notifier: self, id, target, turn };
-                control::socket(&caller, family, kind, protocol)
+                create(&caller(threads.target(number)?), family, kind, protocol)
+            }
+            Notified::Close(descriptor) => {
+                let (target, copy) = seen(threads, number, descriptor)?;
+                closing::close(&caller(target), copy, descriptor)
             }
             Notified::On(descriptor, call) => {
-                // What cannot be looked at is left to the kernel: at worst the call is one on
-                // AF_UNIX, and reaches nobody.
-                let Ok((target, copy)) = threads.descriptor(number, descriptor)? else {
-                    return Ok(Answer::Continue);
-                };
-                let Some(held) = Held::of(copy) else { return Ok(Answer::Continue) };
-                let caller = Caller { notifier: self, id, target, turn };
-                if call == Call::Close {
-                    return closing::close(&caller, held, descriptor);
+                let (target, copy) = seen(threads, number, descriptor)?;
+                let socket = Socket::of(copy.as_fd()).ok_or(Bypass::Foreign)?;
+                let caller = caller(target);
+                match answer(&caller, &socket, &call) {
+                    Err(Stop::Bypass(Bypass::Stream)) => data::answer(&caller, &socket, &call),
+                    outcome => outcome,
                 }
-                control::answer(&caller, &held, &call).unwrap_or_else(|| data::answer(&caller, &held, &call))
             }
-            Notified::Other => Ok(Answer::Continue),
+            Notified::Other => Err(Bypass::Foreign.into()),
         }
     }
+}
+
+/// A thread, and a copy of its descriptor. A call on what cannot be looked at is left to the
+/// kernel: at worst it is one on AF_UNIX, and reaches nobody.
+fn seen(threads: &mut Threads, number: i32, descriptor: RawFd) -> Detour<(Target, OwnedFd)> {
+    threads.descriptor(number, descriptor)?.map_err(|Unseen| Bypass::Foreign.into())
 }
 
 /// What a call comes to if answering it fails by our own fault: EIO for this one. Its thread goes
 /// on, with the turn if it has it: otherwise its caller would wait for ever, and after it every
 /// other.
-fn settled(answer: impl FnOnce() -> Result<Answer, Failure>) -> Result<Answer, Failure> {
+fn settled(answer: impl FnOnce() -> Detour) -> Detour {
     // What a step has left half done is its call's own. Threads that are remembered are looked at
     // again, and the turn is a flag.
-    catch_unwind(AssertUnwindSafe(answer)).unwrap_or(Err(Failure::Errno(libc::EIO)))
+    catch_unwind(AssertUnwindSafe(answer)).unwrap_or(Err(Stop::Errno(libc::EIO)))
 }
 
 #[cfg(test)]
@@ -137,7 +142,7 @@ mod tests {
     #[test]
     fn a_mistake_has_an_answer() {
         assert!(matches!(settled(|| Ok(Answer::Value(3))), Ok(Answer::Value(3))));
-        assert!(matches!(settled(|| Err(Failure::Gone)), Err(Failure::Gone)));
-        assert!(matches!(settled(|| panic!("a mistake")), Err(Failure::Errno(libc::EIO))));
+        assert!(matches!(settled(|| Err(Stop::Gone)), Err(Stop::Gone)));
+        assert!(matches!(settled(|| panic!("a mistake")), Err(Stop::Errno(libc::EIO))));
     }
 }

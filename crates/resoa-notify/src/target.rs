@@ -1,8 +1,9 @@
 //! The thread whose call is notified: its descriptors and its memory.
 
-use crate::caller::{Failure, of_host};
+use crate::caller::of_host;
 use crate::kernel::{most_descriptors, read_memory, write_memory};
 use crate::status::field;
+use resoa_calls::interposer::{Detour, Piece, Stop};
 use rustix::fd::{OwnedFd, RawFd};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, Signal, pidfd_getfd, pidfd_open, pidfd_send_signal};
@@ -76,7 +77,7 @@ impl Threads {
         &mut self,
         number: i32,
         wanted: RawFd,
-    ) -> Result<Result<(Target, OwnedFd), Unseen>, Failure> {
+    ) -> Detour<Result<(Target, OwnedFd), Unseen>> {
         // What is no number of a descriptor's is not asked for.
         if wanted < 0 {
             return Ok(Err(Unseen));
@@ -88,7 +89,7 @@ impl Threads {
         };
         if let Some(descriptor) = self.0.get(&number).cloned() {
             match get(Target { number, descriptor }) {
-                Err(Failure::Gone) => drop(self.0.remove(&number)),
+                Err(Stop::Gone) => drop(self.0.remove(&number)),
                 found => return found,
             }
         }
@@ -99,7 +100,7 @@ impl Threads {
     ///
     /// # Errors
     /// As [`Threads::descriptor`].
-    pub(crate) fn target(&mut self, number: i32) -> Result<Target, Failure> {
+    pub(crate) fn target(&mut self, number: i32) -> Detour<Target> {
         Ok(self.opened(number, open(number).map_err(lack)?))
     }
 
@@ -117,10 +118,10 @@ impl Threads {
 
 /// What it means to a call that its thread is not found. It has to have an answer if the thread is
 /// there: otherwise it would wait for ever.
-fn lack(error: Errno) -> Failure {
+fn lack(error: Errno) -> Stop {
     match error {
-        Errno::SRCH => Failure::Gone,
-        error => Failure::Errno(of_host(error.raw_os_error())),
+        Errno::SRCH => Stop::Gone,
+        error => Stop::Errno(of_host(error.raw_os_error())),
     }
 }
 
@@ -159,32 +160,33 @@ impl Target {
         let _ = pidfd_send_signal(&*self.descriptor, signal);
     }
 
+    /// Fills a place with octets of its memory.
+    ///
+    /// # Errors
+    /// EFAULT.
+    pub(crate) fn read_in(&self, address: usize, place: &mut [u8]) -> Result<(), i32> {
+        let length = place.len();
+        if length > 0 && read_memory(self.number, address, place) != length {
+            return Err(libc::EFAULT);
+        }
+        Ok(())
+    }
+
     /// Octets of its memory.
     ///
     /// # Errors
     /// EFAULT.
-    pub(crate) fn read(&self, address: u64, length: usize) -> Result<Vec<u8>, i32> {
+    pub(crate) fn read(&self, address: usize, length: usize) -> Result<Vec<u8>, i32> {
         let mut octets = vec![0; length];
-        if length > 0 && read_memory(self.number, address, &mut octets) != length {
-            return Err(libc::EFAULT);
-        }
+        self.read_in(address, &mut octets)?;
         Ok(octets)
-    }
-
-    /// A number of its memory.
-    ///
-    /// # Errors
-    /// EFAULT.
-    pub(crate) fn number(&self, address: u64) -> Result<i32, i32> {
-        let octets = self.read(address, 4)?;
-        octets.first_chunk().map(|octets| i32::from_ne_bytes(*octets)).ok_or(libc::EFAULT)
     }
 
     /// Puts octets into its memory.
     ///
     /// # Errors
     /// EFAULT.
-    pub(crate) fn write(&self, address: u64, octets: &[u8]) -> Result<(), i32> {
+    pub(crate) fn write(&self, address: usize, octets: &[u8]) -> Result<(), i32> {
         self.scatter(&[Piece { address, length: octets.len() }], octets)
     }
 
@@ -216,15 +218,6 @@ impl Target {
     }
 }
 
-/// A stretch of a program's memory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Piece {
-    /// Where.
-    pub(crate) address: u64,
-    /// Octets.
-    pub(crate) length: usize,
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -252,8 +245,8 @@ mod tests {
         assert!(threads.descriptor(number, 0).expect("it is there").is_ok());
         assert_eq!(threads.descriptor(number, 99).expect("it is there").err(), Some(Unseen));
         end(second);
-        assert_eq!(threads.descriptor(number, 0).err(), Some(Failure::Gone));
-        assert_eq!(threads.target(number).err(), Some(Failure::Gone));
+        assert_eq!(threads.descriptor(number, 0).err(), Some(Stop::Gone));
+        assert_eq!(threads.target(number).err(), Some(Stop::Gone));
     }
 
     /// Before Linux 6.9 a thread is looked at by its process, whose descriptor is remembered for
@@ -283,9 +276,9 @@ mod tests {
     /// A thread that waits has to be told something.
     #[test]
     fn what_is_missing() {
-        assert_eq!(lack(Errno::SRCH), Failure::Gone);
-        assert_eq!(lack(Errno::MFILE), Failure::Errno(libc::ENFILE));
-        assert_eq!(lack(Errno::NOMEM), Failure::Errno(libc::ENOMEM));
+        assert_eq!(lack(Errno::SRCH), Stop::Gone);
+        assert_eq!(lack(Errno::MFILE), Stop::Errno(libc::ENFILE));
+        assert_eq!(lack(Errno::NOMEM), Stop::Errno(libc::ENOMEM));
     }
 
     /// Memory is read and written where it is, and EFAULT where there is none.
@@ -293,7 +286,7 @@ mod tests {
     fn memory() {
         let number = std::process::id().cast_signed();
         let target = Threads::default().target(number).expect("it is this one");
-        let here = std::ptr::from_ref(b"abcdef") as u64;
+        let here = std::ptr::from_ref(b"abcdef").expose_provenance();
         let pieces = [Piece { address: here, length: 2 }, Piece { address: here + 4, length: 1 }];
         assert_eq!(target.gather(&pieces), Ok(b"abe".to_vec()));
         assert_eq!(target.read(8, 1), Err(libc::EFAULT));

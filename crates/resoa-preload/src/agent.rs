@@ -2,9 +2,9 @@
 
 use crate::{confined, errno, real};
 use libc::c_int;
-use resoa_calls::{Agent, CallError, Request, Response, SHORT, Started};
+use resoa_calls::{Agent, Answered, CallError, Request, Response, SHORT, Started};
 use rustix::event::{PollFd, PollFlags, poll};
-use rustix::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use rustix::fd::{AsFd, AsRawFd, BorrowedFd};
 use rustix::net::{Shutdown, shutdown};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::ptr;
@@ -45,19 +45,12 @@ pub fn if_looked_for() -> Option<&'static Agent> {
 ///
 /// # Errors
 /// The call's own, ENETDOWN without an agent, EMFILE or ENFILE if there is no descriptor to ask by.
-pub fn ask_within<'a>(
+pub fn ask<'a>(
     request: &Request,
-    descriptor: Option<c_int>,
+    descriptor: Option<BorrowedFd>,
     place: &'a mut [u8],
-) -> Result<(Response<&'a [u8]>, Option<OwnedFd>), c_int> {
+) -> Result<Answered<'a>, c_int> {
     answer(waited(start(request, descriptor)?), place)
-}
-
-/// The same for answers that have no value, or one that is short.
-pub fn ask(request: &Request, descriptor: Option<c_int>) -> Result<(Response, Option<OwnedFd>), c_int> {
-    let mut place = [0; SHORT];
-    let (response, descriptor) = ask_within(request, descriptor, &mut place)?;
-    Ok((response.owned(), descriptor))
 }
 
 /// The same for answers of any length, with memory of the allocator's.
@@ -78,7 +71,11 @@ fn waited(started: Started) -> Started {
 
 /// The same for calls that a signal interrupts (EINTR). One whose handler has SA_RESTART does not,
 /// except in calls that have a limit of time (signal(7)).
-pub fn ask_interruptibly(request: &Request, descriptor: Option<c_int>, has_limit: bool) -> Result<(), c_int> {
+pub fn ask_interruptibly(
+    request: &Request,
+    descriptor: Option<BorrowedFd>,
+    has_limit: bool,
+) -> Result<(), c_int> {
     let started = start(request, descriptor)?;
     let connection = started.as_fd().as_raw_fd();
     // By the C library's functions, in which a thread may be cancelled as in `connect` and `close`:
@@ -113,18 +110,15 @@ fn give_up(started: Started) -> Result<(), c_int> {
     }
 }
 
-fn start(request: &Request, descriptor: Option<c_int>) -> Result<Started<'static>, c_int> {
+fn start(request: &Request, descriptor: Option<BorrowedFd>) -> Result<Started<'static>, c_int> {
     start_at(known().ok_or(libc::ENETDOWN)?, request, descriptor)
 }
 
 fn start_at<'a>(
     agent: &'a Agent,
     request: &Request,
-    descriptor: Option<c_int>,
+    descriptor: Option<BorrowedFd>,
 ) -> Result<Started<'a>, c_int> {
-    // SAFETY: only a number that was recognised comes here, so it is not -1; if the program closes
-    // it meanwhile the kernel says EBADF.
-    let descriptor = descriptor.map(|number| unsafe { BorrowedFd::borrow_raw(number) });
     let start = || loop {
         match agent.start(request, descriptor) {
             // Before the request was sent, so nothing has happened.
@@ -154,7 +148,7 @@ fn with_one_more<T>(ask: impl FnOnce() -> Result<T, c_int>) -> Result<T, c_int> 
     outcome
 }
 
-fn answer<'a>(started: Started, place: &'a mut [u8]) -> Result<(Response<&'a [u8]>, Option<OwnedFd>), c_int> {
+fn answer<'a>(started: Started, place: &'a mut [u8]) -> Result<Answered<'a>, c_int> {
     match started.answer_within(place).map_err(|error| error.number())? {
         (Response::Failed(number), _) => Err(number),
         answer => Ok(answer),
@@ -164,7 +158,8 @@ fn answer<'a>(started: Started, place: &'a mut [u8]) -> Result<(Response<&'a [u8
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::values;
+    use crate::control::room;
+    use crate::program::{Here, given as given_by};
     use resoa_calls::{SocketId, address, datagram, receive_request, respond, sender};
     use resoa_protocol::message::Ancillary;
     use rustix::net::{
@@ -248,7 +243,7 @@ mod tests {
         ];
         for request in &requests {
             let count = asks(|| {
-                let started = start_at(&agent, request, Some(0)).expect("it is there");
+                let started = start_at(&agent, request, Some(rustix::stdio::stdin())).expect("it is there");
                 let mut place = [0; SHORT];
                 match (answer(waited(started), &mut place), request) {
                     (Ok((Response::Value(value), _)), Request::GetOption { .. }) => {
@@ -266,12 +261,12 @@ mod tests {
         let count = asks(|| assert_eq!(start_at(&nobody, &requests[0], None).err(), Some(libc::ENETDOWN)));
         assert_eq!(count, 0);
         let given = address::written(HERE);
-        let (mut taken, mut room) = ([0u8; 16], 16);
+        let (mut taken, mut length) = ([0u8; 16], 16);
         let count = asks(|| {
-            let read = values::address(given.as_ptr().cast(), given.len() as libc::socklen_t);
+            let read = given_by(given.as_ptr(), given.len() as libc::socklen_t).address(&Here);
             assert_eq!(read, Ok(Some(HERE)));
             assert_eq!(sender::destination(rustix::stdio::stdin(), &given), Ok(Some(HERE)));
-            assert_eq!(values::give(HERE, taken.as_mut_ptr().cast(), &raw mut room), Ok(()));
+            assert_eq!(room(taken.as_mut_ptr(), &raw mut length).give(&Here, HERE), Ok(()));
             let mut room = [0; datagram::FRONT];
             let front = datagram::said_in(HERE, &Ancillary::none(), &mut room);
             assert_eq!(datagram::split(front), Some((Some(HERE), Ancillary::none(), &b""[..])));

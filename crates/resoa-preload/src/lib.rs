@@ -9,13 +9,15 @@
 //! | calls | where |
 //! |---|---|
 //! | `socket`, `accept` | `creating` |
-//! | `bind`, `connect`, `listen`, `shutdown`, names | `control` |
-//! | `getsockopt`, `setsockopt`, `ioctl` | `options`, `requests` |
-//! | `write`, `send` and their like | `sending`; what differs in `stream` and `datagrams` |
+//! | `bind`, `connect`, `listen`, `shutdown`, names, `getsockopt`, `setsockopt`, `ioctl` | `control` |
+//! | `write`, `send` and their like | `sending`; what differs of streams in `stream` |
 //! | `read`, `recv` and their like | `receiving`; likewise |
 //! | `close`, `dup`, `fcntl` | `numbers`: what is remembered of a number, and the wait of SO_LINGER |
 //! | `prctl` | `confined`: whether the program may still make calls beside its own |
 //! | `getaddrinfo`, `gethostbyname`, `getnameinfo` | `names` |
+//!
+//! The rules of the calls are those of [`resoa_calls::interposer`]; `program` lets it reach this
+//! process.
 //!
 //! What is promised:
 //!
@@ -54,14 +56,12 @@ mod agent;
 mod confined;
 mod control;
 mod creating;
-mod datagrams;
 mod errno;
 mod names;
 mod numbers;
-mod options;
+mod program;
 mod real;
 mod receiving;
-mod requests;
 mod sending;
 mod sockets;
 mod stream;

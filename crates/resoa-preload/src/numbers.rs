@@ -38,7 +38,7 @@ fn lingers(number: c_int) -> Option<SocketId> {
     let is_on = sockets::borrowed(number).and_then(|socket| descriptor::number(socket, libc::SO_LINGER));
     let socket = is_on.filter(|is_on| *is_on != 0).and_then(|_| sockets::carried(number));
     errno::set(before);
-    socket.map(|(socket, _)| socket)
+    socket.map(|socket| socket.id)
 }
 
 /// `close_range(2)`; like an `exit` it waits for nothing.

@@ -1,17 +1,21 @@
 //! `read`, `recv` and their like.
 
-use crate::sending::{MOST_PIECES, given, pieces, total};
+use crate::control::room;
+use crate::program::{Here, at, failed, moved, piece, pieces, readable_message, result_of, settled_count};
 use crate::sockets::{Kind, kind, kind_of_any};
 use crate::table::{self, Hint};
-use crate::{datagrams, errno, real, stream, values};
+use crate::{real, stream};
 use libc::{
-    CMSG_DATA, CMSG_FIRSTHDR, CMSG_LEN, CMSG_NXTHDR, MSG_WAITFORONE, c_int, c_uint, c_void, iovec, mmsghdr,
-    msghdr, size_t, sockaddr, socklen_t, ssize_t, timespec,
+    CMSG_DATA, CMSG_FIRSTHDR, CMSG_LEN, CMSG_NXTHDR, c_int, c_uint, c_void, iovec, mmsghdr, msghdr, size_t,
+    sockaddr, socklen_t, ssize_t, timespec,
 };
+use resoa_calls::interposer::messages::{MOST, deadline, several};
+use resoa_calls::interposer::{Call, Room, datagrams, streams, total};
 use resoa_calls::stream::{discards, peeks_at_all, wants_errors};
-use resoa_protocol::control_messages::laid_out;
-use std::time::Instant;
-use std::{ptr, slice};
+use std::ptr;
+
+/// No address is wanted.
+const NOWHERE: Room = Room { value: 0, length: 0 };
 
 /// `read(2)`
 #[unsafe(no_mangle)]
@@ -22,12 +26,11 @@ pub unsafe extern "C-unwind" fn read(number: c_int, buffer: *mut c_void, count: 
             let result = unsafe { real::read(number, buffer, count) };
             stream::received(number, 0, result, || count > 0)
         }
-        Kind::Listener => not_connected(),
+        Kind::Listener => not_connected(0),
         // The kernel returns at once, and takes nothing.
         Kind::Datagram(_) if count == 0 => unsafe { real::read(number, buffer, count) },
         Kind::Datagram(socket) => {
-            let piece = iovec { iov_base: buffer, iov_len: count };
-            errno::settled(|| Ok(datagrams::receive(number, socket, &[piece], 0, false)?.octets))
+            moved(&socket, &Call::Receive { data: piece(buffer, count), flags: 0, from: NOWHERE })
         }
     }
 }
@@ -54,23 +57,20 @@ pub unsafe extern "C-unwind" fn readv(number: c_int, parts: *const iovec, count:
         Kind::Foreign => unsafe { real::readv(number, parts, count) },
         Kind::Stream => {
             let result = unsafe { real::readv(number, parts, count) };
-            // SAFETY: the kernel has just read them.
-            let all = || unsafe { slice::from_raw_parts(parts, count as usize) };
+            let all = || pieces(parts, count as usize).unwrap_or_default();
             stream::received(number, 0, result, || count > 0 && total(all()) > 0)
         }
-        Kind::Listener => match usize::try_from(count).map(|count| values::readable(parts, count)) {
-            Ok(Ok(())) => not_connected(),
+        Kind::Listener => match usize::try_from(count).map(|count| pieces(parts, count)) {
+            Ok(Ok(_)) => not_connected(0),
             _ => unsafe { real::readv(number, parts, count) },
         },
         Kind::Datagram(socket) => match usize::try_from(count) {
-            Ok(count) if count <= MOST_PIECES => errno::settled(|| {
-                values::readable(parts, count)?;
-                // SAFETY: they can be read; of none there is no place.
-                let pieces = if count == 0 { &[] } else { unsafe { slice::from_raw_parts(parts, count) } };
+            Ok(count) if count <= MOST => settled_count(|| {
+                let pieces = pieces(parts, count)?;
                 if total(pieces) == 0 {
                     return Ok(0);
                 }
-                Ok(datagrams::receive(number, socket, pieces, 0, false)?.octets)
+                Ok(datagrams::receive(&Here, &socket, pieces, 0, false)?.octets)
             }),
             _ => unsafe { real::readv(number, parts, count) },
         },
@@ -95,10 +95,9 @@ pub unsafe extern "C-unwind" fn recv(
             let result = unsafe { real::recv(number, buffer, count, flags) };
             stream::received(number, flags, result, || count > 0)
         }
-        Kind::Listener => not_connected(),
+        Kind::Listener => not_connected(flags),
         Kind::Datagram(socket) => {
-            let piece = iovec { iov_base: buffer, iov_len: count };
-            errno::settled(|| Ok(datagrams::receive(number, socket, &[piece], flags, false)?.octets))
+            moved(&socket, &Call::Receive { data: piece(buffer, count), flags, from: NOWHERE })
         }
     }
 }
@@ -110,15 +109,13 @@ fn is_unusual(number: c_int, flags: c_int) -> bool {
 
 fn unusual(number: c_int, count: size_t, flags: c_int) -> ssize_t {
     if wants_errors(flags) {
-        errno::set(libc::EAGAIN);
-        return -1;
+        return failed(libc::EAGAIN);
     }
     stream::discarded(number, count, flags)
 }
 
-fn not_connected() -> ssize_t {
-    errno::set(libc::ENOTCONN);
-    -1
+fn not_connected(flags: c_int) -> ssize_t {
+    failed(streams::listener_failure(flags))
 }
 
 /// `recv` of a program that was compiled with checks of its buffers.
@@ -156,28 +153,19 @@ pub unsafe extern "C-unwind" fn recvfrom(
     match kind(number) {
         Kind::Stream if stream::is_carried(number) => {
             let result = unsafe { recv(number, buffer, count, flags) };
-            if result >= 0
-                && let Err(error) = values::give_none(length)
-            {
-                errno::set(error);
-                return -1;
+            if result < 0 {
+                return result;
             }
-            result
+            let none = || room(address, length).give_none(&Here).map(|()| result.cast_unsigned());
+            settled_count(none)
         }
         Kind::Foreign | Kind::Stream => unsafe {
             real::recvfrom(number, buffer, count, flags, address, length)
         },
-        Kind::Listener => not_connected(),
+        Kind::Listener => not_connected(flags),
         Kind::Datagram(socket) => {
-            let piece = iovec { iov_base: buffer, iov_len: count };
-            errno::settled(|| {
-                let received = datagrams::receive(number, socket, &[piece], flags, true)?;
-                match received.from {
-                    Some(from) => values::give(from, address, length)?,
-                    None => values::give_none(length)?,
-                }
-                Ok(received.octets)
-            })
+            let (data, from) = (piece(buffer, count), room(address, length));
+            moved(&socket, &Call::Receive { data, flags, from })
         }
     }
 }
@@ -204,65 +192,46 @@ pub unsafe extern "C-unwind" fn __recvfrom_chk(
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn recvmsg(number: c_int, message: *mut msghdr, flags: c_int) -> ssize_t {
     let kind = kind(number);
-    let stream = kind == Kind::Stream && stream::is_carried(number);
-    if matches!(kind, Kind::Foreign | Kind::Stream) && !stream {
-        let result = unsafe { real::recvmsg(number, message, flags) };
-        if result >= 0 {
-            unsafe { new_numbers(message) };
+    match kind {
+        Kind::Datagram(socket) => {
+            return moved(&socket, &Call::ReceiveMessage { message: at(message), flags });
         }
-        return result;
+        Kind::Stream if stream::is_carried(number) => {}
+        Kind::Foreign | Kind::Stream => {
+            let result = unsafe { real::recvmsg(number, message, flags) };
+            if result >= 0 {
+                unsafe { new_numbers(message) };
+            }
+            return result;
+        }
+        Kind::Listener => {}
     }
-    if let Err(error) = given(message) {
-        errno::set(error);
-        return -1;
+    if let Err(error) = readable_message(message) {
+        return failed(error);
     }
     // SAFETY: it can be read.
     let message = unsafe { &mut *message };
-    match kind {
-        Kind::Datagram(socket) => errno::settled(|| {
-            let parts = unsafe { pieces(message) }?;
-            let wants_address = !message.msg_name.is_null();
-            let received = datagrams::receive(number, socket, parts, flags, wants_address)?;
-            let room = if message.msg_control.is_null() { 0 } else { message.msg_controllen };
-            let (control, is_cut) = laid_out(&received.ancillary, room);
-            values::put(message.msg_control.cast(), &control)?;
-            message.msg_controllen = control.len();
-            message.msg_flags = received.flags | if is_cut { libc::MSG_CTRUNC } else { 0 };
-            match received.from {
-                Some(from) => values::give(from, message.msg_name.cast(), &raw mut message.msg_namelen)?,
-                None => message.msg_namelen = 0,
-            }
-            Ok(received.octets)
-        }),
-        Kind::Listener => match unsafe { pieces(message) } {
-            Ok(_) => not_connected(),
-            Err(error) => {
-                errno::set(error);
-                -1
-            }
-        },
-        Kind::Foreign | Kind::Stream => {
-            let result = if is_unusual(number, flags) {
-                let count = total(unsafe { pieces(message) }.unwrap_or_default());
-                message.msg_flags = 0;
-                unusual(number, count, flags)
-            } else {
-                let mut plain = *message;
-                (plain.msg_name, plain.msg_namelen) = (ptr::null_mut(), 0);
-                let result = unsafe { real::recvmsg(number, &raw mut plain, flags) };
-                message.msg_flags = plain.msg_flags;
-                let wants_octets = || unsafe { pieces(message) }.is_ok_and(|pieces| total(pieces) > 0);
-                stream::received(number, flags, result, wants_octets)
-            };
-            if result >= 0 {
-                (message.msg_namelen, message.msg_controllen) = (0, 0);
-            } else if let Err(error) = unsafe { pieces(message) } {
-                // It was that, and not what a descriptor that is not connected says.
-                errno::set(error);
-            }
-            result
-        }
+    let parts = || pieces(message.msg_iov, message.msg_iovlen);
+    if matches!(kind, Kind::Listener) {
+        return parts().map_or_else(failed, |_| not_connected(flags));
     }
+    let result = if is_unusual(number, flags) {
+        let count = total(parts().unwrap_or_default());
+        message.msg_flags = 0;
+        unusual(number, count, flags)
+    } else {
+        let mut plain = *message;
+        (plain.msg_name, plain.msg_namelen) = (ptr::null_mut(), 0);
+        let result = unsafe { real::recvmsg(number, &raw mut plain, flags) };
+        message.msg_flags = plain.msg_flags;
+        stream::received(number, flags, result, || parts().is_ok_and(|pieces| total(pieces) > 0))
+    };
+    if result >= 0 {
+        (message.msg_namelen, message.msg_controllen) = (0, 0);
+        return result;
+    }
+    // It was that, and not what a descriptor that is not connected says.
+    parts().map_or_else(failed, |_| result)
 }
 
 /// Descriptors that came with a message may be the agent's, from another process.
@@ -295,37 +264,17 @@ pub unsafe extern "C-unwind" fn recvmmsg(
     flags: c_int,
     timeout: *mut timespec,
 ) -> c_int {
-    if kind(number) == Kind::Foreign {
+    if matches!(kind(number), Kind::Foreign) {
         let result = unsafe { real::recvmmsg(number, messages, count, flags, timeout) };
         for done in 0..usize::try_from(result).unwrap_or(0) {
             unsafe { new_numbers(&raw const (*messages.add(done)).msg_hdr) };
         }
         return result;
     }
-    let limit = match (!timeout.is_null()).then(|| values::span(timeout)).transpose() {
-        Ok(limit) => limit,
-        Err(error) => {
-            errno::set(error);
-            return -1;
-        }
-    };
-    let began = Instant::now();
-    let count = (count as usize).min(MOST_PIECES);
-    let mut flags_now = flags & !MSG_WAITFORONE;
-    for done in 0..count {
-        let message = messages.wrapping_add(done);
-        // `recvmsg` finds out whether it is there.
-        match u32::try_from(unsafe { recvmsg(number, message.cast(), flags_now) }) {
-            Ok(octets) => unsafe { (*message).msg_len = octets },
-            Err(_) if done > 0 => return done as c_int,
-            Err(_) => return -1,
-        }
-        if flags & MSG_WAITFORONE != 0 {
-            flags_now |= libc::MSG_DONTWAIT;
-        }
-        if limit.is_some_and(|limit| began.elapsed() >= limit) {
-            return done as c_int + 1;
-        }
-    }
-    count as c_int
+    // `recvmsg` finds out whether the message is there.
+    let one = |at, flags| result_of(unsafe { recvmsg(number, ptr::with_exposed_provenance_mut(at), flags) });
+    settled_count(|| {
+        let until = deadline(&Here, at(timeout))?;
+        several(&Here, at(messages), count, flags, until, one)
+    }) as c_int
 }

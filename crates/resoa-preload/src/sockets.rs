@@ -4,13 +4,14 @@
 use crate::table::{self, Hint};
 use crate::{agent, confined, errno};
 use libc::c_int;
-use resoa_calls::{SocketId, SocketName, descriptor};
+use resoa_calls::interposer::Socket;
+use resoa_calls::{SocketName, descriptor};
 use rustix::fd::BorrowedFd;
 
 pub use resoa_calls::descriptor::Kind as Carried;
 
 /// What a data call needs to know.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy)]
 pub enum Kind {
     /// None of the agent's, or one of a [confined](crate::confined) program: the kernel's.
     Foreign,
@@ -19,7 +20,7 @@ pub enum Kind {
     /// A listener.
     Listener,
     /// A datagram socket.
-    Datagram(SocketId),
+    Datagram(Socket<'static>),
 }
 
 /// As [`kind`], for a call that files have, too: one of a confined program is the kernel's.
@@ -42,21 +43,21 @@ pub fn kind(number: c_int) -> Kind {
     errno::set(before);
     match found {
         None => Kind::Foreign,
-        Some((_, Carried::Stream)) => Kind::Stream,
-        Some((_, Carried::Listener)) => Kind::Listener,
-        Some((socket, Carried::Datagram)) => Kind::Datagram(socket),
+        Some(Socket { kind: Carried::Stream, .. }) => Kind::Stream,
+        Some(Socket { kind: Carried::Listener, .. }) => Kind::Listener,
+        Some(socket) => Kind::Datagram(socket),
     }
 }
 
 /// The socket of the agent's that a number is now, read from its name, and what is remembered of
 /// its kind.
-pub fn carried(number: c_int) -> Option<(SocketId, Carried)> {
+pub fn carried(number: c_int) -> Option<Socket<'static>> {
     let hint = table::hint(number);
     if hint == Hint::Foreign || agent::known().is_none() {
         return None;
     }
-    let socket = borrowed(number)?;
-    let Some(name) = SocketName::of(socket) else {
+    let descriptor = borrowed(number)?;
+    let Some(name) = SocketName::of(descriptor) else {
         if hint == Hint::Unknown {
             table::learn(number, Hint::Foreign);
         } else {
@@ -68,10 +69,10 @@ pub fn carried(number: c_int) -> Option<(SocketId, Carried)> {
     };
     let kind = match hint {
         Hint::Carried(kind) => kind,
-        Hint::Unknown | Hint::Foreign => descriptor::kind(socket, descriptor::mark(socket)),
+        Hint::Unknown | Hint::Foreign => descriptor::kind(descriptor),
     };
     table::learn(number, Hint::Carried(kind));
-    Some((name.socket, kind))
+    Some(Socket { descriptor, id: name.socket, kind })
 }
 
 /// A program's number, for calls of the kernel's that say EBADF themselves; `None` is one that no

@@ -1,22 +1,14 @@
-//! What a stream of AF_UNIX says otherwise than TCP when a call fails (C109; 8.2 of the
-//! specification). Nothing is asked while calls succeed.
-//!
-//! | state | AF_UNIX | TCP, and here |
-//! |---|---|---|
-//! | not connected | send ENOTCONN, recv EINVAL | EPIPE and SIGPIPE, ENOTCONN |
-//! | refused, reset | recv ECONNRESET, and no error after one that has octets and waits for more | the error that it was |
-//! | reset | send EPIPE and SIGPIPE, or ECONNRESET if it waits | the error once and no signal, then EPIPE and SIGPIPE |
-//! | connected | an address to send to is EISCONN | it is ignored |
-//! | connected | recv with MSG_PEEK and MSG_WAITALL does not wait | it waits |
-//! | connected | recv with MSG_TRUNC copies, with MSG_ERRQUEUE reads | octets are discarded (with MSG_PEEK: counted), EAGAIN |
+//! Streams, which the kernel moves: what is done by [`streams`] when that fails or ends, and what
+//! is done here where it does not do what TCP does (C109).
 
-use crate::control::hangs_up;
-use crate::options::{pending_error, told_error};
+use crate::program::{Here, failed, settled_count};
 use crate::sockets::borrowed;
 use crate::table::Hint;
 use crate::{errno, real, sockets, table};
-use libc::{MSG_DONTWAIT, MSG_NOSIGNAL, MSG_OOB, MSG_PEEK, MSG_TRUNC, MSG_WAITALL, c_int, size_t, ssize_t};
-use resoa_calls::stream::{is_an_end, peeks_at_all};
+use libc::{MSG_DONTWAIT, MSG_OOB, MSG_PEEK, MSG_TRUNC, MSG_WAITALL, c_int, size_t, ssize_t};
+use resoa_calls::descriptor;
+use resoa_calls::interposer::streams;
+use resoa_calls::stream::peeks_at_all;
 use rustix::event::{PollFd, PollFlags, Timespec, epoll, poll};
 use rustix::fd::{BorrowedFd, OwnedFd};
 use rustix::fs::{OFlags, fcntl_getfl};
@@ -34,34 +26,16 @@ pub fn sent(number: c_int, flags: c_int, result: ssize_t) -> ssize_t {
     if !matches!(error, libc::EPIPE | libc::ECONNRESET | libc::ENOTCONN) {
         return result;
     }
-    let Some((socket, _)) = sockets::carried(number) else {
+    let Some(socket) = sockets::carried(number) else {
         // Somebody else's, after all: it keeps its error, and its signal.
-        errno::set(error);
-        return if error == libc::EPIPE { broken(flags) } else { -1 };
+        return if error == libc::EPIPE { broken(flags) } else { failed(error) };
     };
-    // A descriptor that was not connected has not failed.
-    let pending = match error {
-        libc::EPIPE => pending_error(number, socket, 0),
-        // What a call hears that waits for room. That it is told once the agent has to know.
-        libc::ECONNRESET => pending_error(number, socket, error),
-        _ => 0,
-    };
-    // The connection's error may be EPIPE itself, when the reset came after the far host's end.
-    if is_an_end(pending) {
-        return broken(flags);
-    }
-    errno::set(pending);
-    -1
+    settled_count(|| Err(streams::send_failure(&Here, &socket, flags, error)))
 }
 
 /// EPIPE, with its signal.
 pub fn broken(flags: c_int) -> ssize_t {
-    if flags & MSG_NOSIGNAL == 0 {
-        // SAFETY: a signal to this thread, as the kernel sends it.
-        unsafe { libc::raise(libc::SIGPIPE) };
-    }
-    errno::set(libc::EPIPE);
-    -1
+    settled_count(|| Err(streams::broken(&Here, flags)))
 }
 
 /// The return of a call that receives; `wants_octets` says of one that has come to 0 whether there
@@ -73,39 +47,34 @@ pub fn received(
     wants_octets: impl FnOnce() -> bool,
 ) -> ssize_t {
     match result {
-        0 if flags & MSG_OOB == 0 && wants_octets() => ended(number),
+        0 if flags & MSG_OOB == 0 && wants_octets() => end(number),
         0.. => result,
-        _ => failed(number, flags, result),
+        _ => receive_failure(number, flags),
     }
 }
 
-/// An end, which may be a reset of which nobody was told: a read that has octets and waits for more
-/// (MSG_WAITALL, SO_RCVLOWAT) returns them and takes the kernel's error, which a TCP keeps for the
-/// next. An end in order does not hang up while this side may write.
-fn ended(number: c_int) -> ssize_t {
-    let before = errno::get();
-    let error = if hangs_up(number) {
-        sockets::carried(number).map_or(0, |(socket, _)| told_error(socket).unwrap_or(0))
-    } else {
-        0
-    };
-    errno::set(if is_an_end(error) { before } else { error });
-    if is_an_end(error) { 0 } else { -1 }
+/// An end. An orderly one does not hang up while this side may write.
+fn end(number: c_int) -> ssize_t {
+    let hangs_up = borrowed(number).is_some_and(descriptor::hangs_up);
+    match hangs_up.then(|| sockets::carried(number)).flatten() {
+        Some(socket) => settled_count(|| streams::end(&Here, &socket)),
+        None => 0,
+    }
 }
 
-fn failed(number: c_int, flags: c_int, result: ssize_t) -> ssize_t {
+fn receive_failure(number: c_int, flags: c_int) -> ssize_t {
     let error = errno::get();
-    let repaired = match error {
-        libc::ECONNRESET => match sockets::carried(number) {
-            // Somebody has been told already; what is left is the end.
-            Some((socket, _)) => pending_error(number, socket, error),
-            None => error,
+    match error {
+        libc::ECONNRESET | libc::EINVAL => match sockets::carried(number) {
+            Some(socket) => {
+                // What is no error leaves none.
+                errno::set(0);
+                settled_count(|| streams::receive_failure(&Here, &socket, flags, error))
+            }
+            None => failed(error),
         },
-        libc::EINVAL if flags & MSG_OOB == 0 && sockets::carried(number).is_some() => libc::ENOTCONN,
-        _ => error,
-    };
-    errno::set(if is_an_end(repaired) { 0 } else { repaired });
-    if is_an_end(repaired) { 0 } else { result }
+        _ => -1,
+    }
 }
 
 /// `recv` with MSG_TRUNC: octets go nowhere.

@@ -2,13 +2,9 @@
 //! which is EFAULT and not the program's end. So the kernel copies, from this process to this
 //! process.
 
-use libc::{c_int, c_void, iovec, sockaddr, socklen_t, timespec};
-use resoa_calls::time::TIMESPEC;
-use resoa_calls::{address, time};
+use libc::{c_int, c_void, iovec};
 use rustix::process::getpid;
-use std::net::SocketAddr;
 use std::ptr;
-use std::time::Duration;
 
 /// `process_vm_readv`, `process_vm_writev`
 type Copy = unsafe extern "C" fn(
@@ -49,27 +45,8 @@ fn copied(
     }
 }
 
-/// The octets that a program gave, with memory of the allocator's; of none, or with a length that
-/// is none, EFAULT or EINVAL as the kernel says.
-pub fn given(octets: *const u8, length: socklen_t, longest: usize) -> Result<Vec<u8>, c_int> {
-    let mut copy = vec![0; within(length, longest)?];
-    read(octets, &mut copy)?;
-    Ok(copy)
-}
-
-/// The same in a place of ours, which is as long as they may be.
-pub fn given_in(octets: *const u8, length: socklen_t, place: &mut [u8]) -> Result<&[u8], c_int> {
-    let length = within(length, place.len())?;
-    let place = &mut place[..length];
-    read(octets, place)?;
-    Ok(place)
-}
-
-fn within(length: socklen_t, longest: usize) -> Result<usize, c_int> {
-    usize::try_from(length.cast_signed()).ok().filter(|length| *length <= longest).ok_or(libc::EINVAL)
-}
-
-fn read(octets: *const u8, ours: &mut [u8]) -> Result<(), c_int> {
+/// Reads octets that a program gave; EFAULT if they are nowhere.
+pub fn read(octets: *const u8, ours: &mut [u8]) -> Result<(), c_int> {
     let (place, count) = (ours.as_mut_ptr(), ours.len());
     copied(libc::process_vm_readv, place, octets.cast_mut(), count, || {
         // SAFETY: as a call of the kernel's would read them.
@@ -112,85 +89,19 @@ pub fn put(place: *mut u8, octets: &[u8]) -> Result<(), c_int> {
     })
 }
 
-/// A length that a program gave by its place.
-pub fn length(place: *const socklen_t) -> Result<socklen_t, c_int> {
-    let mut octets = [0; size_of::<socklen_t>()];
-    read(place.cast(), &mut octets)?;
-    Ok(socklen_t::from_ne_bytes(octets))
-}
-
-/// An address that a program gave; `None` is AF_UNSPEC.
-pub fn address(place: *const sockaddr, length: socklen_t) -> Result<Option<SocketAddr>, c_int> {
-    address::read(given_in(place.cast(), length, &mut [0; address::LONGEST])?)
-}
-
-/// Gives a program an address: as much as it has room for, and how long it is.
-pub fn give(address: SocketAddr, place: *mut sockaddr, room: *mut socklen_t) -> Result<(), c_int> {
-    if place.is_null() {
-        return Ok(());
-    }
-    let has = usize::try_from(length(room)?.cast_signed()).map_err(|_| libc::EINVAL)?;
-    let octets = address::written(address);
-    put(place.cast(), &octets[..octets.len().min(has)])?;
-    put(room.cast(), &(octets.len() as socklen_t).to_ne_bytes())
-}
-
-/// Tells a program that there is no address, as the kernel does: by its length alone.
-pub fn give_none(room: *mut socklen_t) -> Result<(), c_int> {
-    if length(room)?.cast_signed() < 0 {
-        return Err(libc::EINVAL);
-    }
-    put(room.cast(), &socklen_t::to_ne_bytes(0))
-}
-
-/// How long a program that gave a time wants to wait at most.
-pub fn span(place: *const timespec) -> Result<Duration, c_int> {
-    let mut octets = [0; TIMESPEC];
-    read(place.cast(), &mut octets)?;
-    time::span(&octets).ok_or(libc::EINVAL)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// Addresses are cut to the room there is, and their whole length is said.
+    /// What leads nowhere is EFAULT, unless nothing is there to be copied.
     #[test]
-    fn addresses_are_cut() {
-        let address = ([192, 0, 2, 1], 80).into();
-        let mut place = [0xffu8; 16];
-        let mut room = 4;
-        let given = give(address, place.as_mut_ptr().cast(), &raw mut room);
-        assert_eq!((given, room, &place[..5]), (Ok(()), 16, &[2, 0, 0, 80, 0xff][..]));
-        let mut negative = u32::MAX;
-        assert_eq!(give(address, place.as_mut_ptr().cast(), &raw mut negative), Err(libc::EINVAL));
-        assert_eq!(give(address, ptr::null_mut(), ptr::null_mut()), Ok(()));
-    }
-
-    /// What is no address is refused as the kernel does, and what leads nowhere is EFAULT.
-    #[test]
-    fn addresses_that_are_none() {
-        let nowhere = ptr::without_provenance_mut::<u8>(64);
-        for place in [ptr::null_mut(), nowhere] {
-            assert_eq!(address(place.cast(), 16), Err(libc::EFAULT));
+    fn places_that_lead_nowhere() {
+        for place in [ptr::null_mut(), ptr::without_provenance_mut::<u8>(64)] {
+            assert_eq!(read(place, &mut [0; 4]), Err(libc::EFAULT));
+            assert_eq!(read(place, &mut []), Ok(()));
             assert_eq!(put(place, b"x"), Err(libc::EFAULT));
             assert_eq!(put(place, b""), Ok(()));
-            assert_eq!(length(place.cast()), Err(libc::EFAULT));
         }
-        assert_eq!(address(ptr::null(), 0), Err(libc::EINVAL));
-        assert_eq!(address(ptr::null(), 4096), Err(libc::EINVAL));
-        assert_eq!(address(ptr::null(), u32::MAX), Err(libc::EINVAL));
-        assert_eq!(give_none(nowhere.cast()), Err(libc::EFAULT));
-        let mut room = 5;
-        assert_eq!((give_none(&raw mut room), room), (Ok(()), 0));
-        room = u32::MAX;
-        assert_eq!(give_none(&raw mut room), Err(libc::EINVAL));
-        assert_eq!(span(nowhere.cast()), Err(libc::EFAULT));
-        assert_eq!(span(&timespec { tv_sec: -1, tv_nsec: 0 }), Err(libc::EINVAL));
-        assert_eq!(span(&timespec { tv_sec: 1, tv_nsec: 5 }), Ok(Duration::new(1, 5)));
-        let mut place = [0u8; 16];
-        let given = give(([192, 0, 2, 1], 80).into(), place.as_mut_ptr().cast(), nowhere.cast());
-        assert_eq!((given, place), (Err(libc::EFAULT), [0; 16]));
     }
 
     /// A structure that begins where memory is, and ends where there is none, cannot be read;

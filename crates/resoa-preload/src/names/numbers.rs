@@ -1,6 +1,7 @@
 //! `getnameinfo`: the name of a host by its address is the server's, that of a port this host's.
 
-use crate::{agent, real, values};
+use crate::program::{Here, given};
+use crate::{agent, real};
 use libc::{c_char, c_int, sockaddr, socklen_t};
 use resoa_calls::{Query, Request, Response};
 use std::net::{IpAddr, SocketAddr};
@@ -42,7 +43,7 @@ pub unsafe extern "C-unwind" fn getnameinfo(
     };
     let asks = !host.is_null() && host_room > 0 && flags & libc::NI_NUMERICHOST == 0;
     let known = asks && agent::known().is_some();
-    let Some(of) = known.then(|| values::address(address, length).ok().flatten()).flatten() else {
+    let Some(of) = known.then(|| given(address, length).address(&Here).ok().flatten()).flatten() else {
         return native(host, host_room, flags);
     };
     let name = match name_of(of) {

@@ -1,0 +1,120 @@
+//! `bind`, `connect`, `listen`, `shutdown`, `ioctl`, and the names of both ends.
+
+use super::{Answer, Bypass, Detour, Given, Program, Room, Socket, datagrams, done, options};
+use crate::descriptor::{self, Kind};
+use crate::ioctl::{Answerer, answerer};
+use crate::privilege::is_privileged;
+use crate::{LISTENING, Request, Response, SHORT, address, sender};
+use rustix::event::PollFlags;
+use rustix::fd::AsFd;
+use rustix::net::Shutdown;
+use std::net::SocketAddr;
+
+pub(super) fn bind(program: &impl Program, socket: &Socket, address: Given) -> Detour {
+    let mut place = [0; address::LONGEST];
+    let octets = address.read(program, &mut place)?;
+    let address = address::to_bind(octets, || options::domain(program, socket))?;
+    if is_privileged(address.port()) && !program.may_bind_any_port() {
+        return Err(libc::EACCES.into());
+    }
+    done(program, &Request::Bind { socket: socket.id, address }, None)?;
+    if socket.kind == Kind::Datagram {
+        sender::bound(socket, address);
+    }
+    Ok(Answer::Value(0))
+}
+
+pub(super) fn connect(program: &impl Program, socket: &Socket, address: Given) -> Detour {
+    let mut place = [0; address::LONGEST];
+    let octets = address.read(program, &mut place)?;
+    let address = match socket.kind {
+        Kind::Datagram => sender::peer(socket, octets)?,
+        _ => address::read(octets)?,
+    };
+    connect_to(program, socket, address, socket.is_nonblocking())?;
+    Ok(Answer::Value(0))
+}
+
+/// Connects; `None` is `AF_UNSPEC`.
+pub(super) fn connect_to(
+    program: &impl Program,
+    socket: &Socket,
+    address: Option<SocketAddr>,
+    nonblocking: bool,
+) -> Detour<()> {
+    program.connect(socket, &Request::Connect { socket: socket.id, address, nonblocking })
+}
+
+pub(super) fn listen(program: &impl Program, socket: &Socket, backlog: i32) -> Detour {
+    if socket.kind == Kind::Datagram {
+        return Err(libc::EOPNOTSUPP.into());
+    }
+    done(program, &Request::Listen { socket: socket.id, backlog }, Some(socket.as_fd()))?;
+    descriptor::set_mark(socket, LISTENING);
+    Ok(Answer::Value(0))
+}
+
+/// The end of a stream's data is behind that data, on the descriptor. The agent is asked for
+/// everything else.
+pub(super) fn shutdown(program: &impl Program, socket: &Socket, how: i32) -> Detour {
+    if !(libc::SHUT_RD..=libc::SHUT_RDWR).contains(&how) {
+        return Err(libc::EINVAL.into());
+    }
+    let ask = |how| done(program, &Request::Shutdown { socket: socket.id, how }, None);
+    if socket.kind != Kind::Stream {
+        return ask(how).map(|()| Answer::Value(0));
+    }
+    let polled = descriptor::polled(socket, PollFlags::OUT);
+    // A fresh descriptor hangs up. A `connect` may be waiting for its connection.
+    if polled.is_ok_and(|found| found.contains(PollFlags::HUP)) && socket.is_fresh() {
+        return ask(how).map(|()| Answer::Value(0));
+    }
+    // Without another end, or with both halves over, TCP says ENOTCONN, but a descriptor does not.
+    // While it connects, nothing can be written.
+    if how == libc::SHUT_WR && polled != Ok(PollFlags::OUT) {
+        ask(how)?;
+    }
+    if how != libc::SHUT_WR {
+        ask(libc::SHUT_RD)?;
+    }
+    if how != libc::SHUT_RD {
+        rustix::net::shutdown(socket, Shutdown::Write)?;
+    }
+    Ok(Answer::Value(0))
+}
+
+/// `getsockname`, `getpeername`
+pub(super) fn name(program: &impl Program, request: &Request, room: Room) -> Detour {
+    let address = asked_name(program, request)?;
+    if room.value == 0 {
+        return Err(libc::EFAULT.into());
+    }
+    room.give(program, address)?;
+    Ok(Answer::Value(0))
+}
+
+/// The address of the other end.
+pub(super) fn peer(program: &impl Program, socket: &Socket) -> Detour<SocketAddr> {
+    asked_name(program, &Request::PeerName(socket.id))
+}
+
+fn asked_name(program: &impl Program, request: &Request) -> Detour<SocketAddr> {
+    Ok(program.ask(request, None, &mut [0; SHORT])?.0.address()?)
+}
+
+pub(super) fn ioctl(program: &impl Program, socket: &Socket, command: u32, at: usize) -> Detour {
+    match answerer(command, socket.kind) {
+        Answerer::Kernel => return Err(Bypass::Ioctl.into()),
+        Answerer::Nobody(error) => return Err(error.into()),
+        Answerer::Datagram => program.write(at, &(datagrams::next_length(socket) as u32).to_ne_bytes())?,
+        Answerer::Agent { given, taken } => {
+            let mut argument = vec![0; given];
+            program.read(at, &mut argument)?;
+            let request = Request::Ioctl { socket: socket.id, command, argument };
+            if let Response::Value(value) = program.ask(&request, None, &mut [0; SHORT])?.0 {
+                program.write(at, &value[..value.len().min(taken)])?;
+            }
+        }
+    }
+    Ok(Answer::Value(0))
+}

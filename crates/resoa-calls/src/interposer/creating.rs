@@ -1,0 +1,80 @@
+//! `socket` and `accept`, which make descriptors.
+
+use super::{Answer, Bypass, Detour, Program, Room, Socket, Stop};
+use crate::carried::{Maker, maker};
+use crate::descriptor::{self, Kind};
+use crate::{LISTENING, Request, Response, SHORT};
+use rustix::fd::OwnedFd;
+use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+
+/// The flags that `socket` takes with a type.
+const FLAGS: i32 = libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
+
+/// Answers `socket`.
+///
+/// # Errors
+/// [`Bypass::Family`] if the kernel makes it; the error number if it would reach a network past the
+/// agent; and those of the agent.
+pub fn create(program: &impl Program, family: i32, kind: i32, protocol: i32) -> Detour {
+    match maker(family, kind) {
+        Maker::Kernel => return Err(Bypass::Family.into()),
+        Maker::Nobody(error) => return Err(error.into()),
+        Maker::Agent => {}
+    }
+    // The agent refuses types that do not exist.
+    let made = if kind & !FLAGS == libc::SOCK_DGRAM { Kind::Datagram } else { Kind::Stream };
+    let request = Request::Socket { family, kind, protocol, sees_data: sees_data(program) };
+    match program.ask(&request, None, &mut [0; SHORT])? {
+        (Response::Descriptor(_), Some(descriptor)) => made_of(descriptor, made, kind),
+        (Response::Descriptor(_), None) => Err(libc::EMFILE.into()),
+        (response, _) => Err(response.other().into()),
+    }
+}
+
+fn sees_data<P: Program>(_: &P) -> bool {
+    P::SEES_DATA
+}
+
+/// A new descriptor with the flags that the program wants.
+fn made_of(descriptor: OwnedFd, kind: Kind, flags: i32) -> Detour {
+    if flags & libc::SOCK_NONBLOCK != 0 {
+        let present = fcntl_getfl(&descriptor)?;
+        fcntl_setfl(&descriptor, present | OFlags::NONBLOCK)?;
+    }
+    Ok(Answer::Descriptor { descriptor, kind, cloexec: flags & libc::SOCK_CLOEXEC != 0 })
+}
+
+pub(super) fn accept(program: &impl Program, listener: &Socket, peer: Room, flags: i32) -> Detour {
+    if flags & !FLAGS != 0 {
+        return Err(libc::EINVAL.into());
+    }
+    // The kernel looks at this first, too. The connection waits on until there is a number.
+    program.has_number_left(listener)?;
+    match listener.kind {
+        Kind::Datagram => return Err(libc::EOPNOTSUPP.into()),
+        // Another process may have made it listen, so the descriptor alone says whether it does.
+        Kind::Stream | Kind::Listener if descriptor::mark(listener) == LISTENING => {}
+        Kind::Stream | Kind::Listener => return Err(libc::EINVAL.into()),
+    }
+    let mut arrive = program.arrivals(listener);
+    loop {
+        match arrive() {
+            // The end: `shutdown`, or the agent has lost its server.
+            Ok(0) | Err(Stop::Errno(libc::ECONNRESET)) => return Err(libc::EINVAL.into()),
+            Ok(_) => {}
+            Err(stop) => return Err(stop),
+        }
+        match program.ask(&Request::Accept { socket: listener.id, flags }, None, &mut [0; SHORT]) {
+            Ok((Response::Accepted { peer: address, .. }, Some(descriptor))) => {
+                descriptor::inherit(listener, &descriptor);
+                peer.give(program, address)?;
+                return made_of(descriptor, Kind::Stream, flags);
+            }
+            // It has gone again: the next one.
+            Err(Stop::Errno(libc::EAGAIN)) => {}
+            Ok((Response::Accepted { .. }, None)) => return Err(libc::EMFILE.into()),
+            Ok((response, _)) => return Err(response.other().into()),
+            Err(stop) => return Err(stop),
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! What a stream of AF_UNIX says otherwise than TCP when a call fails (C109; 8.2 of the
+//! specification). The agent is not asked while calls succeed.
+//!
+//! | state | AF_UNIX | TCP, and here |
+//! |---|---|---|
+//! | not connected | send ENOTCONN, recv EINVAL | EPIPE and SIGPIPE, ENOTCONN |
+//! | refused, reset | recv ECONNRESET, and no error after one that has octets and waits for more | the error that it was |
+//! | reset | send EPIPE and SIGPIPE, or ECONNRESET if it waits | the error once and no signal, then EPIPE and SIGPIPE |
+//! | connected | an address to send to is EISCONN | it is ignored |
+//! | connected | recv with MSG_PEEK and MSG_WAITALL does not wait | it waits |
+//! | connected | recv with MSG_TRUNC copies, with MSG_ERRQUEUE reads | octets are discarded (with MSG_PEEK: counted), EAGAIN |
+
+use super::options::{pending_error, told_error};
+use super::{Detour, Given, Piece, Program, Socket, Stop, control};
+use crate::address::LONGEST;
+use crate::ancillary;
+use crate::stream::{is_an_end, wants_errors};
+use libc::{MSG_DONTWAIT, MSG_FASTOPEN, MSG_NOSIGNAL, MSG_OOB};
+
+/// Connects a stream that sends with MSG_FASTOPEN, as to a host without a cookie
+/// (`tcp_sendmsg_fastopen`). Returns the flags without it.
+///
+/// # Errors
+/// As `connect`; EISCONN or EINVAL without an address.
+pub fn fast_open(program: &impl Program, socket: &Socket, to: Given, flags: i32) -> Detour<i32> {
+    if flags & MSG_FASTOPEN == 0 {
+        return Ok(flags);
+    }
+    if to.at == 0 {
+        let is_connected = control::peer(program, socket).is_ok();
+        return Err(if is_connected { libc::EISCONN } else { libc::EINVAL }.into());
+    }
+    let address = to.address(program)?.ok_or(libc::EOPNOTSUPP)?;
+    let nonblocking = flags & MSG_DONTWAIT != 0 || socket.is_nonblocking();
+    control::connect_to(program, socket, Some(address), nonblocking)?;
+    Ok(flags & !MSG_FASTOPEN)
+}
+
+/// Checks that the address of a stream's data can be read. The kernel reads it, too, though it
+/// means nothing to a connected stream (`tcp_sendmsg`).
+///
+/// # Errors
+/// EINVAL, EFAULT.
+pub fn address_is_there(program: &impl Program, to: Given) -> Detour<()> {
+    if to.at == 0 { Ok(()) } else { program.is_readable(to.at, to.within(LONGEST)?) }
+}
+
+/// Checks the same of the address and the control messages of a stream's message. Control messages
+/// are descriptors and credentials, which mean nothing to a TCP and are not for the agent.
+///
+/// # Errors
+/// EFAULT; ENOBUFS for too many control messages.
+pub fn rest_is_there(program: &impl Program, name: Given, control: Piece) -> Detour<()> {
+    // An address that is too long is cut (`__copy_msghdr`).
+    let length = i32::try_from(LONGEST).map_or(name.length, |longest| name.length.min(longest));
+    address_is_there(program, Given { length, ..name })?;
+    if control.length > ancillary::LONGEST {
+        return Err(libc::ENOBUFS.into());
+    }
+    program.is_readable(control.address, control.length)
+}
+
+/// EPIPE, with its signal.
+pub fn broken(program: &impl Program, flags: i32) -> Stop {
+    if flags & MSG_NOSIGNAL == 0 {
+        program.raise_pipe();
+    }
+    libc::EPIPE.into()
+}
+
+/// What a call fails with that sends, and that the kernel failed with this error.
+pub fn send_failure(program: &impl Program, socket: &Socket, flags: i32, error: i32) -> Stop {
+    let pending = match error {
+        libc::EPIPE => pending_error(program, socket, 0),
+        // What a call hears that waits for room. It tells the program, and the agent must know.
+        libc::ECONNRESET => pending_error(program, socket, error),
+        // A descriptor that was not connected has not failed.
+        libc::ENOTCONN => Ok(0),
+        error => return error.into(),
+    };
+    match pending {
+        // The connection's error is EPIPE itself if the reset came after the far host's end.
+        Ok(error) if is_an_end(error) => broken(program, flags),
+        Ok(error) => error.into(),
+        Err(stop) => stop,
+    }
+}
+
+/// What a call fails with that receives from a listener.
+#[must_use]
+pub fn listener_failure(flags: i32) -> i32 {
+    if wants_errors(flags) { libc::EAGAIN } else { libc::ENOTCONN }
+}
+
+/// What a call returns that wanted something and has received nothing, of a descriptor that hangs
+/// up: 0 is an end. It may be a reset that no call has returned: a read that has octets and waits
+/// for more (MSG_WAITALL, SO_RCVLOWAT) returns them and takes the kernel's error, which TCP keeps
+/// for the next call.
+///
+/// # Errors
+/// The connection's.
+pub fn end(program: &impl Program, socket: &Socket) -> Detour<usize> {
+    match told_error(program, socket) {
+        Ok(error) if !is_an_end(error) => Err(error.into()),
+        Ok(_) | Err(Stop::Errno(_)) => Ok(0),
+        Err(stop) => Err(stop),
+    }
+}
+
+/// What a call returns that receives, and that the kernel failed with this error.
+///
+/// # Errors
+/// The connection's, or this.
+pub fn receive_failure(program: &impl Program, socket: &Socket, flags: i32, error: i32) -> Detour<usize> {
+    let error = match error {
+        // If another call has returned the error, only the end is left.
+        libc::ECONNRESET => pending_error(program, socket, error)?,
+        libc::EINVAL if flags & MSG_OOB == 0 => libc::ENOTCONN,
+        error => error,
+    };
+    if is_an_end(error) { Ok(0) } else { Err(error.into()) }
+}

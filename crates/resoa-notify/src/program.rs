@@ -1,0 +1,198 @@
+//! The caller of a notified call, as the engine of [`resoa_calls::interposer`] reaches a program:
+//! its memory is another process's, and what waits here looks for the caller's signals.
+
+use crate::caller::{Caller, Ended, Patience};
+use crate::message;
+use crate::status::{BIND_SERVICE, has_privilege};
+use resoa_calls::descriptor::Kind;
+use resoa_calls::interposer::datagrams::descriptor_of;
+use resoa_calls::interposer::{Beside, Detour, Message, Packet, Piece, Program, Socket, Stop, total};
+use resoa_calls::{Answered, Request, Response, SHORT};
+use rustix::event::PollFlags;
+use rustix::fd::{AsFd, BorrowedFd};
+use rustix::io::Errno;
+use rustix::net::sockopt::{Timeout, set_socket_broadcast, socket_broadcast};
+use rustix::net::{RecvAncillaryBuffer, RecvFlags, SendFlags, recv, recvmsg, send};
+use rustix::process::Signal;
+use std::io::IoSliceMut;
+use std::mem::MaybeUninit;
+use std::time::Duration;
+
+/// How much longer than SO_SNDTIMEO an answer to `connect` is waited for: the agent ends the call
+/// by it as well, and it alone always knows whether the call is the first.
+const GRACE: Duration = Duration::from_secs(1);
+/// Room for any datagram.
+const ROOM: usize = 64 << 10;
+
+impl Program for Caller<'_> {
+    /// `read` passes, since files have it, too.
+    const SEES_DATA: bool = false;
+
+    type Pieces = Vec<Piece>;
+
+    fn read(&self, at: usize, place: &mut [u8]) -> Detour<()> {
+        self.target.read_in(at, place)?;
+        self.confirm()
+    }
+
+    fn write(&self, at: usize, octets: &[u8]) -> Detour<()> {
+        self.confirm()?;
+        Ok(self.target.write(at, octets)?)
+    }
+
+    fn ask<'a>(
+        &self,
+        request: &Request,
+        descriptor: Option<BorrowedFd>,
+        place: &'a mut [u8],
+    ) -> Detour<Answered<'a>> {
+        let patience = match request {
+            // The octet stands for this connection: it has to be taken now, and is closed again if
+            // the caller has gone.
+            Request::Accept { .. } => Patience::Endless,
+            _ => Patience::Killable,
+        };
+        match self.ask_until(request, descriptor, None, patience, place)?? {
+            (Response::Failed(error), _) => Err(error.into()),
+            // This process has no number left.
+            (Response::Descriptor(_) | Response::Accepted { .. }, None) => Err(libc::ENFILE.into()),
+            answer => Ok(answer),
+        }
+    }
+
+    fn connect(&self, socket: &Socket, request: &Request) -> Detour<()> {
+        // A stream that is not fresh any more has been told to connect before.
+        let is_first = socket.kind == Kind::Datagram || socket.is_fresh();
+        let until = socket.until(Timeout::Send).map(|until| until + GRACE);
+        let mut place = [0; SHORT];
+        let patience = Patience::Interruptible;
+        match self.ask_until(request, Some(socket.as_fd()), until, patience, &mut place)? {
+            Ok((Response::Done, _)) => Ok(()),
+            Ok((response, _)) => Err(response.other().into()),
+            Err(Ended::Gone) => Err(Stop::Gone),
+            Err(ended) => {
+                // The attempt goes on without the caller. Before the agent answers anything else,
+                // it has heard so and connected the descriptor: the next `connect` is not the
+                // first.
+                let _ = self.ask(&Request::PeerName(socket.id), None, &mut [0; SHORT]);
+                match ended {
+                    // SO_SNDTIMEO.
+                    Ended::Time if is_first => Err(libc::EINPROGRESS.into()),
+                    Ended::Time => Err(libc::EALREADY.into()),
+                    ended => Err(ended.into()),
+                }
+            }
+        }
+    }
+
+    fn may_bind_any_port(&self) -> bool {
+        has_privilege(&self.target.status(), BIND_SERVICE)
+    }
+
+    fn has_number_left(&self, _: &Socket) -> Detour<()> {
+        if self.target.has_number_left() { Ok(()) } else { Err(libc::EMFILE.into()) }
+    }
+
+    fn arrivals(&self, listener: &Socket) -> impl FnMut() -> Detour<usize> {
+        let until = listener.until(Timeout::Recv);
+        move || loop {
+            match recv(listener, &mut [0; 1], RecvFlags::DONTWAIT) {
+                Ok((_, count)) => return Ok(count),
+                Err(Errno::AGAIN) if !listener.is_nonblocking() => {
+                    self.wait(listener.as_fd(), PollFlags::IN, until, Patience::Interruptible)?;
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    /// At the first call of the socket's that is seen: a program that only has `read` and `write`,
+    /// which are not stopped, would take an error for an empty datagram. That the agent knows says
+    /// an option that means nothing to AF_UNIX, so that it stays with the descriptor.
+    fn sees(&self, socket: &Socket) -> Detour<()> {
+        if socket_broadcast(socket).unwrap_or(false) {
+            return Ok(());
+        }
+        match self.ask(&Request::SeesData(socket.id), None, &mut [0; SHORT]) {
+            Ok(_) => {
+                let _ = set_socket_broadcast(socket, true);
+                Ok(())
+            }
+            Err(Stop::Gone) => Err(Stop::Gone),
+            // Without an agent the call itself finds out.
+            Err(_) => Ok(()),
+        }
+    }
+
+    fn send_packet(&self, socket: &Socket, front: &mut [u8], pieces: &[Piece], flags: i32) -> Detour<()> {
+        let mut octets = front.to_vec();
+        octets.extend(self.target.gather(pieces)?);
+        self.confirm()?;
+        let patient = flags & libc::MSG_DONTWAIT == 0 && !socket.is_nonblocking();
+        let until = socket.until(Timeout::Send);
+        loop {
+            match send(socket, &octets, SendFlags::NOSIGNAL | SendFlags::DONTWAIT) {
+                Err(Errno::AGAIN) if patient => {
+                    self.wait(socket.as_fd(), PollFlags::OUT, until, Patience::Interruptible)?;
+                }
+                sent => return Ok(sent.map(drop)?),
+            }
+        }
+    }
+
+    fn receive_packet(
+        &self,
+        socket: &Socket,
+        front: &mut [u8],
+        pieces: &[Piece],
+        flags: i32,
+    ) -> Detour<Packet> {
+        let patient = flags & libc::MSG_DONTWAIT == 0 && !socket.is_nonblocking();
+        let until = socket.until(Timeout::Recv);
+        let mut how = RecvFlags::DONTWAIT | RecvFlags::TRUNC | RecvFlags::CMSG_CLOEXEC;
+        how.set(RecvFlags::PEEK, flags & libc::MSG_PEEK != 0);
+        let mut octets = vec![0; front.len() + total(pieces).min(ROOM)];
+        loop {
+            let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+            let mut beside = RecvAncillaryBuffer::new(&mut space);
+            let found = match recvmsg(socket, &mut [IoSliceMut::new(&mut octets)], &mut beside, how) {
+                Err(Errno::AGAIN) if patient => {
+                    self.wait(socket.as_fd(), PollFlags::IN, until, Patience::Interruptible)?;
+                    continue;
+                }
+                found => found?,
+            };
+            let beside = Beside::of(descriptor_of(&mut beside));
+            let stored = found.bytes.min(octets.len());
+            if let Some((in_front, payload)) = octets[..stored].split_at_checked(front.len()) {
+                front.copy_from_slice(in_front);
+                self.confirm()?;
+                self.target.scatter(pieces, payload)?;
+            }
+            let octets = if flags & libc::MSG_TRUNC == 0 { stored } else { found.bytes };
+            return Ok(Packet { octets, is_cut: stored < found.bytes, beside });
+        }
+    }
+
+    fn message(&self, at: usize) -> Detour<Message<Vec<Piece>>> {
+        let message = message::read(&self.target, at)?;
+        self.confirm()?;
+        Ok(message)
+    }
+
+    fn tell(&self, message: usize, name_length: usize, control_length: usize, flags: i32) -> Detour<()> {
+        Ok(message::tell(&self.target, message, name_length, control_length, flags)?)
+    }
+
+    fn tell_length(&self, message: usize, length: u32) -> Detour<()> {
+        Ok(self.target.write(message + message::LENGTH, &length.to_ne_bytes())?)
+    }
+
+    fn is_readable(&self, at: usize, length: usize) -> Detour<()> {
+        self.read(at, &mut vec![0; length])
+    }
+
+    fn raise_pipe(&self) {
+        self.target.signal(Signal::PIPE);
+    }
+}
