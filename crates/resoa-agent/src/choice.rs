@@ -8,11 +8,12 @@
 use crate::agent::{Agent, LOCAL};
 use crate::association::Association;
 use crate::call::Waiting;
-use crate::local::{Chooser, LocalRules, LocalServer};
+use crate::local::{Chooser, LocalRules};
 use crate::settings::AgentError;
 use crate::socket::Half;
 use crate::stack::Stack;
 use resoa_calls::SocketId;
+use resoa_carrier::Carrier;
 use resoa_protocol::message::{AddressMode, Query};
 use resoa_protocol::{Client, Errno, SocketCall, Stage};
 use rustix::event::epoll::{self, EventData, EventFlags};
@@ -29,7 +30,6 @@ const PATIENCE: i64 = 30;
 pub(crate) struct Local {
     pub(crate) association: Association,
     chooser: Chooser,
-    _server: LocalServer,
 }
 
 /// What a socket has chosen, and what has to be done again where it has.
@@ -51,24 +51,23 @@ impl Choice {
 }
 
 impl Agent {
-    /// Has this host's own stack serve what the rules name; with no rule, nothing. It starts the
-    /// server within this process, which is a thread: whatever the process gives up is given up
-    /// before.
+    /// Has this host's own stack serve what the rules name: `carrier` leads to a server within this
+    /// process that grants [`LocalRules::client`]. Returns once the agent is registered there.
     ///
     /// # Errors
-    /// If the kernel has no descriptors or threads left.
-    pub fn serve_locally(&mut self, rules: LocalRules) -> Result<(), AgentError> {
-        if rules.is_empty() {
-            return Ok(());
-        }
+    /// If the kernel has no descriptors left, or the server does not answer.
+    pub fn serve_locally(
+        &mut self,
+        rules: &LocalRules,
+        carrier: impl Carrier<Error = io::Error> + 'static,
+    ) -> Result<(), AgentError> {
         let (settings, timers) = self.of_clients;
         let chooser = Chooser::new(rules);
-        let (server, carrier) = LocalServer::start(&chooser)?;
         let client = Client::new(AddressMode::Shared, settings, timers);
         let association = Association::new(client, carrier, Vec::new());
         epoll::add(&self.epoll, association.carrier.descriptor(), EventData::new_u64(LOCAL), EventFlags::IN)
             .map_err(io::Error::from)?;
-        self.local = Some(Local { association, chooser, _server: server });
+        self.local = Some(Local { association, chooser });
         self.register(Stack::Local);
         while !self.association(Stack::Local).is_registered() {
             let bell = self.association(Stack::Local).carrier.descriptor();
