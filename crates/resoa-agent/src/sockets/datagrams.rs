@@ -1,9 +1,12 @@
 //! Datagrams between a program's descriptor and the client's half, both ways.
 
-use crate::agent::Agent;
-use crate::call::Call;
-use crate::packets::{Name, Packets, ROOM};
-use crate::socket::{Form, Half, Socket};
+use super::Sockets;
+use super::own_calls::Purpose;
+use super::packets::{Name, Packets, ROOM};
+use super::socket::{Form, Found, Socket};
+use crate::associations::Associations;
+use crate::poller::{Poller, Token};
+use crate::stack::Half;
 use crate::sys;
 use resoa_calls::{Response, SocketId, ioctl, sender};
 use resoa_protocol::message::Family;
@@ -19,25 +22,37 @@ fn time_of_day() -> Duration {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
 }
 
-impl Agent {
+impl Sockets {
     /// A pair for a new datagram socket: the program's end, and its form here.
-    pub(crate) fn datagram_pair(
+    pub(super) fn datagram_pair(
         &self,
         id: SocketId,
         family: Family,
         flags: SocketFlags,
         sees_data: bool,
+        poller: &Poller,
     ) -> io::Result<(OwnedFd, Form)> {
         let both = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
         let (program, ours) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, both, None)?;
         rustix::io::ioctl_fionbio(&program, flags.contains(SocketFlags::NONBLOCK))?;
-        bind(&program, &self.name(id).address())?;
+        bind(&program, &self.names.of(id).address())?;
         sys::set_send_buffer(&program, ROOM);
         let packets = Packets::new(ours, sees_data);
         resoa_calls::descriptor::set_mark(&program, packets.mark());
         sender::set(&program, sender::Property::V6, family == Family::V6);
-        self.watch(id, &packets)?;
+        poller.watch(Token::End(id), &packets)?;
         Ok((program, Form::Datagram(packets)))
+    }
+
+    fn packets(&mut self, id: SocketId) -> Option<&mut Packets> {
+        match self.table.get_mut(&id).map(|socket| &mut socket.form) {
+            Some(Form::Datagram(packets)) => Some(packets),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn is_datagram(&self, id: SocketId) -> bool {
+        matches!(self.table.get(&id).map(|socket| &socket.form), Some(Form::Datagram(_)))
     }
 
     /// A `connect` of a datagram socket has come to its end.
@@ -45,14 +60,16 @@ impl Agent {
         &mut self,
         id: SocketId,
         peer: Option<SocketAddr>,
-        descriptor: Option<OwnedFd>,
+        descriptor: Option<&OwnedFd>,
+        associations: &mut Associations,
         now: Duration,
     ) -> Result<(), Errno> {
-        let descriptor = descriptor.filter(|descriptor| self.is_of(descriptor, id)).ok_or(Errno::EBADF)?;
+        let descriptor =
+            descriptor.filter(|descriptor| self.names.is_of(descriptor, id)).ok_or(Errno::EBADF)?;
         // What was sent before it goes where it was to.
-        self.progress(id, now);
-        let is_named = self.stream_of(id).is_some_and(|stream| stream.named);
-        let Some(Socket { create, form, .. }) = self.sockets.get_mut(&id) else { return Ok(()) };
+        self.progress(id, associations, now);
+        let is_named = self.stream_of(id, associations).is_some_and(|stream| stream.named);
+        let Some(Socket { create, form, .. }) = self.table.get_mut(&id) else { return Ok(()) };
         if let Form::Datagram(packets) = form {
             // What comes from there comes from the mapped address.
             let peer = peer.map(|peer| match (create.family, peer.ip()) {
@@ -71,25 +88,27 @@ impl Agent {
     pub(crate) fn datagrams_option(
         &mut self,
         id: SocketId,
-        option: &((i32, i32), Vec<u8>),
+        (option, value): &((i32, i32), Vec<u8>),
         descriptor: &OwnedFd,
     ) {
-        if !self.is_of(descriptor, id) {
-            return;
-        }
-        if let Some(Form::Datagram(packets)) = self.sockets.get_mut(&id).map(|socket| &mut socket.form) {
-            packets.option_is_set(option.0, &option.1, descriptor.as_fd());
+        if self.names.is_of(descriptor, id)
+            && let Some(packets) = self.packets(id)
+        {
+            packets.option_is_set(*option, value, descriptor.as_fd());
         }
     }
 
     /// `recvmsg` with MSG_ERRQUEUE. What tells of an error among the datagrams says so no longer if
     /// none is left.
-    pub(crate) fn take_undelivered(&mut self, id: SocketId, now: Duration) -> Response {
-        let Some(half) = self.sockets.get(&id).map(|socket| socket.half) else {
-            return Response::Failed(libc::EBADF);
-        };
-        let taken = half.and_then(|half| self.association_mut(half.stack).client.take_undelivered(half.id));
-        self.progress(id, now);
+    pub(crate) fn take_undelivered(
+        &mut self,
+        id: SocketId,
+        associations: &mut Associations,
+        now: Duration,
+    ) -> Response {
+        let Some(socket) = self.table.get(&id) else { return Response::Failed(libc::EBADF) };
+        let taken = socket.half.and_then(|half| associations.at(half, now).take_undelivered());
+        self.progress(id, associations, now);
         match taken {
             Some((to, ancillary, octets)) => {
                 Response::Undelivered { to, ancillary: ancillary.octets().to_vec(), octets }
@@ -99,10 +118,8 @@ impl Agent {
     }
 
     /// SIOCGSTAMP and its like: when the last datagram came.
-    pub(crate) fn time_of_last(&self, id: SocketId, command: u32) -> Response {
-        let Some(Form::Datagram(packets)) = self.sockets.get(&id).map(|socket| &socket.form) else {
-            return Response::Failed(libc::EBADF);
-        };
+    pub(crate) fn time_of_last(&mut self, id: SocketId, command: u32) -> Response {
+        let Some(packets) = self.packets(id) else { return Response::Failed(libc::EBADF) };
         let Some(time) = packets.stamp else { return Response::Failed(libc::ENOENT) };
         let is_in_us = ioctl::SIOCGSTAMP.contains(&command);
         let part = if is_in_us { time.subsec_micros() } else { time.subsec_nanos() };
@@ -110,66 +127,63 @@ impl Agent {
     }
 
     /// Errors of a socket may come among its datagrams from now on; one that waits is told at once.
-    pub(crate) fn datagrams_are_seen(&mut self, id: SocketId, now: Duration) {
-        if let Some(Form::Datagram(packets)) = self.sockets.get_mut(&id).map(|socket| &mut socket.form) {
+    pub(crate) fn datagrams_are_seen(
+        &mut self,
+        id: SocketId,
+        associations: &mut Associations,
+        now: Duration,
+    ) {
+        if let Some(packets) = self.packets(id) {
             packets.sees_data = true;
-            self.progress(id, now);
+            self.progress(id, associations, now);
         }
     }
 
-    /// All that can be done for a datagram socket.
-    pub(crate) fn progress_datagrams(&mut self, id: SocketId, now: Duration) {
-        if self.progressing.replace(id) == Some(id) {
-            return;
-        }
-        self.datagrams_up(id, now);
-        self.datagrams_down(id, now);
-        self.progressing = None;
-        let stream = self.stream_of(id);
-        let Some(socket) = self.sockets.get_mut(&id) else { return };
-        let Form::Datagram(packets) = &mut socket.form else { return };
+    /// Does all that can be done for a datagram socket.
+    pub(super) fn pass_datagrams(
+        &mut self,
+        id: SocketId,
+        associations: &mut Associations,
+        now: Duration,
+    ) -> Found {
+        self.datagrams_up(id, associations, now);
+        self.datagrams_down(id, associations, now);
+        let stream = self.stream_of(id, associations);
+        let Some(packets) = self.packets(id) else { return Found::Open };
         if packets.hung_up {
-            self.close(id, now);
-        } else if let Some(stream) = stream {
-            packets.tell_error(stream.failed);
-            packets.shut(stream.receive_shut && stream.waiting == 0, stream.send_shut);
-            if stream.stage == Stage::Failed {
-                self.cut_loose(id, now);
-            }
+            return Found::Closed;
         }
+        let Some(stream) = stream else { return Found::Open };
+        packets.tell_error(stream.failed);
+        packets.shut(stream.receive_shut && stream.waiting == 0, stream.send_shut);
+        if stream.stage == Stage::Failed { Found::Failed } else { Found::Open }
     }
 
-    fn datagrams_up(&mut self, id: SocketId, now: Duration) {
+    fn datagrams_up(&mut self, id: SocketId, associations: &mut Associations, now: Duration) {
         // What the program has sent before it closed was taken: as a kernel would have sent it, it
         // is delivered whether there is room or not.
-        let is_last = self.sockets.get(&id).is_some_and(Socket::is_closing);
+        let is_last = self.table.get(&id).is_some_and(Socket::is_closing);
         loop {
             // One that has not chosen has room: nothing was sent yet. Parts need none.
-            if !is_last && self.has_chosen(id) {
-                let stream = self.first_use(id, now).and_then(|half| self.stream(half));
+            if !is_last && self.has_chosen(id, associations) {
+                let half = self.half(id, &SocketCall::LocalName, associations, now).ok();
+                let stream = half.and_then(|half| associations.stream(half));
                 if stream.is_none_or(|stream| stream.room == 0 && !stream.is_corked) {
                     return;
                 }
             }
-            let Some(part) = self.next_datagram(id) else { return };
+            let Some(part) = self.packets(id).and_then(Packets::take) else { return };
             // Nobody waits to be told of one that goes nowhere, or is too long with what was before
             // it.
-            let _ = self.datagram_up(id, part, is_last, now);
-        }
-    }
-
-    fn next_datagram(&mut self, id: SocketId) -> Option<DatagramPart> {
-        match self.sockets.get_mut(&id).map(|socket| &mut socket.form) {
-            Some(Form::Datagram(packets)) => packets.take(),
-            _ => None,
+            let _ = self.datagram_up(id, part, is_last, associations, now);
         }
     }
 
     /// Takes all that is on the descriptor, before a part that is not: what there is no room for is
     /// lost, as if a queue on the way were full, since behind the part it would belong to it.
-    fn datagrams_up_at_once(&mut self, id: SocketId, now: Duration) {
-        while let Some(part) = self.next_datagram(id) {
-            let _ = self.datagram_up(id, part, false, now);
+    fn datagrams_up_at_once(&mut self, id: SocketId, associations: &mut Associations, now: Duration) {
+        while let Some(part) = self.packets(id).and_then(Packets::take) {
+            let _ = self.datagram_up(id, part, false, associations, now);
         }
     }
 
@@ -181,14 +195,16 @@ impl Agent {
         &mut self,
         id: SocketId,
         part: DatagramPart,
+        associations: &mut Associations,
         now: Duration,
     ) -> Result<(), Errno> {
         // What is on the descriptor was sent before.
-        self.progress(id, now);
-        if part.more || self.stream_of(id).is_some_and(|stream| stream.begun || stream.is_corked) {
-            self.datagrams_up_at_once(id, now);
+        self.progress(id, associations, now);
+        let stream = self.stream_of(id, associations);
+        if part.more || stream.is_some_and(|stream| stream.begun || stream.is_corked) {
+            self.datagrams_up_at_once(id, associations, now);
         }
-        self.datagram_up(id, part, false, now)
+        self.datagram_up(id, part, false, associations, now)
     }
 
     /// A datagram of the program, or a part of one.
@@ -200,33 +216,32 @@ impl Agent {
         id: SocketId,
         part: DatagramPart,
         is_last: bool,
+        associations: &mut Associations,
         now: Duration,
     ) -> Result<(), Errno> {
-        let has_begun = self.stream_of(id).is_some_and(|stream| stream.begun);
-        let Some(Form::Datagram(packets)) = self.sockets.get(&id).map(|socket| &socket.form) else {
-            return Err(Errno::EBADF);
-        };
+        let has_begun = self.stream_of(id, associations).is_some_and(|stream| stream.begun);
+        let packets = self.packets(id).ok_or(Errno::EBADF)?;
         // Without an address, and none of the socket's: it goes nowhere, so it chooses nothing and
         // gives no address.
         if part.to.is_none() && packets.peer.is_none() && !has_begun {
             return Err(Errno::EDESTADDRREQ);
         }
         let is_first = packets.name == Name::None;
-        self.choose_by_datagram(id, part.to, now);
+        self.choose_by_datagram(id, part.to, associations, now);
         // Without a server it is lost, as without a route.
-        let half = self.half(id, &SocketCall::LocalName, now)?;
+        let half = self.half(id, &SocketCall::LocalName, associations, now)?;
         self.count(id, half.stack);
         if is_first {
-            self.give_name(id, half, now);
+            self.give_name(id, half, associations, now);
         }
-        self.counts.octets.0 += part.bytes.len() as u64;
-        self.at_half(half, now, |client, id, out| client.give_datagram(id, part, is_last, now, out))
+        self.shared.counts.octets.0 += part.bytes.len() as u64;
+        associations.at(half, now).give_datagram(part, is_last)
     }
 
     /// The first datagram of a socket gives it an address, as natively; the datagram does not wait
     /// for the answer.
-    fn give_name(&mut self, id: SocketId, half: Half, now: Duration) {
-        let Some(socket) = self.sockets.get_mut(&id) else { return };
+    fn give_name(&mut self, id: SocketId, half: Half, associations: &mut Associations, now: Duration) {
+        let Some(socket) = self.table.get_mut(&id) else { return };
         socket.choice.is_bound = true;
         if let Form::Datagram(packets) = &mut socket.form {
             packets.name = Name::Asked;
@@ -235,34 +250,39 @@ impl Agent {
             Family::V4 => (Ipv4Addr::UNSPECIFIED, 0).into(),
             Family::V6 => (Ipv6Addr::UNSPECIFIED, 0).into(),
         };
-        let call = self.next_call();
-        self.calls.insert(call, Call::Naming { socket: id });
-        self.call_half(half, call, SocketCall::Bind(any), now);
+        let call = self.shared.own.begin(Purpose::Name(id));
+        associations.call(half, call, SocketCall::Bind(any), now);
     }
 
     /// Before a call: what the program has sent is seen to. Of a stream that matters to options
     /// alone, which mean what is sent later (TCP_CORK).
-    pub(crate) fn progress_first(&mut self, id: SocketId, what: &SocketCall, now: Duration) {
+    pub(crate) fn progress_first(
+        &mut self,
+        id: SocketId,
+        what: &SocketCall,
+        associations: &mut Associations,
+        now: Duration,
+    ) {
         let is_option = matches!(what, SocketCall::SetOption { .. });
         let is_cork = matches!(
             what,
             SocketCall::SetOption { level: libc::SOL_UDP | libc::IPPROTO_UDPLITE, name: libc::UDP_CORK, .. }
         );
-        match self.sockets.get(&id).map(|socket| &socket.form) {
+        match self.table.get(&id).map(|socket| &socket.form) {
             Some(Form::Datagram(_)) => {
-                self.progress(id, now);
+                self.progress(id, associations, now);
                 if is_cork {
-                    self.datagrams_up_at_once(id, now);
+                    self.datagrams_up_at_once(id, associations, now);
                 }
             }
-            Some(Form::Stream { .. }) if is_option => self.progress(id, now),
+            Some(Form::Stream(_)) if is_option => self.progress(id, associations, now),
             _ => {}
         }
     }
 
-    /// Whether a call gives a datagram socket an address: then a datagram need not.
+    /// Notes whether a call gives a datagram socket an address: then a datagram need not.
     pub(crate) fn names_itself(&mut self, id: SocketId, what: &SocketCall) {
-        if let Some(Form::Datagram(packets)) = self.sockets.get_mut(&id).map(|socket| &mut socket.form)
+        if let Some(packets) = self.packets(id)
             && packets.name == Name::None
             && matches!(what, SocketCall::Bind(_) | SocketCall::Connect(_))
         {
@@ -272,8 +292,8 @@ impl Agent {
 
     /// Whether a call that asks for the address has to wait for it.
     pub(crate) fn asks_for_name(&mut self, id: SocketId, call: CallId) -> bool {
-        match self.sockets.get_mut(&id).map(|socket| &mut socket.form) {
-            Some(Form::Datagram(packets)) if packets.name == Name::Asked => {
+        match self.packets(id) {
+            Some(packets) if packets.name == Name::Asked => {
                 packets.askers.push(call);
                 true
             }
@@ -282,35 +302,22 @@ impl Agent {
     }
 
     /// It has one, or will not have one.
-    pub(crate) fn named(&mut self, id: SocketId, now: Duration) {
-        let Some(socket) = self.sockets.get_mut(&id) else { return };
+    pub(super) fn named(&mut self, id: SocketId, associations: &mut Associations, now: Duration) {
+        let Some(socket) = self.table.get_mut(&id) else { return };
         let (Form::Datagram(packets), Some(half)) = (&mut socket.form, socket.half) else { return };
         packets.name = Name::Given;
         for call in std::mem::take(&mut packets.askers) {
-            self.call_half(half, call, SocketCall::LocalName, now);
+            associations.call(half, call, SocketCall::LocalName, now);
         }
     }
 
-    fn datagrams_down(&mut self, id: SocketId, now: Duration) {
-        loop {
-            let Some(socket) = self.sockets.get_mut(&id) else { return };
-            let (Form::Datagram(packets), Some(half)) = (&mut socket.form, socket.half) else { return };
-            if packets.hung_up || !packets.has_room() {
-                return;
-            }
-            let mut datagram = None;
-            self.at_half(half, now, |client, id, out| datagram = client.take_datagram(id, now, out));
-            let Some((from, ancillary, bytes)) = datagram else { return };
-            self.counts.octets.1 += bytes.len() as u64;
-            if let Some(Form::Datagram(packets)) = self.sockets.get_mut(&id).map(|socket| &mut socket.form) {
-                packets.write(from, &ancillary, bytes, time_of_day);
-            }
+    fn datagrams_down(&mut self, id: SocketId, associations: &mut Associations, now: Duration) {
+        let Some(socket) = self.table.get_mut(&id) else { return };
+        let (Form::Datagram(packets), Some(half)) = (&mut socket.form, socket.half) else { return };
+        while !packets.hung_up && packets.has_room() {
+            let Some((from, ancillary, bytes)) = associations.at(half, now).take_datagram() else { return };
+            self.shared.counts.octets.1 += bytes.len() as u64;
+            packets.write(from, &ancillary, bytes, time_of_day);
         }
-    }
-
-    /// The client's half of a socket whose program may have sent something.
-    fn first_use(&mut self, id: SocketId, now: Duration) -> Option<Half> {
-        let what = SocketCall::LocalName;
-        self.half(id, &what, now).ok()
     }
 }

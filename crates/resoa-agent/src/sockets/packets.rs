@@ -23,7 +23,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 /// SO_SNDBUF of both ends. The kernel doubles it: several datagrams of the longest.
-pub(crate) const ROOM: i32 = 212_992;
+pub(super) const ROOM: i32 = 212_992;
 
 /// Our end; see the [module](self).
 #[derive(Debug)]
@@ -31,10 +31,10 @@ pub(crate) const ROOM: i32 = 212_992;
     clippy::struct_excessive_bools,
     reason = "what the kernel has said, what the program has and what it was told, each for itself"
 )]
-pub(crate) struct Packets {
+pub(super) struct Packets {
     fd: OwnedFd,
     /// Where it is connected to: nothing stands in front of datagrams.
-    pub(crate) peer: Option<SocketAddr>,
+    pub(super) peer: Option<SocketAddr>,
     /// The program has asked for control messages.
     tells: bool,
     /// The option by which it has asked for the time at which they come.
@@ -42,22 +42,22 @@ pub(crate) struct Packets {
     /// What is told of a datagram is beside it: calls that read are not intercepted.
     is_beside: bool,
     /// When the last one came, on this host's clock.
-    pub(crate) stamp: Option<Duration>,
+    pub(super) stamp: Option<Duration>,
     /// What was beside the last one, and the file that says so: from the same host comes the same
     /// again.
     slip: Option<(Vec<u8>, OwnedFd)>,
     /// Errors may come among its datagrams.
-    pub(crate) sees_data: bool,
+    pub(super) sees_data: bool,
     /// The one that waits has.
     is_error_told: bool,
     /// Whether it has an address.
-    pub(crate) name: Name,
+    pub(super) name: Name,
     /// Calls that ask for the address meanwhile.
-    pub(crate) askers: Vec<CallId>,
+    pub(super) askers: Vec<CallId>,
     /// One that does not go yet.
     rest: Option<Packet>,
     /// The program has closed its last descriptor.
-    pub(crate) hung_up: bool,
+    pub(super) hung_up: bool,
     /// Both halves may be shut: then a hang-up has to be looked at.
     is_shut: bool,
 }
@@ -72,7 +72,7 @@ struct Packet {
 
 /// Of an address of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Name {
+pub(super) enum Name {
     /// There is none.
     None,
     /// The server was asked for one.
@@ -82,7 +82,7 @@ pub(crate) enum Name {
 }
 
 impl Packets {
-    pub(crate) fn new(fd: OwnedFd, sees_data: bool) -> Self {
+    pub(super) fn new(fd: OwnedFd, sees_data: bool) -> Self {
         sys::set_send_buffer(&fd, ROOM);
         Self {
             fd,
@@ -103,16 +103,16 @@ impl Packets {
     }
 
     /// What epoll has said.
-    pub(crate) fn heard(&mut self, events: EventFlags, name: &SocketName) {
+    pub(super) fn heard(&mut self, events: EventFlags, name: &SocketName) {
         self.hung_up |= events.contains(EventFlags::HUP);
         if self.hung_up && self.is_shut {
-            self.hung_up = !crate::sweep::is_held(name, SocketType::SEQPACKET);
+            self.hung_up = !super::loose::is_held(name, SocketType::SEQPACKET);
         }
     }
 
     /// The next datagram of the program, with where it is to go and what is beside it if that is
     /// said.
-    pub(crate) fn take(&mut self) -> Option<DatagramPart> {
+    pub(super) fn take(&mut self) -> Option<DatagramPart> {
         let packet = next(&self.fd)?;
         let found =
             if self.peer.is_some() { Some((None, Ancillary::none(), packet)) } else { parts(&packet) };
@@ -122,7 +122,7 @@ impl Packets {
     }
 
     /// Whether the program can be written to.
-    pub(crate) fn has_room(&mut self) -> bool {
+    pub(super) fn has_room(&mut self) -> bool {
         if let Some(packet) = self.rest.take() {
             self.put(packet);
         }
@@ -131,7 +131,7 @@ impl Packets {
 
     /// Writes a datagram to the program, with what is told beside it and the time of this clock if
     /// the program wants it.
-    pub(crate) fn write(
+    pub(super) fn write(
         &mut self,
         from: SocketAddr,
         ancillary: &Ancillary,
@@ -158,7 +158,7 @@ impl Packets {
     }
 
     /// What its descriptor says ([`resoa_calls::datagram`]).
-    pub(crate) fn mark(&self) -> i32 {
+    pub(super) fn mark(&self) -> i32 {
         let connected = if self.peer.is_some() { CONNECTED } else { 0 };
         match (self.is_beside, self.tells) {
             (true, _) => connected | BESIDE,
@@ -183,7 +183,7 @@ impl Packets {
     }
 
     /// It is connected from now on, or not any more. `program` is the other end.
-    pub(crate) fn connect(&mut self, peer: Option<SocketAddr>, program: BorrowedFd) {
+    pub(super) fn connect(&mut self, peer: Option<SocketAddr>, program: BorrowedFd) {
         let before = (self.mark(), self.peer);
         self.peer = peer;
         self.put_again(before, program);
@@ -191,7 +191,7 @@ impl Packets {
 
     /// The program has set an option. `program` is the other end: from the first one on that asks
     /// for control messages, there is room for them in front.
-    pub(crate) fn option_is_set(&mut self, (level, name): (i32, i32), value: &[u8], program: BorrowedFd) {
+    pub(super) fn option_is_set(&mut self, (level, name): (i32, i32), value: &[u8], program: BorrowedFd) {
         let is_on = value.iter().any(|&octet| octet != 0);
         if !is_telling(level, name) {
             return;
@@ -234,7 +234,7 @@ impl Packets {
     }
 
     /// Whether an error waits: a packet with a descriptor tells of it, once.
-    pub(crate) fn tell_error(&mut self, waits: bool) {
+    pub(super) fn tell_error(&mut self, waits: bool) {
         if waits && self.sees_data && !self.is_error_told && self.rest.is_none() {
             // It stands for nothing. Where there is none left, or no room, it is tried again after
             // the next event.
@@ -246,7 +246,7 @@ impl Packets {
     }
 
     /// Halves that are shut.
-    pub(crate) fn shut(&mut self, receive: bool, send: bool) {
+    pub(super) fn shut(&mut self, receive: bool, send: bool) {
         self.is_shut |= receive || send;
         for (is_shut, half) in [(receive, Shutdown::Write), (send, Shutdown::Read)] {
             if is_shut {

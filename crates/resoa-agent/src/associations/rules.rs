@@ -58,7 +58,7 @@ impl LocalRules {
 
 /// The rules, as they are asked; see the [module](self).
 #[derive(Debug)]
-pub(crate) struct Chooser {
+pub(super) struct Chooser {
     rules: Rules,
     /// Those of them that name a network, of which an address of this host's may be.
     networks: Vec<Destination>,
@@ -66,7 +66,7 @@ pub(crate) struct Chooser {
 }
 
 impl Chooser {
-    pub(crate) fn new(local: &LocalRules) -> Self {
+    pub(super) fn new(local: &LocalRules) -> Self {
         let networks = local.destinations.iter().filter(|entry| entry.network.is_some()).cloned().collect();
         let rules = local.rules();
         let names = local.names.iter().map(|name| plain(name)).filter(|name| !name.is_empty());
@@ -79,20 +79,20 @@ impl Chooser {
     }
 
     /// Of what goes there.
-    pub(crate) fn to(&self, destination: SocketAddr) -> Stack {
+    pub(super) fn to(&self, destination: SocketAddr) -> Stack {
         let is_local = self.rules.destination(destination, |_| false).is_ok();
         if is_local { Stack::Local } else { Stack::Remote }
     }
 
     /// Of what is bound there: to any address it is where everything is that no rule names.
-    pub(crate) fn at(&self, address: SocketAddr) -> Stack {
+    pub(super) fn at(&self, address: SocketAddr) -> Stack {
         let address = address.ip().to_canonical();
         let is_local = !address.is_unspecified() && self.networks.iter().any(|entry| entry.has(address, 0));
         if is_local { Stack::Local } else { Stack::Remote }
     }
 
     /// Of a look-up.
-    pub(crate) fn of(&self, query: &Query) -> Stack {
+    pub(super) fn of(&self, query: &Query) -> Stack {
         let host = match query {
             Query::Address(address) => return self.to(SocketAddr::new(address.ip(), 0)),
             Query::Host { host, .. } => plain(host),
