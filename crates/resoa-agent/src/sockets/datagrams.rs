@@ -77,7 +77,7 @@ impl Sockets {
                 _ => peer,
             });
             packets.connect(peer, descriptor.as_fd());
-            if !is_named {
+            if !is_named && packets.name == Name::Given {
                 packets.name = Name::None;
             }
         }
@@ -134,7 +134,7 @@ impl Sockets {
         now: Duration,
     ) {
         if let Some(packets) = self.packets(id) {
-            packets.sees_data = true;
+            packets.show_errors();
             self.progress(id, associations, now);
         }
     }
@@ -150,7 +150,7 @@ impl Sockets {
         self.datagrams_down(id, associations, now);
         let stream = self.stream_of(id, associations);
         let Some(packets) = self.packets(id) else { return Found::Open };
-        if packets.hung_up {
+        if packets.is_closed() {
             return Found::Closed;
         }
         let Some(stream) = stream else { return Found::Open };
@@ -244,7 +244,7 @@ impl Sockets {
         let Some(socket) = self.table.get_mut(&id) else { return };
         socket.choice.is_bound = true;
         if let Form::Datagram(packets) = &mut socket.form {
-            packets.name = Name::Asked;
+            packets.name = Name::Asked { askers: Vec::new() };
         }
         let any = match socket.create.family {
             Family::V4 => (Ipv4Addr::UNSPECIFIED, 0).into(),
@@ -292,9 +292,9 @@ impl Sockets {
 
     /// Whether a call that asks for the address has to wait for it.
     pub(crate) fn asks_for_name(&mut self, id: SocketId, call: CallId) -> bool {
-        match self.packets(id) {
-            Some(packets) if packets.name == Name::Asked => {
-                packets.askers.push(call);
+        match self.packets(id).map(|packets| &mut packets.name) {
+            Some(Name::Asked { askers }) => {
+                askers.push(call);
                 true
             }
             _ => false,
@@ -305,8 +305,8 @@ impl Sockets {
     pub(super) fn named(&mut self, id: SocketId, associations: &mut Associations, now: Duration) {
         let Some(socket) = self.table.get_mut(&id) else { return };
         let (Form::Datagram(packets), Some(half)) = (&mut socket.form, socket.half) else { return };
-        packets.name = Name::Given;
-        for call in std::mem::take(&mut packets.askers) {
+        let Name::Asked { askers } = std::mem::replace(&mut packets.name, Name::Given) else { return };
+        for call in askers {
             associations.call(half, call, SocketCall::LocalName, now);
         }
     }
@@ -314,7 +314,7 @@ impl Sockets {
     fn datagrams_down(&mut self, id: SocketId, associations: &mut Associations, now: Duration) {
         let Some(socket) = self.table.get_mut(&id) else { return };
         let (Form::Datagram(packets), Some(half)) = (&mut socket.form, socket.half) else { return };
-        while !packets.hung_up && packets.has_room() {
+        while !packets.is_closed() && packets.has_room() {
             let Some((from, ancillary, bytes)) = associations.at(half, now).take_datagram() else { return };
             self.shared.counts.octets.1 += bytes.len() as u64;
             packets.write(from, &ancillary, bytes, time_of_day);

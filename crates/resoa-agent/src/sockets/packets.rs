@@ -2,6 +2,7 @@
 //! address in front or beside while it is not connected, and with control messages once the program
 //! has asked for some ([`resoa_calls::datagram`]).
 
+use super::loose::is_held;
 use crate::sys;
 use resoa_calls::SocketName;
 use resoa_calls::datagram::{
@@ -27,10 +28,6 @@ pub(super) const ROOM: i32 = 212_992;
 
 /// Our end; see the [module](self).
 #[derive(Debug)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "what the kernel has said, what the program has and what it was told, each for itself"
-)]
 pub(super) struct Packets {
     fd: OwnedFd,
     /// Where it is connected to: nothing stands in front of datagrams.
@@ -46,20 +43,33 @@ pub(super) struct Packets {
     /// What was beside the last one, and the file that says so: from the same host comes the same
     /// again.
     slip: Option<(Vec<u8>, OwnedFd)>,
-    /// Errors may come among its datagrams.
-    pub(super) sees_data: bool,
-    /// The one that waits has.
-    is_error_told: bool,
+    errors: Errors,
     /// Whether it has an address.
     pub(super) name: Name,
-    /// Calls that ask for the address meanwhile.
-    pub(super) askers: Vec<CallId>,
     /// One that does not go yet.
     rest: Option<Packet>,
-    /// The program has closed its last descriptor.
-    pub(super) hung_up: bool,
+    ends: Ends,
+}
+
+/// Whether errors may come among datagrams.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Errors {
+    /// The program would take them for datagrams.
+    Apart,
+    Among {
+        /// The one that waits has come.
+        is_told: bool,
+    },
+}
+
+/// The ends of the pair.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Ends {
+    Open,
     /// Both halves may be shut: then a hang-up has to be looked at.
-    is_shut: bool,
+    Shut,
+    /// The program has closed its last descriptor.
+    Closed,
 }
 
 /// A packet for the program.
@@ -71,12 +81,15 @@ struct Packet {
 }
 
 /// Of an address of its own.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Name {
     /// There is none.
     None,
     /// The server was asked for one.
-    Asked,
+    Asked {
+        /// Calls that ask for it meanwhile.
+        askers: Vec<CallId>,
+    },
     /// There is one, or the program is about to ask for it.
     Given,
 }
@@ -92,21 +105,31 @@ impl Packets {
             is_beside: !sees_data,
             stamp: None,
             slip: None,
-            sees_data,
-            is_error_told: false,
+            errors: if sees_data { Errors::Among { is_told: false } } else { Errors::Apart },
             name: Name::None,
-            askers: Vec::new(),
             rest: None,
-            hung_up: false,
-            is_shut: false,
+            ends: Ends::Open,
         }
     }
 
     /// What epoll has said.
     pub(super) fn heard(&mut self, events: EventFlags, name: &SocketName) {
-        self.hung_up |= events.contains(EventFlags::HUP);
-        if self.hung_up && self.is_shut {
-            self.hung_up = !super::loose::is_held(name, SocketType::SEQPACKET);
+        if events.contains(EventFlags::HUP)
+            && !(self.ends == Ends::Shut && is_held(name, SocketType::SEQPACKET))
+        {
+            self.ends = Ends::Closed;
+        }
+    }
+
+    /// Whether the program has closed its last descriptor.
+    pub(super) fn is_closed(&self) -> bool {
+        self.ends == Ends::Closed
+    }
+
+    /// Errors may come among datagrams from now on.
+    pub(super) fn show_errors(&mut self) {
+        if self.errors == Errors::Apart {
+            self.errors = Errors::Among { is_told: false };
         }
     }
 
@@ -213,7 +236,7 @@ impl Packets {
         while let Some((octets, file)) = next_of_program(program) {
             match file.map(read_slip) {
                 // Told behind the others, if it still waits.
-                Some(None) => self.is_error_told = false,
+                Some(None) => self.show_error_again(),
                 beside => waiting.push((octets, beside.flatten())),
             }
         }
@@ -235,19 +258,28 @@ impl Packets {
 
     /// Whether an error waits: a packet with a descriptor tells of it, once.
     pub(super) fn tell_error(&mut self, waits: bool) {
-        if waits && self.sees_data && !self.is_error_told && self.rest.is_none() {
+        let Errors::Among { is_told } = &mut self.errors else { return };
+        if waits && !*is_told && self.rest.is_none() {
             // It stands for nothing. Where there is none left, or no room, it is tried again after
             // the next event.
             let Ok(nothing) = eventfd(0, EventfdFlags::CLOEXEC) else { return };
             let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
-            self.is_error_told = send_with(&self.fd, &[], nothing.as_fd(), flags).is_ok();
+            *is_told = send_with(&self.fd, &[], nothing.as_fd(), flags).is_ok();
         }
-        self.is_error_told &= waits;
+        *is_told &= waits;
+    }
+
+    fn show_error_again(&mut self) {
+        if let Errors::Among { is_told } = &mut self.errors {
+            *is_told = false;
+        }
     }
 
     /// Halves that are shut.
     pub(super) fn shut(&mut self, receive: bool, send: bool) {
-        self.is_shut |= receive || send;
+        if (receive || send) && self.ends == Ends::Open {
+            self.ends = Ends::Shut;
+        }
         for (is_shut, half) in [(receive, Shutdown::Write), (send, Shutdown::Read)] {
             if is_shut {
                 let _ = shutdown(&self.fd, half);

@@ -71,7 +71,7 @@ impl Socket {
             Form::Closing => true,
             Form::Stream(stream) => stream.is_closed(),
             Form::Listener(listener) => listener.is_closed(),
-            Form::Datagram(packets) => packets.hung_up,
+            Form::Datagram(packets) => packets.is_closed(),
             Form::Loose { .. } => false,
         }
     }
