@@ -143,7 +143,7 @@ impl Agent {
             }
         }
         self.associations.expire(now);
-        self.sockets.expire(&mut self.associations, now);
+        self.sockets.expire(&mut self.associations.at(now));
         self.calls.expire(&self.poller, now);
         self.settle(now);
         self.associations.flush();
@@ -154,7 +154,7 @@ impl Agent {
     /// (C08).
     pub fn stop(&mut self) {
         let now = self.now();
-        self.sockets.sweep(&mut self.associations, now);
+        self.sockets.sweep(&mut self.associations.at(now));
         self.settle(now);
         self.associations.of_mut(Stack::Remote).stop(now);
         self.settle(now);
@@ -271,13 +271,13 @@ impl Agent {
     }
 
     fn at_end(&mut self, id: SocketId, events: EventFlags, now: Duration) {
-        self.sockets.at_end(id, events, &mut self.associations, now);
+        self.sockets.at_end(id, events, &mut self.associations.at(now));
         self.settle(now);
     }
 
     /// Does all that can be done for a socket, and what follows.
     pub(crate) fn progress(&mut self, id: SocketId, now: Duration) {
-        self.sockets.progress(id, &mut self.associations, now);
+        self.sockets.progress(id, &mut self.associations.at(now));
         self.settle(now);
     }
 

@@ -15,6 +15,7 @@ use resoa_protocol::{CallId, Client, Errno, Settings, SocketCall, Stream, Timers
 use rules::Chooser;
 use std::io;
 use std::net::SocketAddr;
+use std::ops::{Deref, DerefMut};
 use std::time::Duration;
 
 /// See the [module](self).
@@ -163,13 +164,44 @@ impl Associations {
         Ok(Half { stack, id: self.of_mut(stack).socket(create)? })
     }
 
+    /// The clients at an instant, for what happens then.
+    pub(crate) fn at(&mut self, now: Duration) -> Clients<'_> {
+        Clients { associations: self, now }
+    }
+}
+
+/// The clients at an instant.
+pub(crate) struct Clients<'a> {
+    associations: &'a mut Associations,
+    now: Duration,
+}
+
+impl Clients<'_> {
+    pub(crate) fn now(&self) -> Duration {
+        self.now
+    }
+
     /// The half of a socket, for what a program does there.
-    pub(crate) fn at(&mut self, half: Half, now: Duration) -> AtHalf<'_> {
-        AtHalf::new(self.of_mut(half.stack), half.id, now)
+    pub(crate) fn half(&mut self, half: Half) -> AtHalf<'_> {
+        AtHalf::new(self.associations.of_mut(half.stack), half.id, self.now)
     }
 
     /// Makes a call at a socket's half.
-    pub(crate) fn call(&mut self, half: Half, call: CallId, what: SocketCall, now: Duration) {
-        self.at(half, now).call(call, what);
+    pub(crate) fn call(&mut self, half: Half, call: CallId, what: SocketCall) {
+        self.half(half).call(call, what);
+    }
+}
+
+impl Deref for Clients<'_> {
+    type Target = Associations;
+
+    fn deref(&self) -> &Associations {
+        self.associations
+    }
+}
+
+impl DerefMut for Clients<'_> {
+    fn deref_mut(&mut self) -> &mut Associations {
+        self.associations
     }
 }

@@ -116,3 +116,20 @@ impl Events {
         self.0.len() == EVENTS
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An event is for whom it was asked for.
+    #[test]
+    fn tokens_are_read_as_written() {
+        let carriers = [Stack::Remote, Stack::Local].map(Token::Carrier);
+        let calls = [0, 1, 1 << 61].map(|number| Token::Call(CallId(number)));
+        let ends = [0, 3, u64::MAX >> 2].map(|number| Token::End(SocketId(number)));
+        let all = [Token::Calls, Token::Owner].into_iter().chain(carriers).chain(calls).chain(ends);
+        for token in all {
+            assert_eq!(Token::of(token.number()), token);
+        }
+    }
+}

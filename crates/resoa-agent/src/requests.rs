@@ -28,7 +28,7 @@ impl Agent {
         if let Some(what) = self.calls.given_up(call, events) {
             let half = what.socket().and_then(|socket| self.sockets.half_of(socket));
             if let Some(half) = half {
-                self.associations.at(half, now).interrupt(call);
+                self.associations.at(now).half(half).interrupt(call);
                 self.settle(now);
             }
             self.calls.hang_up(call, &self.poller);
@@ -66,7 +66,7 @@ impl Agent {
             }
             Request::Closed(socket) => {
                 self.calls.wait(call, Waiting::Closed);
-                let waits = self.sockets.wait_for_close(socket, call, &mut self.associations, now);
+                let waits = self.sockets.wait_for_close(socket, call, &mut self.associations.at(now));
                 self.settle(now);
                 if !waits {
                     self.calls.respond(call, &Response::Done, None);
@@ -112,10 +112,10 @@ impl Agent {
                 self.sockets.time_of_last(socket, command)
             }
             Request::TakeUndelivered(socket) => {
-                self.sockets.take_undelivered(socket, &mut self.associations, now)
+                self.sockets.take_undelivered(socket, &mut self.associations.at(now))
             }
             Request::SeesData(socket) => {
-                self.sockets.datagrams_are_seen(socket, &mut self.associations, now);
+                self.sockets.datagrams_are_seen(socket, &mut self.associations.at(now));
                 Response::Done
             }
             request => return ControlFlow::Continue(request),
@@ -142,7 +142,7 @@ impl Agent {
     /// A datagram that has no place on the descriptor.
     fn send_to(&mut self, socket: SocketId, part: Option<DatagramPart>, now: Duration) -> Response {
         let Some(part) = part else { return Response::Failed(libc::EINVAL) };
-        match self.sockets.datagram_apart(socket, part, &mut self.associations, now) {
+        match self.sockets.datagram_apart(socket, part, &mut self.associations.at(now)) {
             // If there is no room it is lost, as if a queue on the way were full.
             Ok(()) | Err(Errno::EAGAIN) => Response::Done,
             Err(error) => Response::Failed(error.linux()),
@@ -163,7 +163,7 @@ impl Agent {
         };
         let (socket, what, waiting) = socket_call(request, descriptor, self.sockets.closes())?;
         // What the program has sent was before this.
-        self.sockets.progress_first(socket, &what, &mut self.associations, now);
+        self.sockets.progress_first(socket, &what, &mut self.associations.at(now));
         self.settle(now);
         let half = self.half(socket, &what, now).map_err(Errno::linux)?;
         self.calls.wait(call, waiting);
@@ -189,13 +189,13 @@ impl Agent {
     }
 
     fn half(&mut self, socket: SocketId, what: &SocketCall, now: Duration) -> Result<Half, Errno> {
-        let half = self.sockets.half(socket, what, &mut self.associations, now);
+        let half = self.sockets.half(socket, what, &mut self.associations.at(now));
         self.settle(now);
         half
     }
 
     fn call_half(&mut self, half: Half, call: CallId, what: SocketCall, now: Duration) {
-        self.associations.call(half, call, what, now);
+        self.associations.at(now).call(half, call, what);
         self.settle(now);
     }
 
@@ -207,7 +207,7 @@ impl Agent {
         result: Result<Value, Errno>,
         now: Duration,
     ) {
-        if self.sockets.returned(call, &mut self.associations, now) {
+        if self.sockets.returned(call, &mut self.associations.at(now)) {
             self.settle(now);
         } else if let Some(what) = self.calls.returned(call) {
             self.finish(stack, call, what, result, now);
@@ -225,7 +225,7 @@ impl Agent {
     ) {
         let answer = match what {
             Waiting::Address { socket, again: Some(again) } if result == Err(Errno::EADDRINUSE) => {
-                self.sockets.sweep(&mut self.associations, now);
+                self.sockets.sweep(&mut self.associations.at(now));
                 self.settle(now);
                 // Whoever found it: what another call's look has closed may have had the address,
                 // too.
@@ -242,15 +242,11 @@ impl Agent {
             }
             Waiting::Connect { socket, address, descriptor } => {
                 let descriptor = descriptor.as_ref();
-                let (sockets, associations) = (&mut self.sockets, &mut self.associations);
-                let attached = match (sockets.is_datagram(socket), &result) {
-                    (true, Ok(_)) => {
-                        sockets.datagrams_connected(socket, address, descriptor, associations, now)
-                    }
+                let clients = &mut self.associations.at(now);
+                let attached = match (self.sockets.is_datagram(socket), &result) {
+                    (true, Ok(_)) => self.sockets.datagrams_connected(socket, address, descriptor, clients),
                     (true, Err(_)) => Ok(()),
-                    (false, _) => {
-                        sockets.attach_connecting(socket, descriptor, associations, &self.poller, now)
-                    }
+                    (false, _) => self.sockets.attach_connecting(socket, descriptor, clients, &self.poller),
                 };
                 self.settle(now);
                 self.calls.respond(call, &response(attached.and(result)), None);
@@ -324,7 +320,7 @@ impl Agent {
             drop(descriptor);
             self.progress(socket, now);
         } else {
-            self.sockets.abandon(half, &mut self.associations, now);
+            self.sockets.abandon(half, &mut self.associations.at(now));
             self.settle(now);
             self.calls.respond(call, &Response::Failed(libc::ENOBUFS), None);
         }

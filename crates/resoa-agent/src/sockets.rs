@@ -27,7 +27,7 @@ mod pairs;
 mod socket;
 mod stream;
 
-use crate::associations::Associations;
+use crate::associations::{Associations, Clients};
 use crate::listening::Listening;
 use crate::stack::{Half, Stack};
 use counts::Counts;
@@ -127,8 +127,8 @@ impl Sockets {
     }
 
     /// The state of a socket's half; `None` if there is none.
-    fn stream_of(&self, id: SocketId, associations: &Associations) -> Option<Stream> {
-        associations.stream(self.half_of(id)?)
+    fn stream_of(&self, id: SocketId, clients: &Associations) -> Option<Stream> {
+        clients.stream(self.half_of(id)?)
     }
 
     /// What the descriptor cannot do though the client's half could.
@@ -137,9 +137,9 @@ impl Sockets {
         id: SocketId,
         half: Half,
         what: &SocketCall,
-        associations: &Associations,
+        clients: &Associations,
     ) -> Result<(), Errno> {
-        let stream = associations.stream(half).ok_or(Errno::EBADF)?;
+        let stream = clients.stream(half).ok_or(Errno::EBADF)?;
         let form = self.table.get(&id).map(|socket| &socket.form);
         let is_spent = matches!(form, Some(Form::Loose { is_spent: true }));
         match what {
@@ -164,11 +164,11 @@ impl Sockets {
         id: SocketId,
         half: Half,
         what: &SocketCall,
-        associations: &Associations,
+        clients: &Associations,
     ) -> bool {
         let form = self.table.get(&id).map(|socket| &socket.form);
         matches!((what, form), (SocketCall::Shutdown(Direction::Write), Some(Form::Stream(_))))
-            && associations
+            && clients
                 .stream(half)
                 .is_some_and(|stream| stream.stage == Stage::Connected && !stream.send_shut)
     }
@@ -189,41 +189,35 @@ impl Sockets {
     }
 
     /// An event of our end of a pair.
-    pub(crate) fn at_end(
-        &mut self,
-        id: SocketId,
-        events: EventFlags,
-        associations: &mut Associations,
-        now: Duration,
-    ) {
+    pub(crate) fn at_end(&mut self, id: SocketId, events: EventFlags, clients: &mut Clients) {
         let name = self.names.of(id);
         if self.table.get_mut(&id).is_some_and(|socket| socket.heard(events, &name)) {
-            self.progress(id, associations, now);
+            self.progress(id, clients);
         }
     }
 
     /// Does all that can be done for a socket.
-    pub(crate) fn progress(&mut self, id: SocketId, associations: &mut Associations, now: Duration) {
+    pub(crate) fn progress(&mut self, id: SocketId, clients: &mut Clients) {
         let Some(socket) = self.table.get_mut(&id) else { return };
         let shared = &mut self.shared;
         let found = match (&mut socket.form, socket.half) {
             (Form::Stream(stream), Some(half)) => {
-                stream.pass((id, &self.names.of(id)), &mut associations.at(half, now), shared)
+                stream.pass((id, &self.names.of(id)), &mut clients.half(half), shared)
             }
-            (Form::Listener(listener), Some(half)) => match associations.stream(half) {
-                Some(stream) => listener.pass(id, stream, shared, now),
+            (Form::Listener(listener), Some(half)) => match clients.stream(half) {
+                Some(stream) => listener.pass(id, stream, shared, clients.now()),
                 None => Found::Open,
             },
-            (Form::Datagram(_), _) => self.pass_datagrams(id, associations, now),
+            (Form::Datagram(_), _) => self.pass_datagrams(id, clients),
             _ => return,
         };
         if let Some(half) = self.half_of(id) {
-            associations.is_seen_to(half);
+            clients.is_seen_to(half);
         }
         match found {
             Found::Open => {}
-            Found::Closed => self.close(id, associations, now),
-            Found::Failed => self.cut_loose(id, now),
+            Found::Closed => self.close(id, clients),
+            Found::Failed => self.cut_loose(id, clients.now()),
         }
     }
 
@@ -233,7 +227,8 @@ impl Sockets {
     }
 
     /// Does what is due.
-    pub(crate) fn expire(&mut self, associations: &mut Associations, now: Duration) {
+    pub(crate) fn expire(&mut self, clients: &mut Clients) {
+        let now = clients.now();
         while let Some(id) = self.shared.line.due(now) {
             let again = match self.table.get_mut(&id).map(|socket| &mut socket.form) {
                 Some(Form::Stream(stream)) => (!stream.grow(now)).then_some(now + PATIENCE),
@@ -245,35 +240,29 @@ impl Sockets {
             };
             self.shared.line.set(id, again);
             if again.is_none() {
-                self.progress(id, associations, now);
+                self.progress(id, clients);
             }
         }
         if self.loose.deadline().is_some_and(|at| at <= now) {
-            self.sweep(associations, now);
+            self.sweep(clients);
         }
     }
 
     /// Closes sockets whose descriptors nobody has.
-    pub(crate) fn sweep(&mut self, associations: &mut Associations, now: Duration) {
-        for id in self.loose.take_gone(&self.names, now) {
+    pub(crate) fn sweep(&mut self, clients: &mut Clients) {
+        for id in self.loose.take_gone(&self.names, clients.now()) {
             if let Some(Form::Loose { .. }) = self.table.get(&id).map(|socket| &socket.form) {
-                self.close(id, associations, now);
+                self.close(id, clients);
             }
         }
     }
 
     /// `close` of a descriptor of a socket that lingers: the call waits until the socket is gone.
     /// Returns whether it has to.
-    pub(crate) fn wait_for_close(
-        &mut self,
-        id: SocketId,
-        call: CallId,
-        associations: &mut Associations,
-        now: Duration,
-    ) -> bool {
+    pub(crate) fn wait_for_close(&mut self, id: SocketId, call: CallId, clients: &mut Clients) -> bool {
         let name = self.names.of(id);
         if self.table.get_mut(&id).is_some_and(|socket| socket.look(&name)) {
-            self.progress(id, associations, now);
+            self.progress(id, clients);
         }
         let socket = self.table.get_mut(&id).filter(|socket| socket.is_closing());
         socket.map(|socket| socket.closers.push(call)).is_some()
@@ -285,10 +274,10 @@ impl Sockets {
     }
 
     /// A call has returned. Returns whether it is one of this table's own.
-    pub(crate) fn returned(&mut self, call: CallId, associations: &mut Associations, now: Duration) -> bool {
+    pub(crate) fn returned(&mut self, call: CallId, clients: &mut Clients) -> bool {
         match self.shared.own.take(call) {
             Some(Purpose::Close(socket)) => self.forget(socket),
-            Some(Purpose::Name(socket)) => self.named(socket, associations, now),
+            Some(Purpose::Name(socket)) => self.named(socket, clients),
             None => return own_calls::is_own(call),
         }
         true
@@ -308,7 +297,7 @@ impl Sockets {
     }
 
     /// The program has closed its last descriptor.
-    fn close(&mut self, id: SocketId, associations: &mut Associations, now: Duration) {
+    fn close(&mut self, id: SocketId, clients: &mut Clients) {
         let Some(socket) = self.table.get_mut(&id) else { return };
         self.closes += 1;
         socket.form = Form::Closing;
@@ -317,7 +306,7 @@ impl Sockets {
             None => self.forget(id),
             Some(half) => {
                 let call = self.shared.own.begin(Purpose::Close(id));
-                associations.call(half, call, SocketCall::Close { may_wait: true }, now);
+                clients.call(half, call, SocketCall::Close { may_wait: true });
             }
         }
     }

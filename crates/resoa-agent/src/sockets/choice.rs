@@ -6,12 +6,11 @@
 //! an address of its own has chosen for good; one without, by each `connect`.
 
 use super::Sockets;
-use crate::associations::Associations;
+use crate::associations::{Associations, Clients};
 use crate::stack::{Half, Stack};
 use resoa_calls::SocketId;
 use resoa_protocol::{Errno, SocketCall, Stage};
 use std::net::SocketAddr;
-use std::time::Duration;
 
 /// What a socket has chosen, and what has to be done again where it has.
 #[derive(Debug, Default)]
@@ -37,13 +36,12 @@ impl Sockets {
         &mut self,
         id: SocketId,
         what: &SocketCall,
-        associations: &mut Associations,
-        now: Duration,
+        clients: &mut Clients,
     ) -> Result<Half, Errno> {
-        self.choose(id, what, associations, now);
+        self.choose(id, what, clients);
         let half = match self.table.get(&id).ok_or(Errno::EBADF)?.half {
             Some(half) => half,
-            None => self.make_half(id, associations, now)?,
+            None => self.make_half(id, clients)?,
         };
         if matches!(what, SocketCall::Bind(_) | SocketCall::Connect(_) | SocketCall::Listen { .. }) {
             self.count(id, half.stack);
@@ -52,69 +50,57 @@ impl Sockets {
     }
 
     /// Before a call: whose stack it chooses, if it does.
-    fn choose(&mut self, id: SocketId, what: &SocketCall, associations: &mut Associations, now: Duration) {
-        let (Some(stack), Some(socket)) = (associations.stack_for_call(what), self.table.get(&id)) else {
+    fn choose(&mut self, id: SocketId, what: &SocketCall, clients: &mut Clients) {
+        let (Some(stack), Some(socket)) = (clients.stack_for_call(what), self.table.get(&id)) else {
             return;
         };
         let is_used = || {
-            let stream = socket.half.and_then(|half| associations.stream(half));
+            let stream = socket.half.and_then(|half| clients.stream(half));
             stream.is_some_and(|stream| stream.stage != Stage::Unconnected || stream.untold)
         };
         if !socket.choice.is_bound && (socket.choice.stack.is_none() || !is_used()) {
-            self.choose_stack(id, stack, associations, now);
+            self.choose_stack(id, stack, clients);
         }
     }
 
     /// The same for a datagram that is sent there.
-    pub(super) fn choose_by_datagram(
-        &mut self,
-        id: SocketId,
-        to: Option<SocketAddr>,
-        associations: &mut Associations,
-        now: Duration,
-    ) {
-        if !self.has_chosen(id, associations)
-            && let Some(stack) = to.and_then(|to| associations.stack_to(to))
+    pub(super) fn choose_by_datagram(&mut self, id: SocketId, to: Option<SocketAddr>, clients: &mut Clients) {
+        if !self.has_chosen(id, clients)
+            && let Some(stack) = to.and_then(|to| clients.stack_to(to))
         {
-            self.choose_stack(id, stack, associations, now);
+            self.choose_stack(id, stack, clients);
         }
     }
 
     /// Whether a datagram would not change anything.
-    pub(super) fn has_chosen(&self, id: SocketId, associations: &Associations) -> bool {
-        !associations.has_local_rules()
-            || self.table.get(&id).is_none_or(|socket| socket.choice.stack.is_some())
+    pub(super) fn has_chosen(&self, id: SocketId, clients: &Associations) -> bool {
+        !clients.has_local_rules() || self.table.get(&id).is_none_or(|socket| socket.choice.stack.is_some())
     }
 
-    fn choose_stack(&mut self, id: SocketId, stack: Stack, associations: &mut Associations, now: Duration) {
+    fn choose_stack(&mut self, id: SocketId, stack: Stack, clients: &mut Clients) {
         let Some(socket) = self.table.get_mut(&id) else { return };
         socket.choice.stack = Some(stack);
         if let Some(other) = socket.half.take_if(|half| half.stack != stack) {
             self.halves.remove(&other);
-            self.abandon(other, associations, now);
+            self.abandon(other, clients);
         }
     }
 
     /// Closes a half that no program has.
-    pub(crate) fn abandon(&mut self, half: Half, associations: &mut Associations, now: Duration) {
-        associations.call(half, self.shared.own.next(), SocketCall::Close { may_wait: false }, now);
+    pub(crate) fn abandon(&mut self, half: Half, clients: &mut Clients) {
+        clients.call(half, self.shared.own.next(), SocketCall::Close { may_wait: false });
     }
 
     /// A half for a socket that has none, with the options that were set.
-    fn make_half(
-        &mut self,
-        id: SocketId,
-        associations: &mut Associations,
-        now: Duration,
-    ) -> Result<Half, Errno> {
+    fn make_half(&mut self, id: SocketId, clients: &mut Clients) -> Result<Half, Errno> {
         let socket = self.table.get_mut(&id).ok_or(Errno::EBADF)?;
-        let stack = socket.choice.stack.unwrap_or_else(|| associations.default_stack());
-        let half = associations.socket(stack, socket.create)?;
+        let stack = socket.choice.stack.unwrap_or_else(|| clients.default_stack());
+        let half = clients.socket(stack, socket.create)?;
         self.halves.insert(half, id);
         socket.half = Some(half);
         for ((level, name), value) in socket.choice.options.clone() {
             let what = SocketCall::SetOptionAgain { level, name, value };
-            associations.call(half, self.shared.own.next(), what, now);
+            clients.call(half, self.shared.own.next(), what);
         }
         Ok(half)
     }

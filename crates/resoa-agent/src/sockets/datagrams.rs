@@ -4,7 +4,7 @@ use super::Sockets;
 use super::own_calls::Purpose;
 use super::packets::{Name, Packets, ROOM};
 use super::socket::{Form, Found, Socket};
-use crate::associations::Associations;
+use crate::associations::Clients;
 use crate::poller::{Poller, Token};
 use crate::stack::Half;
 use crate::sys;
@@ -61,14 +61,13 @@ impl Sockets {
         id: SocketId,
         peer: Option<SocketAddr>,
         descriptor: Option<&OwnedFd>,
-        associations: &mut Associations,
-        now: Duration,
+        clients: &mut Clients,
     ) -> Result<(), Errno> {
         let descriptor =
             descriptor.filter(|descriptor| self.names.is_of(descriptor, id)).ok_or(Errno::EBADF)?;
         // What was sent before it goes where it was to.
-        self.progress(id, associations, now);
-        let is_named = self.stream_of(id, associations).is_some_and(|stream| stream.named);
+        self.progress(id, clients);
+        let is_named = self.stream_of(id, clients).is_some_and(|stream| stream.named);
         let Some(Socket { create, form, .. }) = self.table.get_mut(&id) else { return Ok(()) };
         if let Form::Datagram(packets) = form {
             // What comes from there comes from the mapped address.
@@ -100,15 +99,10 @@ impl Sockets {
 
     /// `recvmsg` with MSG_ERRQUEUE. What tells of an error among the datagrams says so no longer if
     /// none is left.
-    pub(crate) fn take_undelivered(
-        &mut self,
-        id: SocketId,
-        associations: &mut Associations,
-        now: Duration,
-    ) -> Response {
+    pub(crate) fn take_undelivered(&mut self, id: SocketId, clients: &mut Clients) -> Response {
         let Some(socket) = self.table.get(&id) else { return Response::Failed(libc::EBADF) };
-        let taken = socket.half.and_then(|half| associations.at(half, now).take_undelivered());
-        self.progress(id, associations, now);
+        let taken = socket.half.and_then(|half| clients.half(half).take_undelivered());
+        self.progress(id, clients);
         match taken {
             Some((to, ancillary, octets)) => {
                 Response::Undelivered { to, ancillary: ancillary.octets().to_vec(), octets }
@@ -127,28 +121,18 @@ impl Sockets {
     }
 
     /// Errors of a socket may come among its datagrams from now on; one that waits is told at once.
-    pub(crate) fn datagrams_are_seen(
-        &mut self,
-        id: SocketId,
-        associations: &mut Associations,
-        now: Duration,
-    ) {
+    pub(crate) fn datagrams_are_seen(&mut self, id: SocketId, clients: &mut Clients) {
         if let Some(packets) = self.packets(id) {
             packets.show_errors();
-            self.progress(id, associations, now);
+            self.progress(id, clients);
         }
     }
 
     /// Does all that can be done for a datagram socket.
-    pub(super) fn pass_datagrams(
-        &mut self,
-        id: SocketId,
-        associations: &mut Associations,
-        now: Duration,
-    ) -> Found {
-        self.datagrams_up(id, associations, now);
-        self.datagrams_down(id, associations, now);
-        let stream = self.stream_of(id, associations);
+    pub(super) fn pass_datagrams(&mut self, id: SocketId, clients: &mut Clients) -> Found {
+        self.datagrams_up(id, clients);
+        self.datagrams_down(id, clients);
+        let stream = self.stream_of(id, clients);
         let Some(packets) = self.packets(id) else { return Found::Open };
         if packets.is_closed() {
             return Found::Closed;
@@ -159,15 +143,15 @@ impl Sockets {
         if stream.stage == Stage::Failed { Found::Failed } else { Found::Open }
     }
 
-    fn datagrams_up(&mut self, id: SocketId, associations: &mut Associations, now: Duration) {
+    fn datagrams_up(&mut self, id: SocketId, clients: &mut Clients) {
         // What the program has sent before it closed was taken: as a kernel would have sent it, it
         // is delivered whether there is room or not.
         let is_last = self.table.get(&id).is_some_and(Socket::is_closing);
         loop {
             // One that has not chosen has room: nothing was sent yet. Parts need none.
-            if !is_last && self.has_chosen(id, associations) {
-                let half = self.half(id, &SocketCall::LocalName, associations, now).ok();
-                let stream = half.and_then(|half| associations.stream(half));
+            if !is_last && self.has_chosen(id, clients) {
+                let half = self.half(id, &SocketCall::LocalName, clients).ok();
+                let stream = half.and_then(|half| clients.stream(half));
                 if stream.is_none_or(|stream| stream.room == 0 && !stream.is_corked) {
                     return;
                 }
@@ -175,15 +159,15 @@ impl Sockets {
             let Some(part) = self.packets(id).and_then(Packets::take) else { return };
             // Nobody waits to be told of one that goes nowhere, or is too long with what was before
             // it.
-            let _ = self.datagram_up(id, part, is_last, associations, now);
+            let _ = self.datagram_up(id, part, is_last, clients);
         }
     }
 
     /// Takes all that is on the descriptor, before a part that is not: what there is no room for is
     /// lost, as if a queue on the way were full, since behind the part it would belong to it.
-    fn datagrams_up_at_once(&mut self, id: SocketId, associations: &mut Associations, now: Duration) {
+    fn datagrams_up_at_once(&mut self, id: SocketId, clients: &mut Clients) {
         while let Some(part) = self.packets(id).and_then(Packets::take) {
-            let _ = self.datagram_up(id, part, false, associations, now);
+            let _ = self.datagram_up(id, part, false, clients);
         }
     }
 
@@ -195,16 +179,15 @@ impl Sockets {
         &mut self,
         id: SocketId,
         part: DatagramPart,
-        associations: &mut Associations,
-        now: Duration,
+        clients: &mut Clients,
     ) -> Result<(), Errno> {
         // What is on the descriptor was sent before.
-        self.progress(id, associations, now);
-        let stream = self.stream_of(id, associations);
+        self.progress(id, clients);
+        let stream = self.stream_of(id, clients);
         if part.more || stream.is_some_and(|stream| stream.begun || stream.is_corked) {
-            self.datagrams_up_at_once(id, associations, now);
+            self.datagrams_up_at_once(id, clients);
         }
-        self.datagram_up(id, part, false, associations, now)
+        self.datagram_up(id, part, false, clients)
     }
 
     /// A datagram of the program, or a part of one.
@@ -216,10 +199,9 @@ impl Sockets {
         id: SocketId,
         part: DatagramPart,
         is_last: bool,
-        associations: &mut Associations,
-        now: Duration,
+        clients: &mut Clients,
     ) -> Result<(), Errno> {
-        let has_begun = self.stream_of(id, associations).is_some_and(|stream| stream.begun);
+        let has_begun = self.stream_of(id, clients).is_some_and(|stream| stream.begun);
         let packets = self.packets(id).ok_or(Errno::EBADF)?;
         // Without an address, and none of the socket's: it goes nowhere, so it chooses nothing and
         // gives no address.
@@ -227,20 +209,20 @@ impl Sockets {
             return Err(Errno::EDESTADDRREQ);
         }
         let is_first = packets.name == Name::None;
-        self.choose_by_datagram(id, part.to, associations, now);
+        self.choose_by_datagram(id, part.to, clients);
         // Without a server it is lost, as without a route.
-        let half = self.half(id, &SocketCall::LocalName, associations, now)?;
+        let half = self.half(id, &SocketCall::LocalName, clients)?;
         self.count(id, half.stack);
         if is_first {
-            self.give_name(id, half, associations, now);
+            self.give_name(id, half, clients);
         }
         self.shared.counts.octets.0 += part.bytes.len() as u64;
-        associations.at(half, now).give_datagram(part, is_last)
+        clients.half(half).give_datagram(part, is_last)
     }
 
     /// The first datagram of a socket gives it an address, as natively; the datagram does not wait
     /// for the answer.
-    fn give_name(&mut self, id: SocketId, half: Half, associations: &mut Associations, now: Duration) {
+    fn give_name(&mut self, id: SocketId, half: Half, clients: &mut Clients) {
         let Some(socket) = self.table.get_mut(&id) else { return };
         socket.choice.is_bound = true;
         if let Form::Datagram(packets) = &mut socket.form {
@@ -251,18 +233,12 @@ impl Sockets {
             Family::V6 => (Ipv6Addr::UNSPECIFIED, 0).into(),
         };
         let call = self.shared.own.begin(Purpose::Name(id));
-        associations.call(half, call, SocketCall::Bind(any), now);
+        clients.call(half, call, SocketCall::Bind(any));
     }
 
     /// Before a call: what the program has sent is seen to. Of a stream that matters to options
     /// alone, which mean what is sent later (TCP_CORK).
-    pub(crate) fn progress_first(
-        &mut self,
-        id: SocketId,
-        what: &SocketCall,
-        associations: &mut Associations,
-        now: Duration,
-    ) {
+    pub(crate) fn progress_first(&mut self, id: SocketId, what: &SocketCall, clients: &mut Clients) {
         let is_option = matches!(what, SocketCall::SetOption { .. });
         let is_cork = matches!(
             what,
@@ -270,12 +246,12 @@ impl Sockets {
         );
         match self.table.get(&id).map(|socket| &socket.form) {
             Some(Form::Datagram(_)) => {
-                self.progress(id, associations, now);
+                self.progress(id, clients);
                 if is_cork {
-                    self.datagrams_up_at_once(id, associations, now);
+                    self.datagrams_up_at_once(id, clients);
                 }
             }
-            Some(Form::Stream(_)) if is_option => self.progress(id, associations, now),
+            Some(Form::Stream(_)) if is_option => self.progress(id, clients),
             _ => {}
         }
     }
@@ -302,20 +278,20 @@ impl Sockets {
     }
 
     /// It has one, or will not have one.
-    pub(super) fn named(&mut self, id: SocketId, associations: &mut Associations, now: Duration) {
+    pub(super) fn named(&mut self, id: SocketId, clients: &mut Clients) {
         let Some(socket) = self.table.get_mut(&id) else { return };
         let (Form::Datagram(packets), Some(half)) = (&mut socket.form, socket.half) else { return };
         let Name::Asked { askers } = std::mem::replace(&mut packets.name, Name::Given) else { return };
         for call in askers {
-            associations.call(half, call, SocketCall::LocalName, now);
+            clients.call(half, call, SocketCall::LocalName);
         }
     }
 
-    fn datagrams_down(&mut self, id: SocketId, associations: &mut Associations, now: Duration) {
+    fn datagrams_down(&mut self, id: SocketId, clients: &mut Clients) {
         let Some(socket) = self.table.get_mut(&id) else { return };
         let (Form::Datagram(packets), Some(half)) = (&mut socket.form, socket.half) else { return };
         while !packets.is_closed() && packets.has_room() {
-            let Some((from, ancillary, bytes)) = associations.at(half, now).take_datagram() else { return };
+            let Some((from, ancillary, bytes)) = clients.half(half).take_datagram() else { return };
             self.shared.counts.octets.1 += bytes.len() as u64;
             packets.write(from, &ancillary, bytes, time_of_day);
         }

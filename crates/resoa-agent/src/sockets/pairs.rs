@@ -9,7 +9,7 @@ use super::end::{self, End, Fill};
 use super::listener::ListenerEnd;
 use super::socket::{Form, Socket};
 use super::stream::StreamEnd;
-use crate::associations::Associations;
+use crate::associations::Clients;
 use crate::listening::Listening;
 use crate::poller::{Poller, Token};
 use crate::stack::Half;
@@ -106,11 +106,10 @@ impl Sockets {
         &mut self,
         id: SocketId,
         descriptor: Option<&OwnedFd>,
-        associations: &mut Associations,
+        clients: &mut Clients,
         poller: &Poller,
-        now: Duration,
     ) -> Result<(), Errno> {
-        let (fill, form): (_, fn(End) -> Form) = match self.stream_of(id, associations) {
+        let (fill, form): (_, fn(End) -> Form) = match self.stream_of(id, clients) {
             Some(Stream { stage: Stage::Connecting, .. }) => {
                 (Fill::Full, |end| Form::Stream(StreamEnd::connecting(end)))
             }
@@ -120,7 +119,7 @@ impl Sockets {
             _ => return Ok(()),
         };
         if self.attach(id, descriptor, fill, form, poller)? {
-            self.progress(id, associations, now);
+            self.progress(id, clients);
         }
         Ok(())
     }
