@@ -9,7 +9,7 @@
 //!               connect              RESPONSE
 //!  Unconnected ────────▶ Connecting ──────────▶ Connected ──error──▶ Failed
 //!    │  ▲  ▲               │ refused               │ close
-//!    │  │  └───────────────┘                       ├─ nothing left to send ──────────────▶ Closed
+//!    │  │  └─ connect ─ Refused                    ├─ nothing left to send ──────────────▶ Closed
 //!    │  └── shutdown ──┐                           ├─ data left ─▶ Orphan ── last CLOSE ──▶ Closed
 //!    └──── listen ──▶ Listening                    └─ SO_LINGER ─▶ Lingering ─ all acked ─▶ Closed
 //! ```
