@@ -3,7 +3,7 @@
 
 use resoa_carrier::Place;
 use resoa_carrier::keys::PublicKey;
-use resoa_server::policy::Policy;
+use resoa_policy::Policy;
 use std::net::{IpAddr, SocketAddr};
 
 /// One input.

@@ -1,91 +1,40 @@
-//! The loop: calls, ends, the carrier, and timers.
+//! The loop that joins calls, sockets and associations.
 
-use crate::association::Association;
-use crate::call::Call;
-use crate::choice::Local;
-use crate::flight::Weights;
-use crate::place::Listening;
+use crate::associations::{Associations, Happened, LocalRules};
+use crate::calls::Calls;
+use crate::listening::Listening;
+use crate::poller::{EVENTS, Events, Poller, Token};
 use crate::settings::{AgentError, AgentSettings};
-use crate::socket::{Form, Half, Socket};
-use crate::stack::Stack;
-use crate::status::Counts;
-use crate::sweep::LIST;
-use resoa_calls::{SocketId, SocketName};
+use crate::sockets::Sockets;
+use crate::stack::{Half, Stack};
+use resoa_calls::{Connected, Response, SocketId, Status};
 use resoa_carrier::Carrier;
-use resoa_protocol::{Action, CallId, Client, RsockId, Settings, SocketCall, Stream, Timers};
-use rustc_hash::{FxHashMap, FxHashSet};
-use rustix::event::Timespec;
-use rustix::event::epoll::{self, EventData, EventFlags};
-use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use resoa_protocol::Target;
+use rustix::event::epoll::EventFlags;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fd::BorrowedFd;
 use rustix::net::SocketType;
-use rustix::process::{Uid, geteuid};
 use std::collections::VecDeque;
-use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// What epoll says of the carrier to the server.
-const CARRIER: u64 = 0;
-/// The same of the one within this process.
-pub(crate) const LOCAL: u64 = 3;
-/// The same of the socket that calls come to.
-pub(crate) const CALLS: u64 = 1;
-/// The same of what the owner waits for.
-const OWNER: u64 = 2;
-/// Of a call, with its number; of an end, with that of its socket.
-const CALL: u64 = 1 << 62;
-const END: u64 = 1 << 63;
-/// Events of one wait.
-const EVENTS: usize = 256;
 /// Ends that are seen to, and messages of the server that are, before somebody who calls is
 /// answered. A program that accepts waits for each answer, and natively for none: behind all the
 /// data of its other connections it would take in few new ones.
-pub(crate) const BETWEEN_CALLS: usize = 16;
+const BETWEEN_CALLS: usize = 16;
+/// For the server within this process to take its client, in seconds; it takes no time unless the
+/// machine does nothing at all.
+const PATIENCE: i64 = 30;
 
 /// An agent; see [the crate](crate).
 pub struct Agent {
-    pub(crate) remote: Association,
-    /// If there are rules for it.
-    pub(crate) local: Option<Local>,
-    /// How the halves of sockets are to be, at whatever server.
-    pub(crate) of_clients: (Settings, Timers),
-    pub(crate) epoll: OwnedFd,
-    /// Where calls come to, and where ends of pairs are made.
-    calls_at: Listening,
-    pub(crate) pairs_at: Listening,
-    /// No calls are taken before that: there was no descriptor for one.
-    pub(crate) resting_until: Option<Duration>,
-    pub(crate) calls: FxHashMap<CallId, Call>,
-    /// Calls whose request was not there yet.
-    pub(crate) asking: Vec<CallId>,
-    pub(crate) sockets: FxHashMap<SocketId, Socket>,
-    pub(crate) halves: FxHashMap<Half, SocketId>,
-    /// Sockets of [`Form::Loose`].
-    pub(crate) loose: FxHashSet<SocketId>,
-    /// Sockets whose program may wait for more than is in flight, in the order in which that is to
-    /// be done.
-    pub(crate) slow: VecDeque<(Duration, SocketId)>,
+    pub(crate) poller: Poller,
+    pub(crate) associations: Associations,
+    pub(crate) calls: Calls,
+    pub(crate) sockets: Sockets,
     /// What has happened to ends, and is not seen to yet.
     heard: VecDeque<(SocketId, EventFlags)>,
-    /// The stream that is seen to at the moment.
-    pub(crate) progressing: Option<SocketId>,
-    pub(crate) weights: Weights,
-    /// Random: programs of others cannot guess names.
-    pub(crate) number: u64,
-    /// Random at first, and far from where the numbers are over ([`END`]): what a program asks of a
-    /// socket of the agent that was here before must be no socket's of this one.
-    pub(crate) last_socket: u64,
-    pub(crate) last_call: u64,
-    pub(crate) swept: Duration,
-    /// The list of UNIX sockets that is looked through then: an agent that is confined opens no
-    /// files.
-    pub(crate) list: File,
-    /// Who may call, beside root: the user that has started it.
-    pub(crate) owner: Uid,
-    /// Sockets that programs have closed since it started.
-    pub(crate) closes: u64,
-    pub(crate) counts: Counts,
     origin: Instant,
 }
 
@@ -102,56 +51,61 @@ impl Agent {
     ) -> Result<Self, AgentError> {
         let mut pairs = settings.listen.clone().into_os_string();
         pairs.push(".pairs");
-        let calls_at = Listening::at(settings.listen, SocketType::SEQPACKET)?;
-        let pairs_at = Listening::at(pairs.into(), SocketType::STREAM)?;
-        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(io::Error::from)?;
-        epoll::add(&epoll, carrier.descriptor(), EventData::new_u64(CARRIER), EventFlags::IN)
-            .map_err(io::Error::from)?;
-        epoll::add(&epoll, &calls_at.fd, EventData::new_u64(CALLS), EventFlags::IN)
-            .map_err(io::Error::from)?;
-        let (number, before_first) = (random()?, random()? >> 2);
-        let client = Client::new(settings.mode, settings.settings, settings.timers);
+        let calls = Listening::at(settings.listen, SocketType::SEQPACKET)?;
+        let pairs = Listening::at(pairs.into(), SocketType::STREAM)?;
+        let poller = Poller::new()?;
+        let of_clients = (settings.settings, settings.timers);
         let mut agent = Self {
-            remote: Association::new(client, carrier, address),
-            local: None,
-            of_clients: (settings.settings, settings.timers),
-            epoll,
-            calls_at,
-            pairs_at,
-            resting_until: None,
-            calls: FxHashMap::default(),
-            asking: Vec::new(),
-            sockets: FxHashMap::default(),
-            halves: FxHashMap::default(),
-            loose: FxHashSet::default(),
-            slow: VecDeque::new(),
+            associations: Associations::new(settings.mode, of_clients, carrier, address, &poller)?,
+            calls: Calls::new(calls, &poller)?,
+            sockets: Sockets::new(pairs)?,
+            poller,
             heard: VecDeque::new(),
-            progressing: None,
-            weights: Weights::new()?,
-            number,
-            last_socket: before_first,
-            last_call: 0,
-            swept: Duration::ZERO,
-            list: File::open(LIST)?,
-            owner: geteuid(),
-            closes: 0,
-            counts: Counts::default(),
             origin: Instant::now(),
         };
-        agent.register(Stack::Remote);
+        let now = agent.now();
+        agent.associations.of_mut(Stack::Remote).register(now);
+        agent.settle(now);
         Ok(agent)
+    }
+
+    /// Has this host's own stack serve what the rules name: `carrier` leads to a server within this
+    /// process that grants [`LocalRules::client`]. Returns once the agent is registered there.
+    ///
+    /// # Errors
+    /// If the kernel has no descriptors left, or the server does not answer.
+    pub fn serve_locally(
+        &mut self,
+        rules: &LocalRules,
+        carrier: impl Carrier<Error = io::Error> + 'static,
+    ) -> Result<(), AgentError> {
+        self.associations.add_local(rules, carrier, &self.poller)?;
+        let now = self.now();
+        self.associations.of_mut(Stack::Local).register(now);
+        self.settle(now);
+        while !self.associations.of(Stack::Local).is_registered() {
+            let bell = self.associations.of(Stack::Local).descriptor();
+            let mut polled = [PollFd::new(&bell, PollFlags::IN)];
+            let longest = Timespec { tv_sec: PATIENCE, tv_nsec: 0 };
+            match poll(&mut polled, Some(&longest)) {
+                Ok(0) => return Err(io::Error::from(io::ErrorKind::TimedOut).into()),
+                Ok(_) | Err(rustix::io::Errno::INTR) => self.hear(Stack::Local, self.now()),
+                Err(error) => return Err(io::Error::from(error).into()),
+            }
+        }
+        Ok(())
     }
 
     /// Where calls come to.
     #[must_use]
     pub fn path(&self) -> &Path {
-        &self.calls_at.path
+        self.calls.path()
     }
 
     /// UNIX sockets of its own that it connects to: the ends of pairs.
     #[must_use]
     pub fn connects_to(&self) -> Vec<PathBuf> {
-        vec![self.pairs_at.path.clone()]
+        vec![self.sockets.pairs_path().to_owned()]
     }
 
     /// Lets [`turn`](Self::turn) return when a descriptor of the owner's is readable, and say so.
@@ -159,7 +113,7 @@ impl Agent {
     /// # Errors
     /// If the kernel has no memory.
     pub fn wait_for(&self, descriptor: BorrowedFd) -> io::Result<()> {
-        Ok(epoll::add(&self.epoll, descriptor, EventData::new_u64(OWNER), EventFlags::IN)?)
+        self.poller.watch(Token::Owner, descriptor)
     }
 
     /// Waits until something happens, at most for so long, and does what comes of it. Whether a
@@ -169,65 +123,117 @@ impl Agent {
     /// None that could be helped; epoll's.
     pub fn turn(&mut self, longest: Option<Duration>) -> io::Result<bool> {
         let now = self.now();
-        let slow = self.slow.front().map(|&(at, _)| at);
-        let local = self.local.as_ref().and_then(|local| local.association.deadline());
-        let deadlines = [self.remote.deadline(), local, self.sweep_at(), slow, self.resting_until];
+        let deadlines = [self.associations.deadline(), self.sockets.deadline(), self.calls.deadline()];
         let next = deadlines.into_iter().flatten().min().map(|next| next.saturating_sub(now));
-        let wait = next.into_iter().chain(longest).min();
-        let wait = wait.map(|wait| Timespec {
-            tv_sec: wait.as_secs().cast_signed(),
-            tv_nsec: wait.subsec_nanos().into(),
-        });
-        let events = self.events(wait.as_ref())?;
+        let events = self.poller.wait(next.into_iter().chain(longest).min())?;
         let now = self.now();
-        self.gather();
+        self.associations.gather();
         // What happened to sockets before what was said of them: a call that follows a close must
         // find it closed.
         self.note(&events);
         self.at_ends(now);
-        for event in &events {
-            match event.data.u64() {
-                CARRIER => self.hear(Stack::Remote, now),
-                LOCAL => self.hear(Stack::Local, now),
-                CALLS => self.take_calls(now),
-                token if token & CALL != 0 && token & END == 0 => {
-                    self.at_call(CallId(token & !CALL), event.flags, now);
-                }
-                _ => {}
+        let mut is_owners = false;
+        for (token, flags) in events.iter() {
+            match token {
+                Token::Carrier(stack) => self.hear(stack, now),
+                Token::Calls => self.take_calls(now),
+                Token::Call(call) => self.at_call(call, flags, now),
+                Token::Owner => is_owners = true,
+                Token::End(_) => {}
             }
         }
-        self.expire(now);
-        self.flush();
-        Ok(events.iter().any(|event| event.data.u64() == OWNER))
+        self.associations.expire(now);
+        self.sockets.expire(&mut self.associations.at(now));
+        self.calls.expire(&self.poller, now);
+        self.settle(now);
+        self.associations.flush();
+        Ok(is_owners)
     }
 
-    fn expire(&mut self, now: Duration) {
-        self.expire_association(Stack::Remote, now);
-        if self.local.is_some() {
-            self.expire_association(Stack::Local, now);
-        }
-        self.expire_slow(now);
-        self.expire_rest(now);
-        if self.sweep_at().is_some_and(|at| at <= now) {
-            self.sweep(now);
+    /// Ends the registration: gracefully if no socket is open, and otherwise sockets are reset
+    /// (C08).
+    pub fn stop(&mut self) {
+        let now = self.now();
+        self.sockets.sweep(&mut self.associations.at(now));
+        self.settle(now);
+        self.associations.of_mut(Stack::Remote).stop(now);
+        self.settle(now);
+    }
+
+    /// Ends the carrier's connection at once, as a loss of the link does.
+    pub fn cut(&mut self) {
+        let now = self.now();
+        self.associations.of_mut(Stack::Remote).cut(now);
+        self.settle(now);
+    }
+
+    /// Whether nothing is left to be done after [`stop`](Self::stop).
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        self.associations.of(Stack::Remote).is_over()
+    }
+
+    /// How it does.
+    #[must_use]
+    pub fn status(&self) -> Status {
+        let counts = self.sockets.counts();
+        Status {
+            connected: self.connected(),
+            made: counts.made,
+            carried: counts.carried,
+            local: counts.local,
+            accepted: counts.accepted,
+            open: self.sockets.len() as u64,
+            octets: counts.octets,
+            round_trip_us: self
+                .associations
+                .of(Stack::Remote)
+                .round_trip()
+                .map(|round_trip| round_trip.as_micros() as u64),
         }
     }
 
-    /// What has happened, or happens within that time.
-    fn events(&self, wait: Option<&Timespec>) -> io::Result<Vec<epoll::Event>> {
-        let mut events = Vec::with_capacity(EVENTS);
-        match epoll::wait(&self.epoll, rustix::buffer::spare_capacity(&mut events), wait) {
-            Ok(_) | Err(rustix::io::Errno::INTR) => Ok(events),
-            Err(error) => Err(error.into()),
+    /// Whether it is registered at the server; what [`status`](Self::status) says of it, without
+    /// asking the kernel anything.
+    #[must_use]
+    pub fn connected(&self) -> Connected {
+        self.associations.of(Stack::Remote).connected()
+    }
+
+    /// What a carrier tells.
+    fn hear(&mut self, stack: Stack, now: Duration) {
+        for (count, report) in (1..).zip(self.associations.of_mut(stack).poll()) {
+            if count % BETWEEN_CALLS == 0 {
+                self.take_calls(now);
+            }
+            let target = self.associations.of_mut(stack).hear(report, now);
+            self.settle(now);
+            if let Some(target) = target {
+                self.progress_target(stack, target, now);
+            }
+        }
+    }
+
+    /// A message for this has come.
+    fn progress_target(&mut self, stack: Stack, target: Target, now: Duration) {
+        let socket = self.associations.of(stack).socket_of(target);
+        let has_program = socket.is_some_and(|id| self.sockets.of(Half { stack, id }).is_some());
+        // One that nobody has accepted is its listener's affair.
+        let id = match target {
+            Target::Child { listener, .. } if !has_program => Some(listener),
+            _ => socket,
+        };
+        if let Some(id) = id {
+            self.progress_half(Half { stack, id }, now);
         }
     }
 
     /// Events of our ends of pairs are to be seen to.
-    fn note(&mut self, events: &[epoll::Event]) {
-        let ends = events.iter().map(|event| (event.data.u64(), event.flags));
-        self.heard.extend(
-            ends.filter(|(token, _)| token & END != 0).map(|(token, flags)| (SocketId(token & !END), flags)),
-        );
+    fn note(&mut self, events: &Events) {
+        self.heard.extend(events.iter().filter_map(|(token, flags)| match token {
+            Token::End(socket) => Some((socket, flags)),
+            _ => None,
+        }));
     }
 
     /// Sees to our ends of pairs, and between them to who calls.
@@ -255,172 +261,53 @@ impl Agent {
         self.settle_ends(now);
         // Each pass brings others, until all were there.
         for _ in 0..=(self.sockets.len() + self.calls.len()) / EVENTS {
-            let Ok(events) = self.events(Some(&Timespec::default())) else { return };
+            let Ok(events) = self.poller.wait(Some(Duration::ZERO)) else { return };
             self.note(&events);
             self.settle_ends(now);
-            if events.len() < EVENTS {
+            if !events.may_be_cut() {
                 return;
             }
         }
     }
 
-    /// An event of our end of a pair.
     fn at_end(&mut self, id: SocketId, events: EventFlags, now: Duration) {
-        let name = self.name(id);
-        let Some(socket) = self.sockets.get_mut(&id) else { return };
-        match &mut socket.form {
-            Form::Stream { end, .. } | Form::Listener { end, .. } => {
-                end.heard(events);
-                end.settle_hang_up(&name);
-            }
-            Form::Datagram(packets) => packets.heard(events, &name),
-            Form::Loose { .. } | Form::Closing => return,
-        }
-        self.progress(id, now);
+        self.sockets.at_end(id, events, &mut self.associations.at(now));
+        self.settle(now);
     }
 
-    /// What can be done for a socket is done: after each event of its end or of its half.
+    /// Does all that can be done for a socket, and what follows.
     pub(crate) fn progress(&mut self, id: SocketId, now: Duration) {
-        match self.sockets.get(&id).map(|socket| &socket.form) {
-            Some(Form::Stream { .. }) => self.progress_stream(id, now),
-            Some(Form::Listener { .. }) => self.progress_listener(id, now),
-            Some(Form::Datagram(_)) => self.progress_datagrams(id, now),
-            Some(Form::Loose { .. } | Form::Closing) | None => {}
-        }
+        self.sockets.progress(id, &mut self.associations.at(now));
+        self.settle(now);
     }
 
-    /// The same, by its half.
-    pub(crate) fn progress_half(&mut self, half: Half, now: Duration) {
-        if let Some(&id) = self.halves.get(&half) {
+    fn progress_half(&mut self, half: Half, now: Duration) {
+        if let Some(id) = self.sockets.of(half) {
             self.progress(id, now);
         }
     }
 
-    /// How a half does; `None` if there is none.
-    pub(crate) fn stream(&self, half: Half) -> Option<Stream> {
-        self.association(half.stack).client.stream(half.id)
-    }
-
-    /// The same of a socket's.
-    pub(crate) fn stream_of(&self, id: SocketId) -> Option<Stream> {
-        self.stream(self.sockets.get(&id)?.half?)
-    }
-
-    /// Does something at a client, and what comes of it.
-    pub(crate) fn at_client<T>(
-        &mut self,
-        stack: Stack,
-        now: Duration,
-        event: impl FnOnce(&mut Client, &mut Vec<Action>) -> T,
-    ) -> T {
-        let mut out = Vec::new();
-        let result = event(&mut self.association_mut(stack).client, &mut out);
-        self.carry_out(stack, out, now);
-        result
-    }
-
-    /// The same at a half.
-    pub(crate) fn at_half<T>(
-        &mut self,
-        half: Half,
-        now: Duration,
-        event: impl FnOnce(&mut Client, RsockId, &mut Vec<Action>) -> T,
-    ) -> T {
-        self.at_client(half.stack, now, |client, out| event(client, half.id, out))
-    }
-
-    /// A call at a socket's half.
-    pub(crate) fn call_half(&mut self, half: Half, call: CallId, what: SocketCall, now: Duration) {
-        self.at_half(half, now, |client, id, out| client.call(id, call, what, now, out));
-    }
-
-    /// Messages first, in the order in which they were decided on: what the other actions lead to
-    /// is said behind them.
-    fn carry_out(&mut self, stack: Stack, actions: Vec<Action>, now: Duration) {
-        let mut others = Vec::with_capacity(actions.len());
-        for action in actions {
-            match action {
-                Action::Send(message) => self.send(stack, &message),
-                action => others.push(action),
+    /// Does what follows from the last step, and from that in turn before the next.
+    pub(crate) fn settle(&mut self, now: Duration) {
+        for stack in [Stack::Remote, Stack::Local] {
+            for happened in self.associations.take_happened(stack) {
+                match happened {
+                    Happened::Returned { call, result } => self.returned(stack, call, result, now),
+                    Happened::Ready(id) => self.progress_half(Half { stack, id }, now),
+                    Happened::Lost => {
+                        for half in self.sockets.halves(stack) {
+                            self.progress_half(half, now);
+                        }
+                    }
+                }
             }
         }
-        for action in others {
-            match action {
-                Action::Return { call, result } => self.returned(stack, call, result, now),
-                Action::Ready { socket: id, .. } => self.progress_half(Half { stack, id }, now),
-                Action::Connect => self.connect_carrier(stack),
-                Action::Close => self.association_mut(stack).close(),
-                Action::Reset => self.association_mut(stack).reset(),
-                Action::Registration(registration) => self.registration(stack, registration, now),
-                // Data goes over the descriptor, and so do the signals that it brings.
-                Action::Signal { .. } | Action::Send(_) => {}
-            }
+        for call in self.sockets.take_closed() {
+            self.calls.respond(call, &Response::Done, None);
         }
     }
 
-    /// The program has closed its last descriptor.
-    pub(crate) fn close(&mut self, id: SocketId, now: Duration) {
-        let Some(socket) = self.sockets.get_mut(&id) else { return };
-        self.closes += 1;
-        socket.form = Form::Closing;
-        self.loose.remove(&id);
-        let Some(half) = socket.half else {
-            self.forget(id);
-            return;
-        };
-        let call = self.next_call();
-        self.calls.insert(call, Call::Closing { socket: id });
-        self.call_half(half, call, SocketCall::Close { may_wait: true }, now);
-    }
-
-    /// Nothing is left of it here.
-    pub(crate) fn forget(&mut self, id: SocketId) {
-        let Some(socket) = self.sockets.remove(&id) else { return };
-        if let Some(half) = socket.half {
-            self.halves.remove(&half);
-        }
-        for call in socket.closers {
-            self.respond(call, &resoa_calls::Response::Done, None);
-        }
-    }
-
-    /// Lets the loop hear of an end.
-    pub(crate) fn watch(&self, id: SocketId, end: &impl AsFd) -> io::Result<()> {
-        let flags = EventFlags::IN | EventFlags::OUT | EventFlags::RDHUP | EventFlags::ET;
-        Ok(epoll::add(&self.epoll, end.as_fd(), EventData::new_u64(END | id.0), flags)?)
-    }
-
-    /// The same of a call.
-    pub(crate) fn watch_call(&self, call: CallId, connection: &OwnedFd) -> io::Result<()> {
-        let flags = EventFlags::IN | EventFlags::RDHUP;
-        Ok(epoll::add(&self.epoll, connection, EventData::new_u64(CALL | call.0), flags)?)
-    }
-
-    pub(crate) fn calls_descriptor(&self) -> &OwnedFd {
-        &self.calls_at.fd
-    }
-
-    pub(crate) fn next_call(&mut self) -> CallId {
-        self.last_call += 1;
-        CallId(self.last_call)
-    }
-
-    pub(crate) fn next_socket(&mut self) -> SocketId {
-        self.last_socket += 1;
-        SocketId(self.last_socket)
-    }
-
-    pub(crate) fn name(&self, socket: SocketId) -> SocketName {
-        SocketName { agent: self.number, socket }
-    }
-
-    pub(crate) fn now(&self) -> Duration {
+    fn now(&self) -> Duration {
         self.origin.elapsed()
     }
-}
-
-fn random() -> io::Result<u64> {
-    let mut number = [0; 8];
-    rustix::rand::getrandom(&mut number[..], rustix::rand::GetRandomFlags::empty())?;
-    Ok(u64::from_ne_bytes(number))
 }

@@ -29,27 +29,16 @@
 #![deny(unsafe_code)]
 
 mod agent;
-mod association;
-mod call;
-mod choice;
-mod connecting;
-mod datagrams;
-mod end;
-mod flight;
+mod associations;
+mod calls;
 mod listening;
-mod local;
-mod packets;
-mod place;
+mod poller;
 mod requests;
 mod settings;
-mod socket;
-mod socket_call;
+mod sockets;
 mod stack;
-mod status;
-mod stream;
-mod sweep;
 mod sys;
 
 pub use agent::Agent;
-pub use local::LocalRules;
+pub use associations::LocalRules;
 pub use settings::{AgentError, AgentSettings};

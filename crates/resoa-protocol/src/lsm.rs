@@ -9,7 +9,7 @@
 //!               connect              RESPONSE
 //!  Unconnected ────────▶ Connecting ──────────▶ Connected ──error──▶ Failed
 //!    │  ▲  ▲               │ refused               │ close
-//!    │  │  └───────────────┘                       ├─ nothing left to send ──────────────▶ Closed
+//!    │  │  └─ connect ─ Refused                    ├─ nothing left to send ──────────────▶ Closed
 //!    │  └── shutdown ──┐                           ├─ data left ─▶ Orphan ── last CLOSE ──▶ Closed
 //!    └──── listen ──▶ Listening                    └─ SO_LINGER ─▶ Lingering ─ all acked ─▶ Closed
 //! ```
@@ -23,6 +23,7 @@ mod readiness;
 mod receiving;
 mod requests;
 mod sending;
+mod state;
 mod streaming;
 mod told;
 mod transport;
@@ -38,6 +39,7 @@ use options::Options;
 use receiving::Receiving;
 use requests::Requests;
 use sending::Sending;
+use state::{Remote, State};
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -49,10 +51,6 @@ pub(crate) use sending::datagram_cost;
 
 /// A client's half of a socket; see the [module](self).
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "each is a state variable of its own, as in a kernel's socket"
-)]
 pub(crate) struct Lsm {
     pub(crate) id: RsockId,
     /// What the server calls it.
@@ -61,28 +59,12 @@ pub(crate) struct Lsm {
     pub(crate) origin: Option<Target>,
     create: Create,
     settings: Settings,
-    /// The server has the other half, or will when it reads what was sent.
-    remote: bool,
-    /// The server was told of this socket, and so has to be told of its end.
-    known: bool,
+    remote: Remote,
     state: State,
-    /// A non-blocking `connect` has ended and no `connect` was told of it yet.
-    untold: bool,
     local: Option<SocketAddr>,
-    /// The address that the attempt to connect comes from, if anybody has asked: the socket has it
-    /// for good only once it is connected.
-    source: Option<SocketAddr>,
     /// As `bind` has asked for it.
     bound: Option<SocketAddr>,
     peer: Option<SocketAddr>,
-    /// Nothing more is received (the far host's FIN, `shutdown`, or failure).
-    receive_shut: bool,
-    /// Nothing more may be sent.
-    send_shut: bool,
-    /// The far host has ended its half.
-    peer_ended: bool,
-    /// The program has shut its reading half.
-    reading_shut: bool,
     /// Told by the next call.
     error: Option<Errno>,
     nonblocking: bool,
@@ -100,26 +82,6 @@ pub(crate) struct Lsm {
     told: Readiness,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-enum State {
-    /// Never connected, or a connection was refused.
-    Unconnected,
-    /// The server connects.
-    Connecting,
-    /// Waits for connections.
-    Listening,
-    /// Both halves know the connection.
-    Connected,
-    /// The connection is lost, or the server: what has arrived can be read.
-    Failed,
-    /// Closed by the program, which waits.
-    Lingering { call: CallId, deadline: Duration },
-    /// Closed by the program; the rest is still to be sent.
-    Orphan,
-    /// Gone.
-    Closed,
-}
-
 impl Lsm {
     /// A new socket; the server does not know of it before its first use (6.2.1, version 3).
     /// `remote_size` is what the server takes of it before the far host has acknowledged it.
@@ -130,18 +92,11 @@ impl Lsm {
             origin: None,
             create,
             settings,
-            remote: false,
-            known: false,
-            state: State::Unconnected,
-            untold: false,
+            remote: Remote::Unknown,
+            state: State::new(create.kind),
             local: None,
-            source: None,
             bound: None,
             peer: None,
-            receive_shut: false,
-            send_shut: false,
-            peer_ended: false,
-            reading_shut: false,
             error: None,
             nonblocking: false,
             asynchronous: false,
@@ -181,8 +136,7 @@ impl Lsm {
             SocketCall::SetOption { level, name, value } => {
                 // The next connection of a listener inherits it. A far host that connects when the
                 // program says so does not wait for us. A server that is lost is told nothing.
-                let is_lost = self.state == State::Failed && !self.remote;
-                let waits = self.state == State::Listening || is_off && !is_lost;
+                let waits = self.state == State::Listening || is_off && !self.is_lost();
                 self.set_option(Some(call), !waits, (level, name), value, out)
             }
             SocketCall::SetOptionAgain { level, name, value } => {
@@ -210,10 +164,10 @@ impl Lsm {
     /// News of the server's half.
     pub(crate) fn update(&mut self, update: Update, now: Duration, out: &mut Vec<Action>) {
         // An attempt to connect that was given up had succeeded meanwhile.
-        if !self.known {
+        if self.remote == Remote::Unknown {
             return;
         }
-        if matches!(self.state, State::Orphan | State::Lingering { .. }) {
+        if self.state.is_closing() {
             self.update_closing(&update, out);
             return;
         }
@@ -240,14 +194,18 @@ impl Lsm {
             }
             // All data came before it, and messages keep their order: it is all here.
             Update::PeerClosed => {
-                (self.receive_shut, self.peer_ended) = (true, true);
+                if let Some(halves) = self.state.halves_mut() {
+                    halves.peer_ended = true;
+                }
                 self.tell(Call::FinDelivered, out);
-                self.io(if self.send_shut { Cause::Disconnected } else { Cause::PeerClosed }, out);
+                self.io(if self.state.send_shut() { Cause::Disconnected } else { Cause::PeerClosed }, out);
             }
             Update::SocketError(error) => self.fail(error, out),
             Update::StateClosed => self.fail(Errno::ECONNRESET, out),
-            Update::LocalAddress(source) if self.state == State::Connecting => self.source = Some(source),
-            Update::LocalAddress(local) => self.local = Some(local),
+            Update::LocalAddress(local) => match &mut self.state {
+                State::Connecting { source } => *source = Some(local),
+                _ => self.local = Some(local),
+            },
             // New connections are the client's affair, which makes a socket of each; the other is
             // for a socket that lingers.
             Update::NewConnection { .. } | Update::AllAcknowledged => {}
@@ -262,7 +220,6 @@ impl Lsm {
         self.sending.discard();
         if self.create.kind == Kind::Stream {
             self.state = State::Failed;
-            (self.receive_shut, self.send_shut) = (true, true);
         }
         self.io(Cause::Error, out);
     }
@@ -270,17 +227,16 @@ impl Lsm {
     /// The server is gone, or has been told that this half is, and nothing can be said to it any
     /// more (E5, E8).
     pub(crate) fn lose(&mut self, now: Duration, out: &mut Vec<Action>) {
-        (self.remote, self.known) = (false, false);
+        self.remote = Remote::Unknown;
         self.options.told.clear();
         for call in self.requests.abandon() {
             self.give_back(call, Err(Errno::ECONNRESET), out);
         }
-        if matches!(self.state, State::Orphan | State::Lingering { .. }) {
+        if self.state.is_closing() {
             self.delivery_failed(Errno::ECONNRESET, out);
         } else {
             self.fail(Errno::ECONNRESET, out);
             self.state = State::Failed;
-            (self.receive_shut, self.send_shut) = (true, true);
             self.progress(now, out);
         }
     }
@@ -288,12 +244,24 @@ impl Lsm {
     /// The server could not make its half for a call without an answer (6.5.2); it may be tried
     /// again.
     pub(crate) fn not_created(&mut self, now: Duration, out: &mut Vec<Action>) {
-        self.remote = false;
+        self.half_not_made();
         self.error = Some(Errno::ENOBUFS);
         if self.state == State::Listening {
             self.state = State::Unconnected;
         }
         self.progress(now, out);
+    }
+
+    /// Notes that the server could not make its half.
+    fn half_not_made(&mut self) {
+        if self.remote == Remote::Made {
+            self.remote = Remote::NotMade;
+        }
+    }
+
+    /// Returns whether the socket failed and has nothing at the server.
+    fn is_lost(&self) -> bool {
+        self.state == State::Failed && self.remote != Remote::Made
     }
 
     /// Connections that were not accepted yet.
@@ -316,17 +284,13 @@ impl Lsm {
     }
 
     fn peer_name(&self) -> Result<Value, Errno> {
-        let is_connected =
-            self.create.kind != Kind::Stream || self.state == State::Connected && !self.is_over();
+        let is_connected = match self.state {
+            State::Connected { halves, .. } => !halves.are_over(),
+            _ => self.create.kind != Kind::Stream,
+        };
         // A UDP that is connected to port 0 has no peer (`inet_getname`).
         let peer = self.peer.filter(|peer| is_connected && peer.port() != 0);
         peer.map(Value::Address).ok_or(Errno::ENOTCONN)
-    }
-
-    /// Both halves of a connection are at their end: to Linux it is none any more as soon as that
-    /// is acknowledged.
-    fn is_over(&self) -> bool {
-        self.peer_ended && self.send_shut
     }
 
     /// Says something to the server, with the creation of its half if it is the first thing, and
@@ -341,8 +305,7 @@ impl Lsm {
     /// What the server has to make first, if it knows nothing of this socket. One that it could not
     /// make before has lost the options that it was told: they are told again, before it is used.
     fn creation(&mut self, out: &mut Vec<Action>) -> Option<Create> {
-        self.known = true;
-        if std::mem::replace(&mut self.remote, true) {
+        if std::mem::replace(&mut self.remote, Remote::Made) == Remote::Made {
             return None;
         }
         let mut create = Some(self.create);

@@ -9,6 +9,7 @@
 #[path = "../tests/sockets/guest.rs"]
 mod guest;
 
+use confinement::raise_descriptor_limit;
 use guest::{Guest, PATIENCE, sending};
 use resoa_carrier::keys::SecretKey;
 use resoa_carrier::{Allowed, AnyCarrier, Place};
@@ -18,7 +19,7 @@ use resoa_protocol::server::Addresses;
 use resoa_protocol::{
     CallId, Client, ReceiveFlags, RsockId, ServerSettings, Settings, SocketCall, Timers, Value,
 };
-use resoa_server::{Host, raise_descriptor_limit};
+use resoa_server::Host;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};

@@ -14,8 +14,11 @@ const AVAILABLE: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
 /// The kernel's lists, kept open: a server that is confined opens no files.
 static KEPT: OnceLock<[Option<File>; 2]> = OnceLock::new();
 
-/// Opens the lists. To be called before the process is confined; what they say is always new.
-pub(crate) fn keep_lists() {
+/// Opens the lists of congestion controls that the kernel keeps in `/proc`.
+///
+/// [`KernelTcp::new`](crate::KernelTcp::new) calls it. A process that is confined before it starts
+/// a server calls it first, since no file can be opened later. What is read is always current.
+pub fn keep_kernel_lists() {
     KEPT.get_or_init(|| [ALLOWED, AVAILABLE].map(|path| File::open(path).ok()));
 }
 

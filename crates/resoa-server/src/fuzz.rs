@@ -3,8 +3,8 @@
 #![expect(clippy::missing_panics_doc, reason = "to panic if something does not hold is what it is for")]
 
 use crate::gate::Gate;
-use crate::policy::{Policy, meant};
 use resoa_carrier::keys::PublicKey;
+use resoa_policy::{Policy, meant};
 use resoa_protocol::lhp::{Connection, Identity};
 use resoa_protocol::message::{Ancillary, Create, Family, Kind, Operation, Reply};
 use resoa_protocol::{Endpoint, Errno, TcpAction, TcpEvent};

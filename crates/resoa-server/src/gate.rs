@@ -15,9 +15,9 @@ pub use usage::Usage;
 
 use crate::host::Stop;
 use crate::messages;
-use crate::policy::incoming::reached;
-use crate::policy::{Client, Policy, Refusal};
 use groups::group;
+use resoa_policy::reached;
+use resoa_policy::{Client, Policy, Refusal};
 use resoa_protocol::lhp::{Connection, Identity};
 use resoa_protocol::message::{Operation, Reply};
 use resoa_protocol::server::Grant;

@@ -113,7 +113,7 @@ impl KernelTcp {
     /// # Errors
     /// If the kernel has no descriptor left.
     pub fn new() -> io::Result<Self> {
-        congestion_controls::keep_lists();
+        congestion_controls::keep_kernel_lists();
         let host_ports = HostPorts::open().ok().and_then(|mut ports| ports.answer().then_some(ports));
         Ok(Self {
             epoll: epoll::create(epoll::CreateFlags::CLOEXEC)?,

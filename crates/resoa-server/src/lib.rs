@@ -10,8 +10,8 @@
 //!   stay in the socket until the far program has read them, so that the kernel's own window
 //!   follows that program.
 //! * [`Host`] is the loop: carriers, sockets, look-ups, timers.
-//! * [`policy`] is who may come and what each may do; nothing is done for a client without being
-//!   asked for there.
+//! * A [policy](resoa_policy) is who may come and what each may do; nothing is done for a client
+//!   without being asked for there.
 //!
 //! What carries messages is `resoa-carrier`'s.
 //!
@@ -23,10 +23,8 @@
 #![deny(unsafe_code)]
 
 mod capabilities;
-pub mod confinement;
 mod congestion_controls;
 mod datagrams;
-mod descriptors;
 mod errors;
 mod fin_hold;
 #[cfg(feature = "fuzz")]
@@ -41,16 +39,17 @@ mod names;
 mod operations;
 mod options;
 mod own;
-pub mod policy;
 mod report;
+mod server_thread;
 mod stream;
 mod sys;
 mod urgent;
 
 pub use capabilities::Capabilities;
-pub use descriptors::raise_descriptor_limit;
+pub use congestion_controls::keep_kernel_lists;
 pub use fin_hold::{Counts, FinHold, FinHoldError};
 pub use gate::Usage;
 pub use host::{Host, Incidents};
 pub use kernel::{Arrived, Happened, KernelTcp, Source};
 pub use report::{ClientReport, Report};
+pub use server_thread::ServerThread;

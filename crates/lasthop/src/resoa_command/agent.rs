@@ -4,15 +4,15 @@ use super::config::ClientConfig;
 use crate::link_command::Failure;
 use crate::signals::SignalPipe;
 use clap::Args;
+use confinement::{Confinement, Needs, raise_descriptor_limit};
 use resoa_agent::{Agent, AgentSettings, LocalRules};
 use resoa_calls::Connected;
 use resoa_carrier::Place;
 use resoa_carrier::keys::{PublicKey, SecretKey};
+use resoa_policy::Destination;
 use resoa_protocol::message::AddressMode;
 use resoa_protocol::{Settings, Timers};
-use resoa_server::confinement::{Confinement, Needs};
-use resoa_server::policy::Destination;
-use resoa_server::raise_descriptor_limit;
+use resoa_server::{ServerThread, keep_kernel_lists};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::io::{self, Write};
 use std::net::IpAddr;
@@ -146,10 +146,15 @@ pub fn run(arguments: &AgentArguments) -> Result<i32, Failure> {
     };
     let mut agent = Agent::new(settings, carrier, address)?;
     agent.wait_for(stop.descriptor())?;
+    keep_kernel_lists();
     let needs = Needs { low_ports: !local.is_empty(), sockets: agent.connects_to(), ..Needs::default() };
     let confinement = Confinement::enter(arguments.user.as_deref(), !arguments.no_sandbox, &needs)?;
     anstream::eprintln!("lasthop: {confinement}");
-    agent.serve_locally(local)?;
+    let local_server = (!local.is_empty()).then(|| ServerThread::start(local.client()));
+    let (_local_server, carrier) = local_server.transpose()?.unzip();
+    if let Some(carrier) = carrier {
+        agent.serve_locally(&local, carrier)?;
+    }
     anstream::eprintln!("lasthop: {}={}, key {}", resoa_calls::AGENT, agent.path().display(), key.public());
     let mut said = agent.connected();
     let mut is_ready = !arguments.ready;

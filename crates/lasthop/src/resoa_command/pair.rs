@@ -14,7 +14,7 @@ use super::config::{ClientConfig, Local};
 use crate::link_command::Failure;
 use resoa_carrier::Place;
 use resoa_carrier::keys::{PublicKey, SecretKey};
-use resoa_server::policy::Policy;
+use resoa_policy::Policy;
 use std::fs::{self, OpenOptions};
 use std::io::{ErrorKind, Write};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};

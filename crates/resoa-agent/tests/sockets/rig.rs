@@ -1,5 +1,6 @@
 //! An agent, its server, and programs.
 
+use confinement::{Confinement, Needs};
 use resoa_agent::{Agent, AgentSettings, LocalRules};
 use resoa_calls::{Connected, Request, Response, SocketId, SocketName, Status};
 use resoa_carrier::memory::Memory;
@@ -7,8 +8,7 @@ use resoa_protocol::lhp::Identity;
 use resoa_protocol::message::AddressMode;
 use resoa_protocol::server::Addresses;
 use resoa_protocol::{ServerSettings, Settings, Timers};
-use resoa_server::Host;
-use resoa_server::confinement::{Confinement, Needs};
+use resoa_server::{Host, ServerThread, keep_kernel_lists};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::{AsFd, OwnedFd};
 use std::io::Read;
@@ -223,9 +223,14 @@ fn attend(
     let mut agent = Agent::new(settings, carrier, Vec::new()).expect("a place");
     // As the command does; this thread takes it along.
     let needs = Needs { low_ports: !local.is_empty(), sockets: agent.connects_to(), ..Needs::default() };
+    keep_kernel_lists();
     Confinement::enter_here(&needs, true).expect("the kernel can");
     assert!(std::fs::read("/etc/passwd").is_err(), "it is in force");
-    agent.serve_locally(local).expect("descriptors and a thread");
+    let server = (!local.is_empty()).then(|| ServerThread::start(local.client()));
+    let (_server, carrier) = server.transpose().expect("descriptors and a thread").unzip();
+    if let Some(carrier) = carrier {
+        agent.serve_locally(&local, carrier).expect("descriptors");
+    }
     while !stop.load(Ordering::SeqCst) {
         agent.turn(Some(Duration::from_millis(20))).expect("epoll waits");
         if cut.swap(false, Ordering::SeqCst) {

@@ -31,6 +31,21 @@ pub(crate) enum Side {
     Server,
 }
 
+/// Which end, with what it knows of the other.
+#[derive(Debug)]
+enum Role {
+    Client {
+        /// What the welcome has brought.
+        ticket: Option<[u8; TICKET]>,
+    },
+    Server {
+        /// What the welcome is to bring.
+        ticket: [u8; TICKET],
+        /// The client has said that it is there.
+        has_client: bool,
+    },
+}
+
 /// How an outage is found out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Silence {
@@ -63,18 +78,27 @@ enum Stage {
     Opening,
     Up,
     /// Our user has closed it: what is left is sent, and then nothing more is said.
-    Closing,
-    /// The other side was told, or has told us; only acknowledgements are still sent.
-    Over,
+    Closing {
+        /// When the other side last got anything of what is left, or our user closed it.
+        moved: Duration,
+    },
+    /// Only acknowledgements are still sent, and the word of a reset.
+    Over(End),
+}
+
+/// How a connection has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum End {
+    /// The other side was told, or has told us.
+    Known,
+    /// This side has reset it, and says so once, and again to one who has not heard it.
+    Reset { is_said: bool },
 }
 
 /// See the [module](self).
 #[derive(Debug)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "each is a word that is still to be said, or was; they go with any stage"
-)]
 pub(crate) struct Machine {
+    role: Role,
     stage: Stage,
     silence: Silence,
     events: VecDeque<Event>,
@@ -88,7 +112,6 @@ pub(crate) struct Machine {
     length: Length,
     /// Words that are to be said, and say nothing else.
     words: Vec<Word>,
-    resets: bool,
     ping: bool,
     /// Number of the next packet.
     next: u64,
@@ -106,23 +129,18 @@ pub(crate) struct Machine {
     end: Option<u64>,
     /// The limit that was last said.
     said_limit: u64,
-    side: Side,
-    /// What a server gives the client with its welcome, and a client has got.
-    ticket: Option<[u8; TICKET]>,
-    /// The client has said that it is there.
-    said_hello: bool,
-    /// It was this side that has reset it.
-    has_reset: bool,
-    /// When the other side last got anything of what was still to be said as our user closed it, or
-    /// that was.
-    moved: Duration,
 }
 
 impl Machine {
     /// One whose keys have just been agreed on; a client says that it is there. `short` is how many
     /// octets of frames fit a packet for certain, `long` how many might.
     pub(crate) fn new(side: Side, (short, long): (usize, usize), silence: Silence, now: Duration) -> Self {
+        let (role, words) = match side {
+            Side::Client => (Role::Client { ticket: None }, vec![Word::Hello]),
+            Side::Server => (Role::Server { ticket: [0; TICKET], has_client: false }, Vec::new()),
+        };
         Self {
+            role,
             stage: Stage::Opening,
             silence,
             events: VecDeque::new(),
@@ -134,8 +152,7 @@ impl Machine {
             rtt: Rtt::default(),
             outage: Outage::default(),
             length: Length::new(short, long, now),
-            words: if side == Side::Client { vec![Word::Hello] } else { Vec::new() },
-            resets: false,
+            words,
             ping: false,
             next: 0,
             oldest: (0, 0),
@@ -146,11 +163,6 @@ impl Machine {
             blocked: None,
             end: None,
             said_limit: ROOM,
-            side,
-            ticket: None,
-            said_hello: false,
-            has_reset: false,
-            moved: now,
         }
     }
 
@@ -163,13 +175,22 @@ impl Machine {
     }
 
     /// What a server's welcome is to bring. Without it, it brings zeros.
-    pub(crate) fn give(&mut self, ticket: [u8; TICKET]) {
-        self.ticket = Some(ticket);
+    pub(crate) fn give(&mut self, given: [u8; TICKET]) {
+        if let Role::Server { ticket, .. } = &mut self.role {
+            *ticket = given;
+        }
     }
 
     /// What the welcome has brought.
     pub(crate) fn ticket(&self) -> Option<&[u8; TICKET]> {
-        self.ticket.as_ref().filter(|_| self.stage != Stage::Over)
+        match &self.role {
+            Role::Client { ticket } => ticket.as_ref().filter(|_| !self.has_ended()),
+            Role::Server { .. } => None,
+        }
+    }
+
+    fn has_ended(&self) -> bool {
+        matches!(self.stage, Stage::Over(_))
     }
 
     /// Questions in a row that have no answer.
@@ -215,30 +236,26 @@ impl Machine {
     /// Ends it behind everything that was sent.
     pub(crate) fn close(&mut self, now: Duration) {
         if matches!(self.stage, Stage::Opening | Stage::Up) {
-            self.stage = Stage::Closing;
-            self.moved = now;
+            self.stage = Stage::Closing { moved: now };
             self.words.push(Word::Close);
         }
     }
 
     /// Ends it at once.
     pub(crate) fn reset(&mut self) {
-        if self.stage != Stage::Over {
-            self.over();
-            self.has_reset = true;
-            self.resets = true;
+        if !self.has_ended() {
+            self.over(End::Reset { is_said: false });
         }
     }
 
     /// The other side does not keep to the protocol.
     pub(crate) fn fail(&mut self) {
         self.ended(Ended::Reset);
-        self.has_reset = true;
-        self.resets = true;
+        self.stage = Stage::Over(End::Reset { is_said: false });
     }
 
-    fn over(&mut self) {
-        self.stage = Stage::Over;
+    fn over(&mut self, end: End) {
+        self.stage = Stage::Over(end);
         self.outgoing = Outgoing::new(0);
         self.flight = Flight::default();
         self.words.clear();
@@ -248,10 +265,10 @@ impl Machine {
 
     fn ended(&mut self, why: Ended) {
         // A user that has closed it, or was never told of it, is not told of the end.
-        let is_known = self.side == Side::Client || self.said_hello;
+        let is_known = !matches!(self.role, Role::Server { has_client: false, .. });
         let is_told = self.stage == Stage::Up || (self.stage == Stage::Opening && is_known);
-        if self.stage != Stage::Over {
-            self.over();
+        if !self.has_ended() {
+            self.over(End::Known);
             if is_told {
                 self.events.push_back(Event::Ended(why));
             }
@@ -261,12 +278,13 @@ impl Machine {
     /// Whether everything has been said, so that only packets of the other side need still be
     /// answered.
     pub(crate) fn is_over(&self) -> bool {
-        self.stage == Stage::Over && !self.resets && self.events.is_empty()
+        let is_said = matches!(self.stage, Stage::Over(End::Known | End::Reset { is_said: true }));
+        is_said && self.events.is_empty()
     }
 
     /// Whether a client has said that it is there.
     pub(crate) fn has_said_hello(&self) -> bool {
-        self.said_hello
+        matches!(self.role, Role::Server { has_client: true, .. })
     }
 
     /// Octets of frames that are known to arrive in a packet; only what is tried is longer.
@@ -276,7 +294,7 @@ impl Machine {
 
     /// Whether our user has closed it, and the other side does not know everything yet.
     pub(crate) fn is_closing(&self) -> bool {
-        self.stage == Stage::Closing
+        matches!(self.stage, Stage::Closing { .. })
     }
 
     /// What the user is to be told next; messages, and an end behind them, only if they are
@@ -288,7 +306,7 @@ impl Machine {
         }
         let came = match self.stage {
             Stage::Up if wanted => self.incoming.take(),
-            Stage::Closing => {
+            Stage::Closing { .. } => {
                 // Nobody wants it; but while it is here the other side, which may be closing as
                 // well, has no room for the rest.
                 while self.incoming.take().is_some() {}
@@ -307,7 +325,7 @@ impl Machine {
         }
         if self.end.is_some_and(|messages| self.incoming.is_through(messages)) {
             let closed = self.stage == Stage::Up;
-            self.over();
+            self.over(End::Known);
             return closed.then_some(Event::Ended(Ended::Closed));
         }
         None

@@ -13,7 +13,7 @@
 //! With SO_LINGER the same is said, and the program waits until the far host has acknowledged
 //! everything, FIN included, or the time is over.
 
-use super::{Lsm, State};
+use super::{Lsm, Remote, State};
 use crate::Errno;
 use crate::calls::{Action, CallId, Cause, Value};
 use crate::message::{Call, CloseState, Half, Kind, Update};
@@ -30,12 +30,12 @@ impl Lsm {
         match self.state {
             State::Listening if half.reads() => self.stop_listening(out),
             State::Listening => {}
-            State::Connected if self.is_over() => return Err(Errno::ENOTCONN),
-            State::Connected => self.shut(half, out),
-            State::Connecting => self.give_up(now, out),
-            State::Unconnected if self.create.kind != Kind::Stream => {
-                self.receive_shut |= half.reads();
-                self.send_shut |= half.writes();
+            State::Connected { halves, .. } if halves.are_over() => return Err(Errno::ENOTCONN),
+            State::Connected { .. } => self.shut(half, out),
+            State::Connecting { .. } => self.give_up(now, out),
+            State::Datagram(mut halves) => {
+                halves.shut(half);
+                self.state = State::Datagram(halves);
                 // It is done all the same (`inet_shutdown`).
                 return if self.peer.is_some() { Ok(Value::Done) } else { Err(Errno::ENOTCONN) };
             }
@@ -47,16 +47,17 @@ impl Lsm {
     /// The reading half alone is shut here: what comes can still be read, as on Linux (A6). With
     /// both shut nothing is, and the server is told, whose TCP then refuses it.
     fn shut(&mut self, half: Half, out: &mut Vec<Action>) {
-        self.receive_shut |= half.reads();
-        let reads_no_more = half.reads() && !std::mem::replace(&mut self.reading_shut, true);
-        if self.send_shut && reads_no_more {
+        let Some(halves) = self.state.halves_mut() else { return };
+        let before = *halves;
+        halves.shut(half);
+        let reading_shut = halves.reading_shut;
+        if before.sending_shut && half.reads() && !before.reading_shut {
             self.tell(Call::Shutdown { half: Half::Read, state: CloseState::Close }, out);
         }
-        if !half.writes() || self.send_shut {
+        if !half.writes() || before.sending_shut {
             return;
         }
-        self.send_shut = true;
-        let half = if self.reading_shut { Half::Both } else { Half::Write };
+        let half = if reading_shut { Half::Both } else { Half::Write };
         let call = |state| Call::Shutdown { half, state };
         if self.sending.is_empty() {
             self.tell(call(CloseState::Close), out);
@@ -90,12 +91,12 @@ impl Lsm {
         let abort = match self.state {
             // The server's stack may be connected by now: then the far host is owed a FIN, as from
             // any program that closes what it has just connected.
-            State::Connecting => linger == Some(Duration::ZERO),
-            State::Connected => has_unread || linger == Some(Duration::ZERO),
+            State::Connecting { .. } => linger == Some(Duration::ZERO),
+            State::Connected { .. } => has_unread || linger == Some(Duration::ZERO),
             // A server that is lost, or that never heard of the socket, is told nothing.
             _ => false,
         };
-        let is_connected = self.state == State::Connected;
+        let is_connected = matches!(self.state, State::Connected { .. });
         let has_rest = !self.sending.is_empty() && (is_connected || !is_stream);
         let waits = is_connected && !abort && linger.is_some() && may_wait && self.close_waits();
         let last = Call::Close { state: CloseState::Close, abort, linger: waits };
@@ -104,8 +105,10 @@ impl Lsm {
             _ => State::Closed,
         };
         // What the server could not make is not made for this.
-        self.remote = self.known;
-        if !self.known {
+        if self.remote == Remote::NotMade {
+            self.remote = Remote::Made;
+        }
+        if self.remote == Remote::Unknown {
             self.state = State::Closed;
         } else if abort || !has_rest || mutant!(self.settings, CloseBeforeQueued) {
             self.sending.afterwards = None;

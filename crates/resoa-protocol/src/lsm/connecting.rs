@@ -5,11 +5,12 @@
 //! did not wait is Linux's, by measurement: the first `connect` after the end of an attempt tells
 //! how that ended, the next one EISCONN or tries anew.
 
+use super::Lsm;
 use super::requests::Purpose;
+use super::state::{Halves, State};
 use super::waiting::Wait;
-use super::{Lsm, State};
 use crate::Errno;
-use crate::calls::{Action, CallId, Cause, Value};
+use crate::calls::{Action, CallId, Cause, Stage, Value};
 use crate::message::{Call, Family, Kind, Operation, Reply};
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -43,7 +44,7 @@ impl Lsm {
         // That an address is none of this host's a stack finds before it looks whether the socket
         // has one already.
         let is_bound = self.local.is_some() && address.ip().is_unspecified();
-        if is_bound || self.state != State::Unconnected {
+        if is_bound || self.state.stage() != Stage::Unconnected {
             return Err(Errno::EINVAL);
         }
         self.request(Purpose::Bind { call, address }, Operation::Bind(address), out);
@@ -62,17 +63,14 @@ impl Lsm {
             self.request(Purpose::ConnectDatagram(call), Operation::Connect(peer), out);
             return Ok(None);
         }
-        let again = self.state == State::Connecting;
+        let again = matches!(self.state, State::Connecting { .. });
         match self.state {
-            State::Unconnected if !self.untold => {
+            State::Unconnected => {
                 self.request(Purpose::Connect, Operation::Connect(peer), out);
-                self.state = State::Connecting;
-                self.source = None;
-                self.untold = true;
+                self.state = State::Connecting { source: None };
             }
-            State::Connecting if self.nonblocking => return Err(Errno::EALREADY),
-            State::Connecting | State::Unconnected => {}
-            State::Connected if self.untold => {}
+            State::Connecting { .. } if self.nonblocking => return Err(Errno::EALREADY),
+            State::Connecting { .. } | State::Refused | State::Connected { is_told: false, .. } => {}
             // Given up, and not as new again.
             State::Failed if self.peer.is_none() => return Err(Errno::ECONNABORTED),
             _ => return Err(Errno::EISCONN),
@@ -84,7 +82,7 @@ impl Lsm {
     /// version 4 from now on, and its names are.
     pub(super) fn become_version_4(&mut self) {
         self.create.family = Family::V4;
-        for name in [&mut self.local, &mut self.source, &mut self.bound, &mut self.peer] {
+        for name in [&mut self.local, &mut self.bound, &mut self.peer] {
             *name = name.map(|name| SocketAddr::new(name.ip().to_canonical(), name.port()));
         }
     }
@@ -97,52 +95,48 @@ impl Lsm {
         now: Duration,
         out: &mut Vec<Action>,
     ) -> Result<Option<Value>, Errno> {
-        if self.state == State::Connecting && self.source.is_none() && !self.waits_for_name() {
+        if self.state == (State::Connecting { source: None }) && !self.waits_for_name() {
             self.tell(Call::LocalAddress, out);
         }
         self.attempt_or_wait(call, Wait::Name, true, now, out)
     }
 
     pub(super) fn attempt_name(&self) -> Option<Result<Value, Errno>> {
-        let name = if self.state == State::Connecting {
-            self.source?
-        } else {
-            self.local.unwrap_or(self.wildcard())
+        let name = match self.state {
+            State::Connecting { source } => source?,
+            _ => self.local.unwrap_or(self.wildcard()),
         };
         Some(Ok(Value::Address(name)))
     }
 
     pub(super) fn attempt_connect(&mut self) -> Option<Result<Value, Errno>> {
-        if self.state == State::Connecting {
-            return None;
-        }
-        self.untold = false;
-        Some(match self.state {
-            State::Connected => Ok(Value::Done),
-            State::Unconnected => {
-                // The failure is told; the socket is as new.
-                (self.receive_shut, self.send_shut) = (false, false);
-                Err(self.error.take().unwrap_or(Errno::ECONNABORTED))
+        match &mut self.state {
+            State::Connecting { .. } => return None,
+            State::Connected { is_told, .. } => {
+                *is_told = true;
+                return Some(Ok(Value::Done));
             }
-            _ => Err(self.error.take().unwrap_or(Errno::ECONNABORTED)),
-        })
+            // The failure is told; the socket is as new.
+            State::Refused => self.state = State::Unconnected,
+            _ => {}
+        }
+        Some(Err(self.error.take().unwrap_or(Errno::ECONNABORTED)))
     }
 
     /// The server's answer to CONNECT.
     pub(super) fn connected(&mut self, outcome: Result<Reply, Errno>, out: &mut Vec<Action>) {
-        if self.state != State::Connecting {
+        if !matches!(self.state, State::Connecting { .. }) {
             return;
         }
         match outcome {
             Ok(Reply::Connected { local, peer }) => {
                 (self.local, self.peer) = (Some(local), Some(peer));
-                self.state = State::Connected;
+                self.state = State::Connected { is_told: false, halves: Halves::default() };
                 self.io(Cause::Connected, out);
             }
             other => {
                 self.error = Some(other.err().unwrap_or(Errno::EPROTO));
-                self.state = State::Unconnected;
-                (self.receive_shut, self.send_shut) = (true, true);
+                self.state = State::Refused;
                 self.io(Cause::Error, out);
             }
         }
@@ -150,7 +144,7 @@ impl Lsm {
 
     pub(super) fn disconnect(&mut self, call: CallId, out: &mut Vec<Action>) -> Result<Option<Value>, Errno> {
         if self.create.kind == Kind::Stream {
-            if self.state == State::Unconnected {
+            if self.state.stage() == Stage::Unconnected {
                 return Ok(Some(Value::Done));
             }
             // Aborting a connection this way and using the socket again is not offered.

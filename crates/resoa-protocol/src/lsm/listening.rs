@@ -6,7 +6,7 @@
 
 use super::requests::Purpose;
 use super::waiting::Wait;
-use super::{Lsm, State};
+use super::{Lsm, Remote, State};
 use crate::calls::{Action, CallId, Cause, Value};
 use crate::message::{Call, CloseState, Half, Kind, Operation};
 use crate::settings::mutant;
@@ -36,11 +36,11 @@ impl Lsm {
         match self.state {
             State::Listening => self.tell(Call::Listen { backlog }, out),
             // Without an address of its own, or with one that others may share, it can fail (A8).
-            State::Unconnected if self.local.is_none() || self.options.shares_address => {
+            State::Unconnected | State::Refused if self.local.is_none() || self.options.shares_address => {
                 self.request(Purpose::Listen(call), Operation::Listen { backlog }, out);
                 return Ok(None);
             }
-            State::Unconnected => {
+            State::Unconnected | State::Refused => {
                 self.tell(Call::Listen { backlog }, out);
                 self.state = State::Listening;
             }
@@ -92,8 +92,8 @@ impl Lsm {
         child.inherit(&self.options, self.sending.buffer_size);
         child.target = Target::Child { listener: self.id, incarnation };
         child.origin = Some(child.target);
-        (child.remote, child.known) = (true, true);
-        child.state = State::Connected;
+        child.remote = Remote::Made;
+        child.state = State::accepted();
         (child.local, child.peer) = (Some(local), Some(peer));
         child.told = child.readiness();
         Some(child)

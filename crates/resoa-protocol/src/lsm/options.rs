@@ -239,7 +239,7 @@ impl Lsm {
             (SOL_SOCKET, SO_RCVLOWAT)
                 if self.create.kind != Kind::Stream
                     || call.is_none()
-                    || self.state == State::Failed && !self.remote
+                    || self.is_lost()
                     || int(&value)?.cast_unsigned() <= LEAST_RECEIVE_BUFFER / 2 =>
             {
                 let wanted = int(&value)?.cast_unsigned().clamp(1, i32::MAX.cast_unsigned());
@@ -270,7 +270,7 @@ impl Lsm {
             // Off it is.
             (SOL_SOCKET, SO_ZEROCOPY) if int(&value)? == 0 => {}
             (SOL_SOCKET, SO_ATTACH_FILTER | SO_ATTACH_BPF | SO_ZEROCOPY) => return Err(Errno::ENOPROTOOPT),
-            _ if self.state == State::Failed && !self.remote => return Err(Errno::ECONNRESET),
+            _ if self.is_lost() => return Err(Errno::ECONNRESET),
             _ => {
                 let Some(call) = call else {
                     self.options.forget(level, name);
@@ -291,7 +291,7 @@ impl Lsm {
             None => self.options.forget(level, name),
         }
         // A server that is lost is told nothing.
-        if self.state != State::Failed || self.remote {
+        if !self.is_lost() {
             self.say_option((level, name), value, out);
         }
     }
@@ -324,7 +324,7 @@ impl Lsm {
         if level == SOL_TCP && name == TCP_ULP {
             return Ok(Some(Value::Option(Vec::new())));
         }
-        if self.state == State::Failed && !self.remote {
+        if self.is_lost() {
             return Err(Errno::ECONNRESET);
         }
         let operation = Operation::GetOption { level, name, length };
@@ -429,7 +429,7 @@ impl Lsm {
                 *if command == FIONBIO { &mut self.nonblocking } else { &mut self.asynchronous } = on;
                 return Ok(Some(Value::Done));
             }
-            _ if self.state == State::Failed && !self.remote => return Err(Errno::ECONNRESET),
+            _ if self.is_lost() => return Err(Errno::ECONNRESET),
             _ => {
                 self.request(Purpose::Ioctl(call), Operation::Ioctl { command, argument }, out);
                 return Ok(None);

@@ -6,7 +6,7 @@
 
 use super::datagram_cost;
 use super::waiting::Wait;
-use super::{Lsm, State};
+use super::{Lsm, Remote, State};
 use crate::Errno;
 use crate::calls::{Action, CallId, ReceiveFlags, Value};
 use crate::message::{Ancillary, Call, Kind};
@@ -20,16 +20,22 @@ use std::time::Duration;
 pub(super) struct Receiving {
     queue: VecDeque<u8>,
     datagrams: VecDeque<(SocketAddr, Ancillary, Vec<u8>)>,
-    /// The urgent octet, as octets from the head of the queue; it may not have arrived yet.
-    mark: Option<usize>,
-    /// The urgent octet was read on its own.
-    urgent_read: bool,
+    mark: Option<Mark>,
     /// Octets that a driver has taken and the program has not read yet.
     held: u32,
     /// Octets read that the server was not told of.
     unreported: u32,
     /// When it is to be.
     pub(super) report_at: Option<Duration>,
+}
+
+/// The place of the urgent octet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct Mark {
+    /// Octets from the head of the queue; the urgent one may not have arrived yet.
+    ahead: usize,
+    /// The urgent octet was read on its own.
+    is_read: bool,
 }
 
 /// A reading call that waits.
@@ -51,8 +57,7 @@ impl Receiving {
     }
 
     pub(super) fn urgent(&mut self, ahead: u32) {
-        self.mark = Some(self.queue.len() + ahead as usize);
-        self.urgent_read = false;
+        self.mark = Some(Mark { ahead: self.queue.len() + ahead as usize, is_read: false });
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -96,7 +101,10 @@ impl Receiving {
 
     /// Octets up to the mark; at the mark, from there.
     fn available(&self) -> usize {
-        self.queue.len().min(self.mark.filter(|&mark| mark > 0).unwrap_or(usize::MAX))
+        match self.mark {
+            Some(Mark { ahead: ahead @ 1.., .. }) => self.queue.len().min(ahead),
+            _ => self.queue.len(),
+        }
     }
 
     /// What FIONREAD says: of datagrams the next one; of a stream all, or what is before an urgent
@@ -104,7 +112,7 @@ impl Receiving {
     pub(super) fn inquiry(&self, is_inline: bool) -> usize {
         match (self.datagrams.front(), self.mark) {
             (Some((_, _, bytes)), _) => bytes.len(),
-            (None, Some(mark)) if !is_inline => self.queue.len().min(mark),
+            (None, Some(mark)) if !is_inline => self.queue.len().min(mark.ahead),
             (None, _) => self.queue.len(),
         }
     }
@@ -118,12 +126,12 @@ impl Receiving {
 
     /// Whether the urgent octet is here and was not read (`POLLPRI`).
     pub(super) fn has_urgent(&self) -> bool {
-        self.mark.is_some_and(|mark| mark < self.queue.len()) && !self.urgent_read
+        self.mark.is_some_and(|mark| mark.ahead < self.queue.len() && !mark.is_read)
     }
 
     /// Whether the next octet is the urgent one (SIOCATMARK).
     pub(super) fn is_at_mark(&self) -> bool {
-        self.mark == Some(0)
+        self.mark.is_some_and(|mark| mark.ahead == 0)
     }
 
     /// What the server is to be told now.
@@ -144,7 +152,7 @@ impl Receiving {
         }
         let count = most.min(self.available());
         if let Some(mark) = &mut self.mark {
-            *mark -= count;
+            mark.ahead -= count;
         }
         self.unreported += count as u32;
         take_front(&mut self.queue, count)
@@ -152,8 +160,7 @@ impl Receiving {
 
     fn peek(&self, most: usize, is_inline: bool) -> Vec<u8> {
         let skipped = usize::from(self.is_at_mark() && !is_inline);
-        let end = self.queue.len().min(self.mark.filter(|&mark| mark > 0).unwrap_or(usize::MAX));
-        self.queue.iter().take(end).skip(skipped).take(most).copied().collect()
+        self.queue.iter().take(self.available()).skip(skipped).take(most).copied().collect()
     }
 }
 
@@ -177,9 +184,11 @@ impl Lsm {
         if self.create.kind != Kind::Stream {
             return Err(Errno::EOPNOTSUPP);
         }
-        let mark = self.receiving.mark.filter(|_| !self.options.urgent_inline && !self.receiving.urgent_read);
-        let urgent = *self.receiving.queue.get(mark.ok_or(Errno::EINVAL)?).ok_or(Errno::EAGAIN)?;
-        self.receiving.urgent_read = !flags.peek;
+        let is_inline = self.options.urgent_inline;
+        let Receiving { queue, mark, .. } = &mut self.receiving;
+        let mark = mark.as_mut().filter(|mark| !is_inline && !mark.is_read).ok_or(Errno::EINVAL)?;
+        let urgent = *queue.get(mark.ahead).ok_or(Errno::EAGAIN)?;
+        mark.is_read = !flags.peek;
         Ok(Value::Bytes(vec![urgent]))
     }
 
@@ -192,7 +201,7 @@ impl Lsm {
         if self.create.kind != Kind::Stream {
             return self.attempt_receive_datagram(read, now, out);
         }
-        if self.state == State::Listening || (self.state == State::Unconnected && !self.receive_shut) {
+        if matches!(self.state, State::Listening | State::Unconnected) {
             return Some(Err(Errno::ENOTCONN));
         }
         let is_inline = self.options.urgent_inline;
@@ -206,7 +215,7 @@ impl Lsm {
         let available = read.taken.len();
         let enough = if read.flags.wait_all { read.length } else { self.options.receive_low_water as usize };
         let ends_here =
-            self.receive_shut || self.error.is_some() || self.receiving.is_at_mark() && available > 0;
+            self.state.receive_shut() || self.error.is_some() || self.receiving.is_at_mark() && available > 0;
         if available < read.length.min(enough.max(1)) && !ends_here {
             return None;
         }
@@ -227,7 +236,7 @@ impl Lsm {
             return Some(Err(error));
         }
         let Some((from, _, bytes)) = self.receiving.datagrams.front() else {
-            return self.receive_shut.then(|| Ok(Value::Bytes(Vec::new())));
+            return self.state.receive_shut().then(|| Ok(Value::Bytes(Vec::new())));
         };
         let cut = bytes[..bytes.len().min(read.length)].to_vec();
         let datagram = Value::Datagram { bytes: cut, from: *from, length: bytes.len() };
@@ -240,7 +249,7 @@ impl Lsm {
 
     /// A datagram that will not come counts as read at once.
     pub(crate) fn lost_datagram(&mut self, bytes: &[u8], now: Duration, out: &mut Vec<Action>) {
-        if !matches!(self.state, State::Orphan | State::Lingering { .. }) {
+        if !self.state.is_closing() {
             self.receiving.unreported += datagram_cost(bytes);
             self.report_consumption(now, out);
             self.progress(now, out);
@@ -249,7 +258,7 @@ impl Lsm {
 
     /// Tells the server what was read if it is worth a message, and otherwise soon.
     pub(super) fn report_consumption(&mut self, now: Duration, out: &mut Vec<Action>) {
-        if self.receiving.unreported == 0 || !self.remote {
+        if self.receiving.unreported == 0 || self.remote != Remote::Made {
             return;
         }
         let Receiving { queue, held, unreported, .. } = &self.receiving;
@@ -277,6 +286,6 @@ impl Lsm {
     /// Octets for the program, and whether the end is behind them.
     #[cfg(test)]
     pub(crate) fn holds(&self) -> (usize, bool) {
-        (self.receiving.queue.len(), self.receive_shut)
+        (self.receiving.queue.len(), self.state.receive_shut())
     }
 }

@@ -189,7 +189,7 @@ impl Lsm {
         // The server has nothing of a socket that it could not make; the next use tries again
         // (6.5.2).
         if outcome == Err(Errno::ENOBUFS) && self.local.is_none() && self.peer.is_none() {
-            self.remote = false;
+            self.half_not_made();
         } else {
             self.options.told.clear();
         }

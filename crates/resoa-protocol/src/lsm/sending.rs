@@ -170,7 +170,8 @@ impl Lsm {
 
     /// Why nothing can be written, if so.
     fn write_error(&mut self, flags: SendFlags, out: &mut Vec<Action>) -> Option<Errno> {
-        let is_legal = matches!(self.state, State::Connecting | State::Connected) && !self.send_shut;
+        let is_legal = matches!(self.state, State::Connecting { .. } | State::Connected { .. })
+            && !self.state.send_shut();
         if let Some(error) = self.error.take() {
             return Some(error);
         }
@@ -188,13 +189,13 @@ impl Lsm {
         write: &mut Write,
         out: &mut Vec<Action>,
     ) -> Option<Result<Value, Errno>> {
-        if write.done > 0 && (self.error.is_some() || self.send_shut) {
+        if write.done > 0 && (self.error.is_some() || self.state.send_shut()) {
             return Some(Ok(Value::Count(write.done)));
         }
         if let Some(error) = self.write_error(write.flags, out) {
             return Some(Err(error));
         }
-        if self.state == State::Connecting {
+        if matches!(self.state, State::Connecting { .. }) {
             return None;
         }
         let room = self.sending.room(&self.settings);
@@ -216,7 +217,7 @@ impl Lsm {
         if let Some(error) = self.error.take() {
             return Some(Err(error));
         }
-        if self.send_shut {
+        if self.state.send_shut() {
             return Some(Err(self.write_error(write.flags, out).unwrap_or(Errno::EPIPE)));
         }
         // As in a kernel, one goes beyond the limit if there was room before it.

@@ -6,30 +6,22 @@
 
 use super::{Lsm, State};
 use crate::Errno;
-use crate::calls::{Action, DatagramPart, Stage, Stream};
-use crate::message::{Ancillary, Kind};
+use crate::calls::{Action, DatagramPart, Stream};
+use crate::message::Ancillary;
 use std::net::SocketAddr;
 use std::time::Duration;
 
 impl Lsm {
     /// How the stream does.
     pub(crate) fn stream(&self) -> Stream {
-        let stage = match self.state {
-            State::Unconnected => Stage::Unconnected,
-            State::Connecting => Stage::Connecting,
-            State::Listening => Stage::Listening,
-            State::Connected => Stage::Connected,
-            State::Failed => Stage::Failed,
-            State::Lingering { .. } | State::Orphan | State::Closed => Stage::Closed,
-        };
         Stream {
-            stage,
-            untold: self.untold,
+            stage: self.state.stage(),
+            untold: self.state.is_untold(),
             waiting: self.receiving.in_queue(),
             room: if self.may_write() { self.sending.room(&self.settings) } else { 0 },
             send_buffer: self.sending.buffer_size as usize,
-            receive_shut: self.receive_shut,
-            send_shut: self.send_shut,
+            receive_shut: self.state.receive_shut(),
+            send_shut: self.state.send_shut(),
             pending: self.pending(),
             linger: self.options.linger,
             named: self.local.is_some(),
@@ -123,9 +115,10 @@ impl Lsm {
     }
 
     fn may_write(&self) -> bool {
-        match self.create.kind {
-            Kind::Stream => self.state == State::Connected && !self.send_shut && self.error.is_none(),
-            Kind::Datagram | Kind::Lite => self.state != State::Failed && !self.send_shut,
+        match self.state {
+            State::Connected { halves, .. } => !halves.sending_shut && self.error.is_none(),
+            State::Datagram(halves) => !halves.sending_shut,
+            _ => false,
         }
     }
 

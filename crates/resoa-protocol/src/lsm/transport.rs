@@ -3,9 +3,9 @@
 //!
 //! Numbers are Linux's (`linux/udp.h`, `linux/tcp.h`).
 
-use super::{Lsm, State};
+use super::Lsm;
 use crate::Errno;
-use crate::calls::Action;
+use crate::calls::{Action, Stage};
 use crate::message::Kind;
 
 const SOL_TCP: i32 = 6;
@@ -37,7 +37,7 @@ impl Lsm {
             UDP_CORK => self.set_cork(value != 0, out),
             UDP_GRO => self.options.puts_together = value != 0,
             _ => {
-                let is_fresh = matches!(self.state, State::Unconnected | State::Failed);
+                let is_fresh = matches!(self.state.stage(), Stage::Unconnected | Stage::Failed);
                 if !is_fresh || !(0..=1).contains(&value) {
                     return Err(Errno::EINVAL);
                 }

@@ -3,7 +3,7 @@
 
 use super::receiving::Read;
 use super::sending::Write;
-use super::{Lsm, State};
+use super::{Lsm, Remote, State};
 use crate::calls::{Action, CallId, Value};
 use crate::{Errno, message::Kind};
 use std::time::Duration;
@@ -151,7 +151,7 @@ impl Lsm {
             State::Lingering { deadline, .. } => Some(deadline),
             _ => None,
         };
-        let report = self.receiving.report_at.filter(|_| self.remote);
+        let report = self.receiving.report_at.filter(|_| self.remote == Remote::Made);
         waits.chain(lingering).chain(report).chain(self.requests.deadline()).min()
     }
 
@@ -168,7 +168,7 @@ impl Lsm {
         {
             self.linger_expired(out);
         }
-        if self.remote && self.receiving.report_at.is_some_and(|at| at <= now) {
+        if self.remote == Remote::Made && self.receiving.report_at.is_some_and(|at| at <= now) {
             self.tell(crate::message::Call::Consumed, out);
         }
     }

@@ -4,7 +4,7 @@
 //! As in a stateful firewall it is the address that counts, and not the port (RFC 4787 5,
 //! address-dependent filtering): TFTP answers from another port.
 
-use crate::policy::meant;
+use resoa_policy::meant;
 use std::collections::VecDeque;
 use std::net::IpAddr;
 

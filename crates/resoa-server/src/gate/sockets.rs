@@ -5,7 +5,7 @@
 //! the host's other processes are `host_ports`' affair.
 
 use super::answers::Answers;
-use crate::policy::Refusal;
+use resoa_policy::Refusal;
 use resoa_protocol::Endpoint;
 use resoa_protocol::lhp::Connection;
 use resoa_protocol::message::Kind;

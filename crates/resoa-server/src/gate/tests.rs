@@ -2,8 +2,8 @@
 
 use super::groups::{IPV6_JOIN_ANYCAST, MCAST_MSFILTER};
 use super::*;
-use crate::policy::Rules;
 use libc::MCAST_JOIN_GROUP;
+use resoa_policy::Rules;
 use resoa_protocol::message::{Ancillary, Create, Family, Kind};
 
 const A: Connection = Connection(1);

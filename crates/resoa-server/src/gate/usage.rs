@@ -1,6 +1,6 @@
 //! What clients have done, counted.
 
-use crate::policy::Refusal;
+use resoa_policy::Refusal;
 use std::collections::BTreeMap;
 
 /// What a client has done.

@@ -2,9 +2,9 @@
 
 use super::Host;
 use crate::names::{self, Asked};
-use crate::policy::Refusal;
-use crate::policy::look_ups::reverse;
 use resoa_carrier::Carrier;
+use resoa_policy::Refusal;
+use resoa_policy::reverse;
 use resoa_protocol::lhp::Connection;
 use resoa_protocol::message::{Query, Reply, Unresolved};
 use resoa_protocol::{ServerAction, Xid};

@@ -10,8 +10,8 @@
 //!   wait for ever.
 
 use super::Host;
-use crate::policy::Refusal;
 use resoa_carrier::{Carrier, Outbox};
+use resoa_policy::Refusal;
 use resoa_protocol::lhp::Connection;
 use resoa_protocol::{Errno, TcpAction, TcpEvent};
 use std::time::Duration;

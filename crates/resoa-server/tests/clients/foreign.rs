@@ -2,10 +2,10 @@
 //! network namespace of the test's own, which has the loopback alone.
 
 use crate::site::{Site, at, policy};
+use confinement::{Confinement, Needs};
 use netlab::{Namespace, interface};
 use resoa_protocol::message::{AddressMode, Family, Kind};
 use resoa_protocol::{SocketCall, Value};
-use resoa_server::confinement::{Confinement, Needs};
 use rustix::thread::UnshareFlags;
 
 /// C09: the server uses the address without having it, with sockets of version 4 and with those of

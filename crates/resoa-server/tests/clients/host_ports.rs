@@ -2,10 +2,10 @@
 //! each test has a network namespace of its own, and a process of the host in it.
 
 use crate::site::{Site, at, policy};
+use confinement::{Confinement, Needs};
 use netlab::{Namespace, interface, sysctl};
 use resoa_protocol::message::{Family, Kind};
 use resoa_protocol::{Errno, RsockId, SocketCall, Value};
-use resoa_server::confinement::{Confinement, Needs};
 use rustix::net::{self, AddressFamily, SocketType, sockopt};
 use rustix::thread::UnshareFlags;
 use std::net::SocketAddr;

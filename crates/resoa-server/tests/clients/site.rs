@@ -2,13 +2,13 @@
 
 pub use crate::guest::{Returned, Turns, sending};
 use resoa_carrier::memory::Memory;
+use resoa_policy::Policy;
 use resoa_protocol::lhp::{Identity, LastHop, Provider, Service};
 use resoa_protocol::message::{AddressMode, Create, Family, Kind};
 use resoa_protocol::server::Addresses;
 use resoa_protocol::{
     Action, CallId, Client, LookUp, Registration, RsockId, ServerSettings, Settings, SocketCall, Timers,
 };
-use resoa_server::policy::Policy;
 use resoa_server::{FinHold, Host};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;

@@ -1,9 +1,9 @@
 //! Over TCP on the loopback interface, confined.
 
 pub use crate::place::{Carried, cut};
+use confinement::{Confinement, Needs};
 use resoa_protocol::lhp::Connection;
 use resoa_server::FinHold;
-use resoa_server::confinement::{Confinement, Needs};
 use std::cell::Cell;
 
 thread_local! {

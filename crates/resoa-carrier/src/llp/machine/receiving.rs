@@ -1,6 +1,6 @@
 //! What one end makes of what the other side says.
 
-use super::{Event, Machine, Side, Stage};
+use super::{End, Event, Machine, Role, Stage};
 use crate::llp::flight::{Sent, Word};
 use crate::llp::incoming::Moment;
 use crate::llp::wire::{Ack, Frame, Malformed, Reader};
@@ -36,7 +36,9 @@ impl Machine {
         }
         self.received.add(number, is_to_be_acknowledged, now);
         // The word of it was lost.
-        self.resets |= self.has_reset && is_to_be_acknowledged;
+        if let Stage::Over(End::Reset { is_said }) = &mut self.stage {
+            *is_said &= !is_to_be_acknowledged;
+        }
         outcome
     }
 
@@ -46,27 +48,27 @@ impl Machine {
             Frame::Ack(ack) => self.acknowledged(&ack, now)?,
             Frame::Oldest(packet) => self.received.settled(packet),
             Frame::Reset => self.ended(Ended::Reset),
-            _ if self.stage == Stage::Over => {}
+            _ if self.has_ended() => {}
             // A client has nothing to say before it was welcomed: what anybody may make us keep
             // begins when our user has taken it.
             Frame::Data(_) | Frame::Notice(_)
-                if self.side == Side::Server && self.stage == Stage::Opening =>
+                if matches!(self.role, Role::Server { .. }) && self.stage == Stage::Opening =>
             {
                 return Err(Malformed);
             }
             Frame::Data(data) => self.incoming.part(data, self.moment(now))?,
             Frame::Notice(notice) => self.incoming.notice(notice, self.moment(now))?,
-            Frame::Hello if self.side == Side::Client => return Err(Malformed),
-            Frame::Welcome(_) if self.side == Side::Server => return Err(Malformed),
             Frame::Hello => {
-                if !std::mem::replace(&mut self.said_hello, true) {
+                let Role::Server { has_client, .. } = &mut self.role else { return Err(Malformed) };
+                if !std::mem::replace(has_client, true) {
                     self.events.push_back(Event::Connect);
                 }
             }
-            Frame::Welcome(ticket) => {
+            Frame::Welcome(welcome) => {
+                let Role::Client { ticket } = &mut self.role else { return Err(Malformed) };
                 if self.stage == Stage::Opening {
                     self.stage = Stage::Up;
-                    self.ticket = Some(*ticket);
+                    *ticket = Some(*welcome);
                     self.events.push_back(Event::Connected);
                 }
             }
@@ -104,16 +106,18 @@ impl Machine {
         let trip = outcome.trip.map(|trip| trip.saturating_sub(Duration::from_micros(ack.delay_us)));
         self.rate.arrived(&outcome.arrived, trip, now);
         for sent in outcome.arrived {
-            if !sent.parts.is_empty() {
-                self.moved = now;
+            if let Stage::Closing { moved } = &mut self.stage
+                && !sent.parts.is_empty()
+            {
+                *moved = now;
             }
             sent.parts.into_iter().for_each(|part| self.outgoing.arrived(part));
             self.length.has_carried(sent.octets);
             if sent.tries_length {
                 self.length.arrived();
             }
-            if sent.words.contains(&Word::Close) && self.stage == Stage::Closing {
-                self.over();
+            if sent.words.contains(&Word::Close) && self.is_closing() {
+                self.over(End::Known);
             }
         }
         self.lost(outcome.lost, now);

@@ -1,6 +1,6 @@
 //! What one end sends, as soon as it may.
 
-use super::{Machine, Stage};
+use super::{End, Machine, Role, Stage};
 use crate::datagram::TICKET;
 use crate::llp::flight::{Sent, Word};
 use crate::llp::wire::{Frame, PADDING};
@@ -14,12 +14,13 @@ impl Machine {
     pub(crate) fn transmit(&mut self, now: Duration, out: &mut Vec<u8>) -> Option<u64> {
         let room = self.length.octets();
         let begin = out.len();
-        if std::mem::take(&mut self.resets) {
+        if let Stage::Over(End::Reset { is_said: is_said @ false }) = &mut self.stage {
+            *is_said = true;
             Frame::Reset.write(out);
             return Some(self.number());
         }
         self.give_up(now);
-        let may_send = self.stage != Stage::Over && self.may_send(now);
+        let may_send = !self.has_ended() && self.may_send(now);
         if may_send && self.stage == Stage::Up && self.length.due().is_some_and(|due| due <= now) {
             return Some(self.try_length(now, out));
         }
@@ -43,7 +44,7 @@ impl Machine {
             for word in said {
                 let frame = match word {
                     Word::Hello => Frame::Hello,
-                    Word::Welcome => Frame::Welcome(self.ticket.as_ref().unwrap_or(&[0; TICKET])),
+                    Word::Welcome => Frame::Welcome(self.given_ticket()),
                     Word::Close => Frame::Close { messages: self.outgoing.count() },
                 };
                 frame.write(out);
@@ -83,6 +84,14 @@ impl Machine {
         self.flight.sent(number, Sent { at: now, octets, parts, words, tries_length: true, sample });
         self.rate.idle(self.flight.octets());
         number
+    }
+
+    fn given_ticket(&self) -> &[u8; TICKET] {
+        match &self.role {
+            Role::Server { ticket, .. } => ticket,
+            // A client welcomes nobody: who accepts is the server's user.
+            Role::Client { .. } => &[0; TICKET],
+        }
     }
 
     fn number(&mut self) -> u64 {

@@ -36,13 +36,16 @@ impl Machine {
     /// When a connection that was closed has been kept for long enough though nothing of what is
     /// left goes.
     fn farewell_due(&self) -> Option<Duration> {
-        (self.stage == Stage::Closing).then(|| self.moved + self.silence.end)
+        match self.stage {
+            Stage::Closing { moved } => Some(moved + self.silence.end),
+            _ => None,
+        }
     }
 
     /// When there is something to do, though nothing happens.
     pub(crate) fn deadline(&self) -> Option<Duration> {
         let acknowledgement = self.received.due();
-        if self.stage == Stage::Over {
+        if self.has_ended() {
             return acknowledgement;
         }
         let is_open = self.flight.octets() < self.rate.window();
@@ -70,7 +73,7 @@ impl Machine {
 
     /// Does what is due.
     pub(crate) fn expire(&mut self, now: Duration) {
-        if self.stage == Stage::Over {
+        if self.has_ended() {
             return;
         }
         if self.heard + self.silence.end <= now {

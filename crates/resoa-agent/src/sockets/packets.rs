@@ -2,6 +2,7 @@
 //! address in front or beside while it is not connected, and with control messages once the program
 //! has asked for some ([`resoa_calls::datagram`]).
 
+use super::loose::is_held;
 use crate::sys;
 use resoa_calls::SocketName;
 use resoa_calls::datagram::{
@@ -23,18 +24,14 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 /// SO_SNDBUF of both ends. The kernel doubles it: several datagrams of the longest.
-pub(crate) const ROOM: i32 = 212_992;
+pub(super) const ROOM: i32 = 212_992;
 
 /// Our end; see the [module](self).
 #[derive(Debug)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "what the kernel has said, what the program has and what it was told, each for itself"
-)]
-pub(crate) struct Packets {
+pub(super) struct Packets {
     fd: OwnedFd,
     /// Where it is connected to: nothing stands in front of datagrams.
-    pub(crate) peer: Option<SocketAddr>,
+    pub(super) peer: Option<SocketAddr>,
     /// The program has asked for control messages.
     tells: bool,
     /// The option by which it has asked for the time at which they come.
@@ -42,24 +39,37 @@ pub(crate) struct Packets {
     /// What is told of a datagram is beside it: calls that read are not intercepted.
     is_beside: bool,
     /// When the last one came, on this host's clock.
-    pub(crate) stamp: Option<Duration>,
+    pub(super) stamp: Option<Duration>,
     /// What was beside the last one, and the file that says so: from the same host comes the same
     /// again.
     slip: Option<(Vec<u8>, OwnedFd)>,
-    /// Errors may come among its datagrams.
-    pub(crate) sees_data: bool,
-    /// The one that waits has.
-    is_error_told: bool,
+    errors: Errors,
     /// Whether it has an address.
-    pub(crate) name: Name,
-    /// Calls that ask for the address meanwhile.
-    pub(crate) askers: Vec<CallId>,
+    pub(super) name: Name,
     /// One that does not go yet.
     rest: Option<Packet>,
-    /// The program has closed its last descriptor.
-    pub(crate) hung_up: bool,
+    ends: Ends,
+}
+
+/// Whether errors may come among datagrams.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Errors {
+    /// The program would take them for datagrams.
+    Apart,
+    Among {
+        /// The one that waits has come.
+        is_told: bool,
+    },
+}
+
+/// The ends of the pair.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Ends {
+    Open,
     /// Both halves may be shut: then a hang-up has to be looked at.
-    is_shut: bool,
+    Shut,
+    /// The program has closed its last descriptor.
+    Closed,
 }
 
 /// A packet for the program.
@@ -71,18 +81,21 @@ struct Packet {
 }
 
 /// Of an address of its own.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Name {
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Name {
     /// There is none.
     None,
     /// The server was asked for one.
-    Asked,
+    Asked {
+        /// Calls that ask for it meanwhile.
+        askers: Vec<CallId>,
+    },
     /// There is one, or the program is about to ask for it.
     Given,
 }
 
 impl Packets {
-    pub(crate) fn new(fd: OwnedFd, sees_data: bool) -> Self {
+    pub(super) fn new(fd: OwnedFd, sees_data: bool) -> Self {
         sys::set_send_buffer(&fd, ROOM);
         Self {
             fd,
@@ -92,27 +105,37 @@ impl Packets {
             is_beside: !sees_data,
             stamp: None,
             slip: None,
-            sees_data,
-            is_error_told: false,
+            errors: if sees_data { Errors::Among { is_told: false } } else { Errors::Apart },
             name: Name::None,
-            askers: Vec::new(),
             rest: None,
-            hung_up: false,
-            is_shut: false,
+            ends: Ends::Open,
         }
     }
 
     /// What epoll has said.
-    pub(crate) fn heard(&mut self, events: EventFlags, name: &SocketName) {
-        self.hung_up |= events.contains(EventFlags::HUP);
-        if self.hung_up && self.is_shut {
-            self.hung_up = !crate::sweep::is_held(name, SocketType::SEQPACKET);
+    pub(super) fn heard(&mut self, events: EventFlags, name: &SocketName) {
+        if events.contains(EventFlags::HUP)
+            && !(self.ends == Ends::Shut && is_held(name, SocketType::SEQPACKET))
+        {
+            self.ends = Ends::Closed;
+        }
+    }
+
+    /// Whether the program has closed its last descriptor.
+    pub(super) fn is_closed(&self) -> bool {
+        self.ends == Ends::Closed
+    }
+
+    /// Errors may come among datagrams from now on.
+    pub(super) fn show_errors(&mut self) {
+        if self.errors == Errors::Apart {
+            self.errors = Errors::Among { is_told: false };
         }
     }
 
     /// The next datagram of the program, with where it is to go and what is beside it if that is
     /// said.
-    pub(crate) fn take(&mut self) -> Option<DatagramPart> {
+    pub(super) fn take(&mut self) -> Option<DatagramPart> {
         let packet = next(&self.fd)?;
         let found =
             if self.peer.is_some() { Some((None, Ancillary::none(), packet)) } else { parts(&packet) };
@@ -122,7 +145,7 @@ impl Packets {
     }
 
     /// Whether the program can be written to.
-    pub(crate) fn has_room(&mut self) -> bool {
+    pub(super) fn has_room(&mut self) -> bool {
         if let Some(packet) = self.rest.take() {
             self.put(packet);
         }
@@ -131,7 +154,7 @@ impl Packets {
 
     /// Writes a datagram to the program, with what is told beside it and the time of this clock if
     /// the program wants it.
-    pub(crate) fn write(
+    pub(super) fn write(
         &mut self,
         from: SocketAddr,
         ancillary: &Ancillary,
@@ -158,7 +181,7 @@ impl Packets {
     }
 
     /// What its descriptor says ([`resoa_calls::datagram`]).
-    pub(crate) fn mark(&self) -> i32 {
+    pub(super) fn mark(&self) -> i32 {
         let connected = if self.peer.is_some() { CONNECTED } else { 0 };
         match (self.is_beside, self.tells) {
             (true, _) => connected | BESIDE,
@@ -183,7 +206,7 @@ impl Packets {
     }
 
     /// It is connected from now on, or not any more. `program` is the other end.
-    pub(crate) fn connect(&mut self, peer: Option<SocketAddr>, program: BorrowedFd) {
+    pub(super) fn connect(&mut self, peer: Option<SocketAddr>, program: BorrowedFd) {
         let before = (self.mark(), self.peer);
         self.peer = peer;
         self.put_again(before, program);
@@ -191,7 +214,7 @@ impl Packets {
 
     /// The program has set an option. `program` is the other end: from the first one on that asks
     /// for control messages, there is room for them in front.
-    pub(crate) fn option_is_set(&mut self, (level, name): (i32, i32), value: &[u8], program: BorrowedFd) {
+    pub(super) fn option_is_set(&mut self, (level, name): (i32, i32), value: &[u8], program: BorrowedFd) {
         let is_on = value.iter().any(|&octet| octet != 0);
         if !is_telling(level, name) {
             return;
@@ -213,7 +236,7 @@ impl Packets {
         while let Some((octets, file)) = next_of_program(program) {
             match file.map(read_slip) {
                 // Told behind the others, if it still waits.
-                Some(None) => self.is_error_told = false,
+                Some(None) => self.show_error_again(),
                 beside => waiting.push((octets, beside.flatten())),
             }
         }
@@ -234,20 +257,29 @@ impl Packets {
     }
 
     /// Whether an error waits: a packet with a descriptor tells of it, once.
-    pub(crate) fn tell_error(&mut self, waits: bool) {
-        if waits && self.sees_data && !self.is_error_told && self.rest.is_none() {
+    pub(super) fn tell_error(&mut self, waits: bool) {
+        let Errors::Among { is_told } = &mut self.errors else { return };
+        if waits && !*is_told && self.rest.is_none() {
             // It stands for nothing. Where there is none left, or no room, it is tried again after
             // the next event.
             let Ok(nothing) = eventfd(0, EventfdFlags::CLOEXEC) else { return };
             let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
-            self.is_error_told = send_with(&self.fd, &[], nothing.as_fd(), flags).is_ok();
+            *is_told = send_with(&self.fd, &[], nothing.as_fd(), flags).is_ok();
         }
-        self.is_error_told &= waits;
+        *is_told &= waits;
+    }
+
+    fn show_error_again(&mut self) {
+        if let Errors::Among { is_told } = &mut self.errors {
+            *is_told = false;
+        }
     }
 
     /// Halves that are shut.
-    pub(crate) fn shut(&mut self, receive: bool, send: bool) {
-        self.is_shut |= receive || send;
+    pub(super) fn shut(&mut self, receive: bool, send: bool) {
+        if (receive || send) && self.ends == Ends::Open {
+            self.ends = Ends::Shut;
+        }
         for (is_shut, half) in [(receive, Shutdown::Write), (send, Shutdown::Read)] {
             if is_shut {
                 let _ = shutdown(&self.fd, half);

@@ -14,7 +14,7 @@ use std::collections::VecDeque;
 use std::io;
 
 /// Octets of the longest packet that is written to a program.
-pub(crate) const CHUNK: usize = 16 << 10;
+pub(super) const CHUNK: usize = 16 << 10;
 /// Octets of weight that may be left of a packet which has gone, see [`Flight::left`]: one for each
 /// reader, and far below what the smallest packet weighs (`struct sk_buff` and
 /// `struct skb_shared_info` alone are more than 500 octets), so that none is counted which is still
@@ -23,7 +23,7 @@ const SLACK: usize = 64;
 
 /// Packets in a program's queue.
 #[derive(Debug, Default)]
-pub(crate) struct Flight {
+pub(super) struct Flight {
     /// Octets and weight of each.
     packets: VecDeque<(usize, usize)>,
     octets: usize,
@@ -32,7 +32,7 @@ pub(crate) struct Flight {
 
 impl Flight {
     /// One was written.
-    pub(crate) fn add(&mut self, octets: usize, weight: usize) {
+    pub(super) fn add(&mut self, octets: usize, weight: usize) {
         self.packets.push_back((octets, weight));
         self.octets += octets;
         self.weight += weight;
@@ -44,7 +44,7 @@ impl Flight {
     /// (`sock_wfree`): asked in between, by another processor, it says one more for each reader,
     /// and says nothing when that changes. So a packet has left when all of it has but for
     /// [`SLACK`].
-    pub(crate) fn left(&mut self, weight: usize) -> usize {
+    pub(super) fn left(&mut self, weight: usize) -> usize {
         let before = self.octets;
         while let Some(&(octets, of_this)) = self.packets.front()
             && self.weight - of_this + SLACK >= weight
@@ -57,33 +57,33 @@ impl Flight {
     }
 
     /// What they weigh together.
-    pub(crate) fn weight(&self) -> usize {
+    pub(super) fn weight(&self) -> usize {
         self.weight
     }
 
     /// Whether everything was read.
-    pub(crate) fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.packets.is_empty()
     }
 }
 
 /// What packets weigh, by their length.
 #[derive(Debug)]
-pub(crate) struct Weights {
+pub(super) struct Weights {
     known: FxHashMap<usize, usize>,
     pair: (OwnedFd, OwnedFd),
     octets: Vec<u8>,
 }
 
 impl Weights {
-    pub(crate) fn new() -> io::Result<Self> {
+    pub(super) fn new() -> io::Result<Self> {
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
         let pair = socketpair(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
         Ok(Self { known: FxHashMap::default(), pair, octets: vec![0; CHUNK] })
     }
 
     /// Of a packet of so many octets, at most [`CHUNK`].
-    pub(crate) fn of(&mut self, octets: usize) -> io::Result<usize> {
+    pub(super) fn of(&mut self, octets: usize) -> io::Result<usize> {
         if let Some(&weight) = self.known.get(&octets) {
             return Ok(weight);
         }

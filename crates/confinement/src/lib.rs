@@ -15,7 +15,10 @@
 //! All of it holds for the calling thread and for those that it starts later, so that it comes
 //! before there are others.
 
+#![deny(unsafe_code)]
+
 mod calls;
+mod descriptors;
 mod files;
 mod root;
 mod terminal;
@@ -23,7 +26,8 @@ mod terminal;
 mod tests;
 mod user;
 
-use crate::congestion_controls;
+pub use descriptors::raise_descriptor_limit;
+
 use root::Root;
 use rustix::thread::{self, CapabilitySet, CapabilitySets};
 use std::fmt;
@@ -151,8 +155,6 @@ impl Confinement {
     }
 
     fn enter_thread(user: Option<&str>, filters: bool, needs: &Needs) -> Result<Self, ConfinementError> {
-        // Later there is no /proc.
-        congestion_controls::keep_lists();
         let identity = Identity::chosen(user)?;
         identity.own(&needs.sockets).map_err(failed("give UNIX sockets to the user"))?;
         let files = files::Shown::of(needs);

@@ -1,10 +1,44 @@
-//! What a request is at the client's half of a socket, and what is done when that returns.
+//! What the arguments of a request mean: the socket that is made, the call at the client's half,
+//! and what is done when that returns.
 
-use crate::call::{Again, Waiting};
-use resoa_calls::{Request, SocketId};
+use super::waiting::{Again, Waiting};
+use resoa_calls::{Query, Request, SocketId};
 use resoa_protocol::SocketCall;
-use resoa_protocol::message::Half;
+use resoa_protocol::message::{self, Create, Family, Half, Kind};
 use rustix::fd::OwnedFd;
+use rustix::net::SocketFlags;
+
+/// What socket(2) says of a family, a type and a protocol (`inet_create`).
+pub(crate) fn create(family: i32, kind: i32, protocol: i32) -> Result<(Create, SocketFlags), i32> {
+    const MOST_TYPES: i32 = 11;
+    const MOST_PROTOCOLS: i32 = 263;
+    let (kind, flags) = (kind & 0xf, kind & !0xf);
+    if flags & !(libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC) != 0 {
+        return Err(libc::EINVAL);
+    }
+    let family = match family {
+        libc::AF_INET => Family::V4,
+        libc::AF_INET6 => Family::V6,
+        _ => return Err(libc::EAFNOSUPPORT),
+    };
+    if kind >= MOST_TYPES || !(0..MOST_PROTOCOLS).contains(&protocol) {
+        return Err(libc::EINVAL);
+    }
+    let kind = match (kind, protocol) {
+        (libc::SOCK_STREAM, 0 | libc::IPPROTO_TCP) => Kind::Stream,
+        (libc::SOCK_DGRAM, 0 | libc::IPPROTO_UDP) => Kind::Datagram,
+        (libc::SOCK_DGRAM, libc::IPPROTO_UDPLITE) => Kind::Lite,
+        (libc::SOCK_RAW, 1..) => return Err(libc::EPERM),
+        // `ping` without rights: of no group, as Linux comes (`net.ipv4.ping_group_range`).
+        (libc::SOCK_DGRAM, libc::IPPROTO_ICMP) if family == Family::V4 => return Err(libc::EACCES),
+        (libc::SOCK_DGRAM, libc::IPPROTO_ICMPV6) if family == Family::V6 => return Err(libc::EACCES),
+        (libc::SOCK_STREAM | libc::SOCK_DGRAM | libc::SOCK_RAW, _) => return Err(libc::EPROTONOSUPPORT),
+        _ => return Err(libc::ESOCKTNOSUPPORT),
+    };
+    let is_nonblocking = flags & libc::SOCK_NONBLOCK != 0;
+    let flags = if is_nonblocking { SocketFlags::NONBLOCK } else { SocketFlags::empty() };
+    Ok((Create { family, kind }, flags))
+}
 
 /// The call of a request, of which socket, and what it waits for; or why there is none. Programs
 /// have made so many `closes` before it.
@@ -19,9 +53,9 @@ pub(crate) fn socket_call(
             let again = Some(Again { what: what.clone(), closes });
             (socket, what, Waiting::Address { socket, again })
         }
-        Request::Connect { socket, address, nonblocking } => {
+        Request::Connect { socket, address, .. } => {
             let what = address.map_or(SocketCall::Disconnect, SocketCall::Connect);
-            (socket, what, Waiting::Connect { socket, address, nonblocking, descriptor })
+            (socket, what, Waiting::Connect { socket, address, descriptor })
         }
         Request::Listen { socket, backlog } => {
             (socket, SocketCall::Listen { backlog }, Waiting::Listen { socket, descriptor })
@@ -64,4 +98,19 @@ pub(crate) fn socket_call(
         | Request::TakeUndelivered(_)
         | Request::SendTo { .. } => return Err(libc::EOPNOTSUPP),
     })
+}
+
+/// A look-up, as servers are asked.
+pub(crate) fn query_of(query: Query) -> message::Query {
+    match query {
+        Query::Host { host, service, family } => {
+            let family = match family {
+                libc::AF_INET => Some(Family::V4),
+                libc::AF_INET6 => Some(Family::V6),
+                _ => None,
+            };
+            message::Query::Host { host, service, family }
+        }
+        Query::Address(address) => message::Query::Address(address),
+    }
 }

@@ -4,13 +4,14 @@
 //! nothing, a policy can be [open](Policy::open): whoever comes may do what the defaults say.
 
 mod file;
-pub(crate) mod incoming;
-pub(crate) mod look_ups;
+mod incoming;
+mod look_ups;
 mod network;
 mod rules;
 mod written;
 
-pub use look_ups::NamePattern;
+pub use incoming::reached;
+pub use look_ups::{NamePattern, reverse};
 pub use network::{Destination, Network, Ports, Unreadable};
 pub use rules::{Guarded, Refusal, Rules, meant};
 pub use written::PolicyError;

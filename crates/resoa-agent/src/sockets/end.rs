@@ -1,7 +1,8 @@
 //! Our end of the pair whose other end a program holds; see [the crate](crate) for what each trick
 //! is for.
 
-use crate::flight::{CHUNK, Flight, Weights};
+use super::flight::{CHUNK, Flight, Weights};
+use super::loose::is_held;
 use crate::sys;
 use resoa_calls::SocketName;
 use rustix::event::epoll::EventFlags;
@@ -22,7 +23,7 @@ const HEAVIEST: i32 = 17 * 4096 + 768;
 /// more while it frees a packet and wakes.
 const PROGRAMS: i32 = 2 * (HEAVIEST + 2);
 /// Octets that a program's end takes, of long writes: they count for SO_SNDBUF.
-pub(crate) const IN_PAIR: usize = 2 * PROGRAMS as usize;
+pub(super) const IN_PAIR: usize = 2 * PROGRAMS as usize;
 /// SO_SNDBUF of our end: what is in it is read and not counted, so it may be large.
 const OURS: i32 = 2 << 20;
 /// SO_SNDBUF of a listener, which nobody writes to.
@@ -30,13 +31,13 @@ const LEAST: i32 = 0;
 /// Octets of one reading.
 const READ: usize = 64 << 10;
 
+/// A program that has read nothing for so long while there is more than it was shown may be waiting
+/// for more than that: MSG_PEEK, FIONREAD, SO_RCVLOWAT (C29).
+pub(super) const PATIENCE: Duration = Duration::from_millis(10);
+
 /// Our end; see the [module](self).
 #[derive(Debug)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "what the kernel has said and what we have, each for itself"
-)]
-pub(crate) struct End {
+pub(super) struct End {
     fd: OwnedFd,
     /// Octets at the head of our queue that are nobody's: the primer, the filling, the last one
     /// that was forwarded.
@@ -46,29 +47,46 @@ pub(crate) struct End {
     rest: Vec<u8>,
     /// Memory that may be in flight so that each read is told.
     limit: usize,
-    /// The program has closed its last descriptor, or has shut down writing.
-    pub(crate) hung_up: bool,
-    pub(crate) read_hung_up: bool,
-    /// It has closed with octets unread.
-    reset: bool,
+    program: Program,
     /// We have said that nothing comes any more.
-    pub(crate) is_shut: bool,
-    /// More than the limit is in flight, since the program seems to wait for more.
-    pub(crate) is_grown: bool,
-    /// It is in the line of those that may be.
-    pub(crate) is_slow: bool,
+    is_shut: bool,
+    room: Room,
     /// When the program was last seen to read.
-    pub(crate) read_at: Duration,
+    read_at: Duration,
+}
+
+/// What the program has done with its end, in this order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Program {
+    /// It has it, and may write.
+    Open,
+    /// It writes no more.
+    Shut,
+    /// It has closed its last descriptor.
+    Closed,
+    /// The same, with octets unread.
+    Reset,
+}
+
+/// How much may be in flight to the program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Room {
+    /// The limit, so that each read is told.
+    Usual,
+    /// The same, and the time runs after which the program seems to wait for more.
+    Short,
+    /// Four times the limit, until the program reads.
+    Grown,
 }
 
 /// Makes the program's end ready for data.
-pub(crate) fn prepare(program: BorrowedFd) {
+pub(super) fn prepare(program: BorrowedFd) {
     sys::set_send_buffer(program, PROGRAMS);
 }
 
 /// What a program's end is filled for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Fill {
+pub(super) enum Fill {
     /// One octet: it is connected.
     Primer,
     /// As much as it takes: it is connecting.
@@ -80,7 +98,7 @@ pub(crate) enum Fill {
 impl End {
     /// Of a pair that is connected; `program` is a copy of the other end that the caller drops
     /// afterwards.
-    pub(crate) fn new(fd: OwnedFd, program: BorrowedFd, fill: Fill) -> io::Result<Self> {
+    pub(super) fn new(fd: OwnedFd, program: BorrowedFd, fill: Fill) -> io::Result<Self> {
         sys::set_send_buffer(&fd, OURS);
         let quarter = rustix::net::sockopt::socket_send_buffer_size(&fd)? / 4;
         // One packet more than is asked for may be in flight.
@@ -92,52 +110,62 @@ impl End {
             flight: Flight::default(),
             rest: Vec::new(),
             limit,
-            hung_up: false,
-            read_hung_up: false,
-            reset: false,
+            program: Program::Open,
             is_shut: false,
-            is_grown: false,
-            is_slow: false,
+            room: Room::Usual,
             read_at: Duration::ZERO,
         })
     }
 
     /// What epoll has said.
-    pub(crate) fn heard(&mut self, events: EventFlags) {
-        self.read_hung_up |= events.intersects(EventFlags::RDHUP | EventFlags::HUP);
-        self.hung_up |= events.contains(EventFlags::HUP);
-        self.reset |= events.contains(EventFlags::ERR);
+    pub(super) fn heard(&mut self, events: EventFlags, name: &SocketName) {
+        let has = |flags| events.contains(flags);
+        self.note(has(EventFlags::ERR), has(EventFlags::HUP), has(EventFlags::RDHUP), name);
     }
 
     /// Asks whether the last descriptor is gone. Both halves shut look the same from here, but then
     /// the program's end still has its name.
-    pub(crate) fn look(&mut self, name: &SocketName) {
+    pub(super) fn look(&mut self, name: &SocketName) {
         let mut polled = [PollFd::new(&self.fd, PollFlags::RDHUP)];
         if poll(&mut polled, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })).is_ok() {
-            let found = polled[0].revents();
-            self.reset |= found.contains(PollFlags::ERR);
-            self.read_hung_up |= found.intersects(PollFlags::RDHUP | PollFlags::HUP);
-            self.hung_up = found.contains(PollFlags::HUP);
+            let events = polled[0].revents();
+            let has = |flags| events.contains(flags);
+            self.note(has(PollFlags::ERR), has(PollFlags::HUP), has(PollFlags::RDHUP), name);
         }
-        self.settle_hang_up(name);
     }
 
-    /// See [`look`](Self::look), after [`heard`](Self::heard).
-    pub(crate) fn settle_hang_up(&mut self, name: &SocketName) {
-        if self.hung_up && self.is_shut {
-            self.hung_up = !crate::sweep::is_held(name, SocketType::STREAM);
+    fn note(&mut self, error: bool, hang_up: bool, read_hang_up: bool, name: &SocketName) {
+        let found = match (error, hang_up, read_hang_up) {
+            (true, ..) => Program::Reset,
+            (_, true, _) => Program::Closed,
+            (_, _, true) => Program::Shut,
+            _ => Program::Open,
+        };
+        self.program = self.program.max(found);
+        if self.program == Program::Closed && self.is_shut && is_held(name, SocketType::STREAM) {
+            self.program = Program::Shut;
         }
+    }
+
+    /// Returns whether the program has closed its last descriptor.
+    pub(super) fn is_closed(&self) -> bool {
+        self.program >= Program::Closed
+    }
+
+    /// Returns whether the program writes no more, and all that it has written was taken.
+    pub(super) fn is_at_end(&self) -> bool {
+        self.program >= Program::Shut && self.waiting() == 0
     }
 
     /// Octets of the program that were not taken yet.
-    pub(crate) fn waiting(&self) -> usize {
+    pub(super) fn waiting(&self) -> usize {
         let queued = ioctl_fionread(&self.fd).unwrap_or(0) as usize;
         queued.saturating_sub(self.idle)
     }
 
     /// Takes octets of the program, at most so many at a time; and whether it is one that is
     /// urgent.
-    pub(crate) fn take(&mut self, most: usize) -> (Vec<u8>, bool) {
+    pub(super) fn take(&mut self, most: usize) -> (Vec<u8>, bool) {
         let mut count = self.waiting().min(most).min(READ);
         if count == 0 {
             return (Vec::new(), false);
@@ -181,7 +209,7 @@ impl End {
     }
 
     /// The filling is read again, but for one octet: the program may write.
-    pub(crate) fn empty(&mut self) {
+    pub(super) fn empty(&mut self) {
         let mut scratch = [0; 16 << 10];
         while self.idle > 1 {
             let most = scratch.len().min(self.idle - 1);
@@ -194,8 +222,8 @@ impl End {
     }
 
     /// Octets that the program has read since this was last asked.
-    pub(crate) fn consumed(&mut self, name: &SocketName, now: Duration) -> usize {
-        if self.flight.is_empty() || self.reset {
+    pub(super) fn consumed(&mut self, name: &SocketName, now: Duration) -> usize {
+        if self.flight.is_empty() || self.program == Program::Reset {
             return 0;
         }
         let left = sys::outstanding(&self.fd).unwrap_or(0);
@@ -204,37 +232,59 @@ impl End {
         }
         // What was unread when the program closed has left, too.
         self.look(name);
-        if self.reset {
+        if self.program == Program::Reset {
             return 0;
         }
         let read = self.flight.left(left);
         if read > 0 {
-            self.is_grown = false;
+            if self.room == Room::Grown {
+                self.room = Room::Usual;
+            }
             self.read_at = now;
         }
         read
     }
 
     /// Octets that may be written now.
-    pub(crate) fn room(&self) -> usize {
-        let limit = if self.is_grown { 4 * self.limit } else { self.limit };
+    pub(super) fn room(&self) -> usize {
+        let limit = if self.room == Room::Grown { 4 * self.limit } else { self.limit };
         if !self.rest.is_empty() || self.flight.weight() >= limit { 0 } else { CHUNK }
     }
 
+    /// There is more for the program than there is room for. Returns whether it may
+    /// [grow](Self::grow) after [`PATIENCE`]; not if that was said before, and not beyond what it
+    /// has grown to.
+    pub(super) fn is_short(&mut self) -> bool {
+        let is_new = self.room == Room::Usual;
+        if is_new {
+            self.room = Room::Short;
+        }
+        is_new
+    }
+
+    /// More may be in flight if the program reads nothing meanwhile. Returns whether it is so.
+    pub(super) fn grow(&mut self, now: Duration) -> bool {
+        let is_waiting = self.read_at + PATIENCE <= now;
+        if is_waiting {
+            self.room = Room::Grown;
+        }
+        is_waiting
+    }
+
     /// Whether nothing that was taken for the program waits here.
-    pub(crate) fn is_written(&self) -> bool {
+    pub(super) fn is_written(&self) -> bool {
         self.rest.is_empty()
     }
 
     /// Writes octets to the program, at most [`CHUNK`]; what does not go stays here.
-    pub(crate) fn write(&mut self, bytes: Vec<u8>, weights: &mut Weights) -> io::Result<()> {
+    pub(super) fn write(&mut self, bytes: Vec<u8>, weights: &mut Weights) -> io::Result<()> {
         debug_assert!(self.rest.is_empty(), "one after the other");
         self.rest = bytes;
         self.flush(weights)
     }
 
     /// Writes what is here.
-    pub(crate) fn flush(&mut self, weights: &mut Weights) -> io::Result<()> {
+    pub(super) fn flush(&mut self, weights: &mut Weights) -> io::Result<()> {
         if self.rest.is_empty() {
             return Ok(());
         }
@@ -252,7 +302,7 @@ impl End {
     }
 
     /// An urgent octet.
-    pub(crate) fn write_urgent(&mut self, octet: u8, weights: &mut Weights) -> io::Result<()> {
+    pub(super) fn write_urgent(&mut self, octet: u8, weights: &mut Weights) -> io::Result<()> {
         let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL | SendFlags::OOB;
         if send(&self.fd, &[octet], flags).is_ok() {
             self.flight.add(1, weights.of(1)?);
@@ -261,18 +311,18 @@ impl End {
     }
 
     /// An octet for a connection that waits at a listener.
-    pub(crate) fn announce(&self) -> bool {
+    pub(super) fn announce(&self) -> bool {
         send(&self.fd, &[1], SendFlags::DONTWAIT | SendFlags::NOSIGNAL) == Ok(1)
     }
 
     /// Octets of [`announce`](Self::announce) that the program has not read.
-    pub(crate) fn announcements(&self, weights: &mut Weights) -> usize {
+    pub(super) fn announcements(&self, weights: &mut Weights) -> usize {
         let left = sys::outstanding(&self.fd).unwrap_or(0);
         weights.of(1).map_or(0, |weight| left / weight)
     }
 
     /// Nothing comes any more: the program reads to the end, and then nothing.
-    pub(crate) fn shut(&mut self) {
+    pub(super) fn shut(&mut self) {
         if !self.is_shut {
             self.is_shut = true;
             let _ = shutdown(&self.fd, Shutdown::Write);
@@ -280,7 +330,7 @@ impl End {
     }
 
     /// The program may write no more (EPIPE), though it may read what is there.
-    pub(crate) fn refuse(&self) {
+    pub(super) fn refuse(&self) {
         let _ = shutdown(&self.fd, Shutdown::Read);
     }
 }

@@ -14,21 +14,9 @@
 //! refuses its sockets to go anywhere else (ENETUNREACH).
 
 use crate::stack::Stack;
-use resoa_carrier::memory::Memory;
-use resoa_protocol::lhp::Identity;
+use resoa_policy::{Client, Destination, Ports, Rules};
 use resoa_protocol::message::Query;
-use resoa_protocol::{ServerSettings, server};
-use resoa_server::Host;
-use resoa_server::policy::{Client, Destination, Policy, Ports, Rules};
-use rustix::event::{EventfdFlags, eventfd};
-use rustix::fd::{AsFd, OwnedFd};
-use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::sync::Arc;
-use std::thread::{self, JoinHandle};
-
-/// Octets that are under way within this process, each way.
-const CAPACITY: usize = 4 << 20;
 
 /// What is reached by this host's own stack.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -47,22 +35,16 @@ impl LocalRules {
     pub fn is_empty(&self) -> bool {
         self.destinations.is_empty()
     }
-}
 
-/// The rules, as they are asked; see the [module](self).
-#[derive(Debug)]
-pub(crate) struct Chooser {
-    rules: Rules,
-    /// Those of them that name a network, of which an address of this host's may be.
-    networks: Vec<Destination>,
-    names: Vec<String>,
-}
+    /// What the server of local destinations lets the agent, its only client, do.
+    #[must_use]
+    pub fn client(&self) -> Client {
+        Client { rules: self.rules(), buffers: u64::MAX, ..Client::local("agent") }
+    }
 
-impl Chooser {
-    pub(crate) fn new(local: LocalRules) -> Self {
-        let networks = local.destinations.iter().filter(|entry| entry.network.is_some()).cloned().collect();
-        let rules = Rules {
-            allow: local.destinations,
+    fn rules(&self) -> Rules {
+        Rules {
+            allow: self.destinations.clone(),
             deny: Vec::new(),
             own: true,
             // The kernel says which of them this process may have.
@@ -70,7 +52,23 @@ impl Chooser {
             // As its programs, who are of the same user.
             of_this_user: true,
             ..Rules::default()
-        };
+        }
+    }
+}
+
+/// The rules, as they are asked; see the [module](self).
+#[derive(Debug)]
+pub(super) struct Chooser {
+    rules: Rules,
+    /// Those of them that name a network, of which an address of this host's may be.
+    networks: Vec<Destination>,
+    names: Vec<String>,
+}
+
+impl Chooser {
+    pub(super) fn new(local: &LocalRules) -> Self {
+        let networks = local.destinations.iter().filter(|entry| entry.network.is_some()).cloned().collect();
+        let rules = local.rules();
         let names = local.names.iter().map(|name| plain(name)).filter(|name| !name.is_empty());
         let mut names: Vec<_> = names.collect();
         let has = |address: IpAddr| rules.destination((address, 0).into(), |_| false).is_ok();
@@ -81,20 +79,20 @@ impl Chooser {
     }
 
     /// Of what goes there.
-    pub(crate) fn to(&self, destination: SocketAddr) -> Stack {
+    pub(super) fn to(&self, destination: SocketAddr) -> Stack {
         let is_local = self.rules.destination(destination, |_| false).is_ok();
         if is_local { Stack::Local } else { Stack::Remote }
     }
 
     /// Of what is bound there: to any address it is where everything is that no rule names.
-    pub(crate) fn at(&self, address: SocketAddr) -> Stack {
+    pub(super) fn at(&self, address: SocketAddr) -> Stack {
         let address = address.ip().to_canonical();
         let is_local = !address.is_unspecified() && self.networks.iter().any(|entry| entry.has(address, 0));
         if is_local { Stack::Local } else { Stack::Remote }
     }
 
     /// Of a look-up.
-    pub(crate) fn of(&self, query: &Query) -> Stack {
+    pub(super) fn of(&self, query: &Query) -> Stack {
         let host = match query {
             Query::Address(address) => return self.to(SocketAddr::new(address.ip(), 0)),
             Query::Host { host, .. } => plain(host),
@@ -114,52 +112,13 @@ fn plain(name: &str) -> String {
     name.trim_matches('.').to_ascii_lowercase()
 }
 
-/// The server within this process, in a thread of its own; it ends when this is dropped.
-#[derive(Debug)]
-pub(crate) struct LocalServer {
-    stop: Arc<OwnedFd>,
-    thread: Option<JoinHandle<()>>,
-}
-
-impl LocalServer {
-    /// Starts it, and says by what its only client reaches it.
-    ///
-    /// # Errors
-    /// If the kernel has no descriptor or no thread left.
-    pub(crate) fn start(chooser: &Chooser) -> io::Result<(Self, Memory)> {
-        let stop = Arc::new(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?);
-        let carrier = Memory::server(CAPACITY)?;
-        let memory = carrier.client(Identity(b"agent".to_vec()))?;
-        let client = Client { rules: chooser.rules.clone(), buffers: u64::MAX, ..Client::local("agent") };
-        let settings = ServerSettings::new(server::Addresses::shared(Ipv4Addr::UNSPECIFIED.into()));
-        let mut host = Host::with_policy(settings, carrier, Arc::new(Policy::anybody(client)))?;
-        host.wait_for(stop.as_fd())?;
-        let thread = thread::Builder::new().name("local".to_owned()).spawn(move || {
-            // Until it is told to stop, which is all that it waits for besides.
-            while matches!(host.turn(None), Ok(false)) {}
-            host.stop();
-        })?;
-        Ok((Self { stop, thread: Some(thread) }, memory))
-    }
-}
-
-impl Drop for LocalServer {
-    fn drop(&mut self) {
-        // If the counter is full it stops, too.
-        let _ = rustix::io::write(&*self.stop, &1_u64.to_ne_bytes());
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn chooser(destinations: &[&str], names: &[&str]) -> Chooser {
         let destinations = destinations.iter().map(|text| text.parse().expect("a destination")).collect();
-        Chooser::new(LocalRules { destinations, names: names.iter().map(|&name| name.to_owned()).collect() })
+        Chooser::new(&LocalRules { destinations, names: names.iter().map(|&name| name.to_owned()).collect() })
     }
 
     fn local(addresses: &[&str], stack: impl Fn(SocketAddr) -> Stack) -> Vec<bool> {

@@ -56,7 +56,7 @@ fn has(networks: &[Network], address: IpAddr) -> bool {
 /// Where a datagram has come to, of a socket at `local`: what comes from the loopback to a socket
 /// at any address has come to the loopback.
 #[must_use]
-pub(crate) fn reached(local: SocketAddr, from: IpAddr) -> SocketAddr {
+pub fn reached(local: SocketAddr, from: IpAddr) -> SocketAddr {
     let is_inside = guarded(meant(from)).is_some_and(|(_, guarded)| *guarded == Guarded::Loopback);
     if local.ip().is_unspecified() && is_inside { SocketAddr::new(meant(from), local.port()) } else { local }
 }

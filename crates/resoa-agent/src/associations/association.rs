@@ -1,0 +1,390 @@
+//! With one server: the carrier's connection, the registration on it, and what follows when it is
+//! lost: sockets have failed, and it is tried again, later each time.
+
+use resoa_calls::Connected;
+use resoa_carrier::{Carrier, Outbox};
+use resoa_protocol::lhp::{Connection, Ended, Indication, Provider, Service};
+use resoa_protocol::message::{Ancillary, Create, Query, Refusal};
+use resoa_protocol::{
+    Action, CallId, Client, DatagramPart, Errno, Message, Registration, RsockId, SocketCall, Stream, Target,
+    Value,
+};
+use rustix::fd::BorrowedFd;
+use std::io;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+/// Until the first try after a loss; twice as long each time.
+const SHORTEST: Duration = Duration::from_millis(100);
+/// At most.
+const LONGEST: Duration = Duration::from_secs(10);
+
+/// What there is with a server; see the [module](self).
+pub(crate) struct Association {
+    client: Client,
+    carrier: Box<dyn Carrier<Error = io::Error>>,
+    /// Where the carrier finds it.
+    address: Vec<u8>,
+    link: Connection,
+    outbox: Outbox,
+    connected: Connected,
+    /// When it is tried again, and how long that was waited for.
+    again: Option<Duration>,
+    pause: Duration,
+    end: End,
+    happened: Vec<Happened>,
+}
+
+/// How far the end of an association has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum End {
+    /// It goes on.
+    Not,
+    /// It is to end.
+    Asked,
+    Over,
+}
+
+/// What the client says of calls and sockets.
+#[derive(Debug)]
+pub(crate) enum Happened {
+    /// A call has returned.
+    Returned { call: CallId, result: Result<Value, Errno> },
+    /// Something can be done for a socket.
+    Ready(RsockId),
+    /// The server is lost: every socket has failed.
+    Lost,
+}
+
+impl Association {
+    pub(super) fn new(
+        client: Client,
+        carrier: impl Carrier<Error = io::Error> + 'static,
+        address: Vec<u8>,
+    ) -> Self {
+        Self {
+            client,
+            carrier: Box::new(carrier),
+            address,
+            link: Connection(0),
+            outbox: Outbox::default(),
+            connected: Connected::No("the server has not answered yet".into()),
+            again: None,
+            pause: SHORTEST,
+            end: End::Not,
+            happened: Vec::new(),
+        }
+    }
+
+    /// Readable when [`poll`](Self::poll) has something.
+    pub(crate) fn descriptor(&self) -> BorrowedFd<'_> {
+        self.carrier.descriptor()
+    }
+
+    /// Of the last hop, if it is known.
+    pub(crate) fn round_trip(&self) -> Option<Duration> {
+        self.carrier.statistics(self.link).round_trip
+    }
+
+    pub(crate) fn connected(&self) -> Connected {
+        self.connected.clone()
+    }
+
+    pub(crate) fn is_registered(&self) -> bool {
+        matches!(self.connected, Connected::Yes { .. })
+    }
+
+    pub(crate) fn is_over(&self) -> bool {
+        self.end == End::Over
+    }
+
+    /// When [`expire`](Self::expire) has something to do.
+    pub(super) fn deadline(&self) -> Option<Duration> {
+        self.client.deadline().into_iter().chain(self.again).min()
+    }
+
+    pub(super) fn expire(&mut self, now: Duration) {
+        if self.client.deadline().is_some_and(|deadline| deadline <= now) {
+            self.client.statistics(self.carrier.statistics(self.link));
+            self.at(now, |client, out| client.expire(now, out));
+        }
+        if self.again.is_some_and(|again| again <= now) {
+            self.register(now);
+        }
+    }
+
+    /// Connects and registers.
+    pub(crate) fn register(&mut self, now: Duration) {
+        self.again = None;
+        self.at(now, Client::start);
+    }
+
+    /// Ends the registration: see [`Agent::stop`](crate::Agent::stop).
+    pub(crate) fn stop(&mut self, now: Duration) {
+        self.end = End::Asked;
+        if self.is_registered() {
+            let graceful = self.client.sockets() == 0;
+            self.at(now, |client, out| client.stop(graceful, now, out));
+        } else {
+            self.end = End::Over;
+        }
+    }
+
+    pub(crate) fn cut(&mut self, now: Duration) {
+        self.carrier.reset(self.link);
+        self.indication(Indication::Disconnected(Ended::Unreachable), now);
+    }
+
+    pub(super) fn gather(&mut self) {
+        self.carrier.gather();
+    }
+
+    pub(super) fn flush(&mut self) {
+        self.carrier.flush();
+    }
+
+    /// What the carrier reports, to be [heard](Self::hear) one by one.
+    pub(crate) fn poll(&mut self) -> Vec<(Connection, Indication)> {
+        let mut happened = Vec::new();
+        self.carrier.poll(&mut happened);
+        happened
+    }
+
+    /// Takes one report of the carrier. Returns the target of a message.
+    pub(crate) fn hear(
+        &mut self,
+        (link, indication): (Connection, Indication),
+        now: Duration,
+    ) -> Option<Target> {
+        if link != self.link {
+            return None;
+        }
+        match indication {
+            // Octets that are no message come from no server of this version.
+            Indication::Data(octets) => {
+                let message = Message::decode(&octets).ok()?;
+                let target = message.target;
+                self.at(now, |client, out| client.message(message, now, out));
+                return Some(target);
+            }
+            Indication::On => {
+                if self.outbox.on(&mut *self.carrier, link) {
+                    self.indication(Indication::On, now);
+                }
+            }
+            other => self.indication(other, now),
+        }
+        None
+    }
+
+    /// The half that a message of the server is for.
+    pub(crate) fn socket_of(&self, target: Target) -> Option<RsockId> {
+        self.client.socket_of(target)
+    }
+
+    /// The state of a half; `None` if there is none.
+    pub(super) fn stream(&self, socket: RsockId) -> Option<Stream> {
+        self.client.stream(socket)
+    }
+
+    /// Makes a half.
+    pub(super) fn socket(&mut self, create: Create) -> Result<RsockId, Errno> {
+        self.client.socket(create)
+    }
+
+    /// Looks a name up.
+    pub(crate) fn look_up(&mut self, call: CallId, query: Query, now: Duration) {
+        self.at(now, |client, out| client.look_up(call, query, now, out));
+    }
+
+    pub(super) fn take_happened(&mut self) -> Vec<Happened> {
+        std::mem::take(&mut self.happened)
+    }
+
+    pub(super) fn is_seen_to(&mut self, socket: RsockId) {
+        self.happened.retain(|happened| !matches!(happened, Happened::Ready(ready) if *ready == socket));
+    }
+
+    /// Does something at the client, and carries out what follows from it.
+    fn at<T>(&mut self, now: Duration, event: impl FnOnce(&mut Client, &mut Vec<Action>) -> T) -> T {
+        let mut out = Vec::new();
+        let result = event(&mut self.client, &mut out);
+        self.carry_out(out, now);
+        result
+    }
+
+    /// Messages first, in the order in which they were decided on: what the other actions lead to
+    /// is said behind them.
+    fn carry_out(&mut self, actions: Vec<Action>, now: Duration) {
+        let mut others = Vec::new();
+        for action in actions {
+            match action {
+                Action::Send(message) => self.send(&message, now),
+                Action::Return { call, result } => self.happened.push(Happened::Returned { call, result }),
+                Action::Ready { socket, .. } => self.happened.push(Happened::Ready(socket)),
+                // Data goes over the descriptor, and so do the signals that it brings.
+                Action::Signal { .. } => {}
+                other => others.push(other),
+            }
+        }
+        for action in others {
+            match action {
+                Action::Connect => self.connect(now),
+                Action::Close => self.carrier.close(self.link),
+                Action::Reset => self.carrier.reset(self.link),
+                Action::Registration(registration) => self.registration(registration, now),
+                Action::Send(_) | Action::Return { .. } | Action::Ready { .. } | Action::Signal { .. } => {}
+            }
+        }
+    }
+
+    fn connect(&mut self, now: Duration) {
+        if self.link != Connection(0) {
+            let _ = self.carrier.unregister(self.link);
+        }
+        self.outbox = Outbox::default();
+        match self.carrier.register(Service::Reliable, Provider { id: 0, protocol: 0 }) {
+            Ok(link) => {
+                self.link = link;
+                self.carrier.connect(link, &self.address);
+            }
+            Err(error) => {
+                self.indication(Indication::Disconnected(Ended::Unreachable), now);
+                self.connected = Connected::No(error.to_string());
+            }
+        }
+    }
+
+    fn send(&mut self, message: &Message, now: Duration) {
+        if self.outbox.send(&mut *self.carrier, self.link, message.encode()) {
+            self.indication(Indication::Off, now);
+        }
+    }
+
+    fn indication(&mut self, indication: Indication, now: Duration) {
+        self.at(now, |client, out| client.indication(indication, now, out));
+    }
+
+    fn registration(&mut self, registration: Registration, now: Duration) {
+        match registration {
+            Registration::Registered(accepted) => {
+                self.pause = SHORTEST;
+                self.connected = Connected::Yes { address: accepted.address, sockets: accepted.sockets };
+            }
+            Registration::Refused(refusal) => self.retry(why_refused(&refusal), wait_of(&refusal), now),
+            Registration::Lost(why) => self.retry(why_ended(why).to_owned(), Duration::ZERO, now),
+            Registration::Ended => {
+                self.connected = Connected::No("stopped".into());
+                self.end = End::Over;
+            }
+            Registration::SocketsOpen => {
+                if self.end != End::Not {
+                    self.at(now, |client, out| client.stop(false, now, out));
+                }
+            }
+        }
+    }
+
+    fn retry(&mut self, why: String, at_least: Duration, now: Duration) {
+        self.connected = Connected::No(why);
+        if self.end != End::Not {
+            self.end = End::Over;
+            return;
+        }
+        self.again = Some(now + self.pause.max(at_least));
+        self.pause = (2 * self.pause).min(LONGEST);
+        self.happened.push(Happened::Lost);
+    }
+}
+
+/// The half of a socket at its client, at an instant.
+pub(crate) struct AtHalf<'a> {
+    association: &'a mut Association,
+    id: RsockId,
+    now: Duration,
+}
+
+impl<'a> AtHalf<'a> {
+    pub(super) fn new(association: &'a mut Association, id: RsockId, now: Duration) -> Self {
+        Self { association, id, now }
+    }
+
+    pub(crate) fn now(&self) -> Duration {
+        self.now
+    }
+
+    fn at<T>(&mut self, event: impl FnOnce(&mut Client, RsockId, Duration, &mut Vec<Action>) -> T) -> T {
+        let (id, now) = (self.id, self.now);
+        self.association.at(now, |client, out| event(client, id, now, out))
+    }
+
+    /// The state of the half; `None` if there is none.
+    pub(crate) fn stream(&self) -> Option<Stream> {
+        self.association.client.stream(self.id)
+    }
+
+    pub(crate) fn call(&mut self, call: CallId, what: SocketCall) {
+        self.at(|client, id, now, out| client.call(id, call, what, now, out));
+    }
+
+    pub(crate) fn interrupt(&mut self, call: CallId) {
+        self.at(|client, id, now, out| client.interrupt(id, call, now, out));
+    }
+
+    pub(crate) fn consumed(&mut self, count: usize) {
+        self.at(|client, id, now, out| client.consumed(id, count, now, out));
+    }
+
+    pub(crate) fn give(&mut self, bytes: &[u8], urgent: bool) {
+        self.at(|client, id, now, out| client.give(id, bytes, urgent, now, out));
+    }
+
+    pub(crate) fn give_last(&mut self, bytes: &[u8]) {
+        self.at(|client, id, now, out| client.give_last(id, bytes, now, out));
+    }
+
+    pub(crate) fn take(&mut self, most: usize) -> Vec<u8> {
+        self.at(|client, id, now, out| client.take(id, most, now, out))
+    }
+
+    pub(crate) fn take_urgent(&mut self) -> Option<u8> {
+        self.at(Client::take_urgent)
+    }
+
+    pub(crate) fn give_datagram(&mut self, part: DatagramPart, is_last: bool) -> Result<(), Errno> {
+        self.at(|client, id, now, out| client.give_datagram(id, part, is_last, now, out))
+    }
+
+    pub(crate) fn take_datagram(&mut self) -> Option<(SocketAddr, Ancillary, Vec<u8>)> {
+        self.at(Client::take_datagram)
+    }
+
+    pub(crate) fn take_undelivered(&mut self) -> Option<(SocketAddr, Ancillary, Vec<u8>)> {
+        self.association.client.take_undelivered(self.id)
+    }
+}
+
+fn why_ended(why: Ended) -> &'static str {
+    match why {
+        Ended::Closed => "the server has closed the connection",
+        Ended::Reset => "nobody serves there, or this agent is not among those that it takes",
+        Ended::Unreachable => "the server cannot be reached",
+    }
+}
+
+fn why_refused(refusal: &Refusal) -> String {
+    match refusal {
+        Refusal::Version(version) => format!("the server speaks version {version} of the protocol"),
+        Refusal::Mode(_) => "the server gives no address in the way that was asked for (--address)".into(),
+        Refusal::Resources { .. } => "the server has no room for one more".into(),
+        Refusal::StillRegistered { .. } => "the server is still freeing what this agent had before".into(),
+        Refusal::NoResumption => "the server resumes no sockets".into(),
+    }
+}
+
+fn wait_of(refusal: &Refusal) -> Duration {
+    match refusal {
+        Refusal::StillRegistered { retry_after } => *retry_after,
+        _ => Duration::ZERO,
+    }
+}

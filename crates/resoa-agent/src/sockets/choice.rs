@@ -1,0 +1,134 @@
+//! Whose stack a socket uses: chosen by what says first where it goes, and what was done before
+//! that is done again there ([rules](crate::LocalRules)).
+//!
+//! Until then its half is at the server. The half that another choice needs is made when it is
+//! used, gets the options that the program has set, and the first one is closed. A socket that has
+//! an address of its own has chosen for good; one without, by each `connect`.
+
+use super::Sockets;
+use crate::associations::{Associations, Clients};
+use crate::stack::{Half, Stack};
+use resoa_calls::SocketId;
+use resoa_protocol::{Errno, SocketCall, Stage};
+use std::net::SocketAddr;
+
+/// What a socket has chosen, and what has to be done again where it has.
+#[derive(Debug, Default)]
+pub(super) struct Choice {
+    /// `None` before anything has said where it goes.
+    stack: Option<Stack>,
+    /// It has an address of its own.
+    pub(super) is_bound: bool,
+    /// Options by level and name, as they were set, in this order.
+    options: Vec<((i32, i32), Vec<u8>)>,
+}
+
+impl Choice {
+    /// Of a connection that was accepted.
+    pub(super) fn made(stack: Stack) -> Self {
+        Self { stack: Some(stack), ..Self::default() }
+    }
+}
+
+impl Sockets {
+    /// The client's half of a socket, for a call; it is made when it is needed.
+    pub(crate) fn half(
+        &mut self,
+        id: SocketId,
+        what: &SocketCall,
+        clients: &mut Clients,
+    ) -> Result<Half, Errno> {
+        self.choose(id, what, clients);
+        let half = match self.table.get(&id).ok_or(Errno::EBADF)?.half {
+            Some(half) => half,
+            None => self.make_half(id, clients)?,
+        };
+        if matches!(what, SocketCall::Bind(_) | SocketCall::Connect(_) | SocketCall::Listen { .. }) {
+            self.count(id, half.stack);
+        }
+        Ok(half)
+    }
+
+    /// Before a call: whose stack it chooses, if it does.
+    fn choose(&mut self, id: SocketId, what: &SocketCall, clients: &mut Clients) {
+        let (Some(stack), Some(socket)) = (clients.stack_for_call(what), self.table.get(&id)) else {
+            return;
+        };
+        let is_used = || {
+            let stream = socket.half.and_then(|half| clients.stream(half));
+            stream.is_some_and(|stream| stream.stage != Stage::Unconnected || stream.untold)
+        };
+        if !socket.choice.is_bound && (socket.choice.stack.is_none() || !is_used()) {
+            self.choose_stack(id, stack, clients);
+        }
+    }
+
+    /// The same for a datagram that is sent there.
+    pub(super) fn choose_by_datagram(&mut self, id: SocketId, to: Option<SocketAddr>, clients: &mut Clients) {
+        if !self.has_chosen(id, clients)
+            && let Some(stack) = to.and_then(|to| clients.stack_to(to))
+        {
+            self.choose_stack(id, stack, clients);
+        }
+    }
+
+    /// Whether a datagram would not change anything.
+    pub(super) fn has_chosen(&self, id: SocketId, clients: &Associations) -> bool {
+        !clients.has_local_rules() || self.table.get(&id).is_none_or(|socket| socket.choice.stack.is_some())
+    }
+
+    fn choose_stack(&mut self, id: SocketId, stack: Stack, clients: &mut Clients) {
+        let Some(socket) = self.table.get_mut(&id) else { return };
+        socket.choice.stack = Some(stack);
+        if let Some(other) = socket.half.take_if(|half| half.stack != stack) {
+            self.halves.remove(&other);
+            self.abandon(other, clients);
+        }
+    }
+
+    /// Closes a half that no program has.
+    pub(crate) fn abandon(&mut self, half: Half, clients: &mut Clients) {
+        clients.call(half, self.shared.own.next(), SocketCall::Close { may_wait: false });
+    }
+
+    /// A half for a socket that has none, with the options that were set.
+    fn make_half(&mut self, id: SocketId, clients: &mut Clients) -> Result<Half, Errno> {
+        let socket = self.table.get_mut(&id).ok_or(Errno::EBADF)?;
+        let stack = socket.choice.stack.unwrap_or_else(|| clients.default_stack());
+        let half = clients.socket(stack, socket.create)?;
+        self.halves.insert(half, id);
+        socket.half = Some(half);
+        for ((level, name), value) in socket.choice.options.clone() {
+            let what = SocketCall::SetOptionAgain { level, name, value };
+            clients.call(half, self.shared.own.next(), what);
+        }
+        Ok(half)
+    }
+
+    /// An option was set that another choice has to know of.
+    pub(crate) fn remember_option(&mut self, id: SocketId, option: ((i32, i32), Vec<u8>)) {
+        if let Some(socket) = self.table.get_mut(&id) {
+            let options = &mut socket.choice.options;
+            options.retain(|(other, _)| *other != option.0);
+            options.push(option);
+        }
+    }
+
+    /// The socket has an address of its own.
+    pub(crate) fn remember_address(&mut self, id: SocketId) {
+        if let Some(socket) = self.table.get_mut(&id) {
+            socket.choice.is_bound = true;
+        }
+    }
+
+    /// A socket is used, perhaps for the first time.
+    pub(super) fn count(&mut self, id: SocketId, stack: Stack) {
+        let counts = &mut self.shared.counts;
+        if self.table.get_mut(&id).is_some_and(super::socket::Socket::is_first_use) {
+            match stack {
+                Stack::Remote => counts.carried += 1,
+                Stack::Local => counts.local += 1,
+            }
+        }
+    }
+}
