@@ -228,7 +228,7 @@ fn link_info(arguments: &LinkArguments, assembled: &Assembled, built: &Built) ->
     LinkInfo {
         id: LinkId(0),
         name: assembled.name.clone(),
-        layer: layer(arguments).into(),
+        layer: layer(arguments),
         mtu: assembled.mtu.into(),
         up: way(Direction::Up),
         down: way(Direction::Down),
