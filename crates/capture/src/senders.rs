@@ -7,7 +7,7 @@
 //! more states.
 //!
 //! What a version means is fixed for ever; a column may be added within a version, and readers pass
-//! over what they do not know. During a run records are appended to a [log](crate::log), and
+//! over what they do not know. During a run records are appended to a [`crate::log`], and
 //! [`crate::table::convert`] makes the Parquet file of it.
 
 mod loss_state;

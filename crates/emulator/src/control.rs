@@ -79,7 +79,7 @@ impl Controls {
     }
 
     /// Readable when there is a command. The driver waits for it beside its ports and calls
-    /// [`Controls::hush`].
+    /// [`Bell::hush`].
     #[must_use]
     pub fn bell(&self) -> Bell {
         Bell(Arc::clone(&self.bell))

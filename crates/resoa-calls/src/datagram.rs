@@ -153,7 +153,7 @@ pub fn received(mark: i32, front: &[u8]) -> Option<(Option<SocketAddr>, Ancillar
     Some((from, Ancillary::read(records.get(..usize::from(*length))?)?))
 }
 
-/// What is beside a datagram, as a [slip](slip) has it.
+/// What is beside a datagram, as a [`slip`] has it.
 #[must_use]
 pub fn written_on_slip(from: SocketAddr, ancillary: &Ancillary) -> Vec<u8> {
     let mut octets = header(Some(from)).to_vec();

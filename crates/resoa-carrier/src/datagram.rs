@@ -112,8 +112,8 @@ impl Datagrams {
     }
 
     /// Creates a client's end for the server with this key. The server's address has the family of
-    /// `like`. [Connect](LastHop::connect) to an address written as text: `192.0.2.1:4000` or
-    /// `[2001:db8::1]:4000`.
+    /// `like`. [Connect](resoa_protocol::lhp::LastHop::connect) to an address written as text:
+    /// `192.0.2.1:4000` or `[2001:db8::1]:4000`.
     ///
     /// # Errors
     /// If the kernel has no file descriptor left.
@@ -140,8 +140,9 @@ impl Datagrams {
         Self::server(Port::ether(interface)?, key, allowed, keep_alive)
     }
 
-    /// Creates a client's end for the server with this key. [Connect](LastHop::connect) to an
-    /// address written as text: `02:00:00:00:00:01`.
+    /// Creates a client's end for the server with this key.
+    /// [Connect](resoa_protocol::lhp::LastHop::connect) to an address written as text:
+    /// `02:00:00:00:00:01`.
     ///
     /// # Errors
     /// As for [`Self::ether_server`].

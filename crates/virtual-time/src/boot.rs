@@ -1,7 +1,7 @@
 //! Starting the kernel in a process of the host.
 //!
 //! This is a hidden subcommand of this program, started as the first process of its own namespaces
-//! ([`netlab::isolation`]). It enters the guest's file system ([`root`](crate::root)). It fixes
+//! ([`netlab::isolation`]). It enters the guest's file system ([`crate::root`]). It fixes
 //! what differs between hosts and runs: address layout, environment, working directory, processor
 //! and capabilities. It gives up system calls that could reach the host (`filter`), and starts the
 //! kernel.

@@ -11,9 +11,10 @@
 //!   hears nothing for T1 it asks with P (*checkpoint*), and the answer with F tells what has
 //!   arrived.
 //! * Persistency: a frame that was sent N2 times again, or N2 polls without an answer, end as
-//!   [`Then`] says. To give a frame up, its sender tells the other end by a UI frame with the
-//!   frame's number, over and over until N(R) has passed it. **That is our own**: the standard has
-//!   resets alone, and how the semi-reliable mode of Ludwig 2.4.3 does it is not known.
+//!   [`crate::arq::Then`] says. To give a frame up, its sender tells the other end by a UI frame
+//!   with the frame's number, over and over until N(R) has passed it. **That is our own**: the
+//!   standard has resets alone, and how the semi-reliable mode of Ludwig 2.4.3 does it is not
+//!   known.
 //! * Flow control: RNR, and the X bit of L2R (XOFF, XON); [`throttle`].
 //!
 //! **A window of 61 and 62 numbers** leave a selective-repeat receiver no way to tell an old frame

@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// A connection that the kernel has accepted: to be [adopted](KernelTcp::adopt) or
-/// [reset](Self::reset).
+/// [reset](KernelTcp::unwanted).
 #[derive(Debug)]
 pub struct Arrived {
     fd: OwnedFd,

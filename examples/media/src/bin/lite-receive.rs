@@ -18,7 +18,7 @@ Examples:
   lasthop lite run --on-request -- lite-receive http://198.51.100.1/picture.jpg --out picture.jpg
   lite-receive http://198.51.100.1/song.wav --out song.wav --lite off --json")]
 struct Arguments {
-    /// http://HOST[:PORT]/PATH
+    /// URL: http://HOST/PATH or http://HOST:PORT/PATH
     url: String,
     /// Where to write it
     #[arg(long, short, value_name = "FILE")]
