@@ -1,4 +1,4 @@
-//! What the limiter of a pipeline can send, in the words of the log.
+//! What the limiter of a link can send, in the words of the log.
 //!
 //! The event log says when packets were sent, and not what else could have been sent. Over a
 //! limiter with a trace that is what utilization compares with (`trace::layers::limiter`), and
@@ -6,10 +6,10 @@
 
 use capture::event::{After, Rate};
 use capture::{Capacity, Time};
-use link::Pipeline;
 use link::stage::bottleneck::mahimahi::{OPPORTUNITY, TUN_HEADER};
 use link::stage::bottleneck::theaterq::{AtEnd, EntryRate};
 use link::stage::bottleneck::{BottleneckSpec, RateSpec};
+use link::{Direction, Link};
 use packet::Layer;
 
 /// Bytes of traces that a log takes, all links together: a record may have 16 MB.
@@ -17,11 +17,11 @@ pub const ROOM: usize = 14_000_000;
 
 const NANOS_PER_MILLI: u64 = 1_000_000;
 
-/// What the limiter of `pipeline` can send from `since` on; `None` without a limiter of its own. A
-/// trace that takes more than `room` bytes is left out.
+/// What the limiter of a direction of `link` can send from `since` on; `None` without a limiter of
+/// its own. A trace that takes more than `room` bytes is left out.
 #[must_use]
-pub fn of(pipeline: &Pipeline, layer: Layer, since: Time, room: usize) -> Option<Capacity> {
-    let BottleneckSpec { rate, counted, .. } = pipeline.limiter()?;
+pub fn of(link: &Link, direction: Direction, layer: Layer, since: Time, room: usize) -> Option<Capacity> {
+    let BottleneckSpec { rate, counted, .. } = link.limiter(direction)?;
     let (overhead, least) = counted.overhead(layer);
     let beyond = if let RateSpec::Mahimahi(..) = rate { TUN_HEADER } else { 0 };
     let rate = described(rate)?;

@@ -9,7 +9,7 @@ use emulator::pauses::Pauses;
 use emulator::punctuality::{Overload, Punctuality};
 use emulator::{Observer, WayId};
 use link::arq::hop::Watch;
-use link::{ChannelState, Effect, Loss, Packet, Pipeline};
+use link::{ChannelState, Effect, Link, Loss, Packet};
 use packet::{Check, Frame};
 
 /// Records what happens on links whose ways were added up first, then down: way `2n` is up and
@@ -44,7 +44,7 @@ impl Recording {
         Self { recorder, bytes: Vec::new(), wants_bytes, links, look: None, room }
     }
 
-    /// The same for links of which something is watched ([`link::Built::watch`]).
+    /// The same for links of which something is watched ([`Link::watch`]).
     #[must_use]
     pub fn watching(self, watch: Watch) -> Self {
         let look = (watch != Watch::default()).then(|| link::units::Time::ZERO + LOOK);
@@ -179,24 +179,23 @@ impl Observer for Recording {
         self.recorder.ended(&ended, bytes);
     }
 
-    fn visited(&mut self, way: WayId, pipeline: &Pipeline, now: link::units::Time) {
-        let (LinkId(place), direction) = place(way);
-        let Some(link) = self.links.get_mut(usize::from(place)) else { return };
-        let known = match direction {
-            Direction::Up => &mut link.up,
-            Direction::Down => &mut link.down,
+    fn visited(&mut self, way: WayId, link: &Link, now: link::units::Time) {
+        let Some(info) = self.links.get_mut(way.link()) else { return };
+        let known = match way.direction() {
+            link::Direction::Up => &mut info.up,
+            link::Direction::Down => &mut info.down,
         };
-        let offered = capacity::of(pipeline, link.layer.into(), time(now), self.room);
+        let offered = capacity::of(link, way.direction(), info.layer.into(), time(now), self.room);
         let is_new = |offered: &Capacity| {
             let last = known.capacity.last();
             last.is_none_or(|last| Capacity { since: last.since, ..offered.clone() } != *last)
         };
         let offered = offered.filter(is_new);
-        if offered.is_some() || known.stages != pipeline.stage_names() {
+        if offered.is_some() || known.stages != link.stage_names(way.direction()) {
             self.room = self.room.saturating_sub(offered.as_ref().map_or(0, |offered| offered.rate.size()));
-            known.stages = pipeline.stage_names().to_vec();
+            known.stages = link.stage_names(way.direction()).to_vec();
             known.capacity.extend(offered);
-            self.recorder.describe(link);
+            self.recorder.describe(info);
         }
     }
 
