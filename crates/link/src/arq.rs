@@ -5,9 +5,9 @@
 //!   [`Modulus`].
 //! * [`rlp`]: the Radio Link Protocol of GSM data calls, one frame every 20 ms, on that core.
 //! * [`llp`]: the link layer protocol of the ReSoA thesis, on the same.
-//! * [`hop`]: both ends of either, with an error process for each direction: a wireless hop that
-//!   packets go into and come out of.
-//! * [`ArqSpec`]: either in a line. [`crate::LinkSpec::over_arq`] is what it makes of a link.
+//! * [`hop`]: both ends of either, with the air between them: a wireless hop that packets go into
+//!   and come out of. What the air loses, others say.
+//! * [`ArqSpec`]: either in a line. `link::LinkSpec::over_arq` is what it makes of a link.
 //! * [`record`]: what a protocol monitor notes of them.
 //!
 //! An entity is given events (a frame, a tick, a timer) with their time, and gives back frames,

@@ -31,7 +31,7 @@ pub mod stage;
 pub mod units;
 
 pub use fate::{ChannelState, Effect, Loss, Mark};
-pub use link::{Link, LinkSink, LinkSpec, MediumSpec};
+pub use link::{HopSpec, Link, LinkSink, LinkSpec, MediumSpec};
 pub use packet::{Packet, Sending};
 pub use pipeline::{Pipeline, Sink};
 pub use seed::{Direction, Seed, Stream};

@@ -21,6 +21,7 @@ mod medium;
 mod over_arq;
 mod spec;
 
+pub use arq_hop::HopSpec;
 pub use spec::{LinkSpec, MediumSpec};
 
 use crate::arq::hop::{Block, Counters, EndRecord, Watch};
@@ -176,8 +177,9 @@ impl Link {
     /// idle link with RLP has something due every 20 ms.
     #[must_use]
     pub fn due(&self) -> Time {
-        let stages = self.above.iter().chain(&self.below).map(Pipeline::due);
-        stages.fold(self.medium.as_ref().map_or(Time::NEVER, |medium| medium.due()), Time::min)
+        let above = self.above[0].due().min(self.above[1].due());
+        let Some(medium) = &self.medium else { return above };
+        self.below.iter().map(Pipeline::due).fold(above.min(medium.due()), Time::min)
     }
 
     /// Before when no packet leaves, by what is inside ([`Pipeline::wake`]). Without packets in the
@@ -185,10 +187,11 @@ impl Link {
     /// comes, at their logical times.
     #[must_use]
     pub fn wake(&self) -> Time {
+        let Some(medium) = &self.medium else { return self.above[0].wake().min(self.above[1].wake()) };
         let ways = Direction::BOTH.into_iter().map(|direction| {
             let [above, below] = self.parts(direction);
-            let busy = self.medium.as_ref().filter(|medium| medium.inside(direction) > 0);
-            let medium = busy.map_or(Time::NEVER, |medium| medium.due());
+            let is_empty = medium.inside(direction) == 0;
+            let medium = if is_empty { Time::NEVER } else { medium.due() };
             below.wake().min(above.wake().min(medium) + below.least_delay())
         });
         ways.fold(Time::NEVER, Time::min)

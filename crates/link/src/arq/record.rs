@@ -1,7 +1,7 @@
 //! What happened on a link with retransmissions, as a protocol monitor notes it: the records of
 //! rlpdump (Ludwig 3.1.1, LL-07).
 //!
-//! These are values; how a file has them is [`crate::blocks`]'s business.
+//! These are values. RLP traces (`link::blocks`) have them in a file.
 
 use crate::units::Time;
 
@@ -84,7 +84,7 @@ impl Kind {
         Self::Right,
     ];
 
-    /// Its word in RLP traces ([`crate::blocks`]).
+    /// Its word in RLP traces.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {

@@ -6,8 +6,8 @@
 //! frames; so does the delay of a link with LLP, while RLP's circuit has one of its own and the
 //! link's delay comes on top.
 
-use super::{LinkSpec, MediumSpec};
-use crate::arq::hop::{HopSpec, LlpHopSpec, Protocol, RlpHopSpec};
+use super::{HopSpec, LinkSpec, MediumSpec};
+use crate::arq::hop::{LlpHopSpec, Protocol, RlpHopSpec};
 use crate::arq::rlp::Throttle;
 use crate::arq::{ArqSpec, LlpSpec, RlpSpec};
 use crate::seed::Direction;

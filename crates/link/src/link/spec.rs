@@ -1,9 +1,8 @@
 //! A link as data.
 
 use super::Link;
-use super::arq_hop::ArqHop;
+use super::arq_hop::{ArqHop, HopSpec};
 use crate::arq::ArqSpec;
-use crate::arq::hop::HopSpec;
 use crate::pipeline::Pipeline;
 use crate::seed::{Direction, Seed};
 use crate::spec::{BuildError, DirectionSpec};

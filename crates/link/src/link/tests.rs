@@ -1,5 +1,7 @@
 //! Both directions of a link with a link layer, against what must hold of any.
 
+mod air;
+
 use super::*;
 use crate::arq::record::{Kind, Way};
 use crate::profile::{LinkProfile, Parameters, Resolve};
