@@ -8,12 +8,11 @@ use crate::namespace::{in_new_namespace, tun};
 use crate::processor;
 use crate::traffic::{Window, probe};
 use emulator::kernel::{Kernel, Port, Segments};
-use emulator::{Command, Controls, Emulator, Unobserved, Way, control};
-use link::Direction;
-use link::Pipeline;
-use link::Seed;
-use link::stage::delay::{Delay, DelaySpec, Law};
+use emulator::{Command, Controls, Emulator, Unobserved, control};
+use link::spec::{DirectionSpec, StageSpec};
+use link::stage::delay::{DelaySpec, Law};
 use link::units::Span;
+use link::{Link, LinkSpec, Seed};
 use packet::Layer;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
@@ -86,18 +85,17 @@ fn emulator(
     let mut emulator = Emulator::new(kernel, Unobserved, controls);
     for (number, (near, far)) in ends.into_iter().enumerate() {
         let seed = Seed::campaign(1).run(0).link(&number.to_string());
-        for (direction, from, to) in [(Direction::Up, near, far), (Direction::Down, far, near)] {
-            emulator.add(Way { from, pipeline: pipeline(&seed.direction(direction))?, to });
-        }
+        emulator.add_link(link(&seed)?, [near, far]);
     }
     Ok(emulator)
 }
 
 /// Creates a link that only delays.
-fn pipeline(seed: &Seed) -> io::Result<Pipeline> {
+fn link(seed: &Seed) -> io::Result<Link> {
     let law = Law::Constant { delay: Span::from_nanos(DELAY.as_nanos() as u64) };
-    let delay = Delay::new(DelaySpec::in_order(law), &seed.stage("delay")).map_err(io::Error::other)?;
-    Ok(Pipeline::new(vec![("delay".into(), Box::new(delay))]))
+    let mut way = DirectionSpec::default();
+    way.put(StageSpec::Delay(DelaySpec::in_order(law)));
+    LinkSpec::new(way.clone(), way).build(seed).map_err(io::Error::other)
 }
 
 /// Returns the address of the near end of a link.

@@ -1,7 +1,7 @@
 //! Telling a running event loop what to do, from another thread.
 
 use crate::event_loop::WayId;
-use link::Pipeline;
+use link::Link;
 use link::units::Time;
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::io;
@@ -9,8 +9,8 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-/// What a pipeline is to do when the loop comes by: change a parameter, answer a question.
-pub type Visit = Box<dyn FnOnce(&mut Pipeline, Time) + Send>;
+/// What a link is to do when the loop comes by: change a parameter, answer a question.
+pub type Visit = Box<dyn FnOnce(&mut Link, Time) + Send>;
 
 /// Something the event loop is told.
 pub enum Command {
@@ -18,7 +18,7 @@ pub enum Command {
     Stop,
     /// Tell the observer something that people should know when they read about this run.
     Note(String),
-    /// Call on one pipeline, with the time at which the loop does so.
+    /// Call on the link of one way, with the time at which the loop does so.
     Visit(WayId, Visit),
 }
 
@@ -55,17 +55,18 @@ impl Control {
         }
     }
 
-    /// Calls on one pipeline and returns what `visit` returns; `None` when the loop has ended.
+    /// Calls on the link of one way and returns what `visit` returns; `None` when the loop has
+    /// ended.
     pub fn visit<T: Send + 'static>(
         &self,
         way: WayId,
-        visit: impl FnOnce(&mut Pipeline, Time) -> T + Send + 'static,
+        visit: impl FnOnce(&mut Link, Time) -> T + Send + 'static,
     ) -> Option<T> {
         let (answer, answered) = channel();
         self.tell(Command::Visit(
             way,
-            Box::new(move |pipeline, now| {
-                let _ = answer.send(visit(pipeline, now));
+            Box::new(move |link, now| {
+                let _ = answer.send(visit(link, now));
             }),
         ));
         answered.recv().ok()

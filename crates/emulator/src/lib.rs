@@ -1,12 +1,12 @@
-//! Moves packets between two ends through the pipelines of a link.
+//! Moves packets between two ends through a link.
 //!
 //! One event loop, [`Emulator`], serves any number of links on one thread. What it runs on is
 //! a [`Driver`]: clock and packet ends in one trait, since waiting is the one thing that concerns
 //! both.
 //!
-//! * [`kernel::Kernel`] is the real one: TUN or TAP descriptors, epoll and an absolute timerfd. It
-//!   blocks when there is nothing to do and never spins, unless asked for precision; the same
-//!   binary runs in virtual time, where only blocking lets time pass.
+//! * [`kernel::Kernel`] is the real one: TUN or TAP descriptors and epoll. It blocks when there is
+//!   nothing to do and never spins, unless asked for precision; the same binary runs in virtual
+//!   time, where only blocking lets time pass.
 //! * [`ring::Ring`] is the same by io_uring, with the fewest system calls: for virtual time, where
 //!   they are dear.
 //! * [`simulated::Simulated`] has no kernel at all: a script of arrivals and a clock that jumps.
@@ -29,4 +29,4 @@ pub mod simulated;
 
 pub use control::{Command, Control, Controls, control};
 pub use driver::{Driver, PortId};
-pub use event_loop::{Emulator, Ending, Observer, Unobserved, Way, WayId};
+pub use event_loop::{Emulator, Ending, Observer, Unobserved, WayId};

@@ -1,4 +1,4 @@
-//! The capacity of a pipeline's limiter, in the terms of the event log.
+//! The capacity of a link's limiter, in the terms of the event log.
 //!
 //! The event log has the packets that were sent, not what else could have been sent. For a limiter
 //! with a trace, this is the reference of utilization (`trace::layers::limiter`). The trace itself
@@ -6,10 +6,10 @@
 
 use capture::event::{After, Rate};
 use capture::{Capacity, Time};
-use link::Pipeline;
 use link::stage::bottleneck::mahimahi::{OPPORTUNITY, TUN_HEADER};
 use link::stage::bottleneck::theaterq::{AtEnd, EntryRate};
 use link::stage::bottleneck::{BottleneckSpec, RateSpec};
+use link::{Direction, Link};
 use packet::Layer;
 
 /// Largest total size in bytes of the traces in a log, over all links: a record may have 16 MB.
@@ -17,13 +17,13 @@ pub const ROOM: usize = 14_000_000;
 
 const NANOS_PER_MILLI: u64 = 1_000_000;
 
-/// Returns what the limiter of `pipeline` can send from `since` on; `None` if it has no limiter of
-/// its own.
+/// Returns what the limiter of a direction of `link` can send from `since` on; `None` if it has no
+/// limiter of its own.
 ///
 /// A trace that takes more than `room` bytes is not logged.
 #[must_use]
-pub fn of(pipeline: &Pipeline, layer: Layer, since: Time, room: usize) -> Option<Capacity> {
-    let BottleneckSpec { rate, counted, .. } = pipeline.limiter()?;
+pub fn of(link: &Link, direction: Direction, layer: Layer, since: Time, room: usize) -> Option<Capacity> {
+    let BottleneckSpec { rate, counted, .. } = link.limiter(direction)?;
     let (overhead, least) = counted.overhead(layer);
     let beyond = if let RateSpec::Mahimahi(..) = rate { TUN_HEADER } else { 0 };
     let rate = described(rate)?;

@@ -8,7 +8,7 @@ use emulator::pauses::Pauses;
 use emulator::punctuality::{Overload, Punctuality};
 use emulator::{Observer, WayId};
 use link::arq::hop::Watch;
-use link::{Effect, Packet, Pipeline};
+use link::{Effect, Link, Packet};
 use packet::{Check, Frame};
 
 /// Records the events of links: way `2n` is the up direction of link `n`, `2n + 1` its down
@@ -45,7 +45,7 @@ impl Recording {
         Self { recorder, bytes: Vec::new(), wants_bytes, links, look: None, room }
     }
 
-    /// Prepares for links of which something is watched ([`link::Built::watch`]).
+    /// Prepares for links of which something is watched ([`Link::watch`]).
     #[must_use]
     pub fn watching(self, watch: Watch) -> Self {
         let look = (watch != Watch::default()).then(|| Time::ZERO + LOOK);
@@ -128,24 +128,23 @@ impl Observer for Recording {
         self.recorder.ended(&ended, bytes);
     }
 
-    fn visited(&mut self, way: WayId, pipeline: &Pipeline, now: Time) {
-        let (LinkId(place), direction) = place(way);
-        let Some(link) = self.links.get_mut(usize::from(place)) else { return };
-        let known = match direction {
-            Direction::Up => &mut link.up,
-            Direction::Down => &mut link.down,
+    fn visited(&mut self, way: WayId, link: &Link, now: Time) {
+        let Some(info) = self.links.get_mut(way.link()) else { return };
+        let known = match way.direction() {
+            Direction::Up => &mut info.up,
+            Direction::Down => &mut info.down,
         };
-        let offered = capacity::of(pipeline, link.layer, now, self.room);
+        let offered = capacity::of(link, way.direction(), info.layer, now, self.room);
         let is_new = |offered: &Capacity| {
             let last = known.capacity.last();
             last.is_none_or(|last| Capacity { since: last.since, ..offered.clone() } != *last)
         };
         let offered = offered.filter(is_new);
-        if offered.is_some() || known.stages != pipeline.stage_names() {
+        if offered.is_some() || known.stages != link.stage_names(way.direction()) {
             self.room = self.room.saturating_sub(offered.as_ref().map_or(0, |offered| offered.rate.size()));
-            known.stages = pipeline.stage_names().to_vec();
+            known.stages = link.stage_names(way.direction()).to_vec();
             known.capacity.extend(offered);
-            self.recorder.describe(link);
+            self.recorder.describe(info);
         }
     }
 

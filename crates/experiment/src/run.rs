@@ -122,16 +122,16 @@ fn run(job: &Job) -> Result<RunEnded, String> {
     let mut accepting = Accepting::begin(job, &experiment.scenario)?;
 
     let seed = Seed::campaign(job.seed).run(job.repetition.into());
-    let pipelines = network::pipelines(&experiment.scenario, &seed, files.watch())?;
-    let mesh = network::build(&experiment.scenario, &pipelines)?;
+    let links = network::links(&experiment.scenario, &seed, files.watch())?;
+    let mesh = network::build(&experiment.scenario, &links)?;
     accepting.watch(&experiment.scenario, &mesh)?;
     let started = UNIX_EPOCH.elapsed().unwrap_or_default().as_nanos() as u64;
-    let recording = network::recording(&experiment, &pipelines, job.seed, &files, started)?;
+    let recording = network::recording(&experiment, &links, job.seed, &files, started)?;
     let (control, controls) = control().map_err(|error| error.to_string())?;
     let host = Host::new(&controls).map_err(|error| error.to_string())?;
     let origin = Instant::now();
     let senders = senders::Senders::start(&files, &experiment, &mesh, job.seed, started, origin)?;
-    let emulator = network::connect(host, recording, controls, &experiment.scenario, &mesh, pipelines)?;
+    let emulator = network::connect(host, recording, controls, &experiment.scenario, &mesh, links)?;
     let emulating = thread::Builder::new()
         .name("emulator".into())
         .spawn(move || emulator.run())

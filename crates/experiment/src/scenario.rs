@@ -149,7 +149,7 @@ impl Scenario {
     pub fn packets_per_second(&self, path: &[usize]) -> f64 {
         let fastest = |&link: &usize| {
             let Link { profile, mtu, .. } = &self.links[link];
-            let rates = Direction::BOTH.map(|direction| profile.row(direction).rate());
+            let rates = Direction::BOTH.map(|direction| profile.rate(direction));
             let packets =
                 |rate: link::units::BitRate| rate.as_bits_per_second() as f64 / 8.0 / f64::from(*mtu);
             // The slow direction of an asymmetric link carries the acknowledgements, so each

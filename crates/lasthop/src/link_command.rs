@@ -19,12 +19,12 @@ use assemble::{Assembled, assemble};
 use capture::{CaptureTo, Header, LinkId, LinkInfo, Recorder, WallTime, WayInfo};
 use emulator::host::Host;
 use emulator::kernel::{Kernel, Port, Segments};
-use emulator::{Command, Control, Emulator, Ending, WayId, control};
+use emulator::{Command, Control, Emulator, Ending, control};
 use experiment::capacity;
 use experiment::recording::Recording;
 use link::profile::LinkProfile;
 use link::units::BitRate;
-use link::{Built, Direction, Seed};
+use link::{Direction, Link, Seed};
 use link_layer::Wanted;
 use netlab::route::Metrics;
 use netlab::tun::Tun;
@@ -94,7 +94,6 @@ pub fn run(arguments: &LinkArguments) -> Result<i32, Failure> {
         Recording::new(recorder, vec![info], wants_bytes).watching(wanted.watch()),
         controls,
     );
-    // In the order of `way`.
     emulator.add_link(built, [inside, outside]);
 
     notice.say(format_args!("link {}, seed {seed}, MTU {}", link.id(), assembled.mtu));
@@ -214,14 +213,14 @@ fn stop(control: &Control, emulating: thread::JoinHandle<Emulated>) -> Emulated 
 }
 
 /// What the recorder is told of the link.
-fn link_info(arguments: &LinkArguments, assembled: &Assembled, built: &Built) -> LinkInfo {
+fn link_info(arguments: &LinkArguments, assembled: &Assembled, built: &Link) -> LinkInfo {
     let way = |direction| {
-        let pipeline = built.pipeline(direction);
-        let capacity = capacity::of(pipeline, layer(arguments), capture::Time::ZERO, capacity::ROOM / 2);
+        let (layer, room) = (layer(arguments), capacity::ROOM / 2);
+        let capacity = capacity::of(built, direction, layer, capture::Time::ZERO, room);
         WayInfo {
             profile: assembled.link.described(direction),
-            bits_per_second: assembled.link.row(direction).rate().map(BitRate::as_bits_per_second),
-            stages: pipeline.stage_names().to_vec(),
+            bits_per_second: assembled.link.rate(direction).map(BitRate::as_bits_per_second),
+            stages: built.stage_names(direction).to_vec(),
             capacity: capacity.into_iter().collect(),
         }
     };
@@ -253,12 +252,4 @@ fn start_recorder(
         ..capture::Options::default()
     };
     Ok(Recorder::start(header, options)?)
-}
-
-/// The ways of a link, in the order in which they are added to the event loop.
-pub const fn way(direction: Direction) -> WayId {
-    match direction {
-        Direction::Up => WayId(0),
-        Direction::Down => WayId(1),
-    }
 }

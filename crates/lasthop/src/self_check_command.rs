@@ -24,7 +24,7 @@ use comfy_table::{CellAlignment, Table};
 use emulator::punctuality::Overload;
 use indicatif::{ProgressBar, ProgressStyle};
 use link::spec::{DirectionSpec, StageSpec};
-use link::{Direction, Seed};
+use link::{LinkSpec, Seed};
 use row::{HEADINGS, Row};
 use serde_json::json;
 use std::io::IsTerminal;
@@ -56,15 +56,15 @@ impl Bench {
         look: Look,
         work: impl FnOnce(&BenchLink<Watch>) -> Result<T, Failure>,
     ) -> Result<(T, Watch), Failure> {
-        let pipeline = |stage: Option<StageSpec>, direction| {
+        let of = |stage: Option<StageSpec>| {
             let mut spec = DirectionSpec::default();
             if let Some(stage) = stage {
                 spec.put(stage);
             }
-            spec.build(&self.seed.direction(direction))
+            spec
         };
-        let (up, down) = (pipeline(up, Direction::Up)?, pipeline(down, Direction::Down)?);
-        let link = BenchLink::set_up(up, down, self.precise, Watch::new(look))?;
+        let link = LinkSpec::new(of(up), of(down)).build(&self.seed)?;
+        let link = BenchLink::set_up(link, self.precise, Watch::new(look))?;
         let result = work(&link)?;
         let Remains { mut observer, overload } = link.take_down()?;
         self.lateness.append(&mut observer.lateness);

@@ -5,10 +5,9 @@
 //!   [`Modulus`].
 //! * [`rlp`]: the Radio Link Protocol of GSM data calls, one frame every 20 ms, on that core.
 //! * [`llp`]: the link layer protocol of the ReSoA thesis, on the same.
-//! * [`hop`]: both ends of either, with an error process for each direction: a wireless hop that
-//!   packets go into and come out of.
-//! * [`ArqSpec`]: either in a line, and what it makes of a link's two rows of stages;
-//!   [`crate::HopLink`] is such a link.
+//! * [`hop`]: both ends of either, with the air between them: a wireless hop that packets go into
+//!   and come out of. What the air loses, others say.
+//! * [`ArqSpec`]: either in a line. `link::LinkSpec::over_arq` is what it makes of a link.
 //! * [`vocabulary::link_layer`]: what a protocol monitor notes of them.
 //!
 //! An entity is given events (a frame, a tick, a timer) with their time, and gives back frames,
@@ -29,7 +28,7 @@ mod spec;
 pub use numbering::Modulus;
 pub use receiving::{Arrival, Order, ReceiveWindow};
 pub use sending::{SendWindow, Slot, SlotState, Transmission};
-pub use spec::{ArqError, ArqSpec, LlpSpec, RlpSpec, Rows};
+pub use spec::{ArqError, ArqSpec, LlpSpec, RlpSpec};
 
 /// How long a link layer goes on with a frame, and what it does then (Ludwig 3.2.5, LL-05).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -1,10 +1,12 @@
 //! The wireless link as a pure function.
 //!
-//! A link has two directions, each a [`Pipeline`]: an ordered row of stages ([`stage::Stage`]) that
-//! packets pass one after the other. A stage is a state machine driven by packets, logical time and
-//! a random stream, and by nothing else: there is no clock, no socket and no thread in this crate.
-//! The same pipeline runs under the emulator in real time, under the same emulator in virtual time,
-//! and bare in unit tests against closed formulas.
+//! A [`Link`] has two directions, each with a [`Pipeline`]: an ordered row of stages
+//! ([`stage::Stage`]) that packets pass one after the other. Where the directions depend on each
+//! other, a medium joins them, with a pipeline before it and one behind it in each direction. A
+//! stage is a state machine driven by packets, logical time and a random stream, and by nothing
+//! else: there is no clock, no socket and no thread in this crate. The same link runs under the
+//! emulator in real time, under the same emulator in virtual time, and bare in unit tests against
+//! closed formulas.
 //!
 //! * Time: every packet carries its *logical* time ([`Packet::at`]), the instant at which it
 //!   reached the stage it is in. What drives the pipeline may be late; the packet's time is not, so
@@ -18,7 +20,7 @@ pub mod blocks;
 pub mod fate;
 pub mod filter;
 pub mod fit;
-mod hop_link;
+mod link;
 pub mod nearest;
 mod packet;
 mod pipeline;
@@ -28,7 +30,7 @@ pub mod spec;
 pub mod stage;
 
 pub use fate::{Effect, Mark};
-pub use hop_link::{Built, HopLink, LinkSink};
+pub use link::{HopSpec, Link, LinkSink, LinkSpec, MediumSpec};
 pub use packet::Packet;
 pub use pipeline::{Pipeline, Sink};
 pub use seed::{Seed, Stream};

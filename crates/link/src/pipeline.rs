@@ -1,4 +1,4 @@
-//! A direction of a link: stages in a row.
+//! Stages in a row: one direction of a link, or what one direction has on one side of a medium.
 //!
 //! The pipeline is an event loop without a clock. It keeps stages in step: whatever any stage has
 //! due happens in the order of logical times, and before a packet that arrives later. Where two
@@ -9,7 +9,6 @@ use crate::fate::{Effect, Mark};
 use crate::packet::Packet;
 use crate::spec::StageSpec;
 use crate::stage::bottleneck::BottleneckSpec;
-use crate::stage::outage::OutageCommand;
 use crate::stage::{Outbox, Stage, StageCommand};
 use crate::units::{Span, Time};
 use packet::Frame;
@@ -31,16 +30,14 @@ pub struct Pipeline {
     names: Vec<String>,
     /// Due time of each stage, in order: read much more often than it changes.
     due: Vec<Time>,
-    /// The least time that a packet needs from each stage's end to the link's.
+    /// The least time that a packet needs from each stage's end to the pipeline's.
     onward: Vec<Span>,
+    /// The least time that a packet needs from one end to the other.
+    least_delay: Span,
     next_number: u64,
     out: Outbox,
     /// Packets between two stages; kept for its memory only.
     moving: Vec<Packet>,
-    /// Place of the stage that is a hop, if there is one.
-    hop: Option<usize>,
-    /// Packets that have come to the hop.
-    handed: Vec<Packet>,
 }
 
 struct Named {
@@ -56,26 +53,32 @@ impl Pipeline {
     /// If there are more than 255 stages: a mark counts them in one byte.
     #[must_use]
     pub fn new(stages: Vec<(String, Box<dyn Stage>)>) -> Self {
-        assert!(stages.len() < usize::from(Mark::BY_CURRENT_STAGE), "{} stages are too many", stages.len());
-        let due = stages.iter().map(|(_, stage)| stage.due()).collect();
-        let (names, stages): (Vec<_>, Vec<_>) = stages.into_iter().unzip();
-        let stages = stages.into_iter().zip(0..).map(|(stage, id)| Named { id, stage }).collect();
-        let (onward, out, moving, handed) = (Vec::new(), Outbox::default(), Vec::new(), Vec::new());
+        let (names, stages) = stages.into_iter().unzip();
+        Self::part_of(names, 0, stages)
+    }
+
+    /// A pipeline that is a part of a longer row with these `names`, of which `first` is that of
+    /// its first stage.
+    pub(crate) fn part_of(names: Vec<String>, first: usize, stages: Vec<Box<dyn Stage>>) -> Self {
+        assert!(names.len() < usize::from(Mark::BY_CURRENT_STAGE), "{} stages are too many", names.len());
+        let due = stages.iter().map(|stage| stage.due()).collect();
+        let stages = stages.into_iter().zip(first as u8..).map(|(stage, id)| Named { id, stage }).collect();
+        let (onward, out, moving) = (Vec::new(), Outbox::default(), Vec::new());
         let mut pipeline =
-            Self { stages, names, due, onward, next_number: 0, out, moving, hop: None, handed };
+            Self { stages, names, due, onward, least_delay: Span::ZERO, next_number: 0, out, moving };
         pipeline.reckon();
         pipeline
     }
 
-    /// Reckons [`Pipeline::onward`] and [`Pipeline::hop`], after stages have changed.
+    /// Reckons [`Pipeline::onward`] and [`Pipeline::least_delay`], after stages have changed.
     fn reckon(&mut self) {
-        self.hop = self.stages.iter().position(|named| named.stage.is_hop());
         self.onward.resize(self.stages.len(), Span::ZERO);
         let mut least = Span::ZERO;
         for (onward, named) in self.onward.iter_mut().zip(&self.stages).rev() {
             *onward = least;
             least = least + named.stage.least_delay();
         }
+        self.least_delay = least;
     }
 
     /// Gives numbers to the names of stages that may be inserted later, so that logs can list them
@@ -117,6 +120,11 @@ impl Pipeline {
         wakes.min().unwrap_or(Time::NEVER)
     }
 
+    /// The least time that a packet needs from one end to the other, as far as the stages know.
+    pub(crate) fn least_delay(&self) -> Span {
+        self.least_delay
+    }
+
     /// Whether a stage may change bytes of a packet.
     #[must_use]
     pub fn changes_bytes(&self) -> bool {
@@ -148,53 +156,32 @@ impl Pipeline {
         self.settle(0, sink);
     }
 
-    /// Packets that have come to the hop and are not in it yet.
-    pub(crate) fn take_handed(&mut self) -> Vec<Packet> {
-        std::mem::take(&mut self.handed)
-    }
-
-    /// Packets that the hop still had: [`Pipeline::finish`] ends their way.
-    pub(crate) fn give_back(&mut self, packets: Vec<Packet>) {
-        self.handed.extend(packets);
-    }
-
-    /// What has left the hop goes on from there.
-    pub(crate) fn emerge(&mut self, out: &mut Outbox, sink: &mut impl Sink) {
-        if let Some(hop) = self.hop {
-            std::mem::swap(&mut self.out, out);
-            self.settle(hop, sink);
+    /// Packets that another pipeline has numbered come to the first stage together, after
+    /// everything that was due until then.
+    pub(crate) fn enter(&mut self, packets: &mut Vec<Packet>, sink: &mut impl Sink) {
+        if self.stages.is_empty() {
+            packets.drain(..).for_each(|packet| sink.delivered(packet));
+        } else if !packets.is_empty() {
+            for packet in packets.drain(..) {
+                self.stages[0].stage.accept(packet, &mut self.out);
+            }
+            self.settle(0, sink);
         }
     }
 
-    /// The hop takes one more packet from the stages above it.
+    /// What follows the pipeline takes one more packet from it.
     pub(crate) fn release(&mut self, now: Time) {
-        for place in 0..self.hop.unwrap_or_default() {
-            self.stages[place].stage.release(now);
-            self.due[place] = self.stages[place].stage.due();
+        for (named, due) in self.stages.iter_mut().zip(&mut self.due) {
+            named.stage.release(now);
+            *due = named.stage.due();
         }
-    }
-
-    /// The least time from the hop's end to the link's.
-    pub(crate) fn behind_hop(&self) -> Span {
-        self.hop.map_or(Span::ZERO, |hop| self.onward[hop])
-    }
-
-    /// As [`Pipeline::advance`], for the stages behind the hop only.
-    pub(crate) fn advance_behind_hop(&mut self, now: Time, sink: &mut impl Sink) {
-        self.advance_from(self.hop.map_or(0, |hop| hop + 1), now, sink);
     }
 
     /// Lets everything happen that is due until `now`, that instant included.
     pub fn advance(&mut self, now: Time, sink: &mut impl Sink) {
-        self.advance_from(0, now, sink);
-    }
-
-    /// The same, for the stages from this place on.
-    #[inline]
-    fn advance_from(&mut self, first: usize, now: Time, sink: &mut impl Sink) {
         loop {
             let mut next = (Time::NEVER, 0);
-            for (place, &due) in self.due.iter().enumerate().skip(first) {
+            for (place, &due) in self.due.iter().enumerate() {
                 // `<=`: of two stages that are due together the later one in the row goes first.
                 if due <= next.0 {
                     next = (due, place);
@@ -230,23 +217,12 @@ impl Pipeline {
         self.touch(name, |stage| stage.change(spec, now))
     }
 
-    /// Tells the stage of this name to do something at `now`. Where there is no such stage for an
-    /// outage but a hop, the outage is on the air beneath that.
+    /// Tells the stage of this name to do something at `now`.
     ///
     /// # Errors
     /// If there is no such stage, or if it cannot do that.
     pub fn obey(&mut self, name: &str, command: StageCommand, now: Time) -> Result<(), String> {
-        match (self.hop, command) {
-            (Some(hop), StageCommand::Outage(_)) if self.place_of(name).is_err() => {
-                self.stages[hop].stage.obey(command, now)
-            }
-            _ => self.touch(name, |stage| stage.obey(command, now)),
-        }
-    }
-
-    /// What the hop's place was told for the air since the last call.
-    pub(crate) fn take_orders(&mut self) -> Vec<OutageCommand> {
-        self.hop.map(|hop| self.stages[hop].stage.take_orders()).unwrap_or_default()
+        self.touch(name, |stage| stage.obey(command, now))
     }
 
     /// Puts another stage into the row, in front of the one that is now at `place`.
@@ -281,6 +257,11 @@ impl Pipeline {
         Ok(place)
     }
 
+    /// Whether there is a stage of this name.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.place_of(name).is_ok()
+    }
+
     fn place_of(&self, name: &str) -> Result<usize, String> {
         let place = self.stages.iter().position(|named| self.names[usize::from(named.id)] == name);
         place.ok_or_else(|| format!("there is no stage `{name}`"))
@@ -302,17 +283,11 @@ impl Pipeline {
     /// Ends the run: everything still inside is lost at `now` as [`Loss::RunEnded`].
     pub fn finish(&mut self, now: Time, sink: &mut impl Sink) {
         self.advance(now, sink);
-        for (place, named) in self.stages.iter_mut().enumerate() {
+        for (named, due) in self.stages.iter_mut().zip(&mut self.due) {
             named.stage.clear(&mut self.moving);
-            if self.hop == Some(place) {
-                self.moving.append(&mut self.handed);
-            }
-            self.due[place] = named.stage.due();
-            for mut packet in self.moving.drain(..) {
-                packet.at = now;
-                packet.mark(Effect::Lost(Loss::RunEnded));
-                signed(&mut packet, named.id);
-                sink.lost(packet);
+            *due = named.stage.due();
+            for packet in self.moving.drain(..) {
+                sink.lost(ended_with_the_run(packet, now, named.id));
             }
         }
     }
@@ -340,10 +315,6 @@ impl Pipeline {
                 }
                 return;
             }
-            if self.hop == Some(place) {
-                self.handed.append(&mut self.out.passed);
-                return;
-            }
             std::mem::swap(&mut self.moving, &mut self.out.passed);
             for packet in self.moving.drain(..) {
                 self.stages[place].stage.accept(packet, &mut self.out);
@@ -352,8 +323,16 @@ impl Pipeline {
     }
 }
 
+/// A packet that was still inside the stage of this number when the run ended.
+pub(crate) fn ended_with_the_run(mut packet: Packet, now: Time, stage: u8) -> Packet {
+    packet.at = now;
+    packet.mark(Effect::Lost(Loss::RunEnded));
+    signed(&mut packet, stage);
+    packet
+}
+
 /// Fills in which stage made the newest marks.
-fn signed(packet: &mut Packet, stage: u8) {
+pub(crate) fn signed(packet: &mut Packet, stage: u8) {
     for mark in packet.marks.unsigned() {
         mark.stage = stage;
     }

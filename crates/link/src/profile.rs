@@ -13,10 +13,9 @@ pub use builtin::builtin;
 pub use parameters::{HELP as PARAMETERS, ParameterError, Parameters, Resolve};
 
 use crate::arq::{ArqError, ArqSpec};
-use crate::hop_link::{Built, HopLink};
-use crate::pipeline::Pipeline;
+use crate::link::{Link, LinkSpec};
 use crate::seed::Seed;
-use crate::spec::{BuildError, DirectionSpec, StageSpec};
+use crate::spec::{BuildError, DirectionSpec, StageSpec, said};
 use crate::stage::errors::ErrorSpec;
 use crate::stage::outage::OutagePlace;
 use crate::stage::spec::{Read, SpecError};
@@ -155,7 +154,7 @@ impl LinkProfile {
     #[must_use]
     pub fn bandwidth_delay_product(&self) -> ByteCount {
         let unlimited = BitRate::from_bits_per_second(10_000_000_000);
-        let rates = Direction::BOTH.map(|direction| self.row(direction).rate().or(unlimited));
+        let rates = Direction::BOTH.map(|direction| self.rate(direction).or(unlimited));
         let delay = self.one_way(Direction::Up) + self.one_way(Direction::Down);
         rates.into_iter().flatten().max().map_or(ByteCount::default(), |fastest| fastest.bytes_in(delay))
     }
@@ -170,22 +169,32 @@ impl LinkProfile {
         Ok(())
     }
 
-    /// One of the directions as it runs: with its link layer, and without what is beneath that. As
-    /// it is written where that cannot be built.
-    #[must_use]
-    pub fn row(&self, direction: Direction) -> DirectionSpec {
-        let rows = self.arq.and_then(|arq| arq.rows(&self.up, &self.down).ok());
-        match (rows, direction) {
-            (None, _) => self.direction(direction).clone(),
-            (Some(rows), Direction::Up) => rows.up,
-            (Some(rows), Direction::Down) => rows.down,
+    /// The link as it runs: its link layer, and the stages on both sides of that.
+    ///
+    /// # Errors
+    /// If the link layer cannot run over this link.
+    pub fn spec(&self) -> Result<LinkSpec, BuildError> {
+        match &self.arq {
+            None => Ok(LinkSpec::new(self.up.clone(), self.down.clone())),
+            Some(arq) => LinkSpec::over_arq(arq, &self.up, &self.down),
         }
     }
 
-    /// A direction for people: its row, and what is on the air beneath a link layer.
+    /// The same for people: the stages as they are written where that cannot be built.
+    fn shown(&self) -> LinkSpec {
+        self.spec().unwrap_or_else(|_| LinkSpec::new(self.up.clone(), self.down.clone()))
+    }
+
+    /// The rate of a direction as it runs, where it is constant.
+    #[must_use]
+    pub fn rate(&self, direction: Direction) -> Option<BitRate> {
+        self.shown().rate(direction)
+    }
+
+    /// A direction for people: its stages and its link layer, and what is on the air beneath that.
     #[must_use]
     pub fn described(&self, direction: Direction) -> String {
-        let row = self.row(direction).to_string();
+        let row = self.shown().described(direction);
         let Some(arq) = self.arq else { return row };
         let own = self.direction(direction);
         let delay = if let ArqSpec::Llp(_) = arq { own.find("delay") } else { None };
@@ -213,37 +222,26 @@ impl LinkProfile {
     ///
     /// # Errors
     /// If a stage cannot be built, or the link layer cannot run over this link.
-    pub fn build(&self, seed: &Seed) -> Result<Built, BuildError> {
-        if let Some(arq) = &self.arq {
-            let rows = arq.rows(&self.up, &self.down)?;
-            return HopLink::new(&rows, seed).map(|link| Built::Joined(Box::new(link)));
-        }
-        let build = |direction| self.direction(direction).build(&seed.direction(direction));
-        Ok(Built::Apart(Box::new([build(Direction::Up)?, build(Direction::Down)?])))
+    pub fn build(&self, seed: &Seed) -> Result<Link, BuildError> {
+        self.spec()?.build(seed)
     }
 
     /// Changes one direction of a running link from what `self` says to what `next` says. `seed` is
     /// that of the direction.
     ///
     /// # Errors
-    /// As [`DirectionSpec::change_into`]; and if a link layer or what is beneath it would change.
+    /// As [`LinkSpec::change_into`].
     pub fn change_into(
         &self,
         next: &Self,
         direction: Direction,
-        pipeline: &mut Pipeline,
+        link: &mut Link,
         seed: &Seed,
         now: Time,
     ) -> Result<(), String> {
-        if let (Some(was), Some(arq)) = (self.arq, next.arq) {
-            let said = |error: BuildError| error.to_string();
-            let is = arq.rows(&next.up, &next.down).map_err(said)?.hop;
-            if was.rows(&self.up, &self.down).map_err(said)?.hop != is || was != arq {
-                let why = "rate, delay, errors and outages beneath a link layer stay as they are while the link runs: start another link";
-                return Err(why.to_owned());
-            }
-        }
-        self.row(direction).change_into(&next.row(direction), pipeline, seed, now)
+        let spec = |link: &Self| link.spec().map_err(said);
+        let (next, was) = (spec(next)?, spec(self)?);
+        was.change_into(&next, direction, link, seed, now)
     }
 
     /// Puts a loss profile into the directions that it names.

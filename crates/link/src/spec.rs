@@ -1,6 +1,5 @@
 //! A direction of a link as data: which stages, in which order, with which parameters.
 
-use crate::arq::ArqSpec;
 use crate::pipeline::Pipeline;
 use crate::seed::Seed;
 use crate::stage::Stage;
@@ -9,7 +8,6 @@ use crate::stage::delay::{Delay, DelaySpec};
 use crate::stage::duplicate::{Duplicate, DuplicateSpec};
 use crate::stage::errors::{ErrorSpec, Errors};
 use crate::stage::hiccup::{Hiccup, HiccupSpec};
-use crate::stage::hop_place::HopPlace;
 use crate::stage::outage::{Outage, OutageSpec};
 use crate::stage::spec::{Read, SpecError};
 use crate::units::{BitRate, Span, Time};
@@ -30,8 +28,6 @@ pub enum StageSpec {
     Delay(DelaySpec),
     /// Transient holds and re-ordering.
     Hiccup(HiccupSpec),
-    /// The place of a link layer of both directions; only in rows of [`ArqSpec::rows`].
-    Arq(ArqSpec),
 }
 
 /// Every kind of stage, in their usual order.
@@ -66,7 +62,6 @@ impl StageSpec {
             Self::Duplicate(_) => "duplicate",
             Self::Delay(_) => "delay",
             Self::Hiccup(_) => "hiccup",
-            Self::Arq(_) => "arq",
         }
     }
 
@@ -86,7 +81,6 @@ impl StageSpec {
             Self::Duplicate(spec) => Box::new(Duplicate::new(spec, seed.stream())),
             Self::Delay(spec) => Box::new(Delay::new(spec, seed).map_err(said)?),
             Self::Hiccup(spec) => Box::new(Hiccup::new(spec, seed).map_err(said)?),
-            Self::Arq(spec) => Box::new(HopPlace::new(spec)),
         })
     }
 }
@@ -140,8 +134,7 @@ impl DirectionSpec {
                 StageSpec::Bottleneck(spec) => spec.load(read)?,
                 StageSpec::Errors(spec) => spec.load(read)?,
                 StageSpec::Delay(spec) => spec.load(read)?,
-                StageSpec::Outage(_) | StageSpec::Duplicate(_) | StageSpec::Hiccup(_) | StageSpec::Arq(_) => {
-                }
+                StageSpec::Outage(_) | StageSpec::Duplicate(_) | StageSpec::Hiccup(_) => {}
             }
         }
         Ok(())
@@ -182,7 +175,17 @@ impl DirectionSpec {
         seed: &Seed,
         now: Time,
     ) -> Result<(), String> {
-        // All that may be refused comes first.
+        let built = self.check_change(next, pipeline, seed)?;
+        self.make_change(next, built, pipeline, now)
+    }
+
+    /// The part of a change that may be refused: the stages of `next`, ready to be put in.
+    pub(crate) fn check_change(
+        &self,
+        next: &Self,
+        pipeline: &Pipeline,
+        seed: &Seed,
+    ) -> Result<Vec<Box<dyn Stage>>, String> {
         let mut built = Vec::with_capacity(next.stages.len());
         for (name, spec) in &next.stages {
             if let Some(known) = self.named(name)
@@ -196,9 +199,7 @@ impl DirectionSpec {
             }
             built.push(spec.build(&seed.stage(name)).map_err(|why| format!("stage `{name}`: {why}"))?);
         }
-        let gone: Vec<_> =
-            self.stages.iter().map(|(name, _)| name).filter(|name| next.named(name).is_none()).collect();
-        for name in &gone {
+        for name in self.without(next) {
             pipeline.removable(name)?;
         }
         let stay = |one: &Self, other: &Self| {
@@ -209,7 +210,18 @@ impl DirectionSpec {
         if let Some((name, other)) = before.iter().zip(&after).find(|(name, other)| name != other) {
             return Err(format!("stages `{name}` and `{other}` cannot change places while the link runs"));
         }
-        for name in gone {
+        Ok(built)
+    }
+
+    /// The rest of it.
+    pub(crate) fn make_change(
+        &self,
+        next: &Self,
+        built: Vec<Box<dyn Stage>>,
+        pipeline: &mut Pipeline,
+        now: Time,
+    ) -> Result<(), String> {
+        for name in self.without(next) {
             pipeline.remove(name)?;
         }
         for (place, ((name, spec), stage)) in next.stages.iter().zip(built).enumerate() {
@@ -222,6 +234,11 @@ impl DirectionSpec {
         Ok(())
     }
 
+    /// Names of the stages that `next` does not have.
+    fn without<'a>(&'a self, next: &'a Self) -> impl Iterator<Item = &'a String> {
+        self.stages.iter().map(|(name, _)| name).filter(|name| next.named(name).is_none())
+    }
+
     /// The stage of this name.
     fn named(&self, name: &str) -> Option<&StageSpec> {
         self.stages.iter().find(|(known, _)| known == name).map(|(_, spec)| spec)
@@ -229,15 +246,29 @@ impl DirectionSpec {
 
     /// Builds the pipeline. `seed` is that of the direction.
     pub fn build(&self, seed: &Seed) -> Result<Pipeline, BuildError> {
-        let mut stages = Vec::with_capacity(self.stages.len());
-        for (name, spec) in &self.stages {
-            let stage =
-                spec.build(&seed.stage(name)).map_err(|why| BuildError { stage: name.clone(), why })?;
-            stages.push((name.clone(), stage));
-        }
-        let mut pipeline = Pipeline::new(stages);
+        self.build_part(self.names(), 0, seed)
+    }
+
+    /// Builds a part of a longer row with these `names`, of which `first` is that of the first
+    /// stage.
+    pub(crate) fn build_part(
+        &self,
+        names: Vec<String>,
+        first: usize,
+        seed: &Seed,
+    ) -> Result<Pipeline, BuildError> {
+        let build = |(name, spec): &(String, StageSpec)| {
+            spec.build(&seed.stage(name)).map_err(|why| BuildError { stage: name.clone(), why })
+        };
+        let stages = self.stages.iter().map(build).collect::<Result<_, _>>()?;
+        let mut pipeline = Pipeline::part_of(names, first, stages);
         pipeline.reserve(KINDS.map(str::to_owned));
         Ok(pipeline)
+    }
+
+    /// Names of all stages.
+    pub(crate) fn names(&self) -> Vec<String> {
+        self.stages.iter().map(|(name, _)| name.clone()).collect()
     }
 }
 
@@ -264,7 +295,6 @@ impl fmt::Display for StageSpec {
             Self::Duplicate(spec) => write!(f, "{}", spec.probability),
             Self::Delay(spec) => spec.fmt(f),
             Self::Hiccup(spec) => spec.fmt(f),
-            Self::Arq(spec) => spec.fmt(f),
         }
     }
 }

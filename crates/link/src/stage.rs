@@ -18,7 +18,6 @@ pub mod delay;
 pub mod duplicate;
 pub mod errors;
 pub mod hiccup;
-pub mod hop_place;
 pub mod outage;
 pub mod spec;
 
@@ -52,7 +51,7 @@ pub trait Stage: Send {
         Span::ZERO
     }
 
-    /// The link layer below takes one more packet: for a queue above one ([`crate::HopLink`]),
+    /// The medium that follows takes one more packet: for a queue above one ([`crate::Link`]),
     /// which may have something due at once then.
     fn release(&mut self, now: Time) {
         let _ = now;
@@ -61,18 +60,6 @@ pub trait Stage: Send {
     /// How fast it sends and what of a packet counts, of a stage that limits.
     fn limiter(&self) -> Option<&bottleneck::BottleneckSpec> {
         None
-    }
-
-    /// Whether this is the place of a hop with a link layer of its own: packets that come here go
-    /// to whoever owns the pipeline.
-    fn is_hop(&self) -> bool {
-        false
-    }
-
-    /// What the place of a hop was told for the air beneath the link layer, since it was asked
-    /// last.
-    fn take_orders(&mut self) -> Vec<OutageCommand> {
-        Vec::new()
     }
 
     /// Gives up every packet inside, in no particular order, because the run ended.

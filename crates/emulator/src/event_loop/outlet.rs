@@ -5,10 +5,10 @@ use crate::driver::{Driver, PortId};
 use crate::punctuality::Punctuality;
 use link::arq::hop::{Block, EndRecord};
 use link::units::Time;
-use link::{Direction, LinkSink, Packet, Sink};
+use link::{Direction, LinkSink, Packet};
 use std::io;
 
-/// Where packets that leave a pipeline go.
+/// Where packets that leave links go.
 pub(super) struct Outlet<D, O> {
     pub driver: D,
     pub observer: O,
@@ -18,58 +18,35 @@ pub(super) struct Outlet<D, O> {
     pub now: Time,
 }
 
-/// The outlet as one pipeline sees it.
-pub(super) struct WayOutlet<'a, D, O> {
-    pub outlet: &'a mut Outlet<D, O>,
-    pub way: WayId,
-    pub to: PortId,
-}
-
-impl<D: Driver, O: Observer> Sink for WayOutlet<'_, D, O> {
-    fn delivered(&mut self, packet: Packet) {
-        let outlet = &mut *self.outlet;
-        outlet.observer.ended(self.way, &packet);
-        outlet.punctuality.note(packet.at, outlet.now, packet.at.since(packet.sending.start));
-        if let Err(error) = outlet.driver.send(self.to, packet.frame) {
-            outlet.note_refused(error);
-        }
-    }
-
-    fn lost(&mut self, packet: Packet) {
-        self.outlet.observer.ended(self.way, &packet);
-        self.outlet.driver.recycle(packet.frame);
-    }
-}
-
-/// The outlet as a link sees it whose directions depend on each other.
+/// The outlet as one link sees it.
 pub(super) struct LinkOutlet<'a, D, O> {
     pub outlet: &'a mut Outlet<D, O>,
-    pub ways: [WayId; 2],
+    /// Its number.
+    pub link: usize,
     pub to: [PortId; 2],
-}
-
-impl<D, O> LinkOutlet<'_, D, O> {
-    fn of(&mut self, direction: Direction) -> WayOutlet<'_, D, O> {
-        let place = direction as usize;
-        WayOutlet { outlet: self.outlet, way: self.ways[place], to: self.to[place] }
-    }
 }
 
 impl<D: Driver, O: Observer> LinkSink for LinkOutlet<'_, D, O> {
     fn delivered(&mut self, direction: Direction, packet: Packet) {
-        self.of(direction).delivered(packet);
+        let outlet = &mut *self.outlet;
+        outlet.observer.ended(WayId::of(self.link, direction), &packet);
+        outlet.punctuality.note(packet.at, outlet.now, packet.at.since(packet.sending.start));
+        if let Err(error) = outlet.driver.send(self.to[direction as usize], packet.frame) {
+            outlet.note_refused(error);
+        }
     }
 
     fn lost(&mut self, direction: Direction, packet: Packet) {
-        self.of(direction).lost(packet);
+        self.outlet.observer.ended(WayId::of(self.link, direction), &packet);
+        self.outlet.driver.recycle(packet.frame);
     }
 
     fn noted(&mut self, record: &EndRecord) {
-        self.outlet.observer.noted(self.ways[record.end as usize], &record.record);
+        self.outlet.observer.noted(WayId::of(self.link, record.end), &record.record);
     }
 
     fn block(&mut self, block: &Block) {
-        self.outlet.observer.block(self.ways[block.end as usize], block);
+        self.outlet.observer.block(WayId::of(self.link, block.end), block);
     }
 }
 

@@ -3,13 +3,13 @@
 use super::*;
 use crate::control::control;
 use crate::simulated::Simulated;
-use link::Seed;
 use link::arq::hop::Watch;
 use link::link_layer::Event;
 use link::profile::LinkProfile;
 use link::stage::{Outbox, Stage};
 use link::units::Span;
 use link::{Effect, Loss};
+use link::{Pipeline, Seed};
 use packet::Layer;
 use proptest::prelude::*;
 use std::collections::VecDeque;
@@ -100,8 +100,7 @@ impl Observer for Seen {
 fn run(world: Simulated, up: Pipeline, down: Pipeline) -> Ending<Simulated, Seen> {
     let (_control, controls) = control().expect("an eventfd");
     let mut emulator = Emulator::new(world, Seen::default(), controls);
-    emulator.add(Way { from: PortId(0), pipeline: up, to: PortId(1) });
-    emulator.add(Way { from: PortId(1), pipeline: down, to: PortId(0) });
+    emulator.add_link(Link::new(up, down), [PortId(0), PortId(1)]);
     emulator.run().expect("the simulated world has no errors")
 }
 
@@ -265,7 +264,7 @@ fn what_is_inside_when_the_run_stops_is_lost_with_that_reason() {
         ("stop".to_owned(), Box::new(StopTheRun(control)) as Box<dyn Stage>),
         ("wait".to_owned(), Box::new(wait)),
     ]);
-    emulator.add(Way { from: PortId(0), pipeline, to: PortId(1) });
+    emulator.add_link(Link::new(pipeline, waits(&[])), [PortId(0), PortId(1)]);
     let ending = emulator.run().expect("no errors");
     let effects: Vec<_> =
         ending.observer.ended.iter().map(|(_, p)| p.marks.last().map(|m| m.effect)).collect();

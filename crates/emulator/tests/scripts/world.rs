@@ -8,7 +8,7 @@ use link::profile::{Content, LinkProfile, Parameters, Profile, Resolve, builtin}
 use link::stage::StageCommand;
 use link::stage::errors::ErrorSpec;
 use link::units::Time;
-use link::{ChannelState, Direction, Effect, Loss, Packet, Pipeline, Seed};
+use link::{ChannelState, Direction, Effect, Link, Loss, Packet, Seed};
 use packet::{Frame, Layer};
 use std::collections::VecDeque;
 use std::io;
@@ -152,10 +152,11 @@ fn changes(
         let (place, refused) = (*line, Arc::clone(refused));
         let seed = Seed::campaign(seed).run(0).link("link").direction(direction);
         // As `lasthop link set` does it.
-        let visit = move |pipeline: &mut Pipeline, now| {
-            let changed = former.change_into(&next, direction, pipeline, &seed, now);
-            let obeyed =
-                commands.into_iter().try_for_each(|(stage, command)| pipeline.obey(stage, command, now));
+        let visit = move |link: &mut Link, now| {
+            let changed = former.change_into(&next, direction, link, &seed, now);
+            let obeyed = commands
+                .into_iter()
+                .try_for_each(|(stage, command)| link.obey(direction, stage, command, now));
             if let Err(why) = changed.and(obeyed) {
                 refused.lock().expect("nobody panics with it").get_or_insert((place, why));
             }
@@ -205,7 +206,7 @@ impl Observer for Watch {
         });
     }
 
-    fn visited(&mut self, _: WayId, _: &Pipeline, _: Time) {
+    fn visited(&mut self, _: WayId, _: &Link, _: Time) {
         self.told = false;
     }
 

@@ -5,15 +5,16 @@
 
 use super::*;
 use crate::recording::Recording;
-use capture::{Direction, Header, LinkId, LinkInfo, Options, Recorder, WallTime, WayInfo};
+use capture::{Header, LinkId, LinkInfo, Options, Recorder, WallTime, WayInfo};
 use emulator::simulated::Simulated;
 use emulator::{Emulator, Ending, Observer, PortId, WayId, control};
-use link::spec::{DirectionSpec, StageSpec};
+use link::Seed;
+use link::profile::LinkProfile;
+use link::spec::StageSpec;
 use link::stage::bottleneck::mahimahi::MahimahiTrace;
 use link::stage::bottleneck::theaterq::TheaterqTrace;
 use link::stage::bottleneck::{Limit, Once, QueueSpec};
 use link::stage::spec::FromFile;
-use link::{Pipeline, Seed};
 use packet::Frame;
 use proptest::prelude::*;
 use trace::layers::limiter::{self, Limiter};
@@ -35,23 +36,26 @@ fn spec(rate: RateSpec) -> StageSpec {
     StageSpec::Bottleneck(BottleneckSpec { rate, queue, ..BottleneckSpec::default() })
 }
 
-fn pipeline(rate: RateSpec) -> Pipeline {
-    let mut direction = DirectionSpec::default();
-    direction.put(spec(rate));
-    direction.build(&Seed::campaign(1)).expect("a pipeline")
+/// A link with a limiter down.
+fn profile(rate: RateSpec) -> LinkProfile {
+    let mut profile = LinkProfile::default();
+    profile.down.put(spec(rate));
+    profile
 }
 
-fn info(down: &Pipeline) -> LinkInfo {
-    let way = |pipeline: Option<&Pipeline>| WayInfo {
-        stages: pipeline.map_or_else(Vec::new, |pipeline| pipeline.stage_names().to_vec()),
-        capacity: pipeline
-            .and_then(|pipeline| of(pipeline, Layer::Ip, Time::ZERO, ROOM))
-            .into_iter()
-            .collect(),
+fn built(profile: &LinkProfile) -> Link {
+    profile.build(&Seed::campaign(1)).expect("a link")
+}
+
+fn info(link: &Link) -> LinkInfo {
+    let way = |direction| WayInfo {
+        stages: link.stage_names(direction).to_vec(),
+        capacity: of(link, direction, Layer::Ip, Time::ZERO, ROOM).into_iter().collect(),
         ..WayInfo::default()
     };
     let (id, name) = (LinkId(0), "air".to_owned());
-    LinkInfo { id, name, layer: Layer::Ip, mtu: 1500, up: way(None), down: way(Some(down)) }
+    let (up, down) = (way(Direction::Up), way(Direction::Down));
+    LinkInfo { id, name, layer: Layer::Ip, mtu: 1500, up, down }
 }
 
 fn recording(folder: &tempfile::TempDir, info: LinkInfo) -> Recording {
@@ -65,17 +69,15 @@ fn recording(folder: &tempfile::TempDir, info: LinkInfo) -> Recording {
 /// log.
 fn limiter(rate: RateSpec, arrivals: &[(u64, usize)]) -> Limiter {
     let folder = tempfile::tempdir().expect("a folder");
-    let down = pipeline(rate);
-    let observer = recording(&folder, info(&down));
+    let link = built(&profile(rate));
+    let observer = recording(&folder, info(&link));
     let frame = |&(nanos, bytes): &(u64, usize)| {
         (link::units::Time::from_nanos(nanos), PortId(1), Frame::owned(Layer::Ip, vec![0; bytes]))
     };
     let (_control, controls) = control().expect("an eventfd");
     let world = Simulated::new(arrivals.iter().map(frame).collect());
     let mut emulator = Emulator::new(world, observer, controls);
-    let up = Pipeline::new(Vec::new());
-    emulator.add(emulator::Way { from: PortId(0), pipeline: up, to: PortId(1) });
-    emulator.add(emulator::Way { from: PortId(1), pipeline: down, to: PortId(0) });
+    emulator.add_link(link, [PortId(0), PortId(1)]);
     let Ending { observer, at, .. } = emulator.run().expect("no errors");
     observer.into_recorder().close(at).expect("a log");
     let mut limiters = limiter::read(&folder.path().join("x.parquet")).expect("a table");
@@ -170,13 +172,15 @@ proptest! {
 #[test]
 fn a_changed_rate_is_logged_with_its_time() {
     let folder = tempfile::tempdir().expect("a folder");
-    let mut down = pipeline(mahimahi(&[1, 2, 4]));
-    let mut recording = recording(&folder, info(&down));
+    let (before, after) = (profile(mahimahi(&[1, 2, 4])), profile("8Mbit".parse().expect("a rate")));
+    let mut link = built(&before);
+    let mut recording = recording(&folder, info(&link));
     let at = |millis: u64| link::units::Time::from_nanos(millis * MS);
-    recording.visited(WayId(1), &down, at(5));
-    down.set("bottleneck", &spec("8Mbit".parse().expect("a rate")), at(7)).expect("it can");
-    recording.visited(WayId(1), &down, at(7));
-    recording.visited(WayId(1), &down, at(9));
+    recording.visited(WayId(1), &link, at(5));
+    let seed = Seed::campaign(1).direction(Direction::Down);
+    before.change_into(&after, Direction::Down, &mut link, &seed, at(7)).expect("it can");
+    recording.visited(WayId(1), &link, at(7));
+    recording.visited(WayId(1), &link, at(9));
     recording.into_recorder().close(Time::from_nanos(10 * MS)).expect("a log");
     let table = capture::fates::Reader::open(&folder.path().join("x.parquet")).expect("a table");
     let logged = &table.header().link(LinkId(0)).expect("a link").way(Direction::Down).capacity;
@@ -188,8 +192,8 @@ fn a_changed_rate_is_logged_with_its_time() {
 
 #[test]
 fn a_trace_that_is_too_long_is_left_out() {
-    let down = pipeline(mahimahi(&[1, 2, 4]));
-    let rate = |room| of(&down, Layer::Ip, Time::ZERO, room).expect("a limiter").rate;
+    let link = built(&profile(mahimahi(&[1, 2, 4])));
+    let rate = |room| of(&link, Direction::Down, Layer::Ip, Time::ZERO, room).expect("a limiter").rate;
     // [1,1,2],[2,1,1]
     assert_eq!(rate(15), Rate::NotLogged);
     assert_ne!(rate(16), Rate::NotLogged);

@@ -1,17 +1,17 @@
-//! The network of a run: pipelines, nodes, recorder, and the event loop between them.
+//! The network of a run: links, nodes, recorder, and the event loop between them.
 
 use super::Files;
 use crate::capacity;
 use crate::plan::Experiment;
 use crate::recording::Recording;
-use crate::scenario::{Link, Scenario};
+use crate::scenario::{self, Scenario};
 use capture::{CaptureTo, Header, LinkId, LinkInfo, Recorder, WallTime, WayInfo};
 use emulator::host::Host;
 use emulator::kernel::{Port, Segments};
 use emulator::{Controls, Emulator};
 use link::arq::hop::Watch;
 use link::units::{BitRate, ByteCount};
-use link::{Built, Direction, Seed};
+use link::{Direction, Link, Seed};
 use netlab::mesh::{Hop, LinkOptions, Mesh, NodeOptions};
 use netlab::offload::{self, Offloads};
 use netlab::sysctl;
@@ -22,31 +22,31 @@ use packet::Layer;
 /// packets.
 const DEVICE_QUEUE: u32 = 10_000;
 
-/// Both directions of a link.
-pub struct Pipelines {
-    built: Built,
+/// A link that is ready to run.
+pub struct Ready {
+    link: Link,
     whole_segments: bool,
 }
 
-/// Builds the pipelines of all links, each direction with its own seed.
+/// Builds all links, each with its own seed.
 ///
 /// `watch` says what is recorded of link layers.
-pub fn pipelines(scenario: &Scenario, seed: &Seed, watch: Watch) -> Result<Vec<Pipelines>, String> {
+pub fn links(scenario: &Scenario, seed: &Seed, watch: Watch) -> Result<Vec<Ready>, String> {
     let cut = scenario.nodes.iter().any(|node| node.stack.cuts_segments());
-    let build = |link: &Link| {
+    let build = |link: &scenario::Link| {
         let built = link.profile.build(&seed.link(&link.name));
         let mut built = built.map_err(|error| format!("link `{}`: {error}", link.name))?;
         built.watch(watch);
         // The judge of damaged segments needs each by itself, with a complete checksum.
         let judged = link.between.iter().any(|&end| scenario.accepts(end));
         let whole_segments = !(cut || judged || built.changes_bytes());
-        Ok(Pipelines { built, whole_segments })
+        Ok(Ready { link: built, whole_segments })
     };
     scenario.links.iter().map(build).collect()
 }
 
 /// Builds nodes, devices and routes.
-pub fn build(scenario: &Scenario, pipelines: &[Pipelines]) -> Result<Mesh, String> {
+pub fn build(scenario: &Scenario, ready: &[Ready]) -> Result<Mesh, String> {
     let nodes: Vec<_> = scenario
         .nodes
         .iter()
@@ -60,13 +60,13 @@ pub fn build(scenario: &Scenario, pipelines: &[Pipelines]) -> Result<Mesh, Strin
     let links: Vec<_> = scenario
         .links
         .iter()
-        .zip(pipelines)
+        .zip(ready)
         .enumerate()
-        .map(|(place, (link, pipelines))| LinkOptions {
+        .map(|(place, (link, ready))| LinkOptions {
             name: link.device(place),
             between: link.between,
             mtu: link.mtu,
-            whole_segments: pipelines.whole_segments,
+            whole_segments: ready.whole_segments,
             queue_length: DEVICE_QUEUE,
         })
         .collect();
@@ -105,19 +105,19 @@ pub fn build(scenario: &Scenario, pipelines: &[Pipelines]) -> Result<Mesh, Strin
 /// 1970.
 pub fn recording(
     experiment: &Experiment,
-    pipelines: &[Pipelines],
+    ready: &[Ready],
     seed: u64,
     files: &Files,
     started: u64,
 ) -> Result<Recording, String> {
-    let links = experiment.scenario.links.iter().zip(pipelines).enumerate();
-    let room = capacity::ROOM / (2 * pipelines.len().max(1));
-    let links = links.map(|(place, (link, pipelines))| {
+    let links = experiment.scenario.links.iter().zip(ready).enumerate();
+    let room = capacity::ROOM / (2 * ready.len().max(1));
+    let links = links.map(|(place, (link, ready))| {
         let way = |direction| WayInfo {
             profile: link.profile.described(direction),
-            bits_per_second: link.profile.row(direction).rate().map(BitRate::as_bits_per_second),
-            stages: pipelines.built.pipeline(direction).stage_names().to_vec(),
-            capacity: capacity::of(pipelines.built.pipeline(direction), Layer::Ip, capture::Time::ZERO, room)
+            bits_per_second: link.profile.rate(direction).map(BitRate::as_bits_per_second),
+            stages: ready.link.stage_names(direction).to_vec(),
+            capacity: capacity::of(&ready.link, direction, Layer::Ip, capture::Time::ZERO, room)
                 .into_iter()
                 .collect(),
         };
@@ -133,7 +133,7 @@ pub fn recording(
     let started = WallTime::from_nanos(started);
     let links: Vec<_> = links.collect();
     let header = Header::new(env!("CARGO_PKG_VERSION"), started, seed, links.clone());
-    let has_link_layer = pipelines.iter().any(|pipelines| matches!(pipelines.built, Built::Joined(_)));
+    let has_link_layer = ready.iter().any(|ready| ready.link.has_medium());
     let options = capture::Options {
         capture: files.capture().map(CaptureTo::Path),
         capture_links: Some(experiment.capture.links.iter().map(|&place| LinkId(place as u16)).collect()),
@@ -155,21 +155,21 @@ pub fn connect(
     controls: Controls,
     scenario: &Scenario,
     mesh: &Mesh,
-    pipelines: Vec<Pipelines>,
+    ready: Vec<Ready>,
 ) -> Result<Emulator<Host, Recording>, String> {
-    let mut ways = Vec::new();
-    for ((link, ends), pipelines) in scenario.links.iter().zip(mesh.ends()).zip(pipelines) {
-        let segments = if pipelines.whole_segments { Segments::Whole } else { Segments::Split };
+    let mut links = Vec::new();
+    for ((link, ends), ready) in scenario.links.iter().zip(mesh.ends()).zip(ready) {
+        let segments = if ready.whole_segments { Segments::Whole } else { Segments::Split };
         let mut port = |end: &Tun| {
             let descriptor = end.descriptor().map_err(|error| error.to_string())?;
             let port = Port::new(descriptor, Layer::Ip, segments, link.mtu.into());
             host.add(port).map_err(|error| error.to_string())
         };
         let (first, second) = (port(&ends[0])?, port(&ends[1])?);
-        ways.push((pipelines.built, [first, second]));
+        links.push((ready.link, [first, second]));
     }
     let mut emulator = Emulator::new(host, recording, controls);
-    for (link, ports) in ways {
+    for (link, ports) in links {
         emulator.add_link(link, ports);
     }
     Ok(emulator)

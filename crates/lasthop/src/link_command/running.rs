@@ -1,9 +1,9 @@
 //! Links that run: what they are, and changing them.
 
-use super::{Failure, link_seed, way};
+use super::{Failure, link_seed};
 use crate::remote::{self, Answer, Request, Running};
 use capture::{LinkId, Live};
-use emulator::{Command, Control};
+use emulator::{Command, Control, WayId};
 use experiment::catalogue::Catalogue;
 use link::Direction;
 use link::profile::{LinkProfile, Parameters};
@@ -87,10 +87,10 @@ impl Remote {
             let shown = next.described(direction);
             let seed = link_seed(self.seed).direction(direction);
             let (changed, commands) = (next.clone(), parameters.commands());
-            let done = self.control.visit(way(direction), move |pipeline, now| {
-                former.change_into(&changed, direction, pipeline, &seed, now)?;
+            let done = self.control.visit(WayId::of(0, direction), move |link, now| {
+                former.change_into(&changed, direction, link, &seed, now)?;
                 for (stage, command) in commands {
-                    pipeline.obey(stage, command, now)?;
+                    link.obey(direction, stage, command, now)?;
                 }
                 Ok::<_, String>(())
             });

@@ -6,8 +6,8 @@
 use crate::link_command::Failure;
 use emulator::kernel::{Kernel, Port, Segments};
 use emulator::punctuality::Overload;
-use emulator::{Command, Control, Emulator, Ending, Observer, Way, control};
-use link::{Direction, Pipeline};
+use emulator::{Command, Control, Emulator, Ending, Observer, control};
+use link::{Direction, Link};
 use netlab::address::{self, Address};
 use netlab::route::{self, Metrics, Prefix, Route};
 use netlab::tun::{Options, Tun};
@@ -66,7 +66,7 @@ pub struct Remains<O> {
 
 impl<O: Observer + Send + 'static> BenchLink<O> {
     /// Makes namespaces and ends, and starts the emulator.
-    pub fn set_up(up: Pipeline, down: Pipeline, precise: bool, observer: O) -> Result<Self, Failure> {
+    pub fn set_up(link: Link, precise: bool, observer: O) -> Result<Self, Failure> {
         let (near, inside) = Host::set_up(0)?;
         let (far, outside) = Host::set_up(1)?;
         let (control, controls) = control()?;
@@ -77,8 +77,7 @@ impl<O: Observer + Send + 'static> BenchLink<O> {
         let mut port = |fd| kernel.add(Port::new(fd, Layer::Ip, Segments::Split, MTU.into()));
         let (inside, outside) = (port(inside)?, port(outside)?);
         let mut emulator = Emulator::new(kernel, observer, controls);
-        emulator.add(Way { from: inside, pipeline: up, to: outside });
-        emulator.add(Way { from: outside, pipeline: down, to: inside });
+        emulator.add_link(link, [inside, outside]);
         let emulating = thread::Builder::new().name("emulator".into()).spawn(move || emulator.run())?;
         Ok(Self { hosts: [near, far], control, emulating: Some(emulating) })
     }

@@ -1,65 +1,56 @@
 //! A wireless hop with retransmissions: both ends of [`super::rlp`] or [`super::llp`] and the air
 //! between them, for both directions together.
 //!
-//! The contract is that of a stage (see [`crate::stage`]), for two directions at once:
+//! It knows packets by their numbers, and what is around it by a trait ([`Surroundings`]): the air,
+//! which loses blocks or frames, and whoever the packets belong to. Its contract is that of a stage
+//! of a link, for two directions at once:
 //!
-//! * A packet enters by [`Hop::accept`] at its logical time, and leaves once by its direction's
-//!   outbox: passed, with `packet.at` the instant at which the other end has it complete, or lost.
+//! * A packet enters by [`Hop::accept`] at its logical time, and leaves once: delivered at the
+//!   instant at which the other end has it complete, or abandoned.
 //! * [`Hop::due`] says when something happens next, and [`Hop::advance`] is called with exactly
 //!   that instant.
 //!
 //! The queue of the bottleneck stands above: a hop has one packet ahead of the one that it is
 //! sending and asks for more by [`Hop::is_ready`] (M15). A packet that is accepted nevertheless
 //! waits inside.
-//!
-//! Errors hit blocks or frames on the air, as loss profiles say them of packets: what an error
-//! process hits is erased, whatever the profile says of its effect. The process sees a packet of a
-//! block's or a frame's length. So does an outage, over the whole of what it takes to send.
 
-mod air;
 mod llp_hop;
 mod rlp_hop;
 #[cfg(test)]
 mod tests;
 
 use super::{Order, Persistency, Then, rlp};
-use crate::packet::Packet;
-use crate::seed::Seed;
-use crate::stage::Outbox;
-use crate::stage::errors::ErrorSpec;
-use crate::stage::outage::{OutageCommand, OutageError, OutageSpec};
-use crate::stage::spec::SpecError;
-use crate::units::{BitRate, Span, Time};
+use crate::units::{BitRate, ByteCount, Span, Time};
+use packet::Frame;
+use std::collections::VecDeque;
+use vocabulary::Direction;
 use vocabulary::link_layer::{Event, Record, Way};
-use vocabulary::{Direction, Loss};
 
-/// What a hop is made of.
-#[derive(Debug, Clone, PartialEq)]
-pub struct HopSpec {
-    /// The protocol, with what it runs over.
-    pub protocol: Protocol,
-    /// Errors on the way up; none if there is nothing here.
-    pub errors_up: Option<ErrorSpec>,
-    /// Errors on the way down.
-    pub errors_down: Option<ErrorSpec>,
-    /// Outages on the way up, by the names of their stages, which pick their random streams.
-    pub outages_up: Vec<(String, OutageSpec)>,
-    /// Outages on the way down.
-    pub outages_down: Vec<(String, OutageSpec)>,
+/// What is around a hop.
+pub trait Surroundings {
+    /// A packet of this direction that is inside.
+    fn frame(&self, direction: Direction, number: u64) -> &Frame;
+    /// Whether what is sent in this direction arrives as it was sent. Asked once for each block or
+    /// frame, in the order in which a direction sends them.
+    fn carries(&mut self, direction: Direction, sent: &OnAir) -> bool;
+    /// The other end has packet `number` of this direction complete at `now`, with these octets
+    /// where the protocol is more than a model without octets.
+    fn delivered(&mut self, direction: Direction, number: u64, octets: Option<&[u8]>, now: Time);
+    /// Packet `number` of this direction will not be delivered.
+    fn abandoned(&mut self, direction: Direction, number: u64, why: Then, now: Time);
 }
 
-impl HopSpec {
-    /// A hop with an air that loses nothing.
-    #[must_use]
-    pub const fn without_errors(protocol: Protocol) -> Self {
-        Self {
-            protocol,
-            errors_up: None,
-            errors_down: None,
-            outages_up: Vec::new(),
-            outages_down: Vec::new(),
-        }
-    }
+/// A block or a frame on the air.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OnAir {
+    /// Its length.
+    pub octets: ByteCount,
+    /// When its first bit is sent.
+    pub start: Time,
+    /// When its last bit is sent. That instant is the next one's.
+    pub end: Time,
+    /// The instant at which a process judges it that judges at an instant.
+    pub judged: Time,
 }
 
 /// The protocols.
@@ -125,15 +116,9 @@ impl LlpHopSpec {
     }
 }
 
-/// What is wrong with a [`HopSpec`].
+/// What is wrong with a [`Protocol`].
 #[derive(Debug, thiserror::Error)]
 pub enum HopError {
-    /// An error process cannot be made.
-    #[error(transparent)]
-    Errors(#[from] SpecError),
-    /// An outage cannot be.
-    #[error(transparent)]
-    Outage(#[from] OutageError),
     /// T1 - T2 is no longer than a round trip: frames would be sent again that have arrived, and
     /// taken for new ones.
     #[error(
@@ -155,25 +140,6 @@ pub enum HopError {
         /// The largest one.
         most: u16,
     },
-}
-
-/// Where packets of both directions go that leave a hop.
-#[derive(Debug, Default)]
-pub struct Outboxes {
-    /// Of packets that go up.
-    pub up: Outbox,
-    /// Of packets that go down.
-    pub down: Outbox,
-}
-
-impl Outboxes {
-    /// The one of a direction.
-    pub fn of(&mut self, direction: Direction) -> &mut Outbox {
-        match direction {
-            Direction::Up => &mut self.up,
-            Direction::Down => &mut self.down,
-        }
-    }
 }
 
 /// A record of one end, which is known by the direction in which it sends.
@@ -243,12 +209,7 @@ impl Counters {
 #[derive(Debug)]
 pub struct Hop {
     machine: Machine,
-    /// What the ends have noted, if anybody wants to know.
-    records: Option<Vec<EndRecord>>,
-    /// Blocks at the ends, likewise.
-    blocks: Option<Vec<Block>>,
-    /// Of each end.
-    counted: [Counters; 2],
+    state: State,
 }
 
 #[derive(Debug)]
@@ -257,49 +218,96 @@ enum Machine {
     Llp(Box<llp_hop::LlpHop>),
 }
 
+/// What both machines keep alike.
+#[derive(Debug, Default)]
+struct State {
+    /// Numbers of the packets inside, up first, in their order.
+    inside: [VecDeque<u64>; 2],
+    /// What the ends have noted, if anybody wants to know.
+    records: Option<Vec<EndRecord>>,
+    /// Blocks at the ends, likewise.
+    blocks: Option<Vec<Block>>,
+    /// Of each end.
+    counted: [Counters; 2],
+}
+
 /// What a machine writes to.
 struct Exit<'a> {
-    out: &'a mut Outboxes,
-    records: &'a mut Option<Vec<EndRecord>>,
-    blocks: &'a mut Option<Vec<Block>>,
-    counted: &'a mut [Counters; 2],
+    state: &'a mut State,
+    around: &'a mut dyn Surroundings,
 }
 
 impl Exit<'_> {
     fn records(&mut self, end: Direction, records: Vec<Record>) {
         for record in &records {
-            self.counted[end as usize].count(record);
+            self.state.counted[end as usize].count(record);
         }
-        if let Some(all) = self.records {
+        if let Some(all) = &mut self.state.records {
             all.extend(records.into_iter().map(|record| EndRecord { end, record }));
         }
     }
 
     fn block(&mut self, end: Direction, way: Way, at: Time, octets: &[u8], erased: bool) {
-        if let Some(all) = self.blocks {
+        if let Some(all) = &mut self.state.blocks {
             all.push(Block { end, way, at, octets: octets.to_vec(), erased });
+        }
+    }
+
+    fn carries(&mut self, direction: Direction, sent: &OnAir) -> bool {
+        let is_right = self.around.carries(direction, sent);
+        self.state.counted[direction as usize].erased += u64::from(!is_right);
+        is_right
+    }
+
+    /// The packet inside whose number ends with these bits.
+    fn number_of(&self, direction: Direction, low: u16) -> Option<u64> {
+        self.state.inside[direction as usize].iter().copied().find(|number| *number as u16 == low)
+    }
+
+    /// Whether the packet was inside; it is not from here on.
+    fn take(&mut self, direction: Direction, number: u64) -> bool {
+        let inside = &mut self.state.inside[direction as usize];
+        let place = inside.iter().position(|kept| *kept == number);
+        place.and_then(|place| inside.remove(place)).is_some()
+    }
+
+    fn deliver(&mut self, direction: Direction, number: u64, octets: Option<&[u8]>, now: Time) {
+        if self.take(direction, number) {
+            self.around.delivered(direction, number, octets, now);
+        }
+    }
+
+    /// The packet will not be delivered, unless it was.
+    fn abandon(&mut self, direction: Direction, number: u64, why: Then, now: Time) {
+        if self.take(direction, number) {
+            self.around.abandoned(direction, number, why, now);
+        }
+    }
+
+    fn abandon_all(&mut self, direction: Direction, why: Then, now: Time) {
+        for number in std::mem::take(&mut self.state.inside[direction as usize]) {
+            self.around.abandoned(direction, number, why, now);
         }
     }
 }
 
 impl Hop {
-    /// A hop from [`Time::ZERO`] on, with random numbers of streams below `seed`. With `monitor`,
-    /// what the ends note can be had by [`Hop::take_records`].
-    pub fn new(spec: &HopSpec, seed: &Seed, monitor: bool) -> Result<Self, HopError> {
-        let air = air::Air::pair(spec, seed)?;
-        let machine = match &spec.protocol {
-            Protocol::Rlp(spec) => Machine::Rlp(Box::new(rlp_hop::RlpHop::new(spec, air)?)),
-            Protocol::Llp(spec) => Machine::Llp(Box::new(llp_hop::LlpHop::new(spec, air)?)),
+    /// A hop from [`Time::ZERO`] on.
+    ///
+    /// # Errors
+    /// If the protocol cannot run with its parameters.
+    pub fn new(protocol: &Protocol) -> Result<Self, HopError> {
+        let machine = match protocol {
+            Protocol::Rlp(spec) => Machine::Rlp(Box::new(rlp_hop::RlpHop::new(spec)?)),
+            Protocol::Llp(spec) => Machine::Llp(Box::new(llp_hop::LlpHop::new(spec)?)),
         };
-        let mut hop = Self { machine, records: None, blocks: None, counted: Default::default() };
-        hop.watch(Watch { records: monitor, blocks: false });
-        Ok(hop)
+        Ok(Self { machine, state: State::default() })
     }
 
     /// From here on the hop keeps what is watched, until it is taken, and nothing else.
     pub fn watch(&mut self, watch: Watch) {
-        self.records = watch.records.then(Vec::new);
-        self.blocks = watch.blocks.then(Vec::new);
+        self.state.records = watch.records.then(Vec::new);
+        self.state.blocks = watch.blocks.then(Vec::new);
     }
 
     /// Whether a packet of this direction should be accepted now: no other one waits inside that
@@ -312,13 +320,14 @@ impl Hop {
         }
     }
 
-    /// A packet comes to the hop at `packet.at`.
-    pub fn accept(&mut self, direction: Direction, packet: Packet, out: &mut Outboxes) {
-        let Self { machine, records, blocks, counted } = self;
-        let mut exit = Exit { out, records, blocks, counted };
-        match machine {
-            Machine::Rlp(hop) => hop.accept(direction, packet),
-            Machine::Llp(hop) => hop.accept(direction, packet, &mut exit),
+    /// A packet comes to the hop at `now`. Packets of a direction are numbered in their order, from
+    /// 0.
+    pub fn accept(&mut self, direction: Direction, number: u64, now: Time, around: &mut dyn Surroundings) {
+        self.state.inside[direction as usize].push_back(number);
+        let mut exit = Exit { state: &mut self.state, around };
+        match &mut self.machine {
+            Machine::Rlp(hop) => hop.accept(direction, number, &exit),
+            Machine::Llp(hop) => hop.accept(direction, number, now, &mut exit),
         }
     }
 
@@ -332,31 +341,18 @@ impl Hop {
     }
 
     /// Does what is due at `now`, which is what [`Hop::due`] gave.
-    pub fn advance(&mut self, now: Time, out: &mut Outboxes) {
-        let Self { machine, records, blocks, counted } = self;
-        let mut exit = Exit { out, records, blocks, counted };
-        match machine {
+    pub fn advance(&mut self, now: Time, around: &mut dyn Surroundings) {
+        let mut exit = Exit { state: &mut self.state, around };
+        match &mut self.machine {
             Machine::Rlp(hop) => hop.advance(now, &mut exit),
             Machine::Llp(hop) => hop.advance(now, &mut exit),
-        }
-    }
-
-    /// An outage by command, of the air of this direction. What is being sent may be judged
-    /// already.
-    pub fn obey(&mut self, direction: Direction, command: OutageCommand, now: Time) {
-        match &mut self.machine {
-            Machine::Rlp(hop) => hop.air(direction).obey(command, now),
-            Machine::Llp(hop) => hop.air(direction).obey(command, now),
         }
     }
 
     /// Packets of this direction that are inside.
     #[must_use]
     pub fn inside(&self, direction: Direction) -> usize {
-        match &self.machine {
-            Machine::Rlp(hop) => hop.inside(direction),
-            Machine::Llp(hop) => hop.inside(direction),
-        }
+        self.state.inside[direction as usize].len()
     }
 
     /// Blocks that went without new data of this direction because the window was full (*stalled
@@ -372,38 +368,16 @@ impl Hop {
     /// What was sent in this direction so far.
     #[must_use]
     pub fn counters(&self, direction: Direction) -> Counters {
-        let erased = match &self.machine {
-            Machine::Rlp(hop) => hop.erased(direction),
-            Machine::Llp(hop) => hop.erased(direction),
-        };
-        Counters { erased, stalls: self.stalls(direction), ..self.counted[direction as usize] }
-    }
-
-    /// Gives up every packet inside, because the run ended: those that go up, then those that go
-    /// down.
-    pub fn clear(&mut self) -> [Vec<Packet>; 2] {
-        match &mut self.machine {
-            Machine::Rlp(hop) => hop.clear(),
-            Machine::Llp(hop) => hop.clear(),
-        }
+        Counters { stalls: self.stalls(direction), ..self.state.counted[direction as usize] }
     }
 
     /// What the ends have noted since the last call, in the order in which they noted it.
     pub fn take_records(&mut self) -> Vec<EndRecord> {
-        self.records.as_mut().map(std::mem::take).unwrap_or_default()
+        self.state.records.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
     /// The blocks at both ends since the last call, in the order of their times.
     pub fn take_blocks(&mut self) -> Vec<Block> {
-        self.blocks.as_mut().map(std::mem::take).unwrap_or_default()
-    }
-}
-
-/// The fate of a packet that a link layer stopped sending.
-const fn fate(then: Then) -> Loss {
-    match then {
-        Then::GiveUp => Loss::Persistency,
-        Then::Reset => Loss::LinkReset,
-        Then::Disconnect => Loss::Disconnected,
+        self.state.blocks.as_mut().map(std::mem::take).unwrap_or_default()
     }
 }

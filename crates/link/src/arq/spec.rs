@@ -1,28 +1,13 @@
-//! A link layer with retransmissions in one line, as `lasthop link --arq rlp:n2=6` takes it, and
-//! what it makes of a link.
-//!
-//! A link with one is, in each direction, a row of stages with the hop in it: the queue above,
-//! which gives the hop one packet ahead of the one that it sends (M15), and whatever else the
-//! profile has behind. The rate is the hop's. The error processes and outages go beneath it, on the
-//! air, where they hit blocks or frames; so does the delay of a link with LLP, while RLP's circuit
-//! has one of its own and the link's delay comes on top.
+//! A link layer with retransmissions in one line, as `lasthop link --arq rlp:n2=6` takes it.
 
-use super::hop::{HopSpec, LlpHopSpec, Protocol, RlpHopSpec};
-use super::rlp::{Parameters, Recovery, Throttle};
+use super::hop::RlpHopSpec;
+use super::rlp::{Parameters, Recovery};
 use super::{Order, Persistency, Then};
-use crate::spec::{BuildError, DirectionSpec, StageSpec};
-use crate::stage::bottleneck::{BottleneckSpec, RateSpec};
-use crate::stage::delay::{DelaySpec, Law};
-use crate::stage::errors::ErrorSpec;
-use crate::stage::outage::{OutagePlace, OutageSpec};
-use crate::units::{BitRate, Span};
+use crate::units::Span;
 use serde::{Deserialize, Deserializer};
 use std::fmt;
 use std::str::FromStr;
-use vocabulary::Direction;
 
-/// What of the user's data RLP carries: 24 octets every 20 ms, 1200 octets/s (Ludwig 3.2.5).
-const RLP_RATE: u64 = 9600;
 /// One tick of RLP.
 const TICK: Span = Span::from_millis(20);
 /// Most frames of RLP outstanding (GSM 04.22).
@@ -66,17 +51,6 @@ pub struct LlpSpec {
 #[error("{0}")]
 pub struct ArqError(String);
 
-/// What a link layer makes of the two directions of a link.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Rows {
-    /// The stages up, the hop among them.
-    pub up: DirectionSpec,
-    /// The stages down.
-    pub down: DirectionSpec,
-    /// The hop, with what is on the air.
-    pub hop: HopSpec,
-}
-
 impl Default for RlpSpec {
     fn default() -> Self {
         let RlpHopSpec { parameters, delay, .. } = RlpHopSpec::default();
@@ -90,138 +64,6 @@ impl Default for LlpSpec {
         let persistency = Persistency { retransmissions: Some(255), then: Then::Disconnect };
         Self { window: LLP_WINDOW, persistency, order: Order::InSequence }
     }
-}
-
-impl ArqSpec {
-    /// The rows of a link with this link layer, whose directions are `up` and `down` without it.
-    ///
-    /// # Errors
-    /// If a direction has what a link layer cannot have beneath it.
-    pub fn rows(&self, up: &DirectionSpec, down: &DirectionSpec) -> Result<Rows, BuildError> {
-        let split = |direction: Direction, spec: &DirectionSpec| {
-            self.split(spec)
-                .map_err(|why| BuildError { stage: "arq".to_owned(), why: format!("{direction}: {why}") })
-        };
-        let ((up, air_up), (down, air_down)) = (split(Direction::Up, up)?, split(Direction::Down, down)?);
-        let protocol = match *self {
-            Self::Rlp(RlpSpec { parameters, delay, throttle }) => {
-                let throttle = throttle.map(|rate| Throttle {
-                    rate,
-                    // The marks of 960 octets a second, in proportion.
-                    low: rate / 2,
-                    high: rate / 10 * 13,
-                });
-                let (throttle_down, throttle_up) = (throttle, throttle);
-                Protocol::Rlp(RlpHopSpec { parameters, delay, throttle_down, throttle_up })
-            }
-            Self::Llp(LlpSpec { window, persistency, order }) => Protocol::Llp(LlpHopSpec {
-                rate_up: air_up.rate,
-                rate_down: air_down.rate,
-                delay_up: air_up.delay,
-                delay_down: air_down.delay,
-                window,
-                persistency,
-                order,
-            }),
-        };
-        let hop = HopSpec {
-            protocol,
-            errors_up: air_up.errors,
-            errors_down: air_down.errors,
-            outages_up: air_up.outages,
-            outages_down: air_down.outages,
-        };
-        Ok(Rows { up, down, hop })
-    }
-
-    /// A direction's row, and what goes on the air.
-    fn split(&self, spec: &DirectionSpec) -> Result<(DirectionSpec, Air), String> {
-        let mut row = spec.clone();
-        let (rate, delay) = match self {
-            Self::Rlp(RlpSpec { throttle, .. }) => {
-                let octets = throttle.map_or(RLP_RATE, |octets| RLP_RATE.min(u64::from(octets) * 8));
-                let rate = BitRate::from_bits_per_second(octets).ok_or("throttle: it must be above 0")?;
-                (rate, Span::ZERO)
-            }
-            Self::Llp(_) => {
-                let wanted =
-                    "LLP runs at the link's rate: give this direction a constant one, such as rate=9600bit";
-                let rate = spec.rate().ok_or(wanted)?;
-                let delay = match spec.find("delay") {
-                    None => Span::ZERO,
-                    Some(StageSpec::Delay(DelaySpec { law: Law::Constant { delay }, .. })) => *delay,
-                    Some(_) => {
-                        let wanted = "LLP's timers need a constant delay: give this direction one, such as delay=40ms, and no jitter";
-                        return Err(wanted.to_owned());
-                    }
-                };
-                row.remove("delay");
-                (rate, delay)
-            }
-        };
-        let errors = errors(&row)?;
-        row.remove("errors");
-        let outages = outages(&mut row);
-        let queue = row.stages.iter_mut().find_map(|(_, stage)| match stage {
-            StageSpec::Bottleneck(spec) => Some(spec),
-            _ => None,
-        });
-        match queue {
-            Some(BottleneckSpec { rate: RateSpec::Mahimahi(..) | RateSpec::Theaterq(..), .. }) => {
-                return Err(
-                    "a trace of rates and a link layer do not go together: leave one of them out".to_owned()
-                );
-            }
-            Some(spec) => spec.rate = RateSpec::LinkLayer(rate),
-            None => {
-                let rate = RateSpec::LinkLayer(rate);
-                row.put(StageSpec::Bottleneck(BottleneckSpec { rate, ..BottleneckSpec::default() }));
-            }
-        }
-        let queue = row.stages.iter().position(|(_, stage)| stage.kind() == "bottleneck");
-        row.stages.insert(queue.map_or(0, |queue| queue + 1), ("arq".to_owned(), StageSpec::Arq(*self)));
-        Ok((row, Air { rate, delay, errors, outages }))
-    }
-}
-
-/// What a direction has beneath its link layer.
-struct Air {
-    rate: BitRate,
-    delay: Span,
-    errors: Option<ErrorSpec>,
-    outages: Vec<(String, OutageSpec)>,
-}
-
-/// Takes the outages out of a row that are on the air. One on command is there without a stage.
-fn outages(row: &mut DirectionSpec) -> Vec<(String, OutageSpec)> {
-    let mut outages = Vec::new();
-    row.stages.retain(|(name, stage)| match stage {
-        StageSpec::Outage(spec) if spec.place == OutagePlace::Air => {
-            outages.extend((!spec.is_on_command()).then(|| (name.clone(), spec.clone())));
-            false
-        }
-        _ => true,
-    });
-    outages
-}
-
-/// The error process of a direction.
-fn errors(spec: &DirectionSpec) -> Result<Option<ErrorSpec>, String> {
-    let mut all = spec.stages.iter().filter_map(|(_, stage)| match stage {
-        StageSpec::Errors(errors) => Some(errors),
-        _ => None,
-    });
-    let (errors, another) = (all.next(), all.next());
-    if another.is_some() {
-        return Err("two error processes: a link layer has one of them beneath it".to_owned());
-    }
-    if let Some(errors) = errors
-        && (errors.only.is_some() || !errors.exempt.is_none())
-    {
-        let why = "the errors choose packets by `only` or `exempt`: beneath a link layer there are none, only blocks";
-        return Err(why.to_owned());
-    }
-    Ok(errors.cloned())
 }
 
 /// What all forms are, for errors.

@@ -1,21 +1,18 @@
 //! Two ends of LLP on a link: in each direction a server that sends one frame after the other, then
 //! a delay, then errors (ReSoA thesis, 10.2.4: a frame that is lost has used the link).
 
-use super::air::Air;
 use super::rlp_hop::other;
-use super::{Exit, HopError, LlpHopSpec, fate};
+use super::{Exit, HopError, LlpHopSpec, OnAir};
 use crate::arq::Persistency;
 use crate::arq::llp::{Frame, Indication, Llp, Output, Parameters, Timing};
-use crate::packet::Packet;
 use crate::units::{BitRate, ByteCount, Span, Time};
 use std::collections::VecDeque;
-use vocabulary::{Direction, Sending};
+use vocabulary::Direction;
 
 /// The machine; directions and the ends that send in them have the same place in arrays.
 #[derive(Debug)]
 pub(super) struct LlpHop {
     ends: [Llp; 2],
-    air: [Air; 2],
     servers: [Option<Serving>; 2],
     rates: [BitRate; 2],
     /// Of the ways.
@@ -30,7 +27,8 @@ pub(super) struct LlpHop {
 struct Serving {
     frame: Frame,
     octets: ByteCount,
-    sending: Sending,
+    start: Time,
+    end: Time,
 }
 
 #[derive(Debug)]
@@ -41,7 +39,7 @@ struct Flying {
 }
 
 impl LlpHop {
-    pub fn new(spec: &LlpHopSpec, air: [Air; 2]) -> Result<Self, HopError> {
+    pub fn new(spec: &LlpHopSpec) -> Result<Self, HopError> {
         if spec.window == 0 || spec.window > 32 {
             return Err(HopError::Window { given: spec.window, most: 32 });
         }
@@ -52,7 +50,6 @@ impl LlpHop {
         };
         Ok(Self {
             ends: [end(rate_up, rate_down), end(rate_down, rate_up)],
-            air,
             servers: [None, None],
             rates: [rate_up, rate_down],
             delays: [delay_up, delay_down],
@@ -65,21 +62,19 @@ impl LlpHop {
         self.ends[direction as usize].waiting() == 0
     }
 
-    pub fn accept(&mut self, direction: Direction, packet: Packet, exit: &mut Exit<'_>) {
-        let now = packet.at;
+    pub fn accept(&mut self, direction: Direction, number: u64, now: Time, exit: &mut Exit<'_>) {
         let place = direction as usize;
-        let (number, packet) = self.air[place].enter(packet);
         if self.ends[place].has_ended() {
-            self.air[place].abandon(number, fate(self.persistency.then), now, exit.out.of(direction));
+            exit.abandon(direction, number, self.persistency.then, now);
             return;
         }
-        self.ends[place].offer(number, packet.frame.len() as u32);
+        self.ends[place].offer(number, exit.around.frame(direction, number).len() as u32);
         self.serve(direction, now, exit);
     }
 
     pub fn due(&self) -> Time {
         let timers = self.ends.iter().map(Llp::due);
-        let served = self.servers.iter().flatten().map(|serving| serving.sending.end);
+        let served = self.servers.iter().flatten().map(|serving| serving.end);
         let arrivals = self.flying.iter().filter_map(|flying| Some(flying.front()?.at));
         timers.chain(served).chain(arrivals).min().unwrap_or(Time::NEVER)
     }
@@ -98,10 +93,10 @@ impl LlpHop {
         }
         for way in Direction::BOTH {
             let place = way as usize;
-            if let Some(Serving { frame, octets, sending }) =
-                self.servers[place].take_if(|serving| serving.sending.end <= now)
+            if let Some(Serving { frame, octets, start, end }) =
+                self.servers[place].take_if(|serving| serving.end <= now)
             {
-                let is_right = self.air[place].carries(octets, sending.end, sending);
+                let is_right = exit.carries(way, &OnAir { octets, start, end, judged: end });
                 let frame = is_right.then_some(frame);
                 self.flying[place].push_back(Flying { at: now + self.delays[place], frame, octets });
             }
@@ -127,8 +122,8 @@ impl LlpHop {
         let mut said = Output::default();
         if let Some(frame) = self.ends[place].next_frame(now, &mut said) {
             let octets = self.ends[place].octets(&frame);
-            let sending = Sending { start: now, end: now + self.rates[place].time_for(octets) };
-            self.servers[place] = Some(Serving { frame, octets, sending });
+            let end = now + self.rates[place].time_for(octets);
+            self.servers[place] = Some(Serving { frame, octets, start: now, end });
         }
         self.say(end, said, now, exit);
     }
@@ -136,15 +131,14 @@ impl LlpHop {
     /// What an end has said.
     fn say(&mut self, end: Direction, said: Output, now: Time, exit: &mut Exit<'_>) {
         exit.records(end, said.records);
-        let why = fate(self.persistency.then);
+        let why = self.persistency.then;
         for indication in said.indications {
             match indication {
                 Indication::Delivered(number) => {
-                    let way = other(end);
-                    self.air[way as usize].deliver(number, now, exit.out.of(way));
+                    exit.deliver(other(end), number, None, now);
                 }
                 Indication::Abandoned(number) => {
-                    self.air[end as usize].abandon(number, why, now, exit.out.of(end));
+                    exit.abandon(end, number, why, now);
                 }
                 // The session is over for both.
                 Indication::Ended => {
@@ -152,30 +146,10 @@ impl LlpHop {
                     self.ends[other(end) as usize].end(&mut said);
                     self.say(other(end), said, now, exit);
                     for way in Direction::BOTH {
-                        let left: Vec<_> = self.air[way as usize].clear();
-                        for mut packet in left {
-                            packet.at = now;
-                            exit.out.of(way).lose(packet, why);
-                        }
+                        exit.abandon_all(way, why, now);
                     }
                 }
             }
         }
-    }
-
-    pub fn erased(&self, direction: Direction) -> u64 {
-        self.air[direction as usize].erased()
-    }
-
-    pub fn air(&mut self, direction: Direction) -> &mut Air {
-        &mut self.air[direction as usize]
-    }
-
-    pub fn inside(&self, direction: Direction) -> usize {
-        self.air[direction as usize].len()
-    }
-
-    pub fn clear(&mut self) -> [Vec<Packet>; 2] {
-        self.air.each_mut().map(Air::clear)
     }
 }

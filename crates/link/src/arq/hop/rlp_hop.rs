@@ -4,16 +4,14 @@
 //! process that judges at an instant judges the block by its beginning, so that block k of a trace
 //! with blocks of 20 ms is block k here (LL-06).
 
-use super::air::Air;
-use super::{Exit, HopError, RlpHopSpec, fate};
+use super::{Exit, HopError, OnAir, RlpHopSpec};
 use crate::arq::Then;
 use crate::arq::rlp::{Abandoned, BLOCK_OCTETS, Indication, Output, Rlp, Role, TICKS_PER_SECOND};
-use crate::packet::Packet;
 use crate::units::{ByteCount, Span, Time};
 use packet::rlp::{Frame, Size};
 use std::collections::VecDeque;
+use vocabulary::Direction;
 use vocabulary::link_layer::Way;
-use vocabulary::{Direction, Sending};
 
 const BLOCK: Span = Span::from_millis(1000 / TICKS_PER_SECOND as u64);
 
@@ -21,7 +19,6 @@ const BLOCK: Span = Span::from_millis(1000 / TICKS_PER_SECOND as u64);
 #[derive(Debug)]
 pub(super) struct RlpHop {
     ends: [Rlp; 2],
-    air: [Air; 2],
     /// Blocks under way.
     blocks: [VecDeque<Flying>; 2],
     delay: Span,
@@ -41,7 +38,7 @@ struct Flying {
 }
 
 impl RlpHop {
-    pub fn new(spec: &RlpHopSpec, air: [Air; 2]) -> Result<Self, HopError> {
+    pub fn new(spec: &RlpHopSpec) -> Result<Self, HopError> {
         let parameters = spec.parameters;
         let most = (parameters.modulus.numbers() - 1).min(u32::from(u8::MAX)) as u16;
         for given in [parameters.send_window, parameters.receive_window] {
@@ -65,24 +62,16 @@ impl RlpHop {
             Rlp::new(Role::Network, other, spec.throttle_up),
         ];
         ends[0].connect();
-        Ok(Self {
-            ends,
-            air,
-            blocks: Default::default(),
-            delay: spec.delay,
-            tick: Time::ZERO,
-            stalls: [0; 2],
-        })
+        Ok(Self { ends, blocks: Default::default(), delay: spec.delay, tick: Time::ZERO, stalls: [0; 2] })
     }
 
     pub fn is_ready(&self, direction: Direction) -> bool {
         self.ends[direction as usize].waiting() == 0
     }
 
-    pub fn accept(&mut self, direction: Direction, packet: Packet) {
-        let place = direction as usize;
-        let (number, packet) = self.air[place].enter(packet);
-        self.ends[place].offer(number as u16, &packet.frame.to_bytes());
+    pub fn accept(&mut self, direction: Direction, number: u64, exit: &Exit<'_>) {
+        let frame = exit.around.frame(direction, number);
+        self.ends[direction as usize].offer(number as u16, &frame.to_bytes());
     }
 
     pub fn due(&self) -> Time {
@@ -100,7 +89,7 @@ impl RlpHop {
                 exit.block(other(way), Way::Received, now, &octets, erased);
                 let mut said = Output::default();
                 self.ends[1 - way as usize].receive(frame.as_ref(), now, &mut said);
-                self.say(other(way), said, now, exit);
+                say(other(way), said, now, exit);
             }
         }
         if self.tick > now {
@@ -110,69 +99,50 @@ impl RlpHop {
             let mut said = Output::default();
             let frame = self.ends[end as usize].tick(now, &mut said);
             self.stalls[end as usize] += u64::from(said.stalled);
-            let sending = Sending { start: now, end: now + BLOCK };
             let length = ByteCount::new(u64::from(BLOCK_OCTETS));
-            let erased = !self.air[end as usize].carries(length, now, sending);
+            let sent = OnAir { octets: length, start: now, end: now + BLOCK, judged: now };
+            let erased = !exit.carries(end, &sent);
             let octets = frame.to_octets(Size::Short);
             exit.block(end, Way::Sent, now, &octets, erased);
-            self.blocks[end as usize].push_back(Flying { at: sending.end + self.delay, octets, erased });
-            self.say(end, said, now, exit);
+            self.blocks[end as usize].push_back(Flying { at: sent.end + self.delay, octets, erased });
+            say(end, said, now, exit);
         }
         self.tick += BLOCK;
-    }
-
-    /// What an end has said.
-    fn say(&mut self, end: Direction, said: Output, now: Time, exit: &mut Exit<'_>) {
-        exit.records(end, said.records);
-        for indication in said.indications {
-            match indication {
-                Indication::Connected | Indication::Disconnected => {}
-                Indication::Delivered { number, bytes } => {
-                    let way = other(end);
-                    let air = &mut self.air[way as usize];
-                    if let Some(number) = air.number_of(number) {
-                        let packet = air.deliver(number, now, exit.out.of(way));
-                        debug_assert!(packet.is_some_and(|packet| *packet.frame.to_bytes() == bytes[..]));
-                    }
-                }
-                Indication::Abandoned { number, why } => {
-                    let air = &mut self.air[end as usize];
-                    if let Some(number) = air.number_of(number) {
-                        let then = match why {
-                            Abandoned::GivenUp => Then::GiveUp,
-                            Abandoned::Reset => Then::Reset,
-                            Abandoned::Disconnected => Then::Disconnect,
-                        };
-                        air.abandon(number, fate(then), now, exit.out.of(end));
-                    }
-                }
-            }
-        }
     }
 
     pub fn stalls(&self, direction: Direction) -> u64 {
         self.stalls[direction as usize]
     }
 
-    pub fn erased(&self, direction: Direction) -> u64 {
-        self.air[direction as usize].erased()
-    }
-
-    pub fn air(&mut self, direction: Direction) -> &mut Air {
-        &mut self.air[direction as usize]
-    }
-
-    pub fn inside(&self, direction: Direction) -> usize {
-        self.air[direction as usize].len()
-    }
-
-    pub fn clear(&mut self) -> [Vec<Packet>; 2] {
-        self.air.each_mut().map(Air::clear)
-    }
-
     #[cfg(test)]
     pub fn ends(&self) -> &[Rlp; 2] {
         &self.ends
+    }
+}
+
+/// What an end has said.
+fn say(end: Direction, said: Output, now: Time, exit: &mut Exit<'_>) {
+    exit.records(end, said.records);
+    for indication in said.indications {
+        match indication {
+            Indication::Connected | Indication::Disconnected => {}
+            Indication::Delivered { number, bytes } => {
+                let way = other(end);
+                if let Some(number) = exit.number_of(way, number) {
+                    exit.deliver(way, number, Some(&bytes), now);
+                }
+            }
+            Indication::Abandoned { number, why } => {
+                if let Some(number) = exit.number_of(end, number) {
+                    let then = match why {
+                        Abandoned::GivenUp => Then::GiveUp,
+                        Abandoned::Reset => Then::Reset,
+                        Abandoned::Disconnected => Then::Disconnect,
+                    };
+                    exit.abandon(end, number, then, now);
+                }
+            }
+        }
     }
 }
 

@@ -1,16 +1,26 @@
 //! Both protocols over channels that are made for the purpose, with the contract of a stage looked
 //! after at every step.
 
+mod channel;
 mod llp;
 mod rlp;
 
 use super::*;
-use crate::profile::{Parameters, Resolve};
-use crate::spec::{DirectionSpec, StageSpec};
-use crate::stage::errors::{ErrorTrace, ProcessSpec};
-use crate::stage::spec::FromFile;
-use ::packet::{Frame, Layer};
-use std::io;
+use channel::{Channel, Ways, at_random, listed, traced};
+use packet::Layer;
+
+/// A hop over channels.
+struct HopSpec {
+    protocol: Protocol,
+    errors_up: Option<Channel>,
+    errors_down: Option<Channel>,
+}
+
+impl HopSpec {
+    const fn without_errors(protocol: Protocol) -> Self {
+        Self { protocol, errors_up: None, errors_down: None }
+    }
+}
 
 /// Packets that end their way.
 #[derive(Debug, Default)]
@@ -18,7 +28,7 @@ pub struct Ended {
     /// Numbers and times, up and down.
     pub delivered: [Vec<(u64, Time)>; 2],
     /// Numbers and reasons.
-    pub lost: [Vec<(u64, Loss)>; 2],
+    pub lost: [Vec<(u64, Then)>; 2],
     /// Octets delivered.
     pub octets: [usize; 2],
 }
@@ -27,6 +37,7 @@ pub struct Ended {
 pub struct Drive {
     pub hop: Hop,
     pub ended: Ended,
+    ways: Ways,
     now: Time,
     next: [u64; 2],
     /// When each packet came.
@@ -39,19 +50,22 @@ fn frame(number: u64, length: usize) -> Frame {
 }
 
 impl Drive {
-    pub fn new(spec: &HopSpec) -> Self {
-        let hop = Hop::new(spec, &Seed::campaign(7), true).expect("a good hop");
-        Self { hop, ended: Ended::default(), now: Time::ZERO, next: [0; 2], came: Default::default() }
+    fn new(spec: &HopSpec) -> Self {
+        let mut hop = Hop::new(&spec.protocol).expect("a good hop");
+        hop.watch(Watch { records: true, blocks: false });
+        let ways = Ways::new([&spec.errors_up, &spec.errors_down].map(Clone::clone));
+        let (now, next, came) = (Time::ZERO, [0; 2], Default::default());
+        Self { hop, ended: Ended::default(), ways, now, next, came }
     }
 
     /// A packet comes now.
     pub fn offer(&mut self, direction: Direction, length: usize) {
-        let mut out = Outboxes::default();
         let number = self.next[direction as usize];
         self.next[direction as usize] += 1;
         self.came[direction as usize].push(self.now);
-        self.hop.accept(direction, Packet::new(number, frame(number, length), self.now), &mut out);
-        self.collect(out);
+        self.ways.inside[direction as usize].insert(number, frame(number, length));
+        self.hop.accept(direction, number, self.now, &mut self.ways);
+        self.collect();
     }
 
     /// Runs until `end`; before each event each direction with a length here is kept busy with
@@ -73,24 +87,21 @@ impl Drive {
                 return;
             }
             self.now = due;
-            let mut out = Outboxes::default();
-            self.hop.advance(due, &mut out);
-            self.collect(out);
+            self.hop.advance(due, &mut self.ways);
+            self.collect();
         }
     }
 
-    fn collect(&mut self, mut out: Outboxes) {
+    fn collect(&mut self) {
         for way in Direction::BOTH {
-            let (passed, lost) = out.of(way).take();
-            for packet in passed {
-                assert_eq!((packet.at, packet.marks.len()), (self.now, 0));
-                assert_eq!(*packet.frame.to_bytes(), *frame(packet.number, packet.frame.len()).to_bytes());
-                self.ended.octets[way as usize] += packet.frame.len();
-                self.ended.delivered[way as usize].push((packet.number, packet.at));
+            for (number, octets, at) in self.ways.delivered[way as usize].drain(..) {
+                assert_eq!(at, self.now);
+                self.ended.octets[way as usize] += octets;
+                self.ended.delivered[way as usize].push((number, at));
             }
-            for packet in lost {
-                assert_eq!(packet.at, self.now);
-                self.ended.lost[way as usize].push((packet.number, packet.loss().expect("it is lost")));
+            for (number, why, at) in self.ways.abandoned[way as usize].drain(..) {
+                assert_eq!(at, self.now);
+                self.ended.lost[way as usize].push((number, why));
             }
         }
     }
@@ -129,44 +140,8 @@ impl Drive {
         delays
     }
 
-    pub fn losses(&self, direction: Direction) -> Vec<Loss> {
+    pub fn losses(&self, direction: Direction) -> Vec<Then> {
         self.ended.lost[direction as usize].iter().map(|(_, why)| *why).collect()
-    }
-}
-
-/// Each block or frame is lost by itself with this probability.
-fn at_random(loss: f64) -> ErrorSpec {
-    ErrorSpec::new(ProcessSpec::Packets { loss: loss.to_string().parse().expect("a probability") })
-}
-
-/// The blocks or frames with these numbers are lost.
-fn listed(numbers: &str) -> ErrorSpec {
-    ErrorSpec::new(ProcessSpec::Listed { packets: numbers.parse().expect("a list") })
-}
-
-/// Bad at these times.
-fn traced(text: &str, repeat: Option<Span>) -> ErrorSpec {
-    let trace = ErrorTrace::parse("trace", text).expect("a trace");
-    ErrorSpec::new(ProcessSpec::Trace { file: FromFile::with("trace", trace), repeat })
-}
-
-/// Outages as the command line has them.
-fn outages(parameters: &str) -> OutageSpec {
-    let mut direction = DirectionSpec::default();
-    let line: Parameters = parameters.parse().expect("parameters");
-    line.apply(&mut direction, &mut NoFiles).expect("good ones");
-    let Some(StageSpec::Outage(spec)) = direction.find("outage") else { panic!("no outage") };
-    spec.clone()
-}
-
-struct NoFiles;
-
-impl Resolve for NoFiles {
-    fn losses(&mut self, name: &str) -> Result<ErrorSpec, String> {
-        Err(format!("no {name}"))
-    }
-    fn file(&mut self, _: &str) -> io::Result<String> {
-        Err(io::Error::other("no file"))
     }
 }
 

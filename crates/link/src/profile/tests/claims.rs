@@ -8,7 +8,7 @@
 //! not hold: else the test could not fail.
 
 use super::*;
-use crate::hop_link::LinkSink;
+use crate::link::LinkSink;
 use crate::packet::Packet;
 use crate::pipeline::{Pipeline, Sink};
 use crate::seed::Seed;
@@ -235,7 +235,7 @@ fn rate(flow: impl Fn() -> Flow, mtu: usize) -> f64 {
 fn rate_of_hop(link: &LinkProfile, direction: Direction, mtu: usize) -> f64 {
     const IN_A_ROW: usize = 8;
     let seconds = |bytes: usize| {
-        let Ok(Built::Joined(mut link)) = link.build(&Seed::campaign(4)) else { panic!("no link layer") };
+        let mut link = link.build(&Seed::campaign(4)).expect("a link");
         let (mut seen, start) = (Both::default(), Time::ZERO + Span::from_secs(1));
         for _ in 0..IN_A_ROW {
             link.accept(direction, Frame::owned(Layer::Ip, vec![0; bytes]), start, &mut seen);

@@ -10,7 +10,7 @@ use crate::units::Span;
 
 /// A transfer that is long enough for its link: 100 s, or 2000 full packets of a slow one.
 pub(super) fn measured(link: &LinkProfile, name: &str, window: Option<u64>) -> Transferred {
-    let rate = link.row(Direction::Down).rate().map_or(1e9, |rate| rate.as_bits_per_second() as f64);
+    let rate = link.rate(Direction::Down).map_or(1e9, |rate| rate.as_bits_per_second() as f64);
     let packets = 2000.0 * 8.0 * f64::from(link.mtu.unwrap_or(1500)) / rate;
     let length = Span::from_millis((1000.0 * packets.max(100.0)) as u64);
     transfer(link, &Seed::campaign(4).link(name), length, window)

@@ -8,9 +8,8 @@
 //! stamps).
 
 use super::*;
-use crate::hop_link::LinkSink;
+use crate::link::LinkSink;
 use crate::packet::Packet;
-use crate::pipeline::{Pipeline, Sink};
 use crate::seed::Seed;
 use crate::units::{Span, Time};
 use ::packet::{Frame, Layer};
@@ -74,7 +73,7 @@ struct Acknowledgement {
 }
 
 struct World {
-    link: Built,
+    link: Link,
     arrivals: Arrivals,
     /// By the packet's number in its direction.
     sent: Vec<Transmission>,
@@ -87,15 +86,6 @@ struct World {
 /// Packets at the far end of either direction.
 #[derive(Default)]
 struct Arrivals(VecDeque<(Direction, Packet)>);
-
-struct OneWay<'a>(&'a mut Arrivals, Direction);
-
-impl Sink for OneWay<'_> {
-    fn delivered(&mut self, packet: Packet) {
-        self.0.0.push_back((self.1, packet));
-    }
-    fn lost(&mut self, _: Packet) {}
-}
 
 impl LinkSink for Arrivals {
     fn delivered(&mut self, direction: Direction, packet: Packet) {
@@ -139,10 +129,7 @@ impl World {
     /// Lets everything happen until `end`: the segments that have arrived in order by then.
     fn run(&mut self, end: Time) -> u64 {
         loop {
-            let due = match &self.link {
-                Built::Apart(ways) => ways.iter().map(Pipeline::due).fold(Time::NEVER, Time::min),
-                Built::Joined(link) => link.due(),
-            };
+            let due = self.link.due();
             let now = due.min(self.sender.deadline);
             if now > end {
                 return self.receiver.in_order;
@@ -151,14 +138,7 @@ impl World {
                 self.sender.time_out(now);
                 self.send(now);
             } else {
-                match &mut self.link {
-                    Built::Apart(ways) => {
-                        for (direction, way) in Direction::BOTH.into_iter().zip(ways.iter_mut()) {
-                            way.advance(now, &mut OneWay(&mut self.arrivals, direction));
-                        }
-                    }
-                    Built::Joined(link) => link.advance(now, &mut self.arrivals),
-                }
+                self.link.advance(now, &mut self.arrivals);
             }
             while let Some((direction, packet)) = self.arrivals.0.pop_front() {
                 self.arrive(direction, &packet, now);
@@ -192,12 +172,7 @@ impl World {
 
     fn put(&mut self, direction: Direction, bytes: usize, now: Time) {
         let frame = Frame::owned(Layer::Ip, vec![0; bytes]);
-        match &mut self.link {
-            Built::Apart(ways) => {
-                ways[direction as usize].accept(frame, now, &mut OneWay(&mut self.arrivals, direction));
-            }
-            Built::Joined(link) => link.accept(direction, frame, now, &mut self.arrivals),
-        }
+        self.link.accept(direction, frame, now, &mut self.arrivals);
     }
 }
 

@@ -25,7 +25,7 @@ pub enum RateSpec {
     Theaterq(FromFile<TheaterqTrace>, AtEnd),
     /// A link layer below asks for one packet after the other ([`crate::stage::Stage::release`]),
     /// and this is the rate that it can give them. No profile says so: a row of stages above a hop
-    /// does ([`crate::arq::ArqSpec::rows`]).
+    /// does ([`crate::LinkSpec::over_arq`]).
     LinkLayer(BitRate),
 }
 

@@ -1,12 +1,14 @@
 //! Both directions of a link with a link layer, against what must hold of any.
 
+mod air;
+
 use super::*;
-use crate::Loss;
 use crate::profile::{LinkProfile, Parameters, Resolve};
 use crate::spec::StageSpec;
 use crate::stage::errors::ErrorSpec;
 use crate::stage::outage::{OutagePlace, OutageSpec};
 use crate::units::Span;
+use crate::{Loss, Seed};
 use ::packet::Layer;
 use proptest::prelude::*;
 use std::io;
@@ -58,7 +60,7 @@ impl LinkSink for Seen {
 }
 
 impl Seen {
-    fn ends(&self, link: &HopLink) -> Vec<End> {
+    fn ends(&self, link: &Link) -> Vec<End> {
         let end = |(direction, packet): &(Direction, Packet)| End {
             direction: *direction,
             number: packet.number,
@@ -67,7 +69,7 @@ impl Seen {
             stage: packet
                 .loss()
                 .and_then(|_| packet.marks.last())
-                .map(|mark| link.pipeline(*direction).stage_name(mark.stage).to_owned()),
+                .map(|mark| link.stage_name(*direction, mark.stage).to_owned()),
         };
         self.ends.iter().map(end).collect()
     }
@@ -82,11 +84,18 @@ fn profile(arq: &str, up: &str, down: &str) -> LinkProfile {
     link
 }
 
-fn link(arq: &str, up: &str, down: &str) -> HopLink {
-    match profile(arq, up, down).build(&Seed::campaign(5)).expect("it can be built") {
-        Built::Joined(link) => *link,
-        Built::Apart(_) => panic!("the link layer is missing"),
-    }
+fn link(arq: &str, up: &str, down: &str) -> Link {
+    built(&profile(arq, up, down))
+}
+
+fn built(profile: &LinkProfile) -> Link {
+    let link = profile.build(&Seed::campaign(5)).expect("it can be built");
+    assert!(link.has_medium());
+    link
+}
+
+fn counters(link: &Link, direction: Direction) -> Counters {
+    link.counters(direction).expect("a link layer")
 }
 
 fn frame(length: usize, content: u8) -> Frame {
@@ -114,7 +123,7 @@ fn the_queue_stands_above_and_gives_one_packet_ahead() {
     let ends = seen.ends(&link);
     let lost: Vec<_> = ends.iter().map(|end| (end.number, end.loss, end.stage.as_deref())).collect();
     assert_eq!(lost, [4, 5].map(|number| (number, Some(Loss::QueueFull), Some("bottleneck"))));
-    assert_eq!(link.pipeline(Direction::Down).waiting(), 2);
+    assert_eq!(link.waiting(Direction::Down), 2);
     link.advance(at_ms(60_000), &mut seen);
     let passed: Vec<_> = seen.ends(&link).into_iter().filter(|end| end.loss.is_none()).collect();
     assert_eq!(passed.iter().map(|end| end.number).collect::<Vec<_>>(), [0, 1, 2, 3]);
@@ -147,14 +156,15 @@ fn a_limit_in_time_goes_by_the_rate_of_the_link_layer() {
 #[test]
 fn what_is_watched_of_a_link_layer() {
     let mut link = link("rlp:n2=inf", "loss=5%", "loss=20%");
-    link.hop.watch(Watch { records: true, blocks: true });
+    link.watch(Watch { records: true, blocks: true });
     let mut seen = Seen::default();
     for number in 0..20 {
         link.accept(Direction::Down, frame(200, number), at_ms(u64::from(number) * 500), &mut seen);
     }
     link.advance(at_ms(60_000), &mut seen);
-    assert_eq!((seen.ends.len(), link.hop.take_records().len()), (20, 0), "nothing stays inside");
-    let (end, counted) = (Direction::Down, link.counters(Direction::Down));
+    let inside = link.medium.as_mut().expect("a hop").take_records().len();
+    assert_eq!((seen.ends.len(), inside), (20, 0), "nothing stays inside");
+    let (end, counted) = (Direction::Down, counters(&link, Direction::Down));
     let of = |end, way, kind| {
         let records = seen.records.iter().filter(move |record| record.end == end);
         records.map(|record| record.record).filter(move |record| (record.way, record.event) == (way, kind))
@@ -162,7 +172,10 @@ fn what_is_watched_of_a_link_layer() {
     let count = |end, way, kind| of(end, way, kind).count() as u64;
     assert_eq!(count(end, Way::Sent, Event::First), counted.first);
     assert_eq!(count(end, Way::Sent, Event::Again), counted.again);
-    assert_eq!(count(Direction::Up, Way::Sent, Event::SelectiveReject), link.counters(Direction::Up).rejects);
+    assert_eq!(
+        count(Direction::Up, Way::Sent, Event::SelectiveReject),
+        counters(&link, Direction::Up).rejects
+    );
     assert!(of(end, Way::Sent, Event::Again).all(|record| record.aux >= 1), "how often before");
     assert_eq!(of(end, Way::Sent, Event::First).map(|record| record.aux).sum::<u32>(), 20 * 206);
     assert!(of(end, Way::Sent, Event::First).all(|record| record.aux <= 24));
@@ -182,7 +195,7 @@ fn what_is_watched_of_a_link_layer() {
         // That of a block is known when it is sent, and counted then.
         let on_the_way =
             blocks(way, Way::Sent).skip(arrived.len()).filter(|block| block.erased).count() as u64;
-        assert_eq!(erased + on_the_way, link.counters(way).erased);
+        assert_eq!(erased + on_the_way, counters(&link, way).erased);
         assert_eq!(arrived.len() as u64 - erased, count(back, Way::Received, Event::Right));
     }
 }
@@ -230,7 +243,7 @@ fn what_is_lost_on_the_air_is_sent_again() {
                 seen.ends.iter().filter(of).map(|(_, packet)| (packet.number, packet.loss())).collect();
             let all: Vec<_> = (0..20).map(|number| (number, None)).collect();
             assert_eq!(numbers, all, "{arq} {direction}");
-            let counted = link.counters(direction);
+            let counted = counters(&link, direction);
             assert!(counted.first >= least && counted.again > 0 && counted.erased > 0, "{counted:?}");
         }
         for (_, packet) in &seen.ends {
@@ -290,8 +303,8 @@ fn changes_while_it_runs() {
     let mut change = |down: &str, now| {
         let next = profile("llp", "rate=9600bit", down);
         let own = Seed::campaign(5).direction(Direction::Down);
-        link.visit(Direction::Down, now, &mut seen, |pipeline, now| {
-            former.change_into(&next, Direction::Down, pipeline, &own, now)
+        link.visit(Direction::Down, now, &mut seen, |link, now| {
+            former.change_into(&next, Direction::Down, link, &own, now)
         })
     };
     let why = change("rate=1mbit,queue=50p", at_ms(1)).expect_err("the rate is LLP's");
@@ -314,24 +327,24 @@ fn outages_while_it_runs() {
             let place = OutagePlace::Behind;
             former.down.put(StageSpec::Outage(OutageSpec { place, ..OutageSpec::default() }));
         }
-        let Ok(Built::Joined(mut link)) = former.build(&Seed::campaign(5)) else { panic!("no link layer") };
+        let mut link = built(&former);
         let mut next = former.clone();
         let parameters: Parameters = "outage=now+500ms".parse().expect("parameters");
         parameters.apply(next.direction_mut(Direction::Down), &mut Nothing).expect("good ones");
         let (mut seen, own) = (Seen::default(), Seed::campaign(5).direction(Direction::Down));
-        let told = link.visit(Direction::Down, at_ms(2000), &mut seen, |pipeline, now| {
-            former.change_into(&next, Direction::Down, pipeline, &own, now)?;
+        let told = link.visit(Direction::Down, at_ms(2000), &mut seen, |link, now| {
+            former.change_into(&next, Direction::Down, link, &own, now)?;
             parameters
                 .commands()
                 .into_iter()
-                .try_for_each(|(stage, command)| pipeline.obey(stage, command, now))
+                .try_for_each(|(stage, command)| link.obey(Direction::Down, stage, command, now))
         });
         assert_eq!(told, Ok(()));
         link.accept(Direction::Down, frame(100, 1), at_ms(2000), &mut seen);
         link.advance(at_ms(10_000), &mut seen);
         let ends = seen.ends(&link);
         assert_eq!(ends.len(), 1);
-        (ends[0].loss, link.counters(Direction::Down).erased)
+        (ends[0].loss, counters(&link, Direction::Down).erased)
     };
     // Blocks of 2.02 to 2.48 s, and that of 2.00 s, which is judged when it begins: at the instant
     // of the command, but before it.
@@ -346,10 +359,10 @@ fn outages_while_it_runs() {
 #[test]
 fn a_planned_outage_is_not_changed_while_it_runs() {
     let (former, next) = (profile("rlp", "", "outage=5s+1s"), profile("rlp", "", "outage=6s+1s"));
-    let Ok(Built::Joined(mut link)) = former.build(&Seed::campaign(5)) else { panic!("no link layer") };
+    let mut link = built(&former);
     let own = Seed::campaign(5).direction(Direction::Down);
-    let changed = link.visit(Direction::Down, at_ms(1), &mut Seen::default(), |pipeline, now| {
-        former.change_into(&next, Direction::Down, pipeline, &own, now)
+    let changed = link.visit(Direction::Down, at_ms(1), &mut Seen::default(), |link, now| {
+        former.change_into(&next, Direction::Down, link, &own, now)
     });
     assert!(changed.expect_err("it is on the air").contains("errors and outages beneath a link layer stay"));
     assert!(former.described(Direction::Down).ends_with("; on the air: out from 5s for 1s"));
@@ -378,12 +391,12 @@ fn any_link() -> impl Strategy<Value = (&'static str, &'static str, &'static str
     ]
 }
 
-fn drive(mut link: HopLink, packets: &[(bool, u64, usize)], eager: bool) -> Vec<End> {
+fn drive(mut link: Link, packets: &[(bool, u64, usize)], eager: bool) -> Vec<End> {
     let mut seen = Seen::default();
     let mut now = Time::ZERO;
     let mut before = Time::ZERO;
     let end = at_ms(400_000);
-    let run = |link: &mut HopLink, seen: &mut Seen, until: Time| {
+    let run = |link: &mut Link, seen: &mut Seen, until: Time| {
         while eager && link.due() <= until && link.due() < Time::NEVER {
             let (due, wake, ended) = (link.due(), link.wake(), seen.ends.len());
             link.advance(due, seen);

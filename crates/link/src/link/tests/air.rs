@@ -1,0 +1,132 @@
+//! What a profile says of the air beneath a link layer, to the nanosecond: traces and outages.
+
+use super::*;
+use crate::stage::errors::{ErrorTrace, ProcessSpec};
+use crate::stage::outage::{OutageCommand, OutageProcess, Sojourn};
+use crate::stage::spec::FromFile;
+use vocabulary::link_layer::Record;
+
+const UP: Direction = Direction::Up;
+const DOWN: Direction = Direction::Down;
+
+/// A link under load, with what its ends note.
+struct Watched {
+    link: Link,
+    seen: Seen,
+}
+
+impl Watched {
+    fn new(profile: &LinkProfile) -> Self {
+        let mut link = built(profile);
+        link.watch(Watch { records: true, blocks: false });
+        Self { link, seen: Seen::default() }
+    }
+
+    /// So many packets come up at the start: the queue has one ready whenever the hop asks.
+    fn offer(&mut self, count: u64, length: usize) {
+        for number in 0..count {
+            self.link.accept(UP, frame(length, number as u8), Time::ZERO, &mut self.seen);
+        }
+    }
+
+    /// Runs until then. Packets have left in their order, each as it came.
+    fn run(&mut self, end: Time) {
+        self.link.advance(end, &mut self.seen);
+        for (number, (_, packet)) in (0..).zip(&self.seen.ends) {
+            assert_eq!((packet.number, packet.loss()), (number, None));
+            let content = packet.number as u8;
+            assert!(packet.frame.to_bytes().iter().all(|octet| *octet == content));
+        }
+    }
+
+    fn noted(&self, end: Direction, way: Way, kind: Event) -> Vec<Record> {
+        let records = self.seen.records.iter().filter(|noted| noted.end == end).map(|noted| noted.record);
+        records.filter(|record| (record.way, record.event) == (way, kind)).collect()
+    }
+
+    /// Blocks that the network could not decode, by when they were sent.
+    fn erased_blocks(&self) -> Vec<u64> {
+        let block = |record: &Record| (record.at.as_nanos() - 120_000_000) / 20_000_000;
+        self.noted(DOWN, Way::Received, Event::Erased).iter().map(block).collect()
+    }
+}
+
+/// LL-06: blocks are erased exactly where the trace says, also when it begins again.
+#[test]
+fn erasures_are_where_the_trace_says() {
+    // Blocks 100, 102 to 111 and 130 of 150.
+    let trace = ErrorTrace::parse("trace", "2000,2020\n2040,2240\n2600,2620").expect("a trace");
+    let file = FromFile::with("trace", trace);
+    let process = ProcessSpec::Trace { file, repeat: Some(Span::from_secs(3)) };
+    let mut profile = profile("rlp:n2=inf", "", "");
+    profile.up.put(StageSpec::Errors(ErrorSpec::new(process)));
+    let mut watched = Watched::new(&profile);
+    watched.offer(100, 300);
+    watched.run(at_ms(12_000));
+    let round: Vec<_> = std::iter::once(100).chain(102..=111).chain([130]).collect();
+    let wanted: Vec<_> = (0..4).flat_map(|k| round.iter().map(move |block| k * 150 + block)).collect();
+    assert_eq!(watched.erased_blocks(), wanted);
+    assert_eq!(watched.noted(UP, Way::Received, Event::Erased), []);
+    assert!(watched.noted(UP, Way::Sent, Event::Again).len() >= 30);
+}
+
+/// Outages of the air erase the blocks that are sent at any time of them, of their direction alone.
+/// An outage begins and ends between two blocks here, within one, or holds a part of one; one comes
+/// by command, from the next block on.
+#[test]
+fn outages_erase_blocks() {
+    let scheduled = "outage=2s+40ms,outage=3010ms+1ns,outage=4010ms+20ms";
+    let mut watched = Watched::new(&profile("rlp:n2=inf", scheduled, ""));
+    watched.offer(100, 300);
+    watched.run(at_ms(6_005));
+    let command = StageCommand::Outage(OutageCommand::DownFor(Span::from_millis(40)));
+    watched.link.obey(UP, "outage", command, at_ms(6_005)).expect("it is on the air");
+    watched.run(at_ms(20_000));
+    assert_eq!(watched.erased_blocks(), [100, 101, 150, 200, 201, 301, 302]);
+    assert_eq!(watched.noted(UP, Way::Received, Event::Erased), []);
+    assert_eq!(counters(&watched.link, UP).erased, 7);
+    assert_eq!(watched.noted(UP, Way::Sent, Event::Again).len(), 7);
+}
+
+/// Outages at random come by the name of their stage, so that two of them are out at times of their
+/// own.
+#[test]
+fn outages_have_streams_of_their_own() {
+    let erased = |names: &[&str]| {
+        let (up, down) = (Span::from_secs(1), Span::from_millis(100));
+        let process = Some(OutageProcess { up, down, sojourn: Sojourn::default() });
+        let outage = StageSpec::Outage(OutageSpec { process, ..OutageSpec::default() });
+        let mut profile = profile("rlp:n2=inf", "", "");
+        profile.down.stages.extend(names.iter().map(|name| ((*name).to_owned(), outage.clone())));
+        let mut watched = Watched::new(&profile);
+        watched.run(at_ms(60_000));
+        watched.noted(UP, Way::Received, Event::Erased).iter().map(|r| r.at).collect::<Vec<_>>()
+    };
+    let (one, other) = (erased(&["outage"]), erased(&["fade"]));
+    assert!(one != other && one.len() > 100, "{}", one.len());
+    assert_eq!(erased(&["outage", "outage"]), one);
+    assert!(erased(&["outage", "fade"]).len() > one.len());
+}
+
+/// An outage of the air erases each frame that is being sent at any time of it, and no packet:
+/// frame 1 is sent from 31.67 to 63.33 ms.
+#[test]
+fn outages_erase_frames() {
+    for (scheduled, erased) in [
+        ("outage=40ms+1ns", 1),
+        ("outage=31666667ns+1ns", 1),
+        ("outage=31666666ns+2ns", 2),
+        ("outage=20ms+60ms", 3),
+    ] {
+        let clear = "rate=384kbit,delay=100ms";
+        let mut watched = Watched::new(&profile("llp", &format!("{clear},{scheduled}"), clear));
+        watched.offer(10, 1500);
+        watched.run(at_ms(20_000));
+        let counted = counters(&watched.link, UP);
+        assert_eq!(
+            (watched.seen.ends.len(), counted.erased, counted.again),
+            (10, erased, erased),
+            "{scheduled}"
+        );
+    }
+}
