@@ -1,8 +1,8 @@
-//! The system calls that a confined process makes: those of its loop and its sockets, of its
-//! threads, of memory, and of the C library's resolver. All others fail with EPERM.
+//! System calls that a confined process may make: those of its loop, sockets, threads and memory,
+//! and of the C library's resolver. All others fail with EPERM.
 //!
-//! What a call on the list could do beyond that is taken from it by its arguments, as far as they
-//! are numbers: a filter sees no memory.
+//! Where a permitted call could do more than the process needs, the filter restricts its arguments.
+//! It can only check numbers, because it sees no memory.
 //!
 //! | call | what is left of it | what it could do besides |
 //! |---|---|---|
@@ -15,10 +15,10 @@
 //! | `clone` | threads | processes, namespaces |
 //! | `prctl` | names of threads and of memory | |
 //!
-//! clone3, whose flags are behind a pointer, fails as if the kernel did not have it (ENOSYS): then
-//! the C library takes clone. Where a socket may go, and to which port it may be bound, is not
-//! filtered: whoever takes the process over reaches what its clients reach, and what they are
-//! refused.
+//! clone3 has its flags behind a pointer, so it fails as if the kernel did not have it (ENOSYS).
+//! The C library then uses clone. The filter does not check where a socket connects or which port
+//! it binds: an attacker who takes over the process reaches everything that its clients reach,
+//! including destinations that the policy refuses them.
 
 use super::Needs;
 use seccompiler::{
@@ -28,7 +28,7 @@ use seccompiler::{
 use std::collections::BTreeMap;
 use std::io;
 
-/// Whatever their arguments.
+/// Allowed with any arguments.
 const PLAIN: &[i64] = &[
     // The loop.
     libc::SYS_epoll_create1,
@@ -68,7 +68,7 @@ const PLAIN: &[i64] = &[
     libc::SYS_close,
     libc::SYS_dup,
     libc::SYS_getrandom,
-    // Files, as far as they are shown and Landlock lets it.
+    // Files, as far as they are shown and Landlock permits.
     libc::SYS_newfstatat,
     libc::SYS_fstat,
     libc::SYS_statx,
@@ -86,7 +86,7 @@ const PLAIN: &[i64] = &[
     libc::SYS_mprotect,
     libc::SYS_madvise,
     libc::SYS_membarrier,
-    // Threads and the end.
+    // Threads, and ending.
     libc::SYS_futex,
     libc::SYS_set_robust_list,
     libc::SYS_rseq,
@@ -100,7 +100,7 @@ const PLAIN: &[i64] = &[
     libc::SYS_rt_sigreturn,
     libc::SYS_exit,
     libc::SYS_exit_group,
-    // Who it is.
+    // User and system information.
     libc::SYS_getuid,
     libc::SYS_geteuid,
     libc::SYS_getgid,
@@ -109,7 +109,7 @@ const PLAIN: &[i64] = &[
     libc::SYS_sysinfo,
 ];
 
-/// Those that newer architectures have not any more.
+/// Calls that newer architectures no longer have.
 #[cfg(target_arch = "x86_64")]
 const OLD: &[i64] = &[
     libc::SYS_epoll_wait,
@@ -122,41 +122,42 @@ const OLD: &[i64] = &[
 #[cfg(not(target_arch = "x86_64"))]
 const OLD: &[i64] = &[];
 
-/// The calls that open a file, and which of their arguments has the flags.
+/// Calls that open a file, and the index of the argument with the flags.
 const OPENING: &[(i64, u8)] = &[
     (libc::SYS_openat, 2),
     #[cfg(target_arch = "x86_64")]
     (libc::SYS_open, 1),
 ];
 
-/// The calls that remove a file.
+/// Calls that remove a file.
 const REMOVING: &[i64] = &[
     libc::SYS_unlinkat,
     #[cfg(target_arch = "x86_64")]
     libc::SYS_unlink,
 ];
 
-/// Sockets: their type, and their protocols beside the type's own.
+/// Socket types, each with its permitted protocols.
 const SOCKETS: &[(i32, &[i32])] = &[
     (libc::SOCK_STREAM, &[0, libc::IPPROTO_TCP]),
     (libc::SOCK_DGRAM, &[0, libc::IPPROTO_UDP, libc::IPPROTO_UDPLITE]),
 ];
-/// The type of a socket without its flags.
+/// Mask of a socket's type without its flags.
 const TYPE: u64 = 0xf;
 
-/// Requests of `ioctl`: what waits in a socket, non-blocking or not, whether a descriptor is a
-/// terminal (which is written to in colours), numbers and names of interfaces (in addresses with a
-/// scope).
+/// Permitted requests of `ioctl`: bytes waiting in a socket, non-blocking mode, whether a file
+/// descriptor is a terminal (for coloured output), and numbers and names of interfaces (for
+/// addresses with a scope).
 const REQUESTS: &[libc::Ioctl] =
     &[libc::FIONREAD, libc::TIOCOUTQ, libc::FIONBIO, libc::TCGETS, libc::SIOCGIFINDEX, libc::SIOCGIFNAME];
 
-/// Commands of `fcntl`.
+/// Permitted commands of `fcntl`.
 const COMMANDS: &[i32] =
     &[libc::F_DUPFD, libc::F_DUPFD_CLOEXEC, libc::F_GETFD, libc::F_SETFD, libc::F_GETFL, libc::F_SETFL];
 
-/// Options by level: all but these. The first ones bring a program, or lock one; those of the
-/// protocols are a protocol above (TCP_ULP), a tunnel (UDP_ENCAP), and from 64 on tables of the
-/// firewall and multicast routes (`linux/netfilter_ipv4/ip_tables.h`, `linux/mroute.h`).
+/// Forbidden options, by level. Those of SOL_SOCKET attach a program or lock one. Those of the
+/// protocols add a protocol above (TCP_ULP) or a tunnel (UDP_ENCAP). Of IP and IPv6, options from
+/// 64 on configure the firewall and multicast routes (`linux/netfilter_ipv4/ip_tables.h`,
+/// `linux/mroute.h`).
 const OPTIONS_BUT: &[(i32, &[i32])] = &[
     (
         libc::SOL_SOCKET,
@@ -172,12 +173,13 @@ const OPTIONS_BUT: &[(i32, &[i32])] = &[
     (libc::IPPROTO_UDP, &[UDP_ENCAP]),
     (libc::IPPROTO_UDPLITE, &[UDP_ENCAP]),
 ];
-/// The last option of IP that is none of the firewall's.
+/// Last option of IP that does not belong to the firewall.
 const LAST_OF_IP: i32 = 63;
-/// The same of IPv6, which has its own above those of the firewall, 64 and 65 (`linux/in6.h`).
+/// Last permitted option of IPv6. IPv6 has options of its own above those of the firewall, 64 and
+/// 65 (`linux/in6.h`).
 const LAST_OF_IPV6: i32 = 127;
 const FIREWALL_OF_IPV6: &[i32] = &[64, 65];
-/// `linux/udp.h`.
+/// From `linux/udp.h`.
 const UDP_ENCAP: i32 = 100;
 
 /// Flags of clone(2) that make namespaces.
@@ -189,27 +191,30 @@ const NAMESPACES: i32 = libc::CLONE_NEWNS
     | libc::CLONE_NEWPID
     | libc::CLONE_NEWNET;
 
-/// Commands of bpf(2) that read and write maps which are there (`linux/bpf.h`): elements looked up,
-/// updated, deleted, gone through, taken; each alone or in batches.
+/// Commands of bpf(2) that read and write existing maps (`linux/bpf.h`): look up, update, delete,
+/// iterate, and take elements; each singly or in batches.
 const MAP_COMMANDS: &[i32] = &[1, 2, 3, 4, 21, 24, 25, 26, 27];
 
-/// The C library names its memory by it (`linux/prctl.h`; not in the libc crate for every target).
+/// The C library names its memory with this prctl (`linux/prctl.h`; not in the libc crate for every
+/// target).
 const PR_SET_VMA: i32 = 0x5356_4d41;
 
-/// From now on this thread, and those that it starts, have no others. How many they have.
+/// Restricts this thread, and threads that it starts, to these calls. Returns the number of
+/// permitted calls.
 pub(super) fn restrict(needs: &Needs) -> io::Result<usize> {
     let rules = rules(needs).map_err(io::Error::other)?;
-    // Those that are told to be absent are not among them.
+    // clone3 is in the list, but the other filter makes it fail.
     let count = rules.len() - 1;
-    // Both are asked, and the stricter one holds; with the second in force there would be no first.
+    // The kernel evaluates both filters, and the stricter result applies. Once the second one is in
+    // force, the first could not be installed, so the order matters.
     for program in [absent(), program(rules)] {
         seccompiler::apply_filter(&program.map_err(io::Error::other)?).map_err(io::Error::other)?;
     }
     Ok(count)
 }
 
-/// Calls that this kernel seems not to have: whoever makes them has another way, in which a filter
-/// sees more.
+/// Filter for calls that this kernel shall seem to lack (ENOSYS). Callers then use an older call,
+/// whose arguments the filter can see.
 fn absent() -> Result<BpfProgram, BackendError> {
     let absent = SeccompAction::Errno(libc::ENOSYS.cast_unsigned());
     let rules = BTreeMap::from([(libc::SYS_clone3, Vec::new())]);
@@ -221,14 +226,14 @@ fn program(rules: BTreeMap<i64, Vec<SeccompRule>>) -> Result<BpfProgram, Backend
     SeccompFilter::new(rules, refused, SeccompAction::Allow, std::env::consts::ARCH.try_into()?)?.try_into()
 }
 
-/// By call: no rule is any arguments, several are one of them.
+/// Rules by call. No rule permits any arguments; of several rules, one must match.
 fn rules(needs: &Needs) -> Result<BTreeMap<i64, Vec<SeccompRule>>, BackendError> {
     let mut rules: BTreeMap<i64, Vec<SeccompRule>> =
         PLAIN.iter().chain(OLD).map(|&call| (call, Vec::new())).collect();
     rules.insert(libc::SYS_socket, sockets(needs)?);
     if !needs.sockets.is_empty() {
         rules.insert(libc::SYS_socketpair, vec![all([is(0, libc::AF_UNIX)])?]);
-        // What is told beside a datagram goes to the program in a file of memory.
+        // The agent passes a datagram's control messages to the program in a memfd.
         rules.insert(libc::SYS_memfd_create, Vec::new());
     }
     rules.insert(libc::SYS_setsockopt, options()?);
@@ -247,7 +252,7 @@ fn rules(needs: &Needs) -> Result<BTreeMap<i64, Vec<SeccompRule>>, BackendError>
     rules.insert(libc::SYS_prctl, one_of(0, names.map(i32::cast_unsigned))?);
     let thread = masked(0, NAMESPACES | libc::CLONE_THREAD, libc::CLONE_THREAD);
     rules.insert(libc::SYS_clone, vec![all([thread])?]);
-    // The other filter's.
+    // The filter of `absent` decides about it.
     rules.insert(libc::SYS_clone3, Vec::new());
     if needs.fin_hold {
         rules.insert(libc::SYS_bpf, one_of(0, MAP_COMMANDS.iter().map(|&command| command.cast_unsigned()))?);
@@ -264,8 +269,8 @@ fn sockets(needs: &Needs) -> Result<Vec<SeccompRule>, BackendError> {
             }
         }
     }
-    // The resolver asks for this host's addresses, to sort those that it has found. Its socket is
-    // called raw.
+    // The resolver asks for this host's addresses in order to sort its results. It uses a socket of
+    // type raw for that.
     rules.push(all([is(0, libc::AF_NETLINK), is(2, libc::NETLINK_ROUTE)])?);
     if !needs.sockets.is_empty() {
         rules.push(all([is(0, libc::AF_UNIX)])?);
@@ -288,12 +293,12 @@ fn options() -> Result<Vec<SeccompRule>, BackendError> {
 
 type Condition = Result<SeccompCondition, BackendError>;
 
-/// A rule: all conditions hold.
+/// Rule that matches if all conditions hold.
 fn all(conditions: impl IntoIterator<Item = Condition>) -> Result<SeccompRule, BackendError> {
     SeccompRule::new(conditions.into_iter().collect::<Result<_, _>>()?)
 }
 
-/// Rules: the argument is one of these.
+/// Rules that match if the argument is one of these values.
 fn one_of(argument: u8, values: impl IntoIterator<Item = u32>) -> Result<Vec<SeccompRule>, BackendError> {
     values.into_iter().map(|value| all([is(argument, value.cast_signed())])).collect()
 }
@@ -306,7 +311,7 @@ fn masked(argument: u8, mask: i32, value: i32) -> Condition {
     compared(argument, SeccompCmpOp::MaskedEq(mask.cast_unsigned().into()), value)
 }
 
-/// By the lower half of the argument: all of these are ints to the kernel.
+/// Compares the lower half of the argument, because the kernel takes all of these as int.
 fn compared(argument: u8, how: SeccompCmpOp, value: i32) -> Condition {
     SeccompCondition::new(argument, SeccompCmpArgLen::Dword, how, value.cast_unsigned().into())
 }

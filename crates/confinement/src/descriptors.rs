@@ -1,16 +1,16 @@
-//! How many descriptors a process may have: at the server each socket of a client is one, at the
-//! agent each of a program.
+//! The limit of file descriptors of a process. The server needs one for each socket of a client,
+//! the agent one for each socket of a program.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::io;
 
-/// Raises this process's limit of descriptors to the highest that it may have without privileges
-/// (RLIMIT_NOFILE: the soft limit to the hard one); how many that are, or `None` if there is no
-/// limit. The usual soft limit of 1024 is for programs that use `select`, which this crate does
+/// Raises this process's limit of file descriptors as far as it can without privileges
+/// (RLIMIT_NOFILE: the soft limit to the hard one). Returns the new limit, or `None` if there is
+/// none. The usual soft limit of 1024 is meant for programs that use `select`, and this crate does
 /// not.
 ///
 /// # Errors
-/// The kernel's; none are known.
+/// Those of the kernel; none are known.
 pub fn raise_descriptor_limit() -> io::Result<Option<u64>> {
     let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
     setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum })?;
@@ -21,8 +21,8 @@ pub fn raise_descriptor_limit() -> io::Result<Option<u64>> {
 mod tests {
     use super::*;
 
-    /// The limit is the process's. What is lower for a moment is enough for the tests beside this
-    /// one.
+    /// The limit applies to the whole process. The lower one is in force for a moment, and is
+    /// enough for tests that run in parallel.
     #[test]
     fn the_limit_is_the_highest() {
         let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);

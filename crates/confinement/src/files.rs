@@ -1,8 +1,8 @@
-//! The files that a confined process reads, and Landlock, which lets it have no others.
+//! Files that a confined process may read, and Landlock, which denies it all others.
 //!
-//! Landlock also keeps it from abstract UNIX sockets that others have made and from sending signals
-//! to others (scopes, ABI 6). Its rules for TCP say ports without addresses: a server whose clients
-//! choose both has no use for them.
+//! Landlock also denies it abstract UNIX sockets and signals to other processes (scopes, ABI 6).
+//! Landlock's rules for TCP name ports without addresses. They are no use to a server whose clients
+//! choose both.
 
 use super::Needs;
 use landlock::{
@@ -13,7 +13,7 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// What the C library's resolver reads, its plug-ins included.
+/// Files that the C library's resolver reads, including its plug-ins.
 const RESOLVER: &[&str] = &[
     RESOLV_CONF,
     "/etc/hosts",
@@ -29,11 +29,11 @@ const RESOLVER: &[&str] = &[
     "/usr/lib64",
 ];
 
-/// Often a link: then whoever writes it (systemd-resolved, NetworkManager, resolvconf) replaces a
+/// Often a symbolic link. Its owner (systemd-resolved, NetworkManager, resolvconf) then replaces a
 /// file in another directory.
 const RESOLV_CONF: &str = "/etc/resolv.conf";
 
-/// What is left of the host's files.
+/// The part of the host's files that stays visible.
 #[derive(Debug)]
 pub(super) struct Shown {
     pub(super) readable: Vec<PathBuf>,
@@ -52,14 +52,14 @@ impl Shown {
     }
 }
 
-/// The directory of the file that a link leads to, if it is another than the link's.
+/// Directory of the file that a link leads to, if it is not the link's own directory.
 fn directory_of_link(path: &Path) -> Option<PathBuf> {
     let target = path.canonicalize().ok()?;
     let directory = target.parent()?;
     (directory != path.parent()?.canonicalize().ok()?).then(|| directory.to_owned())
 }
 
-/// What of it this kernel enforces.
+/// The version of Landlock that this kernel enforces, if any.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Landlock(Option<ABI>);
 
@@ -73,10 +73,10 @@ impl fmt::Display for Landlock {
     }
 }
 
-/// From now on this thread, and those that it starts, reach nothing else.
+/// Denies this thread, and threads that it starts, all other files.
 ///
 /// # Errors
-/// The kernel's; what it does not know is no error.
+/// Those of the kernel. Missing Landlock features are no error.
 pub(super) fn restrict(shown: &Shown) -> io::Result<Landlock> {
     let abi = ABI::V6;
     let rules = |paths: &[PathBuf], access: AccessFs| landlock::path_beneath_rules(paths.to_vec(), access);
@@ -98,7 +98,8 @@ pub(super) fn restrict(shown: &Shown) -> io::Result<Landlock> {
 mod tests {
     use super::*;
 
-    /// A link's directory is shown as well, a file's own is not: it has others.
+    /// The directory that a link leads to is shown too. The directory of an ordinary file is not,
+    /// since it contains other files.
     #[test]
     fn where_links_lead() {
         let folder = tempfile::tempdir().expect("a folder");

@@ -1,19 +1,19 @@
-//! Confinement of the server and of the agent: both read what strangers send, so that a mistake in
-//! them must not be worth the host.
+//! Confinement of the server and of the agent. Both parse input from strangers, and a mistake in
+//! them must not give away the host.
 //!
-//! Once everything is open, and before anything is read, the process gives up in this order
+//! Once everything is open, and before anything is read, the process gives up in this order:
 //!
 //! 1. its terminal (`terminal`);
-//! 2. the host's files: its root directory is an empty file system, read-only, with what is needed
-//!    (`root`). Takes CAP_SYS_ADMIN;
-//! 3. its user if that is root, and all capabilities that are not needed (`user`);
-//! 4. new privileges by executing anything (`no_new_privs`);
-//! 5. files, abstract UNIX sockets and signals, as far as the kernel's Landlock knows them
+//! 2. the host's files: its root directory becomes an empty, read-only file system that contains
+//!    only the necessary files (`root`). This needs CAP_SYS_ADMIN;
+//! 3. its user, if that is root, and all capabilities that it does not need (`user`);
+//! 4. gaining privileges by executing a program (`no_new_privs`);
+//! 5. files, abstract UNIX sockets and signals, as far as the kernel's Landlock supports them
 //!    (`files`);
-//! 6. system calls that are not in a list; they fail with EPERM (`calls`).
+//! 6. all system calls outside a list; they fail with EPERM (`calls`).
 //!
-//! All of it holds for the calling thread and for those that it starts later, so that it comes
-//! before there are others.
+//! Each step affects only the calling thread and threads that it starts later. So confinement must
+//! come before other threads are started.
 
 #![deny(unsafe_code)]
 
@@ -36,28 +36,28 @@ use std::io;
 use std::path::PathBuf;
 use user::Identity;
 
-/// What a process needs once it is confined.
+/// What a process needs after it is confined.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Needs {
-    /// Ports below 1024 are bound (CAP_NET_BIND_SERVICE).
+    /// The process binds ports below 1024 (CAP_NET_BIND_SERVICE).
     pub low_ports: bool,
-    /// Addresses are used that are not this host's: IP_TRANSPARENT takes CAP_NET_RAW.
-    /// (CAP_NET_ADMIN would do as well, and configure the network besides.)
+    /// The process uses addresses that are not this host's: IP_TRANSPARENT needs CAP_NET_RAW.
+    /// (CAP_NET_ADMIN would do too, but could also configure the network.)
     pub foreign_addresses: bool,
-    /// Maps of eBPF are read and written, by bpf(2): for the hold of a FIN, which needs no
-    /// capability once it is attached.
+    /// The process reads and writes eBPF maps with bpf(2), for holding FINs. Once attached, the
+    /// hold needs no capability.
     pub fin_hold: bool,
-    /// Directories whose files are read again later, by their names: they cannot be listed.
+    /// Directories whose files are read again later by name. They cannot be listed.
     pub readable: Vec<PathBuf>,
-    /// Directories from which files are removed at the end. Whatever is in them can be, so that
-    /// nothing else should.
+    /// Directories from which files are removed at the end. Every file in them can be removed, so
+    /// they should contain nothing else.
     pub removable_from: Vec<PathBuf>,
-    /// UNIX sockets of this process that it connects to, by their paths. Without any it makes no
+    /// Paths of UNIX sockets of this process that it connects to. If there are none, it can make no
     /// UNIX sockets.
     pub sockets: Vec<PathBuf>,
 }
 
-/// What is in force. It displays as the line that the process prints when it starts.
+/// The confinement in force. Its `Display` is the line that the process prints when it starts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Confinement {
     identity: Identity,
@@ -65,7 +65,7 @@ pub struct Confinement {
     filters: Option<Filters>,
 }
 
-/// What `--no-sandbox` does without.
+/// The parts that `--no-sandbox` omits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Filters {
     root: Root,
@@ -73,7 +73,7 @@ struct Filters {
     calls: usize,
 }
 
-/// Why a process is not confined.
+/// Why a process could not be confined.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfinementError {
     /// The user does not exist.
@@ -97,7 +97,7 @@ pub enum ConfinementError {
         "{0} threads are running: each gives up its rights by itself, so that it comes before there are others"
     )]
     Threads(usize),
-    /// The kernel refuses something else.
+    /// The kernel refused another step.
     #[error("{what}: {error}; --no-sandbox does without the filters")]
     Kernel {
         /// The step.
@@ -107,13 +107,13 @@ pub enum ConfinementError {
     },
 }
 
-/// For `map_err`: the step that failed.
+/// For `map_err`: names the step that failed.
 fn failed<E: Into<io::Error>>(what: &'static str) -> impl FnOnce(E) -> ConfinementError {
     move |error| ConfinementError::Kernel { what, error: error.into() }
 }
 
 impl Confinement {
-    /// Whether [`enter`](Self::enter) could be told this user: to be asked before anything is
+    /// Checks that [`enter`](Self::enter) would accept this user. To be called before anything is
     /// opened.
     ///
     /// # Errors
@@ -122,14 +122,14 @@ impl Confinement {
         Identity::chosen(user).map(drop)
     }
 
-    /// Confines this process: `user` is whom to become, by name or number; without one root becomes
-    /// `nobody`, and others stay who they are. Without `filters` the host's files and all system
-    /// calls stay within reach (steps 2, 5 and 6).
+    /// Confines this process. `user` is the user to become, by name or number. Without it, root
+    /// becomes `nobody` and any other user stays the same. Without `filters`, the host's files and
+    /// all system calls stay available (steps 2, 5 and 6 are left out).
     ///
     /// # Errors
     /// If there is no such user or it is root, if other threads are running, or if the kernel
-    /// refuses a step. What the kernel does not know (Landlock) or the process may not do (an empty
-    /// root without CAP_SYS_ADMIN) is no error, and [`Confinement`] says so.
+    /// refuses a step. It is no error if the kernel lacks a feature (Landlock) or the process lacks
+    /// a right (CAP_SYS_ADMIN for an empty root directory). [`Confinement`] reports these.
     pub fn enter(user: Option<&str>, filters: bool, needs: &Needs) -> Result<Self, ConfinementError> {
         let threads = fs::read_dir("/proc/self/task").map_or(1, Iterator::count);
         if threads > 1 {
@@ -139,8 +139,8 @@ impl Confinement {
         Self::enter_thread(user, filters, needs)
     }
 
-    /// Confines this thread alone, whatever others are running: for tests. The terminal is the
-    /// process's and stays.
+    /// Confines only this thread, even if others are running: for tests. The terminal belongs to
+    /// the process and is kept.
     ///
     /// # Errors
     /// As [`enter`](Self::enter).
@@ -148,7 +148,7 @@ impl Confinement {
         Self::enter_thread(None, filters, needs)
     }
 
-    /// Whom files are read as from now on.
+    /// The user whose rights apply to reading files from now on.
     #[must_use]
     pub fn user(&self) -> String {
         self.identity.to_string()
@@ -174,7 +174,7 @@ impl Confinement {
     }
 }
 
-/// Becomes the user and gives up capabilities. Those that are left.
+/// Becomes the user and gives up capabilities. Returns those that are left.
 fn give_up(identity: &Identity, needs: &Needs) -> Result<CapabilitySet, ConfinementError> {
     let mut wanted = CapabilitySet::empty();
     wanted.set(CapabilitySet::NET_BIND_SERVICE, needs.low_ports);
@@ -182,8 +182,8 @@ fn give_up(identity: &Identity, needs: &Needs) -> Result<CapabilitySet, Confinem
     let has = thread::capabilities(None).map_or(CapabilitySet::empty(), |sets| sets.permitted);
     let kept = wanted & has;
     for capability in CapabilitySet::all() {
-        // What is executed could have at most these. Without CAP_SETPCAP the set stays, and
-        // no_new_privs does the same.
+        // The bounding set limits the capabilities of programs that are executed. Without
+        // CAP_SETPCAP it stays, and no_new_privs has the same effect.
         let _ = thread::remove_capability_from_bounding_set(capability);
     }
     identity.assume()?;

@@ -1,9 +1,10 @@
-//! An empty root directory: a file system in memory in which nothing of the host's is but what is
-//! shown, and nothing can be written.
+//! An empty root directory: a read-only file system in memory that contains only the shown files of
+//! the host.
 //!
-//! It holds where Landlock does not: names and properties of files, UNIX sockets at paths, kernels
-//! without it. A directory is shown at its own path, whatever the rights of those above it are; a
-//! link leads to where it led. What the host mounts there later is not seen.
+//! It covers what Landlock does not: names and attributes of files, UNIX sockets at paths, and
+//! kernels without Landlock. A directory is shown at its own path, whatever the permissions of the
+//! directories above it. A symbolic link keeps its target. Mounts that the host makes there later
+//! are not visible.
 #![expect(unsafe_code, reason = "a thread's own mount namespace and mount_setattr(2) are in no safe library")]
 
 use super::files::Shown;
@@ -23,17 +24,17 @@ use std::io;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-/// Where the host's root directory is until all is shown.
+/// Mount point of the host's root directory until everything is shown.
 const OLD: &str = "/.host";
 
-/// The root directory that a process has come to.
+/// The root directory of a confined process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Root {
     /// The empty one.
     Empty,
-    /// The host's: the process may not leave it, or has everything to see.
+    /// The host's, because the process may not change it or is shown everything.
     Host,
-    /// The host's, since the kernel refused a step.
+    /// The host's, because the kernel refused a step.
     Refused(String),
 }
 
@@ -47,31 +48,33 @@ impl fmt::Display for Root {
     }
 }
 
-/// Enters it. A process that may not (CAP_SYS_ADMIN, a container's or a unit's filter) stays where
-/// it is.
+/// Enters the empty root directory. The host's root directory stays if this process has no
+/// CAP_SYS_ADMIN, or if the kernel refuses a step (for example because of a container's or a unit's
+/// filter).
 ///
 /// # Errors
-/// If it was left half-way.
+/// If a step was refused and the way back failed.
 pub(super) fn enter(shown: &Shown) -> io::Result<Root> {
     let may = capabilities(None).is_ok_and(|sets| sets.effective.contains(CapabilitySet::SYS_ADMIN));
     let plan = Plan::of(shown);
     if !may || plan.shows_everything() { Ok(Root::Host) } else { plan.enter() }
 }
 
-/// An empty file system becomes the root directory; the host's is in [`OLD`].
+/// Makes an empty file system the root directory. The host's is then at [`OLD`].
 fn change_root() -> io::Result<()> {
-    // Any directory will do: when it has become the root, the host's is seen again as it was.
+    // Any directory will do: once the new file system is the root, the host's directory is visible
+    // again as it was.
     let base = ["/tmp", "/mnt", "/run"].into_iter().find(|path| Path::new(path).is_dir()).unwrap_or("/tmp");
     mount("lasthop", base, "tmpfs", MountFlags::empty(), Some(c"mode=755,size=1m"))?;
     let old = OLD.trim_start_matches('/');
     fs::create_dir(Path::new(base).join(old))?;
     chdir(base)?;
-    // A root in an initial file system cannot be changed (pivot_root(2)).
+    // The root of an initial file system (initramfs) cannot be changed (pivot_root(2)).
     pivot_root(".", old)?;
     Ok(chdir("/")?)
 }
 
-/// Where a thread was, to go back to.
+/// Mount namespace and directories of a thread before the change, for going back.
 struct Origin {
     namespace: OwnedFd,
     root: OwnedFd,
@@ -86,7 +89,7 @@ impl Origin {
         Ok(Self { namespace, root: open("/")?, directory: open(".")? })
     }
 
-    /// The mounts that were made in the meantime go with their namespace.
+    /// Goes back. The mounts that were made in the meantime disappear with their namespace.
     fn return_to(&self) -> io::Result<()> {
         move_into_link_name_space(self.namespace.as_fd(), Some(LinkNameSpaceType::Mount))?;
         fchdir(&self.root)?;
@@ -95,13 +98,13 @@ impl Origin {
     }
 }
 
-/// What is to be in it, by paths without links.
+/// Contents of the new root directory, by paths without symbolic links.
 struct Plan {
-    /// Files and directories, those above first.
+    /// Files and directories, parents before children.
     targets: Vec<PathBuf>,
-    /// Links, and where they lead.
+    /// Symbolic links and their targets.
     links: Vec<(PathBuf, PathBuf)>,
-    /// The working directory: relative paths mean what they meant.
+    /// The working directory, so that relative paths keep their meaning.
     directory: PathBuf,
 }
 
@@ -110,7 +113,7 @@ impl Plan {
         let Shown { readable, removable_from, sockets } = shown;
         let (mut targets, mut links) = (Vec::new(), Vec::new());
         for path in readable.iter().chain(removable_from).chain(sockets) {
-            // What is not there is not shown.
+            // Missing files are not shown.
             let Ok(target) = path.canonicalize() else { continue };
             let parent = path.parent().and_then(|parent| parent.canonicalize().ok());
             if let (Some(parent), Some(name)) = (parent, path.file_name())
@@ -130,19 +133,19 @@ impl Plan {
     }
 
     /// # Errors
-    /// If there was no way back from a step that the kernel refused.
+    /// If a step was refused and the way back failed.
     fn enter(&self) -> io::Result<Root> {
         let origin = match Origin::here() {
             Ok(origin) => origin,
             Err(error) => return Ok(Root::Refused(error.to_string())),
         };
-        // SAFETY: the descriptor table stays shared. Root, working directory and umask are this
-        // thread's own from now on.
+        // SAFETY: the file descriptor table stays shared. From now on root, working directory and
+        // umask are this thread's own.
         if let Err(error) = unsafe { unshare_unsafe(UnshareFlags::NEWNS) } {
             return Ok(Root::Refused(error.to_string()));
         }
-        // The directories that lead to what is shown are everybody's, whatever files of the
-        // caller's are.
+        // Directories that lead to shown files must be open to all users, whatever the caller's
+        // umask.
         let mask = umask(Mode::WGRP | Mode::WOTH);
         let entered = self.trees().and_then(|trees| {
             change_root()?;
@@ -159,12 +162,13 @@ impl Plan {
         }
     }
 
-    /// The mounts of what is shown, by the paths that it has with the host's root directory.
+    /// Clones the mounts of the shown paths, before the root directory changes.
     fn trees(&self) -> io::Result<Vec<Tree<'_>>> {
         mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)?;
         let mut trees: Vec<Tree> = Vec::new();
         for path in &self.targets {
-            // Nothing is made in what is the host's.
+            // A path below a cloned mount is already in it, and nothing may be made inside the
+            // host's directories.
             if trees.iter().any(|above| path.starts_with(above.path)) {
                 continue;
             }
@@ -189,7 +193,7 @@ impl Plan {
     }
 }
 
-/// A file or a directory of the host's, with all that is mounted in it.
+/// A file or directory of the host, with everything that is mounted in it.
 struct Tree<'a> {
     path: &'a Path,
     is_directory: bool,
@@ -219,7 +223,7 @@ impl<'a> Tree<'a> {
     }
 }
 
-/// For `map_err`: which path it was.
+/// For `map_err`: names the path.
 fn not_shown(path: &Path) -> impl FnOnce(io::Error) -> io::Error {
     move |error| io::Error::new(error.kind(), format!("show {}: {error}", path.display()))
 }
@@ -228,7 +232,7 @@ fn make_parent(path: &Path) -> io::Result<()> {
     path.parent().map_or(Ok(()), fs::create_dir_all)
 }
 
-/// Nothing can be written, no device opened, no program gains rights, in all that is there.
+/// Makes all mounts read-only, without device files and set-user-ID programs.
 fn protect() -> io::Result<()> {
     let attributes = libc::mount_attr {
         attr_set: libc::MOUNT_ATTR_RDONLY | libc::MOUNT_ATTR_NODEV | libc::MOUNT_ATTR_NOSUID,
@@ -255,7 +259,7 @@ mod tests {
     use super::*;
     use std::os::unix::fs::PermissionsExt;
 
-    /// In a thread of its own, whose root it is.
+    /// Runs `work` in a thread of its own, because it changes the root directory.
     fn in_a_thread(work: impl FnOnce() + Send + 'static) {
         if !rustix::process::geteuid().is_root() {
             println!("skipped: only root has a root directory of its own");
@@ -269,7 +273,7 @@ mod tests {
         Plan { targets: vec![target.to_owned()], links: Vec::new(), directory }
     }
 
-    /// A step that fails leaves nothing changed, and says which it was.
+    /// A step that fails leaves everything as it was, and the error names the step.
     #[test]
     fn back_from_half_way() {
         let folder = tempfile::tempdir().expect("a folder");
@@ -277,8 +281,8 @@ mod tests {
         fs::write(&file, "a").expect("room");
         in_a_thread(move || {
             let before = std::env::current_dir().expect("there is one");
-            // The first fails before there is a new root, the second when nothing is left to be
-            // done.
+            // The first plan fails before there is a new root directory, the second in the last
+            // step.
             let last = Plan { directory: file.join("x"), ..plan(&file) };
             for (plan, what) in [(plan(&gone), format!("show {}: ", gone.display())), (last, String::new())] {
                 match plan.enter().expect("there is a way back") {
@@ -292,14 +296,14 @@ mod tests {
         });
     }
 
-    /// What is shown can be reached by another user, though the caller's files are its own alone.
+    /// Another user can reach shown files, even with a umask that denies others everything.
     #[test]
     fn ways_are_open_whatever_the_umask() {
         let folder = tempfile::tempdir().expect("a folder");
         let file = folder.path().join("file");
         fs::write(&file, "a").expect("room");
         in_a_thread(move || {
-            // SAFETY: as in `Plan::enter`; before that it would be the whole process's mask.
+            // SAFETY: as in `Plan::enter`. Without it, the umask of the whole process would change.
             unsafe { unshare_unsafe(UnshareFlags::FS) }.expect("always");
             umask(Mode::RWXG | Mode::RWXO);
             match plan(&file).enter().expect("there is a way back") {

@@ -1,13 +1,14 @@
-//! A confined process has no terminal: what takes it over must not type into it, nor read what is
-//! typed.
+//! Removes the terminal from a confined process, so that an attacker who takes it over can neither
+//! type into the terminal nor read input.
 //!
 //! * Standard input is /dev/null.
-//! * It gives up its controlling terminal (TIOCNOTTY), without which TIOCSTI is refused to it
-//!   (tty_ioctl(4)). A new session (setsid) would do the same, but leaves the process group: Ctrl-C
-//!   would not reach it any more. The leader of a session keeps it, or everybody would lose it.
-//! * Standard output and error, where they are a terminal, are opened anew for writing alone. As
-//!   inherited they can be read, and a process without a controlling terminal is not stopped for
-//!   reading in the background.
+//! * It gives up its controlling terminal (TIOCNOTTY). Without one, TIOCSTI is refused
+//!   (tty_ioctl(4)). A new session (setsid) would have the same effect, but also leaves the process
+//!   group, so that Ctrl-C would no longer reach the process. A session leader keeps the terminal,
+//!   because the whole session would lose it otherwise.
+//! * If standard output and error are terminals, they are opened again write-only. The inherited
+//!   file descriptors can be read, and a process without a controlling terminal is not stopped when
+//!   it reads in the background.
 #![expect(unsafe_code, reason = "TIOCNOTTY is in no safe library, nor getsid as it is used here")]
 
 use rustix::fd::AsRawFd;
@@ -32,18 +33,20 @@ pub(super) fn leave() -> io::Result<()> {
     {
         stdio::dup2_stderr(terminal)?;
     }
-    // Not rustix's, which panics at a session that is led from outside this namespace of processes
-    // (`docker exec`, `nsenter`, many runners of tests): the kernel's answer is 0 there.
-    // SAFETY: they take numbers, and change nothing.
+    // The function of rustix panics if the session leader is outside this PID namespace (`docker
+    // exec`, `nsenter`, many test runners): the kernel then returns 0.
+    // SAFETY: both take and return numbers, and change nothing.
     let is_leader = unsafe { libc::getsid(0) == libc::getpid() };
     if !is_leader && let Some(terminal) = write_only("/dev/tty") {
-        // SAFETY: it takes no argument. Without effect on what is no controlling terminal.
+        // SAFETY: the request has no argument. It has no effect if this is not the controlling
+        // terminal.
         unsafe { libc::ioctl(terminal.as_raw_fd(), libc::TIOCNOTTY) };
     }
     Ok(())
 }
 
-/// `None` if this user may not; then it stays as it is.
+/// Opens a terminal for writing only. `None` if this user may not; the file descriptor then stays
+/// as it is.
 fn write_only(path: &str) -> Option<File> {
     OpenOptions::new().write(true).custom_flags(libc::O_NOCTTY).open(path).ok()
 }

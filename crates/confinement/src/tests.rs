@@ -1,5 +1,5 @@
-//! What code that has taken a confined process over could try: each is done from within, and
-//! refused.
+//! Actions that an attacker who has taken over a confined process could try. Each test tries them
+//! from within and checks that they are refused.
 #![expect(unsafe_code, reason = "calls and requests that no safe library makes")]
 
 use super::*;
@@ -13,7 +13,7 @@ use std::os::unix::net::{SocketAddr, UnixDatagram, UnixListener, UnixStream};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command};
 
-/// In a thread of its own, which takes what is given up with it.
+/// Runs `work` in a confined thread of its own, so that the rights of the other threads stay.
 fn confined(needs: Needs, filters: bool, work: impl FnOnce(Confinement) + Send + 'static) {
     let thread = std::thread::spawn(move || {
         work(Confinement::enter_here(&needs, filters).expect("the kernel can"));
@@ -21,22 +21,22 @@ fn confined(needs: Needs, filters: bool, work: impl FnOnce(Confinement) + Send +
     thread.join().expect("what is left works");
 }
 
-/// An error that says neither that it was done nor that something else was wrong with it.
+/// Checks that the error is a refusal, not success or some other failure.
 fn is_refused<T>(outcome: io::Result<T>) -> bool {
-    // In an empty root directory it is not even there.
+    // In an empty root directory the file does not even exist.
     outcome
         .is_err_and(|error| matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::NotFound))
 }
 
-/// A call by its number; what it fails with.
+/// Makes a system call by its number. Returns the error number if it fails.
 fn refusal(call: i64, arguments: [i64; 5]) -> Option<i32> {
     let [first, second, third, fourth, fifth] = arguments;
-    // SAFETY: none of these changes memory, or is valid.
+    // SAFETY: none of these changes memory, or has valid arguments.
     let result = unsafe { libc::syscall(call, first, second, third, fourth, fifth) };
     (result == -1).then(|| io::Error::last_os_error().raw_os_error()).flatten()
 }
 
-/// Another process of the same user, which ends with this value.
+/// Another process of the same user, killed on drop.
 struct Other(Child);
 
 impl Other {
@@ -56,10 +56,10 @@ impl Drop for Other {
     }
 }
 
-/// A terminal: our end, and the one that a process has.
+/// Makes a terminal: our end and the process's end.
 fn terminal() -> (OwnedFd, OwnedFd) {
     let (mut ours, mut theirs) = (-1, -1);
-    // SAFETY: two descriptors are written; name, modes and size are not asked for.
+    // SAFETY: two file descriptors are written; name, modes and size are null.
     let made = unsafe {
         libc::openpty(
             &raw mut ours,
@@ -70,12 +70,11 @@ fn terminal() -> (OwnedFd, OwnedFd) {
         )
     };
     assert_eq!(made, 0, "{}", io::Error::last_os_error());
-    // SAFETY: they were made just now, and nobody else has them.
+    // SAFETY: both were just made, and have no other owner.
     unsafe { (OwnedFd::from_raw_fd(ours), OwnedFd::from_raw_fd(theirs)) }
 }
 
-/// Files that are nobody's business are not read, those of the resolver are; nothing is executed or
-/// written.
+/// The resolver's files can be read, others cannot. No file can be executed or written.
 #[test]
 fn files_and_programs_are_out_of_reach() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -94,14 +93,14 @@ fn files_and_programs_are_out_of_reach() {
             assert!(is_refused(fs::remove_file(path)), "{}", path.display());
         }
         assert!(is_refused(fs::read_dir("/etc").map(drop)), "nothing is listed");
-        // If it were, it would be in the place of this test, which would fail as it does.
+        // If it were executed, it would replace this test and fail it.
         assert!(is_refused(Err::<(), _>(Command::new("/bin/false").exec())));
     });
     assert_eq!(fs::read_to_string(folder.path().join("policy")).expect("it is there"), "a");
 }
 
-/// System calls that the server does not need do not work: another's memory, other families of
-/// sockets, namespaces.
+/// System calls that the server does not need are refused: access to the memory of other processes,
+/// their signals and limits, namespaces.
 #[test]
 fn system_calls_are_out_of_reach() {
     confined(Needs::default(), true, |_| {
@@ -142,8 +141,8 @@ fn system_calls_are_out_of_reach() {
     });
 }
 
-/// Sockets are those of TCP and UDP, and the kernel's routes; none is raw, of UNIX, or of a
-/// protocol that nobody asked for.
+/// Only sockets of TCP and UDP, and netlink sockets for routes, can be made: no raw sockets, no
+/// UNIX sockets, no other protocols.
 #[test]
 fn sockets_are_those_of_tcp_and_udp() {
     let number =
@@ -177,8 +176,7 @@ fn sockets_are_those_of_tcp_and_udp() {
     });
 }
 
-/// A daemon's UNIX socket that only root may connect to is not within reach, by its path nor by an
-/// abstract name.
+/// A UNIX socket of a daemon cannot be reached, neither by its path nor by an abstract name.
 #[test]
 fn daemons_of_the_host_are_out_of_reach() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -216,7 +214,7 @@ fn daemons_of_the_host_are_out_of_reach() {
     drop(listeners);
 }
 
-/// No other process is sent a signal: not directly, and not by having the kernel send it.
+/// No signal reaches another process, neither directly nor from the kernel on request.
 #[test]
 fn other_processes_are_out_of_reach() {
     let other = Other::start();
@@ -239,7 +237,8 @@ fn other_processes_are_out_of_reach() {
         assert_eq!([command(libc::F_SETOWN, number), command(F_SETSIG, kill)], [denied; 2]);
         let owner = pid.as_raw_nonzero().get();
         for request in [FIOSETOWN, SIOCSPGRP] {
-            // SAFETY: if it were let, an int would be read, which lives as long as the call.
+            // SAFETY: if the filter permitted the request, it would read an int, which lives as
+            // long as the call.
             let result = unsafe { libc::ioctl(socket.as_raw_fd(), request, &raw const owner) };
             assert_eq!((result, io::Error::last_os_error().raw_os_error()), (-1, denied), "{request:x}");
         }
@@ -248,12 +247,12 @@ fn other_processes_are_out_of_reach() {
     assert!(rustix::process::test_kill_process(pid).is_ok(), "it lives");
 }
 
-/// `asm-generic/fcntl.h`, `asm-generic/sockios.h`.
+/// From `asm-generic/fcntl.h` and `asm-generic/sockios.h`.
 const F_SETSIG: i32 = 10;
 const FIOSETOWN: libc::Ioctl = 0x8901;
 const SIOCSPGRP: libc::Ioctl = 0x8902;
 
-/// Nothing is typed into a terminal that was inherited, and it is not taken.
+/// An inherited terminal cannot be typed into, nor become the controlling terminal.
 #[test]
 fn terminals_are_out_of_reach() {
     let (ours, theirs) = terminal();
@@ -261,11 +260,11 @@ fn terminals_are_out_of_reach() {
     let requests =
         [libc::TIOCSTI, libc::TIOCLINUX, libc::TIOCSCTTY, libc::TIOCSPGRP, libc::TIOCSETD, libc::TIOCSWINSZ];
     let ask = move |request| {
-        // SAFETY: of what is let at most an octet is read, which lives as long as the call.
+        // SAFETY: a permitted request reads at most one byte, which lives as long as the call.
         let result = unsafe { libc::ioctl(theirs.as_raw_fd(), request, &raw const letter) };
         (result, io::Error::last_os_error().raw_os_error())
     };
-    // What is typed goes to whoever reads, unless the kernel lets nobody (dev.tty.legacy_tiocsti).
+    // The kernel lets a process type into a terminal, unless dev.tty.legacy_tiocsti is off.
     println!("unconfined, TIOCSTI: {:?}", ask(libc::TIOCSTI));
     confined(Needs::default(), true, move |_| {
         for request in requests {
@@ -275,7 +274,7 @@ fn terminals_are_out_of_reach() {
     drop(ours);
 }
 
-/// What loads programs or protocols into the kernel is no option of a socket.
+/// Socket options that load programs or protocols into the kernel are refused.
 #[test]
 fn options_that_load_something() {
     confined(Needs::default(), true, |_| {
@@ -283,8 +282,8 @@ fn options_that_load_something() {
         let datagrams = UdpSocket::bind("127.0.0.1:0").expect("what it is for");
         let set = |socket: i32, level: i32, name: i32| {
             let on = 1_i32;
-            // SAFETY: an int is read, which lives as long as the call; what takes more refuses
-            // that.
+            // SAFETY: an int is read, which lives as long as the call. Options with larger values
+            // refuse it.
             let result = unsafe { libc::setsockopt(socket, level, name, (&raw const on).cast(), 4) };
             (result != 0).then(|| io::Error::last_os_error().raw_os_error()).flatten()
         };
@@ -316,12 +315,11 @@ fn options_that_load_something() {
     });
 }
 
-/// Threads are made, processes and namespaces are not. The kernel refuses these as well, for flags
-/// that do not go together, and by another number: that they have EPERM and ENOSYS is the filter's
-/// doing.
+/// Threads can be made, processes and namespaces cannot. The kernel refuses these flag combinations
+/// too, but with EINVAL. So EPERM and ENOSYS come from the filter.
 #[test]
 fn what_is_cloned_is_a_thread() {
-    // Neither of them with CLONE_VM, as the kernel demands.
+    // Both lack CLONE_VM, which the kernel demands.
     let (process, thread) = (libc::CLONE_SIGHAND, libc::CLONE_SIGHAND | libc::CLONE_THREAD);
     let spaces = [
         libc::CLONE_NEWNS,
@@ -351,8 +349,8 @@ fn what_is_cloned_is_a_thread() {
     });
 }
 
-/// Capabilities are those that are needed and no others, in no set of what is executed, and are
-/// said.
+/// The process keeps only the capabilities that it needs, programs that it executes get none, and
+/// the printed line names them.
 #[test]
 fn capabilities_are_those_needed() {
     for (needs, expected) in [
@@ -376,8 +374,8 @@ fn capabilities_are_those_needed() {
     }
 }
 
-/// Root is nobody's confinement: without a name it becomes `nobody`, with no group besides, and
-/// cannot go back; with or without filters.
+/// Root without a user name becomes `nobody`, loses its supplementary groups and cannot go back,
+/// with or without filters.
 #[test]
 fn root_becomes_another_user() {
     if !rustix::process::geteuid().is_root() {
@@ -404,7 +402,7 @@ fn root_becomes_another_user() {
     }
 }
 
-/// Users are those of the file; one that is not there is said.
+/// Users are looked up in the file. An error names a user that does not exist.
 #[test]
 fn users_are_found() {
     assert_eq!(user::find("root").map(|(uid, _)| uid.is_root()), Some(true));
@@ -413,7 +411,7 @@ fn users_are_found() {
     assert!(error.contains("useradd --system nobody-of-that-name"), "{error}");
 }
 
-/// Numbers outside of a user namespace, as its map has them.
+/// Numbers outside a user namespace follow from its map.
 #[test]
 fn numbers_outside() {
     let of = |map, inside| user::outside(map, inside);

@@ -1,5 +1,5 @@
-//! Who a confined process is: never root. Root that names nobody becomes `nobody`, as with other
-//! daemons of the network.
+//! The user of a confined process, which is never root. Without a user name, root becomes `nobody`,
+//! as with other network daemons.
 
 use super::ConfinementError;
 use rustix::fs::{AtFlags, FileType, Mode, OFlags};
@@ -10,24 +10,25 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The user that has nothing (`linux/highuid.h`, DEFAULT_OVERFLOWUID), where /etc/passwd does not
-/// have it.
+/// Number of the user without rights if /etc/passwd does not list it (`linux/highuid.h`,
+/// DEFAULT_OVERFLOWUID).
 const NOBODY: u32 = 65534;
 
 /// A process's user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Identity {
-    /// The one that it has.
+    /// The current user.
     Same,
-    /// Another, to be [assumed](Self::assume).
+    /// Another user, to be [assumed](Self::assume).
     Other { name: String, uid: Uid, gid: Gid },
 }
 
 impl Identity {
-    /// Whom to become: the user of this name or number; else `nobody` for root.
+    /// Chooses the user of this name or number. Without a name, root becomes `nobody` and any other
+    /// user stays.
     ///
     /// # Errors
-    /// If there is none, or it is root.
+    /// If there is no such user, or it is root.
     pub(super) fn chosen(name: Option<&str>) -> Result<Self, ConfinementError> {
         let is_root = geteuid().is_root() || getuid().is_root();
         let (name, (uid, gid)) = match name {
@@ -41,19 +42,19 @@ impl Identity {
         Ok(Self::Other { name: name.to_owned(), uid, gid })
     }
 
-    /// Gives UNIX sockets to the user: connecting takes the right to write to them.
+    /// Gives UNIX sockets to the user, because connecting to one needs the right to write to it.
     ///
     /// # Errors
-    /// If one is no socket, or may not be given away.
+    /// If a path is not a socket, or its owner may not be changed.
     pub(super) fn own(&self, sockets: &[PathBuf]) -> io::Result<()> {
         let Self::Other { uid, gid, .. } = *self else { return Ok(()) };
         sockets.iter().try_for_each(|path| give(path, uid, gid))
     }
 
-    /// Becomes the user. Capabilities stay, those in effect do not.
+    /// Becomes the user. Permitted capabilities stay; the effective set is cleared.
     ///
     /// # Errors
-    /// If the kernel does not let it.
+    /// If the kernel refuses.
     pub(super) fn assume(&self) -> Result<(), ConfinementError> {
         let Self::Other { name, uid, gid } = self else { return Ok(()) };
         let (uid, gid) = (*uid, *gid);
@@ -69,7 +70,7 @@ impl Identity {
 impl fmt::Display for Identity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            // Outside of its user namespace it is an ordinary user.
+            // Outside its user namespace it is an ordinary user.
             Self::Same if geteuid().is_root() => f.write_str("root of a user namespace"),
             Self::Same => write!(f, "uid {}", geteuid().as_raw()),
             Self::Other { name, .. } => write!(f, "{name}"),
@@ -81,15 +82,15 @@ fn nobody() -> (Uid, Gid) {
     (Uid::from_raw(NOBODY), Gid::from_raw(NOBODY))
 }
 
-/// Whether root is root of a user namespace that has no other user: outside it is an ordinary user,
-/// and it can become nobody else.
+/// Returns whether root is the root of a user namespace without other users. Outside it is an
+/// ordinary user, and it cannot become another user.
 fn is_root_of_its_own() -> bool {
     let map = fs::read_to_string("/proc/self/uid_map").unwrap_or_default();
     outside(&map, NOBODY).is_none() && outside(&map, 0) != Some(0)
 }
 
-/// The number outside of a user namespace, by a map of user_namespaces(7): lines with the first
-/// number inside, the first one outside, and how many.
+/// Returns the number of a user outside a user namespace, by a map of user_namespaces(7). Its lines
+/// have the first number inside, the first number outside, and the count.
 pub(super) fn outside(map: &str, inside: u32) -> Option<u32> {
     map.lines().find_map(|line| {
         let mut numbers = line.split_whitespace().map_while(|number| number.parse::<u32>().ok());
@@ -99,8 +100,8 @@ pub(super) fn outside(map: &str, inside: u32) -> Option<u32> {
     })
 }
 
-/// By name or by number. The name service is not asked: looking up names may be what the process is
-/// for.
+/// Finds a user by name or number in /etc/passwd. The name service is not used, because name
+/// look-ups may be the very task of this process.
 pub(super) fn find(name: &str) -> Option<(Uid, Gid)> {
     let users = fs::read_to_string("/etc/passwd").unwrap_or_default();
     users.lines().find_map(|line| {
@@ -113,7 +114,8 @@ pub(super) fn find(name: &str) -> Option<(Uid, Gid)> {
     })
 }
 
-/// Nothing but a socket is given away, whatever its directory's owner has put in its place.
+/// Changes the owner of a socket. Refuses any other file, in case the directory's owner has
+/// replaced the socket.
 fn give(path: &Path, uid: Uid, gid: Gid) -> io::Result<()> {
     if (geteuid(), getegid()) == (uid, gid) {
         return Ok(());

@@ -1,27 +1,29 @@
-//! What the kernel of this machine can do of what the server needs, tried out when it starts.
+//! Features of this machine's kernel that the server needs, probed at the start.
 
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType};
 use rustix::{io, net};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 
-/// What this kernel can do.
+/// Features of this kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is there or not, whatever the others are")]
 pub struct Capabilities {
-    /// `SO_PEEK_OFF` works on TCP of version 4 (Linux 6.9). Without it no sockets are made.
+    /// `SO_PEEK_OFF` works on TCP over IPv4 (Linux 6.9). Without it the server makes no such
+    /// sockets.
     pub peek_v4: bool,
-    /// The same of version 6.
+    /// `SO_PEEK_OFF` works on TCP over IPv6.
     pub peek_v6: bool,
-    /// A far host's FIN is acknowledged when told, and not before (3.18 of the specification). An
-    /// ordinary kernel cannot; with [`FinHold`](crate::FinHold) it can.
+    /// A far host's FIN is acknowledged on request and not before (3.18 of the specification). An
+    /// ordinary kernel cannot do this; [`FinHold`](crate::FinHold) adds it.
     pub fin_hold: bool,
-    /// The kernel says which ports processes of the host have (CONFIG_INET_TCP_DIAG,
-    /// CONFIG_INET_UDP_DIAG). Without it a client's sockets share no port with anything.
+    /// The kernel lists the ports of the host's processes (CONFIG_INET_TCP_DIAG,
+    /// CONFIG_INET_UDP_DIAG). Without it a client's socket shares its port with no other socket.
     pub host_ports: bool,
 }
 
 impl Capabilities {
-    /// Tries them out, by a connection of the loopback interface to itself for each family.
+    /// Probes `SO_PEEK_OFF` with one connection over the loopback interface per family. The other
+    /// fields are false.
     #[must_use]
     pub fn probe() -> Self {
         Self {
@@ -33,13 +35,13 @@ impl Capabilities {
     }
 }
 
-/// Makes a socket start peeking at its beginning, and go on from where it was.
+/// Makes a socket peek from the start of its data, and each further peek continue after the last.
 pub(crate) fn peek_from_start(fd: rustix::fd::BorrowedFd) -> std::io::Result<()> {
     crate::sys::set_option(fd, libc::SOL_SOCKET, libc::SO_PEEK_OFF, &0_i32.to_ne_bytes())
 }
 
-/// Whether a second peek shows what is behind the first, and still does when something in front was
-/// thrown away.
+/// Returns whether a second peek shows the bytes behind the first, even if bytes in front of them
+/// were discarded in between.
 fn peeks(address: SocketAddr) -> io::Result<bool> {
     let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
     let socket = || net::socket_with(family, SocketType::STREAM, SocketFlags::CLOEXEC, None);
@@ -66,7 +68,8 @@ fn peeks(address: SocketAddr) -> io::Result<bool> {
 mod tests {
     use super::*;
 
-    /// The degraded mode is said (8.3), and the rest of what this crate is tested with is there.
+    /// This kernel has all that the tests of this crate need; the missing FIN hold is reported
+    /// (8.3).
     #[test]
     fn this_kernel() {
         let expected = Capabilities { peek_v4: true, peek_v6: true, fin_hold: false, host_ports: false };

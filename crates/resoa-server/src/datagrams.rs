@@ -1,4 +1,5 @@
-//! A datagram socket of the kernel's: nothing is kept, and what cannot be sent is lost.
+//! Sending and receiving on a datagram socket of the kernel. Nothing is buffered: datagrams that
+//! cannot be sent are lost.
 
 use crate::{errors, messages};
 use resoa_protocol::message::{Ancillary, Family};
@@ -8,15 +9,14 @@ use rustix::net::{self, SendFlags};
 use std::io::ErrorKind;
 use std::net::{IpAddr, SocketAddr};
 
-/// Datagrams that are told of at a time: whoever sends them faster than they are told holds nobody
-/// else up.
+/// Maximum datagrams reported per call, so that a flood of them does not delay other sockets.
 const AT_A_TIME: usize = 64;
 
-/// Tells of datagrams that have arrived, and of errors that others have caused (ICMP). Whether
-/// there may be more, for which there is no other edge.
+/// Reports datagrams that have arrived, and errors caused by others (ICMP). Returns whether there
+/// may be more; epoll reports no further edge for these.
 pub(crate) fn receive(fd: impl AsFd, buffer: &mut [u8], events: &mut Vec<TcpEvent>) -> bool {
     let may_be_more = receive_some(&fd, buffer, events);
-    // Behind the error that they are of: it is told until they are taken.
+    // Read after the error that they belong to, because reading them clears that error.
     while let Ok(undelivered) = messages::undelivered(fd.as_fd(), buffer) {
         if let Some((count, to, ancillary)) = undelivered {
             events.push(TcpEvent::Undelivered { to, ancillary, bytes: buffer[..count].to_vec() });
@@ -34,7 +34,8 @@ fn receive_some(fd: impl AsFd, buffer: &mut [u8], events: &mut Vec<TcpEvent>) ->
             Ok(None) => {}
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
             Err(error) if error.kind() == ErrorKind::WouldBlock => return false,
-            // It is the last, or it is told before what is behind it.
+            // Either it is the last event, or datagrams are queued behind it. The next call reads
+            // those.
             Err(error) => {
                 events.push(TcpEvent::Failed(errors::errno(&error)));
                 return true;
@@ -44,7 +45,8 @@ fn receive_some(fd: impl AsFd, buffer: &mut [u8], events: &mut Vec<TcpEvent>) ->
     true
 }
 
-/// Sends one, or tells why not. That there is no room for it at the moment is no error: it is lost.
+/// Sends a datagram, or reports why it cannot. If there is no room at the moment, that is no error:
+/// the datagram is lost.
 pub(crate) fn send(
     fd: impl AsFd,
     own: (Family, IpAddr),
@@ -68,7 +70,8 @@ mod tests {
     use super::*;
     use std::net::{Ipv4Addr, UdpSocket};
 
-    /// Many are told in parts, and between two of them others have their turn; none is left behind.
+    /// Many datagrams are reported in parts, so that other sockets are served in between. None is
+    /// missed.
     #[test]
     fn some_at_a_time() {
         let [near, far] = [(); 2].map(|()| UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).expect("loopback"));

@@ -1,19 +1,19 @@
-//! The far host's FIN, held by eBPF programs at tc until the client has what came before it (3.18,
-//! 8.3 of the specification).
+//! FIN hold: eBPF programs at tc hold the far host's FIN until the client has all data before it
+//! (3.18, 8.3 of the specification).
 //!
-//! An ordinary kernel acknowledges a FIN when it arrives. The programs of `bpf/` let it: what it
-//! says is corrected on its way out, so that to the far host the FIN seems lost, and nothing else
-//! does. Three things follow from the kernel not knowing (8.2):
+//! An ordinary kernel acknowledges a FIN on arrival. The programs of `bpf/` do not prevent that:
+//! they correct its acknowledgements on their way out, so that to the far host the FIN, and only
+//! the FIN, seems lost. The kernel does not know this, which has three consequences (8.2):
 //!
-//! * the server sends no FIN of its own while one is held (rule b), which
-//!   [`KernelTcp`](crate::KernelTcp) sees to;
-//! * when it is released there is nothing that the kernel would say, so a copy of the last segment
-//!   that was held goes out of a raw socket, with the right number; if that is lost, the far host's
-//!   FIN comes again and the kernel answers for itself;
-//! * an abort behind our own FIN is one that the kernel is silent about (rule c): RST is made in
-//!   the same way, and again whenever the far host asks.
+//! * The server sends no FIN of its own while one is held (rule b). [`KernelTcp`](crate::KernelTcp)
+//!   ensures that.
+//! * At the release, the kernel has nothing to send. So a raw socket sends a copy of the last
+//!   segment that was held, with the right acknowledgement number. If that is lost, the far host's
+//!   FIN comes again and the kernel answers by itself.
+//! * After our own FIN, the kernel sends no RST at an abort (rule c). The raw socket sends one, and
+//!   the programs send another whenever the far host asks again.
 //!
-//! Programs and marks of sockets are gone with the process.
+//! Programs and socket marks disappear with the process.
 
 mod attach;
 mod connection;

@@ -1,24 +1,24 @@
-//! The server of remote sockets on the TCP of the kernel it runs on: what `resoa-protocol` decides
-//! is done here, and nothing is decided.
+//! Server of remote sockets on the TCP of its own kernel. It carries out the decisions of
+//! `resoa-protocol` and makes none itself.
 //!
 //! ```text
 //!  client ◀─ Carrier ─▶ Host ─ messages ─▶ Server (resoa-protocol) ─ TcpAction ─▶ KernelTcp ─ sockets ─▶ far hosts
 //!                        └───────────────────── one loop of epoll ──────────────────┘
 //! ```
 //!
-//! * [`KernelTcp`] carries out what is asked of a TCP. Octets are handed over by `SO_PEEK_OFF` and
-//!   stay in the socket until the far program has read them, so that the kernel's own window
-//!   follows that program.
-//! * [`Host`] is the loop: carriers, sockets, look-ups, timers.
-//! * A [policy](resoa_policy) is who may come and what each may do; nothing is done for a client
-//!   without being asked for there.
+//! * [`KernelTcp`] carries out the requests to a TCP. It reads data with `SO_PEEK_OFF` and leaves
+//!   it in the socket until the client's program has read it. So the window that the kernel
+//!   advertises follows that program.
+//! * [`Host`] is the event loop: carriers, sockets, look-ups, timers.
+//! * A [policy](resoa_policy) defines which clients may connect and what each may do. Every request
+//!   of a client is checked against it.
 //!
-//! What carries messages is `resoa-carrier`'s.
+//! * [`FinHold`] delays the acknowledgement of a far host's FIN, which a kernel would send at once.
+//!   Without it ([`Capabilities::fin_hold`] is false), a far host whose lingering `close` has
+//!   returned knows only that its data is at this server, not that it is at the client (I7; C58 to
+//!   C62 and C67 to C69 are not met).
 //!
-//! * [`FinHold`] keeps a kernel's acknowledgement of a far host's FIN back, which it would send at
-//!   once. Without it, which [`Capabilities::fin_hold`] tells, a far host whose lingering `close`
-//!   has returned knows that its data is at this server, not that it is at the client (I7; C58 to
-//!   C62, C67 to C69 are not met).
+//! The carriers of the messages are in `resoa-carrier`.
 
 #![deny(unsafe_code)]
 
