@@ -22,52 +22,52 @@ FUZZ_SECONDS   ?= 30
 .PHONY: demo demo-virtual test bench soak fuzz hostile build install-lite install-cc install-resoa
 
 build:
-	@scripts/require-rust
-	@scripts/require $(BUILD_PACKAGES) $(RUN_PACKAGES)
+	@scripts/build/require-rust
+	@scripts/build/require $(BUILD_PACKAGES) $(RUN_PACKAGES)
 	cargo build --release --locked
 
 demo: build
-	@scripts/require curl python3 tshark
-	@scripts/demo target/release/lasthop
+	@scripts/build/require curl python3 tshark
+	@scripts/demo/real target/release/lasthop
 
 demo-virtual: build
-	@scripts/demo-virtual target/release/lasthop
+	@scripts/demo/virtual target/release/lasthop
 
 test:
-	@scripts/require-rust
-	@scripts/require $(BUILD_PACKAGES) $(RUN_PACKAGES) $(TEST_PACKAGES)
-	@scripts/test
+	@scripts/build/require-rust
+	@scripts/build/require $(BUILD_PACKAGES) $(RUN_PACKAGES) $(TEST_PACKAGES)
+	@scripts/check/test
 
 bench: build
-	@scripts/require iperf3 ethtool
-	@scripts/bench target/release/lasthop
-	@scripts/require time
+	@scripts/build/require iperf3 ethtool
+	@scripts/bench/emulators target/release/lasthop
+	@scripts/build/require time
 	@target/release/lasthop kernel build >/dev/null
-	@scripts/bench-virtual target/release/lasthop
-	@scripts/bench-lite
-	@scripts/bench-cc
-	@scripts/require chromium
-	@scripts/bench-layers
-	@scripts/require slirp4netns dante-server proxychains4 shadowsocks-libev
-	@scripts/bench-resoa target/release/lasthop
+	@scripts/bench/virtual target/release/lasthop
+	@scripts/bench/lite
+	@scripts/bench/cc
+	@scripts/build/require chromium
+	@scripts/bench/layers
+	@scripts/build/require slirp4netns dante-server proxychains4 shadowsocks-libev
+	@scripts/bench/resoa target/release/lasthop
 	@cargo build --release --locked --quiet --package resoa-carrier --example bulk
-	@scripts/bench-carriers target/release/lasthop target/release/examples/bulk
+	@scripts/bench/carriers target/release/lasthop target/release/examples/bulk
 
 # What becomes of programs on remote sockets when something fails; connections made and closed for
 # SOAK_SECONDS (default an hour), and what is left.
 soak: build
-	@scripts/require python3 nftables
-	@SLOW=1 scripts/resoa-failures target/release/lasthop
-	@scripts/soak-resoa target/release/lasthop
+	@scripts/build/require python3 nftables
+	@SLOW=1 scripts/resoa/failures target/release/lasthop
+	@scripts/resoa/soak target/release/lasthop
 
 fuzz:
-	@scripts/require-rust
-	@scripts/require $(BUILD_PACKAGES)
-	@scripts/fuzz $(FUZZ_SECONDS)
+	@scripts/build/require-rust
+	@scripts/build/require $(BUILD_PACKAGES)
+	@scripts/check/fuzz $(FUZZ_SECONDS)
 
 hostile: build
-	@scripts/require python3 nftables iproute2
-	@scripts/hostile target/release/lasthop
+	@scripts/build/require python3 nftables iproute2
+	@scripts/check/hostile target/release/lasthop
 
 PREFIX ?= /usr/local
 

@@ -1,4 +1,4 @@
-// The scenario of scripts/bench-virtual in ns-3: bulk TCP over one link, for some seconds of simulated time.
+// The scenario of scripts/bench/virtual in ns-3: bulk TCP over one link, for some seconds of simulated time.
 //
 //   g++ -O2 -std=c++17 bulk.cc -o bulk -lns3-applications -lns3-point-to-point -lns3-internet -lns3-traffic-control \
 //       -lns3-network -lns3-core

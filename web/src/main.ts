@@ -98,7 +98,7 @@ function framed(parts: FigureParts | null): HTMLElement | null {
 
 /**
  * With the fragment `#figures` the page is all of its figures as files, in their text:
- * scripts/figures reads them.
+ * scripts/results/figures reads them.
  */
 function files(page: Page, root: HTMLElement): void {
   document.getElementById("data")?.remove();

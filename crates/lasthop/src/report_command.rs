@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Args)]
 #[command(after_help = "\
 The report is one file that needs no network: figures, tables, tests, and what is published beside it.
-Each figure can be saved as SVG in it; `scripts/figures RUN DIR` in the repository saves all of them.
+Each figure can be saved as SVG in it; `scripts/results/figures RUN DIR` in the repository saves all of them.
 
 Examples:
   lasthop report runs/umts/20261121T130000-7

@@ -328,8 +328,8 @@ fn every_figure_can_be_saved_as_svg() {
     }
 }
 
-/// As scripts/figures uses it: with a fragment the page consists of all figures, with the file
-/// names of the buttons.
+/// As scripts/results/figures uses it: with a fragment the page consists of all figures, with the
+/// file names of the buttons.
 #[test]
 fn with_a_fragment_the_page_is_its_figures_as_files() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -382,7 +382,7 @@ fn a_script_saves_the_figures() {
     let folder = tempfile::tempdir().expect("a folder");
     let Some(browser) = opened(folder.path()) else { return };
     drop(browser);
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/figures");
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/results/figures");
     let run = |only: &[&str]| {
         let figures = folder.path().join("figures");
         let mut command = std::process::Command::new(&script);

@@ -1,5 +1,5 @@
 //! Measures the throughput of a carrier: the server sends as much as it can to every client, and
-//! the client counts. `scripts/bench-carriers` runs both over an emulated hop.
+//! the client counts. `scripts/bench/carriers` runs both over an emulated hop.
 //!
 //! ```text
 //! bulk serve PLACE              prints the place and the server's key, and sends for ever

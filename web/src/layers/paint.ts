@@ -1,5 +1,5 @@
 // Symbols as pixels of a picture, and lines as paths. For 100 000 points a path of rectangles, as
-// libraries for plots draw them, takes forty times as long as a picture (scripts/bench-layers).
+// libraries for plots draw them, takes forty times as long as a picture (scripts/bench/layers).
 
 import { DASHES, type Look, MARGIN, pixels } from "./symbols";
 import { firstFrom, type Points } from "./tile";

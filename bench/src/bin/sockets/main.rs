@@ -1,5 +1,5 @@
 //! Cost of socket calls as an ordinary program sees it: round trips, short connections, bulk
-//! transfer. `scripts/bench-resoa` runs it natively, by remote sockets and through proxies.
+//! transfer. `scripts/bench/resoa` runs it natively, by remote sockets and through proxies.
 
 #![forbid(unsafe_code)]
 

@@ -1,5 +1,5 @@
-//! Makes the picture and the sound that are sent, and the report of what came; `scripts/lite-media`
-//! runs what is between.
+//! Makes the picture and the sound that are sent, and the report of what came;
+//! `scripts/results/lite-media` runs what is between.
 
 use clap::{Parser, Subcommand};
 use media_examples::report::{Collection, Plan, page};
@@ -23,8 +23,8 @@ enum Verb {
         /// The folder; it is made if it is not there
         folder: PathBuf,
     },
-    /// Write the report of a folder in which `scripts/lite-media` left plan.json and what was
-    /// received
+    /// Write the report of a folder in which `scripts/results/lite-media` left plan.json and what
+    /// was received
     Page {
         /// The folder
         folder: PathBuf,

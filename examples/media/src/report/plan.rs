@@ -1,4 +1,4 @@
-//! The plan of `scripts/lite-media`.
+//! The plan of `scripts/results/lite-media`.
 
 use serde::{Deserialize, Serialize};
 use std::fs;

@@ -1,4 +1,4 @@
-//! A small folder of runs, like one from `scripts/lite-media`, and its page.
+//! A small folder of runs, like one from `scripts/results/lite-media`, and its page.
 
 use super::*;
 use crate::receive::{Account, Segments};
