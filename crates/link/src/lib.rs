@@ -15,7 +15,6 @@
 //! * Fate: what each stage did to a packet stays with it as a list of [`Mark`]s; see [`fate`].
 #![forbid(unsafe_code)]
 
-pub mod arq;
 pub mod blocks;
 pub mod fate;
 pub mod filter;
@@ -29,6 +28,7 @@ pub mod seed;
 pub mod spec;
 pub mod stage;
 
+pub use arq;
 pub use fate::{Effect, Mark};
 pub use link::{HopSpec, Link, LinkSink, LinkSpec, MediumSpec};
 pub use packet::Packet;

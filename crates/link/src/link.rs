@@ -24,13 +24,13 @@ mod spec;
 pub use arq_hop::HopSpec;
 pub use spec::{LinkSpec, MediumSpec};
 
-use crate::arq::hop::{Block, Counters, EndRecord, Watch};
 use crate::packet::Packet;
 use crate::pipeline::{Pipeline, Sink, ended_with_the_run, signed};
 use crate::stage::bottleneck::BottleneckSpec;
 use crate::stage::{Outbox, StageCommand};
 use crate::units::Time;
 use ::packet::Frame;
+use arq::hop::{Block, Counters, EndRecord, Watch};
 use medium::Medium;
 use vocabulary::Direction;
 

@@ -12,7 +12,6 @@ mod parameters;
 pub use builtin::builtin;
 pub use parameters::{HELP as PARAMETERS, ParameterError, Parameters, Resolve};
 
-use crate::arq::{ArqError, ArqSpec};
 use crate::link::{Link, LinkSpec};
 use crate::seed::Seed;
 use crate::spec::{BuildError, DirectionSpec, StageSpec, said};
@@ -20,6 +19,7 @@ use crate::stage::errors::ErrorSpec;
 use crate::stage::outage::OutagePlace;
 use crate::stage::spec::{Read, SpecError};
 use crate::units::{BitRate, ByteCount, Probability, Span, Time};
+use arq::{ArqError, ArqSpec};
 use serde::Deserialize;
 use vocabulary::Direction;
 

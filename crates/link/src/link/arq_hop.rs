@@ -4,8 +4,6 @@
 mod air;
 
 use super::medium::Medium;
-use crate::arq::Then;
-use crate::arq::hop::{self, Block, Counters, EndRecord, Hop, OnAir, Protocol, Surroundings, Watch};
 use crate::packet::Packet;
 use crate::seed::Seed;
 use crate::stage::Outbox;
@@ -14,6 +12,8 @@ use crate::stage::outage::{OutageCommand, OutageError, OutageSpec};
 use crate::stage::spec::SpecError;
 use crate::units::Time;
 use air::Air;
+use arq::Then;
+use arq::hop::{self, Block, Counters, EndRecord, Hop, OnAir, Protocol, Surroundings, Watch};
 use packet::Frame;
 use std::collections::VecDeque;
 use vocabulary::{Direction, Loss};
@@ -50,9 +50,11 @@ pub(super) enum HopError {
 /// The hop, with what is around it.
 pub(super) struct ArqHop {
     hop: Hop,
-    /// Up first.
-    ways: [Way; 2],
+    ways: Ways,
 }
+
+/// Both directions, up first.
+struct Ways([Way; 2]);
 
 /// One direction.
 struct Way {
@@ -67,7 +69,7 @@ impl ArqHop {
     /// `seed` is that of the link.
     pub fn new(spec: &HopSpec, seed: &Seed) -> Result<Self, HopError> {
         let way = |air| Way { air, packets: VecDeque::new(), next_number: 0, out: Outbox::default() };
-        let ways = Air::pair(spec, seed)?.map(way);
+        let ways = Ways(Air::pair(spec, seed)?.map(way));
         Ok(Self { hop: Hop::new(&spec.protocol)?, ways })
     }
 }
@@ -85,18 +87,18 @@ impl Way {
     }
 }
 
-impl Surroundings for [Way; 2] {
+impl Surroundings for Ways {
     fn frame(&self, direction: Direction, number: u64) -> &Frame {
-        let way = &self[direction as usize];
+        let way = &self.0[direction as usize];
         &way.packets[way.place(number).expect("it is inside")].1.frame
     }
 
     fn carries(&mut self, direction: Direction, sent: &OnAir) -> bool {
-        self[direction as usize].air.carries(sent)
+        self.0[direction as usize].air.carries(sent)
     }
 
     fn delivered(&mut self, direction: Direction, number: u64, octets: Option<&[u8]>, now: Time) {
-        let way = &mut self[direction as usize];
+        let way = &mut self.0[direction as usize];
         if let Some(packet) = way.take(number, now) {
             debug_assert!(octets.is_none_or(|octets| *packet.frame.to_bytes() == *octets));
             way.out.pass(packet);
@@ -104,7 +106,7 @@ impl Surroundings for [Way; 2] {
     }
 
     fn abandoned(&mut self, direction: Direction, number: u64, why: Then, now: Time) {
-        let way = &mut self[direction as usize];
+        let way = &mut self.0[direction as usize];
         let why = match why {
             Then::GiveUp => Loss::Persistency,
             Then::Reset => Loss::LinkReset,
@@ -122,7 +124,7 @@ impl Medium for ArqHop {
     }
 
     fn accept(&mut self, direction: Direction, packet: Packet) {
-        let way = &mut self.ways[direction as usize];
+        let way = &mut self.ways.0[direction as usize];
         let (number, now) = (way.next_number, packet.at);
         way.next_number += 1;
         way.packets.push_back((number, packet));
@@ -138,19 +140,19 @@ impl Medium for ArqHop {
     }
 
     fn outbox(&mut self, direction: Direction) -> &mut Outbox {
-        &mut self.ways[direction as usize].out
+        &mut self.ways.0[direction as usize].out
     }
 
     fn inside(&self, direction: Direction) -> usize {
-        self.ways[direction as usize].packets.len()
+        self.ways.0[direction as usize].packets.len()
     }
 
     fn obey(&mut self, direction: Direction, command: OutageCommand, now: Time) {
-        self.ways[direction as usize].air.obey(command, now);
+        self.ways.0[direction as usize].air.obey(command, now);
     }
 
     fn clear(&mut self) -> [Vec<Packet>; 2] {
-        self.ways.each_mut().map(|way| way.packets.drain(..).map(|(_, packet)| packet).collect())
+        self.ways.0.each_mut().map(|way| way.packets.drain(..).map(|(_, packet)| packet).collect())
     }
 
     fn watch(&mut self, watch: Watch) {

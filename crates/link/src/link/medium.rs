@@ -1,10 +1,10 @@
 //! What packets of both directions cross between the stages above and those below.
 
-use crate::arq::hop::{Block, Counters, EndRecord, Watch};
 use crate::packet::Packet;
 use crate::stage::Outbox;
 use crate::stage::outage::OutageCommand;
 use crate::units::Time;
+use arq::hop::{Block, Counters, EndRecord, Watch};
 use vocabulary::Direction;
 
 /// What joins the directions of a link. Its contract is that of a stage (see [`crate::stage`]) for

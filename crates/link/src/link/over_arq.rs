@@ -7,15 +7,15 @@
 //! link's delay comes on top.
 
 use super::{HopSpec, LinkSpec, MediumSpec};
-use crate::arq::hop::{LlpHopSpec, Protocol, RlpHopSpec};
-use crate::arq::rlp::Throttle;
-use crate::arq::{ArqSpec, LlpSpec, RlpSpec};
 use crate::spec::{BuildError, DirectionSpec, StageSpec};
 use crate::stage::bottleneck::{BottleneckSpec, RateSpec};
 use crate::stage::delay::{DelaySpec, Law};
 use crate::stage::errors::ErrorSpec;
 use crate::stage::outage::{OutagePlace, OutageSpec};
 use crate::units::{BitRate, Span};
+use arq::hop::{LlpHopSpec, Protocol, RlpHopSpec};
+use arq::rlp::Throttle;
+use arq::{ArqSpec, LlpSpec, RlpSpec};
 use vocabulary::Direction;
 
 /// What of the user's data RLP carries: 24 octets every 20 ms, 1200 octets/s (Ludwig 3.2.5).

@@ -2,11 +2,11 @@
 
 use super::Link;
 use super::arq_hop::{ArqHop, HopSpec};
-use crate::arq::ArqSpec;
 use crate::pipeline::Pipeline;
 use crate::seed::Seed;
 use crate::spec::{BuildError, DirectionSpec};
 use crate::units::{BitRate, Time};
+use arq::ArqSpec;
 use vocabulary::Direction;
 
 /// What a [`Link`] is made of; directions have their places in arrays, up first.

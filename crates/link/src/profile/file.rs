@@ -1,7 +1,6 @@
 //! The TOML of a profile.
 
 use super::{Claim, Content, LinkProfile, LossProfile, Profile};
-use crate::arq::ArqSpec;
 use crate::spec::{DirectionSpec, StageSpec};
 use crate::stage::bottleneck::{BottleneckSpec, Counted, QueueSpec, RateSpec};
 use crate::stage::delay::DelaySpec;
@@ -9,6 +8,7 @@ use crate::stage::duplicate::DuplicateSpec;
 use crate::stage::errors::ErrorSpec;
 use crate::stage::hiccup::HiccupSpec;
 use crate::stage::outage::OutageSpec;
+use arq::ArqSpec;
 use serde::Deserialize;
 use vocabulary::Direction;
 

@@ -5,12 +5,12 @@
 //! block's or a frame's length. So does an outage, over the whole of what it takes to send.
 
 use super::{HopError, HopSpec};
-use crate::arq::hop::OnAir;
 use crate::packet::Packet;
 use crate::seed::Seed;
 use crate::stage::errors::Errors;
 use crate::stage::outage::{Outage, OutageCommand, OutageSpec};
 use crate::units::{Span, Time};
+use arq::hop::OnAir;
 use packet::{Frame, Layer};
 use vocabulary::{Direction, Sending};
 

@@ -1,10 +1,10 @@
 //! Setting up, resetting and ending a connection, and what T1 does.
 
 use super::{Abandoned, Answer, Indication, Mode, Output, Parameters, Rlp, receive_window};
-use crate::arq::Then;
-use crate::units::Time;
+use crate::Then;
 use packet::rlp::{Function, xid};
 use vocabulary::link_layer::{Event, Way};
+use vocabulary::units::Time;
 
 impl Rlp {
     /// Sets up the connection, by XID first if the parameters say so. One end does this.

@@ -2,11 +2,11 @@
 
 use super::throttle::Piece;
 use super::{Abandoned, Answer, BLOCK_OCTETS, Indication, Mode, Output, Recovery, Rlp};
-use crate::arq::{Arrival, SlotState};
-use crate::units::Time;
+use crate::{Arrival, SlotState};
 use packet::rlp::l2r::{Field, Item};
 use packet::rlp::{Body, Frame, Supervision};
 use vocabulary::link_layer::{Event, Record, Way};
+use vocabulary::units::Time;
 
 impl Rlp {
     /// A block has arrived at `now`; `None` if it could not be decoded.

@@ -1,8 +1,8 @@
 //! What one end does with a frame that arrives.
 
 use super::{Arrival, Event, Fragment, Frame, Indication, Llp, Output, Way};
-use crate::arq::SlotState;
-use crate::units::{ByteCount, Time};
+use crate::SlotState;
+use vocabulary::units::{ByteCount, Time};
 
 impl Llp {
     /// A frame of so many octets has arrived at `now`; `None` if it is damaged.

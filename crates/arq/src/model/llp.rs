@@ -3,11 +3,11 @@
 //! channel, however early that is.
 
 use super::{all_ended, in_order, once};
-use crate::arq::llp::{Frame, Indication, Llp, Output, Parameters, Timing};
-use crate::arq::{Modulus, Order, Persistency, Then};
-use crate::units::{BitRate, ByteCount, Span, Time};
+use crate::llp::{Frame, Indication, Llp, Output, Parameters, Timing};
+use crate::{Modulus, Order, Persistency, Then};
 use stateright::{Checker, Model, Property};
 use std::collections::VecDeque;
+use vocabulary::units::{BitRate, ByteCount, Span, Time};
 
 struct Link {
     parameters: Parameters,

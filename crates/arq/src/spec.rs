@@ -3,10 +3,10 @@
 use super::hop::RlpHopSpec;
 use super::rlp::{Parameters, Recovery};
 use super::{Order, Persistency, Then};
-use crate::units::Span;
 use serde::{Deserialize, Deserializer};
 use std::fmt;
 use std::str::FromStr;
+use vocabulary::units::Span;
 
 /// One tick of RLP.
 const TICK: Span = Span::from_millis(20);

@@ -5,7 +5,7 @@
 //! intact (`always`); and from there a channel that loses nothing for a while brings everything to
 //! its end (`always`, which is stronger than "no deadlock": wherever losses have led, the link
 //! recovers as soon as they end). The number of states is printed;
-//! `cargo test -p link arq::model -- --nocapture` shows it.
+//! `cargo test -p arq model -- --nocapture` shows it.
 
 mod llp;
 mod rlp;

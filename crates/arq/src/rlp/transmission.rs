@@ -2,11 +2,11 @@
 //! information with supervision.
 
 use super::{Answer, INFORMATION_OCTETS, Mode, Outgoing, Output, Rlp, USER_OCTETS};
-use crate::arq::SlotState;
-use crate::units::Time;
+use crate::SlotState;
 use packet::rlp::l2r::{Field, Item};
 use packet::rlp::{Body, Frame, Function, Supervision};
 use vocabulary::link_layer::{Event, Way};
+use vocabulary::units::Time;
 
 impl Rlp {
     /// The frame for the block that begins at `now`.

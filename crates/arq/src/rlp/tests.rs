@@ -4,7 +4,7 @@ mod giving_up;
 mod resets;
 
 use super::*;
-use crate::arq::{Persistency, Then};
+use crate::{Persistency, Then};
 use packet::rlp::l2r::{Field, Item};
 use packet::rlp::{Body, Function, Supervision};
 

@@ -3,11 +3,11 @@
 
 use super::rlp_hop::other;
 use super::{Exit, HopError, LlpHopSpec, OnAir};
-use crate::arq::Persistency;
-use crate::arq::llp::{Frame, Indication, Llp, Output, Parameters, Timing};
-use crate::units::{BitRate, ByteCount, Span, Time};
+use crate::Persistency;
+use crate::llp::{Frame, Indication, Llp, Output, Parameters, Timing};
 use std::collections::VecDeque;
 use vocabulary::Direction;
+use vocabulary::units::{BitRate, ByteCount, Span, Time};
 
 /// The machine; directions and the ends that send in them have the same place in arrays.
 #[derive(Debug)]

@@ -100,9 +100,9 @@ fn begins_again() {
 /// N2 is how often a frame is sent again: after that and the first time it may not be.
 #[test]
 fn persistency_counts_retransmissions() {
-    let twice = crate::arq::Persistency { retransmissions: Some(2), then: crate::arq::Then::Reset };
+    let twice = crate::Persistency { retransmissions: Some(2), then: crate::Then::Reset };
     assert_eq!([1, 2, 3, 4].map(|sent| twice.is_spent(sent)), [false, false, true, true]);
-    assert!(!crate::arq::Persistency::FOR_EVER.is_spent(u16::MAX));
+    assert!(!crate::Persistency::FOR_EVER.is_spent(u16::MAX));
 }
 
 #[test]

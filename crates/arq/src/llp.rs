@@ -27,10 +27,10 @@ mod feedback;
 mod reassembly;
 
 use super::{Arrival, Modulus, Order, Persistency, ReceiveWindow, SendWindow, Then};
-use crate::units::{BitRate, ByteCount, Span, Time};
 use reassembly::Reassembly;
 use std::collections::VecDeque;
 use vocabulary::link_layer::{Event, Record, Way};
+use vocabulary::units::{BitRate, ByteCount, Span, Time};
 
 /// What one end is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

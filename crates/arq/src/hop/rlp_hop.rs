@@ -5,13 +5,13 @@
 //! with blocks of 20 ms is block k here (LL-06).
 
 use super::{Exit, HopError, OnAir, RlpHopSpec};
-use crate::arq::Then;
-use crate::arq::rlp::{Abandoned, BLOCK_OCTETS, Indication, Output, Rlp, Role, TICKS_PER_SECOND};
-use crate::units::{ByteCount, Span, Time};
+use crate::Then;
+use crate::rlp::{Abandoned, BLOCK_OCTETS, Indication, Output, Rlp, Role, TICKS_PER_SECOND};
 use packet::rlp::{Frame, Size};
 use std::collections::VecDeque;
 use vocabulary::Direction;
 use vocabulary::link_layer::Way;
+use vocabulary::units::{ByteCount, Span, Time};
 
 const BLOCK: Span = Span::from_millis(1000 / TICKS_PER_SECOND as u64);
 

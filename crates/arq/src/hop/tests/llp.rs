@@ -194,7 +194,7 @@ fn out_of_order_only_lost_packets_are_late() {
         let overtaken = (0..).zip(&delivered).filter(|(place, number)| **number < *place).count();
         (delivered.len(), overtaken, delivered.is_sorted())
     };
-    let (count, none, sorted) = late(crate::arq::Order::InSequence);
+    let (count, none, sorted) = late(crate::Order::InSequence);
     assert_eq!((none, sorted), (0, true));
-    assert_eq!(late(crate::arq::Order::AsReceived), (count, 2, false));
+    assert_eq!(late(crate::Order::AsReceived), (count, 2, false));
 }

@@ -1,7 +1,7 @@
 //! RLP: rates, flow control, erasures, persistency (LL-03 to LL-06).
 
 use super::*;
-use crate::arq::rlp::{Parameters, Recovery, Throttle, relay};
+use crate::rlp::{Parameters, Recovery, Throttle, relay};
 use proptest::prelude::*;
 use vocabulary::link_layer::{Event, Way};
 
@@ -255,7 +255,7 @@ fn both_ends_are_dropped() {
     let mut drive = Drive::new(&spec);
     drive.run(secs(60), [Some(300), Some(300)]);
     let Machine::Rlp(hop) = &drive.hop.machine else { unreachable!() };
-    assert!(hop.ends().iter().all(crate::arq::rlp::Rlp::has_ended));
+    assert!(hop.ends().iter().all(crate::rlp::Rlp::has_ended));
     drive.check();
 }
 
@@ -269,13 +269,13 @@ fn parameters_are_negotiated() {
     let mut drive = Drive::new(&spec);
     drive.run(secs(20), [Some(300), Some(300)]);
     let Machine::Rlp(hop) = &drive.hop.machine else { unreachable!() };
-    let [mobile, network] = hop.ends().each_ref().map(crate::arq::rlp::Rlp::parameters);
+    let [mobile, network] = hop.ends().each_ref().map(crate::rlp::Rlp::parameters);
     assert_eq!((mobile.send_window, mobile.receive_window), (20, 40));
     assert_eq!((network.send_window, network.receive_window), (40, 20));
     assert!(drive.delivered(UP) > 3 && drive.delivered(DOWN) > 3);
 }
 
-/// A hop in which frames would be sent again too soon is refused (see [`crate::arq::rlp`]).
+/// A hop in which frames would be sent again too soon is refused (see [`crate::rlp`]).
 #[test]
 fn t1_must_be_longer_than_the_round_trip() {
     let mut spec = call(Parameters { t1_ticks: 16, ..Parameters::default() });

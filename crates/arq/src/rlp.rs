@@ -11,7 +11,7 @@
 //!   hears nothing for T1 it asks with P (*checkpoint*), and the answer with F tells what has
 //!   arrived.
 //! * Persistency: a frame that was sent N2 times again, or N2 polls without an answer, end as
-//!   [`crate::arq::Then`] says. To give a frame up, its sender tells the other end by a UI frame
+//!   [`crate::Then`] says. To give a frame up, its sender tells the other end by a UI frame
 //!   with the frame's number, over and over until N(R) has passed it. **That is our own**: the
 //!   standard has resets alone, and how the semi-reliable mode of Ludwig 2.4.3 does it is not
 //!   known.
@@ -48,11 +48,11 @@ pub use parameters::{Parameters, Recovery, TICKS_PER_SECOND};
 pub use throttle::Throttle;
 
 use super::{Order, ReceiveWindow, SendWindow};
-use crate::units::Time;
 use packet::rlp::Frame;
 use relay::{Numbers, Packer, Unpacker};
 use throttle::Buffer;
 use vocabulary::link_layer::{Event, Record, Way};
+use vocabulary::units::Time;
 
 /// Octets of a block on the air, coded or not: it is one frame.
 pub const BLOCK_OCTETS: u32 = 30;

@@ -2,12 +2,12 @@
 //! without limit.
 
 use super::{all_ended, in_order};
-use crate::arq::rlp::{Abandoned, Indication, Output, Parameters, Recovery, Rlp, Role};
-use crate::arq::{Modulus, Persistency, Then};
-use crate::units::Time;
+use crate::rlp::{Abandoned, Indication, Output, Parameters, Recovery, Rlp, Role};
+use crate::{Modulus, Persistency, Then};
 use packet::rlp::{Body, Frame};
 use stateright::{Checker, Model, Property};
 use std::collections::VecDeque;
+use vocabulary::units::Time;
 
 /// What is checked.
 struct Link {

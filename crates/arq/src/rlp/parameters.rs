@@ -1,7 +1,7 @@
 //! Parameters of a connection, and how two ends agree on them.
 
 use super::Role;
-use crate::arq::{Modulus, Persistency, Then};
+use crate::{Modulus, Persistency, Then};
 use packet::rlp::{MODULUS, xid};
 
 /// Ticks in a second: one frame each way every 20 ms (full rate, 240 bits).

@@ -20,11 +20,11 @@ mod rlp_hop;
 mod tests;
 
 use super::{Order, Persistency, Then, rlp};
-use crate::units::{BitRate, ByteCount, Span, Time};
 use packet::Frame;
 use std::collections::VecDeque;
 use vocabulary::Direction;
 use vocabulary::link_layer::{Event, Record, Way};
+use vocabulary::units::{BitRate, ByteCount, Span, Time};
 
 /// What is around a hop.
 pub trait Surroundings {
