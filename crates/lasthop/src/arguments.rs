@@ -1,8 +1,8 @@
 //! The command line: what can be said, and the help that says so.
 
 use crate::clock::Clock;
-use crate::fit_command::FitArguments;
-use crate::run_command::RunArguments;
+use crate::commands::fit::FitArguments;
+use crate::commands::run::RunArguments;
 use clap::{Args, Parser, Subcommand};
 use netlab::nat::Publish;
 use serde::{Deserialize, Serialize};
@@ -36,24 +36,24 @@ pub enum Command {
     /// Run a campaign: repeated experiments from a plan
     Run(RunArguments),
     /// TCP Lite: damaged segments for programs that can use them
-    Lite(Box<crate::lite_command::arguments::LiteArguments>),
+    Lite(Box<crate::commands::lite::arguments::LiteArguments>),
     /// Congestion controls for this machine: NewZag and others, loaded and unloaded
-    Cc(crate::cc_command::arguments::CcArguments),
+    Cc(crate::commands::cc::arguments::CcArguments),
     /// Remote sockets: programs here, their TCP at a server beside the last hop
-    Resoa(Box<crate::resoa_command::arguments::ResoaArguments>),
+    Resoa(Box<crate::commands::resoa::arguments::ResoaArguments>),
     /// List the link and loss profiles, or show one
     Profiles(ProfilesArguments),
     /// Derive a loss profile from a trace of what was lost
     Fit(FitArguments),
     /// Analyse the TCP connections of captures, as tcptrace does
-    Trace(crate::trace_command::arguments::TraceArguments),
+    Trace(crate::commands::trace::arguments::TraceArguments),
     /// Replay a trace of erased blocks: throughput by frame size, with recovery by the link and
     /// without
-    Retrace(Box<crate::retrace_command::arguments::RetraceArguments>),
+    Retrace(Box<crate::commands::retrace::arguments::RetraceArguments>),
     /// Retransmission timers beside each other: in a model, or on the round-trip times of a capture
-    Rto(crate::rto_command::arguments::RtoArguments),
+    Rto(crate::commands::rto::arguments::RtoArguments),
     /// Build the virtual-time kernel, show it or remove it
-    Kernel(crate::kernel_command::arguments::KernelArguments),
+    Kernel(crate::commands::kernel::arguments::KernelArguments),
     /// Check what works on this machine, and say how to get what does not
     Doctor,
     /// Remove what killed runs left behind
@@ -64,9 +64,9 @@ pub enum Command {
     /// Convert an event log of a run that was killed to Parquet
     Recover(RecoverArguments),
     /// Write the report of a campaign, or of one run of `lasthop link`, as one HTML file
-    Report(crate::report_command::ReportArguments),
+    Report(crate::commands::report::ReportArguments),
     /// Compare two campaigns cell by cell
-    Compare(crate::compare_command::CompareArguments),
+    Compare(crate::commands::compare::CompareArguments),
 }
 
 /// `lasthop link`. A guest of the virtual clock gets it as JSON.

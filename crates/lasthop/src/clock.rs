@@ -1,6 +1,6 @@
 //! `--clock`: on the host's kernel, or in one whose clock jumps over idle time.
 
-use crate::link_command::Failure;
+use crate::failure::Failure;
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};

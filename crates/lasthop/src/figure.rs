@@ -3,7 +3,7 @@
 //! The report draws its figures in the page; this is for the commands that have no report. Colours
 //! are those of Okabe and Ito, which readers who see colours differently can tell apart.
 
-use crate::link_command::Failure;
+use crate::failure::Failure;
 use plotters::prelude::*;
 use std::ops::Range;
 use std::path::Path;

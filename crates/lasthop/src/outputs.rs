@@ -1,7 +1,7 @@
 //! Files that a command was asked to write: what is wrong with their places is said before anything
 //! runs.
 
-use crate::link_command::Failure;
+use crate::failure::Failure;
 use capture::output;
 use std::path::PathBuf;
 

@@ -1,6 +1,6 @@
 //! Readers of the standard output that have seen enough: `lasthop ... | head` is no failure.
 
-use crate::link_command::Failure;
+use crate::failure::Failure;
 use std::io;
 
 /// Whether `failure` is that nobody reads the output any more.

@@ -1,0 +1,88 @@
+//! `lasthop cc`: congestion controls of this machine's kernel.
+
+pub mod arguments;
+mod listing;
+mod watch;
+
+use crate::failure::Failure;
+use arguments::{CcArguments, CcVerb, LoadArguments};
+use congestion::algorithms;
+use netlab::Namespace;
+
+/// Does what is asked.
+pub fn run(arguments: &CcArguments) -> Result<i32, Failure> {
+    match &arguments.verb {
+        CcVerb::List { json } => listing::list(*json),
+        CcVerb::Load(arguments) => load(arguments),
+        CcVerb::Unload { name } => unload(name),
+        CcVerb::Watch(arguments) => watch::watch(arguments),
+        CcVerb::Info { name, json } => listing::info(name, *json),
+    }
+}
+
+fn load(arguments: &LoadArguments) -> Result<i32, Failure> {
+    // Before anything is loaded: there may be no such namespace.
+    let namespace = arguments.namespace.as_deref().map(namespace).transpose()?;
+    let LoadArguments { algorithm, settings, .. } = arguments;
+    let name = arguments.name.as_deref().unwrap_or(algorithm);
+    algorithms::load(algorithm, Some(name), settings)?;
+    if arguments.default {
+        let namespace = namespace.map_or_else(Namespace::current, Ok)?;
+        algorithms::set_default(&namespace, name).inspect_err(|_| {
+            // Half of what was asked for is nothing.
+            let _ = algorithms::unload(name);
+        })?;
+    }
+    let set: Vec<_> = settings.iter().map(|setting| format!("{}={}", setting.name, setting.value)).collect();
+    let with = if set.is_empty() { String::new() } else { format!(" with {}", set.join(" ")) };
+    let origin = if name == algorithm { String::new() } else { format!(" ({algorithm})") };
+    anstream::eprintln!(
+        "lasthop: `{name}`{origin} is registered{with}, until `lasthop cc unload {name}` or the next boot"
+    );
+    if arguments.default {
+        let whose = arguments
+            .namespace
+            .as_ref()
+            .map_or("this namespace".to_owned(), |of| format!("the namespace {of}"));
+        anstream::eprintln!(
+            "lasthop: new connections of {whose} have it, those of routes that name another excepted"
+        );
+    }
+    Ok(0)
+}
+
+fn unload(name: &str) -> Result<i32, Failure> {
+    let users = algorithms::unload(name)?;
+    anstream::eprintln!("lasthop: `{name}` is unregistered");
+    if users > 0 {
+        let have = if users == 1 {
+            "connection or namespace still has"
+        } else {
+            "connections or namespaces still have"
+        };
+        anstream::eprintln!(
+            "lasthop: {users} {have} it: a connection keeps it until it is closed, a namespace until its default is another"
+        );
+    }
+    if algorithms::default_here().is_ok_and(|default| default == name) {
+        anstream::eprintln!(
+            "lasthop: it still is the default here; sysctl -w net.ipv4.tcp_congestion_control=cubic changes that"
+        );
+    }
+    Ok(0)
+}
+
+/// A namespace by a path, a name of ip-netns(8), or the number of a process in it.
+fn namespace(text: &str) -> Result<Namespace, Failure> {
+    let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let path = if is_number {
+        format!("/proc/{text}/ns/net")
+    } else if text.contains('/') {
+        text.to_owned()
+    } else {
+        format!("/run/netns/{text}")
+    };
+    Namespace::at(&path).map_err(|error| {
+        format!("--namespace {text}: {error}; it takes a path (/run/netns/NAME), a name of `ip netns`, or the number of a process").into()
+    })
+}

@@ -1,0 +1,253 @@
+//! `lasthop link -- COMMAND`: a program behind an emulated wireless link.
+
+mod assemble;
+mod link_layer;
+mod running;
+mod serving;
+mod summary;
+mod virtually;
+
+pub use running::{list, set};
+pub use virtually::{SUBCOMMAND, read_arguments};
+
+use crate::arguments::LinkArguments;
+use crate::clock::Clock;
+use crate::failure::Failure;
+use crate::notice::Notice;
+use crate::outputs;
+use crate::remote::{self, Listener};
+use assemble::{Assembled, assemble};
+use capture::{CaptureTo, Header, LinkId, LinkInfo, Recorder, WallTime, WayInfo};
+use emulator::host::Host;
+use emulator::kernel::{Kernel, Port, Segments};
+use emulator::{Command, Control, Emulator, Ending, control};
+use experiment::capacity;
+use experiment::recording::Recording;
+use link::profile::LinkProfile;
+use link::units::BitRate;
+use link::{Direction, Link, Seed};
+use link_layer::Wanted;
+use netlab::route::Metrics;
+use netlab::tun::Tun;
+use netlab::{CommandLine, HostLink, HostLinkOptions, Namespace, Registry, rights, tcp};
+use packet::Layer;
+use running::Remote;
+use serving::Serving;
+use std::ffi::OsString;
+use std::io;
+use std::thread;
+use std::time::{Duration, Instant};
+use summary::Outcome;
+use virtual_time::guest;
+
+/// What the emulator thread ends with.
+type Emulated = io::Result<Ending<Host, Recording>>;
+
+/// Runs the program and returns the exit status to leave with.
+pub fn run(arguments: &LinkArguments) -> Result<i32, Failure> {
+    let notice = Notice::new(arguments.quiet);
+    // Before anything else: what is wrong with the link is said here, not in a guest.
+    let assembled = assemble(arguments)?;
+    let wanted = Wanted::of(arguments, &assembled)?;
+    check_outputs(arguments, &wanted)?;
+    if arguments.clock == Clock::Virtual {
+        return virtually::run(arguments);
+    }
+    if arguments.keep.is_some() || arguments.guest_memory.is_some() {
+        let option = if arguments.keep.is_some() { "--keep" } else { "--guest-memory" };
+        return Err(format!("{option} is for --clock virtual").into());
+    }
+    let seed = arguments.seed.unwrap_or_else(|| u64::from(rand::random::<u32>()));
+    let mut built = assembled.link.build(&link_seed(seed))?;
+    built.watch(wanted.watch());
+    let whole_segments = !built.changes_bytes() && !arguments.split;
+    let info = link_info(arguments, &assembled, &built);
+
+    // Up to here nothing was made, and no thread was started: getting the rights of an ordinary
+    // user needs that.
+    let registry = Registry::open()?;
+    notice.swept(&registry.sweep()?);
+    let mut run = registry.begin()?;
+    let rights = rights::acquire(&mut run, &rights::Options::default())?;
+    let mut link = HostLink::create(run, &rights, &host_link_options(arguments, &assembled, whole_segments))?;
+    guest::align();
+    let recorder = start_recorder(arguments, &wanted, &info, seed)?;
+
+    let (control, controls) = control()?;
+    let mut host = if arguments.precise {
+        Host::Kernel(Kernel::new(&controls)?.precise())
+    } else {
+        Host::new(&controls)?
+    };
+    let segments = if whole_segments { Segments::Whole } else { Segments::Split };
+    let mut port = |tun: &Tun| -> Result<_, Failure> {
+        let descriptor = tun.descriptor()?;
+        Ok(host.add(Port::new(descriptor, layer(arguments), segments, assembled.mtu.into()))?)
+    };
+    let (inside, outside) = (port(link.inside())?, port(link.outside())?);
+    let wants_bytes = arguments.capture.is_some() || arguments.events.is_some();
+    let live = recorder.live();
+    let mut emulator = Emulator::new(
+        host,
+        Recording::new(recorder, vec![info], wants_bytes).watching(wanted.watch()),
+        controls,
+    );
+    emulator.add_link(built, [inside, outside]);
+
+    notice.say(format_args!("link {}, seed {seed}, MTU {}", link.id(), assembled.mtu));
+    for direction in Direction::BOTH {
+        notice.say(format_args!("  {direction:<4} {}", assembled.link.described(direction)));
+    }
+    for note in link.notes() {
+        notice.say(format_args!("  note: {note}"));
+    }
+    guest::align();
+    let emulating = thread::Builder::new().name("emulator".into()).spawn(move || emulator.run())?;
+    let command = command_line(&arguments.command);
+    let remote = Remote::new(
+        link.id().to_owned(),
+        shown(&arguments.command),
+        &assembled.link,
+        seed,
+        control.clone(),
+        live,
+    );
+    let listener =
+        Listener::start(link.directory().join(remote::SOCKET), move |request| remote.answer(request))?;
+
+    let serving = arguments.serve.as_deref().map(|line| Serving::start(line, link.host())).transpose()?;
+    link.start(&command)?;
+    let ended = link.wait();
+    let_connections_close(link.inside_namespace(), &assembled.link);
+    drop(serving);
+    drop(listener);
+    let dropped = link.inside().statistics()?.tx_dropped + link.outside().statistics()?.tx_dropped;
+    let emulated = stop(&control, emulating);
+    let id = link.id().to_owned();
+    // The link goes first: nothing that is wrong with a file shall keep it.
+    let taken_down = link.end();
+    let outcome = Outcome::new(emulated?, dropped, seed)?;
+    outcome.report(notice, arguments, &id)?;
+    wanted.write(notice)?;
+    taken_down?;
+    let ended = ended?;
+    if let Some(message) = ended.message() {
+        notice.warn(message);
+    }
+    Ok(ended.status().into())
+}
+
+/// Refuses files that could not be written when the program has ended.
+fn check_outputs(arguments: &LinkArguments, wanted: &Wanted) -> Result<(), Failure> {
+    outputs::check([&arguments.capture, &arguments.events, &arguments.json].map(Option::as_ref))?;
+    outputs::check(wanted.files().iter().map(|(path, _)| Some(path)))
+}
+
+/// Seed of the one link of a `lasthop link`.
+fn link_seed(seed: u64) -> Seed {
+    Seed::campaign(seed).run(0).link("link")
+}
+
+/// What crosses the link.
+const fn layer(arguments: &LinkArguments) -> Layer {
+    if arguments.ethernet { Layer::Ethernet } else { Layer::Ip }
+}
+
+/// The program to run: what was given, or the user's shell.
+fn command_line(given: &[OsString]) -> CommandLine {
+    match given.split_first() {
+        Some((program, arguments)) => CommandLine::new(program, arguments.iter().cloned()),
+        None => CommandLine::new(shell(), [] as [OsString; 0]),
+    }
+}
+
+fn shell() -> OsString {
+    std::env::var_os("SHELL").unwrap_or_else(|| "/bin/sh".into())
+}
+
+fn shown(given: &[OsString]) -> String {
+    if given.is_empty() {
+        return shell().to_string_lossy().into_owned();
+    }
+    given.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
+}
+
+fn host_link_options(
+    arguments: &LinkArguments,
+    assembled: &Assembled,
+    whole_segments: bool,
+) -> HostLinkOptions {
+    HostLinkOptions {
+        layer: layer(arguments),
+        mtu: assembled.mtu,
+        whole_segments,
+        metrics: Metrics { congestion_control: arguments.cc.clone(), ..Metrics::default() },
+        bandwidth_delay_product: assembled.link.bandwidth_delay_product(),
+        publish: arguments.publish.clone(),
+        ..HostLinkOptions::default()
+    }
+}
+
+/// Longest time for which a link stays up for connections that COMMAND has closed.
+const CLOSING: Duration = Duration::from_secs(2);
+
+/// The program has ended, but its last segments are still inside the link: a link that went now
+/// would leave its servers with connections that never close. So it stays until they are through,
+/// within reason.
+fn let_connections_close(inside: &Namespace, link: &LinkProfile) {
+    let given_up = Instant::now() + CLOSING;
+    while tcp::closing(inside).is_ok_and(|count| count > 0) && Instant::now() < given_up {
+        thread::sleep(Duration::from_millis(5));
+    }
+    // The acknowledgement of the other side's FIN is the last of all.
+    let one_way = Duration::from_nanos(link.one_way(Direction::Up).as_nanos()) + Duration::from_millis(5);
+    thread::sleep(one_way.min(given_up.saturating_duration_since(Instant::now())));
+}
+
+/// Ends the event loop and takes what it leaves.
+fn stop(control: &Control, emulating: thread::JoinHandle<Emulated>) -> Emulated {
+    control.tell(Command::Stop);
+    emulating.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
+
+/// What the recorder is told of the link.
+fn link_info(arguments: &LinkArguments, assembled: &Assembled, built: &Link) -> LinkInfo {
+    let way = |direction| {
+        let (layer, room) = (layer(arguments), capacity::ROOM / 2);
+        let capacity = capacity::of(built, direction, layer, capture::Time::ZERO, room);
+        WayInfo {
+            profile: assembled.link.described(direction),
+            bits_per_second: assembled.link.rate(direction).map(BitRate::as_bits_per_second),
+            stages: built.stage_names(direction).to_vec(),
+            capacity: capacity.into_iter().collect(),
+        }
+    };
+    LinkInfo {
+        id: LinkId(0),
+        name: assembled.name.clone(),
+        layer: layer(arguments),
+        mtu: assembled.mtu.into(),
+        up: way(Direction::Up),
+        down: way(Direction::Down),
+    }
+}
+
+fn start_recorder(
+    arguments: &LinkArguments,
+    wanted: &Wanted,
+    link: &LinkInfo,
+    seed: u64,
+) -> Result<Recorder, Failure> {
+    let started = std::time::UNIX_EPOCH.elapsed().unwrap_or_default();
+    let started = WallTime::from_nanos(started.as_nanos() as u64);
+    let header = Header::new(env!("CARGO_PKG_VERSION"), started, seed, vec![link.clone()]);
+    let options = capture::Options {
+        capture: arguments.capture.clone().map(CaptureTo::Path),
+        snap_length: arguments.snaplen.unwrap_or(65_535),
+        events: arguments.events.clone(),
+        link_layer: wanted.records.clone(),
+        blocks: wanted.blocks.clone(),
+        ..capture::Options::default()
+    };
+    Ok(Recorder::start(header, options)?)
+}

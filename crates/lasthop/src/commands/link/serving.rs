@@ -1,0 +1,80 @@
+//! `--serve`: a program at the other end of the link, there when COMMAND starts and gone when the
+//! link is.
+
+use crate::failure::Failure;
+use netlab::listening::{self, Listener};
+use netlab::{Namespace, process};
+use std::collections::BTreeSet;
+use std::net::IpAddr;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// How long it may take until it listens. After that COMMAND starts anyway: some servers only send.
+const LISTENING: Duration = Duration::from_secs(5);
+/// How often it is looked whether it does.
+const LOOK: Duration = Duration::from_millis(10);
+/// Between SIGTERM and SIGKILL.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// A program that runs until this is dropped.
+pub struct Serving {
+    child: Child,
+}
+
+impl Serving {
+    /// Starts `line` with the shell and waits until something listens that did not before. `host`
+    /// is the address of this end.
+    ///
+    /// # Errors
+    /// If it cannot be started, or ends at once.
+    pub fn start(line: &str, host: IpAddr) -> Result<Self, Failure> {
+        let own = Namespace::current()?;
+        Self::start_among(line, host, &|| listening::listeners(&own))
+    }
+
+    /// The same, with `listeners` to tell what listens.
+    fn start_among(
+        line: &str,
+        host: IpAddr,
+        listeners: &dyn Fn() -> netlab::Result<BTreeSet<Listener>>,
+    ) -> Result<Self, Failure> {
+        let before = listeners()?;
+        let child = Command::new("/bin/sh")
+            .args(["-c", line])
+            .env("LASTHOP_HOST", host.to_string())
+            .stdin(Stdio::null())
+            .process_group(0)
+            .spawn()
+            .map_err(|error| format!("--serve: start /bin/sh: {error}"))?;
+        let mut serving = Self { child };
+        let end = Instant::now() + LISTENING;
+        while listeners()?.is_subset(&before) && Instant::now() < end {
+            if let Some(status) = serving.child.try_wait()? {
+                return Err(format!("--serve `{line}`: it has ended before anything came ({status})").into());
+            }
+            thread::sleep(LOOK);
+        }
+        Ok(serving)
+    }
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        process::end_group(&mut self.child, GRACE);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_that_ends_at_once() {
+        // What other programs of this machine begin to listen at meanwhile is not looked at.
+        let started = Serving::start_among("exit 3", IpAddr::from([127, 0, 0, 1]), &|| Ok(BTreeSet::new()));
+        let error = started.err().expect("an error");
+        assert!(error.to_string().contains("exit status: 3"), "{error}");
+    }
+}

@@ -1,0 +1,39 @@
+//! `lasthop lite`: TCP Lite on this host.
+
+pub mod arguments;
+mod attaching;
+mod running;
+mod summary;
+
+use crate::failure::Failure;
+use arguments::{LiteArguments, LiteVerb};
+use netlab::{Namespace, interface};
+
+/// Does what is asked.
+pub fn run(arguments: &LiteArguments) -> Result<i32, Failure> {
+    match &arguments.verb {
+        LiteVerb::Run(arguments) => running::run(arguments),
+        LiteVerb::Attach(arguments) => attaching::attach(arguments),
+        LiteVerb::Status { json } => attaching::status(*json),
+        LiteVerb::Detach { name } => attaching::detach(name),
+    }
+}
+
+/// Refuses interfaces over which damage cannot show.
+fn check_interfaces(names: &[String]) -> Result<(), Failure> {
+    let all = interface::list(&Namespace::current()?)?;
+    for name in names {
+        let Some(found) = all.iter().find(|one| one.name == *name) else {
+            let known: Vec<_> = all.iter().map(|one| one.name.as_str()).collect();
+            return Err(format!("there is no interface `{name}`: there are {}", known.join(", ")).into());
+        };
+        if found.loopback {
+            return Err(format!(
+                "`{name}` is the loopback: its packets never have complete checksums, so that damage would not show; name the interface that \
+                 packets of other hosts come in by"
+            )
+            .into());
+        }
+    }
+    Ok(())
+}

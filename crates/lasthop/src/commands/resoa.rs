@@ -1,0 +1,27 @@
+//! `lasthop resoa`: remote sockets. A file a subcommand.
+
+mod agent;
+mod agent_status;
+pub mod arguments;
+pub mod config;
+mod key;
+mod pair;
+mod run;
+mod serve;
+mod server_status;
+mod status;
+
+use crate::failure::Failure;
+use arguments::{ResoaArguments, ResoaVerb};
+
+/// Does what is asked.
+pub fn run(arguments: &ResoaArguments) -> Result<i32, Failure> {
+    match &arguments.verb {
+        ResoaVerb::Serve(arguments) => serve::run(arguments),
+        ResoaVerb::Agent(arguments) => agent::run(arguments),
+        ResoaVerb::Run(arguments) => run::run(arguments),
+        ResoaVerb::Key { file } => key::make(file),
+        ResoaVerb::Pair(arguments) => pair::run(arguments),
+        ResoaVerb::Status(arguments) => status::run(arguments),
+    }
+}

@@ -1,0 +1,196 @@
+//! `lasthop resoa agent`: programs' sockets of this host, until a signal ends it.
+
+use super::config::ClientConfig;
+use crate::failure::Failure;
+use crate::signals::SignalPipe;
+use clap::Args;
+use confinement::{Confinement, Needs, raise_descriptor_limit};
+use resoa_agent::{Agent, AgentSettings, LocalRules};
+use resoa_calls::Connected;
+use resoa_carrier::Place;
+use resoa_carrier::keys::{PublicKey, SecretKey};
+use resoa_policy::Destination;
+use resoa_protocol::message::AddressMode;
+use resoa_protocol::{Settings, Timers};
+use resoa_server::{ServerThread, keep_kernel_lists};
+use signal_hook::consts::{SIGINT, SIGTERM};
+use std::io::{self, Write};
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+/// How long the server may take to say that it knows of the end.
+const FAREWELL: Duration = Duration::from_secs(2);
+
+/// `lasthop resoa agent`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Programs find it by the environment variable LASTHOP_RESOA, which holds the path of its socket.
+While there is no server, new sockets fail with ENETDOWN; when one is lost, those that are open are
+reset, and it is tried again, after ten seconds at most. It runs until Ctrl-C or SIGTERM; then the
+sockets that are open are reset.
+
+Everything goes by the server, but for what --local names: a network, with ports or without. A socket
+that names no destination, as a listener at any address, is the server's. `localhost` is looked up
+here if the loopback is local.
+
+Examples:
+  lasthop resoa agent --config laptop.toml
+  lasthop resoa agent --server plain:127.0.0.1:4000 --listen /run/resoa-agent
+  lasthop resoa agent --config laptop.toml --local 127.0.0.0/8 --local ::1 --local '192.168.1.0/24 22,80'")]
+pub struct AgentArguments {
+    /// Server and keys, as `lasthop resoa pair` has written them
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["server", "key", "server_key"])]
+    pub config: Option<PathBuf>,
+    /// Where the server takes clients: an address with a port, of the carrier udp: unless another
+    /// stands before it
+    #[arg(long, value_name = "[CARRIER:]ADDRESS", required_unless_present = "config")]
+    pub server: Option<Place>,
+    /// This agent's secret key (`lasthop resoa key`) [default: one that lasts as long as the
+    /// command]
+    #[arg(long, value_name = "FILE")]
+    pub key: Option<PathBuf>,
+    /// The server's public key, which it prints when it starts
+    #[arg(long, value_name = "KEY", allow_hyphen_values = true)]
+    pub server_key: Option<PublicKey>,
+    /// Where programs find the agent [default: lasthop-resoa in $XDG_RUNTIME_DIR, or in /run]
+    #[arg(long, value_name = "PATH")]
+    pub listen: Option<PathBuf>,
+    /// Which address its sockets are to have: shared, own, any, or one that this host has brought
+    /// along
+    #[arg(long, value_name = "MODE", default_value = "any", value_parser = mode)]
+    pub address: AddressMode,
+    /// What this host reaches by itself and not by the server; more than once for more
+    #[arg(long, value_name = "NETWORK [PORTS]")]
+    pub local: Vec<Destination>,
+    /// A host, or a domain with all hosts in it, that this host looks up itself
+    #[arg(long, value_name = "NAME")]
+    pub local_name: Vec<String>,
+    /// User to become once everything is open, without capabilities; never root [default: nobody,
+    /// if root starts it]
+    #[arg(long, value_name = "NAME")]
+    pub user: Option<String>,
+    /// Keep the host's files and all system calls within reach; user, capabilities and terminal are
+    /// given up all the same
+    #[arg(long)]
+    pub no_sandbox: bool,
+    /// Print a line on standard output when it is registered for the first time: for scripts that
+    /// wait
+    #[arg(long)]
+    pub ready: bool,
+}
+
+fn mode(text: &str) -> Result<AddressMode, String> {
+    match text {
+        "any" => Ok(AddressMode::Any),
+        "shared" => Ok(AddressMode::Shared),
+        "own" => Ok(AddressMode::Own),
+        _ => text
+            .parse::<IpAddr>()
+            .map(AddressMode::Brought)
+            .map_err(|_| format!("`{text}` is neither any, shared or own nor an address such as 192.0.2.7")),
+    }
+}
+
+/// Where programs find an agent if nothing else is said.
+pub fn place() -> PathBuf {
+    let folder = std::env::var_os("XDG_RUNTIME_DIR").map_or_else(|| PathBuf::from("/run"), PathBuf::from);
+    folder.join("lasthop-resoa")
+}
+
+/// The server, its key, our own, and what is local.
+fn whom(arguments: &AgentArguments) -> Result<(Place, Option<PublicKey>, SecretKey, LocalRules), Failure> {
+    let mut local = LocalRules::default();
+    let mut whom = None;
+    if let Some(file) = &arguments.config {
+        let config = ClientConfig::read(file)?;
+        local = config.local.rules()?;
+        whom = Some((config.server, Some(config.server_key), SecretKey::read(&config.key)?));
+    }
+    local.destinations.extend(arguments.local.iter().cloned());
+    local.names.extend(arguments.local_name.iter().cloned());
+    if local.is_empty() && !local.names.is_empty() {
+        return Err(format!(
+            "`{}` is to be looked up here, but no destination is local, so that it could not be reached: say which are with --local",
+            local.names[0]
+        )
+        .into());
+    }
+    if let Some((server, server_key, key)) = whom {
+        return Ok((server, server_key, key, local));
+    }
+    let key = match &arguments.key {
+        Some(file) => SecretKey::read(file)?,
+        None => SecretKey::generate()?,
+    };
+    let server = arguments.server.clone().ok_or("neither --config nor --server says where the server is")?;
+    Ok((server, arguments.server_key, key, local))
+}
+
+/// Attends to programs until Ctrl-C or SIGTERM.
+pub fn run(arguments: &AgentArguments) -> Result<i32, Failure> {
+    Confinement::check(arguments.user.as_deref())?;
+    let stop = SignalPipe::of(&[SIGINT, SIGTERM])?;
+    // A socket of a program is a descriptor here, a call another one. What asks for more than there
+    // may be waits.
+    raise_descriptor_limit()?;
+    let (server, server_key, key, local) = whom(arguments)?;
+    let (carrier, address) =
+        server.reach(&key, server_key).map_err(|error| format!("--server {server}: {error}"))?;
+    let listen = arguments.listen.clone().unwrap_or_else(place);
+    let settings = AgentSettings {
+        listen,
+        mode: arguments.address,
+        settings: Settings::default(),
+        timers: Timers::default(),
+    };
+    let mut agent = Agent::new(settings, carrier, address)?;
+    agent.wait_for(stop.descriptor())?;
+    keep_kernel_lists();
+    let needs = Needs { low_ports: !local.is_empty(), sockets: agent.connects_to(), ..Needs::default() };
+    let confinement = Confinement::enter(arguments.user.as_deref(), !arguments.no_sandbox, &needs)?;
+    anstream::eprintln!("lasthop: {confinement}");
+    let local_server = (!local.is_empty()).then(|| ServerThread::start(local.client()));
+    let (_local_server, carrier) = local_server.transpose()?.unzip();
+    if let Some(carrier) = carrier {
+        agent.serve_locally(&local, carrier)?;
+    }
+    anstream::eprintln!("lasthop: {}={}, key {}", resoa_calls::AGENT, agent.path().display(), key.public());
+    let mut said = agent.connected();
+    let mut is_ready = !arguments.ready;
+    loop {
+        let connected = agent.connected();
+        if said != connected {
+            say(&server, &connected);
+            if matches!(connected, Connected::Yes { .. }) && !is_ready {
+                is_ready = true;
+                println!("registered");
+                io::stdout().flush()?;
+            }
+            said = connected;
+        }
+        // Most turns are about sockets alone.
+        if agent.turn(None)? && stop.has_come()? {
+            break;
+        }
+    }
+    agent.stop();
+    let begin = Instant::now();
+    while !agent.is_over() && begin.elapsed() < FAREWELL {
+        agent.turn(Some(FAREWELL.saturating_sub(begin.elapsed())))?;
+    }
+    Ok(0)
+}
+
+fn say(server: &Place, connected: &Connected) {
+    match connected {
+        Connected::Yes { address, sockets } => {
+            anstream::eprintln!(
+                "lasthop: registered at {server}: sockets have {address}, {sockets} at a time"
+            );
+        }
+        Connected::No(why) => {
+            anstream::eprintln!("lasthop: not registered at {server}: {why}; it is tried again");
+        }
+    }
+}

@@ -1,0 +1,270 @@
+//! `lasthop resoa pair`: a client and a server get to know each other by two lines that people
+//! carry over.
+//!
+//! ```text
+//! resoa-server laptop udp:192.0.2.1:4000 KEY CHECK      from the server: where it is and what it is known by
+//! resoa-client laptop KEY CHECK                         from the client: what it is known by
+//! ```
+//!
+//! The check finds what was lost in between, not who has changed it: that the lines come from whom
+//! they should is the people's affair.
+
+use super::arguments::PairArguments;
+use super::config::{ClientConfig, Local};
+use crate::failure::Failure;
+use resoa_carrier::Place;
+use resoa_carrier::keys::{PublicKey, SecretKey};
+use resoa_policy::Policy;
+use std::fs::{self, OpenOptions};
+use std::io::{ErrorKind, Write};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
+use std::path::Path;
+
+/// A line, as it was carried over.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Line {
+    Server { name: String, place: Place, key: PublicKey },
+    Client { name: String, key: PublicKey },
+}
+
+/// The side that was asked for.
+pub fn run(arguments: &PairArguments) -> Result<i32, Failure> {
+    let PairArguments { line, policy, key, at, name, out } = arguments;
+    let line = line.as_deref().map(Line::read).transpose()?;
+    match (line, policy, out) {
+        (None, Some(policy), _) => {
+            let missing = |option: &str, what: &str| format!("{option}: {what}, for the line that the client gets");
+            let key = key.as_deref().ok_or_else(|| missing("--key FILE", "the server's secret key"))?;
+            let place = at.clone().ok_or_else(|| missing("--at [CARRIER:]ADDRESS", "where the client reaches the server"))?;
+            let name = name.clone().ok_or_else(|| missing("--name NAME", "what the client is called"))?;
+            offer(policy, key, place, name)
+        }
+        (Some(Line::Server { name, place, key }), None, Some(out)) => answer(name, place, key, out),
+        (Some(Line::Client { name, key }), Some(policy), None) => enter(policy, &name, key),
+        (Some(Line::Server { name, .. }), ..) => {
+            Err(format!("this line is for the client: there, lasthop resoa pair LINE --out {name}.toml").into())
+        }
+        (Some(Line::Client { .. }), ..) => {
+            Err("this line is for the server: there, lasthop resoa pair LINE --policy FILE".into())
+        }
+        (None, None, _) => Err(
+            "--policy FILE at the server begins (with --key, --at and --name); at the client, the line that it prints and --out FILE".into(),
+        ),
+    }
+}
+
+/// At the server: what the client has to know.
+fn offer(policy: &Path, key: &Path, place: Place, name: String) -> Result<i32, Failure> {
+    let name = named(name)?;
+    if policy.exists() && Policy::read(policy)?.clients().any(|(_, client)| client.name == name) {
+        return Err(taken(policy, &name).into());
+    }
+    if !place.is_secure() {
+        anstream::eprintln!(
+            "lasthop: nothing is verified at {place}: the keys that are exchanged here prove nothing there"
+        );
+    }
+    let secret = match SecretKey::generate()?.write(key) {
+        Ok(()) => {
+            anstream::eprintln!("lasthop: {} is the server's new secret key", key.display());
+            SecretKey::read(key)?
+        }
+        // That there is one is how it should be.
+        Err(_) => SecretKey::read(key)?,
+    };
+    let line = Line::Server { name: name.clone(), place, key: secret.public() };
+    anstream::println!("{}", line.text());
+    anstream::eprintln!("lasthop: at the client: lasthop resoa pair 'THE LINE' --out {name}.toml");
+    Ok(0)
+}
+
+/// At the client: its key and configuration, and what the server has to know.
+fn answer(name: String, place: Place, server_key: PublicKey, out: &Path) -> Result<i32, Failure> {
+    let key_path = out.with_extension("key");
+    if out.exists() {
+        let which = ClientConfig::read(out)
+            .map(|known| format!(", for the server at {}", known.server))
+            .unwrap_or_default();
+        let out = out.display();
+        return Err(format!("{out}: there is a file already{which}; name another one, or remove it").into());
+    }
+    let secret = match SecretKey::read(&key_path) {
+        Ok(secret) => secret,
+        Err(_) if !key_path.exists() => {
+            let secret = SecretKey::generate()?;
+            secret.write(&key_path)?;
+            secret
+        }
+        Err(error) => return Err(error.into()),
+    };
+    let key = key_path.file_name().map(Into::into).unwrap_or_default();
+    let config = ClientConfig { server: place, server_key, key, local: Local::default() };
+    let mut file = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .open(out)
+        .map_err(|error| format!("{}: {error}", out.display()))?;
+    write!(file, "# lasthop resoa agent --config {}\n{}", out.display(), config.text()?)?;
+    anstream::eprintln!(
+        "lasthop: {} is the configuration, {} the secret key",
+        out.display(),
+        key_path.display()
+    );
+    anstream::println!("{}", Line::Client { name, key: secret.public() }.text());
+    anstream::eprintln!("lasthop: at the server: lasthop resoa pair 'THE LINE' --policy FILE");
+    Ok(0)
+}
+
+/// At the server: the client may come.
+fn enter(policy: &Path, name: &str, key: PublicKey) -> Result<i32, Failure> {
+    let file = policy.display().to_string();
+    // Through a link, if it is one: the file that it names is replaced, and the link stays.
+    let target = policy.canonicalize().unwrap_or_else(|_| policy.to_owned());
+    let before = match fs::read_to_string(&target) {
+        Ok(text) => text,
+        Err(error) if target.is_symlink() => {
+            return Err(format!("{file}: it is a link, and what it names cannot be read: {error}").into());
+        }
+        Err(error) if error.kind() == ErrorKind::NotFound => "# lasthop resoa serve --policy\n".to_owned(),
+        Err(error) => return Err(format!("{file}: {error}").into()),
+    };
+    let known = Policy::parse(&file, &before)?;
+    if let Some((_, client)) = known.clients().find(|(other, _)| **other == key) {
+        return Err(format!("{file}: this key is the client `{}` already", client.name).into());
+    }
+    if known.clients().any(|(_, client)| client.name == name) {
+        return Err(taken(policy, name).into());
+    }
+    let gap = if before.ends_with('\n') { "" } else { "\n" };
+    let after = format!("{before}{gap}\n[clients.{name}]\nkey = \"{key}\"\n");
+    Policy::parse(&file, &after)?;
+    // Whole or not at all: a server may be reading it.
+    let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut new = tempfile::NamedTempFile::new_in(folder).map_err(|error| format!("{file}: {error}"))?;
+    new.write_all(after.as_bytes())?;
+    // Who could read it before has to go on doing so: the server may be another user. A new one is
+    // anybody's to read, since nothing in it is secret.
+    let there = fs::metadata(&target).ok();
+    if let Some(there) = &there {
+        let made = new.as_file().metadata()?;
+        let other = |is: u32, made: u32| (is != made).then_some(is);
+        fchown(new.as_file(), other(there.uid(), made.uid()), other(there.gid(), made.gid())).map_err(|error| {
+            format!(
+                "{file}: it would not be that of user {} and group {} any more: {error}; as its owner or root it would",
+                there.uid(),
+                there.gid()
+            )
+        })?;
+    }
+    new.as_file()
+        .set_permissions(there.map_or(fs::Permissions::from_mode(0o644), |there| there.permissions()))?;
+    new.persist(&target).map_err(|error| format!("{file}: {}", error.error))?;
+    anstream::eprintln!(
+        "lasthop: `{name}` may come; a server that runs learns it by SIGHUP (systemctl reload lasthop-resoa)"
+    );
+    Ok(0)
+}
+
+fn taken(policy: &Path, name: &str) -> String {
+    format!(
+        "{}: there is a client `{name}` already; name this one otherwise, or remove that entry",
+        policy.display()
+    )
+}
+
+/// A name that needs no quotes anywhere.
+fn named(name: String) -> Result<String, Failure> {
+    let fits = |letter: char| letter.is_ascii_alphanumeric() || letter == '-' || letter == '_';
+    if (1..=32).contains(&name.len()) && name.chars().all(fits) {
+        Ok(name)
+    } else {
+        Err(format!("`{name}` is no name of a client: 1 to 32 of A-Z, a-z, 0-9, - and _").into())
+    }
+}
+
+impl Line {
+    fn text(&self) -> String {
+        let text = match self {
+            Self::Server { name, place, key } => format!("resoa-server {name} {place} {key}"),
+            Self::Client { name, key } => format!("resoa-client {name} {key}"),
+        };
+        format!("{text} {}", check(&text))
+    }
+
+    fn read(text: &str) -> Result<Self, Failure> {
+        let words: Vec<_> = text.split_whitespace().collect();
+        let incomplete = || {
+            format!(
+                "`{text}` is no line that `lasthop resoa pair` has printed, or not all of it: paste it in quotes"
+            )
+        };
+        let (&sum, rest) = words.split_last().ok_or_else(incomplete)?;
+        let line = match *rest {
+            ["resoa-server", name, place, key] => {
+                Self::Server { name: named(name.to_owned())?, place: place.parse()?, key: key.parse()? }
+            }
+            ["resoa-client", name, key] => Self::Client { name: named(name.to_owned())?, key: key.parse()? },
+            _ => return Err(incomplete().into()),
+        };
+        if check(&rest.join(" ")) != sum {
+            return Err(format!(
+                "`{text}` has changed on its way (its last word does not fit): have it sent again"
+            )
+            .into());
+        }
+        Ok(line)
+    }
+}
+
+/// Finds letters that were lost or changed.
+fn check(text: &str) -> String {
+    format!("{:08x}", crc32fast::hash(text.as_bytes()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A policy that gets an entry stays whose it was, who could read it can, and a link to it
+    /// stays one. A new one is anybody's to read.
+    #[test]
+    fn a_policy_stays_whose_it_was() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (file, link) = (folder.path().join("policy.toml"), folder.path().join("link.toml"));
+        std::os::unix::fs::symlink(&file, &link).expect("made");
+        let nothing = enter(&link, "a", PublicKey([1; 32])).expect_err("it names nothing").to_string();
+        assert!(nothing.contains("it is a link") && link.is_symlink(), "{nothing}");
+
+        enter(&file, "a", PublicKey([1; 32])).expect("a new one");
+        assert_eq!(fs::metadata(&file).expect("is there").mode() & 0o777, 0o644);
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o640)).expect("mine");
+        let own = fs::metadata(&file).expect("is there");
+        let (uid, gid) = if own.uid() == 0 { (65_534, 12_345) } else { (own.uid(), own.gid()) };
+        std::os::unix::fs::chown(&file, Some(uid), Some(gid)).expect("mine, or root's");
+        enter(&link, "b", PublicKey([2; 32])).expect("another one");
+        let then = fs::metadata(&file).expect("is there");
+        assert_eq!((then.uid(), then.gid(), then.mode() & 0o777), (uid, gid, 0o640));
+        assert!(link.is_symlink());
+        assert_eq!(Policy::read(&file).expect("a policy").clients().len(), 2);
+    }
+
+    /// Lines are read as written, however they were broken into words; one that has changed is
+    /// none.
+    #[test]
+    fn lines_are_read_as_written() {
+        let (name, key) = ("laptop".to_owned(), PublicKey([9; 32]));
+        let place: Place = "tcp:192.0.2.1:4000".parse().expect("a place");
+        for line in [Line::Server { name: name.clone(), place, key }, Line::Client { name, key }] {
+            let text = line.text();
+            assert_eq!(Line::read(&format!("  {}\n", text.replace(' ', "  "))).expect("the same"), line);
+            let changed = text.replacen("CQ", "Cg", 1);
+            assert!(
+                Line::read(&changed).expect_err("changed").to_string().contains("has changed"),
+                "{changed}"
+            );
+            let (cut, _) = text.rsplit_once(' ').expect("words");
+            assert!(Line::read(cut).is_err(), "{cut}");
+        }
+        assert!(Line::read("").is_err() && named("a b".to_owned()).is_err() && named(String::new()).is_err());
+    }
+}

@@ -1,0 +1,179 @@
+//! `lasthop resoa run`: a command whose sockets are the agent's. If nothing can intercept its
+//! calls, it is not started.
+
+mod library;
+mod program;
+
+use super::{agent, agent_status};
+use crate::failure::Failure;
+use crate::status::NotStarted;
+use clap::Args;
+use program::{Interposer, Program};
+use resoa_calls::{Agent, Connected, Status};
+use resoa_notify::{LaunchError, RunError};
+use std::env;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The loader's list of libraries to load before all others.
+const PRELOAD: &str = "LD_PRELOAD";
+
+/// `lasthop resoa run`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The command and what it starts make their sockets of TCP and UDP at the server that the agent is
+registered at. They need no network of their own, and none is used: where the agent does not answer,
+their calls fail.
+
+A library that is loaded before the C library intercepts their calls. It does not reach programs
+that are statically linked or compiled by Go: if COMMAND is one, it runs as with --seccomp. If
+COMMAND starts one later, that program gets no sockets (ENETDOWN).
+
+With --seccomp the kernel stops the calls of any program, which costs 2 us to 20 us for each. The
+command then ends when the last of its processes has. No program gains rights (sudo) with --seccomp,
+nor for an ordinary user without it.
+
+The exit status is the command's. It is 125 if lasthop itself fails, 126 if the command cannot be
+executed and 127 if it is not found.
+
+Examples:
+  lasthop resoa run -- curl http://192.0.2.1/
+  lasthop resoa run --agent /run/resoa-agent --count -- git clone http://192.0.2.1/project.git
+  lasthop resoa run --seccomp -- sh -c './program-in-go | grep ready'")]
+pub struct RunArguments {
+    /// The agent's socket [default: LASTHOP_RESOA, or where `lasthop resoa agent` listens by
+    /// itself]
+    #[arg(long, value_name = "PATH")]
+    pub agent: Option<PathBuf>,
+    /// The library that is loaded before the C library [default: LASTHOP_PRELOAD, or
+    /// libresoa_preload.so beside this command or in lib/lasthop]
+    #[arg(long, value_name = "FILE")]
+    pub library: Option<PathBuf>,
+    /// Let the kernel stop the calls, and not a library, which does not reach programs that call
+    /// the kernel by themselves
+    #[arg(long, conflicts_with = "library")]
+    pub seccomp: bool,
+    /// With --seccomp, let `close` wait as SO_LINGER says. The kernel then stops every `close`, of
+    /// files as well
+    #[arg(long, requires = "seccomp")]
+    pub linger: bool,
+    /// Say afterwards how many sockets were made and carried, those of others at the same agent
+    /// included
+    #[arg(long)]
+    pub count: bool,
+    /// The command and its arguments
+    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "COMMAND")]
+    pub command: Vec<OsString>,
+}
+
+/// Runs it, and ends as it ends.
+pub fn run(arguments: &RunArguments) -> Result<i32, Failure> {
+    let (name, rest) = arguments.command.split_first().ok_or("no command")?;
+    // The command may go to another folder.
+    let agent = Agent::at(std::path::absolute(place(arguments.agent.as_deref()))?);
+    let before = agent_status::of(&agent)?;
+    if let Connected::No(why) = &before.connected {
+        return Err(format!(
+            "the agent at {} has no server: {why}\nwait until it says `registered`, or start it with another --server",
+            agent.path().display()
+        )
+        .into());
+    }
+    let path = program::find(name)?;
+    let mut command = Command::new(&path);
+    command.arg0(name).args(rest).env(resoa_calls::AGENT, agent.path());
+    if arguments.seccomp {
+        return notified(&agent, &before, &mut command, arguments);
+    }
+    let interposer = program::interposer(&Program::read(&path)?, &path)?;
+    if let Interposer::Seccomp(why) = interposer {
+        if arguments.library.is_some() {
+            return Err(format!(
+                "{why}, so that --library intercepts nothing\nwithout --library it runs by seccomp"
+            )
+            .into());
+        }
+        anstream::eprintln!("lasthop: {why}: intercepting its calls by seccomp");
+        return notified(&agent, &before, &mut command, arguments);
+    }
+    let library = library::find(arguments.library.as_deref())?;
+    command.env(PRELOAD, preload(&library));
+    resoa_notify::guard().map_err(|error| {
+        format!("cannot keep programs that the library does not reach from the network: {error}; the kernel needs CONFIG_SECCOMP_FILTER")
+    })?;
+    if arguments.count {
+        counted(&agent, &before, &mut command)
+    } else {
+        let error = command.exec();
+        Err(NotStarted::new(&path.to_string_lossy(), &error).into())
+    }
+}
+
+/// Answers for the command as long as it and what it started run.
+fn notified(
+    agent: &Agent,
+    before: &Status,
+    command: &mut Command,
+    arguments: &RunArguments,
+) -> Result<i32, Failure> {
+    let closing =
+        if arguments.linger { resoa_notify::Closing::Lingers } else { resoa_notify::Closing::Passes };
+    let status = resoa_notify::run(agent.clone(), command, closing).map_err(not_started)?;
+    if arguments.count {
+        say_counts(agent, before)?;
+    }
+    resoa_notify::end_as(status)
+}
+
+/// An error of starting the command has a status of its own.
+fn not_started(error: RunError) -> Failure {
+    match error {
+        RunError::Launch(LaunchError::Program { program, error }) => NotStarted::new(&program, &error).into(),
+        other => other.into(),
+    }
+}
+
+/// Where the agent is.
+pub fn place(said: Option<&Path>) -> PathBuf {
+    said.map(PathBuf::from)
+        .or_else(|| env::var_os(resoa_calls::AGENT).map(PathBuf::from))
+        .unwrap_or_else(agent::place)
+}
+
+/// Ours first, then what was there.
+fn preload(library: &Path) -> OsString {
+    let mut list = library.as_os_str().to_owned();
+    if let Some(others) = env::var_os(PRELOAD).filter(|others| !others.is_empty()) {
+        list.push(OsStr::new(":"));
+        list.push(others);
+    }
+    list
+}
+
+/// Waits for the command, which has the terminal and its signals to itself.
+fn counted(agent: &Agent, before: &Status, command: &mut Command) -> Result<i32, Failure> {
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGQUIT] {
+        // A handler and no disposition: the command would inherit that one.
+        signal_hook::flag::register(signal, std::sync::Arc::default())?;
+    }
+    let program = command.get_program().to_owned();
+    let status = command.status().map_err(|error| NotStarted::new(&program.to_string_lossy(), &error))?;
+    say_counts(agent, before)?;
+    Ok(status.code().or_else(|| status.signal().map(|signal| 128 + signal)).unwrap_or(1))
+}
+
+/// What has become more since.
+fn say_counts(agent: &Agent, before: &Status) -> Result<(), Failure> {
+    let after = agent_status::of(agent)?;
+    let made = after.made.saturating_sub(before.made);
+    let carried = after.carried.saturating_sub(before.carried);
+    let local = after.local.saturating_sub(before.local);
+    let accepted = after.accepted.saturating_sub(before.accepted);
+    let local = if local > 0 { format!(", {local} local") } else { String::new() };
+    anstream::eprintln!(
+        "lasthop: {made} sockets made, {carried} of them carried{local}, {accepted} connections accepted"
+    );
+    Ok(())
+}

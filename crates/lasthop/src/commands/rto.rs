@@ -1,0 +1,50 @@
+//! `lasthop rto`: retransmission timers beside each other.
+
+pub mod arguments;
+mod capture;
+mod model;
+mod overlay;
+
+use crate::failure::Failure;
+use crate::figure::Line;
+use crate::pipe;
+use arguments::{RtoArguments, RtoCommand};
+use comfy_table::presets::NOTHING;
+use comfy_table::{CellAlignment, Table};
+use std::io;
+
+/// Points of a line that a figure has at most: more cannot be told apart.
+const POINTS: usize = 4000;
+
+/// Does what is asked.
+pub fn run(arguments: &RtoArguments) -> Result<i32, Failure> {
+    let mut output = io::BufWriter::new(io::stdout().lock());
+    let done = match &arguments.command {
+        RtoCommand::Model(model) => model::run(model, &mut output),
+        RtoCommand::Capture(capture) => capture::run(capture, &mut output),
+    };
+    pipe::status(done.and_then(|()| Ok(io::Write::flush(&mut output)?)))
+}
+
+/// A line of a figure, thinned where it has more points than can be told apart.
+fn line(name: &str, joined: bool, points: impl ExactSizeIterator<Item = (f64, f64)>) -> Line {
+    let step = points.len().div_ceil(POINTS).max(1);
+    Line { name: name.to_owned(), points: points.step_by(step).collect(), joined }
+}
+
+/// A table of numbers with names before them.
+fn table(header: Vec<String>, rows: Vec<Vec<String>>) -> Table {
+    let mut table = Table::new();
+    table.load_style(NOTHING);
+    let columns = header.len();
+    table.set_header(header);
+    for row in rows {
+        table.add_row(row);
+    }
+    for column in 1..columns {
+        if let Some(column) = table.column_mut(column) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    table
+}

@@ -1,0 +1,260 @@
+//! What came out of a campaign: a table for people, or one JSON object.
+
+use crate::failure::Failure;
+use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+use link::units::BitRate;
+use results::expectation;
+use results::metric::{Metric, cell_values};
+use results::statistics::{self, Bootstrap, Distribution, Estimator, Interval};
+use results::{Besides, Cell, Directory, Protocol, Verdict};
+use serde_json::{Map, Value, json};
+
+/// Instead of a figure that so few runs do not give.
+const TOO_FEW: &str = "n too small";
+
+/// One cell in figures.
+struct Figures<'a> {
+    directory: &'a Directory,
+    cell: &'a Cell,
+    /// Name of the workload that figures are about.
+    measure: &'a str,
+    besides: Besides,
+}
+
+impl Figures<'_> {
+    fn values(&self, metric: Metric) -> Vec<f64> {
+        cell_values(self.directory, self.cell.number, metric, self.measure, self.besides)
+    }
+
+    /// Of how many runs `figure` is, if that is not all that count. A run of a command has a
+    /// goodput only with a capture.
+    fn with_runs(&self, figure: String, values: usize) -> String {
+        let counting = self.directory.counting(self.cell.number, self.besides).count();
+        if values == 0 || values == counting {
+            figure
+        } else {
+            format!("{figure} ({values} of {counting} runs)")
+        }
+    }
+
+    fn count(&self, verdict: Verdict) -> usize {
+        let runs = self.directory.manifest.runs.iter();
+        runs.filter(|run| run.cell == self.cell.number && run.verdict == verdict).count()
+    }
+
+    fn ended(&self) -> usize {
+        self.directory.manifest.runs.iter().filter(|run| run.cell == self.cell.number).count()
+    }
+
+    fn json(&self) -> Value {
+        let levels: Map<_, _> =
+            self.cell.levels.iter().map(|level| (level.factor.clone(), level.level.clone().into())).collect();
+        let mut object = json!({
+            "levels": levels,
+            "repetitions": self.ended(),
+            "failed": self.count(Verdict::Failed),
+            "overloaded": self.count(Verdict::Overloaded),
+            "dropped_calls": self.count(Verdict::DroppedCall),
+        });
+        for metric in Metric::ALL {
+            object[metric.name()] = distribution(&self.values(metric));
+        }
+        object
+    }
+}
+
+/// The interval of the mean.
+fn interval(values: &[f64]) -> Option<Interval> {
+    // A stream of its own, so that the same values always give the same interval.
+    Bootstrap::default().interval(values, Estimator::Mean, &mut statistics::stream(0))
+}
+
+fn distribution(values: &[f64]) -> Value {
+    let Some(all) = Distribution::of(values) else { return Value::Null };
+    let Distribution { count, min, q1, median, q3, max, mean, .. } = all;
+    let interval = interval(values).map(|interval| [interval.low, interval.high]);
+    json!({
+        "count": count, "median": median, "mean": mean, "q1": q1, "q3": q3, "min": min, "max": max,
+        "interval": interval,
+    })
+}
+
+/// The object of `--json`.
+pub fn json(directory: &Directory, measure: &str, besides: Besides) -> Value {
+    let cells = directory.manifest.cells.iter();
+    let cells: Vec<_> = cells.map(|cell| Figures { directory, cell, measure, besides }.json()).collect();
+    let mut object = json!({ "run_directory": directory.path, "workload": measure, "cells": cells });
+    if let Some(guest) = &directory.manifest.guest {
+        object["verified"] = verified(directory, guest).into();
+    }
+    object
+}
+
+/// The table, one line a cell.
+pub fn table(directory: &Directory, measure: &str, besides: Besides) -> Table {
+    let factors = &directory.manifest.factors;
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
+    // How long a program took is known of each run; what its connections carried, only of those
+    // with a capture.
+    let program = directory
+        .connections
+        .iter()
+        .flatten()
+        .any(|row| row.workload == measure && row.protocol == Protocol::Program);
+    let columns =
+        ["goodput, median", "mean", "95 % interval", "retransmitted", "timeouts", "rtt, median", "not good"];
+    let columns = ["runs"].into_iter().chain(program.then_some("time, median")).chain(columns);
+    table.set_header(factors.iter().map(|factor| factor.name.as_str()).chain(columns));
+    for cell in &directory.manifest.cells {
+        let figures = Figures { directory, cell, measure, besides };
+        let goodput = figures.values(Metric::Goodput);
+        let median = |metric: Metric, unit: &str, digits: usize| {
+            Distribution::of(&figures.values(metric)).map_or_else(
+                || "-".to_owned(),
+                |all| figures.with_runs(format!("{:.digits$}{unit}", all.median), all.count),
+            )
+        };
+        let all = Distribution::of(&goodput);
+        let mut row: Vec<String> = cell.levels.iter().map(|level| level.level.clone()).collect();
+        row.push(figures.ended().to_string());
+        row.extend(program.then(|| median(Metric::Completion, " s", 3)));
+        row.extend([
+            figures.with_runs(rate(all.map(|all| all.median)), goodput.len()),
+            rate(all.map(|all| all.mean)),
+            match interval(&goodput) {
+                Some(interval) => format!("{} … {}", rate(Some(interval.low)), rate(Some(interval.high))),
+                None if goodput.is_empty() => "-".to_owned(),
+                None => TOO_FEW.to_owned(),
+            },
+            median(Metric::RetransmissionRate, " %", 2),
+            median(Metric::Timeouts, "", 0),
+            median(Metric::Rtt, " ms", 1),
+            bad(&figures),
+        ]);
+        table.add_row(row);
+    }
+    for column in table.column_iter_mut().skip(factors.len()) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    table
+}
+
+fn bad(figures: &Figures<'_>) -> String {
+    let parts =
+        [(Verdict::Failed, "failed"), (Verdict::DroppedCall, "dropped"), (Verdict::Overloaded, "overloaded")];
+    let parts = parts.map(|(verdict, word)| (figures.count(verdict), word));
+    let said: Vec<_> =
+        parts.iter().filter(|(count, _)| *count > 0).map(|(count, word)| format!("{count} {word}")).collect();
+    if said.is_empty() { "-".to_owned() } else { said.join(", ") }
+}
+
+/// A rate with three digits.
+fn rate(bits: Option<f64>) -> String {
+    let Some(bits) = bits.filter(|bits| bits.is_finite()) else { return "-".to_owned() };
+    let bits = bits.round().max(0.0) as u64;
+    let digits = 10_u64.pow(bits.max(1).ilog10().saturating_sub(2));
+    BitRate::from_bits_per_second(bits / digits * digits).map_or("0bit".to_owned(), |rate| rate.to_string())
+}
+
+/// What the plan expects from the literature of the cells that were run, and ours beside it; and
+/// how much of it is about others.
+fn comparison(directory: &Directory) -> Option<(Table, usize)> {
+    let (expectations, others): (Vec<_>, Vec<_>) = directory
+        .manifest
+        .expectations
+        .iter()
+        .partition(|expectation| expectation::concerns(directory, expectation));
+    if expectations.is_empty() {
+        return None;
+    }
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
+    table.set_header(["id", "what", "published", "ours", "within"]);
+    for expectation in expectations {
+        let compared = expectation::compare(directory, expectation);
+        let range = |low: f64, high: f64| match low.total_cmp(&high) {
+            std::cmp::Ordering::Equal => format!("{} {}", digits(low), compared.unit),
+            _ => format!("{} … {} {}", digits(low), digits(high), compared.unit),
+        };
+        let ours = match compared.ours {
+            Some(ours) => range(ours.low, ours.high),
+            None if compared.note.contains(TOO_FEW) => TOO_FEW.to_owned(),
+            None => "-".to_owned(),
+        };
+        let within = compared.ours.map_or("-", |_| if compared.within { "yes" } else { "no" });
+        table.add_row([
+            expectation.id.clone(),
+            expectation.title.clone(),
+            range(expectation.low, expectation.high),
+            ours,
+            within.to_owned(),
+        ]);
+    }
+    Some((table, others.len()))
+}
+
+/// Three significant digits.
+fn digits(value: f64) -> String {
+    let after = if value.abs() >= 100.0 {
+        0
+    } else if value.abs() >= 10.0 {
+        1
+    } else {
+        2
+    };
+    format!("{value:.after$}")
+}
+
+/// Prints the summary as asked for.
+pub fn print(directory: &Directory, measure: &str, besides: Besides, as_json: bool) -> Result<(), Failure> {
+    if as_json {
+        anstream::println!("{}", serde_json::to_string(&json(directory, measure, besides))?);
+        return Ok(());
+    }
+    anstream::println!("{}", title(directory, measure));
+    anstream::println!("{}", trimmed(&table(directory, measure, besides)));
+    if let Some((table, others)) = comparison(directory) {
+        anstream::println!("\nBeside the literature:\n{}", trimmed(&table));
+        if others > 0 {
+            anstream::println!(" {others} more are about cells that were not run");
+        }
+    }
+    if let Some(guest) = directory.manifest.guest.as_ref().filter(|guest| guest.verified) {
+        anstream::println!("{}", verification(directory, guest));
+    }
+    Ok(())
+}
+
+/// Whose figures the table has, and which other workloads there are.
+fn title(directory: &Directory, measure: &str) -> String {
+    let others = directory.workloads().into_iter().filter(|name| *name != measure);
+    let others: Vec<_> = others
+        .map(|name| format!("{name}{}", if directory.in_background(name) { " (background)" } else { "" }))
+        .collect();
+    let others = if others.is_empty() { String::new() } else { format!("; others: {}", others.join(", ")) };
+    format!("figures of workload {measure}{others}")
+}
+
+/// Whether all runs were done twice and were the same.
+fn verified(directory: &Directory, guest: &results::Guest) -> bool {
+    let runs = &directory.manifest.runs;
+    guest.verified && !runs.is_empty() && runs.iter().all(|run| run.verified == Some(true))
+}
+
+/// What `--verify` found.
+fn verification(directory: &Directory, guest: &results::Guest) -> String {
+    let runs = &directory.manifest.runs;
+    if verified(directory, guest) {
+        return format!("verified: each of the {} runs was done twice, and no byte differs", runs.len());
+    }
+    let count = |found: Option<bool>| runs.iter().filter(|run| run.verified == found).count();
+    let (same, differ, unknown) = (count(Some(true)), count(Some(false)), count(None));
+    format!("not verified: {same} runs were the same twice, {differ} differed, {unknown} were not done twice")
+}
+
+/// Without the blanks that a table has at the ends of its lines.
+fn trimmed(table: &Table) -> String {
+    let lines: Vec<_> = table.lines().map(|line| line.trim_end().to_owned()).collect();
+    lines.join("\n")
+}
