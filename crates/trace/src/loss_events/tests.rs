@@ -133,5 +133,5 @@ fn a_run_from_its_files() {
     let holes = receiver::read(&events, &[]).expect("an event log");
     assert_eq!(holes, [(ENDS, Vec::new())]);
     let swapped = read(&events, &senders).expect_err("the wrong file").to_string();
-    assert!(swapped.contains("has no states of TCP senders"), "{swapped}");
+    assert!(swapped.contains("not a log of TCP sender states"), "{swapped}");
 }
