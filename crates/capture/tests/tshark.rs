@@ -89,7 +89,7 @@ fn tshark(path: &Path, fields: &[&str]) -> Option<Vec<Vec<String>>> {
     let output = match command.output() {
         Ok(output) => output,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            println!("skipped: tshark is not installed (apt-get install tshark)");
+            skip::skip!("tshark is not installed (apt-get install tshark)");
             return None;
         }
         Err(error) => panic!("tshark: {error}"),

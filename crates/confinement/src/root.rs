@@ -262,7 +262,7 @@ mod tests {
     /// Runs `work` in a thread of its own, because it changes the root directory.
     fn in_a_thread(work: impl FnOnce() + Send + 'static) {
         if !rustix::process::geteuid().is_root() {
-            println!("skipped: only root has a root directory of its own");
+            skip::skip!("only root has a root directory of its own");
             return;
         }
         std::thread::spawn(work).join().expect("it is as it should be");
@@ -308,7 +308,7 @@ mod tests {
             umask(Mode::RWXG | Mode::RWXO);
             match plan(&file).enter().expect("there is a way back") {
                 Root::Empty => {}
-                Root::Refused(why) => return println!("skipped: an empty root directory: {why}"),
+                Root::Refused(why) => return skip::skip!("an empty root directory: {why}"),
                 Root::Host => panic!("it was not even tried"),
             }
             for above in file.ancestors().skip(1) {

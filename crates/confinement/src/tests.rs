@@ -203,12 +203,12 @@ fn daemons_of_the_host_are_out_of_reach() {
         if said.contains("an empty root directory") {
             assert!(is_refused(UnixStream::connect(path)));
         } else {
-            println!("skipped: an empty root directory needs root");
+            skip::skip!("an empty root directory needs root");
         }
         if said.contains("abstract UNIX sockets and signals,") {
             assert!(is_refused(UnixStream::connect_addr(&name)));
         } else {
-            println!("skipped: this kernel's Landlock has no scopes");
+            skip::skip!("this kernel's Landlock has no scopes");
         }
     });
     drop(listeners);
@@ -379,7 +379,7 @@ fn capabilities_are_those_needed() {
 #[test]
 fn root_becomes_another_user() {
     if !rustix::process::geteuid().is_root() {
-        println!("skipped: only root becomes another user");
+        skip::skip!("only root becomes another user");
         return;
     }
     for filters in [true, false] {

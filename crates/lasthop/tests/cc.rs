@@ -28,7 +28,7 @@ fn said(arguments: &[&str]) -> (String, String) {
 #[test]
 fn loaded_listed_made_a_default_and_unloaded() {
     if !rustix::process::geteuid().is_root() || !std::path::Path::new("/sys/kernel/btf/vmlinux").exists() {
-        println!("skipped: it needs root and a kernel that describes itself");
+        skip::skip!("it needs root and a kernel that describes itself");
         return;
     }
     let name = Name(format!("cc_{:x}", std::process::id()));
@@ -73,7 +73,7 @@ fn loaded_listed_made_a_default_and_unloaded() {
 fn a_kernel_without_types() {
     const HIDE: &str = "mount -t tmpfs none /sys/kernel/btf && exec \"$0\" cc load newzag --as hidden";
     if !rustix::process::geteuid().is_root() {
-        println!("skipped: it needs root");
+        skip::skip!("it needs root");
         return;
     }
     let output = Command::new("unshare")
@@ -92,7 +92,7 @@ fn a_kernel_without_types() {
 #[test]
 fn half_of_what_was_asked_for_is_nothing() {
     if !rustix::process::geteuid().is_root() || !std::path::Path::new("/sys/kernel/btf/vmlinux").exists() {
-        println!("skipped: it needs root and a kernel that describes itself");
+        skip::skip!("it needs root and a kernel that describes itself");
         return;
     }
     let name = Name(format!("half_{:x}", std::process::id()));

@@ -151,7 +151,7 @@ fn throughput_is_alike_by_both_clocks() {
     });
     assert!(!virtual_time.0, "the virtual clock is never late");
     if real.0 {
-        println!("skipped: comparing throughput: the machine is too busy for the real clock now");
+        skip::skip!("comparing throughput: the machine is too busy for the real clock now");
         return;
     }
     let range = |values: &[f64]| {
@@ -182,7 +182,7 @@ fn programs_measure_the_links_delay_by_the_virtual_clock() {
 fn ping_reports_virtual_time() {
     let Some(lab) = Lab::with_virtual_clock() else { return };
     if !Path::new("/bin/ping").exists() {
-        println!("skipped: ping by the virtual clock: ping is not installed");
+        skip::skip!("ping by the virtual clock: ping is not installed");
         return;
     }
     let link = "down = \"rate=2mbit,delay=30ms\"\nup = \"rate=2mbit,delay=30ms\"";

@@ -17,7 +17,7 @@ impl World {
     fn new() -> Option<Self> {
         let possible = Command::new("unshare").args(["--net", "--mount", "true"]).output();
         if !possible.is_ok_and(|output| output.status.success()) {
-            println!("skipped: making network namespaces needs root");
+            skip::skip!("making network namespaces needs root");
             return None;
         }
         Some(Self { folder: tempfile::tempdir().expect("a folder") })
@@ -214,7 +214,7 @@ fn delay_and_loss_are_what_was_asked_for() {
 fn tshark_reads_the_capture_and_the_fates_in_it() {
     let Some(world) = World::new() else { return };
     if !Command::new("tshark").arg("--version").output().is_ok_and(|output| output.status.success()) {
-        println!("skipped: tshark is not installed (apt-get install tshark)");
+        skip::skip!("tshark is not installed (apt-get install tshark)");
         return;
     }
     let output = world.run(

@@ -63,13 +63,13 @@ fn an_ordinary_user_is_told_what_is_needed() {
     const USER: u32 = 65_534;
     let folder = tempfile::tempdir().expect("a folder");
     if chown(folder.path(), Some(USER), Some(USER)).is_err() {
-        println!("skipped: only root becomes another user");
+        skip::skip!("only root becomes another user");
         return;
     }
     let interface = std::fs::read_dir("/sys/class/net").expect("interfaces").flatten();
     let interface = interface.map(|entry| entry.file_name().to_string_lossy().into_owned());
     let Some(interface) = interface.into_iter().find(|name| name != "lo") else {
-        println!("skipped: there is no interface but the loopback");
+        skip::skip!("there is no interface but the loopback");
         return;
     };
     let group = format!("--cgroup={}", folder.path().display());
@@ -90,7 +90,7 @@ fn an_ordinary_user_is_told_what_is_needed() {
             .expect("setpriv runs");
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         if said.starts_with("setpriv:") {
-            println!("skipped: {said}");
+            skip::skip!("{said}");
             return;
         }
         assert!(!said.contains("network namespace") && !output.status.success(), "{case:?}: {said}");

@@ -192,7 +192,7 @@ fn has_python() -> bool {
     let found = Command::new("python3").arg("--version").output();
     let found = found.is_ok_and(|output| output.status.success());
     if !found {
-        println!("skipped: packets at given times in a guest: there is no python3");
+        skip::skip!("packets at given times in a guest: there is no python3");
     }
     found
 }

@@ -147,7 +147,7 @@ fn is_confined(said: &str) {
     let user = if geteuid().is_root() { "nobody" } else { "uid " };
     assert!(said.starts_with(user) && said.contains(", Landlock of files"), "{said}");
     if said.contains("(an empty one: ") {
-        println!("skipped: {said}");
+        skip::skip!("{said}");
     } else {
         let root = if geteuid().is_root() { "an empty" } else { "the host's" };
         assert!(said.contains(&format!(", {root} root directory, ")), "{said}");
@@ -322,7 +322,7 @@ fn killed_over_quic() {
 #[test]
 fn a_policy_that_the_user_may_not_read() {
     if !geteuid().is_root() {
-        println!("skipped: only root becomes another user");
+        skip::skip!("only root becomes another user");
         return;
     }
     let folder = tempfile::tempdir().expect("a folder");
@@ -355,7 +355,7 @@ fn a_server_at_a_terminal() {
         .stdout(Stdio::piped())
         .spawn();
     let Ok(mut terminal) = started else {
-        println!("skipped: script(1) of util-linux is not installed");
+        skip::skip!("script(1) of util-linux is not installed");
         return;
     };
     let mut lines = BufReader::new(terminal.stdout.take().expect("is piped")).lines().map_while(Result::ok);

@@ -137,7 +137,7 @@ fn inside<T: Send + 'static>(command: Command, start: fn(Command) -> T) -> T {
 #[test]
 fn in_a_namespace_of_processes() {
     if !rustix::process::geteuid().is_root() {
-        println!("skipped: only root makes a namespace of processes");
+        skip::skip!("only root makes a namespace of processes");
         return;
     }
     let (folder, servers) = (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));

@@ -69,7 +69,7 @@ fn acknowledged(capture: &Path) -> Vec<u32> {
 fn states_agree_with_the_capture_and_reno_halves_its_window_at_the_loss() {
     let Some(lab) = Lab::new() else { return };
     if !Path::new("/sys/kernel/btf/vmlinux").exists() {
-        println!("skipped: the recorder: this kernel does not describe itself (BTF)");
+        skip::skip!("the recorder: this kernel does not describe itself (BTF)");
         return;
     }
     let states = record(&lab, &[], "ebpf tp_btf/tcp_probe");

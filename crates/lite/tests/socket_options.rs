@@ -331,7 +331,7 @@ fn no_memory_for_settings_is_said() {
     attached(|ground, _| {
         let (_listener, client, _accepted) = connection(HERE);
         if sysctl::write(&ground.namespace, "net.core.optmem_max", "100").is_err() {
-            println!("skipped: this kernel limits memory of sockets' options for all namespaces at once");
+            skip::skip!("this kernel limits memory of sockets' options for all namespaces at once");
             return;
         }
         assert_eq!(refusal(set(&client, TCP, TCP_LITE, &1_i32.to_ne_bytes())), libc::ENOMEM);

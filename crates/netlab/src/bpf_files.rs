@@ -207,7 +207,7 @@ mod tests {
     /// Runs `work` in a mount namespace of its own, where the BPF file system is not mounted.
     fn without_it(work: impl FnOnce() + Send) {
         if !rustix::process::geteuid().is_root() {
-            println!("skipped: only root mounts the BPF file system");
+            skip::skip!("only root mounts the BPF file system");
             return;
         }
         on_own_thread(|| {

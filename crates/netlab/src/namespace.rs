@@ -160,7 +160,7 @@ mod tests {
     #[test]
     fn without_rights() {
         if !rustix::process::geteuid().is_root() {
-            println!("skipped: only root makes a namespace to enter");
+            skip::skip!("only root makes a namespace to enter");
             return;
         }
         let other = Namespace::new().expect("a namespace");

@@ -252,7 +252,7 @@ fn a_control_group_ends_all_that_is_in_it() {
     let name = format!("lasthop-test-{}", std::process::id());
     let group = match Cgroup::planned(&name).and_then(Cgroup::create) {
         Ok(group) => group,
-        Err(reason) => return println!("skipped: {reason}"),
+        Err(reason) => return skip::skip!("{reason}"),
     };
     let mut child = std::process::Command::new("sleep").arg("600").spawn().expect("sleep");
     let inner = Cgroup::create(group.path().join("inner")).expect("a group in the group");

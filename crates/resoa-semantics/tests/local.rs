@@ -89,7 +89,7 @@ fn start(namespace: &Namespace, command: &mut Command, word: &str) -> Kept {
 fn programs_go_by_rule() {
     let is_root = rustix::process::getuid().is_root();
     let (true, Some(lasthop), Some(_)) = (is_root, built("lasthop"), built("libresoa_preload.so")) else {
-        println!("skipped: it needs root, and lasthop and resoa-preload built");
+        skip::skip!("it needs root, and lasthop and resoa-preload built");
         return;
     };
     let [host, server, far] = [(); 3].map(|()| Namespace::new().expect("root may make one"));

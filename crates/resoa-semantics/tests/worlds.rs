@@ -42,6 +42,6 @@ fn remote_sockets_are_as_native_ones() {
             compare(&worlds, &lasthop, &[]);
             compare("preload", &lasthop, &["--local"]);
         }
-        Err(reason) => println!("skipped: {reason}"),
+        Err(reason) => skip::skip!("{reason}"),
     }
 }

@@ -165,7 +165,7 @@ mod tests {
     #[test]
     fn what_the_kernels_process_sees() {
         if !rustix::process::geteuid().is_root() {
-            println!("skipped: mounting needs root");
+            skip::skip!("mounting needs root");
             return;
         }
         let folder = tempfile::tempdir().expect("a folder");

@@ -20,19 +20,19 @@ impl Lab {
     fn new() -> Option<Self> {
         let possible = Command::new("unshare").args(["--net", "--mount", "--pid", "--fork", "true"]).output();
         if !possible.is_ok_and(|output| output.status.success()) {
-            println!("skipped: making namespaces needs root");
+            skip::skip!("making namespaces needs root");
             return None;
         }
         let receiver = Path::new(env!("CARGO_BIN_EXE_lite-receive"));
         let lasthop = receiver.with_file_name("lasthop");
         if !lasthop.exists() {
-            println!("skipped: lasthop is not built: `cargo build -p lasthop`");
+            skip::skip!("lasthop is not built: `cargo build -p lasthop`");
             return None;
         }
         let shown = Command::new(&lasthop).args(["kernel", "show", "--json"]).output().expect("lasthop runs");
         let shown: serde_json::Value = serde_json::from_slice(&shown.stdout).unwrap_or_default();
         if std::env::var_os("LASTHOP_KERNEL").is_none() && shown["built"] != true {
-            println!("skipped: the kernel of the virtual clock is not built: `lasthop kernel build`");
+            skip::skip!("the kernel of the virtual clock is not built: `lasthop kernel build`");
             return None;
         }
         let lab = Self { folder: tempfile::tempdir().expect("a folder"), lasthop };

@@ -12,7 +12,7 @@ fn allowed() -> bool {
     let root = rustix::process::geteuid().is_root();
     let there = ebpf::may_work();
     if !(root && there) {
-        eprintln!("skipped: it takes root ({root}) and a kernel with /sys/kernel/btf/vmlinux ({there})");
+        skip::skip!("it takes root ({root}) and a kernel with /sys/kernel/btf/vmlinux ({there})");
     }
     root && there
 }
@@ -182,7 +182,7 @@ fn the_kernels_own_events_show_what_the_program_shows() {
 #[test]
 fn the_kernels_own_events_need_no_program() {
     if !rustix::process::geteuid().is_root() {
-        eprintln!("skipped: it takes root to mount tracefs");
+        skip::skip!("it takes root to mount tracefs");
         return;
     }
     let folder = tempfile::tempdir().expect("a folder");
@@ -190,7 +190,7 @@ fn the_kernels_own_events_need_no_program() {
     let options = options(folder.path(), "events.parquet", &[&node], Instant::now());
     let recorder = match Recorder::start_by(options, Way::Tracefs) {
         Ok(recorder) => recorder,
-        Err(RecorderError::Unavailable(why)) => return eprintln!("skipped: {why}"),
+        Err(RecorderError::Unavailable(why)) => return skip::skip!("{why}"),
         Err(error) => panic!("{error}"),
     };
     let (local, remote, _) = transfer(&namespace, &node, 10);

@@ -31,11 +31,11 @@ impl Cable {
     pub fn new() -> Option<Self> {
         let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
         if !rustix::process::geteuid().is_root() {
-            println!("skipped: eBPF programs and namespaces need root");
+            skip::skip!("eBPF programs and namespaces need root");
             return None;
         }
         if !std::path::Path::new("/sys/kernel/btf/vmlinux").exists() {
-            println!("skipped: this kernel does not describe itself");
+            skip::skip!("this kernel does not describe itself");
             return None;
         }
         let (sender, receiver) =

@@ -18,7 +18,7 @@ fn drivers() -> Vec<(Host, Control, Controls)> {
     let (control, controls) = control_pair();
     match Ring::new(&controls) {
         Ok(ring) => all.push((Host::Ring(ring), control, controls)),
-        Err(error) => println!("skipped: the driver by io_uring: {error}"),
+        Err(error) => skip::skip!("the driver by io_uring: {error}"),
     }
     all
 }

@@ -16,21 +16,21 @@ pub struct Lab {
 }
 
 impl Lab {
-    /// A lab, or `None` with the reason on the output where there cannot be one.
+    /// A lab, or `None` after skipping the test.
     pub fn new() -> Option<Self> {
         let possible = Command::new("unshare").args(["--net", "--mount", "--pid", "--fork", "true"]).output();
         if !possible.is_ok_and(|output| output.status.success()) {
-            println!("skipped: making namespaces needs root");
+            skip::skip!("making namespaces needs root");
             return None;
         }
         Some(Self { folder: tempfile::tempdir().expect("a folder") })
     }
 
-    /// A lab with the kernel of the virtual clock, or `None` with the reason on the output.
+    /// A lab with the kernel of the virtual clock, or `None` after skipping the test.
     pub fn with_virtual_clock() -> Option<Self> {
         let lab = Self::new()?;
         if std::env::var_os("LASTHOP_KERNEL").is_none() && shown_kernel()["built"] != true {
-            println!("skipped: the kernel of the virtual clock is not built: `lasthop kernel build`");
+            skip::skip!("the kernel of the virtual clock is not built: `lasthop kernel build`");
             return None;
         }
         Some(lab)

@@ -27,7 +27,7 @@ impl Ground {
     pub fn new() -> Option<Self> {
         let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
         if !rustix::process::geteuid().is_root() {
-            println!("skipped: eBPF programs and namespaces need root");
+            skip::skip!("eBPF programs and namespaces need root");
             return None;
         }
         let states = tempfile::tempdir().expect("a directory");
@@ -35,7 +35,7 @@ impl Ground {
         let enclosure = match Enclosure::enter(&registry) {
             Ok(enclosure) => enclosure,
             Err(error) => {
-                println!("skipped: {error}");
+                skip::skip!("{error}");
                 return None;
             }
         };

@@ -84,7 +84,7 @@ fn a_run_of_another_pid_namespace_is_not_judged() {
 fn a_directory_in_tmp_goes_with_its_last_run() {
     let path = Registry::temporary(folder::own_user());
     if path.exists() {
-        println!("skipped: {} is in use", path.display());
+        skip::skip!("{} is in use", path.display());
         return;
     }
     let registry = Registry::at(path).expect("a registry");

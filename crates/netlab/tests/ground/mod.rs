@@ -20,7 +20,7 @@ pub const PATIENCE: Duration = Duration::from_mins(1);
 macro_rules! need_root {
     () => {
         if let Err(reason) = ground::can_make_links() {
-            println!("skipped: {reason}");
+            skip::skip!("{reason}");
             return;
         }
     };
@@ -261,7 +261,7 @@ pub fn address_of(hosts: &str, name: &str) -> IpAddr {
 pub fn has(program: &str) -> bool {
     let found = netlab::nat::program(program).is_some();
     if !found {
-        println!("skipped: {program} is not installed");
+        skip::skip!("{program} is not installed");
     }
     found
 }

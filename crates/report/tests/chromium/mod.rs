@@ -37,7 +37,7 @@ impl Browser {
             .stderr(Stdio::piped())
             .spawn();
         let Ok(mut process) = child else {
-            println!("skipped: chromium is not installed");
+            skip::skip!("chromium is not installed");
             return None;
         };
         let stderr = BufReader::new(process.stderr.take().expect("a pipe"));

@@ -315,7 +315,7 @@ fn welcomed(client: &mut Datagrams, server: &mut Datagrams) -> Vec<(Connection, 
 #[test]
 fn a_trial_goes_by_itself() {
     if !rustix::process::geteuid().is_root() {
-        println!("skipped: namespaces need root");
+        skip::skip!("namespaces need root");
         return;
     }
     let alone = thread::spawn(|| {
@@ -343,7 +343,7 @@ fn a_trial_goes_by_itself() {
 #[test]
 fn an_interface_that_carries_less() {
     if !rustix::process::geteuid().is_root() {
-        println!("skipped: namespaces need root");
+        skip::skip!("namespaces need root");
         return;
     }
     // MTU, first and later; and bytes of frames in packets. The difference is 25 bytes, and the UDP

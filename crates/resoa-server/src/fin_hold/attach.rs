@@ -284,7 +284,7 @@ mod tests {
     #[test]
     fn what_is_forgotten_goes() {
         if !rustix::process::geteuid().is_root() {
-            println!("skipped: eBPF programs need root");
+            skip::skip!("eBPF programs need root");
             return;
         }
         let attach = || Ok(FinHold::attach(&["lo"]).expect("every host has it"));

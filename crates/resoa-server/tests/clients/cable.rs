@@ -35,7 +35,7 @@ fn numbered(is_ipv6: bool, last: u8) -> IpAddr {
 #[expect(unsafe_code, reason = "a thread's own namespace")]
 pub fn lay(is_ipv6: bool) -> Option<Cable> {
     if !rustix::process::geteuid().is_root() {
-        println!("skipped: namespaces need root");
+        skip::skip!("namespaces need root");
         return None;
     }
     // SAFETY: the descriptor table stays shared; the thread is the test's own.

@@ -14,7 +14,7 @@ use rustix::thread::UnshareFlags;
 #[expect(unsafe_code, reason = "a thread's own namespace")]
 fn the_clients_own_address() {
     if !rustix::process::geteuid().is_root() {
-        println!("skipped: namespaces need root");
+        skip::skip!("namespaces need root");
         return;
     }
     // SAFETY: the descriptor table stays shared; the thread is the test's own.

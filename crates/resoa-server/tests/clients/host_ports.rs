@@ -55,7 +55,7 @@ fn daemon(user: u32, kind: SocketType, option: i32, listens: bool, address: &str
 #[expect(unsafe_code, reason = "a thread's own namespace")]
 fn apart() -> bool {
     if !rustix::process::geteuid().is_root() {
-        println!("skipped: namespaces need root");
+        skip::skip!("namespaces need root");
         return false;
     }
     // SAFETY: the descriptor table stays shared; the thread is the test's own.

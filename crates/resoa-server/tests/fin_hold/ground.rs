@@ -39,7 +39,7 @@ impl Way {
 /// connections. False, with the reason printed, where it cannot be.
 pub fn enter(way: Way) -> bool {
     if !rustix::process::geteuid().is_root() {
-        println!("skipped: eBPF programs and namespaces need root");
+        skip::skip!("eBPF programs and namespaces need root");
         return false;
     }
     // SAFETY: the descriptor table stays shared; the thread is the test's own.

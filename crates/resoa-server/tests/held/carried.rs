@@ -20,7 +20,7 @@ thread_local! {
 pub fn hold() -> Option<FinHold> {
     if !rustix::process::geteuid().is_root() {
         if !SAID.replace(true) {
-            println!("skipped: FINs are not held: eBPF programs and namespaces need root");
+            skip::skip!("FINs are not held: eBPF programs and namespaces need root");
         }
         return None;
     }
