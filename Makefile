@@ -72,7 +72,7 @@ hostile: build
 PREFIX ?= /usr/local
 
 install-lite:
-	install -D -m 644 crates/lite/include/tcp_lite.h $(DESTDIR)$(PREFIX)/include/tcp_lite.h
+	install -D -m 644 crates/tcp-lite/include/tcp_lite.h $(DESTDIR)$(PREFIX)/include/tcp_lite.h
 	install -D -m 644 docs/man/tcp_lite.7 $(DESTDIR)$(PREFIX)/share/man/man7/tcp_lite.7
 
 # PREFIX/lib/systemd/system is one of systemd's places for /usr and /usr/local.

@@ -3,8 +3,8 @@
  * Receives a file by HTTP: its header undamaged, its body with TCP Lite, and says what was
  * accepted. See tcp_lite(7).
  *
- *   cc -o receive receive.c -I../../crates/lite/include
- *   lasthop lite run --on-request -- ./receive 198.51.100.1 8000 /picture.jpg > picture.jpg
+ *   cc -o receive receive.c -I../../crates/tcp-lite/include
+ *   lasthop tcp-lite run --on-request -- ./receive 198.51.100.1 8000 /picture.jpg > picture.jpg
  */
 #define _GNU_SOURCE /* strcasestr */
 #include <netdb.h>

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """Receives a file by HTTP: its header undamaged, its body with TCP Lite, and says where damage lies. See tcp_lite(7).
 
-    lasthop lite run --on-request -- ./receive.py 198.51.100.1 8000 /picture.jpg > picture.jpg
+    lasthop tcp-lite run --on-request -- ./receive.py 198.51.100.1 8000 /picture.jpg > picture.jpg
 """
 import re
 import socket

@@ -11,7 +11,7 @@ mod mahimahi;
 mod parameters;
 mod profile;
 mod quantiles;
-mod recovery;
+mod header_repair;
 mod rlp;
 mod theaterq;
 mod whole;
@@ -27,7 +27,7 @@ fuzz::group!(
     parameters,
     profile,
     quantiles,
-    recovery,
+    header_repair,
     rlp,
     theaterq,
     whole

@@ -3,6 +3,6 @@
 
 /// One input.
 pub fn run(bytes: &[u8]) {
-    trace::fuzz::trace(bytes);
-    trace::fuzz::directions(bytes);
+    capture_analysis::fuzz::trace(bytes);
+    capture_analysis::fuzz::directions(bytes);
 }

@@ -1,7 +1,7 @@
 //! How a node treats damaged segments: TCP Lite and its risk policy.
 
-use lite::Policy;
 use std::fmt;
+use tcp_lite::Policy;
 
 /// Whether all connections of a node's programs accept damage, without requesting it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

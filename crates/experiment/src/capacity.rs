@@ -1,7 +1,7 @@
 //! The capacity of a link's limiter, in the terms of the event log.
 //!
 //! The event log has the packets that were sent, not what else could have been sent. For a limiter
-//! with a trace, this is the reference of utilization (`trace::layers::limiter`). The trace itself
+//! with a trace, this is the reference of utilization (`capture_analysis::layers::limiter`). The trace itself
 //! may be unavailable when the log is read.
 
 use capture::event::{After, Rate};

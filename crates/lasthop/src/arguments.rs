@@ -36,7 +36,8 @@ pub enum Command {
     /// Run a campaign: repeated experiments from a plan
     Run(RunArguments),
     /// TCP Lite: damaged segments for programs that can use them
-    Lite(Box<crate::commands::lite::arguments::LiteArguments>),
+    #[command(alias = "lite")]
+    TcpLite(Box<crate::commands::tcp_lite::arguments::TcpLiteArguments>),
     /// Congestion controls for this machine: NewZag and others, loaded and unloaded
     Cc(crate::commands::cc::arguments::CcArguments),
     /// Remote sockets: programs here, their TCP at a server beside the last hop
@@ -46,10 +47,12 @@ pub enum Command {
     /// Derive a loss profile from a trace of what was lost
     Fit(FitArguments),
     /// Analyse the TCP connections of captures, as tcptrace does
-    Trace(crate::commands::trace::arguments::TraceArguments),
+    #[command(alias = "trace")]
+    Analyze(crate::commands::analyze::arguments::AnalyzeArguments),
     /// Replay a trace of erased blocks: throughput by frame size, with recovery by the link and
     /// without
-    Retrace(Box<crate::commands::retrace::arguments::RetraceArguments>),
+    #[command(alias = "retrace")]
+    Retracer(Box<crate::commands::retracer::arguments::RetracerArguments>),
     /// Retransmission timers beside each other: in a model, or on the round-trip times of a capture
     Rto(crate::commands::rto::arguments::RtoArguments),
     /// Build the virtual-time kernel, show it or remove it
@@ -62,7 +65,8 @@ pub enum Command {
     /// asked for
     SelfCheck(SelfCheckArguments),
     /// Convert an event log of a run that was killed to Parquet
-    Recover(RecoverArguments),
+    #[command(alias = "recover")]
+    Convert(ConvertArguments),
     /// Write the report of a campaign, or of one run of `lasthop link`, as one HTML file
     Report(crate::commands::report::ReportArguments),
     /// Compare two campaigns cell by cell
@@ -246,9 +250,9 @@ pub struct SelfCheckArguments {
     pub json: Option<PathBuf>,
 }
 
-/// `lasthop recover`.
+/// `lasthop convert`.
 #[derive(Debug, Args)]
-pub struct RecoverArguments {
+pub struct ConvertArguments {
     /// The log that was left (FILE.parquet.log)
     pub log: PathBuf,
 }

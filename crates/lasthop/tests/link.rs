@@ -158,12 +158,12 @@ fn exit_statuses_tell_the_programs_failure_from_ours() {
          try lasthop link -- /etc/hosts
          try lasthop link list --qiet
          try lasthop link --help
-         try lasthop link -- lasthop lite run -- sh -c 'exit 7'
-         try lasthop link -- lasthop lite run -- no-such-program
-         try lasthop link -- lasthop lite run -- /etc/hosts
-         try lasthop link -- lasthop lite run --interface lo -- true
-         try lasthop lite run --qiet -- true
-         try lasthop lite status --qiet
+         try lasthop link -- lasthop tcp-lite run -- sh -c 'exit 7'
+         try lasthop link -- lasthop tcp-lite run -- no-such-program
+         try lasthop link -- lasthop tcp-lite run -- /etc/hosts
+         try lasthop link -- lasthop tcp-lite run --interface lo -- true
+         try lasthop tcp-lite run --qiet -- true
+         try lasthop tcp-lite status --qiet
          try lasthop resoa run --agent nowhere -- true",
     );
     let out = text(&output.stdout);

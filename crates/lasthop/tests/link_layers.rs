@@ -103,12 +103,12 @@ fn what_the_ends_of_a_link_layer_noted() {
     let trace = |end: &str| fs::read_to_string(lab.path(&format!("call-{end}.rlp"))).expect("a trace");
     for end in ["mobile", "network"] {
         let printed = lab
-            .lasthop(&["trace", "--rlpdump", "--end", end, "x-link-layer.parquet"])
+            .lasthop(&["analyze", "--rlpdump", "--end", end, "x-link-layer.parquet"])
             .output()
             .expect("runs");
         assert_eq!(text(&printed.stdout), trace(end), "{}", text(&printed.stderr));
     }
-    let blocks = lab.lasthop(&["retrace", "blocks", "call-mobile.rlp"]).output().expect("runs");
+    let blocks = lab.lasthop(&["retracer", "blocks", "call-mobile.rlp"]).output().expect("runs");
     let erased = text(&blocks.stdout)
         .lines()
         .filter(|line| !line.starts_with('#'))

@@ -22,10 +22,10 @@ fn lasthop(arguments: &[&str]) -> String {
 fn help() {
     insta::assert_snapshot!("help", lasthop(&["--help"]));
     insta::assert_snapshot!("help_link", lasthop(&["link", "--help"]));
-    insta::assert_snapshot!("help_trace", lasthop(&["trace", "--help"]));
-    insta::assert_snapshot!("help_retrace", lasthop(&["retrace", "--help"]));
-    insta::assert_snapshot!("help_retrace_make", lasthop(&["retrace", "make", "--help"]));
-    insta::assert_snapshot!("help_retrace_blocks", lasthop(&["retrace", "blocks", "--help"]));
+    insta::assert_snapshot!("help_analyze", lasthop(&["analyze", "--help"]));
+    insta::assert_snapshot!("help_retracer", lasthop(&["retracer", "--help"]));
+    insta::assert_snapshot!("help_retracer_make", lasthop(&["retracer", "make", "--help"]));
+    insta::assert_snapshot!("help_retracer_blocks", lasthop(&["retracer", "blocks", "--help"]));
     insta::assert_snapshot!("help_fit", lasthop(&["fit", "--help"]));
     insta::assert_snapshot!("help_cc", lasthop(&["cc", "--help"]));
     insta::assert_snapshot!("help_cc_load", lasthop(&["cc", "load", "--help"]));
@@ -74,9 +74,9 @@ fn an_ordinary_user_is_told_what_is_needed() {
     };
     let group = format!("--cgroup={}", folder.path().display());
     let cases: [&[&str]; 5] = [
-        &["lite", "status"],
-        &["lite", "run", "-i", &interface, "--", "true"],
-        &["lite", "attach", "-i", &interface, &group],
+        &["tcp-lite", "status"],
+        &["tcp-lite", "run", "-i", &interface, "--", "true"],
+        &["tcp-lite", "attach", "-i", &interface, &group],
         &["cc", "watch"],
         &["cc", "load", "newzag"],
     ];
@@ -210,7 +210,7 @@ fn traces_are_made_and_replayed() {
     let recipe = ["--duration", "10min", "--bler", "2%", "--burst", "4", "--seed", "3"];
     let make = |name: &str, law: &str| {
         let output = path(name);
-        run(&[&["retrace", "make", "--law", law, "-o", &output], &recipe[..]].concat())
+        run(&[&["retracer", "make", "--law", law, "-o", &output], &recipe[..]].concat())
     };
     assert_eq!(make("a.blocks", "heavy-tailed"), "status 0");
     assert_eq!(make("m.blocks", "markov"), "status 0");
@@ -220,38 +220,38 @@ fn traces_are_made_and_replayed() {
         .take_while(|line| line.starts_with('#'))
         .flat_map(|line| [line, "\n"])
         .collect();
-    insta::assert_snapshot!("retrace_made", head);
-    let set = run(&["retrace", "make", "c", "--duration", "1s"]);
-    insta::assert_snapshot!("retrace_made_set", set);
+    insta::assert_snapshot!("retracer_made", head);
+    let set = run(&["retracer", "make", "c", "--duration", "1s"]);
+    insta::assert_snapshot!("retracer_made_set", set);
 
     let (trace, figure) = (path("a.blocks"), path("a.svg"));
     insta::assert_snapshot!(
-        "retrace",
-        run(&["retrace", "--even", "--frames", "1-8,16,32", &trace, "--plot", &figure])
+        "retracer",
+        run(&["retracer", "--even", "--frames", "1-8,16,32", &trace, "--plot", &figure])
     );
     assert!(std::fs::read_to_string(&figure).expect("a figure").contains("a.blocks, even"));
     insta::assert_snapshot!(
-        "retrace_every_start",
-        run(&["retrace", "--start", "all", "--frames", "1,4", "--mtu", "576", "--headers", "52", &trace])
+        "retracer_every_start",
+        run(&["retracer", "--start", "all", "--frames", "1,4", "--mtu", "576", "--headers", "52", &trace])
     );
     insta::assert_snapshot!(
-        "retrace_json",
-        run(&["retrace", "--json", "--frames", "2,3", "--mtu", "576", &trace])
+        "retracer_json",
+        run(&["retracer", "--json", "--frames", "2,3", "--mtu", "576", &trace])
     );
     insta::assert_snapshot!(
-        "retrace_csv",
-        run(&["retrace", "--csv", "--frames", "2,3", "--mtu", "576", &trace])
+        "retracer_csv",
+        run(&["retracer", "--csv", "--frames", "2,3", "--mtu", "576", &trace])
     );
     insta::assert_snapshot!(
-        "retrace_concatenated",
-        run(&["retrace", "--concatenate", "--frames", "1", &trace, &path("m.blocks")])
+        "retracer_concatenated",
+        run(&["retracer", "--concatenate", "--frames", "1", &trace, &path("m.blocks")])
     );
 
     // The even trace as a file is what --even replays.
-    let even = run(&["retrace", "even", &trace]);
+    let even = run(&["retracer", "even", &trace]);
     std::fs::write(path("e.blocks"), even.trim_end_matches("status 0")).expect("a file");
     let row = |name: &str| {
-        let said = run(&["retrace", "--csv", "--even", "--frames", "7", &path(name)]);
+        let said = run(&["retracer", "--csv", "--even", "--frames", "7", &path(name)]);
         said.lines()
             .nth(5)
             .and_then(|line| line.split_once("link,"))
@@ -283,37 +283,37 @@ fn blocks_are_made_of_other_traces() {
     // Of these two only one says a signal strength.
     let traces = [path("poor.blocks"), path("a.blocks")];
     let of_signal = |bars: &str| {
-        run(&["retrace", "--signal", bars, "--frames", "1", "--mtu", "296", &traces[0], &traces[1]])
+        run(&["retracer", "--signal", bars, "--frames", "1", "--mtu", "296", &traces[0], &traces[1]])
     };
-    insta::assert_snapshot!("retrace_by_signal", of_signal("1-3"));
-    insta::assert_snapshot!("retrace_by_another_signal", of_signal("2-4") + &of_signal("3-6"));
-    insta::assert_snapshot!("retrace_blocks_of_rlp", run(&["retrace", "blocks", &path("a.rlp")]));
-    let bits = ["retrace", "blocks", "--bits", "10", "--correct", "1", &path("a.bits")];
-    insta::assert_snapshot!("retrace_blocks_of_bits", run(&bits));
-    let bare = run(&["retrace", "--frames", "1", "--mtu", "296", &path("a.blocks")]);
-    insta::assert_snapshot!("retrace_bare", bare);
+    insta::assert_snapshot!("retracer_by_signal", of_signal("1-3"));
+    insta::assert_snapshot!("retracer_by_another_signal", of_signal("2-4") + &of_signal("3-6"));
+    insta::assert_snapshot!("retracer_blocks_of_rlp", run(&["retracer", "blocks", &path("a.rlp")]));
+    let bits = ["retracer", "blocks", "--bits", "10", "--correct", "1", &path("a.bits")];
+    insta::assert_snapshot!("retracer_blocks_of_bits", run(&bits));
+    let bare = run(&["retracer", "--frames", "1", "--mtu", "296", &path("a.blocks")]);
+    insta::assert_snapshot!("retracer_bare", bare);
     insta::assert_snapshot!(
-        "retrace_nothing",
-        run(&["retrace", "--frames", "1-2", "--mtu", "296", &path("bad.blocks")])
+        "retracer_nothing",
+        run(&["retracer", "--frames", "1-2", "--mtu", "296", &path("bad.blocks")])
     );
     let none = path("none.blocks");
     let (rlp, of_bits, blocks) = (path("a.rlp"), path("a.bits"), path("a.blocks"));
     let cases: [&[&str]; 11] = [
-        &["retrace"],
-        &["retrace", &none],
-        &["retrace", &of_bits],
-        &["retrace", "--frames", "5-3", &rlp],
-        &["retrace", "--overhead", "30", &rlp],
-        &["retrace", "--start", "2", &rlp],
-        &["retrace", "--mtu", "40", &rlp],
-        &["retrace", "blocks", &of_bits],
-        &["retrace", "blocks", &blocks],
-        &["retrace", "make", "F"],
-        &["retrace", "make", "A", "--bler", "60%", "--burst", "1"],
+        &["retracer"],
+        &["retracer", &none],
+        &["retracer", &of_bits],
+        &["retracer", "--frames", "5-3", &rlp],
+        &["retracer", "--overhead", "30", &rlp],
+        &["retracer", "--start", "2", &rlp],
+        &["retracer", "--mtu", "40", &rlp],
+        &["retracer", "blocks", &of_bits],
+        &["retracer", "blocks", &blocks],
+        &["retracer", "make", "F"],
+        &["retracer", "make", "A", "--bler", "60%", "--burst", "1"],
     ];
     let said: Vec<_> =
         cases.iter().map(|case| format!("$ lasthop {}\n{}", case.join(" "), run(case))).collect();
-    insta::assert_snapshot!("wrong_retrace", said.join("\n\n").replace(&path(""), ""));
+    insta::assert_snapshot!("wrong_retracer", said.join("\n\n").replace(&path(""), ""));
 }
 
 /// LL-30 to LL-32: the model with the specification's figures, and timers on the round-trip times
@@ -350,8 +350,8 @@ fn retransmission_timers() {
     let csv = ["rto", "capture", "--csv", "--interface", "1", "--timer", "lite,eifel", &capture];
     let csv = run(&csv);
     insta::assert_snapshot!("rto_capture_csv", csv.split_inclusive('\n').take(6).collect::<String>());
-    // The samples are those of `lasthop trace`.
-    let trace = run(&["trace", "--json", "--interface", "1", &capture]);
+    // The samples are those of `lasthop analyze`.
+    let trace = run(&["analyze", "--json", "--interface", "1", &capture]);
     let trace: serde_json::Value =
         serde_json::from_str(trace.lines().next().expect("a line")).expect("an object");
     let count = |name: &str| csv.lines().filter(|line| line.contains(name)).count() as u64;

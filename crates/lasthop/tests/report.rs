@@ -80,7 +80,7 @@ fn a_path_that_is_no_run_is_an_error_with_a_way_out() {
         assert!(!output.status.success());
         let said = text(&output.stderr);
         assert!(
-            said.contains("x.pcapng is a capture (pcapng), no run: `lasthop trace x.pcapng` reads it"),
+            said.contains("x.pcapng is a capture (pcapng), no run: `lasthop analyze x.pcapng` reads it"),
             "{said}"
         );
     }

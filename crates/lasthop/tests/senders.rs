@@ -179,7 +179,7 @@ fn halves_at_the_loss(out: &Path, states: &[SenderState]) {
 fn shown_as_table(lab: &Lab, states: &[SenderState]) {
     let output = Command::new(env!("CARGO_BIN_EXE_lasthop"))
         .current_dir(lab.path("out"))
-        .args(["trace", "--senders", TABLE])
+        .args(["analyze", "--senders", TABLE])
         .output()
         .expect("lasthop runs");
     assert!(output.status.success(), "{}", lab::text(&output.stderr));

@@ -1,4 +1,4 @@
-//! Timeouts of `lasthop trace`, which sees packets alone, held against the sender's own count
+//! Timeouts of `lasthop analyze`, which sees packets alone, held against the sender's own count
 //! (TCP_INFO) of the same runs.
 //!
 //! By the virtual clock: nothing is late there, so a difference is one of judgment. On 108 runs of
@@ -32,9 +32,9 @@ to = "receiver"
 duration = "30s"
 "#;
 
-/// Timeouts by `lasthop trace` of the sender's end of a capture, by the sender's port.
+/// Timeouts by `lasthop analyze` of the sender's end of a capture, by the sender's port.
 fn of_trace(lab: &Lab, capture: &str) -> BTreeMap<u64, u64> {
-    let arguments = ["trace", "--json", "--interface", "0", capture];
+    let arguments = ["analyze", "--json", "--interface", "0", capture];
     let output = lab.lasthop(&arguments).current_dir(lab.path("out")).output().expect("the binary runs");
     assert!(output.status.success(), "{}", lab::text(&output.stderr));
     let mut counts = BTreeMap::new();

@@ -7,7 +7,7 @@ use std::path::Path;
 /// may be a summary.
 pub(crate) fn kind(path: &Path, start: &[u8]) -> Option<(&'static str, String)> {
     let shown = path.display();
-    let capture = |kind| Some((kind, format!("`lasthop trace {shown}` reads it")));
+    let capture = |kind| Some((kind, format!("`lasthop analyze {shown}` reads it")));
     match start {
         [0x0a, 0x0d, 0x0d, 0x0a, ..] => return capture("a capture (pcapng)"),
         // With microseconds or nanoseconds, in either byte order.
@@ -47,8 +47,12 @@ mod tests {
         /// Kind of the file, and beginning of the advice.
         type Found = Option<(&'static str, &'static str)>;
         let cases: [(&str, &[u8], Found); 8] = [
-            ("x", b"\x0a\x0d\x0d\x0a\x1c", Some(("a capture (pcapng)", "`lasthop trace x` reads it"))),
-            ("x.cap", b"\xd4\xc3\xb2\xa1\x02", Some(("a capture (pcap)", "`lasthop trace x.cap` reads it"))),
+            ("x", b"\x0a\x0d\x0d\x0a\x1c", Some(("a capture (pcapng)", "`lasthop analyze x` reads it"))),
+            (
+                "x.cap",
+                b"\xd4\xc3\xb2\xa1\x02",
+                Some(("a capture (pcap)", "`lasthop analyze x.cap` reads it")),
+            ),
             ("e.parquet", b"PAR1\x15", Some(("a table (Parquet)", "name the run directory"))),
             ("x.json.gz", b"\x1f\x8b\x08", Some(("compressed by gzip", "unpack it with `gunzip`"))),
             ("runs/manifest.json", b"{", Some(("a file of a run directory", "name the directory"))),

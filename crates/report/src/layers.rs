@@ -2,7 +2,7 @@
 //! Ludwig 3.2.1), with any number of points.
 //!
 //! ```text
-//! trace::layers::graph::View ─► levels and tiles ─► one HTML file ─► web/src/layers draws the tiles that a window needs
+//! capture_analysis::layers::graph::View ─► levels and tiles ─► one HTML file ─► web/src/layers draws the tiles that a window needs
 //! ```
 //!
 //! No browser draws ten million points in the time of a frame, and it does not have to: a screen

@@ -11,14 +11,14 @@ mod pack;
 mod windows;
 
 use crate::page::known_runs;
+use capture_analysis::analysis::{self, Options, Unwatched};
+use capture_analysis::row::ConnectionRow;
+use capture_analysis::sequence::Series;
+use capture_analysis::{TraceError, sequence};
 use pack::Sequence;
 use results::{Connection, Directory, LossEvent, Protocol, RunRecord, Verdict};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
-use trace::analysis::{self, Options, Unwatched};
-use trace::row::ConnectionRow;
-use trace::sequence::Series;
-use trace::{TraceError, sequence};
 
 /// Maximum number of points of each sort (segments, acknowledgements, …) in a plot, however few
 /// plots there are.

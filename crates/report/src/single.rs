@@ -3,6 +3,7 @@
 
 use crate::{foreign, sequence};
 use capture::fates;
+use capture_analysis::row::ConnectionRow;
 use results::manifest::SCHEMA;
 use results::{
     Cell, Clock, Connection, Directory, LinkCounters, LinkLayerCounters, Machine, Manifest, PlanText,
@@ -14,7 +15,6 @@ use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use trace::row::ConnectionRow;
 
 /// Workload name for the connections of the command.
 const WORKLOAD: &str = "link";

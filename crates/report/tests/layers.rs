@@ -5,6 +5,7 @@ mod chromium;
 mod multilayer;
 mod reader;
 
+use capture_analysis::layers::graph::{Graph, Layer, Point, Shape, View};
 use chromium::Browser;
 use multilayer::{MSS, OFFSET, RATE, view};
 use reader::{
@@ -12,7 +13,6 @@ use reader::{
     saved,
 };
 use serde_json::json;
-use trace::layers::graph::{Graph, Layer, Point, Shape, View};
 
 /// Counts the points of a view in a window: dots and crosses between all ends, steps and marks
 /// between the times.

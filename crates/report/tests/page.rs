@@ -369,7 +369,7 @@ fn a_path_without_a_run_says_what_would_be_one() {
     fs::write(&file, b"\x0a\x0d\x0d\x0a\x1c\x00\x00\x00").expect("a file");
     let error = open(&file).expect_err("a capture").to_string();
     let path = file.display();
-    assert_eq!(error, format!("{path} is a capture (pcapng), no run: `lasthop trace {path}` reads it"));
+    assert_eq!(error, format!("{path} is a capture (pcapng), no run: `lasthop analyze {path}` reads it"));
 }
 
 /// A summary from before the clock was recorded may be of either clock.

@@ -25,13 +25,13 @@ pub mod directory;
 pub mod expectation;
 pub mod journal;
 pub mod links;
-pub mod lite;
 pub mod loss_event;
 pub mod loss_table;
 pub mod manifest;
 pub mod metric;
 pub mod statistics;
 pub mod table;
+pub mod tcp_lite;
 
 pub use confusion::{Confusion, Taken};
 pub use connection::{Connection, Protocol, RoundTrips};
@@ -39,7 +39,6 @@ pub use directory::{Besides, Directory, DirectoryError};
 pub use expectation::{Comparison, ExpectationError, Range, compare};
 pub use journal::RunEnded;
 pub use links::{LinkCounters, LinkLayerCounters};
-pub use lite::LiteTotals;
 pub use loss_event::{LossEvent, LossKind};
 pub use manifest::{
     At, Cell, Clock, Expectation, Factor, Guest, Lateness, Level, Levels, Machine, Manifest, PlanText,
@@ -47,6 +46,7 @@ pub use manifest::{
 };
 pub use metric::{Metric, cell_values};
 pub use statistics::Distribution;
+pub use tcp_lite::LiteTotals;
 
 /// Returns the end of an error message about an unknown word: the known words, and the one that was
 /// most likely meant, if any is similar (by the rule of `link::nearest`).

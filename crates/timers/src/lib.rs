@@ -22,12 +22,12 @@
 //! ```
 #![forbid(unsafe_code)]
 
+pub mod bsd;
 pub mod bulk;
 pub mod cycles;
 pub mod eifel;
 pub mod follow;
 pub mod linux;
-pub mod lite;
 pub mod rfc6298;
 pub mod timer;
 

@@ -3,7 +3,7 @@
 //! RTO = SRTT + max(G, 4 RTTVAR), at least one second (2.4), where G is the granularity of the
 //! clock. An upper limit is optional and must be at least 60 s (2.5); there is none here.
 
-use crate::lite::Smoothed;
+use crate::bsd::Smoothed;
 use crate::timer::{Estimate, Sample, Timer};
 
 /// The timer of RFC 6298.

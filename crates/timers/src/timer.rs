@@ -1,8 +1,8 @@
 //! Input and output of every timer.
 
+use crate::bsd::Lite;
 use crate::eifel::Eifel;
 use crate::linux::Linux;
-use crate::lite::Lite;
 use crate::rfc6298::Rfc6298;
 use serde::Serialize;
 

@@ -19,13 +19,13 @@
 
 use crate::http::{HttpError, Url, head};
 use crate::medium::{HeaderEnd, NotThis};
-use lite::{Reason, Totals, option};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
 use std::ops::Range;
 use std::time::{Duration, Instant};
+use tcp_lite::{Reason, Totals, option};
 
 /// Without a byte for this time, the sender is assumed to be gone. Linux gives up sending after 13
 /// to 30 minutes.
@@ -105,7 +105,7 @@ pub enum ReceiveError {
     },
     /// TCP Lite is not attached, so there is no such socket option.
     #[error(
-        "this host knows no TCP Lite for this program ({0}): run it under `lasthop lite run --on-request --`, or with --lite off"
+        "this host knows no TCP Lite for this program ({0}): run it under `lasthop tcp-lite run --on-request --`, or with --lite off"
     )]
     NoLite(io::Error),
     /// The response is not acceptable.

@@ -131,8 +131,8 @@ names! {
     Direction, name, from_name;
     Event, word, from_word;
     Way, letter, from_letter;
-    ldas::Reason, name, from_name;
-    ldas::Verdict, name, from_name;
+    loss_differentiation::Reason, name, from_name;
+    loss_differentiation::Verdict, name, from_name;
 }
 
 impl Field for crate::event::Reason {

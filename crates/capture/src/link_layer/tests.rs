@@ -290,5 +290,5 @@ fn a_log_that_was_left_over_is_said() {
     fs::write(crate::table::log_path(&table), written(&[])).expect("a log");
     let options = Options { link_layer: Some(table), ..Options::default() };
     let error = Recorder::start(example::header(), options).err().expect("refused").to_string();
-    assert!(error.contains("lasthop recover"), "{error}");
+    assert!(error.contains("lasthop convert"), "{error}");
 }

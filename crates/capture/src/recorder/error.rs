@@ -22,7 +22,7 @@ pub enum RecordError {
     },
     /// The event log of another run lies where this one's would.
     #[error(
-        "`{}` is the event log of a run that did not end: recover it first (lasthop recover FILE), or remove it, or choose another file",
+        "`{}` is the event log of a run that did not end: recover it first (lasthop convert FILE), or remove it, or choose another file",
         path.display()
     )]
     LeftOver {

@@ -5,7 +5,7 @@
 //! and begin with a mark. Who watches a sender reads them out of the socket, whichever algorithm it
 //! is; senders with another one have no such state.
 
-use ldas::{Reason, Verdict};
+use loss_differentiation::{Reason, Verdict};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! Compares the C side of the congestion controls, in user space, with the pure crate `ldas` and
+//! Compares the C side of the congestion controls, in user space, with the pure crate `loss-differentiation` and
 //! with models written from the formulas, on random connections. Statistics must agree within the
 //! stated rounding; verdicts, thresholds, windows and counters must be equal.
 //!

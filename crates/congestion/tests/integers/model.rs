@@ -1,11 +1,11 @@
-//! Expected behaviour of the C side: from `ldas` where it has it, otherwise from the formulas
+//! Expected behaviour of the C side: from `loss_differentiation` where it has it, otherwise from the formulas
 //! again, in floating point.
 
 mod rates;
 
 use crate::Seen;
 use crate::connection::{Connection, State};
-use ldas::{
+use loss_differentiation::{
     Algorithm, Arrival, Detector, Form, Gain, Loss, Parameters, Quantum, Reduction, Statistics, Usage,
     Verdict, Window, reduced,
 };

@@ -6,6 +6,7 @@
 use super::*;
 use crate::recording::Recording;
 use capture::{Header, LinkId, LinkInfo, Options, Recorder, WallTime, WayInfo};
+use capture_analysis::layers::limiter::{self, Limiter};
 use emulator::simulated::Simulated;
 use emulator::{Emulator, Ending, Observer, PortId, WayId, control};
 use link::Seed;
@@ -17,7 +18,6 @@ use link::stage::bottleneck::{Limit, Once, QueueSpec};
 use link::stage::spec::FromFile;
 use packet::Frame;
 use proptest::prelude::*;
-use trace::layers::limiter::{self, Limiter};
 
 const MS: u64 = 1_000_000;
 const STARTED: u64 = 1_700_000_000_000_000_000;

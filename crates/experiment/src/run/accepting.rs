@@ -6,10 +6,10 @@
 use super::Job;
 use crate::acceptance::Acceptance;
 use crate::scenario::Scenario;
-use lite::{Lite, Mode, Policy, Reason, Settings, Totals};
 use netlab::cgroup::Cgroup;
 use netlab::mesh::Mesh;
 use results::LiteTotals;
+use tcp_lite::{Lite, Mode, Policy, Reason, Settings, Totals};
 
 /// Name of the control group of a run in a kernel of its own.
 const GROUP: &str = "lasthop-run";
@@ -107,7 +107,7 @@ mod tests {
             *count = 10 * number as u64;
         }
         let discarded = row(&totals).discarded;
-        let mut names = results::lite::REASONS;
+        let mut names = results::tcp_lite::REASONS;
         names.sort_unstable();
         assert!(discarded.keys().eq(names.iter()), "those that the results have columns for: {discarded:?}");
         assert_eq!((discarded["empty"], discarded["ip"]), (10, 120));

@@ -2,10 +2,10 @@
 //! lost.
 
 use capture::senders::INFINITE_SSTHRESH;
+use capture_analysis::loss_events::{self, Kind};
 use results::{Connection, LossEvent, LossKind, Protocol};
 use std::net::IpAddr;
 use std::path::Path;
-use trace::loss_events::{self, Kind};
 
 /// Adds the loss events to the rows of their connections.
 ///

@@ -11,11 +11,11 @@
 use crate::plan::Experiment;
 use crate::workload::Kind;
 use crate::workload::ground::SERVERS;
+use capture_analysis::analysis::{self, Options, Unwatched};
 use results::{Connection, Protocol, RoundTrips};
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
-use trace::analysis::{self, Options, Unwatched};
 
 /// Adds a row for each TCP connection of programs to the rows of the programs themselves.
 ///
@@ -31,7 +31,7 @@ pub fn add(
 ) -> Result<(), String> {
     let trace =
         analysis::read(capture, &Options::default(), &mut Unwatched).map_err(|error| error.to_string())?;
-    let mut best: Vec<&trace::Connection> = Vec::new();
+    let mut best: Vec<&capture_analysis::Connection> = Vec::new();
     for seen in trace.interfaces.iter().flat_map(|interface| interface.connections.all()) {
         match best.iter_mut().find(|known| is_same(known, seen)) {
             Some(known) if nearness(seen) > nearness(known) => *known = seen,
@@ -57,7 +57,7 @@ pub fn add(
 /// Returns whether two places saw the same connection: between the same ends, at the same time.
 ///
 /// Later connections may reuse the ports.
-fn is_same(one: &trace::Connection, other: &trace::Connection) -> bool {
+fn is_same(one: &capture_analysis::Connection, other: &capture_analysis::Connection) -> bool {
     (one.end(0), one.end(1)) == (other.end(0), other.end(1))
         && one.first_time <= other.last_time
         && other.first_time <= one.last_time
@@ -66,19 +66,19 @@ fn is_same(one: &trace::Connection, other: &trace::Connection) -> bool {
 /// Returns a measure of how near to the sender a connection was captured.
 ///
 /// It is the number of data segments, and if these are equal, the mean round-trip time.
-fn nearness(connection: &trace::Connection) -> (u64, u64) {
+fn nearness(connection: &capture_analysis::Connection) -> (u64, u64) {
     let sender = sender(connection);
     (sender.counts.data_packets, sender.round_trips().mean_ns)
 }
 
 /// Returns the direction that carried more bytes, which is the purpose of the connection.
-fn sender(connection: &trace::Connection) -> &trace::half::Half {
+fn sender(connection: &capture_analysis::Connection) -> &capture_analysis::half::Half {
     let [first, second] = &connection.halves;
     if second.unique_bytes() > first.unique_bytes() { second } else { first }
 }
 
 /// Returns whether our own senders and receivers have already reported this connection.
-fn of_ours(experiment: &Experiment, connection: &trace::Connection) -> bool {
+fn of_ours(experiment: &Experiment, connection: &capture_analysis::Connection) -> bool {
     (0..).zip(&experiment.workloads).any(|(place, workload)| {
         let server = match workload.kind {
             Kind::Bulk { to, .. } => to,
@@ -96,7 +96,7 @@ fn of_ours(experiment: &Experiment, connection: &trace::Connection) -> bool {
 fn program<'a>(
     programs: &'a [Connection],
     experiment: &Experiment,
-    connection: &trace::Connection,
+    connection: &capture_analysis::Connection,
     started: u64,
 ) -> Option<&'a Connection> {
     let node = experiment.scenario.node_at(connection.end(0).ip())?;
@@ -116,7 +116,7 @@ fn program<'a>(
 
 fn row(
     experiment: &Experiment,
-    seen: &trace::Connection,
+    seen: &capture_analysis::Connection,
     workload: &str,
     number: u32,
     started: u64,

@@ -1,6 +1,6 @@
 //! `lasthop fit`: a loss profile from what was lost.
 
-use crate::commands::retrace::reading;
+use crate::commands::retracer::reading;
 use crate::failure::Failure;
 use clap::Args;
 use link::blocks::Format;
@@ -13,7 +13,7 @@ use std::path::PathBuf;
 #[command(after_help = "\
 FILE is text, or the event log of a link (FILE.parquet). In text each line has a time and 0
 (arrived) or 1 (lost); with --block it is a sequence of such digits, one for each block of that
-length. A trace that says in its header what it is, as `lasthop retrace` makes and reads them,
+length. A trace that says in its header what it is, as `lasthop retracer` makes and reads them,
 needs no --block. `-` is standard input.
 
 The profile goes to standard output; how sure it is, and whether two states fit at all, to

@@ -8,7 +8,7 @@ use crate::rules::{Oracle, Settings, algorithm};
 use crate::states::Row;
 use crate::tally::Tally;
 use capture::senders::CongestionState;
-use ldas::{Reason, Reduction, Statistics, Verdict, reduced};
+use loss_differentiation::{Reason, Reduction, Statistics, Verdict, reduced};
 
 /// The stated roundings of the kernel's side, in nanoseconds, and one for the unit of the rows.
 const MEAN_NS: f64 = 1000.0 / 8.0 + 1.0;

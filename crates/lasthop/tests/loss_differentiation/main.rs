@@ -3,7 +3,7 @@
 //!
 //! | file | what it holds |
 //! |---|---|
-//! | `recorded` | recorded states of senders agree with the oracle `ldas` at every ACK and every loss event |
+//! | `recorded` | recorded states of senders agree with the oracle `loss_differentiation` at every ACK and every loss event |
 //! | `follow`, `rules`, `tally` | how one sender is followed |
 //! | `scenes`, `states` | plans, and the senders that they record |
 //! | `beside_linux` | newreno is reno, byte by byte; the others that Linux has as well come near to its own |

@@ -6,7 +6,7 @@ use crate::rules::{Settings, algorithm};
 use crate::scenes::{DETECTORS, Links, MARKING, Scene};
 use crate::states::senders;
 use crate::tally::Tally;
-use ldas::{Algorithm, Gain, Parameters, Quantum, Reduction};
+use loss_differentiation::{Algorithm, Gain, Parameters, Quantum, Reduction};
 use std::collections::BTreeMap;
 use std::fs;
 

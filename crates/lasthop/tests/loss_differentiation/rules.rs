@@ -3,7 +3,7 @@
 use crate::states::Row;
 use crate::tally::Tally;
 use capture::senders::Algorithm as Named;
-use ldas::{
+use loss_differentiation::{
     Algorithm, Arrival, Detector, Form, Judgement, Loss, Parameters, Reduction, Spacing, Statistics, Verdict,
 };
 

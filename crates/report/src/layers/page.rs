@@ -7,10 +7,10 @@ use super::tile;
 use super::whole::{Extent, Points, Whole};
 use crate::html::{data, head};
 use capture::output::Pending;
+use capture_analysis::layers::graph::{Graph, Layer, Point, Regression, Shape, View};
 use serde::Serialize;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
-use trace::layers::graph::{Graph, Layer, Point, Regression, Shape, View};
 
 /// Version of the data that the page reads; `web/src/layers/data.ts` has the same.
 const SCHEMA: u32 = 1;

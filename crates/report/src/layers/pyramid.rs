@@ -12,7 +12,7 @@
 use super::grid::Grid;
 use super::thin::thin;
 use super::whole::Points;
-use trace::layers::graph::Shape;
+use capture_analysis::layers::graph::Shape;
 
 /// Maximum number of points in a tile, which is read as a whole; a graph with no more points is not
 /// divided into levels.

@@ -11,7 +11,7 @@
 
 use super::grid::Grid;
 use super::whole::{Points, Whole};
-use trace::layers::graph::Shape;
+use capture_analysis::layers::graph::Shape;
 
 /// Divides `from`, indices of points in their order, into those needed by a drawing whose pixels
 /// are as large as cells of `level`, and the rest.

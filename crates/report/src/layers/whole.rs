@@ -1,7 +1,7 @@
 //! Points as whole numbers: nanoseconds, and bytes or 256ths of a byte. They are in the order of
 //! time, without those that cannot be drawn.
 
-use trace::layers::graph::Point;
+use capture_analysis::layers::graph::Point;
 
 /// Values of a graph that has fractions of bytes are rounded to 2^`FRACTION` bytes.
 const FRACTION: i32 = -8;

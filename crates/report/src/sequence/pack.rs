@@ -2,10 +2,12 @@
 //! small, so that a segment needs about ten characters. `web/src/sequence/unpack.ts` unpacks it.
 
 use super::windows::Windows;
+use capture_analysis::retransmission::Cause;
+use capture_analysis::sequence::{
+    AckPoint, Kind, LossPoint, Mark, MarkPoint, SackPoint, SegmentPoint, Series,
+};
+use capture_analysis::throughput::Rates;
 use serde::Serialize;
-use trace::retransmission::Cause;
-use trace::sequence::{AckPoint, Kind, LossPoint, Mark, MarkPoint, SackPoint, SegmentPoint, Series};
-use trace::throughput::Rates;
 
 /// One direction of a connection.
 ///
@@ -235,7 +237,7 @@ impl Marks {
 }
 
 impl Throughput {
-    fn of(throughput: &trace::throughput::Throughput) -> Self {
+    fn of(throughput: &capture_analysis::throughput::Throughput) -> Self {
         let column = |of: fn(&Rates) -> u64| throughput.bins.iter().map(of).collect();
         Self {
             bin_us: throughput.bin_ns / 1000,

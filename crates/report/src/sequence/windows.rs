@@ -8,11 +8,11 @@ use super::events::Events;
 use super::pack::times;
 use capture::Time;
 use capture::senders::{INFINITE_SSTHRESH, Reader, SenderState};
+use capture_analysis::TraceError;
+use capture_analysis::sequence::{Series, TimeSequence};
 use results::LossEvent;
 use serde::Serialize;
 use std::path::Path;
-use trace::TraceError;
-use trace::sequence::{Series, TimeSequence};
 
 /// Congestion window and threshold of a sender. Times are packed, and count, as in a time-sequence
 /// plot.

@@ -2,10 +2,10 @@
 //! with segments of 460 bytes in packets of 519 octets, which the link layer sends at 960 bytes/s.
 //! One segment in 200 is lost and retransmitted.
 
+use capture_analysis::layers::graph::{Graph, Layer, Point, Regression, Shape, View};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::collections::BTreeMap;
-use trace::layers::graph::{Graph, Layer, Point, Regression, Shape, View};
 
 /// Data bytes of a segment, and bytes of its packet on the link.
 pub const MSS: f64 = 460.0;

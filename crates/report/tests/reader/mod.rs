@@ -1,9 +1,9 @@
 //! Actions of a reader on the page of a multi-layer view, and queries of what the page shows.
 
 use crate::chromium::Browser;
+use capture_analysis::layers::graph::View;
 use serde_json::{Value, json};
 use std::path::Path;
-use trace::layers::graph::View;
 
 /// Margins of the drawing: left, top, left plus right, top plus bottom.
 const ROOM: (f64, f64, f64, f64) = (112.0, 10.0, 126.0, 54.0);

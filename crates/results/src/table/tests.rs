@@ -95,7 +95,8 @@ fn every_counter_of_tcp_lite_has_a_column() {
         panic!("an object")
     };
     let counters = fields.keys().filter(|name| *name != "discarded").map(|name| format!("lite_{name}"));
-    let reasons = crate::lite::REASONS.map(|reason| format!("lite_discarded_{}", reason.replace('-', "_")));
+    let reasons =
+        crate::tcp_lite::REASONS.map(|reason| format!("lite_discarded_{}", reason.replace('-', "_")));
     let mut expected: Vec<_> = counters.chain(reasons).collect();
     let mut columns: Vec<_> = LITE.iter().map(|field| field.name.to_owned()).collect();
     expected.sort_unstable();

@@ -15,7 +15,7 @@ use std::process::ExitCode;
 #[derive(Debug, Parser)]
 #[command(after_help = "\
 Examples:
-  lasthop lite run --on-request -- lite-receive http://198.51.100.1/picture.jpg --out picture.jpg
+  lasthop tcp-lite run --on-request -- lite-receive http://198.51.100.1/picture.jpg --out picture.jpg
   lite-receive http://198.51.100.1/song.wav --out song.wav --lite off --json")]
 struct Arguments {
     /// URL: http://HOST/PATH or http://HOST:PORT/PATH

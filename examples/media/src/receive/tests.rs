@@ -55,7 +55,7 @@ fn what_cannot_be_received_is_said() {
 fn a_host_without_tcp_lite_says_what_to_do() {
     let url = serve(response("audio/L16", 2, b"ab"));
     let refused = receive(&url, &Options { lite: true, ..OFF }).expect_err("refused").to_string();
-    assert!(refused.contains("lasthop lite run --on-request"), "{refused}");
+    assert!(refused.contains("lasthop tcp-lite run --on-request"), "{refused}");
 }
 
 #[test]

@@ -199,7 +199,7 @@ fn closing(collection: &Collection) -> String {
         "<h2>How it was made</h2>\n<p>Each transfer is one run of a kernel of its own by the virtual clock: the same seed gives the same bytes again. \
          DAMAGE is one of these, and a bit that is wrong is as likely one of a header as any other:</p>\n<dl class=\"facts\">{losses}</dl>\n\
          <pre>lasthop link --clock virtual {} DAMAGE --seed 1 \\\n    --serve 'python3 -m http.server 80' --keep DIR -- \\\n    \
-         lasthop lite run --on-request -- sh -c \\\n    'lite-receive http://host.lasthop/picture.jpg --out $LASTHOP_KEEP/picture.jpg --json'</pre>\n\
+         lasthop tcp-lite run --on-request -- sh -c \\\n    'lite-receive http://host.lasthop/picture.jpg --out $LASTHOP_KEEP/picture.jpg --json'</pre>\n\
          <p>Time runs from before the connection is opened until the last byte was read. PSNR is over all three colours, SSIM (Wang and others, 2004) over \
          brightness; the picture as it was sent has {best:.1} dB and {similarity:.3}.</p>\n",
         escaped(&collection.plan.link),

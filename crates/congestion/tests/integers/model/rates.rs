@@ -1,7 +1,7 @@
-//! Models that `ldas` lacks: rounds, Vegas, Veno's slow growth, the bandwidth of Westwood+.
+//! Models that `loss_differentiation` lacks: rounds, Vegas, Veno's slow growth, the bandwidth of Westwood+.
 
 use crate::connection::Connection;
-use ldas::{Usage, Window};
+use loss_differentiation::{Usage, Window};
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 

@@ -56,7 +56,7 @@ fn header(node: String) -> Header {
     }
 }
 
-/// Each state as an object in a line of its own, with the columns of `lasthop trace --senders`;
+/// Each state as an object in a line of its own, with the columns of `lasthop analyze --senders`;
 /// what is not known is left out.
 fn print_lines(output: &mut impl Write, states: &[SenderState], header: &Header) -> io::Result<()> {
     for state in states {

@@ -4,17 +4,17 @@ use super::arguments::{CaptureArguments, settings};
 use super::model::digits;
 use super::overlay::Overlay;
 use super::{line, table};
-use crate::commands::trace::progress::Progress;
+use crate::commands::analyze::progress::Progress;
 use crate::failure::Failure;
 use crate::figure::Figure;
 use crate::outputs;
+use capture_analysis::analysis::{self, Analysis, Options, Watch};
+use capture_analysis::connection::Seen;
 use packet::Segment;
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::io::Write;
 use timers::{Followed, Sample, follow};
-use trace::analysis::{self, Analysis, Options, Watch};
-use trace::connection::Seen;
 
 /// Interface by its number, connection from 0, half.
 type Place = (usize, usize, usize);

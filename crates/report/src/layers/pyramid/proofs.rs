@@ -4,11 +4,11 @@
 use super::super::grid::Grid;
 use super::super::whole::{Points, Whole};
 use super::{Level, TILE, levels};
+use capture_analysis::layers::graph::Shape;
 use proptest::prelude::*;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::collections::HashSet;
-use trace::layers::graph::Shape;
 
 /// Kind of a graph.
 #[derive(Debug, Clone, Copy)]

@@ -1,0 +1,54 @@
+//! How far the reading of a capture has come, on a terminal, once it takes longer than two seconds.
+
+use capture_analysis::analysis::Watch;
+use indicatif::{ProgressBar, ProgressStyle};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// Shown after so long.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Shows how far the reading has come.
+pub struct Progress {
+    started: Instant,
+    /// Bytes of the file; 0 if that is not known.
+    length: u64,
+    bar: Option<ProgressBar>,
+}
+
+impl Progress {
+    /// For the reading of `path`, which begins now.
+    pub fn new(path: &Path) -> Self {
+        let length = std::fs::metadata(path).map_or(0, |metadata| metadata.len());
+        Self { started: Instant::now(), length, bar: None }
+    }
+}
+
+impl Watch for Progress {
+    fn progress(&mut self, at: u64, packets: u64) -> bool {
+        if self.started.elapsed() > PATIENCE {
+            let bar = self.bar.get_or_insert_with(|| begin(self.length));
+            bar.set_position(at);
+            bar.set_message(format!("{:.1} million packets", packets as f64 / 1e6));
+        }
+        true
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+/// indicatif draws to standard error, and nothing where that is no terminal.
+fn begin(length: u64) -> ProgressBar {
+    let (bar, template) = if length > 0 {
+        (ProgressBar::new(length), "{bar:40} {bytes} of {total_bytes}, {msg}, {eta} left")
+    } else {
+        (ProgressBar::no_length(), "{spinner} {bytes}, {msg}")
+    };
+    bar.with_style(ProgressStyle::with_template(template).expect("a template without mistakes"))
+}

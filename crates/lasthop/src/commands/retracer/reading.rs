@@ -1,0 +1,38 @@
+//! Reads traces of blocks, whichever of the formats they have.
+
+use crate::failure::Failure;
+use link::blocks::{BlockTrace, Format, RlpTrace};
+use link::units::Span;
+use std::io::{self, Read};
+use std::path::Path;
+
+/// The text of a file; `-` is the standard input.
+pub fn text(path: &Path) -> Result<String, Failure> {
+    let text = if path == Path::new("-") {
+        let mut text = String::new();
+        io::stdin().read_to_string(&mut text).map(|_| text)
+    } else {
+        std::fs::read_to_string(path)
+    };
+    text.map_err(|error| format!("read {}: {error}", path.display()).into())
+}
+
+/// The blocks of a trace; `block` is how long one is, if that was asked for.
+pub fn blocks(path: &Path, block: Option<Span>) -> Result<BlockTrace, Failure> {
+    of_text(&path.display().to_string(), &text(path)?, block)
+}
+
+/// The same of a text that was read; `name` is what to call it.
+pub fn of_text(name: &str, text: &str, block: Option<Span>) -> Result<BlockTrace, Failure> {
+    match Format::of(text) {
+        Some(Format::Rlp) => Ok(RlpTrace::parse(name, text)?.blocks()),
+        Some(Format::BitErrors) => Err(format!(
+            "{name} is a bit error trace: make blocks of it first, such as by `lasthop retracer blocks --bits 456 {name}`"
+        )
+        .into()),
+        Some(Format::BlockErasures) | None => {
+            let usual = (!BlockTrace::has_period(text)).then_some(BlockTrace::GSM_PERIOD);
+            Ok(BlockTrace::parse(name, text, block.or(usual))?)
+        }
+    }
+}
