@@ -50,7 +50,7 @@ pub enum Checksum {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Segmentation {
     /// Protocol of the segments.
-    pub kind: Kind,
+    pub kind: SegmentProtocol,
     /// Whether the TCP header has CWR set, which only the first segment may keep (RFC 3168 section
     /// 6.1.2).
     pub ecn: bool,
@@ -60,7 +60,7 @@ pub struct Segmentation {
 
 /// The protocol of a packet's segments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum SegmentProtocol {
     /// TCP over IPv4.
     Tcp4,
     /// TCP over IPv6.
@@ -85,9 +85,9 @@ impl Header {
         };
         let kind = match bytes[1] & !GSO_ECN {
             GSO_NONE => None,
-            GSO_TCPV4 => Some(Kind::Tcp4),
-            GSO_TCPV6 => Some(Kind::Tcp6),
-            GSO_UDP_L4 => Some(Kind::Udp),
+            GSO_TCPV4 => Some(SegmentProtocol::Tcp4),
+            GSO_TCPV6 => Some(SegmentProtocol::Tcp6),
+            GSO_UDP_L4 => Some(SegmentProtocol::Udp),
             other => return Err(UnknownKind(other)),
         };
         let segmentation =
@@ -107,9 +107,9 @@ impl Header {
             None => (GSO_NONE, 0),
             Some(Segmentation { kind, ecn, size }) => {
                 let kind = match kind {
-                    Kind::Tcp4 => GSO_TCPV4,
-                    Kind::Tcp6 => GSO_TCPV6,
-                    Kind::Udp => GSO_UDP_L4,
+                    SegmentProtocol::Tcp4 => GSO_TCPV4,
+                    SegmentProtocol::Tcp6 => GSO_TCPV6,
+                    SegmentProtocol::Udp => GSO_UDP_L4,
                 };
                 (kind | if ecn { GSO_ECN } else { 0 }, size)
             }
@@ -149,15 +149,15 @@ mod tests {
             ),
             (
                 laid_out(1, 1, [52, 1448, 20, 16]),
-                Header { checksum: partial, segmentation: cut(Kind::Tcp4, false), header_len: 52 },
+                Header { checksum: partial, segmentation: cut(SegmentProtocol::Tcp4, false), header_len: 52 },
             ),
             (
                 laid_out(1, 0x84, [72, 1448, 20, 16]),
-                Header { checksum: partial, segmentation: cut(Kind::Tcp6, true), header_len: 72 },
+                Header { checksum: partial, segmentation: cut(SegmentProtocol::Tcp6, true), header_len: 72 },
             ),
             (
                 laid_out(1, 5, [28, 1448, 20, 16]),
-                Header { checksum: partial, segmentation: cut(Kind::Udp, false), header_len: 28 },
+                Header { checksum: partial, segmentation: cut(SegmentProtocol::Udp, false), header_len: 28 },
             ),
         ];
         for (bytes, header) in cases {

@@ -18,7 +18,7 @@ pub use run::{Pieces, Run};
 
 use crate::checksum::{self, IN_TCP, IN_UDP, add, replace_ipv4_word};
 use crate::headers::{Headers, IPV6_LEN, TCP, Tcp, UDP, Unreadable, u16_at};
-use crate::virtio::{self, Checksum, Kind, Segmentation};
+use crate::virtio::{self, Checksum, SegmentProtocol, Segmentation};
 use crate::{Ecn, Frame, Layer, ecn};
 use std::fmt;
 use std::ops::Range;
@@ -73,7 +73,7 @@ pub enum Misfit {
     #[error("the packet (IP protocol {protocol}) is not a whole {kind:?} segment, as the virtio header says")]
     Protocol {
         /// Kind in the virtio header.
-        kind: Kind,
+        kind: SegmentProtocol,
         /// Protocol in the IP header.
         protocol: u8,
     },
@@ -171,9 +171,9 @@ impl Whole {
         }
         let protocol = headers.protocol();
         let fits = match kind {
-            Kind::Tcp4 => protocol == TCP && headers.is_ipv4(),
-            Kind::Tcp6 => protocol == TCP && !headers.is_ipv4(),
-            Kind::Udp => protocol == UDP,
+            SegmentProtocol::Tcp4 => protocol == TCP && headers.is_ipv4(),
+            SegmentProtocol::Tcp6 => protocol == TCP && !headers.is_ipv4(),
+            SegmentProtocol::Udp => protocol == UDP,
         };
         let (Some(transport), Some(payload), true) =
             (headers.transport(), headers.payload(), fits && !headers.is_fragment())
@@ -309,10 +309,10 @@ impl Whole {
     }
 }
 
-const fn checksum_offset(kind: Kind) -> usize {
+const fn checksum_offset(kind: SegmentProtocol) -> usize {
     match kind {
-        Kind::Tcp4 | Kind::Tcp6 => IN_TCP,
-        Kind::Udp => IN_UDP,
+        SegmentProtocol::Tcp4 | SegmentProtocol::Tcp6 => IN_TCP,
+        SegmentProtocol::Udp => IN_UDP,
     }
 }
 

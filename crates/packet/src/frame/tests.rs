@@ -1,11 +1,11 @@
 use super::*;
 use crate::sample::{Sample, text};
-use crate::virtio::{Header, Kind, Segmentation};
+use crate::virtio::{Header, SegmentProtocol, Segmentation};
 use crate::{Tcp, whole};
 use proptest::prelude::*;
 
 fn whole_frames(sample: Sample, len: usize, size: u16) -> Vec<Frame> {
-    let segmentation = Some(Segmentation { kind: Kind::Tcp4, ecn: false, size });
+    let segmentation = Some(Segmentation { kind: SegmentProtocol::Tcp4, ecn: false, size });
     let checksum = crate::virtio::Checksum::Partial { start: sample.transport() as u16, offset: 16 };
     let virtio = Header { checksum, segmentation, header_len: 0 };
     whole::frames(sample.layer, &virtio, sample.build_partial(&text(len))).expect("fits").collect()

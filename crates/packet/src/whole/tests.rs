@@ -5,9 +5,9 @@ use proptest::prelude::*;
 /// Returns the kernel's virtio header for a sample to be cut into segments of `size` bytes.
 fn virtio_of(sample: &Sample, size: u16) -> virtio::Header {
     let kind = match (sample.udp, sample.ipv6) {
-        (true, _) => Kind::Udp,
-        (false, false) => Kind::Tcp4,
-        (false, true) => Kind::Tcp6,
+        (true, _) => SegmentProtocol::Udp,
+        (false, false) => SegmentProtocol::Tcp4,
+        (false, true) => SegmentProtocol::Tcp6,
     };
     let ecn = !sample.udp && sample.flags & Tcp::CWR != 0;
     virtio::Header {
@@ -282,10 +282,22 @@ fn what_does_not_fit_is_named() {
     let protocol = |kind| Misfit::Protocol { kind, protocol: TCP };
     let cases = [
         (bytes.clone(), virtio::Header { segmentation: None, ..good }, Misfit::NotSegmented),
-        (bytes.clone(), virtio::Header { segmentation: cut(Kind::Tcp4, 0), ..good }, Misfit::SizeZero),
-        (bytes.clone(), virtio::Header { segmentation: cut(Kind::Tcp6, 9), ..good }, protocol(Kind::Tcp6)),
-        (bytes.clone(), virtio::Header { segmentation: cut(Kind::Udp, 9), ..good }, protocol(Kind::Udp)),
-        (fragment, good, protocol(Kind::Tcp4)),
+        (
+            bytes.clone(),
+            virtio::Header { segmentation: cut(SegmentProtocol::Tcp4, 0), ..good },
+            Misfit::SizeZero,
+        ),
+        (
+            bytes.clone(),
+            virtio::Header { segmentation: cut(SegmentProtocol::Tcp6, 9), ..good },
+            protocol(SegmentProtocol::Tcp6),
+        ),
+        (
+            bytes.clone(),
+            virtio::Header { segmentation: cut(SegmentProtocol::Udp, 9), ..good },
+            protocol(SegmentProtocol::Udp),
+        ),
+        (fragment, good, protocol(SegmentProtocol::Tcp4)),
         (
             bytes.clone(),
             virtio::Header { checksum: elsewhere, ..good },
