@@ -10,7 +10,7 @@
 //! a right checksum is [`Check::Nothing`], although TCP may still reject its header fields.
 
 use crate::Layer;
-use crate::checksum::{self, Verdict};
+use crate::checksum::{self, ChecksumStatus};
 use crate::headers::{Headers, ICMP, ICMPV6, IPV4_LEN, TCP, UDP, network_start, u16_at};
 use std::fmt;
 
@@ -208,7 +208,7 @@ fn transport(bytes: &[u8], headers: &Headers) -> Check {
         ICMPV6 if !headers.is_ipv4() => Check::IcmpChecksum,
         _ => return Check::Protocol,
     };
-    if checksum::verify(bytes, headers) == Verdict::Wrong { wrong } else { Check::Nothing }
+    if checksum::verify(bytes, headers) == ChecksumStatus::Wrong { wrong } else { Check::Nothing }
 }
 
 #[cfg(test)]

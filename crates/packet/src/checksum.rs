@@ -17,7 +17,7 @@ const IN_IPV4: usize = 10;
 
 /// Result of verifying a packet's transport checksum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
+pub enum ChecksumStatus {
     /// The checksum is right.
     Right,
     /// The checksum is wrong, or the length in a UDP header is impossible: a receiver discards the
@@ -97,17 +97,19 @@ pub(crate) fn replace_ipv4_word(header: &mut [u8], at: usize, new: u16) {
 
 /// Verifies the transport checksum of a packet. For the IPv4 header, use [`is_ipv4_right`].
 #[must_use]
-pub fn verify(bytes: &[u8], headers: &Headers) -> Verdict {
-    let Some(field) = field(headers) else { return Verdict::Absent };
+pub fn verify(bytes: &[u8], headers: &Headers) -> ChecksumStatus {
+    let Some(field) = field(headers) else { return ChecksumStatus::Absent };
     let is_missing = headers.protocol() == UDP && u16_at(bytes, field) == 0;
     if is_missing && headers.is_ipv4() {
-        return Verdict::Absent;
+        return ChecksumStatus::Absent;
     }
     match covered(bytes, headers) {
         // UDP over IPv6 must have a checksum (RFC 8200 section 8.1).
-        Covered::Range(range) if !is_missing && total(bytes, headers, &range) == 0xffff => Verdict::Right,
-        Covered::Range(_) | Covered::Impossible => Verdict::Wrong,
-        Covered::Unknown => Verdict::Absent,
+        Covered::Range(range) if !is_missing && total(bytes, headers, &range) == 0xffff => {
+            ChecksumStatus::Right
+        }
+        Covered::Range(_) | Covered::Impossible => ChecksumStatus::Wrong,
+        Covered::Unknown => ChecksumStatus::Absent,
     }
 }
 

@@ -6,7 +6,7 @@ use crate::connection::{Data, Seen};
 use crate::half::duplicate_sack;
 use crate::loss_events::Ends;
 use crate::sequence_number::Unwrap;
-use packet::checksum::{self, Verdict};
+use packet::checksum::{self, ChecksumStatus};
 use packet::{Headers, Layer, Segment, Tcp};
 use rustc_hash::FxHashMap;
 
@@ -87,7 +87,7 @@ impl<W: Watch> Collector<W> {
 
 impl<W: Watch> Watch for Collector<W> {
     fn packet(&mut self, ip: &[u8], length: u32) {
-        let is_wrong = |headers: &Headers| checksum::verify(ip, headers) == Verdict::Wrong;
+        let is_wrong = |headers: &Headers| checksum::verify(ip, headers) == ChecksumStatus::Wrong;
         self.next = (length, Headers::parse(Layer::Ip, ip).is_ok_and(|headers| is_wrong(&headers)));
     }
 

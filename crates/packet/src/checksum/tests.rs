@@ -29,13 +29,13 @@ proptest! {
         let mut bytes = sample.build(&text(len));
         bytes.extend(vec![0xaa; padding]);
         let headers = Headers::parse(sample.layer, &bytes).expect("good");
-        prop_assert_eq!(verify(&bytes, &headers), Verdict::Right);
+        prop_assert_eq!(verify(&bytes, &headers), ChecksumStatus::Right);
         if !sample.ipv6 {
             prop_assert!(is_ipv4_right(&bytes[headers.network()..sample.transport()]));
         }
         let before = bytes.clone();
         prop_assert!(spoil(&mut bytes, &headers));
-        prop_assert_eq!(verify(&bytes, &headers), Verdict::Wrong);
+        prop_assert_eq!(verify(&bytes, &headers), ChecksumStatus::Wrong);
         let field = sample.transport() + sample.checksum_offset();
         bytes[field..field + 2].copy_from_slice(&before[field..field + 2]);
         prop_assert_eq!(bytes, before, "only the checksum field may differ (TL-13)");
@@ -48,7 +48,7 @@ proptest! {
         bytes[hit] ^= 1 << bit;
         let Ok(headers) = Headers::parse(sample.layer, &bytes) else { return Ok(()) };
         if spoil(&mut bytes, &headers) {
-            prop_assert_eq!(verify(&bytes, &headers), Verdict::Wrong);
+            prop_assert_eq!(verify(&bytes, &headers), ChecksumStatus::Wrong);
         }
     }
 
@@ -79,12 +79,12 @@ fn icmpv6_is_verified_and_not_spoiled() {
         .write(&mut bytes, &text(33))
         .expect("fits");
     let headers = Headers::parse(Layer::Ip, &bytes).expect("good");
-    assert_eq!(verify(&bytes, &headers), Verdict::Right);
+    assert_eq!(verify(&bytes, &headers), ChecksumStatus::Right);
     assert_eq!(headers.region(Region::Payload), Some(48..81));
     assert!(!spoil(&mut bytes, &headers));
-    assert_eq!(verify(&bytes, &headers), Verdict::Right);
+    assert_eq!(verify(&bytes, &headers), ChecksumStatus::Right);
     bytes[60] ^= 4;
-    assert_eq!(verify(&bytes, &headers), Verdict::Wrong);
+    assert_eq!(verify(&bytes, &headers), ChecksumStatus::Wrong);
 }
 
 #[test]
@@ -96,7 +96,7 @@ fn icmp_over_ipv4_has_no_pseudo_header_and_is_left_alone() {
         .expect("fits");
     let headers = Headers::parse(Layer::Ip, &bytes).expect("good");
     let before = bytes.clone();
-    assert_eq!(verify(&bytes, &headers), Verdict::Absent);
+    assert_eq!(verify(&bytes, &headers), ChecksumStatus::Absent);
     assert!(!spoil(&mut bytes, &headers));
     assert_eq!(bytes, before);
 }
@@ -120,10 +120,10 @@ fn a_segment_whose_right_checksum_is_what_spoiling_writes_is_spoiled_too() {
     ] {
         let mut bytes = with_checksum(sample, right);
         let headers = Headers::parse(Layer::Ip, &bytes).expect("good");
-        assert_eq!(verify(&bytes, &headers), Verdict::Right);
+        assert_eq!(verify(&bytes, &headers), ChecksumStatus::Right);
         assert!(spoil(&mut bytes, &headers));
         assert_eq!(u16_at(&bytes, sample.transport() + sample.checksum_offset()), spoiled);
-        assert_eq!(verify(&bytes, &headers), Verdict::Wrong);
+        assert_eq!(verify(&bytes, &headers), ChecksumStatus::Wrong);
     }
 }
 
@@ -133,12 +133,12 @@ fn the_complement_of_zero_is_the_same_checksum() {
     let mut bytes = with_checksum(Sample::plain(), 0);
     bytes[36..38].copy_from_slice(&[0xff, 0xff]);
     let headers = Headers::parse(Layer::Ip, &bytes).expect("good");
-    assert_eq!(verify(&bytes, &headers), Verdict::Right);
+    assert_eq!(verify(&bytes, &headers), ChecksumStatus::Right);
 }
 
 #[test]
 fn a_datagram_without_checksum_is_judged_by_its_ip_version() {
-    for (ipv6, verdict) in [(false, Verdict::Absent), (true, Verdict::Wrong)] {
+    for (ipv6, verdict) in [(false, ChecksumStatus::Absent), (true, ChecksumStatus::Wrong)] {
         let sample = Sample { udp: true, ipv6, ..Sample::plain() };
         let mut bytes = sample.build(&text(9));
         let field = sample.transport() + 6;
@@ -146,7 +146,7 @@ fn a_datagram_without_checksum_is_judged_by_its_ip_version() {
         let headers = Headers::parse(Layer::Ip, &bytes).expect("good");
         assert_eq!(verify(&bytes, &headers), verdict);
         assert!(spoil(&mut bytes, &headers));
-        assert_eq!(verify(&bytes, &headers), Verdict::Wrong);
+        assert_eq!(verify(&bytes, &headers), ChecksumStatus::Wrong);
     }
 }
 
@@ -157,9 +157,9 @@ fn a_udp_length_that_cannot_be_is_wrong() {
         let mut bytes = sample.build(&text(9));
         bytes[24..26].copy_from_slice(&len.to_be_bytes());
         let headers = Headers::parse(Layer::Ip, &bytes).expect("IP is good");
-        assert_eq!(verify(&bytes, &headers), Verdict::Wrong, "{len}");
+        assert_eq!(verify(&bytes, &headers), ChecksumStatus::Wrong, "{len}");
         assert!(spoil(&mut bytes, &headers));
-        assert_eq!(verify(&bytes, &headers), Verdict::Wrong, "{len}");
+        assert_eq!(verify(&bytes, &headers), ChecksumStatus::Wrong, "{len}");
     }
 }
 
@@ -172,7 +172,7 @@ fn a_udp_datagram_shorter_than_its_packet_is_summed_by_its_own_length() {
     bytes[2..4].copy_from_slice(&total.to_be_bytes());
     recompute_ipv4(&mut bytes[..20]);
     let headers = Headers::parse(Layer::Ip, &bytes).expect("good");
-    assert_eq!(verify(&bytes, &headers), Verdict::Right);
+    assert_eq!(verify(&bytes, &headers), ChecksumStatus::Right);
 }
 
 #[test]
@@ -183,7 +183,7 @@ fn where_not_everything_is_here_the_checksum_is_taken_for_right() {
     first_fragment[6] |= 0x20;
     for mut bytes in [first_fragment, whole[..80].to_vec()] {
         let headers = Headers::parse(Layer::Ip, &bytes).expect("good");
-        assert_eq!(verify(&bytes, &headers), Verdict::Absent);
+        assert_eq!(verify(&bytes, &headers), ChecksumStatus::Absent);
         assert!(spoil(&mut bytes, &headers));
         assert_eq!(bytes[36..38], [0, 0]);
         // Again: now 0 is assumed to be right.
@@ -201,7 +201,7 @@ fn a_packet_with_routing_ahead_of_it_is_not_judged() {
     bytes[40 + 24 + 3] = 1;
     let headers = Headers::parse(Layer::Ip, &bytes).expect("good");
     assert_eq!(headers.transport(), Some(sample.transport()));
-    assert_eq!(verify(&bytes, &headers), Verdict::Absent);
+    assert_eq!(verify(&bytes, &headers), ChecksumStatus::Absent);
 }
 
 #[test]

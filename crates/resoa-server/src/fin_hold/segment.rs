@@ -90,7 +90,7 @@ mod tests {
     use super::super::records::State;
     use super::*;
     use packet::Segment;
-    use packet::checksum::Verdict;
+    use packet::checksum::ChecksumStatus;
     use packet::segment::Content;
 
     const ENDS: [(&str, &str); 3] = [
@@ -111,7 +111,7 @@ mod tests {
 
     fn read(packet: &[u8]) -> Segment {
         let headers = Headers::parse(Layer::Ip, packet).expect("IP");
-        assert_eq!(checksum::verify(packet, &headers), Verdict::Right);
+        assert_eq!(checksum::verify(packet, &headers), ChecksumStatus::Right);
         assert!(!headers.is_ipv4() || checksum::is_ipv4_right(&packet[..20]));
         match Segment::read(packet) {
             Ok(Content::Tcp(segment)) => segment,

@@ -6,7 +6,7 @@ use crate::guest::PATIENCE;
 use crate::rig::{Rig, Turns};
 use netlab::Namespace;
 use netlab::tun::{self, Tun};
-use packet::checksum::{self, Verdict};
+use packet::checksum::{self, ChecksumStatus};
 use packet::segment::Content;
 use packet::{Headers, Layer, Segment, Tcp};
 use resoa_protocol::{RsockId, Settings, SocketCall, Value};
@@ -238,7 +238,7 @@ impl Far {
             octets.truncate(length);
             let Ok(Content::Tcp(segment)) = Segment::read(&octets) else { continue };
             let headers = Headers::parse(Layer::Ip, &octets).expect("IP");
-            assert_eq!(checksum::verify(&octets, &headers), Verdict::Right, "{segment:?}");
+            assert_eq!(checksum::verify(&octets, &headers), ChecksumStatus::Right, "{segment:?}");
             assert_eq!((segment.source, segment.destination), (self.here, self.there));
             assert_options(&octets[headers.segment().start..]);
             let is_reset = segment.tcp.has(Tcp::RST);

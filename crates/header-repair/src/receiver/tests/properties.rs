@@ -74,7 +74,7 @@ fn check(verdict: Verdict, before: &[u8], after: &[u8]) -> Result<(), TestCaseEr
         return Ok(());
     };
     let headers = packet::Headers::parse(packet::Layer::Ip, after).expect("accepted");
-    prop_assert_eq!(checksum::verify(after, &headers), checksum::Verdict::Right);
+    prop_assert_eq!(checksum::verify(after, &headers), checksum::ChecksumStatus::Right);
     let tcp = headers.tcp().expect("its header is whole");
     prop_assert!(!tcp.has(Tcp::SYN | Tcp::RST | Tcp::FIN | Tcp::URG | Tcp::ECE | Tcp::CWR));
     prop_assert!(tcp.has(Tcp::ACK));

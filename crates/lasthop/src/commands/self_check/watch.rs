@@ -4,7 +4,7 @@
 use emulator::{Observer, WayId};
 use link::Packet;
 use link::units::Time;
-use packet::checksum::{self, Verdict};
+use packet::checksum::{self, ChecksumStatus};
 use packet::{Frame, Headers, Layer, headers};
 use std::collections::HashMap;
 
@@ -87,7 +87,7 @@ impl Damage {
         self.wrong_payload_bits += in_payload;
         self.damaged += u64::from(in_headers + in_payload > 0);
         self.damaged_headers += u64::from(in_headers > 0);
-        self.wrong_checksums += u64::from(checksum::verify(after, &headers) == Verdict::Wrong);
+        self.wrong_checksums += u64::from(checksum::verify(after, &headers) == ChecksumStatus::Wrong);
     }
 }
 

@@ -3,7 +3,7 @@
 use super::*;
 use crate::stage::errors::damage;
 use crate::units::BitErrorRatio;
-use ::packet::checksum::{Verdict, verify};
+use ::packet::checksum::{ChecksumStatus, verify};
 use ::packet::{Headers, Region};
 use etherparse::{IpNumber, PacketBuilder};
 use proptest::prelude::*;
@@ -62,10 +62,10 @@ fn tl_13_only_the_checksum_differs() {
     let mut stage = Driven::new(spec("process = { loss = \"100%\" }\neffect = \"spoil-checksum\""), 1);
     assert!(stage.stage.changes_bytes());
     for (bytes, checksum) in [(tcp4(), 36..38), (udp6(), 46..48)] {
-        assert_eq!(verify(&bytes, &headers(&bytes)), Verdict::Right);
+        assert_eq!(verify(&bytes, &headers(&bytes)), ChecksumStatus::Right);
         let damaged = stage.fate(packet(&bytes)).expect("it passes");
         let after = damaged.frame.to_bytes();
-        assert_eq!(verify(&after, &headers(&after)), Verdict::Wrong);
+        assert_eq!(verify(&after, &headers(&after)), ChecksumStatus::Wrong);
         let differing: Vec<usize> = (0..bytes.len()).filter(|at| bytes[*at] != after[*at]).collect();
         assert!(!differing.is_empty() && differing.iter().all(|at| checksum.contains(at)), "{differing:?}");
         assert_eq!(damaged.marks.len(), 1);
