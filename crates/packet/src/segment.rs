@@ -43,12 +43,12 @@ pub struct Segment {
     /// Identification of the IPv4 header; `None` in IPv6.
     pub identification: Option<u16>,
     /// The options, as far as they were captured.
-    pub options: Options,
+    pub options: TcpOptions,
 }
 
 /// The TCP options that matter to an analyser.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Options {
+pub struct TcpOptions {
     /// Maximum segment size in bytes (RFC 9293).
     pub maximum_segment: Option<u16>,
     /// Shift count of the window scale option (RFC 7323).
@@ -57,7 +57,7 @@ pub struct Options {
     pub sack_permitted: bool,
     /// `TSval` and `TSecr` (RFC 7323).
     pub timestamps: Option<(u32, u32)>,
-    /// Left and right edges of SACK blocks; see [`Options::sacks`].
+    /// Left and right edges of SACK blocks; see [`TcpOptions::sacks`].
     blocks: [(u32, u32); SACK_BLOCKS],
     count: u8,
 }
@@ -110,7 +110,7 @@ impl Segment {
             urgent: u16_at(header, 18),
             ecn: ecn::read(Layer::Ip, bytes),
             identification: ipv4.then(|| u16_at(bytes, 4)),
-            options: Options::read(&segment[FIXED..segment.len().min(length)]),
+            options: TcpOptions::read(&segment[FIXED..segment.len().min(length)]),
         }))
     }
 
@@ -122,7 +122,7 @@ impl Segment {
     }
 }
 
-impl Options {
+impl TcpOptions {
     /// Reads options up to the first that is truncated or invalid.
     #[inline]
     fn read(bytes: &[u8]) -> Self {
