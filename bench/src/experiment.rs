@@ -4,7 +4,7 @@ use crate::contender::Contender::{self, Bare, Links, Mahimahi, Precise, Rattan, 
 use crate::contender::Task;
 use crate::many;
 use crate::measure::{Arrived, Measured};
-use crate::traffic::{Kind, Window};
+use crate::traffic::{TrafficKind, Window};
 use std::time::Duration;
 
 /// Rate of the probe, in packets per second.
@@ -50,7 +50,7 @@ pub struct Experiment {
     /// The link to emulate.
     pub task: Task,
     /// The traffic to send.
-    pub traffic: Kind,
+    pub traffic: TrafficKind,
     /// Time before the window, in seconds.
     pub warm_up: f64,
     /// The figures computed from it.
@@ -80,7 +80,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
         title: "Bulk TCP, no delay, no limit",
         contenders: &[Whole, Split, Bare, Rattan, Mahimahi, Veth],
         task: Task { delay: Duration::ZERO, megabits: None },
-        traffic: Kind::Bulk,
+        traffic: TrafficKind::Bulk,
         warm_up: 0.5,
         figures: &[Figure {
             title: "Gbit/s",
@@ -102,7 +102,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
         title: "Bulk TCP, 10 ms each way, after 3 s",
         contenders: &[Whole, Split, Bare, Rattan, Mahimahi],
         task: Task { delay: TEN_MILLISECONDS, megabits: None },
-        traffic: Kind::Bulk,
+        traffic: TrafficKind::Bulk,
         warm_up: 3.0,
         figures: &[Figure {
             title: "Gbit/s",
@@ -117,7 +117,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
         title: "Flood of 1400-byte datagrams, no delay",
         contenders: &[Whole, Split, Bare, Rattan, Mahimahi, Veth],
         task: Task { delay: Duration::ZERO, megabits: None },
-        traffic: Kind::Flood,
+        traffic: TrafficKind::Flood,
         warm_up: 0.3,
         figures: &[Figure {
             title: "1000 packets/s that arrive",
@@ -135,7 +135,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
         title: "Bulk TCP, 1 Gbit/s counted at IP, 10 ms each way, after 3 s",
         contenders: &[Split, Whole, Rattan, Mahimahi],
         task: Task { delay: TEN_MILLISECONDS, megabits: Some(1000) },
-        traffic: Kind::Bulk,
+        traffic: TrafficKind::Bulk,
         warm_up: 3.0,
         figures: &[Figure {
             title: "% of the ceiling, 965 Mbit/s",
@@ -150,7 +150,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
         title: "10 000 packets/s of 200 bytes, 10 ms each way (the veth pair: none)",
         contenders: &[Whole, Precise, Bare, Rattan, Mahimahi, Veth],
         task: Task { delay: TEN_MILLISECONDS, megabits: None },
-        traffic: Kind::Probe(PROBE),
+        traffic: TrafficKind::Probe(PROBE),
         warm_up: 0.5,
         figures: &[
             Figure {
@@ -180,7 +180,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
         title: "100 packets/s of 200 bytes, 10 ms each way (the veth pair: none)",
         contenders: &[Whole, Precise, Bare, Rattan, Mahimahi, Veth],
         task: Task { delay: TEN_MILLISECONDS, megabits: None },
-        traffic: Kind::Probe(100),
+        traffic: TrafficKind::Probe(100),
         warm_up: 0.5,
         figures: &[
             Figure {
@@ -198,7 +198,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
         title: "Links in one process, 10 000 packets/s over all of them, 10 ms each way",
         contenders: &[Links(1), Links(200)],
         task: Task { delay: many::DELAY, megabits: None },
-        traffic: Kind::Probe(many::RATE),
+        traffic: TrafficKind::Probe(many::RATE),
         warm_up: 0.5,
         figures: &[
             Figure {

@@ -50,7 +50,7 @@ enum Task {
     },
     /// Send traffic from behind a link; started there by `compare`
     #[command(hide = true)]
-    Send { kind: bench::traffic::Kind, host: String, port: u16, milliseconds: u64 },
+    Send { kind: bench::traffic::TrafficKind, host: String, port: u16, milliseconds: u64 },
 }
 
 fn main() -> ExitCode {

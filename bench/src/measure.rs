@@ -2,7 +2,7 @@
 //! link's processes.
 
 use crate::processor;
-use crate::traffic::{Kind, Watch, Window, bulk, flood, probe};
+use crate::traffic::{TrafficKind, Watch, Window, bulk, flood, probe};
 use std::ffi::OsString;
 use std::io::{self, Read};
 use std::net::{Ipv4Addr, TcpListener};
@@ -67,7 +67,7 @@ impl Watch for Meter {
 ///
 /// # Errors
 /// What failed, in one line, with the last messages of the link's program.
-pub fn measure(link: Link, kind: Kind, window: Window) -> Result<Measured, String> {
+pub fn measure(link: Link, kind: TrafficKind, window: Window) -> Result<Measured, String> {
     let end = End::open(kind).map_err(|error| format!("cannot listen: {error}"))?;
     let mut child = start(link, kind, window, &end).map_err(|error| format!("cannot start: {error}"))?;
     let said = child.stderr.take().map(|mut stderr| {
@@ -102,7 +102,7 @@ fn in_one_line(said: &str) -> String {
 }
 
 /// Starts the link's program with the sender behind it.
-fn start(link: Link, kind: Kind, window: Window, end: &End) -> io::Result<Child> {
+fn start(link: Link, kind: TrafficKind, window: Window, end: &End) -> io::Result<Child> {
     let to = match link.host {
         Host::Variable(name) => format!("${name}"),
         Host::Address(address) => address.to_string(),
@@ -147,11 +147,11 @@ enum End {
 }
 
 impl End {
-    fn open(kind: Kind) -> io::Result<Self> {
+    fn open(kind: TrafficKind) -> io::Result<Self> {
         Ok(match kind {
-            Kind::Bulk => Self::Bulk(TcpListener::bind((Ipv4Addr::UNSPECIFIED, 0))?),
-            Kind::Flood => Self::Flood(std::net::UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))?),
-            Kind::Probe(_) => Self::Probe(std::net::UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))?),
+            TrafficKind::Bulk => Self::Bulk(TcpListener::bind((Ipv4Addr::UNSPECIFIED, 0))?),
+            TrafficKind::Flood => Self::Flood(std::net::UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))?),
+            TrafficKind::Probe(_) => Self::Probe(std::net::UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))?),
         })
     }
 

@@ -48,7 +48,7 @@ impl<F: FnMut()> Watch for F {
 
 /// A kind of traffic.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Kind {
+pub enum TrafficKind {
     /// One TCP connection that sends as much as possible.
     Bulk,
     /// UDP datagrams as fast as the socket accepts them.
@@ -57,7 +57,7 @@ pub enum Kind {
     Probe(u32),
 }
 
-impl fmt::Display for Kind {
+impl fmt::Display for TrafficKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Bulk => f.write_str("bulk"),
@@ -67,7 +67,7 @@ impl fmt::Display for Kind {
     }
 }
 
-impl FromStr for Kind {
+impl FromStr for TrafficKind {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -86,11 +86,11 @@ impl FromStr for Kind {
 ///
 /// # Errors
 /// If the other end cannot be reached.
-pub fn send(kind: Kind, address: std::net::SocketAddr, time: Duration) -> io::Result<()> {
+pub fn send(kind: TrafficKind, address: std::net::SocketAddr, time: Duration) -> io::Result<()> {
     match kind {
-        Kind::Bulk => bulk::send(address, time),
-        Kind::Flood => flood::send(address, time),
-        Kind::Probe(rate) => probe::send(&[address], time, rate),
+        TrafficKind::Bulk => bulk::send(address, time),
+        TrafficKind::Flood => flood::send(address, time),
+        TrafficKind::Probe(rate) => probe::send(&[address], time, rate),
     }
 }
 
@@ -100,10 +100,10 @@ mod tests {
 
     #[test]
     fn a_kind_of_traffic_survives_the_command_line() {
-        for kind in [Kind::Bulk, Kind::Flood, Kind::Probe(10_000)] {
+        for kind in [TrafficKind::Bulk, TrafficKind::Flood, TrafficKind::Probe(10_000)] {
             assert_eq!(kind.to_string().parse(), Ok(kind));
         }
-        assert!("probe:fast".parse::<Kind>().unwrap_err().contains("fast"));
-        assert!("trickle".parse::<Kind>().is_err());
+        assert!("probe:fast".parse::<TrafficKind>().unwrap_err().contains("fast"));
+        assert!("trickle".parse::<TrafficKind>().is_err());
     }
 }

@@ -26,12 +26,12 @@ pub struct ReceiveWindow<T, G> {
     order: Order,
     /// V(R): number of the oldest frame that has not arrived.
     next: u16,
-    slots: VecDeque<Place<T, G>>,
+    slots: VecDeque<Slot<T, G>>,
 }
 
 /// What stands at a number behind V(R).
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-enum Place<T, G> {
+enum Slot<T, G> {
     Missing(G),
     Held(T),
     /// Arrived, and passed on already ([`Order::AsReceived`]).
@@ -75,16 +75,16 @@ impl<T, G: Default> ReceiveWindow<T, G> {
             return Arrival::Outside;
         }
         while self.slots.len() <= place {
-            self.slots.push_back(Place::Missing(G::default()));
+            self.slots.push_back(Slot::Missing(G::default()));
         }
-        if !matches!(self.slots[place], Place::Missing(_)) {
+        if !matches!(self.slots[place], Slot::Missing(_)) {
             return Arrival::Again;
         }
         self.slots[place] = match self.order {
-            Order::InSequence => Place::Held(body),
+            Order::InSequence => Slot::Held(body),
             Order::AsReceived => {
                 out.push(body);
-                Place::Passed
+                Slot::Passed
             }
         };
         if place > 0 {
@@ -103,10 +103,10 @@ impl<T, G: Default> ReceiveWindow<T, G> {
 
     /// Moves V(R) to the first number that is missing.
     fn pass(&mut self, out: &mut Vec<T>) -> usize {
-        let arrived = self.slots.iter().take_while(|slot| !matches!(slot, Place::Missing(_))).count();
+        let arrived = self.slots.iter().take_while(|slot| !matches!(slot, Slot::Missing(_))).count();
         out.extend(self.slots.drain(..arrived).filter_map(|slot| match slot {
-            Place::Held(body) => Some(body),
-            Place::Missing(_) | Place::Passed => None,
+            Slot::Held(body) => Some(body),
+            Slot::Missing(_) | Slot::Passed => None,
         }));
         self.next = self.modulus.after(self.next, arrived);
         arrived
@@ -115,8 +115,8 @@ impl<T, G: Default> ReceiveWindow<T, G> {
     /// Numbers that are missing before one that has arrived, the oldest first.
     pub fn gaps(&self) -> impl Iterator<Item = (u16, &G)> {
         self.slots.iter().enumerate().filter_map(|(place, slot)| match slot {
-            Place::Missing(gap) => Some((self.modulus.after(self.next, place), gap)),
-            Place::Held(_) | Place::Passed => None,
+            Slot::Missing(gap) => Some((self.modulus.after(self.next, place), gap)),
+            Slot::Held(_) | Slot::Passed => None,
         })
     }
 
@@ -124,8 +124,8 @@ impl<T, G: Default> ReceiveWindow<T, G> {
     pub fn gaps_mut(&mut self) -> impl Iterator<Item = (u16, &mut G)> {
         let (modulus, next) = (self.modulus, self.next);
         self.slots.iter_mut().enumerate().filter_map(move |(place, slot)| match slot {
-            Place::Missing(gap) => Some((modulus.after(next, place), gap)),
-            Place::Held(_) | Place::Passed => None,
+            Slot::Missing(gap) => Some((modulus.after(next, place), gap)),
+            Slot::Held(_) | Slot::Passed => None,
         })
     }
 
@@ -133,8 +133,8 @@ impl<T, G: Default> ReceiveWindow<T, G> {
     /// not.
     #[must_use]
     pub fn held(&self) -> u32 {
-        let arrived = |(bit, slot): (usize, &Place<T, G>)| {
-            if matches!(slot, Place::Missing(_)) { 0 } else { 1u32 << bit }
+        let arrived = |(bit, slot): (usize, &Slot<T, G>)| {
+            if matches!(slot, Slot::Missing(_)) { 0 } else { 1u32 << bit }
         };
         self.slots.iter().skip(1).take(32).enumerate().map(arrived).sum()
     }

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
 /// How a path is written.
-enum Place {
+enum OutputTarget {
     /// A file that is new, or replaces one with these permissions.
     New(Option<Permissions>),
     /// An existing device or pipe, or the target of a symbolic link.
@@ -29,10 +29,10 @@ enum Place {
 pub fn check(path: &Path) -> io::Result<()> {
     let writable = |path: &Path, access| Ok(rustix::fs::accessat(CWD, path, access, AtFlags::EACCESS)?);
     match place(path)? {
-        Place::Present if path.exists() => writable(path, Access::WRITE_OK),
+        OutputTarget::Present if path.exists() => writable(path, Access::WRITE_OK),
         // A link to a file that does not exist yet.
-        Place::Present => check(&folder(path).join(fs::read_link(path)?)),
-        Place::New(_) => {
+        OutputTarget::Present => check(&folder(path).join(fs::read_link(path)?)),
+        OutputTarget::New(_) => {
             let folder = folder(path);
             writable(folder, Access::WRITE_OK | Access::EXEC_OK).map_err(|error: io::Error| {
                 io::Error::new(error.kind(), format!("folder {}: {error}", folder.display()))
@@ -81,8 +81,8 @@ impl Pending {
     /// As [`check`], or if the system refuses.
     pub fn begin(path: &Path) -> io::Result<Self> {
         let target = match place(path)? {
-            Place::Present => Target::Present(File::create(path)?),
-            Place::New(permissions) => {
+            OutputTarget::Present => Target::Present(File::create(path)?),
+            OutputTarget::New(permissions) => {
                 // Less the umask, as any new file.
                 let usual = Permissions::from_mode(0o666);
                 let file = tempfile::Builder::new()
@@ -121,7 +121,7 @@ impl Pending {
     }
 }
 
-fn place(path: &Path) -> io::Result<Place> {
+fn place(path: &Path) -> io::Result<OutputTarget> {
     let folder = folder(path);
     let about = match fs::symlink_metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -130,7 +130,7 @@ fn place(path: &Path) -> io::Result<Place> {
                     error.kind(),
                     format!("there is no folder {}: make it first", folder.display()),
                 )),
-                other => other.map(|_| Place::New(None)),
+                other => other.map(|_| OutputTarget::New(None)),
             };
         }
         other => other?,
@@ -139,7 +139,7 @@ fn place(path: &Path) -> io::Result<Place> {
         return Err(io::Error::new(io::ErrorKind::IsADirectory, "it is a folder: name a file"));
     }
     if about.is_file() {
-        return Ok(Place::New(Some(Permissions::from_mode(about.mode() & 0o777))));
+        return Ok(OutputTarget::New(Some(Permissions::from_mode(about.mode() & 0o777))));
     }
     if about.is_symlink() && !is_trusted(&about) {
         return Err(io::Error::new(
@@ -147,7 +147,7 @@ fn place(path: &Path) -> io::Result<Place> {
             format!("it is a link of user {}: remove it, or name another file", about.uid()),
         ));
     }
-    Ok(Place::Present)
+    Ok(OutputTarget::Present)
 }
 
 /// Whether root or this user made it. In a user namespace without root the kernel shows root as

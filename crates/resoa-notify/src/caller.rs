@@ -39,7 +39,7 @@ pub(crate) enum Patience {
 
 /// A wait that was over before what was waited for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Ended {
+pub(crate) enum WaitEnd {
     /// Its time was.
     Time,
     /// A signal waits for the caller: the call fails with this number.
@@ -48,12 +48,12 @@ pub(crate) enum Ended {
     Gone,
 }
 
-impl From<Ended> for Stop {
-    fn from(ended: Ended) -> Self {
+impl From<WaitEnd> for Stop {
+    fn from(ended: WaitEnd) -> Self {
         match ended {
-            Ended::Time => Self::Errno(libc::EAGAIN),
-            Ended::Signal(error) => Self::Errno(error),
-            Ended::Gone => Self::Gone,
+            WaitEnd::Time => Self::Errno(libc::EAGAIN),
+            WaitEnd::Signal(error) => Self::Errno(error),
+            WaitEnd::Gone => Self::Gone,
         }
     }
 }
@@ -90,7 +90,7 @@ impl Caller<'_> {
         events: PollFlags,
         until: Option<Instant>,
         patience: Patience,
-    ) -> Result<(), Ended> {
+    ) -> Result<(), WaitEnd> {
         self.pass_turn();
         let began = Instant::now();
         let mut shared = false;
@@ -99,7 +99,7 @@ impl Caller<'_> {
             let pause = if shared { LOOK } else { until_next_look(began.elapsed()) };
             let left = until.map_or(pause, |until| until.saturating_duration_since(Instant::now()));
             if left.is_zero() {
-                return Err(Ended::Time);
+                return Err(WaitEnd::Time);
             }
             let mut descriptors =
                 [PollFd::new(&descriptor, events), PollFd::new(self.target.end(), PollFlags::IN)];
@@ -113,19 +113,19 @@ impl Caller<'_> {
                 continue;
             }
             if !descriptors[1].revents().is_empty() || self.confirm().is_err() {
-                return Err(Ended::Gone);
+                return Err(WaitEnd::Gone);
             }
             if patience == Patience::Killable {
                 continue;
             }
             match pending(&self.target.status()) {
-                Pending::Own if until.is_none() => return Err(Ended::Signal(RESTART)),
+                Pending::Own if until.is_none() => return Err(WaitEnd::Signal(RESTART)),
                 // As the kernel: a call with a time limit does not start again, since the limit
                 // would, too.
-                Pending::Own => return Err(Ended::Signal(libc::EINTR)),
+                Pending::Own => return Err(WaitEnd::Signal(libc::EINTR)),
                 // Nobody has taken it since the last look. Another thread still may, so that the
                 // kernel would not replace the number of a restart.
-                Pending::Shared if shared => return Err(Ended::Signal(libc::EINTR)),
+                Pending::Shared if shared => return Err(WaitEnd::Signal(libc::EINTR)),
                 found => shared = found == Pending::Shared,
             }
         }
@@ -140,7 +140,7 @@ impl Caller<'_> {
         until: Option<Instant>,
         patience: Patience,
         place: &'a mut [u8],
-    ) -> Detour<Result<Answered<'a>, Ended>> {
+    ) -> Detour<Result<Answered<'a>, WaitEnd>> {
         if !at_once(request) {
             self.pass_turn();
         }

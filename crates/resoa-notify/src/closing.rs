@@ -1,7 +1,7 @@
 //! `close` that lingers: the agent can say how it ends only once the descriptor is closed, and the
 //! call must not return before.
 
-use crate::caller::{Caller, Ended, Patience};
+use crate::caller::{Caller, Patience, WaitEnd};
 use resoa_calls::interposer::{Answer, Bypass, Detour, Stop};
 use resoa_calls::{Request, SHORT, SocketName};
 use rustix::fd::{AsFd, OwnedFd, RawFd};
@@ -25,7 +25,7 @@ pub(crate) fn close(caller: &Caller, copy: OwnedFd, number: RawFd) -> Detour<Ans
     drop(copy);
     let closed = Request::Closed(socket);
     match caller.ask_until(&closed, None, None, Patience::Interruptible, &mut [0; SHORT]) {
-        Ok(Err(Ended::Gone)) => Err(Stop::Gone),
+        Ok(Err(WaitEnd::Gone)) => Err(Stop::Gone),
         // Over, or a signal came, or there is no agent: `close` has been successful in each case
         // (A5).
         _ => bypass,

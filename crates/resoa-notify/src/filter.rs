@@ -32,7 +32,7 @@ const X32: Option<u32> = None;
 
 /// What becomes of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Verdict {
+enum FilterAction {
     /// The kernel executes it, unseen.
     Pass,
     /// Asked of the notifier.
@@ -49,14 +49,14 @@ struct Check {
     argument: u8,
     mask: u32,
     values: &'static [u32],
-    verdict: Verdict,
+    verdict: FilterAction,
 }
 
 /// A system call: the first check that holds decides, or `otherwise`.
 struct Rule {
     call: libc::c_long,
     checks: Vec<Check>,
-    otherwise: Verdict,
+    otherwise: FilterAction,
 }
 
 const ALL: u32 = u32::MAX;
@@ -73,45 +73,45 @@ pub enum Closing {
     Lingers,
 }
 
-fn word(argument: u8, mask: u32, values: &'static [u32], verdict: Verdict) -> Check {
+fn word(argument: u8, mask: u32, values: &'static [u32], verdict: FilterAction) -> Check {
     Check { argument, mask, values, verdict }
 }
 
 /// The calls by which a program gets a way to a network, with the verdict on sockets of IP.
-fn ways_to_a_network(ip: Verdict) -> Vec<Rule> {
+fn ways_to_a_network(ip: FilterAction) -> Vec<Rule> {
     let socket = Rule {
         call: libc::SYS_socket,
         checks: vec![
-            word(0, ALL, &[BY_KERNEL[0] as u32, BY_KERNEL[1] as u32], Verdict::Pass),
-            word(0, ALL, &[AF_PACKET as u32], Verdict::Fail(EPERM)),
-            word(1, SOCKET_TYPE, &[SOCK_RAW as u32, SOCK_PACKET as u32], Verdict::Fail(EPERM)),
+            word(0, ALL, &[BY_KERNEL[0] as u32, BY_KERNEL[1] as u32], FilterAction::Pass),
+            word(0, ALL, &[AF_PACKET as u32], FilterAction::Fail(EPERM)),
+            word(1, SOCKET_TYPE, &[SOCK_RAW as u32, SOCK_PACKET as u32], FilterAction::Fail(EPERM)),
             word(0, ALL, &[BY_AGENT[0] as u32, BY_AGENT[1] as u32], ip),
         ],
-        otherwise: Verdict::Fail(EAFNOSUPPORT),
+        otherwise: FilterAction::Fail(EAFNOSUPPORT),
     };
     // A pair of another family (TIPC has some) could be connected elsewhere. The kernel says the
     // same of those of IP.
     let pair = Rule {
         call: libc::SYS_socketpair,
-        checks: vec![word(0, ALL, &[libc::AF_UNIX as u32], Verdict::Pass)],
-        otherwise: Verdict::Fail(EOPNOTSUPP),
+        checks: vec![word(0, ALL, &[libc::AF_UNIX as u32], FilterAction::Pass)],
+        otherwise: FilterAction::Fail(EOPNOTSUPP),
     };
     // Operations of a ring do not pass by any filter. ENOSYS is what kernels without rings say, and
     // libraries fall back as they do there.
     let rings = [libc::SYS_io_uring_setup, libc::SYS_io_uring_enter, libc::SYS_io_uring_register];
-    let denied = |call| Rule { call, checks: Vec::new(), otherwise: Verdict::Fail(ENOSYS) };
+    let denied = |call| Rule { call, checks: Vec::new(), otherwise: FilterAction::Fail(ENOSYS) };
     [socket, pair].into_iter().chain(rings.map(denied)).collect()
 }
 
 fn rules(closing: Closing) -> Vec<Rule> {
-    let always = |call| Rule { call, checks: Vec::new(), otherwise: Verdict::Notify };
+    let always = |call| Rule { call, checks: Vec::new(), otherwise: FilterAction::Notify };
     let ioctl = Rule {
         call: libc::SYS_ioctl,
         checks: vec![
-            word(1, ALL, &[FIONREAD, TIOCOUTQ, SIOCGSTAMP[1], SIOCGSTAMPNS[1]], Verdict::Notify),
-            word(1, !0xff, &[SOCKET_REQUESTS], Verdict::Notify),
+            word(1, ALL, &[FIONREAD, TIOCOUTQ, SIOCGSTAMP[1], SIOCGSTAMPNS[1]], FilterAction::Notify),
+            word(1, !0xff, &[SOCKET_REQUESTS], FilterAction::Notify),
         ],
-        otherwise: Verdict::Pass,
+        otherwise: FilterAction::Pass,
     };
     // `send` and `recv`, too, which only sockets have: without an address they mean something else
     // to datagrams, and to a stream that has failed.
@@ -140,8 +140,12 @@ fn rules(closing: Closing) -> Vec<Rule> {
     );
     // A socket of another process, which this filter has not seen made. The kernel asks for the
     // right to trace that process, and refuses without it as here.
-    rules.push(Rule { call: libc::SYS_pidfd_getfd, checks: Vec::new(), otherwise: Verdict::Fail(EPERM) });
-    rules.extend(ways_to_a_network(Verdict::Notify));
+    rules.push(Rule {
+        call: libc::SYS_pidfd_getfd,
+        checks: Vec::new(),
+        otherwise: FilterAction::Fail(EPERM),
+    });
+    rules.extend(ways_to_a_network(FilterAction::Notify));
     rules
 }
 
@@ -150,7 +154,7 @@ fn rules(closing: Closing) -> Vec<Rule> {
 pub(crate) fn notified(closing: Closing) -> Vec<libc::c_long> {
     let is_notified = |rule: &Rule| {
         let mut verdicts = rule.checks.iter().map(|check| check.verdict).chain([rule.otherwise]);
-        verdicts.any(|verdict| verdict == Verdict::Notify)
+        verdicts.any(|verdict| verdict == FilterAction::Notify)
     };
     rules(closing).iter().filter(|rule| is_notified(rule)).map(|rule| rule.call).collect()
 }
@@ -188,15 +192,15 @@ fn unless(code: u16, k: u32, skip: usize) -> sock_filter {
     sock_filter { code, jt: 0, jf: u8::try_from(skip).expect("rules are short"), k }
 }
 
-fn verdict(verdict: Verdict) -> sock_filter {
+fn verdict(verdict: FilterAction) -> sock_filter {
     let data = |error: i32| error.cast_unsigned() & libc::SECCOMP_RET_DATA;
     plain(
         code::RETURN,
         match verdict {
-            Verdict::Pass => libc::SECCOMP_RET_ALLOW,
-            Verdict::Notify => libc::SECCOMP_RET_USER_NOTIF,
-            Verdict::Fail(error) => libc::SECCOMP_RET_ERRNO | data(error),
-            Verdict::Kill => libc::SECCOMP_RET_KILL_PROCESS,
+            FilterAction::Pass => libc::SECCOMP_RET_ALLOW,
+            FilterAction::Notify => libc::SECCOMP_RET_USER_NOTIF,
+            FilterAction::Fail(error) => libc::SECCOMP_RET_ERRNO | data(error),
+            FilterAction::Kill => libc::SECCOMP_RET_KILL_PROCESS,
         },
     )
 }
@@ -224,19 +228,19 @@ pub fn filter(closing: Closing) -> Vec<sock_filter> {
 /// The filter of programs on the preload library: it notifies nobody, and fails calls for sockets
 /// of IP with ENETDOWN. Such calls come only from code that the library does not reach.
 pub(crate) fn guard_filter() -> Vec<sock_filter> {
-    compiled(ways_to_a_network(Verdict::Fail(ENETDOWN)))
+    compiled(ways_to_a_network(FilterAction::Fail(ENETDOWN)))
 }
 
 fn compiled(rules: Vec<Rule>) -> Vec<sock_filter> {
     let mut code = vec![
         plain(code::LOAD, offset::ABI),
         sock_filter { code: code::EQUAL, jt: 1, jf: 0, k: NATIVE },
-        verdict(Verdict::Kill),
+        verdict(FilterAction::Kill),
         plain(code::LOAD, offset::CALL),
     ];
     if let Some(bit) = X32 {
         code.push(unless(code::ANY, bit, 1));
-        code.push(verdict(Verdict::Fail(ENOSYS)));
+        code.push(verdict(FilterAction::Fail(ENOSYS)));
     }
     for rule in rules {
         let mut body: Vec<_> = rule.checks.iter().flat_map(check).collect();
@@ -244,7 +248,7 @@ fn compiled(rules: Vec<Rule>) -> Vec<sock_filter> {
         code.push(unless(code::EQUAL, rule.call as u32, body.len()));
         code.extend(body);
     }
-    code.push(verdict(Verdict::Pass));
+    code.push(verdict(FilterAction::Pass));
     code
 }
 

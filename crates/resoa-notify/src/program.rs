@@ -1,7 +1,7 @@
 //! The caller of a notified call, as the engine of [`resoa_calls::interposer`] reaches a program:
 //! its memory is another process's, and what waits here looks for the caller's signals.
 
-use crate::caller::{Caller, Ended, Patience};
+use crate::caller::{Caller, Patience, WaitEnd};
 use crate::message;
 use crate::status::{BIND_SERVICE, has_privilege};
 use resoa_calls::descriptor::Kind;
@@ -69,7 +69,7 @@ impl Program for Caller<'_> {
         match self.ask_until(request, Some(socket.as_fd()), until, patience, &mut place)? {
             Ok((Response::Done, _)) => Ok(()),
             Ok((response, _)) => Err(response.other().into()),
-            Err(Ended::Gone) => Err(Stop::Gone),
+            Err(WaitEnd::Gone) => Err(Stop::Gone),
             Err(ended) => {
                 // The attempt goes on without the caller. Before the agent answers anything else,
                 // it has heard so and connected the descriptor: the next `connect` is not the
@@ -77,8 +77,8 @@ impl Program for Caller<'_> {
                 let _ = self.ask(&Request::PeerName(socket.id), None, &mut [0; SHORT]);
                 match ended {
                     // SO_SNDTIMEO.
-                    Ended::Time if is_first => Err(libc::EINPROGRESS.into()),
-                    Ended::Time => Err(libc::EALREADY.into()),
+                    WaitEnd::Time if is_first => Err(libc::EINPROGRESS.into()),
+                    WaitEnd::Time => Err(libc::EALREADY.into()),
                     ended => Err(ended.into()),
                 }
             }

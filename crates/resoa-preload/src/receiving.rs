@@ -2,7 +2,7 @@
 
 use crate::control::room;
 use crate::program::{Here, at, failed, moved, piece, pieces, readable_message, result_of, settled_count};
-use crate::sockets::{Kind, kind, kind_of_any};
+use crate::sockets::{DataPath, kind, kind_of_any};
 use crate::table::{self, Hint};
 use crate::{real, stream};
 use libc::{
@@ -21,15 +21,15 @@ const NOWHERE: Room = Room { value: 0, length: 0 };
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn read(number: c_int, buffer: *mut c_void, count: size_t) -> ssize_t {
     match kind_of_any(number) {
-        Kind::Foreign => unsafe { real::read(number, buffer, count) },
-        Kind::Stream => {
+        DataPath::Foreign => unsafe { real::read(number, buffer, count) },
+        DataPath::Stream => {
             let result = unsafe { real::read(number, buffer, count) };
             stream::received(number, 0, result, || count > 0)
         }
-        Kind::Listener => not_connected(0),
+        DataPath::Listener => not_connected(0),
         // The kernel returns at once, and takes nothing.
-        Kind::Datagram(_) if count == 0 => unsafe { real::read(number, buffer, count) },
-        Kind::Datagram(socket) => {
+        DataPath::Datagram(_) if count == 0 => unsafe { real::read(number, buffer, count) },
+        DataPath::Datagram(socket) => {
             moved(&socket, &Call::Receive { data: piece(buffer, count), flags: 0, from: NOWHERE })
         }
     }
@@ -54,17 +54,17 @@ pub unsafe extern "C-unwind" fn __read_chk(
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn readv(number: c_int, parts: *const iovec, count: c_int) -> ssize_t {
     match kind_of_any(number) {
-        Kind::Foreign => unsafe { real::readv(number, parts, count) },
-        Kind::Stream => {
+        DataPath::Foreign => unsafe { real::readv(number, parts, count) },
+        DataPath::Stream => {
             let result = unsafe { real::readv(number, parts, count) };
             let all = || pieces(parts, count as usize).unwrap_or_default();
             stream::received(number, 0, result, || count > 0 && total(all()) > 0)
         }
-        Kind::Listener => match usize::try_from(count).map(|count| pieces(parts, count)) {
+        DataPath::Listener => match usize::try_from(count).map(|count| pieces(parts, count)) {
             Ok(Ok(_)) => not_connected(0),
             _ => unsafe { real::readv(number, parts, count) },
         },
-        Kind::Datagram(socket) => match usize::try_from(count) {
+        DataPath::Datagram(socket) => match usize::try_from(count) {
             Ok(count) if count <= MOST => settled_count(|| {
                 let pieces = pieces(parts, count)?;
                 if total(pieces) == 0 {
@@ -86,17 +86,17 @@ pub unsafe extern "C-unwind" fn recv(
     flags: c_int,
 ) -> ssize_t {
     match kind(number) {
-        Kind::Foreign => unsafe { real::recv(number, buffer, count, flags) },
-        Kind::Stream if is_unusual(number, flags) => unusual(number, count, flags),
-        Kind::Stream if peeks_at_all(flags) && stream::is_carried(number) => {
+        DataPath::Foreign => unsafe { real::recv(number, buffer, count, flags) },
+        DataPath::Stream if is_unusual(number, flags) => unusual(number, count, flags),
+        DataPath::Stream if peeks_at_all(flags) && stream::is_carried(number) => {
             stream::peeked(number, count, flags, |flags| unsafe { real::recv(number, buffer, count, flags) })
         }
-        Kind::Stream => {
+        DataPath::Stream => {
             let result = unsafe { real::recv(number, buffer, count, flags) };
             stream::received(number, flags, result, || count > 0)
         }
-        Kind::Listener => not_connected(flags),
-        Kind::Datagram(socket) => {
+        DataPath::Listener => not_connected(flags),
+        DataPath::Datagram(socket) => {
             moved(&socket, &Call::Receive { data: piece(buffer, count), flags, from: NOWHERE })
         }
     }
@@ -146,12 +146,12 @@ pub unsafe extern "C-unwind" fn recvfrom(
 ) -> ssize_t {
     if address.is_null() {
         return match kind(number) {
-            Kind::Foreign => unsafe { real::recvfrom(number, buffer, count, flags, address, length) },
+            DataPath::Foreign => unsafe { real::recvfrom(number, buffer, count, flags, address, length) },
             _ => unsafe { recv(number, buffer, count, flags) },
         };
     }
     match kind(number) {
-        Kind::Stream if stream::is_carried(number) => {
+        DataPath::Stream if stream::is_carried(number) => {
             let result = unsafe { recv(number, buffer, count, flags) };
             if result < 0 {
                 return result;
@@ -159,11 +159,11 @@ pub unsafe extern "C-unwind" fn recvfrom(
             let none = || room(address, length).give_none(&Here).map(|()| result.cast_unsigned());
             settled_count(none)
         }
-        Kind::Foreign | Kind::Stream => unsafe {
+        DataPath::Foreign | DataPath::Stream => unsafe {
             real::recvfrom(number, buffer, count, flags, address, length)
         },
-        Kind::Listener => not_connected(flags),
-        Kind::Datagram(socket) => {
+        DataPath::Listener => not_connected(flags),
+        DataPath::Datagram(socket) => {
             let (data, from) = (piece(buffer, count), room(address, length));
             moved(&socket, &Call::Receive { data, flags, from })
         }
@@ -193,18 +193,18 @@ pub unsafe extern "C-unwind" fn __recvfrom_chk(
 pub unsafe extern "C-unwind" fn recvmsg(number: c_int, message: *mut msghdr, flags: c_int) -> ssize_t {
     let kind = kind(number);
     match kind {
-        Kind::Datagram(socket) => {
+        DataPath::Datagram(socket) => {
             return moved(&socket, &Call::ReceiveMessage { message: at(message), flags });
         }
-        Kind::Stream if stream::is_carried(number) => {}
-        Kind::Foreign | Kind::Stream => {
+        DataPath::Stream if stream::is_carried(number) => {}
+        DataPath::Foreign | DataPath::Stream => {
             let result = unsafe { real::recvmsg(number, message, flags) };
             if result >= 0 {
                 unsafe { new_numbers(message) };
             }
             return result;
         }
-        Kind::Listener => {}
+        DataPath::Listener => {}
     }
     if let Err(error) = readable_message(message) {
         return failed(error);
@@ -212,7 +212,7 @@ pub unsafe extern "C-unwind" fn recvmsg(number: c_int, message: *mut msghdr, fla
     // SAFETY: it can be read.
     let message = unsafe { &mut *message };
     let parts = || pieces(message.msg_iov, message.msg_iovlen);
-    if matches!(kind, Kind::Listener) {
+    if matches!(kind, DataPath::Listener) {
         return parts().map_or_else(failed, |_| not_connected(flags));
     }
     let result = if is_unusual(number, flags) {
@@ -264,7 +264,7 @@ pub unsafe extern "C-unwind" fn recvmmsg(
     flags: c_int,
     timeout: *mut timespec,
 ) -> c_int {
-    if matches!(kind(number), Kind::Foreign) {
+    if matches!(kind(number), DataPath::Foreign) {
         let result = unsafe { real::recvmmsg(number, messages, count, flags, timeout) };
         for done in 0..usize::try_from(result).unwrap_or(0) {
             unsafe { new_numbers(&raw const (*messages.add(done)).msg_hdr) };

@@ -4,7 +4,7 @@
 use crate::program::{
     Here, NONE, at, failed, given, moved, piece, pieces, readable_message, result_of, settled_count,
 };
-use crate::sockets::{Kind, kind, kind_of_any};
+use crate::sockets::{DataPath, kind, kind_of_any};
 use crate::{real, sockets, stream};
 use libc::{
     MSG_FASTOPEN, MSG_NOSIGNAL, c_int, c_uint, c_void, iovec, mmsghdr, msghdr, size_t, sockaddr, socklen_t,
@@ -18,16 +18,16 @@ use std::ptr;
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn write(number: c_int, buffer: *const c_void, count: size_t) -> ssize_t {
     match kind_of_any(number) {
-        Kind::Foreign => unsafe { real::write(number, buffer, count) },
-        Kind::Stream => {
+        DataPath::Foreign => unsafe { real::write(number, buffer, count) },
+        DataPath::Stream => {
             let result = unsafe { real::send(number, buffer, count, MSG_NOSIGNAL) };
             if stream::is_no_socket(number, result) {
                 return unsafe { real::write(number, buffer, count) };
             }
             stream::sent(number, 0, result)
         }
-        Kind::Listener => stream::broken(0),
-        Kind::Datagram(socket) => {
+        DataPath::Listener => stream::broken(0),
+        DataPath::Datagram(socket) => {
             moved(&socket, &Call::Send { data: piece(buffer, count), flags: 0, to: NONE })
         }
     }
@@ -43,18 +43,18 @@ pub unsafe extern "C-unwind" fn writev(number: c_int, parts: *const iovec, count
         return native();
     }
     match kind {
-        Kind::Foreign => native(),
-        Kind::Stream => {
+        DataPath::Foreign => native(),
+        DataPath::Stream => {
             let mut message: msghdr = unsafe { std::mem::zeroed() };
             (message.msg_iov, message.msg_iovlen) = (parts.cast_mut(), count);
             let result = unsafe { real::sendmsg(number, &raw const message, MSG_NOSIGNAL) };
             if stream::is_no_socket(number, result) { native() } else { stream::sent(number, 0, result) }
         }
-        Kind::Listener => match pieces(parts, count) {
+        DataPath::Listener => match pieces(parts, count) {
             Ok(_) => stream::broken(0),
             Err(error) => failed(error),
         },
-        Kind::Datagram(socket) => match pieces(parts, count) {
+        DataPath::Datagram(socket) => match pieces(parts, count) {
             // Unlike `write`, it sends no datagram of nothing.
             Ok(pieces) if total(pieces) == 0 => native(),
             Ok(pieces) => settled_count(|| datagrams::send(&Here, &socket, pieces, None, &[], 0)),
@@ -72,16 +72,18 @@ pub unsafe extern "C-unwind" fn send(
     flags: c_int,
 ) -> ssize_t {
     match kind(number) {
-        Kind::Foreign => unsafe { real::send(number, buffer, count, flags) },
-        Kind::Stream | Kind::Listener if flags & MSG_FASTOPEN != 0 => unsafe {
+        DataPath::Foreign => unsafe { real::send(number, buffer, count, flags) },
+        DataPath::Stream | DataPath::Listener if flags & MSG_FASTOPEN != 0 => unsafe {
             sendto(number, buffer, count, flags, ptr::null(), 0)
         },
-        Kind::Stream => {
+        DataPath::Stream => {
             let result = unsafe { real::send(number, buffer, count, flags | MSG_NOSIGNAL) };
             stream::sent(number, flags, result)
         }
-        Kind::Listener => stream::broken(flags),
-        Kind::Datagram(socket) => moved(&socket, &Call::Send { data: piece(buffer, count), flags, to: NONE }),
+        DataPath::Listener => stream::broken(flags),
+        DataPath::Datagram(socket) => {
+            moved(&socket, &Call::Send { data: piece(buffer, count), flags, to: NONE })
+        }
     }
 }
 
@@ -100,18 +102,18 @@ pub unsafe extern "C-unwind" fn sendto(
         return unsafe { send(number, buffer, count, flags) };
     }
     match kind(number) {
-        Kind::Foreign => unsafe { real::sendto(number, buffer, count, flags, address, length) },
-        Kind::Stream if !stream::is_carried(number) => unsafe {
+        DataPath::Foreign => unsafe { real::sendto(number, buffer, count, flags, address, length) },
+        DataPath::Stream if !stream::is_carried(number) => unsafe {
             real::sendto(number, buffer, count, flags, address, length)
         },
-        Kind::Stream | Kind::Listener => {
+        DataPath::Stream | DataPath::Listener => {
             let to = given(address, length);
             match opened(number, flags, to, || streams::address_is_there(&Here, to)) {
                 Some(flags) => unsafe { send(number, buffer, count, flags) },
                 None => -1,
             }
         }
-        Kind::Datagram(socket) => {
+        DataPath::Datagram(socket) => {
             let (data, to) = (piece(buffer, count), given(address, length));
             let flags = if address.is_null() { flags & !MSG_FASTOPEN } else { flags };
             moved(&socket, &Call::Send { data, flags, to })
@@ -141,9 +143,11 @@ pub unsafe extern "C-unwind" fn sendmsg(number: c_int, message: *const msghdr, f
     let kind = kind(number);
     let native = || unsafe { real::sendmsg(number, message, flags) };
     match kind {
-        Kind::Foreign => return native(),
-        Kind::Datagram(socket) => return moved(&socket, &Call::SendMessage { message: at(message), flags }),
-        Kind::Stream | Kind::Listener => {}
+        DataPath::Foreign => return native(),
+        DataPath::Datagram(socket) => {
+            return moved(&socket, &Call::SendMessage { message: at(message), flags });
+        }
+        DataPath::Stream | DataPath::Listener => {}
     }
     let mut plain = match readable_message(message) {
         Ok(message) => message,
@@ -152,7 +156,7 @@ pub unsafe extern "C-unwind" fn sendmsg(number: c_int, message: *const msghdr, f
     let to = given(plain.msg_name, plain.msg_namelen);
     let control = piece(plain.msg_control, plain.msg_controllen);
     let is_unusual = to.at != 0 || control.length != 0 || flags & MSG_FASTOPEN != 0;
-    let is_listener = matches!(kind, Kind::Listener);
+    let is_listener = matches!(kind, DataPath::Listener);
     if is_unusual && !is_listener && !stream::is_carried(number) {
         return native();
     }
@@ -186,7 +190,7 @@ pub unsafe extern "C-unwind" fn sendmmsg(
     count: c_uint,
     flags: c_int,
 ) -> c_int {
-    if matches!(kind(number), Kind::Foreign) {
+    if matches!(kind(number), DataPath::Foreign) {
         return unsafe { real::sendmmsg(number, messages, count, flags) };
     }
     // `sendmsg` finds out whether the message is there.

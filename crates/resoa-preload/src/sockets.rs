@@ -12,7 +12,7 @@ pub use resoa_calls::descriptor::Kind as Carried;
 
 /// What a data call needs to know.
 #[derive(Debug, Clone, Copy)]
-pub enum Kind {
+pub enum DataPath {
     /// None of the agent's, or one of a [confined](crate::confined) program: the kernel's.
     Foreign,
     /// Probably a stream; not read from its name, since nothing is to be done before it fails.
@@ -24,28 +24,28 @@ pub enum Kind {
 }
 
 /// As [`kind`], for a call that files have, too: one of a confined program is the kernel's.
-pub fn kind_of_any(number: c_int) -> Kind {
-    if confined::is_confined() { Kind::Foreign } else { kind(number) }
+pub fn kind_of_any(number: c_int) -> DataPath {
+    if confined::is_confined() { DataPath::Foreign } else { kind(number) }
 }
 
 /// What kind of socket a data call is on.
-pub fn kind(number: c_int) -> Kind {
+pub fn kind(number: c_int) -> DataPath {
     let hint = match table::hint(number) {
-        Hint::Foreign => return Kind::Foreign,
-        Hint::Carried(Carried::Stream) => return Kind::Stream,
+        Hint::Foreign => return DataPath::Foreign,
+        Hint::Carried(Carried::Stream) => return DataPath::Stream,
         hint => hint,
     };
     if hint == Hint::Unknown && (number < 0 || agent::if_looked_for().is_none()) {
-        return Kind::Foreign;
+        return DataPath::Foreign;
     }
     let before = errno::get();
     let found = carried(number);
     errno::set(before);
     match found {
-        None => Kind::Foreign,
-        Some(Socket { kind: Carried::Stream, .. }) => Kind::Stream,
-        Some(Socket { kind: Carried::Listener, .. }) => Kind::Listener,
-        Some(socket) => Kind::Datagram(socket),
+        None => DataPath::Foreign,
+        Some(Socket { kind: Carried::Stream, .. }) => DataPath::Stream,
+        Some(Socket { kind: Carried::Listener, .. }) => DataPath::Listener,
+        Some(socket) => DataPath::Datagram(socket),
     }
 }
 

@@ -70,7 +70,7 @@ impl Waivers {
 }
 
 /// What came of a comparison.
-pub struct Verdict {
+pub struct Comparison {
     /// To print.
     pub text: String,
     /// Differences that nothing waives, and waivers that nothing needs.
@@ -78,10 +78,10 @@ pub struct Verdict {
 }
 
 /// Compares outcomes with the native ones.
-pub fn compare(outcomes: &BTreeMap<World, Vec<Outcome>>, waivers: &Waivers) -> Verdict {
+pub fn compare(outcomes: &BTreeMap<World, Vec<Outcome>>, waivers: &Waivers) -> Comparison {
     let (mut text, mut faults) = (String::new(), 0);
     let Some(native) = outcomes.get(&World::Native) else {
-        return Verdict { text: "there are no native outcomes\n".into(), faults: 1 };
+        return Comparison { text: "there are no native outcomes\n".into(), faults: 1 };
     };
     let worlds: Vec<World> = outcomes.keys().copied().filter(|world| *world != World::Native).collect();
     let mut table = comfy_table::Table::new();
@@ -140,7 +140,7 @@ pub fn compare(outcomes: &BTreeMap<World, Vec<Outcome>>, waivers: &Waivers) -> V
         );
         faults += differ;
     }
-    Verdict { text, faults }
+    Comparison { text, faults }
 }
 
 /// Lines that differ, native ones with `-` and the other's with `+`.

@@ -7,7 +7,7 @@ use crate::manifest::selects;
 use crate::metric::{Metric, UnknownMetric, cell_values};
 use crate::statistics::{Bootstrap, Distribution, Estimator, Interval, degradation, stream};
 use crate::{Cell, Directory, Expectation, Factor, Selection, Verdict};
-use line::{Lines, Place};
+use line::{LinePoint, Lines};
 use serde::Serialize;
 
 mod error;
@@ -71,7 +71,7 @@ struct Figure<'a> {
     falls: bool,
     statistic: Statistic,
     /// Point at which the line through the runs is read, if one is requested.
-    at: Option<Place>,
+    at: Option<LinePoint>,
     /// Factor from the metric's unit, or percent, to the expectation's unit.
     scale: f64,
 }
@@ -190,7 +190,7 @@ impl<'a> Figure<'a> {
             Some("interval") => Statistic::Interval,
             Some(other) => return Err(ExpectationError::Statistic { name: other.to_owned() }),
         };
-        let at = expectation.at.as_ref().map(|at| Place::of(at, expectation)).transpose()?;
+        let at = expectation.at.as_ref().map(|at| LinePoint::of(at, expectation)).transpose()?;
         let ours = if against.is_some() { "%" } else { metric.unit() };
         let (low, high) = (expectation.low, expectation.high);
         if !(low.is_finite() && high.is_finite() && low <= high) {

@@ -1,6 +1,6 @@
 //! The far host. The first octet of a connection states its purpose.
 
-use crate::place::{Place, Stream};
+use crate::place::{SocketAddress, Stream};
 use std::io::{self, Read, Write};
 use std::thread;
 
@@ -24,7 +24,7 @@ pub enum Purpose {
     Source = b's' as isize,
 }
 
-pub fn run(address: &Place) -> io::Result<()> {
+pub fn run(address: &SocketAddress) -> io::Result<()> {
     crate::many::raise_limit();
     let listener = address.listen()?;
     loop {

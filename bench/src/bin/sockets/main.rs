@@ -11,7 +11,7 @@ mod relay;
 mod table;
 
 use clap::Parser;
-use place::Place;
+use place::SocketAddress;
 use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -23,12 +23,12 @@ enum Task {
     /// The far host: answers whoever connects
     Far {
         /// Where: 192.0.2.1:4000, or unix:PATH
-        address: Place,
+        address: SocketAddress,
     },
     /// The program: prints a line `metric value` for each measurement
     Near {
         /// Where the far host is
-        address: Place,
+        address: SocketAddress,
         /// What to measure; everything if nothing is said
         #[arg(long, value_enum)]
         only: Vec<near::Metric>,
@@ -45,14 +45,14 @@ enum Task {
     /// Opens many connections, uses each once, says so and keeps them until its input ends
     Hold {
         /// Where the far host is
-        address: Place,
+        address: SocketAddress,
         /// How many
         count: usize,
     },
     /// Connects, exchanges 64 octets and closes, over and over: prints how often
     Churn {
         /// Where the far host is
-        address: Place,
+        address: SocketAddress,
         /// For how long
         #[arg(long, default_value_t = 10.0)]
         seconds: f64,
@@ -60,9 +60,9 @@ enum Task {
     /// A bare relay: the least that anything between two sockets can do
     Relay {
         /// Where it listens
-        from: Place,
+        from: SocketAddress,
         /// Where it connects to for each connection
-        to: Place,
+        to: SocketAddress,
         /// Congestion control of both sides
         #[arg(long)]
         congestion: Option<String>,

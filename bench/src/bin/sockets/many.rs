@@ -2,7 +2,7 @@
 
 use crate::far::Purpose;
 use crate::near::back_and_forth;
-use crate::place::{Place, Stream};
+use crate::place::{SocketAddress, Stream};
 use rustix::process::{Resource, getrlimit, setrlimit};
 use std::io::{self, Read, Write};
 use std::time::{Duration, Instant};
@@ -15,14 +15,14 @@ pub fn raise_limit() {
     let _ = setrlimit(Resource::Nofile, limit);
 }
 
-fn used_once(address: &Place) -> io::Result<Stream> {
+fn used_once(address: &SocketAddress) -> io::Result<Stream> {
     let mut stream = address.connect(None)?;
     stream.write_all(&[Purpose::Echo as u8])?;
     back_and_forth(&mut stream)?;
     Ok(stream)
 }
 
-pub fn hold(address: &Place, count: usize) -> io::Result<()> {
+pub fn hold(address: &SocketAddress, count: usize) -> io::Result<()> {
     raise_limit();
     let begin = Instant::now();
     let mut held = Vec::with_capacity(count);
@@ -42,7 +42,7 @@ pub fn hold(address: &Place, count: usize) -> io::Result<()> {
     Ok(())
 }
 
-pub fn churn(address: &Place, length: Duration) -> io::Result<()> {
+pub fn churn(address: &SocketAddress, length: Duration) -> io::Result<()> {
     let (begin, mut count) = (Instant::now(), 0_u64);
     while begin.elapsed() < length {
         drop(used_once(address)?);

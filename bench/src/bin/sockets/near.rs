@@ -1,7 +1,7 @@
 //! The program that is measured.
 
 use crate::far::{BULK, END, MESSAGE, Purpose};
-use crate::place::{Place, Stream};
+use crate::place::{SocketAddress, Stream};
 use clap::ValueEnum;
 use std::fs;
 use std::io::{self, Read, Write};
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 /// How to measure.
 #[derive(Debug)]
 pub struct Near {
-    pub address: Place,
+    pub address: SocketAddress,
     pub length: Duration,
     pub rounds: u32,
     pub congestion: Option<String>,

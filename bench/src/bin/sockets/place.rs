@@ -9,12 +9,12 @@ use std::str::FromStr;
 
 /// An address to listen on or connect to.
 #[derive(Debug, Clone)]
-pub enum Place {
+pub enum SocketAddress {
     Tcp(SocketAddr),
     Unix(PathBuf),
 }
 
-impl FromStr for Place {
+impl FromStr for SocketAddress {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -42,7 +42,7 @@ pub enum Listener {
     Unix(UnixListener),
 }
 
-impl Place {
+impl SocketAddress {
     pub fn listen(&self) -> io::Result<Listener> {
         Ok(match self {
             Self::Tcp(address) => Listener::Tcp(TcpListener::bind(address)?),

@@ -2,12 +2,12 @@
 //! cost of anything that forwards between two sockets.
 
 use crate::far::BULK;
-use crate::place::{Place, Stream};
+use crate::place::{SocketAddress, Stream};
 use std::io::{self, Read, Write};
 use std::net::Shutdown;
 use std::thread;
 
-pub fn run(from: &Place, to: &Place, congestion: Option<&str>) -> io::Result<()> {
+pub fn run(from: &SocketAddress, to: &SocketAddress, congestion: Option<&str>) -> io::Result<()> {
     let listener = from.listen()?;
     loop {
         let near = listener.accept(congestion)?;
@@ -17,7 +17,7 @@ pub fn run(from: &Place, to: &Place, congestion: Option<&str>) -> io::Result<()>
     }
 }
 
-fn relay(near: Stream, to: &Place, congestion: Option<&str>) -> io::Result<()> {
+fn relay(near: Stream, to: &SocketAddress, congestion: Option<&str>) -> io::Result<()> {
     let far = to.connect(congestion)?;
     let (back, forth) = (far.try_clone()?, near.try_clone()?);
     let down = thread::spawn(move || copy(back, forth));

@@ -47,7 +47,7 @@ use backlog::{Backlog, Waiting};
 use codel::CoDel;
 use limiter::Limiter;
 use rand::RngExt;
-use red::{Red, Verdict};
+use red::{Red, RedAction};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use vocabulary::{Loss, Sending};
@@ -190,9 +190,9 @@ impl Bottleneck {
             Discipline::Red(red) => {
                 let packet_time = limiter.packet_time(red.spec.packet, now);
                 let verdict = red.arrival(waits, now, packet_time, || stream.random());
-                if verdict == Verdict::Signal && red.spec.ecn && packet.frame.mark_ce() {
+                if verdict == RedAction::Signal && red.spec.ecn && packet.frame.mark_ce() {
                     packet.mark(Effect::CongestionMarked);
-                } else if verdict != Verdict::Keep {
+                } else if verdict != RedAction::Keep {
                     if serving.is_none() && backlog.is_empty() {
                         red.idle(now);
                     }

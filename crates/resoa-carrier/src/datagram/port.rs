@@ -51,7 +51,7 @@ impl From<Address> for Source {
 /// A socket, and the packets that wait for it; see the [module](self).
 #[derive(Debug)]
 pub(super) struct Port {
-    kind: Kind,
+    kind: PortSocket,
     waiting: VecDeque<Run>,
     /// Buffer for the run that is being written, kept for reuse.
     scratch: Run,
@@ -67,7 +67,7 @@ pub(super) struct Run {
 }
 
 #[derive(Debug)]
-enum Kind {
+enum PortSocket {
     Udp(Udp),
     Ether(Ether),
 }
@@ -79,45 +79,47 @@ impl Port {
             // A packet that is too long must be lost, because that is how the path's MTU is found.
             return Err(io::Error::new(ErrorKind::Unsupported, "the kernel cannot keep datagrams whole"));
         }
-        Ok(Self::new(Kind::Udp(udp)))
+        Ok(Self::new(PortSocket::Udp(udp)))
     }
 
     pub(super) fn ether(interface: &str) -> io::Result<Self> {
         let ether = Ether::new(interface)?;
         enlarge(ether.descriptor());
-        Ok(Self::new(Kind::Ether(ether)))
+        Ok(Self::new(PortSocket::Ether(ether)))
     }
 
-    fn new(kind: Kind) -> Self {
+    fn new(kind: PortSocket) -> Self {
         Self { kind, waiting: VecDeque::new(), scratch: Run::default() }
     }
 
     pub(super) fn descriptor(&self) -> BorrowedFd<'_> {
         match &self.kind {
-            Kind::Udp(udp) => udp.as_fd(),
-            Kind::Ether(ether) => ether.descriptor(),
+            PortSocket::Udp(udp) => udp.as_fd(),
+            PortSocket::Ether(ether) => ether.descriptor(),
         }
     }
 
     pub(super) fn address(&self) -> Option<SocketAddr> {
         match &self.kind {
-            Kind::Udp(udp) => Some(udp.address()),
-            Kind::Ether(_) => None,
+            PortSocket::Udp(udp) => Some(udp.address()),
+            PortSocket::Ether(_) => None,
         }
     }
 
     pub(super) fn read_address(&self, text: &str) -> Option<Address> {
         match &self.kind {
-            Kind::Udp(_) => text.parse().ok().map(Address::Udp),
-            Kind::Ether(_) => MacAddress::read(text).map(Address::Ether),
+            PortSocket::Udp(_) => text.parse().ok().map(Address::Udp),
+            PortSocket::Ether(_) => MacAddress::read(text).map(Address::Ether),
         }
     }
 
     /// Returns the bytes of frames that certainly fit a packet, and those that might.
     pub(super) fn rooms(&self) -> (usize, usize) {
         let (short, long) = match &self.kind {
-            Kind::Udp(udp) => (DATAGRAM, ETHERNET - if udp.address().is_ipv4() { 20 + 8 } else { 40 + 8 }),
-            Kind::Ether(ether) => ether.rooms(),
+            PortSocket::Udp(udp) => {
+                (DATAGRAM, ETHERNET - if udp.address().is_ipv4() { 20 + 8 } else { 40 + 8 })
+            }
+            PortSocket::Ether(ether) => ether.rooms(),
         };
         let beside = super::packet::HEADER + TAG;
         (short - beside, long - beside)
@@ -170,8 +172,8 @@ impl Port {
     /// Returns whether one more packet of this length fits in the run.
     pub(super) fn fits(&self, run: &Run, packet: usize) -> bool {
         let most = match &self.kind {
-            Kind::Udp(udp) => udp.most(),
-            Kind::Ether(_) => usize::MAX,
+            PortSocket::Udp(udp) => udp.most(),
+            PortSocket::Ether(_) => usize::MAX,
         };
         run.octets.is_empty()
             || run.octets.len().is_multiple_of(run.each)
@@ -195,13 +197,13 @@ impl Port {
         let is_full =
             |outcome: io::Result<()>| outcome.is_err_and(|error| error.kind() == ErrorKind::WouldBlock);
         match (&self.kind, run.to) {
-            (Kind::Udp(udp), Some(Address::Udp(destination))) => {
+            (PortSocket::Udp(udp), Some(Address::Udp(destination))) => {
                 let segment_size = (run.octets.len() > run.each).then_some(run.each);
                 let contents = &run.octets[..];
                 let together = Transmit { destination, ecn: None, contents, segment_size, src_ip: None };
                 udp.send(&together)
             }
-            (Kind::Ether(ether), Some(Address::Ether(to))) => {
+            (PortSocket::Ether(ether), Some(Address::Ether(to))) => {
                 let packets = run.octets.chunks(run.each.max(1));
                 let sent = packets.take_while(|packet| !is_full(ether.send(to, packet).map(drop))).count();
                 run.octets.drain(..(sent * run.each).min(run.octets.len()));
@@ -219,8 +221,10 @@ impl Port {
         found: &mut Vec<(Range<usize>, Address)>,
     ) -> io::Result<bool> {
         match &self.kind {
-            Kind::Udp(udp) => udp.receive(room, |place, meta| found.push((place, Address::Udp(meta.addr)))),
-            Kind::Ether(ether) => match ether.receive(room) {
+            PortSocket::Udp(udp) => {
+                udp.receive(room, |place, meta| found.push((place, Address::Udp(meta.addr))))
+            }
+            PortSocket::Ether(ether) => match ether.receive(room) {
                 Ok((length, from)) => {
                     found.push((0..length, Address::Ether(from)));
                     Ok(true)

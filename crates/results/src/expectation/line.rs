@@ -11,13 +11,13 @@ const CONFIDENCE: f64 = 0.95;
 
 /// Point at which a line is read.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Place {
+pub(super) struct LinePoint {
     metric: Metric,
     /// In the metric's unit.
     value: f64,
 }
 
-impl Place {
+impl LinePoint {
     /// Parses `at`; fails if another field of the expectation contradicts it.
     pub(super) fn of(at: &At, expectation: &Expectation) -> Result<Self, ExpectationError> {
         let unknown = |UnknownMetric { name }| ExpectationError::AtMetric { name };
@@ -55,7 +55,7 @@ impl Lines<'_> {
     /// whose figure has the number of the first reference. `notes` gets remarks for the reader.
     pub(super) fn figures(
         &self,
-        place: Place,
+        place: LinePoint,
         selected: &[&Cell],
         notes: &mut Vec<String>,
     ) -> Vec<CellFigure> {

@@ -12,7 +12,7 @@ const OTHER_ARCHIVES: [&str; 2] = ["-security", "/updates"];
 
 /// A source to fetch packages from.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Place {
+struct PackageSource {
     uri: String,
     suite: String,
 }
@@ -42,7 +42,7 @@ pub fn of_machine(etc: &Path, codename: Option<&str>) -> String {
 }
 
 /// Returns the first of these sources that is a mirror of the release.
-fn mirror(places: &[Place], codename: Option<&str>) -> String {
+fn mirror(places: &[PackageSource], codename: Option<&str>) -> String {
     let debian = places.iter().find(|place| {
         let main = !OTHER_ARCHIVES.iter().any(|other| place.suite.contains(other));
         let release = codename.is_some_and(|codename| place.suite.split('-').next() == Some(codename));
@@ -53,7 +53,7 @@ fn mirror(places: &[Place], codename: Option<&str>) -> String {
 }
 
 /// Parses `deb [options] URI SUITE COMPONENT...` lines.
-fn one_line(text: &str) -> Vec<Place> {
+fn one_line(text: &str) -> Vec<PackageSource> {
     let place = |line: &str| {
         let line = line.split('#').next()?.trim();
         let rest = line.strip_prefix("deb")?;
@@ -63,13 +63,13 @@ fn one_line(text: &str) -> Vec<Place> {
         let rest = rest.trim_start();
         let rest = if rest.starts_with('[') { rest.split_once(']')?.1 } else { rest };
         let mut words = rest.split_whitespace();
-        Some(Place { uri: words.next()?.to_owned(), suite: words.next()?.to_owned() })
+        Some(PackageSource { uri: words.next()?.to_owned(), suite: words.next()?.to_owned() })
     };
     text.lines().filter_map(place).collect()
 }
 
 /// Parses stanzas of `Field: values` with indented continuation lines.
-fn deb822(text: &str) -> Vec<Place> {
+fn deb822(text: &str) -> Vec<PackageSource> {
     let mut places = Vec::new();
     let lines = text.lines().filter(|line| !line.starts_with('#')).collect::<Vec<_>>();
     for stanza in lines.split(|line| line.trim().is_empty()) {
@@ -95,7 +95,7 @@ fn deb822(text: &str) -> Vec<Place> {
         }
         for uri in field("URIs") {
             for suite in field("Suites") {
-                places.push(Place { uri: uri.to_owned(), suite: suite.to_owned() });
+                places.push(PackageSource { uri: uri.to_owned(), suite: suite.to_owned() });
             }
         }
     }
@@ -116,7 +116,7 @@ pub fn codename(os_release: &str) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn chosen(places: &[Place]) -> String {
+    fn chosen(places: &[PackageSource]) -> String {
         mirror(places, Some("bookworm"))
     }
 

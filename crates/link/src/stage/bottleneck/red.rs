@@ -117,7 +117,7 @@ impl fmt::Display for RedSpec {
 
 /// What RED says about a packet that comes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum RedAction {
     /// It may wait.
     Keep,
     /// It is lost, or marked where that is allowed.
@@ -177,7 +177,7 @@ impl Red {
         now: Time,
         packet_time: Span,
         uniform: impl FnOnce() -> f64,
-    ) -> Verdict {
+    ) -> RedAction {
         if let Some(since) = self.idle.take() {
             let missed = now.since(since).as_nanos() as f64 / packet_time.as_nanos().max(1) as f64;
             self.average *= (1.0 - self.spec.weight).powf(missed);
@@ -188,11 +188,11 @@ impl Red {
         let limit = if self.spec.gentle { 2.0 * self.max } else { self.max };
         if self.average < self.min {
             self.count = -1;
-            return Verdict::Keep;
+            return RedAction::Keep;
         }
         if self.average >= limit {
             self.count = 0;
-            return Verdict::Drop;
+            return RedAction::Drop;
         }
         self.count += 1;
         let probability = self.probability();
@@ -200,9 +200,9 @@ impl Red {
         let rest = 1.0 - self.count as f64 * probability;
         if rest <= probability || uniform() < probability / rest {
             self.count = 0;
-            return Verdict::Signal;
+            return RedAction::Signal;
         }
-        Verdict::Keep
+        RedAction::Keep
     }
 
     /// `p_b` of the paper at the present average, which is at least `min`.

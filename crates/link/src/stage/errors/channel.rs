@@ -54,7 +54,7 @@ struct Hazards {
 
 /// What the process says of a packet.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Verdict {
+pub(super) struct ChannelEffect {
     /// Bad if any part of the packet met the bad state.
     pub state: ChannelState,
     pub hit: Hit,
@@ -149,19 +149,21 @@ impl Channel {
     }
 
     /// Judges the next packet.
-    pub fn judge(&mut self, packet: &Packet, sampled: Sampled) -> Verdict {
+    pub fn judge(&mut self, packet: &Packet, sampled: Sampled) -> ChannelEffect {
         let bits = ByteCount::new(packet.frame.len() as u64).bits();
         let pieces = &mut self.pieces;
         let (state, hazards) = match &mut self.model {
             Model::Packets(loss) => {
                 let hit = loss.happens(self.stream.random());
-                return Verdict::whole(ChannelState::Good, hit);
+                return ChannelEffect::whole(ChannelState::Good, hit);
             }
-            Model::Listed(list) => return Verdict::whole(ChannelState::Good, list.contains(packet.number)),
+            Model::Listed(list) => {
+                return ChannelEffect::whole(ChannelState::Good, list.contains(packet.number));
+            }
             Model::InPackets(timeline, passed) => {
                 let state = timeline.at(*passed);
                 *passed += 1;
-                return Verdict::whole(state, state == ChannelState::Bad);
+                return ChannelEffect::whole(state, state == ChannelState::Bad);
             }
             Model::Bits(hazard) => {
                 pieces.clear();
@@ -200,17 +202,17 @@ impl Channel {
             }
         };
         if hazards.is_none() {
-            return Verdict::whole(state, state == ChannelState::Bad);
+            return ChannelEffect::whole(state, state == ChannelState::Bad);
         }
         // `1 − e^−x` is the probability that some bit is hit where the hazards of all bits add up
         // to x.
         let first = -(-self.stream.random::<f64>()).ln_1p();
         let hit = if first < Piece::total(&self.pieces) { Hit::Bits(first) } else { Hit::No };
-        Verdict { state, hit }
+        ChannelEffect { state, hit }
     }
 }
 
-impl Verdict {
+impl ChannelEffect {
     fn whole(state: ChannelState, hit: bool) -> Self {
         Self { state, hit: if hit { Hit::Whole } else { Hit::No } }
     }

@@ -12,7 +12,7 @@ use std::collections::HashSet;
 
 /// Kind of a graph.
 #[derive(Debug, Clone, Copy)]
-enum Kind {
+enum GraphShape {
     /// Points anywhere.
     Plane,
     /// Bytes grow with time, and sometimes go back.
@@ -21,20 +21,20 @@ enum Kind {
     Clumps,
 }
 
-fn graph(kind: Kind, count: usize, seed: u64) -> Points {
+fn graph(kind: GraphShape, count: usize, seed: u64) -> Points {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let (mut time, mut value) = (-5_000_000_i64, 0_i64);
     let point = |_| {
         match kind {
-            Kind::Plane => {
+            GraphShape::Plane => {
                 time += random.random_range(0..2_000_000);
                 value = random.random_range(-500_000..500_000);
             }
-            Kind::Ramp => {
+            GraphShape::Ramp => {
                 time += random.random_range(1_000..1_000_000);
                 value += if random.random_bool(0.01) { -4_600 } else { 460 };
             }
-            Kind::Clumps => {
+            GraphShape::Clumps => {
                 time += if random.random_bool(0.002) { 1_000_000_000 } else { random.random_range(0..3) };
                 value += random.random_range(-3..4);
             }
@@ -137,8 +137,8 @@ fn within(one: &[Option<(i64, i64)>], other: &[Option<(i64, i64)>]) -> Result<()
     Ok(())
 }
 
-fn kinds() -> impl Strategy<Value = Kind> {
-    prop::sample::select(vec![Kind::Plane, Kind::Ramp, Kind::Clumps])
+fn kinds() -> impl Strategy<Value = GraphShape> {
+    prop::sample::select(vec![GraphShape::Plane, GraphShape::Ramp, GraphShape::Clumps])
 }
 
 /// Shares from the whole down to a millionth, at the same scale in both axes or not.

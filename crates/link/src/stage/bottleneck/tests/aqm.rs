@@ -1,7 +1,7 @@
 //! CoDel against the RFC's pseudocode, RED against the paper's formulas.
 
 use super::super::backlog::Amount;
-use super::super::red::{Red, Verdict};
+use super::super::red::{Red, RedAction};
 use super::*;
 use crate::units::Probability;
 use std::collections::VecDeque;
@@ -228,13 +228,13 @@ fn red_spreads_losses_evenly_over_1_to_one_less_than_1_over_p() {
     let (mut distances, mut last) = ([0u32; 21], None);
     for place in 0..1_000_000 {
         match arrive(&mut red) {
-            Verdict::Keep => {}
-            Verdict::Signal => {
+            RedAction::Keep => {}
+            RedAction::Signal => {
                 if let Some(last) = last.replace(place) {
                     distances[place - last] += 1;
                 }
             }
-            Verdict::Drop => panic!("the average is below max"),
+            RedAction::Drop => panic!("the average is below max"),
         }
     }
     let total: u32 = distances.iter().sum();
@@ -286,16 +286,16 @@ fn reds_average_falls_while_the_limiter_is_idle_as_if_packets_were_sent() {
         red.arrival(packets(0), nanos(1000 + idle), Span::from_nanos(100), || 1.0)
     };
     // 8 · 2^(-idle/100): 3 at 141.5, 2 at 200.
-    assert_eq!(after(0), Verdict::Drop);
-    assert_eq!(after(141), Verdict::Drop);
-    assert_eq!(after(142), Verdict::Keep, "between min and max, and the draw of 1.0 says keep");
+    assert_eq!(after(0), RedAction::Drop);
+    assert_eq!(after(141), RedAction::Drop);
+    assert_eq!(after(142), RedAction::Keep, "between min and max, and the draw of 1.0 says keep");
     let spec = RedSpec { weight: 0.5, ..RedSpec::between(Limit::Packets(2), Limit::Packets(3)) };
     let mut red = Red::new(spec, Time::ZERO).expect("a spec that can be");
     red.arrival(packets(0), Time::ZERO, Span::from_nanos(100), || 1.0);
     red.arrival(packets(16), Time::ZERO, Span::from_nanos(100), || 1.0);
     red.idle(nanos(1000));
     // At 201 below min: not even a draw of 0 is a loss.
-    assert_eq!(red.arrival(packets(0), nanos(1201), Span::from_nanos(100), || 0.0), Verdict::Keep);
+    assert_eq!(red.arrival(packets(0), nanos(1201), Span::from_nanos(100), || 0.0), RedAction::Keep);
 }
 
 #[test]
