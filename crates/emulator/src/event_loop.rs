@@ -9,7 +9,7 @@
 //! 1. Arrivals, port by port in the order in which the driver lists the ports.
 //! 2. Due events, link by link in the order in which the links were added. Within a link, up comes
 //!    before down; directions that a medium joins advance together.
-//! 3. Commands.
+//! 3. Commands. If no packet arrived, they come before events that are due on other ways.
 //!
 //! Before a packet enters a way, or a command runs on it, everything due on that way has happened
 //! (see [`link::stage`]). The order does not affect either direction; it is the order in captures
