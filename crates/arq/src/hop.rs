@@ -1,18 +1,18 @@
-//! A wireless hop with retransmissions: both ends of [`super::rlp`] or [`super::llp`] and the air
-//! between them, for both directions together.
+//! A wireless hop with retransmissions, for both directions together: both ends of [`super::rlp`]
+//! or [`super::llp`] and the air between them.
 //!
-//! It knows packets by their numbers, and what is around it by a trait ([`Surroundings`]): the air,
-//! which loses blocks or frames, and whoever the packets belong to. Its contract is that of a stage
-//! of a link, for two directions at once:
+//! It identifies packets by numbers. The trait [`Surroundings`] gives it the air, which loses
+//! blocks or frames, and the owner of the packets. Its contract is that of a stage of a link, for
+//! two directions at once:
 //!
-//! * A packet enters by [`Hop::accept`] at its logical time, and leaves once: delivered at the
-//!   instant at which the other end has it complete, or abandoned.
-//! * [`Hop::due`] says when something happens next, and [`Hop::advance`] is called with exactly
-//!   that instant.
+//! * A packet enters by [`Hop::accept`] at its logical time and leaves once. It is delivered when
+//!   the other end has all of it, or abandoned.
+//! * [`Hop::due`] returns when something happens next. [`Hop::advance`] must be called with exactly
+//!   that time.
 //!
-//! The queue of the bottleneck stands above: a hop has one packet ahead of the one that it is
-//! sending and asks for more by [`Hop::is_ready`] (M15). A packet that is accepted nevertheless
-//! waits inside.
+//! The queue of the bottleneck is above the hop. The hop takes one packet ahead of the one that it
+//! is sending, and asks for more by [`Hop::is_ready`] (M15). If the caller accepts a packet anyway,
+//! it waits inside.
 
 mod llp_hop;
 mod rlp_hop;
@@ -26,37 +26,37 @@ use vocabulary::Direction;
 use vocabulary::link_layer::{Event, Record, Way};
 use vocabulary::units::{BitRate, ByteCount, Span, Time};
 
-/// What is around a hop.
+/// Environment of a hop.
 pub trait Surroundings {
-    /// A packet of this direction that is inside.
+    /// Returns a packet of this direction that is inside.
     fn frame(&self, direction: Direction, number: u64) -> &Frame;
-    /// Whether what is sent in this direction arrives as it was sent. Asked once for each block or
-    /// frame, in the order in which a direction sends them.
+    /// Tells whether a block or frame in this direction arrives intact. The hop calls this once for
+    /// each, in the order in which a direction sends them.
     fn carries(&mut self, direction: Direction, sent: &OnAir) -> bool;
-    /// The other end has packet `number` of this direction complete at `now`, with these octets
-    /// where the protocol is more than a model without octets.
+    /// Packet `number` of this direction is complete at the other end at `now`. `octets` are its
+    /// bytes; a protocol that is modelled without octets has none.
     fn delivered(&mut self, direction: Direction, number: u64, octets: Option<&[u8]>, now: Time);
     /// Packet `number` of this direction will not be delivered.
     fn abandoned(&mut self, direction: Direction, number: u64, why: Then, now: Time);
 }
 
-/// A block or a frame on the air.
+/// A block or frame on the air.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OnAir {
     /// Its length.
     pub octets: ByteCount,
     /// When its first bit is sent.
     pub start: Time,
-    /// When its last bit is sent. That instant is the next one's.
+    /// When its last bit is sent. The next one starts at this time.
     pub end: Time,
-    /// The instant at which a process judges it that judges at an instant.
+    /// Time for error processes that judge by a single point in time.
     pub judged: Time,
 }
 
-/// The protocols.
+/// A protocol with its parameters.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Protocol {
-    /// RLP over a circuit with a block of 30 octets every 20 ms each way.
+    /// RLP over a circuit with a block of 30 octets every 20 ms in each direction.
     Rlp(RlpHopSpec),
     /// LLP over a link with rates.
     Llp(LlpHopSpec),
@@ -65,18 +65,19 @@ pub enum Protocol {
 /// A circuit-switched data call.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RlpHopSpec {
-    /// Of both ends; the mobile sets up the connection.
+    /// Parameters of both ends. The mobile sets up the connection.
     pub parameters: rlp::Parameters,
-    /// From the end of a block's transmission until it is decoded: propagation and interleaving.
+    /// Time from the end of a block's transmission until it is decoded: propagation and
+    /// interleaving.
     pub delay: Span,
-    /// The line behind the mobile is slower than the link (throttles what goes down).
+    /// Throttle for packets down, if the line behind the mobile is slower than the link.
     pub throttle_down: Option<rlp::Throttle>,
-    /// The line behind the network is (throttles what goes up).
+    /// Throttle for packets up, if the line behind the network is slower than the link.
     pub throttle_up: Option<rlp::Throttle>,
 }
 
 impl Default for RlpHopSpec {
-    /// Defaults of GSM 04.22, 100 ms of interleaving, and no throttle.
+    /// Returns the defaults of GSM 04.22, with 100 ms of interleaving and no throttle.
     fn default() -> Self {
         Self {
             parameters: rlp::Parameters::default(),
@@ -87,7 +88,7 @@ impl Default for RlpHopSpec {
     }
 }
 
-/// A link as the ReSoA thesis models it (10.2.4): a server and a delay each way.
+/// A link as the ReSoA thesis models it (10.2.4): a server and a delay in each direction.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LlpHopSpec {
     /// Rate up.
@@ -98,16 +99,17 @@ pub struct LlpHopSpec {
     pub delay_up: Span,
     /// Propagation delay down.
     pub delay_down: Span,
-    /// Most frames outstanding, at most 32 (Table 10.3: 32).
+    /// Maximum number of outstanding frames, at most 32 (Table 10.3: 32).
     pub window: u16,
-    /// When to stop, and how (Table 8.2: 255 retransmissions).
+    /// Limit of retransmissions, and the action when it is reached (Table 8.2: 255
+    /// retransmissions).
     pub persistency: Persistency,
-    /// In which order packets are delivered.
+    /// Order in which packets are delivered.
     pub order: Order,
 }
 
 impl LlpHopSpec {
-    /// A link with these rates and this delay, and the rest of Tables 10.3 and 8.2.
+    /// Creates a link with these rates and this delay, and the values of Tables 10.3 and 8.2.
     #[must_use]
     pub const fn thesis(rate_up: BitRate, rate_down: BitRate, delay: Span) -> Self {
         let persistency = Persistency { retransmissions: Some(255), then: Then::Disconnect };
@@ -116,11 +118,11 @@ impl LlpHopSpec {
     }
 }
 
-/// What is wrong with a [`Protocol`].
+/// Why a [`Protocol`] is invalid.
 #[derive(Debug, thiserror::Error)]
 pub enum HopError {
-    /// T1 - T2 is no longer than a round trip: frames would be sent again that have arrived, and
-    /// taken for new ones.
+    /// T1 - T2 is shorter than a round trip. The sender would retransmit frames that have arrived,
+    /// and the receiver would take them for new ones.
     #[error(
         "T1 {t1_ms} ms less T2 {t2_ms} ms must be at least the round trip of {round_trip}; make T1 longer"
     )]
@@ -129,62 +131,62 @@ pub enum HopError {
         t1_ms: u32,
         /// T2 in milliseconds.
         t2_ms: u32,
-        /// What a frame and its answer take.
+        /// Time for a frame and its answer.
         round_trip: Span,
     },
-    /// A window that the protocol does not have.
+    /// The window size is invalid for the protocol.
     #[error("a window of {given} frames is not possible; it is 1 to {most}")]
     Window {
-        /// As given.
+        /// The given size.
         given: u16,
-        /// The largest one.
+        /// The maximum size.
         most: u16,
     },
 }
 
-/// A record of one end, which is known by the direction in which it sends.
+/// A record of one end, identified by the direction in which it sends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct EndRecord {
     /// [`Direction::Up`] is the wireless host, [`Direction::Down`] the network.
     pub end: Direction,
-    /// What it noted.
+    /// The record.
     pub record: Record,
 }
 
-/// A block of RLP at one end, as a receiver beside that end's would show it.
+/// An RLP block at one end, as a receiver beside that end would show it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Block {
-    /// Whose block or whose receiver: [`Direction::Up`] is the wireless host.
+    /// The end at which it was sent or received: [`Direction::Up`] is the wireless host.
     pub end: Direction,
     /// Whether this end sent or received it.
     pub way: Way,
-    /// When its first bit was sent, or when it was there and decoded.
+    /// When its first bit was sent, or when it had arrived and was decoded.
     pub at: Time,
     /// The whole frame with its FCS, as it was sent.
     pub octets: Vec<u8>,
-    /// Whether the air erases it. Which octets are wrong then is not said: the model does not know.
+    /// Whether the air erases it. The model does not define which octets are wrong.
     pub erased: bool,
 }
 
-/// What somebody wants to see of a hop beside its packets.
+/// Which data of a hop to collect for an observer, beside its packets.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Watch {
-    /// What the ends note ([`EndRecord`]).
+    /// Records of the ends ([`EndRecord`]).
     pub records: bool,
-    /// Every block at both ends ([`Block`]); of RLP alone, since LLP is a model without octets.
+    /// Every block at both ends ([`Block`]). Only of RLP, since LLP is modelled without octets.
     pub blocks: bool,
 }
 
-/// What an end has sent, and what did not arrive of it.
+/// Counters of the frames that an end has sent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// Numbered frames that were sent for the first time.
+    /// Numbered frames sent for the first time.
     pub first: u64,
-    /// Numbered frames that were sent again.
+    /// Numbered frames that were retransmitted.
     pub again: u64,
     /// Blocks or frames of any kind that the other end could not decode.
     pub erased: u64,
-    /// How often this end asked for frames again (SREJ, REJ, NAK).
+    /// Requests of this end for retransmissions (SREJ, REJ, NAK).
     pub rejects: u64,
     /// Resets of the link that this end began.
     pub resets: u64,
@@ -218,20 +220,20 @@ enum Machine {
     Llp(Box<llp_hop::LlpHop>),
 }
 
-/// What both machines keep alike.
+/// Common state of both machines.
 #[derive(Debug, Default)]
 struct State {
-    /// Numbers of the packets inside, up first, in their order.
+    /// Numbers of the packets inside, in order: first those going up, then down.
     inside: [VecDeque<u64>; 2],
-    /// What the ends have noted, if anybody wants to know.
+    /// Records of the ends, if they are watched.
     records: Option<Vec<EndRecord>>,
-    /// Blocks at the ends, likewise.
+    /// Blocks at the ends, if they are watched.
     blocks: Option<Vec<Block>>,
-    /// Of each end.
+    /// Counters of each end.
     counted: [Counters; 2],
 }
 
-/// What a machine writes to.
+/// Output of a machine.
 struct Exit<'a> {
     state: &'a mut State,
     around: &'a mut dyn Surroundings,
@@ -259,12 +261,12 @@ impl Exit<'_> {
         is_right
     }
 
-    /// The packet inside whose number ends with these bits.
+    /// Returns the number of the packet inside whose lower 16 bits are `low`.
     fn number_of(&self, direction: Direction, low: u16) -> Option<u64> {
         self.state.inside[direction as usize].iter().copied().find(|number| *number as u16 == low)
     }
 
-    /// Whether the packet was inside; it is not from here on.
+    /// Removes the packet. Returns whether it was inside.
     fn take(&mut self, direction: Direction, number: u64) -> bool {
         let inside = &mut self.state.inside[direction as usize];
         let place = inside.iter().position(|kept| *kept == number);
@@ -277,7 +279,7 @@ impl Exit<'_> {
         }
     }
 
-    /// The packet will not be delivered, unless it was.
+    /// Reports that the packet will not be delivered, unless it was.
     fn abandon(&mut self, direction: Direction, number: u64, why: Then, now: Time) {
         if self.take(direction, number) {
             self.around.abandoned(direction, number, why, now);
@@ -292,7 +294,7 @@ impl Exit<'_> {
 }
 
 impl Hop {
-    /// A hop from [`Time::ZERO`] on.
+    /// Creates a hop that starts at [`Time::ZERO`].
     ///
     /// # Errors
     /// If the protocol cannot run with its parameters.
@@ -304,14 +306,14 @@ impl Hop {
         Ok(Self { machine, state: State::default() })
     }
 
-    /// From here on the hop keeps what is watched, until it is taken, and nothing else.
+    /// Collects the data selected by `watch`, and only these, from now on until they are taken.
     pub fn watch(&mut self, watch: Watch) {
         self.state.records = watch.records.then(Vec::new);
         self.state.blocks = watch.blocks.then(Vec::new);
     }
 
-    /// Whether a packet of this direction should be accepted now: no other one waits inside that
-    /// was not begun.
+    /// Tells whether the hop wants a packet of this direction now: no other one waits inside whose
+    /// transmission has not begun.
     #[must_use]
     pub fn is_ready(&self, direction: Direction) -> bool {
         match &self.machine {
@@ -320,8 +322,7 @@ impl Hop {
         }
     }
 
-    /// A packet comes to the hop at `now`. Packets of a direction are numbered in their order, from
-    /// 0.
+    /// Accepts a packet at `now`. Packets of a direction are numbered in order, from 0.
     pub fn accept(&mut self, direction: Direction, number: u64, now: Time, around: &mut dyn Surroundings) {
         self.state.inside[direction as usize].push_back(number);
         let mut exit = Exit { state: &mut self.state, around };
@@ -331,7 +332,7 @@ impl Hop {
         }
     }
 
-    /// When something happens next.
+    /// Returns when something happens next.
     #[must_use]
     pub fn due(&self) -> Time {
         match &self.machine {
@@ -340,7 +341,7 @@ impl Hop {
         }
     }
 
-    /// Does what is due at `now`, which is what [`Hop::due`] gave.
+    /// Does what is due at `now`, which must be the time that [`Hop::due`] returned.
     pub fn advance(&mut self, now: Time, around: &mut dyn Surroundings) {
         let mut exit = Exit { state: &mut self.state, around };
         match &mut self.machine {
@@ -349,14 +350,14 @@ impl Hop {
         }
     }
 
-    /// Packets of this direction that are inside.
+    /// Returns the number of packets of this direction that are inside.
     #[must_use]
     pub fn inside(&self, direction: Direction) -> usize {
         self.state.inside[direction as usize].len()
     }
 
-    /// Blocks that went without new data of this direction because the window was full (*stalled
-    /// window*, LL-03); LLP's are not counted.
+    /// Returns the number of blocks without new data of this direction because the window was full
+    /// (*stalled window*, LL-03). Always 0 for LLP.
     #[must_use]
     pub fn stalls(&self, direction: Direction) -> u64 {
         match &self.machine {
@@ -365,18 +366,18 @@ impl Hop {
         }
     }
 
-    /// What was sent in this direction so far.
+    /// Returns the counters of this direction so far.
     #[must_use]
     pub fn counters(&self, direction: Direction) -> Counters {
         Counters { stalls: self.stalls(direction), ..self.state.counted[direction as usize] }
     }
 
-    /// What the ends have noted since the last call, in the order in which they noted it.
+    /// Returns the records of the ends since the last call, in order.
     pub fn take_records(&mut self) -> Vec<EndRecord> {
         self.state.records.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
-    /// The blocks at both ends since the last call, in the order of their times.
+    /// Returns the blocks at both ends since the last call, in the order of their times.
     pub fn take_blocks(&mut self) -> Vec<Block> {
         self.state.blocks.as_mut().map(std::mem::take).unwrap_or_default()
     }

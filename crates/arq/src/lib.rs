@@ -1,19 +1,19 @@
-//! Link layers that send again what was lost on the air (ARQ), as state machines without clock and
-//! channel.
+//! Link layers with retransmissions (ARQ), as state machines without clock and channel.
 //!
 //! * The core: [`SendWindow`] and [`ReceiveWindow`], a selective-repeat ARQ with any window and any
 //!   [`Modulus`].
 //! * [`rlp`]: the Radio Link Protocol of GSM data calls, one frame every 20 ms, on that core.
-//! * [`llp`]: the link layer protocol of the ReSoA thesis, on the same.
-//! * [`hop`]: both ends of either, with the air between them: a wireless hop that packets go into
-//!   and come out of. What the air loses, others say.
-//! * [`ArqSpec`]: either in a line. `link::LinkSpec::over_arq` is what it makes of a link.
-//! * [`vocabulary::link_layer`]: what a protocol monitor notes of them.
+//! * [`llp`]: the link layer protocol of the ReSoA thesis, on the same core.
+//! * [`hop`]: both ends of either protocol and the air between them: a wireless hop for packets.
+//!   The caller decides which frames the air loses.
+//! * [`ArqSpec`]: a specification of either protocol in one line. `link::LinkSpec::over_arq`
+//!   applies it to a link.
+//! * [`vocabulary::link_layer`]: the records that a protocol monitor would log.
 //!
-//! An entity is given events (a frame, a tick, a timer) with their time, and gives back frames,
-//! [`vocabulary::link_layer::Record`]s and what it has to say to its user. Equal states behave
-//! equally, so that a model checker can go through all of them; the tests in `arq/model` do, with
-//! these very functions.
+//! An entity receives events (a frame, a tick, a timer) with their times. It returns frames,
+//! [`vocabulary::link_layer::Record`]s and indications for its user. Equal states behave equally,
+//! so a model checker can visit all of them. The tests in `arq/src/model` do this with these
+//! functions.
 
 pub mod hop;
 pub mod llp;
@@ -30,31 +30,31 @@ pub use receiving::{Arrival, Order, ReceiveWindow};
 pub use sending::{SendWindow, Slot, SlotState, Transmission};
 pub use spec::{ArqError, ArqSpec, LlpSpec, RlpSpec};
 
-/// How long a link layer goes on with a frame, and what it does then (Ludwig 3.2.5, LL-05).
+/// Limit of retransmissions, and the action when it is reached (Ludwig 3.2.5, LL-05).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Persistency {
-    /// How often a frame may be sent again; `None` for ever.
+    /// Maximum number of retransmissions of a frame; `None` means no limit.
     pub retransmissions: Option<u16>,
-    /// What happens then.
+    /// Action when the limit is reached.
     pub then: Then,
 }
 
-/// What a link layer does when a frame was sent again as often as it may be.
+/// Action of a link layer when a frame has reached the limit of retransmissions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Then {
-    /// Resets the link: both ends begin again with number 0, and what was in flight is lost.
+    /// Resets the link: both ends start again at number 0, and frames in flight are lost.
     Reset,
-    /// Gives up the frame, and the packets that have a part in it, and goes on (semi-reliable).
+    /// Gives up the frame and all packets that have a part in it, and continues (semi-reliable).
     GiveUp,
-    /// Ends the connection: a data call is dropped (fully reliable).
+    /// Ends the connection: the data call is dropped (fully reliable).
     Disconnect,
 }
 
 impl Persistency {
-    /// Never gives up.
+    /// Unlimited retransmissions.
     pub const FOR_EVER: Self = Self { retransmissions: None, then: Then::Reset };
 
-    /// Whether a frame that was sent `sent` times may not be sent again.
+    /// Tells whether a frame that was sent `sent` times may not be sent again.
     #[must_use]
     pub fn is_spent(self, sent: u16) -> bool {
         self.retransmissions.is_some_and(|most| sent > most)

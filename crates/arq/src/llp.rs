@@ -1,27 +1,29 @@
-//! The link layer protocol of the ReSoA thesis (10.2.3 and Table 10.3; M9, M10), one end of it:
-//! exactly once, in order (or, as a link may do it, each packet as soon as it is complete), very
-//! persistent.
+//! One end of the link layer protocol of the ReSoA thesis (10.2.3 and Table 10.3; M9, M10). It
+//! delivers exactly once and is very persistent. It delivers in order or, if so configured, each
+//! packet as soon as it is complete.
 //!
-//! * Frames have a header of 20 octets and at most 1500 octets of payload; larger packets go in
-//!   fragments. A frame that carries no data is a header.
-//! * Receiver: an ACK with V(R) for every frame in sequence; a NAK with V(R) and a mask of the 32
-//!   frames behind it for every other one. So a NAK tells everything, and it does not matter if
-//!   some are lost. Frames that were there already are acknowledged again.
-//! * Sender: window of 32. What a NAK says to be missing is sent again if a frame *sent later* than
-//!   it has arrived, since the link keeps the order; without that every NAK of a round trip would
-//!   send the same hole again. Control frames go first, then retransmissions, then new data.
-//! * One timer for all frames, restarted by every frame that is sent and by every word from the
-//!   receiver. It expires when an answer to what was sent last should have come: the rest of what
-//!   is on the link, a full frame and a control frame of the other end, the way there and back, and
-//!   a tenth more. Each of the first four expirations in a row doubles it (factors 1, 2, 4, 8, 16,
-//!   16 …).
-//! * Go-Back-N after an expiration and only then: all frames of the window must have been lost, or
-//!   all answers. Frames that the receiver is known to hold are not sent again.
-//! * After 255 retransmissions of a frame the end is as [`Persistency`] says; the thesis does not
-//!   say. To give up a frame, or with a reset everything in flight, the sender tells the number
-//!   from which to go on ([`Frame::Skip`]), which is our own.
+//! * Frames have a header of 20 octets and at most 1500 octets of payload. Larger packets are
+//!   fragmented. A frame without data is a header.
+//! * The receiver sends an ACK with V(R) for every frame in sequence. For every other frame it
+//!   sends a NAK with V(R) and a mask of the 32 frames behind it. So each NAK is complete, and lost
+//!   ones do no harm. It acknowledges frames again that it already has.
+//! * The sender has a window of 32. It retransmits a frame that a NAK reports missing if a frame
+//!   *sent later* has arrived, since the link keeps the order. Without this condition, every NAK of
+//!   a round trip would cause another retransmission of the same frame. Control frames go first,
+//!   then retransmissions, then new data.
+//! * One timer covers all frames. It restarts with every data frame or [`Frame::Skip`] sent, with
+//!   every answer that has new information, and with every NAK whose V(R) is V(A). It expires when
+//!   an answer to the last frame sent should have come. That time is the rest of what is on the
+//!   link, a full frame and a control frame of the other end, and the propagation delay in both
+//!   directions, plus a tenth of the sum. Each of the first four expirations in a row doubles it
+//!   (factors 1, 2, 4, 8, 16, 16 …).
+//! * Go-Back-N follows only an expiration: then all frames of the window must have been lost, or
+//!   all answers. Frames that the receiver is known to hold are not retransmitted.
+//! * After 255 retransmissions of a frame, the end acts as [`Persistency`] says; the thesis does
+//!   not define this. To give up a frame, or in a reset everything in flight, the sender announces
+//!   the number from which to continue ([`Frame::Skip`]). This is our own extension.
 //!
-//! The connection is there when a run begins (the thesis models the data phase alone).
+//! The connection exists when a run begins, since the thesis models the data phase only.
 
 mod feedback;
 mod reassembly;
@@ -32,39 +34,39 @@ use std::collections::VecDeque;
 use vocabulary::link_layer::{Event, Record, Way};
 use vocabulary::units::{BitRate, ByteCount, Span, Time};
 
-/// What one end is told.
+/// Parameters of one end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Parameters {
-    /// Numbers of frames; at least twice the window, and twice what it is with all fragments of a
-    /// packet that ends behind it.
+    /// Modulus of frame numbers. It must be at least twice the window, and at least twice the
+    /// window together with all fragments of a packet that ends beyond it.
     pub modulus: Modulus,
-    /// Most frames that may be outstanding, at most 32: as many as the mask of a NAK tells of.
+    /// Maximum number of outstanding frames. At most 32, since the mask of a NAK has 32 bits.
     pub window: u16,
-    /// Most octets of payload in a frame.
+    /// Maximum payload of a frame, in octets.
     pub payload: u16,
-    /// Octets of a header.
+    /// Length of a header, in octets.
     pub header: u16,
-    /// When to stop, and how.
+    /// Limit of retransmissions, and the action when it is reached.
     pub persistency: Persistency,
-    /// In which order packets are delivered.
+    /// Order in which packets are delivered.
     pub order: Order,
-    /// What the timer is computed of.
+    /// Properties of the link that determine the timer.
     pub timing: Timing,
 }
 
-/// What is known of the link (no round-trip time is measured).
+/// Known properties of the link. The protocol does not measure round-trip times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Timing {
     /// Rate at which this end sends.
     pub rate: BitRate,
     /// Rate at which the other end sends.
     pub return_rate: BitRate,
-    /// Propagation delay there and back together.
+    /// Sum of the propagation delays in both directions.
     pub propagation: Span,
 }
 
 impl Parameters {
-    /// Those of Tables 10.3 and 8.2; numbers are 16 bits.
+    /// Returns the values of Tables 10.3 and 8.2, with numbers of 16 bits.
     #[must_use]
     pub const fn thesis(timing: Timing) -> Self {
         Self {
@@ -82,61 +84,61 @@ impl Parameters {
 /// A frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Frame {
-    /// Part of a packet.
+    /// A part of a packet.
     Data {
-        /// Its number.
+        /// N(S).
         ns: u16,
         /// The part.
         fragment: Fragment,
     },
-    /// Everything before this number has arrived.
+    /// All frames before this number have arrived.
     Ack {
         /// V(R).
         next: u16,
     },
-    /// The same, and this is held of what is behind it.
+    /// All frames before this number have arrived, and some frames behind it are held.
     Nak {
         /// V(R).
         next: u16,
-        /// Bit n is frame V(R)+1+n.
+        /// Mask: bit n is frame V(R)+1+n.
         held: u32,
     },
-    /// Everything before this number was given up: go on from there.
+    /// All missing frames before this number were given up: continue from there.
     Skip {
-        /// The number.
+        /// The number from which to continue.
         next: u16,
     },
 }
 
-/// Part of a packet. What it carries need not be moved: the number tells.
+/// A part of a packet. It has no bytes: the number identifies the packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Fragment {
-    /// The packet, by the number that it was offered with.
+    /// Number with which the packet was offered.
     pub packet: u64,
-    /// Octets.
+    /// Length of the part, in octets.
     pub octets: u16,
-    /// Which of the packet's fragments it is, from 0.
+    /// Position among the packet's fragments, from 0.
     pub place: u16,
-    /// How many the packet has.
+    /// Number of the packet's fragments.
     pub count: u16,
 }
 
-/// What an end says beside its frames.
+/// Output of an end besides its frames.
 #[derive(Debug, Default)]
 pub struct Output {
-    /// For a monitor.
+    /// Records for a monitor.
     pub records: Vec<Record>,
-    /// For the user.
+    /// Indications for the user.
     pub indications: Vec<Indication>,
 }
 
-/// What the user is told.
+/// An indication for the user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Indication {
     /// A packet of the other end is complete.
     Delivered(u64),
-    /// A packet of this end that will not be delivered if it has not been by now; the way it was
-    /// given up is that of [`Persistency`].
+    /// A packet of this end will not be delivered if it has not been delivered yet. [`Persistency`]
+    /// gives the reason.
     Abandoned(u64),
     /// This end has stopped.
     Ended,
@@ -146,35 +148,35 @@ pub enum Indication {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Llp {
     parameters: Parameters,
-    /// Fragments that were not sent yet.
+    /// Fragments that are not sent yet.
     queue: VecDeque<Fragment>,
     send: SendWindow<Fragment>,
-    /// Outstanding frames in the order in which they were last sent, and whether one sent later is
-    /// known to have arrived.
+    /// Outstanding frames in the order of their last transmissions, each with whether a later
+    /// transmission is known to have arrived.
     order: VecDeque<(u16, bool)>,
     /// Fragments with the numbers of their frames.
     receive: ReceiveWindow<(u16, Fragment), ()>,
     control: VecDeque<Frame>,
     reassembly: Reassembly,
-    /// Expirations in a row, counted to 4.
+    /// Expirations in a row, at most 4.
     expirations: u8,
     /// When the timer expires.
     due: Time,
-    /// When the link has carried what was last given to it.
+    /// When the link has finished the last frame given to it.
     busy: Time,
-    /// The number from which the other end is to go on.
+    /// The number from which the other end must continue.
     skip: Option<u16>,
     ended: bool,
 }
 
-/// Expirations after which the timer grows no more.
+/// Number of expirations after which the timer stops growing.
 const DOUBLINGS: u8 = 4;
 
 impl Llp {
-    /// An end that has nothing to send.
+    /// Creates an end that has no data to send.
     ///
     /// # Panics
-    /// If the window is 0, above 32 or above half of the modulus, or there is no payload.
+    /// If the window is 0, above 32 or above half of the modulus, or if the payload is 0.
     #[must_use]
     pub fn new(parameters: Parameters) -> Self {
         let window = usize::from(parameters.window);
@@ -196,7 +198,7 @@ impl Llp {
         }
     }
 
-    /// Takes a packet of so many octets.
+    /// Accepts a packet of `octets` octets.
     pub fn offer(&mut self, packet: u64, octets: u32) {
         let payload = u32::from(self.parameters.payload);
         let count = octets.div_ceil(payload).max(1);
@@ -208,20 +210,21 @@ impl Llp {
         }));
     }
 
-    /// Fragments that were not sent yet.
+    /// Returns the number of fragments that are not sent yet.
     #[must_use]
     pub fn waiting(&self) -> usize {
         self.queue.len()
     }
 
-    /// Octets of a frame on the link.
+    /// Returns the length of a frame on the link.
     #[must_use]
     pub fn octets(&self, frame: &Frame) -> ByteCount {
         let payload = if let Frame::Data { fragment, .. } = frame { fragment.octets } else { 0 };
         ByteCount::new(u64::from(self.parameters.header) + u64::from(payload))
     }
 
-    /// The frame that is sent from `now` on; the link is free. `None` if there is nothing to send.
+    /// Returns the frame to send from `now` on, when the link is free. `None` if there is nothing
+    /// to send.
     pub fn next_frame(&mut self, now: Time, out: &mut Output) -> Option<Frame> {
         if self.ended {
             return None;
@@ -234,7 +237,7 @@ impl Llp {
         Some(frame)
     }
 
-    /// Whether [`Llp::next_frame`] would give one.
+    /// Tells whether [`Llp::next_frame`] would return a frame.
     #[must_use]
     pub fn has_frame(&self) -> bool {
         !self.ended
@@ -261,13 +264,13 @@ impl Llp {
         Some(Frame::Data { ns, fragment })
     }
 
-    /// When the timer expires; [`Time::NEVER`] if it does not run.
+    /// Returns when the timer expires; [`Time::NEVER`] if it does not run.
     #[must_use]
     pub fn due(&self) -> Time {
         self.due
     }
 
-    /// Restarts the timer, or stops it if nothing is outstanding.
+    /// Restarts the timer, or stops it if no frame is outstanding.
     fn restart(&mut self, now: Time) {
         if self.send.outstanding() == 0 {
             self.due = Time::NEVER;
@@ -278,12 +281,12 @@ impl Llp {
         let full = ByteCount::new(header + u64::from(self.parameters.payload));
         let answer = return_rate.time_for(full) + return_rate.time_for(ByteCount::new(header)) + propagation;
         let least = (self.busy - now) + answer;
-        // A tenth more than the least.
+        // A tenth more than the minimum.
         let span = Span::from_nanos(least.as_nanos() + least.as_nanos().div_ceil(10));
         self.due = now + span * (1 << self.expirations);
     }
 
-    /// The timer has expired.
+    /// Handles the expiration of the timer.
     pub fn expire(&mut self, now: Time, out: &mut Output) {
         self.expirations = (self.expirations + 1).min(DOUBLINGS);
         let oldest = self.send.oldest();
@@ -298,7 +301,7 @@ impl Llp {
         self.restart(now);
     }
 
-    /// The oldest frame was sent as often as it may be.
+    /// Applies the configured action: the oldest frame has reached the limit of retransmissions.
     fn exhausted(&mut self, out: &mut Output) {
         let oldest = self.send.oldest();
         let next = match self.parameters.persistency.then {
@@ -314,7 +317,7 @@ impl Llp {
         self.skip = Some(next);
     }
 
-    /// Stops for good; the user is told of every packet that is inside.
+    /// Stops for good. The user gets an indication for every packet that is inside.
     pub fn end(&mut self, out: &mut Output) {
         if std::mem::replace(&mut self.ended, true) {
             return;
@@ -327,7 +330,7 @@ impl Llp {
         out.indications.push(Indication::Ended);
     }
 
-    /// Whether this end has stopped.
+    /// Tells whether this end has stopped.
     #[must_use]
     pub fn has_ended(&self) -> bool {
         self.ended
@@ -337,15 +340,15 @@ impl Llp {
         out.records.push(Record { at: now, way, event, ns, nr: self.receive.next(), aux });
     }
 
-    /// Whether the next frame is one of control.
+    /// Tells whether the next frame is a control frame.
     #[cfg(test)]
     pub(crate) fn has_control(&self) -> bool {
         !self.control.is_empty()
     }
 
-    /// Forgets when the timer expires, though not whether it runs, and counts how often frames were
-    /// sent only as far as that matters, so that states of a model which differ in nothing else are
-    /// one.
+    /// Removes details that do not matter to a model, so that states that differ only in them are
+    /// equal: when the timer expires (but not whether it runs), expirations in a row, and high
+    /// counts of transmissions.
     #[cfg(test)]
     pub(crate) fn forget(&mut self) {
         self.busy = Time::ZERO;

@@ -1,33 +1,33 @@
-//! Numbers of frames, which begin again at a modulus.
+//! Frame numbers, which start again at 0 after a modulus.
 
-/// Counts modulo so many numbers, 2 to 65 536.
+/// A modulus of frame numbers, 2 to 65 536.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Modulus(u32);
 
 impl Modulus {
-    /// Numbers 0 to `numbers - 1`.
+    /// Creates a modulus for the numbers 0 to `numbers - 1`.
     ///
     /// # Panics
-    /// If there are less than 2 numbers, or more than 65 536.
+    /// If there are fewer than 2 numbers, or more than 65 536.
     #[must_use]
     pub const fn new(numbers: u32) -> Self {
         assert!(numbers >= 2 && numbers <= 1 << 16, "a modulus is 2 to 65536");
         Self(numbers)
     }
 
-    /// How many numbers there are.
+    /// Returns the number of numbers.
     #[must_use]
     pub const fn numbers(self) -> u32 {
         self.0
     }
 
-    /// The number `steps` after `number`.
+    /// Returns the number that is `steps` after `number`.
     #[must_use]
     pub const fn after(self, number: u16, steps: usize) -> u16 {
         ((number as u64 + steps as u64) % self.0 as u64) as u16
     }
 
-    /// Steps from `from` forward to `to`, less than the modulus.
+    /// Returns the steps forward from `from` to `to`, less than the modulus.
     #[must_use]
     pub const fn steps(self, from: u16, to: u16) -> usize {
         ((to as u32 + self.0 - from as u32 % self.0) % self.0) as usize

@@ -1,9 +1,8 @@
-//! The receiving half of a selective-repeat ARQ: frames from V(R) on, held until those before them
-//! are there.
+//! The receiving half of a selective-repeat ARQ: frames from V(R) on, held until all frames before
+//! them have arrived.
 //!
-//! Each number in the window is missing or held. Whether the missing ones are asked for, and how,
-//! is the protocol's business, which keeps what it needs for that (a timer, for instance) with each
-//! gap.
+//! Each number in the window is missing or held. The protocol decides whether and how to request
+//! missing frames. It can keep data for this, such as a timer, with each gap.
 
 use super::Modulus;
 use std::collections::VecDeque;
@@ -11,14 +10,14 @@ use std::collections::VecDeque;
 /// When a frame is passed on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Order {
-    /// In the order of numbers: behind all before it.
+    /// In the order of numbers, after all frames before it.
     #[default]
     InSequence,
     /// As soon as it arrives, once.
     AsReceived,
 }
 
-/// Frames from V(R) on. `G` is what the protocol keeps with each gap.
+/// Frames from V(R) on. `G` is the protocol's data for each gap.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ReceiveWindow<T, G> {
     modulus: Modulus,
@@ -29,46 +28,46 @@ pub struct ReceiveWindow<T, G> {
     slots: VecDeque<Slot<T, G>>,
 }
 
-/// What stands at a number behind V(R).
+/// State of a number from V(R) on.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum Slot<T, G> {
     Missing(G),
     Held(T),
-    /// Arrived, and passed on already ([`Order::AsReceived`]).
+    /// Arrived and already passed on ([`Order::AsReceived`]).
     Passed,
 }
 
-/// What became of a frame that arrived.
+/// Result of the arrival of a frame.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Arrival {
-    /// V(R) has moved on, over so many numbers.
+    /// V(R) has advanced by this many numbers.
     InSequence(usize),
-    /// It is held, or passed on before its turn.
+    /// The frame is held, or passed on ahead of its order.
     Ahead,
-    /// It was there already.
+    /// The frame had arrived before.
     Again,
-    /// It lies outside of the window; nothing has changed.
+    /// The frame is outside the window; nothing has changed.
     Outside,
 }
 
 impl<T, G: Default> ReceiveWindow<T, G> {
-    /// An empty window that begins with number 0.
+    /// Creates an empty window that starts at number 0.
     ///
     /// # Panics
-    /// If the window has no place, or is not smaller than the modulus.
+    /// If the size is 0, or not smaller than the modulus.
     #[must_use]
     pub fn new(modulus: Modulus, size: usize, order: Order) -> Self {
         assert!(size > 0 && size < modulus.numbers() as usize, "a window of {size} and {modulus:?}");
         Self { modulus, size, order, next: 0, slots: VecDeque::new() }
     }
 
-    /// V(R).
+    /// Returns V(R).
     #[must_use]
     pub fn next(&self) -> u16 {
         self.next
     }
 
-    /// A frame arrives. What can be passed on by that goes to `out`.
+    /// Receives a frame. Frames that can be passed on as a result go to `out`.
     pub fn receive(&mut self, ns: u16, body: T, out: &mut Vec<T>) -> Arrival {
         let place = self.modulus.steps(self.next, ns);
         if place >= self.size {
@@ -93,15 +92,14 @@ impl<T, G: Default> ReceiveWindow<T, G> {
         Arrival::InSequence(self.pass(out))
     }
 
-    /// Passes over the oldest number that is missing, without its frame; what is held behind it
-    /// goes to `out`.
+    /// Skips the oldest missing number without its frame. Frames held behind it go to `out`.
     pub fn skip(&mut self, out: &mut Vec<T>) {
         self.slots.pop_front();
         self.next = self.modulus.after(self.next, 1);
         self.pass(out);
     }
 
-    /// Moves V(R) to the first number that is missing.
+    /// Moves V(R) to the first missing number.
     fn pass(&mut self, out: &mut Vec<T>) -> usize {
         let arrived = self.slots.iter().take_while(|slot| !matches!(slot, Slot::Missing(_))).count();
         out.extend(self.slots.drain(..arrived).filter_map(|slot| match slot {
@@ -112,7 +110,7 @@ impl<T, G: Default> ReceiveWindow<T, G> {
         arrived
     }
 
-    /// Numbers that are missing before one that has arrived, the oldest first.
+    /// Iterates over missing numbers before a number that has arrived, the oldest first.
     pub fn gaps(&self) -> impl Iterator<Item = (u16, &G)> {
         self.slots.iter().enumerate().filter_map(|(place, slot)| match slot {
             Slot::Missing(gap) => Some((self.modulus.after(self.next, place), gap)),
@@ -120,7 +118,7 @@ impl<T, G: Default> ReceiveWindow<T, G> {
         })
     }
 
-    /// The same, to be changed.
+    /// The same as [`ReceiveWindow::gaps`], for changes.
     pub fn gaps_mut(&mut self) -> impl Iterator<Item = (u16, &mut G)> {
         let (modulus, next) = (self.modulus, self.next);
         self.slots.iter_mut().enumerate().filter_map(move |(place, slot)| match slot {
@@ -129,8 +127,8 @@ impl<T, G: Default> ReceiveWindow<T, G> {
         })
     }
 
-    /// Bit n is set if the frame n+1 after V(R) has arrived: what lies before V(R) has, V(R) has
-    /// not.
+    /// Returns a mask whose bit n is set if frame V(R) + 1 + n has arrived. All frames before V(R)
+    /// have arrived; frame V(R) has not.
     #[must_use]
     pub fn held(&self) -> u32 {
         let arrived = |(bit, slot): (usize, &Slot<T, G>)| {
@@ -139,13 +137,13 @@ impl<T, G: Default> ReceiveWindow<T, G> {
         self.slots.iter().skip(1).take(32).enumerate().map(arrived).sum()
     }
 
-    /// Begins again with number 0, without what was held.
+    /// Starts again at number 0 and drops held frames.
     pub fn clear(&mut self) {
         self.next = 0;
         self.slots.clear();
     }
 
-    /// Another window; frames that are held stay.
+    /// Changes the size of the window. Held frames stay.
     pub fn resize(&mut self, size: usize) {
         self.size = size.min(self.modulus.numbers() as usize - 1);
     }

@@ -1,39 +1,39 @@
-//! The Radio Link Protocol of GSM data calls (GSM 04.22), one end of it.
+//! One end of the Radio Link Protocol of GSM data calls (GSM 04.22).
 //!
-//! An [`Rlp`] is asked for one frame at each tick of 20 ms ([`Rlp::tick`]) and given those that
-//! arrive ([`Rlp::receive`]); a block that could not be decoded is told as well. It sends packets
-//! ([`Rlp::offer`]) as a stream of characters; [`relay`] says how. Which end it is matters for the
-//! windows in XID alone.
+//! The caller asks an [`Rlp`] for one frame at each tick of 20 ms ([`Rlp::tick`]) and hands it
+//! arriving blocks ([`Rlp::receive`]), including those that could not be decoded. It sends packets
+//! ([`Rlp::offer`]) as a stream of characters, as described in [`relay`]. The role of the end
+//! matters only for the windows in XID.
 //!
-//! * Connection: XID if wanted, SABM and UA; DISC. NULL while there is none, RR when there is
-//!   nothing to say.
+//! * Connection: XID if wanted, SABM and UA; DISC. It sends NULL without a connection, and RR when
+//!   there is nothing else to send.
 //! * Recovery: SREJ for each missing frame, repeated after T1; or REJ ([`Recovery`]). If the sender
-//!   hears nothing for T1 it asks with P (*checkpoint*), and the answer with F tells what has
-//!   arrived.
-//! * Persistency: a frame that was sent N2 times again, or N2 polls without an answer, end as
-//!   [`crate::Then`] says. To give a frame up, its sender tells the other end by a UI frame
-//!   with the frame's number, over and over until N(R) has passed it. **That is our own**: the
-//!   standard has resets alone, and how the semi-reliable mode of Ludwig 2.4.3 does it is not
-//!   known.
-//! * Flow control: RNR, and the X bit of L2R (XOFF, XON); [`throttle`].
+//!   gets no acknowledgement for T1, it polls with P (*checkpoint*). The answer with F tells which
+//!   frames have arrived.
+//! * Persistency: N2 retransmissions of a frame, or N2 polls without an answer, lead to the action
+//!   of [`crate::Then`]. To give up a frame, its sender announces the frame's number in a UI frame,
+//!   which it repeats until N(R) has passed the number. **This is our own extension**: the standard
+//!   has resets only, and how the semi-reliable mode of Ludwig 2.4.3 does it is not known.
+//! * Flow control: RNR, and the X bit of L2R (XOFF, XON); see [`throttle`].
 //!
-//! **A window of 61 and 62 numbers** leave a selective-repeat receiver no way to tell an old frame
-//! that comes once more from a new one: having 0 to 60 it waits for 61, and would take another copy
-//! of 1 for the new frame 1, two after 61. So no frame may be sent again unless the receiver is
-//! known to miss it. Three rules ensure that on a channel which keeps the order, as a circuit does,
-//! and whose round trip is not longer than T1 - T2:
+//! **With a window of 61 and 62 numbers**, a selective-repeat receiver cannot distinguish another
+//! copy of an old frame from a new one. After frames 0 to 60 it waits for 61, and would take
+//! another copy of 1 for the new frame 1, two after 61. So no frame may be retransmitted unless the
+//! receiver is known to miss it. Three rules ensure this on a channel that keeps the order, as a
+//! circuit does, and whose round trip is not longer than T1 - T2:
 //!
-//! 1. An SREJ or REJ of a frame that was sent once is followed whenever it comes: the receiver has
-//!    seen a frame that was sent later, so this one is lost, and no other copy of it is under way.
-//!    One of a frame that was sent more often is followed only if that was T1 - T2 ago or earlier:
-//!    one that comes sooner may have been sent before the last copy could arrive.
-//! 2. Between P and F no numbered frame is sent (and an SREJ is left to be repeated). Then N(R) of
-//!    the answer is missing for certain. It is sent again, and so is the newest frame, which at
-//!    most shows the receiver what else it misses: one step behind V(R) is outside of any window.
-//! 3. A frame is given up only while it is the oldest, and the receiver passes over a number only
-//!    if it is V(R).
+//! 1. An SREJ or REJ of a frame that was sent once is obeyed whenever it arrives. The receiver has
+//!    seen a later frame, so this one is lost, and no other copy of it is in transit. If the frame
+//!    was sent more often, the request is obeyed only if the last transmission was at least T1 - T2
+//!    ago. A request that comes sooner may have been sent before the last copy could arrive.
+//! 2. Between P and F, the sender sends no numbered frames and leaves an SREJ to be repeated. Then
+//!    the frame N(R) of the answer is certainly missing. The sender retransmits it, and also the
+//!    newest frame, which shows the receiver what else it misses. If the receiver has the newest
+//!    frame, this does no harm: one number before V(R) is outside any window.
+//! 3. A frame is given up only while it is the oldest, and the receiver skips a number only if it
+//!    is V(R).
 //!
-//! The model in `arq/model` has a window of 3 and 4 numbers, where the same would happen.
+//! The model in `arq/src/model` has a window of 3 and 4 numbers, where the same problem exists.
 
 mod connection;
 mod parameters;
@@ -54,14 +54,14 @@ use throttle::Buffer;
 use vocabulary::link_layer::{Event, Record, Way};
 use vocabulary::units::Time;
 
-/// Octets of a block on the air, coded or not: it is one frame.
+/// Length of a block on the air, coded or not, in octets. A block is one frame.
 pub const BLOCK_OCTETS: u32 = 30;
-/// Octets of an information field.
+/// Length of an information field, in octets.
 const INFORMATION_OCTETS: usize = 25;
-/// Those of them behind the status octet.
+/// Octets of an information field after the status octet.
 pub const USER_OCTETS: usize = INFORMATION_OCTETS - 1;
 
-/// Which end of the connection.
+/// Role of an end of the connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Role {
     /// The mobile, which sets up the connection.
@@ -79,73 +79,72 @@ pub enum Role {
 pub struct Rlp {
     role: Role,
     wanted: Parameters,
-    /// As agreed.
+    /// Parameters in force.
     parameters: Parameters,
     mode: Mode,
     /// Ticks until T1 expires; 0 if it does not run.
     t1: u16,
-    /// How often what is waited for was asked for: polls, SABM, XID, DISC; 0 if nothing is. Not
-    /// counted where there is no limit.
+    /// Number of attempts of the command that waits for an answer: polls, SABM, XID, DISC; 0 if
+    /// none does. Not counted if there is no limit.
     attempts: u16,
-    /// A poll, SABM, XID or DISC is to be sent.
+    /// Whether a poll, SABM, XID or DISC is to be sent.
     command_due: bool,
-    /// Between P and F.
+    /// Whether the end is between P and F.
     polling: bool,
     answer: Option<Answer>,
     send: SendWindow<Outgoing>,
     receive: ReceiveWindow<Vec<u8>, Gap>,
     /// Ticks until REJ may be sent again, and whether one is wanted.
     reject: (u16, bool),
-    /// Ticks until the oldest frame, given up, is told of again.
+    /// Ticks until the number of the oldest frame, which was given up, is announced again.
     skip: u16,
-    /// The other end sent RNR.
+    /// Whether the other end sent RNR.
     peer_busy: bool,
-    /// The other end sent XOFF.
+    /// Whether the other end sent XOFF.
     peer_stop: bool,
-    /// What X was in the last field that was sent.
+    /// Value of X in the last field that was sent.
     told_stop: bool,
-    /// X is to be said even if there is nothing else to say.
+    /// Whether X is to be sent even without other data.
     status_due: bool,
     packer: Packer,
     unpacker: Unpacker,
     buffer: Option<Buffer>,
-    /// Packets that go with a reset or the end of the connection, as soon as the other end has done
-    /// it.
+    /// Packets to abandon once the other end has completed the reset or the end of the connection.
     doomed: Vec<Numbers>,
 }
 
-/// What a sent frame carries.
+/// Content of a sent frame.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct Outgoing {
     field: Vec<u8>,
-    /// Packets with a part in it, or in the middle of which it stands.
+    /// Packets that have a part in it, or the packet in whose middle it is.
     packets: Option<Numbers>,
-    /// Ticks for which a copy may be under way although the receiver asks for it; 0 for a frame
-    /// that was sent once (rule 1).
+    /// Ticks for which a copy may be in transit although the receiver requests the frame; 0 for a
+    /// frame that was sent once (rule 1).
     under_way: u16,
 }
 
-/// What is kept with a missing frame: ticks until it is asked for (again).
+/// Data of a missing frame: ticks until it is requested (again).
 type Gap = u16;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Mode {
-    /// Not yet connected.
+    /// Not connected yet.
     Disconnected,
-    /// XID sent.
+    /// XID was sent.
     Negotiating,
-    /// SABM sent. Whether one of the other end's was answered meanwhile.
+    /// SABM was sent. `answered` if a SABM of the other end was answered meanwhile.
     Connecting { answered: bool },
-    /// Connected. `proved` if the other end is known to be, so that what is sent is not lost to a
-    /// second SABM.
+    /// Connected. `proved` if the other end is known to be connected, so that frames cannot be lost
+    /// to a second SABM.
     Connected { proved: bool },
-    /// DISC sent.
+    /// DISC was sent.
     Disconnecting,
     /// Disconnected for good.
     Ended,
 }
 
-/// A response that is due.
+/// A response that is to be sent.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum Answer {
     Acknowledge,
@@ -155,37 +154,37 @@ enum Answer {
     Test(Vec<u8>),
 }
 
-/// What an entity says beside its frames.
+/// Output of an end besides its frames.
 #[derive(Debug, Default)]
 pub struct Output {
-    /// For a monitor.
+    /// Records for a monitor.
     pub records: Vec<Record>,
-    /// For the user of the link.
+    /// Indications for the user of the link.
     pub indications: Vec<Indication>,
-    /// There was something new to send, and no place in the window (*stalled window*, Ludwig
+    /// Whether there were new data to send but no room in the window (*stalled window*, Ludwig
     /// 3.1.2).
     pub stalled: bool,
 }
 
-/// What the user of the link is told.
+/// An indication for the user of the link.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Indication {
     /// The link is up, for the first time or after a reset.
     Connected,
     /// The link is down for good.
     Disconnected,
-    /// A packet of the other end.
+    /// A packet of the other end is complete.
     Delivered {
-        /// The number that it was offered with.
+        /// Number with which the packet was offered.
         number: u16,
         /// The packet.
         bytes: Vec<u8>,
     },
-    /// A packet of this end that will not be delivered if it has not been by now.
+    /// A packet of this end will not be delivered if it has not been delivered yet.
     Abandoned {
-        /// The number that it was offered with.
+        /// Number with which the packet was offered.
         number: u16,
-        /// Why.
+        /// The reason.
         why: Abandoned,
     },
 }
@@ -193,7 +192,7 @@ pub enum Indication {
 /// Why a packet will not be delivered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Abandoned {
-    /// A frame with a part of it was sent as often as it may be.
+    /// A frame with a part of it reached the limit of retransmissions.
     GivenUp,
     /// The link was reset.
     Reset,
@@ -202,7 +201,7 @@ pub enum Abandoned {
 }
 
 impl Rlp {
-    /// An end that is not connected. `throttle` is of what it receives.
+    /// Creates an end that is not connected. `throttle` applies to the data that it receives.
     ///
     /// # Panics
     /// If a window is 0 or not smaller than the modulus.
@@ -233,37 +232,37 @@ impl Rlp {
         }
     }
 
-    /// Takes a packet of at most 65 535 octets. Numbers are the user's; those of packets that are
-    /// inside at the same time differ, and they count up by one, modulo 65 536.
+    /// Accepts a packet of at most 65 535 octets. The user chooses the numbers. They must count up
+    /// by one, modulo 65 536, and differ among packets that are inside at the same time.
     pub fn offer(&mut self, number: u16, bytes: &[u8]) {
         self.packer.push(number, bytes);
     }
 
-    /// Packets of which no octet is in a frame yet.
+    /// Returns the number of packets of which no octet is in a frame yet.
     #[must_use]
     pub fn waiting(&self) -> usize {
         self.packer.untouched()
     }
 
-    /// Whether the connection is up at this end.
+    /// Tells whether the connection is up at this end.
     #[must_use]
     pub fn is_connected(&self) -> bool {
         matches!(self.mode, Mode::Connected { .. })
     }
 
-    /// Whether the connection has ended.
+    /// Tells whether the connection has ended.
     #[must_use]
     pub fn has_ended(&self) -> bool {
         self.mode == Mode::Ended
     }
 
-    /// The parameters in force.
+    /// Returns the parameters in force.
     #[must_use]
     pub fn parameters(&self) -> &Parameters {
         &self.parameters
     }
 
-    /// The frame that is sent in the block that begins at `now`. To be called every 20 ms.
+    /// Returns the frame of the block that begins at `now`. Must be called every 20 ms.
     pub fn tick(&mut self, now: Time, out: &mut Output) -> Frame {
         for outgoing in self.send.bodies_mut() {
             outgoing.under_way = outgoing.under_way.saturating_sub(1);
@@ -290,12 +289,12 @@ impl Rlp {
         self.compose(now, out)
     }
 
-    /// Notes something at `now`.
+    /// Logs an event at `now`.
     fn note(&self, now: Time, way: Way, event: Event, ns: u16, aux: u32, out: &mut Output) {
         out.records.push(Record { at: now, way, event, ns, nr: self.receive.next(), aux });
     }
 
-    /// Tells of the packets that are doomed.
+    /// Indicates that the packets in `doomed` are abandoned.
     fn report(&mut self, why: Abandoned, out: &mut Output) {
         for (first, last) in std::mem::take(&mut self.doomed) {
             let count = last.wrapping_sub(first);
@@ -304,15 +303,15 @@ impl Rlp {
         }
     }
 
-    /// Counts how often frames were sent only as far as that matters, so that states of a model
-    /// which differ in nothing else are one.
+    /// Limits the counts of transmissions, so that states of a model that differ only in higher
+    /// counts are equal.
     #[cfg(test)]
     pub(crate) fn forget(&mut self) {
         self.send.cap_counts(self.parameters.persistency.retransmissions.unwrap_or(0) + 1);
     }
 }
 
-/// A receiver that asks by REJ holds nothing.
+/// Returns the size of the receive window: 1 with REJ, since such a receiver holds no frames.
 fn receive_window(parameters: &Parameters) -> usize {
     match parameters.recovery {
         Recovery::Selective => usize::from(parameters.receive_window),

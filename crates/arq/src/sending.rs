@@ -1,105 +1,104 @@
-//! The sending half of a selective-repeat ARQ: the frames between V(A) and V(S), and what is to be
-//! done about each.
+//! The sending half of a selective-repeat ARQ: the frames between V(A) and V(S), and their states.
 //!
-//! Retransmissions precede new data, the oldest first. When something is sent, and what it is, is
-//! the protocol's business.
+//! Retransmissions come before new data, the oldest first. The protocol decides when to send, and
+//! what.
 
 use super::Modulus;
 use std::collections::VecDeque;
 
-/// Frames that were sent and are not acknowledged, in their order.
+/// Frames that were sent and are not acknowledged, in order.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct SendWindow<T> {
     modulus: Modulus,
-    /// Most frames that may be outstanding.
+    /// Maximum number of outstanding frames.
     size: usize,
     /// V(A): number of the oldest frame that is not acknowledged.
     oldest: u16,
     slots: VecDeque<Slot<T>>,
 }
 
-/// One outstanding frame.
+/// An outstanding frame.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Slot<T> {
-    /// What it carries.
+    /// Its content.
     pub body: T,
-    /// Where it stands.
+    /// Its state.
     pub state: SlotState,
     /// How often it was sent.
     pub sent: u16,
 }
 
-/// Where an outstanding frame stands, as far as the sender knows.
+/// State of an outstanding frame, as far as the sender knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum SlotState {
-    /// Under way, or arrived, or lost.
+    /// Sent: in transit, received or lost.
     Sent,
-    /// To be sent again.
+    /// Waits for its retransmission.
     Again,
-    /// The receiver has it, though not all before it.
+    /// The receiver has it, but not all frames before it.
     Held,
-    /// Sent as often as it may be: never again.
+    /// Given up after its last retransmission. It is never sent again.
     GivenUp,
 }
 
-/// A frame that is to be sent now.
+/// A frame to send now.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Transmission<'a, T> {
     /// N(S).
     pub ns: u16,
-    /// How often it has been sent, this time included.
+    /// How often it was sent, including this time.
     pub sent: u16,
-    /// What it carries.
+    /// Its content.
     pub body: &'a mut T,
 }
 
 impl<T> SendWindow<T> {
-    /// An empty window that begins with number 0.
+    /// Creates an empty window that starts at number 0.
     ///
     /// # Panics
-    /// If the window has no place, or is not smaller than the modulus.
+    /// If the size is 0, or not smaller than the modulus.
     #[must_use]
     pub fn new(modulus: Modulus, size: usize) -> Self {
         assert!(size > 0 && size < modulus.numbers() as usize, "a window of {size} and {modulus:?}");
         Self { modulus, size, oldest: 0, slots: VecDeque::new() }
     }
 
-    /// V(A).
+    /// Returns V(A).
     #[must_use]
     pub fn oldest(&self) -> u16 {
         self.oldest
     }
 
-    /// V(S): number of the next new frame.
+    /// Returns V(S), the number of the next new frame.
     #[must_use]
     pub fn next(&self) -> u16 {
         self.modulus.after(self.oldest, self.slots.len())
     }
 
-    /// Frames that are not acknowledged.
+    /// Returns the number of frames that are not acknowledged.
     #[must_use]
     pub fn outstanding(&self) -> usize {
         self.slots.len()
     }
 
-    /// Whether a new frame may be sent.
+    /// Tells whether a new frame may be sent.
     #[must_use]
     pub fn is_open(&self) -> bool {
         self.slots.len() < self.size
     }
 
-    /// The outstanding frames, the oldest first, with their numbers.
+    /// Iterates over the outstanding frames with their numbers, the oldest first.
     #[must_use]
     pub fn slots(&self) -> impl DoubleEndedIterator<Item = (u16, &Slot<T>)> {
         self.slots.iter().enumerate().map(|(place, slot)| (self.modulus.after(self.oldest, place), slot))
     }
 
-    /// Bodies of the outstanding frames, the oldest first.
+    /// Iterates over the contents of the outstanding frames, the oldest first.
     pub fn bodies_mut(&mut self) -> impl Iterator<Item = &mut T> {
         self.slots.iter_mut().map(|slot| &mut slot.body)
     }
 
-    /// The outstanding frame with this number.
+    /// Returns the outstanding frame with this number.
     #[must_use]
     pub fn slot(&self, number: u16) -> Option<&Slot<T>> {
         self.slots.get(self.modulus.steps(self.oldest, number))
@@ -109,7 +108,7 @@ impl<T> SendWindow<T> {
         self.slots.get_mut(self.modulus.steps(self.oldest, number))
     }
 
-    /// A new frame: sent now, for the first time. Gives its N(S).
+    /// Adds a new frame, which is sent now for the first time. Returns its N(S).
     ///
     /// # Panics
     /// If the window is not open.
@@ -120,7 +119,7 @@ impl<T> SendWindow<T> {
         ns
     }
 
-    /// The oldest frame that is to be sent again, which counts as sent by this.
+    /// Returns the oldest frame that waits for its retransmission, and counts it as sent.
     pub fn send_again(&mut self) -> Option<Transmission<'_, T>> {
         let place = self.slots.iter().position(|slot| slot.state == SlotState::Again)?;
         let ns = self.modulus.after(self.oldest, place);
@@ -130,14 +129,14 @@ impl<T> SendWindow<T> {
         Some(Transmission { ns, sent: slot.sent, body: &mut slot.body })
     }
 
-    /// Whether a frame waits to be sent again.
+    /// Tells whether a frame waits for its retransmission.
     #[must_use]
     pub fn has_again(&self) -> bool {
         self.slots.iter().any(|slot| slot.state == SlotState::Again)
     }
 
-    /// Marks a frame to be sent again, if it is outstanding and neither held nor given up. Whether
-    /// it was under way.
+    /// Marks a frame for retransmission if its state is [`SlotState::Sent`]. Returns whether it
+    /// was.
     pub fn again(&mut self, number: u16) -> bool {
         match self.slot_mut(number) {
             Some(slot) if slot.state == SlotState::Sent => {
@@ -148,7 +147,7 @@ impl<T> SendWindow<T> {
         }
     }
 
-    /// Marks all from `number` on to be sent again that are neither held nor given up.
+    /// Marks all frames from `number` on for retransmission whose state is [`SlotState::Sent`].
     pub fn all_again(&mut self, number: u16) {
         let from = self.modulus.steps(self.oldest, number);
         for slot in self.slots.iter_mut().skip(from).filter(|slot| slot.state == SlotState::Sent) {
@@ -156,12 +155,12 @@ impl<T> SendWindow<T> {
         }
     }
 
-    /// The receiver has this frame. Whether that is new.
+    /// Notes that the receiver has this frame. Returns whether this is new.
     pub fn hold(&mut self, number: u16) -> bool {
         self.put(number, SlotState::Held)
     }
 
-    /// This frame is never sent again. Whether that is new.
+    /// Notes that this frame is never sent again. Returns whether this is new.
     pub fn give_up(&mut self, number: u16) -> bool {
         self.put(number, SlotState::GivenUp)
     }
@@ -173,8 +172,8 @@ impl<T> SendWindow<T> {
         is_new
     }
 
-    /// The receiver has everything before `next`: those frames, the oldest first, or `None` if
-    /// `next` is not from V(A) to V(S).
+    /// Removes the frames before `next`, which the receiver has, and returns them, the oldest
+    /// first. `None` if `next` is not from V(A) to V(S).
     pub fn acknowledge(&mut self, next: u16) -> Option<Vec<Slot<T>>> {
         let count = self.modulus.steps(self.oldest, next);
         if count > self.slots.len() {
@@ -184,19 +183,19 @@ impl<T> SendWindow<T> {
         Some(self.slots.drain(..count).collect())
     }
 
-    /// Begins again with number 0, and gives what was outstanding.
+    /// Starts again at number 0 and returns the outstanding frames.
     pub fn clear(&mut self) -> Vec<Slot<T>> {
         self.oldest = 0;
         self.slots.drain(..).collect()
     }
 
-    /// Another window; frames that are outstanding stay.
+    /// Changes the size of the window. Outstanding frames stay.
     pub fn resize(&mut self, size: usize) {
         self.size = size.min(self.modulus.numbers() as usize - 1);
     }
 
-    /// Counts how often frames were sent only as far as `most`, so that states of a model which
-    /// differ in nothing else are one.
+    /// Limits the counts of transmissions to `most`, so that states of a model that differ only in
+    /// higher counts are equal.
     #[cfg(test)]
     pub(crate) fn cap_counts(&mut self, most: u16) {
         for slot in &mut self.slots {

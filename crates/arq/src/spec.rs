@@ -1,4 +1,4 @@
-//! A link layer with retransmissions in one line, as `lasthop link --arq rlp:n2=6` takes it.
+//! A link layer with retransmissions in one line, as for `lasthop link --arq rlp:n2=6`.
 
 use super::hop::RlpHopSpec;
 use super::rlp::{Parameters, Recovery};
@@ -8,14 +8,14 @@ use std::fmt;
 use std::str::FromStr;
 use vocabulary::units::Span;
 
-/// One tick of RLP.
+/// Length of a tick of RLP.
 const TICK: Span = Span::from_millis(20);
-/// Most frames of RLP outstanding (GSM 04.22).
+/// Maximum number of outstanding RLP frames (GSM 04.22).
 const RLP_WINDOW: u16 = 61;
-/// Most frames of LLP outstanding (ReSoA thesis, Table 10.3).
+/// Maximum number of outstanding LLP frames (ReSoA thesis, Table 10.3).
 const LLP_WINDOW: u16 = 32;
 
-/// The protocol and its parameters.
+/// A protocol with its parameters.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum ArqSpec {
     /// The Radio Link Protocol of GSM data calls.
@@ -27,26 +27,27 @@ pub enum ArqSpec {
 /// RLP over a circuit.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RlpSpec {
-    /// Of both ends.
+    /// Parameters of both ends.
     pub parameters: Parameters,
-    /// From the end of a block's transmission until it is decoded.
+    /// Time from the end of a block's transmission until it is decoded.
     pub delay: Span,
-    /// The lines behind both ends, in octets a second, where they are slower than the circuit.
+    /// Rate of the lines behind both ends, in octets a second. `None` if they are as fast as the
+    /// circuit.
     pub throttle: Option<u32>,
 }
 
-/// LLP over a link, whose rates and delays are the link's.
+/// LLP over a link. Rates and delays are those of the link.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LlpSpec {
-    /// Most frames outstanding.
+    /// Maximum number of outstanding frames.
     pub window: u16,
-    /// When to stop, and how.
+    /// Limit of retransmissions, and the action when it is reached.
     pub persistency: Persistency,
-    /// In which order packets are delivered.
+    /// Order in which packets are delivered.
     pub order: Order,
 }
 
-/// A link layer that cannot be had as it was written.
+/// Why a text specifies no link layer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct ArqError(String);
@@ -59,14 +60,14 @@ impl Default for RlpSpec {
 }
 
 impl Default for LlpSpec {
-    /// Tables 10.3 and 8.2 of the ReSoA thesis.
+    /// Returns the values of Tables 10.3 and 8.2 of the ReSoA thesis.
     fn default() -> Self {
         let persistency = Persistency { retransmissions: Some(255), then: Then::Disconnect };
         Self { window: LLP_WINDOW, persistency, order: Order::InSequence }
     }
 }
 
-/// What all forms are, for errors.
+/// All valid forms, for errors.
 const FORMS: &str = "rlp[:n2=6,t1=480ms,t2=80ms,window=61,delay=100ms,reset|give-up|disconnect,go-back,throttle=960] or llp[:window=32,retries=255,reset|give-up|disconnect,out-of-order]";
 
 impl FromStr for ArqSpec {
@@ -97,7 +98,7 @@ impl FromStr for ArqSpec {
     }
 }
 
-/// What a parameter is about: one of each subject can be given.
+/// Returns the subject of a parameter. A specification may have one parameter of each subject.
 fn subject(word: &str) -> &str {
     match word.split_once('=') {
         Some((name, _)) => name.trim(),
@@ -112,14 +113,14 @@ fn wrong(text: &str, why: &str) -> ArqError {
 }
 
 impl RlpSpec {
-    /// What a packet of 40 octets takes at most from the queue's end to the other end without
-    /// errors: it waits for a block, and needs two.
+    /// Returns the longest time that a packet of 40 octets takes from the end of the queue to the
+    /// other end without errors: it waits for a block, and needs two.
     #[must_use]
     pub fn least_way(&self) -> Span {
         TICK * 3 + self.delay
     }
 
-    /// Takes one parameter.
+    /// Parses one parameter.
     fn read(&mut self, word: &str) -> Result<(), String> {
         let parameters = &mut self.parameters;
         match word.split_once('=') {
@@ -146,7 +147,7 @@ impl RlpSpec {
 }
 
 impl LlpSpec {
-    /// Takes one parameter.
+    /// Parses one parameter.
     fn read(&mut self, word: &str) -> Result<(), String> {
         match word.split_once('=') {
             Some(("window", value)) => self.window = window(value, LLP_WINDOW)?,
@@ -172,7 +173,7 @@ fn window(value: &str, most: u16) -> Result<u16, String> {
     window.ok_or_else(|| format!("window={value}: frames outstanding, 1 to {most}"))
 }
 
-/// A time of RLP, which counts in blocks.
+/// Parses a time of RLP, which must be a whole number of ticks.
 fn ticks(name: &str, value: &str) -> Result<u16, String> {
     let span: Span = value.parse().map_err(|error| format!("{name}: {error}"))?;
     let ticks = span.as_nanos() / TICK.as_nanos();
@@ -195,7 +196,7 @@ fn then(word: &str) -> Result<Then, String> {
     }
 }
 
-/// The word of what happens after the last retransmission.
+/// Returns the word for an action.
 const fn word(then: Then) -> &'static str {
     match then {
         Then::Reset => "reset",
@@ -205,7 +206,7 @@ const fn word(then: Then) -> &'static str {
 }
 
 impl fmt::Display for Persistency {
-    /// As in `n2=6,reset`, from behind the `=`.
+    /// Writes the part after `=` in `n2=6,reset`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.retransmissions {
             Some(times) => write!(f, "{times},{}", word(self.then)),
@@ -215,7 +216,7 @@ impl fmt::Display for Persistency {
 }
 
 impl fmt::Display for ArqSpec {
-    /// In full, and such that it reads back the same.
+    /// Writes all parameters. The text reads back as the same value.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Rlp(RlpSpec { parameters, delay, throttle }) => {

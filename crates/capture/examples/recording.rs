@@ -5,8 +5,9 @@
 //! cargo run --release -p capture --example recording -- DIRECTORY [PACKETS]
 //! ```
 //!
-//! Packets of 1500 bytes, 100 inside the link at a time, come as fast as the recorder takes them;
-//! with `memory` for all of them the calls never wait, with the default the disk sets the pace.
+//! Packets of 1500 bytes, 100 inside the link at a time, come as fast as the recorder accepts them.
+//! If `memory` is enough for all of them, the calls never wait. With the default, the disk sets the
+//! pace.
 
 use capture::{
     CaptureTo, Direction, Ended, Header, Layer, LinkId, LinkInfo, Options, Recorder, Time, WallTime, WayInfo,
@@ -72,7 +73,7 @@ fn measure(what: &str, packets: u64, options: Options) -> Result<(), Box<dyn std
     Ok(())
 }
 
-/// Nanoseconds that this thread has run.
+/// Returns the processor time of this thread, in nanoseconds.
 fn processor_time() -> f64 {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     time.tv_sec as f64 * 1e9 + time.tv_nsec as f64

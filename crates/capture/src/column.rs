@@ -1,4 +1,4 @@
-//! The columns of a table: name, meaning, and how a row gets into its cells and out of them again.
+//! Columns of a table: name, meaning, and the conversion between rows and cells.
 
 mod field;
 
@@ -9,14 +9,15 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
-/// One column of a table of rows `S`; what a row alone does not say is in its header.
+/// A column of a table of rows `S`. Cells may also depend on the table's header, for example names
+/// of links.
 pub struct Column<S: Schema> {
-    /// Its name. A unit stands behind an underscore.
+    /// Its name. A unit follows an underscore.
     pub name: &'static str,
-    /// What is in it.
+    /// Meaning of its cells.
     pub meaning: &'static str,
     pub(crate) kind: Kind,
-    /// Whether a row may have nothing here.
+    /// Whether a row may have no value here.
     pub(crate) optional: bool,
     pub(crate) get: Get<S>,
     pub(crate) set: Set<S>,
@@ -28,40 +29,41 @@ type Get<S> = for<'a> fn(&'a S, &'a <S as Schema>::Header) -> Cell<'a>;
 /// Puts a cell, which is not null, into a row.
 type Set<S> = fn(&mut S, Cell<'_>);
 
-/// What a column holds.
+/// Type of a column's cells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// Yes or no.
+    /// True or false.
     Bool,
-    /// An unsigned number of so many bits.
+    /// An unsigned number of this many bits.
     Bits(u8),
-    /// Like `Bits(64)`, and near the one in the row before.
+    /// Like `Bits(64)`, with values close to the previous row's.
     Rising,
-    /// A text.
+    /// Text.
     Text,
 }
 
-/// One value.
+/// A value in a table.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Cell<'a> {
-    /// None.
+    /// No value.
     Null,
-    /// Yes or no.
+    /// True or false.
     Bool(bool),
     /// A number.
     Number(u64),
-    /// A text.
+    /// Text.
     Text(Cow<'a, str>),
 }
 
 impl<S: Schema> Column<S> {
-    /// The row's cell.
+    /// Returns the row's cell.
     #[must_use]
     pub fn cell<'a>(&self, row: &'a S, header: &'a S::Header) -> Cell<'a> {
         (self.get)(row, header)
     }
 
-    /// A column that is a field of the row: `at` leads there.
+    /// Creates a column for a field of the row. `at` returns the field and serves type inference
+    /// only.
     pub(crate) const fn of_field<F: Field>(
         name: &'static str,
         meaning: &'static str,
@@ -72,8 +74,8 @@ impl<S: Schema> Column<S> {
         Self { name, meaning, kind: F::KIND, optional: F::OPTIONAL, get, set }
     }
 
-    /// A column that is a field of a part of the row, which may be missing: `part` leads to the
-    /// part, `at` from there to the field.
+    /// Creates a column for a field of a part of the row that may be missing. `part` returns the
+    /// part, and `at` its field; both serve type inference only.
     pub(crate) const fn of_part<P, F: Field>(
         name: &'static str,
         meaning: &'static str,
@@ -86,13 +88,14 @@ impl<S: Schema> Column<S> {
     }
 }
 
-/// One column, in one of three ways:
+/// Creates a [`Column`], in one of three ways:
 ///
 /// * `column!("copy", copy, "meaning")`: a field of the row.
 /// * `column!("src", flow(Flow::UNKNOWN).source, "meaning")`: a field of a part that may be
-///   missing; what is in parentheses is the part before its first field was read.
-/// * `column!("node", Kind::Text, true, "meaning", get, set)`: anything else, which may be empty or
-///   not, by a way out of the row and its header and a way into the row.
+///   missing. The expression in parentheses is the part before its first field was read.
+/// * `column!("node", Kind::Text, true, "meaning", get, set)`: anything else. The flag says whether
+///   cells may be empty; `get` takes a cell out of a row and its header; `set` puts a cell into a
+///   row.
 macro_rules! column {
     ($name:literal, $($field:ident).+, $meaning:expr) => {
         $crate::column::Column::of_field(
@@ -124,7 +127,7 @@ macro_rules! column {
 }
 pub(crate) use column;
 
-/// Meanings of all columns by their names.
+/// Returns the meanings of all columns by name.
 pub(crate) fn meanings<S: Schema>() -> BTreeMap<&'static str, &'static str> {
     S::COLUMNS.iter().map(|column| (column.name, column.meaning)).collect()
 }
@@ -138,7 +141,8 @@ impl<'a> Cell<'a> {
         Self::Number(number.into())
     }
 
-    /// The number, or the greatest that there is room for.
+    /// Returns the number, or the maximum of `N` if it is greater. The minimum if this is no
+    /// number.
     pub(crate) fn int<N: TryFrom<u64> + Bounded>(&self) -> N {
         match *self {
             Self::Number(number) => N::try_from(number).unwrap_or(N::MAX),
@@ -153,12 +157,12 @@ impl<'a> Cell<'a> {
         }
     }
 
-    /// The value that the text stands for, if it does.
+    /// Parses the text; `None` if that fails.
     pub(crate) fn parsed<T: FromStr>(&self) -> Option<T> {
         self.str().parse().ok()
     }
 
-    /// As text, for tables of text; `None` of an empty cell.
+    /// Converts the cell to text, for text tables. `None` for an empty cell.
     #[must_use]
     pub fn to_text(&self) -> Option<String> {
         match self {
@@ -170,7 +174,7 @@ impl<'a> Cell<'a> {
     }
 }
 
-/// Least and greatest of a type of number.
+/// Minimum and maximum of a type of number.
 pub(crate) trait Bounded {
     const MIN: Self;
     const MAX: Self;

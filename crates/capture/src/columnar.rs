@@ -1,10 +1,9 @@
-//! Tables of any columns, whole in memory, as Parquet: for what is small beside an event log, such
-//! as a campaign's results.
+//! Tables with columns of any names, entirely in memory, as Parquet. For tables that are small
+//! compared with an event log, such as a campaign's results.
 //!
-//! Each column has a name, a meaning (with its unit) and a kind; every cell may be empty. The
+//! Each column has a name, a meaning (with its unit) and a kind. Every cell may be empty. The
 //! meanings are in the file's key-value metadata under [`MEANINGS`] as JSON, as in an event log,
-//! beside whatever else the writer says there. A file appears under its name when it is complete,
-//! never before.
+//! beside the writer's own metadata. A file appears under its name only once it is complete.
 
 pub(crate) mod cells;
 
@@ -24,33 +23,33 @@ use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Key of the meanings in the metadata: a JSON object from the columns' names to what is in them.
+/// Key of the meanings in the metadata: a JSON object from column names to meanings.
 pub const MEANINGS: &str = "lasthop.columns";
 
-/// Columns of the same length, and what is to be known besides.
+/// Columns of equal length, with metadata.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Table {
-    /// The columns in their order.
+    /// The columns, in order.
     pub columns: Vec<Column>,
     /// Key-value metadata, without [`MEANINGS`].
     pub metadata: BTreeMap<String, String>,
 }
 
-/// One column.
+/// A column.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Column {
-    /// Its name; any text, unique in the table. A unit stands behind an underscore.
+    /// Its name: any text, unique in the table. A unit follows an underscore.
     pub name: String,
-    /// What is in it, with its unit.
+    /// Meaning of its cells, with the unit.
     pub meaning: String,
     /// Its cells.
     pub values: Values,
 }
 
-/// Cells of one kind; `None` is an empty one.
+/// Cells of one kind; `None` is an empty cell.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Values {
-    /// Yes or no.
+    /// True or false.
     Bool(Vec<Option<bool>>),
     /// Unsigned numbers.
     Number(Vec<Option<u64>>),
@@ -61,7 +60,7 @@ pub enum Values {
 }
 
 impl Values {
-    /// How many cells there are, empty ones included.
+    /// Returns the number of cells, including empty ones.
     #[must_use]
     pub fn len(&self) -> usize {
         match self {
@@ -72,14 +71,14 @@ impl Values {
         }
     }
 
-    /// Whether there are none.
+    /// Tells whether there are no cells.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The cell of a row as text: the shortest that reads back as the same number; `None` if it is
-    /// empty or there is none.
+    /// Returns the cell of a row as text. Numbers get the shortest text that reads back as the same
+    /// number. `None` if the cell is empty or does not exist.
     #[must_use]
     pub fn text(&self, row: usize) -> Option<String> {
         match self {
@@ -92,20 +91,23 @@ impl Values {
 }
 
 impl Table {
-    /// How many rows there are.
+    /// Returns the number of rows.
     #[must_use]
     pub fn rows(&self) -> usize {
         self.columns.first().map_or(0, |column| column.values.len())
     }
 
-    /// The column of this name.
+    /// Returns the column with this name.
     #[must_use]
     pub fn column(&self, name: &str) -> Option<&Column> {
         self.columns.iter().find(|column| column.name == name)
     }
 
-    /// Writes the table to `path`, whole or not at all; a file of the same name is replaced. An
-    /// error if it has no columns, or columns of different lengths or the same name.
+    /// Writes the table to `path`, whole or not at all. Replaces a file of the same name.
+    ///
+    /// # Errors
+    /// If the table has no columns, or columns of different lengths or of the same name, or if the
+    /// file cannot be written.
     pub fn write(&self, path: &Path) -> Result<(), TableError> {
         self.check()?;
         whole(path, |output| Ok(((), self.write_to(output)?)))
@@ -147,8 +149,8 @@ impl Table {
         Ok(writer.into_inner()?)
     }
 
-    /// Reads the table at `path`. Columns of kinds that are not ours are left out; a column without
-    /// a known meaning has an empty one.
+    /// Reads the table at `path`. Skips columns of kinds that [`Values`] does not have. A column
+    /// without a known meaning gets an empty one.
     pub fn read(path: &Path) -> Result<Self, TableError> {
         let failed = |source| TableError::File { doing: "cannot open", path: path.to_owned(), source };
         let file = SerializedFileReader::new(File::open(path).map_err(failed)?)?;
@@ -174,7 +176,8 @@ impl Table {
     }
 }
 
-/// Every column may have empty cells, so that files of different campaigns have the same schema.
+/// Describes a column to Parquet. Every column may have empty cells, so that files of different
+/// campaigns have the same schema.
 fn field(column: &Column) -> Result<Arc<Type>, ParquetError> {
     let (physical, logical) = match column.values {
         Values::Bool(_) => (Physical::BOOLEAN, None),
@@ -189,7 +192,7 @@ fn field(column: &Column) -> Result<Arc<Type>, ParquetError> {
 fn write_column(values: &Values, mut writer: SerializedColumnWriter<'_>) -> Result<(), TableError> {
     match values {
         Values::Bool(cells) => write_values::<BoolType>(&mut writer, true, cells.iter().copied())?,
-        // Parquet keeps unsigned numbers as the signed ones of the same bits.
+        // Parquet stores an unsigned number as the signed number of the same bits.
         Values::Number(cells) => {
             let signed = cells.iter().map(|cell| cell.map(u64::cast_signed));
             write_values::<Int64Type>(&mut writer, true, signed)?;
@@ -208,7 +211,7 @@ fn write_column(values: &Values, mut writer: SerializedColumnWriter<'_>) -> Resu
     Ok(())
 }
 
-/// The column's cells in all row groups; `None` if it is of no kind of ours.
+/// Reads a column's cells from all row groups. `None` for a kind that [`Values`] does not have.
 fn read_column(
     file: &SerializedFileReader<File>,
     index: usize,
@@ -216,7 +219,7 @@ fn read_column(
 ) -> Result<Option<Values>, TableError> {
     let unsigned = || description.logical_type_ref() == Some(&LogicalType::integer(64, false));
     let mut values = match description.physical_type() {
-        // A list is none of our columns.
+        // Our tables have no list columns.
         _ if description.max_rep_level() > 0 => return Ok(None),
         Physical::BOOLEAN => Values::Bool(Vec::new()),
         Physical::INT64 if unsigned() => Values::Number(Vec::new()),

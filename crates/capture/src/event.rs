@@ -1,11 +1,10 @@
-//! The schema of the event log, version 1.
+//! Schema of the event log, version 1.
 //!
 //! A log is a [`Header`] followed by records: one [`Fate`] for each packet that left a link or was
-//! lost on it, and [`Note`]s. A version may gain columns and kinds of records, and readers skip
-//! those that they do not know. A change of meaning is a new version.
+//! lost on it, and [`Note`]s. A version may gain columns and kinds of records; readers skip unknown
+//! ones. A change of meaning requires a new version.
 //!
-//! The types here are plain: they hold no reference to a link model and can be made by anything
-//! that moves packets.
+//! The types here do not refer to a link model. Any program that moves packets can create them.
 
 mod capacity;
 mod fate;
@@ -23,12 +22,12 @@ use serde::{Deserialize, Serialize};
 /// Version of the schema that this crate writes.
 pub const SCHEMA: u16 = 1;
 
-/// Something that happened to the run rather than to a packet: a parameter was changed, the
-/// emulator fell behind.
+/// An event of the run rather than of a packet, such as a changed parameter or an emulator that
+/// fell behind.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Note {
-    /// When.
+    /// Time of the event.
     pub at: Time,
-    /// What, in words.
+    /// Description, for readers.
     pub text: String,
 }

@@ -1,4 +1,4 @@
-//! Records for tests: fixed ones, and strategies that make any.
+//! Records for tests: fixed ones, and strategies that generate any.
 
 use crate::event::{Ended, Fate, Flow, Header, LinkInfo, Outcome};
 use crate::event::{Reason, WayInfo};
@@ -8,7 +8,8 @@ use proptest::prelude::*;
 use std::net::IpAddr;
 use vocabulary::{ChannelState, Direction, LinkId, Loss, Sending};
 
-/// Started at 1 700 000 000.000 000 007 s; link 0 is `wlan` over IP, link 1 `lan` over Ethernet.
+/// A run that started at 1 700 000 000.000 000 007 s. Link 0 is `wlan` over IP, link 1 is `lan`
+/// over Ethernet.
 pub fn header() -> Header {
     let way = |profile: &str, rate, stages: &[&str]| WayInfo {
         profile: profile.to_owned(),
@@ -37,13 +38,13 @@ pub fn header() -> Header {
     Header::new("0.1.0", WallTime::from_nanos(1_700_000_000_000_000_007), 7, links)
 }
 
-/// Packet `number` of link 0, down, delivered whole.
+/// Packet `number` of link 0, down, delivered undamaged.
 pub fn delivered(number: u64, arrived: u64, left: u64) -> Ended {
     let at = Time::from_nanos(arrived);
     Ended::untouched(LinkId(0), Direction::Down, number, 60, at, Time::from_nanos(left))
 }
 
-/// Any end of any packet.
+/// Generates any end of any packet.
 pub fn ended() -> impl Strategy<Value = Ended> {
     let times = (any::<u32>(), any::<u32>(), any::<u32>(), any::<u32>()).prop_map(|(a, b, c, d)| {
         let mut times = [a, b, c, d].map(|time| Time::from_nanos(u64::from(time)));
@@ -93,7 +94,7 @@ pub fn ended() -> impl Strategy<Value = Ended> {
     )
 }
 
-/// Any whose-packet.
+/// Generates any flow.
 pub fn flow() -> impl Strategy<Value = Flow> {
     let address =
         || prop_oneof![any::<[u8; 4]>().prop_map(IpAddr::from), any::<[u8; 16]>().prop_map(IpAddr::from)];
@@ -115,7 +116,7 @@ pub fn flow() -> impl Strategy<Value = Flow> {
         })
 }
 
-/// Any row of the log, with reasons that this version does not know.
+/// Generates any row of the log, including reasons that this version does not know.
 pub fn fate() -> impl Strategy<Value = Fate> {
     (ended(), prop::option::of("[a-z.0-9]{1,8}"), prop::option::of(flow()), prop::option::of("x-[a-z]{0,6}"))
         .prop_map(|(ended, stage, flow, other)| {

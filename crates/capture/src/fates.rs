@@ -1,4 +1,4 @@
-//! The event log of the fates of packets: its schema, with the columns of its table.
+//! The event log of packet fates: its schema, with the columns of its table.
 
 use crate::column::{Cell, Column, Kind, column};
 use crate::event::{Ended, Fate, Flow, Header, SCHEMA};
@@ -8,15 +8,15 @@ use crate::table;
 use crate::units::Time;
 use vocabulary::{Direction, LinkId, Loss};
 
-/// The reader of the table.
+/// Reader of the table.
 pub type Reader<R> = table::Reader<Fate, R>;
-/// The writer of the table.
+/// Writer of the table.
 pub type Writer<W> = table::Writer<Fate, W>;
-/// The reader of the log.
+/// Reader of the log.
 pub type LogReader<R> = log::Reader<Fate, R>;
-/// The writer of the log.
+/// Writer of the log.
 pub type LogWriter<W> = log::Writer<Fate, W>;
-/// One record of the log behind its header.
+/// A record of the log after its header.
 pub type Record = log::Record<Fate>;
 
 impl Schema for Fate {

@@ -1,26 +1,26 @@
-//! Records from a file that may end, or go wrong, anywhere.
+//! Reading of records from a file that may end, or be damaged, anywhere.
 //!
-//! It reads ahead, and a record lies in that memory in one piece: reading one copies and allocates
-//! nothing.
+//! The reader reads ahead. A record lies in that memory in one piece, so reading one copies and
+//! allocates nothing.
 
 use std::fmt;
 use std::io::{self, Read};
 
-/// What a file of records ends with.
+/// How a file of records ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tail {
     /// The last record is complete.
     Complete,
-    /// It was cut off: `spare` bytes of an incomplete record start at byte `at`.
+    /// The last record was cut off: `spare` bytes of it start at byte `at`.
     Truncated {
-        /// Where the incomplete record starts.
+        /// Offset of the incomplete record.
         at: u64,
-        /// How many bytes there are of it.
+        /// Number of its bytes that are present.
         spare: u64,
     },
-    /// What starts at byte `at` is no record that makes sense. Nothing behind it can be trusted.
+    /// The bytes from `at` on are no valid record. Nothing behind them can be trusted.
     Damaged {
-        /// Where it starts.
+        /// Offset of the damage.
         at: u64,
     },
 }
@@ -31,13 +31,13 @@ const READ_AHEAD: usize = 1 << 18;
 /// Reads one record after the other, each in parts of known length.
 pub(crate) struct Input<R> {
     source: R,
-    /// Where the current record starts in the file.
+    /// Offset of the current record in the file.
     at: u64,
-    /// What was read and not yet left behind, and room for more.
+    /// Bytes that were read and are still needed, and room for more.
     buffer: Vec<u8>,
-    /// How much of the buffer was read.
+    /// How many bytes of the buffer were read.
     filled: usize,
-    /// The current record in the buffer, as far as it was asked for.
+    /// The requested part of the current record in the buffer.
     start: usize,
     end: usize,
 }
@@ -60,7 +60,7 @@ impl<R: Read> Input<R> {
         self.more(length)
     }
 
-    /// Reads on until the record has `length` bytes more; all of it.
+    /// Extends the record by `length` bytes and returns all of it.
     #[inline]
     pub(crate) fn more(&mut self, length: usize) -> Result<&[u8], End> {
         while self.filled - self.end < length {
@@ -75,24 +75,24 @@ impl<R: Read> Input<R> {
         Ok(self.record())
     }
 
-    /// The current record as far as it was read.
+    /// Returns the current record, as far as it was read.
     #[inline]
     pub(crate) fn record(&self) -> &[u8] {
         &self.buffer[self.start..self.end]
     }
 
-    /// The current record makes no sense.
+    /// Reports that the current record is invalid.
     pub(crate) fn damaged(&self) -> Tail {
         Tail::Damaged { at: self.at }
     }
 
-    /// Where the current record starts in the file.
+    /// Returns the offset of the current record in the file.
     pub(crate) fn at(&self) -> u64 {
         self.at
     }
 
-    /// Reads once more from the source; how many bytes came. The buffer grows only when it is full,
-    /// so that a wrong length costs no memory that the file does not fill.
+    /// Reads once more from the source and returns the number of bytes. The buffer grows only when
+    /// it is full, so a wrong length field allocates no more memory than the file fills.
     #[cold]
     fn fill(&mut self) -> io::Result<usize> {
         self.buffer.copy_within(self.start..self.filled, 0);

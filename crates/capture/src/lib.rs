@@ -1,4 +1,4 @@
-//! Captures and the event log: the schema, writers, tolerant readers. No analysis.
+//! Captures and event logs: schema, writers, and readers that tolerate damage. No analysis.
 //!
 //! # Writing, on the emulator's thread
 //!
@@ -39,33 +39,35 @@
 //! ```
 //!
 //! `entered` and `ended` copy into a chunk of memory and return; a thread of the recorder writes.
-//! `bytes` may be longer than what is kept: the recorder cuts. Only a packet that was changed
-//! ([`Ended::is_unchanged`] is false) and a copy are copied again when they end. If the disk is
-//! slower than the link for longer than [`Options::memory`] lasts, the calls block;
-//! [`Recorder::stalls`] counts that, and the run is overloaded. [`Recorder::note`] records that a
-//! parameter was changed, [`Recorder::describe`] that a link has other stages or is new.
-//! [`Recorder::live`] is for another thread that shows the counters. Where nothing is to be written
-//! at all, count with a [`Summary`] alone.
+//! `bytes` may be longer than needed: the recorder cuts it. The bytes of a packet are copied again
+//! at its end only if it was changed ([`Ended::is_unchanged`] is false) or is a copy.
+//!
+//! If the disk is slower than the link for longer than [`Options::memory`] lasts, the calls block.
+//! [`Recorder::stalls`] counts such waits, and the run is overloaded.
+//!
+//! [`Recorder::note`] records events such as a changed parameter. [`Recorder::describe`] records a
+//! new link or changed stages. [`Recorder::live`] is for another thread that shows the counters. To
+//! count without writing anything, use a [`Summary`] alone.
 //!
 //! # Files that a user asks for
 //!
-//! [`output`]: where they can be written, whole or not at all, and not through somebody else's
-//! link.
+//! [`output`] checks where they can be written. It writes them whole or not at all, and not through
+//! a symbolic link of another user.
 //!
 //! # Reading
 //!
-//! There are three event logs, each with rows of its own: [`fates`] of packets, states of TCP
-//! [`senders`], and what the ends of link layers with retransmissions noted ([`link_layer`]). A
-//! [`Schema`] says what the rows are.
+//! There are three event logs, each with its own rows: [`fates`] of packets, states of TCP
+//! [`senders`], and records of link layers with retransmissions ([`link_layer`]). A [`Schema`]
+//! describes the rows.
 //!
-//! * [`log::Reader`]: the log of a run that goes on or was killed. [`table::recover`] makes the
-//!   Parquet file of it.
+//! * [`log::Reader`]: the log of a run that is still going on, or was killed. [`table::recover`]
+//!   converts it to a Parquet file.
 //! * [`table::Reader`]: the table of a run that was closed.
-//! * [`packets::Reader`]: captures, pcapng and pcap, ours and others'.
-//! * [`columnar::Table`]: any other table, whole in memory, written and read as Parquet.
+//! * [`packets::Reader`]: captures, pcapng and pcap, of lasthop and of other programs.
+//! * [`columnar::Table`]: any other table, entirely in memory, written and read as Parquet.
 //!
-//! Files that end in the middle of a record are read up to there; the readers then say so in a
-//! note.
+//! The readers of logs and captures read a file that ends in the middle of a record up to there,
+//! and then report it ([`Tail`]).
 #![forbid(unsafe_code)]
 
 pub mod column;

@@ -1,16 +1,15 @@
-//! Records of the two ends of a link layer with retransmissions, as a log and as a table: rlpdump
+//! Records of both ends of a link layer with retransmissions, as a log and as a table: rlpdump
 //! (Ludwig 3.1.1, LL-07).
 //!
-//! A row is one thing that one end sent, received or did: a numbered frame for the first time or
-//! again, a frame that is asked for again, flow control, a reset, a block that could be decoded or
-//! not. Rows of one end come in the order of their times. Those of an idle link come to the log
-//! late, when somebody looks at the link again, and so rows of several links need not be in order
-//! of time.
+//! A row is one event at one end: a numbered frame for the first time or again, a frame that is
+//! requested again, flow control, a reset, a block that could be decoded or not. Rows of one end
+//! are in the order of their times. An idle link logs its rows late, when it is used again, so rows
+//! of several links need not be in the order of time.
 //!
 //! During a run rows are appended to a [log], and [`table::convert`] makes the Parquet file of it.
-//! What version 1 of the schema means is fixed for ever; a column may be added within it.
+//! The meaning of schema version 1 is fixed for ever; columns may be added to it.
 //!
-//! [`blocks`] is the other form: the blocks themselves with all their octets, as a capture.
+//! [`blocks`] has another format: the blocks themselves with all their octets, as a capture.
 
 pub mod blocks;
 
@@ -25,31 +24,33 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::path::{Path, PathBuf};
 use vocabulary::{Direction, LinkId};
 
-/// The reader of the table. Rows come by their times, for each end; those of one instant link by
-/// link, the wireless host first, and what was received before what was sent.
+/// Reader of the table. Rows of one end are in the order of their times. Within a row group, so are
+/// the rows of all ends; those of one instant come link by link, the wireless host first, and
+/// received before sent.
 pub type Reader<R> = table::Reader<Row, R>;
-/// The writer of the table.
+/// Writer of the table.
 pub type Writer<W> = table::Writer<Row, W>;
-/// The reader of the log.
+/// Reader of the log.
 pub type LogReader<R> = log::Reader<Row, R>;
-/// The writer of the log.
+/// Writer of the log.
 pub type LogWriter<W> = log::Writer<Row, W>;
 
 /// Version of the schema that this crate writes.
 pub const SCHEMA: u16 = 1;
 
-/// One record of one end of a link.
+/// A record of one end of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Row {
-    /// On which link.
+    /// The link.
     pub link: LinkId,
-    /// Which end, by the direction in which it sends: up is the wireless host, down the network.
+    /// The end, named by the direction in which it sends: up is the wireless host, down the
+    /// network.
     pub end: Direction,
-    /// What the end noted.
+    /// The record.
     pub record: Record,
 }
 
-/// A row as the log has it; the time has a sign there.
+/// A row as stored in the log, where the time is signed.
 type Stored = (i64, LinkId, Direction, Way, Event, u16, u16, u32);
 
 impl Serialize for Row {
@@ -96,15 +97,15 @@ impl Schema for Row {
         Self { link: LinkId(0), end: Direction::Up, record }
     }
 
-    /// End by end, what was received before what was sent: one end does much the same every 20 ms,
-    /// and rows that are alike pack eight times better beside each other. Another program that
-    /// reads the file has to sort by `time_ns`.
+    /// Sorts by end, and received before sent. One end does much the same every 20 ms, and similar
+    /// rows next to each other compress eight times better. Other programs that read the file have
+    /// to sort by `time_ns`.
     fn pack(rows: &mut [Self]) {
         rows.sort_by_key(end_by_end);
     }
 
-    /// By their times; those of one instant link by link, the wireless host first, and what was
-    /// received before what was sent.
+    /// Sorts by time. Rows of one instant come link by link, the wireless host first, and received
+    /// before sent.
     fn unpack(rows: &mut [Self]) {
         rows.sort_by_key(|row| (row.record.at, end_by_end(row)));
     }
@@ -114,7 +115,8 @@ fn end_by_end(row: &Row) -> (LinkId, Direction, bool) {
     (row.link, row.end, row.record.way == Way::Sent)
 }
 
-/// The table that stands beside an event log: `x-link-layer.parquet` beside `x.parquet`.
+/// Returns the path of the table that belongs to an event log: `x-link-layer.parquet` beside
+/// `x.parquet`.
 #[must_use]
 pub fn beside(events: &Path) -> PathBuf {
     let stem = events.file_stem().unwrap_or_default().to_string_lossy();

@@ -1,10 +1,9 @@
-//! An event log as it is written during a run: records one after the other in a file.
+//! Event logs as written during a run: a sequence of records in a file.
 //!
-//! The format survives being cut off: everything in the file up to the last complete record can be
-//! read after a `kill -9` or a full disk, and a reader says where it had to stop instead of
-//! failing. [`crate::table`] makes Parquet of it. What the rows are is a [`Schema`]: fates of
-//! packets ([`crate::fates`]), states of TCP senders ([`crate::senders`]) or records of link layers
-//! ([`crate::link_layer`]).
+//! The format survives truncation. After a `kill -9` or on a full disk, every complete record of
+//! the file can be read; a reader reports where it had to stop instead of failing. [`crate::table`]
+//! converts a log to Parquet. A [`Schema`] describes the rows: fates of packets ([`crate::fates`]),
+//! states of TCP senders ([`crate::senders`]) or records of link layers ([`crate::link_layer`]).
 //!
 //! The format, little-endian:
 //!
@@ -18,7 +17,7 @@
 //! kind 8  = header of a log of link layers     kind 9 = row of one, postcard
 //! ```
 //!
-//! Readers skip records of other kinds, and whatever follows the fields that they know.
+//! Readers skip records of other kinds, and any bytes after the fields that they know.
 
 mod error;
 mod framing;
@@ -35,20 +34,20 @@ use crate::schema::Schema;
 use crate::event::{LinkInfo, Note};
 use serde::{Deserialize, Serialize};
 
-/// One record of a log of rows `S` after its header.
+/// A record of a log of rows `S` after its header.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Record<S> {
     /// A row.
     Row(S),
-    /// Something happened to the run.
+    /// An event of the run.
     Note(Note),
-    /// A link was added, or got other stages: from here on this description counts for its number.
+    /// A link was added or changed. From here on, this description applies to its number.
     Link(LinkInfo),
-    /// So many rows more are missing: the recorder was too slow, or the kernel did not run it.
+    /// This many rows are missing: the recorder was too slow, or the kernel did not run it.
     Lost(u64),
 }
 
-/// Rows that were lost, as they lie in the log.
+/// Number of lost rows, as stored in the log.
 #[derive(Serialize, Deserialize)]
 struct Lost {
     states: u64,
@@ -57,13 +56,13 @@ struct Lost {
 /// First bytes of a log.
 const MAGIC: &[u8; 8] = b"lasthop\x01";
 
-/// Bytes of a record before its body.
+/// Length of a record before its body, in bytes.
 const FRAME: usize = 9;
 
-/// Longest body: more than any header, less than what a spoiled length would ask for.
+/// Longest body: longer than any header, and a limit for damaged length fields.
 const LONGEST: usize = 1 << 24;
 
-/// Kinds of records that all logs may have; [`crate::schema::Contents::kinds`] has the others.
+/// Kinds of records that all logs may have. [`crate::schema::Contents::kinds`] has the others.
 mod kind {
     pub const LINK: u8 = 3;
     pub const NOTE: u8 = 4;

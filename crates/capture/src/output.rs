@@ -1,10 +1,10 @@
-//! Files that a user asks for: their place is checked before anything runs, they are written whole
-//! or not at all, and never through a symbolic link of somebody else.
+//! Files that a user asks for: the program checks their paths before it runs anything, writes them
+//! whole or not at all, and never writes through another user's symbolic link.
 //!
-//! A file gets its name when it is finished. Until then it has a random name in the same folder
-//! that did not exist before, so that nothing that waits there is written to or followed. A link of
-//! this user or of root (`/dev/stdout`) is followed, and devices, pipes and what a link leads to
-//! are written as they are.
+//! A file gets its name when it is finished. Until then it has a random new name in the same
+//! folder, so no existing file is written to and no symbolic link followed. A symbolic link of this
+//! user or of root (`/dev/stdout`) is followed. Devices, pipes and targets of links are written in
+//! place.
 
 use rustix::fs::{Access, AtFlags, CWD};
 use std::fs::{self, File, Metadata, Permissions};
@@ -13,19 +13,19 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
-/// How a path is written.
+/// How to write to a path.
 enum OutputTarget {
-    /// A file that is new, or replaces one with these permissions.
+    /// A new file, or one that replaces a file with these permissions.
     New(Option<Permissions>),
     /// An existing device or pipe, or the target of a symbolic link.
     Present,
 }
 
-/// Whether a file can be written at `path`: to be asked before there is anything to write.
+/// Checks that a file can be written at `path`. Call it before there is anything to write.
 ///
 /// # Errors
-/// If its folder does not exist or cannot be written, or if a folder or a link of another user is
-/// at `path`.
+/// If its folder does not exist or cannot be written to, or if `path` is a folder or a symbolic
+/// link of another user.
 pub fn check(path: &Path) -> io::Result<()> {
     let writable = |path: &Path, access| Ok(rustix::fs::accessat(CWD, path, access, AtFlags::EACCESS)?);
     match place(path)? {
@@ -41,7 +41,7 @@ pub fn check(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Creates the file at `path` to be written over time, under its own name.
+/// Creates the file at `path` under its own name, to be written over time.
 ///
 /// # Errors
 /// As [`check`], or if the system refuses.
@@ -60,7 +60,7 @@ pub fn write(path: &Path, bytes: impl AsRef<[u8]>) -> io::Result<()> {
     pending.finish()
 }
 
-/// A file that is not finished. Dropped, it is gone, and a file of its name is as it was.
+/// An unfinished file. Dropping it removes it, and leaves a file of its name as it was.
 #[derive(Debug)]
 #[must_use = "the file gets its name by `finish`"]
 pub struct Pending {
@@ -83,7 +83,7 @@ impl Pending {
         let target = match place(path)? {
             OutputTarget::Present => Target::Present(File::create(path)?),
             OutputTarget::New(permissions) => {
-                // Less the umask, as any new file.
+                // The umask applies, as for any new file.
                 let usual = Permissions::from_mode(0o666);
                 let file = tempfile::Builder::new()
                     .prefix(".lasthop-")
@@ -98,10 +98,10 @@ impl Pending {
         Ok(Self { path: path.to_owned(), target })
     }
 
-    /// The file to write to.
+    /// Returns the file to write to.
     ///
     /// # Errors
-    /// If there are no more descriptors.
+    /// If no file descriptor is left.
     pub fn file(&self) -> io::Result<File> {
         match &self.target {
             Target::New(file) => file.as_file().try_clone(),
@@ -109,7 +109,7 @@ impl Pending {
         }
     }
 
-    /// Gives the file its name, in place of one that has it.
+    /// Gives the file its name and replaces a file that has it.
     ///
     /// # Errors
     /// If the system refuses.
@@ -150,8 +150,8 @@ fn place(path: &Path) -> io::Result<OutputTarget> {
     Ok(OutputTarget::Present)
 }
 
-/// Whether root or this user made it. In a user namespace without root the kernel shows root as
-/// another number, as it does for the files of /proc.
+/// Tells whether root or this user owns it. In a user namespace without root, the kernel shows root
+/// as another number; files of /proc show which.
 fn is_trusted(about: &Metadata) -> bool {
     let own = rustix::process::geteuid().as_raw();
     about.uid() == own || about.uid() == fs::metadata("/proc").map_or(0, |proc| proc.uid())
@@ -192,15 +192,15 @@ mod tests {
         assert_eq!(fs::metadata(&path).expect("there").mode() & 0o777, 0o640);
         drop(Pending::begin(&path).expect("begun"));
         assert_eq!(names(folder.path()), ["x.json"]);
-        // A new one has the permissions of any new file.
+        // A new file has the permissions of any new file.
         write(&folder.path().join("new"), "").expect("written");
         fs::write(folder.path().join("usual"), "").expect("written");
         let mode = |name: &str| fs::metadata(folder.path().join(name)).expect("there").mode();
         assert_eq!(mode("new"), mode("usual"));
     }
 
-    /// A link where a file is written is not followed, whatever the file's name until it is
-    /// finished.
+    /// Another user's symbolic link at the path is not followed, nor is any link at a name that an
+    /// unfinished file might have.
     #[test]
     fn a_link_of_somebody_else_is_not_followed() {
         let folder = tempfile::tempdir().expect("a folder");
@@ -213,7 +213,7 @@ mod tests {
         assert_eq!(fs::read_to_string(&precious).expect("there"), "data");
         fs::remove_file(&path).expect("removed");
         symlink(&precious, &path).expect("a link");
-        // Our own leads where we want.
+        // A link of this user is followed.
         check(&path).expect("ours");
         write(&path, "ours").expect("written");
         assert!(path.is_symlink());
@@ -251,7 +251,7 @@ mod tests {
         check(&link).expect("it leads to a file that can be made");
     }
 
-    /// Devices and pipes stay what they are.
+    /// Devices and pipes are written in place.
     #[test]
     fn devices_are_written_to() {
         let null = Path::new("/dev/null");

@@ -1,14 +1,14 @@
-//! Captures, read: pcapng and pcap, ours and others'.
+//! Reading of captures: pcapng and pcap, of lasthop and of other programs.
 //!
-//! Every packet comes with its interface, its time in nanoseconds whatever the file counts in, and
-//! its comments. What a reader need not know (other blocks, other options, an option list without
-//! an end) is passed over. A file that ends or goes wrong in the middle is read up to there;
-//! [`Reader::tail`] then says so.
+//! Every packet comes with its interface, its comments, and its time in nanoseconds, whatever the
+//! unit of the file. The reader skips other blocks and options, and tolerates an option list
+//! without an end. A file that ends or is damaged in the middle is read up to there;
+//! [`Reader::tail`] then reports it.
 //!
-//! Formats: draft-ietf-opsawg-pcapng and draft-ietf-opsawg-pcap. The crate `pcap-file` (2.0) does
-//! not serve here: it refuses a pcap of packets longer than its snap length, an option list without
-//! an end and a time zone, all of which other programs write. Our tests let it read and write
-//! against this.
+//! Formats: draft-ietf-opsawg-pcapng and draft-ietf-opsawg-pcap. The crate `pcap-file` (2.0) is not
+//! used because it rejects three things that other programs write: a pcap with packets longer than
+//! its snap length, an option list without an end, and a time zone. Our tests use it as a second
+//! reader and writer.
 
 mod endian;
 mod pcap;
@@ -24,11 +24,10 @@ use std::io::{self, BufReader, Chain, Cursor, Read};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-/// Longest block or packet: more than any program writes, less than what a spoiled length would ask
-/// for.
+/// Longest block or packet: longer than any program writes, and a limit for damaged length fields.
 const LONGEST: usize = 1 << 26;
 
-/// Iterates over the packets of a capture; [`Reader::view`] does so without copying them.
+/// Iterates over the packets of a capture. [`Reader::view`] does so without copying them.
 pub struct Reader<R> {
     input: Input<Chain<Cursor<Vec<u8>>, R>>,
     format: Format,
@@ -41,50 +40,50 @@ enum Format {
     Pcapng(pcapng::Section),
 }
 
-/// Where packets were captured.
+/// An interface that packets were captured at.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Interface {
     /// Its name; empty if the file has none.
     pub name: String,
-    /// More about it.
+    /// Its description; empty if the file has none.
     pub description: String,
     /// What its packets start with: a number of the registry of link types (1 Ethernet, 101 raw
     /// IP).
     pub link_type: u16,
-    /// Bytes kept of each packet; 0 if there is no limit.
+    /// Bytes kept of each packet; 0 means no limit.
     pub snap_length: u32,
     clock: Clock,
 }
 
-/// One packet of a capture.
+/// A packet of a capture.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Packet {
     /// Index into [`Reader::interfaces`].
     pub interface: usize,
-    /// When; rounded down to nanoseconds, and zero if the file does not say.
+    /// Time of capture, rounded down to nanoseconds. Zero if the file does not say.
     pub time: WallTime,
-    /// Its length when it was captured, in bytes.
+    /// Its original length, in bytes.
     pub length: u32,
-    /// What was kept of it.
+    /// The bytes that were kept.
     pub bytes: Vec<u8>,
-    /// Its comments, in their order.
+    /// Its comments, in order.
     pub comments: Vec<String>,
-    /// Whether it came to the machine that captured (`true`) or from it (`false`); `None` if the
-    /// file does not say.
+    /// Whether the capturing machine received it (`true`) or sent it (`false`); `None` if the file
+    /// does not say.
     pub inbound: Option<bool>,
 }
 
-/// Where a packet lies in the current record.
+/// Position of a packet in the current record.
 struct Found {
     interface: usize,
     time: WallTime,
     length: u32,
     bytes: Range<usize>,
-    /// The list of options, and its byte order.
+    /// The list of options, with its byte order.
     options: Option<(endian::Endian, Range<usize>)>,
 }
 
-/// What an interface counts time in.
+/// How an interface counts time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Clock {
     unit: Unit,
@@ -100,24 +99,24 @@ enum Unit {
     Binary(u8),
 }
 
-/// A capture that cannot be read at all.
+/// Why a capture cannot be read at all.
 #[derive(Debug, thiserror::Error)]
 pub enum CaptureError {
     /// The file cannot be opened.
     #[error("cannot open the capture `{}`: {source}", path.display())]
     Open {
-        /// Which file.
+        /// The file.
         path: PathBuf,
-        /// Why not.
+        /// The system's error.
         source: io::Error,
     },
     /// Reading failed.
     #[error("cannot read the capture: {0}")]
     Read(#[from] io::Error),
-    /// It is something else.
+    /// The file has another format.
     #[error("this is neither pcapng nor pcap: it begins with the bytes {0:02x?}")]
     NotACapture(Vec<u8>),
-    /// It was cut off too early, or is damaged at once.
+    /// The file was cut off in its first header, or is damaged there.
     #[error("the capture's first header is incomplete or damaged: nothing can be read")]
     NoHeader,
 }
@@ -150,8 +149,8 @@ impl<R: Read> Reader<R> {
         Ok(Self { input, format, tail: None })
     }
 
-    /// The interfaces described so far. Those of another section of a pcapng file replace the ones
-    /// before.
+    /// Returns the interfaces described so far. Those of a new section of a pcapng file replace the
+    /// earlier ones.
     #[must_use]
     pub fn interfaces(&self) -> &[Interface] {
         match &self.format {
@@ -160,7 +159,7 @@ impl<R: Read> Reader<R> {
         }
     }
 
-    /// What the capture ends with; `None` as long as the end was not reached.
+    /// Returns how the capture ends; `None` until the end is reached.
     #[must_use]
     pub fn tail(&self) -> Option<Tail> {
         self.tail
@@ -168,7 +167,8 @@ impl<R: Read> Reader<R> {
 }
 
 impl<R: Read> Reader<R> {
-    /// The next packet, in the reader's memory until the one after it is asked for.
+    /// Returns the next packet without copying it. It stays in the reader's memory until the next
+    /// call.
     #[inline]
     pub fn view(&mut self) -> Option<io::Result<View<'_>>> {
         if self.tail.is_some() {
@@ -197,7 +197,7 @@ impl<R: Read> Reader<R> {
         }
     }
 
-    /// Where in the file the packet read last starts, in bytes.
+    /// Returns the offset of the last packet in the file, in bytes.
     #[must_use]
     pub fn position(&self) -> u64 {
         self.input.at()
@@ -213,12 +213,12 @@ impl<R: Read> Iterator for Reader<R> {
 }
 
 impl Clock {
-    /// Where `count` units of this clock lie on the wall.
+    /// Converts `count` units of this clock to a time.
     fn time(self, count: u64) -> WallTime {
         let count = u128::from(count);
         let nanos = match self.unit {
             Unit::Decimal(power @ 0..=9) => count * 10_u128.pow(u32::from(9 - power)),
-            // A power too great to be reckoned with makes every time less than a nanosecond.
+            // With a power beyond the range of the type, every time is below a nanosecond.
             Unit::Decimal(power) => {
                 10_u128.checked_pow(u32::from(power) - 9).map_or(0, |parts| count / parts)
             }

@@ -1,13 +1,13 @@
-//! pcapng, written: what Wireshark opens.
+//! Writing of pcapng, the format of Wireshark.
 //!
-//! Each end of a link is an interface, `NAME host end` and `NAME network end`, seen from the
-//! machine at that end: what enters the link there is outbound, what leaves it there is inbound. A
-//! packet is recorded where it enters and, if it is delivered, where it leaves; a comment on each
-//! tells its fate. [`Writer`] knows the format and [`Order`] brings the packets into the order of
-//! time, once the fate of each is known.
+//! Each end of a link is an interface, `NAME host end` and `NAME network end`, as seen from the
+//! machine at that end: packets that enter the link there are outbound, packets that leave it there
+//! are inbound. A packet is recorded where it enters and, if it is delivered, where it leaves. A
+//! comment on each record tells its fate. [`Writer`] writes the format. [`Order`] sorts packets by
+//! time once their fates are known.
 //!
-//! Format: draft-ietf-opsawg-pcapng; link types of <https://www.tcpdump.org/linktypes.html>.
-//! Reading is in [`crate::packets`].
+//! Format: draft-ietf-opsawg-pcapng; link types of <https://www.tcpdump.org/linktypes.html>. The
+//! reader is [`crate::packets`].
 
 mod order;
 pub mod words;

@@ -1,14 +1,13 @@
-//! What the emulator's thread calls for every packet, and the thread that writes.
+//! Recording of packets: calls for the emulator's thread, and a thread that writes.
 //!
-//! The calls copy into a chunk of memory and return. Full chunks go to the writing thread, and so
-//! do those whose first record is older than [`Options::age`]; empty ones come back. When as many
-//! chunks are on the way as [`Options::memory`] allows, a call blocks until one comes back: nothing
-//! is left out of a recording, the run gets late instead, and [`Stalls`] counts it. Once every
-//! chunk has its memory, nothing is allocated on the emulator's side.
+//! The calls copy into a chunk of memory and return. Chunks go to the writing thread when they are
+//! full or their first record is older than [`Options::age`]; empty ones come back. If as many
+//! chunks are queued as [`Options::memory`] allows, a call blocks until one comes back. So a
+//! recording is always complete; the run is late instead, and [`Stalls`] counts it. Once every
+//! chunk has its memory, the emulator's side allocates none.
 //!
-//! Nothing here looks at a clock but to measure a stall: `age` is reckoned in the times that the
-//! caller gives, so that a recorder runs in virtual time as it does in real time, and blocks when
-//! there is nothing to do.
+//! The only use of a clock is to measure stalls. `age` is in the times that the caller passes, so a
+//! recorder works in virtual time as in real time, and blocks when there is nothing to do.
 
 mod chunk;
 mod error;
@@ -36,39 +35,38 @@ use std::time::{Duration, Instant};
 use vocabulary::{Direction, LinkId};
 use writing::Writing;
 
-/// Records what happens on links; see the [module](self) and the crate for the order of calls.
+/// Records events on links. See the [module](self), and the crate for the order of calls.
 pub struct Recorder {
     chunk: Chunk,
     full: SyncSender<Chunk>,
     empty: Receiver<Chunk>,
     thread: JoinHandle<Writing>,
     live: Live,
-    /// Chunks that may still be made.
+    /// Number of chunks that may still be allocated.
     unmade: usize,
     keep: Keep,
     age_nanos: u64,
-    /// The latest time that was heard of.
+    /// The latest time that was passed in.
     now: Time,
-    /// When the first record of the chunk was made; [`Time::NEVER`] of an empty chunk.
+    /// Time of the chunk's first record; [`Time::NEVER`] for an empty chunk.
     begun: Time,
     /// Whether anything was recorded since the last [`Recorder::settled`].
     unsettled: bool,
     stalls: Stalls,
-    /// Whether there is no thread any more to write.
+    /// Whether the writing thread has ended.
     deserted: bool,
 }
 
-/// How much of a packet is copied.
+/// How many bytes of a packet are copied.
 #[derive(Debug, Clone, Copy)]
 struct Keep {
     /// Bytes of a packet that enters.
     entering: usize,
-    /// Bytes of a packet that leaves otherwise than it came.
+    /// Bytes of a packet that leaves changed, or of a copy.
     leaving: usize,
 }
 
-/// A view of the counters while the run goes on. They follow what was recorded with a delay of
-/// [`Options::age`].
+/// A view of the counters during the run. They lag behind the records by up to [`Options::age`].
 #[derive(Debug, Clone, Default)]
 pub struct Live(Arc<Shared>);
 
@@ -82,52 +80,52 @@ struct Shared {
 /// overloaded.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Stalls {
-    /// How often.
+    /// Number of waits.
     pub count: u64,
-    /// How long in all, on the clock of the machine.
+    /// Sum of their lengths, on the machine's clock.
     pub waited: Duration,
 }
 
-/// What was recorded.
+/// The result of a recording.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Recorded {
     /// The counters.
     pub summary: Summary,
     /// Waits for the disk.
     pub stalls: Stalls,
-    /// The capture, if one was written to its end.
+    /// The capture, if one was completed.
     pub capture: Option<Captured>,
-    /// The event log, if one was written to its end.
+    /// The event log, if one was completed.
     pub events: Option<Logged>,
-    /// The records of link layers, if they were.
+    /// The table of link-layer records, if one was completed.
     pub link_layer: Option<Converted>,
-    /// The capture of blocks, and how many are in it, if it was.
+    /// The capture of blocks and the number of its blocks, if one was completed.
     pub blocks: Option<(PathBuf, u64)>,
 }
 
-/// A capture that was written.
+/// A completed capture.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Captured {
-    /// Where to; `None` if it went to a writer.
+    /// Its file; `None` if it went to a writer.
     pub path: Option<PathBuf>,
-    /// What is in it.
+    /// Counts of its records.
     pub report: OrderReport,
 }
 
-/// An event log that was written.
+/// A completed event log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Logged {
     /// The Parquet file.
     pub path: PathBuf,
-    /// Fates in it.
+    /// Number of fates in it.
     pub fates: u64,
 }
 
-/// Bytes of a packet that are enough for all headers.
+/// Bytes of a packet that include all headers.
 const HEADERS: usize = 128;
 
 impl Recorder {
-    /// Opens the files that `options` asks for and starts the thread that writes.
+    /// Opens the files that `options` asks for and starts the writing thread.
     pub fn start(header: Header, options: Options) -> Result<Self, RecordError> {
         let snap_length = options.snap_length as usize;
         let keep = match (&options.capture, &options.events) {
@@ -137,7 +135,7 @@ impl Recorder {
         };
         let limit = chunk::BYTES / 2;
         let keep = Keep { entering: keep.entering.min(limit), leaving: keep.leaving.min(limit) };
-        // Half of the memory is for chunks, half for what is inside the links; two chunks at least:
+        // Half of the memory is for chunks, half for packets inside the links. At least two chunks:
         // one to fill, one to write.
         let chunks = (options.memory / 2 / chunk::memory()).max(2);
         let age_nanos = options.age.as_nanos();
@@ -166,8 +164,8 @@ impl Recorder {
         })
     }
 
-    /// A packet comes to a link. `length` is that of the packet; `bytes` are its first ones, as
-    /// many as there are.
+    /// Records that a packet entered a link. `length` is the packet's length. `bytes` are all or
+    /// the first of its bytes.
     #[inline]
     pub fn entered(
         &mut self,
@@ -182,45 +180,45 @@ impl Recorder {
         self.record(at, bytes, |bytes| Entry::Entered { link, direction, number, at, length, bytes });
     }
 
-    /// A packet's way, or a copy's, ended. `bytes` are those that it leaves with, or had when it
-    /// was lost.
+    /// Records the end of a packet or a copy. `bytes` are those with which it leaves, or had when
+    /// it was lost.
     #[inline]
     pub fn ended(&mut self, ended: &Ended, bytes: &[u8]) {
-        // Of an unchanged packet the writing thread still has the bytes. A copy may outlive its
+        // The writing thread still has the bytes of an unchanged packet, but a copy may outlive its
         // original.
         let known = ended.is_unchanged() && !ended.copy;
         let kept = if known { 0 } else { bytes.len().min(self.keep.leaving) };
         self.record(ended.left, &bytes[..kept], |bytes| Entry::Ended { ended: *ended, bytes });
     }
 
-    /// An end of a link layer has noted something. Such records may come late
+    /// Records an event at one end of a link layer. Such records may come late
     /// ([`crate::link_layer`]).
     pub fn link_layer(&mut self, row: &Row) {
         self.record(row.record.at, &[], |_| Entry::LinkLayer(*row));
     }
 
-    /// A block of RLP is at one end; it may come late as well.
+    /// Records an RLP block at one end. Such records may come late, too.
     pub fn block(&mut self, block: &Block<'_>) {
         let Block { link, end, way, at, octets, erased } = *block;
         let octets = &octets[..octets.len().min(chunk::BYTES / 2)];
         self.record(at, octets, |octets| Entry::Block { link, end, way, at, erased, octets });
     }
 
-    /// Something happened to the run.
+    /// Records an event of the run.
     pub fn note(&mut self, at: Time, text: &str) {
         let text = &text.as_bytes()[..text.len().min(chunk::BYTES / 2)];
         self.record(at, text, |text| Entry::Note { at, text });
     }
 
-    /// A link was added, or has other stages or parameters from here on.
+    /// Records that a link was added, or that its stages or parameters changed.
     pub fn describe(&mut self, link: &LinkInfo) {
         let link = Box::new(link.clone());
         self.record(self.now, &[], |_| Entry::Link(link));
     }
 
-    /// Everything that was due until `now` has been recorded: nothing with an earlier time will
-    /// come. To be called once a turn of the event loop; records are written in the order of time
-    /// as far as this says.
+    /// Reports that everything due until `now` has been recorded: no earlier event will follow.
+    /// Call it once a turn of the event loop. Records up to `now` can then be written in the order
+    /// of time.
     #[inline]
     pub fn settled(&mut self, now: Time) {
         self.now = self.now.max(now);
@@ -233,33 +231,33 @@ impl Recorder {
         }
     }
 
-    /// When [`Recorder::settled`] should be called again at the latest, for what waits in memory to
-    /// get to the disk; [`Time::NEVER`] if nothing waits.
+    /// Returns when [`Recorder::settled`] should be called again at the latest, so that records in
+    /// memory reach the disk. [`Time::NEVER`] if there are none.
     #[must_use]
     pub fn due(&self) -> Time {
         Time::from_nanos(self.begun.as_nanos().saturating_add(self.age_nanos))
     }
 
-    /// A view of the counters, for any thread.
+    /// Returns a view of the counters, for any thread.
     #[must_use]
     pub fn live(&self) -> Live {
         self.live.clone()
     }
 
-    /// Waits for the disk so far.
+    /// Returns the waits for the disk so far.
     #[must_use]
     pub fn stalls(&self) -> Stalls {
         self.stalls
     }
 
-    /// Writes what is left, makes the Parquet file and waits until all is on the disk. What has no
-    /// fate at `end` is shown as in flight.
+    /// Writes all remaining records, makes the Parquet file and waits until everything is on the
+    /// disk. Packets without a fate at `end` are recorded as in flight.
     pub fn close(mut self, end: Time) -> Result<Recorded, CloseError> {
         self.unsettled = true;
         self.settled(end);
         self.hand_over();
         let Self { full, thread, live, stalls, .. } = self;
-        // The thread ends when no one can send to it any more.
+        // The thread ends when nothing can be sent to it any more.
         drop(full);
         let mut recorded = Recorded { stalls, ..Recorded::default() };
         let mut errors = Vec::new();
@@ -288,7 +286,7 @@ impl Recorder {
         self.chunk.push(bytes, entry);
     }
 
-    /// Gives the chunk to the writing thread and goes on with an empty one.
+    /// Gives the chunk to the writing thread and continues with an empty one.
     #[cold]
     fn hand_over(&mut self) {
         self.begun = Time::NEVER;
@@ -298,14 +296,14 @@ impl Recorder {
         }
         let next = self.next_chunk();
         let full = std::mem::replace(&mut self.chunk, next);
-        // There is room: the channel takes as many chunks as there are.
+        // This never blocks: the channel has room for all chunks.
         if self.full.send(full).is_err() {
             self.deserted = true;
         }
     }
 
-    /// An empty chunk: one that came back, a new one, or, if there are as many as there may be, the
-    /// next to come back.
+    /// Returns an empty chunk: one that came back, or a new one. If no more may be allocated, waits
+    /// for the next to come back.
     fn next_chunk(&mut self) -> Chunk {
         match self.empty.try_recv() {
             Ok(chunk) => return chunk,
@@ -332,13 +330,14 @@ impl Recorder {
 }
 
 impl Live {
-    /// The counters now.
+    /// Returns the current counters.
     #[must_use]
     pub fn summary(&self) -> Summary {
         self.0.summary.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// How often the emulator had to wait for the disk so far; it may be waiting now.
+    /// Returns how often the emulator has had to wait for the disk so far, including a wait that is
+    /// going on.
     #[must_use]
     pub fn stalls(&self) -> u64 {
         self.0.stalls.load(Ordering::Relaxed)

@@ -1,7 +1,7 @@
-//! Rows of a [`Schema`] as a Parquet file: columns by name, each with a meaning.
+//! Rows of a [`Schema`] as a Parquet file: named columns, each with a meaning.
 //!
-//! Readers find columns by their names: one that is not known is passed over, and one that is
-//! missing, or holds something else than it should, leaves its field as in an empty row.
+//! Readers find columns by name and skip unknown ones. If a column is missing or has an unexpected
+//! type, its field keeps the value of an empty row.
 
 mod groups;
 
@@ -21,10 +21,10 @@ use parquet::schema::types::{ColumnPath, Type};
 use std::io::Write;
 use std::sync::Arc;
 
-/// Rows that are written together.
+/// Number of rows of a row group.
 const GROUP: usize = 100_000;
 
-/// zstd's level for [`Schema::SMALL`]: a tenth smaller than by its usual one.
+/// Compression level of zstd for [`Schema::SMALL`]. Files are a tenth smaller than by default.
 const SMALL: i32 = 9;
 
 /// Begins a table.
@@ -42,7 +42,7 @@ fn begin<S: Schema, W: Write + Send>(output: W) -> Result<SerializedFileWriter<W
     Ok(SerializedFileWriter::new(output, Arc::new(schema::<S>()?), Arc::new(properties.build()))?)
 }
 
-/// Writes rows as a group of their own.
+/// Writes rows as one row group.
 fn write<S: Schema, W: Write + Send>(
     output: &mut SerializedFileWriter<W>,
     rows: &[S],
@@ -57,7 +57,7 @@ fn write<S: Schema, W: Write + Send>(
     Ok(())
 }
 
-/// Reads a group of rows.
+/// Reads a row group.
 fn read<S: Schema, C: ChunkReader + 'static>(
     file: &SerializedFileReader<C>,
     place: usize,
@@ -69,7 +69,7 @@ fn read<S: Schema, C: ChunkReader + 'static>(
         let Some(column) = S::COLUMNS.iter().find(|column| column.name == description.name()) else {
             continue;
         };
-        // A list is none of our columns, whatever its name.
+        // Our tables have no list columns, so this is another column of that name.
         if description.max_rep_level() == 0 {
             read_column(column, group.get_column_reader(index)?, description.max_def_level(), &mut rows)?;
         }
@@ -86,7 +86,7 @@ pub(crate) struct Rows<C: ChunkReader, S> {
 }
 
 impl<C: ChunkReader + 'static, S: Schema> Rows<C, S> {
-    /// From the first row on.
+    /// Starts at the first row.
     pub(crate) fn new(file: SerializedFileReader<C>) -> Self {
         Self { file, next_group: 0, group: Vec::new().into_iter() }
     }
@@ -128,7 +128,7 @@ fn write_column<'a>(
                 _ => None,
             }),
         )?,
-        // Parquet keeps unsigned numbers as the signed ones of the same bits.
+        // Parquet stores an unsigned number as the signed number of the same bits.
         Kind::Bits(64) | Kind::Rising => {
             let values = cells.map(|cell| number(&cell).map(u64::cast_signed));
             write_values::<Int64Type>(&mut writer, optional, values)?;
@@ -204,7 +204,7 @@ fn read_column<S: Schema>(
     Ok(())
 }
 
-/// Puts the column's values into the rows that have one.
+/// Puts the column's values, where there are any, into the rows.
 fn put<S: Schema, T>(
     column: &Column<S>,
     rows: &mut [S],

@@ -1,5 +1,5 @@
-//! What the three kinds of event logs have in common: a [`Schema`] says what rows a log and its
-//! table have, and both are written and read by it.
+//! Common parts of the three kinds of event logs. A [`Schema`] describes the rows of a log and of
+//! its table, and how both are written and read.
 
 use crate::column::Column;
 use crate::event::{self, LinkInfo};
@@ -9,42 +9,43 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::fmt;
 
-/// A row of an event log: how a log of such rows and the table made of it lie in files.
+/// A row of an event log, with the layout of the log and of the table made from it.
 pub trait Schema: Clone + Serialize + DeserializeOwned + 'static {
-    /// What a log of such rows begins with.
+    /// Header of a log of such rows.
     type Header: RunHeader;
-    /// Which of the logs this is.
+    /// Kind of the log.
     const CONTENTS: Contents;
-    /// Newest version of the schema, which this program writes. It reads all versions up to this.
+    /// Newest version of the schema. This program writes it and reads all versions up to it.
     const VERSION: u16;
-    /// The columns of the table, in their order.
+    /// Columns of the table, in order.
     const COLUMNS: &'static [Column<Self>];
-    /// Keys of what the table's metadata has beside the header: [`crate::table::NOTES`],
+    /// Keys of the table's metadata beside the header: [`crate::table::NOTES`],
     /// [`crate::table::LOST`].
     const ASIDE: &'static [&'static str];
-    /// Whether the table should rather be small than quickly written.
+    /// Whether to prefer a small table to fast writing.
     const SMALL: bool = false;
 
-    /// A row of which no column was read.
+    /// Returns a row before any column was read.
     fn blank() -> Self;
 
-    /// Puts the rows of a group into the order in which they pack best.
+    /// Sorts the rows of a group so that they compress best.
     fn pack(_rows: &mut [Self]) {}
 
-    /// Puts the rows of a group into the order in which a reader gives them.
+    /// Sorts the rows of a group for readers.
     fn unpack(_rows: &mut [Self]) {}
 }
 
-/// The header of a log and of its table.
+/// Header of a log and of its table.
 pub trait RunHeader: Clone + Serialize + DeserializeOwned {
-    /// The run.
+    /// Returns the run.
     fn run(&self) -> Run<'_>;
 
-    /// From here on `link` describes the link with its number. Only some headers have links.
+    /// Replaces the description of the link with the same number, or adds the link. Does nothing
+    /// for headers without links.
     fn describe(&mut self, _link: LinkInfo) {}
 }
 
-/// The run, as every header has it.
+/// Information about a run that every header has.
 #[derive(Debug, Clone, Copy)]
 pub struct Run<'a> {
     /// Version of the schema.
@@ -57,22 +58,22 @@ pub struct Run<'a> {
     pub started: WallTime,
 }
 
-/// What an event log is about.
+/// Subject of an event log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Contents {
-    /// The fates of packets.
+    /// Fates of packets.
     Fates,
-    /// The states of TCP senders.
+    /// States of TCP senders.
     Senders,
-    /// What the ends of link layers noted.
+    /// Records of link layers.
     LinkLayer,
 }
 
 impl Contents {
-    /// All of them.
+    /// All kinds of logs.
     pub(crate) const ALL: [Self; 3] = [Self::Fates, Self::Senders, Self::LinkLayer];
 
-    /// The kinds of a log's records: the header's and the rows'.
+    /// Returns the kinds of a log's records: of the header and of the rows.
     pub(crate) const fn kinds(self) -> [u8; 2] {
         match self {
             Self::Fates => [1, 2],
@@ -81,7 +82,7 @@ impl Contents {
         }
     }
 
-    /// Key of the header in the table's metadata.
+    /// Returns the key of the header in the table's metadata.
     pub(crate) const fn key(self) -> &'static str {
         match self {
             Self::Fates => "lasthop.header",
@@ -90,7 +91,7 @@ impl Contents {
         }
     }
 
-    /// Name of the table's schema in Parquet.
+    /// Returns the name of the table's Parquet schema.
     pub(crate) const fn table(self) -> &'static str {
         match self {
             Self::Fates => "fates",

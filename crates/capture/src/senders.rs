@@ -1,13 +1,13 @@
-//! The states of TCP senders at every acknowledgement: schema version 1, log, table.
+//! States of TCP senders at every acknowledgement: schema version 1, log, table.
 //!
-//! A row is the state in which a sender with unacknowledged data was when a segment reached it,
-//! *before* it took the segment in: what an ACK changes is in the row of the next one. It is what
-//! the kernel's tracepoint `tcp_probe` shows, and like that it is there for established connections
-//! alone: a sender that was closed by its program while data is on the way (FIN-WAIT-1) shows no
-//! more states.
+//! A row is the state of a sender with unacknowledged data when a segment reached it, *before* it
+//! processed the segment. The effect of an ACK is therefore in the row of the next one. The
+//! kernel's tracepoint `tcp_probe` shows the same, and like it, rows exist for established
+//! connections only: a sender whose program closed it while data is in transit (FIN-WAIT-1) has no
+//! more rows.
 //!
-//! What a version means is fixed for ever; a column may be added within a version, and readers pass
-//! over what they do not know. During a run records are appended to a [`crate::log`], and
+//! The meaning of a version is fixed for ever. Columns may be added within a version; readers skip
+//! unknown ones. During a run records are appended to a [`crate::log`], and
 //! [`crate::table::convert`] makes the Parquet file of it.
 
 mod loss_state;
@@ -21,21 +21,21 @@ use crate::{log, table};
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
 
-/// The reader of the table.
+/// Reader of the table.
 pub type Reader<R> = table::Reader<SenderState, R>;
-/// The writer of the table.
+/// Writer of the table.
 pub type Writer<W> = table::Writer<SenderState, W>;
-/// The reader of the log.
+/// Reader of the log.
 pub type LogReader<R> = log::Reader<SenderState, R>;
-/// The writer of the log.
+/// Writer of the log.
 pub type LogWriter<W> = log::Writer<SenderState, W>;
-/// One record of the log behind its header.
+/// A record of the log after its header.
 pub type Record = log::Record<SenderState>;
 
 /// Version of the schema that this crate writes.
 pub const SCHEMA: u16 = 1;
 
-/// Value of a slow start threshold that was not set yet (`TCP_INFINITE_SSTHRESH` of Linux).
+/// Value of a slow start threshold that is not set (`TCP_INFINITE_SSTHRESH` of Linux).
 pub const INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
 
 /// The run, and how the states were observed.
@@ -45,11 +45,11 @@ pub struct Header {
     pub schema: u16,
     /// Version of the program that wrote this.
     pub lasthop: String,
-    /// [`Time::ZERO`] of the run on the wall.
+    /// Wall-clock time of the run's [`Time::ZERO`].
     pub started: WallTime,
     /// The campaign's seed.
     pub seed: u64,
-    /// What the states come from: `ebpf tp_btf/tcp_probe`, `tracefs tcp/tcp_probe`.
+    /// Source of the states: `ebpf tp_btf/tcp_probe` or `tracefs tcp/tcp_probe`.
     pub source: String,
     /// Names of the nodes, in the order of their numbers.
     pub nodes: Vec<String>,
@@ -58,29 +58,29 @@ pub struct Header {
 /// Congestion state of a sender (`enum tcp_ca_state` of Linux).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum CongestionState {
-    /// Nothing is amiss.
+    /// No sign of loss.
     Open,
-    /// Duplicate ACKs or SACKs came.
+    /// Duplicate ACKs or SACKs arrived.
     Disorder,
     /// The window is being reduced because of ECN or a full local queue.
     Cwr,
-    /// Fast recovery: segments were lost and are sent again.
+    /// Fast recovery: segments were lost and are being retransmitted.
     Recovery,
-    /// The retransmission timer ran out.
+    /// The retransmission timer expired.
     Loss,
 }
 
 impl CongestionState {
-    /// All, in the order of the kernel's numbers.
+    /// All states, in the order of the kernel's numbers.
     pub const ALL: [Self; 5] = [Self::Open, Self::Disorder, Self::Cwr, Self::Recovery, Self::Loss];
 
-    /// The state with the kernel's number.
+    /// Returns the state with the kernel's number.
     #[must_use]
     pub fn from_number(number: u8) -> Option<Self> {
         Self::ALL.get(usize::from(number)).copied()
     }
 
-    /// Its name in tables: `open`, `disorder`, `cwr`, `recovery`, `loss`.
+    /// Returns its name in tables: `open`, `disorder`, `cwr`, `recovery`, `loss`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -92,25 +92,25 @@ impl CongestionState {
         }
     }
 
-    /// The state of this name.
+    /// Returns the state with this name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|state| state.name() == name)
     }
 }
 
-/// The state of one sender at one segment that reached it. `None` is what the source does not show.
+/// State of a sender when a segment reached it. A field is `None` if the source does not show it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SenderState {
     /// When the segment reached TCP.
     pub at: Time,
     /// Number of the sender's node.
     pub node: u16,
-    /// The sender's end.
+    /// The sender's address and port.
     pub local: SocketAddr,
-    /// The receiver's end.
+    /// The receiver's address and port.
     pub remote: SocketAddr,
-    /// Payload of the segment in bytes; 0 of a pure ACK.
+    /// Payload of the segment in bytes; 0 for a pure ACK.
     pub payload: Option<u32>,
     /// First sequence number that is not acknowledged.
     pub snd_una: u32,
@@ -122,7 +122,7 @@ pub struct SenderState {
     pub ssthresh: Option<u32>,
     /// Smoothed round-trip time in microseconds.
     pub srtt_us: Option<u32>,
-    /// Variation of the round-trip time in microseconds, as TCP_INFO has it (RFC 6298: RTTVAR).
+    /// Variation of the round-trip time in microseconds, as in TCP_INFO (RFC 6298: RTTVAR).
     pub rttvar_us: Option<u32>,
     /// Retransmission timeout in microseconds.
     pub rto_us: Option<u64>,
@@ -134,25 +134,25 @@ pub struct SenderState {
     pub rcv_wnd: u32,
     /// Segments that were sent and are not acknowledged.
     pub packets_out: Option<u32>,
-    /// Segments of these that the receiver has, by SACK or duplicate ACKs.
+    /// Segments of `packets_out` that the receiver has, by SACK or duplicate ACKs.
     pub sacked_out: Option<u32>,
-    /// Segments of these that count as lost.
+    /// Segments of `packets_out` that count as lost.
     pub lost_out: Option<u32>,
-    /// Segments of these that were sent again and are not acknowledged.
+    /// Segments of `packets_out` that were retransmitted.
     pub retrans_out: Option<u32>,
-    /// Segments sent again since the connection began.
+    /// Segments retransmitted since the connection began.
     pub retransmitted: Option<u32>,
     /// Segments delivered since the connection began.
     pub delivered: Option<u32>,
     /// Pacing rate in bytes a second.
     pub pacing_rate: Option<u64>,
-    /// What its congestion control measures and takes losses for, if it is one of ours.
+    /// Measurements and loss classification, if the congestion control is one of lasthop's.
     pub loss: Option<LossState>,
 }
 
 impl SenderState {
-    /// The sender of a connection at the start of the run, with nothing sent, of which nothing else
-    /// is known.
+    /// State of a sender at the start of the run, with nothing sent and all optional fields
+    /// unknown.
     #[must_use]
     pub const fn nothing_known(local: SocketAddr, remote: SocketAddr) -> Self {
         Self {
@@ -182,7 +182,7 @@ impl SenderState {
         }
     }
 
-    /// Segments in the network as TCP estimates them (RFC 6675's pipe):
+    /// Returns the number of segments in the network as TCP estimates it (RFC 6675's pipe):
     /// `packets_out - sacked_out - lost_out + retrans_out`.
     #[must_use]
     pub fn in_flight(&self) -> Option<u32> {

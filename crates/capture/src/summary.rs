@@ -1,6 +1,6 @@
-//! What links did to their packets, in numbers.
+//! Counters of what links did to their packets.
 //!
-//! Plain counters: no file, no thread, no clock. Summaries of parts of a run can be merged.
+//! They need no file, thread or clock. Summaries of parts of a run can be merged.
 
 use crate::event::{Ended, Outcome};
 use crate::units::Span;
@@ -15,47 +15,48 @@ pub struct Summary {
     ways: BTreeMap<(LinkId, Direction), Counters>,
 }
 
-/// Counters for one direction of one link. A packet that is still inside is in `packets` and
-/// `bytes` only.
+/// Counters for one direction of one link. A packet that is still inside counts only in `packets`
+/// and `bytes`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Counters {
-    /// Packets that came to the link. Copies that the link made are not among them.
+    /// Packets that entered the link, without the copies that the link made.
     pub packets: u64,
-    /// Their bytes, at the link's layer.
+    /// Bytes of `packets`, at the link's layer.
     pub bytes: u64,
     /// Packets and copies that reached the other end.
     pub delivered: u64,
-    /// Their bytes.
+    /// Bytes of `delivered`.
     pub delivered_bytes: u64,
-    /// Packets and copies that did not.
+    /// Packets and copies that were lost.
     pub lost: u64,
-    /// The same by reason.
+    /// `lost` by cause.
     pub lost_by_reason: Losses,
     /// Packets and copies delivered with wrong bytes.
     pub damaged: u64,
-    /// The same by what a receiver finds the damage by, as far as the emulator said.
+    /// `damaged` by the check with which a receiver detects the damage, as far as the emulator
+    /// reported it.
     pub damaged_found_by: Checks,
-    /// Copies that the link made, whatever became of them.
+    /// Copies that the link made, whether delivered or lost.
     pub duplicated: u64,
-    /// Packets and copies delivered behind a packet that had come after them.
+    /// Packets and copies delivered after a packet that had arrived after them.
     pub reordered: u64,
     /// Packets and copies delivered with a congestion mark that the link set.
     pub congestion_marked: u64,
-    /// Time from coming to the link until delivery, of delivered packets.
+    /// Time from entering the link to delivery, of delivered packets.
     pub delay: Spread,
-    /// Time from coming to the link until the first bit is sent, of delivered packets.
+    /// Time from entering the link to sending the first bit, of delivered packets.
     pub waiting: Spread,
 }
 
-/// Packets lost by reason.
+/// Numbers of lost packets by cause.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Losses([u64; Loss::ALL.len()]);
 
-/// Damaged packets by the check of a receiver that finds them.
+/// Numbers of damaged packets by the receiver's check that detects them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Checks([u64; Check::ALL.len()]);
 
-/// Least, mean and greatest of lengths of time.
+/// Minimum, mean and maximum of time spans.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Spread {
     count: u64,
@@ -65,25 +66,25 @@ pub struct Spread {
 }
 
 impl Summary {
-    /// A packet of `length` bytes came to a link.
+    /// Counts a packet of `length` bytes that entered a link.
     pub fn entered(&mut self, link: LinkId, direction: Direction, length: u32) {
         let counters = self.counters(link, direction);
         counters.packets += 1;
         counters.bytes += u64::from(length);
     }
 
-    /// A packet or a copy ended its way.
+    /// Counts the end of a packet or a copy.
     pub fn ended(&mut self, ended: &Ended) {
         self.counters(ended.link, ended.direction).ended(ended);
     }
 
-    /// Counters of one direction; all zero where nothing happened.
+    /// Returns the counters of one direction; all zero if there were no packets.
     #[must_use]
     pub fn way(&self, link: LinkId, direction: Direction) -> Counters {
         self.ways.get(&(link, direction)).cloned().unwrap_or_default()
     }
 
-    /// Counters of one direction of all links together.
+    /// Returns the sum of the counters of one direction over all links.
     #[must_use]
     pub fn total(&self, direction: Direction) -> Counters {
         let mut total = Counters::default();
@@ -95,12 +96,12 @@ impl Summary {
         total
     }
 
-    /// Every direction in which something happened.
+    /// Iterates over every direction that has counters.
     pub fn iter(&self) -> impl Iterator<Item = (LinkId, Direction, &Counters)> {
         self.ways.iter().map(|(&(link, direction), counters)| (link, direction, counters))
     }
 
-    /// Adds what `other` counted.
+    /// Adds the counters of `other`.
     pub fn merge(&mut self, other: &Self) {
         for (link, direction, counters) in other.iter() {
             self.counters(link, direction).merge(counters);
@@ -113,7 +114,7 @@ impl Summary {
 }
 
 impl Counters {
-    /// A packet or a copy ended its way.
+    /// Counts the end of a packet or a copy.
     pub fn ended(&mut self, ended: &Ended) {
         self.duplicated += u64::from(ended.copy);
         match ended.outcome {
@@ -136,7 +137,7 @@ impl Counters {
         }
     }
 
-    /// Adds what `other` counted.
+    /// Adds the counters of `other`.
     pub fn merge(&mut self, other: &Self) {
         self.packets += other.packets;
         self.bytes += other.bytes;
@@ -159,13 +160,13 @@ impl Counters {
 }
 
 impl Losses {
-    /// Packets lost for this reason.
+    /// Returns the number of packets lost by this cause.
     #[must_use]
     pub fn of(&self, loss: Loss) -> u64 {
         self.0[loss as usize]
     }
 
-    /// Reasons for which packets were lost, with their number.
+    /// Iterates over causes of at least one loss, with the number of packets.
     pub fn iter(&self) -> impl Iterator<Item = (Loss, u64)> + '_ {
         Loss::ALL.into_iter().map(|loss| (loss, self.of(loss))).filter(|&(_, count)| count > 0)
     }
@@ -176,13 +177,13 @@ impl Losses {
 }
 
 impl Checks {
-    /// Packets that this check finds.
+    /// Returns the number of packets that this check detects.
     #[must_use]
     pub fn of(&self, check: Check) -> u64 {
         self.0[check as usize]
     }
 
-    /// Checks that find packets, with their number.
+    /// Iterates over checks that detect at least one packet, with the number of packets.
     pub fn iter(&self) -> impl Iterator<Item = (Check, u64)> + '_ {
         Check::ALL.into_iter().map(|check| (check, self.of(check))).filter(|&(_, count)| count > 0)
     }
@@ -193,37 +194,37 @@ impl Checks {
 }
 
 impl Spread {
-    /// How many lengths were added.
+    /// Returns the number of spans.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// The least; `None` of nothing.
+    /// Returns the minimum; `None` if there are no spans.
     #[must_use]
     pub fn min(&self) -> Option<Span> {
         (self.count > 0).then(|| Span::from_nanos(self.min))
     }
 
-    /// The mean, to the nanosecond below; `None` of nothing.
+    /// Returns the mean, rounded down to a nanosecond; `None` if there are no spans.
     #[must_use]
     pub fn mean(&self) -> Option<Span> {
         (self.count > 0).then(|| Span::from_nanos((self.sum / u128::from(self.count)) as u64))
     }
 
-    /// The greatest; `None` of nothing.
+    /// Returns the maximum; `None` if there are no spans.
     #[must_use]
     pub fn max(&self) -> Option<Span> {
         (self.count > 0).then(|| Span::from_nanos(self.max))
     }
 
-    /// Adds a length.
+    /// Adds a span.
     pub fn add(&mut self, span: Span) {
         let nanos = span.as_nanos();
         self.merge(&Self { count: 1, sum: u128::from(nanos), min: nanos, max: nanos });
     }
 
-    /// Adds what `other` has.
+    /// Adds the spans of `other`.
     pub fn merge(&mut self, other: &Self) {
         if other.count == 0 {
             return;
@@ -236,21 +237,21 @@ impl Spread {
 }
 
 impl Serialize for Losses {
-    /// A map from the reason's name to the number, without zeros.
+    /// Serializes to a map from the cause's name to the number, without zeros.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_map(self.iter().map(|(loss, count)| (loss.name(), count)))
     }
 }
 
 impl Serialize for Checks {
-    /// A map from the check's name to the number, without zeros.
+    /// Serializes to a map from the check's name to the number, without zeros.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_map(self.iter().map(|(check, count)| (check.name(), count)))
     }
 }
 
 impl Serialize for Spread {
-    /// Nanoseconds; `null` of nothing.
+    /// Serializes to nanoseconds; `null` if there are no spans.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]
         #[allow(clippy::struct_field_names, reason = "a name in JSON ends in its unit")]

@@ -1,14 +1,16 @@
-//! An event log as Parquet: what a closed run leaves, for pandas, polars, DuckDB and ours.
+//! An event log as Parquet: the result of a closed run, for pandas, polars, DuckDB and lasthop.
 //!
-//! One row a row of the log; the columns are those of its [`Schema`], and their meaning with units
-//! is in the file as well. What the log says besides is in the file's key-value metadata:
-//! `lasthop.schema`, `lasthop.version`, `lasthop.seed`, `lasthop.started_unix_ns`, the header (as
-//! JSON: `lasthop.header` of fates, `lasthop.senders`, `lasthop.link-layer`), `lasthop.notes`
-//! (fates and senders, as JSON), `lasthop.lost` (senders: the number of states that the recorder
-//! did not get), `lasthop.columns` (as JSON) and `lasthop.tail`, which is `complete` unless the log
-//! was cut off.
+//! Each row is a row of the log. The columns are those of its [`Schema`]; the file also has their
+//! meanings with units. Everything else in the log is in the file's key-value metadata:
 //!
-//! The file appears under its name when it is complete, never before; the log is removed then.
+//! * `lasthop.schema`, `lasthop.version`, `lasthop.seed`, `lasthop.started_unix_ns`
+//! * the header as JSON: `lasthop.header` of fates, `lasthop.senders`, `lasthop.link-layer`
+//! * `lasthop.notes`: notes as JSON (fates and senders)
+//! * `lasthop.lost`: number of states that the recorder did not get (senders)
+//! * `lasthop.columns`: meanings of the columns as JSON
+//! * `lasthop.tail`: `complete` unless the log was cut off
+//!
+//! The file appears under its name only once it is complete. Then the log is removed.
 
 pub(crate) mod metadata;
 mod read;
@@ -42,39 +44,39 @@ pub(crate) mod key {
     pub const TAIL: &str = "lasthop.tail";
 }
 
-/// A log that was made a Parquet file.
+/// A log that was converted to a Parquet file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Converted {
     /// The Parquet file.
     pub path: PathBuf,
-    /// Rows in it.
+    /// Number of its rows.
     pub rows: u64,
-    /// Rows that the recorder did not get.
+    /// Number of rows that the recorder did not get.
     pub lost: u64,
-    /// What the log ended with.
+    /// How the log ended.
     pub tail: Tail,
 }
 
-/// A Parquet file that cannot be written or read.
+/// Why a Parquet file cannot be written or read.
 #[derive(Debug, thiserror::Error)]
 pub enum TableError {
-    /// The log it would be made of cannot be read.
+    /// The log to convert cannot be read.
     #[error(transparent)]
     Log(#[from] LogError),
     /// A file cannot be opened, written or moved.
     #[error("{doing} `{}`: {source}", path.display())]
     File {
-        /// What was tried.
+        /// What failed, such as "cannot open".
         doing: &'static str,
-        /// Which file.
+        /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// The Parquet library found something wrong.
+    /// The Parquet library reported an error.
     #[error("Parquet: {0}")]
     Parquet(#[from] parquet::errors::ParquetError),
-    /// It is Parquet, and something else.
+    /// The file is Parquet, but not this kind of table.
     #[error("this Parquet file is not a {_0}: its metadata has no `{}`", _0.key())]
     Other(Contents),
     /// The schema is of a later program.
@@ -82,34 +84,34 @@ pub enum TableError {
         "the {contents} has schema {found}, this program reads up to {newest}: use the lasthop that wrote it"
     )]
     Schema {
-        /// Which log.
+        /// Kind of the log.
         contents: Contents,
-        /// Its schema.
+        /// Version of its schema.
         found: u16,
-        /// The newest one that is read.
+        /// The newest version that this program reads.
         newest: u16,
     },
-    /// There is neither the file nor its log.
+    /// There is no log to recover from.
     #[error("there is no event log `{}` to recover: it is there only while a run goes on or after it was killed", .0.display())]
     NothingLeft(PathBuf),
 }
 
-/// Where the log of a run lies that will leave the Parquet file `table`: `FILE.parquet.log`.
+/// Returns the path of the log from which the Parquet file `table` is made: `FILE.parquet.log`.
 #[must_use]
 pub fn log_path(table: &Path) -> PathBuf {
     with_suffix(table, ".log")
 }
 
-/// Makes the Parquet file that a killed run did not: `path` is that file, or the log beside it. A
-/// file of the same name is replaced.
+/// Makes the Parquet file that a killed run did not make. `path` is that file, or the log beside
+/// it. Replaces a file of the same name.
 ///
-/// The run must have ended: of one that goes on, the rest would be lost.
+/// The run must have ended; otherwise the rest of its log would be lost.
 pub fn recover<S: Schema>(path: &Path) -> Result<Converted, TableError> {
     let (log, table) = left(path)?;
     convert::<S>(&log, &table)
 }
 
-/// Makes the Parquet file `table` of `log` and removes the log.
+/// Makes the Parquet file `table` from `log` and removes the log.
 pub fn convert<S: Schema>(log: &Path, table: &Path) -> Result<Converted, TableError> {
     let mut reader = log::Reader::<S, _>::open(log)?;
     let header = reader.header().clone();
@@ -131,7 +133,8 @@ pub fn convert<S: Schema>(log: &Path, table: &Path) -> Result<Converted, TableEr
     Ok(converted)
 }
 
-/// The log that a killed run left and the Parquet file to make of it; `path` is one of the two.
+/// Returns the log that a killed run left, and the Parquet file to make from it. `path` is one of
+/// the two.
 fn left(path: &Path) -> Result<(PathBuf, PathBuf), TableError> {
     let is_log = path.extension().is_some_and(|extension| extension == "log");
     let (log, table) =
@@ -145,9 +148,8 @@ fn open(path: &Path) -> Result<File, TableError> {
     File::open(path).map_err(failed)
 }
 
-/// Writes the file at `path` whole or not at all: `write` writes it under another name and gives
-/// back the output, and it gets its own when it is on the disk. A file of the same name is
-/// replaced.
+/// Writes the file at `path` whole or not at all. `write` writes it under another name and returns
+/// the output; the file gets its name once it is on the disk. Replaces a file of the same name.
 pub(crate) fn whole<T>(
     path: &Path,
     write: impl FnOnce(BufWriter<File>) -> Result<(T, BufWriter<File>), TableError>,
@@ -160,7 +162,7 @@ pub(crate) fn whole<T>(
     let file = pending.file().map_err(failed("cannot create"))?;
     let (result, output) = write(BufWriter::with_capacity(1 << 18, file))?;
     let file = output.into_inner().map_err(|error| failed("cannot write")(error.into_error()))?;
-    // A pipe has no disk to be on.
+    // A pipe cannot be synced to a disk.
     if file.metadata().is_ok_and(|about| about.is_file()) {
         file.sync_all().map_err(failed("cannot write"))?;
     }

@@ -1,4 +1,4 @@
-//! After `kill -9` everything that had gone to the disk is read: a real process, killed for real.
+//! Everything that had reached the disk can be read after `kill -9` of a real process.
 
 use capture::fates::{self, Record};
 use capture::{
@@ -10,10 +10,10 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Where the process that is to be killed writes.
+/// Environment variable with the directory to which the killed process writes.
 const PLACE: &str = "LASTHOP_TEST_KILLED";
 
-/// Records until it is killed. Does nothing unless it was started by the test below.
+/// Records until it is killed. Does nothing unless the test below started it.
 #[test]
 fn the_process_that_is_killed() {
     let Some(dir) = std::env::var_os(PLACE) else { return };
@@ -43,13 +43,13 @@ fn the_process_that_is_killed() {
         };
         recorder.ended(&ended, &[0x45; 100]);
         recorder.settled(left);
-        // A tenth of a millisecond a packet or so: enough to be in the middle of it, not enough to
-        // fill the disk.
+        // About a tenth of a millisecond per packet: slow enough to be killed on the way, and not
+        // to fill the disk.
         if number % 100 == 0 {
             std::thread::sleep(Duration::from_millis(1));
         }
     }
-    // Nobody came to kill it; it ends without closing anything all the same.
+    // Nothing killed it. It ends without closing any file all the same.
     std::process::exit(0);
 }
 

@@ -1,4 +1,4 @@
-//! tshark, which has the last word on what pcapng is, reads our captures.
+//! tshark, the reference for pcapng, reads our captures.
 
 use capture::{
     CaptureTo, ChannelState, Direction, Ended, Header, Layer, LinkId, LinkInfo, Loss, Options, Outcome,
@@ -25,7 +25,7 @@ fn ended(link: u16, direction: Direction, length: usize, arrived: u64, left: u64
     Ended::untouched(LinkId(link), direction, 0, length as u32, arrived, Time::from_nanos(left))
 }
 
-/// A TCP segment over IPv4, one over IPv6, and one over IPv4 in Ethernet; 33 bytes each are
+/// A TCP segment over IPv4, one over IPv6, and one over IPv4 in Ethernet, each with 33 bytes of
 /// payload.
 fn segments() -> [Vec<u8>; 3] {
     let payload = [0x55; 33];
@@ -43,7 +43,7 @@ fn segments() -> [Vec<u8>; 3] {
     packets
 }
 
-/// One packet of each kind: delivered whole, lost, and damaged.
+/// Records a packet of each kind: delivered undamaged, lost, and damaged.
 fn record(path: &Path, options: Options) {
     let links = vec![link(0, "wlan", Layer::Ip), link(1, "lan", Layer::Ethernet)];
     let header = Header::new("0.1.0", WallTime::from_nanos(STARTED), 7, links);
@@ -77,7 +77,8 @@ fn record(path: &Path, options: Options) {
     recorder.close(Time::from_nanos(2_000_000_002)).expect("closed");
 }
 
-/// What tshark says of these fields, a row a packet; `None` if it is not installed.
+/// Returns these fields as tshark prints them, one row per packet. `None` if tshark is not
+/// installed.
 fn tshark(path: &Path, fields: &[&str]) -> Option<Vec<Vec<String>>> {
     let mut command = Command::new("tshark");
     command

@@ -1,4 +1,4 @@
-//! Telling a running event loop what to do, from another thread.
+//! Commands from other threads to a running event loop.
 
 use crate::event_loop::WayId;
 use link::Link;
@@ -9,36 +9,37 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-/// What a link is to do when the loop comes by: change a parameter, answer a question.
+/// A closure that changes or queries a link. The event loop calls it with the link and the current
+/// time.
 pub type Visit = Box<dyn FnOnce(&mut Link, Time) + Send>;
 
-/// Something the event loop is told.
+/// A command to the event loop.
 pub enum Command {
-    /// End the run: what is still inside the link is lost.
+    /// End the run. Packets that are still inside a link are lost.
     Stop,
-    /// Tell the observer something that people should know when they read about this run.
+    /// Pass a note to the observer, for readers of this run's results.
     Note(String),
-    /// Call on the link of one way, with the time at which the loop does so.
+    /// Call a closure on the link of one way.
     Visit(WayId, Visit),
 }
 
-/// The sending side; clones share the loop.
+/// The sending side of the command channel. Clones send to the same loop.
 #[derive(Clone)]
 pub struct Control {
     commands: Sender<Command>,
     bell: Arc<OwnedFd>,
 }
 
-/// The loop's side.
+/// The event loop's side of the command channel.
 pub struct Controls {
     commands: Receiver<Command>,
     bell: Arc<OwnedFd>,
 }
 
-/// A pair of both sides.
+/// Creates a command channel and returns both sides.
 ///
 /// # Errors
-/// If the kernel has no descriptor left.
+/// If the kernel has no file descriptor left.
 pub fn control() -> std::io::Result<(Control, Controls)> {
     let bell = Arc::new(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?);
     let (sender, receiver) = channel();
@@ -46,7 +47,7 @@ pub fn control() -> std::io::Result<(Control, Controls)> {
 }
 
 impl Control {
-    /// Gives the loop a command and wakes it. Does nothing when the loop has ended.
+    /// Sends the loop a command and wakes it. Does nothing if the loop has ended.
     pub fn tell(&self, command: Command) {
         if self.commands.send(command).is_ok() {
             // The counter cannot overflow: the loop empties it, and 2^64 commands do not fit into
@@ -55,8 +56,7 @@ impl Control {
         }
     }
 
-    /// Calls on the link of one way and returns what `visit` returns; `None` when the loop has
-    /// ended.
+    /// Calls `visit` on the link of one way and returns its result. `None` if the loop has ended.
     pub fn visit<T: Send + 'static>(
         &self,
         way: WayId,
@@ -74,27 +74,27 @@ impl Control {
 }
 
 impl Controls {
-    /// The next command, if there is one. A control that is gone has nothing more to say.
+    /// Returns the next command, if there is one. `None` also if every [`Control`] is gone.
     pub(crate) fn next(&self) -> Option<Command> {
         self.commands.try_recv().ok()
     }
 
-    /// Readable when there is a command. The driver waits for it beside its ports and calls
-    /// [`Bell::hush`].
+    /// Returns the descriptor that is readable when there is a command. The driver waits for it
+    /// along with its ports and calls [`Bell::hush`].
     #[must_use]
     pub fn bell(&self) -> Bell {
         Bell(Arc::clone(&self.bell))
     }
 }
 
-/// The descriptor that rings when there is a command.
+/// An eventfd that is readable when there is a command.
 pub struct Bell(Arc<OwnedFd>);
 
 impl Bell {
     /// Makes the descriptor unreadable until the next command.
     pub fn hush(&self) {
         let mut count = [0; 8];
-        // Nothing to read means that it is quiet already.
+        // An error means that there was nothing to read: the descriptor is unreadable already.
         let _ = io::read(&self.0, &mut count);
     }
 }

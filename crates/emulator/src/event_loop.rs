@@ -1,13 +1,19 @@
 //! The event loop.
 //!
-//! It waits until a port has a packet or a link has something due, then hands packets to links and
-//! what comes out of them to ports. All decisions are the links'; all waiting is the driver's.
+//! It waits until a port has a packet or a link has something due. Then it hands received packets
+//! to links, and packets that leave links to ports. Links make all decisions; the driver does all
+//! waiting.
 //!
-//! Where several things happen at one instant, what came is dealt with first, port by port as the
-//! driver names them; then what is due, link by link as they were added (up, then down; both
-//! together where a medium joins them); then commands. A packet that comes finds done whatever was
-//! due on its own way (see [`link::stage`]). No direction can tell: it is the order in captures and
-//! logs.
+//! Events at one instant have a fixed order:
+//!
+//! 1. Arrivals, port by port in the order in which the driver lists the ports.
+//! 2. Due events, link by link in the order in which the links were added. Within a link, up comes
+//!    before down; directions that a medium joins advance together.
+//! 3. Commands. If no packet arrived, they come before events that are due on other ways.
+//!
+//! Before a packet enters a way, or a command runs on it, everything due on that way has happened
+//! (see [`link::stage`]). The order does not affect either direction; it is the order in captures
+//! and logs.
 
 use crate::control::{Command, Controls};
 use crate::driver::{Driver, PortId};
@@ -21,81 +27,81 @@ use outlet::{LinkOutlet, Outlet};
 use packet::Frame;
 use std::io;
 
-/// Times a port may be read in a row before the loop looks at the other ports again.
+/// Maximum number of reads from a port before the loop looks at the other ports again.
 const READS_IN_A_ROW: usize = 32;
 
-/// One direction of one link: ways 2n and 2n + 1 are up and down of link n, in the order of
+/// One direction of one link. Ways 2n and 2n + 1 are up and down of link n, in the order of
 /// [`Emulator::add_link`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct WayId(pub usize);
 
 impl WayId {
-    /// A direction of the link with this number.
+    /// Returns the way in this direction of the link with this number.
     #[must_use]
     pub const fn of(link: usize, direction: Direction) -> Self {
         Self(2 * link + direction as usize)
     }
 
-    /// Number of the link.
+    /// Returns the number of the link.
     #[must_use]
     pub const fn link(self) -> usize {
         self.0 / 2
     }
 
-    /// Which way through it.
+    /// Returns the direction.
     #[must_use]
     pub const fn direction(self) -> Direction {
         Direction::BOTH[self.0 % 2]
     }
 }
 
-/// A link, and where packets of its directions go.
+/// A link, and the ports that packets of its directions go to.
 struct Placed {
     link: Link,
     to: [PortId; 2],
-    /// When it has something due: inside it, or a packet that leaves.
+    /// When the link next has something due: an event inside, or a packet that leaves.
     due: Time,
-    /// Before when nothing leaves it. Nobody outside can tell whether what happens inside happens
-    /// then or later, so this is what the loop wakes up for.
+    /// Earliest time at which a packet can leave the link. The loop wakes up for this time, because
+    /// events inside the link that happen late have no effect outside.
     wake: Time,
 }
 
-/// Sees what happens to each packet. Called on the loop's thread: it must be quick.
+/// Receives all events of a run. The loop calls it on its own thread, so its methods must be quick.
 pub trait Observer {
-    /// The packet with this number came to the way at `now`.
+    /// The packet with this number entered the way at `now`.
     fn entered(&mut self, way: WayId, number: u64, frame: &Frame, now: Time);
-    /// The packet ended its way: delivered, or lost if [`Packet::loss`] says so.
+    /// The packet was delivered, or lost if [`Packet::loss`] returns a cause.
     fn ended(&mut self, way: WayId, packet: &Packet);
-    /// Somebody called on the way at `now`, and may have changed it: its link is as it is from here
-    /// on.
+    /// A command ran on the way at `now` and may have changed it. `link` is its state from now on.
     fn visited(&mut self, way: WayId, link: &Link, now: Time) {
         let _ = (way, link, now);
     }
-    /// Something that people should know when they read about this run.
+    /// A note for readers of this run's results ([`Command::Note`]).
     fn note(&mut self, text: &str, now: Time) {
         let _ = (text, now);
     }
-    /// The end of a link layer that sends on this way has noted something, if the link is watched
-    /// ([`Link::watch`]). An idle link's come late, with the times at which they happened.
+    /// The link-layer end that sends on this way has logged a record. Only watched links log them
+    /// ([`Link::watch`]). Records of an idle link come late, with the times at which they happened.
     fn noted(&mut self, way: WayId, record: &Record) {
         let _ = (way, record);
     }
-    /// A block is at the end that sends on this way, likewise.
+    /// The link-layer end that sends on this way has handled a block. Only for watched links, and
+    /// late for idle ones, as for [`Observer::noted`].
     fn block(&mut self, way: WayId, block: &Block) {
         let _ = (way, block);
     }
-    /// All that happened until `now` has been shown.
+    /// The observer has been shown everything that happened until `now`.
     fn settled(&mut self, now: Time) {
         let _ = now;
     }
-    /// When the observer next has something to do of its own, such as sending what it collected to
-    /// a disk; it is told by [`Observer::settled`]. [`Time::NEVER`] if it only looks.
+    /// Returns when the observer next has work of its own, such as writing collected data to a
+    /// disk. It does this work in [`Observer::settled`]. [`Time::NEVER`] if it has none.
     fn due(&self) -> Time {
         Time::NEVER
     }
 }
 
-/// Nobody looks.
+/// An observer that ignores all events.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Unobserved;
 
@@ -104,19 +110,20 @@ impl Observer for Unobserved {
     fn ended(&mut self, _: WayId, _: &Packet) {}
 }
 
-/// What a run leaves behind.
+/// The result of a run.
 pub struct Ending<D, O> {
-    /// The driver, with whatever it counted.
+    /// The driver, with its counters.
     pub driver: D,
     /// The observer.
     pub observer: O,
-    /// How punctual the run was.
+    /// Lateness of packets.
     pub punctuality: Punctuality,
-    /// How long the loop did not run.
+    /// Pauses of the loop.
     pub pauses: Pauses,
-    /// Packets that a port refused (an interface that was down), and what it said last.
+    /// Number of packets that a port refused, for example because the interface was down, and the
+    /// last error.
     pub refused: Option<(u64, io::Error)>,
-    /// What the link layers of ways have sent, of ways that have one.
+    /// Counters of the link layers, for the ways that have one.
     pub counted: Vec<(WayId, Counters)>,
     /// When the run ended.
     pub at: Time,
@@ -125,17 +132,17 @@ pub struct Ending<D, O> {
 /// The event loop over any number of links.
 pub struct Emulator<D, O> {
     links: Vec<Placed>,
-    /// Which way each port feeds.
+    /// The way that each port feeds.
     fed_by: Vec<Option<WayId>>,
     outlet: Outlet<D, O>,
     controls: Controls,
     pauses: Pauses,
-    /// Packets that were read since the last turn began.
+    /// Packets read since the last turn began.
     read: u64,
 }
 
 impl<D: Driver, O: Observer> Emulator<D, O> {
-    /// A loop without links.
+    /// Creates a loop without links.
     pub fn new(driver: D, observer: O, controls: Controls) -> Self {
         let outlet =
             Outlet { driver, observer, punctuality: Punctuality::default(), refused: None, now: Time::ZERO };
@@ -143,10 +150,11 @@ impl<D: Driver, O: Observer> Emulator<D, O> {
         Self { links, fed_by, outlet, controls, pauses, read: 0 }
     }
 
-    /// Adds a link between two ports: up comes from the first.
+    /// Adds a link between two ports. Packets from the first port go up, packets from the second go
+    /// down.
     ///
     /// # Panics
-    /// If one of the ports feeds another way: packets go one way.
+    /// If one of the ports feeds another way already: a port can feed only one.
     pub fn add_link(&mut self, link: Link, [wireless, network]: [PortId; 2]) -> [WayId; 2] {
         let ways = Direction::BOTH.map(|direction| WayId::of(self.links.len(), direction));
         for (way, PortId(port)) in ways.into_iter().zip([wireless, network]) {
@@ -161,14 +169,14 @@ impl<D: Driver, O: Observer> Emulator<D, O> {
         ways
     }
 
-    /// Runs until [`Command::Stop`], or until a driver says that nothing will happen any more.
+    /// Runs until [`Command::Stop`], or until the driver reports that nothing will happen any more.
     ///
     /// # Errors
     /// If the driver can no longer wait or read.
     pub fn run(mut self) -> io::Result<Ending<D, O>> {
         let mut ready = Vec::new();
         let mut frames = Vec::new();
-        // When the next turn begins at the latest, if this process runs.
+        // Latest time at which the next turn begins if the kernel does not suspend this process.
         let mut expected = Time::NEVER;
         loop {
             let mut stop = false;
@@ -196,7 +204,8 @@ impl<D: Driver, O: Observer> Emulator<D, O> {
         }
     }
 
-    /// Hands packets from `port` to its link, and lets whatever else is due happen in between.
+    /// Hands packets from `port` to its link. After each read, it handles everything else that is
+    /// due.
     fn read(&mut self, port: PortId, frames: &mut Vec<Frame>) -> io::Result<()> {
         let Some(way) = self.fed_by.get(port.0).copied().flatten() else { return Ok(()) };
         let direction = way.direction();
@@ -219,7 +228,7 @@ impl<D: Driver, O: Observer> Emulator<D, O> {
         Ok(())
     }
 
-    /// Lets everything happen that is due until now, on all links.
+    /// Handles everything that is due until now, on all links.
     fn advance(&mut self) {
         let now = self.outlet.now;
         for (number, placed) in self.links.iter_mut().enumerate() {
@@ -231,7 +240,7 @@ impl<D: Driver, O: Observer> Emulator<D, O> {
         self.outlet.observer.settled(now);
     }
 
-    /// Does what it is told; true for [`Command::Stop`].
+    /// Carries out a command. Returns true for [`Command::Stop`].
     fn obey(&mut self, command: Command) -> bool {
         match command {
             Command::Stop => true,
@@ -274,8 +283,7 @@ impl<D: Driver, O: Observer> Emulator<D, O> {
 }
 
 impl Placed {
-    /// Lets something happen to the link with this number, after which it may have something else
-    /// due.
+    /// Runs `act` on the link with this number and updates the link's due times.
     fn touch<D, O>(
         &mut self,
         number: usize,

@@ -11,18 +11,18 @@ use std::{fs, io};
 /// A driver of either kind.
 #[expect(clippy::large_enum_variant, reason = "there is one of them, and it is moved twice")]
 pub enum Host {
-    /// By epoll.
+    /// The driver on epoll.
     Kernel(Kernel),
-    /// By io_uring.
+    /// The driver on io_uring.
     Ring(Ring),
 }
 
 impl Host {
-    /// The driver for the clock of this machine, without ports; its time starts now. Without
-    /// io_uring virtual time goes more slowly, and is the same.
+    /// Creates the driver that suits the clock of this machine, without ports. Its time starts now.
+    /// Without io_uring, a run in virtual time takes longer but has the same result.
     ///
     /// # Errors
-    /// If the kernel has no descriptor left.
+    /// If the kernel has no file descriptor left.
     pub fn new(controls: &Controls) -> io::Result<Self> {
         if is_virtual(&fs::read_to_string("/proc/cmdline").unwrap_or_default())
             && let Ok(ring) = Ring::new(controls)
@@ -35,7 +35,7 @@ impl Host {
     /// Adds a port.
     ///
     /// # Errors
-    /// If its descriptor cannot be waited for.
+    /// If the driver cannot wait for its descriptor.
     pub fn add(&mut self, port: Port) -> io::Result<PortId> {
         match self {
             Self::Kernel(kernel) => kernel.add(port),
@@ -43,8 +43,8 @@ impl Host {
         }
     }
 
-    /// Packets that the kernel handed over in a form that cannot be cut into MTU-sized ones; they
-    /// were dropped.
+    /// Returns the number of packets dropped because the kernel handed them over in a form that
+    /// cannot be cut into MTU-sized packets.
     #[must_use]
     pub fn unusable(&self) -> u64 {
         match self {
@@ -61,8 +61,8 @@ impl Host {
     }
 }
 
-/// Whether a kernel that was started with this command line skips idle time. (In the other modes of
-/// time travel it does not, or somebody outside says when.)
+/// Tells whether a kernel with this command line skips idle time. The other modes of time travel do
+/// not, or leave the clock to an external program.
 fn is_virtual(command_line: &str) -> bool {
     command_line.split_ascii_whitespace().any(|word| word == "time-travel=inf-cpu")
 }

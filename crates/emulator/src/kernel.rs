@@ -1,14 +1,17 @@
-//! The real driver: descriptors of the kernel and epoll.
+//! The driver for the real clock: kernel file descriptors and epoll.
 //!
-//! Waiting is `epoll_pwait2` on the ports and the bell of the controls, with the time to the next
-//! event in nanoseconds as its timeout and a timer slack of 1 ns. An absolute timerfd would not be
-//! made later by what happens between reading the clock and setting it, but it is a system call
-//! more, and its expiry wakes epoll, which wakes the loop: later by 60 us (docs/performance.md).
-//! What happens in between costs nothing as long as the thread keeps its processor, and the clock
-//! is read right before the call. Nothing here polls, so virtual time can pass while it waits. With
-//! [`Kernel::precise`] the wait ends a little early and the rest is spent spinning, which takes the
-//! wake-up latency of the kernel out of the delay at the price of processor time; that is for the
-//! real clock only.
+//! A wait is `epoll_pwait2` on the ports and the bell of the controls. Its timeout is the time to
+//! the next event in nanoseconds, with a timer slack of 1 ns. Nothing here polls, so virtual time
+//! can pass during a wait.
+//!
+//! An absolute timerfd would not be delayed by the time between reading the clock and setting it.
+//! But it takes one more system call, and its expiry wakes epoll, which then wakes the loop: 60 us
+//! later (docs/performance.md). The time in between costs nothing as long as the thread keeps its
+//! processor, and the clock is read right before the call.
+//!
+//! With [`Kernel::precise`], the wait ends a little early and the driver spins for the rest. This
+//! removes the kernel's wake-up latency from the delay and costs processor time. It is only for the
+//! real clock.
 
 pub(crate) mod buffers;
 mod port;
@@ -29,53 +32,51 @@ use std::num::NonZeroU64;
 use std::os::fd::OwnedFd;
 use std::time::Instant;
 
-/// What an epoll event is about, where it is not the number of a port.
+/// Data of the bell's epoll events. All others carry the number of a port.
 const BELL: u64 = u64::MAX;
 
-/// By how much the kernel may let a wait of ours last longer, to end it together with others, in
-/// nanoseconds: the least that is not "as by default", which is 50 us.
+/// Timer slack in nanoseconds: how much longer the kernel may make a wait, to end it together with
+/// others. This is the smallest value: 0 would select the default of 50 us.
 const TIMER_SLACK: NonZeroU64 = NonZeroU64::MIN;
 
-/// The kernel lets a wait of so many times its slack be that much longer
-/// (`select_estimate_accuracy` in `fs/select.c`: a thousandth of the time, a two-hundredth for a
-/// process that is nice, whatever the timer slack). Longer waits than [`EXACT`] therefore end early
-/// by more than that, and what is left is waited for anew.
+/// Fraction 1 / `EARLY` of a wait by which waits longer than [`EXACT`] end early; the rest is a
+/// wait of its own. The kernel may prolong a wait by a thousandth of its length, and by a
+/// two-hundredth for a nice process, whatever the timer slack (`select_estimate_accuracy` in
+/// `fs/select.c`). 1 / 128 is more than both.
 const EARLY: u64 = 128;
 
-/// A wait so short that a two-hundredth of it does not matter.
+/// Longest wait that need not end early: a two-hundredth of it does not matter.
 const EXACT: Span = Span::from_millis(1);
 
-/// Longest wait at once: how much too short a pause of this process may be measured
-/// ([`crate::pauses`]). An idle link wakes up 40 times a second by this, twice a wait (see
-/// [`EARLY`]).
+/// Longest wait. A measured pause of this process may be too short by this much
+/// ([`crate::pauses`]). Because of this limit, the loop wakes up 20 times a second on an idle link.
 const LONGEST_WAIT: Span = Span::from_millis(50);
 
 /// Longest time that [`Kernel::precise`] spins before an event. The wake-up latency of a timer on
-/// an idle virtual machine is 30 to 50 us; spinning longer than that costs processor time and gains
-/// nothing.
+/// an idle virtual machine is 30 to 50 us; longer spinning costs processor time and gains nothing.
 pub const SPIN: Span = Span::from_micros(60);
 
-/// The driver.
+/// The epoll driver; see the [module](self).
 pub struct Kernel {
     epoll: OwnedFd,
     bell: Bell,
-    /// Whether the thread that waits has its timer slack.
+    /// Whether the waiting thread has set its timer slack.
     punctual: bool,
-    /// The monotonic clock at the start of the run. The standard library reads it, since rustix
-    /// does so by the vDSO alone, and a User-Mode Linux has none that it knows.
+    /// The monotonic clock at the start of the run. The standard library reads it, because rustix
+    /// reads it only through the vDSO, and User-Mode Linux has no vDSO that rustix knows.
     origin: Instant,
     spin: Span,
     ports: Vec<Port>,
     buffers: Buffers,
-    /// The port that has kept frames of a segment to send them in one piece.
+    /// The port that has kept frames of a segment, to send them in one piece.
     unflushed: Option<PortId>,
 }
 
 impl Kernel {
-    /// A driver without ports. Its time starts now.
+    /// Creates a driver without ports. Its time starts now.
     ///
     /// # Errors
-    /// If the kernel has no descriptor left.
+    /// If the kernel has no file descriptor left.
     pub fn new(controls: &Controls) -> io::Result<Self> {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         let bell = controls.bell();
@@ -92,7 +93,7 @@ impl Kernel {
         })
     }
 
-    /// Spins for the last [`SPIN`] before an event instead of trusting the wake-up of the timer.
+    /// Spins for the last [`SPIN`] before an event instead of relying on the timer's wake-up.
     #[must_use]
     pub fn precise(mut self) -> Self {
         self.spin = SPIN;
@@ -102,7 +103,7 @@ impl Kernel {
     /// Adds a port.
     ///
     /// # Errors
-    /// If its descriptor cannot be waited for.
+    /// If epoll does not accept its descriptor.
     pub fn add(&mut self, port: Port) -> io::Result<PortId> {
         let id = PortId(self.ports.len());
         epoll::add(&self.epoll, &port, epoll::EventData::new_u64(id.0 as u64), epoll::EventFlags::IN)?;
@@ -110,24 +111,22 @@ impl Kernel {
         Ok(id)
     }
 
-    /// Packets that the kernel handed over in a form that cannot be cut into MTU-sized ones; they
-    /// were dropped.
+    /// Returns the number of packets dropped because the kernel handed them over in a form that
+    /// cannot be cut into MTU-sized packets.
     #[must_use]
     pub fn unusable(&self) -> u64 {
         self.ports.iter().map(Port::unusable).sum()
     }
 
-    /// Blocks in epoll until something happens but at most for `longest`, and takes in what
-    /// happened.
+    /// Blocks in epoll until an event, for at most `longest`, and handles the events.
     fn poll(&mut self, longest: Span, ready: &mut Vec<PortId>) -> io::Result<()> {
         let mut timeout = (longest != Span::MAX).then(|| timespec(longest));
         let mut memory = [const { MaybeUninit::uninit() }; 64];
         let events = loop {
             match epoll::wait(&self.epoll, &mut memory, timeout.as_ref()) {
                 Ok((events, _)) => break events,
-                // A signal, SIGCONT for one: the caller looks around, and is told what has come
-                // until now. What waited while the process was stopped shall not look as if it had
-                // come after that.
+                // A signal such as SIGCONT. Return at once with the events until now: packets that
+                // waited while the process was stopped must not look as if they had come later.
                 Err(rustix::io::Errno::INTR) => timeout = Some(timespec(Span::ZERO)),
                 Err(error) => return Err(error.into()),
             }
@@ -142,7 +141,7 @@ impl Kernel {
     }
 }
 
-/// A time span as the kernel takes it.
+/// Converts a time span to the kernel's type.
 fn timespec(span: Span) -> Timespec {
     let nanos = span.as_nanos().cast_signed();
     Timespec { tv_sec: nanos / 1_000_000_000, tv_nsec: nanos % 1_000_000_000 }
@@ -159,7 +158,7 @@ impl Driver for Kernel {
 
     fn wait(&mut self, until: Time, ready: &mut Vec<PortId>) -> io::Result<bool> {
         if !self.punctual {
-            // It belongs to the thread, so the thread that waits has to ask for it.
+            // The slack belongs to the thread, so the waiting thread has to set it.
             set_current_timer_slack(Some(TIMER_SLACK))?;
             self.punctual = true;
         }

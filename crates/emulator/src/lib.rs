@@ -1,21 +1,23 @@
 //! Moves packets between two ends through a link.
 //!
-//! One event loop, [`Emulator`], serves any number of links on one thread. What it runs on is
-//! a [`Driver`]: clock and packet ends in one trait, since waiting is the one thing that concerns
-//! both.
+//! One event loop, [`Emulator`], serves any number of links on one thread. It runs on a [`Driver`],
+//! which combines a clock and packet ports in one trait, since waiting involves both:
 //!
-//! * [`kernel::Kernel`] is the real one: TUN or TAP descriptors and epoll. It blocks when there is
-//!   nothing to do and never spins, unless asked for precision; the same binary runs in virtual
-//!   time, where only blocking lets time pass.
-//! * [`ring::Ring`] is the same by io_uring, with the fewest system calls: for virtual time, where
-//!   they are dear.
-//! * [`simulated::Simulated`] has no kernel at all: a script of arrivals and a clock that jumps.
-//!   Tests on it are exact.
+//! * [`kernel::Kernel`] is for the real clock: TUN or TAP descriptors and epoll. It blocks when
+//!   there is nothing to do, and spins only with [`kernel::Kernel::precise`]. It also works in
+//!   virtual time, where time passes only while processes block.
+//! * [`ring::Ring`] does the same with io_uring and the fewest system calls. It is for virtual
+//!   time, where system calls are expensive.
+//! * [`simulated::Simulated`] has no kernel: a script of arrivals, and a clock that jumps. Its
+//!   times are exact, for tests.
 //!
-//! Promises, on every driver: a packet never leaves before its logical time; what happens late in
-//! one place does not make anything later in another, because stages work on logical times; how
-//! late packets left ([`punctuality`]) and how long the loop did not run ([`pauses`]) is measured
-//! and judged, so that a run in which this machine could not keep up says so.
+//! Guarantees with every driver:
+//!
+//! * A packet never leaves before its logical time.
+//! * Lateness does not accumulate: stages work on logical times, so a late event delays no later
+//!   one.
+//! * The loop measures and judges how late packets left ([`punctuality`]) and how long it did not
+//!   run ([`pauses`]). A run in which the machine could not keep up is marked.
 
 mod control;
 mod driver;

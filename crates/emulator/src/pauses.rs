@@ -1,10 +1,10 @@
-//! How long the emulator itself did not run, and whether that spoils the run.
+//! Pauses of the emulator, and whether they spoil the run.
 //!
 //! A packet has no logical time before it is read from its port, so [`crate::punctuality`] cannot
-//! see how long it waited there. A stopped process (SIGSTOP), a frozen control group or a machine
-//! without a free processor therefore leaves no late packet behind when the link was empty. The
-//! event loop sleeps for at most [`crate::Driver::longest_wait`] at a time. A turn that begins
-//! later than the loop asked for is a pause of the emulator, whatever woke it.
+//! see how long it waited there. A process may be stopped (SIGSTOP), its control group frozen, or
+//! the machine without a free processor. If the link was empty, none of these leaves a late packet
+//! behind. The event loop therefore sleeps for at most [`crate::Driver::longest_wait`] at a time. A
+//! turn that begins later than the loop asked for is a pause of the emulator, whatever woke it.
 //!
 //! A pause is measured from the end of the sleep that the loop asked for, so it is too short by up
 //! to one such sleep.
@@ -12,28 +12,28 @@
 use crate::punctuality::{FAR_TOO_LATE, FORGIVEN, LATE_SHARE, Overload};
 use link::units::{Span, Time};
 
-/// The shortest delay of a turn that counts as a pause. A loaded machine delays a thread by a few
-/// milliseconds now and then, and a turn with many packets takes as long.
+/// A turn that is delayed by more than this counts as a pause. A loaded machine now and then delays
+/// a thread by a few milliseconds, and a turn with many packets takes as long.
 pub const PAUSE: Span = Span::from_millis(20);
 
 /// The pauses of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Pauses {
-    /// How many there were.
+    /// Number of pauses.
     pub count: u64,
-    /// How long they were together.
+    /// Sum of their lengths.
     pub total: Span,
-    /// The longest.
+    /// Length of the longest.
     pub longest: Span,
-    /// Packets that were read in the turn after a pause: each may have waited for all of it.
+    /// Packets read in the turn after a pause. Each may have waited for all of the pause.
     pub waited: u64,
-    /// The longest pause after which there was a packet to read.
+    /// Length of the longest pause after which there was a packet to read.
     pub longest_waited: Span,
 }
 
 impl Pauses {
-    /// A turn of the loop that should have begun at `due` begins at `now`; `read` packets came with
-    /// it.
+    /// Notes that a turn of the loop began at `now`, with `read` packets, and should have begun at
+    /// `due`.
     pub fn note(&mut self, due: Time, now: Time, read: u64) {
         let pause = now.since(due);
         if pause <= PAUSE {
@@ -48,8 +48,8 @@ impl Pauses {
         }
     }
 
-    /// Judges the run, in which `packets` packets left a link, by the packets that waited to be
-    /// read. The limits are those of late packets.
+    /// Judges a run in which `packets` packets left a link, by the packets that waited to be read.
+    /// The limits are those for late packets.
     #[must_use]
     pub fn verdict(&self, packets: u64) -> Option<Overload> {
         let too_many = self.waited > FORGIVEN && self.waited as f64 > packets as f64 * LATE_SHARE;

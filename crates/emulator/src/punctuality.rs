@@ -1,105 +1,105 @@
-//! How late packets left, and whether that spoils the run.
+//! Lateness of packets, and whether it spoils the run.
 //!
-//! A packet has a logical time at which it leaves; the machine lets it go a little later. As long
-//! as that is little, the emulated link is the one that was asked for. When the emulator cannot
-//! keep up, it is not, and the run is marked *overloaded*, with the reason and with how much longer
-//! packets took.
+//! A packet has a logical time at which it leaves; the machine sends it a little later. While this
+//! lateness is small, the emulated link is the requested one. When the emulator cannot keep up, the
+//! run is marked *overloaded*, with the reason and with how much longer packets took.
 //!
-//! Lateness is judged by the link's own time for the packet: from the first bit on the limiter to
-//! the far end, without the time that it waited in the queue. A packet of 1500 B on a link of 384
+//! Lateness is judged relative to the link's own time for the packet: from the first bit on the
+//! limiter to the far end, without the time in the queue. A packet of 1500 B on a link of 384
 //! kbit/s and 270 ms takes 301 ms; 2 ms are 0.7 % of that.
 
 use link::units::{Span, Time};
 use std::fmt;
 
-/// Below this no packet counts as late, however short the link. A virtual machine that loses its
-/// processor for a moment is a few hundred microseconds late now and then.
+/// Lateness up to which no packet counts as late, however short the link. A virtual machine now and
+/// then loses its processor and is a few hundred microseconds late.
 pub const LATE: Span = Span::from_millis(2);
 
-/// Nor does one whose lateness is at most this part of the link's own time: one in 20, which is 5
-/// %. Models of channels have to meet their parameters within as much (TL-09), and it is within the
-/// spread of round-trip times that retransmission timers allow for.
+/// A packet does not count as late if its lateness is at most 1 / `LATE_PART` of the link's own
+/// time: 5 %. Channel models have to meet their parameters with the same tolerance (TL-09), and it
+/// is within the spread of round-trip times that retransmission timers allow for.
 pub const LATE_PART: u64 = 20;
 
 /// Share of late packets above which a run is overloaded.
 pub const LATE_SHARE: f64 = 0.01;
 
-/// Late packets that are forgiven in any case: of the 300 packets of a short run, four are more
-/// than 1 % and no pattern.
+/// Number of late packets that never makes a run overloaded. Of the 300 packets of a short run,
+/// four are more than 1 %, but no pattern.
 pub const FORGIVEN: u64 = 10;
 
-/// A single packet this late spoils a run by itself: it is as long as the smallest retransmission
-/// timeout of Linux.
+/// Lateness above which a single packet makes a run overloaded: the smallest retransmission timeout
+/// of Linux.
 pub const FAR_TOO_LATE: Span = Span::from_millis(200);
 
 /// Lateness of all packets of a run, as a histogram in powers of two.
 #[derive(Debug, Clone)]
 pub struct Punctuality {
-    /// `counts[k]`: packets that left at least 2^(k-1) ns and less than 2^k ns late; `counts[0]`:
-    /// exactly on time.
+    /// `counts[k]` is the number of packets that left at least 2^(k-1) ns and less than 2^k ns
+    /// late; `counts[0]` is the number that left exactly on time.
     counts: [u64; 65],
     late: u64,
     worst: Span,
     total: u64,
-    /// Of all packets, in nanoseconds.
+    /// Sum of the lateness of all packets, in nanoseconds.
     sum: u128,
-    /// Of the link's own times, in nanoseconds.
+    /// Sum of the link's own times, in nanoseconds.
     own: u128,
 }
 
 /// Why a run is overloaded.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Overload {
-    /// Too many packets left more than [`LATE`] and one part in [`LATE_PART`] of the link's own
-    /// time too late.
+    /// Too many packets were late by more than [`LATE`] and by more than 1 / [`LATE_PART`] of the
+    /// link's own time.
     Late {
-        /// How many.
+        /// Number of late packets.
         late: u64,
-        /// Of how many.
+        /// Number of all packets.
         total: u64,
         /// How much longer packets took.
         off: Off,
     },
-    /// One packet left more than [`FAR_TOO_LATE`] too late.
+    /// One packet was late by more than [`FAR_TOO_LATE`].
     FarTooLate {
-        /// How late.
+        /// Its lateness.
         worst: Span,
         /// How much longer packets took.
         off: Off,
     },
     /// The kernel dropped packets before the emulator could read them.
     DroppedByKernel {
-        /// How many.
+        /// Number of these packets.
         packets: u64,
     },
     /// The emulator did not run while packets waited to be read ([`crate::pauses`]).
     Paused {
-        /// How long it did not run, all pauses together.
+        /// Sum of the lengths of all pauses.
         total: Span,
-        /// The longest pause in which a packet waited.
+        /// Length of the longest pause in which a packet waited.
         longest: Span,
-        /// Packets that waited.
+        /// Number of packets that waited.
         packets: u64,
     },
-    /// The recorder could not write fast enough and held the emulator up.
+    /// The recorder could not write fast enough and held up the emulator.
     RecorderBlocked {
         /// How often.
         times: u64,
     },
 }
 
-/// How much longer packets took than the link would have had them, on average.
+/// How much longer packets took than on the requested link, on average.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Off {
     /// Mean lateness.
     pub by: Span,
-    /// Mean of the link's own times, without waiting in queues. Zero of a link without rate and
+    /// Mean of the link's own times, without waiting in queues. Zero for a link without rate and
     /// delay.
     pub of: Span,
 }
 
 impl Off {
-    /// The lateness as a share of the link's own time; `None` of a link that takes no time.
+    /// Returns the lateness as a share of the link's own time. `None` for a link that takes no
+    /// time.
     #[must_use]
     pub fn share(self) -> Option<f64> {
         (self.of > Span::ZERO).then(|| self.by.as_nanos() as f64 / self.of.as_nanos() as f64)
@@ -124,8 +124,8 @@ impl Default for Punctuality {
 }
 
 impl Punctuality {
-    /// A packet that should have left at `due` leaves at `now`. `own` is the link's own time for
-    /// it.
+    /// Notes that a packet left at `now` and should have left at `due`. `own` is the link's own
+    /// time for it.
     pub fn note(&mut self, due: Time, now: Time, own: Span) {
         let late = now.since(due);
         self.sum += u128::from(late.as_nanos());
@@ -136,19 +136,19 @@ impl Punctuality {
         self.worst = self.worst.max(late);
     }
 
-    /// Packets that left.
+    /// Returns the number of packets that left.
     #[must_use]
     pub fn total(&self) -> u64 {
         self.total
     }
 
-    /// Lateness of the latest packet.
+    /// Returns the lateness of the latest packet.
     #[must_use]
     pub fn worst(&self) -> Span {
         self.worst
     }
 
-    /// How much longer packets took on average.
+    /// Returns how much longer packets took on average.
     #[must_use]
     pub fn off(&self) -> Off {
         let mean = |sum: u128| {
@@ -158,8 +158,8 @@ impl Punctuality {
         Off { by: mean(self.sum), of: mean(self.own) }
     }
 
-    /// A lateness that the given share (0 to 1) of packets did not exceed, rounded up to a power of
-    /// two.
+    /// Returns a lateness that this share (0 to 1) of packets did not exceed, rounded up to a power
+    /// of two.
     #[must_use]
     pub fn quantile(&self, share: f64) -> Span {
         let wanted = (self.total as f64 * share).ceil() as u64;
@@ -224,12 +224,12 @@ impl fmt::Display for Overload {
 mod tests {
     use super::*;
 
-    /// On a link that takes no time.
+    /// A run on a link that takes no time.
     fn run(lateness: impl IntoIterator<Item = Span>) -> Punctuality {
         on(Span::ZERO, lateness)
     }
 
-    /// On a link that takes `own` for each packet.
+    /// A run on a link that takes `own` for each packet.
     fn on(own: Span, lateness: impl IntoIterator<Item = Span>) -> Punctuality {
         let mut run = Punctuality::default();
         for late in lateness {
@@ -238,7 +238,7 @@ mod tests {
         run
     }
 
-    /// 384 kbit/s and 270 ms: 301 ms for 1500 B. 2.5 ms are 0.8 % of that; of 30 ms they are 8 %.
+    /// 384 kbit/s and 270 ms take 301 ms for 1500 B. 2.5 ms are 0.8 % of that, and 8 % of 30 ms.
     #[test]
     fn lateness_is_judged_by_the_times_of_the_link() {
         let late = || std::iter::repeat_n(Span::from_micros(2500), 1000);
@@ -251,7 +251,7 @@ mod tests {
         let at_the_limit =
             |late| on(Span::from_millis(100), std::iter::repeat_n(late, 20)).verdict().is_some();
         assert_eq!([Span::from_millis(5), Span::from_micros(5001)].map(at_the_limit), [false, true]);
-        // A timer of the sender does not care how long the link is.
+        // The sender's timer does not depend on the length of the link.
         let far = on(Span::from_secs(10), [Span::from_millis(201)]).verdict();
         assert!(matches!(far, Some(Overload::FarTooLate { .. })), "{far:?}");
     }

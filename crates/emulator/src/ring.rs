@@ -1,17 +1,18 @@
-//! The driver for virtual time: everything that waits and everything that is sent goes to the
-//! kernel in one system call.
+//! The driver for virtual time. One system call submits all packets to send and waits.
 //!
-//! In a User-Mode Linux a system call costs about 7 us of the host's time and everything else next
-//! to nothing, so the number of calls decides how fast virtual time goes (docs/performance.md).
-//! Here `io_uring_enter` is the only call of a wake-up: it submits the packets to be sent and the
-//! time of the next event, then waits for that time or for packets, which the kernel puts into
-//! memory that it was given beforehand ([`slots`]). [`Ring::now`] is the clock as it was read when
-//! the last wait ended, which takes no system call in our kernel (`kernel/patches/06`): while the
-//! loop works no virtual time passes. For the real clock there is [`crate::kernel::Kernel`].
+//! In User-Mode Linux a system call costs about 7 us of the host's time, and everything else almost
+//! none. So the number of calls determines how fast virtual time passes (docs/performance.md). Here
+//! `io_uring_enter` is the only call of a wake-up. It submits the packets to send and the time of
+//! the next event. Then it waits for that time or for packets, which the kernel writes to memory
+//! that it was given beforehand ([`slots`]).
 //!
-//! The promises of [`crate::driver`] hold: nothing leaves early, since the absolute timer of the
-//! kernel has fired before what it was for is sent, and packets are timed after they have come.
-//! What could not be sent is known one wait later.
+//! [`Ring::now`] returns the clock as read when the last wait ended. Our kernel reads it without a
+//! system call (`kernel/patches/06`), and no virtual time passes while the loop works. For the real
+//! clock there is [`crate::kernel::Kernel`].
+//!
+//! The driver keeps the guarantees of [`crate::driver`]. No packet leaves early, since packets are
+//! sent only after the kernel's absolute timer has fired. Packets get their times after they have
+//! arrived. An error of a write is known one wait later.
 
 mod slots;
 
@@ -28,23 +29,24 @@ use std::collections::VecDeque;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};
 
-/// Entries of the submission queue; more packets to send at once take one system call more.
+/// Entries of the submission queue. More packets at once take one more system call.
 const SUBMISSIONS: u32 = 512;
 
-/// Entries of the completion queue. The kernel keeps what has no room, at some cost.
+/// Entries of the completion queue. The kernel stores completions beyond these, at some cost.
 const COMPLETIONS: u32 = 4096;
 
-/// What a completion is about: these, or the number of a write, or that of a port beyond [`PORT`].
+/// User data of completions: one of these constants, the number of a write, or the number of a port
+/// plus [`PORT`].
 const TIMER: u64 = u64::MAX;
 const RETIMED: u64 = u64::MAX - 1;
 const BELL: u64 = u64::MAX - 2;
 const PORT: u64 = 1 << 32;
 
-/// The driver; see the [module](self).
+/// The io_uring driver; see the [module](self).
 pub struct Ring {
-    // Dropped first: the kernel must have let go of the memory below.
+    // Dropped first: the kernel must stop using the memory below before it is freed.
     uring: IoUring,
-    /// Whether the thread that waits has taken possession of the ring.
+    /// Whether the waiting thread has enabled the ring for itself.
     enabled: bool,
     bell: Bell,
     bell_is_watched: bool,
@@ -54,26 +56,26 @@ pub struct Ring {
     ends: Vec<End>,
     buffers: Buffers,
     writes: Writes,
-    /// What the timer is set to.
+    /// The time that the timer is set to.
     timer: Option<Time>,
-    /// The same as the kernel wants it. It is read when the call is made.
+    /// The same for the kernel, which reads it during the system call.
     timespec: Box<Timespec>,
-    /// Completions that are sure to come at once, and that nobody waits for: of writes and changes
-    /// of the timer.
+    /// Number of outstanding completions that come at once in any case: of writes and of timer
+    /// updates. A wait asks for these in addition to the one that it waits for.
     chores: usize,
     refused: VecDeque<io::Error>,
 }
 
-/// A port, and what has come from it.
+/// A port, and the packets that it has received.
 struct End {
     port: Port,
     slots: Slots,
-    /// Whether the kernel reads on.
+    /// Whether a multishot read is active.
     reading: bool,
     frames: VecDeque<Frame>,
 }
 
-/// Packets that the kernel has not told to be sent yet: it may still read their bytes.
+/// Packets whose writes have not completed. The kernel may still read their bytes.
 #[derive(Default)]
 struct Writes {
     bytes: Vec<Option<Vec<u8>>>,
@@ -81,7 +83,7 @@ struct Writes {
 }
 
 impl Writes {
-    /// Keeps `bytes` until the write with the number that is returned has ended.
+    /// Keeps `bytes` until the write has completed. Returns the number of the write.
     fn keep(&mut self, bytes: Vec<u8>) -> usize {
         let place = self.free.pop().unwrap_or_else(|| {
             self.bytes.push(None);
@@ -98,10 +100,10 @@ impl Writes {
 }
 
 impl Ring {
-    /// A driver without ports. Its time starts now.
+    /// Creates a driver without ports. Its time starts now.
     ///
     /// # Errors
-    /// If this kernel has no io_uring that can do what is needed (Linux 6.7), or does not allow it.
+    /// If io_uring is forbidden, or lacks multishot reads (before Linux 6.7).
     pub fn new(controls: &Controls) -> io::Result<Self> {
         let uring = IoUring::builder()
             .setup_single_issuer()
@@ -138,7 +140,7 @@ impl Ring {
     /// Adds a port.
     ///
     /// # Errors
-    /// If the kernel does not take the memory to read into.
+    /// If the kernel does not accept the memory to read into, or if there are 65 536 ports already.
     pub fn add(&mut self, port: Port) -> io::Result<PortId> {
         let id = PortId(self.ends.len());
         let group =
@@ -148,19 +150,19 @@ impl Ring {
         Ok(id)
     }
 
-    /// Packets that the kernel handed over in a form that cannot be cut into MTU-sized ones; they
-    /// were dropped.
+    /// Returns the number of packets dropped because the kernel handed them over in a form that
+    /// cannot be cut into MTU-sized packets.
     #[must_use]
     pub fn unusable(&self) -> u64 {
         self.ends.iter().map(|end| end.port.unusable()).sum()
     }
 
-    /// Puts an operation into the queue, and the queue to the kernel if it is full.
+    /// Puts an operation into the submission queue. If the queue is full, submits it first.
     ///
     /// # Safety
-    /// What `entry` points at must stay until its completion has come.
+    /// The memory that `entry` points to must stay valid until its completion has come.
     unsafe fn push(&mut self, entry: &squeue::Entry) -> io::Result<()> {
-        // SAFETY: as the caller promises.
+        // SAFETY: the caller keeps the memory valid, see above.
         while unsafe { self.uring.submission().push(entry) }.is_err() {
             self.enable()?;
             self.enter(0)?;
@@ -178,7 +180,7 @@ impl Ring {
         Ok(())
     }
 
-    /// Has every port read and the bell watched, where that has ended or has not begun.
+    /// Starts reading every port and polling the bell, wherever this has ended or not begun.
     fn listen(&mut self) -> io::Result<()> {
         for place in 0..self.ends.len() {
             if !self.ends[place].reading {
@@ -192,17 +194,17 @@ impl Ring {
         if !self.bell_is_watched {
             let poll =
                 opcode::PollAdd::new(Fd(self.bell.as_fd().as_raw_fd()), libc::POLLIN as u32).multi(true);
-            // SAFETY: it points at nothing.
+            // SAFETY: it points to no memory.
             unsafe { self.push(&poll.build().user_data(BELL))? };
             self.bell_is_watched = true;
         }
         Ok(())
     }
 
-    /// Sets the timer to `until`, if it is not already.
+    /// Sets the timer to `until`, unless it is set to that already.
     fn set_timer(&mut self, until: Time) -> io::Result<()> {
         if until == Time::NEVER || self.timer == Some(until) {
-            // A timer that is still set wakes the loop for nothing, once.
+            // A timer that is still set wakes the loop once without need.
             return Ok(());
         }
         let at = self.origin.saturating_add(until.as_nanos());
@@ -215,21 +217,21 @@ impl Ring {
             opcode::Timeout::new(timespec).flags(TimeoutFlags::ABS).build().user_data(TIMER)
         };
         self.timer = Some(until);
-        // SAFETY: the timespec is on the heap and belongs to the ring; the kernel reads it when the
-        // call is made.
+        // SAFETY: the timespec is on the heap and belongs to the ring; the kernel reads it during
+        // the system call.
         unsafe { self.push(&entry) }
     }
 
-    /// Submits what is in the queue and waits until `want` completions are there.
+    /// Submits the queue and waits until `want` completions are there.
     fn enter(&mut self, want: usize) -> io::Result<()> {
         let submit = self.uring.submission().len() as u32;
         let flags = EnterFlags::GETEVENTS.bits();
-        // SAFETY: what the queue points at is kept until its completion, as `push` asks; there is
-        // no argument.
+        // SAFETY: memory that queue entries point to is kept until their completions, as `push`
+        // requires; there is no argument.
         match unsafe { self.uring.submitter().enter::<SubmitArgs<'_, '_>>(submit, want as u32, flags, None) }
         {
             Ok(_) => Ok(()),
-            // A signal, or completions that have to be taken first.
+            // A signal, or completions that have to be reaped first.
             Err(error) if matches!(error.raw_os_error(), Some(libc::EINTR | libc::EBUSY | libc::EAGAIN)) => {
                 Ok(())
             }
@@ -237,14 +239,14 @@ impl Ring {
         }
     }
 
-    /// Takes in what has happened.
+    /// Handles all completions.
     fn reap(&mut self) -> io::Result<()> {
-        // Each is copied out, so that its handling can use the rest of the ring.
+        // Each completion is copied out, so that its handling can use the rest of the ring.
         while let Some(completion) = { self.uring.completion().next() } {
             let (result, flags) = (completion.result(), completion.flags());
             match completion.user_data() {
                 TIMER => self.timer = None,
-                // If it had fired before, its own completion tells.
+                // If the timer had fired before the update, its own completion says so.
                 RETIMED => self.chores -= 1,
                 BELL => {
                     self.bell.hush();
@@ -267,7 +269,7 @@ impl Ring {
         Ok(())
     }
 
-    /// A read of this port has ended with `result`: bytes, or an error.
+    /// Handles the end of a read from this port. `result` is a number of bytes, or a negated error.
     fn received(&mut self, place: usize, result: i32, flags: u32) -> io::Result<()> {
         let End { port, slots, reading, frames } = &mut self.ends[place];
         *reading = cqueue::more(flags);
@@ -281,29 +283,29 @@ impl Ring {
             slots.give_back(slot);
         }
         match -result {
-            // No slot was left: the kernel is asked to read on with the next wait.
+            // ENOBUFS: no slot was left. The next wait starts the read again.
             libc::ENOBUFS | libc::EAGAIN | libc::EINTR | libc::ECANCELED => Ok(()),
             error if error > 0 => Err(io::Error::from_raw_os_error(error)),
             _ => Ok(()),
         }
     }
 
-    /// Puts a packet into the queue.
+    /// Queues the write of a packet.
     fn write(&mut self, port: PortId, bytes: Vec<u8>) -> io::Result<()> {
         let fd = Fd(self.ends[port.0].port.as_fd().as_raw_fd());
         let (start, length) = (bytes.as_ptr(), bytes.len() as u32);
         let place = self.writes.keep(bytes);
         self.chores += 1;
-        // A TUN descriptor has no position.
+        // A TUN descriptor has no file position.
         let write = opcode::Write::new(fd, start, length).offset(u64::MAX).build().user_data(place as u64);
-        // SAFETY: the bytes are kept until the write has ended; moving their `Vec` does not move
-        // them.
+        // SAFETY: the bytes are kept until the write has completed; moving their `Vec` does not
+        // move them.
         unsafe { self.push(&write) }
     }
 }
 
-/// The monotonic clock, in nanoseconds. (rustix reads it by the vDSO alone, and a User-Mode Linux
-/// has none that it knows.)
+/// Reads the monotonic clock, in nanoseconds. rustix would read it only through the vDSO, and
+/// User-Mode Linux has no vDSO that rustix knows.
 fn monotonic() -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `time` is a timespec that may be written.
@@ -313,7 +315,7 @@ fn monotonic() -> u64 {
 }
 
 impl Driver for Ring {
-    /// The time at which the last wait ended.
+    /// Returns the time at which the last wait ended.
     fn now(&mut self) -> Time {
         self.now
     }
@@ -362,7 +364,8 @@ impl Driver for Ring {
         self.enable()?;
         self.enter(self.chores)?;
         self.reap()?;
-        // So that the kernel lets go of the slots; what has ended already cannot be ended.
+        // Makes the kernel release the slots. The error is ignored: operations that have ended
+        // cannot be cancelled.
         let _ = self.uring.submitter().register_sync_cancel(None, CancelBuilder::any());
         Ok(())
     }

@@ -1,9 +1,9 @@
-//! A world without a kernel: a script of arrivals, and a clock that jumps from one event to the
+//! A driver without a kernel: a script of arrivals, and a clock that jumps from one event to the
 //! next.
 //!
-//! Tests run the real event loop on it and compare times to the nanosecond. What the machine would
-//! add, a wake-up that comes late, is a parameter ([`Simulated::late_by`]), as is a process that is
-//! stopped ([`Simulated::stopped`]).
+//! Tests run the real event loop on it and compare times to the nanosecond. Delays that a machine
+//! would add are parameters: late wake-ups ([`Simulated::late_by`]) and a stopped process
+//! ([`Simulated::stopped`]).
 
 use crate::driver::{Driver, PortId};
 use link::units::{Span, Time};
@@ -17,20 +17,20 @@ pub struct Simulated {
     now: Time,
     wake_up_late: Span,
     longest_wait: Option<Span>,
-    /// When the process is stopped, and for how long.
+    /// Times at which the process is stopped, and for how long.
     stops: VecDeque<(Time, Span)>,
-    /// What is going to arrive, in order of time.
+    /// Packets that have not arrived yet, in order of time.
     script: VecDeque<(Time, PortId, Frame)>,
-    /// What has arrived and was not read yet.
+    /// Packets that have arrived and are not read yet, by port.
     arrived: Vec<VecDeque<Frame>>,
-    /// What was sent: when, where, what.
+    /// Sent packets: time, port, frame.
     pub sent: Vec<(Time, PortId, Frame)>,
-    /// Waits so far: each would be one block in the kernel.
+    /// Number of waits so far. On a real kernel, each would block once.
     pub waits: usize,
 }
 
 impl Simulated {
-    /// A world in which the packets of `script` arrive, in order of their times.
+    /// Creates a world in which the packets of `script` arrive, in order of their times.
     ///
     /// # Panics
     /// If the script goes back in time.
@@ -47,21 +47,21 @@ impl Simulated {
         self
     }
 
-    /// Stops the process at `at` for `length`. What arrives meanwhile waits at its port.
+    /// Stops the process at `at` for `length`. Packets that arrive meanwhile wait at their port.
     #[must_use]
     pub fn stopped(mut self, at: Time, length: Span) -> Self {
         self.stops.push_back((at, length));
         self
     }
 
-    /// Lets the loop wait for at most `longest` at once, as the real clock does.
+    /// Limits each wait of the loop to `longest`, as the real clock does.
     #[must_use]
     pub fn waiting_at_most(mut self, longest: Span) -> Self {
         self.longest_wait = Some(longest);
         self
     }
 
-    /// Moves what has arrived by now from the script to the ports.
+    /// Moves packets that have arrived by now from the script to the ports.
     fn deliver_arrivals(&mut self) {
         while let Some((_, port, frame)) = self.script.pop_front_if(|entry| entry.0 <= self.now) {
             if self.arrived.len() <= port.0 {
@@ -104,7 +104,8 @@ impl Driver for Simulated {
         }
         self.deliver_arrivals();
         self.add_ready(ready);
-        // A world whose loop never waits for ever ends with its script.
+        // With a limited wait, the loop always has a time to wait for. Then the world ends with its
+        // script.
         Ok(self.longest_wait.is_none() || !ready.is_empty() || !self.script.is_empty())
     }
 

@@ -1,13 +1,13 @@
-//! The words that models of links, captures, campaigns and reports share.
+//! Vocabulary shared by models of links, captures, campaigns and reports.
 //!
-//! * [`units`]: instants, lengths of time, rates, sizes and probabilities, with their text forms.
+//! * [`units`]: points in time, time spans, rates, sizes and probabilities, with their text forms.
 //! * [`LinkId`], [`Direction`], [`Sending`]: where and when a packet was on a link.
-//! * [`Loss`], [`ChannelState`], [`Cause`]: why a packet was lost, and what a sender should have
-//!   taken the loss for.
-//! * [`link_layer`]: what the ends of a link layer with retransmissions note.
+//! * [`Loss`], [`ChannelState`], [`Cause`]: why a packet was lost, and how a sender should have
+//!   classified the loss.
+//! * [`link_layer`]: records of the ends of a link layer with retransmissions.
 //!
-//! A model of a link produces these values, the event log stores them, and the analysis reads them:
-//! there is one type for each, so none is translated on the way.
+//! A link model produces these values, the event log stores them, and the analysis reads them.
+//! There is one type for each, so no conversion is needed in between.
 #![forbid(unsafe_code)]
 
 pub mod link_layer;

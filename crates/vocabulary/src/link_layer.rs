@@ -1,40 +1,40 @@
-//! What the ends of a link layer with retransmissions note, as a protocol monitor would: the
-//! records of rlpdump (Ludwig 3.1.1, LL-07).
+//! Records of the ends of a link layer with retransmissions, as a protocol monitor would log them:
+//! those of rlpdump (Ludwig 3.1.1, LL-07).
 
 use crate::units::Time;
 use serde::{Deserialize, Serialize};
 
-/// One record of one end.
+/// A record of one end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Record {
-    /// When.
+    /// Time of the event.
     pub at: Time,
     /// Whether this end sent or received it.
     pub way: Way,
-    /// What happened.
+    /// The event.
     pub event: Event,
-    /// N(S), or the number that is asked for; 0 where there is none.
+    /// N(S), or the requested number; 0 if there is none.
     pub ns: u16,
-    /// N(R), or V(R) of the end that noted it where there is none.
+    /// N(R), or V(R) of this end if there is none.
     pub nr: u16,
     /// [`Event::First`]: bytes of packets in the frame. [`Event::Again`]: how often it was sent
     /// before. [`Event::Erased`] and [`Event::Right`]: bytes of the block or frame. Otherwise 0.
     pub aux: u32,
 }
 
-/// Whether an end sent or received something.
+/// Whether an end sent or received a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Way {
-    /// Sent.
+    /// The end sent it.
     Sent,
-    /// Received.
+    /// The end received it.
     Received,
 }
 
-/// Declares [`Event`]: documentation and word of each.
+/// Declares [`Event`]. Each event has documentation and a word.
 macro_rules! events {
     ($($(#[$doc:meta])+ $event:ident = $word:literal,)+) => {
-        /// What happened.
+        /// An event at an end of a link layer.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
         pub enum Event {
             $($(#[$doc])+ $event,)+
@@ -44,7 +44,7 @@ macro_rules! events {
             /// All events.
             pub const ALL: [Self; [$($word),+].len()] = [$(Self::$event),+];
 
-            /// The word in tables and RLP traces.
+            /// Returns the word in tables and RLP traces.
             #[must_use]
             pub const fn word(self) -> &'static str {
                 match self {
@@ -56,20 +56,20 @@ macro_rules! events {
 }
 
 events! {
-    /// A numbered frame for the first time.
+    /// A numbered frame, sent for the first time.
     First = "DATA",
-    /// A numbered frame again.
+    /// A numbered frame, retransmitted.
     Again = "XMIT",
-    /// One frame is asked for again (SREJ; a NAK of LLP names all that are missing, and this is one
-    /// of them).
+    /// A request for one frame (SREJ). A NAK of LLP names all missing frames; each of them has such
+    /// a record.
     SelectiveReject = "SREJ",
-    /// All frames from a number on are asked for again (REJ).
+    /// A request for all frames from a number on (REJ).
     Reject = "REJ",
-    /// Characters may flow again (L2R).
+    /// The sender may send characters again (L2R).
     XOn = "XON",
-    /// No characters for now (L2R).
+    /// The sender must stop sending characters (L2R).
     XOff = "XOFF",
-    /// The link is reset: both ends begin again with number 0.
+    /// A reset of the link: both ends start again at number 0.
     Reset = "RST",
     /// A block that could not be decoded.
     Erased = "ERAS",
@@ -78,7 +78,7 @@ events! {
 }
 
 impl Event {
-    /// The event with this word.
+    /// Returns the event with this word.
     #[must_use]
     pub fn from_word(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|event| event.word() == word)
@@ -86,10 +86,10 @@ impl Event {
 }
 
 impl Way {
-    /// Both.
+    /// Both ways.
     pub const ALL: [Self; 2] = [Self::Sent, Self::Received];
 
-    /// The letter in tables and RLP traces: `S` or `R`.
+    /// Returns the letter in tables and RLP traces: `S` or `R`.
     #[must_use]
     pub const fn letter(self) -> &'static str {
         match self {
@@ -98,7 +98,7 @@ impl Way {
         }
     }
 
-    /// The way with this letter.
+    /// Returns the way with this letter.
     #[must_use]
     pub fn from_letter(letter: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|way| way.letter() == letter)

@@ -1,30 +1,30 @@
-//! Why packets do not arrive: on the link, and in the terms of loss differentiation.
+//! Causes of packet loss: on the link, and in the terms of loss differentiation.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Declares [`Loss`]. Each reason has its documentation, its name in logs and tables, its true
-/// cause, and its words in summaries; a new reason is one entry.
+/// Declares [`Loss`]. Each cause on the link has documentation, a name in logs and tables, the true
+/// cause in the terms of loss differentiation, and words for summaries. A new one is one entry.
 macro_rules! losses {
     ($($(#[$doc:meta])+ $loss:ident = $name:literal, $cause:expr, $words:literal;)+) => {
-        /// Why a packet was lost. The names that [`Loss::name`] gives are part of the schema of
-        /// logs and tables.
+        /// Why a packet was lost. The names of [`Loss::name`] are part of the schema of logs and
+        /// tables.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Loss {
             $($(#[$doc])+ $loss,)+
         }
 
         impl Loss {
-            /// All reasons.
+            /// All losses.
             pub const ALL: [Self; [$($name),+].len()] = [$(Self::$loss),+];
 
-            /// What a column of losses contains, with all names.
+            /// Meaning of a column of losses, with all names.
             pub const MEANING: &'static str = {
                 let meaning = concat!("why it was lost: ", $($name, ", "),+);
                 meaning.split_at(meaning.len() - ", ".len()).0
             };
 
-            /// The name in logs and tables.
+            /// Returns the name in logs and tables.
             #[must_use]
             pub const fn name(self) -> &'static str {
                 match self {
@@ -32,7 +32,7 @@ macro_rules! losses {
                 }
             }
 
-            /// The true cause. `None` for a packet that was in flight when the run ended.
+            /// Returns the true cause. `None` for a packet that was in flight when the run ended.
             #[must_use]
             pub const fn cause(self) -> Option<Cause> {
                 match self {
@@ -42,7 +42,7 @@ macro_rules! losses {
         }
 
         impl fmt::Display for Loss {
-            /// The words in summaries and captures.
+            /// Writes the words for summaries and captures.
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.pad(match self {
                     $(Self::$loss => $words,)+
@@ -53,11 +53,11 @@ macro_rules! losses {
 }
 
 losses! {
-    /// It found the queue full (drop-tail).
+    /// The queue was full (drop-tail).
     QueueFull = "queue-full", Some(Cause::Congestion), "queue full";
-    /// It was the oldest in a queue that had to make room (drop-head).
+    /// It was the oldest packet of a queue that had to make room (drop-head).
     QueueHead = "queue-head", Some(Cause::Congestion), "oldest in a full queue";
-    /// It had waited longer than the queue's limit in time.
+    /// It had waited longer than the queue's time limit.
     QueueAge = "queue-age", Some(Cause::Congestion), "waited too long in the queue";
     /// CoDel dropped it (RFC 8289).
     CoDel = "codel", Some(Cause::Congestion), "CoDel";
@@ -67,7 +67,7 @@ losses! {
     Error = "error", Some(Cause::Wireless), "wireless error";
     /// Its number was on the list of packets to lose.
     Listed = "listed", Some(Cause::Wireless), "on the list of packets to lose";
-    /// The link was out.
+    /// The link had an outage.
     Outage = "outage", Some(Cause::Outage), "outage";
     /// A hiccup held it longer than its expiration time (drop-from-front, LL-25).
     Expired = "expired", Some(Cause::Outage), "expired while held";
@@ -84,31 +84,31 @@ losses! {
 /// State of an error process when it judged a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ChannelState {
-    /// Few errors or none. Processes without states are always good.
+    /// Few errors or none. Processes without states are always in this state.
     Good,
     /// Many errors: a burst.
     Bad,
 }
 
-/// The true cause of a loss, or of several.
+/// The true cause of one or several losses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Cause {
     /// An error process hit the packets, or damaged them so that TCP dropped them, or a link layer
-    /// stopped sending them again.
+    /// stopped retransmitting them.
     Wireless,
     /// A queue dropped them.
     Congestion,
-    /// The link was out, or held them for too long.
+    /// The link had an outage, or held them for too long.
     Outage,
-    /// More than one of these, or something that this program does not know.
+    /// More than one of these causes, or a cause that this program does not know.
     Mixed,
-    /// Nothing was lost.
+    /// No packet was lost.
     None,
 }
 
 impl ChannelState {
-    /// `good` or `bad`.
+    /// Returns `good` or `bad`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -117,7 +117,7 @@ impl ChannelState {
         }
     }
 
-    /// The state with this name.
+    /// Returns the state with this name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         [Self::Good, Self::Bad].into_iter().find(|state| state.name() == name)
@@ -125,7 +125,7 @@ impl ChannelState {
 }
 
 impl Loss {
-    /// The reason with this name.
+    /// Returns the loss with this name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|loss| loss.name() == name)
@@ -136,7 +136,7 @@ impl Cause {
     /// All causes.
     pub const ALL: [Self; 5] = [Self::Wireless, Self::Congestion, Self::Outage, Self::Mixed, Self::None];
 
-    /// `wireless`, `congestion`, `outage`, `mixed` or `none`.
+    /// Returns `wireless`, `congestion`, `outage`, `mixed` or `none`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -148,7 +148,7 @@ impl Cause {
         }
     }
 
-    /// The cause of losses of both.
+    /// Returns the common cause of two sets of losses.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         match (self, other) {
@@ -170,7 +170,7 @@ mod tests {
     use super::Cause::{Congestion, Mixed, None, Outage, Wireless};
     use super::*;
 
-    /// Names are the schema: logs of old programs have them.
+    /// Names are part of the schema: existing logs contain them.
     #[test]
     fn names_and_causes_of_losses_are_fixed() {
         let table: Vec<_> = Loss::ALL.map(|loss| (loss.name(), loss.cause())).into();

@@ -19,20 +19,20 @@ pub enum Direction {
     Down,
 }
 
-/// The transmission interval of a packet on the limiter.
+/// Time during which the limiter transmits a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sending {
-    /// First bit.
+    /// Time of the first bit.
     pub start: Time,
-    /// Last bit: the instant at which the packet leaves the limiter.
+    /// Time of the last bit, when the packet leaves the limiter.
     pub end: Time,
 }
 
 impl Direction {
-    /// Both, up first.
+    /// Both directions, up first.
     pub const BOTH: [Self; 2] = [Self::Up, Self::Down];
 
-    /// `up` or `down`.
+    /// Returns `up` or `down`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -41,7 +41,7 @@ impl Direction {
         }
     }
 
-    /// The direction with this name.
+    /// Returns the direction with this name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::BOTH.into_iter().find(|direction| direction.name() == name)

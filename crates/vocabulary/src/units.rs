@@ -1,8 +1,7 @@
 //! Quantities with their units.
 //!
-//! Each type reads the form that people write
-//! (`384kbit`, `70ms`, `1.5%`, `64kB`, `1e-5`) and prints the shortest one that reads back to the
-//! same value.
+//! Each type parses the forms that people write (`384kbit`, `70ms`, `1.5%`, `64kB`, `1e-5`). It
+//! prints the shortest one that reads back as the same value.
 
 mod instant;
 mod ratio;
@@ -12,42 +11,42 @@ pub use instant::{Span, Time, WallTime, nanos};
 pub use ratio::{BitErrorRatio, Probability};
 pub use size::{BitRate, ByteCount};
 
-/// A quantity that could not be read.
+/// Why a quantity could not be parsed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum UnitError {
-    /// It is none.
+    /// The text is not such a quantity.
     #[error("`{given}` is not a {what}: write it like {example}")]
     Wrong {
-        /// The text that was given.
+        /// The given text.
         given: String,
-        /// The quantity that was wanted.
+        /// The expected quantity.
         what: &'static str,
-        /// Texts that would be right.
+        /// Examples of valid texts.
         example: &'static str,
     },
-    /// Programs read its unit in two ways.
+    /// The unit is ambiguous: programs read it in two ways.
     #[error("`{given}` has two meanings: write {first} for {first_words}, or {second} for {second_words}")]
     TwoMeanings {
-        /// The text that was given.
+        /// The given text.
         given: String,
-        /// One meaning as it is written here.
+        /// Unambiguous text for one meaning.
         first: String,
-        /// The same in words.
+        /// That meaning in words.
         first_words: &'static str,
-        /// The other one.
+        /// Unambiguous text for the other meaning.
         second: String,
-        /// The same in words.
+        /// That meaning in words.
         second_words: &'static str,
     },
 }
 
-/// The whole number nearest to `value`, if it is one of 64 bits.
+/// Rounds `value` to a whole number; `None` if it does not fit into 64 bits.
 fn whole(value: f64) -> Option<u64> {
     // 2^64 is exact as a float.
     (0.0..18_446_744_073_709_551_616.0).contains(&value).then(|| value.round() as u64)
 }
 
-/// Splits `text` into its number and what follows (the unit, lower case left as it is).
+/// Splits `text` into its number and its unit, whose case is kept.
 fn number_and_unit(text: &str) -> Option<(f64, &str)> {
     let text = text.trim();
     let mut end = 0;
@@ -66,14 +65,14 @@ fn number_and_unit(text: &str) -> Option<(f64, &str)> {
     number.is_finite().then_some((number, text[end..].trim()))
 }
 
-/// Prints `value` with at most `digits` places after the point and no trailing zeros.
+/// Formats `value` with at most `digits` decimal places and no trailing zeros.
 fn trimmed(value: f64, digits: usize) -> String {
     let text = format!("{value:.digits$}");
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
-/// Implements serde through the text form for a type with `FromStr` and `Display`. The crate that
-/// uses it depends on serde.
+/// Implements serde through the text form, for a type with `FromStr` and `Display`. The crate that
+/// uses the macro must depend on serde.
 #[macro_export]
 macro_rules! serde_as_text {
     ($name:ty) => {

@@ -1,5 +1,5 @@
-//! Two ends of LLP on a link: in each direction a server that sends one frame after the other, then
-//! a delay, then errors (ReSoA thesis, 10.2.4: a frame that is lost has used the link).
+//! Two ends of LLP on a link. Each direction is a server that sends one frame after the other, then
+//! a delay, then errors (ReSoA thesis, 10.2.4: a lost frame has used the link).
 
 use super::rlp_hop::other;
 use super::{Exit, HopError, LlpHopSpec, OnAir};
@@ -9,15 +9,15 @@ use std::collections::VecDeque;
 use vocabulary::Direction;
 use vocabulary::units::{BitRate, ByteCount, Span, Time};
 
-/// The machine; directions and the ends that send in them have the same place in arrays.
+/// The machine. In arrays, a direction has the same index as the end that sends in it.
 #[derive(Debug)]
 pub(super) struct LlpHop {
     ends: [Llp; 2],
     servers: [Option<Serving>; 2],
     rates: [BitRate; 2],
-    /// Of the ways.
+    /// Delay of each direction.
     delays: [Span; 2],
-    /// Frames under way, when they arrive, and whether they are right.
+    /// Frames in transit; `frame` is `None` if it was lost.
     flying: [VecDeque<Flying>; 2],
     persistency: Persistency,
 }
@@ -79,8 +79,8 @@ impl LlpHop {
         timers.chain(served).chain(arrivals).min().unwrap_or(Time::NEVER)
     }
 
-    /// Of what happens at one instant, arrivals come first (an answer in time is in time), then
-    /// ends of sending, then timers.
+    /// At one point in time, arrivals come first, so that an answer in time precedes the timer.
+    /// Then come ends of transmissions, then timers.
     pub fn advance(&mut self, now: Time, exit: &mut Exit<'_>) {
         for way in Direction::BOTH {
             while self.flying[way as usize].front().is_some_and(|flying| flying.at <= now) {
@@ -113,7 +113,7 @@ impl LlpHop {
         }
     }
 
-    /// Sends the next frame if nothing is being sent.
+    /// Sends the next frame if no frame is being sent.
     fn serve(&mut self, end: Direction, now: Time, exit: &mut Exit<'_>) {
         let place = end as usize;
         if self.servers[place].is_some() {
@@ -128,7 +128,7 @@ impl LlpHop {
         self.say(end, said, now, exit);
     }
 
-    /// What an end has said.
+    /// Processes the output of an end.
     fn say(&mut self, end: Direction, said: Output, now: Time, exit: &mut Exit<'_>) {
         exit.records(end, said.records);
         let why = self.persistency.then;
@@ -140,7 +140,7 @@ impl LlpHop {
                 Indication::Abandoned(number) => {
                     exit.abandon(end, number, why, now);
                 }
-                // The session is over for both.
+                // The session has ended for both.
                 Indication::Ended => {
                     let mut said = Output::default();
                     self.ends[other(end) as usize].end(&mut said);

@@ -1,8 +1,8 @@
-//! Two ends of RLP on a circuit: every 20 ms a block begins in each direction.
+//! Two ends of RLP on a circuit: a block begins every 20 ms in each direction.
 //!
-//! Block k is on the air from k x 20 ms until 20 ms later, and is there one delay after that. A
-//! process that judges at an instant judges the block by its beginning, so that block k of a trace
-//! with blocks of 20 ms is block k here (LL-06).
+//! Block k is on the air from k x 20 ms until 20 ms later, and is decoded one delay after that.
+//! Error processes that judge by a single point in time use the block's beginning. So block k of a
+//! trace with blocks of 20 ms is block k here (LL-06).
 
 use super::{Exit, HopError, OnAir, RlpHopSpec};
 use crate::Then;
@@ -15,23 +15,23 @@ use vocabulary::units::{ByteCount, Span, Time};
 
 const BLOCK: Span = Span::from_millis(1000 / TICKS_PER_SECOND as u64);
 
-/// The machine; directions and the ends that send in them have the same place in arrays.
+/// The machine. In arrays, a direction has the same index as the end that sends in it.
 #[derive(Debug)]
 pub(super) struct RlpHop {
     ends: [Rlp; 2],
-    /// Blocks under way.
+    /// Blocks in transit.
     blocks: [VecDeque<Flying>; 2],
     delay: Span,
     /// When the next blocks begin.
     tick: Time,
-    /// Blocks for which each end had something new and no place in its window.
+    /// Blocks for which each end had new data but no room in its window.
     stalls: [u64; 2],
 }
 
-/// A block on its way.
+/// A block in transit.
 #[derive(Debug)]
 struct Flying {
-    /// When it is there and decoded, or not.
+    /// When it has arrived and is decoded, or found erased.
     at: Time,
     octets: Vec<u8>,
     erased: bool,
@@ -46,7 +46,7 @@ impl RlpHop {
                 return Err(HopError::Window { given, most });
             }
         }
-        // An answer begins with the next block after what it answers has come.
+        // An answer begins with the first block after the arrival of the block that it answers.
         let way = spec.delay + BLOCK;
         let ticks = way.as_nanos().div_ceil(BLOCK.as_nanos());
         let round_trip = BLOCK * ticks + way;
@@ -80,7 +80,7 @@ impl RlpHop {
     }
 
     pub fn advance(&mut self, now: Time, exit: &mut Exit<'_>) {
-        // What arrives does so before the next blocks begin.
+        // Arrivals come before the next blocks begin.
         for way in Direction::BOTH {
             while self.blocks[way as usize].front().is_some_and(|block| block.at <= now) {
                 let Flying { octets, erased, .. } =
@@ -120,7 +120,7 @@ impl RlpHop {
     }
 }
 
-/// What an end has said.
+/// Processes the output of an end.
 fn say(end: Direction, said: Output, now: Time, exit: &mut Exit<'_>) {
     exit.records(end, said.records);
     for indication in said.indications {
@@ -146,7 +146,7 @@ fn say(end: Direction, said: Output, now: Time, exit: &mut Exit<'_>) {
     }
 }
 
-/// The end at the other side of the way that this end sends on.
+/// Returns the other end.
 pub(super) const fn other(end: Direction) -> Direction {
     match end {
         Direction::Up => Direction::Down,

@@ -1,5 +1,5 @@
-//! Both protocols over channels that are made for the purpose, with the contract of a stage looked
-//! after at every step.
+//! Tests of both protocols over artificial channels. The contract of a stage is checked at every
+//! step.
 
 mod channel;
 mod llp;
@@ -22,7 +22,7 @@ impl HopSpec {
     }
 }
 
-/// Packets that end their way.
+/// Packets that have left the hop.
 #[derive(Debug, Default)]
 pub struct Ended {
     /// Numbers and times, up and down.
@@ -33,18 +33,18 @@ pub struct Ended {
     pub octets: [usize; 2],
 }
 
-/// A hop that is driven as the emulator would.
+/// A hop driven as by the emulator.
 pub struct Drive {
     pub hop: Hop,
     pub ended: Ended,
     ways: Ways,
     now: Time,
     next: [u64; 2],
-    /// When each packet came.
+    /// Arrival times of the packets.
     came: [Vec<Time>; 2],
 }
 
-/// The packet with this number in its direction: its bytes tell which one it is.
+/// Creates the packet with this number in its direction. Its bytes identify it.
 fn frame(number: u64, length: usize) -> Frame {
     Frame::owned(Layer::Ip, (0..length).map(|at| (number as usize * 7 + at) as u8).collect())
 }
@@ -58,7 +58,7 @@ impl Drive {
         Self { hop, ended: Ended::default(), ways, now, next, came }
     }
 
-    /// A packet comes now.
+    /// Offers a packet now.
     pub fn offer(&mut self, direction: Direction, length: usize) {
         let number = self.next[direction as usize];
         self.next[direction as usize] += 1;
@@ -68,8 +68,8 @@ impl Drive {
         self.collect();
     }
 
-    /// Runs until `end`; before each event each direction with a length here is kept busy with
-    /// packets of that length.
+    /// Runs until `end`. Before each event, it keeps each direction that has a length in `busy`
+    /// supplied with packets of that length.
     pub fn run(&mut self, end: Time, busy: [Option<usize>; 2]) {
         loop {
             for way in Direction::BOTH {
@@ -106,7 +106,7 @@ impl Drive {
         }
     }
 
-    /// Every packet has left once, or is still inside; those delivered are in order.
+    /// Checks that every packet has left once or is still inside, and that deliveries are in order.
     pub fn check(&self) {
         self.check_once();
         for way in [0, 1] {
@@ -115,7 +115,7 @@ impl Drive {
         }
     }
 
-    /// Every packet has left once, or is still inside.
+    /// Checks that every packet has left once or is still inside.
     pub fn check_once(&self) {
         for way in [0, 1] {
             let mut all: Vec<_> = self.ended.delivered[way].iter().map(|(number, _)| *number).collect();
@@ -131,7 +131,7 @@ impl Drive {
         self.ended.delivered[direction as usize].len()
     }
 
-    /// How long packets took that were delivered, in milliseconds, the shortest first.
+    /// Returns the delays of delivered packets in milliseconds, the shortest first.
     pub fn delays_ms(&self, direction: Direction) -> Vec<f64> {
         let came = &self.came[direction as usize];
         let delay = |&(number, at): &(u64, Time)| (at - came[number as usize]).as_secs_f64() * 1000.0;

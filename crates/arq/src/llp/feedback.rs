@@ -1,11 +1,11 @@
-//! What one end does with a frame that arrives.
+//! Processing of arriving frames.
 
 use super::{Arrival, Event, Fragment, Frame, Indication, Llp, Output, Way};
 use crate::SlotState;
 use vocabulary::units::{ByteCount, Time};
 
 impl Llp {
-    /// A frame of so many octets has arrived at `now`; `None` if it is damaged.
+    /// Processes a frame of `octets` octets that arrives at `now`; `None` if it is damaged.
     pub fn receive(&mut self, frame: Option<&Frame>, octets: ByteCount, now: Time, out: &mut Output) {
         let event = if frame.is_some() { Event::Right } else { Event::Erased };
         self.note(now, Way::Received, event, 0, octets.get() as u32, out);
@@ -32,7 +32,8 @@ impl Llp {
         self.put_together(passed, out);
         let next = self.receive.next();
         self.control.push_back(match arrival {
-            // Outside is what lies before V(R): nobody sends what lies behind the window.
+            // Frames outside the window lie before V(R), since no sender sends frames behind the
+            // window.
             Arrival::InSequence(_) | Arrival::Outside => Frame::Ack { next },
             Arrival::Ahead | Arrival::Again => {
                 let missing: Vec<_> = self.receive.gaps().map(|(ns, ())| ns).collect();
@@ -44,14 +45,14 @@ impl Llp {
         });
     }
 
-    /// Fragments that the window passes on.
+    /// Reassembles fragments that the window has passed on.
     fn put_together(&mut self, fragments: Vec<(u16, Fragment)>, out: &mut Output) {
         let complete = fragments.into_iter().filter_map(|(ns, fragment)| self.reassembly.add(ns, fragment));
         out.indications.extend(complete.map(Indication::Delivered));
         self.reassembly.passed(self.receive.next());
     }
 
-    /// The other end has given up what is missing before `next`.
+    /// Skips missing frames before `next`, which the other end has given up.
     fn skip_to(&mut self, next: u16, out: &mut Output) {
         let steps = self.parameters.modulus.steps(self.receive.next(), next);
         if steps <= usize::from(self.parameters.window) {
@@ -66,8 +67,8 @@ impl Llp {
         self.control.push_back(Frame::Ack { next: self.receive.next() });
     }
 
-    /// Everything before `next` has arrived, and what `held` says behind it; nothing if that cannot
-    /// be true.
+    /// Processes the information that all frames before `next` have arrived, and those of the mask
+    /// `held`. Ignores it if `next` is not from V(A) to V(S).
     fn learn(&mut self, next: u16, held: u32, now: Time, out: &mut Output) {
         let modulus = self.parameters.modulus;
         let oldest = self.send.oldest();
@@ -89,8 +90,8 @@ impl Llp {
         if arrived.is_empty() {
             return;
         }
-        // The link keeps the order: what was last sent before one of these has arrived as well, or
-        // is lost.
+        // The link keeps the order. So frames whose last transmission came before one of these have
+        // arrived as well, or are lost.
         let latest = self.order.iter().rposition(|(ns, _)| arrived.contains(ns));
         for (_, passed) in self.order.iter_mut().take(latest.unwrap_or(0)) {
             *passed = true;
@@ -100,13 +101,13 @@ impl Llp {
         self.restart(now);
     }
 
-    /// Sends again what is missing before the last frame that is held, if it is known to be lost.
+    /// Retransmits missing frames before the last held one, if they are known to be lost.
     fn repair(&mut self, next: u16, held: u32, now: Time, out: &mut Output) {
         if self.send.oldest() != next {
-            // It was sent before something that is known by now.
+            // The NAK was sent before an answer that has already arrived.
             return;
         }
-        // V(R) itself is one more than the mask tells of.
+        // V(R) itself comes before the frames of the mask.
         let behind = 32 - held.leading_zeros() as usize;
         let window: Vec<_> =
             self.send.slots().take(behind).map(|(ns, slot)| (ns, slot.state, slot.sent)).collect();

@@ -1,8 +1,8 @@
-//! Packets from their fragments, in whatever order these come.
+//! Reassembly of packets from fragments that arrive in any order.
 
 use super::{Fragment, Modulus};
 
-/// Packets of which some fragments have come, and not all.
+/// Packets with some fragments arrived and some missing.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct Reassembly {
     modulus: Modulus,
@@ -12,9 +12,9 @@ pub(super) struct Reassembly {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct Begun {
     packet: u64,
-    /// Fragments that have come.
+    /// Number of fragments that have arrived.
     arrived: u16,
-    /// The number of the frame with the last one.
+    /// Number of the frame with the last fragment.
     end: u16,
 }
 
@@ -23,8 +23,8 @@ impl Reassembly {
         Self { modulus, begun: Vec::new() }
     }
 
-    /// The fragment of frame `ns` has come, for the first time; its packet if that is complete by
-    /// it.
+    /// Adds the fragment of frame `ns`, which has arrived for the first time. Returns its packet if
+    /// it is complete now.
     pub fn add(&mut self, ns: u16, fragment: Fragment) -> Option<u64> {
         let Fragment { packet, place, count, .. } = fragment;
         let known = self.begun.iter().position(|begun| begun.packet == packet);
@@ -37,8 +37,8 @@ impl Reassembly {
         (self.begun[begun].arrived == count).then(|| self.begun.remove(begun).packet)
     }
 
-    /// All frames before `next` have come or were given up: packets that end before it will not be
-    /// complete.
+    /// Drops packets that end before `next`. All frames before it have arrived or were given up, so
+    /// these packets cannot become complete.
     pub fn passed(&mut self, next: u16) {
         let behind = self.modulus.numbers() as usize / 2;
         self.begun.retain(|begun| self.modulus.steps(next, begun.end) < behind);

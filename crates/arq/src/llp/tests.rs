@@ -1,9 +1,9 @@
-//! One end, with frames of the other made by hand: what is sent again and when, the timer, and what
-//! is given up.
+//! Tests of one end with hand-made frames of the other: retransmissions, the timer, and giving up.
 
 use super::*;
 
-/// 1 Mbit/s both ways and no delay: a frame of 1520 octets takes 12.16 ms, one of 20 takes 160 us.
+/// 1 Mbit/s in both directions and no delay: a frame of 1520 octets takes 12.16 ms, one of 20 takes
+/// 160 us.
 fn end(retransmissions: u16, then: Then) -> Llp {
     let rate = BitRate::from_bits_per_second(1_000_000).expect("not 0");
     let timing = Timing { rate, return_rate: rate, propagation: Span::ZERO };
@@ -15,8 +15,8 @@ fn patient() -> Llp {
     end(255, Then::Disconnect)
 }
 
-/// What the end sends until it has nothing to send, at `now`: numbers of data frames, and the
-/// others.
+/// Sends at `now` until the end has nothing to send. Returns the numbers of the data frames, and
+/// the other frames.
 fn sent(end: &mut Llp, now: Time) -> (Vec<u16>, Vec<Frame>) {
     let (mut data, mut control) = (Vec::new(), Vec::new());
     while let Some(frame) = end.next_frame(now, &mut Output::default()) {
@@ -30,7 +30,7 @@ fn sent(end: &mut Llp, now: Time) -> (Vec<u16>, Vec<Frame>) {
 
 const NOTHING: [u16; 0] = [];
 
-/// Data frames alone.
+/// Returns the data frames that the end sends. It must not send others.
 fn data(end: &mut Llp) -> Vec<u16> {
     let (data, control) = sent(end, Time::ZERO);
     assert_eq!(control, []);
@@ -43,7 +43,7 @@ fn hears(end: &mut Llp, frame: Frame) -> Vec<Indication> {
     out.indications
 }
 
-/// An end that has sent so many packets.
+/// Creates an end that has sent this many packets.
 fn with(mut end: Llp, packets: u64) -> Llp {
     (0..packets).for_each(|packet| end.offer(packet, 1500));
     assert_eq!(data(&mut end), (0..packets as u16).collect::<Vec<_>>());
@@ -60,25 +60,26 @@ fn expired(end: &mut Llp) -> Vec<Indication> {
     out.indications
 }
 
-/// M9: after an expiration all of the window is sent again, but for what the receiver is known to
-/// hold.
+/// M9: after an expiration, the whole window is retransmitted, except for frames that the receiver
+/// is known to hold.
 #[test]
 fn what_is_held_is_not_sent_again() {
     let mut end = with(patient(), 5);
-    // 1 and 3 are there, 0 and 2 are lost by that, and of 4 nothing is known.
+    // 1 and 3 have arrived, so 0 and 2 are lost. Nothing is known of 4.
     hears(&mut end, Frame::Nak { next: 0, held: 0b101 });
     assert_eq!(data(&mut end), [0, 2]);
     expired(&mut end);
     assert_eq!(data(&mut end), [0, 2, 4]);
 }
 
-/// A hole is filled again only when something has arrived that was sent after it was filled.
+/// A frame is retransmitted again only when a frame has arrived that was sent after the
+/// retransmission.
 #[test]
 fn a_hole_is_filled_again_when_it_is_known_to_be_lost_again() {
     let mut end = with(patient(), 4);
     hears(&mut end, Frame::Nak { next: 0, held: 0b1 });
     assert_eq!(data(&mut end), [0]);
-    // 2 and 3 were sent before 0 was again.
+    // 2 and 3 were sent before the retransmission of 0.
     hears(&mut end, Frame::Nak { next: 0, held: 0b11 });
     hears(&mut end, Frame::Nak { next: 0, held: 0b111 });
     assert_eq!(data(&mut end), NOTHING);
@@ -88,7 +89,7 @@ fn a_hole_is_filled_again_when_it_is_known_to_be_lost_again() {
     assert_eq!(data(&mut end), [0]);
 }
 
-/// What lies behind the last frame that is held is not missing: it may be under way.
+/// Frames behind the last held one do not count as missing: they may be in transit.
 #[test]
 fn what_is_behind_is_not_missing() {
     let mut end = with(patient(), 3);
@@ -100,8 +101,8 @@ fn what_is_behind_is_not_missing() {
     assert_eq!(data(&mut end), [0]);
 }
 
-/// A NAK that was sent before another word that has come since is not followed, whatever it says of
-/// the frames behind.
+/// A NAK is ignored if a later answer has already arrived, whatever its mask says of the frames
+/// behind.
 #[test]
 fn a_nak_of_the_past() {
     let mut end = with(patient(), 4);
@@ -113,8 +114,8 @@ fn a_nak_of_the_past() {
 }
 
 /// M9: the timer doubles with each of the first four expirations in a row, and any progress ends
-/// the row. Least: 12.16 ms for a full frame of the other end and 160 us for one of control; the
-/// link has carried what it was given. A tenth more: 13.552 ms.
+/// the row. The minimum is 12.16 ms for a full frame of the other end and 160 us for a control
+/// frame; the link is idle by now. With a tenth more, that is 13.552 ms.
 #[test]
 fn the_timer_doubles_four_times() {
     let mut end = with(patient(), 2);
@@ -129,8 +130,8 @@ fn the_timer_doubles_four_times() {
     assert_eq!(end.due(), later(5) + span(1), "and restarts it");
     end.expire(later(6), &mut out);
     assert_eq!(end.due(), later(6) + span(2));
-    // A NAK that tells nothing new restarts it as well, and no answer is waited for if nothing is
-    // outstanding.
+    // A NAK without new information restarts it as well. Without outstanding frames, it does not
+    // run.
     end.receive(Some(&Frame::Nak { next: 1, held: 0 }), ByteCount::new(20), later(7), &mut out);
     assert_eq!(end.due(), later(7) + span(2));
     end.receive(Some(&Frame::Ack { next: 2 }), ByteCount::new(20), later(8), &mut out);
@@ -151,8 +152,7 @@ fn what_goes_first() {
     assert!(matches!(next(), Frame::Data { ns: 2, .. }));
 }
 
-/// A frame that was there and comes again is answered with all that is known; one before V(R) with
-/// V(R).
+/// A frame that arrives again is answered with everything that is known; one before V(R) with V(R).
 #[test]
 fn answers() {
     let mut end = patient();
@@ -167,8 +167,9 @@ fn answers() {
     assert_eq!(answer(1), [Frame::Ack { next: 3 }]);
 }
 
-/// LL-05: a frame that was sent as often as it may be is not sent again by a NAK; the timer gives
-/// it up, alone, and tells the other end until that has passed it. Meanwhile nothing new is sent.
+/// LL-05: a NAK does not cause a retransmission of a frame that has reached the limit. The timer
+/// gives up this frame alone, and announces this until the other end has passed it. Meanwhile no
+/// new data are sent.
 #[test]
 fn a_frame_is_given_up() {
     let mut end = with(end(1, Then::GiveUp), 3);
@@ -186,12 +187,12 @@ fn a_frame_is_given_up() {
     expired(&mut end);
     expired(&mut end);
     assert_eq!(sent(&mut end, Time::ZERO), (vec![], vec![Frame::Skip { next: 1 }]), "one at a time");
-    // It is told once, and only of what was given up; then new data goes on.
+    // One indication, only for the packet that was given up. Then new data continue.
     assert_eq!(hears(&mut end, Frame::Ack { next: 4 }), [Indication::Abandoned(0)]);
     assert_eq!(data(&mut end), [4]);
 }
 
-/// What the other end says to hold of what was given up changes nothing.
+/// If the other end reports that it holds a frame that was given up, this changes nothing.
 #[test]
 fn what_was_given_up_stays_so() {
     let mut end = with(end(0, Then::Reset), 2);
@@ -202,8 +203,9 @@ fn what_was_given_up_stays_so() {
     assert_eq!(hears(&mut end, Frame::Ack { next: 2 }), abandoned);
 }
 
-/// The other end has given up what is missing before a number: what is held behind it is delivered,
-/// and a packet with a part in it is not, even if it ends with a frame that has come.
+/// The other end has given up the missing frames before a number. Packets held behind it are
+/// delivered. A packet with a part in the missing frames is not, even if it ends with a frame that
+/// has arrived.
 #[test]
 fn numbers_are_passed_over() {
     let mut end = patient();
@@ -212,14 +214,14 @@ fn numbers_are_passed_over() {
     hears(&mut end, Frame::Data { ns: 3, fragment: fragment(1, 0, 1) });
     assert_eq!(hears(&mut end, Frame::Skip { next: 2 }), [Indication::Delivered(1)]);
     assert_eq!(sent(&mut end, Time::ZERO).1.last(), Some(&Frame::Ack { next: 4 }));
-    // The same again, or one of long ago, passes over nothing.
+    // A repeated Skip, or an old one, skips no number.
     assert_eq!(hears(&mut end, Frame::Skip { next: 2 }), []);
     assert_eq!(hears(&mut end, Frame::Skip { next: 4 }), []);
     assert_eq!(sent(&mut end, Time::ZERO).1, [Frame::Ack { next: 4 }; 2]);
 }
 
-/// The end of a packet whose beginning was passed over belongs to no packet, not even to one that
-/// has begun.
+/// The end of a packet whose beginning was skipped belongs to no packet, not even to one that has
+/// begun.
 #[test]
 fn parts_of_different_packets_make_none() {
     let mut end = patient();
@@ -227,8 +229,8 @@ fn parts_of_different_packets_make_none() {
     assert_eq!(hears(&mut end, Frame::Data { ns: 1, fragment: fragment(1, 1, 2) }), []);
 }
 
-/// Out of order, a packet is there with the last of its fragments, whatever is missing before it;
-/// each of them once.
+/// Out of order, a packet is delivered with the last of its fragments, whatever is missing before
+/// it. Each is delivered once.
 #[test]
 fn packets_overtake_each_other() {
     let parameters = Parameters { order: Order::AsReceived, ..patient().parameters };
@@ -239,8 +241,8 @@ fn packets_overtake_each_other() {
     assert_eq!(data(2, fragment(2, 0, 1)), [], "it was there");
     assert_eq!(data(0, fragment(1, 0, 2)), [Indication::Delivered(1)]);
     assert_eq!(data(1, fragment(1, 1, 2)), [], "it was there");
-    // Number 4 is given up; what there is of its packet is forgotten, and the number comes again
-    // with another one.
+    // Number 4 is given up. The part of its packet is dropped, and the number will be used again
+    // for another packet.
     assert_eq!(data(3, fragment(3, 0, 2)), []);
     assert_eq!(hears(&mut end, Frame::Skip { next: 5 }), []);
     assert_eq!(end.reassembly, Reassembly::new(parameters.modulus));

@@ -1,6 +1,6 @@
-//! LLP with a window of 2 and 4 numbers. Frames on a channel that keeps their order are delivered,
-//! lost or delivered twice, at any time; a timer may expire at any time while there is room on the
-//! channel, however early that is.
+//! LLP with a window of 2 and 4 numbers. The channel keeps the order of frames; it delivers, loses
+//! or duplicates them at any time. While there is room on the channel, a timer may expire at any
+//! time, however early.
 
 use super::{all_ended, in_order, once};
 use crate::llp::{Frame, Indication, Llp, Output, Parameters, Timing};
@@ -11,27 +11,27 @@ use vocabulary::units::{BitRate, ByteCount, Span, Time};
 
 struct Link {
     parameters: Parameters,
-    /// Packets that each end offers at the start.
+    /// Number of packets that each end offers at the start.
     packets: [u64; 2],
-    /// Octets of the even packets and of the odd ones; a frame carries 100.
+    /// Lengths of the even and of the odd packets, in octets. A frame carries 100.
     octets: [u32; 2],
-    /// Most frames under way in a direction.
+    /// Maximum number of frames in transit in a direction.
     room: usize,
-    /// A receiver that acknowledges one frame too many: the checker has to find it.
+    /// Whether receivers acknowledge one frame too many, which the checker must detect.
     eager: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct State {
     ends: [Llp; 2],
-    /// Frames on their way to each end.
+    /// Frames in transit to each end.
     air: [VecDeque<Frame>; 2],
-    /// What each end has been given, and what it was told to be abandoned of its own.
+    /// Packets delivered to each end, and indications of abandoned ones for each end's own packets.
     delivered: [Vec<u64>; 2],
     abandoned: [Vec<u64>; 2],
 }
 
-/// What can happen; the number is that of the end to which it happens.
+/// A possible event. The number is that of the end at which it happens.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Step {
     Send(usize),
@@ -70,7 +70,7 @@ impl Link {
                 Indication::Ended => unreachable!("not configured"),
             }
         }
-        // Answers go at once.
+        // Answers are sent at once.
         while state.ends[end].has_control() {
             let frame = state.ends[end].next_frame(NOW, &mut Output::default());
             state.air[1 - end].extend(frame.map(|frame| self.broken(frame)));
@@ -97,8 +97,8 @@ impl Link {
         (0..2).all(|end| all_ended(self.packets[end], &state.delivered[1 - end], &state.abandoned[end]))
     }
 
-    /// Whether a channel that loses nothing brings everything to its end, with timers that expire
-    /// when nothing is under way.
+    /// Tells whether every packet ends on a channel without losses. Timers expire when nothing else
+    /// can happen.
     fn recovers(&self, state: &State) -> bool {
         let mut state = state.clone();
         for _ in 0..1000 {
@@ -189,19 +189,19 @@ fn check(name: &str, link: Link) -> impl Checker<Link> {
     checker
 }
 
-/// M9: exactly once and in order, more packets than numbers.
+/// M9: exactly once and in order, with more packets than numbers.
 #[test]
 fn one_way() {
     check("LLP, one way", link([6, 0], Persistency::FOR_EVER)).assert_properties();
 }
 
-/// M9: the same with data both ways.
+/// M9: the same with data in both directions.
 #[test]
 fn both_ways() {
     check("LLP, both ways", link([2, 1], Persistency::FOR_EVER)).assert_properties();
 }
 
-/// What is given up is missing, and nothing else happens.
+/// Packets that are given up are missing; there is no other effect.
 #[test]
 fn given_up() {
     let persistency = Persistency { retransmissions: Some(0), then: Then::GiveUp };
@@ -215,9 +215,9 @@ fn reset() {
     check("LLP, resets", link([3, 0], persistency)).assert_properties();
 }
 
-/// The same where packets are delivered as they come, each in a frame, or every other one in two:
-/// then the window has to be one more, and there have to be as many numbers that one behind the
-/// window is not taken for one before it.
+/// The same if packets are delivered as they arrive. Each is in one frame, or every other one in
+/// two. With fragments, the window has to be larger by one, and there have to be enough numbers to
+/// distinguish a number behind the window from one before it.
 #[test]
 fn out_of_order() {
     let as_received = |packets, persistency| {
@@ -237,14 +237,14 @@ fn out_of_order() {
     check("LLP, out of order, fragments, giving up", fragments(2, giving_up)).assert_properties();
 }
 
-/// A receiver that acknowledges what has not arrived is found.
+/// The checker finds a receiver that acknowledges frames that have not arrived.
 #[test]
 fn an_eager_receiver_is_found() {
     let checker = check("LLP, eager receiver", Link { eager: true, ..link([3, 0], Persistency::FOR_EVER) });
     assert!(checker.discovery("recovers when losses end").is_some());
 }
 
-/// Four numbers are too few for a window of 3, and the checker finds it. (`Llp::new` refuses this.)
+/// Four numbers are too few for a window of 3, which `Llp::new` rejects.
 #[test]
 #[should_panic(expected = "a window of 3")]
 fn a_window_above_half_of_the_numbers_is_refused() {

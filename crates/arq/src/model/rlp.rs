@@ -1,5 +1,5 @@
-//! RLP with 4 numbers and windows of up to 3, as 62 and 61. At each tick either frame may be lost,
-//! without limit.
+//! RLP with 4 numbers and windows of up to 3, in place of 62 and 61. At each tick, either end's
+//! frame may be lost, without limit.
 
 use super::{all_ended, in_order};
 use crate::rlp::{Abandoned, Indication, Output, Parameters, Recovery, Rlp, Role};
@@ -9,44 +9,44 @@ use stateright::{Checker, Model, Property};
 use std::collections::VecDeque;
 use vocabulary::units::Time;
 
-/// What is checked.
+/// The link to check.
 struct Link {
     parameters: Parameters,
-    /// Packets that each end offers; each fills a frame.
+    /// Number of packets that each end offers. Each fills a frame.
     packets: [u16; 2],
-    /// Whether they come one by one at any tick, or all at the start.
+    /// Whether packets come one by one at any tick, or all at the start.
     late: bool,
-    /// Whether the network asks for a missing frame at every tick, and not every T1.
+    /// Whether the network requests a missing frame at every tick, instead of every T1.
     impatient: bool,
-    /// Ticks that a frame is under way.
+    /// Number of ticks that a frame is in transit.
     delay: usize,
     fault: Fault,
 }
 
-/// A receiver that is broken on purpose: the checker has to find it.
+/// A deliberate fault of a receiver, which the checker must detect.
 #[derive(Clone, Copy, PartialEq)]
 enum Fault {
     None,
-    /// Its answers to polls have an N(R) of one less: what has arrived is sent again.
+    /// Answers to polls have an N(R) that is too small by one: arrived frames are retransmitted.
     Behind,
-    /// Its supervision has an N(R) of one more: what has not arrived is acknowledged.
+    /// Supervision has an N(R) that is too large by one: missing frames are acknowledged.
     Eager,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct State {
     ends: [Rlp; 2],
-    /// Frames on their way to each end.
+    /// Frames in transit to each end.
     air: [VecDeque<Option<Frame>>; 2],
-    /// What each end has been given, and what it was told to be abandoned of its own.
+    /// Packets delivered to each end, and indications of abandoned ones for each end's own packets.
     delivered: [Vec<u16>; 2],
     abandoned: [Vec<u16>; 2],
-    /// Packets that each end has offered.
+    /// Number of packets that each end has offered.
     offered: [u16; 2],
     wrong: bool,
 }
 
-/// What happens at a tick.
+/// Events of a tick.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Step {
     /// Whether the frame of each end is lost.
@@ -68,7 +68,7 @@ impl Link {
         }
         let now = Time::ZERO;
         let mut out = [Output::default(), Output::default()];
-        // What is due to arrive does, then both ends send.
+        // Frames that are due arrive first, then both ends send.
         for (end, out) in out.iter_mut().enumerate() {
             if state.air[end].len() == self.delay {
                 let frame = state.air[end].pop_front().flatten();
@@ -102,7 +102,7 @@ impl Link {
         state.ends.iter_mut().for_each(Rlp::forget);
     }
 
-    /// Each end offers so many packets more, as far as there are any.
+    /// Lets each end offer `count` more packets, as far as there are any.
     fn offer(&self, state: &mut State, count: u16) {
         for end in 0..2 {
             let first = state.offered[end];
@@ -125,19 +125,20 @@ impl Link {
         frame
     }
 
-    /// Each packet is delivered once and in order; without abandoning, none is missing between.
+    /// Tells whether each packet is delivered once and in order. Without abandoning, none may be
+    /// missing in between.
     fn is_right(&self, state: &State) -> bool {
         let lossless = self.parameters.persistency.retransmissions.is_none();
         !state.wrong && state.delivered.iter().all(|delivered| in_order(delivered, lossless))
     }
 
-    /// Whether every packet was delivered, or abandoned.
+    /// Tells whether every packet was delivered or abandoned.
     fn is_done(&self, state: &State) -> bool {
         (0..2)
             .all(|end| all_ended(self.packets[end].into(), &state.delivered[1 - end], &state.abandoned[end]))
     }
 
-    /// Whether a channel that loses nothing brings everything to its end, in some ticks.
+    /// Tells whether every packet ends within some ticks on a channel without losses.
     fn recovers(&self, state: &State) -> bool {
         let mut state = state.clone();
         for _ in 0..RECOVERY_TICKS {
@@ -221,7 +222,8 @@ fn link(parameters: Parameters, packets: [u16; 2], delay: usize) -> Link {
     Link { parameters, packets, late: false, impatient: false, delay, fault: Fault::None }
 }
 
-/// LL-03: window as large as can be, more packets than numbers: exactly once, in order, and intact.
+/// LL-03: with the largest possible window and more packets than numbers, packets arrive exactly
+/// once, in order and intact.
 #[test]
 fn selective_reject() {
     let selective = parameters(3, Recovery::Selective, Persistency::FOR_EVER);
@@ -231,19 +233,19 @@ fn selective_reject() {
     check("RLP, SREJ, longer delay", link(longer, [6, 0], 2)).assert_properties();
 }
 
-/// LL-03: packets that come at any time, so that there is something new to send while an answer to
-/// a poll is under way.
+/// LL-03: packets come at any time, so there may be new data to send while an answer to a poll is
+/// in transit.
 #[test]
 fn packets_that_come_late() {
     let selective = parameters(3, Recovery::Selective, Persistency::FOR_EVER);
     let longer = Parameters { t1_ticks: 6, ..selective };
-    // Six, since a frame that is taken for a later one comes to light when that one's turn comes.
+    // Six packets: a frame that is mistaken for a later one shows when that one's turn comes.
     let late = Link { late: true, ..link(longer, [6, 0], 2) };
     check("RLP, SREJ, packets that come late", late).assert_properties();
 }
 
-/// LL-03: nothing depends on how often the receiver asks, since other implementations may do it at
-/// another pace.
+/// LL-03: the protocol does not depend on how often the receiver repeats requests, since other
+/// implementations may have another interval.
 #[test]
 fn a_receiver_that_asks_all_the_time() {
     let selective = parameters(3, Recovery::Selective, Persistency::FOR_EVER);
@@ -255,14 +257,14 @@ fn a_receiver_that_asks_all_the_time() {
     check("RLP, REJ at every tick", impatient(link(reject, [6, 0], 1))).assert_properties();
 }
 
-/// LL-03: the same where the receiver asks by REJ.
+/// LL-03: the same if the receiver sends REJ.
 #[test]
 fn reject() {
     let reject = parameters(3, Recovery::GoBack, Persistency::FOR_EVER);
     check("RLP, REJ, one way", link(reject, [6, 0], 1)).assert_properties();
 }
 
-/// LL-05: resets. What is delivered is in order and intact, the rest is abandoned.
+/// LL-05: resets. Delivered packets are in order and intact, all others are abandoned.
 #[test]
 fn resets() {
     let persistency = Persistency { retransmissions: Some(1), then: Then::Reset };
@@ -282,8 +284,8 @@ fn given_up() {
     check("RLP, giving up at once, one way", link(parameters, [5, 0], 1)).assert_properties();
 }
 
-/// A receiver that acknowledges what has not arrived is found, and so is one that asks for what
-/// has.
+/// The checker finds a receiver that acknowledges missing frames, and one that requests frames that
+/// have arrived.
 #[test]
 fn broken_receivers_are_found() {
     let selective = parameters(3, Recovery::Selective, Persistency::FOR_EVER);
@@ -298,8 +300,8 @@ fn broken_receivers_are_found() {
     assert!(found(Fault::Behind));
 }
 
-/// The second half of the first of the three rules: with a T1 that is shorter than the round trip
-/// an old frame is taken for a new one.
+/// The second half of rule 1 of [`crate::rlp`]: with a T1 that is shorter than the round trip, an
+/// old frame is taken for a new one.
 #[test]
 fn a_short_t1_is_found() {
     let short = Parameters { t1_ticks: 3, ..parameters(3, Recovery::Selective, Persistency::FOR_EVER) };

@@ -1,8 +1,8 @@
-//! The window by itself: what arrives, what is passed on, what is missing.
+//! Tests of the window alone: arrivals, passing on, gaps.
 
 use super::*;
 
-/// 8 numbers, a window of 5, everything before `next` passed on.
+/// A window of 5 with 8 numbers. All frames before `next` have been passed on.
 fn window(next: u16, order: Order) -> ReceiveWindow<u16, u8> {
     let mut window = ReceiveWindow::new(Modulus::new(8), 5, order);
     for ns in 0..next {
@@ -15,7 +15,7 @@ fn missing(window: &ReceiveWindow<u16, u8>) -> Vec<u16> {
     window.gaps().map(|(ns, _)| ns).collect()
 }
 
-/// Frames wait for those before them, across the end of the numbers.
+/// Frames wait for those before them, also across the end of the numbers.
 #[test]
 fn in_sequence() {
     let (mut window, mut out) = (window(6, Order::InSequence), Vec::new());
@@ -41,7 +41,7 @@ fn what_lies_outside_changes_nothing() {
     assert_eq!(missing(&window), [6, 7, 0, 1]);
 }
 
-/// What is kept with a gap stays with it when the window moves.
+/// The data of a gap stay with it when the window moves.
 #[test]
 fn gaps_keep_what_is_kept_with_them() {
     let (mut window, mut out) = (window(6, Order::InSequence), Vec::new());
@@ -54,7 +54,7 @@ fn gaps_keep_what_is_kept_with_them() {
     assert_eq!(window.gaps_mut().map(|(ns, gap)| (ns, *gap)).collect::<Vec<_>>(), [(7, 2), (0, 3)]);
 }
 
-/// A number that is passed over lets go what is held behind it.
+/// Skipping a number releases the frames held behind it.
 #[test]
 fn passing_over() {
     let (mut window, mut out) = (window(6, Order::InSequence), Vec::new());
@@ -67,7 +67,7 @@ fn passing_over() {
     assert_eq!((missing(&empty), empty.next()), (vec![], 7));
 }
 
-/// Each is passed on once, at once.
+/// Each frame is passed on once, on arrival.
 #[test]
 fn as_received() {
     let (mut window, mut out) = (window(6, Order::AsReceived), Vec::new());

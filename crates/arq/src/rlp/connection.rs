@@ -1,4 +1,4 @@
-//! Setting up, resetting and ending a connection, and what T1 does.
+//! Setup, reset and end of a connection, and expiration of T1.
 
 use super::{Abandoned, Answer, Indication, Mode, Output, Parameters, Rlp, receive_window};
 use crate::Then;
@@ -7,7 +7,7 @@ use vocabulary::link_layer::{Event, Way};
 use vocabulary::units::Time;
 
 impl Rlp {
-    /// Sets up the connection, by XID first if the parameters say so. One end does this.
+    /// Sets up the connection, with XID first if the parameters say so. Only one end does this.
     pub fn connect(&mut self) {
         if self.mode == Mode::Disconnected {
             self.mode =
@@ -16,7 +16,7 @@ impl Rlp {
         }
     }
 
-    /// Ends the connection; all that is not delivered is lost.
+    /// Ends the connection. Packets that are not delivered are lost.
     pub fn disconnect(&mut self) {
         if !matches!(self.mode, Mode::Disconnecting | Mode::Ended) {
             self.clear();
@@ -33,7 +33,7 @@ impl Rlp {
         self.command_due = true;
     }
 
-    /// Begins again with number 0: everything in flight is doomed.
+    /// Starts again at number 0. All packets in flight become `doomed`.
     fn clear(&mut self) {
         let flying = self.send.clear();
         self.doomed.extend(flying.into_iter().filter_map(|slot| slot.body.packets));
@@ -53,7 +53,7 @@ impl Rlp {
         self.status_due = false;
     }
 
-    /// The connection is over, for good.
+    /// Ends the connection for good.
     fn end(&mut self, out: &mut Output) {
         self.clear();
         self.mode = Mode::Ended;
@@ -61,14 +61,14 @@ impl Rlp {
         out.indications.push(Indication::Disconnected);
     }
 
-    /// One more attempt; whether that is one too many.
+    /// Counts an attempt. Returns whether it exceeds the limit.
     fn attempt(&mut self) -> bool {
         let Some(most) = self.parameters.persistency.retransmissions else { return false };
         self.attempts = self.attempts.saturating_add(1).min(most.saturating_add(1));
         self.attempts > most
     }
 
-    /// T1 has expired.
+    /// Handles the expiration of T1.
     pub(super) fn expire(&mut self, now: Time, out: &mut Output) {
         match self.mode {
             Mode::Disconnected | Mode::Ended => {}
@@ -94,7 +94,7 @@ impl Rlp {
         }
     }
 
-    /// Frame `ns` was sent as often as it may be, or polls were.
+    /// Applies the configured action: frame `ns`, or polls, have reached the limit.
     pub(super) fn exhausted(&mut self, ns: u16, now: Time, out: &mut Output) {
         match self.parameters.persistency.then {
             Then::Reset => self.reset(now, out),
@@ -103,7 +103,7 @@ impl Rlp {
                 self.attempts = 0;
                 if self.send.give_up(ns) {
                     let packets = self.send.slot(ns).and_then(|slot| slot.body.packets);
-                    // What is left of a packet that will be broken need not be sent.
+                    // The rest of a packet that will be incomplete need not be sent.
                     packets.and_then(|packets| self.packer.drop_begun(Some(packets)));
                     // X may have been in that frame.
                     self.status_due = true;
@@ -112,7 +112,7 @@ impl Rlp {
         }
     }
 
-    /// An unnumbered frame has arrived.
+    /// Processes an unnumbered frame.
     pub(super) fn control(
         &mut self,
         (command, poll_final): (bool, bool),
@@ -145,14 +145,14 @@ impl Rlp {
         }
     }
 
-    /// SABM has arrived.
+    /// Processes a SABM.
     fn set_mode(&mut self, now: Time, out: &mut Output) {
         match self.mode {
             Mode::Ended | Mode::Disconnecting => {
                 self.answer = Some(Answer::DisconnectedMode);
                 return;
             }
-            // What was in flight was cleared when our own SABM was due.
+            // Data in flight were cleared when this end's own SABM became due.
             Mode::Connecting { .. } => self.mode = Mode::Connecting { answered: true },
             Mode::Disconnected | Mode::Negotiating | Mode::Connected { .. } => {
                 if self.is_connected() {
@@ -160,7 +160,7 @@ impl Rlp {
                 }
                 self.clear();
                 self.mode = Mode::Connected { proved: false };
-                // The other end takes nothing any more since it has sent SABM.
+                // The other end has accepted no data since it sent SABM.
                 self.report(Abandoned::Reset, out);
                 out.indications.push(Indication::Connected);
             }
@@ -168,7 +168,7 @@ impl Rlp {
         self.answer = Some(Answer::Acknowledge);
     }
 
-    /// UA has arrived.
+    /// Processes a UA.
     fn acknowledged(&mut self, out: &mut Output) {
         match self.mode {
             Mode::Connecting { answered } => {
@@ -184,7 +184,7 @@ impl Rlp {
         }
     }
 
-    /// XID has arrived. Unreadable parameters are as good as none.
+    /// Processes an XID. One with unreadable parameters is ignored.
     fn exchange(&mut self, command: bool, information: &[u8]) {
         let Ok(theirs) = xid::Parameters::parse(information) else { return };
         let mut agreed = self.wanted;

@@ -1,49 +1,50 @@
-//! Parameters of a connection, and how two ends agree on them.
+//! Parameters of a connection, and the negotiation between two ends.
 
 use super::Role;
 use crate::{Modulus, Persistency, Then};
 use packet::rlp::{MODULUS, xid};
 
-/// Ticks in a second: one frame each way every 20 ms (full rate, 240 bits).
+/// Ticks in a second: one frame in each direction every 20 ms (full rate, 240 bits).
 pub const TICKS_PER_SECOND: u32 = 50;
-/// XID counts times in 10 ms.
+/// Units of time of XID, 10 ms each, in a tick.
 const XID_UNITS_PER_TICK: u16 = 2;
 
-/// What one end wants of a connection. Both ends need the same modulus and the same [`Recovery`].
+/// Parameters that one end wants. Both ends need the same modulus and the same [`Recovery`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Parameters {
-    /// Numbers of frames; 62, but for model checking.
+    /// Modulus of frame numbers: 62, except in model checking.
     pub modulus: Modulus,
-    /// Most frames that this end may have outstanding, k: 1 to 61.
+    /// Maximum number of outstanding frames of this end, k: 1 to 61.
     pub send_window: u16,
-    /// Most frames that the other end may have outstanding.
+    /// Maximum number of outstanding frames of the other end.
     pub receive_window: u16,
     /// T1, the acknowledgement timer, in ticks of 20 ms.
     pub t1_ticks: u16,
-    /// T2, the longest that a reply is delayed, in ticks. What is left of T1 without it is longer
-    /// than a round trip; see [`super`] for what depends on that.
+    /// T2, the longest delay of a reply, in ticks. T1 - T2 must be longer than a round trip; see
+    /// [`super`] for the reason.
     pub t2_ticks: u16,
-    /// N2, and what happens after.
+    /// N2, and the action when it is reached.
     pub persistency: Persistency,
-    /// How lost frames are asked for.
+    /// How a receiver requests lost frames.
     pub recovery: Recovery,
-    /// Whether parameters are exchanged by XID before the connection is set up.
+    /// Whether XID negotiates parameters before the connection is set up.
     pub negotiate: bool,
 }
 
-/// How a receiver asks for lost frames.
+/// How a receiver requests lost frames.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Recovery {
-    /// SREJ for each missing frame; those behind it are held. What GSM networks do (Ludwig 3.1.2).
+    /// SREJ for each missing frame; frames behind it are held. GSM networks use this (Ludwig
+    /// 3.1.2).
     #[default]
     Selective,
-    /// REJ; frames behind a missing one are thrown away.
+    /// REJ; frames behind a missing one are discarded.
     GoBack,
 }
 
 impl Default for Parameters {
-    /// The defaults of GSM 04.22 at full rate: windows of 61, T1 480 ms, T2 80 ms, N2 6, after
-    /// which the link is reset.
+    /// Returns the defaults of GSM 04.22 at full rate: windows of 61, T1 480 ms, T2 80 ms, N2 6,
+    /// and a reset when N2 is reached.
     fn default() -> Self {
         Self {
             modulus: Modulus::new(MODULUS as u32),
@@ -59,14 +60,14 @@ impl Default for Parameters {
 }
 
 impl Parameters {
-    /// Ticks after which a frame that was sent has either arrived or is lost, and the receiver's
-    /// next word says which: T1 - T2.
+    /// Returns T1 - T2 in ticks. After this time a sent frame has either arrived or is lost, and
+    /// the receiver's next answer shows which.
     #[must_use]
     pub fn round_trip_ticks(&self) -> u16 {
         self.t1_ticks.saturating_sub(self.t2_ticks).max(1)
     }
 
-    /// As an XID frame carries them.
+    /// Converts the parameters to the form of an XID frame.
     #[must_use]
     pub fn to_xid(self, role: Role) -> xid::Parameters {
         let (up, down) = match role {
@@ -84,8 +85,9 @@ impl Parameters {
         }
     }
 
-    /// What both ends can live with: the smaller windows, the longer timers, the larger N2 (255 is
-    /// for ever). Applied to one's own and the other's parameters it gives the same at both ends.
+    /// Negotiates parameters that both ends can use: the smaller windows, the longer timers, the
+    /// larger N2 (255 means no limit). Both ends get the same result from their own and the other's
+    /// parameters.
     pub fn agree(&mut self, theirs: &xid::Parameters, role: Role) {
         let (up, down) = match role {
             Role::Mobile => (&mut self.send_window, &mut self.receive_window),

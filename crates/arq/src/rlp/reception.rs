@@ -1,4 +1,4 @@
-//! What one end does with a block that arrives.
+//! Processing of arriving blocks.
 
 use super::throttle::Piece;
 use super::{Abandoned, Answer, BLOCK_OCTETS, Indication, Mode, Output, Recovery, Rlp};
@@ -9,7 +9,7 @@ use vocabulary::link_layer::{Event, Record, Way};
 use vocabulary::units::Time;
 
 impl Rlp {
-    /// A block has arrived at `now`; `None` if it could not be decoded.
+    /// Processes a block that arrives at `now`; `None` if it could not be decoded.
     pub fn receive(&mut self, frame: Option<&Frame>, now: Time, out: &mut Output) {
         let event = if frame.is_some() { Event::Right } else { Event::Erased };
         self.note(now, Way::Received, event, 0, BLOCK_OCTETS, out);
@@ -30,7 +30,7 @@ impl Rlp {
         }
     }
 
-    /// The supervision of a frame.
+    /// Processes the supervision of a frame.
     fn supervised(
         &mut self,
         (command, poll_final): (bool, bool),
@@ -81,7 +81,7 @@ impl Rlp {
         });
     }
 
-    /// Everything before `nr` has arrived, or was passed over.
+    /// Processes an acknowledgement: all frames before `nr` have arrived or were skipped.
     fn acknowledge(&mut self, nr: u16, out: &mut Output) {
         let Some(done) = self.send.acknowledge(nr) else { return };
         if done.is_empty() {
@@ -96,8 +96,8 @@ impl Rlp {
         }
     }
 
-    /// The other end wants frame `nr` again, with all behind it or alone. Not followed while a copy
-    /// of it may be under way (rule 1).
+    /// Processes the request to retransmit frame `nr`, alone or with all frames behind it. Ignores
+    /// it while a copy of the frame may be in transit (rule 1).
     fn requested(&mut self, nr: u16, and_later: bool, now: Time, out: &mut Output) {
         let Some(slot) = self.send.slot(nr) else { return };
         if self.polling || slot.state != SlotState::Sent || slot.body.under_way > 0 {
@@ -115,7 +115,8 @@ impl Rlp {
         self.t1 = self.parameters.t1_ticks;
     }
 
-    /// The answer to a poll: V(A) is what the other end misses, if there is anything outstanding.
+    /// Processes the answer to a poll: the other end misses frame V(A), if any frame is
+    /// outstanding.
     fn checkpoint(&mut self, now: Time, out: &mut Output) {
         self.polling = false;
         self.command_due = false;
@@ -143,7 +144,7 @@ impl Rlp {
         }
     }
 
-    /// A numbered frame.
+    /// Processes a numbered frame.
     fn information(&mut self, ns: u8, field: &[u8], now: Time, out: &mut Output) {
         let mut passed = Vec::new();
         match self.receive.receive(u16::from(ns), field.to_vec(), &mut passed) {
@@ -154,7 +155,7 @@ impl Rlp {
         self.relay(passed, now, out);
     }
 
-    /// The other end has given up the frame with this number.
+    /// Skips the frame with this number, which the other end has given up.
     pub(super) fn pass_over(&mut self, information: &[u8], now: Time, out: &mut Output) {
         let wanted = self.receive.next();
         if self.is_connected() && information.first().is_some_and(|&ns| u16::from(ns) == wanted) {
@@ -165,7 +166,7 @@ impl Rlp {
         }
     }
 
-    /// Fields in their order, on their way to the user.
+    /// Passes fields on towards the user, in order.
     fn relay(&mut self, fields: Vec<Vec<u8>>, now: Time, out: &mut Output) {
         for field in fields {
             let Ok(Field { stop, items }) = Field::parse(&field) else { continue };
@@ -180,7 +181,7 @@ impl Rlp {
         }
     }
 
-    /// Something is missing between what has been passed on and what will be.
+    /// Notes that data are missing between the fields passed on so far and the next ones.
     pub(super) fn lose_place(&mut self) {
         match &mut self.buffer {
             Some(buffer) => buffer.push(Piece::Gap),
@@ -188,7 +189,7 @@ impl Rlp {
         }
     }
 
-    /// A tick of the line behind the buffer.
+    /// Lets the line behind the buffer carry its data of one tick.
     pub(super) fn drain(&mut self, out: &mut Output) {
         let carried = self.buffer.as_mut().map(super::throttle::Buffer::tick).unwrap_or_default();
         for piece in carried {

@@ -1,29 +1,29 @@
-//! Packets as characters: what the L2R layer of this program carries.
+//! Packets as characters: the format in which L2R carries packets here.
 //!
-//! A packet of n octets takes n + 7, which is what PPP takes (Ludwig 3.2; specification section
-//! 12): a status octet that says "here a packet begins" (see [`packet::rlp::l2r`]), its length, its
-//! number and a check sequence, two octets each with the high one first, and the packet. The check
-//! sequence is PPP's FCS-16 over length, number and packet.
+//! A packet of n octets takes n + 7, as with PPP (Ludwig 3.2; specification section 12). It
+//! consists of a status octet that marks the start of a packet (see [`packet::rlp::l2r`]), the
+//! length, the number and a checksum, two octets each in network byte order, and the packet. The
+//! checksum is PPP's FCS-16 over length, number and packet.
 //!
-//! A receiver that misses a part throws away what it has of that packet and waits for the next
-//! start. So a frame that was given up costs the packets that had a part in it and no other (Ludwig
-//! 3.2.5: PPP discards the broken packet, TCP sees one loss).
+//! A receiver that misses a part discards what it has of that packet and waits for the next start.
+//! So a frame that was given up costs only the packets that had a part in it (Ludwig 3.2.5: PPP
+//! discards the broken packet, TCP sees one loss).
 
 use crc::{CRC_16_IBM_SDLC, Crc, Table};
 use packet::rlp::l2r::Item;
 use std::collections::VecDeque;
 
-/// Octets that a packet takes beside its own.
+/// Octets that a packet takes beyond its own.
 pub const OVERHEAD: usize = 7;
-/// Length, number, check sequence.
+/// Length of the fields length, number and checksum, in octets.
 const HEADER_LEN: usize = 6;
 
 static CHECK: Crc<u16, Table<1>> = Crc::<u16, Table<1>>::new(&CRC_16_IBM_SDLC);
 
-/// The numbers of the packets that have a part in something, first and last.
+/// Numbers of the packets that have a part in a frame: first and last.
 pub(super) type Numbers = (u16, u16);
 
-/// Packets on their way into frames.
+/// Packets that wait to be put into frames.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub(super) struct Packer {
     queue: VecDeque<Waiting>,
@@ -51,12 +51,12 @@ impl Packer {
         self.queue.is_empty()
     }
 
-    /// Packets of which nothing was taken yet.
+    /// Returns the number of packets of which no octet was taken yet.
     pub fn untouched(&self) -> usize {
         self.queue.iter().filter(|packet| packet.taken == 0).count()
     }
 
-    /// Up to `most` octets, and the numbers of the packets that they belong to.
+    /// Takes up to `most` octets. Returns them with the numbers of the packets that they belong to.
     pub fn take(&mut self, most: usize) -> Option<(Vec<Item>, Numbers)> {
         let first = self.queue.front()?.number;
         let (mut items, mut last, mut left) = (Vec::new(), first, most);
@@ -77,7 +77,7 @@ impl Packer {
             if packet.taken == packet.octets.len() {
                 self.queue.pop_front();
             } else if packet.taken == 0 {
-                // Its start is the last octet here.
+                // Its start would be the last octet here. It goes to the next field.
                 items.pop();
                 break;
             }
@@ -85,12 +85,13 @@ impl Packer {
         Some((items, (first, last)))
     }
 
-    /// The packet of which a part was taken.
+    /// Returns the number of the packet that was partly taken.
     pub fn begun(&self) -> Option<u16> {
         self.queue.front().filter(|packet| packet.taken > 0).map(|packet| packet.number)
     }
 
-    /// Drops the packet of which a part was taken, if its number is one of these, or any.
+    /// Drops the packet that was partly taken, if its number is in `numbers` or `numbers` is
+    /// `None`. Returns its number.
     pub fn drop_begun(&mut self, numbers: Option<Numbers>) -> Option<u16> {
         let packet = self.queue.front()?;
         let among = |(first, last): Numbers| packet.number.wrapping_sub(first) <= last.wrapping_sub(first);
@@ -99,26 +100,26 @@ impl Packer {
             .map(|packet| packet.number)
     }
 
-    /// Drops everything.
+    /// Drops all packets and returns their numbers.
     pub fn drain(&mut self) -> impl Iterator<Item = u16> + '_ {
         self.queue.drain(..).map(|packet| packet.number)
     }
 }
 
-/// Characters on their way into packets.
+/// Reassembly of packets from characters.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub(super) struct Unpacker {
-    /// What there is of the packet; `None` while waiting for a start.
+    /// Characters of the current packet so far; `None` while waiting for a start.
     partial: Option<Vec<u8>>,
 }
 
 impl Unpacker {
-    /// Something is missing here.
+    /// Notes that data are missing here.
     pub fn gap(&mut self) {
         self.partial = None;
     }
 
-    /// The packet that these complete, with its number.
+    /// Adds characters. Returns the packet that they complete, with its number.
     pub fn put(&mut self, item: Item) -> Option<(u16, Vec<u8>)> {
         match item {
             Item::Start => self.partial = Some(Vec::new()),
@@ -168,8 +169,8 @@ mod tests {
     }
 
     proptest! {
-        /// What goes in comes out, and takes 7 octets more a packet, but for a start that would
-        /// stand alone at an end.
+        /// Packets come out as they went in. Each takes 7 octets more, and a start is never alone
+        /// at the end of a field.
         #[test]
         fn packets_come_out_as_they_went_in(packets in packets()) {
             let fields = fields(&packets);
@@ -182,7 +183,7 @@ mod tests {
             prop_assert_eq!(user, packets.iter().map(|bytes| bytes.len() + OVERHEAD).sum::<usize>());
         }
 
-        /// A packet with wrong characters is none, and costs no other.
+        /// A packet with wrong characters is discarded and costs no other.
         #[test]
         fn what_is_damaged_is_thrown_away(packets in packets(), which: usize, bits in 1u8..) {
             let mut packer = Packer::default();
@@ -200,7 +201,7 @@ mod tests {
             prop_assert_eq!(out, wanted);
         }
 
-        /// Without one frame, the packets with a part in it are missing and all others are there.
+        /// If one frame is missing, only the packets with a part in it are missing.
         #[test]
         fn a_missing_frame_costs_its_packets_alone(packets in packets(), which: usize) {
             let mut packer = Packer::default();

@@ -1,4 +1,4 @@
-//! One end, with frames of the other made by hand: the rules, the timer, and what is asked for.
+//! Tests of one end with hand-made frames of the other: the rules, the timer, and requests.
 
 mod giving_up;
 mod resets;
@@ -17,15 +17,15 @@ struct End {
     said: Output,
 }
 
-/// What an end sends, as far as it matters here.
+/// A sent frame, as far as it matters here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Sent {
-    /// N(S), with supervision.
+    /// N(S), supervision and N(R).
     Numbered(u8, Supervision, u8),
     Supervision(Supervision, u8),
-    /// With P.
+    /// With P, and N(R).
     Poll(u8),
-    /// With F.
+    /// With F, and N(R).
     Final(u8),
     Other(Function),
 }
@@ -46,10 +46,10 @@ fn numbered(ns: u8, nr: u8, stop: bool) -> Frame {
     Frame { command: false, poll_final: false, body }
 }
 
-/// A slow line that 24 characters are too much for.
+/// A slow line whose buffer is above its upper mark with 24 characters.
 const SLOW: Throttle = Throttle { rate: 10, low: 10, high: 20 };
 
-/// 24 characters, with or without XOFF.
+/// A frame with 24 characters, with or without XOFF.
 fn characters(ns: u8, nr: u8, stop: bool) -> Frame {
     let items = vec![Item::Characters(vec![0; 24])];
     let information = Field { stop, items }.to_octets(INFORMATION_OCTETS);
@@ -65,12 +65,12 @@ fn persistent(retransmissions: u16, then: Then) -> Parameters {
 }
 
 impl End {
-    /// Connected, as the one that has set it up.
+    /// Creates an end that has set up a connection.
     fn connected(parameters: Parameters) -> Self {
         Self::throttled(parameters, None)
     }
 
-    /// The same, before a slower line.
+    /// The same, with a slower line behind it.
     fn throttled(parameters: Parameters, throttle: Option<Throttle>) -> Self {
         let mut end = Self { rlp: Rlp::new(Role::Mobile, parameters, throttle), said: Output::default() };
         end.rlp.connect();
@@ -111,14 +111,14 @@ impl End {
         }
     }
 
-    /// Sends no more of it.
+    /// Makes the end stop sending new frames, by XOFF.
     fn stopped(&mut self, nr: u8) {
         self.hears(&numbered(0, nr, true));
     }
 }
 
-/// Rule 1: a frame that was sent once is sent again as soon as it is asked for; after that, only
-/// when no copy can be under way.
+/// Rule 1: a frame that was sent once is retransmitted as soon as it is requested. After that, it
+/// is retransmitted only when no copy can be in transit.
 #[test]
 fn an_srej_is_followed_unless_a_copy_is_under_way() {
     let mut end = End::connected(Parameters::default());
@@ -132,25 +132,25 @@ fn an_srej_is_followed_unless_a_copy_is_under_way() {
     assert_eq!(end.tick(), Sent::Supervision(Rr, 1), "sent again {} ticks ago", ROUND_TRIP - 1);
     end.hears(&supervision(Srej, 1));
     assert_eq!(end.tick(), Sent::Numbered(1, Rr, 1));
-    // One that is not outstanding is nobody's.
+    // A request for a frame that is not outstanding is ignored.
     end.hears(&supervision(Srej, 0));
     end.hears(&supervision(Srej, 4));
     assert_eq!(end.tick(), Sent::Supervision(Rr, 1));
 }
 
-/// Rule 2: between P and F nothing numbered is sent and no SREJ followed. N(R) of the answer is
-/// sent again then, and the newest.
+/// Rule 2: between P and F, no numbered frame is sent and no SREJ obeyed. Then N(R) of the answer
+/// is retransmitted, and the newest frame.
 #[test]
 fn a_poll_and_its_answer() {
     let mut end = End::connected(Parameters::default());
     end.sends(4);
     end.stopped(0);
-    // T1 runs from the first frame on, and nothing that came has acknowledged any.
+    // T1 runs from the first frame on, and no arriving frame has acknowledged any.
     assert_eq!(end.ticks(T1 - 4), vec![Sent::Supervision(Rr, 1); T1 - 4]);
     assert_eq!(end.tick(), Sent::Poll(1));
     end.hears(&numbered(1, 0, false));
     end.hears(&supervision(Srej, 2));
-    // A command with P is no answer, nor is a response without F.
+    // A command with P is no answer, and neither is a response without F.
     end.hears(&Frame { command: true, poll_final: true, body: Body::Supervisory { supervision: Rr, nr: 1 } });
     assert_eq!(end.ticks(2), [Sent::Final(2), Sent::Supervision(Rr, 2)]);
     end.hears(&Frame {
@@ -162,7 +162,7 @@ fn a_poll_and_its_answer() {
     assert_eq!(end.ticks(3), again);
 }
 
-/// An answer that nobody waits for is an acknowledgement and no more.
+/// An answer without a poll is only an acknowledgement.
 #[test]
 fn an_answer_without_a_poll() {
     let mut end = End::connected(Parameters::default());
@@ -175,7 +175,7 @@ fn an_answer_without_a_poll() {
     assert_eq!(end.tick(), Sent::Numbered(3, Rr, 0));
 }
 
-/// REJ: all from that one on, and everything before has arrived.
+/// REJ requests all frames from a number on. All frames before it have arrived.
 #[test]
 fn go_back() {
     let mut end = End::connected(Parameters { recovery: Recovery::GoBack, ..Parameters::default() });
@@ -183,14 +183,14 @@ fn go_back() {
     end.hears(&supervision(Rej, 1));
     assert_eq!(end.ticks(4), [1, 2, 3, 4].map(|ns| Sent::Numbered(ns, Rr, 0)));
     assert_eq!(end.rlp.send.oldest(), 1);
-    // Where frames are asked for one by one, this asks for one.
+    // With SREJ as the configured recovery, REJ requests one frame.
     let mut end = End::connected(Parameters::default());
     end.sends(4);
     end.hears(&supervision(Rej, 1));
     assert_eq!(end.ticks(2), [1, 4].map(|ns| Sent::Numbered(ns, Rr, 0)));
 }
 
-/// What is missing is asked for once, one a block, and again after T1 if it has not come.
+/// Each missing frame is requested once, one a block, and again after T1 if it has not arrived.
 #[test]
 fn asks_for_what_is_missing() {
     let mut end = End::connected(Parameters::default());
@@ -198,7 +198,7 @@ fn asks_for_what_is_missing() {
     end.hears(&numbered(3, 0, false));
     let asked = [Sent::Supervision(Srej, 1), Sent::Supervision(Srej, 2)];
     assert_eq!(end.ticks(3), [asked[0], asked[1], Sent::Supervision(Rr, 1)]);
-    // Its copy lies outside of the window, and is nothing to ask for.
+    // The second copy is outside the window and causes no request.
     for _ in 0..2 {
         end.hears(&numbered(1, 0, false));
     }
@@ -206,7 +206,7 @@ fn asks_for_what_is_missing() {
     assert_eq!(end.tick(), asked[1]);
 }
 
-/// REJ is sent once, and again after T1; a frame in sequence ends that.
+/// REJ is sent once, and again after T1, until a frame in sequence arrives.
 #[test]
 fn asks_to_go_back() {
     let mut end = End::connected(Parameters { recovery: Recovery::GoBack, ..Parameters::default() });
@@ -220,7 +220,7 @@ fn asks_to_go_back() {
     assert_eq!(end.tick(), Sent::Supervision(Rej, 1), "at once: it is another one");
 }
 
-/// RNR holds up what is new and not what is sent again; RR lets it go on.
+/// RNR stops new frames, but not retransmissions. RR lets new frames continue.
 #[test]
 fn receive_not_ready() {
     let mut end = End::connected(Parameters::default());
@@ -232,13 +232,13 @@ fn receive_not_ready() {
     assert_eq!(end.tick(), Sent::Numbered(2, Rr, 0));
 }
 
-/// T1 runs while something is outstanding: an end that has nothing to say asks for nothing.
+/// T1 runs only while frames are outstanding: an idle end does not poll.
 #[test]
 fn an_idle_end_does_not_poll() {
     let idle = vec![Sent::Supervision(Rr, 0); 3 * T1];
     let answer =
         Frame { command: false, poll_final: true, body: Body::Supervisory { supervision: Rr, nr: 1 } };
-    // All was acknowledged by a frame, by the answer to a poll, and with a reset.
+    // The frame is acknowledged by RR, by the answer to a poll, or with a reset.
     let one_frame = || {
         let mut end = End::connected(Parameters::default());
         end.rlp.offer(7, &[0; 10]);
@@ -259,8 +259,8 @@ fn an_idle_end_does_not_poll() {
     assert_eq!(end.ticks(3 * T1), idle);
 }
 
-/// T1 runs from what was sent last: neither many frames that are sent again nor an SREJ in the last
-/// instant let it expire.
+/// T1 runs from the last transmission. Neither many retransmissions nor an SREJ just before the end
+/// of T1 let it expire.
 #[test]
 fn retransmissions_restart_t1() {
     let mut end = End::connected(Parameters { recovery: Recovery::GoBack, ..Parameters::default() });
@@ -279,7 +279,7 @@ fn retransmissions_restart_t1() {
     assert_eq!(end.tick(), Sent::Numbered(0, Rr, 1));
 }
 
-/// A poll that is due again when the answer comes need not be sent.
+/// A poll that is due again when the answer arrives is not sent.
 #[test]
 fn an_answer_in_the_last_instant() {
     let poll = Frame { command: true, poll_final: true, body: Body::Supervisory { supervision: Rr, nr: 0 } };

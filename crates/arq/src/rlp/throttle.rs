@@ -1,28 +1,30 @@
-//! A receiver that is slower than the link: its buffer, and when it wants no more (L2R flow
-//! control; Ludwig 3.2.5, LL-04).
+//! A receiver that is slower than the link: its buffer and its flow control (L2R flow control;
+//! Ludwig 3.2.5, LL-04).
 //!
-//! In some networks the asynchronous line behind the link carries 960 octets a second and the
-//! link 1200. Between the two is a buffer: above one mark its owner sends XOFF, below another XON.
-//! A gap of the sender lasts as long as the line needs from mark to mark and for what still arrives
-//! during the round trip.
+//! In some networks the asynchronous line behind the link carries 960 octets a second, and the link
+//! 1200. The buffer between them sends XOFF above one mark and XON below another. The sender pauses
+//!       for
+//! the time that the line needs from mark to mark and for the data that still arrive during the
+//! round trip.
 
 use super::parameters::TICKS_PER_SECOND;
 use packet::rlp::l2r::Item;
 use std::collections::VecDeque;
 
-/// How fast the line behind the link is, and the marks of the buffer before it, in octets.
+/// Rate of the line behind the link, and marks of the buffer before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Throttle {
-    /// Octets a second.
+    /// Rate in octets a second.
     pub rate: u32,
-    /// XON below this. It must last for a round trip, or the line runs dry.
+    /// XON is sent below this number of octets. It must last for a round trip, or the line runs
+    /// dry.
     pub low: u32,
-    /// XOFF above this.
+    /// XOFF is sent above this number of octets.
     pub high: u32,
 }
 
 impl Throttle {
-    /// 960 octets a second: asynchronous 9.6 kbit/s, 10 bits a character. The marks give gaps of
+    /// 960 octets a second: asynchronous 9.6 kbit/s, 10 bits a character. The marks give pauses of
     /// 950 to 1300 ms with round trips of 150 to 400 ms: 768 octets between the marks take 0.8 s,
     /// and a round trip adds a quarter more than itself.
     pub const ASYNCHRONOUS: Self = Self { rate: 960, low: 480, high: 1248 };
@@ -34,18 +36,18 @@ pub(super) struct Buffer {
     throttle: Throttle,
     queue: VecDeque<Piece>,
     octets: u32,
-    /// Fiftieths of an octet that the line could have carried since.
+    /// Fiftieths of an octet that the line could have carried but has not.
     credit: u32,
     /// Whether XOFF is wanted.
     stop: bool,
 }
 
-/// What waits in the buffer.
+/// An entry of the buffer.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) enum Piece {
-    /// One frame's content.
+    /// Content of one frame.
     Items(Vec<Item>),
-    /// Something is missing here.
+    /// Data are missing here.
     Gap,
 }
 
@@ -70,7 +72,7 @@ impl Buffer {
         self.judge();
     }
 
-    /// A tick later: what the line has carried.
+    /// Advances by a tick and returns what the line has carried.
     pub fn tick(&mut self) -> Vec<Piece> {
         self.credit += self.throttle.rate;
         let mut carried = Vec::new();
@@ -96,12 +98,12 @@ impl Buffer {
         }
     }
 
-    /// Whether XOFF is wanted.
+    /// Tells whether XOFF is wanted.
     pub fn stop(&self) -> bool {
         self.stop
     }
 
-    /// Whether there is no room at all: RNR.
+    /// Tells whether the buffer is full, so that RNR is needed.
     pub fn is_full(&self) -> bool {
         self.octets > self.throttle.high.saturating_mul(4)
     }
@@ -115,7 +117,7 @@ mod tests {
         Piece::Items(vec![Item::Characters(vec![0; count])])
     }
 
-    /// XOFF above the higher mark, XON below the lower one, and nothing new between.
+    /// XOFF is wanted above the upper mark, XON below the lower one, and no change in between.
     #[test]
     fn marks() {
         let mut buffer = Buffer::new(Throttle { rate: 50, low: 2, high: 4 });
@@ -123,14 +125,14 @@ mod tests {
         assert!(!buffer.stop());
         buffer.push(octets(1));
         assert!(buffer.stop());
-        // Four octets go in four ticks, at one an octet.
+        // Four octets take four ticks at 50 octets a second.
         let stops = [0; 5].map(|_| (buffer.tick().len(), buffer.stop()));
         assert_eq!(stops, [(0, true), (0, true), (0, true), (1, false), (1, false)]);
         buffer.push(octets(2));
         assert!(!buffer.stop());
     }
 
-    /// A line that had nothing to carry for a while carries no more for that.
+    /// An idle line does not carry more afterwards.
     #[test]
     fn a_line_saves_nothing() {
         let mut buffer = Buffer::new(Throttle { rate: 50, low: 2, high: 4 });
@@ -139,7 +141,7 @@ mod tests {
         assert_eq!([0; 4].map(|_| buffer.tick().len()), [0, 0, 1, 0]);
     }
 
-    /// RNR far above the marks alone.
+    /// RNR is needed only far above the marks.
     #[test]
     fn there_is_room_for_what_is_under_way() {
         let mut buffer = Buffer::new(Throttle { rate: 50, low: 2, high: 4 });

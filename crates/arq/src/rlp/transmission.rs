@@ -1,5 +1,5 @@
-//! What one end sends in a block: a response that is due, word of a frame given up, a poll, or
-//! information with supervision.
+//! Composition of blocks: a response that is due, the announcement of a frame that was given up, a
+//! poll, or information with supervision.
 
 use super::{Answer, INFORMATION_OCTETS, Mode, Outgoing, Output, Rlp, USER_OCTETS};
 use crate::SlotState;
@@ -9,7 +9,7 @@ use vocabulary::link_layer::{Event, Way};
 use vocabulary::units::Time;
 
 impl Rlp {
-    /// The frame for the block that begins at `now`.
+    /// Returns the frame for the block that begins at `now`.
     pub(super) fn compose(&mut self, now: Time, out: &mut Output) -> Frame {
         if let Some(answer) = self.answer.take() {
             return self.answered(answer);
@@ -26,7 +26,7 @@ impl Rlp {
         }
     }
 
-    /// A command that is repeated every T1, with NULL between.
+    /// Returns a command, which is repeated every T1, or NULL in between.
     fn command(&mut self, function: Function, information: Vec<u8>) -> Frame {
         if !std::mem::take(&mut self.command_due) {
             return unnumbered(false, false, Function::Null, Vec::new());
@@ -75,8 +75,8 @@ impl Rlp {
         Frame { command: false, poll_final: false, body }
     }
 
-    /// A numbered frame, if there is one to send: the oldest that is to be sent again, or a new
-    /// one.
+    /// Returns a numbered frame, if there is one to send: the oldest retransmission, or a new
+    /// frame.
     fn numbered(&mut self, now: Time, out: &mut Output) -> Option<(u16, Vec<u8>)> {
         let round_trip = self.parameters.round_trip_ticks();
         if let Some(again) = self.send.send_again() {
@@ -95,8 +95,8 @@ impl Rlp {
         if taken.is_none() && stop == self.told_stop && !self.status_due {
             return None;
         }
-        // A field with nothing but X still stands in the middle of a packet, which breaks if it is
-        // given up.
+        // A field with only X is still in the middle of a packet. The packet is incomplete if the
+        // field is given up.
         let begun = self.packer.begun().map(|number| (number, number));
         let (items, packets) = taken.map_or((Vec::new(), begun), |(items, packets)| (items, Some(packets)));
         let octets = items.iter().map(characters).sum();
@@ -114,7 +114,7 @@ impl Rlp {
         Some((ns, field))
     }
 
-    /// What is said of the frames of the other end: one that is missing, or how far all is there.
+    /// Returns the supervision of the other end's frames: a request for a missing one, or V(R).
     fn supervision(&mut self, now: Time, out: &mut Output) -> (Supervision, u8) {
         let t1 = self.parameters.t1_ticks;
         let missing = self.receive.gaps_mut().find(|(_, gap)| **gap == 0).map(|(ns, gap)| {
@@ -140,7 +140,7 @@ impl Rlp {
     }
 }
 
-/// Octets of packets in a part of a field.
+/// Returns the number of a packet's octets in a part of a field.
 fn characters(item: &Item) -> u32 {
     match item {
         Item::Start => 0,

@@ -1,9 +1,9 @@
-//! The window by itself: numbers, order, and which frames are never sent again.
+//! Tests of the window alone: numbers, order, and frames that are never sent again.
 
 use super::*;
 
-/// Frames `first` on, each with its place as its body; 8 numbers, a window of 5, `first` frames
-/// long acknowledged.
+/// A window of 5 with 8 numbers. It has `count` outstanding frames from number `first` on, each
+/// with its position as its content. All earlier frames are acknowledged.
 fn window(first: u16, count: u16) -> SendWindow<u16> {
     let mut window = SendWindow::new(Modulus::new(8), 5);
     for body in 0..first {
@@ -16,12 +16,12 @@ fn window(first: u16, count: u16) -> SendWindow<u16> {
     window
 }
 
-/// What is sent again, until there is nothing left.
+/// Retransmits until no frame waits for it. Returns N(S) and the number of transmissions of each.
 fn sent_again(window: &mut SendWindow<u16>) -> Vec<(u16, u16)> {
     std::iter::from_fn(|| window.send_again().map(|again| (again.ns, again.sent))).collect()
 }
 
-/// The oldest goes first, across the end of the numbers, and each counts.
+/// The oldest frame goes first, also across the end of the numbers. Each transmission is counted.
 #[test]
 fn the_oldest_is_sent_again_first() {
     let mut window = window(6, 5);
@@ -31,8 +31,8 @@ fn the_oldest_is_sent_again_first() {
     assert_eq!(sent_again(&mut window), [(7, 3)]);
 }
 
-/// A frame that the receiver has is not sent again, nor one that was given up, whether it is asked
-/// for alone or with others.
+/// Frames that the receiver has or that were given up are not retransmitted, whether one or all are
+/// requested.
 #[test]
 fn what_is_held_or_given_up_is_not_sent_again() {
     let mut window = window(6, 5);
@@ -44,7 +44,7 @@ fn what_is_held_or_given_up_is_not_sent_again() {
     assert_eq!(sent_again(&mut window), [(6, 2), (1, 2), (2, 2)]);
 }
 
-/// Held after it was asked for: there is no need any more.
+/// A frame that the receiver has by now is not retransmitted, though it was requested.
 #[test]
 fn what_is_held_meanwhile_is_not_sent_again() {
     let mut window = window(0, 3);
@@ -60,7 +60,7 @@ fn all_again_begins_where_it_is_told() {
     assert_eq!(sent_again(&mut window), [(0, 2), (1, 2)]);
 }
 
-/// Numbers outside of the window are nobody's.
+/// Numbers outside the window match no frame.
 #[test]
 fn frames_that_are_not_outstanding() {
     let mut window = window(6, 3);
@@ -89,7 +89,7 @@ fn the_window_is_as_large_as_it_says() {
     assert!(!window.is_open(), "a window is smaller than the modulus");
 }
 
-/// A reset begins with 0 again.
+/// A reset starts again at 0.
 #[test]
 fn begins_again() {
     let mut window = window(6, 3);
@@ -97,7 +97,7 @@ fn begins_again() {
     assert_eq!((window.oldest(), window.outstanding(), window.send(9)), (0, 0, 0));
 }
 
-/// N2 is how often a frame is sent again: after that and the first time it may not be.
+/// N2 is the number of retransmissions, not counting the first transmission.
 #[test]
 fn persistency_counts_retransmissions() {
     let twice = crate::Persistency { retransmissions: Some(2), then: crate::Then::Reset };

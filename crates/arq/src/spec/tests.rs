@@ -1,4 +1,4 @@
-//! The line.
+//! Tests of the one-line form.
 
 use super::*;
 use proptest::prelude::*;
@@ -28,7 +28,7 @@ fn each_parameter_is_taken() {
     assert_eq!(arq("llp:in-order"), arq("llp"));
 }
 
-/// The later one replaced the earlier one without a word.
+/// The later one used to replace the earlier one silently.
 #[test]
 fn what_is_given_twice_is_refused() {
     for (given, part) in [

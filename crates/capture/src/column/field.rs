@@ -1,4 +1,4 @@
-//! Types that a column can hold: each is a cell of a fixed kind.
+//! Types that a column can hold. Each converts to a cell of a fixed kind.
 
 use super::{Cell, Kind};
 use crate::senders::{Algorithm, CongestionState};
@@ -10,18 +10,18 @@ use vocabulary::{ChannelState, Direction, LinkId};
 
 /// A field of a row that is a cell of its table.
 pub trait Field: Sized {
-    /// What its column holds.
+    /// Kind of the column.
     const KIND: Kind;
-    /// Whether its column may be empty.
+    /// Whether cells of the column may be empty.
     const OPTIONAL: bool = false;
 
-    /// The cell.
+    /// Returns the cell.
     fn cell(&self) -> Cell<'_>;
 
-    /// The value of a cell that is not null; `None` if it has no meaning here.
+    /// Returns the value of a cell that is not null; `None` if the cell is not valid for this type.
     fn read(cell: &Cell<'_>) -> Option<Self>;
 
-    /// Takes the value of a cell that is not null; one without a meaning leaves the field as it is.
+    /// Sets the field from a cell that is not null. An invalid cell leaves the field as it is.
     fn set(&mut self, cell: &Cell<'_>) {
         if let Some(value) = Self::read(cell) {
             *self = value;
@@ -78,8 +78,8 @@ impl Field for IpAddr {
     }
 }
 
-/// Numbers: type, type of the number that it is, kind, the way to a number of 64 bits, the way
-/// back.
+/// Implements [`Field`] for numbers. Each line has the type, the unsigned type that represents it,
+/// the kind, and the conversions to `u64` and back.
 macro_rules! numbers {
     ($($type:ty as $number:ty, $kind:expr, $to:expr, $from:expr;)+) => {
         $(impl Field for $type {
@@ -107,7 +107,8 @@ numbers! {
     Time as u64, Kind::Rising, Self::as_nanos, Self::from_nanos;
 }
 
-/// Types whose values have names: type, value to name, name to value.
+/// Implements [`Field`] for types whose values have names. Each line has the type and its methods
+/// from value to name and back.
 macro_rules! names {
     ($($type:ty, $name:ident, $from:ident;)+) => {
         $(impl Field for $type {

@@ -1,5 +1,5 @@
-//! Properties of all Parquet files of lasthop: compression, and reading and writing of cells that
-//! may be empty.
+//! Code for all Parquet files of lasthop: compression, and reading and writing of cells that may be
+//! empty.
 
 use crate::table::TableError;
 use parquet::basic::{Compression, ZstdLevel};
@@ -11,14 +11,14 @@ use parquet::file::reader::{ChunkReader, FileReader, SerializedFileReader};
 use parquet::file::writer::SerializedColumnWriter;
 use serde::Serialize;
 
-/// How our files are written.
+/// Returns the properties with which Parquet files are written.
 pub fn properties() -> WriterPropertiesBuilder {
     WriterProperties::builder()
         .set_compression(Compression::ZSTD(ZstdLevel::default()))
         .set_created_by(concat!("lasthop ", env!("CARGO_PKG_VERSION")).to_owned())
 }
 
-/// Writes a column's cells. Where the column is not `optional`, all of them must be there.
+/// Writes a column's cells. If the column is not `optional`, no cell may be empty.
 pub fn write_values<T: DataType>(
     writer: &mut SerializedColumnWriter<'_>,
     optional: bool,
@@ -33,7 +33,8 @@ pub fn write_values<T: DataType>(
     Ok(())
 }
 
-/// Reads the cells of `rows` rows of a column; there are those whose level is the `deepest`.
+/// Reads the cells of `rows` rows of a column. A cell has a value if its definition level is
+/// `deepest`.
 pub fn read_values<T: DataType>(
     mut reader: ColumnReaderImpl<T>,
     deepest: i16,
@@ -48,7 +49,7 @@ pub fn read_values<T: DataType>(
     Ok(levels.into_iter().map(|level| if level == deepest { values.next() } else { None }).collect())
 }
 
-/// The value of a key in the file's metadata.
+/// Returns the value of a key in the file's metadata.
 pub fn metadata_value<'a, R: ChunkReader + 'static>(
     file: &'a SerializedFileReader<R>,
     key: &str,
@@ -57,7 +58,7 @@ pub fn metadata_value<'a, R: ChunkReader + 'static>(
     pairs.iter().find(|pair| pair.key == key)?.value.as_deref()
 }
 
-/// `value` as the text of a key.
+/// Converts `value` to JSON, for a key of the metadata.
 pub fn json(value: &(impl Serialize + ?Sized)) -> Result<String, TableError> {
     serde_json::to_string(value).map_err(|error| TableError::Parquet(ParquetError::External(Box::new(error))))
 }

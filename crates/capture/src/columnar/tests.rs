@@ -6,7 +6,7 @@ fn column(name: &str, values: Values) -> Column {
     Column { name: name.to_owned(), meaning: format!("what {name} is"), values }
 }
 
-/// A table of all kinds with so many rows.
+/// Generates tables with columns of all kinds.
 fn table() -> impl Strategy<Value = Table> {
     let row = any::<(Option<bool>, Option<u64>, Option<f64>, Option<String>)>();
     prop::collection::vec(row, 0..30).prop_map(|rows| {

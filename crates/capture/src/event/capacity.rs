@@ -3,46 +3,46 @@
 use crate::units::Time;
 use serde::{Deserialize, Serialize};
 
-/// Capacity of a limiter from an instant on.
+/// Capacity of a limiter from one time on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Capacity {
-    /// From when on: until the next one of its direction, or the end of the run.
+    /// Start time. It holds until the next one of its direction, or the end of the run.
     pub since: Time,
-    /// Its rate.
+    /// The rate.
     pub rate: Rate,
     /// Bytes that each packet costs beyond its length at the link's layer.
     pub overhead: i64,
-    /// Bytes that a packet costs at least.
+    /// Minimum cost of a packet, in bytes.
     pub least: u64,
 }
 
-/// The rate of a limiter.
+/// Rate of a limiter.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Rate {
-    /// Packets pass at once.
+    /// No limit: packets pass at once.
     Unlimited,
-    /// Always the same.
+    /// Constant rate.
     Constant {
-        /// In bit/s.
+        /// The rate, in bit/s.
         bits_per_second: u64,
     },
-    /// A trace of delivery opportunities (mahimahi): instants, and the bytes that can be sent at
-    /// each. Unused bytes are lost.
+    /// A trace of delivery opportunities (mahimahi): times, and the bytes that can be sent at each.
+    /// Unused bytes are lost.
     Opportunities {
         /// Bytes of one opportunity.
         bytes: u64,
         /// Nanoseconds of a unit of time.
         unit_ns: u64,
-        /// Units since the instant before, opportunities at the instant, and how often in a row
-        /// there are such instants.
+        /// Runs of similar times: units since the time before, opportunities at each time, and the
+        /// number of such times in a row.
         steps: Vec<(u64, u64, u64)>,
-        /// Whether the trace begins again at its last instant; or else nothing is sent after it.
+        /// Whether the trace starts again at its last time. If not, nothing is sent after it.
         repeats: bool,
     },
-    /// A trace of rates that hold for a while (`TheaterQ`).
+    /// A trace of rates, each of which holds for some time (`TheaterQ`).
     Lines {
-        /// How long, in nanoseconds, and the rate in bit/s, which is `None` if it is unlimited.
+        /// Duration in nanoseconds, and the rate in bit/s; `None` means no limit.
         lines: Vec<(u64, Option<u64>)>,
         /// Behaviour after the last line.
         after: After,
@@ -55,17 +55,17 @@ pub enum Rate {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum After {
-    /// The first line.
+    /// The trace starts again at its first line.
     First,
     /// The last line holds for ever.
     Last,
-    /// No limit.
+    /// There is no limit.
     Unlimited,
 }
 
 impl Rate {
-    /// Opportunities of `bytes` bytes at `instants`, in units of `unit_ns` nanoseconds since the
-    /// start of the trace, not decreasing.
+    /// Creates a trace with opportunities of `bytes` bytes at `instants`. These are in units of
+    /// `unit_ns` nanoseconds since the start of the trace, and must not decrease.
     #[must_use]
     pub fn opportunities(
         bytes: u64,
@@ -74,8 +74,8 @@ impl Rate {
         repeats: bool,
     ) -> Self {
         let mut steps: Vec<(u64, u64, u64)> = Vec::new();
-        // The instant that is being counted: its distance to the one before, when it is, and how
-        // many there are.
+        // The time that is being counted: its distance to the one before, the time itself, and the
+        // number of opportunities.
         let mut open: Option<(u64, u64, u64)> = None;
         let mut close = |delta: u64, count: u64| match steps.last_mut() {
             Some((last, many, times)) if (*last, *many) == (delta, count) => *times += 1,
@@ -97,10 +97,10 @@ impl Rate {
         Self::Opportunities { bytes, unit_ns, steps, repeats }
     }
 
-    /// Bytes that its trace takes in a log.
+    /// Returns the length of the trace as text in a log, in bytes.
     #[must_use]
     pub fn size(&self) -> usize {
-        // Digits of two or three numbers, and what stands between them.
+        // The digits of two or three numbers, and the punctuation between them.
         match self {
             Self::Opportunities { steps, .. } => {
                 steps.iter().map(|step| digits(step.0) + digits(step.1) + digits(step.2) + 5).sum()

@@ -1,7 +1,7 @@
-//! How a packet's way on a link ended.
+//! The end of a packet on a link.
 //!
-//! [`Ended`] is what the emulator hands in: small, without memory of its own, stages by number.
-//! [`Fate`] is the row that the log keeps of it: stages by name, and the packet's addresses and
+//! [`Ended`] is the emulator's report: small, without memory of its own, with stages by number.
+//! [`Fate`] is the log's row for it: with stages by name, and with the packet's addresses and
 //! ports.
 
 use super::Flow;
@@ -10,67 +10,68 @@ use packet::Check;
 use serde::{Deserialize, Serialize};
 use vocabulary::{Cause, ChannelState, Direction, LinkId, Loss, Sending};
 
-/// The end of a packet's way, as the emulator reports it. A duplicate ends on its own and has a
-/// record of its own.
+/// The end of a packet, as the emulator reports it. A duplicate has its own record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ended {
-    /// On which link.
+    /// The link.
     pub link: LinkId,
-    /// In which direction.
+    /// The direction.
     pub direction: Direction,
     /// Number of the packet in its direction of its link, in order of arrival, from 0. A duplicate
-    /// keeps the number.
+    /// has the number of its original.
     pub number: u64,
     /// Whether this is a copy that the link made.
     pub copy: bool,
     /// Length in bytes at the link's layer.
     pub length: u32,
-    /// When it came to the link.
+    /// When it entered the link.
     pub arrived: Time,
-    /// When the limiter sent it; both ends are `arrived` where none has.
+    /// When the limiter sent it. Both ends are `arrived` if no limiter did.
     pub sending: Sending,
     /// When it was delivered or lost.
     pub left: Time,
-    /// Which of the two.
+    /// Whether it was delivered or lost.
     pub outcome: Outcome,
-    /// Place of the stage that lost it, or else of the one that damaged it; `None` if none did.
+    /// Number of the stage that lost it, or else of the one that damaged it; `None` if no stage
+    /// did.
     pub stage: Option<u8>,
-    /// State of the channel when the last error process judged it; `None` where none has.
+    /// State of the channel when the last error process judged it; `None` if none did.
     pub channel: Option<ChannelState>,
-    /// Bits that were flipped.
+    /// Number of flipped bits.
     pub bits_flipped: u32,
-    /// Whether the TCP or UDP checksum was made wrong with nothing else touched (TL-13).
+    /// Whether the link made only the TCP or UDP checksum wrong (TL-13).
     pub checksum_spoiled: bool,
-    /// By what a receiver finds that it is damaged, if it was delivered so. Counted, and in no log.
+    /// The check with which a receiver detects the damage, if the packet was delivered damaged. It
+    /// is counted, but not logged.
     pub found_by: Option<Check>,
     /// Whether the link set the ECN field to Congestion Experienced (RFC 3168).
     pub congestion_marked: bool,
     /// How long hiccups held it back.
     pub held: Span,
-    /// How many packets that had come after it left before it.
+    /// Number of packets that arrived after it and left before it.
     pub overtaken: u32,
 }
 
 /// Whether a packet reached the other end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Outcome {
-    /// It did.
+    /// It reached the other end.
     Delivered,
-    /// It did not, for this reason.
+    /// It was lost, by this cause.
     Lost(Loss),
 }
 
-/// Why a packet was lost, as read: a log of a later program may know more reasons.
+/// Why a packet was lost, as read from a log. A log of a later program may have more causes.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Reason {
-    /// One that this version knows.
+    /// A cause that this version knows.
     Known(Loss),
-    /// Another, by its name.
+    /// Another cause, by name.
     Other(String),
 }
 
-/// One row of the event log; fields as in [`Ended`] where they have the same name. The log has them
-/// in this order: a field is added at the end only.
+/// A row of the event log. Fields without a comment are as in [`Ended`]. The log stores them in
+/// this order, so new fields go at the end.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "`Ended` documents them")]
 pub struct Fate {
@@ -95,14 +96,14 @@ pub struct Fate {
     #[serde(with = "crate::units::nanos")]
     pub held: Span,
     pub overtaken: u32,
-    /// Whose packet it was, read from the packet as it came to the link; `None` if its headers
+    /// Addresses and ports, read from the packet when it entered the link; `None` if its headers
     /// could not be read.
     pub flow: Option<Flow>,
 }
 
 impl Ended {
-    /// A packet that came to a link and was delivered, with nothing else that is worth a word: what
-    /// an end is before the marks of stages are read.
+    /// Creates the end of a packet that was delivered without any effects. Callers add the effects
+    /// of the stages.
     #[must_use]
     pub const fn untouched(
         link: LinkId,
@@ -133,19 +134,19 @@ impl Ended {
         }
     }
 
-    /// Whether bytes of the packet are wrong.
+    /// Tells whether bytes of the packet are wrong.
     #[must_use]
     pub const fn is_damaged(&self) -> bool {
         self.bits_flipped > 0 || self.checksum_spoiled
     }
 
-    /// Whether the packet leaves with the bytes that it came with.
+    /// Tells whether the packet leaves with the bytes with which it entered.
     #[must_use]
     pub const fn is_unchanged(&self) -> bool {
         !self.is_damaged() && !self.congestion_marked
     }
 
-    /// The row for the log.
+    /// Creates the row for the log.
     #[must_use]
     pub fn fate(&self, stage: Option<&str>, flow: Option<Flow>) -> Fate {
         Fate {
@@ -174,15 +175,15 @@ impl Ended {
 }
 
 impl Fate {
-    /// Whether bytes of the packet are wrong.
+    /// Tells whether bytes of the packet are wrong.
     #[must_use]
     pub const fn is_damaged(&self) -> bool {
         self.bits_flipped > 0 || self.checksum_spoiled
     }
 
-    /// The true cause, if the packet did not arrive as it was sent: TCP drops what is damaged.
-    /// `None` if it did, and of a packet that was in flight when the run ended. Where TCP Lite
-    /// accepts damaged packets they were not lost, and this does not apply.
+    /// Returns the true cause if the packet did not arrive as it was sent: TCP drops damaged
+    /// packets. `None` if it did arrive so, or was in flight when the run ended. Where TCP Lite
+    /// accepts damaged packets, they were not lost, and this does not apply.
     #[must_use]
     pub const fn cause(&self) -> Option<Cause> {
         match &self.lost {
@@ -195,13 +196,13 @@ impl Fate {
 }
 
 impl Reason {
-    /// The reason with this name.
+    /// Returns the cause with this name.
     #[must_use]
     pub fn from_name(name: &str) -> Self {
         Loss::from_name(name).map_or_else(|| Self::Other(name.to_owned()), Self::Known)
     }
 
-    /// The name in logs and tables.
+    /// Returns the name in logs and tables.
     #[must_use]
     pub fn name(&self) -> &str {
         match self {
@@ -223,9 +224,9 @@ impl<'de> Deserialize<'de> for Reason {
     }
 }
 
-/// How the log stores what is an enum here.
+/// Representations of enums in the log.
 mod stored {
-    /// Whether the direction is up.
+    /// A direction is stored as whether it is up.
     pub mod direction {
         use serde::{Deserialize, Deserializer, Serializer};
         use vocabulary::Direction;
@@ -240,7 +241,7 @@ mod stored {
         }
     }
 
-    /// The name of the state; none for a name that this version does not know.
+    /// A channel state is stored by name. Unknown names are read as `None`.
     pub mod channel {
         use serde::{Deserialize, Deserializer, Serialize, Serializer};
         use vocabulary::ChannelState;

@@ -1,29 +1,29 @@
-//! Whose packet it was.
+//! Connection to which a packet belongs.
 
 use packet::Layer;
 use packet::headers::Headers;
 use serde::{Deserialize, Serialize};
 use std::net::{IpAddr, Ipv4Addr};
 
-/// Addresses, ports and place in the stream, as far as a packet's headers could be read.
+/// Addresses, ports and position in the stream, as far as the packet's headers could be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Flow {
-    /// Where it came from.
+    /// Source address.
     pub source: IpAddr,
-    /// Where it went.
+    /// Destination address.
     pub destination: IpAddr,
-    /// IP protocol number (6 TCP, 17 UDP) behind all extension headers.
+    /// IP protocol number (6 TCP, 17 UDP) after all extension headers.
     pub protocol: u8,
     /// Source and destination port of TCP or UDP.
     pub ports: Option<(u16, u16)>,
     /// TCP sequence number of the first byte.
     pub tcp_sequence: Option<u32>,
-    /// Bytes behind the transport header.
+    /// Number of bytes after the transport header.
     pub payload: Option<u32>,
 }
 
 impl Flow {
-    /// A flow of which no column was read.
+    /// A flow before any column was read.
     pub(crate) const UNKNOWN: Self = Self {
         source: IpAddr::V4(Ipv4Addr::UNSPECIFIED),
         destination: IpAddr::V4(Ipv4Addr::UNSPECIFIED),
@@ -33,14 +33,14 @@ impl Flow {
         payload: None,
     };
 
-    /// Reads the headers at the start of `bytes`; `None` if there is no IP header to be read.
-    /// `length` is that of the whole packet, of which `bytes` may be the first part only.
+    /// Reads the headers at the start of `bytes`; `None` if there is no valid IP header. `length`
+    /// is that of the whole packet; `bytes` may be only its first part.
     #[must_use]
     pub fn of(layer: Layer, bytes: &[u8], length: u32) -> Option<Self> {
         let headers = Headers::parse(layer, bytes).ok()?;
         let (source, destination) = headers.addresses();
-        // The IP packet's own length, since Ethernet pads short ones; a packet that was cut has no
-        // padding.
+        // The end comes from the IP header, since Ethernet pads short packets. A packet that was
+        // cut has no padding.
         let end = if headers.is_cut() { length as usize } else { headers.end() };
         Some(Self {
             source,

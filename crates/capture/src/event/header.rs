@@ -1,4 +1,4 @@
-//! What a log or a capture says about the run as a whole.
+//! Information about the run as a whole, in a log or a capture.
 
 use super::{Capacity, SCHEMA};
 use crate::units::WallTime;
@@ -13,60 +13,60 @@ pub struct Header {
     pub schema: u16,
     /// Version of the program that wrote this.
     pub lasthop: String,
-    /// [`vocabulary::units::Time::ZERO`] of the run on the wall.
+    /// Wall-clock time of the run's [`vocabulary::units::Time::ZERO`].
     pub started: WallTime,
     /// The campaign's seed.
     pub seed: u64,
-    /// The links there are at the start.
+    /// Links at the start of the run.
     pub links: Vec<LinkInfo>,
 }
 
-/// One link.
+/// A link.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LinkInfo {
     /// Its number.
     pub id: LinkId,
     /// Its name.
     pub name: String,
-    /// What its packets start with.
+    /// Layer at which its packets start.
     pub layer: Layer,
     /// Longest packet in bytes, at IP.
     pub mtu: u32,
-    /// From the wireless host.
+    /// Direction from the wireless host.
     pub up: WayInfo,
-    /// Towards the wireless host.
+    /// Direction towards the wireless host.
     pub down: WayInfo,
 }
 
-/// One direction of a link.
+/// A direction of a link.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct WayInfo {
     /// The profile as text: its name, or its parameters in TOML.
     pub profile: String,
-    /// Bit rate of the limiter in bit/s, where there is one that is constant.
+    /// Rate of the limiter in bit/s, if there is one and it is constant.
     pub bits_per_second: Option<u64>,
-    /// Names of the stages in their order.
+    /// Names of the stages, in order.
     pub stages: Vec<String>,
-    /// Capacity of its limiter, in the order of time; empty without a limiter of its own, and in
-    /// logs of before this was written down.
+    /// Capacity of its limiter, in the order of time. Empty without a limiter of its own, and in
+    /// logs from before this field existed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub capacity: Vec<Capacity>,
 }
 
 impl Header {
-    /// The header of a run of this version of the schema.
+    /// Creates the header of a run, with this version of the schema.
     #[must_use]
     pub fn new(lasthop: &str, started: WallTime, seed: u64, links: Vec<LinkInfo>) -> Self {
         Self { schema: SCHEMA, lasthop: lasthop.to_owned(), started, seed, links }
     }
 
-    /// The link with this number.
+    /// Returns the link with this number.
     #[must_use]
     pub fn link(&self, id: LinkId) -> Option<&LinkInfo> {
         self.links.iter().find(|link| link.id == id)
     }
 
-    /// Adds a link, or puts `link` in the place of the one with its number.
+    /// Adds a link, or replaces the one with its number.
     pub fn describe(&mut self, link: LinkInfo) {
         match self.links.iter_mut().find(|known| known.id == link.id) {
             Some(known) => *known = link,
@@ -76,7 +76,7 @@ impl Header {
 }
 
 impl LinkInfo {
-    /// One of its directions.
+    /// Returns one of its directions.
     #[must_use]
     pub fn way(&self, direction: Direction) -> &WayInfo {
         match direction {
@@ -85,7 +85,7 @@ impl LinkInfo {
         }
     }
 
-    /// Name of a stage by its place in `direction`.
+    /// Returns the name of a stage by its number in `direction`.
     #[must_use]
     pub fn stage(&self, direction: Direction, place: u8) -> Option<&str> {
         self.way(direction).stages.get(usize::from(place)).map(String::as_str)

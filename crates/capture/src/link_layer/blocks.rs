@@ -1,15 +1,16 @@
-//! Blocks of RLP as a capture: what a receiver beside each end would show, all octets of every
-//! block.
+//! RLP blocks as a capture, with all their octets, as a receiver beside each end would show them.
 //!
-//! Each end is an interface, `NAME wireless end` and `NAME network end`. A block is outbound where
-//! it is sent, at the instant at which its first bit is, and inbound at the other end, at the
-//! instant at which it is decoded. One that the air erases says so in its comment at both; where it
-//! arrives, the flags say that its checksum was wrong, and the frame check sequence is inverted,
-//! since which bits were wrong is not part of the model.
+//! Each end is an interface, `NAME wireless end` and `NAME network end`. A block is outbound at its
+//! sender, at the time when its first bit is sent. It is inbound at the other end, at the time when
+//! it is decoded.
 //!
-//! Blocks are in GSMTAP (type 0x14, GSM RLP, by libosmocore's `gsmtap.h`) in UDP to port 4729,
-//! which is what Wireshark dissects since 4.2. The addresses around them are of documentation (RFC
-//! 5737): 192.0.2.1 is the wireless host and 192.0.2.2 the network. No such packet was ever sent.
+//! An erased block has a comment at both ends. At the receiver, the flags also report a checksum
+//! error, and the frame check sequence is inverted, since the model does not define which bits were
+//! wrong.
+//!
+//! Blocks are in GSMTAP (type 0x14, GSM RLP, as in libosmocore's `gsmtap.h`) in UDP to port 4729,
+//! which Wireshark dissects since 4.2. The IP addresses are for documentation (RFC 5737): 192.0.2.1
+//! is the wireless host and 192.0.2.2 the network. No such packet was ever sent.
 
 use super::Way;
 use crate::event::Header;
@@ -28,27 +29,28 @@ const TYPE_RLP: u8 = 0x14;
 const CHANNEL_FULL_RATE: u8 = 0x09;
 /// `GSMTAP_ARFCN_F_UPLINK`.
 const UPLINK: u16 = 0x4000;
-/// Octets of the headers of IPv4, UDP and GSMTAP.
+/// Length of the headers of IPv4, UDP and GSMTAP, in octets.
 const HEADERS: usize = 20 + 8 + 16;
-/// Octets of the frame check sequence at a block's end.
+/// Length of the frame check sequence at a block's end, in octets.
 const FCS: usize = 3;
-/// 26 TDMA frames take 120 ms (GSM 05.02), and their numbers begin again at the hyperframe's end.
+/// TDMA frames in a period, the period in nanoseconds, and frames of a hyperframe. 26 frames take
+/// 120 ms (GSM 05.02), and their numbers start again after a hyperframe.
 const TDMA: (u128, u128, u128) = (26, 120_000_000, 2_715_648);
 
 /// A block at one end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Block<'a> {
-    /// On which link.
+    /// The link.
     pub link: LinkId,
-    /// Which end, by the direction in which it sends.
+    /// The end, named by the direction in which it sends.
     pub end: Direction,
     /// Whether this end sent or received it.
     pub way: Way,
     /// When its first bit was sent, or when it was decoded.
     pub at: Time,
-    /// Its octets as they were sent, with their frame check sequence.
+    /// Its octets as sent, including the frame check sequence.
     pub octets: &'a [u8],
-    /// Whether the air erased it.
+    /// Whether it was erased on the air.
     pub erased: bool,
 }
 
@@ -56,13 +58,14 @@ pub struct Block<'a> {
 pub struct Writer<W> {
     output: pcapng::Writer<W>,
     header: Header,
-    /// The interfaces of a link, that of the wireless end and that of the network's.
+    /// Interfaces of a link: at the wireless end and at the network end.
     interfaces: BTreeMap<LinkId, [u32; 2]>,
     packet: Vec<u8>,
 }
 
 impl<W: Write> Writer<W> {
-    /// Begins a capture of the run with this header. A link's interfaces come with its first block.
+    /// Begins a capture of the run with this header. A link's interfaces come before its first
+    /// block.
     pub fn new(output: W, header: Header) -> io::Result<Self> {
         let application = format!("lasthop {}", header.lasthop);
         let output = pcapng::Writer::new(output, &application, u32::from(u16::MAX))?;
@@ -94,12 +97,12 @@ impl<W: Write> Writer<W> {
         })
     }
 
-    /// Hands everything to the system.
+    /// Flushes the output.
     pub fn flush(&mut self) -> io::Result<()> {
         self.output.flush()
     }
 
-    /// What is written to.
+    /// Returns the output.
     pub fn get_ref(&self) -> &W {
         self.output.get_ref()
     }
@@ -133,7 +136,7 @@ fn wrap(packet: &mut Vec<u8>, direction: Direction, at: Time, octets: &[u8]) {
     let (frames, nanos, hyperframe) = TDMA;
     let frame = (u128::from(at.as_nanos()) * frames / nanos % hyperframe) as u32;
     packet.clear();
-    // IPv4: no options, may not be fragmented, 64 hops, UDP.
+    // IPv4: no options, don't fragment, 64 hops, UDP.
     packet.extend([0x45, 0]);
     packet.extend(total.to_be_bytes());
     packet.extend([0, 0, 0x40, 0, 64, 17, 0, 0, 192, 0, 2, from, 192, 0, 2, to]);

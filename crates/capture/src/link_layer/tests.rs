@@ -35,20 +35,20 @@ fn written(rows: &[Row]) -> Vec<u8> {
     writer.get_ref().clone()
 }
 
-/// What readers of a table get.
+/// Sorts rows as readers of a table return them.
 fn by_time(mut rows: Vec<Row>) -> Vec<Row> {
     rows.sort_by_key(|row| (row.record.at, row.link, row.end, row.record.way == Way::Sent));
     rows
 }
 
-/// LL-07: what two ends of an RLP link note in ten minutes, with every 20th block erased and every
-/// 10th without data: 145 records a second, and all traces together may take 300 octets a second.
-/// (Here it is 36; in the order of their times the rows would take 78.)
+/// LL-07: records of both ends of an RLP link in ten minutes, with every 20th block erased and
+/// every 10th without data: 145 records a second. All traces together may take 300 octets a second.
+/// Here it is 36; in the order of their times, the rows would take 78.
 #[test]
 fn ten_minutes_take_little_room() {
     let mut random = 7_u32;
     let mut once_in = |blocks: u32| {
-        // Numerical Recipes' generator: its high bits are random enough here.
+        // The generator of Numerical Recipes. Its high bits are random enough here.
         random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
         (random >> 16).is_multiple_of(blocks)
     };
@@ -148,7 +148,7 @@ fn it_stands_beside_the_event_log() {
     assert_eq!(beside(Path::new("fates")), Path::new("fates-link-layer.parquet"));
 }
 
-/// A frame with information, as it goes on the air.
+/// A frame with information, as sent on the air.
 fn octets() -> Vec<u8> {
     let body = Body::Information {
         supervision: Supervision::SelectiveReject,
@@ -176,8 +176,8 @@ fn blocks(octets: &[u8]) -> [Block<'_>; 4] {
     [sent, lost, received(sent), received(lost)]
 }
 
-/// LL-07: both ends see a block; one that was erased does not arrive as it was sent, and says so in
-/// three ways.
+/// LL-07: both ends see a block. An erased block does not arrive as it was sent, which three things
+/// show.
 #[test]
 fn blocks_at_both_ends_of_the_air() {
     let octets = octets();
@@ -209,7 +209,7 @@ fn blocks_at_both_ends_of_the_air() {
     for packet in &packets {
         assert_eq!((packet.bytes.len(), packet.length), (44 + 30, 74));
         assert!(is_ipv4_right(&packet.bytes[..20]), "IPv4");
-        // From the network to the wireless host, by UDP to the port of GSMTAP.
+        // From the network to the wireless host, in UDP to the port of GSMTAP.
         assert_eq!(packet.bytes[12..20], [192, 0, 2, 2, 192, 0, 2, 1]);
         assert_eq!((packet.bytes[9], &packet.bytes[22..26]), (17, &[0x12, 0x79, 0, 54][..]));
         assert_eq!(packet.bytes[28..34], [2, 4, 0x14, 0, 0, 0]);
@@ -250,7 +250,7 @@ fn blocks_that_go_up_say_so() {
     assert_eq!(packet.bytes[32..34], [0x40, 0], "uplink");
 }
 
-/// Both go through the recorder, whatever else is recorded.
+/// Rows and blocks go through the recorder, whatever else is recorded.
 #[test]
 fn the_recorder_writes_both() {
     let dir = tempfile::tempdir().expect("a directory");
@@ -263,7 +263,7 @@ fn the_recorder_writes_both() {
         let record = Record { at, way: Way::Sent, event: Event::First, ns, nr: 0, aux: 24 };
         Row { link: LinkId(0), end: Direction::Down, record }
     };
-    // More than a chunk has room for, and late ones among them.
+    // More rows than fit into a chunk, with late ones among them.
     let rows: Vec<_> = (0..3000).map(|number| row(number % 7 * 1_000_000, number as u16)).collect();
     let octets = octets();
     for row in &rows {
@@ -282,7 +282,7 @@ fn the_recorder_writes_both() {
     assert_eq!(packets.count(), 4);
 }
 
-/// A table that another run left behind is not written over before it was recovered.
+/// The log that another run left behind is not overwritten before it is recovered.
 #[test]
 fn a_log_that_was_left_over_is_said() {
     let dir = tempfile::tempdir().expect("a directory");

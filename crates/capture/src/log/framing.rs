@@ -1,5 +1,5 @@
-//! The framing of logs: records of a kind behind each other, each with its length and a check sum.
-//! See the [module](super).
+//! Framing of logs: a sequence of records, each with a kind, a length and a checksum. See the
+//! [module](super).
 
 use super::{FRAME, LONGEST, LogError, MAGIC};
 use crate::input::{End, Input, Tail};
@@ -13,7 +13,7 @@ use std::path::Path;
 /// Appends records to `W`.
 pub(super) struct Frames<W> {
     output: W,
-    /// The record being made; kept for its memory.
+    /// The record being built; kept to reuse its memory.
     record: Vec<u8>,
 }
 
@@ -24,7 +24,7 @@ impl<W: Write> Frames<W> {
         Ok(Self { output, record: Vec::new() })
     }
 
-    /// Appends a record with a body of JSON.
+    /// Appends a record with a JSON body.
     pub(super) fn json(&mut self, kind: u8, body: &impl Serialize) -> io::Result<()> {
         let mut record = self.start(kind);
         serde_json::to_writer(&mut record, body)?;
@@ -39,12 +39,12 @@ impl<W: Write> Frames<W> {
         self.end()
     }
 
-    /// Hands everything to the system.
+    /// Flushes the output.
     pub(super) fn flush(&mut self) -> io::Result<()> {
         self.output.flush()
     }
 
-    /// What is written to.
+    /// Returns the output.
     pub(super) fn get_ref(&self) -> &W {
         &self.output
     }
@@ -71,26 +71,26 @@ impl<W: Write> Frames<W> {
     }
 }
 
-/// The log at `path`, buffered.
+/// Opens the log at `path` for buffered reading.
 pub(super) fn open(path: &Path) -> Result<BufReader<File>, LogError> {
     let file = File::open(path).map_err(|source| LogError::Open { path: path.to_owned(), source })?;
     Ok(BufReader::with_capacity(1 << 18, file))
 }
 
-/// The records of a log behind its header, up to the last complete one.
+/// Reads the records of a log after its header, up to the last complete one.
 pub(super) struct Records<R> {
     input: Input<R>,
     tail: Option<Tail>,
     passed_over: u64,
 }
 
-/// What a record is to a reader.
+/// Result of decoding a record.
 pub(super) enum Decoded<T> {
-    /// This.
+    /// The record.
     Record(T),
-    /// Of a kind that it does not know: of a later program.
+    /// The kind is unknown: the record is of a later program.
     Unknown,
-    /// Of a kind that it knows, and not to be read.
+    /// The kind is known, but the record is invalid.
     Wrong,
 }
 
@@ -101,7 +101,7 @@ impl<T> From<Option<T>> for Decoded<T> {
 }
 
 impl<R: Read> Records<R> {
-    /// Reads the header of a log of `wanted`, with a schema up to `newest`.
+    /// Reads the header of a log. It must be of kind `wanted` and have a schema up to `newest`.
     pub(super) fn begin<H: DeserializeOwned>(
         source: R,
         wanted: Contents,
@@ -123,17 +123,17 @@ impl<R: Read> Records<R> {
         Ok((header, Self { input, tail: None, passed_over: 0 }))
     }
 
-    /// What the log ends with; `None` as long as the end was not reached.
+    /// Returns how the log ends; `None` until the end is reached.
     pub(super) const fn tail(&self) -> Option<Tail> {
         self.tail
     }
 
-    /// Records of kinds that were not known.
+    /// Returns the number of skipped records of unknown kinds.
     pub(super) const fn passed_over(&self) -> u64 {
         self.passed_over
     }
 
-    /// The next record that `decode` knows.
+    /// Returns the next record that `decode` knows.
     pub(super) fn next<T>(&mut self, decode: impl Fn(u8, &[u8]) -> Decoded<T>) -> Option<io::Result<T>> {
         while self.tail.is_none() {
             match frame(&mut self.input).map(|(kind, body)| decode(kind, body)) {
@@ -151,7 +151,7 @@ impl<R: Read> Records<R> {
     }
 }
 
-/// Reads the next record: its kind and its body.
+/// Reads the next record and returns its kind and its body.
 fn frame<R: Read>(input: &mut Input<R>) -> Result<(u8, &[u8]), End> {
     let frame = input.begin(FRAME)?;
     let word = |at: usize| u32::from_le_bytes([frame[at], frame[at + 1], frame[at + 2], frame[at + 3]]);
@@ -160,7 +160,7 @@ fn frame<R: Read>(input: &mut Input<R>) -> Result<(u8, &[u8]), End> {
         return Err(End::Tail(input.damaged()));
     }
     input.more(length)?;
-    // Kind and body.
+    // The checksum covers kind and body.
     if crc32fast::hash(&input.record()[FRAME - 1..]) != crc {
         return Err(End::Tail(input.damaged()));
     }
@@ -168,7 +168,7 @@ fn frame<R: Read>(input: &mut Input<R>) -> Result<(u8, &[u8]), End> {
     Ok((record[FRAME - 1], &record[FRAME..]))
 }
 
-/// Reads the beginning of a log.
+/// Checks the magic bytes of a log.
 fn magic<R: Read>(input: &mut Input<R>) -> Result<(), LogError> {
     let (name, framing) = MAGIC.split_at(MAGIC.len() - 1);
     let begun = input.begin(MAGIC.len()).map(|_| ());
@@ -182,9 +182,9 @@ fn magic<R: Read>(input: &mut Input<R>) -> Result<(), LogError> {
     }
 }
 
-/// The header of a log in JSON, of schema `newest` or an earlier one.
+/// Parses the JSON header of a log with schema `newest` or an earlier one.
 fn header<H: DeserializeOwned>(body: &[u8], contents: Contents, newest: u16) -> Result<H, LogError> {
-    /// The schema first: of a later one nothing else can be relied on.
+    /// Parsed first: no other field of a later schema can be relied on.
     #[derive(Deserialize)]
     struct Version {
         schema: u16,

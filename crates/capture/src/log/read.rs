@@ -9,8 +9,8 @@ use std::io::{self, BufReader, Read};
 use std::marker::PhantomData;
 use std::path::Path;
 
-/// Iterates over the records behind the header. It ends at the last complete record;
-/// [`Reader::tail`] then says what is behind that.
+/// Iterates over the records after the header. It ends at the last complete record;
+/// [`Reader::tail`] then reports what follows it.
 pub struct Reader<S: Schema, R> {
     records: Records<R>,
     header: S::Header,
@@ -31,19 +31,19 @@ impl<S: Schema, R: Read> Reader<S, R> {
         Ok(Self { records, header, rows: PhantomData })
     }
 
-    /// The header, with the links as they are described up to the record read last.
+    /// Returns the header, with the links as described up to the last record read.
     #[must_use]
     pub fn header(&self) -> &S::Header {
         &self.header
     }
 
-    /// What the log ends with; `None` as long as the end was not reached.
+    /// Returns how the log ends; `None` until the end is reached.
     #[must_use]
     pub fn tail(&self) -> Option<Tail> {
         self.records.tail()
     }
 
-    /// Records of kinds that this version does not know.
+    /// Returns the number of skipped records of unknown kinds.
     #[must_use]
     pub fn passed_over(&self) -> u64 {
         self.records.passed_over()

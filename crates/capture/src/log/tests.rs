@@ -91,7 +91,7 @@ fn cut_off_anywhere_it_yields_a_prefix() {
 
 #[test]
 fn records_of_later_programs_are_passed_over() {
-    // A kind that nobody knows, and a fate with a field more than this version has.
+    // A record of an unknown kind, and a fate with more fields than this version has.
     let mut bytes = written(&small()[..1]);
     let framed = |kind: u8, body: &[u8]| {
         let body = [&[kind], body].concat();

@@ -7,8 +7,7 @@ use crate::schema::Schema;
 use std::io::{self, Write};
 use std::marker::PhantomData;
 
-/// Appends records to `W`, which should be buffered. A record is in the file once [`Writer::flush`]
-/// has returned.
+/// Appends records to `W`, which should be buffered. [`Writer::flush`] writes them to the file.
 pub struct Writer<S, W> {
     frames: Frames<W>,
     rows: PhantomData<fn(S)>,
@@ -44,17 +43,17 @@ impl<S: Schema, W: Write> Writer<S, W> {
         self.frames.json(kind::NOTE, note)
     }
 
-    /// From here on `link` describes the link with its number.
+    /// Appends a new description of the link with this number.
     pub fn link(&mut self, link: &LinkInfo) -> io::Result<()> {
         self.frames.json(kind::LINK, link)
     }
 
-    /// Hands everything to the system.
+    /// Flushes the output.
     pub fn flush(&mut self) -> io::Result<()> {
         self.frames.flush()
     }
 
-    /// What is written to.
+    /// Returns the output.
     pub fn get_ref(&self) -> &W {
         self.frames.get_ref()
     }

@@ -1,11 +1,11 @@
-//! Numbers in the byte order of the machine that captured.
+//! Numbers in the byte order of the capturing machine.
 
-/// Which byte comes first.
+/// A byte order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Endian {
-    /// The least.
+    /// Least significant byte first.
     Little,
-    /// The greatest.
+    /// Most significant byte first.
     Big,
 }
 

@@ -8,11 +8,11 @@ use std::io::Read;
 const FILE_HEADER: usize = 24;
 const PACKET_HEADER: usize = 16;
 
-/// What the first four bytes tell.
+/// Byte order and unit of time, as given by the first four bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Form {
     endian: Endian,
-    /// Units in a second: 10^6 or 10^9.
+    /// Units of time in a second, as a power of ten: 6 or 9.
     power: u8,
 }
 
@@ -42,7 +42,7 @@ impl Header {
         let interface = Interface {
             name: String::new(),
             description: String::new(),
-            // The bits above say whether there is a frame check sequence.
+            // The upper bits describe the frame check sequence.
             link_type: word(20) as u16,
             snap_length: word(16),
             clock: Clock { unit: Unit::Decimal(form.power), offset: 0 },

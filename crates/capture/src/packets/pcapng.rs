@@ -8,7 +8,7 @@ use std::io::Read;
 /// First bytes of the format: the type of a section header block, the same in both byte orders.
 pub(super) const MAGIC: [u8; 4] = [0x0A, 0x0D, 0x0D, 0x0A];
 
-/// Type, length and what comes first in the body: no block is shorter but an empty one.
+/// Length of a block's type and length fields, in bytes.
 const BLOCK_HEADER: usize = 8;
 
 mod block {
@@ -23,7 +23,7 @@ mod block {
 pub(super) struct Section {
     endian: Endian,
     pub(super) interfaces: Vec<Interface>,
-    /// Interfaces of the sections before this one.
+    /// Number of interfaces of all earlier sections.
     pub(super) interfaces_before: usize,
 }
 
@@ -37,7 +37,7 @@ impl Section {
         }
     }
 
-    /// Reads on to the next packet.
+    /// Reads up to the next packet.
     pub(super) fn packet<R: Read>(&mut self, input: &mut Input<R>) -> Result<Found, End> {
         loop {
             let (kind, body) = self.block(input)?;
@@ -63,7 +63,7 @@ impl Section {
         }
     }
 
-    /// Reads a block: its type and its body.
+    /// Reads a block and returns its type and its body.
     fn block<'a, R: Read>(&mut self, input: &'a mut Input<R>) -> Result<(u32, &'a [u8]), End> {
         let header = input.begin(BLOCK_HEADER)?;
         let is_section = header.starts_with(&MAGIC);
@@ -89,7 +89,8 @@ impl Section {
         Ok((kind, &input.record()[BLOCK_HEADER..length - 4]))
     }
 
-    /// An enhanced packet block, or its forerunner, whose interface has 16 bits.
+    /// Reads an enhanced packet block, or its obsolete predecessor, whose interface number has 16
+    /// bits.
     fn enhanced(&self, kind: u32, body: &[u8]) -> Option<Found> {
         const FIXED: usize = 20;
         let word = |at| self.endian.u32(body, at);
@@ -113,8 +114,8 @@ impl Section {
         })
     }
 
-    /// A simple packet block: no time, no options, and padding that only the snap length tells from
-    /// the packet.
+    /// Reads a simple packet block. It has no time and no options. Only the snap length tells
+    /// padding from the packet's bytes.
     fn simple(&self, body: &[u8]) -> Option<Found> {
         const FIXED: usize = 4;
         let length = self.endian.u32(body, 0)?;
@@ -156,7 +157,8 @@ impl Interface {
     }
 }
 
-/// Code and value of each option, until the end of options or of the block, or nonsense.
+/// Iterates over code and value of each option, up to the end of options, the end of the block, or
+/// an invalid option.
 pub(super) fn options(endian: Endian, mut rest: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
     std::iter::from_fn(move || {
         let code = endian.u16(rest, 0)?;

@@ -15,7 +15,7 @@ fn read(bytes: &[u8]) -> (Vec<Packet>, Option<Tail>) {
     (packets, reader.tail())
 }
 
-/// Another program's pcapng: `units` counted in `resolution`, with an offset.
+/// A pcapng of another program: a packet at `units` of `resolution`, with an offset in seconds.
 fn foreign(endian: Endianness, resolution: u8, offset: u64, units: u64) -> Vec<u8> {
     let mut writer = PcapNgWriter::with_endianness(Vec::new(), endian).expect("a section");
     let mut interface = InterfaceDescriptionBlock::new(DataLink::ETHERNET, 0);
@@ -60,7 +60,7 @@ fn pcapng_of_other_programs() {
 
 #[test]
 fn times_whatever_they_are_counted_in() {
-    // Draft-ietf-opsawg-pcapng, if_tsresol: the top bit chooses powers of two.
+    // Draft-ietf-opsawg-pcapng, if_tsresol: the top bit selects powers of two.
     let cases = [
         (6, 0, 1_500_000, 1_500_000_000),
         (3, 0, 1_500, 1_500_000_000),
@@ -101,7 +101,7 @@ fn pcap_of_other_programs() {
             };
             assert_eq!((packets, tail), (vec![expected.clone()], Some(Tail::Complete)));
             assert_eq!(Reader::new(&bytes[..]).expect("a capture").interfaces()[0].link_type, 101);
-            // `tcpdump -s 3`: packets longer than the snap length.
+            // `tcpdump -s 3` writes packets that are longer than the snap length.
             let snap_length = if endianness == Endianness::Little { [3, 0, 0, 0] } else { [0, 0, 0, 3] };
             bytes[16..20].copy_from_slice(&snap_length);
             assert_eq!(read(&bytes).0, [expected]);
@@ -117,11 +117,11 @@ fn option_lists_without_an_end_and_blocks_that_nobody_knows() {
         [&kind.to_le_bytes()[..], &length, body, &length].concat()
     };
     bytes.extend(block(0x0bad, b"1234"));
-    // An enhanced packet: interface, time, kept, length, bytes, and an option without an end.
+    // An enhanced packet: interface, time, kept, length, bytes, and an option list without an end.
     let words: Vec<u8> = [0_u32, 0, 7, 4, 4].iter().flat_map(|word| word.to_le_bytes()).collect();
     let option = [&1_u16.to_le_bytes()[..], &2_u16.to_le_bytes(), b"ok\0\0"].concat();
     bytes.extend(block(6, &[&words[..], b"wxyz", &option].concat()));
-    // A simple packet, with a byte of padding.
+    // A simple packet with a byte of padding.
     bytes.extend(block(3, &[&3_u32.to_le_bytes()[..], b"xyz\0"].concat()));
     let (packets, tail) = read(&bytes);
     assert_eq!(tail, Some(Tail::Complete));

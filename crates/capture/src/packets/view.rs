@@ -1,24 +1,24 @@
-//! A packet that still lies in the reader's memory.
+//! A packet in the reader's memory.
 
 use super::endian::Endian;
 use super::pcapng::{options, text};
 use super::{Found, Interface, Packet};
 use crate::units::WallTime;
 
-/// One packet of a capture, not copied: [`super::Reader::view`]. Fields as in [`Packet`].
+/// A packet of a capture that was not copied; see [`super::Reader::view`]. Fields as in [`Packet`].
 #[derive(Debug, Clone, Copy)]
 pub struct View<'a> {
     /// Index into [`super::Reader::interfaces`].
     pub interface: usize,
-    /// Number of the interface in the whole file: those of the sections before are counted, too.
+    /// Number of the interface in the whole file, counting those of earlier sections.
     pub number: usize,
     /// The interface.
     pub captured_at: &'a Interface,
-    /// When; rounded down to nanoseconds, and zero if the file does not say.
+    /// Time of capture, rounded down to nanoseconds. Zero if the file does not say.
     pub time: WallTime,
-    /// Its length when it was captured, in bytes.
+    /// Its original length, in bytes.
     pub length: u32,
-    /// What was kept of it.
+    /// The bytes that were kept.
     pub bytes: &'a [u8],
     options: Option<(Endian, &'a [u8])>,
 }
@@ -37,12 +37,12 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Its comments, in their order.
+    /// Iterates over its comments, in order.
     pub fn comments(&self) -> impl Iterator<Item = String> {
         self.options().filter(|(code, _)| *code == 1).map(|(_, value)| text(value))
     }
 
-    /// Whether it came to the machine that captured (`true`) or from it (`false`); `None` if the
+    /// Tells whether the capturing machine received it (`true`) or sent it (`false`); `None` if the
     /// file does not say.
     #[must_use]
     pub fn inbound(&self) -> Option<bool> {
@@ -55,7 +55,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// A copy that lives on its own.
+    /// Copies the packet.
     #[must_use]
     pub fn to_packet(&self) -> Packet {
         Packet {

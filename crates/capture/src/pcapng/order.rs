@@ -1,10 +1,10 @@
-//! Packets in the order of time, each once its fate is known.
+//! Sorting of packets by time, each written once its fate is known.
 //!
-//! The comment on a packet that enters tells what became of it, which is known when it has left.
-//! Records therefore wait here until every earlier one has its fate and nothing earlier can come
-//! ([`Order::settled`]). What waits is what is inside the links, and whatever happened since the
-//! oldest of it entered. If that is more than the limit, the oldest is written without its fate;
-//! the record of its delivery still has it.
+//! The comment on a packet that enters tells its fate, which is known only when the packet has
+//! left. So records wait here until every earlier one has its fate and no earlier one can come
+//! ([`Order::settled`]). Waiting records are those of packets inside the links, and all records
+//! since the oldest of them. If they exceed the limit, the oldest is written without its fate; the
+//! record of its delivery still has it.
 
 use super::words;
 use super::write::{Interface, Packet, Writer};
@@ -14,36 +14,37 @@ use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Write};
 use vocabulary::{Direction, LinkId};
 
-/// Puts packets in order and writes them.
+/// Sorts packets by time and writes them.
 pub struct Order<W> {
     writer: Writer<W>,
     started: WallTime,
     ends: HashMap<LinkId, Ends>,
     waiting: BTreeMap<Place, Waiting>,
-    /// Where the record of a packet waits that has entered and not ended, or what is left of one
-    /// written early.
+    /// Packets that have entered and not ended: the place of the waiting record, or the first bytes
+    /// of a packet whose record was written early.
     inside: HashMap<(LinkId, Direction, u64), Inside>,
     settled: Time,
-    /// Bytes that records wait with, and how many may.
+    /// Bytes of waiting records.
     held: usize,
     limit: usize,
     sequence: u64,
     last_written: Time,
     report: OrderReport,
-    /// Memory of records that were written, for the next ones.
+    /// Memory of written records, for reuse.
     spare: Vec<(Vec<u8>, String)>,
 }
 
-/// What was written.
+/// Counts of written records.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct OrderReport {
     /// Records of packets.
     pub records: u64,
-    /// Packets that were written before their fate was known, since too much was inside.
+    /// Packets that were written before their fate was known, because too much was inside the
+    /// links.
     pub without_fate: u64,
-    /// Records that came when later ones had been written already.
+    /// Records that came after later ones had been written.
     pub out_of_order: u64,
-    /// Most bytes that ever waited.
+    /// Maximum of bytes that waited at a time.
     pub most_held: usize,
 }
 
@@ -54,7 +55,7 @@ struct Ends {
     network: u32,
 }
 
-/// Place in the order: time, and records of the same time as they came.
+/// Position in the order: the time, then the order of arrival here.
 type Place = (Time, u64);
 
 struct Waiting {
@@ -63,7 +64,7 @@ struct Waiting {
     bytes: Vec<u8>,
     comment: String,
     inbound: bool,
-    /// Whose fate it waits for.
+    /// The packet whose fate the record waits for.
     fate_of: Option<(LinkId, Direction, u64)>,
 }
 
@@ -72,13 +73,14 @@ enum Inside {
     Written(Vec<u8>),
 }
 
-/// Bytes kept of a packet whose record was written before its fate was known: all headers.
+/// Bytes kept of a packet whose record was written before its fate was known. They include all
+/// headers.
 const HEADERS: usize = 128;
 
-/// Memory of a record besides its bytes.
+/// Memory of a record besides its bytes, as an estimate.
 const OVERHEAD: usize = 256;
 
-/// Records whose memory is kept for others.
+/// Number of records whose memory is kept for reuse.
 const SPARE: usize = 1024;
 
 impl<W: Write> Order<W> {
@@ -105,7 +107,7 @@ impl<W: Write> Order<W> {
         Ok(order)
     }
 
-    /// Adds the ends of a link, if its number is new. Ends that exist stay described as they were.
+    /// Adds the ends of a link if its number is new. Descriptions of existing ends do not change.
     pub fn link(&mut self, link: &LinkInfo) -> io::Result<()> {
         if self.ends.contains_key(&link.id) {
             return Ok(());
@@ -125,7 +127,7 @@ impl<W: Write> Order<W> {
         Ok(())
     }
 
-    /// A packet of `length` bytes enters a link that was described.
+    /// Adds a packet of `length` bytes that enters a described link.
     pub fn entered(
         &mut self,
         link: LinkId,
@@ -146,8 +148,8 @@ impl<W: Write> Order<W> {
         self.inside.insert(key, Inside::Waiting(place));
     }
 
-    /// A packet's way ended; `bytes` as it leaves, if they are others than those it came with.
-    /// `stage` as in [`words::fate`].
+    /// Adds the end of a packet or a copy. `bytes` are those with which it leaves, if they have
+    /// changed or it is a copy. `stage` is as in [`words::fate`].
     pub fn ended(&mut self, ended: &Ended, stage: Option<&str>, bytes: Option<&[u8]>) {
         let Some(ends) = self.ends.get(&ended.link) else { return };
         let interface = ends.leaving(ended.direction);
@@ -173,8 +175,8 @@ impl<W: Write> Order<W> {
         if let Some(Inside::Waiting(place)) = self.inside.get(&key)
             && let Some(entering) = self.waiting.get_mut(place)
         {
-            // A copy may end before its original, or behind it while the record still waits: then
-            // both are told.
+            // A copy may end before its original, or after it while the record still waits. Then
+            // the comment has both fates.
             words::fate(&mut entering.comment, ended, stage);
             if !ended.copy {
                 entering.fate_of = None;
@@ -185,13 +187,14 @@ impl<W: Write> Order<W> {
         }
     }
 
-    /// Nothing before `now` will come any more: writes what can be written.
+    /// Writes all records that are ready. The caller promises that no record before `now` will
+    /// follow.
     pub fn settled(&mut self, now: Time) -> io::Result<()> {
         self.settled = self.settled.max(now);
         self.write_ready()
     }
 
-    /// Writes what can be written.
+    /// Writes all records that are ready, and the oldest others if too many wait.
     pub fn write_ready(&mut self) -> io::Result<()> {
         self.report.most_held = self.report.most_held.max(self.held);
         while let Some(first) = self.waiting.first_entry() {
@@ -211,12 +214,12 @@ impl<W: Write> Order<W> {
         Ok(())
     }
 
-    /// Hands what was written to the system.
+    /// Flushes the output.
     pub fn flush(&mut self) -> io::Result<()> {
         self.writer.flush()
     }
 
-    /// Writes everything, with what is still inside as in flight, and flushes.
+    /// Writes all records, marks packets that are still inside as in flight, and flushes.
     pub fn finish(mut self) -> io::Result<(OrderReport, W)> {
         while let Some((place, mut record)) = self.waiting.pop_first() {
             if record.fate_of.is_some() {
@@ -228,7 +231,7 @@ impl<W: Write> Order<W> {
         Ok((self.report, self.writer.into_inner()))
     }
 
-    /// What was written so far.
+    /// Returns the counts so far.
     pub fn report(&self) -> OrderReport {
         self.report
     }
@@ -280,7 +283,7 @@ impl Ends {
     }
 }
 
-/// `up: umts, 64000 bit/s; down: umts, 384000 bit/s`.
+/// Describes a link, as in `up: umts, 64000 bit/s; down: umts, 384000 bit/s`.
 fn description(link: &LinkInfo) -> String {
     let ways = Direction::BOTH.map(|direction| {
         let way = link.way(direction);

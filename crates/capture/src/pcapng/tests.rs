@@ -140,7 +140,7 @@ fn memory_is_bounded_whatever_is_inside() {
     let (early, kept) = (order.report().without_fate, order.report().records);
     assert_eq!(early, kept);
     assert!(early > 9_000, "{early}");
-    // One of those ends: its delivery is still recorded, with its bytes and its fate.
+    // One of them ends. Its delivery is still recorded, with its bytes and its fate.
     order.ended(&example::delivered(5, 5, 20_000), None, None);
     let packets = written(order);
     assert_eq!(packets.len(), 10_001);
@@ -168,7 +168,7 @@ fn a_link_can_be_added_while_the_capture_goes_on() {
     assert_eq!((interfaces.len(), interfaces[packets[0].interface].name.as_str()), (6, "later host end"));
 }
 
-/// Ends of some packets of link 0 and 1, numbered, in the order in which they happen.
+/// Generates ends of packets of links 0 and 1, numbered in the order of the list.
 fn any_run() -> impl Strategy<Value = Vec<(Ended, Vec<u8>)>> {
     prop::collection::vec((example::ended(), prop::collection::vec(any::<u8>(), 20..40)), 0..30).prop_map(
         |mut ends| {
@@ -184,7 +184,7 @@ fn any_run() -> impl Strategy<Value = Vec<(Ended, Vec<u8>)>> {
 
 /// Drives `order` through a run in the order of time.
 fn drive<W: io::Write>(order: &mut Order<W>, ends: &[(Ended, Vec<u8>)]) {
-    // Arrivals before departures of the same instant.
+    // Arrivals come before departures at the same time.
     let mut steps: Vec<(Time, bool, usize)> = Vec::new();
     for (place, (ended, _)) in ends.iter().enumerate() {
         steps.extend([(ended.arrived, false, place), (ended.left, true, place)]);
@@ -210,7 +210,7 @@ proptest! {
         let (packets, interfaces) = read(&bytes);
         prop_assert_eq!((report.records, report.out_of_order, report.without_fate), (packets.len() as u64, 0, 0));
         prop_assert!(packets.is_sorted_by_key(|packet| packet.time));
-        // What was put in, as a list that does not depend on the order of the same instant.
+        // The input as a list that does not depend on the order of packets at the same time.
         let start = example::header().started;
         let mut expected = Vec::new();
         for (ended, bytes) in &ends {

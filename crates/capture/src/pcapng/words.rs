@@ -1,16 +1,16 @@
-//! Fates in words, for the comments on packets.
+//! Texts of fates, for the comments on packets.
 
 use crate::event::{Ended, Outcome};
 use crate::units::{Span, Time};
 use std::fmt::{self, Write};
 use vocabulary::{ChannelState, Direction, Loss};
 
-/// Begins the comment on a packet: whose comment it is and which packet.
+/// Begins the comment on a packet: the program, the direction and the number.
 pub fn packet(text: &mut String, direction: Direction, number: u64) {
     write(text, format_args!("lasthop: {direction} #{number} "));
 }
 
-/// Tells how the packet's way ended. `stage` is the name of the stage that lost or damaged it.
+/// Appends how the packet or copy ended. `stage` is the name of the stage that lost or damaged it.
 pub fn fate(text: &mut String, ended: &Ended, stage: Option<&str>) {
     separate(text);
     if ended.copy {
@@ -22,20 +22,20 @@ pub fn fate(text: &mut String, ended: &Ended, stage: Option<&str>) {
     }
 }
 
-/// Tells that the packet had no fate when the capture was closed.
+/// Appends that the packet had no fate when the capture was closed.
 pub fn in_flight(text: &mut String) {
     separate(text);
     text.push_str("in flight at the end");
 }
 
-/// Tells that the packet was written before its fate was known, because too many were inside.
+/// Appends that the packet was written before its fate was known, because too many packets were
+/// inside.
 pub fn unknown(text: &mut String) {
     separate(text);
     text.push_str("fate not known when this was written: too much is inside the link");
 }
 
-/// Behind a fate that is already told (of a copy, or of the original) the next one follows a
-/// semicolon.
+/// Appends a semicolon if a fate (of a copy or of the original) precedes.
 fn separate(text: &mut String) {
     if !text.is_empty() && !text.ends_with(' ') {
         text.push_str("; ");
@@ -79,7 +79,8 @@ fn delivered(text: &mut String, ended: &Ended, stage: Option<&str>) {
     }
 }
 
-/// Milliseconds with as many of six places as are not zero: `82.134 ms`, `1500 ms`.
+/// Formats milliseconds with up to six decimal places, without trailing zeros: `82.134 ms`,
+/// `1500 ms`.
 fn millis(span: Span) -> String {
     let (whole, rest) = (span.as_nanos() / 1_000_000, span.as_nanos() % 1_000_000);
     if rest == 0 {

@@ -1,4 +1,4 @@
-//! The format's writer. It knows blocks and options and nothing of links.
+//! Writer of the format. It knows blocks and options, but not links.
 
 use crate::units::WallTime;
 use packet::Layer;
@@ -9,7 +9,7 @@ pub struct Writer<W> {
     output: W,
     interfaces: u32,
     snap_length: u32,
-    /// The block being made; kept for its memory.
+    /// The block being built; kept to reuse its memory.
     block: Vec<u8>,
 }
 
@@ -18,18 +18,18 @@ pub struct Writer<W> {
 pub struct Interface<'a> {
     /// Its name.
     pub name: &'a str,
-    /// More about it, for people.
+    /// Its description, for readers.
     pub description: &'a str,
-    /// What its packets start with.
+    /// Layer at which its packets start.
     pub layer: Layer,
     /// Its rate in bit/s, if it has one.
     pub bits_per_second: Option<u64>,
 }
 
-/// One packet at one interface.
+/// A packet at one interface.
 #[derive(Debug, Clone, Copy)]
 pub struct Packet<'a> {
-    /// The interface's number: what [`Writer::interface`] returned.
+    /// Number of the interface, as returned by [`Writer::interface`].
     pub interface: u32,
     /// When it was there.
     pub time: WallTime,
@@ -37,11 +37,11 @@ pub struct Packet<'a> {
     pub length: u32,
     /// Its first bytes; the writer cuts them at the snap length.
     pub bytes: &'a [u8],
-    /// What is said about it.
+    /// The comment; none if empty.
     pub comment: &'a str,
-    /// Whether it came to the machine at this end, rather than from it.
+    /// Whether the machine at this end received it, rather than sent it.
     pub inbound: bool,
-    /// Whether its checksum was found wrong there, by the link.
+    /// Whether the link found its checksum wrong.
     pub wrong_checksum: bool,
 }
 
@@ -64,13 +64,13 @@ mod option {
     pub const FLAGS: u16 = 2;
 }
 
-/// Bit of the flags of a packet: error of the link's checksum.
+/// Number of the bit in a packet's flags that reports a checksum error of the link.
 const WRONG_CHECKSUM: u32 = 24;
 
-/// `if_tsresol`: times are counted in 10^-9 s.
+/// `if_tsresol`: the unit of time is 10^-9 s.
 const NANOSECONDS: u8 = 9;
 
-/// Longest text of an option; the format has 16 bits for it, padding included.
+/// Longest text of an option. The format has 16 bits for the length, padding included.
 const LONGEST_TEXT: usize = 65_532;
 
 impl<W: Write> Writer<W> {
@@ -81,7 +81,7 @@ impl<W: Write> Writer<W> {
         writer.block.extend(0x1A2B_3C4D_u32.to_le_bytes());
         writer.block.extend(1_u16.to_le_bytes());
         writer.block.extend(0_u16.to_le_bytes());
-        // Length of the section: not known beforehand.
+        // The length of the section is not known in advance.
         writer.block.extend(u64::MAX.to_le_bytes());
         writer.text(option::HARDWARE, std::env::consts::ARCH);
         writer.text(option::OS, std::env::consts::OS);
@@ -91,7 +91,7 @@ impl<W: Write> Writer<W> {
         Ok(writer)
     }
 
-    /// Adds an interface; its number.
+    /// Adds an interface and returns its number.
     pub fn interface(&mut self, interface: &Interface<'_>) -> io::Result<u32> {
         let link_type: u16 = match interface.layer {
             Layer::Ethernet => 1,
@@ -138,17 +138,17 @@ impl<W: Write> Writer<W> {
         self.end()
     }
 
-    /// Hands everything to the system.
+    /// Flushes the output.
     pub fn flush(&mut self) -> io::Result<()> {
         self.output.flush()
     }
 
-    /// What is written to.
+    /// Returns the output.
     pub fn get_ref(&self) -> &W {
         &self.output
     }
 
-    /// What is written to, for good.
+    /// Consumes the writer and returns the output.
     pub fn into_inner(self) -> W {
         self.output
     }
@@ -175,7 +175,7 @@ impl<W: Write> Writer<W> {
         self.pad();
     }
 
-    /// Everything in a block starts at a multiple of four bytes.
+    /// Pads the block: every part starts at a multiple of four bytes.
     fn pad(&mut self) {
         self.block.resize(self.block.len().next_multiple_of(4), 0);
     }

@@ -1,4 +1,4 @@
-//! A piece of the recording on its way from one thread to the other.
+//! A part of the recording, passed between the threads.
 
 use crate::event::{Ended, LinkInfo};
 use crate::link_layer::{Row, Way};
@@ -6,44 +6,45 @@ use crate::units::Time;
 use std::ops::Range;
 use vocabulary::{Direction, LinkId};
 
-/// Bytes of packets in a chunk.
+/// Maximum bytes of packets in a chunk.
 pub(super) const BYTES: usize = 256 * 1024;
 
-/// Records in a chunk.
+/// Maximum records in a chunk.
 const ENTRIES: usize = 1024;
 
-/// Records with the bytes of their packets. Never grows: what has no room goes to the next chunk.
+/// Records with the bytes of their packets. It never grows; a record without room goes to the next
+/// chunk.
 pub(super) struct Chunk {
     entries: Vec<Entry>,
     bytes: Vec<u8>,
 }
 
-/// Where the bytes of a record lie in its chunk.
+/// Position of a record's bytes in its chunk.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Kept {
     start: u32,
     end: u32,
 }
 
-/// One record.
+/// A record.
 pub(super) enum Entry {
-    /// A packet came to a link.
+    /// A packet entered a link.
     Entered { link: LinkId, direction: Direction, number: u64, at: Time, length: u32, bytes: Kept },
-    /// A packet's way ended; the bytes only if it is a copy or was changed.
+    /// A packet or copy ended. The bytes are kept only for copies and changed packets.
     Ended { ended: Ended, bytes: Kept },
-    /// An end of a link layer has noted something.
+    /// An event at one end of a link layer.
     LinkLayer(Row),
-    /// A block of RLP is at one end.
+    /// An RLP block is at one end.
     Block { link: LinkId, end: Direction, way: Way, at: Time, erased: bool, octets: Kept },
-    /// Nothing earlier will come.
+    /// No earlier record will follow.
     Settled(Time),
-    /// Something happened to the run.
+    /// An event of the run.
     Note { at: Time, text: Kept },
-    /// A link is described anew.
+    /// A new description of a link.
     Link(Box<LinkInfo>),
 }
 
-/// Memory that a chunk takes.
+/// Returns the memory that a chunk takes, in bytes.
 pub(super) const fn memory() -> usize {
     BYTES + ENTRIES * size_of::<Entry>()
 }
@@ -57,12 +58,12 @@ impl Chunk {
         self.entries.is_empty()
     }
 
-    /// Whether one more record with `bytes` bytes fits in.
+    /// Tells whether one more record with `bytes` bytes fits.
     pub(super) fn has_room(&self, bytes: usize) -> bool {
         self.entries.len() < ENTRIES && self.bytes.len() + bytes <= BYTES
     }
 
-    /// Adds a record, for which there is room.
+    /// Adds a record. There must be room for it.
     pub(super) fn push(&mut self, bytes: &[u8], entry: impl FnOnce(Kept) -> Entry) {
         let start = self.bytes.len() as u32;
         self.bytes.extend_from_slice(bytes);
@@ -73,7 +74,7 @@ impl Chunk {
         &self.entries
     }
 
-    /// The bytes of one of the records.
+    /// Returns the bytes of a record.
     pub(super) fn bytes(&self, kept: Kept) -> &[u8] {
         &self.bytes[Range::from(kept)]
     }

@@ -1,4 +1,4 @@
-//! What can go wrong while recording.
+//! Errors of recording.
 
 use super::Recorded;
 use crate::table::TableError;
@@ -7,20 +7,20 @@ use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
-/// One thing that went wrong.
+/// An error of recording.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
     /// A file cannot be created.
     #[error("cannot create the {what} `{}`: {source}", path.display())]
     Create {
-        /// `capture` or `event log`.
+        /// `capture` or `event log`, for example.
         what: &'static str,
-        /// Which file.
+        /// The file.
         path: PathBuf,
-        /// Why not.
+        /// The system's error.
         source: io::Error,
     },
-    /// The event log of another run lies where this one's would.
+    /// The event log of an unfinished run has this run's log path.
     #[error(
         "`{}` is the event log of a run that did not end: recover it first (lasthop convert FILE), or remove it, or choose another file",
         path.display()
@@ -29,47 +29,47 @@ pub enum RecordError {
         /// The log.
         path: PathBuf,
     },
-    /// Writing failed; what was written before can be read.
+    /// Writing failed. Earlier records can be read.
     #[error(
         "the {what}{} ends {at} s into the run: {source}; what was written until then can be read",
         in_backticks(path.as_ref())
     )]
     Write {
-        /// `capture` or `event log`.
+        /// `capture` or `event log`, for example.
         what: &'static str,
-        /// Which file; `None` if it is none.
+        /// The file; `None` if the output is no file.
         path: Option<PathBuf>,
-        /// Until when records are complete.
+        /// Time until which records are complete.
         at: Time,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// The Parquet file cannot be made of the log, which is kept.
+    /// The log cannot be converted to a Parquet file. The log is kept.
     #[error("cannot make `{}` of the log `{}`, which is kept: {source}", path.display(), log.display())]
     Table {
         /// The Parquet file.
         path: PathBuf,
         /// The log.
         log: PathBuf,
-        /// Why not.
+        /// The error.
         source: TableError,
     },
-    /// There can be no thread.
+    /// The thread cannot be started.
     #[error("cannot start the thread that writes captures: {0}")]
     Thread(io::Error),
-    /// The writing thread has died.
+    /// The writing thread ended early.
     #[error(
         "the thread that writes captures stopped early: this is a defect of lasthop; what was written can be read"
     )]
     Deserted,
 }
 
-/// What went wrong, and what was recorded nevertheless.
+/// All errors of a recording, and the parts that were completed.
 #[derive(Debug)]
 pub struct CloseError {
-    /// At least one.
+    /// The errors; at least one.
     pub errors: Vec<RecordError>,
-    /// The rest.
+    /// The completed parts.
     pub recorded: Box<Recorded>,
 }
 

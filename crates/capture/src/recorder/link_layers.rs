@@ -1,5 +1,4 @@
-//! The part of the writing thread for link layers: the log of their records, and the capture of
-//! their blocks.
+//! The writing thread's part for link layers: the log of records and the capture of blocks.
 
 use super::chunk::{Chunk, Entry};
 use super::writing::{BUFFER, Output, create, create_log};
@@ -15,7 +14,7 @@ use std::path::{Path, PathBuf};
 const LOG: &str = "log of link layers";
 const BLOCKS: &str = "capture of blocks";
 
-/// Either may be missing, and is given up by itself if it cannot be written any more.
+/// Writers of both. Either may be missing. If one cannot be written any more, the other continues.
 pub(super) struct LinkLayers {
     log: Option<Records>,
     blocks: Option<Blocks>,

@@ -1,4 +1,4 @@
-//! What to record, and with how much memory.
+//! Options: what to record, and with how much memory.
 
 use crate::units::Span;
 use std::fmt;
@@ -6,34 +6,34 @@ use std::io::Write;
 use std::path::PathBuf;
 use vocabulary::LinkId;
 
-/// What to record. Nothing by default but the counters.
+/// Options of a recording. By default, only the counters are kept.
 #[derive(Debug)]
 pub struct Options {
     /// Where to write a capture.
     pub capture: Option<CaptureTo>,
-    /// The links whose packets are captured; all if `None`. Fates and counters are of all links in
-    /// any case.
+    /// Links whose packets are captured; `None` means all. Fates and counters always cover all
+    /// links.
     pub capture_links: Option<Vec<LinkId>>,
     /// Bytes kept of each packet in the capture.
     pub snap_length: u32,
-    /// The Parquet file to write the fates to. `FILE.log` stands beside it until the run is closed.
+    /// Parquet file for the fates. `FILE.log` is beside it until the run is closed.
     pub events: Option<PathBuf>,
-    /// The Parquet file to write the records of link layers to; a log beside it, likewise.
+    /// Parquet file for the records of link layers. It has a log beside it, too.
     pub link_layer: Option<PathBuf>,
-    /// Where to write the blocks of RLP as a capture ([`crate::link_layer::blocks`]).
+    /// File for the RLP blocks, as a capture ([`crate::link_layer::blocks`]).
     pub blocks: Option<PathBuf>,
-    /// Bytes of memory: half for records on their way to the disk, half for packets inside the
-    /// links, whose record in the capture waits for their fate.
+    /// Bytes of memory. Half is for records that wait for the disk, half for packets inside the
+    /// links, whose records in the capture wait for their fates.
     pub memory: usize,
-    /// How long records may wait in memory before they go to the disk, in the time of the run.
+    /// Longest time that records wait in memory, in the time of the run.
     pub age: Span,
 }
 
-/// Where a capture goes.
+/// Destination of a capture.
 pub enum CaptureTo {
-    /// To a file, replaced if there is one.
+    /// A file, which is replaced if it exists.
     Path(PathBuf),
-    /// To anything else. It is buffered before.
+    /// Any writer. Its input is buffered.
     Writer(Box<dyn Write + Send>),
 }
 

@@ -13,7 +13,7 @@ fn at(nanos: u64) -> Time {
     Time::from_nanos(nanos)
 }
 
-/// A disk that takes every write when it is told to, and keeps it.
+/// A disk that accepts every write at once and keeps the bytes.
 #[derive(Clone, Default)]
 struct Kept(Arc<Mutex<Vec<u8>>>);
 
@@ -28,7 +28,7 @@ impl Write for Kept {
     }
 }
 
-/// A disk that stands still until the emulator has had to wait for it.
+/// A disk that blocks until the emulator has had to wait for it.
 struct Slow {
     live: Receiver<Live>,
     disk: Kept,
@@ -49,7 +49,7 @@ impl Write for Slow {
     }
 }
 
-/// A disk that is full after so many bytes.
+/// A disk that is full after `left` more bytes.
 struct Full {
     left: usize,
     disk: Kept,
@@ -73,7 +73,8 @@ fn to(disk: impl Write + Send + 'static) -> CaptureTo {
     CaptureTo::Writer(Box::new(disk))
 }
 
-/// `count` packets of 1000 bytes, one a microsecond, each 10 us under way and every tenth lost.
+/// Records `count` packets of 1000 bytes, one a microsecond, each 10 us in transit, every tenth
+/// lost.
 fn drive(recorder: &mut Recorder, count: u64) {
     for number in 0..count {
         let now = number * 1_000;
@@ -132,7 +133,7 @@ fn capture_event_log_and_counters_agree() {
 fn a_slow_disk_makes_the_caller_wait_and_is_counted() {
     let (give, live) = channel();
     let disk = Kept::default();
-    // Two chunks are the least there is.
+    // Two chunks, the minimum.
     let options =
         Options { capture: Some(to(Slow { live, disk: disk.clone() })), memory: 0, ..Options::default() };
     let mut recorder = Recorder::start(example::header(), options).expect("started");
@@ -183,7 +184,7 @@ fn records_go_to_the_disk_when_they_are_old_enough() {
     assert_eq!(recorder.due(), Time::NEVER, "idle: nothing to wake up for");
     recorder.settled(at(9_000));
     assert_eq!(recorder.due(), Time::NEVER);
-    // The chunk is under way; closing waits for it, and has nothing to add.
+    // The chunk is being written. Closing waits for it and adds no records.
     let live = recorder.live();
     let closed = recorder.close(at(10_000)).expect("closed");
     assert_eq!(live.summary(), closed.summary);
@@ -244,7 +245,7 @@ fn whose_a_packet_is_was_read_before_it_was_damaged() {
     let builder = etherparse::PacketBuilder::ipv4([10, 0, 0, 1], [10, 0, 0, 2], 64).tcp(1111, 80, 7, 100);
     builder.write(&mut bytes, b"abc").expect("a packet");
     recorder.entered(LINK, Direction::Down, 0, at(5), bytes.len() as u32, &bytes);
-    // The first octet of the source address and of the sequence number.
+    // The first octets of the source address and of the sequence number.
     bytes[12] ^= 0x80;
     bytes[24] ^= 0x80;
     let damaged = Ended { bits_flipped: 2, length: bytes.len() as u32, ..example::delivered(0, 5, 9) };

@@ -1,7 +1,7 @@
-//! The writing thread: takes chunks apart and feeds counters, capture and event log.
+//! The writing thread: it takes chunks apart and feeds counters, capture and event log.
 //!
-//! A file that cannot be written any more is given up, with the error kept for the end; the other
-//! one and the counters go on.
+//! If a file cannot be written any more, the thread stops writing it and keeps the error for the
+//! end. The other files and the counters go on.
 
 use super::chunk::{Chunk, Entry};
 use super::link_layers::LinkLayers;
@@ -20,11 +20,10 @@ use std::sync::PoisonError;
 use std::sync::mpsc::{Receiver, SyncSender};
 use vocabulary::{Direction, LinkId};
 
-/// Bytes collected before the system is called.
+/// Bytes that are buffered before a system call.
 pub(super) const BUFFER: usize = 256 * 1024;
 
-/// Bytes of packets inside the links for which there is always room, however little memory was
-/// asked for.
+/// Minimum memory for packets inside the links, in bytes, however little memory the options allow.
 const LEAST_INSIDE: usize = 1024 * 1024;
 
 pub(super) type Output = BufWriter<Box<dyn Write + Send>>;
@@ -37,14 +36,14 @@ pub(super) struct Writing {
     events: Option<Events>,
     link_layers: LinkLayers,
     errors: Vec<RecordError>,
-    /// Until when everything was recorded.
+    /// Time until which everything was recorded.
     settled: Time,
 }
 
 struct Capture {
     path: Option<PathBuf>,
     order: Order<Output>,
-    /// The links that are captured; all if `None`.
+    /// Links that are captured; `None` means all.
     links: Option<Vec<LinkId>>,
 }
 
@@ -53,13 +52,13 @@ struct Events {
     log: PathBuf,
     writer: LogWriter<Output>,
     fates: u64,
-    /// Whose the packets inside are, read when they came: damage may have hit the headers since.
+    /// Flows of the packets inside, read when they entered. Damage may have hit the headers since.
     flows: HashMap<(LinkId, Direction, u64), Option<Flow>>,
 }
 
 impl Writing {
     pub(super) fn open(header: Header, options: Options, live: Live) -> Result<Self, RecordError> {
-        // The log first: it is the one that may be refused, and no capture should be replaced then.
+        // The logs first: if one is refused, no capture must have been replaced.
         let events = options.events.map(|path| Events::open(path, &header)).transpose()?;
         let link_layers = LinkLayers::open(options.link_layer, options.blocks, &header)?;
         let limit = (options.memory / 2).max(LEAST_INSIDE);
@@ -74,13 +73,14 @@ impl Writing {
         while let Ok(mut chunk) = to_write.recv() {
             self.write(&chunk);
             chunk.clear();
-            // There is room for every chunk; and nobody wants it if the recorder is being closed.
+            // There is room for every chunk. If the recorder is being closed, nothing receives it,
+            // which does not matter.
             drop(written.send(chunk));
         }
         self
     }
 
-    /// Ends the files.
+    /// Completes the files.
     pub(super) fn close(mut self, recorded: &mut Recorded, errors: &mut Vec<RecordError>) {
         errors.append(&mut self.errors);
         if let Some(Capture { path, order, .. }) = self.capture {
@@ -248,7 +248,7 @@ impl Events {
     }
 }
 
-/// The links as they are described at a place in a chunk.
+/// Descriptions of the links at a position in a chunk.
 struct Described<'a> {
     header: &'a Header,
     newer: Vec<&'a LinkInfo>,
@@ -276,7 +276,7 @@ impl<'a> Described<'a> {
     }
 }
 
-/// Creates the log beside the table at `path`; its name.
+/// Creates the log beside the table at `path`. Returns the log's path and the output.
 pub(super) fn create_log(what: &'static str, path: &Path) -> Result<(PathBuf, Output), RecordError> {
     let log = table::log_path(path);
     let file = File::create_new(&log).map_err(|source| match source.kind() {

@@ -1,5 +1,5 @@
-//! A table as it is written: rows are gathered, and written a group at a time. What the table says
-//! besides its rows stands behind the last of them.
+//! Writing of a table: rows are collected and written one row group at a time. The metadata follows
+//! the last row.
 
 use super::{GROUP, begin, write};
 use crate::input::Tail;
@@ -12,7 +12,7 @@ use std::io::Write;
 /// Writes rows `S` as Parquet.
 pub(crate) struct Groups<W: Write + Send, S> {
     output: SerializedFileWriter<W>,
-    /// Rows of the group that is not full.
+    /// Rows of the group that is not full yet.
     rows: Vec<S>,
     written: u64,
 }
@@ -23,14 +23,14 @@ impl<W: Write + Send, S: Schema> Groups<W, S> {
         Ok(Self { output: begin::<S, W>(output)?, rows: Vec::new(), written: 0 })
     }
 
-    /// Adds a row. `header` has what columns take from there.
+    /// Adds a row. Columns may take values from `header`.
     pub(crate) fn add(&mut self, row: S, header: &S::Header) -> Result<(), TableError> {
         self.rows.push(row);
         if self.rows.len() == GROUP { self.write_rows(header) } else { Ok(()) }
     }
 
-    /// Writes what is left, the metadata of the run and the table's `own`; how many rows there are,
-    /// and the output, which is not flushed.
+    /// Writes the remaining rows, the metadata of the run and the table's `own` metadata. Returns
+    /// the number of rows and the output, which is not flushed.
     pub(crate) fn finish(
         mut self,
         header: &S::Header,

@@ -1,24 +1,24 @@
-//! What a congestion control of ours says of itself: what it measures, and what it took the last
-//! loss for.
+//! State of lasthop's congestion controls: their measurements, and how they classified the last
+//! loss.
 //!
-//! The first words of the private state of each (`crates/congestion/algorithms/state.h`) are alike,
-//! and begin with a mark. Who watches a sender reads them out of the socket, whichever algorithm it
-//! is; senders with another one have no such state.
+//! The private states of all of them (`crates/congestion/algorithms/state.h`) begin with the same
+//! words, of which the first is a mark. Observers read these words from the socket, whichever
+//! algorithm it uses. Senders with other congestion controls have no such state.
 
 use loss_differentiation::{Reason, Verdict};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Words that the state has.
+/// Number of words of the state.
 pub const WORDS: usize = 14;
 
 /// The mark without the algorithm's number: `LH`, and the version of the layout.
 const MARK: u32 = 0x4c48_0100;
 
-/// Which algorithm it is, by the number in the mark.
+/// An algorithm, identified by the number in the mark.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Algorithm {
-    /// NewReno, nothing else.
+    /// NewReno, without loss differentiation.
     NewReno,
     /// NewZag with its adjusted rule (ltcp-newzag 3.3.3).
     NewZag,
@@ -40,49 +40,49 @@ pub enum Algorithm {
     Vegas,
 }
 
-/// The state; words in brackets are the names in `state.h`.
+/// The state. Names in parentheses are those in `state.h`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LossState {
-    /// Which algorithm (`mark`).
+    /// The algorithm (`mark`).
     pub algorithm: Algorithm,
     /// Mean of the round-trip times in nanoseconds (`mean`); zero before the first.
     pub mean_ns: u64,
-    /// Their deviation in nanoseconds (`dev`).
+    /// Deviation of the round-trip times in nanoseconds (`dev`).
     pub dev_ns: u64,
-    /// The last round-trip time in microseconds (`rtt`).
+    /// Last round-trip time in microseconds (`rtt`).
     pub rtt_us: u32,
-    /// Round-trip times so far; wraps (`samples`).
+    /// Number of round-trip times so far; wraps (`samples`).
     pub samples: u32,
-    /// Least round-trip time in microseconds, of Biaz and mBiaz least time between segments in
-    /// 1/256 us (`least`).
+    /// Minimum round-trip time in microseconds. For Biaz and mBiaz, minimum time between segments
+    /// in 1/256 us (`least`).
     pub least: u32,
-    /// Biaz, mBiaz: span around the last loss in microseconds; Spike: 1 in a spike; Veno: backlog
+    /// Biaz, mBiaz: span around the last loss in microseconds. Spike: 1 in a spike. Veno: backlog
     /// in 1/256 segments (`span`).
     pub span: u32,
     /// Biaz, mBiaz: segments delivered in that span (`spanned`).
     pub spanned: u32,
-    /// Lost segments of the last loss event (`n`).
+    /// Number of lost segments of the last loss event (`n`).
     pub n: u16,
-    /// What that was taken for; `None` before the first (`verdict`).
+    /// Classification of the last loss event; `None` before the first (`verdict`).
     pub verdict: Option<Verdict>,
-    /// Who decided it (`reason`).
+    /// Reason of the classification (`reason`).
     pub reason: Option<Reason>,
-    /// Congestion window that it found, in segments (`base`).
+    /// Congestion window at the last loss event, in segments (`base`).
     pub base: u32,
-    /// What decided it, in 1/256 of the algorithm's unit (`limit`).
+    /// The value that decided the verdict, in 1/256 of the algorithm's unit (`limit`).
     pub limit: u32,
-    /// Retransmission timeouts; wraps (`timeouts`).
+    /// Number of retransmission timeouts; wraps (`timeouts`).
     pub timeouts: u16,
-    /// Reductions for the reason [`Reason::Local`]; wraps (`local`).
+    /// Number of reductions for the reason [`Reason::Local`]; wraps (`local`).
     pub local: u16,
-    /// Loss events that were judged (`events`).
+    /// Number of classified loss events (`events`).
     pub events: u32,
-    /// Those taken for wireless (`wireless`).
+    /// Number of loss events classified as wireless (`wireless`).
     pub wireless: u32,
 }
 
 impl LossState {
-    /// Of a connection that has measured and lost nothing yet.
+    /// State of a connection without measurements and losses.
     pub const NOTHING_YET: Self = Self {
         algorithm: Algorithm::NewReno,
         mean_ns: 0,
@@ -103,7 +103,7 @@ impl LossState {
         wireless: 0,
     };
 
-    /// Reads the words; `None` if they are not marked as ours.
+    /// Reads the words; `None` if they do not begin with our mark.
     #[must_use]
     pub fn read(words: &[u32; WORDS]) -> Option<Self> {
         let number = words[0].checked_sub(MARK)?;
@@ -148,13 +148,13 @@ impl LossState {
     }
 }
 
-/// Of a time in 1/256 microseconds.
+/// Converts a time in 1/256 microseconds to nanoseconds.
 fn nanoseconds(time: u32) -> u64 {
     u64::from(time) * 1000 / 256
 }
 
 impl Algorithm {
-    /// All, in the order of their numbers.
+    /// All algorithms, in the order of their numbers.
     pub const ALL: [Self; 10] = [
         Self::NewReno,
         Self::NewZag,
@@ -168,7 +168,8 @@ impl Algorithm {
         Self::Vegas,
     ];
 
-    /// Its name, by which a kernel knows it as well unless it was loaded as another.
+    /// Returns its name. The kernel uses the same name unless the algorithm was loaded under
+    /// another.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -185,13 +186,14 @@ impl Algorithm {
         }
     }
 
-    /// The one of this name.
+    /// Returns the algorithm with this name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|algorithm| algorithm.name() == name)
     }
 
-    /// Whether it tells wireless losses from congestion; the others take every loss for congestion.
+    /// Tells whether it distinguishes wireless losses from congestion. The others treat every loss
+    /// as congestion.
     #[must_use]
     pub const fn differentiates(self) -> bool {
         !matches!(self, Self::NewReno | Self::Westwood | Self::Vegas)
@@ -208,7 +210,7 @@ impl fmt::Display for Algorithm {
 mod tests {
     use super::*;
 
-    /// A state of newzag, every word with a number of its own.
+    /// A state of newzag; every word has a different number.
     const WORDS_OF_NEWZAG: [u32; WORDS] = [
         0x4c48_0101,
         55 * 256_000,

@@ -1,4 +1,4 @@
-//! The schema of the log of senders' states, with the columns of its table.
+//! Schema of the log of sender states, with the columns of its table.
 
 use super::{Header, LossState, SCHEMA, SenderState};
 use crate::column::{Cell, Column, Kind, column};

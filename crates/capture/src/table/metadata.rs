@@ -1,4 +1,4 @@
-//! What every table of a run says beside its rows: [`describe`] writes it, [`read`] reads it.
+//! Metadata of the tables of a run: [`describe`] writes it, [`read`] reads it.
 
 use super::{LOST, NOTES, TableError, key};
 use crate::column::meanings;
@@ -11,8 +11,8 @@ use parquet::file::reader::{ChunkReader, SerializedFileReader};
 use parquet::file::writer::SerializedFileWriter;
 use std::io::Write;
 
-/// Writes the metadata: of the run, what is the table's own, what the columns mean, and what the
-/// log ended with.
+/// Writes the metadata: information about the run, the table's `own` entries, the meanings of the
+/// columns, and how the log ended.
 pub(crate) fn describe<S: Schema, W: Write + Send>(
     output: &mut SerializedFileWriter<W>,
     header: &S::Header,
@@ -33,17 +33,17 @@ pub(crate) fn describe<S: Schema, W: Write + Send>(
     Ok(())
 }
 
-/// What a table says besides its rows.
+/// Records of a log that are not rows of its table.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Aside {
     /// The notes of the log.
     pub notes: Vec<Note>,
-    /// Rows that the recorder did not get.
+    /// Number of rows that the recorder did not get.
     pub lost: u64,
 }
 
 impl Aside {
-    /// As metadata: those of the `keys`.
+    /// Returns metadata entries for these `keys`.
     pub(crate) fn metadata(&self, keys: &[&'static str]) -> Result<Vec<(&'static str, String)>, TableError> {
         let value = |key| match key {
             NOTES => json(&self.notes),
@@ -53,18 +53,18 @@ impl Aside {
     }
 }
 
-/// What readers of a table get besides its rows.
+/// Metadata of a table for its readers.
 pub(crate) struct Metadata<H> {
     /// The header.
     pub header: H,
-    /// Notes, and what is missing.
+    /// Notes, and the number of missing rows.
     pub aside: Aside,
-    /// What the log ended with, in words.
+    /// How the log ended, as text.
     pub tail: String,
 }
 
-/// Reads the metadata of a table of `S`. The schema comes first: of a later one nothing else can be
-/// relied on.
+/// Reads the metadata of a table of `S`. The schema's version comes first: no other entry of a
+/// later schema can be relied on.
 pub(crate) fn read<S: Schema, C: ChunkReader + 'static>(
     file: &SerializedFileReader<C>,
 ) -> Result<Metadata<S::Header>, TableError> {

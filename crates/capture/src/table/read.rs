@@ -9,9 +9,8 @@ use parquet::file::reader::{ChunkReader, SerializedFileReader};
 use std::fs::File;
 use std::path::Path;
 
-/// Iterates over the rows. Columns are found by their names; one that is not known is passed over,
-/// and one that is missing, or holds something else than it should, leaves its field as in an empty
-/// row.
+/// Iterates over the rows. The reader finds columns by name and skips unknown ones. If a column is
+/// missing or has an unexpected type, its field keeps the value of an empty row.
 pub struct Reader<S: Schema, R: ChunkReader> {
     rows: Rows<R, S>,
     header: S::Header,
@@ -34,25 +33,25 @@ impl<S: Schema, R: ChunkReader + 'static> Reader<S, R> {
         Ok(Self { rows: Rows::new(file), header, aside, tail })
     }
 
-    /// The header, with the links as they were at the end.
+    /// Returns the header, with the links as they were at the end.
     #[must_use]
     pub fn header(&self) -> &S::Header {
         &self.header
     }
 
-    /// The notes, in their order.
+    /// Returns the notes, in order.
     #[must_use]
     pub fn notes(&self) -> &[Note] {
         &self.aside.notes
     }
 
-    /// Rows that the recorder did not get.
+    /// Returns the number of rows that the recorder did not get.
     #[must_use]
     pub fn lost(&self) -> u64 {
         self.aside.lost
     }
 
-    /// What the log ended with that this was made of, in words; `complete` if the run was closed.
+    /// Returns how the log of this table ended, as text: `complete` if the run was closed.
     #[must_use]
     pub fn tail(&self) -> &str {
         &self.tail

@@ -5,7 +5,7 @@ use crate::units::{Time, WallTime};
 use crate::{example, link_layer, senders};
 use proptest::prelude::*;
 
-/// Writes `fates` as a log in `dir`; its path.
+/// Writes `fates` as a log in `dir` and returns its path.
 fn left_over(dir: &Path, fates: &[Fate]) -> PathBuf {
     let path = dir.join("events.parquet.log");
     let file = File::create(&path).expect("a log");
@@ -45,7 +45,7 @@ fn a_log_that_was_cut_off_gives_what_is_in_it() {
     let dir = tempfile::tempdir().expect("a directory");
     let fates: Vec<Fate> = (0..3).map(|number| example::delivered(number, 5, 9).fate(None, None)).collect();
     let log = left_over(dir.path(), &fates);
-    // The note, and the last byte of the last fate.
+    // Cut off the note and the last byte of the last fate.
     let whole = fs::read(&log).expect("the log");
     let note = serde_json::to_vec(&Note { at: Time::from_nanos(3), text: "loss is now 10%".to_owned() })
         .expect("JSON");
@@ -66,13 +66,13 @@ fn more_rows_than_a_group_has() {
     left_over(dir.path(), &fates);
     let table = recover::<Fate>(&dir.path().join("events.parquet")).expect("recovered").path;
     assert!(read(&table) == fates, "the rows differ");
-    // Numbers that rise by one take next to no room.
+    // Numbers that rise by one take almost no room.
     let bytes = fs::metadata(&table).expect("the table").len();
     assert!(bytes < 2 * 250_001, "{bytes} bytes");
 }
 
-/// Of a later schema nothing else can be relied on, whatever the table is of; and a table of
-/// something else is named as that.
+/// Every kind of table with a later schema is rejected, since nothing else in it can be relied on.
+/// A table of another kind is reported as such.
 #[test]
 fn a_later_schema_is_refused_with_its_number_in_every_table() {
     let fates = event::Header { schema: event::SCHEMA + 1, ..example::header() };
@@ -124,8 +124,8 @@ fn columns_that_nobody_knows_and_columns_that_are_missing() {
     use parquet::file::properties::WriterProperties;
     use parquet::file::writer::SerializedFileWriter;
     use parquet::schema::parser::parse_message_type;
-    // Of a later program: a reason and a column that this one does not know, and most columns given
-    // up.
+    // A table of a later program: it has an unknown reason and an unknown column, and lacks most
+    // columns.
     let schema = parse_message_type("message x { optional binary reason (STRING); required int32 colour; }")
         .expect("a schema");
     let mut writer = SerializedFileWriter::new(Vec::new(), schema.into(), WriterProperties::new().into())

@@ -33,13 +33,13 @@ impl<S: Schema, W: Write + Send> Writer<S, W> {
         Ok(())
     }
 
-    /// Rows so far that the recorder did not get.
+    /// Returns the number of rows so far that the recorder did not get.
     pub(super) fn lost(&self) -> u64 {
         self.aside.lost
     }
 
-    /// Writes what is left and the metadata; how many rows there are, and the output, which is not
-    /// flushed.
+    /// Writes the remaining rows and the metadata. Returns the number of rows and the output, which
+    /// is not flushed.
     pub fn finish(self, tail: Tail) -> Result<(u64, W), TableError> {
         let Self { rows, header, aside } = self;
         let own = [(S::CONTENTS.key(), json(&header)?)].into_iter().chain(aside.metadata(S::ASIDE)?);

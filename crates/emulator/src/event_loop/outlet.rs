@@ -1,4 +1,4 @@
-//! Where packets go that leave a link: to the observer, and to a port or nowhere.
+//! Destinations of packets that leave a link: the observer, and a port if they are delivered.
 
 use super::{Observer, WayId};
 use crate::driver::{Driver, PortId};
@@ -8,20 +8,20 @@ use link::units::Time;
 use link::{Direction, LinkSink, Packet};
 use std::io;
 
-/// Where packets that leave links go.
+/// Destinations of packets that leave links.
 pub(super) struct Outlet<D, O> {
     pub driver: D,
     pub observer: O,
     pub punctuality: Punctuality,
     pub refused: Option<(u64, io::Error)>,
-    /// Time of the step that is being done.
+    /// Time of the current step.
     pub now: Time,
 }
 
-/// The outlet as one link sees it.
+/// The outlet for packets of one link.
 pub(super) struct LinkOutlet<'a, D, O> {
     pub outlet: &'a mut Outlet<D, O>,
-    /// Its number.
+    /// Number of the link.
     pub link: usize,
     pub to: [PortId; 2],
 }

@@ -1,4 +1,4 @@
-//! The shipped loop on a simulated world: every time is exact.
+//! Tests of the shipped loop on the simulated driver, where every time is exact.
 
 use super::*;
 use crate::control::control;
@@ -17,7 +17,7 @@ use std::collections::VecDeque;
 /// The simplest stage that waits.
 struct Wait {
     span: Span,
-    /// Whether it says so.
+    /// Whether the stage announces its delay ([`Stage::least_delay`]).
     promised: bool,
     inside: VecDeque<Packet>,
 }
@@ -76,7 +76,7 @@ fn at(micros: u64) -> Time {
     Time::from_nanos(micros * 1000)
 }
 
-/// Sees everything that the loop shows.
+/// Records everything that the loop shows.
 #[derive(Default)]
 struct Seen {
     entered: Vec<(WayId, u64, Time)>,
@@ -96,7 +96,7 @@ impl Observer for Seen {
     }
 }
 
-/// Runs one link: port 0 is the host, port 1 the network.
+/// Runs one link. Port 0 is the host, port 1 the network.
 fn run(world: Simulated, up: Pipeline, down: Pipeline) -> Ending<Simulated, Seen> {
     let (_control, controls) = control().expect("an eventfd");
     let mut emulator = Emulator::new(world, Seen::default(), controls);
@@ -114,8 +114,8 @@ fn packets_leave_exactly_when_they_are_due() {
     assert_eq!(ending.punctuality.worst(), Span::ZERO);
 }
 
-/// One wake-up for the packet's arrival, one for its departure, and one to learn that nothing will
-/// happen any more.
+/// Three waits: one for the packet's arrival, one for its departure, and one that finds the end of
+/// the script.
 #[test]
 fn the_loop_does_not_wake_up_for_what_happens_between_two_stages() {
     let script = || Simulated::new(vec![(at(100), PortId(0), frame(1))]);
@@ -128,10 +128,10 @@ fn the_loop_does_not_wake_up_for_what_happens_between_two_stages() {
     assert_eq!(promised.punctuality.worst(), Span::ZERO);
 }
 
-/// A link with RLP and nothing to carry exchanges frames every 20 ms, and nobody wakes up for it:
-/// what was due is done when a packet comes, with the times at which it was due. Both directions
-/// depend on each other: without the acknowledgements of the other one a window of one frame would
-/// stop after its first.
+/// A link with RLP and no packets exchanges frames every 20 ms, and the loop does not wake up for
+/// them. The link does this work when a packet comes, with the times at which it was due. The
+/// directions depend on each other: with a window of one frame, a direction would stop after its
+/// first frame without the acknowledgements of the other one.
 #[test]
 fn both_directions_of_a_link_with_a_link_layer() {
     let hour = 3_600_000_000;
@@ -151,7 +151,7 @@ fn both_directions_of_a_link_with_a_link_layer() {
     let sent: Vec<_> =
         ending.driver.sent.iter().map(|(time, port, f)| (*time, port.0, f.head()[0])).collect();
     assert_eq!(sent.iter().map(|(_, port, content)| (*port, *content)).collect::<Vec<_>>(), [(0, 1), (0, 2)]);
-    // The hour is a whole number of blocks: the second packet takes the times of one that comes to
+    // The hour is a whole number of blocks. So the second packet takes as long as one that comes to
     // a connection that is up.
     let taken = sent[1].0.since(at(hour + 100));
     assert!((Span::from_millis(140)..Span::from_secs(2)).contains(&taken), "{taken}");
@@ -160,8 +160,8 @@ fn both_directions_of_a_link_with_a_link_layer() {
     let counted: Vec<_> = ending.counted.iter().map(|(way, counted)| (way.0, counted.first)).collect();
     assert_eq!((counted[0], counted[1].0), ((0, 0), 1));
     assert!(counted[1].1 >= 4, "two packets of 40 octets: {counted:?}");
-    // What an idle link does comes late, and is all there: 50 blocks a second each way, by their
-    // times, but for those on the way.
+    // The records of the idle link come late, and none is missing: 50 blocks a second in each
+    // direction, at their own times, except for blocks still in transit.
     let noted = &ending.observer.noted;
     for way in [WayId(0), WayId(1)] {
         let times: Vec<_> = noted
@@ -174,7 +174,7 @@ fn both_directions_of_a_link_with_a_link_layer() {
     }
     let first = noted.iter().filter(|(way, record)| (*way, record.event) == (WayId(1), Event::First)).count();
     assert_eq!(first as u64, counted[1].1);
-    // A late machine makes packets late, and no logical time.
+    // A late machine makes packets late, but changes no logical time.
     let late = run(Span::from_micros(300));
     let logical = |ending: &Ending<Simulated, Seen>| {
         ending.observer.ended.iter().map(|(way, packet)| (*way, packet.number, packet.at)).collect::<Vec<_>>()
@@ -187,14 +187,14 @@ fn a_late_wake_up_makes_a_packet_late_once_and_not_once_a_stage() {
     let late = Span::from_micros(300);
     let script = vec![(at(0), PortId(0), frame(1))];
     let ending = run(Simulated::new(script).late_by(late), waits(&[10, 10, 10]), waits(&[]));
-    // The loop is 300 us late at each of the three stages, the packet only at the last.
+    // The loop is 300 us late at each of the three stages; the packet is late only at the last.
     assert_eq!(ending.driver.sent[0].0, at(30_300));
     assert_eq!(ending.observer.ended[0].1.at, at(30_000), "the logical time is exact");
     assert_eq!(ending.punctuality.worst(), late);
 }
 
-/// D3 of issue 20: a ping a second over an empty link; the process is stopped for 5 s. No packet is
-/// late by its logical time, since none was read before, and yet the echo took 5 s.
+/// D3 of issue 20: one ping a second over an empty link, and the process is stopped for 5 s. No
+/// packet is late by its logical time, since none was read before. Even so, the echo took 5 s.
 #[test]
 fn a_process_that_is_stopped_says_so_though_no_packet_is_late() {
     let ping = |second: u64| (at(second * 1_000_000), PortId(0), frame(second as u8));
@@ -207,7 +207,7 @@ fn a_process_that_is_stopped_says_so_though_no_packet_is_late() {
     };
     let never = world(None);
     assert_eq!((never.pauses, never.driver.sent.len()), (Pauses::default(), 10));
-    // Seconds 3 to 7 come in while it is stopped, in the middle of a wait of 50 ms.
+    // The pings of seconds 3 to 7 arrive while it is stopped, in the middle of a wait of 50 ms.
     let stopped = world(Some((at(2_520_000), Span::from_secs(5))));
     assert_eq!(stopped.punctuality.worst(), Span::ZERO, "by its logical time nothing is late");
     assert_eq!(stopped.driver.sent[3].0, at(7_530_000));
@@ -216,7 +216,7 @@ fn a_process_that_is_stopped_says_so_though_no_packet_is_late() {
     assert!(pauses.total <= Span::from_secs(5) && pauses.total >= Span::from_secs(5) - beat, "{pauses:?}");
     assert_eq!(pauses.longest_waited, pauses.total);
     assert!(pauses.verdict(stopped.punctuality.total()).is_some());
-    // Nothing waited from 2.02 s to 2.92 s.
+    // No packet waited from 2.02 s to 2.92 s.
     let idle = world(Some((at(2_020_000), Span::from_millis(900))));
     assert_eq!((idle.pauses.count, idle.pauses.waited), (1, 0));
     assert_eq!(idle.pauses.verdict(idle.punctuality.total()), None);
@@ -227,8 +227,8 @@ fn it_blocks_while_nothing_is_due() {
     let script = vec![(at(0), PortId(0), frame(1)), (at(3_600_000_000), PortId(0), frame(1))];
     let ending = run(Simulated::new(script), waits(&[10]), waits(&[]));
     assert_eq!(ending.driver.sent.len(), 2);
-    // Each packet costs one wait for it and one for its time; the last wait finds the end of the
-    // world.
+    // Each packet costs one wait for its arrival and one for its departure; the last wait finds the
+    // end of the script.
     assert!(ending.driver.waits <= 6, "{} waits: it spins", ending.driver.waits);
 }
 
@@ -244,7 +244,7 @@ fn the_observer_sees_every_packet_come_and_end() {
     assert_eq!(ending.driver.sent.len(), 5);
 }
 
-/// Stops the run when a packet comes.
+/// A stage that stops the run when a packet comes.
 struct StopTheRun(crate::Control);
 
 impl Stage for StopTheRun {
@@ -273,8 +273,8 @@ fn what_is_inside_when_the_run_stops_is_lost_with_that_reason() {
 }
 
 proptest! {
-    /// Whatever arrives when, and however late the machine is: nothing leaves early, order is kept,
-    /// nothing disappears.
+    /// For any arrivals and any lateness of the machine: no packet leaves early, order is kept, no
+    /// packet disappears.
     #[test]
     fn never_early_in_order_and_complete(
         gaps in proptest::collection::vec((0u64..20_000, 0usize..2), 1..200),

@@ -1,14 +1,14 @@
-//! Memory of packets that have gone, for packets to come: in steady state nothing is allocated.
+//! Reuse of packet memory: in steady state, the drivers allocate none.
 
 use packet::Frame;
 
 /// Room for the longest IP packet with an Ethernet header and two VLAN tags.
 pub(super) const LONG: usize = 65_535 + 14 + 2 * 4;
 
-/// Shorter packets do not lie in a buffer for the longest: an acknowledgement must not keep 64 KiB.
+/// Packets up to this many bytes go into short buffers. An acknowledgement must not occupy 64 KiB.
 pub(super) const WORTH_COPYING: usize = 2048;
 
-/// Buffers kept at most of each kind: 64 MiB of long ones, and short ones for a long fat pipe.
+/// Maximum numbers of free buffers: 64 MiB of long ones, and enough short ones for a long fat pipe.
 const KEPT_LONG: usize = 1024;
 const KEPT_SHORT: usize = 65_536;
 
@@ -16,12 +16,12 @@ const KEPT_SHORT: usize = 65_536;
 #[derive(Debug, Default)]
 pub(crate) struct Buffers {
     short: Vec<Vec<u8>>,
-    /// All with room for [`LONG`] bytes.
+    /// Each has room for [`LONG`] bytes.
     long: Vec<Vec<u8>>,
 }
 
 impl Buffers {
-    /// An empty buffer with room for `size` bytes.
+    /// Returns an empty buffer with room for `size` bytes.
     pub fn short(&mut self, size: usize) -> Vec<u8> {
         let mut bytes = self.short.pop().unwrap_or_default();
         bytes.clear();
@@ -29,7 +29,7 @@ impl Buffers {
         bytes
     }
 
-    /// An empty buffer with room for `size` bytes, short or long.
+    /// Returns an empty buffer with room for `size` bytes, short or long.
     pub fn fitting(&mut self, size: usize) -> Vec<u8> {
         if size <= WORTH_COPYING {
             return self.short(WORTH_COPYING);
@@ -39,16 +39,16 @@ impl Buffers {
         bytes
     }
 
-    /// A buffer of [`LONG`] bytes, whatever they are.
+    /// Returns a buffer of [`LONG`] bytes of any content.
     pub fn long(&mut self) -> Vec<u8> {
         let Some(mut bytes) = self.long.pop() else { return vec![0; LONG] };
-        // Here and not when it comes back: who fills a buffer from its start needs no zeros, and 64
-        // KiB of them take as long as a system call on a host.
+        // Zeroed here and not in `put`: buffers that are filled from the start need no zeros, and
+        // writing 64 KiB of them takes as long as a system call on a host.
         bytes.resize(LONG, 0);
         bytes
     }
 
-    /// Takes a buffer for use again.
+    /// Takes a buffer for reuse.
     pub fn put(&mut self, bytes: Vec<u8>) {
         if bytes.capacity() >= LONG {
             if self.long.len() < KEPT_LONG {
@@ -59,7 +59,7 @@ impl Buffers {
         }
     }
 
-    /// Takes back the memory of a frame, if nobody else holds it.
+    /// Takes back the memory of a frame, unless another frame shares it.
     pub fn take_back(&mut self, frame: Frame) {
         if let Some(bytes) = frame.into_buffer() {
             self.put(bytes);

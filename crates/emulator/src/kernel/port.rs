@@ -9,13 +9,14 @@ use rustix::io::{Errno, read, readv, write, writev};
 use std::io::{self, IoSlice, IoSliceMut};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-/// How the kernel hands segments over, which is a property of the descriptor (TUNSETOFFLOAD,
+/// How the kernel hands over segments. This is a property of the descriptor (TUNSETOFFLOAD,
 /// IFF_VNET_HDR).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Segments {
-    /// One MTU-sized packet a read, its checksums complete.
+    /// One MTU-sized packet a read, with complete checksums.
     Split,
-    /// Behind a virtio header: up to 64 KiB of a TCP stream in one piece, checksums left to do.
+    /// Up to 64 KiB of a TCP stream in one piece, behind a virtio header and with checksums left to
+    /// compute.
     Whole,
 }
 
@@ -30,7 +31,7 @@ pub struct Port {
     segments: Segments,
     /// Longest packet with [`Segments::Split`], in bytes.
     longest: usize,
-    /// Packets that leave together, not written yet.
+    /// Packets that leave together and are not written yet.
     run: Option<Run>,
     /// Memory for rewritten headers.
     header: Vec<u8>,
@@ -38,14 +39,15 @@ pub struct Port {
 }
 
 impl Port {
-    /// A port on `fd`, which must be non-blocking, whose interface has this MTU (bytes).
+    /// Creates a port on `fd`, which must be non-blocking. `mtu` is the MTU of its interface, in
+    /// bytes.
     #[must_use]
     pub fn new(fd: OwnedFd, layer: Layer, segments: Segments, mtu: usize) -> Self {
         Self { fd, layer, segments, longest: mtu + BEYOND_MTU, run: None, header: Vec::new(), unusable: 0 }
     }
 
-    /// Packets that the kernel handed over in a form that cannot be cut into MTU-sized ones; they
-    /// were dropped.
+    /// Returns the number of packets dropped because the kernel handed them over in a form that
+    /// cannot be cut into MTU-sized packets.
     #[must_use]
     pub fn unusable(&self) -> u64 {
         self.unusable
@@ -55,7 +57,8 @@ impl Port {
         self.run.is_some()
     }
 
-    /// The next packet, or the packets of the next segment; false when there is none.
+    /// Appends the next packet, or the packets of the next segment, to `into`. Returns false if
+    /// there is none.
     pub(super) fn receive(&mut self, buffers: &mut Buffers, into: &mut Vec<Frame>) -> io::Result<bool> {
         let received = match self.segments {
             Segments::Split => self.receive_packet(buffers, into),
@@ -68,7 +71,7 @@ impl Port {
         }
     }
 
-    /// Room that a read of the descriptor needs, in bytes.
+    /// Returns the room that a read of the descriptor needs, in bytes.
     pub(crate) fn longest_read(&self) -> usize {
         match self.segments {
             Segments::Split => self.longest,
@@ -76,7 +79,7 @@ impl Port {
         }
     }
 
-    /// Takes in what somebody else has read from the descriptor at once.
+    /// Parses the bytes of one read that the caller has done.
     pub(crate) fn parse(&mut self, read: &[u8], buffers: &mut Buffers, into: &mut Vec<Frame>) {
         let (header, packet) = match self.segments {
             Segments::Split => (None, read),
@@ -93,8 +96,8 @@ impl Port {
         }
     }
 
-    /// What has to be written for a packet that is sent, by somebody else and at once; it may be an
-    /// earlier one, and [`Port::pack_kept`] gives the last.
+    /// Adds a packet to send. Returns the bytes that the caller has to write now, in one call. They
+    /// may be of earlier packets; [`Port::pack_kept`] returns the last ones.
     pub(crate) fn pack(&mut self, frame: Frame, buffers: &mut Buffers) -> Option<Vec<u8>> {
         if self.segments == Segments::Split {
             let mut bytes = buffers.fitting(frame.len());
@@ -114,7 +117,7 @@ impl Port {
         packed
     }
 
-    /// What has to be written for the packets that were kept, if any were.
+    /// Returns the bytes to write for the packets that were kept, if any.
     pub(crate) fn pack_kept(&mut self, buffers: &mut Buffers) -> Option<Vec<u8>> {
         let run = self.run.take()?;
         let pieces = run.pieces(&mut self.header);
@@ -128,7 +131,7 @@ impl Port {
         Some(bytes)
     }
 
-    /// Cuts what came behind a virtio header into packets.
+    /// Cuts a read with a virtio header into packets.
     fn cut(&mut self, header: &[u8; virtio::LEN], bytes: Vec<u8>, into: &mut Vec<Frame>) {
         let header = virtio::Header::decode(header);
         match header.ok().and_then(|header| frames(self.layer, &header, bytes).ok()) {
@@ -174,7 +177,7 @@ impl Port {
         Ok(())
     }
 
-    /// Sends a packet, or keeps it until it is known whether the next one can go with it.
+    /// Sends a packet, or keeps it until the next one shows whether both can leave together.
     pub(super) fn send(&mut self, frame: Frame, buffers: &mut Buffers) -> io::Result<()> {
         if self.segments == Segments::Split {
             let sent = write(&self.fd, &frame.to_bytes());
@@ -193,7 +196,7 @@ impl Port {
         flushed
     }
 
-    /// Writes what [`Port::send`] has kept.
+    /// Writes the packets that [`Port::send`] has kept.
     pub(super) fn flush(&mut self, buffers: &mut Buffers) -> io::Result<()> {
         let Some(run) = self.run.take() else { return Ok(()) };
         let pieces = run.pieces(&mut self.header);

@@ -1,4 +1,4 @@
-//! Waiting. None of these depends on how fast the machine is: of many waits the best one counts.
+//! Tests of waiting. None depends on the speed of the machine: the best of many waits counts.
 
 use super::*;
 use crate::control::control;
@@ -7,7 +7,8 @@ fn kernel() -> Kernel {
     Kernel::new(&control().expect("a bell").1).expect("descriptors")
 }
 
-/// How late each of `count` waits of `span` ended, and into how many calls each fell at most.
+/// Returns how late each of `count` waits of `span` ended, and the maximum number of calls of a
+/// wait.
 fn lateness(kernel: &mut Kernel, span: Span, count: usize) -> (Vec<Span>, usize) {
     let mut most = 0;
     let mut late = Vec::new();
@@ -25,8 +26,8 @@ fn lateness(kernel: &mut Kernel, span: Span, count: usize) -> (Vec<Span>, usize)
     (late, most)
 }
 
-/// `epoll_wait` counts in milliseconds: 200 us would take 1 ms each time, and each second wait of a
-/// packet would be late by what the first one left of one.
+/// `epoll_wait` counts in milliseconds: 200 us would take 1 ms each time. The second wait for a
+/// packet would be late by the rest of the millisecond of the first.
 #[test]
 fn waits_are_not_rounded_to_milliseconds() {
     let mut kernel = kernel();
@@ -36,13 +37,12 @@ fn waits_are_not_rounded_to_milliseconds() {
     assert!(late[0] < Span::from_micros(400), "{:?}", late[0]);
 }
 
-/// The kernel may end a wait of 400 ms by 2 ms late for a process that is nice, by 0.4 ms for
-/// another.
+/// The kernel may end a wait of 400 ms late by 2 ms for a nice process, and by 0.4 ms for others.
 #[test]
 fn long_waits_are_as_exact_as_short_ones() {
     let (late, calls) = lateness(&mut kernel(), Span::from_millis(400), 3);
     assert!(late[0] < Span::from_micros(350), "{:?}", late[0]);
-    // 400 ms, 3 ms, the rest; a signal or a bell would make it more, and there is none.
+    // 400 ms, 3 ms, the rest. A signal or a bell would add calls, but there is none.
     assert!(calls <= 4, "{calls} calls");
 }
 

@@ -1,6 +1,5 @@
-//! What both drivers of a kernel promise, on a pair of datagram sockets in place of TUN
-//! descriptors: each datagram is a packet. A host may forbid io_uring; then the ring has nothing to
-//! show here, and says so.
+//! Tests of both kernel drivers, on pairs of datagram sockets in place of TUN descriptors. Each
+//! datagram is a packet. If the host forbids io_uring, the tests skip that driver and say so.
 
 use super::*;
 use crate::control::{Command, Control, control};
@@ -11,7 +10,7 @@ use packet::Layer;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use std::os::fd::OwnedFd;
 
-/// The kinds of drivers that this machine has, each with who controls it.
+/// The drivers that this machine supports, each with both sides of its control.
 fn drivers() -> Vec<(Host, Control, Controls)> {
     let (control, controls) = control_pair();
     let mut all = vec![(Host::Kernel(Kernel::new(&controls).expect("epoll")), control, controls)];
@@ -35,7 +34,7 @@ fn port(driver: &mut Host) -> (PortId, OwnedFd) {
     (driver.add(Port::new(ours, Layer::Ip, Segments::Split, 1500)).expect("a port"), theirs)
 }
 
-/// Packet number `n`; long enough for an IPv4 header.
+/// Packet number `n`, long enough for an IPv4 header.
 fn bytes(n: u32) -> Vec<u8> {
     let mut bytes = vec![0x45; 20 + n as usize % 1400];
     bytes[..4].copy_from_slice(&n.to_be_bytes());
@@ -53,7 +52,7 @@ fn read(from: &OwnedFd) -> rustix::io::Result<Vec<u8>> {
     Ok(memory)
 }
 
-/// All that comes from `port` until nothing more is there.
+/// Receives from `port` until no packet is left.
 fn receive_all(driver: &mut Host, port: PortId) -> Vec<Vec<u8>> {
     let mut all = Vec::new();
     loop {
@@ -72,13 +71,13 @@ fn receive_all(driver: &mut Host, port: PortId) -> Vec<Vec<u8>> {
     }
 }
 
-/// More than there are slots in a ring, so that some have to wait in the descriptor.
+/// The 300 packets exceed the slots of a ring, so some have to wait in the descriptor.
 #[test]
 fn packets_come_in_their_order_however_many() {
     for (mut driver, ..) in drivers() {
         let (port, network) = port(&mut driver);
-        // How many fit into a socket is the host's choice (net.unix.max_dgram_qlen); what is
-        // received makes room.
+        // The host determines how many fit into a socket (net.unix.max_dgram_qlen). Receiving makes
+        // room.
         let (mut sent, mut received) = (0, Vec::new());
         while received.len() < 300 {
             while sent < 300 && rustix::io::write(&network, &bytes(sent)).is_ok() {
@@ -135,8 +134,7 @@ fn a_packet_ends_a_wait() {
     }
 }
 
-/// The later a time is set the later it is waited for, and an earlier one afterwards is not missed
-/// either.
+/// Later and later times are waited for in full; so is an earlier one after them.
 #[test]
 fn no_wait_ends_early_unless_something_has_come() {
     for (mut driver, ..) in drivers() {
@@ -154,7 +152,7 @@ fn no_wait_ends_early_unless_something_has_come() {
     }
 }
 
-/// Each wait takes up what the one before was interrupted in.
+/// Each wait is for a time other than that of the wait before, which a packet interrupted.
 #[test]
 fn a_wait_for_another_time_than_before_ends_then() {
     for (mut driver, ..) in drivers() {
@@ -209,12 +207,13 @@ fn each_packet_that_nobody_takes_is_told_of() {
     }
 }
 
-/// How late a wait ends, in a kernel whose clock jumps: on another there is nothing to see.
+/// How late a wait ends in a kernel whose clock jumps. With other kernels there is nothing to
+/// measure.
 #[test]
 fn in_virtual_time_waits_end_within_a_microsecond() {
     let (_control, controls) = control_pair();
     let Host::Ring(mut ring) = Host::new(&controls).expect("a driver") else { return };
-    // Until its first ticks a kernel that has just started has no timers but these.
+    // Until its first ticks, a kernel that has just started has no timers except these.
     std::thread::sleep(std::time::Duration::from_millis(20));
     for micros in [3, 48, 67, 120, 7_000, 400_000, 90_000_000] {
         for _ in 0..20 {

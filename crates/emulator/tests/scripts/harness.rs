@@ -1,9 +1,9 @@
-//! A script that does not hold says so: which line, what was expected, what happened.
+//! A script that does not hold says so: the line, the expected event, the actual event.
 
 use crate::script::Script;
 use crate::{verdict, verdict::mismatches, world};
 
-/// Two packets on a link of 1 Mbit/s with room for one more: 1 ms each, #2 is lost.
+/// Two packets on a link of 1 Mbit/s with room for one more: 1 ms each; #2 is lost.
 fn script(changed: &[(&str, &str)]) -> String {
     let mut text = "\
 --down rate=1mbit,queue=1p
@@ -47,7 +47,7 @@ fn the_script_that_explains_the_format_holds() {
     assert_eq!(verdict("ARCHITECTURE.md", block).expect("a script"), [""; 0]);
 }
 
-/// The arithmetic of `two-states.pkt` leaves nothing to chance (TL-09).
+/// The arithmetic of `two-states.pkt` does not depend on random numbers (TL-09).
 #[test]
 fn ticks_that_all_end_their_state_are_the_same_for_every_seed() {
     let text = include_str!("two-states.pkt");
@@ -126,7 +126,7 @@ fn a_loss_has_its_reason_and_its_packet() {
     );
 }
 
-/// What an emulator that swallowed packets, or took them in late, would be told.
+/// Mismatches for an emulator that swallows packets, or takes them in late.
 #[test]
 fn a_packet_that_disappears_is_missed_though_nobody_speaks_of_it() {
     let text = script(&[("2ms  < down #1 125B\n", "")]);

@@ -1,4 +1,4 @@
-//! Packet scripts: what goes into a link at which time, and what comes out at which time, to the
+//! Packet scripts: packets that enter a link and packets that leave it, with times to the
 //! nanosecond.
 //!
 //! `script.rs` describes the format. Each `.pkt` file beside this one runs over the shipped event
@@ -15,7 +15,7 @@ use std::path::Path;
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/scripts");
 
-/// What is wrong with a run of this script, a line each; nothing if it held.
+/// Runs a script and returns its mismatches, one line each. Empty if the script holds.
 fn verdict(file: &str, text: &str) -> Result<Vec<String>, ScriptError> {
     let script = Script::parse(file, text)?;
     let account = world::run(&script)?;

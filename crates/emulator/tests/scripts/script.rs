@@ -1,6 +1,6 @@
-//! Packet scripts: what goes into a link and what must come out of it, to the nanosecond.
+//! Packet scripts: packets that enter a link and packets that must leave it, to the nanosecond.
 //!
-//! After packetdrill (Cardwell et al., USENIX ATC 2013), for a link instead of a TCP:
+//! The format follows packetdrill (Cardwell et al., USENIX ATC 2013), for a link instead of a TCP:
 //!
 //! ```text
 //! # What it shows, and the arithmetic of its times.
@@ -16,42 +16,42 @@
 //! ```
 //!
 //! * `#` begins a comment unless a digit follows.
-//! * Lines are in order of time. A bare time is in seconds since the start of the link; `s`, `ms`,
-//!   `us` and `ns` are known.
+//! * Lines are in order of time. A bare time is in seconds since the start of the link; the units
+//!   are `s`, `ms`, `us` and `ns`.
 //! * `#N` is the number of a packet in its direction, from 0, as in captures and event logs. An end
-//!   that names none is that of the oldest packet of its direction whose end is still to be said.
-//! * Behind the length stands everything that the link did to the packet, in the words of
-//!   [`link::Effect`], separated by commas; of a packet that is lost the reason ([`link::Loss`]) is
-//!   the last. Nothing there means that nothing was done.
-//! * The script says all: each packet ends in it, nothing else comes out, and packets that leave at
-//!   one instant leave in the order of its lines. Losses of one instant have no order.
-//! * `file NAME` with lines that begin with `|` below it is a file for options that name one
+//!   without a number belongs to the oldest packet of its direction that has no end yet.
+//! * The words behind the length are everything that the link did to the packet, as
+//!   [`link::Effect`] prints it, separated by commas. For a lost packet, the cause ([`link::Loss`])
+//!   comes last. No words mean no effects.
+//! * A script is complete: each packet ends in it, and no other packet comes out. Packets that
+//!   leave at one instant leave in the order of the lines. Losses at one instant have no order.
+//! * `file NAME`, followed by lines that begin with `|`, is a file for options that name one
 //!   (`--profile NAME`, `trace=NAME`).
-//! * A change (`!`) comes after everything else of its instant.
+//! * A change (`!`) comes after everything else at its instant.
 
 use link::Direction;
 use link::units::Time;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-/// A script, as it was read.
+/// A parsed script.
 #[derive(Debug, Clone, Default)]
 pub struct Script {
-    /// Its file, for errors.
+    /// Name of its file, for errors.
     pub file: String,
-    /// Options in their order, each with its line.
+    /// Options in order, each with its line.
     pub options: Vec<(usize, Setting, String)>,
-    /// Texts of files by their names.
+    /// Contents of embedded files by name.
     pub files: BTreeMap<String, Text>,
-    /// Packets that come, in order.
+    /// Packets that enter, in order.
     pub arrivals: Vec<(usize, Arrival)>,
-    /// What becomes of them, in order.
+    /// Ends of these packets, in order.
     pub ends: Vec<(usize, End)>,
     /// Changes of the link, in order.
     pub changes: Vec<(usize, Change)>,
 }
 
-/// An option of the head.
+/// An option in the head of a script.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Setting {
     Seed,
@@ -65,22 +65,22 @@ pub enum Setting {
 /// A file within a script.
 #[derive(Debug, Clone, Default)]
 pub struct Text {
-    /// Line of the script in which the first line stands.
+    /// Line of the script that has the file's first line.
     pub line: usize,
     pub text: String,
 }
 
-/// A packet comes to the link.
+/// A packet enters the link.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Arrival {
     pub at: Time,
     pub direction: Direction,
     pub number: u64,
-    /// Bytes of IP.
+    /// Length in bytes of IP.
     pub length: usize,
 }
 
-/// A packet ends its way.
+/// A packet leaves the link or is lost.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct End {
     pub at: Time,
@@ -88,11 +88,11 @@ pub struct End {
     pub number: u64,
     pub length: usize,
     pub lost: bool,
-    /// What the link did to it.
+    /// Effects of the link on it.
     pub effects: String,
 }
 
-/// The link is changed.
+/// A change of the link.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {
     pub at: Time,
@@ -100,7 +100,7 @@ pub struct Change {
     pub parameters: String,
 }
 
-/// Something that a script cannot say.
+/// An error in a script.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScriptError {
     pub file: String,
@@ -108,25 +108,25 @@ pub struct ScriptError {
     pub why: String,
 }
 
-/// Shortest packet: headers of IP and UDP, direction and number.
+/// Length of the shortest packet: headers of IP and UDP, direction and number.
 pub const SHORTEST: usize = 20 + 8 + 3;
-/// What an effect is called that makes a packet a copy.
+/// Name of the effect that makes a packet a copy.
 const COPY: &str = "duplicate";
 
 impl End {
-    /// Whether this is a copy that the link made.
+    /// Tells whether this packet is a copy that the link made.
     pub fn is_copy(&self) -> bool {
         self.effects.split(", ").any(|effect| effect == COPY)
     }
 
-    /// Which packet it is.
+    /// Identifies the packet: direction, number, whether it is a copy.
     pub fn packet(&self) -> (Direction, u64, bool) {
         (self.direction, self.number, self.is_copy())
     }
 }
 
 impl Script {
-    /// Reads a script; `file` is its name in errors.
+    /// Parses a script; `file` is its name in errors.
     pub fn parse(file: &str, text: &str) -> Result<Self, ScriptError> {
         let mut reader = Reader::default();
         for (line, content) in (1..).zip(text.lines()) {
@@ -135,7 +135,7 @@ impl Script {
         Ok(Self { file: file.to_owned(), ..reader.script })
     }
 
-    /// An error in this line.
+    /// Creates an error for this line.
     pub fn error(&self, line: usize, why: impl fmt::Display) -> ScriptError {
         ScriptError { file: self.file.clone(), line, why: why.to_string() }
     }
@@ -148,7 +148,7 @@ struct Reader {
     now: Time,
     /// The file that lines with a bar belong to.
     open_file: Option<String>,
-    /// Packets by direction whose end is still to be said.
+    /// Packets without an end so far, by direction.
     open: BTreeMap<Direction, BTreeSet<u64>>,
 }
 
@@ -158,7 +158,7 @@ impl Reader {
             return self.line_of_file(line, text.strip_prefix(' ').unwrap_or(text));
         }
         let content = content.split('#').scan(true, |first, part| {
-            // `#3` is a packet, `#` with anything else behind it a comment.
+            // `#3` is a packet; `#` followed by anything else begins a comment.
             let is_packet = part.starts_with(|c: char| c.is_ascii_digit());
             let goes_on = std::mem::take(first) || is_packet;
             goes_on.then_some(part)
@@ -291,22 +291,22 @@ impl Reader {
     }
 }
 
-/// The words for reasons of losses.
+/// Returns the words for causes of losses.
 fn reasons() -> impl Iterator<Item = String> {
     link::Loss::ALL.map(|loss| loss.to_string()).into_iter().chain([BAD_STATE.to_owned()])
 }
 
-/// A loss by an error process that was in its bad state.
+/// The words for a loss by an error process in its bad state.
 pub const BAD_STATE: &str = "wireless error in a bad state";
 
-/// The first word, and what follows.
+/// Splits off the first word.
 fn word(text: &str) -> Option<(&str, &str)> {
     let text = text.trim();
     let (word, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
     (!word.is_empty()).then_some((word, rest.trim()))
 }
 
-/// `#N`, if it is there, length, and what follows.
+/// Parses `#N`, which may be missing, and a length. Returns the rest, too.
 fn packet(text: &str) -> Result<(Option<u64>, usize, &str), String> {
     const WHAT: &str = "write a packet as #NUMBER LENGTH, such as #3 1000B or 1000B";
     let (mut first, mut rest) = word(text).ok_or(WHAT)?;
@@ -323,7 +323,7 @@ fn packet(text: &str) -> Result<(Option<u64>, usize, &str), String> {
     Ok((number, length, rest))
 }
 
-/// A time in whole nanoseconds, read without rounding.
+/// Parses a time in whole nanoseconds, without rounding.
 fn nanos(text: &str) -> Result<u64, String> {
     let wrong = || format!("`{text}` is no time: write it like 0.034, 34ms, 34000us or 34000000ns");
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());

@@ -1,10 +1,10 @@
-//! Holds what happened to a script. There is no tolerance.
+//! Compares a run with its script. There is no tolerance.
 
 use crate::script::{Arrival, End, Script};
 use crate::world::Account;
 use std::fmt;
 
-/// Something that a script says and that was not so.
+/// A line of a script that does not hold.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mismatch {
     file: String,
@@ -13,7 +13,7 @@ pub struct Mismatch {
     actual: String,
 }
 
-/// Everything in which `account` is not as `script` says, in the order of the script's lines.
+/// Returns all differences between `account` and `script`, in the order of the script's lines.
 pub fn mismatches(script: &Script, account: &Account) -> Vec<Mismatch> {
     let mut found = Vec::new();
     let mut say = |line: usize, expected: String, actual: String| {
@@ -51,7 +51,8 @@ pub fn mismatches(script: &Script, account: &Account) -> Vec<Mismatch> {
     found
 }
 
-/// Packets that leave at one instant leave in the order of the script's lines.
+/// Finds the first packet that leaves out of order. Packets that leave at one instant must leave in
+/// the order of the script's lines.
 fn first_out_of_order(script: &Script, account: &Account) -> Option<Mismatch> {
     let said = script.ends.iter().filter(|(_, end)| !end.lost);
     let (line, expected, actual) = said

@@ -14,14 +14,14 @@ use std::collections::VecDeque;
 use std::io;
 use std::sync::{Arc, Mutex};
 
-/// What happened.
+/// The events of a run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Account {
-    /// Packets as they came to the link.
+    /// Packets that entered the link.
     pub arrivals: Vec<Arrival>,
-    /// Packets as they left, in that order, at the time at which the driver sent them.
+    /// Packets that left, in order, at the times at which the driver sent them.
     pub left: Vec<End>,
-    /// Packets as they were lost, at their logical times.
+    /// Packets that were lost, at their logical times.
     pub lost: Vec<End>,
 }
 
@@ -51,7 +51,7 @@ pub fn run(script: &Script) -> Result<Account, ScriptError> {
     Ok(Account { arrivals: ending.observer.arrivals, left, lost })
 }
 
-/// The link and the seed of `script`.
+/// Builds the link of `script` and returns it with the seed.
 fn head(script: &Script) -> Result<(LinkProfile, u64), ScriptError> {
     let (mut link, mut seed) = (LinkProfile::default(), 0);
     let mut files = Files(script);
@@ -78,10 +78,10 @@ fn head(script: &Script) -> Result<(LinkProfile, u64), ScriptError> {
     Ok((link, seed))
 }
 
-/// Commands for stages by their names.
+/// Commands for stages, by stage name.
 type Commands = Vec<(&'static str, StageCommand)>;
 
-/// Puts `parameters` on top of a direction; gives what they tell stages to do at once.
+/// Applies `parameters` to a direction. Returns the commands for stages that they imply.
 fn put(
     link: &mut LinkProfile,
     direction: Direction,
@@ -93,13 +93,13 @@ fn put(
     Ok(parameters.commands())
 }
 
-/// Files and profiles that a script names: its own, or built in.
+/// Files and profiles that a script names: its own and the built-in ones.
 struct Files<'a>(&'a Script);
 
 impl Files<'_> {
     fn profile(&mut self, name: &str) -> Result<Content, String> {
         let own = self.0.files.get(name).map(|file| {
-            // As many lines in front as the script has, so that errors carry its line.
+            // Blank lines in front give errors the line numbers of the script.
             (self.0.file.as_str(), "\n".repeat(file.line - 1) + &file.text)
         });
         let shipped = || {
@@ -132,7 +132,7 @@ struct Prepared {
     command: Command,
 }
 
-/// What went wrong with a change, and in which line.
+/// The first error of a change, with its line.
 type Refused = Arc<Mutex<Option<(usize, String)>>>;
 
 fn changes(
@@ -151,7 +151,7 @@ fn changes(
         let next = link.clone();
         let (place, refused) = (*line, Arc::clone(refused));
         let seed = Seed::campaign(seed).run(0).link("link").direction(direction);
-        // As `lasthop link set` does it.
+        // Does the same as `lasthop link set`.
         let visit = move |link: &mut Link, now| {
             let changed = former.change_into(&next, direction, link, &seed, now);
             let obeyed = commands
@@ -169,11 +169,11 @@ fn changes(
     Ok(prepared)
 }
 
-/// Sees what happens, and calls on ways when it is time for a change.
+/// Records all events, and sends the commands for changes when they are due.
 struct Watch {
     control: Control,
     changes: VecDeque<Prepared>,
-    /// The loop was told of the first change and has not made it yet.
+    /// Whether the loop was sent the first change and has not made it yet.
     told: bool,
     arrivals: Vec<Arrival>,
     ended: Vec<End>,
@@ -220,12 +220,12 @@ impl Observer for Watch {
     }
 
     fn due(&self) -> Time {
-        // The loop looks for commands when it has waited: here it shall not wait at all.
+        // The loop looks for commands after a wait, so this wait must take no time.
         if self.told { Time::ZERO } else { self.changes.front().map_or(Time::NEVER, |change| change.at) }
     }
 }
 
-/// The packet as the driver sent it, which must be the one that left the link.
+/// The packet as the driver sent it. It must be the one that left the link.
 fn as_sent(mut end: End, at: Time, port: PortId, frame: &Frame) -> End {
     if end.at != at {
         end.effects = format!("{} (its logical time is {})", end.effects, end.at);
@@ -255,7 +255,7 @@ fn direction(way: WayId) -> Direction {
     Direction::BOTH[way.0]
 }
 
-/// A UDP datagram that carries its direction and its number.
+/// Creates a UDP datagram that carries its direction and its number.
 fn frame(arrival: &Arrival) -> Frame {
     let (mobile, network) = ([10, 0, 0, 1], [10, 0, 0, 2]);
     let (source, destination) = match arrival.direction {
@@ -271,10 +271,10 @@ fn frame(arrival: &Arrival) -> Frame {
     Frame::owned(Layer::Ip, bytes)
 }
 
-/// IPv4 and UDP.
+/// Length of the IPv4 and UDP headers.
 const HEADERS: usize = SHORTEST - 3;
 
-/// What [`frame`] has written.
+/// Reads the direction and number that [`frame`] has written.
 fn written(frame: &Frame) -> (Direction, u64) {
     let payload = &frame.head()[HEADERS..];
     (direction(WayId(payload[0].into())), u16::from_be_bytes([payload[1], payload[2]]).into())

@@ -1,4 +1,4 @@
-//! Instants and spans of time, in whole nanoseconds.
+//! Points in time and time spans, in whole nanoseconds.
 
 use super::{UnitError, number_and_unit, serde_as_text, trimmed, whole};
 use serde::{Deserialize, Serialize};
@@ -9,47 +9,47 @@ use std::time::Duration;
 
 const NANOS_PER_SECOND: u64 = 1_000_000_000;
 
-/// An instant: nanoseconds since the start of the run, on whichever clock the run uses. Serde has
-/// it as this number.
+/// A point in time: nanoseconds since the start of the run, on the run's clock. Serde uses this
+/// number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Time(u64);
 
-/// An instant on the wall: nanoseconds since 1970-01-01 00:00:00 UTC. Serde has it as this number.
+/// A wall-clock time: nanoseconds since 1970-01-01 00:00:00 UTC. Serde uses this number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct WallTime(u64);
 
-/// A length of time in nanoseconds. Reads `70ms`, `1.5s`, `20us`, `200ns`, `5min`, `2h`;
-/// [`Span::MAX`] is `inf`. Serde has it as this text; [`nanos`] is for rows of tables.
+/// A time span in nanoseconds. Parses `70ms`, `1.5s`, `20us`, `200ns`, `5min`, `2h`; [`Span::MAX`]
+/// is `inf`. Serde uses this text; [`nanos`] is for rows of tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Span(u64);
 
 impl Time {
     /// The start of the run.
     pub const ZERO: Self = Self(0);
-    /// Later than anything that happens.
+    /// Later than any event.
     pub const NEVER: Self = Self(u64::MAX);
 
-    /// The instant `nanos` nanoseconds after the start of the run.
+    /// Creates the time `nanos` nanoseconds after the start of the run.
     #[must_use]
     pub const fn from_nanos(nanos: u64) -> Self {
         Self(nanos)
     }
 
-    /// Nanoseconds since the start of the run.
+    /// Returns the nanoseconds since the start of the run.
     #[must_use]
     pub const fn as_nanos(self) -> u64 {
         self.0
     }
 
-    /// Seconds since the start of the run.
+    /// Returns the seconds since the start of the run.
     #[must_use]
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / NANOS_PER_SECOND as f64
     }
 
-    /// Time from `earlier` to this instant; zero if `earlier` is the later one.
+    /// Returns the span from `earlier` to this time; zero if `earlier` is later.
     #[must_use]
     pub const fn since(self, earlier: Self) -> Span {
         Span(self.0.saturating_sub(earlier.0))
@@ -57,56 +57,56 @@ impl Time {
 }
 
 impl Span {
-    /// No time at all.
+    /// A span of zero.
     pub const ZERO: Self = Self(0);
-    /// For ever.
+    /// An infinite span.
     pub const MAX: Self = Self(u64::MAX);
 
-    /// `nanos` nanoseconds.
+    /// Creates a span of `nanos` nanoseconds.
     #[must_use]
     pub const fn from_nanos(nanos: u64) -> Self {
         Self(nanos)
     }
 
-    /// `micros` microseconds.
+    /// Creates a span of `micros` microseconds.
     #[must_use]
     pub const fn from_micros(micros: u64) -> Self {
         Self(micros * 1_000)
     }
 
-    /// `millis` milliseconds.
+    /// Creates a span of `millis` milliseconds.
     #[must_use]
     pub const fn from_millis(millis: u64) -> Self {
         Self(millis * 1_000_000)
     }
 
-    /// `secs` seconds.
+    /// Creates a span of `secs` seconds.
     #[must_use]
     pub const fn from_secs(secs: u64) -> Self {
         Self(secs * NANOS_PER_SECOND)
     }
 
-    /// `secs` seconds, rounded to the nearest nanosecond; negative ones and NaN are none, too many
-    /// are [`Span::MAX`].
+    /// Creates a span of `secs` seconds, rounded to the nearest nanosecond. Negative numbers and
+    /// NaN give zero; numbers that are too large give [`Span::MAX`].
     #[must_use]
     pub fn from_secs_f64(secs: f64) -> Self {
         // `as` saturates at both ends and maps NaN to 0.
         Self((secs * NANOS_PER_SECOND as f64).round() as u64)
     }
 
-    /// Nanoseconds.
+    /// Returns the span in nanoseconds.
     #[must_use]
     pub const fn as_nanos(self) -> u64 {
         self.0
     }
 
-    /// Seconds.
+    /// Returns the span in seconds.
     #[must_use]
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / NANOS_PER_SECOND as f64
     }
 
-    /// Whether this is [`Span::MAX`], written `inf`.
+    /// Tells whether this is [`Span::MAX`], written `inf`.
     #[must_use]
     pub const fn is_forever(self) -> bool {
         self.0 == u64::MAX
@@ -114,19 +114,19 @@ impl Span {
 }
 
 impl WallTime {
-    /// The instant `nanos` nanoseconds after the epoch.
+    /// Creates the time `nanos` nanoseconds after the epoch.
     #[must_use]
     pub const fn from_nanos(nanos: u64) -> Self {
         Self(nanos)
     }
 
-    /// Nanoseconds since the epoch.
+    /// Returns the nanoseconds since the epoch.
     #[must_use]
     pub const fn as_nanos(self) -> u64 {
         self.0
     }
 
-    /// The wall time of the instant `time` of a run that started at this one.
+    /// Returns the wall-clock time of `time` in a run that started at this time.
     #[must_use]
     pub const fn at(self, time: Time) -> Self {
         Self(self.0.saturating_add(time.0))
@@ -135,7 +135,7 @@ impl WallTime {
 
 impl Add<Span> for Time {
     type Output = Self;
-    /// Saturates at [`Time::NEVER`]: a span of [`Span::MAX`] means for ever.
+    /// Saturates at [`Time::NEVER`], because a span of [`Span::MAX`] is infinite.
     fn add(self, span: Span) -> Self {
         Self(self.0.saturating_add(span.0))
     }
@@ -188,13 +188,13 @@ impl From<Span> for Duration {
 }
 
 impl fmt::Display for Time {
-    /// Seconds with nine places, as captures and `tcpdump -tt` print them.
+    /// Writes seconds with nine decimal places, like captures and `tcpdump -tt`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(&format!("{}.{:09}", self.0 / NANOS_PER_SECOND, self.0 % NANOS_PER_SECOND))
     }
 }
 
-/// Units from the largest, with their length in nanoseconds.
+/// Units, the largest first, with their length in nanoseconds.
 const UNITS: [(&str, u64); 4] = [("s", NANOS_PER_SECOND), ("ms", 1_000_000), ("us", 1_000), ("ns", 1)];
 
 impl fmt::Display for Span {
@@ -202,8 +202,8 @@ impl fmt::Display for Span {
         if self.is_forever() {
             return f.pad("inf");
         }
-        // The largest unit in which three places are exact, else nanoseconds: what is printed reads
-        // back the same.
+        // Use the largest unit in which three decimal places are exact, or else nanoseconds. So the
+        // text reads back as the same value.
         for (unit, nanos) in UNITS {
             let exact = nanos == 1 || self.0.is_multiple_of(nanos / 1000);
             if self.0 >= nanos && exact {
@@ -248,12 +248,12 @@ pub mod nanos {
     use super::Span;
     use serde::{Deserialize, Deserializer, Serializer};
 
-    /// Writes the number.
+    /// Serializes to the number.
     pub fn serialize<S: Serializer>(span: &Span, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_u64(span.as_nanos())
     }
 
-    /// Reads the number.
+    /// Deserializes from the number.
     pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Span, D::Error> {
         u64::deserialize(deserializer).map(Span::from_nanos)
     }

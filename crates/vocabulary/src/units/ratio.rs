@@ -4,33 +4,34 @@ use super::{UnitError, number_and_unit, serde_as_text, trimmed};
 use std::fmt;
 use std::str::FromStr;
 
-/// A probability, 0 to 1 with both ends allowed. Reads `1.5%`, `0.015`; prints per cent.
+/// A probability, from 0 to 1 inclusive. Parses `1.5%` and `0.015`; prints per cent.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Default)]
 pub struct Probability(f64);
 
-/// The probability that one bit is wrong, 0 to 1. Reads and prints `1e-5`.
+/// The probability that a bit is wrong, from 0 to 1. Parses and prints `1e-5`.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Default)]
 pub struct BitErrorRatio(f64);
 
 impl Probability {
-    /// Never.
+    /// The probability of an impossible event.
     pub const ZERO: Self = Self(0.0);
-    /// Always.
+    /// The probability of a certain event.
     pub const ONE: Self = Self(1.0);
 
-    /// `value` as a probability, if it lies in 0 to 1.
+    /// Creates a probability; `None` if `value` is not from 0 to 1.
     #[must_use]
     pub fn new(value: f64) -> Option<Self> {
         (0.0..=1.0).contains(&value).then_some(Self(value))
     }
 
-    /// The number, 0 to 1.
+    /// Returns the number, 0 to 1.
     #[must_use]
     pub const fn get(self) -> f64 {
         self.0
     }
 
-    /// Whether an event of this probability happens, for a number drawn uniformly from [0, 1).
+    /// Decides whether an event of this probability happens. `uniform` is drawn uniformly from [0,
+    /// 1).
     #[must_use]
     pub fn happens(self, uniform: f64) -> bool {
         uniform < self.0
@@ -41,20 +42,20 @@ impl BitErrorRatio {
     /// No bit is ever wrong.
     pub const ZERO: Self = Self(0.0);
 
-    /// `value` as a bit error ratio, if it lies in 0 to 1.
+    /// Creates a bit error ratio; `None` if `value` is not from 0 to 1.
     #[must_use]
     pub fn new(value: f64) -> Option<Self> {
         (0.0..=1.0).contains(&value).then_some(Self(value))
     }
 
-    /// The number, 0 to 1.
+    /// Returns the number, 0 to 1.
     #[must_use]
     pub const fn get(self) -> f64 {
         self.0
     }
 
-    /// Probability that at least one of `bits` bits is wrong: `1 − (1 − p)^bits` (ReSoA evaluation,
-    /// D.1).
+    /// Returns the probability that at least one of `bits` bits is wrong: `1 − (1 − p)^bits` (ReSoA
+    /// evaluation, D.1).
     #[must_use]
     pub fn hits(self, bits: u64) -> Probability {
         // ln_1p and exp_m1 keep the digits that 1 − (1 − 1e-12) would lose.

@@ -4,39 +4,40 @@ use super::{Span, UnitError, number_and_unit, serde_as_text, trimmed, whole};
 use std::fmt;
 use std::str::FromStr;
 
-/// A rate in bits per second. Reads `384kbit`, `11Mbit`, `1.5Mbit/s`, `9600bit`, `125kB/s`; factors
-/// of 1000, as tc does. `kbps` is refused: it is kilobytes to tc, and kilobits to mahimahi and
-/// iperf3.
+/// A rate in bits per second. Parses `384kbit`, `11Mbit`, `1.5Mbit/s`, `9600bit`, `125kB/s`, with
+/// factors of 1000, as tc does. Rejects `kbps`, which is kilobytes for tc and kilobits for mahimahi
+/// and iperf3.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BitRate(u64);
 
-/// A number of bytes. Reads `64kB`, `1.5MB`, `64KiB`, `1500B`, `1500`. `64k` and `64KB` are
-/// refused: they are 65536 bytes to tc and iperf3, and 64000 to others.
+/// A number of bytes. Parses `64kB`, `1.5MB`, `64KiB`, `1500B`, `1500`. Rejects `64k` and `64KB`,
+/// which are 65536 bytes for tc and iperf3, and 64000 for others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct ByteCount(u64);
 
 impl BitRate {
-    /// `bits` bits per second; `None` for 0, which would never send anything (an outage says that
-    /// better).
+    /// Creates a rate of `bits` bits per second. `None` for 0, with which nothing would ever be
+    /// sent; an outage expresses this better.
     #[must_use]
     pub const fn from_bits_per_second(bits: u64) -> Option<Self> {
         if bits == 0 { None } else { Some(Self(bits)) }
     }
 
-    /// Bits per second.
+    /// Returns the bits per second.
     #[must_use]
     pub const fn as_bits_per_second(self) -> u64 {
         self.0
     }
 
-    /// Time that `bytes` bytes take at this rate, rounded up to a nanosecond: never early.
+    /// Returns the time to send `bytes` bytes at this rate, rounded up to a nanosecond so that it
+    /// is never too short.
     #[must_use]
     pub fn time_for(self, bytes: ByteCount) -> Span {
         let nanos = (u128::from(bytes.get()) * 8 * 1_000_000_000).div_ceil(u128::from(self.0));
         Span::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
     }
 
-    /// Whole bytes that fit into `span` at this rate.
+    /// Returns the whole bytes that can be sent in `span` at this rate.
     #[must_use]
     pub fn bytes_in(self, span: Span) -> ByteCount {
         let bytes = u128::from(span.as_nanos()) * u128::from(self.0) / 8_000_000_000;
@@ -45,26 +46,26 @@ impl BitRate {
 }
 
 impl ByteCount {
-    /// `bytes` bytes.
+    /// Creates a size of `bytes` bytes.
     #[must_use]
     pub const fn new(bytes: u64) -> Self {
         Self(bytes)
     }
 
-    /// The number of bytes.
+    /// Returns the number of bytes.
     #[must_use]
     pub const fn get(self) -> u64 {
         self.0
     }
 
-    /// The number of bits.
+    /// Returns the number of bits.
     #[must_use]
     pub const fn bits(self) -> u64 {
         self.0.saturating_mul(8)
     }
 }
 
-/// The largest factor of `steps` in which three places are exact.
+/// Formats `value` in the largest of `steps` in which three decimal places are exact.
 fn scaled(value: u64, steps: &[(&str, u64)]) -> String {
     for &(unit, factor) in steps {
         if value >= factor && (factor == 1 || value.is_multiple_of(factor / 1000)) {
@@ -93,7 +94,7 @@ impl FromStr for BitRate {
         let (number, unit) = number_and_unit(text).ok_or_else(wrong)?;
         if let Some(scale) = unit.strip_suffix("bps") {
             let (bits, bytes) = (format!("{number}{scale}bit"), format!("{}{scale}bit", number * 8.0));
-            // What is no rate in bits is none in bytes either.
+            // A text that is no rate in bits is no rate in bytes either.
             bits.parse::<Self>().map_err(|_| wrong())?;
             return Err(UnitError::TwoMeanings {
                 given: text.to_owned(),
@@ -103,7 +104,7 @@ impl FromStr for BitRate {
                 second_words: "the bytes a second that tc means by it",
             });
         }
-        // A rate in bits says `bit` or a small b, one in bytes a capital B.
+        // Rates in bits have `bit` or a small b, rates in bytes a capital B.
         let unit = unit.strip_suffix("/s").or_else(|| unit.strip_suffix("ps")).unwrap_or(unit);
         let (scale, factor) = if let Some(scale) = unit.strip_suffix("bit") {
             (scale, 1.0)
@@ -158,7 +159,7 @@ impl FromStr for ByteCount {
     }
 }
 
-/// A size whose unit some programs count in steps of 1000 and others in steps of 1024.
+/// Creates the error for a unit in steps of 1000 for some programs and of 1024 for others.
 fn thousands_or_1024(given: &str, number: f64, [decimal, binary]: [&str; 2]) -> UnitError {
     UnitError::TwoMeanings {
         given: given.to_owned(),

@@ -40,8 +40,8 @@ fn wrong_forms_say_what_would_be_right() {
     assert!("1e20B".parse::<ByteCount>().is_err());
 }
 
-/// tc(8) reads `mbps` as megabytes a second and `k` as 1024; mahimahi and iperf3 read the one, and
-/// SI the other, otherwise.
+/// tc(8) reads `mbps` as megabytes a second and `k` as 1024. mahimahi and iperf3 read the first
+/// differently, and SI the second.
 #[test]
 fn what_other_programs_read_in_two_ways_is_refused_with_both() {
     let said = |error: UnitError| error.to_string();

@@ -1,27 +1,27 @@
-//! Channels that lose what a test says, and whoever the packets belong to.
+//! Channels with losses that a test selects, and the owner of the packets.
 
 use super::*;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::collections::BTreeMap;
 
-/// What is lost on the air.
+/// Losses on the air.
 #[derive(Clone)]
 pub enum Channel {
-    /// Each block or frame by itself.
+    /// Each block or frame independently, with this probability.
     AtRandom(f64),
-    /// Those with these numbers.
+    /// The blocks or frames with these numbers.
     Listed(Vec<u64>),
-    /// What is judged from the first of two instants to before the other.
+    /// Blocks or frames judged from the first time up to, but not including, the second.
     Traced(Vec<(Time, Time)>),
 }
 
-/// Each block or frame is lost by itself with this probability.
+/// Creates a channel that loses each block or frame independently with this probability.
 pub fn at_random(loss: f64) -> Channel {
     Channel::AtRandom(loss)
 }
 
-/// The blocks or frames with these numbers are lost: `10, 17-19`.
+/// Creates a channel that loses the blocks or frames with these numbers: `10, 17-19`.
 pub fn listed(numbers: &str) -> Channel {
     let number = |text: &str| text.trim().parse::<u64>().expect("a number");
     let numbers = numbers.split(',').flat_map(|range| {
@@ -31,7 +31,7 @@ pub fn listed(numbers: &str) -> Channel {
     Channel::Listed(numbers.collect())
 }
 
-/// Bad at these times in milliseconds: `0,3000` and more of them in lines of their own.
+/// Creates a channel that is bad at these times in milliseconds: `0,3000`, one pair per line.
 pub fn traced(text: &str) -> Channel {
     let time = |text: &str| match text {
         "inf" => Time::NEVER,
@@ -44,11 +44,11 @@ pub fn traced(text: &str) -> Channel {
     Channel::Traced(bad.collect())
 }
 
-/// What is around a hop.
+/// Environment of a hop.
 pub struct Ways {
     channels: [Option<Channel>; 2],
     streams: [ChaCha8Rng; 2],
-    /// Blocks or frames that were sent.
+    /// Number of blocks or frames sent.
     sent: [u64; 2],
     pub inside: [BTreeMap<u64, Frame>; 2],
     /// Numbers, octets and times.

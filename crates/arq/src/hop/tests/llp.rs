@@ -1,4 +1,4 @@
-//! LLP: repair, timer, fragments, window (M9, M10, M15).
+//! Tests of LLP: repair, timer, fragments, window (M9, M10, M15).
 
 use super::*;
 use proptest::prelude::*;
@@ -6,7 +6,7 @@ use vocabulary::link_layer::{Event, Way};
 
 const UP: Direction = Direction::Up;
 
-/// 384 kbit/s both ways and 100 ms: 1520 octets take 31.67 ms, 20 take 0.417 ms.
+/// 384 kbit/s in both directions and 100 ms: 1520 octets take 31.67 ms, 20 take 0.417 ms.
 fn link() -> LlpHopSpec {
     let rate: BitRate = "384kbit".parse().expect("a rate");
     LlpHopSpec::thesis(rate, rate, Span::from_millis(100))
@@ -21,16 +21,16 @@ fn sent(records: &[EndRecord], event: Event) -> Vec<Record> {
     records.iter().filter(wanted).map(|r| r.record).collect()
 }
 
-/// M10: 4000 octets go in frames of 1500, 1500 and 1000 with 20 octets each, and are there when the
-/// last one is.
+/// M10: 4000 octets are sent in frames of 1500, 1500 and 1000 with 20 octets of header each, and
+/// are complete with the last one.
 #[test]
 fn fragments() {
     let mut drive = Drive::new(&hop(link(), None));
     drive.offer(UP, 4000);
     drive.run(secs(1), [None, None]);
     drive.check();
-    // Each frame takes its octets x 8 / 384 kbit/s, rounded up: 2 x 31.666667 ms and 21.25 ms, and
-    // 100 ms.
+    // Each frame takes its octets x 8 / 384 kbit/s, rounded up: 2 x 31.666667 ms and 21.25 ms. Then
+    // come 100 ms.
     let at = Time::from_nanos(2 * 31_666_667 + 21_250_000 + 100_000_000);
     assert_eq!(drive.ended.delivered[0], [(0, at)]);
     let records = drive.hop.take_records();
@@ -38,13 +38,13 @@ fn fragments() {
     let right = |end, event| records.iter().filter(move |r| r.end == end && r.record.event == event);
     let octets: Vec<_> = right(Direction::Down, Event::Right).map(|r| r.record.aux).collect();
     assert_eq!(octets, [1520, 1520, 1020]);
-    // An ACK for every frame, a header long.
+    // Each frame gets an ACK, which is as long as a header.
     let answers: Vec<_> = right(UP, Event::Right).map(|r| r.record.aux).collect();
     assert_eq!(answers, [20, 20, 20]);
 }
 
-/// M10: 32 frames and no more without an acknowledgement; M15: packets wait above, one is taken
-/// ahead.
+/// M10: at most 32 frames are sent without an acknowledgement. M15: packets wait above the hop; it
+/// takes one ahead.
 #[test]
 fn window() {
     let spec = LlpHopSpec { delay_up: Span::from_secs(5), delay_down: Span::from_secs(5), ..link() };
@@ -55,8 +55,8 @@ fn window() {
     assert!(!drive.hop.is_ready(UP));
 }
 
-/// M9: a lost frame is sent again once, however many NAKs tell of it, and nothing else is:
-/// Go-Back-N is for expirations alone.
+/// M9: a lost frame is retransmitted once, however many NAKs report it, and no other frame is.
+/// Go-Back-N is only for expirations.
 #[test]
 fn one_hole_is_filled_once() {
     let mut drive = Drive::new(&hop(link(), Some(listed("10"))));
@@ -72,11 +72,11 @@ fn one_hole_is_filled_once() {
     assert!(naks.count() > 5);
 }
 
-/// M9: if the frame is lost again, the NAKs of frames that were sent after it tell so, without an
-/// expiration.
+/// M9: if the retransmission is lost, the NAKs of later frames report it, without an expiration.
 #[test]
 fn a_hole_is_filled_until_it_is() {
-    // The frames on the air are counted: 10 goes again as the 18th or so, behind those under way.
+    // The list counts frames on the air: frame 10 is retransmitted as about the 18th, after those
+    // in transit.
     let mut drive = Drive::new(&hop(link(), Some(listed("10, 17-19"))));
     (0..60).for_each(|_| drive.offer(UP, 1500));
     drive.run(secs(20), [None, None]);
@@ -87,8 +87,8 @@ fn a_hole_is_filled_until_it_is() {
     assert_eq!(again.iter().filter(|r| r.ns == 10).map(|r| r.aux).max(), Some(2));
 }
 
-/// M9: on a dead link the timer grows by the factors 1, 2, 4, 8, 16, 16, and each expiration sends
-/// the window again from its oldest frame.
+/// M9: on a dead link the timer grows by the factors 1, 2, 4, 8, 16, 16. Each expiration
+/// retransmits the window from its oldest frame.
 #[test]
 fn factors() {
     let mut drive = Drive::new(&hop(link(), Some(traced("0,inf"))));
@@ -99,8 +99,8 @@ fn factors() {
     let ends: Vec<_> = sent(&records, Event::First).into_iter().chain(sent(&records, Event::Again)).collect();
     let numbers: Vec<_> = ends.iter().map(|r| r.ns).collect();
     assert_eq!(numbers[..12], [0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1]);
-    // The timer runs from the second frame, which then takes 31.67 ms: that, 31.67 + 0.42 ms of the
-    // other end and 200 ms, and a tenth.
+    // The timer starts with the second frame, which takes 31.67 ms. The timeout is that, 31.67 +
+    // 0.42 ms of the other end and 200 ms, plus a tenth.
     let base: f64 = (2.0 * 1520.0 + 20.0) * 8.0 / 384_000.0 + 0.2;
     let spans =
         ends.windows(2).skip(1).step_by(2).map(|pair| (pair[1].at - pair[0].at).as_secs_f64() / (1.1 * base));
@@ -130,7 +130,7 @@ fn an_acknowledgement_resets_the_factor() {
     assert!((factor - 1.0).abs() < 1e-6, "{factor}");
 }
 
-/// M9: nothing is sent twice without an error.
+/// M9: without errors, no frame is retransmitted.
 #[test]
 fn nothing_is_sent_again_on_a_clean_link() {
     let mut drive = Drive::new(&hop(link(), None));
@@ -143,7 +143,7 @@ fn nothing_is_sent_again_on_a_clean_link() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// M9: exactly once and in order under any loss below 100 %, both ways at once.
+    /// M9: exactly once and in order under any loss below 100 %, in both directions at once.
     #[test]
     fn once_and_in_order(
         up in 0.0..0.7, down in 0.0..0.7, lengths in proptest::collection::vec(1usize..5000, 1..50), window in 1u16..=32,
@@ -165,7 +165,7 @@ proptest! {
         prop_assert_eq!(drive.hop.due(), Time::NEVER);
     }
 
-    /// With a limit, each packet is delivered or lost for the reason that was configured.
+    /// With a limit, each packet is delivered, or lost for the configured reason.
     #[test]
     fn nothing_disappears_where_frames_are_given_up(
         loss in 0.3..0.7, most in 0u16..3, which in 0usize..3, count in 1usize..40,
@@ -181,8 +181,8 @@ proptest! {
     }
 }
 
-/// Out of order a packet is there as soon as its frames are, and waits for none that was sent
-/// before: only those that were lost are late. In order those behind them are late too.
+/// Out of order, a packet is delivered as soon as its frames have arrived, so only packets with
+/// lost frames are late. In order, the packets behind them are late, too.
 #[test]
 fn out_of_order_only_lost_packets_are_late() {
     let late = |order| {

@@ -1,4 +1,4 @@
-//! RLP: rates, flow control, erasures, persistency (LL-03 to LL-06).
+//! Tests of RLP: rates, flow control, erasures, persistency (LL-03 to LL-06).
 
 use super::*;
 use crate::rlp::{Parameters, Recovery, Throttle, relay};
@@ -23,8 +23,8 @@ fn of(records: &[EndRecord], end: Direction, way: Way, event: Event) -> Vec<Reco
     records.iter().filter(wanted).map(|record| record.record).collect()
 }
 
-/// LL-03: 1200 octets a second of what L2R carries, both ways at once, on a clean channel. Nothing
-/// is sent twice, and a window of 61 never stalls.
+/// LL-03: on a clean channel, L2R carries 1200 octets a second in both directions at once. No frame
+/// is retransmitted, and a window of 61 never stalls.
 #[test]
 fn clean_channel() {
     let mut drive = Drive::new(&call(Parameters::default()));
@@ -44,7 +44,7 @@ fn clean_channel() {
     assert_eq!((drive.hop.stalls(UP), drive.hop.stalls(DOWN)), (0, 0));
 }
 
-/// LL-03: numbers go to 61 and begin again at 0.
+/// LL-03: numbers go up to 61 and start again at 0.
 #[test]
 fn numbers_wrap() {
     let mut drive = Drive::new(&call(Parameters::default()));
@@ -55,7 +55,7 @@ fn numbers_wrap() {
     assert!(numbers.iter().enumerate().all(|(place, ns)| usize::from(*ns) == place % 62));
 }
 
-/// LL-03: a window smaller than the round trip stalls, and is told of.
+/// LL-03: a window smaller than the round trip stalls, and the stalls are counted.
 #[test]
 fn a_small_window_stalls() {
     let small = Parameters { send_window: 5, ..Parameters::default() };
@@ -65,8 +65,8 @@ fn a_small_window_stalls() {
     assert_eq!(drive.hop.stalls(DOWN), 0);
 }
 
-/// LL-04: a receiver with a line of 960 octets a second: 960 on average, about 1200 while it flows,
-/// gaps of 950 to 1300 ms.
+/// LL-04: a receiver with a line of 960 octets a second gets 960 on average and about 1200 while
+/// data flow, with gaps of 950 to 1300 ms.
 #[test]
 fn throttled_receiver() {
     let mut spec = call(Parameters::default());
@@ -94,13 +94,13 @@ fn throttled_receiver() {
     assert!(off.abs_diff(gaps.len()) <= 1, "{off} {}", gaps.len());
 }
 
-/// LL-03: a frame that is lost is sent again as soon as the SREJ comes that the next frame causes:
-/// a round trip of 240 ms and a block after it was sent. If it is lost once more, that is noticed
-/// when the receiver asks again, after T1.
+/// LL-03: a lost frame is retransmitted as soon as the SREJ arrives that the next frame causes: a
+/// round trip of 240 ms and a block after it was sent. If it is lost again, the receiver notices
+/// this after T1, when it repeats the request.
 #[test]
 fn a_lost_frame_is_sent_again_after_a_round_trip() {
     let mut spec = call(Parameters::default());
-    // Block 100, which begins at 2 s, and the one in which its frame is sent again, at 2.26 s.
+    // Block 100, which begins at 2 s, and the block of its retransmission, at 2.26 s.
     for (lost, again_ms) in [("100", vec![2260]), ("100,113", vec![2260, 2740])] {
         spec.errors_up = Some(listed(lost));
         let mut drive = Drive::new(&spec);
@@ -115,9 +115,9 @@ fn a_lost_frame_is_sent_again_after_a_round_trip() {
     }
 }
 
-/// LL-03: on a link that is kept busy, what is sent again costs no more than the blocks that it
-/// takes, as long as the window lasts for what recovery takes: so many octets a second as the
-/// channel carries right. `cargo test -p link recovery_costs -- --nocapture` shows the delays.
+/// LL-03: on a busy link, retransmissions cost only the blocks that they take, as long as the
+/// window lasts for the time of a recovery. The rate is what the channel carries intact.
+/// `cargo test -p arq recovery_costs -- --nocapture` shows the delays.
 #[test]
 fn recovery_costs_what_is_sent_again() {
     const LENGTH: usize = 576;
@@ -165,9 +165,8 @@ proptest! {
         prop_assert_eq!((drive.delivered(UP), drive.delivered(DOWN)), (lengths.len(), lengths.len()));
     }
 
-    /// LL-05: with a limit, each packet is delivered intact or lost for the reason that was
-    /// configured, and the hop goes on, with flow control too: an XON in a frame that was given up
-    /// is said again.
+    /// LL-05: with a limit, each packet is delivered intact, or lost for the configured reason. The
+    /// hop continues, also with flow control: an XON in a frame that was given up is repeated.
     #[test]
     fn nothing_disappears_where_frames_are_given_up(
         loss in 0.2..0.6, n2 in 0u16..3, reset: bool, count in 1usize..30, throttled: bool,
@@ -176,7 +175,7 @@ proptest! {
     }
 }
 
-/// Packets of both directions over a bad channel: each ends, and for no other reason than `then`.
+/// Sends packets in both directions over a bad channel. Each ends, and `then` is the only reason.
 fn all_end(loss: f64, n2: u16, then: Then, count: usize, throttled: bool) {
     let mut spec = call(persistent(Some(n2), then));
     let Protocol::Rlp(rlp) = &mut spec.protocol else { unreachable!() };
@@ -195,7 +194,7 @@ fn all_end(loss: f64, n2: u16, then: Then, count: usize, throttled: bool) {
     assert!(drive.losses(UP).iter().chain(&drive.losses(DOWN)).all(|why| *why == then));
 }
 
-/// LL-05: an outage of 3 s and N2 of 3. What is configured happens, and nothing else.
+/// LL-05: an outage of 3 s with N2 of 3 leads to the configured action and to no other.
 #[test]
 fn small_n2() {
     let run = |then| {
@@ -221,7 +220,7 @@ fn small_n2() {
     assert_eq!((resets, late), (0, 0));
 }
 
-/// LL-05: N2 = 12 + n behaves as for ever where no frame is sent again more than 12 times (Ludwig
+/// LL-05: N2 = 12 + n behaves like no limit if no frame is retransmitted more than 12 times (Ludwig
 /// 3.1.2, footnote 2).
 #[test]
 fn n2_above_what_is_needed_is_for_ever() {
@@ -247,7 +246,7 @@ fn n2_above_what_is_needed_is_for_ever() {
     assert_ne!(run(Some(2), Then::GiveUp), records);
 }
 
-/// LL-03: the other end's call is dropped as well.
+/// LL-03: if one end drops the call, the other end does so, too.
 #[test]
 fn both_ends_are_dropped() {
     let mut spec = call(persistent(Some(2), Then::Disconnect));
@@ -259,8 +258,8 @@ fn both_ends_are_dropped() {
     drive.check();
 }
 
-/// LL-03: by XID both ends take the smaller window of each direction, the longer T1 and the larger
-/// N2.
+/// LL-03: with XID both ends take the smaller window of each direction, the longer T1 and the
+/// larger N2.
 #[test]
 fn parameters_are_negotiated() {
     let wanted = Parameters { negotiate: true, send_window: 20, receive_window: 40, ..Parameters::default() };
@@ -275,7 +274,7 @@ fn parameters_are_negotiated() {
     assert!(drive.delivered(UP) > 3 && drive.delivered(DOWN) > 3);
 }
 
-/// A hop in which frames would be sent again too soon is refused (see [`crate::rlp`]).
+/// A hop that would retransmit frames too soon is rejected (see [`crate::rlp`]).
 #[test]
 fn t1_must_be_longer_than_the_round_trip() {
     let mut spec = call(Parameters { t1_ticks: 16, ..Parameters::default() });

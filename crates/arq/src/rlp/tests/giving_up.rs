@@ -1,4 +1,4 @@
-//! How often is too often, and what becomes of a frame then (LL-05).
+//! The limit of retransmissions, and what happens to a frame that reaches it (LL-05).
 
 use super::*;
 
@@ -10,7 +10,7 @@ fn gives_up(ns: u8) -> Frame {
     }
 }
 
-/// LL-05: N2 polls without an answer, T1 apart, and the link is reset T1 after the last one.
+/// LL-05: N2 polls without an answer are T1 apart, and the link is reset T1 after the last one.
 #[test]
 fn polls_without_an_answer() {
     let mut end = End::connected(persistent(2, Then::Reset));
@@ -24,7 +24,7 @@ fn polls_without_an_answer() {
     assert_eq!(at(Sent::Other(Function::SetMode)).collect::<Vec<_>>(), [3 * T1]);
 }
 
-/// LL-05: a frame that was asked for N2 + 1 times resets the link.
+/// LL-05: a frame that was requested N2 + 1 times resets the link.
 #[test]
 fn a_frame_that_was_sent_too_often() {
     let mut end = End::connected(persistent(1, Then::Reset));
@@ -37,8 +37,8 @@ fn a_frame_that_was_sent_too_often() {
     assert_eq!(end.tick(), Sent::Other(Function::SetMode));
 }
 
-/// After N2 without success a checkpoint ends a frame as well, and the newest one is spared if it
-/// was sent as often.
+/// A checkpoint also ends a frame after N2 unsuccessful retransmissions. It does not retransmit the
+/// newest frame if that has reached the limit.
 #[test]
 fn a_checkpoint_goes_by_persistency() {
     let answer =
@@ -60,7 +60,7 @@ fn a_checkpoint_goes_by_persistency() {
     assert_eq!(end.tick(), Sent::Other(Function::Information), "1 is given up, and the other end told so");
 }
 
-/// Rule 3: the other end passes over a number only if it is the one that it waits for.
+/// Rule 3: the other end skips a number only if it is the one that it waits for.
 #[test]
 fn a_number_is_passed_over_in_its_turn() {
     let mut end = End::connected(Parameters::default());
@@ -73,13 +73,13 @@ fn a_number_is_passed_over_in_its_turn() {
     assert_eq!(end.tick(), Sent::Supervision(Rr, 3));
 }
 
-/// LL-05: a packet is not put together over a gap, even if what follows would fit: octets of the
-/// next one, which has lost its beginning.
+/// LL-05: no packet is reassembled across a gap, even if the octets of the next one, which has lost
+/// its beginning, would fit.
 #[test]
 fn nothing_is_put_together_over_a_gap() {
     let mut sender = End::connected(Parameters::default());
-    // Frame 0 has all of the first packet but 7 octets; frame 1 has those, and the second one
-    // without its last 7 octets, which are in frame 2 and look the same.
+    // Frame 0 has all of the first packet except 7 octets. Frame 1 has those, and the second packet
+    // without its last 7 octets. These are in frame 2 and look the same.
     sender.rlp.offer(7, &[5; 24]);
     sender.rlp.offer(8, &[5; 17]);
     let frames: Vec<_> = (0..3).map(|_| sender.rlp.tick(Time::ZERO, &mut sender.said)).collect();
@@ -91,9 +91,9 @@ fn nothing_is_put_together_over_a_gap() {
     assert_eq!(end.indications(), []);
 }
 
-/// Word of a frame that was given up goes at once, and again every T1 until the other end has
-/// passed it; what is left of the packet is not sent. X may have been in that frame and is said
-/// once more, in one frame.
+/// The number of a frame that was given up is announced at once, and again every T1 until the other
+/// end has passed it. The rest of the packet is not sent. X may have been in that frame and is
+/// repeated once, in one frame.
 #[test]
 fn word_of_a_frame_that_was_given_up() {
     let mut end = End::connected(persistent(0, Then::GiveUp));
@@ -108,7 +108,7 @@ fn word_of_a_frame_that_was_given_up() {
     assert_eq!(end.indications(), [lost]);
 }
 
-/// A frame of one packet is given up while the next is being sent: that goes on.
+/// A frame of one packet is given up while the next packet is being sent, which continues.
 #[test]
 fn the_next_packet_goes_on() {
     let mut end = End::connected(persistent(0, Then::GiveUp));
@@ -120,7 +120,7 @@ fn the_next_packet_goes_on() {
     assert_eq!(end.ticks(3), [2, 3, 4].map(|ns| Sent::Numbered(ns, Rr, 0)));
 }
 
-/// Polls without an answer give up the oldest frame, one, and then there are N2 polls again.
+/// Polls without an answer give up only the oldest frame. Then there are N2 polls again.
 #[test]
 fn polls_are_counted_anew() {
     let mut end = End::connected(persistent(1, Then::GiveUp));
@@ -136,8 +136,8 @@ fn polls_are_counted_anew() {
     assert!(sent.contains(&Sent::Poll(1)), "{sent:?}");
 }
 
-/// Both ends want no more, and this one says so in the middle of a packet, in a frame with nothing
-/// else. That frame breaks the packet if it is given up.
+/// Both ends send XOFF, and this one does so in the middle of a packet, in a frame without other
+/// data. If this frame is given up, the packet is incomplete.
 #[test]
 fn a_frame_without_characters() {
     let mut end = End::throttled(persistent(0, Then::GiveUp), Some(SLOW));

@@ -1,10 +1,10 @@
-//! Setting up, and beginning again: what is forgotten, and what is not.
+//! Tests of setup and reset: what is forgotten, and what is not.
 
 use super::*;
 
-/// LL-05: a reset while a packet is half sent and no frame of it is under way. What is left of it
-/// must not follow without its beginning, and it is told to be lost, or it would be neither
-/// delivered nor lost.
+/// LL-05: a reset while a packet is half sent and none of its frames is in transit. The rest of the
+/// packet must not follow without its beginning. It is indicated as lost; otherwise it would be
+/// neither delivered nor lost.
 #[test]
 fn a_reset_between_two_frames_of_a_packet() {
     let mut end = End::connected(Parameters::default());
@@ -17,8 +17,8 @@ fn a_reset_between_two_frames_of_a_packet() {
     let lost = Indication::Abandoned { number: 7, why: Abandoned::Reset };
     assert_eq!(end.indications(), [lost, Indication::Connected]);
     assert_eq!(end.tick(), Sent::Other(Function::Acknowledge));
-    // Nothing numbered until the other end is known to be connected: it would be lost to a second
-    // SABM.
+    // No numbered frame is sent until the other end is known to be connected: it would be lost to a
+    // second SABM.
     assert_eq!(end.tick(), Sent::Supervision(Rr, 0));
     end.hears(&supervision(Rr, 0));
     let Body::Information { ns, information, .. } = end.rlp.tick(Time::ZERO, &mut end.said).body else {
@@ -30,7 +30,7 @@ fn a_reset_between_two_frames_of_a_packet() {
     assert_eq!(end.tick(), Sent::Supervision(Rr, 0));
 }
 
-/// The other end resets the link; `end` answers, and hears that it is connected.
+/// The other end resets the link; `end` answers, and learns that the other end is connected.
 fn reset(end: &mut End) {
     end.hears(&unnumbered(true, Function::SetMode, vec![]));
     assert_eq!(end.tick(), Sent::Other(Function::Acknowledge));
@@ -38,7 +38,7 @@ fn reset(end: &mut End) {
     end.indications();
 }
 
-/// A reset forgets flow control and what was half received.
+/// A reset clears flow control and half-received packets.
 #[test]
 fn a_reset_forgets() {
     let mut end = End::connected(Parameters::default());
@@ -52,13 +52,13 @@ fn a_reset_forgets() {
     assert_eq!(end.tick(), Sent::Numbered(0, Rr, 0), "neither XOFF nor RNR, and nothing is missing");
 }
 
-/// It forgets what was asked for, too: polls and their number, REJ, word of frames given up, and
-/// answers that are due.
+/// A reset also clears requests and responses: polls and their number, REJ, announcements of frames
+/// that were given up, and answers that are due.
 #[test]
 fn a_reset_forgets_what_was_asked_for() {
     let poll =
         || Frame { command: true, poll_final: true, body: Body::Supervisory { supervision: Rr, nr: 0 } };
-    // A poll that is due while an answer is.
+    // A poll is due at the same time as an answer.
     let mut end = End::connected(persistent(2, Then::Reset));
     end.sends(1);
     end.stopped(0);
@@ -67,14 +67,14 @@ fn a_reset_forgets_what_was_asked_for() {
     assert_eq!(end.tick(), Sent::Final(1));
     reset(&mut end);
     assert_eq!(end.tick(), Sent::Supervision(Rr, 0));
-    // There are two polls again.
+    // Two polls are possible again.
     end.rlp.offer(8, &[1; 10]);
     assert_eq!(end.tick(), Sent::Numbered(0, Rr, 0));
     let sent = end.ticks(3 * T1);
     assert_eq!(sent.iter().filter(|sent| matches!(sent, Sent::Poll(_))).count(), 2);
     assert_eq!(sent.last(), Some(&Sent::Other(Function::SetMode)));
 
-    // REJ that is due, and the time until the next one.
+    // A REJ is due, and the time until the next one runs.
     let mut end = End::connected(Parameters { recovery: Recovery::GoBack, ..Parameters::default() });
     end.hears(&numbered(3, 0, false));
     assert_eq!(end.tick(), Sent::Supervision(Rej, 0));
@@ -84,7 +84,7 @@ fn a_reset_forgets_what_was_asked_for() {
     end.hears(&numbered(3, 0, false));
     assert_eq!(end.tick(), Sent::Supervision(Rej, 0));
 
-    // Until a frame given up is told of again.
+    // The time until the next announcement of a frame that was given up.
     let mut end = End::connected(persistent(0, Then::GiveUp));
     end.sends(1);
     end.hears(&supervision(Srej, 0));
@@ -96,7 +96,7 @@ fn a_reset_forgets_what_was_asked_for() {
     end.hears(&supervision(Srej, 0));
     assert_eq!(end.tick(), Sent::Other(Function::Information));
 
-    // An answer to a poll that was sent before this end's own reset.
+    // A poll arrives before this end's own reset. Its answer is not sent.
     let mut end = End::connected(persistent(0, Then::Reset));
     end.sends(1);
     end.hears(&poll());
@@ -104,7 +104,7 @@ fn a_reset_forgets_what_was_asked_for() {
     assert_eq!(end.tick(), Sent::Other(Function::SetMode));
 }
 
-/// Both ends have sent SABM: each answers, and sends nothing numbered before it has heard more.
+/// Both ends have sent SABM. Each answers, and sends no numbered frame before it has heard more.
 #[test]
 fn two_resets_meet() {
     let mut end = End { rlp: Rlp::new(Role::Mobile, Parameters::default(), None), said: Output::default() };
@@ -119,7 +119,7 @@ fn two_resets_meet() {
     assert_eq!(end.tick(), Sent::Numbered(0, Rr, 0));
 }
 
-/// SABM is repeated every T1, with NULL between.
+/// SABM is repeated every T1, with NULL in between.
 #[test]
 fn setting_up_is_repeated() {
     let mut end = End { rlp: Rlp::new(Role::Mobile, Parameters::default(), None), said: Output::default() };
@@ -131,7 +131,7 @@ fn setting_up_is_repeated() {
     }
 }
 
-/// After its own reset an end may send at once: an RNR of before is over.
+/// After its own reset, an end may send at once: an earlier RNR is void.
 #[test]
 fn receive_not_ready_is_over() {
     let mut end = End::connected(persistent(0, Then::Reset));
@@ -144,7 +144,7 @@ fn receive_not_ready_is_over() {
     assert_eq!(end.tick(), Sent::Numbered(0, Rr, 0));
 }
 
-/// LL-04: an XOFF of before the reset is forgotten by the other end, so that it is said again.
+/// LL-04: the other end forgets an XOFF from before the reset, so it is sent again.
 #[test]
 fn xoff_is_said_again() {
     let mut end = End::throttled(Parameters::default(), Some(SLOW));
