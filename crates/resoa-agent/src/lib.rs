@@ -22,9 +22,9 @@
 //! * *Connecting.* While the socket connects, our end's queue is filled completely on the program's
 //!   behalf, so that the descriptor polls nothing. Once it is connected, we read all but one of
 //!   these bytes again.
-//! * *Consumption.* The program has read what has left our send queue (SIOCOUTQ). The kernel counts
-//!   that queue in memory and not in bytes; `flight` knows the weight of each packet. The kernel
-//!   reports each read while at most a quarter of the queue is used.
+//! * *Consumption.* Data that has left our send queue (SIOCOUTQ) was read by the program. The
+//!   kernel counts that queue in memory and not in bytes; `flight` knows the weight of each packet.
+//!   The kernel reports each read while at most a quarter of the queue is used.
 //! * *The end.* Our end hangs up when the program's last descriptor is closed. It has ECONNRESET if
 //!   that had unread data.
 

@@ -1,8 +1,8 @@
-//! Data calls on a stream that only sockets have, and that do not always mean the same on the
-//! program's descriptor.
+//! Data calls on a stream that only work on sockets, and that do not always mean the same on the
+//! program's descriptor as on TCP.
 //!
-//! Calls without an address mostly do, and pass to the kernel. The others are executed here, on a
-//! copy of the descriptor and with the program's memory.
+//! Calls without an address mostly do, and the kernel continues them. The others are executed here,
+//! on a copy of the descriptor and with the program's memory.
 
 use crate::caller::Caller;
 use crate::streams;

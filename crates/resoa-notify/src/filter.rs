@@ -1,9 +1,10 @@
 //! The seccomp filter that selects the system calls to notify, compiled from a table of rules to
 //! classic BPF.
 //!
-//! Calls that files have, too, pass. Where an argument shows that a call does not concern remote
-//! sockets, the filter checks it: the family of a socket, the number of an `ioctl`. For calls that
-//! pass whatever their arguments, the kernel caches the verdict and does not run the filter.
+//! Calls that also work on files (`read`, `write`) pass. Where an argument shows that a call does
+//! not concern remote sockets, the filter checks it: the family of a socket, the number of an
+//! `ioctl`. For calls that pass whatever their arguments, the kernel caches the verdict and does
+//! not run the filter.
 
 use libc::{AF_PACKET, EAFNOSUPPORT, ENETDOWN, ENOSYS, EOPNOTSUPP, EPERM, SOCK_RAW, sock_filter};
 use resoa_calls::carried::{BY_AGENT, BY_KERNEL, SOCK_PACKET, SOCKET_TYPE};
@@ -112,7 +113,7 @@ fn rules(closing: Closing) -> Vec<Rule> {
         ],
         otherwise: Verdict::Pass,
     };
-    // `send` and `recv` are among these, too, which only sockets have. Even without an address they
+    // These include `send` and `recv`, which only work on sockets. Even without an address they
     // mean something else on datagram sockets and on failed streams.
     let mut rules = vec![always(libc::SYS_sendto), always(libc::SYS_recvfrom), ioctl];
     if closing == Closing::Lingers {
@@ -293,8 +294,8 @@ mod tests {
         libc::SECCOMP_RET_ERRNO | error as u32
     }
 
-    /// Data calls that files have, too, waits, copies, and calls that do not concern sockets stay
-    /// in the kernel.
+    /// Data calls that also work on files, waits, copies, and calls that do not concern sockets
+    /// stay in the kernel.
     #[test]
     fn data_passes() {
         for call in [
@@ -324,7 +325,7 @@ mod tests {
         assert_eq!(interpret(&lingering, NATIVE, libc::SYS_read, &[3]), PASS);
     }
 
-    /// Calls that only sockets have are always notified.
+    /// Calls that only work on sockets are always notified.
     #[test]
     fn calls_are_notified() {
         for call in [

@@ -74,7 +74,7 @@ pub fn message(octets: &[u8]) {
     for place in [0, 16, 32, HEADER] {
         let Some(at) = memory.get(place..place + 8).and_then(|at| at.first_chunk::<8>()) else { continue };
         let wanted = usize::from_ne_bytes(*at);
-        // Every eighth value stays unchanged.
+        // Multiples of 8 stay unchanged.
         if !wanted.is_multiple_of(8) {
             let inside = base + wanted % (octets.len() + 16);
             memory[place..place + 8].copy_from_slice(&inside.to_ne_bytes());

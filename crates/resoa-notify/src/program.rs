@@ -26,7 +26,7 @@ const GRACE: Duration = Duration::from_secs(1);
 const ROOM: usize = 64 << 10;
 
 impl Program for Caller<'_> {
-    /// `read` passes, since files have it, too.
+    /// `read` passes the filter, because it also works on files.
     const SEES_DATA: bool = false;
 
     type Pieces = Vec<Piece>;
@@ -107,9 +107,9 @@ impl Program for Caller<'_> {
         }
     }
 
-    /// Tells the agent at the first call seen on the socket that its program uses calls that are
-    /// seen. A program that only uses `read` and `write`, which are not stopped, would take an
-    /// error for an empty datagram.
+    /// Tells the agent, at the first notified call on the socket, that the program uses such calls.
+    /// A program that only uses `read` and `write`, which the filter passes, would take an error
+    /// for an empty datagram.
     ///
     /// SO_BROADCAST, which has no meaning on AF_UNIX, marks that the agent knows. Such a mark stays
     /// with the descriptor.

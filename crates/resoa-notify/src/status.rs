@@ -3,12 +3,12 @@
 /// Bit number of CAP_NET_BIND_SERVICE (capabilities(7)).
 pub(crate) const BIND_SERVICE: u32 = 10;
 
-/// Returns a field.
+/// Returns the value of a field.
 pub(crate) fn field<'a>(status: &'a str, name: &str) -> Option<&'a str> {
     status.lines().find_map(|line| Some(line.strip_prefix(name)?.strip_prefix(':')?.trim()))
 }
 
-/// Returns a field that is a set of bits, or 0 without the field.
+/// Returns the value of a field that is a set of bits; 0 without the field.
 pub(crate) fn mask(status: &str, name: &str) -> u64 {
     field(status, name).and_then(|digits| u64::from_str_radix(digits, 16).ok()).unwrap_or(0)
 }

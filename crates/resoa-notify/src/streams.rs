@@ -36,9 +36,9 @@ pub(crate) fn are_ordinary(flags: i32) -> bool {
 }
 
 /// Returns whether a receiving call has to wait. Then it waits here. In the kernel a reset would
-/// end the wait, or MSG_WAITALL would swallow it behind the data that is there. In both cases the
-/// agent's error would not be asked for. With a low-water mark the call stays in the kernel,
-/// because only the kernel honours that mark.
+/// end the wait, or MSG_WAITALL would swallow it behind the data that is there. In both cases
+/// nobody would ask the agent for the connection's error. With a low-water mark the call stays in
+/// the kernel, because only the kernel honours that mark.
 pub(crate) fn waits(socket: &Socket, data: &[Piece], flags: i32) -> bool {
     let wanted = if flags & libc::MSG_WAITALL != 0 { total(data) } else { total(data).min(1) };
     flags & (libc::MSG_DONTWAIT | libc::MSG_OOB) == 0

@@ -34,7 +34,7 @@ pub fn known() -> Option<&'static Agent> {
 
 /// Returns the agent if it has already been looked up.
 ///
-/// Calls that files have, too, use this: an allocator may read a file when it is first used, and
+/// Calls that also work on files use this: an allocator may read a file when it is first used, and
 /// the look-up would ask it for memory in the middle of that.
 pub fn if_looked_for() -> Option<&'static Agent> {
     if AGENT.load(Ordering::Acquire).is_null() { None } else { known() }

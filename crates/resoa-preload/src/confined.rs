@@ -3,7 +3,7 @@
 //!
 //! Such a filter may kill the process at any system call that the program does not make itself.
 //! From then on the library passes these calls through unchanged: `close`, `shutdown` of a stream,
-//! and the data calls that files have, too. It makes no other system calls with them: it checks
+//! and the data calls that also work on files. It makes no other system calls with them: it checks
 //! nothing, repairs nothing and does not ask the agent. The differences between AF_UNIX and TCP
 //! (C109) then stay visible. A child inherits both the filter and this flag. After `exec` the flag
 //! is lost.

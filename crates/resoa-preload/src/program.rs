@@ -1,7 +1,7 @@
 //! This process as a [`Program`] for the engine of [`resoa_calls::interposer`].
 //!
-//! Memory is accessed directly. Waiting uses the C library's functions, which signals interrupt and
-//! in which threads may be cancelled.
+//! The memory is its own. Waiting uses the C library's functions, which signals interrupt and in
+//! which threads may be cancelled.
 
 use crate::{agent, creating, errno, real, sockets, values};
 use libc::{MSG_CMSG_CLOEXEC, MSG_NOSIGNAL, MSG_OOB, MSG_TRUNC, c_int, iovec, mmsghdr, msghdr, ssize_t};

@@ -24,8 +24,8 @@ pub enum Kind {
     Datagram(Socket<'static>),
 }
 
-/// As [`kind`], for a call that files have, too. In a confined program such a call is left to the
-/// kernel.
+/// As [`kind`], for a call that also works on files. In a confined program such a call is left to
+/// the kernel.
 pub fn kind_of_any(number: c_int) -> Kind {
     if confined::is_confined() { Kind::Foreign } else { kind(number) }
 }

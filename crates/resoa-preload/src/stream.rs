@@ -183,7 +183,7 @@ fn has_ended(socket: BorrowedFd) -> bool {
     poll(&mut asked, Some(&now)).is_ok() && !asked[0].revents().is_empty()
 }
 
-/// Returns whether a call failed because the number is no socket; only sockets have these calls.
+/// Returns whether a call failed because the number is no socket; these calls only work on sockets.
 /// The hint for a stream is then wrong and is forgotten.
 pub fn is_no_socket(number: c_int, result: ssize_t) -> bool {
     let is_none = result < 0 && errno::get() == libc::ENOTSOCK;

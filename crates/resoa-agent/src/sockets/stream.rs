@@ -89,7 +89,7 @@ impl StreamEnd {
         self.ends(half, shared)
     }
 
-    /// Opens the window by what the program has read.
+    /// Opens the window by the number of bytes that the program has read.
     fn read(&mut self, name: &SocketName, half: &mut AtHalf, shared: &mut Shared) {
         let count = self.end.consumed(name, half.now());
         if count > 0 {

@@ -1,4 +1,4 @@
-//! `connect`, and what a descriptor polls before, during and after it.
+//! `connect`, and a descriptor's poll events before, during and after it.
 
 use crate::rig::{Program, Rig, at, nobody, polled, until, until_polled};
 use resoa_calls::{Request, Response};

@@ -247,7 +247,7 @@ pub struct Program {
 }
 
 impl Program {
-    /// Returns what the descriptor polls now.
+    /// Returns the descriptor's poll events.
     pub fn polled(&self) -> PollFlags {
         polled(&self.fd)
     }
@@ -285,7 +285,7 @@ impl Program {
     }
 }
 
-/// Returns what a descriptor polls now.
+/// Returns a descriptor's poll events.
 pub fn polled(fd: impl AsFd) -> PollFlags {
     let mut polled = [PollFd::new(&fd, ALL)];
     poll(&mut polled, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })).expect("polls");

@@ -97,8 +97,8 @@ fn peeks(program: &Program, all: usize) {
 }
 
 /// C24, C28, C29 (I5, I6): a program that reads nothing stops the sender where a native one does,
-/// and unread data does not count as read. What it then reads is counted, except for at most one
-/// packet of the pair. Senders differ by the data that remains with them.
+/// and unread data does not count as read. Data that it then reads is counted, except for at most
+/// one packet of the pair. Senders differ by the data that remains with them.
 #[test]
 fn a_program_that_does_not_read_stops_the_sender() {
     for (buffer, reads) in [(Some(50_000), 40_000), (Some(200_000), 150_000)] {

@@ -76,8 +76,8 @@ fn numbers_that_become_files() {
     });
 }
 
-/// C50: a child after `vfork` shares its parent's memory but has numbers of its own. What it does
-/// with a number does not affect the parent's socket.
+/// C50: a child after `vfork` shares its parent's memory but has numbers of its own. Its changes to
+/// a number do not affect the parent's socket.
 #[test]
 fn a_child_with_the_same_memory() {
     extern "C" fn child(number: *mut libc::c_void) -> c_int {

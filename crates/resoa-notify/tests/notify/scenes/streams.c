@@ -105,7 +105,7 @@ void lost(void) {
     CHECK(shutdown(fd, SHUT_WR) == 0);
 }
 
-// Calls that only sockets have, without a connection; and a peek that waits for all bytes.
+// Calls that only work on sockets, without a connection; and a peek that waits for all bytes.
 void unconnected(void) {
     char got[64];
     struct msghdr message = {.msg_iov = &(struct iovec){got, 1}, .msg_iovlen = 1};
