@@ -1,4 +1,4 @@
-//! The loop that joins calls, sockets and associations.
+//! The event loop, which connects calls, sockets and associations.
 
 use crate::associations::{Associations, Happened, LocalRules};
 use crate::calls::Calls;
@@ -19,12 +19,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// Ends that are seen to, and messages of the server that are, before somebody who calls is
-/// answered. A program that accepts waits for each answer, and natively for none: behind all the
-/// data of its other connections it would take in few new ones.
+/// Number of ends or server messages that are processed before the next look for new calls. A
+/// program that accepts waits for each answer, and natively it would not. If its calls waited
+/// behind all data of its other connections, it would accept few new ones.
 const BETWEEN_CALLS: usize = 16;
-/// For the server within this process to take its client, in seconds; it takes no time unless the
-/// machine does nothing at all.
+/// Maximum time in seconds for the server within this process to accept its client. This takes no
+/// time unless the machine stalls.
 const PATIENCE: i64 = 30;
 
 /// An agent; see [the crate](crate).
@@ -33,14 +33,14 @@ pub struct Agent {
     pub(crate) associations: Associations,
     pub(crate) calls: Calls,
     pub(crate) sockets: Sockets,
-    /// What has happened to ends, and is not seen to yet.
+    /// Events of ends that are not processed yet.
     heard: VecDeque<(SocketId, EventFlags)>,
     origin: Instant,
 }
 
 impl Agent {
-    /// An agent that takes calls from now on and will register at the server that `carrier` finds
-    /// at `address`.
+    /// Creates an agent that accepts calls from now on. It will register at the server that
+    /// `carrier` finds at `address`.
     ///
     /// # Errors
     /// If it cannot listen.
@@ -69,8 +69,9 @@ impl Agent {
         Ok(agent)
     }
 
-    /// Has this host's own stack serve what the rules name: `carrier` leads to a server within this
-    /// process that grants [`LocalRules::client`]. Returns once the agent is registered there.
+    /// Lets this host's own stack serve the destinations of `rules`, and returns once the agent is
+    /// registered there. `carrier` leads to a server within this process that grants
+    /// [`LocalRules::client`].
     ///
     /// # Errors
     /// If the kernel has no descriptors left, or the server does not answer.
@@ -96,19 +97,20 @@ impl Agent {
         Ok(())
     }
 
-    /// Where calls come to.
+    /// Returns the path of the socket for calls.
     #[must_use]
     pub fn path(&self) -> &Path {
         self.calls.path()
     }
 
-    /// UNIX sockets of its own that it connects to: the ends of pairs.
+    /// Returns the paths of UNIX sockets that the agent itself connects to: the listener for ends
+    /// of pairs.
     #[must_use]
     pub fn connects_to(&self) -> Vec<PathBuf> {
         vec![self.sockets.pairs_path().to_owned()]
     }
 
-    /// Lets [`turn`](Self::turn) return when a descriptor of the owner's is readable, and say so.
+    /// Makes [`turn`](Self::turn) return `true` when this descriptor of the owner is readable.
     ///
     /// # Errors
     /// If the kernel has no memory.
@@ -116,11 +118,11 @@ impl Agent {
         self.poller.watch(Token::Owner, descriptor)
     }
 
-    /// Waits until something happens, at most for so long, and does what comes of it. Whether a
-    /// descriptor of the owner's is readable.
+    /// Waits for events, at most for `longest`, and processes them. Returns whether a descriptor of
+    /// the owner is readable.
     ///
     /// # Errors
-    /// None that could be helped; epoll's.
+    /// Errors of epoll, none of which can be recovered from.
     pub fn turn(&mut self, longest: Option<Duration>) -> io::Result<bool> {
         let now = self.now();
         let deadlines = [self.associations.deadline(), self.sockets.deadline(), self.calls.deadline()];
@@ -128,8 +130,7 @@ impl Agent {
         let events = self.poller.wait(next.into_iter().chain(longest).min())?;
         let now = self.now();
         self.associations.gather();
-        // What happened to sockets before what was said of them: a call that follows a close must
-        // find it closed.
+        // Events of sockets come before calls: a call after a `close` must find the socket closed.
         self.note(&events);
         self.at_ends(now);
         let mut is_owners = false;
@@ -150,8 +151,7 @@ impl Agent {
         Ok(is_owners)
     }
 
-    /// Ends the registration: gracefully if no socket is open, and otherwise sockets are reset
-    /// (C08).
+    /// Ends the registration: gracefully if no socket is open. Otherwise sockets are reset (C08).
     pub fn stop(&mut self) {
         let now = self.now();
         self.sockets.sweep(&mut self.associations.at(now));
@@ -167,13 +167,13 @@ impl Agent {
         self.settle(now);
     }
 
-    /// Whether nothing is left to be done after [`stop`](Self::stop).
+    /// Returns whether the end after [`stop`](Self::stop) is complete.
     #[must_use]
     pub fn is_over(&self) -> bool {
         self.associations.of(Stack::Remote).is_over()
     }
 
-    /// How it does.
+    /// Returns the state of the agent.
     #[must_use]
     pub fn status(&self) -> Status {
         let counts = self.sockets.counts();
@@ -193,14 +193,14 @@ impl Agent {
         }
     }
 
-    /// Whether it is registered at the server; what [`status`](Self::status) says of it, without
-    /// asking the kernel anything.
+    /// Returns whether it is registered at the server: a part of [`status`](Self::status) that
+    /// needs no system calls.
     #[must_use]
     pub fn connected(&self) -> Connected {
         self.associations.of(Stack::Remote).connected()
     }
 
-    /// What a carrier tells.
+    /// Processes the reports of a carrier.
     fn hear(&mut self, stack: Stack, now: Duration) {
         for (count, report) in (1..).zip(self.associations.of_mut(stack).poll()) {
             if count % BETWEEN_CALLS == 0 {
@@ -214,11 +214,11 @@ impl Agent {
         }
     }
 
-    /// A message for this has come.
+    /// Processes a message for this target.
     fn progress_target(&mut self, stack: Stack, target: Target, now: Duration) {
         let socket = self.associations.of(stack).socket_of(target);
         let has_program = socket.is_some_and(|id| self.sockets.of(Half { stack, id }).is_some());
-        // One that nobody has accepted is its listener's affair.
+        // Messages for a connection that was not accepted yet concern its listener.
         let id = match target {
             Target::Child { listener, .. } if !has_program => Some(listener),
             _ => socket,
@@ -228,7 +228,7 @@ impl Agent {
         }
     }
 
-    /// Events of our ends of pairs are to be seen to.
+    /// Queues the events of our ends of pairs.
     fn note(&mut self, events: &Events) {
         self.heard.extend(events.iter().filter_map(|(token, flags)| match token {
             Token::End(socket) => Some((socket, flags)),
@@ -236,7 +236,7 @@ impl Agent {
         }));
     }
 
-    /// Sees to our ends of pairs, and between them to who calls.
+    /// Processes the queued events of ends, and new calls in between.
     fn at_ends(&mut self, now: Duration) {
         let mut count = 0;
         while let Some((id, flags)) = self.heard.pop_front() {
@@ -248,18 +248,18 @@ impl Agent {
         }
     }
 
-    /// Sees to all of them that it knows of.
+    /// Processes all queued events of ends.
     pub(crate) fn settle_ends(&mut self, now: Duration) {
         while let Some((id, flags)) = self.heard.pop_front() {
             self.at_end(id, flags, now);
         }
     }
 
-    /// Hears what has happened to sockets until now: a call may have come after this turn has
-    /// looked. What has happened else is said once more.
+    /// Processes all events of ends up to now, because a call may have come after this turn's wait.
+    /// Other events are not lost: epoll reports them again.
     pub(crate) fn hear_ends(&mut self, now: Duration) {
         self.settle_ends(now);
-        // Each pass brings others, until all were there.
+        // Each pass returns other events, until all have been returned.
         for _ in 0..=(self.sockets.len() + self.calls.len()) / EVENTS {
             let Ok(events) = self.poller.wait(Some(Duration::ZERO)) else { return };
             self.note(&events);
@@ -275,7 +275,7 @@ impl Agent {
         self.settle(now);
     }
 
-    /// Does all that can be done for a socket, and what follows.
+    /// Processes everything that is possible for a socket, and the consequences.
     pub(crate) fn progress(&mut self, id: SocketId, now: Duration) {
         self.sockets.progress(id, &mut self.associations.at(now));
         self.settle(now);
@@ -287,7 +287,7 @@ impl Agent {
         }
     }
 
-    /// Does what follows from the last step, and from that in turn before the next.
+    /// Processes the consequences of the last step, and theirs in turn, before the next step.
     pub(crate) fn settle(&mut self, now: Duration) {
         for stack in [Stack::Remote, Stack::Local] {
             for happened in self.associations.take_happened(stack) {

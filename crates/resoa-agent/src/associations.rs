@@ -1,5 +1,5 @@
-//! The carriers to servers: the one across the last hop, and the one within this process if some
-//! destinations are [local](rules). Which of them a socket uses the rules say.
+//! The carriers to servers: the one across the last hop, and one within this process if there are
+//! [local](rules) destinations. The rules choose the one that a socket uses.
 
 mod association;
 mod rules;
@@ -23,7 +23,7 @@ pub(crate) struct Associations {
     remote: Association,
     /// `None` without rules for it.
     local: Option<Local>,
-    /// Settings of the halves of sockets, at whatever server.
+    /// Settings of the halves of sockets, at any server.
     settings: (Settings, Timers),
 }
 
@@ -34,7 +34,7 @@ struct Local {
 }
 
 impl Associations {
-    /// With a server that `carrier` finds at `address`.
+    /// Creates the association with the server that `carrier` finds at `address`.
     pub(crate) fn new(
         mode: AddressMode,
         settings: (Settings, Timers),
@@ -47,7 +47,7 @@ impl Associations {
         Ok(Self { remote, local: None, settings })
     }
 
-    /// Adds the server of destinations that the rules name.
+    /// Adds the server for the destinations of the rules.
     pub(crate) fn add_local(
         &mut self,
         rules: &LocalRules,
@@ -61,7 +61,7 @@ impl Associations {
         Ok(())
     }
 
-    /// The association of a stack.
+    /// Returns the association of a stack.
     pub(crate) fn of(&self, stack: Stack) -> &Association {
         match (stack, &self.local) {
             (Stack::Local, Some(local)) => &local.association,
@@ -83,7 +83,7 @@ impl Associations {
             .flatten()
     }
 
-    /// Returns whether sockets can be made: somewhere they could be used.
+    /// Returns whether sockets can be created, because at least one stack is available.
     pub(crate) fn has_a_stack(&self) -> bool {
         self.remote.is_registered() || self.local.is_some()
     }
@@ -92,12 +92,12 @@ impl Associations {
         self.local.is_some()
     }
 
-    /// The stack of a socket whose program has not said where it goes.
+    /// Returns the stack of a socket whose destination is not known yet.
     pub(crate) fn default_stack(&self) -> Stack {
         if self.remote.is_registered() || self.local.is_none() { Stack::Remote } else { Stack::Local }
     }
 
-    /// The stack that a call chooses, if there is a choice and the call makes it.
+    /// Returns the stack that a call chooses, if there is a choice and the call determines it.
     pub(crate) fn stack_for_call(&self, what: &SocketCall) -> Option<Stack> {
         let Local { chooser, .. } = self.local.as_ref()?;
         match what {
@@ -108,17 +108,17 @@ impl Associations {
         }
     }
 
-    /// The stack that a datagram to this address chooses, if there is a choice.
+    /// Returns the stack for a datagram to this address, if there is a choice.
     pub(crate) fn stack_to(&self, to: SocketAddr) -> Option<Stack> {
         self.local.as_ref().map(|local| local.chooser.to(to))
     }
 
-    /// The stack that looks a name up.
+    /// Returns the stack that looks up a name.
     pub(crate) fn stack_for_query(&self, query: &Query) -> Stack {
         self.local.as_ref().map_or(Stack::Remote, |local| local.chooser.of(query))
     }
 
-    /// When [`expire`](Self::expire) has something to do.
+    /// Returns when [`expire`](Self::expire) has something to do.
     pub(crate) fn deadline(&self) -> Option<Duration> {
         let local = self.local.as_ref().and_then(|local| local.association.deadline());
         self.remote.deadline().into_iter().chain(local).min()
@@ -129,8 +129,8 @@ impl Associations {
         self.all().for_each(|association| association.expire(now));
     }
 
-    /// Collects messages until [`flush`](Self::flush): they leave in one segment or packet,
-    /// whatever they are about.
+    /// Collects messages until [`flush`](Self::flush), so that they leave in one segment or packet,
+    /// whatever their subject.
     pub(crate) fn gather(&mut self) {
         self.all().for_each(Association::gather);
     }
@@ -140,7 +140,7 @@ impl Associations {
         self.all().for_each(Association::flush);
     }
 
-    /// What has happened to calls and sockets since this was last asked, in its order.
+    /// Takes the events of calls and sockets since the last call, in order.
     pub(crate) fn take_happened(&mut self, stack: Stack) -> Vec<Happened> {
         match (stack, &mut self.local) {
             (Stack::Remote, _) => self.remote.take_happened(),
@@ -149,22 +149,22 @@ impl Associations {
         }
     }
 
-    /// A pass over a socket has seen to all that had happened to it.
+    /// Notes that a pass over a socket has processed all of its events.
     pub(crate) fn is_seen_to(&mut self, half: Half) {
         self.of_mut(half.stack).is_seen_to(half.id);
     }
 
-    /// The state of a half; `None` if there is none.
+    /// Returns the state of a half; `None` if it does not exist.
     pub(crate) fn stream(&self, half: Half) -> Option<Stream> {
         self.of(half.stack).stream(half.id)
     }
 
-    /// Makes a half.
+    /// Creates a half.
     pub(crate) fn socket(&mut self, stack: Stack, create: Create) -> Result<Half, Errno> {
         Ok(Half { stack, id: self.of_mut(stack).socket(create)? })
     }
 
-    /// The clients at an instant, for what happens then.
+    /// Returns the clients at this instant.
     pub(crate) fn at(&mut self, now: Duration) -> Clients<'_> {
         Clients { associations: self, now }
     }
@@ -181,7 +181,7 @@ impl Clients<'_> {
         self.now
     }
 
-    /// The half of a socket, for what a program does there.
+    /// Returns the half of a socket at this instant.
     pub(crate) fn half(&mut self, half: Half) -> AtHalf<'_> {
         AtHalf::new(self.associations.of_mut(half.stack), half.id, self.now)
     }

@@ -1,5 +1,5 @@
-//! Calls of programs: a connection each, from its request to its answer. One that is closed before
-//! that interrupts its call.
+//! Programs' calls: one connection each, from the request to the answer. Closing the connection
+//! before the answer interrupts the call.
 
 mod arguments;
 mod waiting;
@@ -23,25 +23,25 @@ use std::io;
 use std::path::Path;
 use std::time::Duration;
 
-/// Until calls are taken again after there was no descriptor for one.
+/// Pause before calls are accepted again after descriptors ran out.
 const REST: Duration = Duration::from_millis(50);
 
 /// See the [module](self).
 #[derive(Debug)]
 pub(crate) struct Calls {
-    /// Where they come to.
+    /// The socket that they connect to.
     listening: Listening,
-    /// Who may call, beside root: the user that has started the agent.
+    /// The user that has started the agent. Only this user and root may call.
     owner: Uid,
     table: FxHashMap<CallId, Call>,
-    /// Calls whose request was not there yet.
+    /// Calls whose request had not arrived yet.
     asking: Vec<CallId>,
     last: u64,
-    /// No calls are taken before that: there was no descriptor for one.
+    /// No calls are accepted before this time, because descriptors ran out.
     resting_until: Option<Duration>,
 }
 
-/// A call that is under way.
+/// A call in progress.
 #[derive(Debug)]
 struct Call {
     connection: OwnedFd,
@@ -50,15 +50,15 @@ struct Call {
 
 #[derive(Debug)]
 enum CallStage {
-    /// Its request is not here yet, or was not looked at.
+    /// Its request has not arrived, or was not read.
     Asking,
-    /// It waits for what comes of it.
+    /// It waits for its result.
     Waiting(Waiting),
-    /// That has come, and the answer is being made.
+    /// The result has arrived, and the answer is being prepared.
     Returned,
 }
 
-/// A request that has come.
+/// A request that has arrived.
 #[derive(Debug)]
 pub(crate) struct Asked {
     pub(crate) call: CallId,
@@ -68,7 +68,7 @@ pub(crate) struct Asked {
 }
 
 impl Calls {
-    /// Takes calls from now on.
+    /// Starts to accept calls.
     pub(crate) fn new(listening: Listening, poller: &Poller) -> io::Result<Self> {
         poller.watch(Token::Calls, &listening.fd)?;
         Ok(Self {
@@ -81,23 +81,23 @@ impl Calls {
         })
     }
 
-    /// Where they come to.
+    /// Returns the path that calls connect to.
     pub(crate) fn path(&self) -> &Path {
         &self.listening.path
     }
 
-    /// Calls that are under way.
+    /// Returns the number of calls in progress.
     pub(crate) fn len(&self) -> usize {
         self.table.len()
     }
 
-    /// Calls whose request was not there yet, to be [heard](Self::hear) once more.
+    /// Takes the calls whose request had not arrived yet, for another [`hear`](Self::hear).
     pub(crate) fn take_asking(&mut self) -> Vec<CallId> {
         std::mem::take(&mut self.asking)
     }
 
-    /// Takes somebody who calls. `None` if there is nobody, or no descriptor for one: then none are
-    /// taken for a while.
+    /// Accepts a call. `None` if there is none, or no descriptor for it; in the latter case none
+    /// are accepted for a while.
     pub(crate) fn accept(&mut self, poller: &Poller, now: Duration) -> Option<CallId> {
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
         loop {
@@ -105,16 +105,16 @@ impl Calls {
                 Ok(connection) => connection,
                 Err(Errno::INTR | Errno::CONNABORTED) => continue,
                 Err(Errno::AGAIN) => return None,
-                // No descriptor is left, or no memory. They wait where they are, and would wake us
-                // for nothing all the time.
+                // No descriptor or no memory is left. The connections stay in the queue, and would
+                // wake the loop all the time.
                 Err(_) => {
                     self.resting_until = Some(now + REST);
                     poller.pause(Token::Calls, &self.listening.fd, true);
                     return None;
                 }
             };
-            // Not rustix's, which takes the number of a process for one that is not 0: so it is if
-            // the caller is outside this namespace of processes.
+            // rustix's function is not used: it assumes that the process number is not 0. But it is
+            // 0 for a caller outside this PID namespace.
             let may = getsockopt(&connection, PeerCredentials)
                 .is_ok_and(|peer| peer.uid() == self.owner.as_raw() || peer.uid() == 0);
             if may {
@@ -126,19 +126,19 @@ impl Calls {
         }
     }
 
-    /// When [`expire`](Self::expire) has something to do.
+    /// Returns when [`expire`](Self::expire) has something to do.
     pub(crate) fn deadline(&self) -> Option<Duration> {
         self.resting_until
     }
 
-    /// Calls are taken again when there was rest enough.
+    /// Resumes accepting calls after the pause.
     pub(crate) fn expire(&mut self, poller: &Poller, now: Duration) {
         if self.resting_until.take_if(|until| *until <= now).is_some() {
             poller.pause(Token::Calls, &self.listening.fd, false);
         }
     }
 
-    /// The request of a call, if it is there and was not heard before.
+    /// Returns the request of a call, if it has arrived and was not read before.
     pub(crate) fn hear(&mut self, call: CallId, is_new: bool, poller: &Poller) -> Option<Asked> {
         let Call { connection, stage: CallStage::Asking } = self.table.get(&call)? else { return None };
         match receive_request(connection) {
@@ -149,28 +149,31 @@ impl Calls {
             {
                 self.asking.push(call);
             }
-            // It has gone, or speaks otherwise: it sees that nobody answers.
+            // The program has closed the connection or sent no valid request: dropping the
+            // connection tells it.
             Ok(None) | Err(_) => drop(self.table.remove(&call)),
         }
         None
     }
 
-    /// Lets a call wait, whose request was heard.
+    /// Makes a call wait for its result after its request was read.
     pub(crate) fn wait(&mut self, call: CallId, what: Waiting) {
         if let Some(call) = self.table.get_mut(&call) {
             call.stage = CallStage::Waiting(what);
         }
     }
 
-    /// Lets the loop hear that a call is given up. What has its answer already is not watched.
-    /// Without it a call is not interrupted, and comes to its end all the same.
+    /// Watches the connection of a call, so that the loop notices its interruption. Calls that are
+    /// already answered are not watched. If watching fails, the call cannot be interrupted but
+    /// still completes.
     pub(crate) fn watch(&self, call: CallId, poller: &Poller) {
         if let Some(Call { connection, stage: CallStage::Waiting(_) }) = self.table.get(&call) {
             let _ = poller.watch(Token::Call(call), connection);
         }
     }
 
-    /// What a call has waited for, which has come: it is to be answered, or to wait again.
+    /// Returns what a call waited for, now that its result has arrived. The call must be answered
+    /// or wait again.
     pub(crate) fn returned(&mut self, call: CallId) -> Option<Waiting> {
         let stage = &mut self.table.get_mut(&call)?.stage;
         match std::mem::replace(stage, CallStage::Returned) {
@@ -189,8 +192,8 @@ impl Calls {
         }
     }
 
-    /// What a call waits for that is given up, if these events say so. A call of no socket is
-    /// forgotten.
+    /// Returns what an interrupted call waited for, if these events report an interruption. Calls
+    /// that belong to no socket are dropped.
     pub(crate) fn given_up(&mut self, call: CallId, events: EventFlags) -> Option<&Waiting> {
         if !events.intersects(EventFlags::RDHUP | EventFlags::HUP) {
             return None;
@@ -205,10 +208,11 @@ impl Calls {
         }
     }
 
-    /// Hangs up on a call that was given up and goes on. One that waits for the server's answer is
-    /// not interrupted, and has nobody to tell it to. An event of its connection would come again
-    /// and again. Who gave the call up may wait to see that this is known here: for the end of the
-    /// connection.
+    /// Closes the connection of an interrupted call that continues.
+    ///
+    /// A call that waits for the server's answer cannot be interrupted, and has no receiver any
+    /// more. Its connection would cause the same event repeatedly. The caller may wait for the end
+    /// of the connection, to see that the agent knows.
     pub(crate) fn hang_up(&self, call: CallId, poller: &Poller) {
         if let Some(Call { connection, stage: CallStage::Waiting(_) }) = self.table.get(&call) {
             poller.forget(connection);

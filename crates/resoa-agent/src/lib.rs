@@ -1,30 +1,32 @@
-//! The agent of remote sockets: one for a host, or for some of its programs. Programs hold
-//! descriptors of AF_UNIX that behave as TCP's and UDP's; what they write there goes to a server by
-//! a carrier, and what comes from it they read there. What calls mean `resoa-protocol` decides, and
-//! `resoa-calls` is how they get here.
+//! The resoa agent, which gives programs of a host remote sockets.
+//!
+//! Programs hold AF_UNIX descriptors that behave like TCP and UDP sockets. A carrier takes their
+//! data to a server, and brings the data for them. `resoa-protocol` implements the meaning of
+//! calls. Calls reach the agent by `resoa-calls`.
 //!
 //! ```text
 //!  program ── descriptor ─── AF_UNIX ───▶ End ─┐
 //!  interposer ── Request, Response ─────▶ Call ─┴─ Agent ─ Client (resoa-protocol) ─ Carrier ══ last hop ══▶ server
 //! ```
 //!
-//! One loop of epoll; nothing in it waits for anything else, and the only thread beside it is the
-//! server of [local destinations](LocalRules). No event costs more when there are more sockets,
-//! except the loss of the server and, once in a second, a look for descriptors that nobody has any
-//! more and that have no end here by which that would be seen.
+//! The agent is a single epoll loop, and nothing in it blocks. The only other thread is the server
+//! of [local destinations](LocalRules). The cost of an event does not depend on the number of
+//! sockets. There are two exceptions: the loss of the server, and a check once per second for
+//! closed descriptors that have no end at the agent to report it.
 //!
-//! # How a pair of AF_UNIX becomes a socket
+//! # How an AF_UNIX pair becomes a socket
 //!
-//! * *Reset.* Closing our end is a reset for the program only if octets of it are unread here. So
-//!   the last octet that it wrote stays in our queue; at first that is one that we wrote for it,
-//!   the *primer*. It is forwarded all the same, by peeking.
-//! * *Connecting.* Our end's queue is filled as far as the program may write, so that its
-//!   descriptor polls nothing; when it is connected, all but one of those octets are read again.
-//! * *Consumption.* What the program has read is what left our send queue (SIOCOUTQ), which the
-//!   kernel counts in memory and not in octets: `flight` knows what each packet weighs. It tells of
-//!   each read as long as no more than a quarter of the queue is used.
-//! * *The end.* Our end hangs up when the last descriptor is closed, and has ECONNRESET if
-//!   something was unread there.
+//! * *Reset.* Closing our end resets the program's end only if our queue has unread bytes. So the
+//!   last byte that the program wrote stays in our queue. At first this is a byte that we wrote on
+//!   its behalf, the *primer*. The last byte is forwarded nevertheless, by peeking.
+//! * *Connecting.* While the socket connects, our end's queue is filled completely on the program's
+//!   behalf, so that the descriptor polls nothing. Once it is connected, we read all but one of
+//!   these bytes again.
+//! * *Consumption.* Data that has left our send queue (SIOCOUTQ) was read by the program. The
+//!   kernel counts that queue in memory and not in bytes; `flight` knows the weight of each packet.
+//!   The kernel reports each read while at most a quarter of the queue is used.
+//! * *The end.* Our end hangs up when the program's last descriptor is closed. It has ECONNRESET if
+//!   that had unread data.
 
 #![deny(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! Where an agent listens: sockets of AF_UNIX with a file.
+//! The agent's listeners: AF_UNIX sockets with a file.
 
 use crate::settings::AgentError;
 use rustix::fd::OwnedFd;
@@ -8,10 +8,10 @@ use std::io;
 use std::os::unix::fs::FileTypeExt;
 use std::path::PathBuf;
 
-/// Connections that wait to be taken; more have to try again.
+/// Length of the accept queue; clients beyond it have to retry.
 const BACKLOG: i32 = 4096;
 
-/// A socket of AF_UNIX that its owner alone can connect to; its file goes with it.
+/// An AF_UNIX listener that only its owner can connect to. Dropping it removes its file.
 #[derive(Debug)]
 pub(crate) struct Listening {
     pub(crate) fd: OwnedFd,
@@ -24,17 +24,17 @@ impl Listening {
             let address = SocketAddrUnix::new(&path)?;
             let fd =
                 socket_with(AddressFamily::UNIX, kind, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK, None)?;
-            // Somebody answers, or has as many connections waiting as may.
+            // An agent answers, or its accept queue is full.
             if matches!(rustix::net::connect(&fd, &address), Ok(()) | Err(Errno::AGAIN)) {
                 return Err(io::ErrorKind::AddrInUse.into());
             }
-            // One that nobody answers at was left behind.
+            // Nobody answers: the file is left from an earlier agent.
             if std::fs::symlink_metadata(&path).is_ok_and(|found| found.file_type().is_socket()) {
                 std::fs::remove_file(&path)?;
             }
             let fd =
                 socket_with(AddressFamily::UNIX, kind, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK, None)?;
-            // Before there is a file: it is never anybody else's.
+            // The mode is set before the file exists, so that others never have access.
             rustix::fs::fchmod(&fd, rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR)?;
             bind(&fd, &address)?;
             listen(&fd, BACKLOG)?;

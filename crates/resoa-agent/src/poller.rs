@@ -1,4 +1,4 @@
-//! The loop's wait: one epoll, and which part of the agent an event is for.
+//! The loop's epoll, and the assignment of events to parts of the agent.
 
 use crate::stack::Stack;
 use resoa_calls::SocketId;
@@ -10,13 +10,14 @@ use rustix::io::Errno;
 use std::io;
 use std::time::Duration;
 
-/// Events of one wait.
+/// Maximum number of events of a wait.
 pub(crate) const EVENTS: usize = 256;
-/// Tokens of calls have this bit, and their number; those of ends the next one, and their socket's.
+/// Tokens of calls have this bit and the call's number. Those of ends have the next bit and the
+/// socket's number.
 const CALL: u64 = 1 << 62;
 const END: u64 = 1 << 63;
 
-/// What an event is about.
+/// The subject of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Token {
     /// The carrier to a server.
@@ -35,7 +36,7 @@ pub(crate) enum Token {
 #[derive(Debug)]
 pub(crate) struct Poller(OwnedFd);
 
-/// What a wait has brought.
+/// The events of a wait.
 pub(crate) struct Events(Vec<epoll::Event>);
 
 impl Token {
@@ -61,7 +62,7 @@ impl Token {
         }
     }
 
-    /// What is waited for. Ends are edge-triggered, everything else is not.
+    /// Returns the events to wait for. Ends are edge-triggered, everything else is level-triggered.
     fn flags(self) -> EventFlags {
         match self {
             Self::Carrier(_) | Self::Calls | Self::Owner => EventFlags::IN,
@@ -80,19 +81,19 @@ impl Poller {
         Ok(epoll::add(&self.0, fd, EventData::new_u64(token.number()), token.flags())?)
     }
 
-    /// Pauses or resumes events of a descriptor that is watched.
+    /// Pauses or resumes the events of a watched descriptor.
     pub(crate) fn pause(&self, token: Token, fd: impl AsFd, is_paused: bool) {
         let flags = if is_paused { EventFlags::empty() } else { token.flags() };
         let changed = epoll::modify(&self.0, fd, EventData::new_u64(token.number()), flags);
         debug_assert_eq!(changed, Ok(()), "it is watched");
     }
 
-    /// Ends the events of a descriptor, whether it was watched or not.
+    /// Stops watching a descriptor, if it was watched.
     pub(crate) fn forget(&self, fd: impl AsFd) {
         let _ = epoll::delete(&self.0, fd);
     }
 
-    /// Waits for events, at most for so long: for ever with `None`.
+    /// Waits for events, at most for `longest`; `None` means forever.
     pub(crate) fn wait(&self, longest: Option<Duration>) -> io::Result<Events> {
         let longest = longest.map(|longest| Timespec {
             tv_sec: longest.as_secs().cast_signed(),
@@ -121,7 +122,7 @@ impl Events {
 mod tests {
     use super::*;
 
-    /// An event is for whom it was asked for.
+    /// A token survives the round trip through epoll's number.
     #[test]
     fn tokens_are_read_as_written() {
         let carriers = [Stack::Remote, Stack::Local].map(Token::Carrier);

@@ -1,4 +1,4 @@
-//! What each request leads to: from the call that makes it by its socket to a client, and back.
+//! Processing of requests: from a call to its socket and the client, and back.
 
 use crate::agent::Agent;
 use crate::calls::{Asked, Waiting, create, query_of, response, socket_call};
@@ -12,7 +12,7 @@ use std::ops::ControlFlow;
 use std::time::Duration;
 
 impl Agent {
-    /// Takes those who call.
+    /// Accepts and processes new calls.
     pub(crate) fn take_calls(&mut self, now: Duration) {
         for call in self.calls.take_asking() {
             self.hear_call(call, false, now);
@@ -22,8 +22,7 @@ impl Agent {
         }
     }
 
-    /// Something happened at a call's connection. That its request is there may have been seen
-    /// before.
+    /// Processes an event of a call's connection. The request may have been read before.
     pub(crate) fn at_call(&mut self, call: CallId, events: EventFlags, now: Duration) {
         if let Some(what) = self.calls.given_up(call, events) {
             let half = what.socket().and_then(|socket| self.sockets.half_of(socket));
@@ -43,10 +42,10 @@ impl Agent {
         }
     }
 
-    /// A request of a call.
+    /// Processes a request.
     fn request(&mut self, Asked { call, request, descriptor }: Asked, is_new: bool, now: Duration) {
-        // It may have come in the midst of them. What happened to other sockets is nothing to an
-        // `accept`.
+        // It may have come between the queued events of ends, which come first. `accept` does not
+        // depend on those of other sockets.
         if !matches!(request, Request::Accept { .. }) {
             self.settle_ends(now);
         }
@@ -73,8 +72,8 @@ impl Agent {
                 }
             }
             request => {
-                // What was closed before must be closed for these: its address is free, and nobody
-                // listens there.
+                // These calls must find earlier closed sockets closed: their addresses are free,
+                // and their listeners are gone.
                 if matches!(request, Request::Bind { .. } | Request::Connect { .. } | Request::Listen { .. })
                 {
                     self.hear_ends(now);
@@ -89,7 +88,7 @@ impl Agent {
         }
     }
 
-    /// Requests that are answered at once; any other is given back.
+    /// Answers a request that needs no wait; returns any other.
     fn answer_at_once(
         &mut self,
         request: Request,
@@ -124,7 +123,7 @@ impl Agent {
         ControlFlow::Break((answer, None))
     }
 
-    /// socket(2).
+    /// Creates a socket, as socket(2).
     fn make(
         &mut self,
         (family, kind, protocol): (i32, i32, i32),
@@ -139,17 +138,17 @@ impl Agent {
         made.map_err(|error| error.raw_os_error().unwrap_or(libc::ENOBUFS))
     }
 
-    /// A datagram that has no place on the descriptor.
+    /// Sends a datagram that the descriptor cannot carry.
     fn send_to(&mut self, socket: SocketId, part: Option<DatagramPart>, now: Duration) -> Response {
         let Some(part) = part else { return Response::Failed(libc::EINVAL) };
         match self.sockets.datagram_apart(socket, part, &mut self.associations.at(now)) {
-            // If there is no room it is lost, as if a queue on the way were full.
+            // Without room it is lost, as if a queue on the path were full.
             Ok(()) | Err(Errno::EAGAIN) => Response::Done,
             Err(error) => Response::Failed(error.linux()),
         }
     }
 
-    /// A call at a socket's half.
+    /// Makes a call at a socket's half.
     fn socket_request(
         &mut self,
         call: CallId,
@@ -162,7 +161,7 @@ impl Agent {
             _ => None,
         };
         let (socket, what, waiting) = socket_call(request, descriptor, self.sockets.closes())?;
-        // What the program has sent was before this.
+        // Data that the program has sent comes before this call.
         self.sockets.progress_first(socket, &what, &mut self.associations.at(now));
         self.settle(now);
         let half = self.half(socket, &what, now).map_err(Errno::linux)?;
@@ -173,7 +172,7 @@ impl Agent {
             SocketCall::LocalName if self.sockets.asks_for_name(socket, call) => return Ok(()),
             _ => {}
         }
-        // Whether a `connect` waits, its descriptor says.
+        // The descriptor's mode decides whether a `connect` waits.
         if let Some(nonblocking) = nonblocking {
             let flags = self.sockets.next_call();
             self.call_half(half, flags, SocketCall::SetNonblocking(nonblocking), now);
@@ -199,7 +198,7 @@ impl Agent {
         self.settle(now);
     }
 
-    /// A call has come to its end at a client.
+    /// Processes the return of a call at a client.
     pub(crate) fn returned(
         &mut self,
         stack: Stack,
@@ -214,7 +213,7 @@ impl Agent {
         }
     }
 
-    /// A call that waited has come to its end.
+    /// Completes a call that waited.
     fn finish(
         &mut self,
         stack: Stack,
@@ -227,8 +226,8 @@ impl Agent {
             Waiting::Address { socket, again: Some(again) } if result == Err(Errno::EADDRINUSE) => {
                 self.sockets.sweep(&mut self.associations.at(now));
                 self.settle(now);
-                // Whoever found it: what another call's look has closed may have had the address,
-                // too.
+                // This also counts sockets that were closed on behalf of another call since: one
+                // may have had the address.
                 let is_worth_it = self.sockets.closes() > again.closes;
                 let half =
                     if is_worth_it { self.half(socket, &again.what, now) } else { Err(Errno::EADDRINUSE) };
@@ -300,7 +299,7 @@ impl Agent {
         self.calls.respond(call, &answer, None);
     }
 
-    /// An `accept` has come to its end.
+    /// Completes an `accept`.
     fn accepted(
         &mut self,
         stack: Stack,
@@ -310,7 +309,7 @@ impl Agent {
         now: Duration,
     ) {
         let Ok(Value::Accepted { socket: id, peer }) = result else {
-            // The octet for the next one first: it may come at once.
+            // The byte for the next connection comes first: the next `accept` may come at once.
             self.progress(listener, now);
             return self.calls.respond(call, &response(result), None);
         };

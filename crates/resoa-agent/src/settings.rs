@@ -1,45 +1,45 @@
-//! How an agent is to be, and why there is none.
+//! Settings of an agent, and errors of its start.
 
 use resoa_protocol::message::AddressMode;
 use resoa_protocol::{Settings, Timers};
 use std::io;
 use std::path::PathBuf;
 
-/// How an agent is to be.
+/// Settings of an agent.
 #[derive(Debug, Clone)]
 pub struct AgentSettings {
-    /// Where calls come to; [`resoa_calls::AGENT`] names it for programs.
+    /// Path of the socket for calls; [`resoa_calls::AGENT`] tells it to programs.
     pub listen: PathBuf,
-    /// What address its sockets are to have.
+    /// Kind of address for its sockets.
     pub mode: AddressMode,
-    /// Of its sockets.
+    /// Settings of its sockets.
     pub settings: Settings,
-    /// Of its requests.
+    /// Timers of its requests.
     pub timers: Timers,
 }
 
-/// Why there is no agent.
+/// Reasons why an agent does not start.
 #[derive(Debug, thiserror::Error)]
 pub enum AgentError {
-    /// Somebody answers there.
+    /// Another agent listens there.
     #[error(
         "{path}: an agent listens there already; stop it, or choose another place for this one with --listen"
     )]
     Occupied {
-        /// Where.
+        /// Path of the socket.
         path: PathBuf,
     },
-    /// The socket could not be made there.
+    /// The socket cannot be created there.
     #[error(
         "cannot listen at {path}: {error}; choose another place with --listen, at most 100 octets long and in a directory that is yours"
     )]
     Place {
-        /// Where.
+        /// Path of the socket.
         path: PathBuf,
-        /// What the kernel says.
+        /// The error of the kernel.
         error: io::Error,
     },
-    /// The kernel has no descriptors left, or such.
+    /// A system call failed, for example because no descriptors are left.
     #[error("cannot start: {0}")]
     Kernel(#[from] io::Error),
 }

@@ -1,16 +1,16 @@
-//! Programs' sockets: what their descriptors are, our ends of the pairs, and what flows between
-//! these and the halves at the clients.
+//! Programs' sockets: the state of their descriptors, our ends of the pairs, and the data flow
+//! between these and the halves at the clients.
 //!
-//! | file | what |
+//! | file | contents |
 //! |---|---|
-//! | `socket.rs` | a socket, and the forms that its descriptor takes |
-//! | `stream.rs`, `listener.rs`, `datagrams.rs` | what is done for each form |
-//! | `end.rs`, `flight.rs`, `packets.rs`, `pairs.rs` | our ends, and how they come about |
-//! | `choice.rs` | whose stack a socket uses |
-//! | `loose.rs` | descriptors that are gone though no end says so |
+//! | `socket.rs` | a socket, and the forms of its descriptor |
+//! | `stream.rs`, `listener.rs`, `datagrams.rs` | processing of each form |
+//! | `end.rs`, `flight.rs`, `packets.rs`, `pairs.rs` | our ends, and their creation |
+//! | `choice.rs` | choice of a socket's stack |
+//! | `loose.rs` | detection of closed descriptors that have no end at the agent |
 //!
-//! A *pass* does for one socket all that can be done; [`progress`](Sockets::progress) makes one,
-//! after each event of its end or of its half. What follows for calls waits at the
+//! A *pass* does everything that is possible for one socket. [`progress`](Sockets::progress) makes
+//! one after each event of the socket's end or half. Resulting events of calls are queued at the
 //! [associations](Associations::take_happened).
 
 mod choice;
@@ -57,24 +57,24 @@ pub(crate) struct Sockets {
     loose: Loose,
     pairs: Pairs,
     shared: Shared,
-    /// Sockets that programs have closed since the agent started.
+    /// Number of sockets that programs have closed since the agent started.
     closes: u64,
-    /// Calls that asked when `close` may return, and now it may.
+    /// Calls that waited for a close, and may return now.
     closed: Vec<CallId>,
 }
 
-/// What passes over sockets share.
+/// State shared by the passes over all sockets.
 #[derive(Debug)]
 struct Shared {
     weights: Weights,
     counts: Counts,
     own: OwnCalls,
-    /// When a socket is looked at though nothing happens to it.
+    /// Times at which sockets need a pass without an event.
     line: Schedule<SocketId, Duration>,
 }
 
 impl Sockets {
-    /// No sockets yet; programs' descriptors are connected to `pairs`.
+    /// Creates an empty table; programs' descriptors are connected to `pairs`.
     pub(crate) fn new(pairs: Listening) -> io::Result<Self> {
         Ok(Self {
             table: FxHashMap::default(),
@@ -93,7 +93,7 @@ impl Sockets {
         })
     }
 
-    /// Where programs' descriptors are connected to.
+    /// Returns the path that programs' descriptors are connected to.
     pub(crate) fn pairs_path(&self) -> &Path {
         self.pairs.path()
     }
@@ -106,32 +106,32 @@ impl Sockets {
         &self.shared.counts
     }
 
-    /// Sockets that programs have closed since the agent started.
+    /// Returns the number of sockets that programs have closed since the agent started.
     pub(crate) fn closes(&self) -> u64 {
         self.closes
     }
 
-    /// The socket of a half.
+    /// Returns the socket of a half.
     pub(crate) fn of(&self, half: Half) -> Option<SocketId> {
         self.halves.get(&half).copied()
     }
 
-    /// The halves at a stack.
+    /// Returns the halves at a stack.
     pub(crate) fn halves(&self, stack: Stack) -> Vec<Half> {
         self.halves.keys().filter(|half| half.stack == stack).copied().collect()
     }
 
-    /// The half of a socket, if it has one.
+    /// Returns the half of a socket, if it has one.
     pub(crate) fn half_of(&self, id: SocketId) -> Option<Half> {
         self.table.get(&id)?.half
     }
 
-    /// The state of a socket's half; `None` if there is none.
+    /// Returns the state of a socket's half; `None` if there is none.
     fn stream_of(&self, id: SocketId, clients: &Associations) -> Option<Stream> {
         clients.stream(self.half_of(id)?)
     }
 
-    /// What the descriptor cannot do though the client's half could.
+    /// Checks a call that the client's half could execute, but the descriptor cannot.
     pub(crate) fn may(
         &self,
         id: SocketId,
@@ -143,7 +143,7 @@ impl Sockets {
         let form = self.table.get(&id).map(|socket| &socket.form);
         let is_spent = matches!(form, Some(Form::Loose { is_spent: true }));
         match what {
-            // A pair that was refused cannot be connected once more.
+            // A pair that was refused cannot be connected again.
             SocketCall::Connect(_) | SocketCall::Listen { .. }
                 if is_spent && stream.stage == Stage::Unconnected && !stream.untold =>
             {
@@ -156,9 +156,9 @@ impl Sockets {
         }
     }
 
-    /// Whether the descriptor alone says when this is: the end of a connection's writing half
-    /// stands behind what was written there. It is asked for if nothing can be written at the
-    /// moment, since it may be that the socket connects.
+    /// Returns whether a `shutdown` only takes effect on the descriptor: the end of a stream's
+    /// sending direction follows the data written there. Interposers send the request if nothing
+    /// can be written, because the socket may be connecting.
     pub(crate) fn is_of_the_descriptor(
         &self,
         id: SocketId,
@@ -173,7 +173,8 @@ impl Sockets {
                 .is_some_and(|stream| stream.stage == Stage::Connected && !stream.send_shut)
     }
 
-    /// Octets that the program has written and the client's half has not.
+    /// Returns the number of bytes that the program has written and the client's half does not have
+    /// yet.
     pub(crate) fn in_pair(&self, id: SocketId) -> u32 {
         match self.table.get(&id).map(|socket| &socket.form) {
             Some(Form::Stream(stream)) => stream.in_pair() as u32,
@@ -181,14 +182,14 @@ impl Sockets {
         }
     }
 
-    /// The program accepts: it has taken an octet of its listener's.
+    /// Notes an `accept`: the program has taken a byte of its listener.
     pub(crate) fn claim(&mut self, id: SocketId, now: Duration) {
         if let Some(Form::Listener(listener)) = self.table.get_mut(&id).map(|socket| &mut socket.form) {
             listener.claim(now);
         }
     }
 
-    /// An event of our end of a pair.
+    /// Processes an event of our end of a pair.
     pub(crate) fn at_end(&mut self, id: SocketId, events: EventFlags, clients: &mut Clients) {
         let name = self.names.of(id);
         if self.table.get_mut(&id).is_some_and(|socket| socket.heard(events, &name)) {
@@ -196,7 +197,7 @@ impl Sockets {
         }
     }
 
-    /// Does all that can be done for a socket.
+    /// Processes everything that is possible for a socket.
     pub(crate) fn progress(&mut self, id: SocketId, clients: &mut Clients) {
         let Some(socket) = self.table.get_mut(&id) else { return };
         let shared = &mut self.shared;
@@ -221,7 +222,7 @@ impl Sockets {
         }
     }
 
-    /// When [`expire`](Self::expire) has something to do.
+    /// Returns when [`expire`](Self::expire) has something to do.
     pub(crate) fn deadline(&self) -> Option<Duration> {
         self.shared.line.next().into_iter().chain(self.loose.deadline()).min()
     }
@@ -248,7 +249,7 @@ impl Sockets {
         }
     }
 
-    /// Closes sockets whose descriptors nobody has.
+    /// Closes sockets without open descriptors.
     pub(crate) fn sweep(&mut self, clients: &mut Clients) {
         for id in self.loose.take_gone(&self.names, clients.now()) {
             if let Some(Form::Loose { .. }) = self.table.get(&id).map(|socket| &socket.form) {
@@ -257,8 +258,8 @@ impl Sockets {
         }
     }
 
-    /// `close` of a descriptor of a socket that lingers: the call waits until the socket is gone.
-    /// Returns whether it has to.
+    /// Makes a call wait until a lingering socket is closed, after the `close` of a descriptor.
+    /// Returns whether it has to wait.
     pub(crate) fn wait_for_close(&mut self, id: SocketId, call: CallId, clients: &mut Clients) -> bool {
         let name = self.names.of(id);
         if self.table.get_mut(&id).is_some_and(|socket| socket.look(&name)) {
@@ -268,12 +269,12 @@ impl Sockets {
         socket.map(|socket| socket.closers.push(call)).is_some()
     }
 
-    /// Calls of [`wait_for_close`](Self::wait_for_close) that may return.
+    /// Takes the calls of [`wait_for_close`](Self::wait_for_close) that may return.
     pub(crate) fn take_closed(&mut self) -> Vec<CallId> {
         std::mem::take(&mut self.closed)
     }
 
-    /// A call has returned. Returns whether it is one of this table's own.
+    /// Processes the return of a call. Returns whether it is one of the agent's own.
     pub(crate) fn returned(&mut self, call: CallId, clients: &mut Clients) -> bool {
         match self.shared.own.take(call) {
             Some(Purpose::Close(socket)) => self.forget(socket),
@@ -283,12 +284,12 @@ impl Sockets {
         true
     }
 
-    /// A number for a call whose result is of no interest.
+    /// Returns a number for a call whose result is not needed.
     pub(crate) fn next_call(&mut self) -> CallId {
         self.shared.own.next()
     }
 
-    /// Our end is closed with octets unread: the program sees a reset.
+    /// Closes our end with unread bytes, so that the program sees a reset.
     fn cut_loose(&mut self, id: SocketId, now: Duration) {
         if let Some(socket) = self.table.get_mut(&id) {
             socket.form = Form::Loose { is_spent: true };
@@ -296,7 +297,7 @@ impl Sockets {
         }
     }
 
-    /// The program has closed its last descriptor.
+    /// Closes a socket whose program has closed its last descriptor.
     fn close(&mut self, id: SocketId, clients: &mut Clients) {
         let Some(socket) = self.table.get_mut(&id) else { return };
         self.closes += 1;
@@ -311,7 +312,7 @@ impl Sockets {
         }
     }
 
-    /// Nothing is left of it here.
+    /// Removes a socket.
     fn forget(&mut self, id: SocketId) {
         let Some(socket) = self.table.remove(&id) else { return };
         if let Some(half) = socket.half {

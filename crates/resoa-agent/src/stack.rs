@@ -1,4 +1,4 @@
-//! Whose TCP and UDP a socket uses.
+//! The TCP/UDP stack that a socket uses.
 
 use resoa_protocol::RsockId;
 
@@ -7,11 +7,11 @@ use resoa_protocol::RsockId;
 pub(crate) enum Stack {
     /// The server's, across the last hop.
     Remote,
-    /// This host's own, for [destinations that are local](crate::LocalRules).
+    /// This host's own, for [local destinations](crate::LocalRules).
     Local,
 }
 
-/// The client's half of a socket: of which client, and its number there.
+/// The client's half of a socket: its client, and its number there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Half {
     pub(crate) stack: Stack,

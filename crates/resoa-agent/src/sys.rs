@@ -1,11 +1,11 @@
-//! The system calls that no safe wrapper has: a send buffer beyond the limit for ordinary users,
-//! and what waits in one.
+//! System calls without a safe wrapper: a send buffer beyond the limit for ordinary users, and the
+//! memory queued in one.
 #![expect(unsafe_code, reason = "SO_SNDBUFFORCE and SIOCOUTQ are in no safe library")]
 
 use rustix::fd::{AsFd, AsRawFd};
 use std::io;
 
-/// SO_SNDBUF, beyond `net.core.wmem_max` if this process may.
+/// Sets SO_SNDBUF, beyond `net.core.wmem_max` if this process may.
 pub(crate) fn set_send_buffer(fd: impl AsFd, octets: i32) {
     let raw = fd.as_fd().as_raw_fd();
     for name in [libc::SO_SNDBUFFORCE, libc::SO_SNDBUF] {
@@ -19,8 +19,8 @@ pub(crate) fn set_send_buffer(fd: impl AsFd, octets: i32) {
     }
 }
 
-/// SIOCOUTQ of AF_UNIX: memory, in octets, of the packets that the other end has not read to their
-/// end.
+/// Returns SIOCOUTQ of AF_UNIX: the memory, in bytes, of the packets that the other end has not
+/// read completely.
 pub(crate) fn outstanding(fd: impl AsFd) -> io::Result<usize> {
     let mut count: libc::c_int = 0;
     // SAFETY: the kernel writes one `int` to `count`.

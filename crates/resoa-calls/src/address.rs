@@ -3,19 +3,19 @@
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
 use std::ops::Deref;
 
-/// The longest address that the kernel reads (`struct sockaddr_storage`).
+/// Length in bytes of the longest address that the kernel reads (`struct sockaddr_storage`).
 pub const LONGEST: usize = 128;
-/// Octets of a `struct sockaddr_in`.
+/// Size of a `struct sockaddr_in`, in bytes.
 pub(crate) const V4: usize = 16;
-/// Octets of a `struct sockaddr_in6`.
+/// Size of a `struct sockaddr_in6`, in bytes.
 const V6: usize = 28;
-/// The same without the scope, which Linux takes, too (RFC 2133).
+/// The same without the scope, which Linux also accepts (RFC 2133).
 pub(crate) const V6_OLD: usize = 24;
 
-/// An address as a program gave it; `None` is `AF_UNSPEC`.
+/// Reads an address that a program gave; `None` is `AF_UNSPEC`.
 ///
 /// # Errors
-/// EINVAL if it is too short, EAFNOSUPPORT if it is of no family that is carried.
+/// EINVAL if it is too short, EAFNOSUPPORT if its family is not supported.
 pub fn read(octets: &[u8]) -> Result<Option<SocketAddr>, i32> {
     let family = octets.first_chunk().map(|family| u16::from_ne_bytes(*family)).ok_or(libc::EINVAL)?;
     match i32::from(family) {
@@ -36,13 +36,15 @@ pub fn read(octets: &[u8]) -> Result<Option<SocketAddr>, i32> {
     }
 }
 
-/// An address as a program gave it to `bind`, of a socket whose SO_DOMAIN is asked for where it
-/// matters. Linux takes AF_UNSPEC with no address for one of IPv4 (`inet_bind`); a socket of
-/// version 6 refuses any other family by that, if there is enough for an address of its own
+/// Reads an address that a program gave to `bind`. `domain` returns SO_DOMAIN of the socket, and is
+/// called only if that matters.
+///
+/// Linux takes AF_UNSPEC with no address for the wildcard of IPv4 (`inet_bind`). An IPv6 socket
+/// refuses any other family, including that one, if the length is enough for an IPv6 address
 /// (`inet6_bind`).
 ///
 /// # Errors
-/// As [`read`]; EAFNOSUPPORT for any other AF_UNSPEC; and as `domain` fails.
+/// As [`read`]; EAFNOSUPPORT for any other AF_UNSPEC; errors of `domain`.
 pub fn to_bind<E: From<i32>>(
     octets: &[u8],
     domain: impl FnOnce() -> Result<i32, E>,
@@ -69,7 +71,7 @@ fn chunk<const N: usize>(octets: &[u8], at: usize) -> Result<[u8; N], i32> {
     octets.get(at..).and_then(<[u8]>::first_chunk).copied().ok_or(libc::EINVAL)
 }
 
-/// A `struct sockaddr_in` or `sockaddr_in6`, or none.
+/// A `struct sockaddr_in` or `sockaddr_in6`; empty by default.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Written {
     octets: [u8; V6],
@@ -84,7 +86,7 @@ impl Deref for Written {
     }
 }
 
-/// An address as a program takes it, to be cut to the program's room.
+/// Returns an address as a program takes it, not yet truncated to the program's room.
 #[must_use]
 pub fn written(address: SocketAddr) -> Written {
     let mut octets = [0; V6];
@@ -114,7 +116,7 @@ mod tests {
         address.parse().expect("an address")
     }
 
-    /// Addresses are read as they are written, and have the lengths that the kernel's have.
+    /// Addresses are read as they were written, and have the lengths of the kernel's.
     #[test]
     fn addresses_lead_back() {
         for (address, length) in [("192.0.2.1:80", V4), ("[2001:db8::1]:443", V6), ("[fe80::1%3]:1", V6)] {
@@ -123,7 +125,7 @@ mod tests {
         }
     }
 
-    /// C31: AF_UNSPEC is the wildcard of IPv4 to `bind` if nothing else is in it.
+    /// C31: for `bind`, AF_UNSPEC without an address is the wildcard of IPv4.
     #[test]
     fn wildcards_of_no_family() {
         let to_bind = |octets: &[u8], domain: i32| super::to_bind(octets, || Ok::<_, i32>(domain));
@@ -132,7 +134,7 @@ mod tests {
         assert_eq!(to_bind(&octets[..V4], libc::AF_INET), Ok(at("0.0.0.0:80")));
         assert_eq!(to_bind(&octets[..15], libc::AF_INET), Err(libc::EAFNOSUPPORT));
         assert_eq!(to_bind(&written(at("[::1]:80")), libc::AF_INET6), Ok(at("[::1]:80")));
-        // To a socket of version 6 it is none if it is long enough for an address of its own.
+        // On an IPv6 socket it is invalid if it is long enough for an IPv6 address.
         assert_eq!(to_bind(&octets, libc::AF_INET), Ok(at("0.0.0.0:80")));
         assert_eq!(to_bind(&octets, libc::AF_INET6), Err(libc::EAFNOSUPPORT));
         assert_eq!(to_bind(&octets[..23], libc::AF_INET6), Ok(at("0.0.0.0:80")));
@@ -141,7 +143,7 @@ mod tests {
         assert_eq!(to_bind(&octets[..V4], libc::AF_INET), Err(libc::EAFNOSUPPORT));
     }
 
-    /// C31: what the kernel says of addresses that are none.
+    /// C31: errors of the kernel for invalid addresses.
     #[test]
     fn addresses_that_are_none() {
         assert_eq!(read(&[]), Err(libc::EINVAL));

@@ -1,40 +1,43 @@
-//! Control messages of a program's datagrams (`cmsg(3)`, RFC 3542): what it may say with `sendmsg`
-//! and with which error the kernel refuses the rest. It is decided here, before the datagram is on
-//! its way, since nobody waits for the server; what the server would find wrong (an address that is
-//! not its own) is told as any error of a datagram is.
+//! Control messages of datagrams to send (`cmsg(3)`, RFC 3542): which ones `sendmsg` carries, and
+//! with which errors it refuses the others, as the kernel would.
 //!
-//! Rules are those of Linux, as seen from outside (`ip_cmsg_send`, `ip6_datagram_send_ctl`,
-//! `__sock_cmsg_send`, `udp_cmsg_send`): each message is looked at in turn, those of a level that
-//! is not the destination's are passed over, and of several of a type the last one counts. Refused
-//! (EINVAL) beside these: options of IP in a packet.
+//! This is decided here, before the datagram is sent, because no call waits for the server. Errors
+//! that only the server can find (a source address that is not its own) are reported like any error
+//! of a datagram.
+//!
+//! The rules are those of Linux, as seen from outside (`ip_cmsg_send`, `ip6_datagram_send_ctl`,
+//! `__sock_cmsg_send`, `udp_cmsg_send`). Messages are checked in order. Messages whose level does
+//! not match the destination are ignored. If a type occurs several times, the last one counts. One
+//! more thing is refused (EINVAL): IP options in a packet.
 
 use resoa_protocol::control_messages::{Given, given};
 use resoa_protocol::message::Ancillary;
 use std::net::SocketAddr;
 
-/// Octets of a control buffer at most (ENOBUFS), as `net.core.optmem_max` of Linux has it.
+/// Maximum length of a control buffer in bytes, as in Linux's `net.core.optmem_max`; more is
+/// ENOBUFS.
 pub const LONGEST: usize = 128 << 10;
 /// SCM_TIMESTAMPING_NEW of `asm-generic/socket.h`.
 const SO_TIMESTAMPING_NEW: i32 = 65;
-/// Those flags of SO_TIMESTAMPING that may be said of a datagram
+/// The flags of SO_TIMESTAMPING that are allowed for a single datagram
 /// (`SOF_TIMESTAMPING_TX_RECORD_MASK`).
 const RECORDED: u32 = 1 | 2 | 1 << 8 | 1 << 9 | 1 << 18;
 
-/// What is to become of a control message.
+/// Treatment of a control message.
 enum Said {
-    /// It is carried, so many octets of it.
+    /// Its first bytes are carried, as many as this.
     Carried(usize),
-    /// It means nothing here.
+    /// It has no meaning here.
     Ignored,
 }
 
-/// What a control buffer says of a datagram to there.
+/// Returns the control messages to carry with a datagram to `to`.
 ///
 /// # Errors
-/// The kernel's: EINVAL for most, EPERM for what takes a privilege.
+/// The kernel's: EINVAL for most, EPERM for those that need a privilege.
 pub fn said(control: &[u8], to: SocketAddr) -> Result<Ancillary, i32> {
     let mut kept: Vec<Given> = Vec::new();
-    // UDP looks at all of its own level before IP looks at any.
+    // UDP checks all messages of its own level before IP checks any.
     for message in given(control) {
         let message = message.ok_or(libc::EINVAL)?;
         if message.level == libc::SOL_UDP {
@@ -69,7 +72,7 @@ pub fn said(control: &[u8], to: SocketAddr) -> Result<Ancillary, i32> {
     Ok(ancillary)
 }
 
-/// An `int` and nothing else, in this range.
+/// Carries an `int` in this range; any other value is EINVAL.
 fn number(value: &[u8], range: std::ops::RangeInclusive<i32>) -> Result<Said, i32> {
     match value.try_into().map(i32::from_ne_bytes) {
         Ok(number) if range.contains(&number) => Ok(Said::Carried(4)),
@@ -87,13 +90,13 @@ fn of_socket(message: Given) -> Result<Said, i32> {
             let flags = message.value.try_into().map_err(|_| libc::EINVAL)?;
             if u32::from_ne_bytes(flags) & !RECORDED == 0 { Ok(Said::Ignored) } else { Err(libc::EINVAL) }
         }
-        // Descriptors and credentials mean nothing to a UDP, and are no error.
+        // Descriptors and credentials have no meaning for UDP, and are no error.
         libc::SCM_RIGHTS | libc::SCM_CREDENTIALS => Ok(Said::Ignored),
         _ => Err(libc::EINVAL),
     }
 }
 
-/// Octets of each of the datagrams that one is cut into.
+/// Reads the segment size: the length of the datagrams into which this one is split.
 fn of_udp(message: Given) -> Result<Said, i32> {
     match (message.kind, message.value) {
         (libc::UDP_SEGMENT, [_, _]) => Ok(Said::Carried(2)),
@@ -112,10 +115,10 @@ fn of_v4(message: Given) -> Result<Said, i32> {
     }
 }
 
-/// The number of a protocol, for raw sockets (`linux/in.h`).
+/// The protocol number of raw sockets (`linux/in.h`).
 const IP_PROTOCOL: i32 = 52;
 
-/// Of a socket of version 6 that sends to a host of version 4.
+/// Messages of an IPv6 socket that sends to an IPv4 host.
 fn of_mapped(message: Given) -> Result<Said, i32> {
     if message.kind != libc::IPV6_PKTINFO {
         return Ok(Said::Ignored);
@@ -145,7 +148,7 @@ mod tests {
     const V6: &str = "[2001:db8::1]:53";
     const MAPPED: &str = "[::ffff:192.0.2.1]:53";
 
-    /// Control messages as a program lays them out.
+    /// Returns control messages in the layout of a program.
     fn control(messages: &[(i32, i32, &[u8])]) -> Vec<u8> {
         let mut control = Vec::new();
         for (level, kind, value) in messages {
@@ -165,7 +168,7 @@ mod tests {
     const IP: i32 = libc::IPPROTO_IP;
     const IPV6: i32 = libc::IPPROTO_IPV6;
 
-    /// RFC 3542: what is carried, by the version of IP that the datagram goes by.
+    /// RFC 3542: messages that are carried, by the IP version of the datagram.
     #[test]
     fn what_is_carried() {
         let number = 9_i32.to_ne_bytes();
@@ -196,7 +199,7 @@ mod tests {
             [&"::ffff:192.0.2.9".parse::<std::net::Ipv6Addr>().expect("one").octets()[..], &[0; 4]].concat();
         let pktinfo = (IPV6, libc::IPV6_PKTINFO, &mapped[..]);
         assert_eq!(of(MAPPED, &[pktinfo]), Ok(record(pktinfo.0, pktinfo.1, pktinfo.2)));
-        // The last one of a type counts, and what belongs to another version is passed over.
+        // The last one of a type counts, and messages of another version are ignored.
         let messages =
             [(IP, libc::IP_TOS, &[1][..]), (IPV6, 99, b""), (IP, libc::IP_TOS, &[2]), (99, 1, b"")];
         assert_eq!(of(V4, &messages), Ok(record(IP, libc::IP_TOS, &[2])));
@@ -209,7 +212,7 @@ mod tests {
         assert_eq!(of(V4, &[]), Ok(Vec::new()));
     }
 
-    /// RFC 3542: what the kernel refuses, with its errors.
+    /// RFC 3542: messages that the kernel refuses, with its errors.
     #[test]
     fn what_is_refused() {
         let number = |number: i32| number.to_ne_bytes();

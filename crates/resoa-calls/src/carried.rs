@@ -1,30 +1,30 @@
-//! Which sockets a program may have: what an interposer does with `socket` before anything is
-//! asked, the same by whatever way it stops the call.
+//! Which sockets a program may create: how an interposer handles `socket` before any request. The
+//! rules are the same for all interposers.
 
-/// What of a socket's type is no flag that there is. Of more than a type has (`SOCK_TYPE_MASK`) the
-/// kernel says EINVAL, whatever type it is.
+/// Mask of a socket's type without its known flags. For bits beyond any type (`SOCK_TYPE_MASK`) the
+/// kernel says EINVAL, whatever the type.
 pub const SOCKET_TYPE: u32 = !(libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC).cast_unsigned();
-/// SOCK_PACKET of `linux/net.h`: frames by way of AF_INET, as before Linux 2.2.
+/// SOCK_PACKET of `linux/net.h`: link-layer frames over AF_INET, as before Linux 2.2.
 pub const SOCK_PACKET: i32 = 10;
-/// Families whose sockets are the agent's.
+/// Families whose sockets the agent creates.
 pub const BY_AGENT: [i32; 2] = [libc::AF_INET, libc::AF_INET6];
-/// Families whose sockets reach nobody but this host, and its kernel's configuration.
+/// Families whose sockets only reach this host, and its kernel's configuration.
 pub const BY_KERNEL: [i32; 2] = [libc::AF_UNIX, libc::AF_NETLINK];
 
-/// Who makes a socket.
+/// The creator of a socket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Maker {
-    /// The agent, which says as well what is wrong with a type or a protocol that there is not.
+    /// The agent, which also reports invalid types and protocols.
     Agent,
     /// The kernel.
     Kernel,
-    /// Nobody: it would reach a network past the agent. The call fails with this number, as for a
-    /// process without rights (EPERM) or on a host without that family.
+    /// None, because the socket would bypass the agent. The call fails with this error, as without
+    /// privileges (EPERM) or on a host without that family.
     Nobody(i32),
 }
 
-/// Who makes a socket of this family and type, with the flags that a program may have said with the
-/// type.
+/// Returns the creator of a socket of this family and type. `kind` may include the flags of
+/// `socket`.
 #[must_use]
 pub fn maker(family: i32, kind: i32) -> Maker {
     let kind = kind.cast_unsigned() & SOCKET_TYPE;
@@ -41,7 +41,7 @@ pub fn maker(family: i32, kind: i32) -> Maker {
 mod tests {
     use super::*;
 
-    /// C30: nothing that has a network of its own, and flags make no difference.
+    /// C30: no socket gets its own access to a network, and flags make no difference.
     #[test]
     fn makers() {
         for flags in [0, libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK] {
@@ -56,7 +56,7 @@ mod tests {
             assert_eq!(maker(libc::AF_VSOCK, libc::SOCK_STREAM | flags), Maker::Nobody(libc::EAFNOSUPPORT));
         }
         assert_eq!(maker(-1, libc::SOCK_STREAM), Maker::Nobody(libc::EAFNOSUPPORT));
-        // No type: the agent says so, as the kernel would.
+        // Not a valid type: the agent says so, as the kernel would.
         assert_eq!(maker(libc::AF_INET, libc::SOCK_RAW | 0x60), Maker::Agent);
     }
 }

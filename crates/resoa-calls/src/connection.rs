@@ -1,5 +1,5 @@
-//! The connection that a call is: SEQPACKET, so that a message is one packet, with a descriptor
-//! along if there is one.
+//! The connection of a call. It is SEQPACKET, so that a message is one packet, with at most one
+//! descriptor.
 
 use crate::{Request, Response};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -14,49 +14,48 @@ use std::mem::MaybeUninit;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Octets of the longest message: a datagram, or the addresses of a host.
+/// Length of the longest message in bytes: a datagram, or the addresses of a host.
 const LONGEST: usize = 68 << 10;
 
-/// Octets of every answer but the values of options and what a look-up finds; and of a request that
-/// is written without asking the allocator for memory. Little enough for the stack of a handler of
-/// signals.
+/// Maximum length in bytes of answers other than option values and look-ups, and of requests that
+/// are sent without an allocation. Small enough for the stack of a signal handler.
 pub const SHORT: usize = 512;
 
-/// An agent, by the path of its socket.
+/// An agent, identified by the path of its socket.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Agent {
     path: Arc<Path>,
 }
 
-/// An answer whose octets are in a place of the caller's, and the descriptor that came with it.
+/// A response with its bytes in the caller's memory, and the descriptor that came with it.
 pub type Answered<'a> = (Response<&'a [u8]>, Option<OwnedFd>);
 
-/// Why a call had no answer.
+/// Reasons why a call had no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum CallError {
-    /// A signal came first; the call is not interrupted before this process closes the connection,
-    /// which it has.
+    /// A signal came before the answer. The connection is already closed, which interrupts the
+    /// call.
     #[error("interrupted by a signal")]
     Interrupted,
-    /// No agent.
+    /// The agent cannot be reached.
     #[error("no agent answers at {}: {error}", .path.display())]
     NoAgent {
-        /// Where.
+        /// Path of its socket.
         path: Arc<Path>,
-        /// What the kernel says.
+        /// The error of the kernel.
         error: io::Error,
     },
 }
 
 impl CallError {
-    /// What a program's call fails with: what this process lacks, or ENETDOWN, as without a
-    /// network.
+    /// Returns the error number for the program's call: that of a resource which this process
+    /// lacks, or ENETDOWN, as without a network.
     #[must_use]
     pub fn number(&self) -> i32 {
         match self {
             Self::Interrupted => libc::EINTR,
             Self::NoAgent { error, .. } => match error.raw_os_error() {
-                // The last is of the descriptor that was to go along.
+                // The last one concerns the descriptor that was to be passed along.
                 Some(number @ (libc::EMFILE | libc::ENFILE | libc::ENOMEM | libc::EBADF)) => number,
                 _ => libc::ENETDOWN,
             },
@@ -65,28 +64,29 @@ impl CallError {
 }
 
 impl Agent {
-    /// The one at this path. Nothing is asked of it yet.
+    /// Returns the agent with this path, without connecting to it.
     #[must_use]
     pub fn at(path: impl Into<PathBuf>) -> Self {
         Self { path: path.into().into() }
     }
 
-    /// The one that the [environment](crate::AGENT) names.
+    /// Returns the agent that the [environment](crate::AGENT) names.
     #[must_use]
     pub fn of_environment() -> Option<Self> {
         std::env::var_os(crate::AGENT).map(Self::at)
     }
 
-    /// Where its socket is.
+    /// Returns the path of its socket.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Makes a call and waits for what it comes to; `descriptor` is passed along.
+    /// Makes a call and waits for its answer; `descriptor` is passed along.
     ///
     /// # Errors
-    /// If a signal came, or there is no agent. An error of the call itself is a [`Response`].
+    /// If a signal interrupted it, or there is no agent. An error of the call itself is a
+    /// [`Response`].
     pub fn call(
         &self,
         request: &Request,
@@ -95,9 +95,10 @@ impl Agent {
         self.start(request, descriptor)?.answer()
     }
 
-    /// Makes a call and does not wait; a request of [`SHORT`] octets at most without asking the
-    /// allocator for memory. Who has to wait for something else, too, polls the [call](Started) and
-    /// takes its answer then.
+    /// Makes a call without waiting for the answer. Callers that also wait for other events can
+    /// poll the [`Started`] call and take its answer later.
+    ///
+    /// A request of at most [`SHORT`] bytes is sent without an allocation.
     ///
     /// # Errors
     /// As [`Agent::call`].
@@ -120,7 +121,7 @@ impl Agent {
     }
 }
 
-/// A call that was made: readable when there is an answer. To drop it interrupts the call.
+/// A call that was made, readable when the answer is there. Dropping it interrupts the call.
 #[derive(Debug)]
 #[must_use = "dropped, it interrupts the call"]
 pub struct Started<'a> {
@@ -129,7 +130,7 @@ pub struct Started<'a> {
 }
 
 impl Started<'_> {
-    /// Waits for what the call comes to.
+    /// Waits for the answer.
     ///
     /// # Errors
     /// As [`Agent::call`].
@@ -138,11 +139,11 @@ impl Started<'_> {
         self.answer_within(&mut octets).map(|(response, descriptor)| (response.owned(), descriptor))
     }
 
-    /// The same with the octets in a place of the caller's, without asking the allocator for
-    /// memory: [`SHORT`] ones beside those of a value are enough.
+    /// As [`Started::answer`], with the bytes in the caller's memory and without an allocation.
+    /// [`SHORT`] bytes are enough, plus those of a value.
     ///
     /// # Errors
-    /// As [`Agent::call`]; if the place is too small as well.
+    /// As [`Agent::call`], and if `place` is too small.
     pub fn answer_within(self, place: &mut [u8]) -> Result<Answered<'_>, CallError> {
         receive(&self.connection, RecvFlags::empty(), place)
             .and_then(|answer| answer.ok_or_else(|| io::ErrorKind::ConnectionReset.into()))
@@ -156,18 +157,18 @@ impl AsFd for Started<'_> {
     }
 }
 
-/// At the agent: the request of a connection, once it is there; `None` if the program has gone.
+/// Receives the request of a connection, at the agent. `None` if the program has closed it.
 ///
 /// # Errors
-/// `WouldBlock` if it is not there yet; `InvalidData` if it is none.
+/// `WouldBlock` if it has not arrived yet; `InvalidData` if it is not a request.
 pub fn receive_request(connection: impl AsFd) -> io::Result<Option<(Request, Option<OwnedFd>)>> {
     receive(connection, RecvFlags::DONTWAIT, &mut vec![0; LONGEST])
 }
 
-/// At the agent: answers a call.
+/// Answers a call, at the agent.
 ///
 /// # Errors
-/// If the program has gone.
+/// If the program has closed the connection.
 pub fn respond(connection: impl AsFd, response: &Response, descriptor: Option<BorrowedFd>) -> io::Result<()> {
     send(connection, response, descriptor)
 }
@@ -190,7 +191,7 @@ fn send(socket: impl AsFd, message: &impl Serialize, descriptor: Option<Borrowed
     Ok(())
 }
 
-/// A message, which may have octets in `place`; `None` at the end.
+/// Receives a message, whose bytes may be borrowed from `place`; `None` at the end.
 fn receive<'a, T: Deserialize<'a>>(
     socket: impl AsFd,
     flags: RecvFlags,
@@ -207,7 +208,7 @@ fn receive<'a, T: Deserialize<'a>>(
     if received.bytes == 0 {
         return Ok(None);
     }
-    // One that is longer than the place is cut, and none.
+    // A message that is longer than the place is truncated, and fails to decode.
     let message = postcard::from_bytes(&place[..received.bytes])
         .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
     Ok(Some((message, descriptor)))
@@ -220,7 +221,7 @@ mod tests {
     use rustix::net::{accept, bind, listen, socketpair};
     use std::thread;
 
-    /// A call and its answer, each with a descriptor; and what is said where nobody is.
+    /// A call and its answer, each with a descriptor; and the error without an agent.
     #[test]
     fn a_call_and_its_answer() {
         let folder = tempfile::tempdir().expect("a folder");
@@ -250,8 +251,8 @@ mod tests {
         serving.join().expect("as it should");
     }
 
-    /// What this process lacks is told as that; whatever else there is with an agent is that there
-    /// is none.
+    /// Resources that this process lacks have their own error. Any other failure means that there
+    /// is no agent.
     #[test]
     fn numbers_of_errors() {
         let of = |error| Agent::at("/nowhere").no_answer(error).number();
@@ -264,8 +265,7 @@ mod tests {
         assert_eq!(of(io::ErrorKind::InvalidData.into()), libc::ENETDOWN);
     }
 
-    /// A value is read where the caller has room for it, and one for which there is none is no
-    /// answer.
+    /// A value is read if the caller has room for it. One that does not fit is no answer.
     #[test]
     fn values_of_any_length() {
         for (length, room) in [(4, SHORT), (4096, 4096 + SHORT), (60_000, LONGEST), (4, 3), (SHORT, SHORT)] {

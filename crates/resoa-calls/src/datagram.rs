@@ -1,29 +1,32 @@
-//! Datagrams between a program and the agent. While the socket has no destination of its own each
-//! has an address in front: where it goes to, or where it came from. When it is connected there is
-//! none, so that `read` and `write` need not be intercepted.
+//! The format of datagrams between a program's descriptor and the agent.
 //!
-//! Once the program has asked for control messages ([`option`](crate::option::is_telling)), each
-//! datagram *for* it has more in front, connected or not: the address, one octet with the length of
-//! the [`Ancillary`] records, and room for the most that there can be, so that who reads knows
-//! before how much that is. Datagrams *of* the program say by the highest bit of their address's
-//! family that records follow it; of a connected socket those with control messages go by
-//! [`SendTo`](crate::Request::SendTo).
+//! While the socket has no destination of its own, each datagram has an address in front: its
+//! destination or its source. On a connected socket there is none, so that `read` and `write` need
+//! not be intercepted.
 //!
-//! A packet *for* the program that comes with a descriptor is no datagram: it says that the socket
-//! has an error, which SO_ERROR tells if nothing else has told it since. So who waits for a
-//! datagram hears of it. The descriptor stands for nothing and is to be closed. It comes only where
-//! the socket was made by somebody who [sees what is read](crate::Request::Socket), or [from then
-//! on](crate::Request::SeesData) when somebody has said so.
+//! **Datagrams for the program, with control messages.** Once the program has asked for them
+//! ([`option`](crate::option::is_telling)), each datagram for it has a longer front, connected or
+//! not: the address, one byte with the length of the [`Ancillary`] records, and room for the
+//! maximum of records. So readers know the length of the front in advance.
 //!
-//! Where calls that read are not intercepted (a socket that was not made by somebody who sees
-//! them), nothing of this stands in front of a datagram for the program, or `read` would return it
-//! as data. There it stands *beside* the datagram ([`BESIDE`]): in a file in memory whose
-//! descriptor comes with the packet. `read` drops that, and whoever intercepts `recv` reads it
-//! ([`slip`]).
+//! **Datagrams of the program, with control messages.** The highest bit of the address's family
+//! says that records follow the address. On a connected socket such datagrams are sent by
+//! [`SendTo`](crate::Request::SendTo) instead.
 //!
-//! Which of these it is says the descriptor itself, by an option that has no meaning for AF_UNIX
-//! and is the same for everybody who holds it: SO_PRIORITY is 0 without a destination, and
-//! [`CONNECTED`] with one; [`TELLS`] or [`BESIDE`] is added to either. The agent sets it.
+//! **Errors.** A packet for the program that comes with a descriptor is not a datagram. It says
+//! that the socket has an error, so that callers who wait for a datagram wake up. SO_ERROR returns
+//! the error unless another call has returned it. The descriptor has no meaning and must be closed.
+//! Such packets are sent only if the interposer that created the socket [sees the calls that
+//! read](crate::Request::Socket), or once one has said [`SeesData`](crate::Request::SeesData).
+//!
+//! **Sockets whose `read` is not intercepted.** Nothing may be in front of a datagram for the
+//! program, or `read` would return it as data. So the address and control messages are *beside* the
+//! datagram ([`BESIDE`]): in a memory file whose descriptor comes with the packet. `read` drops the
+//! file. Interposers that intercept `recv` read it ([`slip`]).
+//!
+//! **Marks.** An option that has no meaning on AF_UNIX and is shared by all copies of the
+//! descriptor says which format applies. SO_PRIORITY is 0 without a destination and [`CONNECTED`]
+//! with one; [`TELLS`] or [`BESIDE`] is added. The agent sets it.
 
 use resoa_protocol::message::Ancillary;
 use rustix::fd::{AsFd, OwnedFd};
@@ -31,36 +34,37 @@ use rustix::fs::{MemfdFlags, memfd_create};
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 
-/// SO_PRIORITY of a datagram socket that is connected.
+/// SO_PRIORITY of a connected datagram socket.
 pub const CONNECTED: i32 = 1;
-/// The same where each datagram has room for control messages in front; it is added to the other.
+/// Added to SO_PRIORITY if each datagram has room for control messages in front.
 pub const TELLS: i32 = 4;
-/// The same where the address and the control messages are beside each datagram; it is added to the
-/// other. Since each packet says what is beside it, [`TELLS`] is not.
+/// Added to SO_PRIORITY if the address and the control messages are beside each datagram. [`TELLS`]
+/// is then never set, since each packet says what is beside it.
 pub const BESIDE: i32 = 2;
-/// Octets of an address in front of a datagram.
+/// Length in bytes of an address in front of a datagram.
 pub const HEADER: usize = 28;
-/// Octets of an address and of control messages.
+/// Length in bytes of an address and of control messages.
 pub const FRONT: usize = HEADER + 1 + Ancillary::MOST;
-/// Where the higher octet of an address's family is.
+/// Offset of the higher byte of an address's family.
 const MARKED: usize = if cfg!(target_endian = "little") { 1 } else { 0 };
-/// The bit of it that says that control messages follow.
+/// The bit of that byte which says that control messages follow.
 const RECORDS_FOLLOW: u8 = 0x80;
 
-/// An option of SOL_SOCKET that the server alone knows (SO_INCOMING_CPU): with its answer all is
-/// told that came of what was sent before.
+/// An option of SOL_SOCKET that only the server knows (SO_INCOMING_CPU). When it is answered, all
+/// errors of earlier datagrams have been reported.
 pub const ASKED: i32 = libc::SO_INCOMING_CPU;
 
-/// Whether a destination may be a broadcast, which takes SO_BROADCAST (EACCES): it is one if a
-/// network of the server's ends there, as nearly all do whose broadcasts are used. The server has
-/// to be asked ([`ASKED`]), behind the datagram.
+/// Returns whether a destination may be a broadcast address, which requires SO_BROADCAST (EACCES).
+///
+/// It is one if a network of the server ends there. Nearly all networks whose broadcasts are used
+/// end at such an address. The server must be asked after the datagram ([`ASKED`]).
 #[must_use]
 pub fn may_be_broadcast(to: SocketAddr) -> bool {
     matches!(to.ip().to_canonical(), IpAddr::V4(ip) if ip.octets()[3] == u8::MAX && !ip.is_multicast())
 }
 
-/// The octets in front of a datagram; `None` sends it where it goes by itself, which is nowhere if
-/// the socket is not connected.
+/// Returns the address in front of a datagram. `None` sends it to the socket's own destination, if
+/// that is connected.
 #[must_use]
 pub fn header(address: Option<SocketAddr>) -> [u8; HEADER] {
     let mut header = [0; HEADER];
@@ -71,13 +75,13 @@ pub fn header(address: Option<SocketAddr>) -> [u8; HEADER] {
     header
 }
 
-/// What a program's datagram has in front that goes there, with what is said beside it.
+/// Returns the front of a program's datagram to `to`, with these control messages.
 #[must_use]
 pub fn said(to: SocketAddr, ancillary: &Ancillary) -> Vec<u8> {
     said_in(to, ancillary, &mut [0; FRONT]).to_vec()
 }
 
-/// The same, without memory of the allocator.
+/// As [`said`], without an allocation.
 pub fn said_in<'a>(to: SocketAddr, ancillary: &Ancillary, room: &'a mut [u8; FRONT]) -> &'a mut [u8] {
     room[..HEADER].copy_from_slice(&header(Some(to)));
     if ancillary.is_empty() {
@@ -91,8 +95,8 @@ pub fn said_in<'a>(to: SocketAddr, ancillary: &Ancillary, room: &'a mut [u8; FRO
     &mut room[..end]
 }
 
-/// Takes that off again: where to, what is said beside it, and the datagram; `None` if there is no
-/// room for it.
+/// Splits a program's datagram into its destination, its control messages and its payload. `None`
+/// if it is too short or invalid.
 #[must_use]
 pub fn split(octets: &[u8]) -> Option<(Option<SocketAddr>, Ancillary, &[u8])> {
     let (header, rest) = octets.split_first_chunk::<HEADER>()?;
@@ -109,7 +113,8 @@ pub fn split(octets: &[u8]) -> Option<(Option<SocketAddr>, Ancillary, &[u8])> {
     Some((crate::address::read(&header).ok()?, ancillary, payload))
 }
 
-/// Octets in front of a datagram for the program, by SO_PRIORITY of its descriptor.
+/// Returns the length in bytes of the front of a datagram for the program, by SO_PRIORITY of its
+/// descriptor.
 #[must_use]
 pub fn in_front(mark: i32) -> usize {
     match mark {
@@ -120,7 +125,7 @@ pub fn in_front(mark: i32) -> usize {
     }
 }
 
-/// A datagram for the program, as it stands on the descriptor.
+/// Returns a datagram for the program, in the format of its descriptor.
 #[must_use]
 pub fn told(mark: i32, from: SocketAddr, ancillary: &Ancillary, bytes: Vec<u8>) -> Vec<u8> {
     match in_front(mark) {
@@ -137,8 +142,8 @@ pub fn told(mark: i32, from: SocketAddr, ancillary: &Ancillary, bytes: Vec<u8>) 
     }
 }
 
-/// What stands [in front](in_front) of a datagram for the program: where it came from, where that
-/// stands there, and what is told beside it. `None` if it does not.
+/// Reads the [front](in_front) of a datagram for the program: its source, if the front has one, and
+/// its control messages. `None` if the front is invalid.
 #[must_use]
 pub fn received(mark: i32, front: &[u8]) -> Option<(Option<SocketAddr>, Ancillary)> {
     if in_front(mark) == 0 {
@@ -153,7 +158,7 @@ pub fn received(mark: i32, front: &[u8]) -> Option<(Option<SocketAddr>, Ancillar
     Some((from, Ancillary::read(records.get(..usize::from(*length))?)?))
 }
 
-/// What is beside a datagram, as a [`slip`] has it.
+/// Returns the contents of a [`slip`].
 #[must_use]
 pub fn written_on_slip(from: SocketAddr, ancillary: &Ancillary) -> Vec<u8> {
     let mut octets = header(Some(from)).to_vec();
@@ -162,7 +167,7 @@ pub fn written_on_slip(from: SocketAddr, ancillary: &Ancillary) -> Vec<u8> {
     octets
 }
 
-/// A file in memory with these octets, to be sent beside a datagram.
+/// Creates a memory file with these bytes, to be sent beside a datagram.
 ///
 /// # Errors
 /// If there is no descriptor or no memory for it.
@@ -172,9 +177,9 @@ pub fn slip(octets: &[u8]) -> io::Result<OwnedFd> {
     if written == octets.len() { Ok(file) } else { Err(io::ErrorKind::WriteZero.into()) }
 }
 
-/// What a descriptor says that came with a packet for the program: where the datagram came from,
-/// and what is told beside it. `None` if it says nothing: then the packet tells of an error. It is
-/// read without memory of the allocator, unless there are control messages.
+/// Reads the descriptor that came with a packet for the program: source and control messages of the
+/// datagram. `None` if it has none, which means that the packet reports an error. This allocates
+/// only if there are control messages.
 #[must_use]
 pub fn read_slip(file: impl AsFd) -> Option<(SocketAddr, Ancillary)> {
     let mut octets = [0; FRONT];
@@ -189,8 +194,7 @@ pub fn read_slip(file: impl AsFd) -> Option<(SocketAddr, Ancillary)> {
 mod tests {
     use super::*;
 
-    /// C91: what is beside a datagram is read as often as it is looked at; what stands for an error
-    /// says nothing.
+    /// C91: a slip can be read repeatedly. The descriptor of an error has no contents.
     #[test]
     fn slips() {
         let from: SocketAddr = "[2001:db8::1]:53".parse().expect("one");
@@ -206,7 +210,7 @@ mod tests {
         assert_eq!(read_slip(slip(&[2, 0, 0]).expect("memory")), None);
     }
 
-    /// C91: the address and the boundaries are kept, also of a datagram that is empty.
+    /// C91: addresses and boundaries are kept, also of empty datagrams.
     #[test]
     fn addresses_stand_in_front() {
         for address in
@@ -220,8 +224,8 @@ mod tests {
         assert_eq!(split(&[0; HEADER - 1]), None);
     }
 
-    /// C91, RFC 3542: control messages of a program's datagram stand behind its address; none take
-    /// no room.
+    /// C91, RFC 3542: control messages of a program's datagram follow its address. Without control
+    /// messages nothing follows.
     #[test]
     fn control_messages_stand_behind_the_address() {
         let to = ([192, 0, 2, 1], 53).into();
@@ -233,8 +237,8 @@ mod tests {
         assert_eq!(split(&octets[..HEADER + 4]), None);
     }
 
-    /// C91: of a datagram for the program the descriptor says what is in front, and it is always as
-    /// long.
+    /// C91: the descriptor says what is in front of a datagram for the program, and the front
+    /// always has the same length.
     #[test]
     fn what_the_descriptor_says_is_in_front() {
         let from: SocketAddr = "[2001:db8::1]:53".parse().expect("one");
@@ -261,7 +265,7 @@ mod tests {
         assert_eq!(received(TELLS, &wrong), None);
     }
 
-    /// C91: of few addresses the server is asked whether they are broadcasts.
+    /// C91: the server is asked about few addresses whether they are broadcast addresses.
     #[test]
     fn broadcasts() {
         for (to, expected) in [

@@ -1,8 +1,8 @@
-//! What a program's descriptor says of itself to whoever holds it, by the kernel's own calls: an
-//! interposer looks at these before it asks anything of the agent.
+//! Properties of a program's descriptor that the kernel can tell. An interposer checks them before
+//! it asks the agent.
 //!
-//! Options are read and set past the C library's functions, which a preload library may have
-//! replaced by its own. Nothing here asks the allocator for memory.
+//! Options are read and set without the C library's functions, which a preload library may have
+//! replaced by its own. Nothing here allocates.
 #![expect(unsafe_code, reason = "options by their number are in no safe library")]
 
 use crate::option::OF_BOTH;
@@ -10,23 +10,23 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::{AsFd, AsRawFd};
 use rustix::io::Errno;
 
-/// Octets of the longest value of [`OF_BOTH`] (`struct timeval`).
+/// Length in bytes of the longest value of [`OF_BOTH`] (`struct timeval`).
 const LONGEST: usize = 16;
 
-/// An option of SOL_SOCKET of the descriptor itself: a number, or the first of several. `None` if
-/// it is no socket.
+/// Returns an option of SOL_SOCKET of the descriptor itself: a number, or the first of several.
+/// `None` if the descriptor is not a socket.
 #[must_use]
 pub fn number(socket: impl AsFd, name: i32) -> Option<i32> {
     let (value, length) = option(socket, name)?;
     value.first_chunk().filter(|_| length >= 4).map(|octets| i32::from_ne_bytes(*octets))
 }
 
-/// An option of SOL_SOCKET, cut to 16 octets, and its length.
+/// Returns an option of SOL_SOCKET, truncated to 16 bytes, and its length.
 fn option(socket: impl AsFd, name: i32) -> Option<([u8; LONGEST], usize)> {
     let mut value = [0; LONGEST];
     let mut length = LONGEST as libc::socklen_t;
-    // SAFETY: the kernel writes at most `length` octets to `value`, which has as many, and how many
-    // to `length`.
+    // SAFETY: the kernel writes at most `length` bytes to `value`, which has as many, and their
+    // number to `length`.
     let result = unsafe {
         libc::syscall(
             libc::SYS_getsockopt,
@@ -40,11 +40,10 @@ fn option(socket: impl AsFd, name: i32) -> Option<([u8; LONGEST], usize)> {
     (result == 0).then_some((value, length as usize))
 }
 
-/// Sets an option of SOL_SOCKET of the descriptor itself, whose value holds no pointer. It is one
-/// that the agent has found right, or one that every socket has: a failure is none of the
-/// program's.
+/// Sets an option of SOL_SOCKET of the descriptor itself. Its value must not contain a pointer.
+/// Failures are ignored: the agent has accepted the option, or every socket has it.
 pub fn set_option(socket: impl AsFd, name: i32, value: &[u8]) {
-    // SAFETY: the kernel reads as many octets as there are.
+    // SAFETY: the kernel reads as many bytes as there are.
     unsafe {
         libc::syscall(
             libc::SYS_setsockopt,
@@ -57,18 +56,18 @@ pub fn set_option(socket: impl AsFd, name: i32, value: &[u8]) {
     }
 }
 
-/// What a program's descriptor is.
+/// Kinds of sockets, as the program's descriptor shows them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// A stream that does not listen.
     Stream,
-    /// A stream that does.
+    /// A listening stream.
     Listener,
     /// A datagram socket.
     Datagram,
 }
 
-/// Of a descriptor that was recognised by its [name](crate::SocketName).
+/// Returns the kind of a descriptor that was recognised by its [name](crate::SocketName).
 #[must_use]
 pub fn kind(socket: impl AsFd) -> Kind {
     if number(&socket, libc::SO_TYPE) == Some(libc::SOCK_SEQPACKET) {
@@ -80,20 +79,21 @@ pub fn kind(socket: impl AsFd) -> Kind {
     }
 }
 
-/// What a descriptor is [marked](crate::LISTENING) with ([datagrams](crate::datagram)):
-/// SO_PRIORITY, which has no meaning for AF_UNIX and is the same for everybody who holds it.
+/// Returns the mark of a descriptor ([listeners](crate::LISTENING), [datagram
+/// sockets](crate::datagram)): SO_PRIORITY, which has no meaning on AF_UNIX and is shared by all
+/// copies.
 #[must_use]
 pub fn mark(socket: impl AsFd) -> i32 {
     number(socket, libc::SO_PRIORITY).unwrap_or(0)
 }
 
-/// Marks a descriptor. A mark below 7 takes no privilege.
+/// Marks a descriptor. A mark below 7 needs no privilege.
 pub fn set_mark(socket: impl AsFd, mark: i32) {
     set_option(socket, libc::SO_PRIORITY, &mark.to_ne_bytes());
 }
 
-/// Lets a connection that was accepted have the [options](OF_BOTH) that its listener's descriptor
-/// has, as the kernel's own connections have them.
+/// Copies the [options](OF_BOTH) of a listener's descriptor to an accepted connection, as the
+/// kernel does for its own.
 pub fn inherit(listener: impl AsFd, connection: impl AsFd) {
     for name in OF_BOTH {
         if let Some((value, length)) = option(&listener, name)
@@ -104,24 +104,25 @@ pub fn inherit(listener: impl AsFd, connection: impl AsFd) {
     }
 }
 
-/// Whether a descriptor polls HUP: nothing is at its other end, or both halves are over.
+/// Returns whether a descriptor polls HUP: it has no other end, or both directions are closed.
 #[must_use]
 pub fn hangs_up(socket: impl AsFd) -> bool {
     polled(socket, PollFlags::empty()).is_ok_and(|found| found.contains(PollFlags::HUP))
 }
 
-/// Whether nothing comes to a descriptor any more but what is there: its other end has shut that
-/// half, or is gone.
+/// Returns whether no more data will arrive: the other end has shut down that direction, or is
+/// closed.
 #[must_use]
 pub fn is_at_end(socket: impl AsFd) -> bool {
     let ends = PollFlags::RDHUP | PollFlags::HUP;
     polled(socket, PollFlags::RDHUP).is_ok_and(|found| found.intersects(ends))
 }
 
-/// What a descriptor polls now, of what is asked for and what always is: HUP, ERR.
+/// Polls a descriptor without waiting. Returns those of `events` that hold, and HUP and ERR if they
+/// hold.
 ///
 /// # Errors
-/// The kernel's; none of the descriptor's.
+/// The kernel's; none that concern the descriptor.
 pub fn polled(socket: impl AsFd, events: PollFlags) -> Result<PollFlags, Errno> {
     let mut asked = [PollFd::new(&socket, events)];
     poll(&mut asked, Some(&Timespec::default()))?;
@@ -141,8 +142,8 @@ mod tests {
         socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None).expect("descriptors")
     }
 
-    /// C39: what the kernel heeds by the descriptor a connection has from its listener, whether it
-    /// is as made there or here.
+    /// C39: an accepted connection gets the options of its listener that the kernel applies to the
+    /// descriptor, whatever the connection had before.
     #[test]
     fn a_connection_has_what_its_listener_has() {
         let ((listener, _other), (connection, _its_other)) = (pair(), pair());
@@ -158,7 +159,7 @@ mod tests {
         assert_eq!(number(&connection, libc::SO_RCVLOWAT), Some(7));
     }
 
-    /// A mark is the descriptor's and not a copy's own; what is no socket has none.
+    /// Copies share a mark, and a file that is not a socket has none.
     #[test]
     fn marks() {
         let (one, _other) = pair();
@@ -170,7 +171,7 @@ mod tests {
         assert_eq!((mark(&file), number(&file, libc::SO_TYPE)), (0, None));
     }
 
-    /// What has nobody at its other end hangs up, and what is half closed does not.
+    /// A descriptor hangs up if its other end is closed, and not if one direction is shut down.
     #[test]
     fn hang_ups() {
         let (one, other) = pair();

@@ -1,20 +1,22 @@
 //! The rules of socket calls for every interposer.
 //!
 //! An interposer stops a program's [`Call`] on a remote [`Socket`] and hands it to [`answer`]. The
-//! engine checks the arguments as Linux does, asks the agent, and returns an [`Answer`] or
-//! a [`Stop`]: an error number, or a [`Bypass`] with the reason why the kernel is to execute the
-//! call. What differs between interposers is how they reach the program: its memory, its signals,
-//! and the ways in which a call may wait. That is the trait [`Program`].
+//! engine checks the arguments as Linux does, asks the agent, and returns an [`Answer`] or a
+//! [`Stop`]. A `Stop` is an error number, or a [`Bypass`] with the reason why the kernel executes
+//! the call.
+//!
+//! Interposers differ in their access to the program: its memory, its signals, and the ways in
+//! which a call may wait. The trait [`Program`] covers this.
 //!
 //! | | preload library | seccomp notification |
 //! |---|---|---|
-//! | memory | its own process's; messages are read in place | another process's |
-//! | waiting | by the C library's functions, which signals interrupt | looks for the caller's signals |
-//! | new descriptor | is installed in its own process | the kernel puts it into the caller |
-//! | data of streams | the kernel moves it; only failures come to [`streams`] | some calls are done on a copy |
+//! | memory | of its own process; messages are read in place | of another process |
+//! | waiting | in the C library's functions, which signals interrupt | checks for the caller's signals |
+//! | new descriptor | is installed in its own process | the kernel installs it in the caller |
+//! | data of streams | the kernel moves it; only failures come to [`streams`] | some calls are executed on a copy |
 //!
-//! The engine runs within foreign programs, also in a handler of a signal. So it does not ask the
-//! allocator for memory unless the library's documentation says so, and never touches `errno`.
+//! The engine runs within foreign programs, also in signal handlers. So it does not allocate unless
+//! the library's documentation says so, and never touches `errno`.
 
 mod call;
 mod control;
@@ -40,9 +42,9 @@ use crate::{Answered, Request, SHORT};
 use rustix::fd::BorrowedFd;
 use std::ops::Deref;
 
-/// The program that made a call, as its interposer reaches it.
+/// Access to the program that made a call.
 pub trait Program {
-    /// Whether the interposer also stops calls that only read ([`Request::Socket`]).
+    /// Whether the interposer also intercepts calls that only read ([`Request::Socket`]).
     const SEES_DATA: bool;
 
     /// The pieces of a message.
@@ -60,11 +62,12 @@ pub trait Program {
     /// As [`Program::read`].
     fn write(&self, at: usize, octets: &[u8]) -> Detour<()>;
 
-    /// Asks the agent and waits for its answer, whose octets are stored in `place`. `descriptor` is
+    /// Asks the agent and waits for its answer, whose bytes are stored in `place`. `descriptor` is
     /// passed along. Signals do not end the wait.
     ///
     /// # Errors
-    /// The call's own; ENETDOWN without an agent; EMFILE or ENFILE without a descriptor to ask by.
+    /// The call's own; ENETDOWN without an agent; EMFILE or ENFILE if there is no descriptor for
+    /// the connection to the agent.
     fn ask<'a>(
         &self,
         request: &Request,
@@ -72,42 +75,42 @@ pub trait Program {
         place: &'a mut [u8],
     ) -> Detour<Answered<'a>>;
 
-    /// Asks the agent to connect, and waits as long as SO_SNDTIMEO and signals let it. If a signal
-    /// ends the wait, the attempt goes on, and the agent knows that before this returns.
+    /// Asks the agent to connect, and waits until SO_SNDTIMEO or a signal ends the wait. If a
+    /// signal ends it, the attempt continues, and the agent knows that before this returns.
     ///
     /// # Errors
     /// As [`Program::ask`]; EINTR.
     fn connect(&self, socket: &Socket, request: &Request) -> Detour<()>;
 
-    /// Whether the caller has CAP_NET_BIND_SERVICE.
+    /// Returns whether the caller has CAP_NET_BIND_SERVICE.
     fn may_bind_any_port(&self) -> bool;
 
-    /// Checks that a new descriptor will have a number. The connection that `accept` takes from the
-    /// queue could not be put back.
+    /// Checks that a descriptor number is free. The connection that `accept` takes from the queue
+    /// could not be put back.
     ///
     /// # Errors
     /// EMFILE.
     fn has_number_left(&self, listener: &Socket) -> Detour<()>;
 
-    /// A function that reads one octet from a listener, and waits as the descriptor says. It
-    /// returns the count of octets: 0 is the end. SO_RCVTIMEO may limit all of its calls together.
+    /// Returns a function that reads one byte from a listener, waiting as the descriptor says. It
+    /// returns the number of bytes; 0 is the end. SO_RCVTIMEO may limit all of its calls together.
     fn arrivals(&self, listener: &Socket) -> impl FnMut() -> Detour<usize>;
 
-    /// Tells the agent that errors of this datagram socket will be seen among its datagrams, unless
-    /// it was told before ([`Request::SeesData`]).
+    /// Tells the agent, once, that errors of this datagram socket will be seen among its datagrams
+    /// ([`Request::SeesData`]).
     ///
     /// # Errors
     /// [`Stop::Gone`] if the caller has ended.
     fn sees(&self, socket: &Socket) -> Detour<()>;
 
-    /// Sends `front` and the program's pieces as one packet over a descriptor, and waits as the
+    /// Sends `front` and the program's pieces as one packet over a descriptor, waiting as the
     /// descriptor and the flags say.
     ///
     /// # Errors
     /// The kernel's.
     fn send_packet(&self, socket: &Socket, front: &mut [u8], pieces: &[Piece], flags: i32) -> Detour<()>;
 
-    /// Receives a packet into `front` and the program's pieces, and waits as the descriptor and the
+    /// Receives a packet into `front` and the program's pieces, waiting as the descriptor and the
     /// flags say.
     ///
     /// # Errors
@@ -139,7 +142,7 @@ pub trait Program {
     /// EFAULT.
     fn tell_length(&self, message: usize, length: u32) -> Detour<()>;
 
-    /// Checks that the program's memory can be read, without any use of it.
+    /// Checks that the program's memory can be read, without using its contents.
     ///
     /// # Errors
     /// EFAULT.
@@ -152,8 +155,8 @@ pub trait Program {
 /// Answers a call on a remote socket.
 ///
 /// # Errors
-/// What the call fails with, or why it is not answered here. Calls that move data of a stream are
-/// [`Bypass::Stream`].
+/// The error of the call, or the reason why it is not answered here. Calls that move data of a
+/// stream are [`Bypass::Stream`].
 pub fn answer(program: &impl Program, socket: &Socket, call: &Call) -> Detour {
     match *call {
         Call::Bind(address) => control::bind(program, socket, address),
@@ -191,7 +194,7 @@ fn data(program: &impl Program, socket: &Socket, call: &Call) -> Detour<usize> {
     }
 }
 
-/// Asks for what has no answer but success.
+/// Sends a request whose only answer is success.
 fn done(program: &impl Program, request: &Request, descriptor: Option<BorrowedFd>) -> Detour<()> {
     program.ask(request, descriptor, &mut [0; SHORT]).map(drop)
 }

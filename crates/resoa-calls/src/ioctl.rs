@@ -1,50 +1,50 @@
-//! Who answers an `ioctl` of a remote socket.
+//! Which party answers an `ioctl` on a remote socket.
 
 use crate::descriptor::Kind;
 
-/// Octets that can be read, which SIOCINQ is, too (`asm-generic/ioctls.h`).
+/// Number of bytes that can be read; also SIOCINQ (`asm-generic/ioctls.h`).
 pub const FIONREAD: u32 = 0x541b;
-/// Octets that were not acknowledged, which SIOCOUTQ is, too.
+/// Number of bytes not yet acknowledged; also SIOCOUTQ.
 pub const TIOCOUTQ: u32 = 0x5411;
-/// At the mark of urgent data? (`asm-generic/sockios.h`)
+/// Whether the socket is at the mark of urgent data (`asm-generic/sockios.h`).
 const SIOCATMARK: u32 = 0x8905;
-/// When the last datagram came, as a `struct timeval` and as a `struct timespec`; of each an older
-/// and a newer request (`asm-generic/sockios.h`, `linux/sockios.h`), which are the same where
-/// `long` has 64 bits.
+/// Time of the last datagram as a `struct timeval`: the older and the newer request
+/// (`asm-generic/sockios.h`, `linux/sockios.h`). Both are the same where `long` has 64 bits.
 pub const SIOCGSTAMP: [u32; 2] = [0x8906, 0x8010_8906];
-/// See [`SIOCGSTAMP`].
+/// As [`SIOCGSTAMP`], as a `struct timespec`.
 pub const SIOCGSTAMPNS: [u32; 2] = [0x8907, 0x8010_8907];
-/// Octets of either.
+/// Size of either structure, in bytes.
 const STAMP: usize = 16;
-/// The first and the last question about interfaces and routes (`linux/sockios.h`).
+/// The range of requests about interfaces and routes (`linux/sockios.h`).
 const INTERFACES: std::ops::RangeInclusive<u32> = 0x8910..=0x89ff;
-/// One of them whose argument has a pointer.
+/// A request of that range whose argument contains a pointer.
 const SIOCGIFCONF: u32 = 0x8912;
-/// Octets of an `int`.
+/// Size of an `int`, in bytes.
 const NUMBER: usize = 4;
-/// Octets of a `struct ifreq`.
+/// Size of a `struct ifreq`, in bytes.
 const INTERFACE: usize = 40;
 
-/// Who answers.
+/// The party that answers a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answerer {
-    /// The kernel, of the descriptor: what lies there is what can be read of a stream, and where
-    /// its mark is only that kernel knows; who gets its signals; and what is no affair of sockets.
+    /// The kernel, from the descriptor. It alone knows the readable bytes of a stream, the mark in
+    /// them, and the receiver of the signals. Requests that do not concern sockets are also the
+    /// kernel's.
     Kernel,
-    /// The next datagram, by its length; 0 if there is none.
+    /// The interposer, with the length of the next datagram; 0 if there is none.
     Datagram,
     /// The agent.
     Agent {
-        /// Octets of the argument that it is told.
+        /// Bytes of the argument that the request carries.
         given: usize,
-        /// Octets that it leaves there at most.
+        /// Maximum number of bytes that the agent returns in the argument.
         taken: usize,
     },
-    /// Nobody: it fails with this number.
+    /// None: the call fails with this error.
     Nobody(i32),
 }
 
-/// Whether a request is anybody's but the kernel's, of a socket of some kind.
+/// Returns whether the kernel does not answer a request for some kind of socket.
 #[must_use]
 pub fn concerns(command: u32) -> bool {
     matches!(command, FIONREAD | TIOCOUTQ | SIOCATMARK)
@@ -52,24 +52,24 @@ pub fn concerns(command: u32) -> bool {
         || INTERFACES.contains(&command) && command != SIOCGIFCONF
 }
 
-/// Whether a request asks when the last datagram came.
+/// Returns whether a request asks for the time of the last datagram.
 #[must_use]
 pub fn is_about_time(command: u32) -> bool {
     SIOCGSTAMP.contains(&command) || SIOCGSTAMPNS.contains(&command)
 }
 
-/// Who answers this request of a socket of this kind.
+/// Returns the party that answers this request on a socket of this kind.
 #[must_use]
 pub fn answerer(command: u32, kind: Kind) -> Answerer {
     match (command, kind) {
         (FIONREAD | SIOCATMARK, Kind::Stream) => Answerer::Kernel,
         (FIONREAD, Kind::Datagram) => Answerer::Datagram,
         (FIONREAD | TIOCOUTQ, Kind::Listener) => Answerer::Nobody(libc::EINVAL),
-        // UDP has no urgent data, and says that it is no request of its own.
+        // UDP has no urgent data, and reports that it does not know the request.
         (SIOCATMARK, Kind::Datagram) => Answerer::Nobody(libc::ENOTTY),
         (TIOCOUTQ | SIOCATMARK, _) => Answerer::Agent { given: 0, taken: NUMBER },
         (_, Kind::Datagram) if is_about_time(command) => Answerer::Agent { given: 0, taken: STAMP },
-        // A stream never has one.
+        // A stream never has a time stamp.
         _ if is_about_time(command) => Answerer::Nobody(libc::ENOENT),
         _ if concerns(command) => Answerer::Agent { given: INTERFACE, taken: INTERFACE },
         _ => Answerer::Kernel,
@@ -80,8 +80,8 @@ pub fn answerer(command: u32, kind: Kind) -> Answerer {
 mod tests {
     use super::*;
 
-    /// C39, C44: what of an `ioctl` is the descriptor's, and what the agent's; a pointer in an
-    /// argument leads nowhere but here.
+    /// C39, C44: which requests the descriptor answers, and which the agent. The agent gets no
+    /// argument that contains a pointer.
     #[test]
     fn who_answers() {
         let number = Answerer::Agent { given: 0, taken: 4 };

@@ -1,5 +1,5 @@
-//! What a program's socket calls say to the agent of remote sockets on the same host: one
-//! connection of AF_UNIX for each call, a [`Request`] on it and a [`Response`].
+//! Protocol between a program's socket calls and the resoa agent on the same host: each call is an
+//! AF_UNIX connection with a [`Request`] and a [`Response`].
 //!
 //! ```text
 //!  program ── data ────────────── AF_UNIX pair ───────────────┐
@@ -8,30 +8,32 @@
 //!                Request, Response: this crate
 //! ```
 //!
-//! What a program holds as its socket is one end of a pair (8.3 of the specification); the agent
-//! has the other and no copy of the program's, so that it sees the last descriptor go. Data,
-//! `poll`, `dup`, `fork`, `exec` and the passing of descriptors are the kernel's business. The
-//! calls that mean something else on such a pair than on TCP or UDP are intercepted and asked of
-//! the agent. A call is *interrupted* by closing its connection: the agent sees that, and so no
-//! call outlives its process.
+//! A program's socket is one end of a pair (8.3 of the specification). The agent has the other end
+//! and no copy of the program's, so that it notices when the last descriptor is closed. The kernel
+//! handles data, `poll`, `dup`, `fork`, `exec` and the passing of descriptors. The interposer
+//! intercepts the calls that mean something else on such a pair than on TCP or UDP, and forwards
+//! them to the agent.
 //!
-//! # What a program's descriptor is
+//! Closing its connection *interrupts* a call. The agent notices that, so no call outlives its
+//! process.
 //!
-//! | socket | descriptor | what the interposer does with it |
+//! # The program's descriptor
+//!
+//! | socket | descriptor | use by the interposer |
 //! |---|---|---|
-//! | stream, fresh or bound | AF_UNIX stream that nobody is connected to: polls OUT, HUP | passes it with `Connect` and `Listen` |
-//! | stream, connecting without waiting | connected to the agent, and filled, so that it polls nothing and writing waits | |
-//! | stream, connected | emptied again: OUT | data goes over it as it is |
-//! | stream, refused or reset | the agent has closed its end with octets unread: IN, OUT, ERR, HUP, RDHUP | `SO_ERROR` is asked of the agent |
-//! | listener | connected to the agent and filled; one octet for each connection that waits | `accept` reads an octet, waiting as the descriptor says, and then asks for `Accept` |
-//! | datagram | one end of a pair of AF_UNIX SEQPACKET | puts an address and control messages in front of datagrams, and takes them off ([`datagram`]) |
+//! | stream, fresh or bound | unconnected AF_UNIX stream: polls OUT, HUP | passes it with `Connect` and `Listen` |
+//! | stream, non-blocking connect pending | connected to the agent and filled, so that it polls nothing and writes wait | |
+//! | stream, connected | emptied again: polls OUT | data goes over it unchanged |
+//! | stream, refused or reset | the agent has closed its end with unread bytes: polls IN, OUT, ERR, HUP, RDHUP | asks the agent for `SO_ERROR` |
+//! | listener | connected to the agent and filled; one byte for each waiting connection | `accept` reads a byte, waiting as the descriptor says, and then sends `Accept` |
+//! | datagram | one end of an AF_UNIX SEQPACKET pair | adds and removes the address and control messages in front of datagrams ([`datagram`]) |
 //!
-//! A descriptor is recognised by the name that the agent has bound it to ([`SocketName`]), whoever
-//! holds it and by whatever number.
+//! A descriptor is recognised by the name that the agent has bound it to ([`SocketName`]), in any
+//! process and under any number.
 //!
-//! # What a call does
+//! # The rules of calls
 //!
-//! That is the same for all interposers, and written down once: [`interposer`].
+//! The rules are the same for all interposers and are implemented once, in [`interposer`].
 
 #![deny(unsafe_code)]
 
@@ -56,10 +58,11 @@ pub use connection::{Agent, Answered, CallError, SHORT, Started, receive_request
 pub use name::{SocketId, SocketName};
 pub use request::{Connected, Query, Request, Response, Status};
 
-/// SO_PRIORITY of a listener's descriptor. It has no meaning for AF_UNIX and is the same for
-/// everybody who holds the descriptor: interposers set it when `listen` has succeeded, and look at
-/// it before `accept` reads an octet, which on a connected stream would be one of data (`accept` is
-/// EINVAL there).
+/// SO_PRIORITY of a listener's descriptor.
+///
+/// The option has no meaning on AF_UNIX and is shared by all copies of the descriptor. Interposers
+/// set it after `listen`. `accept` checks it before it reads a byte, which on a connected stream
+/// would be data; there `accept` is EINVAL.
 pub const LISTENING: i32 = 2;
 
 /// The environment variable that holds the path of the agent's socket.

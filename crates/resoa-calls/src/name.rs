@@ -1,32 +1,32 @@
-//! What a program's descriptor is called: the abstract name that the agent has bound it to. It
-//! stays with the socket over `dup`, `fork`, `exec` and the passing to other processes, unlike its
-//! number.
+//! The name of a program's descriptor: the abstract address that the agent has bound it to. Unlike
+//! its number, the name stays with the socket across `dup`, `fork`, `exec` and the passing to other
+//! processes.
 
 use rustix::fd::AsFd;
 use rustix::net::{SocketAddrUnix, getsockname};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// What all names begin with.
+/// Prefix of all names.
 const PREFIX: &str = "lasthop-resoa.";
 
-/// A socket of an agent's, by a number that is never given twice, nor by another agent: the first
-/// one is random.
+/// Number of a socket. No number is used twice, not even by another agent: an agent's first number
+/// is random.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct SocketId(pub u64);
 
-/// A socket by its agent and its number there.
+/// A socket, identified by its agent and its number there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct SocketName {
-    /// A random number that the agent took when it started: nobody else can know what its names
-    /// will be.
+    /// A random number that the agent chose at its start, so that nobody else can predict its
+    /// names.
     pub agent: u64,
-    /// Its number.
+    /// The socket's number.
     pub socket: SocketId,
 }
 
 impl SocketName {
-    /// Whose socket a descriptor is; `None` if it is none of an agent's.
+    /// Returns the name of a descriptor; `None` if it does not belong to an agent.
     #[must_use]
     pub fn of(descriptor: impl AsFd) -> Option<Self> {
         let address = SocketAddrUnix::try_from(getsockname(descriptor).ok()?).ok()?;
@@ -40,7 +40,7 @@ impl SocketName {
         Some(Self { agent: number(agent)?, socket: SocketId(number(socket)?) })
     }
 
-    /// The address to bind the socket to.
+    /// Returns the address to bind the socket to.
     ///
     /// # Panics
     /// Never: the name fits.
@@ -62,7 +62,7 @@ mod tests {
     use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, socket, socketpair};
     use std::net::TcpListener;
 
-    /// A descriptor is known by its name, also of one end of a pair and of a copy; others are not.
+    /// A descriptor is recognised by its name, also one end of a pair, and a copy. Others are not.
     #[test]
     fn descriptors_are_known_by_name() {
         let name = |socket| SocketName { agent: 0xfeed_0000_0000_0001, socket: SocketId(socket) };

@@ -1,22 +1,24 @@
-//! What becomes of a datagram that a program sends: whether the kernel's UDP would take it, and by
-//! which way it goes. It is decided before anything of it is on its way, since nobody waits for the
-//! server then; in the order of `udp_sendmsg`, which decides which of several errors a program is
-//! told.
+//! Decides about a datagram to send: whether the kernel's UDP would accept it, and which way it
+//! takes.
+//!
+//! This happens before anything is sent, because no call waits for the server afterwards. The
+//! checks follow the order of `udp_sendmsg`, which determines the error that a program gets if
+//! there are several.
 
 use crate::ancillary;
 use crate::datagram::CONNECTED;
 use resoa_protocol::message::{Ancillary, longest_datagram};
 use std::net::SocketAddr;
 
-/// What 16 bits of length say: a UDP of version 4 looks at them before anything else.
+/// The maximum of a 16-bit length, which UDP over IPv4 checks before anything else.
 const MOST: usize = 0xffff;
 
 /// A datagram that a program sends.
 #[derive(Debug, Clone, Copy)]
 pub struct Outgoing<'a> {
-    /// Octets of it.
+    /// Its length in bytes.
     pub length: usize,
-    /// Where the program says that it goes to; `None` is where the socket is connected to.
+    /// The destination that the program gave; `None` is the socket's own.
     pub to: Option<SocketAddr>,
     /// The program's control buffer.
     pub control: &'a [u8],
@@ -24,24 +26,26 @@ pub struct Outgoing<'a> {
     pub flags: i32,
 }
 
-/// The way of a datagram.
+/// The way of a datagram to the agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Way {
-    /// Over the descriptor: as it is where the socket is connected to, otherwise with this [in
-    /// front](crate::datagram::said).
+    /// Over the descriptor: without a front if the socket is connected, otherwise with this
+    /// [front](crate::datagram::said).
     Descriptor(Option<(SocketAddr, Ancillary)>),
-    /// By [`Request::SendTo`](crate::Request::SendTo): it has no place on the descriptor, since its
-    /// socket is connected, or the agent alone knows what it is a part of (MSG_MORE, UDP_CORK).
+    /// By [`Request::SendTo`](crate::Request::SendTo). The descriptor cannot carry it, because its
+    /// socket is connected, or because only the agent knows the datagram that it is a part of
+    /// (MSG_MORE, UDP_CORK).
     Agent(Option<SocketAddr>, Ancillary),
 }
 
 impl Outgoing<'_> {
-    /// Which way it goes, of a socket whose descriptor has this [mark](crate::descriptor::mark).
-    /// The agent is asked for SO_DOMAIN and for the name of the peer only where they matter.
+    /// Returns the way of the datagram, for a descriptor with this [mark](crate::descriptor::mark).
+    /// `domain` and `peer` ask for SO_DOMAIN and for the name of the peer, only if they matter.
     ///
     /// # Errors
-    /// EMSGSIZE, EOPNOTSUPP, EDESTADDRREQ (the agent's to say of what may be a part), those of
-    /// [`ancillary::said`], and as the agent's answers fail.
+    /// EMSGSIZE, EOPNOTSUPP, those of [`ancillary::said`], and failures of `domain` and `peer`.
+    /// EDESTADDRREQ only if the datagram is too long to be a part of another; otherwise the agent
+    /// reports that.
     pub fn way<E: From<i32>>(
         &self,
         mark: i32,
@@ -53,13 +57,13 @@ impl Outgoing<'_> {
             Some(SocketAddr::V6(to)) => Ok(to.ip().to_ipv4_mapped().is_some()),
             None => domain().map(|domain| domain == libc::AF_INET),
         };
-        // A UDP has no urgent data, and that of version 4 says so.
+        // UDP has no urgent data. UDP over IPv4 reports that.
         let is_urgent = self.flags & libc::MSG_OOB != 0;
         if (self.length > MOST || is_urgent) && is_v4()? {
             return Err(if self.length > MOST { libc::EMSGSIZE } else { libc::EOPNOTSUPP }.into());
         }
         if self.goes_nowhere(mark) {
-            // What is too long for any is no part either.
+            // A datagram beyond the maximum length is no part of another either.
             let may_be_part = self.length <= longest_datagram(false);
             let way = Way::Agent(None, Ancillary::none());
             return if may_be_part { Ok(way) } else { Err(libc::EDESTADDRREQ.into()) };
@@ -71,8 +75,8 @@ impl Outgoing<'_> {
         Ok(way)
     }
 
-    /// Neither it nor its socket has a destination, so that it can only be the rest of a datagram
-    /// that has one; if there is none such, the agent says EDESTADDRREQ.
+    /// Returns whether neither the datagram nor its socket has a destination. Then it can only be
+    /// the rest of a datagram that has one. If there is none, the agent says EDESTADDRREQ.
     #[must_use]
     pub fn goes_nowhere(&self, mark: i32) -> bool {
         self.to.is_none() && mark & CONNECTED == 0
@@ -90,7 +94,7 @@ impl Outgoing<'_> {
         let (to, ancillary) = match self.to {
             Some(to) if !is_connected => (Some(to), ancillary(to)?),
             None if self.control.is_empty() => (None, Ancillary::none()),
-            // Without a name for the peer (port 0) it is elsewhere.
+            // If the peer has no name (port 0), the destination is another one.
             Some(to) => (Some(to).filter(|to| !peer().is_ok_and(|peer| peer == *to)), ancillary(to)?),
             None => (None, ancillary(peer()?)?),
         };
@@ -113,8 +117,8 @@ mod tests {
         address.parse().expect("an address")
     }
 
-    /// The way of a datagram of a socket of this family, which is connected to port 53 of 192.0.2.1
-    /// if it is.
+    /// Returns the way of a datagram on a socket of this family. If the socket is connected, its
+    /// peer is port 53 of 192.0.2.1.
     fn way(outgoing: &Outgoing, mark: i32, domain: i32) -> Result<Way, i32> {
         outgoing.way(mark, || Ok(domain), || Ok(at(V4)))
     }
@@ -123,7 +127,7 @@ mod tests {
         Outgoing { length, to: to.map(at), control: &[], flags: 0 }
     }
 
-    /// C91: the longest that there is, by the version of IP that it goes by.
+    /// C91: the maximum length, by the IP version.
     #[test]
     fn lengths() {
         for (to, domain, most) in [
@@ -137,7 +141,7 @@ mod tests {
             assert!(of(most).is_ok(), "{to:?}");
             assert_eq!(of(most + 1), Err(libc::EMSGSIZE), "{to:?}");
         }
-        // Before the destination that there is not, in version 4, once 16 bits do not say it.
+        // Over IPv4, a length beyond 16 bits is reported before the missing destination.
         for (length, domain, error) in [
             (65_528, AF_INET, libc::EDESTADDRREQ),
             (65_535, AF_INET, libc::EDESTADDRREQ),
@@ -146,14 +150,14 @@ mod tests {
         ] {
             assert_eq!(way(&plain(length, None), 0, domain), Err(error), "{length} {domain}");
         }
-        // What the agent cannot say is no reason to send it.
+        // If the agent does not answer, the datagram is not sent.
         assert_eq!(plain(65_508, None).way(CONNECTED, || Err(100), || Ok(at(V4))), Err(100));
         let nameless = |outgoing: Outgoing| outgoing.way(CONNECTED, || Ok(AF_INET6), || Err(100));
         let elsewhere = Way::Agent(Some(at(V6)), Ancillary::none());
         assert_eq!(nameless(plain(1, Some(V6))), Ok(elsewhere));
     }
 
-    /// C91: MSG_OOB means nothing to UDP, and version 4 says so.
+    /// C91: MSG_OOB has no meaning for UDP, and UDP over IPv4 reports that.
     #[test]
     fn urgent_data() {
         for (to, domain, result) in [
@@ -170,7 +174,7 @@ mod tests {
         assert_eq!(way(&nowhere, 0, AF_INET), Err(libc::EOPNOTSUPP));
     }
 
-    /// C91, RFC 3542: what has no place on the descriptor goes by the agent, and nothing else does.
+    /// C91, RFC 3542: only datagrams that the descriptor cannot carry are sent by requests.
     #[test]
     fn ways() {
         let tos: Vec<u8> =
@@ -178,7 +182,7 @@ mod tests {
         let beside = Ancillary::read(&[0, libc::IP_TOS as u8, 1, 4]).expect("a record");
         let with = |to, control| Outgoing { control, ..plain(1, to) };
         let unconnected = |to| way(&with(to, &tos), 0, AF_INET);
-        // The agent knows whether it is the rest of another.
+        // The agent knows whether it is the rest of another datagram.
         assert_eq!(way(&plain(1, None), 0, AF_INET), Ok(Way::Agent(None, Ancillary::none())));
         assert_eq!(unconnected(None), Ok(Way::Agent(None, Ancillary::none())));
         assert_eq!(way(&plain(65_527, None), 0, AF_INET6), Ok(Way::Agent(None, Ancillary::none())));
@@ -194,7 +198,7 @@ mod tests {
         ] {
             assert_eq!(way(&with(to, control), CONNECTED, AF_INET), Ok(expected), "{to:?} {control:?}");
         }
-        // Parts go by the agent wherever they go to.
+        // Parts are sent by requests, whatever their destination.
         let part = |to| Outgoing { flags: libc::MSG_MORE, ..plain(1, to) };
         assert_eq!(way(&part(Some(V4)), 0, AF_INET), Ok(Way::Agent(Some(at(V4)), Ancillary::none())));
         assert_eq!(way(&part(None), CONNECTED, AF_INET), Ok(Way::Agent(None, Ancillary::none())));

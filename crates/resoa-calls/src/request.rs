@@ -1,129 +1,130 @@
-//! What is asked of the agent, and its answers.
+//! Requests to the agent, and its responses.
 
 use crate::SocketId;
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
 
-/// A socket call. Numbers are Linux's, those of this host.
+/// A socket call. Numbers are those of Linux on this host.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Request {
-    /// `socket`; answered by [`Response::Descriptor`] with it.
+    /// `socket`; answered by [`Response::Descriptor`] with the descriptor.
     Socket {
         /// `AF_INET`, `AF_INET6`.
         family: i32,
-        /// `SOCK_…`, with `SOCK_NONBLOCK` and `SOCK_CLOEXEC` if the program said them.
+        /// `SOCK_…`, with `SOCK_NONBLOCK` and `SOCK_CLOEXEC` if the program gave them.
         kind: i32,
         /// `IPPROTO_…`
         protocol: i32,
-        /// Who asks sees what calls that read return: an error of a datagram socket may come [among
-        /// its datagrams](crate::datagram).
+        /// Whether the interposer intercepts calls that read. Then an error of a datagram socket
+        /// may come [among its datagrams](crate::datagram).
         sees_data: bool,
     },
     /// `bind`
     Bind {
-        /// Which socket.
+        /// The socket.
         socket: SocketId,
-        /// Where.
+        /// The address.
         address: SocketAddr,
     },
-    /// `connect`; of a stream with the program's descriptor. Answered when it is over, or at once
-    /// with EINPROGRESS.
+    /// `connect`; for a stream with the program's descriptor. Answered when the attempt has ended,
+    /// or at once with EINPROGRESS.
     Connect {
-        /// Which socket.
+        /// The socket.
         socket: SocketId,
-        /// Where to; `None` is `AF_UNSPEC`.
+        /// The destination; `None` is `AF_UNSPEC`.
         address: Option<SocketAddr>,
-        /// The descriptor has O_NONBLOCK.
+        /// Whether the descriptor has O_NONBLOCK.
         nonblocking: bool,
     },
     /// `listen`, with the program's descriptor.
     Listen {
-        /// Which socket.
+        /// The socket.
         socket: SocketId,
-        /// As the program said it.
+        /// The backlog as the program gave it.
         backlog: i32,
     },
-    /// `accept`, after an octet was read from the listener; answered by [`Response::Accepted`] with
-    /// a descriptor.
+    /// `accept`, after a byte was read from the listener; answered by [`Response::Accepted`] with a
+    /// descriptor.
     Accept {
         /// The listener.
         socket: SocketId,
-        /// `SOCK_NONBLOCK`, `SOCK_CLOEXEC`, as of `accept4`.
+        /// `SOCK_NONBLOCK`, `SOCK_CLOEXEC`, as given to `accept4`.
         flags: i32,
     },
-    /// `shutdown` of a listener or a datagram socket, and of the reading half of a stream. The
-    /// writing half of a stream is shut on its descriptor; asked for as well if nothing can be
-    /// written there at the moment, since an attempt to connect ends by it.
+    /// `shutdown` of a listener or a datagram socket, and of the receiving direction of a stream.
+    /// The sending direction of a stream is shut down on its descriptor. It is also requested if
+    /// nothing can be written at the moment, because it ends a pending connect.
     Shutdown {
-        /// Which socket.
+        /// The socket.
         socket: SocketId,
         /// `SHUT_…`
         how: i32,
     },
-    /// `setsockopt`, of a datagram socket with the program's descriptor if it
-    /// [tells](crate::option::is_telling).
+    /// `setsockopt`; for a datagram socket with the program's descriptor if the option [asks for
+    /// control messages](crate::option::is_telling).
     SetOption {
-        /// Which socket.
+        /// The socket.
         socket: SocketId,
         /// `SOL_…`
         level: i32,
         /// `SO_…`, `TCP_…`
         name: i32,
-        /// What.
+        /// The value.
         value: Vec<u8>,
     },
     /// `getsockopt`; answered by [`Response::Value`].
     GetOption {
-        /// Which socket.
+        /// The socket.
         socket: SocketId,
         /// `SOL_…`
         level: i32,
         /// `SO_…`, `TCP_…`
         name: i32,
-        /// Room that the program has.
+        /// Size of the program's room, in bytes.
         length: u32,
     },
-    /// `ioctl`; answered by [`Response::Value`] if it leaves one.
+    /// `ioctl`; answered by [`Response::Value`] if there is a result.
     Ioctl {
-        /// Which socket.
+        /// The socket.
         socket: SocketId,
-        /// Which.
+        /// The number of the request.
         command: u32,
-        /// What.
+        /// The argument.
         argument: Vec<u8>,
     },
     /// `getsockname`; answered by [`Response::Address`].
     LocalName(SocketId),
     /// `getpeername`; answered by [`Response::Address`].
     PeerName(SocketId),
-    /// A descriptor of a socket with SO_LINGER was closed just now: answered when `close` may
-    /// return, at once if another descriptor is left.
+    /// The close of a descriptor of a socket with SO_LINGER, just after it. Answered when `close`
+    /// may return: at once if another descriptor is left.
     Closed(SocketId),
     /// A look-up; answered by [`Response::Hosts`], [`Response::Name`] or [`Response::Unresolved`].
     Resolve(Query),
-    /// How the agent does; answered by [`Response::Status`].
+    /// The state of the agent; answered by [`Response::Status`].
     Status,
-    /// A datagram that has no place on the descriptor: of a connected socket elsewhere than where
-    /// it is connected to or with control messages, a part of one that has more behind it, or what
-    /// may be the last part of one since it has no destination. What the program has sent before is
-    /// before it. It fails as `sendto` does.
+    /// A datagram that the descriptor cannot carry. On a connected socket it has another
+    /// destination or control messages. Or it is a part of a datagram with more parts to come, or
+    /// may be the last part because it has no destination.
+    ///
+    /// Data that the program has sent before is sent first. Fails as `sendto` does.
     SendTo {
-        /// Which socket.
+        /// The socket.
         socket: SocketId,
-        /// Where to; `None` is where it is connected to, or the part before goes.
+        /// The destination; `None` is that of the socket, or of the previous part.
         address: Option<SocketAddr>,
         /// Control messages ([`Ancillary::octets`](resoa_protocol::message::Ancillary::octets)).
         ancillary: Vec<u8>,
-        /// What.
+        /// The payload.
         octets: Vec<u8>,
-        /// MSG_MORE
+        /// MSG_MORE: more parts follow.
         more: bool,
     },
     /// `recvmsg` with MSG_ERRQUEUE of a datagram socket; answered by [`Response::Undelivered`], or
     /// EAGAIN.
     TakeUndelivered(SocketId),
-    /// Whoever uses a datagram socket sees what calls that read return, as if
-    /// [`Socket`](Self::Socket) had said so.
+    /// A user of a datagram socket intercepts calls that read, as if [`Socket`](Self::Socket) had
+    /// said so.
     SeesData(SocketId),
 }
 
@@ -143,55 +144,55 @@ pub enum Query {
     Address(SocketAddr),
 }
 
-/// What a call came to.
+/// The result of a call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Response<Octets = Vec<u8>> {
-    /// Failed, with this number.
+    /// Failed with this error.
     Failed(i32),
-    /// 0.
+    /// Succeeded without a value.
     Done,
-    /// The descriptor that comes with it is this socket's.
+    /// The socket of the descriptor that comes with it.
     Descriptor(SocketId),
-    /// The descriptor that comes with it is of a new connection.
+    /// A new connection, whose descriptor comes with it.
     Accepted {
-        /// Its number.
+        /// The socket of the connection.
         socket: SocketId,
-        /// Who connected.
+        /// Address of the far host.
         peer: SocketAddr,
     },
     /// An address.
     Address(SocketAddr),
-    /// Of an option or an `ioctl`, cut to the program's room.
+    /// Value of an option or an `ioctl`, truncated to the program's room.
     Value(Octets),
-    /// Of a host.
+    /// Addresses of a host.
     Hosts(Vec<SocketAddr>),
-    /// Of an address.
+    /// Names of an address.
     Name {
-        /// Of the host.
+        /// Name of the host.
         host: String,
-        /// Of the port.
+        /// Name of the port.
         service: String,
     },
-    /// `EAI_…`
+    /// The look-up failed with this `EAI_…`.
     Unresolved(i32),
-    /// How the agent does.
+    /// The state of the agent.
     Status(Status),
     /// A datagram that was not delivered.
     Undelivered {
-        /// Where it was to go.
+        /// Its destination.
         to: SocketAddr,
         /// Control messages ([`Ancillary::octets`](resoa_protocol::message::Ancillary::octets)).
         ancillary: Octets,
-        /// As much of it as is known.
+        /// As much of the payload as is known.
         octets: Octets,
     },
 }
 
 impl<Octets> Response<Octets> {
-    /// The address that was asked for.
+    /// Returns the address of this response.
     ///
     /// # Errors
-    /// The call's own; ENETDOWN for the answer of an agent that speaks otherwise.
+    /// The call's own; ENETDOWN for any other response, as from an incompatible agent.
     pub fn address(self) -> Result<SocketAddr, i32> {
         match self {
             Self::Address(address) => Ok(address),
@@ -199,7 +200,7 @@ impl<Octets> Response<Octets> {
         }
     }
 
-    /// The value that was asked for.
+    /// Returns the value of this response.
     ///
     /// # Errors
     /// As [`Response::address`].
@@ -210,7 +211,7 @@ impl<Octets> Response<Octets> {
         }
     }
 
-    /// What a call fails with that this is no answer to.
+    /// Returns the error of a call that expected another response.
     #[must_use]
     pub fn other(&self) -> i32 {
         match self {
@@ -221,7 +222,7 @@ impl<Octets> Response<Octets> {
 }
 
 impl Response<&[u8]> {
-    /// The same with octets of its own.
+    /// Copies the bytes into the response.
     #[must_use]
     pub fn owned(self) -> Response {
         match self {
@@ -242,38 +243,38 @@ impl Response<&[u8]> {
     }
 }
 
-/// How an agent does.
+/// State of an agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Status {
-    /// What it has with its server.
+    /// State of the registration at its server.
     pub connected: Connected,
-    /// Sockets that programs have made since it started.
+    /// Number of sockets that programs have created since it started.
     pub made: u64,
-    /// Of those, the ones that the server was told of: `bind`, `connect`, `listen`, a datagram. A
-    /// socket that a program made and never used is not among them.
+    /// Number of those that the server was told of, by `bind`, `connect`, `listen` or a datagram. A
+    /// socket that a program has never used is not counted.
     pub carried: u64,
-    /// The same that use the host's own stack, as a rule says.
+    /// Number of those that use the host's own stack, by a rule.
     pub local: u64,
-    /// Connections that programs have accepted since it started.
+    /// Number of connections that programs have accepted since it started.
     pub accepted: u64,
-    /// Sockets that are open.
+    /// Number of open sockets.
     pub open: u64,
-    /// Octets that programs have sent, and received.
+    /// Bytes that programs have sent and received.
     pub octets: (u64, u64),
-    /// Round trip of the last hop in microseconds, if it is known.
+    /// Round-trip time of the last hop in microseconds, if it is known.
     pub round_trip_us: Option<u64>,
 }
 
-/// What an agent has with its server.
+/// State of an agent's registration at its server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Connected {
-    /// Not yet, or not any more; what was said last of why.
+    /// Not yet, or no longer; with the last known reason.
     No(String),
-    /// Its sockets have this address; it may have so many.
+    /// Registered.
     Yes {
-        /// Where connections of its programs come from, as the far hosts see it.
+        /// Source address of its programs' connections, as the far hosts see it.
         address: std::net::IpAddr,
-        /// Sockets at a time.
+        /// Maximum number of sockets at a time.
         sockets: u32,
     },
 }
@@ -282,7 +283,7 @@ pub enum Connected {
 mod tests {
     use super::*;
 
-    /// What is written is read again, as it was.
+    /// Decoding returns what was encoded.
     #[test]
     fn requests_are_read_as_written() {
         let socket = SocketId(7);

@@ -1,7 +1,9 @@
-//! What the descriptor of a datagram socket says of what its program may send, beside its
-//! [mark](crate::descriptor::mark): options that mean nothing to AF_UNIX, and are the same for
-//! everybody who holds the descriptor. So an interposer finds most errors of `sendto` without
-//! asking the agent.
+//! Properties of a datagram socket that determine what its program may send, stored in its
+//! descriptor.
+//!
+//! They are options that have no meaning on AF_UNIX and are shared by all copies, as the
+//! [mark](crate::descriptor::mark) is. With them an interposer finds most errors of `sendto`
+//! without asking the agent.
 
 use crate::descriptor;
 use rustix::fd::AsFd;
@@ -10,16 +12,16 @@ use std::net::SocketAddr;
 /// A property of a datagram socket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Property {
-    /// It is of AF_INET6. The agent sets it when it makes the socket.
+    /// The family is AF_INET6. The agent sets this when it creates the socket.
     V6,
-    /// IPV6_V6ONLY is on. The interposer sets it when `setsockopt` has succeeded.
+    /// IPV6_V6ONLY is on. The interposer sets this after `setsockopt`.
     V6Only,
-    /// It is bound to a loopback address. The interposer sets it when `bind` has succeeded.
+    /// The socket is bound to a loopback address. The interposer sets this after `bind`.
     Loopback,
 }
 
 impl Property {
-    /// The option of SOL_SOCKET that stands for it.
+    /// Returns the option of SOL_SOCKET that stores it.
     fn option(self) -> i32 {
         match self {
             Self::V6 => libc::SO_REUSEADDR,
@@ -29,43 +31,43 @@ impl Property {
     }
 }
 
-/// Whether a descriptor has a property.
+/// Returns whether a descriptor has a property.
 #[must_use]
 pub fn has(socket: impl AsFd, property: Property) -> bool {
     descriptor::number(socket, property.option()).is_some_and(|number| number != 0)
 }
 
-/// Gives a descriptor a property, or takes it away.
+/// Sets or clears a property of a descriptor.
 pub fn set(socket: impl AsFd, property: Property, on: bool) {
     descriptor::set_option(socket, property.option(), &i32::from(on).to_ne_bytes());
 }
 
-/// `bind` of a datagram socket has succeeded.
+/// Records a successful `bind` of a datagram socket.
 pub fn bound(socket: impl AsFd, address: SocketAddr) {
     set(socket, Property::Loopback, address.ip().to_canonical().is_loopback());
 }
 
-/// `setsockopt` of a datagram socket has succeeded.
+/// Records a successful `setsockopt` of a datagram socket.
 pub fn option_is_set(socket: impl AsFd, level: i32, name: i32, value: &[u8]) {
     if (level, name) == (libc::IPPROTO_IPV6, libc::IPV6_V6ONLY) {
         set(socket, Property::V6Only, value.iter().any(|&octet| octet != 0));
     }
 }
 
-/// SO_DOMAIN of a datagram socket: AF_INET, AF_INET6.
+/// Returns SO_DOMAIN of a datagram socket: AF_INET or AF_INET6.
 #[must_use]
 pub fn domain(socket: impl AsFd) -> i32 {
     if has(socket, Property::V6) { libc::AF_INET6 } else { libc::AF_INET }
 }
 
-/// The destination that a program gave to `sendto`; `None` is where the socket is connected to,
-/// which AF_UNSPEC means to a UDP of version 6 (`udpv6_sendmsg`). To one of version 4 it means
-/// AF_INET (`udp_sendmsg`).
+/// Reads the destination that a program gave to `sendto`; `None` is the socket's own.
+///
+/// For UDP over IPv6 AF_UNSPEC means the socket's own destination (`udpv6_sendmsg`). For UDP over
+/// IPv4 it means AF_INET (`udp_sendmsg`).
 ///
 /// # Errors
-/// EINVAL if it is too short or its port is 0, EAFNOSUPPORT (version 4) or EINVAL (version 6) if
-/// its family is no socket's destination, ENETUNREACH if its version is not that of a socket with
-/// IPV6_V6ONLY.
+/// EINVAL if the address is too short or its port is 0. For an unsupported family EAFNOSUPPORT
+/// (IPv4) or EINVAL (IPv6). ENETUNREACH for an IPv4 destination on a socket with IPV6_V6ONLY.
 pub fn destination(socket: impl AsFd, octets: &[u8]) -> Result<Option<SocketAddr>, i32> {
     if !has(&socket, Property::V6) {
         return of_v4(octets).map(Some);
@@ -84,12 +86,12 @@ pub fn destination(socket: impl AsFd, octets: &[u8]) -> Result<Option<SocketAddr
     if to.port() == 0 { Err(libc::EINVAL) } else { Ok(Some(to)) }
 }
 
-/// The address that a program gave to `connect`; `None` is AF_UNSPEC (`__ip4_datagram_connect`,
-/// `__ip6_datagram_connect`).
+/// Reads the address that a program gave to `connect`; `None` is AF_UNSPEC
+/// (`__ip4_datagram_connect`, `__ip6_datagram_connect`).
 ///
 /// # Errors
-/// EINVAL if it is too short for the socket's version, EAFNOSUPPORT if it is of a family that the
-/// socket does not connect to.
+/// EINVAL if it is too short for the socket's IP version; EAFNOSUPPORT if the socket cannot connect
+/// to this family.
 pub fn peer(socket: impl AsFd, octets: &[u8]) -> Result<Option<SocketAddr>, i32> {
     let family = octets.first_chunk().map(|family| i32::from(u16::from_ne_bytes(*family)));
     let is_v6 = has(socket, Property::V6);
@@ -119,9 +121,11 @@ fn of_v4(octets: &[u8]) -> Result<SocketAddr, i32> {
     if address.port() == 0 { Err(libc::EINVAL) } else { Ok(address) }
 }
 
-/// Whether the server may refuse a datagram of this socket to there for its source: what is bound
-/// to the loopback leaves no host (EINVAL). Which addresses are the server's own is known to the
-/// server alone, which is asked ([`ASKED`](crate::datagram::ASKED)) behind the datagram.
+/// Returns whether the server may refuse a datagram to `to` because of its source: a datagram from
+/// a loopback address cannot leave the host (EINVAL).
+///
+/// Only the server knows which addresses are its own, so it must be asked after the datagram
+/// ([`ASKED`](crate::datagram::ASKED)).
 #[must_use]
 pub fn may_have_wrong_source(socket: impl AsFd, to: Option<SocketAddr>) -> bool {
     to.is_some_and(|to| !to.ip().to_canonical().is_loopback()) && has(socket, Property::Loopback)
@@ -152,7 +156,7 @@ mod tests {
     const V6: &str = "[2001:db8::1]:53";
     const MAPPED: &str = "[::ffff:192.0.2.1]:53";
 
-    /// C91: what a UDP of each version takes for a destination (`udp_sendmsg`, `udpv6_sendmsg`).
+    /// C91: valid destinations for UDP of each IP version (`udp_sendmsg`, `udpv6_sendmsg`).
     #[test]
     fn destinations() {
         let (v4, _v4) = socket(&[]);
@@ -184,7 +188,7 @@ mod tests {
         assert_eq!(destination(&v6, &written(at(V6))[..23]), Err(libc::EINVAL));
     }
 
-    /// C91: what a UDP of each version connects to.
+    /// C91: valid peers for UDP of each IP version.
     #[test]
     fn peers() {
         let (v4, _v4) = socket(&[]);
@@ -206,7 +210,7 @@ mod tests {
         }
     }
 
-    /// What was bound and set is found by everybody who holds the descriptor.
+    /// All copies of a descriptor share its properties.
     #[test]
     fn properties_stay_with_the_descriptor() {
         let (one, _other) = socket(&[Property::V6]);

@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-/// Octets of it.
+/// Size in bytes.
 pub const TIMESPEC: usize = 16;
 
-/// How long a program says; `None` if the kernel refuses it (`timespec64_valid`): EINVAL.
+/// Returns the duration, or `None` for one that the kernel refuses with EINVAL
+/// (`timespec64_valid`).
 #[must_use]
 pub fn span(octets: &[u8; TIMESPEC]) -> Option<Duration> {
     let (seconds, rest) = octets.split_first_chunk()?;
@@ -18,8 +19,7 @@ pub fn span(octets: &[u8; TIMESPEC]) -> Option<Duration> {
 mod tests {
     use super::*;
 
-    /// A time before now, or nanoseconds that are a second, are none: whatever a program writes
-    /// there.
+    /// Negative times, and nanoseconds of a second or more, are invalid.
     #[test]
     fn times_that_are_none() {
         let of = |seconds: i64, nanos: i64| {

@@ -1,5 +1,5 @@
-//! `LASTHOP_RESOA=SOCKET run COMMAND ARGUMENTS…`: the command, with its sockets at the agent. What
-//! `lasthop resoa run --seccomp` does, without its questions.
+//! `LASTHOP_RESOA=SOCKET run COMMAND ARGUMENTS…`: runs a command with its sockets at the agent, as
+//! `lasthop resoa run --seccomp` does, without that command's checks.
 
 use resoa_calls::Agent;
 use std::process::Command;

@@ -1,10 +1,11 @@
-//! One thread at a time waits for the next call. It keeps that turn while it answers calls that are
-//! answered at once, so that no other has to be woken, and passes it on before it waits for
-//! anything.
+//! The turn to wait for the next call, which one thread has at a time.
+//!
+//! The thread keeps the turn while it answers calls that need no wait, so that no other thread has
+//! to be woken. It passes the turn on before it waits for anything.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// Threads that stay for later when they have nothing to do.
+/// Number of idle threads that are kept.
 const SPARE: usize = 8;
 
 #[derive(Debug, Default)]
@@ -20,22 +21,22 @@ pub(crate) struct Baton {
     free: Condvar,
 }
 
-/// Who takes a turn that was passed on.
+/// The thread that takes a turn which was passed on.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Next {
     /// A thread that waits for it.
     Waiting,
-    /// Nobody: a thread has to be started.
+    /// No thread: one has to be started.
     Nobody,
 }
 
 impl Baton {
     fn state(&self) -> MutexGuard<'_, State> {
-        // Nothing can fail while it is held.
+        // Nothing can panic while the lock is held.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits for the turn; `false` if enough others do, so that this thread may end.
+    /// Waits for the turn. `false` if enough threads already wait, so that this one may end.
     pub(crate) fn take(&self) -> bool {
         let mut state = self.state();
         if state.held && state.waiting >= SPARE {
@@ -68,7 +69,7 @@ mod tests {
     use std::sync::Arc;
     use std::thread;
 
-    /// The turn is one thread's until it passes it on.
+    /// One thread has the turn until it passes it on.
     #[test]
     fn one_at_a_time() {
         let baton = Arc::new(Baton::default());
@@ -86,7 +87,7 @@ mod tests {
         assert!(baton.state().held);
     }
 
-    /// More than enough threads do not stay.
+    /// Superfluous threads end.
     #[test]
     fn few_stay() {
         let baton = Baton::default();

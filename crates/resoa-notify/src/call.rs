@@ -1,10 +1,10 @@
-//! A notified system call, by its number and its arguments.
+//! Notified system calls, decoded from their number and arguments.
 
 use libc::seccomp_data;
 use resoa_calls::interposer::{Call, Given, Piece, Room};
 use rustix::fd::RawFd;
 
-/// What was called.
+/// A notified system call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Notified {
     /// `socket`
@@ -13,7 +13,7 @@ pub(crate) enum Notified {
     Close(RawFd),
     /// A call on a descriptor.
     On(RawFd, Call),
-    /// Nothing that the filter should have sent.
+    /// A call that the filter should not have sent.
     Other,
 }
 
@@ -74,8 +74,8 @@ mod tests {
         Notified::of(&seccomp_data { nr: number as i32, arch: 0, instruction_pointer: 0, args })
     }
 
-    /// Every call that the filter notifies is known here, and none that it does not: one that is
-    /// not known would go on to the kernel, which has nothing behind the descriptor.
+    /// This module knows exactly the calls that the filter notifies. An unknown call would continue
+    /// in the kernel, where nothing is behind the descriptor.
     #[test]
     fn whatever_is_notified_is_known() {
         let mut notified = notified(Closing::Lingers);
@@ -85,7 +85,8 @@ mod tests {
         assert_eq!(known.len(), 19);
     }
 
-    /// Arguments are in the places of the kernel's manual, and numbers are cut to an `int`.
+    /// Arguments are in the places that the manual pages give, and numbers are truncated to an
+    /// `int`.
     #[test]
     fn arguments_have_their_places() {
         assert_eq!(

@@ -1,4 +1,4 @@
-//! A call that is being answered: what it waits for, and how the wait ends early.
+//! A call that is being answered: its waits, and how they end early.
 
 use crate::notifier::Notifier;
 use crate::signals::{Pending, RESTART, pending};
@@ -11,38 +11,38 @@ use std::cell::Cell;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How often a call that waits looks whether a signal does, too: each look reads a file of `/proc`,
-/// which is about 16 us for each call that waits.
+/// Interval at which a waiting call checks for pending signals. Each check reads a file of `/proc`,
+/// at a cost of about 16 us for each waiting call.
 const LOOK: Duration = Duration::from_millis(20);
-/// And how often one that has waited for long, of which there may be many: a `recv` of each
+/// The longest interval, for calls that have waited for long. There may be many: a `recv` for each
 /// connection.
 const LATE_LOOK: Duration = Duration::from_millis(200);
-/// How long a call that is answered within this host keeps the turn.
+/// Maximum time that a call may keep the turn while it waits for an answer from this host.
 const AT_ONCE: Duration = Duration::from_millis(1);
 
-/// What this process lacks is not the program's limit: it is told as if the whole host had none
-/// left.
+/// Converts EMFILE to ENFILE: a limit of this process is not the program's limit, so the program
+/// gets the error of the whole host.
 pub(crate) fn of_host(error: i32) -> i32 {
     if error == libc::EMFILE { libc::ENFILE } else { error }
 }
 
-/// What ends a wait.
+/// The events that end a wait early.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Patience {
     /// A signal, or the end of the caller.
     Interruptible,
-    /// The end of the caller alone.
+    /// Only the end of the caller.
     Killable,
-    /// Nothing: what was begun must be finished.
+    /// None: the operation has begun and must be finished.
     Endless,
 }
 
-/// A wait that was over before what was waited for.
+/// Reasons why a wait ended early.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum WaitEnd {
-    /// Its time was.
+    /// The time limit.
     Time,
-    /// A signal waits for the caller: the call fails with this number.
+    /// A signal is pending for the caller: the call fails with this number.
     Signal(i32),
     /// The caller has ended.
     Gone,
@@ -58,7 +58,7 @@ impl From<WaitEnd> for Stop {
     }
 }
 
-/// Who called.
+/// The caller of a notified call.
 pub(crate) struct Caller<'a> {
     pub(crate) notifier: &'a Arc<Notifier>,
     pub(crate) id: u64,
@@ -68,10 +68,11 @@ pub(crate) struct Caller<'a> {
 }
 
 impl Caller<'_> {
-    /// What was read of the caller is the caller's, since it still waits.
+    /// Confirms that the caller still waits, so that data read from its memory is really the
+    /// caller's.
     ///
     /// # Errors
-    /// If it does not.
+    /// [`Stop::Gone`] if it does not wait any more.
     pub(crate) fn confirm(&self) -> Detour<()> {
         if self.notifier.listener.is_valid(self.id) { Ok(()) } else { Err(Stop::Gone) }
     }
@@ -83,7 +84,7 @@ impl Caller<'_> {
         }
     }
 
-    /// Waits for events of `descriptor`; errors and hang-ups are among them.
+    /// Waits for events of `descriptor`, or for an error or hang-up.
     pub(crate) fn wait(
         &self,
         descriptor: BorrowedFd,
@@ -95,7 +96,7 @@ impl Caller<'_> {
         let began = Instant::now();
         let mut shared = false;
         loop {
-            // Another thread that may take a signal does so at once, or not at all.
+            // If another thread can take the signal, it does so at once or not at all.
             let pause = if shared { LOOK } else { until_next_look(began.elapsed()) };
             let left = until.map_or(pause, |until| until.saturating_duration_since(Instant::now()));
             if left.is_zero() {
@@ -104,7 +105,7 @@ impl Caller<'_> {
             let mut descriptors =
                 [PollFd::new(&descriptor, events), PollFd::new(self.target.end(), PollFlags::IN)];
             let looked_at = if patience == Patience::Endless { 1 } else { 2 };
-            // A signal to this process changes nothing.
+            // A signal to this process makes no difference.
             let _ = poll(&mut descriptors[..looked_at], Some(&span(left.min(pause))));
             if !descriptors[0].revents().is_empty() {
                 return Ok(());
@@ -120,19 +121,19 @@ impl Caller<'_> {
             }
             match pending(&self.target.status()) {
                 Pending::Own if until.is_none() => return Err(WaitEnd::Signal(RESTART)),
-                // As the kernel: a call with a time limit does not start again, since the limit
-                // would, too.
+                // As in the kernel, a call with a time limit is not restarted: its limit would
+                // start again, too.
                 Pending::Own => return Err(WaitEnd::Signal(libc::EINTR)),
-                // Nobody has taken it since the last look. Another thread still may, so that the
-                // kernel would not replace the number of a restart.
+                // No thread has taken it since the last check. Another thread still may, and then
+                // the kernel would not replace the number of a restart.
                 Pending::Shared if shared => return Err(WaitEnd::Signal(libc::EINTR)),
                 found => shared = found == Pending::Shared,
             }
         }
     }
 
-    /// Asks the agent; `until` and `patience` end the call there, too. Octets of the answer are in
-    /// `place`.
+    /// Sends a request to the agent and waits for the answer. `until` and `patience` also limit the
+    /// call at the agent. Bytes of the answer are stored in `place`.
     pub(crate) fn ask_until<'a>(
         &self,
         request: &Request,
@@ -157,13 +158,13 @@ impl Caller<'_> {
     }
 }
 
-/// How long a call that has waited for so long does not look.
+/// Returns the interval until the next check for signals, for a call that has waited this long.
 fn until_next_look(waited: Duration) -> Duration {
     (waited / 8).clamp(LOOK, LATE_LOOK)
 }
 
-/// Whether the agent answers without asking its server; the name of a socket that connects is the
-/// exception ([`AT_ONCE`]).
+/// Returns whether the agent answers without its server. The exception is the name of a socket that
+/// is connecting ([`AT_ONCE`]).
 fn at_once(request: &Request) -> bool {
     matches!(
         request,
@@ -184,8 +185,8 @@ fn span(duration: Duration) -> Timespec {
 mod tests {
     use super::*;
 
-    /// Section 3.14: a signal is seen soon, and after a long wait by an eighth of it, but not later
-    /// than people notice.
+    /// Section 3.14: a signal is seen soon. After a long wait the delay is an eighth of the wait,
+    /// but short enough that people do not notice.
     #[test]
     fn looks_become_rare() {
         let of = |ms| until_next_look(Duration::from_millis(ms)).as_millis();

@@ -1,5 +1,5 @@
-//! `close` that lingers: the agent can say how it ends only once the descriptor is closed, and the
-//! call must not return before.
+//! `close` that lingers. The agent can report the end of a socket only after its descriptor is
+//! closed, and `close` must not return before that.
 
 use crate::caller::{Caller, Patience, WaitEnd};
 use resoa_calls::interposer::{Answer, Bypass, Detour, Stop};
@@ -8,12 +8,12 @@ use rustix::fd::{AsFd, OwnedFd, RawFd};
 use rustix::net::sockopt::socket_linger;
 use std::fs::File;
 
-/// Puts another file in the place of the descriptor, which closes it, waits, and lets the kernel
-/// close that file. What was registered with epoll is lost by that, as by `close`.
+/// Replaces the descriptor by another file, which closes it; waits; and lets the kernel close that
+/// file. Like `close`, this removes the descriptor from epoll.
 pub(crate) fn close(caller: &Caller, copy: OwnedFd, number: RawFd) -> Detour<Answer> {
     let bypass = Err(Bypass::Close.into());
     let Some(SocketName { socket, .. }) = SocketName::of(&copy) else { return bypass };
-    // With a time of nothing it aborts, and does not wait.
+    // With a linger time of 0, `close` aborts the connection and does not wait.
     if !matches!(socket_linger(&copy), Ok(Some(time)) if !time.is_zero()) {
         return bypass;
     }
@@ -26,8 +26,8 @@ pub(crate) fn close(caller: &Caller, copy: OwnedFd, number: RawFd) -> Detour<Ans
     let closed = Request::Closed(socket);
     match caller.ask_until(&closed, None, None, Patience::Interruptible, &mut [0; SHORT]) {
         Ok(Err(WaitEnd::Gone)) => Err(Stop::Gone),
-        // Over, or a signal came, or there is no agent: `close` has been successful in each case
-        // (A5).
+        // The wait is over, a signal came, or there is no agent. `close` has been successful in
+        // each case (A5).
         _ => bypass,
     }
 }

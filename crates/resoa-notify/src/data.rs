@@ -1,8 +1,8 @@
-//! The calls of data of a stream that only sockets have, and that do not always mean the same on
-//! the program's descriptor.
+//! Data calls on a stream that only work on sockets, and that do not always mean the same on the
+//! program's descriptor as on TCP.
 //!
-//! Without an address they mostly do, and pass. What is left is done here on a copy of the
-//! descriptor, with the program's memory read or written.
+//! Calls without an address mostly do, and the kernel continues them. The others are executed here,
+//! on a copy of the descriptor and with the program's memory.
 
 use crate::caller::Caller;
 use crate::streams;
@@ -10,9 +10,9 @@ use resoa_calls::interposer::messages::{deadline, several};
 use resoa_calls::interposer::streams::{address_is_there, rest_is_there};
 use resoa_calls::interposer::{Answer, Bypass, Call, Detour, Message, Piece, Program, Socket};
 
-/// Answers a call of data on a stream.
+/// Answers a data call on a stream.
 pub(crate) fn answer(caller: &Caller, socket: &Socket, call: &Call) -> Detour {
-    // The kernel says of it what TCP would.
+    // The kernel answers such calls as TCP would.
     let passes =
         |address, flags| address == 0 && streams::are_ordinary(flags) && streams::is_ordinary(socket);
     let sends = |address, flags| passes(address, 0) && flags & libc::MSG_FASTOPEN == 0;
@@ -32,7 +32,7 @@ pub(crate) fn answer(caller: &Caller, socket: &Socket, call: &Call) -> Detour {
         }
         Call::SendMessage { message, flags } => {
             let message = caller.message(message)?;
-            // Descriptors beside it would go to the agent, and mean nothing to a TCP.
+            // Descriptors in control messages would reach the agent, and mean nothing to TCP.
             if sends(message.name.at, flags) && message.control.length == 0 {
                 return Err(Bypass::Stream.into());
             }

@@ -1,50 +1,50 @@
-//! Which system calls of a program are notified: the filter, from a table of rules, as the kernel
-//! takes it (classic BPF).
+//! The seccomp filter that selects the system calls to notify, compiled from a table of rules to
+//! classic BPF.
 //!
-//! Calls that files have, too, pass in the filter. Where an argument tells that a call is no affair
-//! of ours, the filter looks at it: the family of a socket, the number of an `ioctl`. The kernel
-//! remembers of calls that no argument decides that they pass, and does not run the filter for
-//! them.
+//! Calls that also work on files (`read`, `write`) pass. Where an argument shows that a call does
+//! not concern remote sockets, the filter checks it: the family of a socket, the number of an
+//! `ioctl`. For calls that pass whatever their arguments, the kernel caches the verdict and does
+//! not run the filter.
 
 use libc::{AF_PACKET, EAFNOSUPPORT, ENETDOWN, ENOSYS, EOPNOTSUPP, EPERM, SOCK_RAW, sock_filter};
 use resoa_calls::carried::{BY_AGENT, BY_KERNEL, SOCK_PACKET, SOCKET_TYPE};
 use resoa_calls::ioctl::{FIONREAD, SIOCGSTAMP, SIOCGSTAMPNS, TIOCOUTQ};
 
-/// The upper three octets of the requests of sockets (`linux/sockios.h`).
+/// The upper three bytes of socket requests (`linux/sockios.h`).
 const SOCKET_REQUESTS: u32 = 0x8900;
 
-/// The ABI that this program is built for, as `seccomp_data` names it (`linux/audit.h`).
+/// The ABI that this program is built for, as in `seccomp_data` (`linux/audit.h`).
 #[cfg(target_arch = "x86_64")]
 const NATIVE: u32 = 0xc000_003e;
-/// The ABI that this program is built for, as `seccomp_data` names it (`linux/audit.h`).
+/// The ABI that this program is built for, as in `seccomp_data` (`linux/audit.h`).
 #[cfg(target_arch = "aarch64")]
 const NATIVE: u32 = 0xc000_00b7;
-/// The ABI that this program is built for, as `seccomp_data` names it (`linux/audit.h`).
+/// The ABI that this program is built for, as in `seccomp_data` (`linux/audit.h`).
 #[cfg(target_arch = "riscv64")]
 const NATIVE: u32 = 0xc000_00f3;
-/// The bit of calls by the ABI x32, which has the same name in `seccomp_data`
+/// The bit of calls by the x32 ABI, which has the same ABI value in `seccomp_data`
 /// (`__X32_SYSCALL_BIT`).
 #[cfg(target_arch = "x86_64")]
 const X32: Option<u32> = Some(0x4000_0000);
-/// There is no such ABI.
+/// This architecture has no such ABI.
 #[cfg(not(target_arch = "x86_64"))]
 const X32: Option<u32> = None;
 
-/// What becomes of a call.
+/// The verdict on a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum FilterAction {
-    /// The kernel executes it, unseen.
+    /// The kernel executes it without a notification.
     Pass,
-    /// Asked of the notifier.
+    /// The kernel notifies the notifier.
     Notify,
-    /// Fails with this number.
+    /// The call fails with this error.
     Fail(i32),
-    /// Ends the process by SIGSYS.
+    /// SIGSYS kills the process.
     Kill,
 }
 
-/// A look at the lower half of an argument: if it is, after a mask, one of these values, the
-/// verdict stands.
+/// A check of the lower half of an argument: if the masked argument is one of the values, the
+/// verdict applies.
 struct Check {
     argument: u8,
     mask: u32,
@@ -52,7 +52,7 @@ struct Check {
     verdict: FilterAction,
 }
 
-/// A system call: the first check that holds decides, or `otherwise`.
+/// The rule for a system call: the first matching check decides, or `otherwise`.
 struct Rule {
     call: libc::c_long,
     checks: Vec<Check>,
@@ -61,14 +61,14 @@ struct Rule {
 
 const ALL: u32 = u32::MAX;
 
-/// What is done about `close`, which every program calls all the time and which waits only of a
-/// socket with SO_LINGER.
+/// Treatment of `close`, which every program calls often, and which waits only on a socket with
+/// SO_LINGER.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Closing {
-    /// It passes, and never waits: what was sent is delivered without the program.
+    /// It passes and never waits. Data that was sent is delivered after it, without the program.
     #[default]
     Passes,
-    /// It is notified, and waits as SO_LINGER says. Each `close` of any descriptor costs a
+    /// It is notified, and waits as SO_LINGER demands. Each `close` of any descriptor costs a
     /// notification.
     Lingers,
 }
@@ -77,7 +77,7 @@ fn word(argument: u8, mask: u32, values: &'static [u32], verdict: FilterAction) 
     Check { argument, mask, values, verdict }
 }
 
-/// The calls by which a program gets a way to a network, with the verdict on sockets of IP.
+/// Returns the rules for calls that give access to a network, with the verdict on IP sockets.
 fn ways_to_a_network(ip: FilterAction) -> Vec<Rule> {
     let socket = Rule {
         call: libc::SYS_socket,
@@ -89,15 +89,15 @@ fn ways_to_a_network(ip: FilterAction) -> Vec<Rule> {
         ],
         otherwise: FilterAction::Fail(EAFNOSUPPORT),
     };
-    // A pair of another family (TIPC has some) could be connected elsewhere. The kernel says the
-    // same of those of IP.
+    // A socket pair of another family (TIPC has some) could be connected elsewhere. The kernel
+    // fails pairs of IP in the same way.
     let pair = Rule {
         call: libc::SYS_socketpair,
         checks: vec![word(0, ALL, &[libc::AF_UNIX as u32], FilterAction::Pass)],
         otherwise: FilterAction::Fail(EOPNOTSUPP),
     };
-    // Operations of a ring do not pass by any filter. ENOSYS is what kernels without rings say, and
-    // libraries fall back as they do there.
+    // No filter sees the operations of a ring. Kernels without `io_uring` say ENOSYS, and libraries
+    // fall back.
     let rings = [libc::SYS_io_uring_setup, libc::SYS_io_uring_enter, libc::SYS_io_uring_register];
     let denied = |call| Rule { call, checks: Vec::new(), otherwise: FilterAction::Fail(ENOSYS) };
     [socket, pair].into_iter().chain(rings.map(denied)).collect()
@@ -113,8 +113,8 @@ fn rules(closing: Closing) -> Vec<Rule> {
         ],
         otherwise: FilterAction::Pass,
     };
-    // `send` and `recv`, too, which only sockets have: without an address they mean something else
-    // to datagrams, and to a stream that has failed.
+    // These include `send` and `recv`, which only work on sockets. Even without an address they
+    // mean something else on datagram sockets and on failed streams.
     let mut rules = vec![always(libc::SYS_sendto), always(libc::SYS_recvfrom), ioctl];
     if closing == Closing::Lingers {
         rules.push(always(libc::SYS_close));
@@ -138,8 +138,8 @@ fn rules(closing: Closing) -> Vec<Rule> {
         ]
         .map(always),
     );
-    // A socket of another process, which this filter has not seen made. The kernel asks for the
-    // right to trace that process, and refuses without it as here.
+    // It could fetch a socket of another process, which this filter has not seen created. The
+    // kernel requires the right to trace that process, and fails the same way without it.
     rules.push(Rule {
         call: libc::SYS_pidfd_getfd,
         checks: Vec::new(),
@@ -149,7 +149,7 @@ fn rules(closing: Closing) -> Vec<Rule> {
     rules
 }
 
-/// The calls of which the notifier is told, whatever their arguments or with some of them.
+/// Returns the calls that are notified, always or with certain arguments.
 #[cfg(any(test, feature = "fuzz"))]
 pub(crate) fn notified(closing: Closing) -> Vec<libc::c_long> {
     let is_notified = |rule: &Rule| {
@@ -159,7 +159,7 @@ pub(crate) fn notified(closing: Closing) -> Vec<libc::c_long> {
     rules(closing).iter().filter(|rule| is_notified(rule)).map(|rule| rule.call).collect()
 }
 
-/// Codes of instructions (`linux/bpf_common.h`).
+/// Instruction codes (`linux/bpf_common.h`).
 mod code {
     /// A = word of `seccomp_data` at k.
     pub(super) const LOAD: u16 = 0x20;
@@ -177,7 +177,7 @@ mod code {
 mod offset {
     pub(super) const CALL: u32 = 0;
     pub(super) const ABI: u32 = 4;
-    /// The lower half of an argument; all of these architectures are little-endian.
+    /// Offset of the lower half of an argument; all supported architectures are little-endian.
     pub(super) const fn argument(number: u8) -> u32 {
         16 + 8 * number as u32
     }
@@ -187,7 +187,8 @@ fn plain(code: u16, k: u32) -> sock_filter {
     sock_filter { code, jt: 0, jf: 0, k }
 }
 
-/// Goes on with the next instruction if it holds, else after so many.
+/// Continues with the next instruction if the condition holds, and skips `skip` instructions
+/// otherwise.
 fn unless(code: u16, k: u32, skip: usize) -> sock_filter {
     sock_filter { code, jt: 0, jf: u8::try_from(skip).expect("rules are short"), k }
 }
@@ -218,15 +219,16 @@ fn check(check: &Check) -> Vec<sock_filter> {
     code
 }
 
-/// The filter. Calls by another ABI never pass: a process that makes one by that of i386 is ended,
-/// and x32 is not there, as on most kernels.
+/// Returns the filter. Calls by another ABI never pass: a call by the i386 ABI kills the process,
+/// and x32 calls fail with ENOSYS, as on most kernels.
 #[must_use]
 pub fn filter(closing: Closing) -> Vec<sock_filter> {
     compiled(rules(closing))
 }
 
-/// The filter of programs on the preload library: it notifies nobody, and fails calls for sockets
-/// of IP with ENETDOWN. Such calls come only from code that the library does not reach.
+/// Returns the filter for programs that use the preload library. It notifies nobody, and fails
+/// calls for IP sockets with ENETDOWN. Such calls come only from code that the library does not
+/// reach.
 pub(crate) fn guard_filter() -> Vec<sock_filter> {
     compiled(ways_to_a_network(FilterAction::Fail(ENETDOWN)))
 }
@@ -257,7 +259,7 @@ mod tests {
     use super::*;
     use resoa_calls::carried::{Maker, maker};
 
-    /// What the kernel would do with the program: the instructions as `linux/filter.h` describes
+    /// Returns the kernel's verdict: interprets the instructions as `linux/filter.h` describes
     /// them.
     fn run(abi: u32, call: i64, arguments: &[u64]) -> u32 {
         interpret(&filter(Closing::Passes), abi, call, arguments)
@@ -296,8 +298,8 @@ mod tests {
         libc::SECCOMP_RET_ERRNO | error as u32
     }
 
-    /// Data by calls that files have, too, waiting, copies and everything that is no socket's never
-    /// leaves the kernel.
+    /// Data calls that also work on files, waits, copies, and calls that do not concern sockets
+    /// stay in the kernel.
     #[test]
     fn data_passes() {
         for call in [
@@ -318,7 +320,7 @@ mod tests {
         }
     }
 
-    /// `close` is notified only where it is asked for.
+    /// `close` is notified only if asked for.
     #[test]
     fn closing() {
         assert_eq!(native(libc::SYS_close, &[3]), PASS);
@@ -327,7 +329,7 @@ mod tests {
         assert_eq!(interpret(&lingering, NATIVE, libc::SYS_read, &[3]), PASS);
     }
 
-    /// The calls that only sockets have are notified whatever they say.
+    /// Calls that only work on sockets are always notified.
     #[test]
     fn calls_are_notified() {
         for call in [
@@ -352,8 +354,8 @@ mod tests {
         }
     }
 
-    /// C30: of sockets those of IP are ours; nothing gets by them, raw or by frames, and local ones
-    /// are left alone. The filter decides as the library does.
+    /// C30: IP sockets are notified, local ones pass, and raw and packet sockets cannot bypass the
+    /// agent. The filter decides as the library does.
     #[test]
     fn families() {
         let flags = libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
@@ -373,12 +375,12 @@ mod tests {
             let pair = if family == libc::AF_UNIX { PASS } else { fails(EOPNOTSUPP) };
             assert_eq!(native(libc::SYS_socketpair, &[family as u64, 1]), pair, "{family}");
         }
-        // The kernel looks at the lower half of an `int` alone.
+        // The kernel uses only the lower half, an `int`.
         assert_eq!(native(libc::SYS_socket, &[(1 << 32) | libc::AF_INET as u64, 1]), NOTIFY);
     }
 
-    /// Requests of sockets alone; those of terminals pass, and none passes that is not the kernel's
-    /// alone.
+    /// Only socket requests are notified; those of terminals pass. No request passes that concerns
+    /// the agent.
     #[test]
     fn requests() {
         let asked = (0..=0xffff_u32)
@@ -395,7 +397,7 @@ mod tests {
         }
     }
 
-    /// C30: the guard lets nothing through that the library would not have the kernel make.
+    /// C30: the guard lets only those calls pass that the library leaves to the kernel.
     #[test]
     fn the_guard() {
         let guard = |call, arguments: &[u64]| interpret(&guard_filter(), NATIVE, call, arguments);
@@ -411,13 +413,13 @@ mod tests {
             }
         }
         assert_eq!(guard(libc::SYS_io_uring_setup, &[]), fails(ENOSYS));
-        // What the library asks of its descriptors of AF_UNIX.
+        // Calls that the library makes on its AF_UNIX descriptors.
         for call in [libc::SYS_connect, libc::SYS_sendmsg, libc::SYS_recvmsg, libc::SYS_getsockname] {
             assert_eq!(guard(call, &[]), PASS);
         }
     }
 
-    /// Rings, descriptors of others, and ABIs that are not ours.
+    /// `io_uring`, descriptors of other processes, and foreign ABIs.
     #[test]
     fn ways_round() {
         assert_eq!(native(libc::SYS_pidfd_getfd, &[3, 4, 0]), fails(EPERM));

@@ -1,6 +1,5 @@
-//! For the fuzz targets alone (feature `fuzz`): what a program can say to the process that answers
-//! its calls, under names that can be reached from there. Each takes whatever octets there are, and
-//! panics if something does not hold.
+//! Entry points for the fuzz targets (feature `fuzz`): parsers of the data that a program controls.
+//! Each takes arbitrary bytes, and panics if a property does not hold.
 #![expect(
     clippy::missing_panics_doc,
     reason = "to panic if something does not hold is what each of them is for"
@@ -16,7 +15,7 @@ use libc::seccomp_data;
 use resoa_calls::interposer::{Call, total};
 use std::cell::RefCell;
 
-/// Octets that are taken of a program at a time.
+/// Bytes that are copied from a program at a time.
 const CHUNK: usize = 64 << 10;
 
 thread_local! {
@@ -37,7 +36,7 @@ fn word(octets: &[u8], number: usize) -> u64 {
     u64::from_ne_bytes(word)
 }
 
-/// A call is known by its number alone, whatever its arguments; its descriptor is an `int`.
+/// A call is determined by its number alone, whatever its arguments. Its descriptor is an `int`.
 pub fn call(octets: &[u8]) {
     let Some((&number, rest)) = octets.split_first() else { return };
     let calls = notified(Closing::Lingers);
@@ -63,19 +62,19 @@ pub fn call(octets: &[u8]) {
     assert_eq!(of(other.into()) == Notified::Other, !calls.contains(&other.into()));
 }
 
-/// A message in a program's memory, whose addresses lead anywhere in what the octets are, or
-/// nowhere: what is read has as many pieces as the kernel takes at most, and parts of it are no
-/// longer than they should be.
+/// A message in a program's memory, with arbitrary pointers into the input or to invalid places. A
+/// message that can be read has at most as many pieces as the kernel accepts, and its windows are
+/// no longer than requested.
 pub fn message(octets: &[u8]) {
     const HEADER: usize = 56;
     let mut memory = octets.to_vec();
     memory.resize(octets.len().max(HEADER), 0);
     let base = memory.as_ptr().expose_provenance();
-    // Where the address, the pieces, the control messages and the first data are.
+    // Places of the address, the pieces, the control messages and the first data.
     for place in [0, 16, 32, HEADER] {
         let Some(at) = memory.get(place..place + 8).and_then(|at| at.first_chunk::<8>()) else { continue };
         let wanted = usize::from_ne_bytes(*at);
-        // Every eighth stays as it is.
+        // Multiples of 8 stay unchanged.
         if !wanted.is_multiple_of(8) {
             let inside = base + wanted % (octets.len() + 16);
             memory[place..place + 8].copy_from_slice(&inside.to_ne_bytes());
@@ -88,7 +87,7 @@ pub fn message(octets: &[u8]) {
     for most in [0, 1, CHUNK] {
         let part = window(&message.pieces, skip, most);
         assert!(total(&part) <= most && part.iter().all(|piece| piece.length > 0));
-        // More than can be counted is counted as that.
+        // A total beyond `usize::MAX` saturates.
         assert!(whole == usize::MAX || total(&part) == most.min(whole.saturating_sub(skip)));
         if let Ok(octets) = program.gather(&part) {
             assert_eq!(octets.len(), total(&part));
@@ -97,8 +96,7 @@ pub fn message(octets: &[u8]) {
     drop(memory);
 }
 
-/// What the kernel says of a thread has the name of its program in it, which is the program's
-/// choice.
+/// The `status` of a thread contains the name of its program, which the program chooses.
 pub fn status(octets: &[u8]) {
     let text = String::from_utf8_lossy(octets);
     let _ = pending(&text);

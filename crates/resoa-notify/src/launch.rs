@@ -1,5 +1,5 @@
-//! Starts a program under the filter and answers for it, and for all that it starts, until the last
-//! has ended.
+//! Starts a program under the filter, and answers the calls of all its processes until the last has
+//! ended.
 
 use crate::filter::{Closing, filter};
 use crate::kernel::filter_this_thread;
@@ -13,21 +13,21 @@ use std::process::{Child, Command, ExitStatus};
 use std::sync::{Arc, mpsc};
 use std::thread;
 
-/// Why a program was not started.
+/// Reasons why a program was not started.
 #[derive(Debug, thiserror::Error)]
 pub enum LaunchError {
-    /// The kernel takes no filter.
+    /// The kernel accepts no filter.
     #[error("the kernel takes no filter with a listener: {0}{hint}", hint = hint(.0))]
     Filter(io::Error),
     /// The program does not start.
     #[error("cannot start {program}: {error}")]
     Program {
-        /// Its name.
+        /// Name of the program.
         program: String,
-        /// What the kernel says.
+        /// The error of the kernel.
         error: io::Error,
     },
-    /// No threads are left.
+    /// The host allows no more threads.
     #[error("cannot start a thread: {0}")]
     Thread(io::Error),
 }
@@ -42,28 +42,29 @@ fn hint(error: &io::Error) -> &'static str {
     }
 }
 
-/// A program under the filter, and the threads that answer for it.
+/// A program under the filter, and the threads that answer its calls.
 #[derive(Debug)]
 pub struct Running {
-    /// The program. Its exit is its own; what it started may live longer.
+    /// The program. Processes that it started may outlive it.
     pub child: Child,
     notifier: Arc<Notifier>,
 }
 
-/// Starts `command`, with its calls answered by `agent`.
+/// Starts `command` with its calls answered by `agent`.
 ///
-/// The filter is that of one thread, which starts the program and ends: so it comes to the program,
-/// and to this process never. This process cannot be traced from now on, nor leave a core: a
-/// program of the same user could take its sockets, or its calls.
+/// A separate thread installs the filter, starts the program, and ends. So the program has the
+/// filter, and the rest of this process does not. From now on this process cannot be traced and
+/// leaves no core dump: another program of the same user could otherwise take its sockets, or its
+/// calls.
 ///
 /// # Errors
-/// If there is no filter, or no program.
+/// If the filter cannot be installed, or the program or a thread cannot be started.
 ///
 /// # Panics
-/// If the thread does, which it does not.
+/// If the separate thread panics, which it does not.
 pub fn launch(agent: Agent, command: &mut Command, closing: Closing) -> Result<Running, LaunchError> {
     let filter = filter(closing);
-    // The program is traced as ever once it is executed.
+    // The program can be traced as usual once it is executed.
     let always = set_dumpable_behavior(DumpableBehavior::NotDumpable);
     debug_assert_eq!(always, Ok(()), "it takes no right");
     thread::scope(|scope| {
@@ -71,7 +72,7 @@ pub fn launch(agent: Agent, command: &mut Command, closing: Closing) -> Result<R
         let (ready, answered) = mpsc::channel();
         let start = move || -> Result<Child, LaunchError> {
             let listener = filter_this_thread(&filter).map_err(LaunchError::Filter)?;
-            // From here on this thread may be notified, too.
+            // From now on this thread may be notified, too.
             let _ = filtered.send(listener);
             spawn(command, &answered)
         };
@@ -89,8 +90,8 @@ pub fn launch(agent: Agent, command: &mut Command, closing: Closing) -> Result<R
     })
 }
 
-/// Starts the program once its calls are answered. If nobody will, it would have no sockets, and
-/// its owner does not wait for it: it is not started.
+/// Starts the program once its calls are answered. Without a notifier it would have no sockets, and
+/// its parent would not wait for it, so it is not started.
 fn spawn(command: &mut Command, answered: &mpsc::Receiver<()>) -> Result<Child, LaunchError> {
     answered.recv().map_err(|_| LaunchError::Thread(io::ErrorKind::BrokenPipe.into()))?;
     command.spawn().map_err(|error| LaunchError::Program {
@@ -100,18 +101,18 @@ fn spawn(command: &mut Command, answered: &mpsc::Receiver<()>) -> Result<Child, 
 }
 
 impl Running {
-    /// Waits until nobody is left who has the filter: the program and whatever it started. How the
-    /// program ended.
+    /// Waits until no process with the filter is left: the program and everything that it started.
+    /// Returns how the program ended.
     ///
     /// # Errors
-    /// If the kernel does not say.
+    /// If the kernel does not report it.
     pub fn wait(&mut self) -> io::Result<ExitStatus> {
         let (never, _other) = std::io::pipe()?;
         self.wait_and(&never, |_| true)
     }
 
-    /// As [`Running::wait`]; whenever `also` is readable `act` is called, with whether the program
-    /// has ended. If it has, and `act` says `false`, the wait is over.
+    /// As [`Running::wait`]. Calls `act` whenever `also` is readable, with whether the program has
+    /// ended. If it has and `act` returns `false`, the wait ends.
     pub(crate) fn wait_and(
         &mut self,
         also: &impl AsFd,
@@ -125,7 +126,7 @@ impl Running {
                 PollFd::new(also, PollFlags::IN),
                 PollFd::new(&program, PollFlags::IN),
             ];
-            // One that has ended and was waited for is always readable.
+            // The pidfd of a program that has ended and was waited for is always readable.
             let looked_at = if ended.is_none() { 3 } else { 2 };
             match poll(&mut descriptors[..looked_at], None) {
                 Ok(_) | Err(rustix::io::Errno::INTR) => {}
@@ -133,7 +134,7 @@ impl Running {
             }
             let has = |at: usize, event| descriptors[at].revents().contains(event);
             let (deserted, more) = (has(0, PollFlags::HUP), has(1, PollFlags::IN));
-            // Before Linux 6.11 it keeps its filter until it is waited for.
+            // Before Linux 6.11 a process keeps its filter until it is waited for.
             if ended.is_none() && (deserted || has(2, PollFlags::IN)) {
                 ended = Some(self.child.wait()?);
             }
@@ -150,7 +151,7 @@ impl Running {
 mod tests {
     use super::*;
 
-    /// Where no thread answers nothing is started.
+    /// If no thread answers, nothing is started.
     #[test]
     fn nobody_answers() {
         let (ready, answered) = mpsc::channel();

@@ -1,19 +1,21 @@
-//! Runs programs on remote sockets that no preload library reaches: static ones, those of Go, and
-//! those that call the kernel by themselves.
+//! Runs programs on remote sockets if no preload library can reach them: static programs, Go
+//! programs, and programs that make system calls directly.
 //!
 //! A [filter](filter()) in the kernel stops the calls that mean something else on an agent's
-//! descriptor than on a socket of IP ([`resoa_calls`] says which) and tells this process of them.
-//! The rules of those calls are in [`resoa_calls::interposer`]; `program` lets it reach the caller.
-//! It finds out by the caller's descriptor whether it is a remote socket, lets the kernel go on if
-//! it is none, and asks the agent otherwise. New descriptors are put into the caller by the kernel.
-//! Data, waiting, copies and the passing of descriptors are not stopped.
+//! descriptor than on an IP socket ([`resoa_calls`] lists them), and notifies this process.
+//! [`resoa_calls::interposer`] implements the rules of those calls; `program` gives it access to
+//! the caller.
+//!
+//! The notifier copies the caller's descriptor to find out whether it is a remote socket. If not,
+//! the kernel continues the call. If it is, the notifier asks the agent. The kernel installs new
+//! descriptors in the caller. Data, waits, copies and the passing of descriptors are not stopped.
 //!
 //! ```text
 //!  program ── socket, connect … ──▶ kernel ── notification ──▶ notifier ── Request ──▶ agent
 //!     └── read, write, poll … ────▶ kernel (AF_UNIX) ◀────────────────────────────────────┘
 //! ```
 //!
-//! It is a way to carry calls and no security boundary: a program that wants to get round it can.
+//! This carries calls and is no security boundary: a program that wants to evade it can.
 
 #![deny(unsafe_code)]
 

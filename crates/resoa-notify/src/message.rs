@@ -1,29 +1,29 @@
-//! `struct msghdr` and `struct mmsghdr` in a program's memory, of all 64-bit architectures.
+//! `struct msghdr` and `struct mmsghdr` in a program's memory, as on all 64-bit architectures.
 
 use crate::target::Target;
 use resoa_calls::interposer::messages::MOST;
 use resoa_calls::interposer::{Given, Message, Piece};
 
-/// Octets of a `struct msghdr`.
+/// Size of a `struct msghdr`, in bytes.
 const HEADER: usize = 56;
-/// Where in a `struct mmsghdr` the result of its call is.
+/// Offset of the result in a `struct mmsghdr`.
 pub(crate) const LENGTH: usize = 56;
-/// Octets of a `struct iovec`.
+/// Size of a `struct iovec`, in bytes.
 const VECTOR: usize = 16;
-/// Where the length of the address is.
+/// Offset of the address's length.
 const NAME_LENGTH: usize = 8;
-/// Where the address of the control messages is.
+/// Offset of the pointer to the control messages.
 const CONTROL: usize = 32;
-/// Where the length of the control messages is.
+/// Offset of the control messages' length.
 const CONTROL_LENGTH: usize = 40;
-/// Where the flags are.
+/// Offset of the flags.
 const FLAGS: usize = 48;
 
 fn word(octets: &[u8], at: usize) -> usize {
     usize::from_ne_bytes(*octets[at..].first_chunk().expect("it has been read"))
 }
 
-/// The address, and the vector with its length.
+/// Returns the address, and the vector's place and length.
 fn parts(header: &[u8]) -> (Given, usize, usize) {
     (
         Given { at: word(header, 0), length: (word(header, 8) as u32).cast_signed() },
@@ -32,7 +32,7 @@ fn parts(header: &[u8]) -> (Given, usize, usize) {
     )
 }
 
-/// Where its control messages are.
+/// Returns the place of the control messages.
 fn control(header: &[u8]) -> Piece {
     Piece { address: word(header, CONTROL), length: word(header, CONTROL_LENGTH) }
 }
@@ -42,7 +42,7 @@ fn pieces(vector: &[u8]) -> Vec<Piece> {
     vector.chunks_exact(VECTOR).map(piece).collect()
 }
 
-/// The pieces from octet `skip` on, `most` octets at most.
+/// Returns the pieces from byte `skip` on, at most `most` bytes.
 pub(crate) fn window(pieces: &[Piece], mut skip: usize, mut most: usize) -> Vec<Piece> {
     let mut window = Vec::new();
     for piece in pieces {
@@ -60,8 +60,8 @@ pub(crate) fn window(pieces: &[Piece], mut skip: usize, mut most: usize) -> Vec<
 /// Reads a message of `sendmsg` or `recvmsg`.
 ///
 /// # Errors
-/// EFAULT; EMSGSIZE if it has too many pieces; EINVAL if it says of one, or of its address, that
-/// there are less than no octets.
+/// EFAULT; EMSGSIZE if it has too many pieces; EINVAL if the length of a piece or of the address is
+/// negative.
 pub(crate) fn read(target: &Target, at: usize) -> Result<Message<Vec<Piece>>, i32> {
     let mut header = [0; HEADER];
     target.read_in(at, &mut header)?;
@@ -79,7 +79,8 @@ pub(crate) fn read(target: &Target, at: usize) -> Result<Message<Vec<Piece>>, i3
     Ok(Message { name, pieces, control: control(&header) })
 }
 
-/// Says what was received: the length of the address and of the control messages, and the flags.
+/// Writes the results of a receiving call: the lengths of the address and of the control messages,
+/// and the flags.
 ///
 /// # Errors
 /// EFAULT.
@@ -100,7 +101,7 @@ mod tests {
     use super::*;
     use resoa_calls::interposer::total;
 
-    /// The layout is the one of the C library.
+    /// The layout is that of the C library.
     #[test]
     fn layout() {
         use std::mem::{offset_of, size_of};
@@ -120,7 +121,7 @@ mod tests {
         assert_eq!(pieces(&vector), read);
     }
 
-    /// A part of a message goes on where the last one ended.
+    /// Successive windows of a message follow each other without gap.
     #[test]
     fn windows_follow_each_other() {
         let piece = |address, length| Piece { address, length };

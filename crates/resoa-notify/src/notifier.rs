@@ -1,4 +1,4 @@
-//! Receives notifications and answers each, on as many threads as there are calls that wait.
+//! Receives notifications and answers each, on as many threads as there are waiting calls.
 
 use crate::baton::{Baton, Next};
 use crate::call::Notified;
@@ -16,7 +16,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::thread;
 
-/// What all threads share.
+/// State shared by all threads.
 #[derive(Debug)]
 pub(crate) struct Notifier {
     pub(crate) listener: Listener,
@@ -33,16 +33,16 @@ impl Notifier {
     /// Starts a thread that answers calls.
     ///
     /// # Errors
-    /// If there are no threads left.
+    /// If no more threads can be started.
     pub(crate) fn start(self: &Arc<Self>) -> io::Result<()> {
         let notifier = Arc::clone(self);
         thread::Builder::new().name("notifier".into()).spawn(move || notifier.answer_calls()).map(drop)
     }
 
-    /// Passes the turn on, to a new thread if nobody waits for it.
+    /// Passes the turn on, to a new thread if none waits for it.
     pub(crate) fn pass(self: &Arc<Self>) {
         if self.baton.pass() == Next::Nobody {
-            // Without it the turn is taken up by the first thread that has answered its call.
+            // If it cannot be started, the first thread that has answered its call takes the turn.
             let _ = self.start();
         }
     }
@@ -58,7 +58,7 @@ impl Notifier {
                 turn.set(true);
             }
             let Ok(Some(notification)) = self.listener.receive() else {
-                // Nobody is left. The next one is told so, too.
+                // No process is left. The next thread finds the same.
                 self.baton.pass();
                 return;
             };
@@ -81,7 +81,7 @@ impl Notifier {
             Err(Stop::Errno(error)) => self.send(id, 0, error, 0),
             Err(Stop::Gone) => Ok(()),
         };
-        // The caller has gone meanwhile: there is nobody to tell.
+        // If the caller has ended meanwhile, the answer is lost.
         drop(sent);
     }
 
@@ -119,18 +119,17 @@ impl Notifier {
     }
 }
 
-/// A thread, and a copy of its descriptor. A call on what cannot be looked at is left to the
-/// kernel: at worst it is one on AF_UNIX, and reaches nobody.
+/// Returns a thread and a copy of its descriptor. If the descriptor cannot be copied, the kernel
+/// continues the call: at worst it is a call on AF_UNIX, which reaches nobody.
 fn seen(threads: &mut Threads, number: i32, descriptor: RawFd) -> Detour<(Target, OwnedFd)> {
     threads.descriptor(number, descriptor)?.map_err(|Unseen| Bypass::Foreign.into())
 }
 
-/// What a call comes to if answering it fails by our own fault: EIO for this one. Its thread goes
-/// on, with the turn if it has it: otherwise its caller would wait for ever, and after it every
-/// other.
+/// Runs `answer`, and turns a panic into EIO for this one call. The thread continues, and keeps the
+/// turn if it has it. Otherwise this caller and all later ones would wait forever.
 fn settled(answer: impl FnOnce() -> Detour) -> Detour {
-    // What a step has left half done is its call's own. Threads that are remembered are looked at
-    // again, and the turn is a flag.
+    // A half-done step only affects its own call: remembered threads are checked again, and the
+    // turn is a flag.
     catch_unwind(AssertUnwindSafe(answer)).unwrap_or(Err(Stop::Errno(libc::EIO)))
 }
 
@@ -138,7 +137,7 @@ fn settled(answer: impl FnOnce() -> Detour) -> Detour {
 mod tests {
     use super::*;
 
-    /// A mistake of ours is an error of one call.
+    /// A panic is an error of one call.
     #[test]
     fn a_mistake_has_an_answer() {
         assert!(matches!(settled(|| Ok(Answer::Value(3))), Ok(Answer::Value(3))));

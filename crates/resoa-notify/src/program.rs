@@ -1,5 +1,6 @@
-//! The caller of a notified call, as the engine of [`resoa_calls::interposer`] reaches a program:
-//! its memory is another process's, and what waits here looks for the caller's signals.
+//! The caller of a notified call as a [`Program`] for the engine of [`resoa_calls::interposer`].
+//!
+//! Its memory is that of another process, and waits check for the caller's signals.
 
 use crate::caller::{Caller, Patience, WaitEnd};
 use crate::message;
@@ -18,14 +19,14 @@ use std::io::IoSliceMut;
 use std::mem::MaybeUninit;
 use std::time::Duration;
 
-/// How much longer than SO_SNDTIMEO an answer to `connect` is waited for: the agent ends the call
-/// by it as well, and it alone always knows whether the call is the first.
+/// Time beyond SO_SNDTIMEO to wait for an answer to `connect`. The agent applies the timeout, too,
+/// and only it always knows whether this is the first call.
 const GRACE: Duration = Duration::from_secs(1);
-/// Room for any datagram.
+/// Buffer size in bytes, enough for any datagram.
 const ROOM: usize = 64 << 10;
 
 impl Program for Caller<'_> {
-    /// `read` passes, since files have it, too.
+    /// `read` passes the filter, because it also works on files.
     const SEES_DATA: bool = false;
 
     type Pieces = Vec<Piece>;
@@ -47,21 +48,21 @@ impl Program for Caller<'_> {
         place: &'a mut [u8],
     ) -> Detour<Answered<'a>> {
         let patience = match request {
-            // The octet stands for this connection: it has to be taken now, and is closed again if
-            // the caller has gone.
+            // The byte on the descriptor stands for this connection. So the connection must be
+            // taken now; it is closed again if the caller has ended.
             Request::Accept { .. } => Patience::Endless,
             _ => Patience::Killable,
         };
         match self.ask_until(request, descriptor, None, patience, place)?? {
             (Response::Failed(error), _) => Err(error.into()),
-            // This process has no number left.
+            // This process has no descriptor number left.
             (Response::Descriptor(_) | Response::Accepted { .. }, None) => Err(libc::ENFILE.into()),
             answer => Ok(answer),
         }
     }
 
     fn connect(&self, socket: &Socket, request: &Request) -> Detour<()> {
-        // A stream that is not fresh any more has been told to connect before.
+        // A stream that is not fresh has been told to connect before.
         let is_first = socket.kind == Kind::Datagram || socket.is_fresh();
         let until = socket.until(Timeout::Send).map(|until| until + GRACE);
         let mut place = [0; SHORT];
@@ -71,9 +72,9 @@ impl Program for Caller<'_> {
             Ok((response, _)) => Err(response.other().into()),
             Err(WaitEnd::Gone) => Err(Stop::Gone),
             Err(ended) => {
-                // The attempt goes on without the caller. Before the agent answers anything else,
-                // it has heard so and connected the descriptor: the next `connect` is not the
-                // first.
+                // The attempt continues without the caller. When the agent answers the next
+                // request, it has noticed this and connected the descriptor: the next `connect` is
+                // not the first.
                 let _ = self.ask(&Request::PeerName(socket.id), None, &mut [0; SHORT]);
                 match ended {
                     // SO_SNDTIMEO.
@@ -106,9 +107,12 @@ impl Program for Caller<'_> {
         }
     }
 
-    /// At the first call of the socket's that is seen: a program that only has `read` and `write`,
-    /// which are not stopped, would take an error for an empty datagram. That the agent knows says
-    /// an option that means nothing to AF_UNIX, so that it stays with the descriptor.
+    /// Tells the agent, at the first notified call on the socket, that the program uses such calls.
+    /// A program that only uses `read` and `write`, which the filter passes, would take an error
+    /// for an empty datagram.
+    ///
+    /// SO_BROADCAST, which has no meaning on AF_UNIX, marks that the agent knows. Such a mark stays
+    /// with the descriptor.
     fn sees(&self, socket: &Socket) -> Detour<()> {
         if socket_broadcast(socket).unwrap_or(false) {
             return Ok(());
@@ -119,7 +123,7 @@ impl Program for Caller<'_> {
                 Ok(())
             }
             Err(Stop::Gone) => Err(Stop::Gone),
-            // Without an agent the call itself finds out.
+            // Without an agent the call itself fails.
             Err(_) => Ok(()),
         }
     }

@@ -1,28 +1,28 @@
-//! Whether a signal waits for a thread that a notifier keeps: read off `/proc/…/status`.
+//! Detection of signals for a thread whose call is being answered, from `/proc/…/status`.
 //!
-//! A thread whose call is being answered sleeps so that only a fatal signal wakes it. What would
-//! interrupt the call in a kernel's TCP, a handler or a stop, is looked for here while a call
-//! waits, and the call is then ended as the kernel would end it.
+//! Such a thread sleeps so that only a fatal signal wakes it. In the kernel's TCP, a handler or a
+//! stop would also interrupt the call. So a waiting call checks for such signals here, and ends as
+//! the kernel would end it.
 
 use crate::status::{field, mask};
 
-/// ERESTARTSYS of the kernel: with it a call starts again after a handler with SA_RESTART or a
-/// stop, and is EINTR after another handler. It may only be answered if a signal is certain to be
-/// there; a program would see the number otherwise.
+/// ERESTARTSYS of the kernel: the call is restarted after a handler with SA_RESTART or a stop, and
+/// fails with EINTR after another handler. Only valid if a signal is certainly pending; the program
+/// would see this number otherwise.
 pub(crate) const RESTART: i32 = 512;
 
-/// What waits for a thread.
+/// Signals pending for a thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Pending {
-    /// No signal that it lets through.
+    /// No signal that it does not block or ignore.
     Nothing,
-    /// One that this thread will take.
+    /// A signal that this thread will take.
     Own,
-    /// One of a process with several threads: another may take it.
+    /// A signal of a process with several threads: another thread may take it.
     Shared,
 }
 
-/// From the `status` of a thread. A signal that is blocked or ignored interrupts nothing.
+/// Evaluates the `status` of a thread. A blocked or ignored signal does not interrupt.
 pub(crate) fn pending(status: &str) -> Pending {
     let mask = |name| mask(status, name);
     let passes = !(mask("SigBlk") | mask("SigIgn"));
@@ -46,7 +46,7 @@ mod tests {
         )
     }
 
-    /// Section 3.14: local waits end with a signal; one that nobody would take ends nothing.
+    /// Section 3.14: local waits end with a signal; a signal that no thread would take ends none.
     #[test]
     fn what_interrupts() {
         let interrupt = 1 << (libc::SIGINT - 1);

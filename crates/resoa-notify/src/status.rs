@@ -1,19 +1,19 @@
-//! What the kernel says of a thread in `/proc/…/status` (proc(5)).
+//! Fields of a thread's `/proc/…/status` (proc(5)).
 
-/// CAP_NET_BIND_SERVICE, by its bit (capabilities(7)).
+/// Bit number of CAP_NET_BIND_SERVICE (capabilities(7)).
 pub(crate) const BIND_SERVICE: u32 = 10;
 
-/// A field.
+/// Returns the value of a field.
 pub(crate) fn field<'a>(status: &'a str, name: &str) -> Option<&'a str> {
     status.lines().find_map(|line| Some(line.strip_prefix(name)?.strip_prefix(':')?.trim()))
 }
 
-/// A field that is a set of bits; an empty one if it is not there.
+/// Returns the value of a field that is a set of bits; 0 without the field.
 pub(crate) fn mask(status: &str, name: &str) -> u64 {
     field(status, name).and_then(|digits| u64::from_str_radix(digits, 16).ok()).unwrap_or(0)
 }
 
-/// Whether the thread has the privilege of this bit.
+/// Returns whether the thread has the capability of this bit.
 pub(crate) fn has_privilege(status: &str, bit: u32) -> bool {
     mask(status, "CapEff") & 1 << bit != 0
 }
@@ -22,7 +22,7 @@ pub(crate) fn has_privilege(status: &str, bit: u32) -> bool {
 mod tests {
     use super::*;
 
-    /// C31: the privilege that is in effect, and no other.
+    /// C31: the effective capability decides, and no other.
     #[test]
     fn privileges() {
         let has = |status| has_privilege(status, BIND_SERVICE);

@@ -1,7 +1,7 @@
-//! Data of a stream where AF_UNIX and TCP differ (C109): the call has an address, octets are to be
-//! thrown away or peeked at, or the connection has failed or was never made.
+//! Data of a stream where AF_UNIX and TCP differ (C109): the call has an address, it discards or
+//! peeks, or the connection has failed or was never made.
 //!
-//! Whatever else is sent and received the kernel goes on with ([`is_ordinary`]).
+//! The kernel continues all other calls ([`is_ordinary`]).
 
 use crate::caller::{Caller, Patience};
 use crate::message::window;
@@ -18,26 +18,27 @@ use rustix::net::sockopt::Timeout;
 use rustix::net::{RecvFlags, SendFlags};
 use std::time::Instant;
 
-/// Octets that are copied at a time.
+/// Bytes that are copied at a time.
 const CHUNK: usize = 256 << 10;
 
-/// Whether AF_UNIX says of a plain call what TCP would: there is a connection, and it has not
+/// Returns whether AF_UNIX answers a plain call as TCP would: the connection exists and has not
 /// failed.
 pub(crate) fn is_ordinary(socket: &Socket) -> bool {
-    // A fresh descriptor hangs up, as one does whose other end is gone.
+    // A fresh descriptor reports POLLHUP, as does one whose other end is gone.
     let over = PollFlags::HUP | PollFlags::ERR;
     socket.kind == Kind::Stream
         && descriptor::polled(socket, PollFlags::empty()).is_ok_and(|found| !found.intersects(over))
 }
 
-/// Whether flags of receiving mean the same to both.
+/// Returns whether AF_UNIX and TCP agree on these flags of a receiving call.
 pub(crate) fn are_ordinary(flags: i32) -> bool {
     !discards(flags) && !wants_errors(flags) && !peeks_at_all(flags)
 }
 
-/// Whether a call that receives has to wait: then it does so here, since the kernel would tell it
-/// of a reset, or swallow that behind octets that there are (MSG_WAITALL), and nobody else would
-/// know which. With a low-water mark it is the kernel's nevertheless, which alone heeds that.
+/// Returns whether a receiving call has to wait. Then it waits here. In the kernel a reset would
+/// end the wait, or MSG_WAITALL would swallow it behind the data that is there. In both cases
+/// nobody would ask the agent for the connection's error. With a low-water mark the call stays in
+/// the kernel, because only the kernel honours that mark.
 pub(crate) fn waits(socket: &Socket, data: &[Piece], flags: i32) -> bool {
     let wanted = if flags & libc::MSG_WAITALL != 0 { total(data) } else { total(data).min(1) };
     flags & (libc::MSG_DONTWAIT | libc::MSG_OOB) == 0
@@ -46,8 +47,8 @@ pub(crate) fn waits(socket: &Socket, data: &[Piece], flags: i32) -> bool {
         && descriptor::number(socket, libc::SO_RCVLOWAT).is_none_or(|low_water| low_water <= 1)
 }
 
-/// Sends all of it, as far as the descriptor lets it wait. The address, by its place and length,
-/// means something with MSG_FASTOPEN alone.
+/// Sends all data, or as much as the descriptor's timeout and mode allow. The address matters only
+/// with MSG_FASTOPEN.
 pub(crate) fn send(caller: &Caller, socket: &Socket, data: &[Piece], to: Given, flags: i32) -> Detour<usize> {
     let flags = fast_open(caller, socket, to, flags)?;
     if socket.kind == Kind::Listener {
@@ -59,7 +60,7 @@ pub(crate) fn send(caller: &Caller, socket: &Socket, data: &[Piece], to: Given, 
     how.set(SendFlags::OOB, flags & libc::MSG_OOB != 0);
     let length = total(data);
     let mut sent = 0;
-    // What is sent already is told before an error.
+    // Data sent so far is reported before an error.
     let so_far = |sent: usize, failure| if sent > 0 { Ok(sent) } else { Err(failure) };
     loop {
         let octets = match caller.target.gather(&window(data, sent, CHUNK)) {
@@ -75,7 +76,7 @@ pub(crate) fn send(caller: &Caller, socket: &Socket, data: &[Piece], to: Given, 
                     return so_far(sent, end.into());
                 }
             }
-            // The next call tells of it.
+            // The next call reports it.
             Err(_) if sent > 0 => return Ok(sent),
             Err(error) => return Err(send_failure(caller, socket, flags, error.raw_os_error())),
         }
@@ -85,7 +86,7 @@ pub(crate) fn send(caller: &Caller, socket: &Socket, data: &[Piece], to: Given, 
     }
 }
 
-/// Receives; with MSG_TRUNC what is received goes nowhere.
+/// Receives data; with MSG_TRUNC it is discarded.
 pub(crate) fn receive(caller: &Caller, socket: &Socket, data: &[Piece], flags: i32) -> Detour<usize> {
     if wants_errors(flags) || socket.kind == Kind::Listener {
         return Err(listener_failure(flags).into());
@@ -107,7 +108,8 @@ pub(crate) fn receive(caller: &Caller, socket: &Socket, data: &[Piece], flags: i
     while received < wanted {
         let room = octets.len().min(wanted - received);
         match rustix::net::recv(socket, &mut octets[..room], how) {
-            // An end, or a reset whose error the call before took with the octets that it had.
+            // An end of stream, or a reset whose error the previous call consumed along with the
+            // data that it returned.
             Ok((_, 0)) if received == 0 && kept & libc::MSG_OOB == 0 && descriptor::hangs_up(socket) => {
                 return end(caller, socket);
             }
@@ -136,8 +138,8 @@ pub(crate) fn receive(caller: &Caller, socket: &Socket, data: &[Piece], flags: i
     Ok(received)
 }
 
-/// Waits until so many octets are there, or the end: `poll` tells of the first one only, and
-/// AF_UNIX does not wait for what is peeked at.
+/// Waits until `wanted` bytes or the end have arrived. `poll` only reports the first byte, and
+/// AF_UNIX does not wait for bytes to be peeked at.
 fn wait_for(caller: &Caller, socket: &Socket, wanted: usize, until: Option<Instant>) -> Detour<()> {
     let arrivals = epoll::create(epoll::CreateFlags::CLOEXEC)?;
     let ends = epoll::EventFlags::RDHUP | epoll::EventFlags::HUP | epoll::EventFlags::ERR;
@@ -147,7 +149,7 @@ fn wait_for(caller: &Caller, socket: &Socket, wanted: usize, until: Option<Insta
     while (rustix::io::ioctl_fionread(socket)? as usize) < wanted {
         match caller.wait(arrivals.as_fd(), PollFlags::IN, until, Patience::Interruptible) {
             Ok(()) => {}
-            // What is there is shown.
+            // The call returns the data that is there.
             Err(_) if rustix::io::ioctl_fionread(socket)? > 0 => return Ok(()),
             Err(ended) => return Err(ended.into()),
         }

@@ -1,4 +1,4 @@
-//! The thread whose call is notified: its descriptors and its memory.
+//! The thread that made a notified call: its descriptors and its memory.
 
 use crate::caller::of_host;
 use crate::kernel::{most_descriptors, read_memory, write_memory};
@@ -10,33 +10,32 @@ use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, Signal, pidfd_getfd, pid
 use std::collections::HashMap;
 use std::rc::Rc;
 
-/// Threads that are remembered: those whose descriptor leads to nobody when they have ended, so
-/// that their number may come again.
+/// Maximum number of remembered threads. Only threads whose pidfd becomes invalid when they end are
+/// remembered, because thread numbers are reused.
 const REMEMBERED: usize = 64;
 
-/// Descriptors of threads that have called before.
+/// The pidfds of threads that have called before.
 #[derive(Debug, Default)]
 pub(crate) struct Threads(HashMap<i32, Rc<OwnedFd>>);
 
-/// A thread. What is found by its number holds only if the notification is valid after it was
-/// looked for.
+/// A thread. Data found by its number is valid only if the notification is still valid afterwards.
 #[derive(Debug)]
 pub(crate) struct Target {
     number: i32,
     descriptor: Rc<OwnedFd>,
 }
 
-/// A descriptor that a thread's files are reached by.
+/// A pidfd that gives access to a thread's files.
 #[derive(Debug)]
 struct Opened {
     descriptor: OwnedFd,
-    /// It leads to nobody once the thread has ended. One of the whole process leads there as long
-    /// as that lives, and its thread's number may be another process's by then.
+    /// Whether it becomes invalid when the thread ends. A pidfd of the whole process stays valid as
+    /// long as the process lives, and by then the thread's number may belong to another process.
     ends_with_thread: bool,
 }
 
-/// A descriptor of one thread, and not of its process, which has been there since Linux 6.9; before
-/// that its process will do, unless it unshared its descriptors.
+/// Opens a pidfd of the thread itself, which Linux has since 6.9. Before, opens that of its
+/// process, which has the same files unless the thread has unshared them.
 fn open(number: i32) -> Result<Opened, Errno> {
     let flags = PidfdFlags::from_bits_retain(libc::PIDFD_THREAD);
     match pidfd_open(pid(number)?, flags) {
@@ -46,7 +45,7 @@ fn open(number: i32) -> Result<Opened, Errno> {
     }
 }
 
-/// A descriptor of the process that a thread is of.
+/// Opens a pidfd of the process that a thread belongs to.
 fn open_process(number: i32) -> Result<Opened, Errno> {
     let leader = || field(&status(number)?, "Tgid")?.parse().ok();
     let leader = leader().ok_or(Errno::SRCH)?;
@@ -62,23 +61,23 @@ fn status(number: i32) -> Option<String> {
     std::fs::read_to_string(format!("/proc/{number}/status")).ok()
 }
 
-/// A thread's descriptor that nobody may look at, or that is none: the kernel goes on with the
+/// A descriptor that does not exist, or that this process may not copy. The kernel continues the
 /// call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Unseen;
 
 impl Threads {
-    /// The thread with this number, and its descriptor `wanted`; or why a call on that cannot be
-    /// answered here.
+    /// Returns the thread with this number and a copy of its descriptor `wanted`, or [`Unseen`] if
+    /// a call on that descriptor cannot be answered here.
     ///
     /// # Errors
-    /// If the thread has gone, or this process has no descriptor left to look by.
+    /// If the thread has ended, or this process has no descriptors left.
     pub(crate) fn descriptor(
         &mut self,
         number: i32,
         wanted: RawFd,
     ) -> Detour<Result<(Target, OwnedFd), Unseen>> {
-        // What is no number of a descriptor's is not asked for.
+        // Negative numbers are no descriptors.
         if wanted < 0 {
             return Ok(Err(Unseen));
         }
@@ -96,7 +95,7 @@ impl Threads {
         get(self.target(number)?)
     }
 
-    /// The thread with this number.
+    /// Returns the thread with this number.
     ///
     /// # Errors
     /// As [`Threads::descriptor`].
@@ -116,8 +115,8 @@ impl Threads {
     }
 }
 
-/// What it means to a call that its thread is not found. It has to have an answer if the thread is
-/// there: otherwise it would wait for ever.
+/// Returns the result of a call whose thread cannot be accessed. If the thread exists it needs an
+/// answer, or it would wait forever.
 fn lack(error: Errno) -> Stop {
     match error {
         Errno::SRCH => Stop::Gone,
@@ -126,25 +125,25 @@ fn lack(error: Errno) -> Stop {
 }
 
 impl Target {
-    /// Readable when it has ended.
+    /// Returns a descriptor that is readable when the thread has ended.
     pub(crate) fn end(&self) -> &OwnedFd {
         &self.descriptor
     }
 
-    /// Its `status`.
+    /// Returns the contents of its `status`.
     pub(crate) fn status(&self) -> String {
         status(self.number).unwrap_or_default()
     }
 
-    /// Whether there is a number for a descriptor more; so it is taken to be where that cannot be
-    /// found out (before Linux 6.2).
+    /// Returns whether it can have one more descriptor. `true` if that cannot be determined (before
+    /// Linux 6.2).
     pub(crate) fn has_number_left(&self) -> bool {
         let Ok(most) = most_descriptors(self.number) else { return true };
         let folder = format!("/proc/{}/fd", self.number);
-        // The kernel says how many there are without listing them.
+        // The kernel reports the count as the size of the folder, without a listing.
         let is_below = std::fs::metadata(&folder).is_ok_and(|folder| folder.len() < most);
         is_below || {
-            // Those above a limit that was lowered are in nobody's way.
+            // After the limit was lowered, there may be descriptors above it, which do not count.
             let numbers = std::fs::read_dir(folder).into_iter().flatten().flatten();
             let below = numbers.filter(|entry| {
                 let number = entry.file_name().to_str().and_then(|name| name.parse::<u64>().ok());
@@ -154,13 +153,13 @@ impl Target {
         }
     }
 
-    /// Sends it a signal, as the kernel does with SIGPIPE.
+    /// Sends a signal to the thread, as the kernel does with SIGPIPE.
     pub(crate) fn signal(&self, signal: Signal) {
-        // Gone already: nobody to tell.
+        // If the thread has ended, the signal is lost.
         let _ = pidfd_send_signal(&*self.descriptor, signal);
     }
 
-    /// Fills a place with octets of its memory.
+    /// Reads its memory into `place`.
     ///
     /// # Errors
     /// EFAULT.
@@ -172,7 +171,7 @@ impl Target {
         Ok(())
     }
 
-    /// Octets of its memory.
+    /// Returns bytes of its memory.
     ///
     /// # Errors
     /// EFAULT.
@@ -182,7 +181,7 @@ impl Target {
         Ok(octets)
     }
 
-    /// Puts octets into its memory.
+    /// Writes bytes to its memory.
     ///
     /// # Errors
     /// EFAULT.
@@ -190,7 +189,7 @@ impl Target {
         self.scatter(&[Piece { address, length: octets.len() }], octets)
     }
 
-    /// What is in pieces of its memory.
+    /// Returns the bytes in pieces of its memory.
     ///
     /// # Errors
     /// EFAULT.
@@ -202,7 +201,7 @@ impl Target {
         Ok(octets)
     }
 
-    /// Puts octets into pieces of its memory, in order, as far as they reach.
+    /// Writes bytes to pieces of its memory, in order, as far as they reach.
     ///
     /// # Errors
     /// EFAULT.
@@ -234,7 +233,7 @@ mod tests {
         child.wait().expect("it is ours");
     }
 
-    /// A number that another thread had before leads to the one that has it now.
+    /// A number that is reused refers to the thread that has it now.
     #[test]
     fn numbers_come_again() {
         let (first, number) = sleeper();
@@ -249,9 +248,9 @@ mod tests {
         assert_eq!(threads.target(number).err(), Some(Stop::Gone));
     }
 
-    /// Before Linux 6.9 a thread is looked at by its process, whose descriptor is remembered for
-    /// the thread of that number alone: the number of another may be a stranger's while the process
-    /// lives.
+    /// Before Linux 6.9 a thread is accessed by its process's pidfd. That pidfd is remembered only
+    /// for the thread with the process's number: another thread's number may be reused while the
+    /// process lives.
     #[test]
     fn threads_before_they_had_descriptors() {
         let (told, number) = std::sync::mpsc::channel();
@@ -273,7 +272,7 @@ mod tests {
         thread.join().expect("it ends");
     }
 
-    /// A thread that waits has to be told something.
+    /// A waiting thread needs an answer.
     #[test]
     fn what_is_missing() {
         assert_eq!(lack(Errno::SRCH), Stop::Gone);
@@ -281,7 +280,7 @@ mod tests {
         assert_eq!(lack(Errno::NOMEM), Stop::Errno(libc::ENOMEM));
     }
 
-    /// Memory is read and written where it is, and EFAULT where there is none.
+    /// Mapped memory is read and written; unmapped memory is EFAULT.
     #[test]
     fn memory() {
         let number = std::process::id().cast_signed();

@@ -1,14 +1,14 @@
-//! A program in the foreground, as if it had been started directly: by the example `run`, which
-//! this crate's tests build.
+//! A program in the foreground behaves as if it had been started directly. The tests use the
+//! example `run`, which cargo builds with this crate's tests.
 
 use rustix::process::{Pid, Signal, kill_process};
 use std::io::{BufRead as _, BufReader};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, Stdio};
 
-/// `run` with a shell in it. No agent is there, and none is asked. What is started in the
-/// background has INT and QUIT ignored, as have its children, and a shell cannot trap what was
-/// ignored when it began.
+/// Returns a command that runs a shell script by `run`. There is no agent, and none is asked. A
+/// test started in the background has INT and QUIT ignored, as have its children, and a shell
+/// cannot trap a signal that was ignored at its start. So `env` resets the signals.
 fn shell(script: &str) -> Command {
     let tests = std::env::current_exe().expect("this is one");
     let run = tests.parent().and_then(std::path::Path::parent).expect("a folder").join("examples/run");
@@ -17,22 +17,22 @@ fn shell(script: &str) -> Command {
     command
 }
 
-/// The exit status is the program's, and what it left behind is waited for.
+/// The exit status is that of the program, and processes that it left behind are waited for.
 #[test]
 fn status() {
     let output = shell("(sleep 0.2; echo later) & echo now; exit 7").output().expect("it is built");
     assert_eq!((output.status.code(), &output.stdout[..]), (Some(7), &b"now\nlater\n"[..]));
 }
 
-/// It ends by the signal that ended the program.
+/// `run` ends by the signal that ended the program.
 #[test]
 fn ends_by_the_signal() {
     let status = shell("kill -TERM $$").status().expect("it is built");
     assert_eq!(status.signal(), Some(libc::SIGTERM));
 }
 
-/// What a shell finds blocked, ignored and caught; the C library's own signals, 32 and 33, left
-/// out.
+/// Returns the signals that a shell finds blocked, ignored and caught, except 32 and 33, which
+/// belong to the C library.
 fn signals(shell: &mut Command) -> Vec<u64> {
     let output = shell.output().expect("it is there");
     let masks = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -40,7 +40,7 @@ fn signals(shell: &mut Command) -> Vec<u64> {
     masks.split_whitespace().map(mask).collect()
 }
 
-/// The program has no more signals blocked, ignored or caught than if it had been started directly.
+/// The program has the same signals blocked, ignored and caught as if it had been started directly.
 #[test]
 fn signals_are_as_before() {
     let script = "sed -nE 's/^Sig(Blk|Ign|Cgt)://p' /proc/self/status";
@@ -48,8 +48,8 @@ fn signals_are_as_before() {
     assert_eq!((direct.len(), signals(&mut shell(script))), (3, direct));
 }
 
-/// Whoever answers may have more descriptors than the program; the program has the limits that it
-/// would have.
+/// The notifier may have more descriptors than the program. The program has the limits that it
+/// would have without it.
 #[test]
 fn descriptors_are_limited_as_before() {
     let limits = |script: &str| {
@@ -67,7 +67,7 @@ fn descriptors_are_limited_as_before() {
     assert_eq!(limits("sed -nE 's/^Max open files//p' /proc/$PPID/limits")[..2], ["600", "600"]);
 }
 
-/// Section 3.14: what is sent to it is passed on.
+/// Section 3.14: signals sent to `run` are passed on.
 #[test]
 fn signals_are_passed_on() {
     for (signal, name) in [(Signal::TERM, "TERM"), (Signal::INT, "INT"), (Signal::USR1, "USR1")] {
@@ -81,7 +81,7 @@ fn signals_are_passed_on() {
     }
 }
 
-/// Fail closed: without an agent there is no network, and it is said so.
+/// Without an agent there is no network, and the program gets that error.
 #[test]
 fn no_agent() {
     let script = "python3 -c 'import socket; socket.socket()' 2>&1 | tail -n 1";

@@ -1,4 +1,4 @@
-//! The agent that this process asks, and what its answers are to a call.
+//! The agent of this process: requests to it, and its answers as results of calls.
 
 use crate::{confined, errno, real};
 use libc::c_int;
@@ -10,41 +10,45 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-/// Null: not looked for yet; [`absent`]: there is none.
+/// Null: not looked up yet; [`absent`]: there is no agent.
 static AGENT: AtomicPtr<Agent> = AtomicPtr::new(ptr::null_mut());
 
 fn absent() -> *mut Agent {
     ptr::dangling_mut()
 }
 
-/// The agent of the environment, as it was when the library was loaded.
+/// Returns the agent that the environment named when the library was loaded.
 pub fn known() -> Option<&'static Agent> {
     let mut known = AGENT.load(Ordering::Acquire);
     if known.is_null() {
         let found = Agent::of_environment().map_or(absent(), |agent| Box::into_raw(Box::new(agent)));
-        // Who comes second keeps a few octets for nothing; a lock could be held over a `fork`.
+        // A thread that loses the race leaks a few bytes. A lock could be held across a `fork`.
         known = match AGENT.compare_exchange(ptr::null_mut(), found, Ordering::AcqRel, Ordering::Acquire) {
             Ok(_) => found,
             Err(first) => first,
         };
     }
-    // SAFETY: neither null nor absent, it was made by `Box::into_raw` and is never freed.
+    // SAFETY: it is neither null nor absent, so `Box::into_raw` made it, and it is never freed.
     (known != absent()).then(|| unsafe { &*known })
 }
 
-/// The same if it was looked for before. Calls that files have, too, ask for no more: an allocator
-/// that reads a file when it is first used would be asked for memory in the midst of that.
+/// Returns the agent if it has already been looked up.
+///
+/// Calls that also work on files use this: an allocator may read a file when it is first used, and
+/// the look-up would ask it for memory in the middle of that.
 pub fn if_looked_for() -> Option<&'static Agent> {
     if AGENT.load(Ordering::Acquire).is_null() { None } else { known() }
 }
 
-/// Asks, and waits for the answer whatever signals come: for calls that are over soon, and those
-/// that must not be lost half-way. Octets of the answer are in a `place` of [`SHORT`] ones, or as
-/// many more as those of a value may be; so no memory is asked of the allocator, which a handler of
-/// a signal may have interrupted.
+/// Sends a request and waits for the answer, regardless of signals. For calls that return soon and
+/// for calls that must not be abandoned half-way.
+///
+/// Bytes of the answer are stored in `place`, which has [`SHORT`] bytes, or more if the value may
+/// be longer. So this does not allocate: a signal handler may have interrupted the allocator.
 ///
 /// # Errors
-/// The call's own, ENETDOWN without an agent, EMFILE or ENFILE if there is no descriptor to ask by.
+/// The call's own; ENETDOWN without an agent; EMFILE or ENFILE if there is no descriptor for the
+/// connection to the agent.
 pub fn ask<'a>(
     request: &Request,
     descriptor: Option<BorrowedFd>,
@@ -53,7 +57,7 @@ pub fn ask<'a>(
     answer(waited(start(request, descriptor)?), place)
 }
 
-/// The same for answers of any length, with memory of the allocator's.
+/// As [`ask`], for answers of any length; this allocates.
 pub fn ask_at_length(request: &Request) -> Result<Response, c_int> {
     match waited(start(request, None)?).answer().map_err(|error| error.number())? {
         (Response::Failed(number), _) => Err(number),
@@ -61,7 +65,7 @@ pub fn ask_at_length(request: &Request) -> Result<Response, c_int> {
     }
 }
 
-/// Waits for an answer, whatever signals come.
+/// Waits for an answer, regardless of signals.
 fn waited(started: Started) -> Started {
     let is_interrupted =
         || poll(&mut [PollFd::new(&started, PollFlags::IN)], None) == Err(rustix::io::Errno::INTR);
@@ -69,8 +73,8 @@ fn waited(started: Started) -> Started {
     started
 }
 
-/// The same for calls that a signal interrupts (EINTR). One whose handler has SA_RESTART does not,
-/// except in calls that have a limit of time (signal(7)).
+/// As [`ask`], for calls that a signal interrupts (EINTR). A handler with SA_RESTART interrupts
+/// only calls that have a time limit (signal(7)).
 pub fn ask_interruptibly(
     request: &Request,
     descriptor: Option<BorrowedFd>,
@@ -78,11 +82,11 @@ pub fn ask_interruptibly(
 ) -> Result<(), c_int> {
     let started = start(request, descriptor)?;
     let connection = started.as_fd().as_raw_fd();
-    // By the C library's functions, in which a thread may be cancelled as in `connect` and `close`:
-    // then the connection is closed on the way out. `recv` is restarted, `poll` never is.
+    // These are the C library's functions, in which a thread may be cancelled as in `connect` and
+    // `close`. Unwinding then closes the connection. The kernel restarts `recv`, but never `poll`.
     let mut octet = 0u8;
     let mut waiting = libc::pollfd { fd: connection, events: libc::POLLIN, revents: 0 };
-    // SAFETY: a descriptor of ours, and room for what is asked.
+    // SAFETY: the descriptor is ours, and there is room for the result.
     let is_interrupted = unsafe {
         if has_limit {
             real::poll(&raw mut waiting, 1, -1) < 0
@@ -97,15 +101,16 @@ pub fn ask_interruptibly(
     answer(started, &mut [0; SHORT]).map(drop)
 }
 
-/// Waits no more for what a call comes to, but for the agent to know that: what was asked is under
-/// way then, and `poll` says so of the descriptor. The answer may have come meanwhile.
+/// Stops waiting for a call's result, and waits only until the agent knows that. The requested
+/// operation then continues in the background, and `poll` reports its result on the descriptor. The
+/// answer may have arrived meanwhile.
 fn give_up(started: Started) -> Result<(), c_int> {
-    // There is a connection as long as there is a call.
+    // The connection exists as long as the call does.
     let _ = shutdown(&started, Shutdown::Write);
     match waited(started).answer_within(&mut [0; SHORT]) {
         Ok((Response::Failed(number), _)) => Err(number),
         Ok(_) => Ok(()),
-        // The end of the connection is all that a call gets of which nothing came.
+        // If the call was interrupted before it had a result, the agent only closes the connection.
         Err(_) => Err(libc::EINTR),
     }
 }
@@ -121,7 +126,7 @@ fn start_at<'a>(
 ) -> Result<Started<'a>, c_int> {
     let start = || loop {
         match agent.start(request, descriptor) {
-            // Before the request was sent, so nothing has happened.
+            // This happens before the request is sent, so the call has had no effect.
             Err(CallError::Interrupted) => {}
             started => return started.map_err(|error| error.number()),
         }
@@ -132,18 +137,20 @@ fn start_at<'a>(
     }
 }
 
-/// Does something that needs the number of a descriptor where the program has none left: the limit
-/// is one higher meanwhile. Most calls of sockets need no number natively. EMFILE if the limit
-/// cannot be raised.
+/// Runs `ask`, which needs a descriptor number, with the limit raised by one because the program
+/// has no number left. Natively, most socket calls need no number.
+///
+/// # Errors
+/// EMFILE if the limit cannot be raised.
 fn with_one_more<T>(ask: impl FnOnce() -> Result<T, c_int>) -> Result<T, c_int> {
     let limit = getrlimit(Resource::Nofile);
     let current = limit.current.filter(|_| !confined::is_confined()).ok_or(libc::EMFILE)?;
     let current = current.checked_add(1).ok_or(libc::EMFILE)?;
-    // At the highest there is it takes a privilege.
+    // Above the hard limit this needs a privilege.
     let raised = Rlimit { current: Some(current), maximum: limit.maximum.map(|most| most.max(current)) };
     setrlimit(Resource::Nofile, raised).map_err(|_| libc::EMFILE)?;
     let outcome = ask();
-    // Back it needs none.
+    // Lowering it again does not.
     let _ = setrlimit(Resource::Nofile, limit);
     outcome
 }
@@ -170,14 +177,14 @@ mod tests {
     use std::net::SocketAddr;
     use std::thread;
 
-    /// The allocator, and how often this thread has asked it for memory.
+    /// The system's allocator, with a count of this thread's allocations.
     struct Counted;
 
     thread_local! {
         static ASKED: Cell<usize> = const { Cell::new(0) };
     }
 
-    // SAFETY: it is the system's.
+    // SAFETY: it is the system's allocator.
     unsafe impl GlobalAlloc for Counted {
         unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
             ASKED.set(ASKED.get() + 1);
@@ -194,14 +201,14 @@ mod tests {
     #[global_allocator]
     static ALLOCATOR: Counted = Counted;
 
-    /// How often a step asks for memory.
+    /// Returns the number of allocations of a step.
     fn asks(step: impl FnOnce()) -> usize {
         let before = ASKED.get();
         step();
         ASKED.get() - before
     }
 
-    /// An agent that answers each call by what `answer` says.
+    /// Starts an agent that answers each request with `answer`.
     fn agent(folder: &tempfile::TempDir, answer: fn(&Request) -> Response) -> Agent {
         let agent = Agent::at(folder.path().join("agent"));
         let calls = socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
@@ -219,8 +226,8 @@ mod tests {
         agent
     }
 
-    /// A handler of a signal that makes a call which POSIX lets it make (`send`, `sendto`, `recv`,
-    /// `connect`, `close`, `getsockopt` ...) may have interrupted the allocator.
+    /// A signal handler may have interrupted the allocator. POSIX lets handlers make these calls
+    /// (`send`, `sendto`, `recv`, `connect`, `close`, `getsockopt` ...), so they must not allocate.
     #[test]
     fn calls_ask_for_no_memory() {
         const HERE: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 80);

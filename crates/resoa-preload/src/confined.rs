@@ -1,11 +1,12 @@
-//! A program that has confined itself: it took a filter of seccomp by `prctl`, as sshd does before
-//! it hears a stranger.
+//! Programs that have confined themselves with a seccomp filter, installed by `prctl`. sshd does
+//! this before it reads from an unauthenticated client.
 //!
-//! Such a filter may end the process at any call that the program does not make itself. So from
-//! then on the calls of data that files have, too, and `close` and `shutdown` of a stream are made
-//! as they are and no others beside them: nothing is looked at, repaired or asked of the agent, and
-//! what AF_UNIX says instead of TCP (C109) remains. A child inherits both; after `exec` it is not
-//! known any more.
+//! Such a filter may kill the process at any system call that the program does not make itself.
+//! From then on the library passes these calls through unchanged: `close`, `shutdown` of a stream,
+//! and the data calls that also work on files. It makes no other system calls with them: it checks
+//! nothing, repairs nothing and does not ask the agent. The differences between AF_UNIX and TCP
+//! (C109) then stay visible. A child inherits both the filter and this flag. After `exec` the flag
+//! is lost.
 
 use crate::real;
 use libc::{c_int, c_ulong};
@@ -13,7 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 static CONFINED: AtomicBool = AtomicBool::new(false);
 
-/// Whether this process has confined itself.
+/// Returns whether this process has confined itself.
 pub fn is_confined() -> bool {
     CONFINED.load(Ordering::Relaxed)
 }

@@ -1,4 +1,4 @@
-//! Calls that make a socket what it is: `bind`, `connect`, `listen`, `shutdown`, `getsockopt`,
+//! Calls that configure a socket: `bind`, `connect`, `listen`, `shutdown`, `getsockopt`,
 //! `setsockopt`, `ioctl`, and the names of its ends.
 
 use crate::program::{answered, at, given};
@@ -9,7 +9,7 @@ use libc::{c_int, c_ulong, c_void, sockaddr, socklen_t};
 use resoa_calls::interposer::{Call, Room};
 use resoa_calls::ioctl::concerns;
 
-/// Where a program wants a value with its length.
+/// Returns the place where a program wants a value and its length.
 pub fn room<T>(value: *mut T, length: *mut socklen_t) -> Room {
     Room { value: at(value), length: at(length) }
 }
@@ -20,8 +20,7 @@ pub unsafe extern "C-unwind" fn bind(number: c_int, address: *const sockaddr, le
     answered(number, &Call::Bind(given(address, length)), || unsafe { real::bind(number, address, length) })
 }
 
-/// `connect(2)`. A signal that comes while it waits does not end the attempt, which goes on at the
-/// server.
+/// `connect(2)`. A signal during the wait does not end the attempt, which continues at the server.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn connect(number: c_int, address: *const sockaddr, length: socklen_t) -> c_int {
     let native = || unsafe { real::connect(number, address, length) };
@@ -93,11 +92,12 @@ pub unsafe extern "C-unwind" fn setsockopt(
     answered(number, &call, || unsafe { real::setsockopt(number, level, name, value, length) })
 }
 
-/// `ioctl(2)`; the third argument is one that callers may have left out.
+/// `ioctl(2)`; callers may omit the third argument.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn ioctl(number: c_int, command: c_ulong, argument: *mut c_void) -> c_int {
     let native = || unsafe { real::ioctl(number, command, argument) };
-    // Numbers are of 32 bits, and some programs sign-extend them. Most are no affair of sockets.
+    // Command numbers have 32 bits, and some programs sign-extend them. Most do not concern
+    // sockets.
     match command as u32 {
         command if concerns(command) => {
             answered(number, &Call::Ioctl { command, argument: at(argument) }, native)

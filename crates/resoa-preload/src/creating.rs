@@ -1,4 +1,4 @@
-//! `socket` and `accept`: descriptors of the agent's come to have a number here.
+//! `socket` and `accept`: descriptors from the agent get numbers of this process.
 
 use crate::control::room;
 use crate::program::{Here, answered, settled};
@@ -10,7 +10,7 @@ use resoa_calls::interposer::{Call, create};
 use rustix::fd::{AsRawFd, BorrowedFd, IntoRawFd, OwnedFd};
 use rustix::io::{FdFlags, dup, fcntl_dupfd_cloexec, fcntl_getfd, fcntl_setfd};
 
-/// `socket(2)`. Sockets that would reach a network past the agent are refused.
+/// `socket(2)`. Sockets that would reach a network without the agent are refused.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn socket(domain: c_int, kind: c_int, protocol: c_int) -> c_int {
     let native = || {
@@ -24,9 +24,9 @@ pub unsafe extern "C-unwind" fn socket(domain: c_int, kind: c_int, protocol: c_i
     settled(|| create(&Here, domain, kind, protocol), || native() as isize) as c_int
 }
 
-/// Gives a descriptor the lowest number that is free, as the kernel would have, and FD_CLOEXEC if
-/// the program wants that. By now the connection over which it came is closed again, so that its
-/// number is mostly that one.
+/// Gives a descriptor the lowest free number, as the kernel would, and FD_CLOEXEC if the program
+/// asks for it. The connection that brought the descriptor is already closed, so the lowest free
+/// number is usually that connection's.
 pub fn install(descriptor: OwnedFd, kind: Carried, cloexec: bool) -> c_int {
     let copy = if cloexec { fcntl_dupfd_cloexec(&descriptor, 0) } else { dup(&descriptor) };
     let descriptor = match copy {
@@ -79,8 +79,8 @@ fn accepted(number: c_int, call: &Call, native: impl FnOnce() -> c_int) -> c_int
     })
 }
 
-/// Whether there are numbers for the connection to the agent and for what comes over it: a
-/// connection that was taken from the queue could not be put back.
+/// Checks that two descriptor numbers are free: for the connection to the agent and for the
+/// accepted connection. An accepted connection could not be put back into the queue.
 pub fn two_numbers(listener: BorrowedFd) -> Result<(), c_int> {
     let one = fcntl_dupfd_cloexec(listener, 0).map_err(rustix::io::Errno::raw_os_error)?;
     let other = fcntl_dupfd_cloexec(listener, 0).map_err(rustix::io::Errno::raw_os_error);
@@ -88,8 +88,8 @@ pub fn two_numbers(listener: BorrowedFd) -> Result<(), c_int> {
     other.map(release)
 }
 
-/// Closes a copy of a program's socket. To drop it would call our own `close`, which lingers.
+/// Closes a copy of a program's socket. Dropping it would call our own `close`, which lingers.
 fn release(copy: OwnedFd) {
-    // SAFETY: it is nobody else's.
+    // SAFETY: nobody else has it.
     unsafe { rustix::io::close(copy.into_raw_fd()) };
 }

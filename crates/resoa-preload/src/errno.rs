@@ -1,14 +1,14 @@
-//! `errno`: what a call that failed leaves, and what one that succeeded must not change.
+//! Access to `errno`, which a failed call sets and a successful call must not change.
 
 use libc::c_int;
 
-/// As it is now.
+/// Returns the current value.
 pub fn get() -> c_int {
-    // SAFETY: the C library's own, of this thread.
+    // SAFETY: the place belongs to the C library and to this thread.
     unsafe { *libc::__errno_location() }
 }
 
-/// What the caller will see.
+/// Sets the value that the caller will see.
 pub fn set(number: c_int) {
     // SAFETY: as above.
     unsafe { *libc::__errno_location() = number }

@@ -1,43 +1,45 @@
-//! `libresoa_preload.so`, loaded by `LD_PRELOAD` before the C library: socket calls of an
-//! unmodified program are asked of the agent of remote sockets that `LASTHOP_RESOA` names. Without
-//! that variable everything is as if the library were not there.
+//! `libresoa_preload.so`: a library for `LD_PRELOAD` that forwards the socket calls of an
+//! unmodified program to the resoa agent.
 //!
-//! What a program holds is a descriptor of AF_UNIX (`resoa_calls` says in which state). Data,
-//! `poll`, `fork`, `exec` and the last `close` are the kernel's business; here are the calls that
-//! mean something else on such a descriptor than on TCP or UDP:
+//! The variable `LASTHOP_RESOA` names the agent. Without that variable the program behaves as if
+//! the library were not loaded.
 //!
-//! | calls | where |
+//! The program holds AF_UNIX descriptors; `resoa_calls` describes their states. The kernel handles
+//! data, `poll`, `fork`, `exec` and the last `close`. This library replaces the calls that mean
+//! something else on such a descriptor than on TCP or UDP:
+//!
+//! | calls | module |
 //! |---|---|
 //! | `socket`, `accept` | `creating` |
-//! | `bind`, `connect`, `listen`, `shutdown`, names, `getsockopt`, `setsockopt`, `ioctl` | `control` |
-//! | `write`, `send` and their like | `sending`; what differs of streams in `stream` |
-//! | `read`, `recv` and their like | `receiving`; likewise |
-//! | `close`, `dup`, `fcntl` | `numbers`: what is remembered of a number, and the wait of SO_LINGER |
-//! | `prctl` | `confined`: whether the program may still make calls beside its own |
+//! | `bind`, `connect`, `listen`, `shutdown`, names, options, `ioctl` | `control` |
+//! | `write`, `send` and their variants | `sending`; differences of streams in `stream` |
+//! | `read`, `recv` and their variants | `receiving`; differences of streams in `stream` |
+//! | `close`, `dup`, `fcntl` | `numbers`: hints about numbers, and the wait of SO_LINGER |
+//! | `prctl` | `confined`: whether the program may still make system calls other than its own |
 //! | `getaddrinfo`, `gethostbyname`, `getnameinfo` | `names` |
 //!
-//! The rules of the calls are those of [`resoa_calls::interposer`]; `program` lets it reach this
+//! [`resoa_calls::interposer`] implements the rules of the calls. `program` gives it access to this
 //! process.
 //!
-//! What is promised:
+//! Guarantees:
 //!
-//! * No call waits for the agent that does not need it: data that flows costs one look at a table
-//!   of numbers.
-//! * That table is a hint. A number may have become another socket or a file behind our back
-//!   (`fclose`, `exec`, a child after `vfork`), so that before anything is done differently than by
-//!   the C library, the descriptor's name is read (`SocketName::of`).
-//! * There is no lock, and no memory is shared with the C library's own state: calls may come from
-//!   any thread, after `fork`, in a handler of a signal and before any constructor has run.
-//! * No memory is asked of the allocator either, which a handler may have interrupted, but by
-//!   `setsockopt`, by `getsockopt` of more than 512 octets, `ioctl`, look-ups of names, and of
-//!   datagrams by those of more than eight pieces, and by `sendto` of a connected socket to
-//!   elsewhere.
-//! * Where the agent does not answer, calls fail (ENETDOWN; names: EAI_AGAIN). Nothing goes to the
-//!   host's own network instead.
+//! * A call waits for the agent only if it needs the agent. Data transfer costs one look-up in a
+//!   table of descriptor numbers.
+//! * Entries of that table are hints. A number may have become another socket or a file unnoticed
+//!   (`fclose`, `exec`, a child after `vfork`). So before a call departs from what the C library
+//!   does, it reads the descriptor's name (`SocketName::of`).
+//! * There is no lock, and no memory is shared with the C library's own state. Calls may come from
+//!   any thread, after `fork`, in a signal handler, and before any constructor has run.
+//! * Calls do not allocate, because a signal handler may have interrupted the allocator.
+//!   Exceptions: `setsockopt`; `getsockopt` of more than 512 bytes; `ioctl`; name look-ups; calls
+//!   on datagrams with more than eight pieces; and `sendto` from a connected socket to another
+//!   address.
+//! * If the agent does not answer, calls fail with ENETDOWN, and look-ups with EAI_AGAIN. They
+//!   never fall back to the host's own network.
 //!
-//! Not seen are calls that pass the C library by (static programs, Go, `io_uring`) and those that
-//! the C library makes itself (stdio's reads and writes on a socket, which need no repair before an
-//! error, and the resolver behind `res_query`).
+//! The library does not see calls that bypass the C library (static programs, Go, `io_uring`). Nor
+//! does it see calls that the C library makes itself: stdio's reads and writes on a socket, which
+//! need no repair before an error, and the resolver behind `res_query`.
 
 #![expect(
     clippy::undocumented_unsafe_blocks,

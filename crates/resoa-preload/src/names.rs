@@ -1,5 +1,5 @@
-//! Look-ups of hosts, executed by the server (C49). Numbers and `localhost` need none and are
-//! decided here, as are services, which are the host's own (`/etc/services`).
+//! Host name look-ups, executed by the server (C49). Numeric addresses and `localhost` need no
+//! look-up and are decided here. So are services, which are the host's own (`/etc/services`).
 
 mod addresses;
 mod hosts;
@@ -10,8 +10,8 @@ use resoa_calls::{Query, Request, Response};
 use std::ffi::CStr;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// The addresses of a host, in the order in which the server would try them. `family` is AF_UNSPEC,
-/// AF_INET or AF_INET6.
+/// Returns the addresses of a host, in the order in which the server would try them. `family` is
+/// AF_UNSPEC, AF_INET or AF_INET6.
 ///
 /// # Errors
 /// `EAI_…`
@@ -28,7 +28,7 @@ fn addresses(host: &str, family: i32) -> Result<Vec<IpAddr>, i32> {
         match agent::ask_at_length(&Request::Resolve(query)) {
             Ok(Response::Hosts(found)) => found.iter().map(std::net::SocketAddr::ip).collect(),
             Ok(Response::Unresolved(error)) => return Err(error),
-            // The agent has no server just now, or there is no agent.
+            // The agent has no server at the moment, or there is no agent.
             _ => return Err(libc::EAI_AGAIN),
         }
     };
@@ -43,20 +43,20 @@ fn addresses(host: &str, family: i32) -> Result<Vec<IpAddr>, i32> {
     if found.is_empty() { Err(libc::EAI_NONAME) } else { Ok(found) }
 }
 
-/// RFC 6761: these names are this host's.
+/// Returns whether RFC 6761 reserves the name for this host.
 fn is_localhost(host: &str) -> bool {
     let host = host.strip_suffix('.').unwrap_or(host);
     let last = host.rsplit('.').next().unwrap_or(host);
     last.eq_ignore_ascii_case("localhost")
 }
 
-/// Whether this is a number and no name: the C library decides what it is.
+/// Returns whether this is a numeric address, by the C library's rules.
 fn is_number(host: &CStr) -> bool {
     unsafe extern "C" {
         fn inet_aton(text: *const libc::c_char, address: *mut libc::in_addr) -> libc::c_int;
     }
     let mut address = libc::in_addr { s_addr: 0 };
-    // SAFETY: a text that ends with zero, and room for what it is.
+    // SAFETY: the text ends with zero, and there is room for the address.
     if unsafe { inet_aton(host.as_ptr(), &raw mut address) } != 0 {
         return true;
     }
@@ -68,7 +68,7 @@ fn is_number(host: &CStr) -> bool {
 mod tests {
     use super::*;
 
-    /// Names that are this host's, and numbers in each way that the C library reads.
+    /// Names of this host, and every notation of numeric addresses that the C library reads.
     #[test]
     fn names_and_numbers() {
         for (host, is) in [("localhost", true), ("A.LocalHost.", true), ("localhost.org", false), ("", false)]

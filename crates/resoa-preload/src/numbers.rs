@@ -1,5 +1,5 @@
-//! Numbers of descriptors: what is remembered of one follows `dup` and ends with `close`, which
-//! waits if SO_LINGER says so.
+//! Descriptor numbers: keeps the hints correct across `dup` and `close`. `close` waits if SO_LINGER
+//! says so.
 
 use crate::table::{self, Hint};
 use crate::{agent, confined, errno, real, sockets};
@@ -11,7 +11,7 @@ use resoa_calls::{Request, SocketId, descriptor};
 pub unsafe extern "C-unwind" fn close(number: c_int) -> c_int {
     let is_asked = table::hint(number) != Hint::Foreign && !confined::is_confined();
     let lingers = if is_asked { lingers(number) } else { None };
-    // Before it is closed: afterwards the number may be another thread's already.
+    // Forgotten before it is closed: afterwards the number may already belong to another thread.
     table::forget(number, number);
     let closed = unsafe { real::close(number) };
     if closed == 0 {
@@ -20,8 +20,8 @@ pub unsafe extern "C-unwind" fn close(number: c_int) -> c_int {
     closed
 }
 
-/// Waits for the end of a socket whose descriptor was closed. Whatever comes of it, that is so: the
-/// call is a success, as Linux says when the time is over or a signal has come.
+/// Waits until a socket whose descriptor was closed has ended. The call succeeds regardless of the
+/// outcome, as on Linux after the linger time or a signal.
 fn linger(socket: Option<SocketId>) {
     if let Some(socket) = socket {
         let before = errno::get();
@@ -30,18 +30,18 @@ fn linger(socket: Option<SocketId>) {
     }
 }
 
-/// The socket of a descriptor with SO_LINGER, which is set on the descriptor itself, too.
+/// Returns the socket of a descriptor with SO_LINGER, which is also set on the descriptor itself.
 fn lingers(number: c_int) -> Option<SocketId> {
     agent::if_looked_for()?;
     let before = errno::get();
-    // Whether there is one comes first of what it says.
+    // The first field of the option says whether it is on.
     let is_on = sockets::borrowed(number).and_then(|socket| descriptor::number(socket, libc::SO_LINGER));
     let socket = is_on.filter(|is_on| *is_on != 0).and_then(|_| sockets::carried(number));
     errno::set(before);
     socket.map(|socket| socket.id)
 }
 
-/// `close_range(2)`; like an `exit` it waits for nothing.
+/// `close_range(2)`; like `exit`, it does not linger.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn close_range(first: c_uint, last: c_uint, flags: c_int) -> c_int {
     table::forget(of(first), of(last));
@@ -77,7 +77,7 @@ pub unsafe extern "C-unwind" fn dup3(number: c_int, to: c_int, flags: c_int) -> 
     replaced(number, to, || unsafe { real::dup3(number, to, flags) })
 }
 
-/// A number that becomes a copy is closed first, and lingers like any.
+/// Copies to a number. The socket that had it is closed, and lingers like any other.
 fn replaced(number: c_int, to: c_int, copy: impl FnOnce() -> c_int) -> c_int {
     let is_closed = number != to && table::hint(to) != Hint::Foreign;
     let lingers = if is_closed { lingers(to) } else { None };
@@ -102,7 +102,7 @@ pub unsafe extern "C-unwind" fn fcntl(number: c_int, command: c_int, argument: c
     if matches!(command, libc::F_DUPFD | libc::F_DUPFD_CLOEXEC) { copied(number, result) } else { result }
 }
 
-/// The name of `fcntl` in programs with 64-bit offsets.
+/// `fcntl` as called by programs with 64-bit offsets.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn fcntl64(number: c_int, command: c_int, argument: c_ulong) -> c_int {
     let result = unsafe { real::fcntl64(number, command, argument) };

@@ -1,6 +1,7 @@
-//! This process, as the engine of [`resoa_calls::interposer`] reaches a program: the memory is its
-//! own, and it waits in the C library's functions, which signals interrupt and in which a thread
-//! may be cancelled.
+//! This process as a [`Program`] for the engine of [`resoa_calls::interposer`].
+//!
+//! The memory is its own. Waiting uses the C library's functions, which signals interrupt and in
+//! which threads may be cancelled.
 
 use crate::{agent, creating, errno, real, sockets, values};
 use libc::{MSG_CMSG_CLOEXEC, MSG_NOSIGNAL, MSG_OOB, MSG_TRUNC, c_int, iovec, mmsghdr, msghdr, ssize_t};
@@ -15,15 +16,15 @@ use rustix::net::sockopt::{Timeout, socket_timeout};
 use rustix::thread::CapabilitySet;
 use std::{ptr, slice};
 
-/// Pieces for which no memory is asked of the allocator.
+/// Maximum number of pieces without an allocation.
 const FEW: usize = 8;
 
 /// This process.
 #[derive(Debug, Clone, Copy)]
 pub struct Here;
 
-/// Answers a call on a number by the engine if that is a socket of the agent's, and by the C
-/// library's function otherwise.
+/// Answers a call on a descriptor: by the engine if it is a socket of the agent's, by the C
+/// library's function `native` otherwise.
 pub fn answered(number: c_int, call: &Call, native: impl FnOnce() -> c_int) -> c_int {
     match sockets::carried(number) {
         Some(socket) => settled(|| answer(&Here, &socket, call), || native() as ssize_t) as c_int,
@@ -39,13 +40,13 @@ pub fn moved(socket: &Socket, call: &Call) -> ssize_t {
     })
 }
 
-/// The return of a call that comes to a count: as [`settled`].
+/// Runs a call that returns a count, as [`settled`].
 pub fn settled_count(call: impl FnOnce() -> Detour<usize>) -> ssize_t {
     settled(|| call().map(Answer::Value), || -1)
 }
 
-/// The return of a call: -1 and its error, or what it came to, with `errno` as it was whatever
-/// happened on the way. `native` is the C library's function, for a bypass.
+/// Runs a call and returns its result, or -1 with `errno` set. Success leaves `errno` unchanged.
+/// `native` is the C library's function, for a bypass.
 pub fn settled(call: impl FnOnce() -> Detour, native: impl FnOnce() -> ssize_t) -> ssize_t {
     let before = errno::get();
     let outcome = call();
@@ -59,23 +60,23 @@ pub fn settled(call: impl FnOnce() -> Detour, native: impl FnOnce() -> ssize_t) 
         }
         Err(Stop::Errno(error)) => failed(error),
         Err(Stop::Bypass(_)) => native(),
-        // A caller of this process cannot end before its call.
+        // A caller in this process cannot end before its call.
         Err(Stop::Gone) => failed(libc::EINTR),
     }
 }
 
-/// The return of a call that fails.
+/// Fails a call with this error.
 pub fn failed(error: c_int) -> ssize_t {
     errno::set(error);
     -1
 }
 
-/// A place in memory as the engine has it.
+/// Returns a pointer as the engine represents it.
 pub fn at<T>(place: *const T) -> usize {
     place.expose_provenance()
 }
 
-/// An address that a program gave, with its length.
+/// Returns an address and its length, as given by the program.
 pub fn given<T>(place: *const T, length: libc::socklen_t) -> Given {
     Given { at: at(place), length: length.cast_signed() }
 }
@@ -83,7 +84,7 @@ pub fn given<T>(place: *const T, length: libc::socklen_t) -> Given {
 /// No address.
 pub const NONE: Given = Given { at: 0, length: 0 };
 
-/// A buffer of a program's.
+/// Returns a buffer of the program.
 pub fn piece<T>(buffer: *const T, length: usize) -> Piece {
     Piece { address: at(buffer), length }
 }
@@ -116,7 +117,7 @@ impl Program for Here {
     }
 
     fn may_bind_any_port(&self) -> bool {
-        // A thread that cannot look is taken to have the privilege.
+        // A thread that cannot read its capabilities is assumed to have the privilege.
         rustix::thread::capabilities(None)
             .map_or(true, |sets| sets.effective.contains(CapabilitySet::NET_BIND_SERVICE))
     }
@@ -129,22 +130,22 @@ impl Program for Here {
         let number = listener.descriptor.as_raw_fd();
         move || {
             let mut octet = 0u8;
-            // EAGAIN, EINTR and what SO_RCVTIMEO means are the kernel's; so is a cancelled thread.
-            // SAFETY: there is room for one.
+            // The kernel decides about EAGAIN, EINTR and SO_RCVTIMEO, and may cancel the thread
+            // here. SAFETY: there is room for one byte.
             result_of(unsafe { real::recv(number, (&raw mut octet).cast(), 1, 0) })
         }
     }
 
     fn sees(&self, _: &Socket) -> Detour<()> {
-        // The agent was told when the socket was made.
+        // The agent was told when the socket was created.
         Ok(())
     }
 
     fn send_packet(&self, socket: &Socket, front: &mut [u8], pieces: &[Piece], flags: i32) -> Detour<()> {
-        // There is no urgent data, and a signal would be for a stream.
+        // Datagrams have no urgent data, and SIGPIPE is for streams.
         let flags = flags & !MSG_OOB | MSG_NOSIGNAL;
         with_front(front, pieces, |message| {
-            // SAFETY: a message of pieces that a program gave.
+            // SAFETY: the message consists of pieces that the program gave.
             result_of(unsafe { real::sendmsg(socket.descriptor.as_raw_fd(), message, flags) })
         })
         .map(drop)
@@ -161,7 +162,7 @@ impl Program for Here {
         let flags = flags & !MSG_OOB | MSG_CMSG_CLOEXEC;
         with_front(front, pieces, |message| {
             (message.msg_control, message.msg_controllen) = (room.0.as_mut_ptr().cast(), room.0.len());
-            // SAFETY: a message of pieces that a program gave, and of our own.
+            // SAFETY: the message consists of pieces that the program gave, and of our own.
             let result = unsafe { real::recvmsg(socket.descriptor.as_raw_fd(), message, flags) };
             let (octets, is_cut) = (result_of(result)?, message.msg_flags & MSG_TRUNC != 0);
             Ok(Packet { octets, is_cut, beside: Beside::of(room.descriptor()) })
@@ -180,7 +181,7 @@ impl Program for Here {
 
     fn tell(&self, message: usize, name_length: usize, control_length: usize, flags: i32) -> Detour<()> {
         let message = ptr::with_exposed_provenance_mut::<msghdr>(message);
-        // SAFETY: it has been read, and the program gave it to be written.
+        // SAFETY: it has been read before, and the program gave it to be written.
         let message = unsafe { &mut *message };
         message.msg_namelen = name_length as libc::socklen_t;
         message.msg_controllen = control_length;
@@ -200,18 +201,18 @@ impl Program for Here {
     }
 
     fn raise_pipe(&self) {
-        // SAFETY: a signal to this thread, as the kernel sends it.
+        // SAFETY: it raises a signal in this thread, as the kernel would.
         unsafe { libc::raise(libc::SIGPIPE) };
     }
 }
 
-/// The result of one of the C library's functions.
+/// Converts the result of one of the C library's functions.
 pub fn result_of(result: ssize_t) -> Detour<usize> {
     usize::try_from(result).map_err(|_| errno::get().into())
 }
 
-/// Reads a message that a program gave, in its place; the length of its address can be one
-/// (`copy_msghdr_from_user`).
+/// Reads a message that a program gave, in place. A negative length of its address is EINVAL, as in
+/// `copy_msghdr_from_user`.
 pub fn readable_message(message: *const msghdr) -> Result<msghdr, c_int> {
     values::readable(message, 1)?;
     // SAFETY: it can be read.
@@ -220,7 +221,7 @@ pub fn readable_message(message: *const msghdr) -> Result<msghdr, c_int> {
     if is_negative { Err(libc::EINVAL) } else { Ok(message) }
 }
 
-/// The pieces of a message that a program gave, in their place.
+/// Returns the pieces of a message that a program gave, in place.
 pub fn pieces(parts: *const iovec, count: usize) -> Result<&'static [Piece], c_int> {
     const { assert!(size_of::<Piece>() == size_of::<iovec>()) };
     if count > MOST {
@@ -230,7 +231,7 @@ pub fn pieces(parts: *const iovec, count: usize) -> Result<&'static [Piece], c_i
         return Ok(&[]);
     }
     values::readable(parts, count)?;
-    // SAFETY: they can be read as long as the call lasts, and a piece is laid out like this.
+    // SAFETY: they can be read while the call lasts, and a piece has the layout of an `iovec`.
     let pieces = unsafe { slice::from_raw_parts(parts.cast::<Piece>(), count) };
     if pieces.iter().any(|piece| isize::try_from(piece.length).is_err()) {
         return Err(libc::EINVAL);
@@ -238,22 +239,22 @@ pub fn pieces(parts: *const iovec, count: usize) -> Result<&'static [Piece], c_i
     Ok(pieces)
 }
 
-/// Room for the descriptor that comes with a packet.
+/// Buffer for the control message of a descriptor that comes with a packet.
 #[derive(Default)]
 #[repr(align(8))]
 struct RoomForDescriptor([u8; 24]);
 
 impl RoomForDescriptor {
-    /// What has come.
+    /// Takes the received descriptor.
     fn descriptor(&self) -> Option<OwnedFd> {
         let given = control_messages::given(&self.0).next()??;
         let number = c_int::from_ne_bytes(*given.value.first_chunk()?);
-        // SAFETY: it has just come, and nobody else knows of it.
+        // SAFETY: it has just been received, and nobody else knows of it.
         Some(unsafe { OwnedFd::from_raw_fd(number) })
     }
 }
 
-/// Makes a message of octets in front, if there are some, and of pieces.
+/// Calls with a message of `front`, unless that is empty, followed by `pieces`.
 fn with_front<T>(front: &mut [u8], pieces: &[Piece], call: impl FnOnce(&mut msghdr) -> T) -> T {
     let mut few = [iovec { iov_base: ptr::null_mut(), iov_len: 0 }; 1 + FEW];
     let mut many = Vec::new();
@@ -273,7 +274,7 @@ fn with_front<T>(front: &mut [u8], pieces: &[Piece], call: impl FnOnce(&mut msgh
         all[0] = iovec { iov_base: front.as_mut_ptr().cast(), iov_len: front.len() };
         all
     };
-    // SAFETY: all zero is a message of nothing.
+    // SAFETY: all zero is an empty message.
     let mut message: msghdr = unsafe { std::mem::zeroed() };
     (message.msg_iov, message.msg_iovlen) = (all.as_mut_ptr(), all.len());
     call(&mut message)
@@ -293,7 +294,7 @@ mod tests {
         ptr::without_provenance_mut(64)
     }
 
-    /// Addresses are cut to the room there is, and their whole length is said.
+    /// Addresses are truncated to the room there is, and their full length is returned.
     #[test]
     fn addresses_are_cut() {
         let mut place = [0xffu8; 16];
@@ -306,7 +307,7 @@ mod tests {
         assert_eq!(room(ptr::null_mut::<u8>(), ptr::null_mut()).give(&Here, ADDRESS), Ok(()));
     }
 
-    /// What is no address is refused as the kernel does, and what leads nowhere is EFAULT.
+    /// Invalid addresses are refused as by the kernel, and invalid pointers are EFAULT.
     #[test]
     fn addresses_that_are_none() {
         for place in [ptr::null(), nowhere::<u8>().cast_const()] {
@@ -330,7 +331,7 @@ mod tests {
         assert_eq!((given, place), (Err(libc::EFAULT.into()), [0; 16]));
     }
 
-    /// The limit of `recvmmsg`.
+    /// The timeout of `recvmmsg`.
     #[test]
     fn times() {
         let of = |tv_sec, tv_nsec| deadline(&Here, at(&libc::timespec { tv_sec, tv_nsec }));

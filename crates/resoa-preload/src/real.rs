@@ -1,7 +1,7 @@
-//! The C library's functions behind ours, found once each.
+//! The C library's functions that ours replace, each looked up once.
 //!
-//! All are found when the library is loaded, so that a call in a handler of a signal need not look
-//! for one; a call that comes earlier still looks for its own.
+//! All are looked up when the library is loaded, so that a call in a signal handler need not do it.
+//! A call that comes earlier looks up its own function.
 
 use libc::{
     addrinfo, c_char, c_int, c_uint, c_ulong, c_void, iovec, mmsghdr, msghdr, size_t, sockaddr, socklen_t,
@@ -10,14 +10,14 @@ use libc::{
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-/// Finds the next function of this name behind ours. There is no lock: who comes at the same time
-/// finds the same.
+/// Finds the next function of this name after ours. There is no lock: concurrent callers find the
+/// same function.
 fn find(place: &AtomicPtr<c_void>, name: &'static std::ffi::CStr) -> *mut c_void {
     let known = place.load(Ordering::Relaxed);
     if !known.is_null() {
         return known;
     }
-    // SAFETY: a name that ends with zero.
+    // SAFETY: the name ends with zero.
     let found = unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) };
     place.store(found, Ordering::Relaxed);
     found
@@ -33,7 +33,7 @@ macro_rules! next {
                 if found.is_null() {
                     missing(name::$name);
                 }
-                // SAFETY: the function of that name has that type; who calls us keeps its
+                // SAFETY: the function of that name has that type, and our caller keeps its
                 // conditions.
                 unsafe {
                     let next: unsafe extern "C-unwind" fn($($kind),*) -> $result = std::mem::transmute(found);
@@ -76,7 +76,7 @@ next! {
     getpeername(descriptor: c_int, address: *mut sockaddr, length: *mut socklen_t) -> c_int;
     getsockopt(descriptor: c_int, level: c_int, name: c_int, value: *mut c_void, length: *mut socklen_t) -> c_int;
     setsockopt(descriptor: c_int, level: c_int, name: c_int, value: *const c_void, length: socklen_t) -> c_int;
-    // These take arguments more or none; they are passed in registers either way.
+    // These have a variable or unused argument. It is passed in a register either way.
     ioctl(descriptor: c_int, command: c_ulong, argument: *mut c_void) -> c_int;
     prctl(option: c_int, second: c_ulong, third: c_ulong, fourth: c_ulong, fifth: c_ulong) -> c_int;
     fcntl(descriptor: c_int, command: c_int, argument: c_ulong) -> c_int;
@@ -113,19 +113,19 @@ next! {
     gethostbyaddr(address: *const c_void, length: socklen_t, family: c_int) -> *mut libc::hostent;
 }
 
-/// A function that this C library does not have, and that a program called nevertheless: it would
-/// not have been loaded without us.
+/// Aborts because the program called a function that this C library lacks. Without this library,
+/// such a program would not have been loaded.
 fn missing(name: &std::ffi::CStr) -> ! {
     let text = [b"libresoa_preload.so: this C library has no ", name.to_bytes(), b"\n"].concat();
-    // SAFETY: the octets of a text.
+    // SAFETY: the pointer and length are those of a text.
     unsafe {
         libc::syscall(libc::SYS_write, 2, text.as_ptr(), text.len());
         libc::abort()
     }
 }
 
-/// Run by the dynamic linker. The agent's path is taken now, before the program can change its
-/// environment.
+/// Runs when the dynamic linker loads the library. It reads the agent's path now, before the
+/// program can change its environment.
 extern "C" fn loaded() {
     find_all();
     crate::table::look_after();

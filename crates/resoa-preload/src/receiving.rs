@@ -1,4 +1,4 @@
-//! `read`, `recv` and their like.
+//! `read`, `recv` and their variants.
 
 use crate::control::room;
 use crate::program::{Here, at, failed, moved, piece, pieces, readable_message, result_of, settled_count};
@@ -14,7 +14,7 @@ use resoa_calls::interposer::{Call, Room, datagrams, streams, total};
 use resoa_calls::stream::{discards, peeks_at_all, wants_errors};
 use std::ptr;
 
-/// No address is wanted.
+/// Room for an address that the caller does not want.
 const NOWHERE: Room = Room { value: 0, length: 0 };
 
 /// `read(2)`
@@ -27,7 +27,7 @@ pub unsafe extern "C-unwind" fn read(number: c_int, buffer: *mut c_void, count: 
             stream::received(number, 0, result, || count > 0)
         }
         DataPath::Listener => not_connected(0),
-        // The kernel returns at once, and takes nothing.
+        // The kernel returns at once and takes no datagram.
         DataPath::Datagram(_) if count == 0 => unsafe { real::read(number, buffer, count) },
         DataPath::Datagram(socket) => {
             moved(&socket, &Call::Receive { data: piece(buffer, count), flags: 0, from: NOWHERE })
@@ -35,7 +35,7 @@ pub unsafe extern "C-unwind" fn read(number: c_int, buffer: *mut c_void, count: 
     }
 }
 
-/// `read` of a program that was compiled with checks of its buffers.
+/// `read` as called by programs compiled with buffer checks (`_FORTIFY_SOURCE`).
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn __read_chk(
     number: c_int,
@@ -102,7 +102,7 @@ pub unsafe extern "C-unwind" fn recv(
     }
 }
 
-/// Flags that AF_UNIX takes otherwise than TCP.
+/// Returns whether AF_UNIX treats one of these flags differently than TCP.
 fn is_unusual(number: c_int, flags: c_int) -> bool {
     (wants_errors(flags) || discards(flags)) && stream::is_carried(number)
 }
@@ -118,7 +118,7 @@ fn not_connected(flags: c_int) -> ssize_t {
     failed(streams::listener_failure(flags))
 }
 
-/// `recv` of a program that was compiled with checks of its buffers.
+/// `recv` as called by programs compiled with buffer checks (`_FORTIFY_SOURCE`).
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn __recv_chk(
     number: c_int,
@@ -134,7 +134,8 @@ pub unsafe extern "C-unwind" fn __recv_chk(
     }
 }
 
-/// `recvfrom(2)`; a stream has no address to tell (`tcp_recvmsg`), its descriptor may have.
+/// `recvfrom(2)`; a stream reports no address (`tcp_recvmsg`), although its descriptor may have
+/// one.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn recvfrom(
     number: c_int,
@@ -170,7 +171,7 @@ pub unsafe extern "C-unwind" fn recvfrom(
     }
 }
 
-/// `recvfrom` of a program that was compiled with checks of its buffers.
+/// `recvfrom` as called by programs compiled with buffer checks (`_FORTIFY_SOURCE`).
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn __recvfrom_chk(
     number: c_int,
@@ -230,11 +231,13 @@ pub unsafe extern "C-unwind" fn recvmsg(number: c_int, message: *mut msghdr, fla
         (message.msg_namelen, message.msg_controllen) = (0, 0);
         return result;
     }
-    // It was that, and not what a descriptor that is not connected says.
+    // Bad pieces are an error of their own, which takes precedence over that of a descriptor
+    // without connection.
     parts().map_or_else(failed, |_| result)
 }
 
-/// Descriptors that came with a message may be the agent's, from another process.
+/// Forgets hints about descriptors that came with a message: they may be the agent's, from another
+/// process.
 unsafe fn new_numbers(message: *const msghdr) {
     unsafe {
         if (*message).msg_controllen == 0 || (*message).msg_control.is_null() {
@@ -255,7 +258,7 @@ unsafe fn new_numbers(message: *const msghdr) {
     }
 }
 
-/// `recvmmsg(2)`. The time-out is looked at after each datagram, as Linux does.
+/// `recvmmsg(2)`. As on Linux, the timeout is checked after each datagram.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn recvmmsg(
     number: c_int,
@@ -271,7 +274,7 @@ pub unsafe extern "C-unwind" fn recvmmsg(
         }
         return result;
     }
-    // `recvmsg` finds out whether the message is there.
+    // `recvmsg` checks whether the message can be read.
     let one = |at, flags| result_of(unsafe { recvmsg(number, ptr::with_exposed_provenance_mut(at), flags) });
     settled_count(|| {
         let until = deadline(&Here, at(timeout))?;

@@ -1,5 +1,5 @@
-//! `write`, `send` and their like. Streams go to the C library as they are, without the signal:
-//! whether there is one is decided when it is known what failed.
+//! `write`, `send` and their variants. Data of streams goes to the C library unchanged, but without
+//! SIGPIPE: the library raises it once it knows what failed.
 
 use crate::program::{
     Here, NONE, at, failed, given, moved, piece, pieces, readable_message, result_of, settled_count,
@@ -55,7 +55,7 @@ pub unsafe extern "C-unwind" fn writev(number: c_int, parts: *const iovec, count
             Err(error) => failed(error),
         },
         DataPath::Datagram(socket) => match pieces(parts, count) {
-            // Unlike `write`, it sends no datagram of nothing.
+            // Unlike `write`, `writev` sends no empty datagram.
             Ok(pieces) if total(pieces) == 0 => native(),
             Ok(pieces) => settled_count(|| datagrams::send(&Here, &socket, pieces, None, &[], 0)),
             Err(error) => failed(error),
@@ -87,8 +87,7 @@ pub unsafe extern "C-unwind" fn send(
     }
 }
 
-/// `sendto(2)`; a stream that is connected sends where it is connected to, whatever the address
-/// (`tcp_sendmsg`).
+/// `sendto(2)`; a connected stream sends to its peer, whatever the address (`tcp_sendmsg`).
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn sendto(
     number: c_int,
@@ -121,8 +120,8 @@ pub unsafe extern "C-unwind" fn sendto(
     }
 }
 
-/// What a stream does before it sends: checks what the program gave beside the data, and connects
-/// for MSG_FASTOPEN. The flags that are left; `None` if it has failed, with `errno`.
+/// Prepares a stream for sending: checks the arguments other than the data, and connects for
+/// MSG_FASTOPEN. Returns the flags for the call that sends, or `None` with `errno` set on failure.
 fn opened(number: c_int, flags: c_int, to: Given, is_there: impl FnOnce() -> Detour<()>) -> Option<c_int> {
     let mut left = flags;
     let outcome = settled_count(|| {
@@ -136,8 +135,9 @@ fn opened(number: c_int, flags: c_int, to: Given, is_there: impl FnOnce() -> Det
     (outcome == 0).then_some(left)
 }
 
-/// `sendmsg(2)`. Control messages of a stream are descriptors and credentials, which mean nothing
-/// to a TCP and are not for the agent; those of datagrams are carried.
+/// `sendmsg(2)`. Control messages on a stream would be descriptors and credentials of AF_UNIX. They
+/// mean nothing to TCP and are not for the agent, so they are dropped. Those of datagrams are
+/// carried.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn sendmsg(number: c_int, message: *const msghdr, flags: c_int) -> ssize_t {
     let kind = kind(number);
@@ -193,7 +193,7 @@ pub unsafe extern "C-unwind" fn sendmmsg(
     if matches!(kind(number), DataPath::Foreign) {
         return unsafe { real::sendmmsg(number, messages, count, flags) };
     }
-    // `sendmsg` finds out whether the message is there.
+    // `sendmsg` checks whether the message can be read.
     let one = |at, flags| result_of(unsafe { sendmsg(number, ptr::with_exposed_provenance(at), flags) });
     settled_count(|| several(&Here, at(messages), count, flags, None, one)) as c_int
 }

@@ -1,5 +1,5 @@
-//! What a descriptor is: by its number if that is remembered, and by its name before anything is
-//! done about it.
+//! Classification of descriptors: by the remembered hint for the number, and by the descriptor's
+//! name before anything is done differently.
 
 use crate::table::{self, Hint};
 use crate::{agent, confined, errno};
@@ -10,12 +10,13 @@ use rustix::fd::BorrowedFd;
 
 pub use resoa_calls::descriptor::Kind as Carried;
 
-/// What a data call needs to know.
+/// Classification of a descriptor for a data call.
 #[derive(Debug, Clone, Copy)]
 pub enum DataPath {
-    /// None of the agent's, or one of a [confined](crate::confined) program: the kernel's.
+    /// Left to the kernel: not the agent's, or the program has [confined](crate::confined) itself.
     Foreign,
-    /// Probably a stream; not read from its name, since nothing is to be done before it fails.
+    /// Probably a stream. Its name has not been read, because streams need no special treatment
+    /// before a call fails.
     Stream,
     /// A listener.
     Listener,
@@ -23,12 +24,13 @@ pub enum DataPath {
     Datagram(Socket<'static>),
 }
 
-/// As [`kind`], for a call that files have, too: one of a confined program is the kernel's.
+/// As [`kind`], for a call that also works on files. In a confined program such a call is left to
+/// the kernel.
 pub fn kind_of_any(number: c_int) -> DataPath {
     if confined::is_confined() { DataPath::Foreign } else { kind(number) }
 }
 
-/// What kind of socket a data call is on.
+/// Classifies the descriptor of a data call.
 pub fn kind(number: c_int) -> DataPath {
     let hint = match table::hint(number) {
         Hint::Foreign => return DataPath::Foreign,
@@ -49,7 +51,7 @@ pub fn kind(number: c_int) -> DataPath {
     }
 }
 
-/// The socket of the agent's that a number is now, read from its name, and what is remembered of
+/// Returns the agent's socket behind a number, as read from the descriptor's name, and remembers
 /// its kind.
 pub fn carried(number: c_int) -> Option<Socket<'static>> {
     let hint = table::hint(number);
@@ -61,8 +63,8 @@ pub fn carried(number: c_int) -> Option<Socket<'static>> {
         if hint == Hint::Unknown {
             table::learn(number, Hint::Foreign);
         } else {
-            // It was a socket once; by whose hand it was closed is not known, so it is looked at
-            // again.
+            // It was a socket once. It is not known who closed it, so the number is checked again
+            // at the next call.
             table::forget(number, number);
         }
         return None;
@@ -75,9 +77,9 @@ pub fn carried(number: c_int) -> Option<Socket<'static>> {
     Some(Socket { descriptor, id: name.socket, kind })
 }
 
-/// A program's number, for calls of the kernel's that say EBADF themselves; `None` is one that no
-/// descriptor has.
+/// Borrows a descriptor by a program's number, for system calls that report EBADF themselves.
+/// `None` if no descriptor can have this number.
 pub fn borrowed(number: c_int) -> Option<BorrowedFd<'static>> {
-    // SAFETY: not -1. The program may close it meanwhile, as it may in the midst of its own calls.
+    // SAFETY: it is not -1. The program may close it meanwhile, as it may during its own calls.
     (number >= 0).then(|| unsafe { BorrowedFd::borrow_raw(number) })
 }

@@ -1,5 +1,5 @@
-//! Streams, which the kernel moves: what is done by [`streams`] when that fails or ends, and what
-//! is done here where it does not do what TCP does (C109).
+//! Streams. The kernel moves their data; [`streams`] decides what a failure or an end means. This
+//! module covers the cases in which AF_UNIX differs from TCP (C109).
 
 use crate::program::{Here, failed, settled_count};
 use crate::sockets::borrowed;
@@ -16,8 +16,8 @@ use rustix::io::ioctl_fionread;
 use rustix::net::sockopt::{Timeout, socket_timeout};
 use std::time::Instant;
 
-/// The return of a call that sends, made with MSG_NOSIGNAL whatever the program said; `flags` are
-/// those that it said.
+/// Completes a call that sends, which was made with MSG_NOSIGNAL. `flags` are those that the
+/// program gave.
 pub fn sent(number: c_int, flags: c_int, result: ssize_t) -> ssize_t {
     if result >= 0 {
         return result;
@@ -27,19 +27,19 @@ pub fn sent(number: c_int, flags: c_int, result: ssize_t) -> ssize_t {
         return result;
     }
     let Some(socket) = sockets::carried(number) else {
-        // Somebody else's, after all: it keeps its error, and its signal.
+        // The socket is not the agent's after all: it keeps its error and its signal.
         return if error == libc::EPIPE { broken(flags) } else { failed(error) };
     };
     settled_count(|| Err(streams::send_failure(&Here, &socket, flags, error)))
 }
 
-/// EPIPE, with its signal.
+/// Fails with EPIPE and its signal.
 pub fn broken(flags: c_int) -> ssize_t {
     settled_count(|| Err(streams::broken(&Here, flags)))
 }
 
-/// The return of a call that receives; `wants_octets` says of one that has come to 0 whether there
-/// was room for more.
+/// Completes a call that receives. If it returned 0, `wants_octets` says whether there was room for
+/// data.
 pub fn received(
     number: c_int,
     flags: c_int,
@@ -53,7 +53,8 @@ pub fn received(
     }
 }
 
-/// An end. An orderly one does not hang up while this side may write.
+/// Completes a call that found the end of the stream. After an orderly end the descriptor does not
+/// report POLLHUP while this side may still write.
 fn end(number: c_int) -> ssize_t {
     let hangs_up = borrowed(number).is_some_and(descriptor::hangs_up);
     match hangs_up.then(|| sockets::carried(number)).flatten() {
@@ -67,7 +68,7 @@ fn receive_failure(number: c_int, flags: c_int) -> ssize_t {
     match error {
         libc::ECONNRESET | libc::EINVAL => match sockets::carried(number) {
             Some(socket) => {
-                // What is no error leaves none.
+                // If the outcome is not an error, `errno` is 0.
                 errno::set(0);
                 settled_count(|| streams::receive_failure(&Here, &socket, flags, error))
             }
@@ -77,7 +78,7 @@ fn receive_failure(number: c_int, flags: c_int) -> ssize_t {
     }
 }
 
-/// `recv` with MSG_TRUNC: octets go nowhere.
+/// `recv` with MSG_TRUNC, which discards data.
 pub fn discarded(number: c_int, count: size_t, flags: c_int) -> ssize_t {
     if flags & MSG_PEEK != 0 {
         let look = |flags| counted(number, count, flags);
@@ -93,10 +94,10 @@ pub fn discarded(number: c_int, count: size_t, flags: c_int) -> ssize_t {
     let before = errno::get();
     loop {
         let wanted = (count - done).min(nowhere.len());
-        // SAFETY: there is as much room.
+        // SAFETY: there is room for as many bytes.
         let result = unsafe { real::recv(number, nowhere.as_mut_ptr().cast(), wanted, flags) };
         match usize::try_from(result) {
-            // Its error is the next call's, by which an end is looked into.
+            // The next call reports the error or the end, and finds its cause.
             Err(_) | Ok(0) if done > 0 => {
                 errno::set(before);
                 return done.cast_signed();
@@ -109,31 +110,32 @@ pub fn discarded(number: c_int, count: size_t, flags: c_int) -> ssize_t {
                 }
             }
         }
-        // What is there is taken, and with MSG_WAITALL the rest is waited for.
+        // Without MSG_WAITALL the call takes only data that is already there. With it, it waits for
+        // the rest.
         if flags & MSG_WAITALL == 0 {
             flags |= MSG_DONTWAIT;
         }
     }
 }
 
-/// How many octets are there of so many, as `recv` with MSG_PEEK and MSG_TRUNC says that shows
-/// none.
+/// Returns the number of bytes available, at most `count`, as `recv` with MSG_PEEK and MSG_TRUNC
+/// does without copying any.
 fn counted(number: c_int, count: size_t, flags: c_int) -> ssize_t {
     let mut nowhere = 0u8;
-    // SAFETY: there is room for one.
+    // SAFETY: there is room for one byte.
     let result = unsafe { real::recv(number, (&raw mut nowhere).cast(), count.min(1), flags & !MSG_TRUNC) };
     let all = borrowed(number).filter(|_| result > 0).and_then(|socket| ioctl_fionread(socket).ok());
-    // One is there at least, whatever has been read meanwhile.
+    // At least one byte was there, even if another thread has read it since.
     all.map_or(result, |all| (all as usize).clamp(1, count).cast_signed())
 }
 
-/// `recv` with MSG_PEEK and MSG_WAITALL, by `look` with the flags that it is to have: waits until
-/// as much is there, which AF_UNIX does not.
+/// `recv` with MSG_PEEK and MSG_WAITALL: waits until `count` bytes are there, which AF_UNIX does
+/// not do. `look` receives with the flags that it is given.
 pub fn peeked(number: c_int, count: size_t, flags: c_int, look: impl Fn(c_int) -> ssize_t) -> ssize_t {
     let before = errno::get();
     let socket = borrowed(number);
     let arrivals = socket.and_then(arrivals);
-    // SO_RCVTIMEO is for the call, and not for each octet.
+    // SO_RCVTIMEO limits the whole call, not each wait.
     let until = socket.and_then(deadline);
     loop {
         let result = look(flags & !MSG_WAITALL);
@@ -149,7 +151,8 @@ pub fn peeked(number: c_int, count: size_t, flags: c_int, look: impl Fn(c_int) -
     }
 }
 
-/// Tells of each arrival once, while `poll` would tell of what is there already.
+/// Watches a socket for new data, edge-triggered: `poll` would also report data that is already
+/// there. `None` if the socket is non-blocking.
 fn arrivals(socket: BorrowedFd) -> Option<OwnedFd> {
     if fcntl_getfl(socket).is_ok_and(|flags| flags.contains(OFlags::NONBLOCK)) {
         return None;
@@ -160,12 +163,12 @@ fn arrivals(socket: BorrowedFd) -> Option<OwnedFd> {
     Some(arrivals)
 }
 
-/// When a call that begins now has waited for as long as SO_RCVTIMEO says.
+/// Returns when a call that begins now exceeds SO_RCVTIMEO.
 fn deadline(socket: BorrowedFd) -> Option<Instant> {
     Instant::now().checked_add(socket_timeout(socket, Timeout::Recv).ok()??)
 }
 
-/// Waits until then; whether something has come.
+/// Waits until `until` and returns whether data has arrived.
 fn arrived(arrivals: &OwnedFd, until: Option<Instant>) -> bool {
     let left = until.map(|until| until.saturating_duration_since(Instant::now()));
     let limit = left.and_then(|left| Timespec::try_from(left).ok());
@@ -173,15 +176,15 @@ fn arrived(arrivals: &OwnedFd, until: Option<Instant>) -> bool {
     epoll::wait(arrivals, &mut events, limit.as_ref()).is_ok_and(|count| count > 0)
 }
 
-/// Whether nothing more will come.
+/// Returns whether the peer has finished sending.
 fn has_ended(socket: BorrowedFd) -> bool {
     let mut asked = [PollFd::from_borrowed_fd(socket, PollFlags::RDHUP)];
     let now = Timespec { tv_sec: 0, tv_nsec: 0 };
     poll(&mut asked, Some(&now)).is_ok() && !asked[0].revents().is_empty()
 }
 
-/// A number that a stream was remembered under and that is none, by a call that only sockets have:
-/// it is looked at again.
+/// Returns whether a call failed because the number is no socket; these calls only work on sockets.
+/// The hint for a stream is then wrong and is forgotten.
 pub fn is_no_socket(number: c_int, result: ssize_t) -> bool {
     let is_none = result < 0 && errno::get() == libc::ENOTSOCK;
     if is_none && table::hint(number) != Hint::Foreign {
@@ -190,7 +193,8 @@ pub fn is_no_socket(number: c_int, result: ssize_t) -> bool {
     is_none
 }
 
-/// Whether a stream, by its name, is the agent's: for flags that AF_UNIX takes otherwise.
+/// Returns whether a stream is the agent's, by its name. Needed for flags that AF_UNIX treats
+/// differently than TCP.
 pub fn is_carried(number: c_int) -> bool {
     let before = errno::get();
     let carried = sockets::carried(number).is_some();

@@ -1,34 +1,33 @@
-//! What was last known of a descriptor's number: a hint that spares system calls, shared by threads
-//! without a lock.
+//! Hints about descriptor numbers, which save system calls. Threads share the table without a lock.
 //!
-//! What is remembered may be wrong in one direction only. A number that is remembered as a socket
-//! of the agent's may be something else by now, which whoever acts on it finds out by the
-//! descriptor's name. One that is remembered as foreign is so: every way in which a descriptor of
-//! the agent's comes to a number (`socket`, `accept`, `dup`, `recvmsg`) writes it down here, and a
-//! process whose numbers are not these remembers nothing as foreign.
+//! Hints may be wrong in one direction only. A number remembered as a socket of the agent's may be
+//! something else by now; callers that act on it check the descriptor's name first. A number
+//! remembered as foreign is foreign. Each way in which the agent's descriptors get a number
+//! (`socket`, `accept`, `dup`, `recvmsg`) is recorded here. A process that does not own this table
+//! remembers no number as foreign.
 
 use libc::c_int;
 use resoa_calls::descriptor::Kind;
 use rustix::process::getpid;
 use std::sync::atomic::{AtomicI32, AtomicU8, Ordering};
 
-/// Higher numbers are not remembered and looked at each time.
+/// Size of the table. Higher numbers are not remembered, but checked each time.
 const NUMBERS: usize = 1 << 16;
 
 static TABLE: [AtomicU8; NUMBERS] = [const { AtomicU8::new(0) }; NUMBERS];
 
-/// The process whose numbers these are. A child after `vfork` has the same memory and numbers of
-/// its own: what is foreign there may be its parent's socket.
+/// The process that owns the table. A child after `vfork` shares the memory but has numbers of its
+/// own: a foreign number there may be a socket in its parent.
 static PROCESS: AtomicI32 = AtomicI32::new(0);
 
-/// From now on the table is this process's, and a child's after `fork`. One that was made without
-/// the C library learns of nothing that it is foreign.
+/// Makes this process the owner of the table, and its children after `fork`. A child created
+/// without the C library does not become the owner, and learns no foreign numbers.
 pub fn look_after() {
     extern "C" fn ours() {
         PROCESS.store(getpid().as_raw_pid(), Ordering::Relaxed);
     }
     ours();
-    // SAFETY: the function touches one number.
+    // SAFETY: the function writes one number.
     unsafe { libc::pthread_atfork(None, None, Some(ours)) };
 }
 
@@ -36,18 +35,18 @@ fn is_ours() -> bool {
     PROCESS.load(Ordering::Relaxed) == getpid().as_raw_pid()
 }
 
-/// What a number was when it was looked at.
+/// State of a number when it was last checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Hint {
-    /// Not looked at.
+    /// Not checked.
     Unknown,
-    /// None of the agent's: a file, or a socket of another kind.
+    /// Not the agent's: a file, or another kind of socket.
     Foreign,
-    /// One of the agent's.
+    /// A socket of the agent's.
     Carried(Kind),
 }
 
-/// Each, by its place, as the table has it: the first is what a table of zeroes says.
+/// The hints by their value in the table. The first is that of a zeroed table.
 const HINTS: [Hint; 5] = [
     Hint::Unknown,
     Hint::Foreign,
@@ -72,13 +71,13 @@ fn place(number: c_int) -> Option<&'static AtomicU8> {
     TABLE.get(usize::try_from(number).ok()?)
 }
 
-/// What is remembered.
+/// Returns the hint for a number.
 pub fn hint(number: c_int) -> Hint {
     let at = place(number).map_or(0, |place| place.load(Ordering::Relaxed));
     HINTS[usize::from(at)]
 }
 
-/// Remembers what a number has become.
+/// Records a hint for a number.
 pub fn remember(number: c_int, hint: Hint) {
     if let Some(place) = place(number) {
         let hint = if hint == Hint::Foreign && !is_ours() { Hint::Unknown } else { hint };
@@ -86,8 +85,7 @@ pub fn remember(number: c_int, hint: Hint) {
     }
 }
 
-/// Remembers what was found out about a number of which nothing was known, unless it has become
-/// something else meanwhile.
+/// Records a hint for a number that had none, unless another thread has recorded one meanwhile.
 pub fn learn(number: c_int, hint: Hint) {
     if let Some(place) = place(number).filter(|_| hint != Hint::Foreign || is_ours()) {
         let unknown = Hint::Unknown.place();
@@ -95,13 +93,13 @@ pub fn learn(number: c_int, hint: Hint) {
     }
 }
 
-/// A number has become a copy of another one. It is looked at again: after `vfork` a child's
-/// numbers differ from its parent's, and the memory is one.
+/// Forgets the hint for the target of a copy, so that it is checked again. The source's hint is not
+/// copied: a child after `vfork` shares this memory, but its numbers differ from its parent's.
 pub fn copied(to: c_int) {
     remember(to, Hint::Unknown);
 }
 
-/// Forgets numbers.
+/// Forgets the hints for a range of numbers, inclusive.
 pub fn forget(first: c_int, last: c_int) {
     let first = usize::try_from(first).unwrap_or(0);
     let last = usize::try_from(last).unwrap_or(0).min(NUMBERS - 1);
@@ -114,8 +112,8 @@ pub fn forget(first: c_int, last: c_int) {
 mod tests {
     use super::*;
 
-    /// Of a copy nothing is known, whatever its number was, and what is learnt late does not hide
-    /// what happened meanwhile.
+    /// A copy is unknown, whatever its number was before. A hint learned late does not overwrite a
+    /// newer one.
     #[test]
     fn hints_are_wrong_in_one_direction_only() {
         look_after();

@@ -1,12 +1,11 @@
-//! Addresses and values as programs give them and take them: by pointers that may lead nowhere,
-//! which is EFAULT and not the program's end. So the kernel copies, from this process to this
-//! process.
+//! Access to addresses and values by a program's pointers. An invalid pointer must give EFAULT and
+//! not crash the program. So the kernel copies the data, from this process to itself.
 
 use libc::{c_int, c_void, iovec};
 use rustix::process::getpid;
 use std::ptr;
 
-/// `process_vm_readv`, `process_vm_writev`
+/// `process_vm_readv` or `process_vm_writev`.
 type Copy = unsafe extern "C" fn(
     libc::pid_t,
     *const iovec,
@@ -16,8 +15,8 @@ type Copy = unsafe extern "C" fn(
     libc::c_ulong,
 ) -> isize;
 
-/// Copies with `how` between a place of ours and one of the program's; `plainly` does it where the
-/// kernel does not.
+/// Copies with `how` between our memory and the program's. `plainly` does it if the kernel refuses
+/// to.
 fn copied(
     how: Copy,
     ours: *mut u8,
@@ -31,7 +30,7 @@ fn copied(
     let piece = |place: *mut u8| iovec { iov_base: place.cast::<c_void>(), iov_len: octets };
     let (ours, theirs) = (piece(ours), piece(theirs));
     let before = crate::errno::get();
-    // SAFETY: our place has as many octets, and of theirs the kernel finds out.
+    // SAFETY: our memory has as many bytes, and the kernel checks theirs.
     let done = unsafe { how(getpid().as_raw_pid(), &raw const ours, 1, &raw const theirs, 1, 0) };
     let error = crate::errno::get();
     crate::errno::set(before);
@@ -45,19 +44,20 @@ fn copied(
     }
 }
 
-/// Reads octets that a program gave; EFAULT if they are nowhere.
+/// Reads bytes that a program gave. EFAULT if they cannot be read.
 pub fn read(octets: *const u8, ours: &mut [u8]) -> Result<(), c_int> {
     let (place, count) = (ours.as_mut_ptr(), ours.len());
     copied(libc::process_vm_readv, place, octets.cast_mut(), count, || {
-        // SAFETY: as a call of the kernel's would read them.
+        // SAFETY: as a system call would read them.
         unsafe { place.copy_from_nonoverlapping(octets, count) }
     })
 }
 
-/// Whether a structure that a program gave can be read, so that it may be read in place: EFAULT
-/// otherwise. It is asked of the kernel page by page, by a call that fails whatever it finds there
-/// (`rt_sigprocmask` with no such action); a copy by `process_vm_readv` takes nine times as long. A
-/// program that has [confined](crate::confined) itself makes no such call.
+/// Checks that structures can be read, so that they may be read in place. EFAULT otherwise.
+///
+/// The kernel checks each page, in a call that always fails: `rt_sigprocmask` with an invalid
+/// action. A copy by `process_vm_readv` takes nine times as long. A program that has
+/// [confined](crate::confined) itself makes no such call; for it there is no check.
 pub fn readable<T>(place: *const T, count: usize) -> Result<(), c_int> {
     const PAGE: usize = 4096;
     let octets = size_of::<T>() * count;
@@ -67,24 +67,24 @@ pub fn readable<T>(place: *const T, count: usize) -> Result<(), c_int> {
     let first = place.addr();
     let last = first.checked_add(octets - 1).ok_or(libc::EFAULT)?;
     let before = crate::errno::get();
-    // Eight octets that begin at a multiple of eight are on one page.
+    // Eight bytes that begin at a multiple of eight are on one page.
     let is_there = (first / PAGE..=last / PAGE).all(|page| {
         let at = first.max(page * PAGE) & !7;
         crate::errno::set(0);
-        // SAFETY: the kernel reads eight octets, if it can, and changes nothing: there is no such
-        // action.
+        // SAFETY: the kernel at most reads eight bytes. It changes nothing, because the action is
+        // invalid.
         unsafe { libc::syscall(libc::SYS_rt_sigprocmask, -1, place.with_addr(at), ptr::null::<u8>(), 8) };
-        // Of null it reads nothing, and has nothing to do.
+        // For null, the kernel reads nothing and returns 0, which leaves `errno` at 0.
         crate::errno::get() == libc::EINVAL
     });
     crate::errno::set(before);
     if is_there { Ok(()) } else { Err(libc::EFAULT) }
 }
 
-/// Puts octets where a program wants them; EFAULT if that is nowhere.
+/// Writes bytes where a program wants them. EFAULT if they cannot be written.
 pub fn put(place: *mut u8, octets: &[u8]) -> Result<(), c_int> {
     copied(libc::process_vm_writev, octets.as_ptr().cast_mut(), place, octets.len(), || {
-        // SAFETY: as a call of the kernel's would write them.
+        // SAFETY: as a system call would write them.
         unsafe { place.copy_from_nonoverlapping(octets.as_ptr(), octets.len()) }
     })
 }
@@ -93,7 +93,7 @@ pub fn put(place: *mut u8, octets: &[u8]) -> Result<(), c_int> {
 mod tests {
     use super::*;
 
-    /// What leads nowhere is EFAULT, unless nothing is there to be copied.
+    /// Invalid pointers are EFAULT, unless there is nothing to copy.
     #[test]
     fn places_that_lead_nowhere() {
         for place in [ptr::null_mut(), ptr::without_provenance_mut::<u8>(64)] {
@@ -104,12 +104,12 @@ mod tests {
         }
     }
 
-    /// A structure that begins where memory is, and ends where there is none, cannot be read;
-    /// nothing is asked of one without octets.
+    /// A structure that begins in mapped memory and ends outside cannot be read. A structure
+    /// without bytes is not checked.
     #[test]
     fn structures_that_are_not_there() {
         const PAGE: usize = 4096;
-        // SAFETY: two pages of our own, of which the second cannot be used.
+        // SAFETY: the two pages are ours; the second is inaccessible.
         let place = unsafe {
             let protection = libc::PROT_READ | libc::PROT_WRITE;
             let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
@@ -127,7 +127,7 @@ mod tests {
         assert_eq!(readable(ptr::null::<u64>(), 1), Err(libc::EFAULT));
         assert_eq!(readable(ptr::without_provenance::<u64>(usize::MAX - 3), 1), Err(libc::EFAULT));
         assert_eq!(crate::errno::get(), before);
-        // SAFETY: nobody has them.
+        // SAFETY: nobody else has them.
         unsafe { libc::munmap(place.cast(), 2 * PAGE) };
     }
 }

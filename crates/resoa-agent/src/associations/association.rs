@@ -1,5 +1,5 @@
-//! With one server: the carrier's connection, the registration on it, and what follows when it is
-//! lost: sockets have failed, and it is tried again, later each time.
+//! The association with one server: the carrier's connection and the registration on it. When it is
+//! lost, the sockets have failed, and the agent retries with growing pauses.
 
 use resoa_calls::Connected;
 use resoa_carrier::{Carrier, Outbox};
@@ -14,43 +14,43 @@ use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-/// Until the first try after a loss; twice as long each time.
+/// Pause before the first retry after a loss. It doubles each time.
 const SHORTEST: Duration = Duration::from_millis(100);
-/// At most.
+/// Maximum pause between retries.
 const LONGEST: Duration = Duration::from_secs(10);
 
-/// What there is with a server; see the [module](self).
+/// An association with a server; see the [module](self).
 pub(crate) struct Association {
     client: Client,
     carrier: Box<dyn Carrier<Error = io::Error>>,
-    /// Where the carrier finds it.
+    /// The server's address, in the carrier's format.
     address: Vec<u8>,
     link: Connection,
     outbox: Outbox,
     connected: Connected,
-    /// When it is tried again, and how long that was waited for.
+    /// Time of the next retry.
     again: Option<Duration>,
     pause: Duration,
     end: End,
     happened: Vec<Happened>,
 }
 
-/// How far the end of an association has come.
+/// Progress of the end of an association.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum End {
-    /// It goes on.
+    /// It continues.
     Not,
-    /// It is to end.
+    /// Its end has been requested.
     Asked,
     Over,
 }
 
-/// What the client says of calls and sockets.
+/// Events of calls and sockets that the client reports.
 #[derive(Debug)]
 pub(crate) enum Happened {
     /// A call has returned.
     Returned { call: CallId, result: Result<Value, Errno> },
-    /// Something can be done for a socket.
+    /// A socket has something to process.
     Ready(RsockId),
     /// The server is lost: every socket has failed.
     Lost,
@@ -76,12 +76,12 @@ impl Association {
         }
     }
 
-    /// Readable when [`poll`](Self::poll) has something.
+    /// Returns a descriptor that is readable when [`poll`](Self::poll) has reports.
     pub(crate) fn descriptor(&self) -> BorrowedFd<'_> {
         self.carrier.descriptor()
     }
 
-    /// Of the last hop, if it is known.
+    /// Returns the round-trip time of the last hop, if it is known.
     pub(crate) fn round_trip(&self) -> Option<Duration> {
         self.carrier.statistics(self.link).round_trip
     }
@@ -98,7 +98,7 @@ impl Association {
         self.end == End::Over
     }
 
-    /// When [`expire`](Self::expire) has something to do.
+    /// Returns when [`expire`](Self::expire) has something to do.
     pub(super) fn deadline(&self) -> Option<Duration> {
         self.client.deadline().into_iter().chain(self.again).min()
     }
@@ -143,14 +143,14 @@ impl Association {
         self.carrier.flush();
     }
 
-    /// What the carrier reports, to be [heard](Self::hear) one by one.
+    /// Returns the carrier's reports, to be [processed](Self::hear) one by one.
     pub(crate) fn poll(&mut self) -> Vec<(Connection, Indication)> {
         let mut happened = Vec::new();
         self.carrier.poll(&mut happened);
         happened
     }
 
-    /// Takes one report of the carrier. Returns the target of a message.
+    /// Processes one report of the carrier. Returns the target of a message.
     pub(crate) fn hear(
         &mut self,
         (link, indication): (Connection, Indication),
@@ -160,7 +160,7 @@ impl Association {
             return None;
         }
         match indication {
-            // Octets that are no message come from no server of this version.
+            // Data that does not decode comes from no server of this version.
             Indication::Data(octets) => {
                 let message = Message::decode(&octets).ok()?;
                 let target = message.target;
@@ -177,22 +177,22 @@ impl Association {
         None
     }
 
-    /// The half that a message of the server is for.
+    /// Returns the half that a server message is for.
     pub(crate) fn socket_of(&self, target: Target) -> Option<RsockId> {
         self.client.socket_of(target)
     }
 
-    /// The state of a half; `None` if there is none.
+    /// Returns the state of a half; `None` if it does not exist.
     pub(super) fn stream(&self, socket: RsockId) -> Option<Stream> {
         self.client.stream(socket)
     }
 
-    /// Makes a half.
+    /// Creates a half.
     pub(super) fn socket(&mut self, create: Create) -> Result<RsockId, Errno> {
         self.client.socket(create)
     }
 
-    /// Looks a name up.
+    /// Looks up a name.
     pub(crate) fn look_up(&mut self, call: CallId, query: Query, now: Duration) {
         self.at(now, |client, out| client.look_up(call, query, now, out));
     }
@@ -205,7 +205,7 @@ impl Association {
         self.happened.retain(|happened| !matches!(happened, Happened::Ready(ready) if *ready == socket));
     }
 
-    /// Does something at the client, and carries out what follows from it.
+    /// Applies an event to the client, and carries out the resulting actions.
     fn at<T>(&mut self, now: Duration, event: impl FnOnce(&mut Client, &mut Vec<Action>) -> T) -> T {
         let mut out = Vec::new();
         let result = event(&mut self.client, &mut out);
@@ -213,8 +213,8 @@ impl Association {
         result
     }
 
-    /// Messages first, in the order in which they were decided on: what the other actions lead to
-    /// is said behind them.
+    /// Carries out actions, messages first and in their order. Messages that result from the other
+    /// actions come after them.
     fn carry_out(&mut self, actions: Vec<Action>, now: Duration) {
         let mut others = Vec::new();
         for action in actions {
@@ -222,7 +222,7 @@ impl Association {
                 Action::Send(message) => self.send(&message, now),
                 Action::Return { call, result } => self.happened.push(Happened::Returned { call, result }),
                 Action::Ready { socket, .. } => self.happened.push(Happened::Ready(socket)),
-                // Data goes over the descriptor, and so do the signals that it brings.
+                // Data goes over the descriptor, and so do the signals that it causes.
                 Action::Signal { .. } => {}
                 other => others.push(other),
             }
@@ -318,7 +318,7 @@ impl<'a> AtHalf<'a> {
         self.association.at(now, |client, out| event(client, id, now, out))
     }
 
-    /// The state of the half; `None` if there is none.
+    /// Returns the state of the half; `None` if it does not exist.
     pub(crate) fn stream(&self) -> Option<Stream> {
         self.association.client.stream(self.id)
     }

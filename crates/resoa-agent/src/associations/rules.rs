@@ -1,42 +1,43 @@
-//! This host's own stack beside the server's (dual protocol stack mode, 5.3.6; C02): a server
-//! within this process, for destinations that are local by rule.
+//! Rules for destinations that this host's own stack serves beside the server's (dual protocol
+//! stack mode, 5.3.6; C02). A server within this process serves them.
 //!
-//! Which stack a socket uses is not known when it is made, so it is chosen by what comes first of
-//! the calls that say where it goes or where it is:
+//! The stack of a socket is not known when the socket is created. The first call that names a
+//! destination or an address chooses it:
 //!
-//! | call | the stack |
+//! | call | stack |
 //! |---|---|
 //! | `connect`, the first datagram | this host's if a rule names the destination |
 //! | `bind` to an address | this host's if a rule has that address in its network |
 //! | `bind` to any address, `listen` | the server's |
 //!
-//! It fails closed: whatever no rule names is the server's, and the server within this process
-//! refuses its sockets to go anywhere else (ENETUNREACH).
+//! The default is safe: destinations without a rule belong to the server. The server within this
+//! process denies its sockets all other destinations (ENETUNREACH).
 
 use crate::stack::Stack;
 use resoa_policy::{Client, Destination, Ports, Rules};
 use resoa_protocol::message::Query;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-/// What is reached by this host's own stack.
+/// Destinations and names that this host's own stack serves.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LocalRules {
-    /// Networks, with ports or without. As in a server's policy `any` does not mean the loopback,
-    /// neighbours or groups: those have to be named.
+    /// Networks, with or without ports. As in a server's policy, `any` does not include loopback,
+    /// link-local and multicast addresses, which must be named.
     pub destinations: Vec<Destination>,
-    /// Names of hosts, and domains, that this host looks up: `nas`, `home.arpa` with all that ends
-    /// so. `localhost` is one of them if the loopback is local.
+    /// Host names and domains that this host looks up, for example `nas`, or `home.arpa` with all
+    /// its subdomains. `localhost` is among them if the loopback is local.
     pub names: Vec<String>,
 }
 
 impl LocalRules {
-    /// Whether nothing is.
+    /// Returns whether there are no local destinations.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.destinations.is_empty()
     }
 
-    /// What the server of local destinations lets the agent, its only client, do.
+    /// Returns the permissions of the agent at the server of local destinations, whose only client
+    /// it is.
     #[must_use]
     pub fn client(&self) -> Client {
         Client { rules: self.rules(), buffers: u64::MAX, ..Client::local("agent") }
@@ -47,20 +48,20 @@ impl LocalRules {
             allow: self.destinations.clone(),
             deny: Vec::new(),
             own: true,
-            // The kernel says which of them this process may have.
+            // The kernel decides which of these ports this process may bind.
             bind: Ports::from_to(1, u16::MAX),
-            // As its programs, who are of the same user.
+            // The programs belong to the same user as this process.
             of_this_user: true,
             ..Rules::default()
         }
     }
 }
 
-/// The rules, as they are asked; see the [module](self).
+/// The rules, prepared for look-ups; see the [module](self).
 #[derive(Debug)]
 pub(super) struct Chooser {
     rules: Rules,
-    /// Those of them that name a network, of which an address of this host's may be.
+    /// Those rules that name a network, which may contain an address of this host.
     networks: Vec<Destination>,
     names: Vec<String>,
 }
@@ -78,20 +79,20 @@ impl Chooser {
         Self { rules, networks, names }
     }
 
-    /// Of what goes there.
+    /// Returns the stack for a destination.
     pub(super) fn to(&self, destination: SocketAddr) -> Stack {
         let is_local = self.rules.destination(destination, |_| false).is_ok();
         if is_local { Stack::Local } else { Stack::Remote }
     }
 
-    /// Of what is bound there: to any address it is where everything is that no rule names.
+    /// Returns the stack for a `bind` to this address. The unspecified address is the server's.
     pub(super) fn at(&self, address: SocketAddr) -> Stack {
         let address = address.ip().to_canonical();
         let is_local = !address.is_unspecified() && self.networks.iter().any(|entry| entry.has(address, 0));
         if is_local { Stack::Local } else { Stack::Remote }
     }
 
-    /// Of a look-up.
+    /// Returns the stack for a look-up.
     pub(super) fn of(&self, query: &Query) -> Stack {
         let host = match query {
             Query::Address(address) => return self.to(SocketAddr::new(address.ip(), 0)),
@@ -107,7 +108,7 @@ impl Chooser {
     }
 }
 
-/// A name without regard to case and without the dot that may end it.
+/// Returns a name in lower case and without dots at its ends.
 fn plain(name: &str) -> String {
     name.trim_matches('.').to_ascii_lowercase()
 }
@@ -126,7 +127,7 @@ mod tests {
         addresses.iter().map(|text| stack(at(text)) == Stack::Local).collect()
     }
 
-    /// C02: what a rule names is local, however it is written, and nothing else.
+    /// C02: exactly the destinations of the rules are local, in every notation.
     #[test]
     fn destinations_that_are_local() {
         let chooser = chooser(&["127.0.0.0/8 8080", "192.0.2.0/24", "fe80::/10"], &[]);
@@ -137,7 +138,7 @@ mod tests {
         assert_eq!(local(&others, |to| chooser.to(to)), [false; 5]);
     }
 
-    /// C02: what is nobody's in particular has to be named, as in a policy.
+    /// C02: as in a policy, special addresses must be named.
     #[test]
     fn any_is_not_everything() {
         let chooser = chooser(&["any"], &[]);
@@ -146,7 +147,8 @@ mod tests {
         assert_eq!(local(&guarded, |to| chooser.to(to)), [false; 4]);
     }
 
-    /// C02: who names an address of this host's own has chosen; who names none has not.
+    /// C02: `bind` to an address of this host chooses the stack; `bind` to the unspecified address
+    /// does not.
     #[test]
     fn addresses_that_are_local() {
         let chooser = chooser(&["127.0.0.0/8 8080", "any 22"], &[]);
@@ -155,7 +157,7 @@ mod tests {
         assert_eq!(local(&others, |at| chooser.at(at)), [false; 5]);
     }
 
-    /// C02, C49: names are asked where what they name is.
+    /// C02, C49: the stack that serves a host also looks up its name.
     #[test]
     fn names_that_are_local() {
         let of = |chooser: &Chooser, host: &str| {

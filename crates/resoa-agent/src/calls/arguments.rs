@@ -1,5 +1,5 @@
-//! What the arguments of a request mean: the socket that is made, the call at the client's half,
-//! and what is done when that returns.
+//! Decoding of requests: the socket to create, the call at the client's half, and the action when
+//! that returns.
 
 use super::waiting::{Again, Waiting};
 use resoa_calls::{Query, Request, SocketId};
@@ -8,7 +8,7 @@ use resoa_protocol::message::{self, Create, Family, Half, Kind};
 use rustix::fd::OwnedFd;
 use rustix::net::SocketFlags;
 
-/// What socket(2) says of a family, a type and a protocol (`inet_create`).
+/// Checks family, type and protocol as socket(2) does (`inet_create`).
 pub(crate) fn create(family: i32, kind: i32, protocol: i32) -> Result<(Create, SocketFlags), i32> {
     const MOST_TYPES: i32 = 11;
     const MOST_PROTOCOLS: i32 = 263;
@@ -29,7 +29,7 @@ pub(crate) fn create(family: i32, kind: i32, protocol: i32) -> Result<(Create, S
         (libc::SOCK_DGRAM, 0 | libc::IPPROTO_UDP) => Kind::Datagram,
         (libc::SOCK_DGRAM, libc::IPPROTO_UDPLITE) => Kind::Lite,
         (libc::SOCK_RAW, 1..) => return Err(libc::EPERM),
-        // `ping` without rights: of no group, as Linux comes (`net.ipv4.ping_group_range`).
+        // `ping` without privileges: Linux's default allows no group (`net.ipv4.ping_group_range`).
         (libc::SOCK_DGRAM, libc::IPPROTO_ICMP) if family == Family::V4 => return Err(libc::EACCES),
         (libc::SOCK_DGRAM, libc::IPPROTO_ICMPV6) if family == Family::V6 => return Err(libc::EACCES),
         (libc::SOCK_STREAM | libc::SOCK_DGRAM | libc::SOCK_RAW, _) => return Err(libc::EPROTONOSUPPORT),
@@ -40,8 +40,8 @@ pub(crate) fn create(family: i32, kind: i32, protocol: i32) -> Result<(Create, S
     Ok((Create { family, kind }, flags))
 }
 
-/// The call of a request, of which socket, and what it waits for; or why there is none. Programs
-/// have made so many `closes` before it.
+/// Converts a request to its socket, its call and what it waits for, or returns why there is none.
+/// `closes` is the number of sockets that programs have closed before it.
 pub(crate) fn socket_call(
     request: Request,
     descriptor: Option<OwnedFd>,
@@ -89,7 +89,7 @@ pub(crate) fn socket_call(
         }
         Request::LocalName(socket) => (socket, SocketCall::LocalName, Waiting::Plain { socket }),
         Request::PeerName(socket) => (socket, SocketCall::PeerName, Waiting::Plain { socket }),
-        // Those that are no socket's call have been answered.
+        // These are not calls of a socket, and have been answered before.
         Request::Socket { .. }
         | Request::Status
         | Request::Resolve(_)
@@ -100,7 +100,7 @@ pub(crate) fn socket_call(
     })
 }
 
-/// A look-up, as servers are asked.
+/// Converts a look-up to the server's format.
 pub(crate) fn query_of(query: Query) -> message::Query {
     match query {
         Query::Host { host, service, family } => {

@@ -1,28 +1,28 @@
-//! What calls wait for, and what they are answered.
+//! The results that calls wait for, and the conversion to responses.
 
 use resoa_calls::{Response, SocketId};
 use resoa_protocol::{Errno, Value};
 use rustix::fd::OwnedFd;
 
-/// What a call does when it returns.
+/// The action when a call returns.
 #[derive(Debug)]
 pub(crate) enum Waiting {
-    /// It answers what it brought.
+    /// Answer with the result.
     Plain { socket: SocketId },
-    /// `setsockopt`, with level, name and value: what was set may have to be set again. With the
-    /// program's descriptor if its datagrams are another matter then.
+    /// `setsockopt`, with level, name and value: the option may have to be set again. With the
+    /// program's descriptor if the option changes the format of its datagrams.
     Set { socket: SocketId, option: ((i32, i32), Vec<u8>), descriptor: Option<OwnedFd> },
-    /// `bind`: descriptors that are gone may have had the address, so that it is tried once more.
+    /// `bind`: closed descriptors may have had the address, so it is tried once more.
     Address { socket: SocketId, again: Option<Again> },
     /// `connect`, with the program's descriptor.
     Connect { socket: SocketId, address: Option<std::net::SocketAddr>, descriptor: Option<OwnedFd> },
     /// `listen`, with the program's descriptor.
     Listen { socket: SocketId, descriptor: Option<OwnedFd> },
-    /// `accept`, with what the program says of the new descriptor.
+    /// `accept`, with the program's flags for the new descriptor.
     Accept { socket: SocketId, flags: i32 },
-    /// `shutdown`: the descriptor has to be so before it returns.
+    /// `shutdown`: the descriptor must reflect it before it returns.
     Shut { socket: SocketId },
-    /// SIOCOUTQ: what is in the pair counts, too.
+    /// SIOCOUTQ: bytes in the pair also count.
     Outstanding { socket: SocketId },
     /// A look-up.
     Resolve,
@@ -30,16 +30,17 @@ pub(crate) enum Waiting {
     Closed,
 }
 
-/// A call that is made once more if sockets were closed since it was made.
+/// A call that is repeated if sockets were closed since it was made.
 #[derive(Debug)]
 pub(crate) struct Again {
     pub(crate) what: resoa_protocol::SocketCall,
-    /// [`Sockets::closes`](crate::sockets::Sockets::closes) when the server was asked.
+    /// [`Sockets::closes`](crate::sockets::Sockets::closes) at the time of the request to the
+    /// server.
     pub(crate) closes: u64,
 }
 
 impl Waiting {
-    /// The socket of the call, if it is one of a socket that can be interrupted.
+    /// Returns the socket of the call, if it belongs to a socket and can be interrupted.
     pub(crate) fn socket(&self) -> Option<SocketId> {
         match self {
             Self::Plain { socket }
@@ -55,7 +56,7 @@ impl Waiting {
     }
 }
 
-/// What a call's value is to a program.
+/// Converts the result of a call to the response for the program.
 pub(crate) fn response(result: Result<Value, Errno>) -> Response {
     use resoa_protocol::message::Unresolved;
     match result {

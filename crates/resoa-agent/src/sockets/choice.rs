@@ -1,9 +1,10 @@
-//! Whose stack a socket uses: chosen by what says first where it goes, and what was done before
-//! that is done again there ([rules](crate::LocalRules)).
+//! The choice of a socket's stack by the first call that names a destination
+//! ([rules](crate::LocalRules)).
 //!
-//! Until then its half is at the server. The half that another choice needs is made when it is
-//! used, gets the options that the program has set, and the first one is closed. A socket that has
-//! an address of its own has chosen for good; one without, by each `connect`.
+//! A half is created at its first use; before a choice it is at the default stack. If a later
+//! choice is another stack, the half is closed. The new one gets the options that the program has
+//! set. The choice of a socket that has an address of its own is final. Otherwise each `connect`
+//! chooses again.
 
 use super::Sockets;
 use crate::associations::{Associations, Clients};
@@ -12,26 +13,26 @@ use resoa_calls::SocketId;
 use resoa_protocol::{Errno, SocketCall, Stage};
 use std::net::SocketAddr;
 
-/// What a socket has chosen, and what has to be done again where it has.
+/// The choice of a socket, and the settings to repeat at another stack.
 #[derive(Debug, Default)]
 pub(super) struct Choice {
-    /// `None` before anything has said where it goes.
+    /// `None` before a call has named a destination or an address.
     stack: Option<Stack>,
     /// It has an address of its own.
     pub(super) is_bound: bool,
-    /// Options by level and name, as they were set, in this order.
+    /// Options by level and name, in the order in which they were set.
     options: Vec<((i32, i32), Vec<u8>)>,
 }
 
 impl Choice {
-    /// Of a connection that was accepted.
+    /// Returns the choice for an accepted connection.
     pub(super) fn made(stack: Stack) -> Self {
         Self { stack: Some(stack), ..Self::default() }
     }
 }
 
 impl Sockets {
-    /// The client's half of a socket, for a call; it is made when it is needed.
+    /// Returns the client's half of a socket for a call. Creates it if there is none.
     pub(crate) fn half(
         &mut self,
         id: SocketId,
@@ -49,7 +50,7 @@ impl Sockets {
         Ok(half)
     }
 
-    /// Before a call: whose stack it chooses, if it does.
+    /// Makes the choice of a call, if the call determines one.
     fn choose(&mut self, id: SocketId, what: &SocketCall, clients: &mut Clients) {
         let (Some(stack), Some(socket)) = (clients.stack_for_call(what), self.table.get(&id)) else {
             return;
@@ -63,7 +64,7 @@ impl Sockets {
         }
     }
 
-    /// The same for a datagram that is sent there.
+    /// Makes the choice of a datagram to this destination.
     pub(super) fn choose_by_datagram(&mut self, id: SocketId, to: Option<SocketAddr>, clients: &mut Clients) {
         if !self.has_chosen(id, clients)
             && let Some(stack) = to.and_then(|to| clients.stack_to(to))
@@ -72,7 +73,7 @@ impl Sockets {
         }
     }
 
-    /// Whether a datagram would not change anything.
+    /// Returns whether a datagram would not change the choice.
     pub(super) fn has_chosen(&self, id: SocketId, clients: &Associations) -> bool {
         !clients.has_local_rules() || self.table.get(&id).is_none_or(|socket| socket.choice.stack.is_some())
     }
@@ -86,12 +87,12 @@ impl Sockets {
         }
     }
 
-    /// Closes a half that no program has.
+    /// Closes a half that no program uses.
     pub(crate) fn abandon(&mut self, half: Half, clients: &mut Clients) {
         clients.call(half, self.shared.own.next(), SocketCall::Close { may_wait: false });
     }
 
-    /// A half for a socket that has none, with the options that were set.
+    /// Creates a half for a socket without one, and sets the program's options.
     fn make_half(&mut self, id: SocketId, clients: &mut Clients) -> Result<Half, Errno> {
         let socket = self.table.get_mut(&id).ok_or(Errno::EBADF)?;
         let stack = socket.choice.stack.unwrap_or_else(|| clients.default_stack());
@@ -105,7 +106,7 @@ impl Sockets {
         Ok(half)
     }
 
-    /// An option was set that another choice has to know of.
+    /// Stores an option that another stack would also need.
     pub(crate) fn remember_option(&mut self, id: SocketId, option: ((i32, i32), Vec<u8>)) {
         if let Some(socket) = self.table.get_mut(&id) {
             let options = &mut socket.choice.options;
@@ -114,14 +115,14 @@ impl Sockets {
         }
     }
 
-    /// The socket has an address of its own.
+    /// Notes that the socket has an address of its own.
     pub(crate) fn remember_address(&mut self, id: SocketId) {
         if let Some(socket) = self.table.get_mut(&id) {
             socket.choice.is_bound = true;
         }
     }
 
-    /// A socket is used, perhaps for the first time.
+    /// Counts a socket at its first use.
     pub(super) fn count(&mut self, id: SocketId, stack: Stack) {
         let counts = &mut self.shared.counts;
         if self.table.get_mut(&id).is_some_and(super::socket::Socket::is_first_use) {

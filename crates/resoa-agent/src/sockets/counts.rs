@@ -1,12 +1,12 @@
-//! What the agent's status says of its sockets.
+//! Counters for the agent's status.
 
-/// Sockets and octets since the agent started.
+/// Counters of sockets and bytes since the agent started.
 #[derive(Debug, Default)]
 pub(crate) struct Counts {
     pub(crate) made: u64,
     pub(crate) carried: u64,
     pub(crate) local: u64,
     pub(crate) accepted: u64,
-    /// Octets of programs, and for them.
+    /// Bytes from programs, and for them.
     pub(crate) octets: (u64, u64),
 }

@@ -1,4 +1,4 @@
-//! Datagrams between a program's descriptor and the client's half, both ways.
+//! Datagrams between a program's descriptor and the client's half, in both directions.
 
 use super::Sockets;
 use super::own_calls::Purpose;
@@ -17,13 +17,14 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// Of this host, as time stamps of datagrams are.
+/// Returns the time on this host's clock, for time stamps of datagrams.
 fn time_of_day() -> Duration {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
 }
 
 impl Sockets {
-    /// A pair for a new datagram socket: the program's end, and its form here.
+    /// Creates the pair of a new datagram socket. Returns the program's end, and the form of the
+    /// socket.
     pub(super) fn datagram_pair(
         &self,
         id: SocketId,
@@ -55,7 +56,7 @@ impl Sockets {
         matches!(self.table.get(&id).map(|socket| &socket.form), Some(Form::Datagram(_)))
     }
 
-    /// A `connect` of a datagram socket has come to its end.
+    /// Completes a `connect` of a datagram socket.
     pub(crate) fn datagrams_connected(
         &mut self,
         id: SocketId,
@@ -65,12 +66,12 @@ impl Sockets {
     ) -> Result<(), Errno> {
         let descriptor =
             descriptor.filter(|descriptor| self.names.is_of(descriptor, id)).ok_or(Errno::EBADF)?;
-        // What was sent before it goes where it was to.
+        // Earlier datagrams go to their own destinations.
         self.progress(id, clients);
         let is_named = self.stream_of(id, clients).is_some_and(|stream| stream.named);
         let Some(Socket { create, form, .. }) = self.table.get_mut(&id) else { return Ok(()) };
         if let Form::Datagram(packets) = form {
-            // What comes from there comes from the mapped address.
+            // Datagrams from there have the mapped address.
             let peer = peer.map(|peer| match (create.family, peer.ip()) {
                 (Family::V6, IpAddr::V4(ip)) => SocketAddr::new(ip.to_ipv6_mapped().into(), peer.port()),
                 _ => peer,
@@ -83,7 +84,7 @@ impl Sockets {
         Ok(())
     }
 
-    /// A `setsockopt` of a datagram socket has succeeded that passed the descriptor along.
+    /// Completes a `setsockopt` of a datagram socket that passed the descriptor along.
     pub(crate) fn datagrams_option(
         &mut self,
         id: SocketId,
@@ -97,8 +98,8 @@ impl Sockets {
         }
     }
 
-    /// `recvmsg` with MSG_ERRQUEUE. What tells of an error among the datagrams says so no longer if
-    /// none is left.
+    /// Takes an undelivered datagram (`recvmsg` with MSG_ERRQUEUE). If no error is left, the one
+    /// among the datagrams is withdrawn.
     pub(crate) fn take_undelivered(&mut self, id: SocketId, clients: &mut Clients) -> Response {
         let Some(socket) = self.table.get(&id) else { return Response::Failed(libc::EBADF) };
         let taken = socket.half.and_then(|half| clients.half(half).take_undelivered());
@@ -111,7 +112,7 @@ impl Sockets {
         }
     }
 
-    /// SIOCGSTAMP and its like: when the last datagram came.
+    /// Returns the time of the last datagram, for SIOCGSTAMP and its variants.
     pub(crate) fn time_of_last(&mut self, id: SocketId, command: u32) -> Response {
         let Some(packets) = self.packets(id) else { return Response::Failed(libc::EBADF) };
         let Some(time) = packets.stamp else { return Response::Failed(libc::ENOENT) };
@@ -120,7 +121,8 @@ impl Sockets {
         Response::Value([time.as_secs(), u64::from(part)].map(u64::to_ne_bytes).concat())
     }
 
-    /// Errors of a socket may come among its datagrams from now on; one that waits is told at once.
+    /// Allows errors of a socket among its datagrams from now on. A pending one is reported at
+    /// once.
     pub(crate) fn datagrams_are_seen(&mut self, id: SocketId, clients: &mut Clients) {
         if let Some(packets) = self.packets(id) {
             packets.show_errors();
@@ -128,7 +130,7 @@ impl Sockets {
         }
     }
 
-    /// Does all that can be done for a datagram socket.
+    /// Processes everything that is possible for a datagram socket.
     pub(super) fn pass_datagrams(&mut self, id: SocketId, clients: &mut Clients) -> Found {
         self.datagrams_up(id, clients);
         self.datagrams_down(id, clients);
@@ -144,11 +146,12 @@ impl Sockets {
     }
 
     fn datagrams_up(&mut self, id: SocketId, clients: &mut Clients) {
-        // What the program has sent before it closed was taken: as a kernel would have sent it, it
-        // is delivered whether there is room or not.
+        // Datagrams that the program has sent before it closed are delivered even without room,
+        // because a kernel would have sent them already.
         let is_last = self.table.get(&id).is_some_and(Socket::is_closing);
         loop {
-            // One that has not chosen has room: nothing was sent yet. Parts need none.
+            // A socket without a choice has room, because it has not sent yet. Parts of a datagram
+            // need no room.
             if !is_last && self.has_chosen(id, clients) {
                 let half = self.half(id, &SocketCall::LocalName, clients).ok();
                 let stream = half.and_then(|half| clients.stream(half));
@@ -157,21 +160,22 @@ impl Sockets {
                 }
             }
             let Some(part) = self.packets(id).and_then(Packets::take) else { return };
-            // Nobody waits to be told of one that goes nowhere, or is too long with what was before
-            // it.
+            // No call waits for the error of a datagram without a destination, or of one that is
+            // too long together with its earlier parts.
             let _ = self.datagram_up(id, part, is_last, clients);
         }
     }
 
-    /// Takes all that is on the descriptor, before a part that is not: what there is no room for is
-    /// lost, as if a queue on the way were full, since behind the part it would belong to it.
+    /// Takes everything from the descriptor, before a part that is sent by a request. Datagrams
+    /// without room are lost, as if a queue on the path were full: after the part they would be
+    /// added to it.
     fn datagrams_up_at_once(&mut self, id: SocketId, clients: &mut Clients) {
         while let Some(part) = self.packets(id).and_then(Packets::take) {
             let _ = self.datagram_up(id, part, false, clients);
         }
     }
 
-    /// A datagram that has no place on the descriptor, or a part of one.
+    /// Sends a datagram, or a part of one, that the descriptor cannot carry.
     ///
     /// # Errors
     /// As [`datagram_up`](Self::datagram_up).
@@ -181,7 +185,7 @@ impl Sockets {
         part: DatagramPart,
         clients: &mut Clients,
     ) -> Result<(), Errno> {
-        // What is on the descriptor was sent before.
+        // Datagrams on the descriptor were sent before.
         self.progress(id, clients);
         let stream = self.stream_of(id, clients);
         if part.more || stream.is_some_and(|stream| stream.begun || stream.is_corked) {
@@ -190,7 +194,7 @@ impl Sockets {
         self.datagram_up(id, part, false, clients)
     }
 
-    /// A datagram of the program, or a part of one.
+    /// Sends a datagram of the program, or a part of one.
     ///
     /// # Errors
     /// As [`give_datagram`](resoa_protocol::Client::give_datagram); ENETDOWN without a server.
@@ -203,8 +207,8 @@ impl Sockets {
     ) -> Result<(), Errno> {
         let has_begun = self.stream_of(id, clients).is_some_and(|stream| stream.begun);
         let packets = self.packets(id).ok_or(Errno::EBADF)?;
-        // Without an address, and none of the socket's: it goes nowhere, so it chooses nothing and
-        // gives no address.
+        // Neither the datagram nor the socket has a destination. So it is not sent, chooses no
+        // stack, and gives the socket no address.
         if part.to.is_none() && packets.peer.is_none() && !has_begun {
             return Err(Errno::EDESTADDRREQ);
         }
@@ -220,7 +224,7 @@ impl Sockets {
         clients.half(half).give_datagram(part, is_last)
     }
 
-    /// The first datagram of a socket gives it an address, as natively; the datagram does not wait
+    /// Gives a socket an address with its first datagram, as natively. The datagram does not wait
     /// for the answer.
     fn give_name(&mut self, id: SocketId, half: Half, clients: &mut Clients) {
         let Some(socket) = self.table.get_mut(&id) else { return };
@@ -236,8 +240,8 @@ impl Sockets {
         clients.call(half, call, SocketCall::Bind(any));
     }
 
-    /// Before a call: what the program has sent is seen to. Of a stream that matters to options
-    /// alone, which mean what is sent later (TCP_CORK).
+    /// Processes data that the program has sent before a call. For streams this matters only to
+    /// options, which apply to later data (TCP_CORK).
     pub(crate) fn progress_first(&mut self, id: SocketId, what: &SocketCall, clients: &mut Clients) {
         let is_option = matches!(what, SocketCall::SetOption { .. });
         let is_cork = matches!(
@@ -256,7 +260,7 @@ impl Sockets {
         }
     }
 
-    /// Notes whether a call gives a datagram socket an address: then a datagram need not.
+    /// Notes that a call gives a datagram socket an address, so that a datagram need not.
     pub(crate) fn names_itself(&mut self, id: SocketId, what: &SocketCall) {
         if let Some(packets) = self.packets(id)
             && packets.name == Name::None
@@ -266,7 +270,7 @@ impl Sockets {
         }
     }
 
-    /// Whether a call that asks for the address has to wait for it.
+    /// Returns whether a call that asks for the address has to wait for it, and queues it.
     pub(crate) fn asks_for_name(&mut self, id: SocketId, call: CallId) -> bool {
         match self.packets(id).map(|packets| &mut packets.name) {
             Some(Name::Asked { askers }) => {
@@ -277,7 +281,7 @@ impl Sockets {
         }
     }
 
-    /// It has one, or will not have one.
+    /// Answers the waiting calls once the socket has an address, or has failed to get one.
     pub(super) fn named(&mut self, id: SocketId, clients: &mut Clients) {
         let Some(socket) = self.table.get_mut(&id) else { return };
         let (Form::Datagram(packets), Some(half)) = (&mut socket.form, socket.half) else { return };

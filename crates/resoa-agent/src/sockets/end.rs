@@ -1,5 +1,5 @@
-//! Our end of the pair whose other end a program holds; see [the crate](crate) for what each trick
-//! is for.
+//! Our end of a pair whose other end a program holds. [The crate](crate) explains the reasons for
+//! each technique.
 
 use super::flight::{CHUNK, Flight, Weights};
 use super::loose::is_held;
@@ -13,95 +13,97 @@ use rustix::net::{RecvFlags, SendFlags, Shutdown, SocketType, recv, send, shutdo
 use std::io;
 use std::time::Duration;
 
-/// What a packet weighs at most: one of as many pages as there can be (MAX_SKB_FRAGS), which
-/// `splice` makes of octets that do not begin with a page, and its head. What is written weighs
-/// 37 120.
+/// Maximum weight of a packet: its head, and as many pages as it can have (MAX_SKB_FRAGS). `splice`
+/// makes such packets of data that does not begin at a page. Packets of `write` weigh 37 120.
 const HEAVIEST: i32 = 17 * 4096 + 768;
-/// SO_SNDBUF of a program's end, which the kernel doubles. The descriptor is writable while no more
-/// than a quarter of that is used, and an octet that stays here keeps a whole packet: a writer that
-/// waits is woken only when it is writable. The kernel counts one octet from the start, and one
-/// more while it frees a packet and wakes.
+/// SO_SNDBUF of a program's end, which the kernel doubles.
+///
+/// The descriptor is writable while at most a quarter of that is used. A byte that stays in our
+/// queue keeps a whole packet, and a waiting writer is woken only when the descriptor is writable.
+/// So a quarter must hold one packet. The kernel counts one byte from the start, and one more while
+/// it frees a packet and wakes the writer.
 const PROGRAMS: i32 = 2 * (HEAVIEST + 2);
-/// Octets that a program's end takes, of long writes: they count for SO_SNDBUF.
+/// Number of bytes that a program's end holds if writes are long. They count for SO_SNDBUF.
 pub(super) const IN_PAIR: usize = 2 * PROGRAMS as usize;
-/// SO_SNDBUF of our end: what is in it is read and not counted, so it may be large.
+/// SO_SNDBUF of our end. It may be large: data in it counts as unread until the program reads it,
+/// so it does not enlarge the far host's window.
 const OURS: i32 = 2 << 20;
 /// SO_SNDBUF of a listener, which nobody writes to.
 const LEAST: i32 = 0;
-/// Octets of one reading.
+/// Maximum number of bytes of a read.
 const READ: usize = 64 << 10;
 
-/// A program that has read nothing for so long while there is more than it was shown may be waiting
-/// for more than that: MSG_PEEK, FIONREAD, SO_RCVLOWAT (C29).
+/// Time after which a program that has read nothing may be waiting for more data than it was given,
+/// if there is more: MSG_PEEK, FIONREAD, SO_RCVLOWAT (C29).
 pub(super) const PATIENCE: Duration = Duration::from_millis(10);
 
 /// Our end; see the [module](self).
 #[derive(Debug)]
 pub(super) struct End {
     fd: OwnedFd,
-    /// Octets at the head of our queue that are nobody's: the primer, the filling, the last one
+    /// Bytes at the head of our queue that are not data: the primer, the filling, or the last byte
     /// that was forwarded.
     idle: usize,
     flight: Flight,
-    /// Taken from the client and not yet written.
+    /// Data taken from the client and not written yet.
     rest: Vec<u8>,
-    /// Memory that may be in flight so that each read is told.
+    /// Maximum weight in flight with which the kernel reports each read.
     limit: usize,
     program: Program,
-    /// We have said that nothing comes any more.
+    /// Whether we have shut down our sending direction.
     is_shut: bool,
     room: Room,
     /// When the program was last seen to read.
     read_at: Duration,
 }
 
-/// What the program has done with its end, in this order.
+/// State of the program's end, in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Program {
-    /// It has it, and may write.
+    /// It is open and may write.
     Open,
-    /// It writes no more.
+    /// It has shut down its sending direction.
     Shut,
-    /// It has closed its last descriptor.
+    /// Its last descriptor is closed.
     Closed,
-    /// The same, with octets unread.
+    /// Its last descriptor is closed, with unread data.
     Reset,
 }
 
-/// How much may be in flight to the program.
+/// Limit of the data in flight to the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Room {
-    /// The limit, so that each read is told.
+    /// The limit with which each read is reported.
     Usual,
-    /// The same, and the time runs after which the program seems to wait for more.
+    /// The same limit; a timer runs, after which the program seems to wait for more.
     Short,
     /// Four times the limit, until the program reads.
     Grown,
 }
 
-/// Makes the program's end ready for data.
+/// Prepares the program's end for data.
 pub(super) fn prepare(program: BorrowedFd) {
     sys::set_send_buffer(program, PROGRAMS);
 }
 
-/// What a program's end is filled for.
+/// How a program's end is filled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fill {
-    /// One octet: it is connected.
+    /// One byte: it is connected.
     Primer,
-    /// As much as it takes: it is connecting.
+    /// Completely: it is connecting.
     Full,
-    /// The same, for good: it listens.
+    /// Completely and permanently: it listens.
     Listener,
 }
 
 impl End {
-    /// Of a pair that is connected; `program` is a copy of the other end that the caller drops
-    /// afterwards.
+    /// Creates our end of a connected pair. `program` is a copy of the other end, which the caller
+    /// drops afterwards.
     pub(super) fn new(fd: OwnedFd, program: BorrowedFd, fill: Fill) -> io::Result<Self> {
         sys::set_send_buffer(&fd, OURS);
         let quarter = rustix::net::sockopt::socket_send_buffer_size(&fd)? / 4;
-        // One packet more than is asked for may be in flight.
+        // One packet more than the limit may be in flight.
         let limit = quarter.saturating_sub(2 * CHUNK).max(1);
         let idle = filled(program, fill)?;
         Ok(Self {
@@ -117,14 +119,14 @@ impl End {
         })
     }
 
-    /// What epoll has said.
+    /// Processes an event of epoll.
     pub(super) fn heard(&mut self, events: EventFlags, name: &SocketName) {
         let has = |flags| events.contains(flags);
         self.note(has(EventFlags::ERR), has(EventFlags::HUP), has(EventFlags::RDHUP), name);
     }
 
-    /// Asks whether the last descriptor is gone. Both halves shut look the same from here, but then
-    /// the program's end still has its name.
+    /// Checks whether the last descriptor is closed. If both directions are shut down, our end
+    /// polls the same, but then the program's end still has its name.
     pub(super) fn look(&mut self, name: &SocketName) {
         let mut polled = [PollFd::new(&self.fd, PollFlags::RDHUP)];
         if poll(&mut polled, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })).is_ok() {
@@ -152,25 +154,25 @@ impl End {
         self.program >= Program::Closed
     }
 
-    /// Returns whether the program writes no more, and all that it has written was taken.
+    /// Returns whether the program has finished sending, and all of its data was taken.
     pub(super) fn is_at_end(&self) -> bool {
         self.program >= Program::Shut && self.waiting() == 0
     }
 
-    /// Octets of the program that were not taken yet.
+    /// Returns the number of bytes from the program that were not taken yet.
     pub(super) fn waiting(&self) -> usize {
         let queued = ioctl_fionread(&self.fd).unwrap_or(0) as usize;
         queued.saturating_sub(self.idle)
     }
 
-    /// Takes octets of the program, at most so many at a time; and whether it is one that is
-    /// urgent.
+    /// Takes bytes from the program, at most `most`. Returns them, and whether they are one urgent
+    /// byte.
     pub(super) fn take(&mut self, most: usize) -> (Vec<u8>, bool) {
         let mut count = self.waiting().min(most).min(READ);
         if count == 0 {
             return (Vec::new(), false);
         }
-        // Reading ends in front of an urgent octet, and would pass over it the next time.
+        // A read ends in front of an urgent byte, and the next read would skip it.
         let mut urgent = [0];
         if recv(&self.fd, &mut urgent[..], RecvFlags::OOB | RecvFlags::PEEK | RecvFlags::DONTWAIT).is_ok() {
             let mut seen = vec![0; self.idle + count];
@@ -183,8 +185,8 @@ impl End {
                 return (if is_taken { urgent.to_vec() } else { Vec::new() }, is_taken);
             }
         }
-        // The octets that are nobody's, and all new ones but the last, which is looked at and
-        // stays.
+        // Read the bytes that are not data, and all new ones except the last, which is only peeked
+        // at.
         let mut bytes = vec![0; self.idle + count];
         let last = bytes.len() - 1;
         let mut read = self.read(&mut bytes[..last]);
@@ -208,7 +210,7 @@ impl End {
         read
     }
 
-    /// The filling is read again, but for one octet: the program may write.
+    /// Reads the filling again, except for one byte, so that the program may write.
     pub(super) fn empty(&mut self) {
         let mut scratch = [0; 16 << 10];
         while self.idle > 1 {
@@ -221,7 +223,7 @@ impl End {
         }
     }
 
-    /// Octets that the program has read since this was last asked.
+    /// Returns the number of bytes that the program has read since the last call.
     pub(super) fn consumed(&mut self, name: &SocketName, now: Duration) -> usize {
         if self.flight.is_empty() || self.program == Program::Reset {
             return 0;
@@ -230,7 +232,7 @@ impl End {
         if left >= self.flight.weight() {
             return 0;
         }
-        // What was unread when the program closed has left, too.
+        // Data that was unread when the program closed has left the queue, too.
         self.look(name);
         if self.program == Program::Reset {
             return 0;
@@ -245,15 +247,14 @@ impl End {
         read
     }
 
-    /// Octets that may be written now.
+    /// Returns the number of bytes that may be written now.
     pub(super) fn room(&self) -> usize {
         let limit = if self.room == Room::Grown { 4 * self.limit } else { self.limit };
         if !self.rest.is_empty() || self.flight.weight() >= limit { 0 } else { CHUNK }
     }
 
-    /// There is more for the program than there is room for. Returns whether it may
-    /// [grow](Self::grow) after [`PATIENCE`]; not if that was said before, and not beyond what it
-    /// has grown to.
+    /// Notes that there is more data than room. Returns whether the limit may [grow](Self::grow)
+    /// after [`PATIENCE`]. This is false if the timer already runs or the limit has already grown.
     pub(super) fn is_short(&mut self) -> bool {
         let is_new = self.room == Room::Usual;
         if is_new {
@@ -262,7 +263,7 @@ impl End {
         is_new
     }
 
-    /// More may be in flight if the program reads nothing meanwhile. Returns whether it is so.
+    /// Raises the limit if the program has read nothing for [`PATIENCE`]. Returns whether it did.
     pub(super) fn grow(&mut self, now: Duration) -> bool {
         let is_waiting = self.read_at + PATIENCE <= now;
         if is_waiting {
@@ -271,19 +272,19 @@ impl End {
         is_waiting
     }
 
-    /// Whether nothing that was taken for the program waits here.
+    /// Returns whether all data taken for the program is written.
     pub(super) fn is_written(&self) -> bool {
         self.rest.is_empty()
     }
 
-    /// Writes octets to the program, at most [`CHUNK`]; what does not go stays here.
+    /// Writes bytes to the program, at most [`CHUNK`]; those without room stay here.
     pub(super) fn write(&mut self, bytes: Vec<u8>, weights: &mut Weights) -> io::Result<()> {
         debug_assert!(self.rest.is_empty(), "one after the other");
         self.rest = bytes;
         self.flush(weights)
     }
 
-    /// Writes what is here.
+    /// Writes the remaining bytes.
     pub(super) fn flush(&mut self, weights: &mut Weights) -> io::Result<()> {
         if self.rest.is_empty() {
             return Ok(());
@@ -295,13 +296,13 @@ impl End {
                 self.rest.drain(..count);
                 Ok(())
             }
-            // Nobody reads any more; the end of it is told by epoll.
+            // Nobody reads any more; epoll reports the end.
             Err(Errno::AGAIN | Errno::PIPE | Errno::CONNRESET) => Ok(()),
             Err(error) => Err(error.into()),
         }
     }
 
-    /// An urgent octet.
+    /// Writes an urgent byte.
     pub(super) fn write_urgent(&mut self, octet: u8, weights: &mut Weights) -> io::Result<()> {
         let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL | SendFlags::OOB;
         if send(&self.fd, &[octet], flags).is_ok() {
@@ -310,18 +311,18 @@ impl End {
         Ok(())
     }
 
-    /// An octet for a connection that waits at a listener.
+    /// Writes a byte for a connection that waits at a listener.
     pub(super) fn announce(&self) -> bool {
         send(&self.fd, &[1], SendFlags::DONTWAIT | SendFlags::NOSIGNAL) == Ok(1)
     }
 
-    /// Octets of [`announce`](Self::announce) that the program has not read.
+    /// Returns the number of bytes of [`announce`](Self::announce) that the program has not read.
     pub(super) fn announcements(&self, weights: &mut Weights) -> usize {
         let left = sys::outstanding(&self.fd).unwrap_or(0);
         weights.of(1).map_or(0, |weight| left / weight)
     }
 
-    /// Nothing comes any more: the program reads to the end, and then nothing.
+    /// Shuts down our sending direction: the program reads to the end of the stream.
     pub(super) fn shut(&mut self) {
         if !self.is_shut {
             self.is_shut = true;
@@ -329,7 +330,7 @@ impl End {
         }
     }
 
-    /// The program may write no more (EPIPE), though it may read what is there.
+    /// Makes the program's writes fail (EPIPE). It may still read the data that is there.
     pub(super) fn refuse(&self) {
         let _ = shutdown(&self.fd, Shutdown::Read);
     }
@@ -341,7 +342,7 @@ impl AsFd for End {
     }
 }
 
-/// Writes octets to us in the program's name. How many.
+/// Writes bytes to our end on the program's behalf. Returns their number.
 fn filled(program: BorrowedFd, fill: Fill) -> io::Result<usize> {
     let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
     if fill == Fill::Primer {
@@ -360,7 +361,8 @@ fn filled(program: BorrowedFd, fill: Fill) -> io::Result<usize> {
         }
     }
     if fill == Fill::Listener {
-        // Who writes to it all the same is told EPIPE, as by TCP, and does not wait for ever.
+        // A program that writes to it nevertheless gets EPIPE, as with TCP, and does not wait
+        // forever.
         shutdown(program, Shutdown::Write)?;
     }
     Ok(count)

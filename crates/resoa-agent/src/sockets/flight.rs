@@ -1,10 +1,10 @@
-//! What the program has not read of what we wrote to it, from the kernel's count of memory.
+//! Tracking of the data that the program has not read, from the kernel's count of memory.
 //!
-//! A write of AF_UNIX up to [`CHUNK`] is one packet. Its weight (`truesize`) depends on its length
-//! alone, and is measured once for each length on a pair of our own. Packets leave the queue in
-//! order and as a whole when their last octet was read; so the sum of weights that is left says
-//! which have left. What was read of a packet that is not at its end is not counted: the far host's
-//! window is behind the program by less than one packet (C24).
+//! An AF_UNIX write of up to [`CHUNK`] is one packet. Its weight (`truesize`) depends only on its
+//! length, and is measured once for each length on a pair of our own. Packets leave the queue in
+//! order, and as a whole, when their last byte was read. So the remaining weight tells which
+//! packets have left. Reads within a packet are not counted, so the far host's window lags the
+//! program by less than one packet (C24).
 
 use crate::sys;
 use rustc_hash::FxHashMap;
@@ -13,37 +13,37 @@ use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, 
 use std::collections::VecDeque;
 use std::io;
 
-/// Octets of the longest packet that is written to a program.
+/// Maximum length in bytes of a packet to a program.
 pub(super) const CHUNK: usize = 16 << 10;
-/// Octets of weight that may be left of a packet which has gone, see [`Flight::left`]: one for each
-/// reader, and far below what the smallest packet weighs (`struct sk_buff` and
-/// `struct skb_shared_info` alone are more than 500 octets), so that none is counted which is still
-/// there.
+/// Weight in bytes that may remain of a packet which has left, one for each reader; see
+/// [`Flight::left`]. It is far below the weight of the smallest packet, so that no packet is
+/// counted too early: `struct sk_buff` and `struct skb_shared_info` alone have more than 500 bytes.
 const SLACK: usize = 64;
 
 /// Packets in a program's queue.
 #[derive(Debug, Default)]
 pub(super) struct Flight {
-    /// Octets and weight of each.
+    /// Length in bytes and weight of each packet.
     packets: VecDeque<(usize, usize)>,
     octets: usize,
     weight: usize,
 }
 
 impl Flight {
-    /// One was written.
+    /// Adds a packet that was written.
     pub(super) fn add(&mut self, octets: usize, weight: usize) {
         self.packets.push_back((octets, weight));
         self.octets += octets;
         self.weight += weight;
     }
 
-    /// So much weight is left. How many octets were read since this was last said.
+    /// Updates the queue to this remaining weight. Returns the number of bytes read since the last
+    /// call.
     ///
-    /// The kernel takes a packet's weight off but for one, wakes us, and takes the one off then
-    /// (`sock_wfree`): asked in between, by another processor, it says one more for each reader,
-    /// and says nothing when that changes. So a packet has left when all of it has but for
-    /// [`SLACK`].
+    /// The kernel subtracts a packet's weight except for one, wakes us, and subtracts the last one
+    /// afterwards (`sock_wfree`). In between, another processor sees one more for each reader, and
+    /// there is no event when that changes. So a packet has left when at most [`SLACK`] of its
+    /// weight remains.
     pub(super) fn left(&mut self, weight: usize) -> usize {
         let before = self.octets;
         while let Some(&(octets, of_this)) = self.packets.front()
@@ -56,18 +56,18 @@ impl Flight {
         before - self.octets
     }
 
-    /// What they weigh together.
+    /// Returns the total weight of the packets.
     pub(super) fn weight(&self) -> usize {
         self.weight
     }
 
-    /// Whether everything was read.
+    /// Returns whether everything was read.
     pub(super) fn is_empty(&self) -> bool {
         self.packets.is_empty()
     }
 }
 
-/// What packets weigh, by their length.
+/// Weights of packets, by their length.
 #[derive(Debug)]
 pub(super) struct Weights {
     known: FxHashMap<usize, usize>,
@@ -82,7 +82,7 @@ impl Weights {
         Ok(Self { known: FxHashMap::default(), pair, octets: vec![0; CHUNK] })
     }
 
-    /// Of a packet of so many octets, at most [`CHUNK`].
+    /// Returns the weight of a packet of `octets` bytes, at most [`CHUNK`].
     pub(super) fn of(&mut self, octets: usize) -> io::Result<usize> {
         if let Some(&weight) = self.known.get(&octets) {
             return Ok(weight);
@@ -99,8 +99,8 @@ impl Weights {
 mod tests {
     use super::*;
 
-    /// C24: what the kernel says in the middle of taking a packet off is that it has left; and
-    /// never is one counted that has not.
+    /// C24: while the kernel is subtracting a packet, it counts as left. No packet is counted too
+    /// early.
     #[test]
     fn a_packet_that_leaves_at_the_moment() {
         let mut flight = Flight::default();
@@ -116,7 +116,7 @@ mod tests {
         assert!(flight.is_empty());
     }
 
-    /// What a packet weighs is far more than the slack, however short it is.
+    /// Even the shortest packet weighs far more than the slack.
     #[test]
     fn no_packet_weighs_as_little_as_the_slack() {
         let mut weights = Weights::new().expect("descriptors");
@@ -126,8 +126,8 @@ mod tests {
         }
     }
 
-    /// C24: reads are counted by packets that are read to their end, whatever their lengths, and
-    /// never too many.
+    /// C24: reads are counted when a packet was read completely, whatever its length, and never too
+    /// early.
     #[test]
     fn reads_are_counted_by_packets() {
         let mut weights = Weights::new().expect("descriptors");
@@ -147,7 +147,7 @@ mod tests {
         });
         let (mut read, mut counted, mut end) = (0, 0, ends.next());
         while let Some(next) = end {
-            // Octets are read one by one around the end of each packet.
+            // Read byte by byte around the end of each packet.
             let step = if next - read > 5 { next - read - 3 } else { 1 };
             let mut room = vec![0; step];
             assert_eq!(recv(&theirs, &mut room[..], RecvFlags::empty()).map(|read| read.0), Ok(step));
@@ -165,12 +165,12 @@ mod tests {
         assert!(flight.is_empty() && flight.weight() == 0);
     }
 
-    /// C24: if the kernel weighs packets heavier than was measured, they are counted too late and
-    /// not too early, and all when nothing is left.
+    /// C24: if the kernel's packets are heavier than measured, they are counted too late and not
+    /// too early. All are counted when nothing is left.
     #[test]
     fn weights_that_are_not_as_measured() {
-        // The kernel's weight of each of three packets that were measured at 768, and what is
-        // counted when so many of them are left.
+        // The kernel's weight of each of three packets that were measured at 768, and the bytes
+        // counted when 3, 2 and 1 of them are left.
         for (real, counted) in [(768 + SLACK / 2, [0, 10, 20]), (768 + SLACK, [0, 0, 30]), (1024, [0, 0, 10])]
         {
             let mut flight = Flight::default();

@@ -1,4 +1,4 @@
-//! Listeners: their descriptor is readable while a connection waits, by an octet for each, and
+//! Listeners. Their descriptor is readable while connections wait, with one byte for each, and
 //! never writable.
 
 use super::Shared;
@@ -9,19 +9,19 @@ use resoa_protocol::{Stage, Stream};
 use rustix::event::epoll::EventFlags;
 use std::time::Duration;
 
-/// After so long an octet that was read is nobody's: whoever read it was interrupted before it
-/// asked, or does not live any more.
+/// Time after which a byte that was read counts as lost: its reader was interrupted before it
+/// asked, or has ended.
 const LOST: Duration = Duration::from_millis(500);
 
 /// Our end of a listener; see the [module](self).
 #[derive(Debug)]
 pub(super) struct ListenerEnd {
     end: End,
-    /// Octets that say that a connection waits, and that no `accept` has followed yet.
+    /// Bytes written for waiting connections that no `accept` has followed yet.
     announced: usize,
-    /// When an `accept` last followed one.
+    /// When an `accept` last followed such a byte.
     claimed_at: Duration,
-    /// Some were read, and the time runs after which they are written again.
+    /// Some bytes were read, and the timer runs after which they are written again.
     is_waiting: bool,
 }
 
@@ -30,12 +30,12 @@ impl ListenerEnd {
         Self { end, announced: 0, claimed_at: Duration::ZERO, is_waiting: false }
     }
 
-    /// Whether the program has closed its last descriptor.
+    /// Returns whether the program has closed its last descriptor.
     pub(super) fn is_closed(&self) -> bool {
         self.end.is_closed()
     }
 
-    /// What epoll has said.
+    /// Processes an event of epoll.
     pub(super) fn heard(&mut self, events: EventFlags, name: &SocketName) {
         self.end.heard(events, name);
     }
@@ -45,15 +45,15 @@ impl ListenerEnd {
         self.end.look(name);
     }
 
-    /// Writes octets for connections that have come; the end if none can come any more.
+    /// Writes bytes for new connections, or the end of the stream if there can be no more.
     pub(super) fn pass(&mut self, id: SocketId, stream: Stream, shared: &mut Shared, now: Duration) -> Found {
         if self.end.is_closed() {
             return Found::Closed;
         }
         let wanted = match stream.stage {
             Stage::Listening => stream.pending,
-            // It was shut: who accepts is woken, and told EINVAL, one after the other. With an end
-            // it could not listen again.
+            // It was shut down: callers of `accept` are woken one after the other and get EINVAL.
+            // After an end of stream it could not listen again.
             Stage::Unconnected => 1,
             _ => {
                 self.end.shut();
@@ -70,17 +70,18 @@ impl ListenerEnd {
         Found::Open
     }
 
-    /// Octets that were read, and nobody has asked since, are to be written again.
+    /// Gives up on bytes that were read and not followed by an `accept`, so that they are written
+    /// again.
     pub(super) fn give_up_claims(&mut self, shared: &mut Shared, now: Duration) {
         self.is_waiting = false;
         let unread = self.end.announcements(&mut shared.weights);
-        // Somebody may be just about to ask.
+        // A reader may be about to ask.
         if self.announced > unread && self.claimed_at + LOST <= now {
             self.announced = unread;
         }
     }
 
-    /// The program has taken an octet.
+    /// Notes that the program has taken a byte.
     pub(super) fn claim(&mut self, now: Duration) {
         self.announced = self.announced.saturating_sub(1);
         self.claimed_at = now;

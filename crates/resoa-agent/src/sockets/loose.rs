@@ -1,6 +1,5 @@
-//! Descriptors that nobody has any more, of sockets that have no end here by which that would be
-//! seen: fresh, bound, refused, failed. A name of AF_UNIX is gone when the last descriptor of its
-//! socket is.
+//! Detection of closed descriptors for sockets without an end at the agent: fresh, bound, refused
+//! or failed ones. An AF_UNIX name disappears when the last descriptor of its socket is closed.
 
 use super::names::Names;
 use resoa_calls::{SocketId, SocketName};
@@ -10,22 +9,22 @@ use std::fs::File;
 use std::io::{self, Read, Seek};
 use std::time::Duration;
 
-/// Between two looks.
+/// Time between two checks.
 const PAUSE: Duration = Duration::from_secs(1);
-/// What lists the sockets of AF_UNIX of this network namespace, where programs' descriptors were
-/// made.
+/// The list of AF_UNIX sockets of this network namespace, in which programs' descriptors were
+/// created.
 const LIST: &str = "/proc/self/net/unix";
 
-/// Sockets without an end here; see the [module](self).
+/// Sockets without an end at the agent; see the [module](self).
 #[derive(Debug)]
 pub(super) struct Loose {
     sockets: FxHashSet<SocketId>,
     looked_at: Duration,
-    /// Kept open: an agent that is confined opens no files.
+    /// Kept open, because a confined agent cannot open files.
     list: File,
 }
 
-/// Whether somebody has the socket of this name: then it cannot be given to another.
+/// Returns whether the socket of this name is open: then its name cannot be bound again.
 pub(super) fn is_held(name: &SocketName, kind: SocketType) -> bool {
     match socket_with(AddressFamily::UNIX, kind, SocketFlags::CLOEXEC, None) {
         Ok(probe) => bind(probe, &name.address()).is_err(),
@@ -49,12 +48,12 @@ impl Loose {
         self.sockets.remove(&socket);
     }
 
-    /// When the next look is due.
+    /// Returns when the next check is due.
     pub(super) fn deadline(&self) -> Option<Duration> {
         (!self.sockets.is_empty()).then_some(self.looked_at + PAUSE)
     }
 
-    /// Removes those that nobody has.
+    /// Removes and returns the sockets without open descriptors.
     pub(super) fn take_gone(&mut self, names: &Names, now: Duration) -> Vec<SocketId> {
         self.looked_at = now;
         let Some(list) = self.read_list() else { return Vec::new() };
@@ -63,14 +62,14 @@ impl Loose {
         let numbers = list.lines().filter_map(|line| line.rsplit_once('@')?.1.strip_prefix(prefix));
         let held: FxHashSet<u64> =
             numbers.filter_map(|number| u64::from_str_radix(number, 16).ok()).collect();
-        // The list is read piece by piece, and passes over names if others are closed meanwhile: it
-        // says who may be gone, and no more.
+        // The list is read piece by piece, and misses names if others are closed meanwhile. So it
+        // only tells which sockets may be closed.
         let is_gone =
             |socket: &SocketId| !held.contains(&socket.0) && !is_held(&names.of(*socket), SocketType::STREAM);
         self.sockets.extract_if(is_gone).collect()
     }
 
-    /// As it is now.
+    /// Reads the current list.
     fn read_list(&mut self) -> Option<String> {
         let mut text = String::new();
         self.list.rewind().ok()?;

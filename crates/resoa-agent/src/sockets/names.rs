@@ -1,4 +1,4 @@
-//! Names of sockets: by its name in AF_UNIX a descriptor is known as a socket of this agent.
+//! Names of sockets: an AF_UNIX name identifies a descriptor as a socket of this agent.
 
 use resoa_calls::{SocketId, SocketName};
 use rustix::fd::OwnedFd;
@@ -7,10 +7,10 @@ use std::io;
 /// See the [module](self).
 #[derive(Debug)]
 pub(super) struct Names {
-    /// Random: programs of others cannot guess names.
+    /// Random, so that programs of other users cannot guess names.
     agent: u64,
-    /// Random at first, and far from where the numbers are over (two bits are the poller's): what a
-    /// program asks of a socket of the agent that was here before must be no socket's of this one.
+    /// Random at first, so that numbers of an earlier agent's sockets do not match sockets of this
+    /// one. Far from the maximum, because the poller uses two bits.
     last: u64,
 }
 

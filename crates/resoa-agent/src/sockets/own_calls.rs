@@ -1,4 +1,4 @@
-//! Calls that the agent makes itself, on behalf of no program that waits.
+//! Calls that the agent makes itself, without a waiting program.
 
 use resoa_calls::SocketId;
 use resoa_protocol::CallId;
@@ -7,12 +7,12 @@ use rustc_hash::FxHashMap;
 /// Programs' calls have lower numbers.
 const OWN: u64 = 1 << 61;
 
-/// What has to be done when a call of the agent's own returns.
+/// The action when a call of the agent's own returns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Purpose {
-    /// The address for a datagram socket that has sent something is there.
+    /// The address for a datagram socket that has sent is known.
     Name(SocketId),
-    /// A socket whose descriptors are gone is gone as well.
+    /// A socket whose descriptors are closed can be removed.
     Close(SocketId),
 }
 
@@ -24,13 +24,13 @@ pub(super) struct OwnCalls {
 }
 
 impl OwnCalls {
-    /// Numbers a call whose result is of no interest.
+    /// Returns a number for a call whose result is not needed.
     pub(super) fn next(&mut self) -> CallId {
         self.last += 1;
         CallId(OWN | self.last)
     }
 
-    /// Numbers a call of which something comes.
+    /// Returns a number for a call with an action on its return.
     pub(super) fn begin(&mut self, purpose: Purpose) -> CallId {
         let call = self.next();
         self.purposes.insert(call, purpose);

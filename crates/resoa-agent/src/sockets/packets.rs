@@ -1,6 +1,6 @@
-//! Our end of the pair whose other end is a program's datagram socket: a packet a datagram, with an
-//! address in front or beside while it is not connected, and with control messages once the program
-//! has asked for some ([`resoa_calls::datagram`]).
+//! Our end of the pair of a datagram socket. Each packet is a datagram. An unconnected socket's
+//! datagrams have an address in front or beside. They have control messages, too, once the program
+//! has asked for them ([`resoa_calls::datagram`]).
 
 use super::loose::is_held;
 use crate::sys;
@@ -23,50 +23,51 @@ use std::mem::MaybeUninit;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-/// SO_SNDBUF of both ends. The kernel doubles it: several datagrams of the longest.
+/// SO_SNDBUF of both ends, which the kernel doubles: enough for several datagrams of maximum
+/// length.
 pub(super) const ROOM: i32 = 212_992;
 
 /// Our end; see the [module](self).
 #[derive(Debug)]
 pub(super) struct Packets {
     fd: OwnedFd,
-    /// Where it is connected to: nothing stands in front of datagrams.
+    /// Destination of a connected socket, whose datagrams have no address in front.
     pub(super) peer: Option<SocketAddr>,
-    /// The program has asked for control messages.
+    /// Whether the program has asked for control messages.
     tells: bool,
-    /// The option by which it has asked for the time at which they come.
+    /// The option by which the program has asked for time stamps.
     time_stamps: Option<i32>,
-    /// What is told of a datagram is beside it: calls that read are not intercepted.
+    /// Whether addresses and control messages are beside datagrams, because calls that read are not
+    /// intercepted.
     is_beside: bool,
-    /// When the last one came, on this host's clock.
+    /// Time of the last datagram, on this host's clock.
     pub(super) stamp: Option<Duration>,
-    /// What was beside the last one, and the file that says so: from the same host comes the same
-    /// again.
+    /// Contents and file of the last slip, which is reused for datagrams from the same host.
     slip: Option<(Vec<u8>, OwnedFd)>,
     errors: Errors,
     /// Whether it has an address.
     pub(super) name: Name,
-    /// One that does not go yet.
+    /// A datagram that does not fit yet.
     rest: Option<Packet>,
     ends: Ends,
 }
 
-/// Whether errors may come among datagrams.
+/// Whether errors may be reported among datagrams.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Errors {
-    /// The program would take them for datagrams.
+    /// No: the program would take them for datagrams.
     Apart,
     Among {
-        /// The one that waits has come.
+        /// The pending error was reported.
         is_told: bool,
     },
 }
 
-/// The ends of the pair.
+/// State of the ends of the pair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Ends {
     Open,
-    /// Both halves may be shut: then a hang-up has to be looked at.
+    /// Both directions may be shut down: then a hang-up has to be checked.
     Shut,
     /// The program has closed its last descriptor.
     Closed,
@@ -76,21 +77,21 @@ enum Ends {
 #[derive(Debug)]
 struct Packet {
     octets: Vec<u8>,
-    /// What is [written](written_on_slip) on the slip that goes with it.
+    /// The [contents](written_on_slip) of the slip that goes with it.
     slip: Option<Vec<u8>>,
 }
 
-/// Of an address of its own.
+/// State of the socket's own address.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Name {
-    /// There is none.
+    /// It has none.
     None,
     /// The server was asked for one.
     Asked {
-        /// Calls that ask for it meanwhile.
+        /// Calls that wait for the address.
         askers: Vec<CallId>,
     },
-    /// There is one, or the program is about to ask for it.
+    /// It has one, or the program is about to ask for it.
     Given,
 }
 
@@ -112,7 +113,7 @@ impl Packets {
         }
     }
 
-    /// What epoll has said.
+    /// Processes an event of epoll.
     pub(super) fn heard(&mut self, events: EventFlags, name: &SocketName) {
         if events.contains(EventFlags::HUP)
             && !(self.ends == Ends::Shut && is_held(name, SocketType::SEQPACKET))
@@ -121,30 +122,30 @@ impl Packets {
         }
     }
 
-    /// Whether the program has closed its last descriptor.
+    /// Returns whether the program has closed its last descriptor.
     pub(super) fn is_closed(&self) -> bool {
         self.ends == Ends::Closed
     }
 
-    /// Errors may come among datagrams from now on.
+    /// Allows errors among datagrams from now on.
     pub(super) fn show_errors(&mut self) {
         if self.errors == Errors::Apart {
             self.errors = Errors::Among { is_told: false };
         }
     }
 
-    /// The next datagram of the program, with where it is to go and what is beside it if that is
-    /// said.
+    /// Takes the next datagram of the program, with its destination and control messages if it has
+    /// them.
     pub(super) fn take(&mut self) -> Option<DatagramPart> {
         let packet = next(&self.fd)?;
         let found =
             if self.peer.is_some() { Some((None, Ancillary::none(), packet)) } else { parts(&packet) };
-        // Without room for an address it is none of an interposer's, and goes nowhere.
+        // A packet too short for an address was not written by an interposer, and goes nowhere.
         let (to, ancillary, bytes) = found.unwrap_or_else(|| (None, Ancillary::none(), Vec::new()));
         Some(DatagramPart { to, ancillary, bytes, more: false })
     }
 
-    /// Whether the program can be written to.
+    /// Returns whether the program's end has room.
     pub(super) fn has_room(&mut self) -> bool {
         if let Some(packet) = self.rest.take() {
             self.put(packet);
@@ -152,8 +153,8 @@ impl Packets {
         self.rest.is_none()
     }
 
-    /// Writes a datagram to the program, with what is told beside it and the time of this clock if
-    /// the program wants it.
+    /// Writes a datagram to the program, with its control messages, and with the time stamp of this
+    /// clock if the program asks for it.
     pub(super) fn write(
         &mut self,
         from: SocketAddr,
@@ -170,17 +171,17 @@ impl Packets {
         self.put(packet);
     }
 
-    /// A datagram for the program, with what is told of it in its place.
+    /// Returns a datagram for the program in its descriptor's format.
     fn packet(&self, from: SocketAddr, ancillary: &Ancillary, bytes: Vec<u8>) -> Packet {
-        // Of a connected socket's datagram nothing need be told, unless it came from elsewhere:
-        // before that, or since the peer is any port.
+        // On a connected socket the address is not needed, unless it is not the peer's. It may
+        // differ if the datagram came before the `connect`, or if the peer is any port.
         let is_told = self.peer != Some(from) || self.tells;
         let has_no_front = in_front(self.mark()) == 0;
         let slip = (has_no_front && is_told).then(|| written_on_slip(from, ancillary));
         Packet { octets: told(self.mark(), from, ancillary, bytes), slip }
     }
 
-    /// What its descriptor says ([`resoa_calls::datagram`]).
+    /// Returns the mark of its descriptor ([`resoa_calls::datagram`]).
     pub(super) fn mark(&self) -> i32 {
         let connected = if self.peer.is_some() { CONNECTED } else { 0 };
         match (self.is_beside, self.tells) {
@@ -190,7 +191,8 @@ impl Packets {
         }
     }
 
-    /// Whatever else fails than for want of room, the datagram is lost, as any may be.
+    /// Writes a packet, or keeps it if there is no room. After any other failure it is lost, as any
+    /// datagram may be.
     fn put(&mut self, packet: Packet) {
         let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
         let sent = match &packet.slip {
@@ -205,15 +207,15 @@ impl Packets {
         }
     }
 
-    /// It is connected from now on, or not any more. `program` is the other end.
+    /// Connects or disconnects it. `program` is the other end.
     pub(super) fn connect(&mut self, peer: Option<SocketAddr>, program: BorrowedFd) {
         let before = (self.mark(), self.peer);
         self.peer = peer;
         self.put_again(before, program);
     }
 
-    /// The program has set an option. `program` is the other end: from the first one on that asks
-    /// for control messages, there is room for them in front.
+    /// Notes an option that the program has set. `program` is the other end. After the first option
+    /// that asks for control messages, datagrams have room for them in front.
     pub(super) fn option_is_set(&mut self, (level, name): (i32, i32), value: &[u8], program: BorrowedFd) {
         let is_on = value.iter().any(|&octet| octet != 0);
         if !is_telling(level, name) {
@@ -229,13 +231,13 @@ impl Packets {
         }
     }
 
-    /// What waits for the program has something else in front from now on than `before`, when there
-    /// was another mark and another peer.
+    /// Converts the waiting datagrams from the format of the previous mark and peer to the current
+    /// one.
     fn put_again(&mut self, (mark, peer): (i32, Option<SocketAddr>), program: BorrowedFd) {
         let mut waiting = Vec::new();
         while let Some((octets, file)) = next_of_program(program) {
             match file.map(read_slip) {
-                // Told behind the others, if it still waits.
+                // Reported after the datagrams, if it is still pending.
                 Some(None) => self.show_error_again(),
                 beside => waiting.push((octets, beside.flatten())),
             }
@@ -256,12 +258,13 @@ impl Packets {
         }
     }
 
-    /// Whether an error waits: a packet with a descriptor tells of it, once.
+    /// Reports a pending error, once, by a packet with a descriptor. `waits` is whether an error is
+    /// pending.
     pub(super) fn tell_error(&mut self, waits: bool) {
         let Errors::Among { is_told } = &mut self.errors else { return };
         if waits && !*is_told && self.rest.is_none() {
-            // It stands for nothing. Where there is none left, or no room, it is tried again after
-            // the next event.
+            // The descriptor has no meaning. If none is left, or there is no room, the next event
+            // retries.
             let Ok(nothing) = eventfd(0, EventfdFlags::CLOEXEC) else { return };
             let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
             *is_told = send_with(&self.fd, &[], nothing.as_fd(), flags).is_ok();
@@ -275,7 +278,7 @@ impl Packets {
         }
     }
 
-    /// Halves that are shut.
+    /// Shuts down directions.
     pub(super) fn shut(&mut self, receive: bool, send: bool) {
         if (receive || send) && self.ends == Ends::Open {
             self.ends = Ends::Shut;
@@ -294,12 +297,12 @@ impl AsFd for Packets {
     }
 }
 
-/// What stands in front of a datagram, and the datagram.
+/// Splits a packet of the program into its front and its datagram.
 fn parts(packet: &[u8]) -> Option<(Option<SocketAddr>, Ancillary, Vec<u8>)> {
     split(packet).map(|(to, ancillary, payload)| (to, ancillary, payload.to_vec()))
 }
 
-/// The file in which this is written: the last one, if it is the same.
+/// Returns a file with these contents: the last one, if it has the same.
 fn slip_of<'a>(last: &'a mut Option<(Vec<u8>, OwnedFd)>, written: &[u8]) -> std::io::Result<&'a OwnedFd> {
     if last.as_ref().is_none_or(|(other, _)| other != written) {
         *last = None;
@@ -324,7 +327,7 @@ fn send_with(
     sendmsg(fd, &[IoSlice::new(octets)], &mut beside, flags)
 }
 
-/// The next packet for the program, and the descriptor that comes with it.
+/// Takes the next packet for the program, and the descriptor that comes with it.
 fn next_of_program(program: BorrowedFd) -> Option<(Vec<u8>, Option<OwnedFd>)> {
     let peeks = RecvFlags::PEEK | RecvFlags::TRUNC | RecvFlags::DONTWAIT;
     let (_, length) = recv(program, &mut [0; 1][..], peeks).ok()?;
@@ -341,20 +344,20 @@ fn next_of_program(program: BorrowedFd) -> Option<(Vec<u8>, Option<OwnedFd>)> {
     (count > 0 || descriptor.is_some() || is_empty_packet(program)).then_some((octets, descriptor))
 }
 
-/// Whether nothing that was read is an empty packet, and not the end.
+/// Returns whether a read of 0 bytes was an empty packet, and not the end.
 fn is_empty_packet(fd: impl AsFd) -> bool {
     let mut polled = [PollFd::new(&fd, PollFlags::RDHUP)];
     let found = poll(&mut polled, Some(&Timespec { tv_sec: 0, tv_nsec: 0 }));
     found.is_ok() && polled[0].revents().is_empty()
 }
 
-/// Control messages with a time stamp in front of them, as the kernel puts it.
+/// Returns control messages with a time stamp in front, as the kernel orders them.
 fn stamped(ancillary: &Ancillary, option: i32, now: Duration) -> Ancillary {
     let is_in_us = matches!(option, libc::SO_TIMESTAMP | SO_TIMESTAMP_NEW);
     let part = if is_in_us { now.subsec_micros() } else { now.subsec_nanos() };
     let value = [now.as_secs(), u64::from(part)].map(u64::to_ne_bytes).concat();
     let mut stamped = Ancillary::none();
-    // There is room for it: what a server tells of a datagram is shorter than the rest.
+    // There is room for it: a server's control messages are shorter than the rest of the maximum.
     let _ = stamped.push(libc::SOL_SOCKET as u8, option as u8, &value);
     for record in ancillary.records() {
         let _ = stamped.push(record.level, record.kind, record.value);
@@ -362,10 +365,10 @@ fn stamped(ancillary: &Ancillary, option: i32, now: Duration) -> Ancillary {
     stamped
 }
 
-/// A packet, if there is one. An empty one is a datagram, or the end: then the other end is gone,
-/// or is shut.
+/// Takes a packet, if there is one. A read of 0 bytes is an empty datagram, or the end if the other
+/// end is closed or shut down.
 fn next(fd: impl AsFd) -> Option<Vec<u8>> {
-    // Its length is asked of the packet itself: what is said of the queue may be older than the
+    // The length is read from the packet itself: a length of the queue may be older than the
     // packet.
     let peeks = RecvFlags::PEEK | RecvFlags::TRUNC | RecvFlags::DONTWAIT;
     let (_, length) = recv(&fd, &mut [0; 1][..], peeks).ok()?;

@@ -1,8 +1,8 @@
-//! How sockets, descriptors and our ends come about.
+//! Creation of sockets, descriptors and our ends.
 //!
-//! A stream's descriptor is connected to nothing at first. It becomes one end of a pair: it is
-//! connected to a socket that the agent listens at, and what comes out there is our end. Other
-//! descriptors are made as one end of a pair.
+//! A stream's descriptor is unconnected at first. It becomes one end of a pair by being connected
+//! to a listener of the agent. The accepted socket is our end. Other descriptors are created as one
+//! end of a pair.
 
 use super::Sockets;
 use super::end::{self, End, Fill};
@@ -34,8 +34,8 @@ impl Pairs {
         &self.0.path
     }
 
-    /// Connects a descriptor to us. It is blocking, perhaps; but nobody waits before it, as others
-    /// than we cannot connect there.
+    /// Connects a descriptor to us. It may be blocking, but the queue is never full, because only
+    /// the agent can connect there.
     pub(super) fn connect(&self, name: &SocketName, descriptor: &OwnedFd, fill: Fill) -> io::Result<End> {
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
         connect(descriptor, &SocketAddrUnix::new(self.path())?)?;
@@ -50,7 +50,7 @@ impl Pairs {
 }
 
 impl Sockets {
-    /// socket(2): the socket, and its program's descriptor.
+    /// Creates a socket and its program's descriptor, for socket(2).
     pub(crate) fn make(
         &mut self,
         create: Create,
@@ -75,7 +75,7 @@ impl Sockets {
         Ok((id, descriptor))
     }
 
-    /// A socket and a descriptor for a connection that was accepted.
+    /// Creates a socket and a descriptor for an accepted connection.
     pub(crate) fn adopt(
         &mut self,
         listener: SocketId,
@@ -100,8 +100,8 @@ impl Sockets {
         Ok((id, program))
     }
 
-    /// Connects the descriptor that came with a `connect` if there is reason to: the connection is
-    /// there, or comes while the program does not wait for it.
+    /// Connects the descriptor that came with a `connect`, if the half is connected, or is
+    /// connecting while the program does not wait.
     pub(crate) fn attach_connecting(
         &mut self,
         id: SocketId,
@@ -124,7 +124,7 @@ impl Sockets {
         Ok(())
     }
 
-    /// The same for `listen`.
+    /// Connects the descriptor that came with a `listen`.
     pub(crate) fn attach_listener(
         &mut self,
         id: SocketId,
@@ -135,7 +135,7 @@ impl Sockets {
         self.attach(id, descriptor, Fill::Listener, form, poller).map(drop)
     }
 
-    /// Returns whether there was an end to be made.
+    /// Connects a descriptor to us, unless it already is or was. Returns whether it did.
     fn attach(
         &mut self,
         id: SocketId,

@@ -1,4 +1,4 @@
-//! A program's socket, as the agent keeps it.
+//! The agent's state of a program's socket.
 
 use super::choice::Choice;
 use super::listener::ListenerEnd;
@@ -13,23 +13,23 @@ use rustix::event::epoll::EventFlags;
 /// A socket; see the [module](self).
 #[derive(Debug)]
 pub(super) struct Socket {
-    /// As the program made it.
+    /// The parameters of its creation.
     pub(super) create: Create,
     /// The client's half, from its first use on.
     pub(super) half: Option<Half>,
-    /// Whose stack it uses, once it was said where it goes.
+    /// Its choice of a stack.
     pub(super) choice: Choice,
     pub(super) form: Form,
-    /// It was used, and is among those that are counted by their stack.
+    /// Whether it was used, and is counted for its stack.
     pub(super) is_counted: bool,
-    /// Calls that asked when `close` may return.
+    /// Calls that wait for its close.
     pub(super) closers: Vec<CallId>,
 }
 
-/// What the program's descriptor is.
+/// The form of the program's descriptor.
 #[derive(Debug)]
 pub(super) enum Form {
-    /// Connected to nothing: its last close is found by a [look](super::loose).
+    /// Unconnected: its last close is found by a [check](super::loose).
     Loose {
         /// It was connected to us once, and cannot be again.
         is_spent: bool,
@@ -37,35 +37,35 @@ pub(super) enum Form {
     Stream(StreamEnd),
     Listener(ListenerEnd),
     Datagram(Packets),
-    /// Closed by the program; the client's half says when that is over.
+    /// Closed by the program; the close of the client's half is in progress.
     Closing,
 }
 
-/// What a pass over a socket has found.
+/// The result of a pass over a socket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Found {
-    /// It goes on.
+    /// It continues.
     Open,
     /// The program has closed its last descriptor.
     Closed,
-    /// The program is to see a reset: our end goes.
+    /// Our end must be closed, so that the program sees a reset.
     Failed,
 }
 
 impl Socket {
-    /// A socket that nothing was done with.
+    /// Creates a socket that was not used.
     pub(super) fn new(create: Create, form: Form) -> Self {
         Self { create, half: None, choice: Choice::default(), form, is_counted: false, closers: Vec::new() }
     }
 
-    /// The socket of a connection that was accepted.
+    /// Creates the socket of an accepted connection.
     pub(super) fn accepted(create: Create, half: Half, end: StreamEnd) -> Self {
         let Half { stack, .. } = half;
         let choice = Choice::made(stack);
         Self { half: Some(half), choice, is_counted: true, ..Self::new(create, Form::Stream(end)) }
     }
 
-    /// Whether the program has closed its last descriptor.
+    /// Returns whether the program has closed its last descriptor.
     pub(super) fn is_closing(&self) -> bool {
         match &self.form {
             Form::Closing => true,
@@ -76,7 +76,7 @@ impl Socket {
         }
     }
 
-    /// Notes what epoll says of our end. Returns whether there is one.
+    /// Processes an event of our end. Returns whether there is an end.
     pub(super) fn heard(&mut self, events: EventFlags, name: &SocketName) -> bool {
         match &mut self.form {
             Form::Stream(stream) => stream.heard(events, name),
@@ -87,7 +87,7 @@ impl Socket {
         true
     }
 
-    /// Asks our end whether the last descriptor is gone. Returns whether there is one.
+    /// Checks whether the last descriptor is closed. Returns whether there is an end that can tell.
     pub(super) fn look(&mut self, name: &SocketName) -> bool {
         match &mut self.form {
             Form::Stream(stream) => stream.look(name),
@@ -97,7 +97,7 @@ impl Socket {
         true
     }
 
-    /// Returns whether this is the first use of the socket, at this stack.
+    /// Returns whether this is the first use of the socket, and notes the use.
     pub(super) fn is_first_use(&mut self) -> bool {
         !std::mem::replace(&mut self.is_counted, true)
     }

@@ -1,4 +1,4 @@
-//! Octets between a program's descriptor and the client's half, both ways, and the ends of both.
+//! Data between a program's descriptor and the client's half, in both directions, and their ends.
 
 use super::Shared;
 use super::end::{End, IN_PAIR, PATIENCE};
@@ -22,14 +22,14 @@ pub(super) struct StreamEnd {
 enum Phase {
     /// The filling is still there.
     Connecting,
-    /// Octets flow.
+    /// Data flows.
     Connected,
-    /// The same, and the client's half knows that the program writes no more.
+    /// Data flows, and the client's half knows that the program has finished sending.
     UpShut,
 }
 
 impl StreamEnd {
-    /// An end that is filled until the half is connected.
+    /// Creates an end that is filled until the half is connected.
     pub(super) fn connecting(end: End) -> Self {
         Self { end, phase: Phase::Connecting }
     }
@@ -38,12 +38,12 @@ impl StreamEnd {
         Self { end, phase: Phase::Connected }
     }
 
-    /// Whether the program has closed its last descriptor.
+    /// Returns whether the program has closed its last descriptor.
     pub(super) fn is_closed(&self) -> bool {
         self.end.is_closed()
     }
 
-    /// What epoll has said.
+    /// Processes an event of epoll.
     pub(super) fn heard(&mut self, events: EventFlags, name: &SocketName) {
         self.end.heard(events, name);
     }
@@ -53,17 +53,18 @@ impl StreamEnd {
         self.end.look(name);
     }
 
-    /// Octets that the program has written and the client's half has not.
+    /// Returns the number of bytes that the program has written and the client's half does not have
+    /// yet.
     pub(super) fn in_pair(&self) -> usize {
         if self.phase == Phase::Connecting { 0 } else { self.end.waiting() }
     }
 
-    /// More may be in flight if the program reads nothing meanwhile: see [`End::grow`].
+    /// Raises the limit of data in flight if the program reads nothing: see [`End::grow`].
     pub(super) fn grow(&mut self, now: Duration) -> bool {
         self.end.grow(now)
     }
 
-    /// Does all that can be done.
+    /// Processes everything that is possible.
     pub(super) fn pass(
         &mut self,
         (id, name): (SocketId, &SocketName),
@@ -88,7 +89,7 @@ impl StreamEnd {
         self.ends(half, shared)
     }
 
-    /// What the program has read opens the window.
+    /// Opens the window by the number of bytes that the program has read.
     fn read(&mut self, name: &SocketName, half: &mut AtHalf, shared: &mut Shared) {
         let count = self.end.consumed(name, half.now());
         if count > 0 {
@@ -97,11 +98,10 @@ impl StreamEnd {
         }
     }
 
-    /// What the program has written, as far as SO_SNDBUF goes.
+    /// Takes data from the program, as far as SO_SNDBUF allows.
     fn up(&mut self, half: &mut AtHalf, shared: &mut Shared) {
         while let Some(stream) = half.stream() {
-            // What the program has written and is not taken waits in the pair, and counts for
-            // SO_SNDBUF.
+            // Data that is not taken yet waits in the pair, and counts for SO_SNDBUF.
             let room = stream.room.saturating_sub(IN_PAIR.min(stream.send_buffer / 4 * 3));
             if room == 0 || self.end.is_closed() {
                 return;
@@ -115,7 +115,7 @@ impl StreamEnd {
         }
     }
 
-    /// What has come for the program, as far as it may be in flight.
+    /// Writes data to the program, up to the limit in flight.
     fn down(&mut self, id: SocketId, half: &mut AtHalf, shared: &mut Shared) {
         while let Some(stream) = half.stream() {
             if self.end.is_closed() || self.end.flush(&mut shared.weights).is_err() || stream.waiting == 0 {
@@ -140,12 +140,13 @@ impl StreamEnd {
         }
     }
 
-    /// The ends of both directions, and of the socket.
+    /// Processes the ends of both directions, and of the socket.
     fn ends(&mut self, half: &mut AtHalf, shared: &mut Shared) -> Found {
         let Some(stream) = half.stream() else { return Found::Open };
         if self.end.is_closed() {
-            // Also where the end is a reset, by unread octets or by SO_LINGER without a time: what
-            // TCP has sent by then arrives before it, and is lost only if there is no room.
+            // This also holds if the close is a reset, because of unread data or of SO_LINGER with
+            // time 0. Data that TCP has sent by then arrives before the reset, and is lost only
+            // without room.
             let mut rest = Vec::new();
             while let bytes @ [_, ..] = &self.end.take(usize::MAX).0[..] {
                 rest.extend(bytes);

@@ -8,23 +8,23 @@ use rustix::net::{AddressFamily, SocketAddrUnix, SocketType, bind, socket};
 use std::net::{IpAddr, SocketAddr};
 use std::thread;
 
-/// Sockets of others that are there at a time, and how often others come.
+/// Number of foreign AF_UNIX sockets that exist at a time, and number of rounds.
 const STRANGERS: u32 = 400;
 const ROUNDS: u32 = 200;
-/// Sockets that stay.
+/// Number of sockets that stay open.
 const KEPT: u8 = 200;
-/// Programs that do the same at the same time, and how often each does it.
+/// Number of concurrent programs, and of repetitions in each.
 const PROGRAMS: u8 = 8;
 const TIMES: usize = 40;
 
-/// An address of this process's alone.
+/// Returns an address that only this process uses.
 fn own() -> IpAddr {
     let [high, middle, low] = std::process::id().to_be_bytes()[1..] else { unreachable!("of four octets") };
     [127, high | 0x80, middle, low].into()
 }
 
-/// One program's place there, of a port that no kernel gives by itself. Each test has its own first
-/// one.
+/// Returns a program's address, with a port that no kernel assigns by itself. Each test has its own
+/// first port.
 fn place(first: u16, number: u8) -> SocketAddr {
     (own(), first + u16::from(number)).into()
 }
@@ -46,15 +46,15 @@ fn at_the_same_time(first: u16, play: impl Fn(&Rig, SocketAddr) + Sync) {
     rig.nothing_is_left();
 }
 
-/// C31: `close` has freed an address when it returns, also while others close and bind: who finds
-/// out that a socket was closed is not always who wants its address.
+/// C31: an address is free when `close` returns, also while other sockets are closed and bound. The
+/// call that detects a closed socket need not be the one that wants its address.
 #[test]
 fn closed_by_many() {
     at_the_same_time(20_000, |rig, address| drop(bound(rig, address)));
 }
 
-/// C31, C34: the same of listeners, whose end the agent is told of, and may not have heard yet when
-/// it hears of the call that follows.
+/// C31, C34: the same for listeners. The agent gets an event of their end, but may not have
+/// processed it when the next call arrives.
 #[test]
 fn listeners_closed_by_many() {
     at_the_same_time(20_100, |rig, address| {
@@ -64,8 +64,7 @@ fn listeners_closed_by_many() {
     });
 }
 
-/// C46: a socket stays as long as somebody has it, however many names come and go beside its own in
-/// the kernel's list.
+/// C46: an open socket stays, however many other names come and go in the kernel's list.
 #[test]
 fn strangers_come_and_go() {
     let rig = Rig::of(Settings::default(), own());
@@ -79,7 +78,7 @@ fn strangers_come_and_go() {
         while !strangers.is_finished() {
             let program = rig.stream();
             let bind = Request::Bind { socket: program.id, address: place(20_200, 7) };
-            // The agent looks who is gone.
+            // Makes the agent look for closed sockets.
             assert_eq!(rig.call(&bind, None), Response::Failed(libc::EADDRINUSE));
         }
     });
@@ -91,7 +90,7 @@ fn strangers_come_and_go() {
     rig.nothing_is_left();
 }
 
-/// A socket of AF_UNIX with a name that is none of an agent's.
+/// Returns an AF_UNIX socket whose name does not belong to an agent.
 fn stranger(number: u32) -> OwnedFd {
     let name = format!("stranger.{}.{number}", std::process::id());
     let name = SocketAddrUnix::new_abstract_name(name.as_bytes()).expect("it is short");

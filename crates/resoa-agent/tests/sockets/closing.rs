@@ -6,15 +6,15 @@ use rustix::event::PollFlags;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream};
 
-/// `close` and the question that an interposer asks then.
+/// Closes the descriptor, and sends the request of an interposer after it.
 fn close(rig: &Rig, program: Program) -> Response {
     let id = program.id;
     drop(program);
     rig.call(&Request::Closed(id), None)
 }
 
-/// C55, C56: with SO_LINGER `close` returns when the far host has everything; with no time it is a
-/// reset; with another descriptor left it returns at once.
+/// C55, C56: with SO_LINGER `close` returns when the far host has all data. With time 0 it is a
+/// reset. With another descriptor left it returns at once.
 #[test]
 fn lingering() {
     let rig = Rig::new();
@@ -36,7 +36,7 @@ fn lingering() {
     rig.set_option(&program, libc::SOL_SOCKET, libc::SO_LINGER, &[1, 20]);
     program.write(&[7; 2000]);
     assert_eq!(close(&rig, program), Response::Done);
-    // It has returned, so it is all there, the end included.
+    // `close` has returned, so all data is there, including the end.
     far.set_nonblocking(true).expect("is a socket");
     let mut heard = Vec::new();
     assert_eq!(far.read_to_end(&mut heard).expect("to the end"), 2000);
@@ -48,9 +48,9 @@ fn lingering() {
     rig.nothing_is_left();
 }
 
-/// C51, C52: what was written just before a `close` that is a reset arrives before the reset, as
-/// from a TCP that had sent it. It is tried often, since what is seen depends on whether the agent
-/// hears of the octets or of the end first.
+/// C51, C52: data written just before a `close` that is a reset arrives before the reset, because a
+/// TCP would have sent it. Repeated often, because the result depends on whether the agent sees the
+/// data or the end first.
 #[test]
 fn octets_before_a_reset() {
     let rig = Rig::new();
@@ -74,15 +74,15 @@ fn octets_before_a_reset() {
     rig.nothing_is_left();
 }
 
-/// C55: it waits as long as the far host does not take what is left, and then no longer than it is
-/// to.
+/// C55: `close` waits while the far host does not take the remaining data, but no longer than the
+/// linger time.
 #[test]
 fn lingering_in_vain() {
     let rig = Rig::new();
     let (program, far) = rig.connected();
     rig.set_option(&program, libc::SOL_SOCKET, libc::SO_LINGER, &[1, 1]);
     rustix::io::ioctl_fionbio(&program.fd, true).expect("is a socket");
-    // Until nothing goes any more.
+    // Until the socket takes no more data.
     let (mut refused, octets) = (0, vec![1; 65_536]);
     while refused < 50 {
         refused += 1;
@@ -98,8 +98,8 @@ fn lingering_in_vain() {
     rig.nothing_is_left();
 }
 
-/// C76, C77, C80: when the server is lost each socket fails, what has come is read before that,
-/// listeners end, and calls that wait end; then there is a new registration.
+/// C76, C77, C80: when the server is lost, every socket fails, but received data is read before
+/// that. Listeners end, and waiting calls return. Then the agent registers again.
 #[test]
 fn the_server_is_lost() {
     let rig = Rig::new();
@@ -113,7 +113,7 @@ fn the_server_is_lost() {
     let waits = rig.stream();
     let request = Request::Connect { socket: waits.id, address: Some(at(&full)), nonblocking: false };
     let call = rig.calls().start(&request, Some(rustix::fd::AsFd::as_fd(&waits.fd))).expect("is taken");
-    // It has heard of the call when it says how it does.
+    // When the agent answers this, it has received the call.
     rig.status();
     rig.cut();
     assert_eq!(call.answer().expect("it answers").0, Response::Failed(libc::ECONNRESET));
@@ -131,7 +131,7 @@ fn the_server_is_lost() {
     rig.nothing_is_left();
 }
 
-/// C103: many sockets come and go, a part of them by reset, and nothing is left of any.
+/// C103: many sockets come and go, some of them by reset, and nothing is left.
 #[test]
 fn many_come_and_go() {
     let rig = Rig::new();

@@ -1,4 +1,4 @@
-//! `connect`, and what a descriptor says before, meanwhile and afterwards.
+//! `connect`, and a descriptor's poll events before, during and after it.
 
 use crate::rig::{Program, Rig, at, nobody, polled, until, until_polled};
 use resoa_calls::{Request, Response};
@@ -10,8 +10,8 @@ const FRESH: PollFlags = PollFlags::OUT.union(PollFlags::HUP);
 const RESET: PollFlags =
     PollFlags::IN.union(PollFlags::OUT).union(PollFlags::ERR).union(PollFlags::HUP).union(PollFlags::RDHUP);
 
-/// C17, C35, C46, C66: a blocking connect; the descriptor says what TCP's says, before and
-/// afterwards, and octets go both ways.
+/// C17, C35, C46, C66: after a blocking connect, data flows in both directions. The descriptor
+/// polls the same as a TCP socket, before and after it.
 #[test]
 fn connect_and_talk() {
     let rig = Rig::new();
@@ -36,7 +36,7 @@ fn connect_and_talk() {
     rig.nothing_is_left();
 }
 
-/// C38: a blocking connect that is refused says so, and can be tried again.
+/// C38: a blocking connect that is refused fails, and can be repeated.
 #[test]
 fn connect_that_is_refused() {
     let rig = Rig::new();
@@ -52,8 +52,8 @@ fn connect_that_is_refused() {
     rig.nothing_is_left();
 }
 
-/// C36, C66: a connect that does not wait: writable when it is connected, and what was filled in is
-/// nobody's.
+/// C36, C66: after a non-blocking connect, the descriptor is writable once it is connected, and
+/// nothing of the filling remains.
 #[test]
 fn connect_that_does_not_wait() {
     let rig = Rig::new();
@@ -75,7 +75,8 @@ fn connect_that_does_not_wait() {
     rig.nothing_is_left();
 }
 
-/// C37, C66: the same, refused: as TCP's descriptor, and the error is at SO_ERROR once.
+/// C37, C66: a refused non-blocking connect polls the same as with TCP, and SO_ERROR returns the
+/// error once.
 #[test]
 fn connect_that_does_not_wait_and_is_refused() {
     let rig = Rig::new();
@@ -88,7 +89,7 @@ fn connect_that_does_not_wait_and_is_refused() {
     rig.nothing_is_left();
 }
 
-/// C47: a call that is interrupted goes on, as a connect that does not wait.
+/// C47: an interrupted connect continues, like a non-blocking one.
 #[test]
 fn connect_that_is_interrupted() {
     let rig = Rig::new();
@@ -104,7 +105,7 @@ fn connect_that_is_interrupted() {
     rig.nothing_is_left();
 }
 
-/// A listener whose queue is full, so that it answers nothing for a while.
+/// Returns a listener whose queue is full, so that it does not answer for a while.
 fn silent() -> (TcpListener, TcpStream) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("loopback");
     rustix::net::listen(&listener, 0).expect("listens");
@@ -112,7 +113,7 @@ fn silent() -> (TcpListener, TcpStream) {
     (listener, first)
 }
 
-/// C38: where a socket connects from is known while it connects.
+/// C38: the local address is known while a socket connects.
 #[test]
 fn the_name_of_a_socket_that_connects() {
     let rig = Rig::new();
@@ -128,8 +129,7 @@ fn the_name_of_a_socket_that_connects() {
     rig.nothing_is_left();
 }
 
-/// `shutdown` ends an attempt to connect, by whichever half and whether anybody waits for it or
-/// not.
+/// `shutdown` of any direction ends a pending connect, blocking or not.
 #[test]
 fn shutdown_while_it_connects() {
     let rig = Rig::new();
@@ -154,15 +154,15 @@ fn shutdown_while_it_connects() {
     rig.nothing_is_left();
 }
 
-/// C63: interposers ask for the end of the writing half when nothing can be written, which may be
-/// since much was: it stays behind that.
+/// C63: interposers request the shutdown of the sending direction if nothing can be written, which
+/// may be because the queue is full. The end then follows that data.
 #[test]
 fn shutdown_of_a_descriptor_that_is_full() {
     let rig = Rig::new();
     let (program, mut far) = rig.connected();
     rustix::io::ioctl_fionbio(&program.fd, true).expect("a descriptor");
     let mut written = 0;
-    // Until the agent takes no more either.
+    // Until the agent takes no more data either.
     while program.polled().contains(PollFlags::OUT) || rig.status().octets.0 == 0 {
         written += rustix::io::write(&program.fd, &[7; 4096]).unwrap_or(0);
     }
@@ -176,15 +176,15 @@ fn shutdown_of_a_descriptor_that_is_full() {
     rig.nothing_is_left();
 }
 
-/// Makes a call and goes away before its answer.
+/// Makes a call and closes it before its answer.
 fn interrupted(rig: &Rig, request: &Request, program: &Program) {
     let call = rig.calls().start(request, Some(rustix::fd::AsFd::as_fd(&program.fd))).expect("is taken");
-    // The agent has taken the request when it says how it does.
+    // When the agent answers this, it has received the request.
     rig.status();
     assert!(!polled(&call).contains(PollFlags::IN), "it waits");
 }
 
-/// C31, C50: what socket(2) says of what there is not.
+/// C31, C50: the errors of socket(2) for invalid arguments.
 #[test]
 fn sockets_that_there_are_not() {
     let rig = Rig::new();
@@ -205,15 +205,15 @@ fn sockets_that_there_are_not() {
     assert_eq!(rig.call(&name, None), Response::Failed(libc::EBADF));
     let shutdown = Request::Shutdown { socket: rig.stream().id, how: 7 };
     assert_eq!(rig.call(&shutdown, None), Response::Failed(libc::EINVAL));
-    // Another socket's descriptor does not do.
+    // Another socket's descriptor is refused.
     let (one, other) = (rig.stream(), rig.stream());
     let listener = TcpListener::bind("127.0.0.1:0").expect("loopback");
     let request = Request::Connect { socket: one.id, address: Some(at(&listener)), nonblocking: false };
     assert_eq!(rig.call(&request, Some(&other.fd)), Response::Failed(libc::EBADF));
 }
 
-/// C46: a socket of the agent that was here before is none of this one's, however many that has:
-/// what a program asks of it comes to nobody else's.
+/// C46: the numbers of an earlier agent's sockets match none of this agent, so requests with them
+/// reach no other socket.
 #[test]
 fn sockets_of_another_agent() {
     let (before, now) = (Rig::new(), Rig::new());
@@ -232,7 +232,7 @@ fn sockets_of_another_agent() {
     drop((one, other));
 }
 
-/// C46: nothing is left of a socket that is closed before it was used, or while it is bound.
+/// C46: nothing is left of a socket that is closed before it was used, or while it is only bound.
 #[test]
 fn sockets_that_nobody_uses() {
     let rig = Rig::new();

@@ -36,8 +36,8 @@ fn heard(far: &UdpSocket) -> (Vec<u8>, SocketAddr) {
     (octets, from)
 }
 
-/// C91: datagrams go whole and with their addresses, also the longest and an empty one; to whom
-/// they go is said by each, or once.
+/// C91: datagrams arrive whole and with their addresses, also empty ones and those of maximum
+/// length. Each names its destination, or `connect` does.
 #[test]
 fn datagrams_with_addresses_and_without() {
     let rig = Rig::new();
@@ -58,7 +58,7 @@ fn datagrams_with_addresses_and_without() {
         let back = receive(&program);
         assert_eq!(split(&back), Some((Some(address), Ancillary::none(), &octets[..])));
     }
-    // What waits when it is connected loses the address in front.
+    // A datagram that waits during the `connect` loses its address in front.
     first.send_to(b"early", from.expect("known")).expect("it is there");
     until_polled(&program.fd, PollFlags::IN | PollFlags::OUT);
     rig.connect_datagrams(&program, Some(at_second));
@@ -79,7 +79,7 @@ fn datagrams_with_addresses_and_without() {
     rig.nothing_is_left();
 }
 
-/// The next datagram, and who it came from by what is beside it.
+/// Receives a datagram. Returns its source, as the slip beside it says, and its payload.
 fn received_beside(program: &Program) -> (Option<SocketAddr>, Vec<u8>) {
     use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
     let (mut octets, mut space) = ([0; 100], [std::mem::MaybeUninit::uninit(); 64]);
@@ -93,8 +93,8 @@ fn received_beside(program: &Program) -> (Option<SocketAddr>, Vec<u8>) {
     (file.and_then(read_slip).map(|(from, _)| from), octets[..count].to_vec())
 }
 
-/// C91: where calls that read are not intercepted a plain `read` finds the payload alone; what is
-/// told of a datagram is beside it.
+/// C91: if calls that read are not intercepted, a plain `read` returns only the payload. Address
+/// and control messages are beside it.
 #[test]
 fn told_beside() {
     let rig = Rig::new();
@@ -111,7 +111,7 @@ fn told_beside() {
     until_polled(&program.fd, PollFlags::IN | PollFlags::OUT);
     rig.connect_datagrams(&program, Some(at_first));
     assert_eq!(descriptor::mark(&program.fd), BESIDE | CONNECTED);
-    // What waited came from elsewhere than where it is connected to.
+    // The waiting datagram did not come from the peer.
     assert_eq!(received_beside(&program), (Some(at_second), b"three".to_vec()));
     first.send_to(b"of the peer", source).expect("it is there");
     assert_eq!(received_beside(&program), (None, b"of the peer".to_vec()));
@@ -124,7 +124,7 @@ fn told_beside() {
     rig.nothing_is_left();
 }
 
-/// Sets an option as an interposer does that passes the descriptor along.
+/// Sets an option as an interposer does, with the descriptor passed along.
 fn set(rig: &Rig, program: &Program, level: i32, name: i32) {
     let value = 1_i32.to_ne_bytes().to_vec();
     let request = Request::SetOption { socket: program.id, level, name, value };
@@ -135,7 +135,8 @@ fn set(rig: &Rig, program: &Program, level: i32, name: i32) {
 /// Level, type and value of each control message.
 type Records = Vec<(u8, u8, Vec<u8>)>;
 
-/// The next datagram of a program that wants control messages: from whom, those, and the octets.
+/// Receives a datagram of a program that wants control messages. Returns its source, the control
+/// messages, and the payload.
 fn told(program: &Program) -> (SocketAddr, Records, Vec<u8>) {
     let octets = receive(program);
     let (from, ancillary) = received(TELLS, &octets[..FRONT]).expect("it is there");
@@ -143,8 +144,8 @@ fn told(program: &Program) -> (SocketAddr, Records, Vec<u8>) {
     (from.expect("somebody"), records.collect(), octets[FRONT..].to_vec())
 }
 
-/// C91, RFC 3542: what one program says beside its datagrams another is told by the far host's
-/// network, connected or not; also where a datagram waited when the options were set.
+/// C91, RFC 3542: control messages that one program sends arrive at another through the far host's
+/// network, connected or not. Datagrams that wait while the options are set are converted.
 #[test]
 fn control_messages() {
     let rig = Rig::new();
@@ -172,11 +173,11 @@ fn control_messages() {
     let (level, kind, time) = &records[0];
     assert_eq!((*level, *kind), (libc::SOL_SOCKET as u8, libc::SO_TIMESTAMPNS as u8));
     let word = |at: usize| time[at..].first_chunk().map_or(0, |octets| u64::from_ne_bytes(*octets));
-    // After this was written, and parts of a second are none of them.
+    // Later than this was written, and a valid fraction of a second.
     assert!(word(0) > 1_700_000_000 && word(8) < 1_000_000_000, "{time:?}");
 
-    // Connected, a datagram with something beside it has no place on the descriptor; one without
-    // has.
+    // On a connected socket, a datagram with control messages cannot go over the descriptor; one
+    // without can.
     rig.connect_datagrams(&other, Some(at_one));
     rig.connect_datagrams(&one, Some(at_other));
     let ancillary = tos.octets().to_vec();
@@ -190,7 +191,7 @@ fn control_messages() {
     }
     other.write(b"back");
     assert_eq!(receive(&one), b"back");
-    // A server says afterwards what is wrong, and what is none of it is refused.
+    // The server reports errors of valid control messages later. Invalid ones are refused at once.
     let wrong = Request::SendTo {
         socket: one.id,
         address: None,
@@ -203,8 +204,8 @@ fn control_messages() {
     rig.nothing_is_left();
 }
 
-/// C91: parts of a datagram leave as one, whether the last of them is on the descriptor or not,
-/// where the first one goes to; so does what is written behind UDP_CORK.
+/// C91: parts of a datagram leave as one, to the destination of the first, whether the last one is
+/// on the descriptor or not. So does data written while UDP_CORK is set.
 #[test]
 fn datagrams_of_several_parts() {
     let rig = Rig::new();
@@ -239,14 +240,14 @@ fn datagrams_of_several_parts() {
     for expected in [&b"first"[..], b"ab", b"last"] {
         assert_eq!(heard(&one).0, expected);
     }
-    // What is not whole at the end is not sent.
+    // A datagram that is incomplete at the close is not sent.
     assert_eq!(part(None, b"never", true), Response::Done);
     drop(program);
     rig.nothing_is_left();
 }
 
-/// C91: where nobody listens at a port is heard of by who waits for a datagram: a packet with a
-/// descriptor, once for each error, and the error itself by SO_ERROR.
+/// C91: a program that waits for a datagram learns that nobody listens at a port: it gets a packet
+/// with a descriptor, once for each error. SO_ERROR returns the error.
 #[test]
 fn errors_come_among_datagrams() {
     use rustix::net::{RecvAncillaryBuffer, RecvFlags, recvmsg};
@@ -272,7 +273,7 @@ fn errors_come_among_datagrams() {
     rig.nothing_is_left();
 }
 
-/// C91: what a program sends before it closes is sent.
+/// C91: datagrams that a program sends before it closes are sent.
 #[test]
 fn datagrams_before_the_end() {
     let rig = Rig::new();
@@ -287,7 +288,7 @@ fn datagrams_before_the_end() {
             assert_eq!(heard(&far).0, [number]);
         }
     }
-    // Also more than there is room for (SO_SNDBUF).
+    // Also more of them than there is room for (SO_SNDBUF).
     let program = rig.socket(libc::SOCK_DGRAM);
     rig.set_option(&program, libc::SOL_SOCKET, libc::SO_SNDBUF, &[1]);
     let datagram = |number| [number; 1000];
@@ -301,13 +302,13 @@ fn datagrams_before_the_end() {
     rig.nothing_is_left();
 }
 
-/// C91: halves of a connected one are shut, and it stays until it is closed.
+/// C91: directions of a connected socket can be shut down, and the socket stays until it is closed.
 #[test]
 fn datagrams_that_are_shut() {
     let rig = Rig::new();
     let (far, address) = far();
     let flags = rustix::net::SendFlags::NOSIGNAL;
-    // Without a peer it is an error, and done all the same (`inet_shutdown`).
+    // Without a peer it fails, but takes effect nevertheless (`inet_shutdown`).
     let other = rig.socket(libc::SOCK_DGRAM);
     let shut = Request::Shutdown { socket: other.id, how: libc::SHUT_RDWR };
     assert_eq!(rig.call(&shut, None), Response::Failed(libc::ENOTCONN));
@@ -325,8 +326,8 @@ fn datagrams_that_are_shut() {
     rig.nothing_is_left();
 }
 
-/// C31, C38: the first datagram gives an address, which is then known, and not to be changed by
-/// `bind`.
+/// C31, C38: the first datagram gives the socket an address, which can be read, and which `bind`
+/// cannot change.
 #[test]
 fn datagrams_give_an_address() {
     let rig = Rig::new();
@@ -342,7 +343,7 @@ fn datagrams_give_an_address() {
     rig.nothing_is_left();
 }
 
-/// C38, C91: so does the first one after the socket was connected and is not any more.
+/// C38, C91: so does the first datagram after the socket was connected and disconnected.
 #[test]
 fn datagrams_give_an_address_again() {
     let rig = Rig::new();
@@ -359,7 +360,7 @@ fn datagrams_give_an_address_again() {
     rig.nothing_is_left();
 }
 
-/// C49: the server looks names up.
+/// C49: the server looks up names.
 #[test]
 fn names_are_the_servers() {
     let rig = Rig::new();

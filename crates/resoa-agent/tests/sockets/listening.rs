@@ -1,4 +1,4 @@
-//! Listeners, and what is accepted.
+//! Listeners, and accepted connections.
 
 use crate::rig::{HERE, Program, Rig, polled, read_exactly, until, until_polled};
 use resoa_calls::{Request, Response};
@@ -8,14 +8,15 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 
 impl Rig {
-    /// A program's listener, and where it is.
+    /// Returns a program's listener and its address.
     pub fn listener(&self, kind: i32, backlog: i32) -> (Program, SocketAddr) {
         let program = self.socket(kind);
         let bind = Request::Bind { socket: program.id, address: (HERE, 0).into() };
         assert_eq!(self.call(&bind, None), Response::Done);
         let listen = Request::Listen { socket: program.id, backlog };
         assert_eq!(self.call(&listen, Some(&program.fd)), Response::Done);
-        // `listen` does not wait for the server; what it is asked then it answers behind it.
+        // `listen` does not wait for the server. This request does, and the server answers in
+        // order.
         self.option(&program, libc::IPPROTO_TCP, libc::TCP_NODELAY);
         match self.call(&Request::LocalName(program.id), None) {
             Response::Address(address) => (program, address),
@@ -23,7 +24,7 @@ impl Rig {
         }
     }
 
-    /// `accept`, as an interposer does it.
+    /// Calls `accept` as an interposer does.
     pub fn accept(&self, listener: &Program) -> Result<(Program, SocketAddr), i32> {
         match rustix::io::read(&listener.fd, &mut [0; 1][..]) {
             Ok(0) => return Err(libc::EINVAL),
@@ -39,8 +40,8 @@ impl Rig {
     }
 }
 
-/// C32, C33, C46, C66: connections are announced one by one, accepted in their order, and speak at
-/// once; the masks are a native listener's.
+/// C32, C33, C46, C66: connections are announced one by one, accepted in order, and usable at once.
+/// The descriptor polls the same as a native listener.
 #[test]
 fn connections_are_accepted() {
     let rig = Rig::new();
@@ -77,8 +78,7 @@ fn connections_are_accepted() {
     assert_eq!(gone.kind(), ErrorKind::ConnectionRefused);
 }
 
-/// C32: a program that accepts nothing has as many connections as natively: those that come behind
-/// them wait to be taken.
+/// C32: a program that accepts nothing gets as many connections as natively. Later ones wait.
 #[test]
 fn backlog_is_a_native_one() {
     let placed = |address: SocketAddr| {
@@ -89,7 +89,7 @@ fn backlog_is_a_native_one() {
             if poll(&mut [PollFd::new(&far, PollFlags::OUT)], Some(&wait)) == Ok(0) {
                 return fars.len();
             }
-            // The server has to hear of it before the next one.
+            // The server must process it before the next one.
             std::thread::sleep(std::time::Duration::from_millis(50));
             fars.push(far);
         }
@@ -103,7 +103,7 @@ fn backlog_is_a_native_one() {
     rig.nothing_is_left();
 }
 
-/// A connect that does not wait, natively.
+/// Starts a native non-blocking connect.
 fn started(address: SocketAddr) -> OwnedFd {
     use rustix::net::{AddressFamily, SocketFlags, SocketType, connect, socket_with};
     let far = socket_with(AddressFamily::INET, SocketType::STREAM, SocketFlags::NONBLOCK, None)
@@ -112,8 +112,7 @@ fn started(address: SocketAddr) -> OwnedFd {
     far
 }
 
-/// C34: connections that nobody has accepted are reset with their listener; one that was accepted
-/// stays.
+/// C34: connections that were not accepted are reset with their listener. An accepted one stays.
 #[test]
 fn listener_that_goes_away() {
     let rig = Rig::new();
@@ -130,8 +129,8 @@ fn listener_that_goes_away() {
     rig.nothing_is_left();
 }
 
-/// C63: `shutdown` of the reading half of a listener ends every `accept` with EINVAL, and it can
-/// listen again.
+/// C63: after a `shutdown` of the receiving direction of a listener, every `accept` fails with
+/// EINVAL, and it can listen again.
 #[test]
 fn listener_that_is_shut() {
     let rig = Rig::new();
@@ -141,11 +140,11 @@ fn listener_that_is_shut() {
     for _ in 0..3 {
         assert_eq!(rig.accept(&listener).err(), Some(libc::EINVAL));
     }
-    // The server hears of it later than the program.
+    // The server learns of it later than the program.
     until(|| TcpStream::connect(address).err());
     let listen = Request::Listen { socket: listener.id, backlog: 8 };
     assert_eq!(rig.call(&listen, Some(&listener.fd)), Response::Done);
-    // The port was the stack's choice, and so is the next one.
+    // The stack had chosen the port, and chooses it again.
     let Response::Address(address) = rig.call(&Request::LocalName(listener.id), None) else {
         panic!("a name")
     };
@@ -162,7 +161,7 @@ fn listener_that_is_shut() {
     rig.nothing_is_left();
 }
 
-/// An `accept` that read its octet and never asked keeps nobody from the connection.
+/// If a reader takes the byte and does not accept, another `accept` gets the connection.
 #[test]
 fn accept_that_was_given_up() {
     let rig = Rig::new();

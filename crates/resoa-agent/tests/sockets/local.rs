@@ -1,5 +1,5 @@
-//! Dual protocol stack mode (5.3.6, C02): which stack sockets use, by rule. Whatever is seen to
-//! come from [`THERE`] came by the server.
+//! Dual protocol stack mode (5.3.6, C02): the stack that sockets use, by rule. Connections and
+//! datagrams from [`THERE`] came through the server.
 
 use crate::rig::{HERE, PATIENCE, Program, Rig, THERE, at, until};
 use resoa_calls::datagram::{header, split};
@@ -8,9 +8,9 @@ use resoa_protocol::message::Ancillary;
 use std::io::{ErrorKind, Write};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
 
-/// What is local.
+/// The local destination.
 const NEAR: IpAddr = IpAddr::V4(Ipv4Addr::new(127, 0, 0, 2));
-/// The rules that say so.
+/// The rules that make it local.
 const RULES: &[&str] = &["127.0.0.2"];
 
 fn listener(address: IpAddr) -> TcpListener {
@@ -23,7 +23,8 @@ fn port(address: IpAddr) -> UdpSocket {
     socket
 }
 
-/// Where a program is seen by a far host that it connects to, and that octets flow both ways.
+/// Connects, and checks that data flows in both directions. Returns the program's address as the
+/// far host sees it.
 fn seen_at(rig: &Rig, program: &Program, far: &TcpListener) -> IpAddr {
     assert_eq!(rig.connect(program, at(far)), Response::Done);
     let (mut stream, peer) = far.accept().expect("has connected");
@@ -58,8 +59,8 @@ fn own_address(rig: &Rig, program: &Program) -> SocketAddr {
     }
 }
 
-/// C02: a stream uses the stack that the rules say for where it goes, and without a rule the
-/// server's.
+/// C02: a stream uses the stack that the rules give for its destination, and the server's without a
+/// rule.
 #[test]
 fn streams_go_by_rule() {
     let rig = Rig::with_local(RULES);
@@ -74,7 +75,7 @@ fn streams_go_by_rule() {
     rig.nothing_is_left();
 }
 
-/// C02: a socket that no attempt has given an address chooses anew with each.
+/// C02: a socket without an address chooses anew with each connect.
 #[test]
 fn a_refused_attempt_chooses_nothing() {
     let rig = Rig::with_local(RULES);
@@ -88,8 +89,7 @@ fn a_refused_attempt_chooses_nothing() {
     rig.nothing_is_left();
 }
 
-/// C02, C39: what was set before anything said where the socket goes holds there, whether it is
-/// told or asked for.
+/// C02, C39: options set before the choice also apply at the chosen stack.
 #[test]
 fn options_are_kept() {
     let rig = Rig::with_local(RULES);
@@ -104,7 +104,7 @@ fn options_are_kept() {
             rig.set_option(&program, level, name, &[3, 0]);
             rig.set_option(&program, level, name, &[value, 0]);
         }
-        // One that is refused changes nothing, now or then.
+        // An option that is refused changes nothing, at any stack.
         let value = 0_i32.to_ne_bytes().to_vec();
         let (level, name) = (libc::IPPROTO_TCP, libc::TCP_KEEPIDLE);
         let refused = Request::SetOption { socket: program.id, level, name, value };
@@ -117,7 +117,7 @@ fn options_are_kept() {
     rig.nothing_is_left();
 }
 
-/// C02, C91: one that goes nowhere chooses nothing, and gives no address.
+/// C02, C91: a datagram without a destination chooses no stack, and gives no address.
 #[test]
 fn a_datagram_without_a_destination_chooses_nothing() {
     let rig = Rig::with_local(RULES);
@@ -134,8 +134,8 @@ fn a_datagram_without_a_destination_chooses_nothing() {
     rig.nothing_is_left();
 }
 
-/// C02, C91: the first datagram chooses. What a local socket sends to where no rule points goes
-/// nowhere.
+/// C02, C91: the first datagram chooses the stack. Datagrams of a local socket to other
+/// destinations are not sent.
 #[test]
 fn datagrams_go_by_rule() {
     let rig = Rig::with_local(RULES);
@@ -158,7 +158,7 @@ fn datagrams_go_by_rule() {
     heard_from(&near, b"behind it");
     far.set_nonblocking(true).expect("it is one");
     assert_eq!(far.recv(&mut room).map_err(|error| error.kind()), Err(ErrorKind::WouldBlock));
-    // Connected it is where it is connected to.
+    // A connected socket is at the stack of its peer.
     let three = rig.socket(libc::SOCK_DGRAM);
     for (far, seen) in [(&far, THERE), (&near, HERE)] {
         assert_eq!(rig.connect(&three, at(far)), Response::Done);
@@ -168,8 +168,8 @@ fn datagrams_go_by_rule() {
     rig.nothing_is_left();
 }
 
-/// C02, C31: who binds to an address of this host's own has chosen, and goes nowhere else from
-/// there; who binds to any is at the server.
+/// C02, C31: `bind` to an address of this host chooses its stack, from which other destinations are
+/// unreachable. `bind` to the unspecified address chooses the server.
 #[test]
 fn addresses_choose() {
     let rig = Rig::with_local(RULES);
@@ -183,7 +183,7 @@ fn addresses_choose() {
     assert_eq!(bind(&rig, &listening, "127.0.0.2:0"), Response::Done);
     let listen = Request::Listen { socket: listening.id, backlog: 1 };
     assert_eq!(rig.call(&listen, Some(&listening.fd)), Response::Done);
-    // The server within the process hears of `listen` when it does (C83).
+    // The server within the process gets `listen` later (C83).
     until(|| TcpStream::connect(own_address(&rig, &listening)).ok());
     let any = rig.stream();
     assert_eq!(bind(&rig, &any, "0.0.0.0:0"), Response::Done);
@@ -192,8 +192,8 @@ fn addresses_choose() {
     rig.nothing_is_left();
 }
 
-/// C02: a local socket shares its port as any program of this user does, with whoever of this host
-/// shares it too.
+/// C02: a local socket can share its port with other programs of this host, like any program of
+/// this user.
 #[test]
 fn ports_are_shared_as_by_any_program() {
     let rig = Rig::with_local(RULES);
@@ -208,8 +208,8 @@ fn ports_are_shared_as_by_any_program() {
     rig.nothing_is_left();
 }
 
-/// C02, C76: without the server local destinations are reached, names of this host are found, and
-/// nothing else is: it does not go by this host's stack instead.
+/// C02, C76: without the server, local destinations are reached and names of this host are found.
+/// Everything else fails, and does not use this host's stack instead.
 #[test]
 fn without_a_server() {
     let rig = Rig::without_server(&["127.0.0.2", "127.0.0.1 80"]);
@@ -229,7 +229,7 @@ fn without_a_server() {
     assert_eq!(far.accept().map_err(|error| error.kind()).map(|_| ()), Err(ErrorKind::WouldBlock));
 }
 
-/// C02, C77: what is lost with the server is what is there.
+/// C02, C77: when the server is lost, only the sockets there fail.
 #[test]
 fn the_server_is_lost_alone() {
     let rig = Rig::with_local(RULES);

@@ -1,7 +1,8 @@
-//! Programs' sockets from end to end: an agent and a server in threads of the test, over memory,
-//! and far hosts of the standard library beside them. Programs are played by requests of
-//! `resoa-calls` and by system calls on the descriptors that they bring. Nothing is measured in
-//! time; what never comes ends a test after [`rig::PATIENCE`].
+//! End-to-end tests of programs' sockets. An agent and a server run in threads of the test,
+//! connected in memory; far hosts are sockets of the standard library. The tests act as programs,
+//! by requests of `resoa-calls` and by system calls on the resulting descriptors.
+//!
+//! No test measures time. A test fails after [`rig::PATIENCE`] if something does not happen.
 
 mod binding;
 mod closing;

@@ -1,4 +1,4 @@
-//! What it costs, for docs/resoa-agent.md: `cargo test -p resoa-agent --test sockets measured --
+//! Measurements for docs/resoa-agent.md: `cargo test -p resoa-agent --test sockets measured --
 //! --ignored --nocapture`.
 
 use crate::rig::{HERE, Program, Rig, at, read_exactly};
@@ -7,9 +7,9 @@ use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 
-/// Sockets that are open and do nothing, if there are so many descriptors: each takes four.
+/// Number of open idle sockets, if the limit allows so many descriptors: each needs four.
 const IDLE: usize = 10_000;
-/// Octets of a bulk transfer.
+/// Bytes of a bulk transfer.
 const BULK: usize = 1 << 30;
 
 fn median(mut times: Vec<Duration>) -> Duration {
@@ -17,7 +17,7 @@ fn median(mut times: Vec<Duration>) -> Duration {
     times[times.len() / 2]
 }
 
-/// Of a request and its answer, 64 octets each.
+/// Returns the median time of a request and its answer, 64 bytes each.
 fn exchange(near: &mut impl Read, write: impl Fn(&[u8]), mut far: TcpStream) -> Duration {
     let echo = std::thread::spawn(move || {
         let mut octets = [0; 64];
@@ -42,7 +42,7 @@ fn remote_exchange(rig: &Rig) -> Duration {
     exchange(&mut file, |octets| program.write(octets), far)
 }
 
-/// Of `socket`, `connect`, `close`.
+/// Returns the median time of `socket`, `connect` and `close`.
 fn come_and_go(rig: &Rig, listener: &TcpListener) -> Duration {
     let times = (0..1000)
         .map(|_| {

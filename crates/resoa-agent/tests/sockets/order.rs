@@ -1,5 +1,5 @@
-//! In which order the loop answers programs: an agent and its server take turns in one thread, and
-//! what the agent says is looked at.
+//! The order in which the loop answers programs. An agent and its server take turns in one thread,
+//! and the test checks the agent's messages.
 
 use crate::rig::HERE;
 use resoa_agent::{Agent, AgentSettings};
@@ -19,15 +19,15 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::rc::Rc;
 use std::time::Duration;
 
-/// Sockets that have something to say at once.
+/// Number of sockets that send at the same time.
 const MANY: usize = 64;
-/// Turns in which anything has happened.
+/// Number of turns within which any event has happened.
 const ENOUGH: usize = 100_000;
 
-/// Messages of the agent, in their order.
+/// Messages of the agent, in order.
 type Said = Rc<RefCell<Vec<Message>>>;
 
-/// A carrier that keeps what it is handed.
+/// A carrier that records the messages that it sends.
 struct Noted(Memory, Said);
 
 impl LastHop for Noted {
@@ -163,8 +163,8 @@ impl Both {
     }
 }
 
-/// C33: a program that accepts does not wait for all the data of its other connections, as natively
-/// it waits for none: its call is answered in the midst of them.
+/// C33: a program that accepts does not wait for all data of its other connections, as natively.
+/// Its call is answered while they are processed.
 #[test]
 fn a_call_among_much_data() {
     let mut both = Both::new();
@@ -178,7 +178,7 @@ fn a_call_among_much_data() {
     };
     let _caller = TcpStream::connect((HERE, address.port())).expect("is taken");
     both.until(|| is_readable(&listener));
-    // Nothing else is under way.
+    // Until nothing else is in progress.
     for _ in 0..10 {
         both.turn();
     }

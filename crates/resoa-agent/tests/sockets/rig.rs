@@ -19,22 +19,22 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// After so long something will never come.
+/// Time after which an event is considered missing.
 pub const PATIENCE: Duration = Duration::from_secs(30);
-/// Octets that the carrier takes before it says stop.
+/// Bytes that the carrier accepts before it stops the sender.
 const ROOM: usize = 1 << 20;
-/// Where far hosts are.
+/// Address of the far hosts.
 pub const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
-/// Where the server's sockets are, if that is to be told from the agent's host.
+/// Address of the server's sockets, in tests that distinguish them from the agent's host.
 pub const THERE: IpAddr = IpAddr::V4(Ipv4Addr::new(127, 0, 0, 9));
-/// All that a poll may say.
+/// All events to poll for.
 pub const ALL: PollFlags = PollFlags::IN.union(PollFlags::OUT).union(PollFlags::RDHUP).union(PollFlags::PRI);
 
 /// An agent that is registered at its server; both run until it is dropped.
 pub struct Rig {
     calls: resoa_calls::Agent,
     stop: Arc<AtomicBool>,
-    /// The carrier is to be cut.
+    /// Whether to cut the carrier.
     cut: Arc<AtomicBool>,
     server_sockets: Arc<AtomicUsize>,
     threads: Vec<JoinHandle<()>>,
@@ -50,21 +50,21 @@ impl Rig {
         Self::of(settings, HERE)
     }
 
-    /// Its sockets have this address.
+    /// Creates a rig whose sockets have this address.
     pub fn of(settings: Settings, address: IpAddr) -> Self {
         let rig = Self::made(settings, LocalRules::default(), Some(address));
         rig.registered();
         rig
     }
 
-    /// With these destinations local, and a server whose sockets are at [`THERE`].
+    /// Creates a rig with these local destinations, and a server whose sockets are at [`THERE`].
     pub fn with_local(rules: &[&str]) -> Self {
         let rig = Self::made(Settings::default(), local(rules), Some(THERE));
         rig.registered();
         rig
     }
 
-    /// The same at a server that never answers.
+    /// As [`with_local`](Self::with_local), with a server that never answers.
     pub fn without_server(rules: &[&str]) -> Self {
         Self::made(Settings::default(), local(rules), None)
     }
@@ -108,7 +108,7 @@ impl Rig {
         }
     }
 
-    /// The link is lost as by an outage.
+    /// Cuts the link, as an outage does.
     pub fn cut(&self) {
         self.cut.store(true, Ordering::SeqCst);
     }
@@ -129,7 +129,7 @@ impl Rig {
         self.socket_of(kind, true)
     }
 
-    /// The same by who does not see what calls that read return.
+    /// As [`socket`](Self::socket), for an interposer that does not intercept calls that read.
     pub fn unseen(&self, kind: i32) -> Program {
         self.socket_of(kind, false)
     }
@@ -145,7 +145,7 @@ impl Rig {
         }
     }
 
-    /// A connection to a far host, and the far host's end of it.
+    /// Returns a connection to a far host, and the far host's end of it.
     pub fn connected(&self) -> (Program, TcpStream) {
         let listener = TcpListener::bind((HERE, 0)).expect("loopback");
         let program = self.stream();
@@ -163,7 +163,7 @@ impl Rig {
         self.call(&request, Some(&program.fd))
     }
 
-    /// SO_ERROR, which is taken by that.
+    /// Returns SO_ERROR, which clears it.
     pub fn error(&self, program: &Program) -> i32 {
         self.option(program, libc::SOL_SOCKET, libc::SO_ERROR)
     }
@@ -182,7 +182,7 @@ impl Rig {
         assert_eq!(self.call(&request, None), Response::Done);
     }
 
-    /// Nothing is left of any socket at the agent, nor at the server.
+    /// Waits until the agent and the server have no sockets left.
     pub fn nothing_is_left(&self) {
         until(|| (self.status().open == 0 && self.server_sockets.load(Ordering::SeqCst) == 0).then_some(()));
     }
@@ -221,7 +221,7 @@ fn attend(
 ) {
     let settings = AgentSettings { listen, mode: AddressMode::Any, settings, timers: Timers::default() };
     let mut agent = Agent::new(settings, carrier, Vec::new()).expect("a place");
-    // As the command does; this thread takes it along.
+    // As the command does. Confinement applies to this thread and those that it starts.
     let needs = Needs { low_ports: !local.is_empty(), sockets: agent.connects_to(), ..Needs::default() };
     keep_kernel_lists();
     Confinement::enter_here(&needs, true).expect("the kernel can");
@@ -239,7 +239,7 @@ fn attend(
     }
 }
 
-/// What a program holds.
+/// A program's socket.
 #[derive(Debug)]
 pub struct Program {
     pub fd: OwnedFd,
@@ -247,7 +247,7 @@ pub struct Program {
 }
 
 impl Program {
-    /// What poll says now.
+    /// Returns the descriptor's poll events.
     pub fn polled(&self) -> PollFlags {
         polled(&self.fd)
     }
@@ -259,7 +259,7 @@ impl Program {
         }
     }
 
-    /// So many octets.
+    /// Reads this many bytes, or fewer at the end.
     pub fn read(&self, count: usize) -> Vec<u8> {
         let mut octets = vec![0; count];
         let mut read = 0;
@@ -273,7 +273,7 @@ impl Program {
         octets
     }
 
-    /// Whatever there is to the end.
+    /// Reads everything to the end.
     pub fn read_to_end(&self) -> Result<Vec<u8>, rustix::io::Errno> {
         let (mut all, mut room) = (Vec::new(), vec![0; 1 << 16]);
         loop {
@@ -285,7 +285,7 @@ impl Program {
     }
 }
 
-/// What poll says of a descriptor now.
+/// Returns a descriptor's poll events.
 pub fn polled(fd: impl AsFd) -> PollFlags {
     let mut polled = [PollFd::new(&fd, ALL)];
     poll(&mut polled, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })).expect("polls");
@@ -296,12 +296,12 @@ pub fn at(listener: &TcpListener) -> SocketAddr {
     listener.local_addr().expect("is bound")
 }
 
-/// A port that refuses.
+/// Returns the address of a port that refuses connections.
 pub fn nobody() -> SocketAddr {
     at(&TcpListener::bind((HERE, 0)).expect("loopback"))
 }
 
-/// Waits for something.
+/// Waits until `there` returns a value.
 pub fn until<T>(mut there: impl FnMut() -> Option<T>) -> T {
     let begin = Instant::now();
     loop {
@@ -313,7 +313,7 @@ pub fn until<T>(mut there: impl FnMut() -> Option<T>) -> T {
     }
 }
 
-/// Waits until a poll says this.
+/// Waits until a descriptor polls exactly this.
 pub fn until_polled(fd: impl AsFd, wanted: PollFlags) {
     let begin = Instant::now();
     loop {
@@ -326,7 +326,7 @@ pub fn until_polled(fd: impl AsFd, wanted: PollFlags) {
     }
 }
 
-/// Waits until a poll says this, perhaps among other things.
+/// Waits until a descriptor polls at least this.
 pub fn until_polled_has(fd: impl AsFd, wanted: PollFlags) {
     until(|| polled(&fd).contains(wanted).then_some(()));
 }

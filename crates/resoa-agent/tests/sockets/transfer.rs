@@ -1,4 +1,4 @@
-//! Octets both ways, and their ends.
+//! Data in both directions, and its ends.
 
 use crate::rig::{PATIENCE, Rig, read_exactly, until_polled, until_polled_has};
 use rustix::buffer::spare_capacity;
@@ -8,14 +8,14 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::Shutdown;
 use std::thread;
 
-/// Octets of a long transfer.
+/// Bytes of a long transfer.
 const MANY: usize = 20 << 20;
 
 fn pattern(count: usize) -> Vec<u8> {
     (0..count).map(|at| (at * 31 + at / 251) as u8).collect()
 }
 
-/// C21, C42, C43: many octets each way at a time arrive as they were written, and nothing else.
+/// C21, C42, C43: large transfers in both directions at once arrive exactly as written.
 #[test]
 fn many_octets_each_way() {
     let rig = Rig::new();
@@ -46,9 +46,9 @@ fn many_octets_each_way() {
     rig.nothing_is_left();
 }
 
-/// C50: octets that the kernel moves from one connection to another (Go's net does so) come in
-/// packets of as many pages as a packet has room for. When the far host has them, the program may
-/// write again, and hears of it.
+/// C50: data that the kernel moves from one connection to another (Go's net package does so) comes
+/// in packets of the maximum number of pages. When the far host has the data, the program may write
+/// again, and gets an event.
 #[test]
 fn octets_from_socket_to_socket() {
     let rig = Rig::new();
@@ -60,7 +60,7 @@ fn octets_from_socket_to_socket() {
     let (pipe_end, pipe_begin) = rustix::pipe::pipe().expect("descriptors");
     rustix::pipe::fcntl_setpipe_size(&pipe_begin, 1 << 20).expect("a pipe of a megabyte");
     rustix::io::ioctl_fionbio(&program.fd, true).expect("a socket");
-    // Edges and not poll: that there is room has to be told.
+    // Edge-triggered, unlike poll: the event for free room must arrive.
     let edges = epoll::create(epoll::CreateFlags::CLOEXEC).expect("descriptors");
     epoll::add(
         &edges,
@@ -98,7 +98,7 @@ fn octets_from_socket_to_socket() {
     rig.nothing_is_left();
 }
 
-/// C52, C63 to C65: half closes in both orders, and the masks that go with them.
+/// C52, C63 to C65: half closes in both orders, and the corresponding poll events.
 #[test]
 fn half_closes() {
     let rig = Rig::new();
@@ -129,7 +129,7 @@ fn half_closes() {
     rig.nothing_is_left();
 }
 
-/// C51, C53: `close` sends what was written, all of it; with octets unread it is a reset.
+/// C51, C53: `close` sends all data that was written. With unread data it is a reset.
 #[test]
 fn close_after_writing() {
     let rig = Rig::new();
@@ -156,8 +156,8 @@ fn close_after_writing() {
     rig.nothing_is_left();
 }
 
-/// C108, C54: a far host's reset is seen as one, with and without octets of the program's, and with
-/// octets that were not read: those are read first.
+/// C108, C54: a far host's reset is seen as one, with and without data of the program, and with
+/// unread data, which is read first.
 #[test]
 fn resets_are_seen() {
     let rig = Rig::new();
@@ -181,8 +181,8 @@ fn resets_are_seen() {
     rig.nothing_is_left();
 }
 
-/// C45: urgent octets both ways, each in its place: the descriptor says PRI, the octet is read on
-/// its own, and a reset behind it is still seen as one.
+/// C45: urgent bytes in both directions keep their place. The descriptor polls PRI, the byte is
+/// read on its own, and a reset after it is still seen as one.
 #[test]
 fn urgent_octets() {
     use rustix::net::{RecvFlags, SendFlags, recv, send};
@@ -218,8 +218,8 @@ fn urgent_octets() {
     rig.nothing_is_left();
 }
 
-/// C22, C42: a program whose far host reads nothing writes about as much as SO_SNDBUF says and the
-/// far host's window takes: natively, and here.
+/// C22, C42: if the far host reads nothing, a program can write about as much as SO_SNDBUF and the
+/// far host's window allow, natively and here.
 #[test]
 fn writing_ends_at_the_send_buffer() {
     use std::os::fd::{AsFd, BorrowedFd};
@@ -241,7 +241,7 @@ fn writing_ends_at_the_send_buffer() {
     let listener = std::net::TcpListener::bind((crate::rig::HERE, 0)).expect("loopback");
     let near = std::net::TcpStream::connect(crate::rig::at(&listener)).expect("listens");
     let far = listener.accept().expect("has connected");
-    // What the far host's kernel takes without its program.
+    // The amount that the far host's kernel takes without its program.
     rustix::net::sockopt::set_socket_send_buffer_size(&near, 1).expect("is a socket");
     let taken = places(near.as_fd());
     let rig = Rig::new();

@@ -1,4 +1,4 @@
-//! The far host's window follows the program, through the pair.
+//! The far host's window follows the program's reads, through the pair.
 
 use crate::rig::{HERE, PATIENCE, Program, Rig, at};
 use resoa_calls::Response;
@@ -6,16 +6,16 @@ use std::io::{ErrorKind, Write};
 use std::net::{TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 
-/// Octets that stay at a sender whose window is closed: its send buffer of 4096, which one packet
+/// Bytes that remain at a sender whose window is closed: its send buffer of 4096, which one packet
 /// of the loopback interface exceeds.
 const SENDERS: usize = 80 << 10;
 
-/// Octets of a program's pair that are counted as read together.
+/// Bytes of a program's pair that are counted as read together.
 const PACKET: usize = 16 << 10;
 
-/// Octets that a sender places before it is stopped: however long it takes it places so many, and
-/// then as many as it does while nothing is refused for long. A machine that is slow may end that
-/// early, which is never more octets than there would have been.
+/// Returns the number of bytes that a sender can write before it is stopped. It writes `at_least`
+/// bytes, however long that takes, and then until nothing is accepted for some time. A slow machine
+/// may stop it early, which never gives too many bytes.
 fn places(far: &mut TcpStream, at_least: usize) -> usize {
     rustix::net::sockopt::set_socket_send_buffer_size(&*far, 4096).expect("is a socket");
     far.set_nonblocking(true).expect("is a socket");
@@ -35,7 +35,8 @@ fn places(far: &mut TcpStream, at_least: usize) -> usize {
     placed
 }
 
-/// A native socket with this SO_RCVBUF, if any, whose program reads nothing and then so much.
+/// Measures a native socket with this SO_RCVBUF, if any, whose program first reads nothing and then
+/// `reads` bytes.
 fn native(buffer: Option<i32>, reads: usize) -> (usize, usize) {
     let listener = TcpListener::bind((HERE, 0)).expect("loopback");
     let near = rustix::net::socket(rustix::net::AddressFamily::INET, rustix::net::SocketType::STREAM, None)
@@ -61,7 +62,8 @@ fn read(near: impl rustix::fd::AsFd, count: usize) {
     }
 }
 
-/// The same of a remote one, of which is known what a native one did: at least half as much.
+/// Measures a remote socket likewise. `native` is the result of a native one: a remote one accepts
+/// at least half as much.
 fn remote(rig: &Rig, buffer: Option<i32>, reads: usize, native: (usize, usize)) -> (usize, usize) {
     let listener = TcpListener::bind((HERE, 0)).expect("loopback");
     let program = rig.stream();
@@ -84,19 +86,19 @@ fn remote(rig: &Rig, buffer: Option<i32>, reads: usize, native: (usize, usize)) 
     (placed, more)
 }
 
-/// C29: all that has come can be seen without reading it.
+/// C29: all data that has arrived can be seen without being read.
 fn peeks(program: &Program, all: usize) {
     let seen = crate::rig::until(|| {
         let seen = rustix::io::ioctl_fionread(&program.fd).expect("is a socket") as usize;
         (seen + SENDERS >= all).then_some(seen)
     });
-    // What is still at the sender is not here.
+    // Data that is still at the sender is not here.
     assert!(seen <= all, "{seen} of {all}");
 }
 
 /// C24, C28, C29 (I5, I6): a program that reads nothing stops the sender where a native one does,
-/// and nothing of what waits for it counts as read; what it reads then is counted, but for one
-/// packet of the pair at most. Senders differ by what stays with them.
+/// and unread data does not count as read. Data that it then reads is counted, except for at most
+/// one packet of the pair. Senders differ by the data that remains with them.
 #[test]
 fn a_program_that_does_not_read_stops_the_sender() {
     for (buffer, reads) in [(Some(50_000), 40_000), (Some(200_000), 150_000)] {
@@ -114,8 +116,7 @@ fn a_program_that_does_not_read_stops_the_sender() {
     }
 }
 
-/// C29: a program that was slow once and has read everything can see as much without reading as
-/// before.
+/// C29: a program that was slow once and has read everything can again see as much without reading.
 #[test]
 fn one_that_was_slow_sees_all_again() {
     let rig = Rig::new();
@@ -125,12 +126,12 @@ fn one_that_was_slow_sees_all_again() {
     assert_eq!(rig.connect(&program, at(&listener)), Response::Done);
     let mut far = listener.accept().expect("has connected").0;
     let shown = || rustix::io::ioctl_fionread(&program.fd).expect("is a socket") as usize;
-    // As much as there may be, and long enough for the pair to have grown to what it takes at most.
+    // As much as possible, and long enough for the pair to grow to its maximum.
     let placed = places(&mut far, 0);
     let before = shown();
     read(&program.fd, placed);
     let again = places(&mut far, 0);
-    // How octets lie in packets may differ.
+    // The distribution of data among packets may differ.
     let wanted = (before / 2).min(again / 2);
     let seen = crate::rig::until(|| Some(shown()).filter(|seen| *seen >= wanted));
     println!("{before} octets were shown of {placed}, {seen} of {again}");

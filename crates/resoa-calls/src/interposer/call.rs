@@ -1,37 +1,38 @@
-//! Calls on a socket, with their arguments as a program passes them: numbers, and addresses in its
+//! Calls on a socket, with the arguments as a program passes them: numbers, and addresses in its
 //! memory.
 
 use super::{Detour, Program};
 use crate::address;
 use std::net::SocketAddr;
 
-/// A stretch of a program's memory, laid out as `struct iovec`.
+/// A range of a program's memory, laid out as `struct iovec`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(C)]
 pub struct Piece {
-    /// Where it begins.
+    /// Its first address.
     pub address: usize,
-    /// Its length in octets.
+    /// Its length in bytes.
     pub length: usize,
 }
 
-/// The length of all pieces together. A program may claim more than there can be.
+/// Returns the total length of pieces. It saturates, since a program may claim more than there can
+/// be.
 #[must_use]
 pub fn total(pieces: &[Piece]) -> usize {
     pieces.iter().fold(0, |total, piece| total.saturating_add(piece.length))
 }
 
-/// A value that a program gives: an address of a socket, or an option.
+/// A value that a program gives: the address of a socket, or an option.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Given {
-    /// Where it is; 0 is nowhere.
+    /// Its address in memory; 0 means none.
     pub at: usize,
-    /// Its length, as the program said it.
+    /// Its length as the program gave it.
     pub length: i32,
 }
 
 impl Given {
-    /// Its length, of `longest` at most.
+    /// Returns its length, if that is at most `longest`.
     ///
     /// # Errors
     /// EINVAL.
@@ -40,10 +41,10 @@ impl Given {
         Ok(length.ok_or(libc::EINVAL)?)
     }
 
-    /// Reads it into a place that is as long as it may be.
+    /// Reads it into `place`, whose length is the maximum.
     ///
     /// # Errors
-    /// EINVAL for a length that is none, EFAULT.
+    /// EINVAL for an invalid length, EFAULT.
     pub fn read<'a>(&self, program: &impl Program, place: &'a mut [u8]) -> Detour<&'a [u8]> {
         let length = self.within(place.len())?;
         let place = &mut place[..length];
@@ -60,17 +61,17 @@ impl Given {
     }
 }
 
-/// Where a program wants a value with its length.
+/// The place where a program wants a value and its length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Room {
-    /// Where it wants the value; 0 is nowhere.
+    /// Address of the value; 0 means none.
     pub value: usize,
-    /// Where the `socklen_t` is that says how much room there is, and is told the length.
+    /// Address of a `socklen_t`: the size of the room, and on return the length of the value.
     pub length: usize,
 }
 
 impl Room {
-    /// How much room there is.
+    /// Returns the size of the room, in bytes.
     ///
     /// # Errors
     /// EFAULT; EINVAL if it is negative.
@@ -80,13 +81,13 @@ impl Room {
         Ok(usize::try_from(i32::from_ne_bytes(octets)).map_err(|_| libc::EINVAL)?)
     }
 
-    /// Gives the program a value, cut to `octets`, and says that its length is `length`.
+    /// Writes a value, truncated to `octets` bytes, and `length` as its length.
     fn put(&self, program: &impl Program, value: &[u8], octets: usize, length: usize) -> Detour<()> {
         program.write(self.value, &value[..value.len().min(octets)])?;
         program.write(self.length, &(length as u32).to_ne_bytes())
     }
 
-    /// Gives the program a value, cut to `octets`, and its length after that.
+    /// Writes a value, truncated to `octets` bytes, and its truncated length.
     ///
     /// # Errors
     /// EFAULT.
@@ -94,11 +95,11 @@ impl Room {
         self.put(program, value, octets, value.len().min(octets))
     }
 
-    /// Gives the program an address: as much as it has room for, and the whole length. Nothing is
-    /// done if it wants none.
+    /// Writes an address, truncated to the room, and its full length. Does nothing if the program
+    /// wants none.
     ///
     /// # Errors
-    /// EFAULT; EINVAL for a negative room.
+    /// EFAULT; EINVAL for a negative size of the room.
     pub fn give(&self, program: &impl Program, address: SocketAddr) -> Detour<()> {
         if self.value == 0 {
             return Ok(());
@@ -107,7 +108,7 @@ impl Room {
         self.put(program, &octets, self.octets(program)?, octets.len())
     }
 
-    /// Tells the program by the length alone that there is no address, as the kernel does.
+    /// Reports that there is no address, by a length of 0, as the kernel does.
     ///
     /// # Errors
     /// As [`Room::give`].
@@ -120,7 +121,7 @@ impl Room {
     }
 }
 
-/// What a program asks of one of its sockets.
+/// A call of a program on one of its sockets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Call {
     /// `bind`
@@ -129,12 +130,12 @@ pub enum Call {
     Connect(Given),
     /// `listen`
     Listen {
-        /// As the program said it.
+        /// The backlog as the program gave it.
         backlog: i32,
     },
     /// `accept`, `accept4`
     Accept {
-        /// For the address of the far host.
+        /// Room for the address of the far host.
         peer: Room,
         /// `SOCK_NONBLOCK`, `SOCK_CLOEXEC`.
         flags: i32,
@@ -149,7 +150,7 @@ pub enum Call {
         level: i32,
         /// `SO_…`, `TCP_…`
         name: i32,
-        /// For the value.
+        /// Room for the value.
         value: Room,
     },
     /// `setsockopt`
@@ -177,52 +178,52 @@ pub enum Call {
     },
     /// `recv`, `recvfrom`, `read`
     Receive {
-        /// For the data.
+        /// Room for the data.
         data: Piece,
         /// `MSG_…`
         flags: i32,
-        /// For the address of the sender.
+        /// Room for the address of the sender.
         from: Room,
     },
     /// `sendmsg`
     SendMessage {
-        /// Where the `struct msghdr` is.
+        /// Address of the `struct msghdr`.
         message: usize,
         /// `MSG_…`
         flags: i32,
     },
     /// `recvmsg`
     ReceiveMessage {
-        /// Where the `struct msghdr` is.
+        /// Address of the `struct msghdr`.
         message: usize,
         /// `MSG_…`
         flags: i32,
     },
     /// `sendmmsg`
     SendMessages {
-        /// Where the `struct mmsghdr` are.
+        /// Address of the `struct mmsghdr` array.
         messages: usize,
-        /// How many of them.
+        /// Number of its elements.
         count: u32,
         /// `MSG_…`
         flags: i32,
     },
     /// `recvmmsg`
     ReceiveMessages {
-        /// Where the `struct mmsghdr` are.
+        /// Address of the `struct mmsghdr` array.
         messages: usize,
-        /// How many of them.
+        /// Number of its elements.
         count: u32,
         /// `MSG_…`
         flags: i32,
-        /// Where the `struct timespec` of the limit is; 0 is nowhere.
+        /// Address of the `struct timespec` with the timeout; 0 means none.
         timeout: usize,
     },
     /// `ioctl`
     Ioctl {
-        /// Which request.
+        /// The request.
         command: u32,
-        /// Where its argument is.
+        /// Address of its argument.
         argument: usize,
     },
 }

@@ -54,8 +54,8 @@ pub(super) fn listen(program: &impl Program, socket: &Socket, backlog: i32) -> D
     Ok(Answer::Value(0))
 }
 
-/// The end of a stream's data is behind that data, on the descriptor. The agent is asked for
-/// everything else.
+/// Shuts down one or both directions. The end of a stream's own data must follow that data, so it
+/// is made on the descriptor. The agent is asked for everything else.
 pub(super) fn shutdown(program: &impl Program, socket: &Socket, how: i32) -> Detour {
     if !(libc::SHUT_RD..=libc::SHUT_RDWR).contains(&how) {
         return Err(libc::EINVAL.into());
@@ -65,12 +65,12 @@ pub(super) fn shutdown(program: &impl Program, socket: &Socket, how: i32) -> Det
         return ask(how).map(|()| Answer::Value(0));
     }
     let polled = descriptor::polled(socket, PollFlags::OUT);
-    // A fresh descriptor hangs up. A `connect` may be waiting for its connection.
+    // A fresh descriptor polls HUP. A `connect` may be waiting on it.
     if polled.is_ok_and(|found| found.contains(PollFlags::HUP)) && socket.is_fresh() {
         return ask(how).map(|()| Answer::Value(0));
     }
-    // Without another end, or with both halves over, TCP says ENOTCONN, but a descriptor does not.
-    // While it connects, nothing can be written.
+    // Without another end, or with both directions closed, TCP says ENOTCONN and AF_UNIX does not.
+    // While a stream connects, it is not writable.
     if how == libc::SHUT_WR && polled != Ok(PollFlags::OUT) {
         ask(how)?;
     }
@@ -83,7 +83,7 @@ pub(super) fn shutdown(program: &impl Program, socket: &Socket, how: i32) -> Det
     Ok(Answer::Value(0))
 }
 
-/// `getsockname`, `getpeername`
+/// Answers `getsockname` and `getpeername`.
 pub(super) fn name(program: &impl Program, request: &Request, room: Room) -> Detour {
     let address = asked_name(program, request)?;
     if room.value == 0 {
@@ -93,7 +93,7 @@ pub(super) fn name(program: &impl Program, request: &Request, room: Room) -> Det
     Ok(Answer::Value(0))
 }
 
-/// The address of the other end.
+/// Returns the address of the other end.
 pub(super) fn peer(program: &impl Program, socket: &Socket) -> Detour<SocketAddr> {
     asked_name(program, &Request::PeerName(socket.id))
 }

@@ -1,4 +1,4 @@
-//! `socket` and `accept`, which make descriptors.
+//! `socket` and `accept`, which create descriptors.
 
 use super::{Answer, Bypass, Detour, Program, Room, Socket, Stop};
 use crate::carried::{Maker, maker};
@@ -13,8 +13,8 @@ const FLAGS: i32 = libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
 /// Answers `socket`.
 ///
 /// # Errors
-/// [`Bypass::Family`] if the kernel makes it; the error number if it would reach a network past the
-/// agent; and those of the agent.
+/// [`Bypass::Family`] if the kernel creates the socket; an error number if the socket would bypass
+/// the agent; and those of the agent.
 pub fn create(program: &impl Program, family: i32, kind: i32, protocol: i32) -> Detour {
     match maker(family, kind) {
         Maker::Kernel => return Err(Bypass::Family.into()),
@@ -35,7 +35,7 @@ fn sees_data<P: Program>(_: &P) -> bool {
     P::SEES_DATA
 }
 
-/// A new descriptor with the flags that the program wants.
+/// Returns a new descriptor with the flags that the program wants.
 fn made_of(descriptor: OwnedFd, kind: Kind, flags: i32) -> Detour {
     if flags & libc::SOCK_NONBLOCK != 0 {
         let present = fcntl_getfl(&descriptor)?;
@@ -48,11 +48,11 @@ pub(super) fn accept(program: &impl Program, listener: &Socket, peer: Room, flag
     if flags & !FLAGS != 0 {
         return Err(libc::EINVAL.into());
     }
-    // The kernel looks at this first, too. The connection waits on until there is a number.
+    // The kernel also checks this first. The connection stays in the queue until a number is free.
     program.has_number_left(listener)?;
     match listener.kind {
         Kind::Datagram => return Err(libc::EOPNOTSUPP.into()),
-        // Another process may have made it listen, so the descriptor alone says whether it does.
+        // Another process may have called `listen`, so only the descriptor says whether it listens.
         Kind::Stream | Kind::Listener if descriptor::mark(listener) == LISTENING => {}
         Kind::Stream | Kind::Listener => return Err(libc::EINVAL.into()),
     }
@@ -70,7 +70,7 @@ pub(super) fn accept(program: &impl Program, listener: &Socket, peer: Room, flag
                 peer.give(program, address)?;
                 return made_of(descriptor, Kind::Stream, flags);
             }
-            // It has gone again: the next one.
+            // This connection has ended meanwhile: try the next one.
             Err(Stop::Errno(libc::EAGAIN)) => {}
             Ok((Response::Accepted { .. }, None)) => return Err(libc::EMFILE.into()),
             Ok((response, _)) => return Err(response.other().into()),

@@ -1,5 +1,5 @@
-//! Datagrams. The address stands in front of each while the socket has no destination of its own,
-//! and control messages if there are some ([`crate::datagram`]). Programs never see either.
+//! Sending and receiving datagrams, whose format is in [`crate::datagram`]. Programs do not see the
+//! address and the control messages in front of them.
 
 use super::options::{number, told_error};
 use super::{Detour, Piece, Program, Socket, Stop, control, done, total};
@@ -14,7 +14,7 @@ use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recv, re
 use std::mem::MaybeUninit;
 use std::net::SocketAddr;
 
-/// Octets of the longest answer that has a datagram.
+/// Length in bytes of the longest answer with a datagram.
 const LONGEST_UNDELIVERED: usize = 68 << 10;
 
 /// Sends pieces as one datagram, with these control messages. Returns their length.
@@ -51,7 +51,7 @@ pub fn send(
             let mut octets = vec![0; length];
             let mut rest = &mut octets[..];
             for piece in pieces {
-                // Another thread of the program may change them meanwhile.
+                // Another thread of the program may change the data meanwhile.
                 let (here, behind) = rest.split_at_mut(piece.length.min(rest.len()));
                 program.read(piece.address, here)?;
                 rest = behind;
@@ -66,17 +66,17 @@ pub fn send(
     Ok(length)
 }
 
-/// Asks the server whether it allowed a datagram that may have been a broadcast, or may have come
-/// from an address that leaves no host.
+/// Asks the server whether it allowed a datagram that may have been a broadcast, or whose source
+/// address may be a loopback address.
 fn allowed(program: &impl Program, socket: &Socket) -> Detour<()> {
     number(program, socket, ASKED)?;
-    // The packet about this error must not tell of it again.
+    // The packet about this error must not report it again.
     takes_error(socket);
     told_now(program, socket)
 }
 
-/// What the end of the agent's half means: the socket's error, EPIPE if the program has shut it
-/// down, and ENETDOWN without an agent.
+/// Returns the error of a descriptor whose other end is closed: the socket's error, EPIPE after the
+/// program's `shutdown`, or ENETDOWN without an agent.
 fn failure(program: &impl Program, socket: &Socket, stop: Stop) -> Stop {
     match stop {
         Stop::Errno(libc::EPIPE | libc::ECONNRESET | libc::ENOTCONN) => match told_error(program, socket) {
@@ -92,33 +92,33 @@ fn failure(program: &impl Program, socket: &Socket, stop: Stop) -> Stop {
 /// A packet that was received.
 #[derive(Debug)]
 pub struct Packet {
-    /// Octets that were copied, or with MSG_TRUNC that it has; those in front are among them.
+    /// Number of bytes copied, or with MSG_TRUNC its full length. Includes the front.
     pub octets: usize,
     /// Whether it was longer than the room for it.
     pub is_cut: bool,
-    /// What came with it.
+    /// The contents of the descriptor that came with it.
     pub beside: Beside,
 }
 
-/// What came with a packet, as its descriptor says ([`crate::datagram`]).
+/// The contents of the descriptor that came with a packet ([`crate::datagram`]).
 #[derive(Debug)]
 pub enum Beside {
     /// No descriptor.
     Nothing,
     /// The address and the control messages of a datagram.
     Slip(SocketAddr, Ancillary),
-    /// The packet is no datagram, and tells of an error.
+    /// The packet is no datagram, and reports an error.
     Error,
 }
 
 /// A datagram that was received.
 #[derive(Debug)]
 pub struct Received {
-    /// Octets that were copied, or with MSG_TRUNC that it has.
+    /// Number of bytes copied, or with MSG_TRUNC its full length.
     pub octets: usize,
     /// MSG_TRUNC if it did not fit, MSG_ERRQUEUE if it was not delivered.
     pub flags: i32,
-    /// Its address, if the program wants that.
+    /// Its source or destination address, if the program wants that.
     pub from: Option<SocketAddr>,
     /// Its control messages.
     pub ancillary: Ancillary,
@@ -154,7 +154,7 @@ pub fn receive(
         }
     };
     if octets == 0 && slip.is_none() && descriptor::is_at_end(socket) {
-        // `shutdown`, or the agent has gone. A call that does not wait is not told of an end
+        // `shutdown`, or the agent has ended. A non-blocking call does not see an end
         // (`__skb_recv_udp`).
         return match told_now(program, socket) {
             Ok(()) if flags & MSG_DONTWAIT != 0 || socket.is_nonblocking() => Err(libc::EAGAIN.into()),
@@ -179,8 +179,8 @@ fn undelivered(program: &impl Program, socket: &Socket, pieces: &[Piece], flags:
         Response::Undelivered { to, ancillary, octets } => (to, ancillary, octets),
         response => return Err(response.other().into()),
     };
-    // The packet about this error must not tell of it again. The next call returns another error if
-    // one waits.
+    // The packet about this error must not report it again. If another error is pending, the next
+    // call returns it.
     takes_error(socket);
     let mut rest = octets;
     for piece in pieces {
@@ -194,8 +194,8 @@ fn undelivered(program: &impl Program, socket: &Socket, pieces: &[Piece], flags:
     Ok(Received { octets: kept, flags: cut | MSG_ERRQUEUE, from: Some(to), ancillary })
 }
 
-/// Takes an error that is the next packet on a descriptor, and fails with it unless another call
-/// has returned it.
+/// Takes the next packet of a descriptor if it reports an error. Fails with that error unless
+/// another call has returned it.
 fn told(program: &impl Program, socket: &Socket) -> Detour<()> {
     if takes_error(socket) { told_now(program, socket) } else { Ok(()) }
 }
@@ -209,7 +209,7 @@ fn told_now(program: &impl Program, socket: &Socket) -> Detour<()> {
     }
 }
 
-/// Takes an error that is the next packet on a descriptor. Returns whether it is.
+/// Takes the next packet of a descriptor if it reports an error. Returns whether it did.
 pub(super) fn takes_error(socket: &Socket) -> bool {
     let is_next = |how| {
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
@@ -218,13 +218,13 @@ pub(super) fn takes_error(socket: &Socket) -> bool {
         recvmsg(socket, &mut [], &mut beside, how).is_ok()
             && matches!(Beside::of(descriptor_of(&mut beside)), Beside::Error)
     };
-    // If another call reads it between the two, that returns the error, and a datagram behind it
-    // may be lost, as any may.
+    // If another call reads it between the two, that call returns the error. A datagram behind it
+    // may be lost then, as any datagram may.
     is_next(RecvFlags::PEEK) && is_next(RecvFlags::empty())
 }
 
 impl Beside {
-    /// By the descriptor that came with a packet, if one did.
+    /// Reads the descriptor that came with a packet, if one did.
     #[must_use]
     pub fn of(file: Option<OwnedFd>) -> Self {
         match file.map(read_slip) {
@@ -235,7 +235,7 @@ impl Beside {
     }
 }
 
-/// The descriptor that came with a packet.
+/// Returns the descriptor that came with a packet.
 pub fn descriptor_of(beside: &mut RecvAncillaryBuffer) -> Option<OwnedFd> {
     beside.drain().find_map(|message| match message {
         RecvAncillaryMessage::ScmRights(mut descriptors) => descriptors.next(),
@@ -243,7 +243,7 @@ pub fn descriptor_of(beside: &mut RecvAncillaryBuffer) -> Option<OwnedFd> {
     })
 }
 
-/// The length of the next datagram (FIONREAD); 0 if there is none.
+/// Returns the length of the next datagram (FIONREAD); 0 if there is none.
 pub(super) fn next_length(socket: &Socket) -> usize {
     let flags = RecvFlags::PEEK | RecvFlags::TRUNC | RecvFlags::DONTWAIT;
     let length = recv(socket, &mut [0; 1], flags).map_or(0, |(_, length)| length);

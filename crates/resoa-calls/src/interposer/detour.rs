@@ -1,28 +1,28 @@
-//! What becomes of a call that an interposer stopped.
+//! Outcomes of a call that an interposer stopped.
 
 use crate::descriptor::Kind;
 use rustix::fd::OwnedFd;
 
-/// What a call returns.
+/// The result of a successful call.
 #[derive(Debug)]
 pub enum Answer {
     /// This value.
     Value(usize),
-    /// A new descriptor, for which the program gets a number.
+    /// A new descriptor, which gets a number in the program.
     Descriptor {
-        /// It has O_NONBLOCK if the program wants that.
+        /// The descriptor. It has O_NONBLOCK if the program wants that.
         descriptor: OwnedFd,
-        /// What it is.
+        /// The kind of socket.
         kind: Kind,
-        /// FD_CLOEXEC.
+        /// Whether it gets FD_CLOEXEC.
         cloexec: bool,
     },
 }
 
-/// Why the kernel executes a call as the program made it.
+/// Reasons why the kernel executes a call as the program made it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Bypass {
-    /// The call is on no socket of an agent's, or on none that the interposer may look at.
+    /// The descriptor is not an agent's socket, or the interposer may not access it.
     Foreign,
     /// A socket of this family reaches only this host.
     Family,
@@ -32,16 +32,16 @@ pub enum Bypass {
     Ioctl,
     /// The kernel moves data of a stream.
     Stream,
-    /// `close` does not linger, or is over.
+    /// `close` does not linger, or has finished lingering.
     Close,
 }
 
-/// Why a call has no [`Answer`].
+/// Reasons why a call has no [`Answer`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stop {
-    /// It fails with this number.
+    /// The call fails with this error.
     Errno(i32),
-    /// The kernel executes it.
+    /// The kernel executes the call.
     Bypass(Bypass),
     /// The caller has ended, so nobody gets the answer.
     Gone,
@@ -65,5 +65,5 @@ impl From<Bypass> for Stop {
     }
 }
 
-/// The way of a call: past the kernel to a value, or back to it.
+/// Result of a call: its value, or the reason why there is none.
 pub type Detour<T = Answer> = Result<T, Stop>;

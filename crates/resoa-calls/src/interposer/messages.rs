@@ -1,5 +1,4 @@
-//! Calls that move datagrams, as programs make them: with one buffer, with a `struct msghdr`, or
-//! with several of those.
+//! Calls that move datagrams: with one buffer, with a `struct msghdr`, or with several of those.
 
 use super::{Detour, Given, Piece, Program, Room, Socket, Stop, datagrams};
 use crate::time::{TIMESPEC, span};
@@ -7,19 +6,19 @@ use crate::{address, ancillary};
 use resoa_protocol::control_messages::laid_out;
 use std::time::Instant;
 
-/// The most messages of one call, and pieces of one message (UIO_MAXIOV).
+/// Maximum number of messages in a call, and of pieces in a message (UIO_MAXIOV).
 pub const MOST: usize = 1024;
-/// Octets of a `struct mmsghdr`.
+/// Size of a `struct mmsghdr`, in bytes.
 const MESSAGE: usize = size_of::<libc::mmsghdr>();
 
-/// A `struct msghdr` of a program's.
+/// A `struct msghdr` of a program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Message<Pieces> {
-    /// The address, or where it is wanted.
+    /// The address, or the room for it.
     pub name: Given,
     /// The data.
     pub pieces: Pieces,
-    /// The control messages, or where they are wanted.
+    /// The control messages, or the room for them.
     pub control: Piece,
 }
 
@@ -53,7 +52,7 @@ pub(super) fn receive_from(
 pub(super) fn send(program: &impl Program, socket: &Socket, at: usize, flags: i32) -> Detour<usize> {
     let message = program.message(at)?;
     let mut place = [0; address::LONGEST];
-    // An address of no length is none (`__copy_msghdr`).
+    // An address of length 0 is no address (`__copy_msghdr`).
     let address = match message.name {
         Given { at: 0, .. } | Given { length: 0, .. } => None,
         name => Some(name.read(program, &mut place)?),
@@ -75,7 +74,7 @@ pub(super) fn receive(program: &impl Program, socket: &Socket, at: usize, flags:
     program.write(control.address, &told)?;
     let written = received.from.map(address::written).unwrap_or_default();
     if name.at != 0 {
-        // Its length was found right.
+        // [`Program::message`] has checked its length.
         program.write(name.at, &written[..written.len().min(name.length as usize)])?;
     }
     let cut = if is_cut { libc::MSG_CTRUNC } else { 0 };
@@ -83,8 +82,9 @@ pub(super) fn receive(program: &impl Program, socket: &Socket, at: usize, flags:
     Ok(received.octets)
 }
 
-/// Makes a call for one message after the other, by `one` with the place of the message and the
-/// flags. The first that fails ends this; its error is returned only if no message was done before.
+/// Executes a call for several messages in order. `one` gets the address of the message and the
+/// flags, and returns a length. The first failure ends the call. Its error is returned only if no
+/// message was done before.
 ///
 /// # Errors
 /// As the first message.
@@ -115,11 +115,11 @@ pub fn several(
     Ok(done)
 }
 
-/// When the time of `recvmmsg` is over, which the kernel looks at after each datagram; `None` is
-/// never.
+/// Returns the time at which the timeout of `recvmmsg` ends; `None` means never. The kernel checks
+/// it after each datagram.
 ///
 /// # Errors
-/// EFAULT; EINVAL for a time that is none.
+/// EFAULT; EINVAL for an invalid time.
 pub fn deadline(program: &impl Program, timeout: usize) -> Detour<Option<Instant>> {
     if timeout == 0 {
         return Ok(None);

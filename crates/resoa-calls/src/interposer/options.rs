@@ -1,5 +1,5 @@
-//! `getsockopt` and `setsockopt`. The agent is asked; options about waiting and reading are also
-//! set on the descriptor, whose kernel does both.
+//! `getsockopt` and `setsockopt`. The agent has the options. Those about waiting and receiving are
+//! also set on the descriptor, because the kernel does both there.
 
 use super::{Answer, Bypass, Detour, Given, Program, Room, Socket, Stop, datagrams, done};
 use crate::descriptor::{self, Kind};
@@ -7,7 +7,7 @@ use crate::option::{LONGEST, is_of_both, is_of_the_descriptor, is_telling};
 use crate::{Request, SHORT, sender};
 use rustix::fd::AsFd;
 
-/// Octets of the longest value that an answer has.
+/// Length in bytes of the longest value in an answer.
 const LONGEST_VALUE: usize = 64 << 10;
 
 pub(super) fn get(program: &impl Program, socket: &Socket, level: i32, name: i32, value: Room) -> Detour {
@@ -17,7 +17,7 @@ pub(super) fn get(program: &impl Program, socket: &Socket, level: i32, name: i32
     let room = value.octets(program)?;
     if (level, name) == (libc::SOL_SOCKET, libc::SO_ERROR) {
         if socket.kind == Kind::Datagram {
-            // The packet about this error must not tell of it again.
+            // The packet about this error must not report it again.
             datagrams::takes_error(socket);
         }
         value.give_cut(program, &pending_error(program, socket, 0)?.to_ne_bytes(), room)?;
@@ -31,7 +31,7 @@ pub(super) fn get(program: &impl Program, socket: &Socket, level: i32, name: i32
     Ok(Answer::Value(0))
 }
 
-/// The value of an option, in `place`.
+/// Returns the value of an option, stored in `place`.
 fn asked<'a>(
     program: &impl Program,
     socket: &Socket,
@@ -44,21 +44,23 @@ fn asked<'a>(
     Ok(program.ask(&request, None, place)?.0.value()?)
 }
 
-/// A number that is an option of SOL_SOCKET.
+/// Returns an option of SOL_SOCKET that is a number.
 pub(super) fn number(program: &impl Program, socket: &Socket, name: i32) -> Detour<i32> {
     let mut place = [0; SHORT];
     let value = asked(program, socket, libc::SOL_SOCKET, name, 4, &mut place)?;
     Ok(value.first_chunk().map(|octets| i32::from_ne_bytes(*octets)).ok_or(libc::ENETDOWN)?)
 }
 
-/// SO_DOMAIN: AF_INET, AF_INET6.
+/// Returns SO_DOMAIN: AF_INET or AF_INET6.
 pub(super) fn domain(program: &impl Program, socket: &Socket) -> Detour<i32> {
     number(program, socket, libc::SO_DOMAIN)
 }
 
-/// The error that waits for a call to return it, or 0. This call takes it. The kernel also has one,
-/// which is cleared; `seen` is that if a call has just returned it. The kernel knows that there was
-/// an error, and the agent knows which; without an agent it is the kernel's.
+/// Takes the pending error of a socket, or 0.
+///
+/// The kernel also has one for the descriptor, which is cleared. `seen` is that error if a call has
+/// just returned it. The kernel knows that there was an error, and the agent knows which. Without
+/// an agent, the kernel's error is returned.
 pub(super) fn pending_error(program: &impl Program, socket: &Socket, seen: i32) -> Detour<i32> {
     let of_descriptor = descriptor::number(socket, libc::SO_ERROR).unwrap_or(0);
     match told_error(program, socket) {
@@ -67,7 +69,7 @@ pub(super) fn pending_error(program: &impl Program, socket: &Socket, seen: i32) 
     }
 }
 
-/// The same without the kernel's error.
+/// As [`pending_error`], without the kernel's error.
 ///
 /// # Errors
 /// As [`Program::ask`].
@@ -90,7 +92,7 @@ pub(super) fn set(program: &impl Program, socket: &Socket, level: i32, name: i32
         sender::option_is_set(socket, level, name, &octets);
     }
     if is_of_both(level, name) {
-        // The agent has found it right.
+        // The agent has accepted the value.
         descriptor::set_option(socket, name, &octets);
     }
     Ok(Answer::Value(0))

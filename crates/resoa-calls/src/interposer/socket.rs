@@ -1,4 +1,4 @@
-//! The remote socket that a call is on.
+//! The remote socket of a call.
 
 use crate::descriptor::{self, Kind};
 use crate::{SocketId, SocketName};
@@ -7,14 +7,14 @@ use rustix::fs::{OFlags, fcntl_getfl};
 use rustix::net::sockopt::{Timeout, socket_timeout};
 use std::time::Instant;
 
-/// A remote socket, by a descriptor of it.
+/// A remote socket with one of its descriptors.
 #[derive(Debug, Clone, Copy)]
 pub struct Socket<'a> {
     /// The program's descriptor, or a copy of it.
     pub descriptor: BorrowedFd<'a>,
     /// The agent's number of the socket.
     pub id: SocketId,
-    /// What the descriptor is.
+    /// The kind of the descriptor.
     pub kind: Kind,
 }
 
@@ -25,26 +25,28 @@ impl AsFd for Socket<'_> {
 }
 
 impl<'a> Socket<'a> {
-    /// The socket of a descriptor; `None` if that is none of an agent's.
+    /// Returns the socket of a descriptor; `None` if that is not an agent's.
     #[must_use]
     pub fn of(descriptor: BorrowedFd<'a>) -> Option<Self> {
         let id = SocketName::of(descriptor)?.socket;
         Some(Self { descriptor, id, kind: descriptor::kind(descriptor) })
     }
 
-    /// Whether the descriptor has O_NONBLOCK.
+    /// Returns whether the descriptor has O_NONBLOCK.
     #[must_use]
     pub fn is_nonblocking(&self) -> bool {
         fcntl_getfl(self).is_ok_and(|flags| flags.contains(OFlags::NONBLOCK))
     }
 
-    /// When SO_RCVTIMEO or SO_SNDTIMEO ends a call that begins now; `None` is never.
+    /// Returns the time at which SO_RCVTIMEO or SO_SNDTIMEO ends a call that begins now; `None`
+    /// means never.
     #[must_use]
     pub fn until(&self, timeout: Timeout) -> Option<Instant> {
         Instant::now().checked_add(socket_timeout(self, timeout).ok()??)
     }
 
-    /// Whether the stream has no other end: neither `connect` nor `listen` was called.
+    /// Returns whether the stream has no other end: neither `connect` nor `listen` has taken
+    /// effect.
     #[must_use]
     pub fn is_fresh(&self) -> bool {
         rustix::net::getpeername(self).is_err()

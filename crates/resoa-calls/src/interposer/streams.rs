@@ -1,14 +1,14 @@
-//! What a stream of AF_UNIX says otherwise than TCP when a call fails (C109; 8.2 of the
-//! specification). The agent is not asked while calls succeed.
+//! Failures of stream calls that AF_UNIX reports differently than TCP (C109; 8.2 of the
+//! specification). While calls succeed, the agent is not asked.
 //!
 //! | state | AF_UNIX | TCP, and here |
 //! |---|---|---|
 //! | not connected | send ENOTCONN, recv EINVAL | EPIPE and SIGPIPE, ENOTCONN |
-//! | refused, reset | recv ECONNRESET, and no error after one that has octets and waits for more | the error that it was |
-//! | reset | send EPIPE and SIGPIPE, or ECONNRESET if it waits | the error once and no signal, then EPIPE and SIGPIPE |
-//! | connected | an address to send to is EISCONN | it is ignored |
+//! | refused, reset | recv ECONNRESET; no error after a recv that has data and waits for more | the connection's error |
+//! | reset | send EPIPE and SIGPIPE, or ECONNRESET if it waits | the error once without a signal, then EPIPE and SIGPIPE |
+//! | connected | a destination address is EISCONN | it is ignored |
 //! | connected | recv with MSG_PEEK and MSG_WAITALL does not wait | it waits |
-//! | connected | recv with MSG_TRUNC copies, with MSG_ERRQUEUE reads | octets are discarded (with MSG_PEEK: counted), EAGAIN |
+//! | connected | recv with MSG_TRUNC copies, with MSG_ERRQUEUE reads | data is discarded (with MSG_PEEK: counted), EAGAIN |
 
 use super::options::{pending_error, told_error};
 use super::{Detour, Given, Piece, Program, Socket, Stop, control};
@@ -18,7 +18,7 @@ use crate::stream::{is_an_end, wants_errors};
 use libc::{MSG_DONTWAIT, MSG_FASTOPEN, MSG_NOSIGNAL, MSG_OOB};
 
 /// Connects a stream that sends with MSG_FASTOPEN, as to a host without a cookie
-/// (`tcp_sendmsg_fastopen`). Returns the flags without it.
+/// (`tcp_sendmsg_fastopen`). Returns the flags without MSG_FASTOPEN.
 ///
 /// # Errors
 /// As `connect`; EISCONN or EINVAL without an address.
@@ -36,8 +36,8 @@ pub fn fast_open(program: &impl Program, socket: &Socket, to: Given, flags: i32)
     Ok(flags & !MSG_FASTOPEN)
 }
 
-/// Checks that the address of a stream's data can be read. The kernel reads it, too, though it
-/// means nothing to a connected stream (`tcp_sendmsg`).
+/// Checks that a destination address given with a stream's data can be read. The kernel reads it,
+/// too, although a connected stream ignores it (`tcp_sendmsg`).
 ///
 /// # Errors
 /// EINVAL, EFAULT.
@@ -45,13 +45,13 @@ pub fn address_is_there(program: &impl Program, to: Given) -> Detour<()> {
     if to.at == 0 { Ok(()) } else { program.is_readable(to.at, to.within(LONGEST)?) }
 }
 
-/// Checks the same of the address and the control messages of a stream's message. Control messages
-/// are descriptors and credentials, which mean nothing to a TCP and are not for the agent.
+/// Checks the address and the control messages of a stream's message likewise. Control messages
+/// would be descriptors and credentials, which mean nothing to TCP and are not for the agent.
 ///
 /// # Errors
 /// EFAULT; ENOBUFS for too many control messages.
 pub fn rest_is_there(program: &impl Program, name: Given, control: Piece) -> Detour<()> {
-    // An address that is too long is cut (`__copy_msghdr`).
+    // An address that is too long is truncated (`__copy_msghdr`).
     let length = i32::try_from(LONGEST).map_or(name.length, |longest| name.length.min(longest));
     address_is_there(program, Given { length, ..name })?;
     if control.length > ancillary::LONGEST {
@@ -60,7 +60,7 @@ pub fn rest_is_there(program: &impl Program, name: Given, control: Piece) -> Det
     program.is_readable(control.address, control.length)
 }
 
-/// EPIPE, with its signal.
+/// Returns EPIPE, and raises its signal unless MSG_NOSIGNAL is set.
 pub fn broken(program: &impl Program, flags: i32) -> Stop {
     if flags & MSG_NOSIGNAL == 0 {
         program.raise_pipe();
@@ -68,34 +68,36 @@ pub fn broken(program: &impl Program, flags: i32) -> Stop {
     libc::EPIPE.into()
 }
 
-/// What a call fails with that sends, and that the kernel failed with this error.
+/// Returns the error of a sending call that failed in the kernel with `error`.
 pub fn send_failure(program: &impl Program, socket: &Socket, flags: i32, error: i32) -> Stop {
     let pending = match error {
         libc::EPIPE => pending_error(program, socket, 0),
-        // What a call hears that waits for room. It tells the program, and the agent must know.
+        // A call that waited for room got this error and returns it, so the agent must know.
         libc::ECONNRESET => pending_error(program, socket, error),
         // A descriptor that was not connected has not failed.
         libc::ENOTCONN => Ok(0),
         error => return error.into(),
     };
     match pending {
-        // The connection's error is EPIPE itself if the reset came after the far host's end.
+        // The connection's error is EPIPE itself if the reset came after the far host's FIN.
         Ok(error) if is_an_end(error) => broken(program, flags),
         Ok(error) => error.into(),
         Err(stop) => stop,
     }
 }
 
-/// What a call fails with that receives from a listener.
+/// Returns the error of a receiving call on a listener.
 #[must_use]
 pub fn listener_failure(flags: i32) -> i32 {
     if wants_errors(flags) { libc::EAGAIN } else { libc::ENOTCONN }
 }
 
-/// What a call returns that wanted something and has received nothing, of a descriptor that hangs
-/// up: 0 is an end. It may be a reset that no call has returned: a read that has octets and waits
-/// for more (MSG_WAITALL, SO_RCVLOWAT) returns them and takes the kernel's error, which TCP keeps
-/// for the next call.
+/// Completes a call that wanted data and received none, on a descriptor that hangs up: 0 is the end
+/// of the stream.
+///
+/// It may also be a reset that no call has returned. A read that has data and waits for more
+/// (MSG_WAITALL, SO_RCVLOWAT) returns the data and consumes the kernel's error, which TCP keeps for
+/// the next call.
 ///
 /// # Errors
 /// The connection's.
@@ -107,10 +109,10 @@ pub fn end(program: &impl Program, socket: &Socket) -> Detour<usize> {
     }
 }
 
-/// What a call returns that receives, and that the kernel failed with this error.
+/// Completes a receiving call that failed in the kernel with `error`.
 ///
 /// # Errors
-/// The connection's, or this.
+/// The connection's, or `error`.
 pub fn receive_failure(program: &impl Program, socket: &Socket, flags: i32, error: i32) -> Detour<usize> {
     let error = match error {
         // If another call has returned the error, only the end is left.

@@ -1,4 +1,4 @@
-//! The engine on a program that is a stretch of memory, and an agent that is a function.
+//! Tests of the engine, on a program that is a vector of memory, and an agent that is a function.
 
 use super::{
     Answer, Beside, Bypass, Call, Detour, Given, Message, Packet, Piece, Program, Room, Socket, Stop,
@@ -11,9 +11,9 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with, socketpai
 use std::cell::{Cell, RefCell};
 use std::net::SocketAddr;
 
-/// Where the memory begins.
+/// First address of the memory.
 const BASE: usize = 0x1000;
-/// Where no memory is.
+/// An address without memory.
 const NOWHERE: usize = 8;
 const ID: SocketId = SocketId(7);
 const PEER: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::new(192, 0, 2, 9)), 80);
@@ -36,7 +36,7 @@ impl Fake {
         self.asked.take()
     }
 
-    /// The same with octets at a place.
+    /// Adds bytes at an address.
     fn holding(self, at: usize, octets: &[u8]) -> Self {
         self.memory.borrow_mut()[at - BASE..at - BASE + octets.len()].copy_from_slice(octets);
         self
@@ -145,7 +145,7 @@ fn of(descriptor: &OwnedFd, kind: Kind) -> Socket<'_> {
     Socket { descriptor: descriptor.as_fd(), id: ID, kind }
 }
 
-/// What a call fails with, or its value.
+/// Returns the value or the failure of a call.
 fn outcome(program: &Fake, socket: &Socket, call: Call) -> Result<usize, Stop> {
     match answer(program, socket, &call)? {
         Answer::Value(value) => Ok(value),
@@ -153,7 +153,7 @@ fn outcome(program: &Fake, socket: &Socket, call: Call) -> Result<usize, Stop> {
     }
 }
 
-/// What the kernel executes it does for a reason, and the agent is not asked.
+/// Calls that the kernel executes have a reason for it, and the agent is not asked.
 #[test]
 fn bypasses() {
     let program = Fake::of(|_| Ok(Response::Done));
@@ -194,7 +194,7 @@ fn arguments() {
     assert_eq!(bind(NOWHERE, 16), Err(libc::EFAULT.into()));
     assert_eq!(bind(NOWHERE, -1), Err(libc::EINVAL.into()));
     assert_eq!(bind(NOWHERE, 129), Err(libc::EINVAL.into()));
-    // Port 80 takes a privilege.
+    // Port 80 needs a privilege.
     assert_eq!(bind(BASE, 16), Err(libc::EACCES.into()));
     assert_eq!(program.asked(), []);
     let name = |value, length| outcome(&program, &socket, Call::LocalName(Room { value, length }));
@@ -214,7 +214,7 @@ fn arguments() {
     assert_eq!(program.at(BASE + 32, 4), 4_i32.to_ne_bytes());
 }
 
-/// Without an agent SO_ERROR is what the kernel knows.
+/// Without an agent, SO_ERROR is the kernel's error.
 #[test]
 fn errors_without_an_agent() {
     let program = Fake::of(|_| Err(libc::ENETDOWN)).holding(BASE, &4_i32.to_ne_bytes());
@@ -229,8 +229,8 @@ fn errors_without_an_agent() {
     }
 }
 
-/// A connected stream shuts its writing half itself; the agent is asked for the rest, and for
-/// everything of a stream that is not connected.
+/// A connected stream shuts down its sending direction itself. The agent is asked for the other
+/// direction, and for everything on an unconnected stream.
 #[test]
 fn halves() {
     let program = Fake::of(|_| Ok(Response::Done));
@@ -252,8 +252,8 @@ fn halves() {
     assert_eq!(shut(&fresh(), Kind::Stream, 3), (Err(libc::EINVAL.into()), vec![]));
 }
 
-/// `accept` looks for a number before it looks at the socket, takes the next connection if one has
-/// gone again, and says that the end of a listener is no listener.
+/// `accept` checks for a free number before it checks the socket, skips a connection that has
+/// ended, and returns EINVAL at the end of a listener.
 #[test]
 fn accepting() {
     let accept = |program: &Fake, descriptor: &OwnedFd, kind, flags| {
@@ -277,7 +277,7 @@ fn accepting() {
     assert_eq!(program.at(BASE, 16), &crate::address::written(PEER)[..]);
 }
 
-/// A stream's error is told once and without a signal; then it is EPIPE with one.
+/// A stream's error is reported once and without a signal; after that EPIPE with a signal.
 #[test]
 fn failures_of_streams() {
     let (stream, _other) = pair(SocketType::STREAM);
@@ -307,8 +307,8 @@ fn failures_of_streams() {
     assert_eq!(streams::end(&nobody, &socket), Ok(0));
 }
 
-/// The end of the agent's half of a datagram socket is the socket's error, EPIPE after a shutdown,
-/// and ENETDOWN without an agent.
+/// If the agent's end of a datagram socket is closed, the error is the socket's, EPIPE after a
+/// shutdown, and ENETDOWN without an agent.
 #[test]
 fn failures_of_datagrams() {
     let (datagram, _other) = pair(SocketType::SEQPACKET);
@@ -322,8 +322,8 @@ fn failures_of_datagrams() {
     assert_eq!(send(|_| Err(libc::ENETDOWN)), Err(libc::ENETDOWN.into()));
 }
 
-/// With several messages the first error counts if nothing was done before; MSG_WAITFORONE lets the
-/// first one wait.
+/// With several messages, the first error is returned only if no message was done before. With
+/// MSG_WAITFORONE only the first message waits.
 #[test]
 fn several_messages() {
     let program = Fake::of(|_| Ok(Response::Done));

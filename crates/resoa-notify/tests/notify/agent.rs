@@ -1,9 +1,10 @@
-//! An agent that plays the far hosts itself and remembers what it was asked.
+//! An agent that simulates the far hosts itself and records its requests.
 //!
-//! Port 7 echoes; 9 refuses; 10 resets when it is sent something; 11 says `last` and is lost
-//! (ETIMEDOUT); 12 takes nothing; 19 is never answered; 53 is of datagrams, as is 54, which answers
-//! `refused` with an error. A listener has a connection from 192.0.2.9:4242, which says `hello`, a
-//! moment after `listen`. Datagrams come back.
+//! Port 7 echoes. Port 9 refuses. Port 10 resets when it gets data. Port 11 sends `last` and fails
+//! (ETIMEDOUT). Port 12 reads nothing. Port 19 never answers. Ports 53 and 54 are for datagrams,
+//! which are echoed; to `refused` the answer is an error instead.
+//!
+//! A listener gets a connection from 192.0.2.9:4242 a moment after `listen`, which sends `hello`.
 
 use resoa_calls::{
     Agent, LISTENING, Request, Response, SocketId, SocketName, datagram, descriptor, receive_request, respond,
@@ -23,7 +24,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-/// How long a connection takes to arrive.
+/// Time between `listen` and the arrival of a connection.
 const ARRIVAL: Duration = Duration::from_millis(100);
 
 #[derive(Default)]
@@ -34,9 +35,9 @@ struct State {
     peer: HashMap<SocketId, SocketAddr>,
     ended: Vec<SocketId>,
     pairs: HashMap<SocketId, OwnedFd>,
-    /// Ends that are held, and nothing else.
+    /// Ends that are only kept open.
     held: Vec<OwnedFd>,
-    /// Of connections that are lost: what nobody was told yet.
+    /// Errors of failed connections that no call has returned yet.
     errors: HashMap<SocketId, i32>,
 }
 
@@ -78,7 +79,7 @@ impl FakeAgent {
         agent
     }
 
-    /// How it is reached.
+    /// Returns the client for this agent.
     pub fn agent(&self) -> Agent {
         Agent::at(self.folder.path().join("agent"))
     }
@@ -87,7 +88,7 @@ impl FakeAgent {
         self.state.lock().expect("no panic").asked.clone()
     }
 
-    /// Calls that were dropped before their answer.
+    /// Returns the calls that were dropped before their answer.
     pub fn interrupted(&self) -> Vec<Request> {
         self.state.lock().expect("no panic").interrupted.clone()
     }
@@ -98,7 +99,7 @@ impl FakeAgent {
         let Ok(Some((request, descriptor))) = receive_request(connection) else { return };
         self.state.lock().expect("no panic").asked.push(request.clone());
         if let Some((response, descriptor)) = self.answer(&request, descriptor) {
-            // The caller may have gone.
+            // The caller may have ended.
             let _ = respond(connection, &response, descriptor.as_ref().map(AsFd::as_fd));
         } else {
             poll(&mut descriptors, None).expect("it polls");
@@ -114,7 +115,7 @@ impl FakeAgent {
         socket
     }
 
-    /// `None`: never.
+    /// Returns the response to a request; `None` means never.
     fn answer(&self, request: &Request, descriptor: Option<OwnedFd>) -> Option<(Response, Option<OwnedFd>)> {
         let plain = |response| Some((response, None));
         let failed = |error| plain(Response::Failed(error));
@@ -161,7 +162,7 @@ impl FakeAgent {
                 Some((Response::Accepted { socket, peer }, Some(theirs)))
             }
             Request::Closed(socket) => {
-                // What is here of it has been told that the program's end is gone.
+                // The echo thread records the sockets whose program's end is closed.
                 while !self.state.lock().expect("no panic").ended.contains(&socket) {
                     thread::sleep(Duration::from_millis(1));
                 }
@@ -201,7 +202,7 @@ impl FakeAgent {
                 plain(Response::Done)
             }
             Request::Ioctl { .. } => plain(Response::Value(42_i32.to_ne_bytes().to_vec())),
-            // Nothing has begun here that it could be the rest of.
+            // There is no previous part of a datagram that this could complete.
             Request::SendTo { socket, address: None, .. }
                 if !self.state.lock().expect("no panic").peer.contains_key(&socket) =>
             {
@@ -214,7 +215,7 @@ impl FakeAgent {
         }
     }
 
-    /// By the port; `None`: never.
+    /// Connects by the port's rules; `None` means never.
     fn connect(
         &self,
         socket: SocketId,
@@ -235,7 +236,7 @@ impl FakeAgent {
             11 => {
                 let ours = self.join(theirs);
                 send(&ours, b"last", SendFlags::NOSIGNAL).expect("room");
-                // An end that is closed with an octet unread is a reset.
+                // An end that is closed with an unread byte is a reset.
                 send(theirs, b"p", SendFlags::NOSIGNAL).expect("room");
                 state().errors.insert(socket, libc::ETIMEDOUT);
             }
@@ -244,7 +245,7 @@ impl FakeAgent {
                 state().held.push(ours);
             }
             53 | 54 => {
-                // Of datagrams: from now on without an address in front.
+                // For datagrams: from now on they have no address in front.
                 descriptor::set_mark(theirs, datagram::CONNECTED);
                 state().peer.extend(address.map(|address| (socket, address)));
             }
@@ -264,8 +265,8 @@ impl FakeAgent {
         Some(Response::Done)
     }
 
-    /// Echoes a program's datagrams. To `refused` the answer is an error, which is told among the
-    /// datagrams if somebody sees what calls that read return.
+    /// Echoes a program's datagrams. The answer to `refused` is an error. It is reported among the
+    /// datagrams if an interposer sees the calls that receive.
     fn datagrams(&self, socket: SocketId, end: &OwnedFd) {
         let mut octets = vec![0; 70_000];
         while let Ok((_, length)) = recv(end, &mut octets[..], RecvFlags::empty()) {
@@ -284,10 +285,10 @@ impl FakeAgent {
         }
     }
 
-    /// Connects a program's descriptor; our end of it.
+    /// Connects a program's descriptor and returns our end.
     fn join(&self, theirs: &OwnedFd) -> OwnedFd {
         let at = SocketAddrUnix::new(self.folder.path().join("inner")).expect("short");
-        // One at a time, so that what is accepted is what connected.
+        // Under the lock, so that the accepted connection is the one just made.
         let _state = self.state.lock().expect("no panic");
         connect(theirs, &at).expect("it is fresh");
         accept_with(&*self.inner, SocketFlags::CLOEXEC).expect("it has connected")
@@ -303,7 +304,7 @@ fn echo(end: &OwnedFd) {
     }
 }
 
-/// A packet with a descriptor.
+/// Sends a packet with a descriptor, which reports an error.
 fn tell_error(end: &OwnedFd) -> rustix::io::Result<()> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut beside = SendAncillaryBuffer::new(&mut space);

@@ -1,5 +1,5 @@
-//! Static programs under the filter, against an agent that plays the far hosts: what each scene
-//! (`scenes/`) says has to hold.
+//! Static programs under the filter, against an agent that simulates the far hosts. Each scene
+//! (`scenes/`) makes its own checks.
 
 mod agent;
 
@@ -15,7 +15,7 @@ use std::sync::OnceLock;
 use std::thread;
 use std::time::Duration;
 
-/// The program, compiled once.
+/// Returns the path of the program, which is compiled once.
 fn program() -> PathBuf {
     static PROGRAM: OnceLock<tempfile::TempDir> = OnceLock::new();
     let folder = PROGRAM.get_or_init(|| {
@@ -47,7 +47,7 @@ fn run_and(agent: &FakeAgent, command: &mut Command, closing: Closing) -> Output
     Output { status: running.wait().expect("it was started"), stdout, stderr: Vec::new() }
 }
 
-/// Plays a scene, which must end well.
+/// Runs a scene, which must succeed.
 fn play(scene: &str) -> FakeAgent {
     let agent = FakeAgent::start();
     let output = run(&agent, Command::new(program()).arg(scene));
@@ -56,7 +56,7 @@ fn play(scene: &str) -> FakeAgent {
     agent
 }
 
-/// Local sockets are left alone, ways round are closed.
+/// Local sockets pass, and ways around the filter are closed.
 #[test]
 fn the_filter() {
     let agent = play("filter");
@@ -64,15 +64,15 @@ fn the_filter() {
     assert!(matches!(asked[..], [Request::Socket { protocol: libc::IPPROTO_MPTCP, .. }]), "{asked:?}");
 }
 
-/// A program of the same user does not take sockets or calls of the process that answers it.
+/// A program of the same user cannot take sockets or calls from the process that answers it.
 #[test]
 fn the_notifier_is_not_traced() {
     play("filter");
     assert_eq!(dumpable_behavior(), Ok(DumpableBehavior::NotDumpable));
 }
 
-/// C30: no family, type or protocol makes a socket of a network: the agent is asked of those of IP
-/// that are not raw, and nobody of others. In a namespace without interfaces.
+/// C30: no family, type or protocol gives a socket on the host's network. The agent only gets
+/// requests for IP sockets that are not raw. Runs in a namespace without interfaces.
 #[test]
 fn ways_to_a_network() {
     let (families, types, protocols) = (2, 16 - 2, 10);
@@ -81,7 +81,7 @@ fn ways_to_a_network() {
     assert_eq!(asked.len(), families * types * protocols);
 }
 
-/// The ABI of i386 ends the process.
+/// A call by the i386 ABI kills the process.
 #[test]
 fn foreign_calls() {
     let output = run(&FakeAgent::start(), Command::new(program()).arg("foreign"));
@@ -96,7 +96,7 @@ fn calls_of_a_client() {
     let found = |wanted: fn(&Request) -> bool| asked.iter().filter(|asked| wanted(asked)).count();
     assert_eq!(found(|asked| matches!(asked, Request::Socket { .. })), 2);
     assert_eq!(found(|asked| matches!(asked, Request::Connect { .. })), 3);
-    // Of the one that is not connected, and might have a connect that waits.
+    // For the unconnected socket, which might have a pending connect.
     assert_eq!(found(|asked| matches!(asked, Request::Shutdown { .. })), 1);
     assert_eq!(
         found(
@@ -106,7 +106,7 @@ fn calls_of_a_client() {
     );
 }
 
-/// Section 3.2, C31: whether a program may bind a port is asked of the program.
+/// Section 3.2, C31: the program's privileges decide whether it may bind a port.
 #[test]
 fn a_port_that_takes_a_privilege() {
     let asked = play("privileged").asked();
@@ -118,8 +118,8 @@ fn a_port_that_takes_a_privilege() {
     assert_eq!(ports.collect::<Vec<_>>(), expected);
 }
 
-/// Section 3.9, case B: where `close` is notified it asks how a lingering socket ends; otherwise
-/// nobody does.
+/// Section 3.9, case B: if `close` is notified, it asks how a lingering socket ends. Otherwise
+/// there is no such request.
 #[test]
 fn close_that_lingers() {
     for (closing, questions) in [(Closing::Lingers, 1), (Closing::Passes, 0)] {
@@ -134,7 +134,7 @@ fn close_that_lingers() {
     }
 }
 
-/// C109: what AF_UNIX would refuse of an address.
+/// C109: addresses that AF_UNIX would refuse.
 #[test]
 fn data_with_an_address() {
     play("addressed");
@@ -153,8 +153,8 @@ fn datagrams() {
     play("datagrams");
 }
 
-/// C91, RFC 3542: with a destination nothing stands in front, and another one and what is beside a
-/// datagram is asked for.
+/// C91, RFC 3542: after `connect`, datagrams have no header. Datagrams to another destination or
+/// with control messages are sent by requests.
 #[test]
 fn datagrams_with_a_destination() {
     let asked = play("destined").asked();
@@ -171,8 +171,9 @@ fn datagrams_with_a_destination() {
     );
 }
 
-/// C91: that nobody listens at a port is told by what receives, sends, or asks; once. It is once
-/// that the agent is told that they are seen, and only of a socket on which they are.
+/// C91: the error of a port without a listener is reported once, by a call that receives or sends,
+/// or by SO_ERROR. The agent is told once that errors are seen, and only for a socket on which they
+/// are.
 #[test]
 fn datagrams_that_are_refused() {
     let asked = play("refused").asked();
@@ -180,13 +181,13 @@ fn datagrams_that_are_refused() {
     assert_eq!(seen.collect::<Vec<_>>(), [&Request::SeesData(SocketId(0))]);
 }
 
-/// C33: accept waits, does not wait, and gives a descriptor by the lowest number.
+/// C33: `accept` waits, or does not wait, and returns the lowest descriptor number.
 #[test]
 fn accept() {
     play("accepts");
 }
 
-/// Calls that wait hold up no others.
+/// Waiting calls do not delay others.
 #[test]
 fn meanwhile() {
     play("meanwhile");
@@ -202,44 +203,44 @@ fn forks() {
 #[test]
 fn interrupts() {
     let agent = play("interrupts");
-    // Both connects are dropped; the agent may hear of it when the program has ended.
+    // Both connects are dropped. The agent may learn of it only after the program has ended.
     while agent.interrupted().len() < 2 {
         thread::sleep(Duration::from_millis(1));
     }
 }
 
-/// C108: a reset is seen, and told once.
+/// C108: a reset is seen, and reported once.
 #[test]
 fn resets() {
     play("reset");
 }
 
-/// C66, C108: the error of a connection that is lost is told once, by the call that comes first.
+/// C66, C108: the error of a failed connection is reported once, by the first call.
 #[test]
 fn a_lost_connection() {
     play("lost");
 }
 
-/// C109, C44: `send` and `recv` of a fresh socket and of a listener; MSG_PEEK with MSG_WAITALL
-/// waits for all.
+/// C109, C44: `send` and `recv` on a fresh socket and on a listener. MSG_PEEK with MSG_WAITALL
+/// waits for all bytes.
 #[test]
 fn unconnected() {
     play("unconnected");
 }
 
-/// C109: control messages and calls of several messages on a stream.
+/// C109: control messages, and calls with several messages, on a stream.
 #[test]
 fn beside_a_stream() {
     play("beside");
 }
 
-/// Section 3.14: a program that is stopped while it waits goes on waiting.
+/// Section 3.14: a program that is stopped while it waits continues to wait.
 #[test]
 fn stops() {
     play("stopped");
 }
 
-/// A signal that comes while a call is answered does not let it begin again.
+/// A signal during a call does not restart it.
 #[test]
 fn many_signals() {
     let agent = play("signalled");
@@ -249,7 +250,7 @@ fn many_signals() {
     assert_eq!(found(|asked| matches!(asked, Request::Bind { .. })), 300);
 }
 
-/// A program that is killed while it waits: its call is interrupted, nothing hangs.
+/// If a program is killed while it waits, its call is interrupted and nothing hangs.
 #[test]
 fn killed_while_it_waits() {
     let agent = FakeAgent::start();
@@ -266,7 +267,7 @@ fn killed_while_it_waits() {
     }
 }
 
-/// The notifier lives as long as the last process; the exit status is that of the first.
+/// The notifier runs as long as the last process; the exit status is that of the first.
 #[test]
 fn those_left_behind() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -275,7 +276,7 @@ fn those_left_behind() {
     assert!(folder.path().join("left").exists());
 }
 
-/// Programs that have no remote sockets run as ever: a build with many processes, an interpreter.
+/// Programs without remote sockets run as usual: a build with many processes, an interpreter.
 #[test]
 fn others_are_unharmed() {
     let agent = FakeAgent::start();
@@ -292,7 +293,7 @@ fn others_are_unharmed() {
     assert_eq!(agent.asked(), []);
 }
 
-/// A program that is not there is said to be missing, and nothing is left.
+/// A program that does not exist is reported as missing.
 #[test]
 fn no_such_program() {
     let error = launch(FakeAgent::start().agent(), &mut Command::new("/nowhere/program"), Closing::Passes)
@@ -300,7 +301,7 @@ fn no_such_program() {
     assert_eq!(error.to_string(), "cannot start /nowhere/program: No such file or directory (os error 2)");
 }
 
-/// What a call costs: `cargo test -p resoa-notify --test notify -- --ignored --nocapture`.
+/// Prints the cost of calls: `cargo test -p resoa-notify --test notify -- --ignored --nocapture`.
 #[test]
 #[ignore = "prints times"]
 fn cost() {

@@ -1,5 +1,5 @@
-//! `getaddrinfo`: the C library decides what of its arguments is wrong, which protocols and ports
-//! are meant and what numbers are; the server knows hosts.
+//! `getaddrinfo`. The C library validates its arguments, chooses protocols and ports, and reads
+//! numeric addresses. The server looks up hosts.
 
 use super::{addresses, is_number};
 use crate::{agent, real};
@@ -8,8 +8,8 @@ use std::ffi::CStr;
 use std::net::{IpAddr, SocketAddr};
 use std::ptr;
 
-/// `getaddrinfo(3)`. What it gives is freed by the C library's own `freeaddrinfo`: each entry is
-/// one allocation with its address in it, and a canonical name another, as there.
+/// `getaddrinfo(3)`. The C library's own `freeaddrinfo` frees the result. So, as in the C library,
+/// each entry is one allocation that includes its address, and a canonical name is another one.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn getaddrinfo(
     node: *const c_char,
@@ -20,7 +20,7 @@ pub unsafe extern "C-unwind" fn getaddrinfo(
     if agent::known().is_none() {
         return unsafe { real::getaddrinfo(node, service, hints, result) };
     }
-    // SAFETY: all zero is what no hints are.
+    // SAFETY: all zero means no hints.
     let mut wanted: addrinfo = unsafe { std::mem::zeroed() };
     if let Some(hints) = unsafe { hints.as_ref() } {
         wanted.ai_flags = hints.ai_flags;
@@ -28,12 +28,12 @@ pub unsafe extern "C-unwind" fn getaddrinfo(
         wanted.ai_socktype = hints.ai_socktype;
         wanted.ai_protocol = hints.ai_protocol;
     } else {
-        // What glibc takes for none; the second is about this host's interfaces, of which there are
-        // none.
+        // glibc's default is this flag and AI_ADDRCONFIG, which is about this host's interfaces.
+        // Remote sockets do not use those.
         wanted.ai_flags = libc::AI_V4MAPPED;
     }
     wanted.ai_flags &= !libc::AI_ADDRCONFIG;
-    // SAFETY: a text that ends with zero.
+    // SAFETY: the text ends with zero.
     let host = (!node.is_null()).then(|| unsafe { CStr::from_ptr(node) });
     let Some(host) = host.filter(|host| wanted.ai_flags & libc::AI_NUMERICHOST == 0 && !is_number(host))
     else {
@@ -75,7 +75,7 @@ fn maps(wanted: &addrinfo) -> bool {
     wanted.ai_family == libc::AF_INET6 && wanted.ai_flags & libc::AI_V4MAPPED != 0
 }
 
-/// A type, a protocol and a port.
+/// A socket type, a protocol and a port.
 #[derive(Debug, Clone, Copy)]
 struct Port {
     kind: c_int,
@@ -83,8 +83,8 @@ struct Port {
     number: u16,
 }
 
-/// What entries each address has, of a service or of none: those of a number in its place.
-/// Arguments that are wrong are found here.
+/// Returns the entries that each address gets for a service, or for none. The C library finds them
+/// by looking up a numeric address instead of the host, and reports wrong arguments.
 unsafe fn ports(service: *const c_char, wanted: addrinfo) -> Result<Vec<Port>, c_int> {
     let mut hints = wanted;
     hints.ai_flags = wanted.ai_flags & !libc::AI_CANONNAME | libc::AI_NUMERICHOST;
@@ -98,7 +98,7 @@ unsafe fn ports(service: *const c_char, wanted: addrinfo) -> Result<Vec<Port>, c
     let mut ports = Vec::new();
     let mut entry = found;
     while let Some(known) = unsafe { entry.as_ref() } {
-        // SAFETY: an address of IPv4 or IPv6; both have the port in the same place.
+        // SAFETY: this is an address of IPv4 or IPv6; both have the port in the same place.
         let port = unsafe { (*known.ai_addr.cast::<libc::sockaddr_in>()).sin_port };
         ports.push(Port { kind: known.ai_socktype, protocol: known.ai_protocol, number: u16::from_be(port) });
         entry = known.ai_next;
@@ -107,7 +107,7 @@ unsafe fn ports(service: *const c_char, wanted: addrinfo) -> Result<Vec<Port>, c
     Ok(ports)
 }
 
-/// An entry for each, in the C library's own memory.
+/// Builds an entry for each address and port, in the C library's own memory.
 unsafe fn list(
     entries: impl Iterator<Item = (IpAddr, Port)>,
     flags: c_int,
@@ -117,8 +117,8 @@ unsafe fn list(
     let mut end: *mut *mut addrinfo = &raw mut first;
     for (address, port) in entries {
         let octets = resoa_calls::address::written(SocketAddr::new(address, port.number));
-        // SAFETY: one allocation for an entry and the octets of an address behind it; each place is
-        // written before it is used.
+        // SAFETY: one allocation holds an entry and the bytes of an address behind it. Each place
+        // is written before it is used.
         unsafe {
             let entry: *mut addrinfo = libc::malloc(size_of::<addrinfo>() + octets.len()).cast();
             if entry.is_null() {

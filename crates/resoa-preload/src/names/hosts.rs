@@ -1,5 +1,5 @@
-//! `gethostbyname`, `gethostbyaddr` and their forms with the caller's memory. Those without share
-//! one place, as in the C library.
+//! `gethostbyname`, `gethostbyaddr` and their variants with the caller's memory. The variants
+//! without it share one result, as in the C library.
 
 use super::{addresses, is_number, numbers::name_of};
 use crate::{agent, real};
@@ -9,7 +9,7 @@ use std::ffi::{CStr, CString};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::ptr;
 
-/// `netdb.h`
+/// From `netdb.h`.
 const HOST_NOT_FOUND: c_int = 1;
 const TRY_AGAIN: c_int = 2;
 const NO_RECOVERY: c_int = 3;
@@ -27,7 +27,8 @@ fn host_error(error: c_int) -> c_int {
     }
 }
 
-/// Where an answer is put: a structure, room for what it points at, and two results.
+/// The output arguments of a look-up: the result, a buffer for the data that it points at, and two
+/// status values.
 struct Answer {
     host: *mut hostent,
     buffer: *mut c_char,
@@ -37,8 +38,10 @@ struct Answer {
 }
 
 impl Answer {
+    /// Reports a failure and returns `number`.
+    ///
     /// # Safety
-    /// All of it is as a program gives it to `gethostbyname_r`.
+    /// All arguments are as a program passes them to `gethostbyname_r`.
     unsafe fn fail(&self, host_error: c_int, number: c_int) -> c_int {
         unsafe {
             *self.result = ptr::null_mut();
@@ -49,6 +52,8 @@ impl Answer {
         number
     }
 
+    /// Writes the result and returns 0, or ERANGE if the buffer is too small.
+    ///
     /// # Safety
     /// As [`Answer::fail`].
     unsafe fn fill(&self, name: &CStr, found: &[IpAddr]) -> c_int {
@@ -61,7 +66,7 @@ impl Answer {
             .collect();
         let each = octets.first().map_or(0, Vec::len);
         let skipped = self.buffer.align_offset(align_of::<*mut c_char>());
-        // One list that ends with null for the addresses, one of nothing for other names.
+        // A null-terminated list of addresses, and an empty one of aliases.
         let pointers = octets.len() + 2;
         let name = name.to_bytes_with_nul();
         let needed = skipped + pointers * size_of::<*mut c_char>() + each * octets.len() + name.len();
@@ -92,6 +97,8 @@ impl Answer {
         0
     }
 
+    /// Looks up a name.
+    ///
     /// # Safety
     /// As [`Answer::fail`].
     unsafe fn by_name(&self, name: *const c_char, family: c_int) -> c_int {
@@ -99,11 +106,13 @@ impl Answer {
         match name.to_str().map_err(|_| libc::EAI_NONAME).and_then(|text| addresses(text, family)) {
             Ok(found) => unsafe { self.fill(name, &found) },
             Err(libc::EAI_AGAIN) => unsafe { self.fail(TRY_AGAIN, libc::EAGAIN) },
-            // Not found is no error of the call.
+            // A name that does not exist is no error of the call.
             Err(error) => unsafe { self.fail(host_error(error), 0) },
         }
     }
 
+    /// Looks up an address.
+    ///
     /// # Safety
     /// As [`Answer::fail`].
     unsafe fn by_address(&self, address: IpAddr) -> c_int {
@@ -117,7 +126,7 @@ impl Answer {
     }
 }
 
-/// Whether a name is asked of the server.
+/// Returns whether the server looks up this name.
 unsafe fn asks(name: *const c_char, family: c_int) -> bool {
     agent::known().is_some()
         && matches!(family, libc::AF_INET | libc::AF_INET6)
@@ -158,7 +167,7 @@ pub unsafe extern "C-unwind" fn gethostbyname_r(
     unsafe { Answer { host, buffer, room, result, error }.by_name(name, libc::AF_INET) }
 }
 
-/// An address of a host as octets; `None` if they are of no family that is carried.
+/// Reads an address given as bytes; `None` if there is no agent, or if the family is not supported.
 unsafe fn address_of(address: *const c_void, length: socklen_t, family: c_int) -> Option<IpAddr> {
     if address.is_null() || agent::known().is_none() {
         return None;
@@ -188,15 +197,15 @@ pub unsafe extern "C-unwind" fn gethostbyaddr_r(
     }
 }
 
-/// Octets for one answer.
+/// Size of the buffer for one result, in bytes.
 const ROOM: usize = 8192;
 
-/// The one answer of the forms without the caller's memory: it is overwritten by the next call of
-/// any thread, as the manual says.
+/// The one result of the variants without the caller's memory. The next call of any thread
+/// overwrites it, as the manual says.
 struct Shared(UnsafeCell<(hostent, [u64; ROOM / 8])>);
 
-// SAFETY: callers promise not to use these functions from two threads at a time; they have the C
-// library's to do it with.
+// SAFETY: callers promise not to use these functions from two threads at a time; those of the C
+// library require the same.
 unsafe impl Sync for Shared {}
 
 static SHARED: Shared = Shared(UnsafeCell::new((

@@ -1,4 +1,4 @@
-//! `getnameinfo`: the name of a host by its address is the server's, that of a port this host's.
+//! `getnameinfo`: the server looks up the host by its address, this host the service by its port.
 
 use crate::program::{Here, given};
 use crate::{agent, real};
@@ -7,7 +7,7 @@ use resoa_calls::{Query, Request, Response};
 use std::net::{IpAddr, SocketAddr};
 use std::ptr;
 
-/// The name of an address.
+/// Returns the host name of an address.
 ///
 /// # Errors
 /// `EAI_…`
@@ -15,7 +15,7 @@ pub fn name_of(address: SocketAddr) -> Result<String, c_int> {
     if address.ip().to_canonical().is_loopback() {
         return Ok("localhost".to_owned());
     }
-    // The port says nothing about the host, and the scope is another host's.
+    // The port says nothing about the host, and a scope is valid only on its own host.
     let address = match address.ip() {
         IpAddr::V4(ip) => SocketAddr::from((ip, 0)),
         IpAddr::V6(ip) => SocketAddr::from((ip, 0)),
@@ -49,7 +49,7 @@ pub unsafe extern "C-unwind" fn getnameinfo(
     let name = match name_of(of) {
         Ok(name) => name,
         Err(error) if flags & libc::NI_NAMEREQD != 0 => return error,
-        // As a number.
+        // The result is the address as a number.
         Err(_) => return native(host, host_room, flags | libc::NI_NUMERICHOST),
     };
     if !service.is_null() && service_room > 0 {

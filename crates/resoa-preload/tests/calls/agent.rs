@@ -1,4 +1,4 @@
-//! An agent without a server: what becomes of a call depends on the port that it names.
+//! An agent without a server: the port of an address determines the result of a call.
 
 use resoa_calls::{
     Query, Request, Response, SocketId, SocketName, datagram, descriptor::set_mark, receive_request, respond,
@@ -17,24 +17,24 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-/// Nobody listens.
+/// The connection is refused.
 pub const REFUSED: u16 = 1;
-/// Connected, and says `hello`.
+/// Connects and sends `hello`.
 pub const HELLO: u16 = 80;
-/// Connected, says `last` and is reset.
+/// Connects, sends `last` and is reset.
 pub const RESET: u16 = 81;
-/// Connected, and reset after its end.
+/// Connects and is reset after its end of stream.
 pub const ENDED: u16 = 82;
-/// Connected, and says one octet each 20 ms, twice, then its end.
+/// Connects and sends one byte every 20 ms, twice, then the end of stream.
 pub const SLOW: u16 = 84;
-/// Connected, and says one octet each 5 ms as long as somebody reads.
+/// Connects and sends one byte every 5 ms as long as somebody reads.
 pub const DRIP: u16 = 86;
-/// Connected, takes nothing, and is lost a while after it was sent something.
+/// Connects, reads nothing, and fails some time after the program has sent something.
 pub const LOST: u16 = 85;
 /// Does not answer.
 pub const SILENT: u16 = 83;
 
-/// Agents of tests that run at the same time have names of their own.
+/// Gives each agent its own name: tests run at the same time.
 static NEXT: AtomicU64 = AtomicU64::new(1);
 
 #[derive(Default)]
@@ -46,11 +46,11 @@ struct Socket {
     family: i32,
 }
 
-/// What it was asked.
+/// The requests that the agent received.
 pub type Log = Arc<Mutex<Vec<Request>>>;
 
-/// Starts one in this folder, for as long as the process lasts; the path and the log of what it was
-/// asked.
+/// Starts an agent in this folder, which runs as long as the process. Returns its path and the log
+/// of its requests.
 pub fn start(folder: &Path) -> (PathBuf, Log) {
     let path = folder.join("agent");
     let bound = |path: &Path, kind| {
@@ -94,7 +94,7 @@ impl Agent {
         let (response, descriptor) = match request {
             Request::Socket { family, kind, .. } => self.socket(family, kind),
             Request::Connect { address: Some(address), .. } if address.port() == SILENT => {
-                // Until nobody waits for it any more.
+                // Until the program no longer waits for an answer.
                 thread::spawn(move || poll(&mut [PollFd::new(&connection, PollFlags::RDHUP)], None));
                 return;
             }
@@ -130,7 +130,7 @@ impl Agent {
             Request::Bind { address, .. } if address.port() == 9 => {
                 (Response::Failed(libc::EADDRINUSE), None)
             }
-            // Nothing has begun here that it could be the rest of.
+            // There is no previous part of a datagram that this could complete.
             Request::SendTo { socket, address: None, .. }
                 if self.sockets.entry(socket).or_default().peer.is_none() =>
             {
@@ -189,7 +189,7 @@ impl Agent {
         (Response::Descriptor(id), Some(program))
     }
 
-    /// The agent's end of a program's descriptor.
+    /// Returns the agent's end of a program's descriptor.
     fn joined(&self, descriptor: &OwnedFd) -> OwnedFd {
         let place = SocketAddrUnix::new(self.folder.join("pairs")).expect("short");
         let _ = rustix::io::ioctl_fionbio(descriptor, false);
@@ -217,7 +217,7 @@ impl Agent {
         let end = self.joined(descriptor);
         let socket = self.sockets.entry(id).or_default();
         socket.peer = to;
-        // So that the end that is closed has an octet that was not read.
+        // So that the end that is closed has an unread byte, which makes it a reset.
         send(descriptor, b"p", SendFlags::NOSIGNAL).expect("it is connected");
         match port {
             REFUSED => {
@@ -237,7 +237,7 @@ impl Agent {
                     }
                     thread::sleep(Duration::from_millis(20));
                     shutdown(&end, Shutdown::Write).expect("it is there");
-                    // As long as the program.
+                    // Keep the end open as long as the program runs.
                     let _ = poll(&mut [PollFd::new(&end, PollFlags::HUP)], None);
                 });
             }
@@ -251,11 +251,11 @@ impl Agent {
             LOST => {
                 socket.error = libc::ETIMEDOUT;
                 thread::spawn(move || {
-                    // The primer is there from the start.
+                    // The priming byte is there from the start.
                     while rustix::io::ioctl_fionread(&end).expect("a socket") < 2 {
                         thread::sleep(Duration::from_millis(1));
                     }
-                    // So that the program waits for room, most likely.
+                    // By then the program most likely waits for room.
                     thread::sleep(Duration::from_millis(100));
                     drop(end);
                 });
@@ -288,7 +288,7 @@ fn pair(kind: SocketType) -> (OwnedFd, OwnedFd) {
     socketpair(AddressFamily::UNIX, kind, SocketFlags::CLOEXEC, None).expect("descriptors")
 }
 
-/// Sends back each datagram as it came, header included: it comes from where it was sent to.
+/// Echoes each datagram unchanged, header included. So each seems to come from its destination.
 fn echo(end: OwnedFd) {
     thread::spawn(move || {
         let mut octets = vec![0; 70_000];

@@ -10,7 +10,8 @@ unsafe fn send_to(number: c_int, octets: &[u8], port: u16) -> Result<i64, c_int>
     length(unsafe { libc::sendto(number, octets.as_ptr().cast(), octets.len(), 0, to.as_ptr().cast(), 16) })
 }
 
-/// Without a destination each datagram has its address, and no program sees where that stands.
+/// Without `connect` each datagram on the descriptor carries its address, which the program does
+/// not see.
 #[test]
 fn with_addresses() {
     carried("datagrams::with_addresses", || unsafe {
@@ -43,7 +44,8 @@ fn with_addresses() {
     });
 }
 
-/// With one, nothing is in front; another address is asked for, and `connect` to none undoes it.
+/// With `connect`, datagrams on the descriptor have no header. Another destination needs a request,
+/// and `connect` to no address undoes the first.
 #[test]
 fn connected() {
     let asked = carried("datagrams::connected", || unsafe {
@@ -67,7 +69,7 @@ fn connected() {
     assert_eq!(sent, Some((([192, 0, 2, 2], 54).into(), b"other".to_vec())));
 }
 
-/// `sendmsg` with one control message.
+/// Calls `sendmsg` with one control message.
 unsafe fn send_beside(
     number: c_int,
     (level, kind): (c_int, c_int),
@@ -90,8 +92,9 @@ unsafe fn send_beside(
     length(unsafe { libc::sendmsg(number, &raw const message, 0) })
 }
 
-/// RFC 3542: what the kernel would refuse is refused before anything is sent; beside a datagram of
-/// a connected socket, it is asked for, and has no place on the descriptor.
+/// RFC 3542: control messages that the kernel would refuse are refused before anything is sent. On
+/// a connected socket, a datagram with control messages needs a request, because the descriptor has
+/// no place for them.
 #[test]
 fn control_messages() {
     const TOS: (c_int, c_int) = (libc::IPPROTO_IP, libc::IP_TOS);
@@ -109,14 +112,16 @@ fn control_messages() {
         assert_eq!(send_beside(number, TOS, &[8], None), Ok(6));
         assert_eq!(send_beside(number, TOS, &[12], Some(53)), Ok(6));
         assert_eq!(send_beside(number, TOS, &[16], Some(54)), Ok(6));
-        // What is of another version is passed over, and the datagram goes where all go.
+        // Control messages of the other IP version are ignored, and the datagram takes the usual
+        // way.
         assert_eq!(send_beside(number, (libc::IPPROTO_IPV6, libc::IPV6_TCLASS), &[0; 4], None), Ok(6));
     });
     let sent = asked.into_iter().filter_map(|request| match request {
         Request::SendTo { address, ancillary, octets, more: false, .. } => Some((address, ancillary, octets)),
         _ => None,
     });
-    // The first one has no destination, which the agent says since it could be the rest of another.
+    // The first one has no destination. The agent refuses it, because it could also be the rest of
+    // another datagram.
     let sent = sent.skip(1);
     let beside = |class| vec![0, libc::IP_TOS as u8, 1, class];
     let elsewhere = Some(([192, 0, 2, 2], 54).into());
@@ -125,8 +130,8 @@ fn control_messages() {
     assert_eq!(sent.collect::<Vec<_>>(), expected);
 }
 
-/// MSG_MORE: a part of a datagram is the agent's; the last one of a connected socket has a place on
-/// the descriptor as ever.
+/// MSG_MORE: parts of a datagram go to the agent. The last part, on a connected socket, goes over
+/// the descriptor as usual.
 #[test]
 fn parts() {
     let asked = carried("datagrams::parts", || {
@@ -143,7 +148,7 @@ fn parts() {
     assert_eq!(sent.collect::<Vec<_>>(), [(None, b"one".to_vec(), true)]);
 }
 
-/// Several at a time, with many pieces each.
+/// Several datagrams in a call, with many pieces each.
 #[test]
 fn several() {
     carried("datagrams::several", || unsafe {
@@ -169,7 +174,7 @@ fn several() {
         for (message, part) in messages.iter_mut().zip(&mut parts) {
             (message.msg_hdr.msg_iov, message.msg_hdr.msg_iovlen) = (ptr::from_mut(part), 1);
         }
-        // The echo of the second may come later than that of the first.
+        // The second echo may arrive later than the first.
         let mut got: c_int = 0;
         while got < 2 {
             let rest = messages.as_mut_ptr().add(got as usize);

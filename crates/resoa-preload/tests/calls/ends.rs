@@ -1,4 +1,4 @@
-//! How streams end: resets and losses, and a `close` that lingers.
+//! How streams end: resets, failures, and a `close` that lingers.
 
 use crate::agent::{ENDED, HELLO, LOST, REFUSED, RESET};
 use crate::program::{
@@ -11,8 +11,8 @@ use std::fs::File;
 use std::os::fd::AsRawFd;
 use std::ptr;
 
-/// C66, C108: octets before a reset are read first; then the error comes once and without a signal,
-/// then EPIPE with one.
+/// C66, C108: data before a reset is read first. Then the error is reported once, without a signal,
+/// and after it EPIPE with a signal.
 #[test]
 fn a_reset() {
     carried("ends::a_reset", || {
@@ -29,18 +29,18 @@ fn a_reset() {
         assert_eq!(recv(number, 9, 0), Err(libc::ECONNRESET));
         assert_eq!(recv(number, 9, 0), Ok(vec![]));
         assert_eq!(option(number, SOL_SOCKET, libc::SO_ERROR), Ok(0));
-        // What came after the end is EPIPE, and that has its signal always.
+        // A reset after the end of stream is EPIPE, which always has its signal.
         let number = connected(ENDED);
         assert_eq!(write(number, b"x"), Err(libc::EPIPE));
         assert!(was_signalled());
-        // Who reads has the end that came before it.
+        // A reader gets the end that came before the reset.
         let number = connected(ENDED);
         assert_eq!(recv(number, 9, 0), Ok(vec![]));
     });
 }
 
-/// C66, C108: a read that waits for more than came before a reset returns that, and the next one
-/// the error: never an end that there was not.
+/// C66, C108: a read that waits for more data than came before a reset returns that data, and the
+/// next read returns the error, never a false end of stream.
 #[test]
 fn a_reset_while_more_is_waited_for() {
     use libc::MSG_WAITALL;
@@ -78,7 +78,7 @@ fn a_reset_while_more_is_waited_for() {
     });
 }
 
-/// C66, C108: a writer that waits for room hears the connection's error, and hears it once.
+/// C66, C108: a writer that waits for room gets the connection's error, once.
 #[test]
 fn lost_while_writing() {
     carried("ends::lost_while_writing", || {
@@ -93,8 +93,7 @@ fn lost_while_writing() {
     });
 }
 
-/// C36: a connection that is refused while nobody waits tells its error once, by SO_ERROR or by
-/// reading.
+/// C36: a non-blocking connection that is refused reports its error once, by SO_ERROR or by a read.
 #[test]
 fn refused_while_nobody_waits() {
     carried("ends::refused_while_nobody_waits", || {
@@ -112,8 +111,8 @@ fn refused_while_nobody_waits() {
     });
 }
 
-/// C55, C39: SO_LINGER makes `close` ask, of a copy and of a connection that was accepted, too;
-/// without it nothing is asked.
+/// C55, C39: with SO_LINGER, `close` sends a request, also for a copy and for an accepted
+/// connection. Without it, `close` sends none.
 #[test]
 fn close_that_lingers() {
     let asked = carried("ends::close_that_lingers", || unsafe {
@@ -130,7 +129,8 @@ fn close_that_lingers() {
         assert_eq!(libc::close(accepted), 0);
         let without = socket(libc::SOCK_STREAM);
         assert_eq!((connect(without, HELLO), libc::close(without)), (Ok(0), 0));
-        // Another file in its place closes it, too, unless that is itself or none.
+        // Replacing the descriptor by another file closes it, too. Replacing it by itself or by no
+        // file does not.
         let files: [&dyn Fn(c_int, c_int) -> c_int; 2] =
             [&|file, number| libc::dup2(file, number), &|file, number| libc::dup3(file, number, 0)];
         for replace in files {

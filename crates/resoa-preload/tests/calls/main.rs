@@ -1,5 +1,5 @@
-//! The library before the C library of a real process, and an agent without a server. Each test
-//! runs itself again as such a process, and what happens there is what is checked.
+//! Tests of the library preloaded into a real process, with an agent without a server. Each test
+//! runs itself again as such a process, which makes the checks.
 
 #![expect(
     clippy::undocumented_unsafe_blocks,

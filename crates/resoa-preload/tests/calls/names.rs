@@ -1,4 +1,4 @@
-//! Look-ups (C49).
+//! Name look-ups (C49).
 
 use crate::program::{alone, carried};
 use libc::{addrinfo, c_char, c_int};
@@ -35,7 +35,8 @@ fn hints(family: c_int, flags: c_int) -> addrinfo {
     hints
 }
 
-/// Hosts are the server's; services, numbers and what is wrong with a question are decided here.
+/// The server looks up hosts. Services, numeric addresses and wrong arguments are decided in the
+/// process.
 #[test]
 fn hosts_and_services() {
     let asked = carried("names::hosts_and_services", || {
@@ -63,11 +64,11 @@ fn hosts_and_services() {
         );
         assert_eq!(look_up(Some(c"127.1"), Some(c"80"), &hints(0, 0)), Ok(vec![(local, stream)]));
     });
-    // Of each that reaches the server one question; of AI_ALL two.
+    // Each look-up that reaches the server sends one request; AI_ALL sends two.
     assert_eq!(asked.len(), 6, "{asked:?}");
 }
 
-/// The same by the older functions, and names of addresses.
+/// The older functions find the same, and look up names of addresses.
 #[test]
 fn hosts_by_other_functions() {
     unsafe extern "C" {
@@ -131,7 +132,7 @@ fn hosts_by_other_functions() {
     });
 }
 
-/// Without an agent nobody knows a name, and numbers stay numbers.
+/// Without an agent names cannot be looked up; numeric addresses can.
 #[test]
 fn no_agent() {
     alone("names::no_agent", || {

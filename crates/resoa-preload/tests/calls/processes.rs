@@ -1,4 +1,4 @@
-//! What a process does with its descriptors, and what others do.
+//! Processes: what happens to descriptors across `fork`, `vfork`, `close` and confinement.
 
 use crate::agent::{HELLO, RESET};
 use crate::program::{
@@ -9,14 +9,15 @@ use std::fs::File;
 use std::io::Write as _;
 use std::os::fd::{AsRawFd, FromRawFd, IntoRawFd};
 
-/// C50: a program whose own filter ends it at any socket call reads, writes and closes as before,
-/// whatever it has (sshd does, when it hears a stranger).
+/// C50: a program whose own filter kills it at any socket call can still read, write and close, on
+/// any of its descriptors. (sshd installs such a filter before it reads from an unauthenticated
+/// client.)
 #[test]
 fn a_program_that_confines_itself() {
     carried("processes::a_program_that_confines_itself", || unsafe {
         hold_signals();
         let [number, over] = [HELLO, RESET].map(connected);
-        // One that was not looked at yet.
+        // A descriptor that has no hint yet.
         let mut pipe = [0; 2];
         assert_eq!(libc::pipe(pipe.as_mut_ptr()), 0);
         let linger = libc::linger { l_onoff: 1, l_linger: 5 };
@@ -49,7 +50,7 @@ fn a_program_that_confines_itself() {
         assert_eq!(&octets[..5], b"hello");
         assert_eq!((write(number, b"x"), write(pipe[1], b"x")), (Ok(1), Ok(1)));
         assert_eq!(length(libc::read(pipe[0], octets.as_mut_ptr().cast(), 8)), Ok(1));
-        // What it died of is not asked any more.
+        // The cause of the reset is no longer asked for.
         assert_eq!(length(libc::read(over, octets.as_mut_ptr().cast(), 8)), Ok(4));
         assert_eq!(write(over, b"x"), Err(libc::EPIPE));
         assert!(was_signalled());
@@ -58,12 +59,12 @@ fn a_program_that_confines_itself() {
     });
 }
 
-/// A number that has become a file behind the library's back is a file.
+/// A number that became a file unnoticed is a file.
 #[test]
 fn numbers_that_become_files() {
     carried("processes::numbers_that_become_files", || unsafe {
         let number = connected(RESET);
-        // As `fclose` does it, without `close`.
+        // As `fclose` does, without calling `close`.
         libc::syscall(libc::SYS_close, number);
         let path = format!("{}/library-test-{}", std::env::temp_dir().display(), libc::getpid());
         let mut file = File::create(&path).expect("a file");
@@ -75,8 +76,8 @@ fn numbers_that_become_files() {
     });
 }
 
-/// C50: a child after `vfork` has its parent's memory and numbers of its own: what it makes of one
-/// is nothing to its parent's socket.
+/// C50: a child after `vfork` shares its parent's memory but has numbers of its own. Its changes to
+/// a number do not affect the parent's socket.
 #[test]
 fn a_child_with_the_same_memory() {
     extern "C" fn child(number: *mut libc::c_void) -> c_int {
@@ -105,8 +106,8 @@ fn a_child_with_the_same_memory() {
     });
 }
 
-/// C50: a descriptor is the same socket in a child, under another number, and after it was passed
-/// to another process; a file that was passed is none.
+/// C50: a descriptor is the same socket in a child and under another number. A file that replaces
+/// it is no socket.
 #[test]
 fn copies_and_children() {
     carried("processes::copies_and_children", || unsafe {

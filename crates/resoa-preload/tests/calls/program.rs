@@ -1,4 +1,4 @@
-//! A test as a program, and calls as programs make them.
+//! Runs a test as a program, and makes calls as programs do.
 
 use crate::agent::{self, Log};
 use libc::{c_int, c_void, socklen_t};
@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::{env, io};
 
-/// Set where a test is the program.
+/// Set where the test runs as the program.
 const INSIDE: &str = "RESOA_PRELOAD_TEST";
 
 fn library() -> PathBuf {
@@ -16,8 +16,8 @@ fn library() -> PathBuf {
     folder.parent().expect("a folder").join("libresoa_preload.so")
 }
 
-/// Runs `program` in a process of its own that has the library and an agent. What the agent was
-/// asked.
+/// Runs `program` in a process of its own, with the library and an agent. Returns the requests that
+/// the agent received.
 pub fn carried(test: &str, program: fn()) -> Vec<Request> {
     if env::var_os(INSIDE).is_some() {
         program();
@@ -29,7 +29,7 @@ pub fn carried(test: &str, program: fn()) -> Vec<Request> {
     log.lock().expect("no panic").clone()
 }
 
-/// The same with a path of an agent at which there is none.
+/// As [`carried`], with an agent's path at which there is no agent.
 pub fn alone(test: &str, program: fn()) {
     if env::var_os(INSIDE).is_some() {
         program();
@@ -57,7 +57,7 @@ fn run(test: &str, agent: &str) {
     );
 }
 
-/// The errno of a call that returned -1.
+/// Returns the result of a call, or its errno if it is -1.
 pub fn of<T: Copy + Into<i64>>(result: T) -> Result<i64, c_int> {
     match result.into() {
         -1 => Err(io::Error::last_os_error().raw_os_error().unwrap_or(0)),
@@ -69,14 +69,14 @@ pub fn length(result: isize) -> Result<i64, c_int> {
     of(result as i64)
 }
 
-/// `socket`
+/// Calls `socket`.
 pub fn socket(kind: c_int) -> c_int {
     let number = unsafe { libc::socket(libc::AF_INET, kind, 0) };
     assert!(number >= 0, "{}", io::Error::last_os_error());
     number
 }
 
-/// An address of the network for examples.
+/// Returns an address of the network for examples.
 pub fn at(port: u16) -> Vec<u8> {
     resoa_calls::address::written(SocketAddr::from(([192, 0, 2, 2], port))).to_vec()
 }
@@ -86,7 +86,7 @@ pub fn connect(number: c_int, port: u16) -> Result<i64, c_int> {
     of(unsafe { libc::connect(number, address.as_ptr().cast(), address.len() as socklen_t) })
 }
 
-/// A stream that is connected.
+/// Returns a connected stream.
 pub fn connected(port: u16) -> c_int {
     let number = socket(libc::SOCK_STREAM);
     assert_eq!(connect(number, port), Ok(0));
@@ -120,7 +120,7 @@ pub fn set_option<T>(number: c_int, level: c_int, name: c_int, value: &T) -> Res
     of(unsafe { libc::setsockopt(number, level, name, place, size_of::<T>() as socklen_t) })
 }
 
-/// SIGPIPE that waits to be taken, and takes it.
+/// Takes a pending SIGPIPE and returns whether there was one.
 pub fn was_signalled() -> bool {
     unsafe {
         let mut set = std::mem::zeroed();
@@ -131,7 +131,7 @@ pub fn was_signalled() -> bool {
     }
 }
 
-/// Keeps SIGPIPE waiting, so that it can be seen.
+/// Blocks SIGPIPE, so that [`was_signalled`] can find it.
 pub fn hold_signals() {
     unsafe {
         let mut set = std::mem::zeroed();

@@ -1,4 +1,4 @@
-//! Sockets of streams.
+//! Stream sockets.
 
 use crate::agent::{DRIP, HELLO, REFUSED, SILENT, SLOW};
 use crate::program::{
@@ -9,8 +9,8 @@ use libc::{MSG_DONTWAIT, MSG_NOSIGNAL, MSG_PEEK, MSG_TRUNC, SOL_SOCKET, c_int};
 use resoa_calls::Request;
 use std::ptr;
 
-/// C17, C50: a socket has the lowest number that is free and the flags that were asked for; other
-/// families pass, and what would reach a network past the agent does not.
+/// C17, C50: a socket gets the lowest free number and the flags that were asked for. Families that
+/// cannot reach a network are left to the kernel; families that would bypass the agent are refused.
 #[test]
 fn sockets_and_their_numbers() {
     let asked = carried("streams::sockets_and_their_numbers", || unsafe {
@@ -38,18 +38,20 @@ fn sockets_and_their_numbers() {
         }
         assert_eq!(of(libc::socket(libc::AF_UNIX, libc::SOCK_STREAM, 0)), Ok(i64::from(lowest) + 2));
     });
-    // Two, and the one of an unknown type.
+    // Two sockets, and the one of an unknown type.
     assert_eq!(asked.len(), 3);
 }
 
-/// C30: no family, type or protocol makes a socket of a network. In a namespace without interfaces.
+/// C30: no family, type or protocol gives a socket on the host's network. Runs in a namespace
+/// without interfaces.
 #[test]
 fn ways_to_a_network() {
     const PROTOCOLS: [i32; 5] =
         [0, libc::IPPROTO_SCTP, libc::IPPROTO_UDPLITE, libc::IPPROTO_RAW, libc::IPPROTO_MPTCP];
     const FAMILIES: std::ops::Range<i32> = 0..64;
     let asked = carried("streams::ways_to_a_network", || unsafe {
-        // Without the right to it nothing is different but the host's network.
+        // Without the privilege the test runs in the host's network, which makes no other
+        // difference.
         let _ = libc::unshare(libc::CLONE_NEWNET);
         for family in FAMILIES {
             for (kind, protocol) in (0..16).flat_map(|kind| PROTOCOLS.map(|protocol| (kind, protocol))) {
@@ -68,7 +70,7 @@ fn ways_to_a_network() {
     assert_eq!(asked.len(), of_ip);
 }
 
-/// Without an agent nothing is made, and nothing of the host's own network is used instead.
+/// Without an agent no socket is created, and the host's own network is not used instead.
 #[test]
 fn no_agent() {
     alone("streams::no_agent", || unsafe {
@@ -78,7 +80,7 @@ fn no_agent() {
     });
 }
 
-/// C109: a socket that is not connected says what a TCP's says.
+/// C109: an unconnected socket fails as a TCP socket does.
 #[test]
 fn not_connected() {
     carried("streams::not_connected", || {
@@ -99,14 +101,14 @@ fn not_connected() {
     });
 }
 
-/// C35, C38, C44: data flows, an address to send to is ignored, and `recvfrom` tells none;
+/// C35, C38, C44: data flows, a destination address is ignored, `recvfrom` reports no address, and
 /// MSG_TRUNC discards.
 #[test]
 fn a_connection() {
     carried("streams::a_connection", || unsafe {
         let number = connected(HELLO);
         assert_eq!(recv(number, 2, MSG_PEEK), Ok(b"he".to_vec()));
-        // Counts, and copies nothing.
+        // The call counts bytes and copies none.
         for flags in [0, libc::MSG_WAITALL] {
             let counts =
                 |count| length(libc::recv(number, ptr::null_mut(), count, MSG_PEEK | MSG_TRUNC | flags));
@@ -133,7 +135,7 @@ fn a_connection() {
     });
 }
 
-/// C29, C44: MSG_PEEK with MSG_WAITALL waits for all that it is asked for, until the end.
+/// C29, C44: MSG_PEEK with MSG_WAITALL waits for all bytes, or for the end of the stream.
 #[test]
 fn peeking_at_all() {
     carried("streams::peeking_at_all", || {
@@ -146,7 +148,7 @@ fn peeking_at_all() {
     });
 }
 
-/// C29, C44: SO_RCVTIMEO ends that wait as well, however often something comes meanwhile.
+/// C29, C44: SO_RCVTIMEO also ends that wait, however often data arrives meanwhile.
 #[test]
 fn peeking_at_all_for_a_while() {
     carried("streams::peeking_at_all_for_a_while", || {
@@ -156,7 +158,7 @@ fn peeking_at_all_for_a_while() {
         let many = 2000;
         let seen = loop {
             match recv(number, many, MSG_PEEK | libc::MSG_WAITALL) {
-                // On a machine that does nothing at all for so long.
+                // On a machine that stalls for this long, nothing has arrived yet.
                 Err(libc::EAGAIN) => {}
                 seen => break seen.expect("octets").len(),
             }
@@ -165,7 +167,7 @@ fn peeking_at_all_for_a_while() {
     });
 }
 
-/// Places that lead nowhere are EFAULT, as in the kernel.
+/// Invalid pointers are EFAULT, as in the kernel.
 #[test]
 fn places_that_lead_nowhere() {
     carried("streams::places_that_lead_nowhere", || unsafe {
@@ -209,7 +211,7 @@ fn places_that_lead_nowhere() {
     });
 }
 
-/// A thread is cancelled while it waits in `connect` (pthreads(7)), and its call is interrupted.
+/// A thread can be cancelled while it waits in `connect` (pthreads(7)), which interrupts the call.
 #[test]
 fn a_connect_that_is_cancelled() {
     unsafe extern "C-unwind" {
@@ -222,7 +224,7 @@ fn a_connect_that_is_cancelled() {
         ) -> c_int;
         fn pthread_cancel(thread: libc::pthread_t) -> c_int;
     }
-    /// The test's own address, which it never returns unless it was not cancelled.
+    /// Connects; it only returns if the thread was not cancelled.
     unsafe extern "C-unwind" fn wait(number: *mut libc::c_void) -> *mut libc::c_void {
         let to = resoa_calls::address::written(std::net::SocketAddr::from(([192, 0, 2, 2], SILENT)));
         unsafe { connect(number as c_int, to.as_ptr().cast(), to.len() as libc::socklen_t) };
@@ -235,7 +237,7 @@ fn a_connect_that_is_cancelled() {
             assert_eq!(set_option(number, SOL_SOCKET, libc::SO_SNDTIMEO, &time), Ok(0));
             let (mut thread, mut came) = (0, ptr::null_mut());
             assert_eq!(pthread_create(&raw mut thread, ptr::null(), wait, number as *mut libc::c_void), 0);
-            // It may not have come to the wait yet, and is cancelled there.
+            // The thread may not have reached the wait yet; then it is cancelled there.
             assert_eq!((pthread_cancel(thread), libc::pthread_join(thread, &raw mut came)), (0, 0));
             assert_eq!(came as isize, -1, "PTHREAD_CANCELED");
         }
@@ -251,7 +253,7 @@ fn a_connect_that_is_interrupted() {
         action.sa_sigaction = handler as *const () as usize;
         libc::sigaction(libc::SIGUSR1, &raw const action, ptr::null_mut());
         let number = socket(libc::SOCK_STREAM);
-        // Again and again, since the first may come before the wait.
+        // Sent repeatedly, because the first one may come before the wait.
         let waiting = libc::pthread_self();
         std::thread::spawn(move || {
             loop {
@@ -263,7 +265,7 @@ fn a_connect_that_is_interrupted() {
     });
 }
 
-/// C33, C39: a listener is read by `accept` alone, and a connection has its options.
+/// C33, C39: only `accept` reads from a listener, and a connection inherits its options.
 #[test]
 fn a_listener() {
     carried("streams::a_listener", || unsafe {
@@ -294,8 +296,8 @@ fn a_listener() {
     });
 }
 
-/// C39: options are the agent's; those that concern waiting and reading are the descriptor's as
-/// well.
+/// C39: the agent has the options. Those about waiting and receiving are also set on the
+/// descriptor.
 #[test]
 fn options() {
     carried("streams::options", || {

@@ -1,4 +1,4 @@
-// Every call of a client, and what becomes of its descriptor.
+// A client's calls, and the state of its descriptor.
 #include "scenes.h"
 
 // Every call of a client.
@@ -57,8 +57,8 @@ void client(void) {
     CHECK(getsockopt(fd, SOL_SOCKET, SO_ERROR, &value, (length = 4, &length)) == 0 && value == 0);
 }
 
-// close of a socket that lingers: it is closed and has its number free when it returns. Others are
-// as ever.
+// `close` of a socket that lingers: when it returns, the socket is closed and its number is free.
+// Others close as usual.
 void lingers(void) {
     int fd = connected(7), other = open("/dev/null", O_RDONLY);
     struct linger linger = {.l_onoff = 1, .l_linger = 30};

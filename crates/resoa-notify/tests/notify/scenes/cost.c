@@ -1,4 +1,4 @@
-// What calls cost.
+// Cost of calls.
 #include "scenes.h"
 
 static double microseconds(void) {
@@ -12,9 +12,9 @@ static int ascending(const void *one, const void *other) {
     return (a > b) - (a < b);
 }
 
-// Times of a call that passes, one that the kernel goes on with, one that the agent answers, one
-// that the kernel goes on with after a look; and of exchanges of 64 octets whose last call waits,
-// in the kernel and at the notifier.
+// Prints the times of a call that passes, a call that the kernel continues, a call that the agent
+// answers, and a call that the kernel continues after a check. Also of exchanges of 64 bytes whose
+// last call waits, in the kernel and in the notifier.
 void cost(void) {
     enum { TIMES = 20000 };
     static double spans[TIMES];

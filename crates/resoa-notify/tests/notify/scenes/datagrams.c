@@ -1,4 +1,4 @@
-// Datagrams, with and without a destination of their socket.
+// Datagrams on connected and unconnected sockets.
 #include "scenes.h"
 
 void datagrams(void) {
@@ -48,7 +48,8 @@ void datagrams(void) {
     CHECK(messages[1].msg_len == 4 && messages[1].msg_hdr.msg_flags == MSG_TRUNC);
     CHECK(messages[1].msg_hdr.msg_namelen == 16 && messages[1].msg_hdr.msg_controllen == 0);
     CHECK(memcmp(rooms[1], "seco", 4) == 0 && senders[1].sin_port == htons(53));
-    // Or for one alone, and takes what is there: one or both, since they come back when they do.
+    // MSG_WAITFORONE waits for the first only and takes those that are there: one or both,
+    // depending on when the echoes arrive.
     CHECK(sendto(fd, "x", 1, 0, (void *)&there, sizeof there) == 1 && sendto(fd, "y", 1, 0, (void *)&there, sizeof there) == 1);
     for (int taken = 0, more; taken < 2; taken += more)
         CHECK((more = recvmmsg(fd, messages, 3, MSG_WAITFORONE, NULL)) > 0);
@@ -62,7 +63,7 @@ void datagrams(void) {
     FAILS(recvfrom(fd, got, 3, 0, (void *)&from, &length), EAGAIN);
 }
 
-// Datagrams of a socket with a destination of its own.
+// Datagrams on a connected socket.
 void destined(void) {
     int fd = socket(AF_INET, SOCK_DGRAM, 0), value;
     struct sockaddr_in there = at(53), elsewhere = at(54), from = {0};
@@ -98,7 +99,7 @@ void destined(void) {
     FAILS(sendto(fd, "late", 4, MSG_NOSIGNAL, (void *)&there, sizeof there), EPIPE);
 }
 
-// Port 54 answers `refused` with an error (ICMP), and what was said before with an echo.
+// Port 54 answers `refused` with an error (ICMP), and everything else with an echo.
 void refused(void) {
     int fd = socket(AF_INET, SOCK_DGRAM, 0), value;
     struct sockaddr_in there = at(54);
@@ -109,22 +110,22 @@ void refused(void) {
     CHECK(send(fd, "refused", 7, 0) == 7);
     FAILS(recv(fd, got, sizeof got, 0), ECONNREFUSED);
     FAILS(recv(fd, got, sizeof got, MSG_DONTWAIT), EAGAIN);
-    // Looked at, it is told as well.
+    // A call that only peeks reports it, too.
     CHECK(send(fd, "refused", 7, 0) == 7);
     CHECK(poll(&(struct pollfd){.fd = fd, .events = POLLIN}, 1, 1000) == 1);
     FAILS(recv(fd, got, sizeof got, MSG_PEEK), ECONNREFUSED);
     FAILS(recv(fd, got, sizeof got, MSG_PEEK | MSG_DONTWAIT), EAGAIN);
-    // The next one that sends hears of it, and sends nothing.
+    // The next call that sends reports it, and sends nothing.
     CHECK(send(fd, "refused", 7, 0) == 7);
     CHECK(poll(&(struct pollfd){.fd = fd, .events = POLLIN}, 1, 1000) == 1);
     FAILS(send(fd, "two", 3, 0), ECONNREFUSED);
     CHECK(send(fd, "two", 3, 0) == 3 && recv(fd, got, sizeof got, 0) == 3);
-    // SO_ERROR takes it away.
+    // SO_ERROR clears it.
     CHECK(send(fd, "refused", 7, 0) == 7);
     CHECK(poll(&(struct pollfd){.fd = fd, .events = POLLIN}, 1, 1000) == 1);
     CHECK(getsockopt(fd, SOL_SOCKET, SO_ERROR, &value, &length) == 0 && value == ECONNREFUSED);
     FAILS(recv(fd, got, sizeof got, MSG_DONTWAIT), EAGAIN);
-    // Calls that are not seen are told nothing that they would misunderstand.
+    // Calls that are not notified get no packet that they would misread.
     fd = socket(AF_INET, SOCK_DGRAM, 0);
     CHECK(connect(fd, (void *)&there, sizeof there) == 0);
     CHECK(write(fd, "refused", 7) == 7 && write(fd, "one", 3) == 3);

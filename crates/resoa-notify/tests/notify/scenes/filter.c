@@ -1,7 +1,7 @@
-// What passes in the filter, what never does, and what takes a privilege.
+// Calls that pass the filter, calls that never pass, and calls that need a privilege.
 #include "scenes.h"
 
-// What passes in the filter, and what never does.
+// Calls that pass the filter, and calls that never pass.
 void filter(void) {
     int pair[2];
     CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0);
@@ -32,10 +32,9 @@ void filter(void) {
 #endif
 }
 
-// Of all families, types and protocols: what there is is AF_UNIX's, the configuration of this
-// host's kernel, or the agent's.
+// For all families, types and protocols: every socket is AF_UNIX, netlink, or the agent's.
 void ways(void) {
-    // Without it, and without the right to it, nothing is different but the host's network.
+    // Without the privilege the scene runs in the host's network, which makes no other difference.
     (void)unshare(CLONE_NEWNET);
     const int protocols[] = {0, IPPROTO_TCP, IPPROTO_UDP, IPPROTO_DCCP, IPPROTO_SCTP, 115 /* L2TP */, IPPROTO_UDPLITE, IPPROTO_RAW, 256 /* SMC */, IPPROTO_MPTCP};
     for (int family = 0; family < 64; family++)
@@ -53,7 +52,7 @@ void ways(void) {
     FAILS(syscall(SYS_io_uring_register, 0, 0, NULL, 0), ENOSYS);
 }
 
-// A call by the ABI of i386: ends the process.
+// A call by the i386 ABI, which kills the process.
 void foreign(void) {
 #ifdef __x86_64__
     long result = 20;
@@ -63,7 +62,7 @@ void foreign(void) {
 #endif
 }
 
-// Ports that take a privilege, with it and without.
+// Privileged ports, with and without the privilege.
 void privileged(void) {
     struct sockaddr_in low = at(80), high = at(8080);
     if (geteuid() == 0) CHECK(bind(stream(), (void *)&low, sizeof low) == 0);

@@ -1,5 +1,5 @@
-// What a program does that is run under the filter: one scene, by its name. Ends with 0 if
-// everything was as it should be, and says what was not otherwise.
+// Runs one scene under the filter, by its name. Exits with 0 if all checks hold, and prints the
+// first failed check otherwise.
 #include "scenes.h"
 
 struct sockaddr_in at(int port) {

@@ -1,7 +1,7 @@
-// Sockets of several processes.
+// Sockets shared by several processes.
 #include "scenes.h"
 
-// A socket goes with fork and exec, and is known by any number.
+// A socket survives fork and exec, and is recognised under any number.
 void forks(void) {
     int fd = connected(7);
     pid_t child = fork();
@@ -26,7 +26,7 @@ void inherited(void) {
     echoed(77, "after exec");
 }
 
-// Leaves somebody behind who still has a socket, and ends first.
+// Leaves a child behind that still has a socket, and ends first.
 void leaves(void) {
     int fd = connected(7);
     if (fork() == 0) {

@@ -1,5 +1,5 @@
-// What scenes have in common: a program that is run under the filter plays one, and ends with 0 if
-// everything was as it should be.
+// Declarations shared by the scenes. Each scene runs under the filter and exits with 0 if all
+// checks hold.
 #ifndef SCENES_H
 #define SCENES_H
 #define _GNU_SOURCE
@@ -35,12 +35,12 @@
     } while (0)
 #define FAILS(call, error) CHECK((call) == -1 && errno == (error))
 
-// Far hosts are at 192.0.2.1; what a port does is in `agent.rs`.
+// Far hosts have the address 192.0.2.1; `agent.rs` defines the ports.
 struct sockaddr_in at(int port);
 int stream(void);
 int connected(int port);
 int listening(void);
-// Says something to the far host, and hears it again.
+// Sends text to the far host, and checks its echo.
 void echoed(int fd, const char *text);
 
 void filter(void);

@@ -1,4 +1,4 @@
-// Data of streams: calls with an address, connections that are lost or were never made.
+// Data of streams: calls with an address, and connections that failed or were never made.
 #include "scenes.h"
 
 // Data of a stream in calls that have an address.
@@ -28,7 +28,7 @@ void addressed(void) {
     FAILS(recvfrom(stream(), got, 1, 0, (void *)&from, &length), ENOTCONN);
     signal(SIGPIPE, SIG_IGN);
     FAILS(sendto(stream(), "x", 1, 0, (void *)&there, sizeof there), EPIPE);
-    // With MSG_FASTOPEN the address means something: it connects, and then sends.
+    // With MSG_FASTOPEN the address matters: the call connects, and then sends.
     int fast = stream();
     FAILS(sendto(fast, "x", 1, MSG_FASTOPEN, NULL, 0), EINVAL);
     FAILS(sendto(fast, "x", 1, MSG_FASTOPEN, (void *)&(struct sockaddr_in){.sin_family = AF_UNSPEC}, sizeof there), EOPNOTSUPP);
@@ -52,13 +52,13 @@ void addressed(void) {
     CHECK(waitpid(child, &status, 0) == child && status == 0);
 }
 
-// SIGPIPE comes where a kernel's TCP sends it.
+// SIGPIPE is sent where the kernel's TCP sends it.
 void broken(void) {
     struct sockaddr_in there = at(99);
     sendto(stream(), "x", 1, 0, (void *)&there, sizeof there);
 }
 
-// A connection that was reset says so once, by whichever call comes first; then it is over.
+// A reset is reported once, by the first call of any kind. After that the connection has ended.
 void reset(void) {
     char octet;
     struct iovec vector = {&octet, 1};
@@ -70,7 +70,7 @@ void reset(void) {
         struct pollfd polled = {.fd = fd};
         CHECK(poll(&polled, 1, 5000) == 1 && polled.revents == (POLLERR | POLLHUP));
         struct sockaddr_in from;
-        // SIGPIPE would end the program.
+        // These must not raise SIGPIPE, which would end the program.
         if (first == 0) CHECK(getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &length) == 0 && error == ECONNRESET);
         if (first == 1) FAILS(recvfrom(fd, &octet, 1, 0, (void *)&from, &length), ECONNRESET);
         if (first == 2) FAILS(recv(fd, &octet, 1, 0), ECONNRESET);
@@ -83,8 +83,8 @@ void reset(void) {
     }
 }
 
-// A connection that is lost: its error comes once, whoever hears it, and never as an end that there
-// was not.
+// The error of a failed connection is reported once, by the first call, and never as an end of
+// stream.
 void lost(void) {
     signal(SIGPIPE, SIG_IGN);
     struct sockaddr_in there = at(11), from;
@@ -105,7 +105,7 @@ void lost(void) {
     CHECK(shutdown(fd, SHUT_WR) == 0);
 }
 
-// What only sockets have, where there is no connection; and a peek that waits for all of it.
+// Calls that only work on sockets, without a connection; and a peek that waits for all bytes.
 void unconnected(void) {
     char got[64];
     struct msghdr message = {.msg_iov = &(struct iovec){got, 1}, .msg_iovlen = 1};
@@ -135,8 +135,8 @@ void unconnected(void) {
     CHECK(waitpid(child, &status, 0) == child && status == 0);
 }
 
-// What stands beside the octets of a stream goes nowhere, and calls of several messages say what
-// those of one say.
+// Control messages on a stream go nowhere, and calls with several messages behave like those with
+// one.
 void beside(void) {
     int fd = connected(12), ends[2];
     CHECK(pipe(ends) == 0);

@@ -1,4 +1,4 @@
-// Calls that wait: what they wait for, who waits beside them, and signals.
+// Calls that wait: what ends the wait, calls of other threads meanwhile, and signals.
 #include "scenes.h"
 
 void accepts(void) {
@@ -9,8 +9,8 @@ void accepts(void) {
     CHECK(fcntl(fd, F_SETFL, O_NONBLOCK) == 0);
     FAILS(accept(fd, NULL, NULL), EAGAIN);
     CHECK(fcntl(fd, F_SETFL, 0) == 0);
-    // Without a number left it does not wait, and takes nothing; nor is a number above the limit in
-    // the way.
+    // Without a free number, accept fails at once and takes no connection. A number above the limit
+    // does not count.
     struct rlimit before, limit = {fd + 1, 0};
     CHECK(getrlimit(RLIMIT_NOFILE, &before) == 0 && dup2(fd, fd + 5) == fd + 5);
     limit.rlim_max = before.rlim_max;
@@ -27,7 +27,7 @@ void accepts(void) {
     struct timeval tv = {0, 30000};
     CHECK(setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &tv, sizeof tv) == 0);
     FAILS(accept(fd, NULL, NULL), EAGAIN);
-    // What a connection has from its listener.
+    // A connection inherits these options from its listener.
     fd = stream();
     tv.tv_usec = 500000;
     CHECK(setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &tv, sizeof tv) == 0 && listen(fd, 1) == 0);
@@ -40,7 +40,7 @@ static void *accepting(void *listener) {
     return (void *)(long)accept(*(int *)listener, NULL, NULL);
 }
 
-// A thread waits in accept while another one works; then what it waited for comes.
+// A thread waits in accept while another one works; then a connection arrives.
 void meanwhile(void) {
     int fd = stream();
     CHECK(listen(fd, 1) == 0);
@@ -53,7 +53,7 @@ void meanwhile(void) {
     }
     void *child;
     CHECK(pthread_join(thread, &child) == 0 && (long)child > fd);
-    // Twenty that wait for ever hold up nobody.
+    // Twenty threads that wait forever do not delay others.
     pthread_t waiting[20];
     for (int i = 0; i < 20; i++) CHECK(pthread_create(&waiting[i], NULL, accepting, &fd) == 0);
     usleep(50000);
@@ -72,7 +72,7 @@ static void handled(int flags) {
     ualarm(30000, 0);
 }
 
-// Section 3.14: handlers interrupt calls that wait, or they start again.
+// Section 3.14: handlers interrupt waiting calls, or the calls are restarted.
 void interrupts(void) {
     int fd = listening();
     handled(0);
@@ -93,7 +93,7 @@ void interrupts(void) {
     FAILS(connect(late, (void *)&never, sizeof never), EINPROGRESS);
 }
 
-// A stop, by whatever it is, starts the call again.
+// A stop restarts the call.
 void stopped(void) {
     int fd = stream();
     pid_t self = getpid();
@@ -113,7 +113,7 @@ static void *often(void *thread) {
     return NULL;
 }
 
-// Signals that come all the time, as in programs of Go, make no call start twice.
+// Frequent signals, as in Go programs, do not make a call start twice.
 void signalled(void) {
     struct sigaction action = {.sa_handler = nothing, .sa_flags = SA_RESTART};
     CHECK(sigaction(SIGURG, &action, NULL) == 0);
@@ -128,7 +128,7 @@ void signalled(void) {
     }
 }
 
-// Waits in connect for ever; the test kills it.
+// Waits in connect forever; the test kills it.
 void stuck(void) {
     struct sockaddr_in never = at(19);
     connect(stream(), (void *)&never, sizeof never);
