@@ -221,8 +221,8 @@ impl Machine {
         }
     }
 
-    /// Returns the number of bytes that may wait. Acknowledgements can claim any rate, so the window
-    /// counts only up to [`ROOM`].
+    /// Returns the number of bytes that may wait. Acknowledgements can claim any rate, so the
+    /// window counts only up to [`ROOM`].
     fn most_waiting(&self) -> u64 {
         WAITING.max(2 * self.rate.window().min(ROOM))
     }
