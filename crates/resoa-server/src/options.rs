@@ -87,7 +87,7 @@ pub(crate) const SETTABLE: &[(i32, &[i32])] = &[
             libc::MCAST_LEAVE_SOURCE_GROUP,
             libc::MCAST_BLOCK_SOURCE,
             libc::MCAST_UNBLOCK_SOURCE,
-            // Errors have a queue.
+            // Queues errors for MSG_ERRQUEUE.
             libc::IP_RECVERR,
             libc::IP_MINTTL,
             // Control messages about datagrams that arrive.

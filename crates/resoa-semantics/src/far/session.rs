@@ -10,7 +10,7 @@
 //! | `connect V ADDRESS` | | handle, or errno |
 //! | `attempt V ADDRESS MS` | the same, with a time limit of its own | handle, or errno |
 //! | `datagram V`, `lite V` | a datagram socket at any port, of UDP or of UDP-Lite | handle |
-//! | `closed V` | a port that nobody listens at, kept | port |
+//! | `closed V` | a port without a listener, kept in use | port |
 //! | `port H`, `mask H`, `state H`, `peer H` | | as it says |
 //! | `send H TEXT`, `oob H TEXT`, `recv H N`, `recv_oob H` | | count; text |
 //! | `flood H N`, `stuff H`, `drain H`, `count H` | sends N bytes of the pattern; sends as many as are taken; reads to the end and checks the pattern; reads to the end | how many, how it ended |

@@ -53,8 +53,7 @@ fn hears_fin(far: &mut Far, rig: &mut Rig, acknowledgment: u32) {
     far.sends(Tcp::ACK, far.next, b"", &[]);
 }
 
-/// Expects an RST with the expected sequence number, the only one that the far host accepts (RFC
-/// 5961).
+/// Expects an RST with the expected sequence number. The far host accepts no other (RFC 5961).
 fn hears_reset(far: &mut Far, rig: &mut Rig) {
     let reset = far.hears(rig);
     assert_eq!((reset.tcp.flags & Tcp::RST, reset.tcp.sequence), (Tcp::RST, far.expected), "{reset:?}");
