@@ -4,14 +4,14 @@
 //! Where a permitted call could do more than the process needs, the filter restricts its arguments.
 //! It can only check numbers, because it sees no memory.
 //!
-//! | call | what is left of it | what it could do besides |
+//! | call | permitted | refused, for example |
 //! |---|---|---|
 //! | `socket` | TCP, UDP and UDP-Lite; the kernel's routes (netlink), which the resolver asks for; UNIX sockets for the agent | connect to the host's daemons, load rare protocols |
 //! | `ioctl` | [`REQUESTS`] | type into a terminal (TIOCSTI, TIOCLINUX), have signals sent (FIOSETOWN) |
 //! | `fcntl` | copies and flags of descriptors | have signals sent to any process of the user (F_SETOWN) |
 //! | `tgkill` | this process | kill any process of the user |
 //! | `open`, `openat` | reading | write files, where there is no Landlock |
-//! | `setsockopt` | options of sockets and of the protocols above, but those that bring a program or a protocol | load programs (SO_ATTACH_FILTER), firewall rules (IPT_SO_SET_REPLACE), TLS into the kernel |
+//! | `setsockopt` | options of sockets and of the protocols above, except those that load a program or a protocol | load programs (SO_ATTACH_FILTER), firewall rules (IPT_SO_SET_REPLACE), TLS into the kernel |
 //! | `clone` | threads | processes, namespaces |
 //! | `prctl` | names of threads and of memory | |
 //!

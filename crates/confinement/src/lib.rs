@@ -36,7 +36,7 @@ use std::io;
 use std::path::PathBuf;
 use user::Identity;
 
-/// What a process needs after it is confined.
+/// Needs of a process after its confinement.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Needs {
     /// The process binds ports below 1024 (CAP_NET_BIND_SERVICE).
@@ -73,7 +73,7 @@ struct Filters {
     calls: usize,
 }
 
-/// Why a process could not be confined.
+/// Reason why a process could not be confined.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfinementError {
     /// The user does not exist.

@@ -1,4 +1,4 @@
-//! A policy as people write it.
+//! File format of a policy.
 //!
 //! ```toml
 //! address = "192.0.2.1"           # where connections come from, unless a client has its own; without: any address of the server
@@ -64,10 +64,11 @@ struct ClientFile {
 }
 
 impl Policy {
-    /// Reads a policy.
+    /// Reads a policy from a file.
     ///
     /// # Errors
-    /// If the file cannot be read, or is no policy: what is wrong, where, and what would be right.
+    /// If the file cannot be read, or is not a valid policy. The error names the place, the mistake
+    /// and a correct form.
     pub fn read(path: &Path) -> Result<Self, PolicyError> {
         let file = path.display().to_string();
         let text = std::fs::read_to_string(path).map_err(|error| PolicyError {
@@ -78,10 +79,10 @@ impl Policy {
         Self::parse(&file, &text)
     }
 
-    /// The same of its text; `file` is what errors call it.
+    /// Parses the text of a policy; `file` is its name in errors.
     ///
     /// # Errors
-    /// If it is no policy.
+    /// If it is not a valid policy.
     pub fn parse(file: &str, text: &str) -> Result<Self, PolicyError> {
         let source = Source { file, text };
         let written: PolicyFile = toml::from_str(text).map_err(|error| source.toml(&error))?;
@@ -101,7 +102,8 @@ impl Policy {
                 source.error(&key.span(), "key: belongs to one client, [clients.NAME], not to [defaults]")
             );
         }
-        // Also for clients where the defaults are addresses of their own.
+        // Also used for clients with address = "shared" if the defaults have addresses of their
+        // own.
         let common = (base.grant.addresses.shared, pool.as_slice());
         let defaults = written.defaults.client(&source, &base, common, "anybody")?;
         let mut clients = BTreeMap::new();
@@ -126,7 +128,7 @@ impl Policy {
 }
 
 impl ClientFile {
-    /// What it says, on top of what holds without.
+    /// Applies the settings of this entry to those of `base`.
     fn client(
         &self,
         source: &Source,
@@ -173,7 +175,7 @@ impl ClientFile {
         }
         rules.listen = self.listen.unwrap_or(rules.listen);
         if let Some(networks) = &self.accept_from {
-            // Any of them is all of them: `None`.
+            // `None` for all networks, if one of the entries is `any`.
             let networks = source.read_all::<Origin>("accept-from", networks)?;
             rules.accept_from = networks.into_iter().map(|Origin(network)| network).collect();
         }
@@ -220,8 +222,7 @@ mod tests {
         Identity(KEY.parse::<PublicKey>().expect("a key").0.to_vec())
     }
 
-    /// What a client does not say holds from the defaults, and what those do not say is what is
-    /// built in.
+    /// Settings that a client lacks come from the defaults. Settings that those lack are built in.
     #[test]
     fn clients_on_top_of_defaults() {
         let text = format!(
@@ -246,7 +247,7 @@ mod tests {
         assert_eq!(other.grant.addresses, Addresses::shared([192, 0, 2, 1].into()));
     }
 
-    /// One client shares the address that all share, where the others by default have their own.
+    /// A client can use the shared address although the others have their own by default.
     #[test]
     fn shared_beside_a_pool() {
         let text = format!(
@@ -257,7 +258,8 @@ mod tests {
         assert_eq!(client.grant.addresses, Addresses::shared([192, 0, 2, 1].into()));
     }
 
-    /// A client's own lists take the place of those of the defaults; `any` among others is any.
+    /// A client's own lists replace those of the defaults. If a list contains `any`, it matches
+    /// everything.
     #[test]
     fn who_may_connect_and_which_names() {
         let rules = |rest: &str| {
@@ -278,7 +280,7 @@ mod tests {
         assert!(closed.admits([192, 0, 2, 7].into()).is_err() && !closed.may_look_up("www.example.org"));
     }
 
-    /// The example above is one.
+    /// The example in the documentation above is a valid policy.
     #[test]
     fn the_example_is_a_policy() {
         let documentation = include_str!("file.rs").lines().take_while(|line| line.starts_with("//!"));
@@ -292,7 +294,7 @@ mod tests {
         assert_eq!(client.grant.addresses.pool, [IpAddr::from([192, 0, 2, 7])]);
     }
 
-    /// What is wrong says where, what, and what would be right.
+    /// Errors name the place, the mistake and a correct form.
     #[test]
     fn errors_name_their_place() {
         let client = |rest: &str| format!("[clients.a]\nkey = \"{KEY}\"\n{rest}");

@@ -1,17 +1,17 @@
-//! What may reach a client that it has not asked for: connections to its listeners, and datagrams.
+//! Rules for unrequested traffic to a client: connections to its listeners, and datagrams.
 //!
-//! Answers are another matter: what the client sent was allowed, and what comes back from there is
-//! (`gate::answers`).
+//! Answers are permitted elsewhere (`gate::answers`): the client was allowed to send to their
+//! source.
 
 use super::network::Network;
 use super::rules::{Guarded, Refusal, Rules, guarded, meant};
 use std::net::{IpAddr, SocketAddr};
 
 impl Rules {
-    /// Whether a host may connect to the client or send it datagrams.
+    /// Checks whether a host may connect to the client or send it datagrams.
     ///
     /// # Errors
-    /// Why not.
+    /// The reason of the refusal.
     pub fn admits(&self, from: IpAddr) -> Result<(), Refusal> {
         let from = meant(from);
         if !self.listen {
@@ -23,12 +23,12 @@ impl Rules {
         }
     }
 
-    /// Whether the client may offer something at an address. A guarded one has to be opened with
-    /// this port: what is bound to any address would be on the host's loopback as well. No address
-    /// and no port are those of a socket that has none yet.
+    /// Checks whether the client may listen at an address. A guarded address has to be opened with
+    /// this port, because a socket bound to the unspecified address would also be reachable over
+    /// the host's loopback. A socket that is not bound yet has the unspecified address and port 0.
     ///
     /// # Errors
-    /// Why not.
+    /// The reason of the refusal.
     pub fn offered(&self, local: SocketAddr) -> Result<(), Refusal> {
         if local.ip().is_unspecified() || guarded(meant(local.ip())).is_none() {
             return Ok(());
@@ -36,9 +36,9 @@ impl Rules {
         self.destination(local, |_| false)
     }
 
-    /// Whether the client may hear every multicast group that a process of the host has joined, as
-    /// programs of the host do (IP_MULTICAST_ALL): if `allow` names all groups of both families.
-    /// Otherwise its sockets hear those that they have joined themselves.
+    /// Whether the client may receive every multicast group that a process of the host has joined,
+    /// as programs of the host do (IP_MULTICAST_ALL). That is so if `allow` names all groups of
+    /// both families. Otherwise its sockets receive only groups that they have joined themselves.
     #[must_use]
     pub fn hears_all_groups(&self) -> bool {
         let all = |text: &str| {
@@ -53,8 +53,8 @@ fn has(networks: &[Network], address: IpAddr) -> bool {
     networks.iter().any(|network| network.contains(address))
 }
 
-/// Where a datagram has come to, of a socket at `local`: what comes from the loopback to a socket
-/// at any address has come to the loopback.
+/// Returns the address that a datagram was sent to, for a socket at `local`. A datagram from the
+/// loopback to a socket at the unspecified address was sent to the loopback.
 #[must_use]
 pub fn reached(local: SocketAddr, from: IpAddr) -> SocketAddr {
     let is_inside = guarded(meant(from)).is_some_and(|(_, guarded)| *guarded == Guarded::Loopback);
@@ -78,8 +78,8 @@ mod tests {
         text.parse().expect("an address")
     }
 
-    /// Anybody by default; those of the networks, however the address is written; nobody without
-    /// `listen`.
+    /// By default any host may connect. With a list of networks, only hosts of those may, however
+    /// their address is written. Without `listen`, none may.
     #[test]
     fn who_may_connect() {
         let anybody = Rules::default();
@@ -100,7 +100,8 @@ mod tests {
         assert_eq!(silent.admits(ip("192.0.2.7")), Err(Refusal::Listen));
     }
 
-    /// What a client offers is not on the host's loopback, but at the ports that are opened there.
+    /// A client is not reachable over the host's loopback, except at the ports that are opened
+    /// there.
     #[test]
     fn where_something_may_be_offered() {
         let closed = Rules::default();
@@ -124,7 +125,7 @@ mod tests {
         }
     }
 
-    /// All groups are those of both families, without exceptions.
+    /// All groups means those of both families, without exceptions.
     #[test]
     fn all_groups() {
         assert!(rules(&["any", "224.0.0.0/4", "ff00::/8"]).hears_all_groups());

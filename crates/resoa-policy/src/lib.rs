@@ -1,7 +1,8 @@
-//! Who may come to a server, and what each may do there.
+//! Policy of a server: the clients that may connect, and the rights of each.
 //!
-//! A client is known by its public key, which its carrier has verified. Where the carrier verifies
-//! nothing, a policy can be [open](Policy::open): whoever comes may do what the defaults say.
+//! A client is identified by its public key, which its carrier has verified. For a carrier that
+//! verifies nothing, a policy can be [open](Policy::open): any client may connect, with the rights
+//! of the defaults.
 
 mod file;
 mod incoming;
@@ -23,45 +24,46 @@ use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
-/// What one client may have and do.
+/// Rights and limits of one client.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Client {
-    /// What people call it.
+    /// Its name in the policy.
     pub name: String,
-    /// Its addresses, how many sockets, and how many octets of each.
+    /// Its addresses, the maximum number of sockets, and the maximum bytes in flight of each.
     pub grant: Grant,
-    /// Octets of all its sockets that the far hosts have not acknowledged: at more, nothing is read
-    /// from it until there are fewer.
+    /// Maximum bytes of all its sockets that far hosts have not acknowledged. Above it, the server
+    /// reads nothing from the client until there are fewer.
     pub buffers: u64,
-    /// Where it may go.
+    /// Destinations and ports that it may use.
     pub rules: Rules,
 }
 
-/// Who may come, and what each may do; see the [module](self).
+/// Clients that may connect, with their rights; see the [module](self).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Policy {
     clients: BTreeMap<PublicKey, Arc<Client>>,
     defaults: Arc<Client>,
     open: bool,
-    /// Clients at a time.
+    /// Maximum number of concurrent clients.
     pub most: usize,
 }
 
 impl Policy {
-    /// Whoever comes may have and do this.
+    /// Creates a policy in which any client may connect, with these rights.
     #[must_use]
     pub fn anybody(client: Client) -> Self {
         Self { clients: BTreeMap::new(), defaults: Arc::new(client), open: true, most: 1 << 10 }
     }
 
-    /// The same for those that have no entry.
+    /// Opens the policy to clients without an entry.
     #[must_use]
     pub fn open(mut self) -> Self {
         self.open = true;
         self
     }
 
-    /// Connections of all clients come from this address, but for those that have one of their own.
+    /// Makes connections of all clients come from this address, except for clients with an address
+    /// of their own.
     #[must_use]
     pub fn sharing(mut self, address: IpAddr) -> Self {
         let shared = |client: &mut Arc<Client>| {
@@ -73,38 +75,38 @@ impl Policy {
         self
     }
 
-    /// What a client may have and do; `None` if it may not even come.
+    /// Returns the rights of a client; `None` if it may not connect.
     #[must_use]
     pub fn client(&self, identity: &Identity) -> Option<&Arc<Client>> {
         let key = identity.0.as_slice().try_into().ok().map(PublicKey);
         key.and_then(|key| self.clients.get(&key)).or_else(|| self.open.then_some(&self.defaults))
     }
 
-    /// Whether whoever comes may.
+    /// Whether clients without an entry may connect.
     #[must_use]
     pub fn is_open(&self) -> bool {
         self.open
     }
 
-    /// Whether the owner of a key may come.
+    /// Whether the owner of a key may connect.
     #[must_use]
     pub fn has(&self, key: &PublicKey) -> bool {
         self.open || self.clients.contains_key(key)
     }
 
-    /// Who may come.
+    /// Clients with an entry, with their keys.
     #[must_use]
     pub fn clients(&self) -> impl ExactSizeIterator<Item = (&PublicKey, &Client)> {
         self.clients.iter().map(|(key, client)| (key, &**client))
     }
 
-    /// Whether it takes a privilege to bind what clients may bind.
+    /// Whether binding the ports that clients may bind needs a privilege.
     #[must_use]
     pub fn needs_low_ports(&self) -> bool {
         self.all().any(|client| client.rules.bind.are_privileged())
     }
 
-    /// Whether it takes a privilege to use the addresses that clients bring.
+    /// Whether using the addresses that clients bring needs a privilege.
     #[must_use]
     pub fn needs_foreign_addresses(&self) -> bool {
         self.all().any(|client| !client.grant.addresses.brought.is_empty())
@@ -117,7 +119,7 @@ impl Policy {
 }
 
 impl Client {
-    /// What a client has of which a policy says nothing: room for a busy desktop.
+    /// Creates a client with the built-in defaults, which have room for a busy desktop.
     #[must_use]
     pub fn named(name: &str) -> Self {
         let addresses = Addresses::shared(Ipv4Addr::UNSPECIFIED.into());
@@ -129,7 +131,7 @@ impl Client {
         }
     }
 
-    /// A program of this host: it may do what any of them may.
+    /// Creates a client for programs of this host, with the same rights as any of them.
     #[must_use]
     pub fn local(name: &str) -> Self {
         let everywhere =

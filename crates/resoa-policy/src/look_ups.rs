@@ -1,8 +1,8 @@
 //! Names that a client may look up.
 //!
-//! A look-up leaves the host: servers of names see it, and whoever has the name's zone reads what
-//! the client put into it. So does one of an address, which asks for a name below `in-addr.arpa` or
-//! `ip6.arpa`.
+//! A look-up leaves the host: name servers see it, and the owner of the name's zone reads the data
+//! that the client put into the name. The same holds for the look-up of an address, which asks for
+//! a name below `in-addr.arpa` or `ip6.arpa`.
 
 use super::network::Unreadable;
 use super::rules::Rules;
@@ -10,21 +10,20 @@ use std::fmt::Write;
 use std::net::IpAddr;
 use std::str::FromStr;
 
-/// The most octets of a name (RFC 1035 3.1), without the dot at its end.
+/// Maximum length of a name in bytes (RFC 1035 3.1), without the trailing dot.
 const LONGEST: usize = 253;
 
-/// Names as a policy writes them: `any`, `www.example.org`, or `*.example.org` for all below
+/// Pattern for names in a policy: `any`, `www.example.org`, or `*.example.org` for all names below
 /// `example.org`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NamePattern {
-    /// Of what it says, in lower case; without the star.
+    /// The pattern in lower case, without the star.
     suffix: String,
     below: bool,
 }
 
 impl NamePattern {
-    /// Whether a name is one of these. Names are compared as ASCII, in either case; a dot at the
-    /// end says nothing.
+    /// Whether a name matches. Names are compared as ASCII, ignoring case and a trailing dot.
     #[must_use]
     pub fn fits(&self, name: &str) -> bool {
         let name = name.strip_suffix('.').unwrap_or(name).to_ascii_lowercase();
@@ -64,14 +63,14 @@ impl Rules {
     #[must_use]
     pub fn may_look_up(&self, name: &str) -> bool {
         match &self.names {
-            // Without anywhere to go it needs no names.
+            // A client without destinations needs no names.
             None => !self.allow.is_empty(),
             Some(patterns) => patterns.iter().any(|pattern| pattern.fits(name)),
         }
     }
 }
 
-/// The name by which the name of an address is asked for (RFC 1035 3.5, RFC 3596 2.5).
+/// Returns the name that is looked up to find the name of an address (RFC 1035 3.5, RFC 3596 2.5).
 #[must_use]
 pub fn reverse(address: IpAddr) -> String {
     match address.to_canonical() {
@@ -98,8 +97,8 @@ mod tests {
         pattern.parse::<NamePattern>().expect(pattern).fits(name)
     }
 
-    /// A name is itself, in either case; a star stands for one label or more in front, and nothing
-    /// else.
+    /// A name matches itself, ignoring case. A star stands for one or more labels in front, and for
+    /// nothing else.
     #[test]
     fn patterns_fit() {
         for (pattern, name) in [
@@ -127,7 +126,7 @@ mod tests {
         }
     }
 
-    /// What is no name says so, and what would be one.
+    /// The error for an invalid pattern shows valid ones.
     #[test]
     fn what_is_no_pattern() {
         let long = format!("*.{}", "a.".repeat(130));
@@ -137,7 +136,7 @@ mod tests {
         }
     }
 
-    /// Without patterns all names, for who may go anywhere.
+    /// Without patterns, a client that has destinations may look up all names.
     #[test]
     fn which_may_be_looked_up() {
         assert!(Rules::default().may_look_up("example.org"));

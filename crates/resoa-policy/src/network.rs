@@ -1,38 +1,38 @@
-//! Networks with ports as a policy names them: `any`, `192.0.2.0/24`, `2001:db8::1 22,8000-8999`.
+//! Networks and ports in a policy: `any`, `192.0.2.0/24`, `2001:db8::1 22,8000-8999`.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 
-/// All addresses with the same first bits.
+/// All addresses with the same leading bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Network {
     address: IpAddr,
-    /// How many bits.
+    /// Number of these bits.
     length: u8,
 }
 
-/// Ports, as ranges.
+/// A set of ports, as ranges.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ports(Vec<RangeInclusive<u16>>);
 
-/// Where connections go.
+/// Destinations of connections.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Destination {
-    /// `None` for any, of both families.
+    /// `None` for any address of both families.
     pub network: Option<Network>,
-    /// `None` for any.
+    /// `None` for any port.
     pub ports: Option<Ports>,
 }
 
-/// What is no network, no port or no list of either.
+/// Error for text that is not a network, a port, or a list of either.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Unreadable(String);
 
 impl Unreadable {
-    /// Of something else that a policy has.
+    /// Error for another part of a policy.
     pub(super) fn because(reason: String) -> Self {
         Self(reason)
     }
@@ -43,13 +43,13 @@ fn wrong<T>(reason: impl Into<String>) -> Result<T, Unreadable> {
 }
 
 impl Network {
-    /// A network by its first bits.
+    /// Creates a network from an address and the number of leading bits.
     #[must_use]
     pub const fn new(address: IpAddr, length: u8) -> Self {
         Self { address, length }
     }
 
-    /// Whether an address is in it. Those of the other family never are.
+    /// Whether an address is in this network. An address of the other family never is.
     #[must_use]
     pub fn contains(&self, address: IpAddr) -> bool {
         match (self.address, address) {
@@ -65,13 +65,13 @@ impl Network {
         }
     }
 
-    /// Whether all of another is in it.
+    /// Whether another network lies completely within this one.
     #[must_use]
     pub fn covers(&self, other: &Network) -> bool {
         self.length <= other.length && self.contains(other.address)
     }
 
-    /// Whether it is one address.
+    /// Whether the network is a single address.
     #[must_use]
     pub fn is_one(&self) -> bool {
         self.length == bits(self.address)
@@ -134,25 +134,25 @@ impl Network {
 }
 
 impl Ports {
-    /// Those from `first` to `last`.
+    /// Ports from `first` to `last`.
     #[must_use]
     pub fn from_to(first: u16, last: u16) -> Self {
         Self(vec![first..=last])
     }
 
-    /// None.
+    /// No ports.
     #[must_use]
     pub fn none() -> Self {
         Self(Vec::new())
     }
 
-    /// Whether one is among them.
+    /// Whether a port is in this set.
     #[must_use]
     pub fn contain(&self, port: u16) -> bool {
         self.0.iter().any(|range| range.contains(&port))
     }
 
-    /// Whether one below 1024 is: to bind it takes a privilege.
+    /// Whether a port below 1024 is in this set. Binding one needs a privilege.
     #[must_use]
     pub fn are_privileged(&self) -> bool {
         self.0.iter().any(|range| *range.start() < 1024)
@@ -179,7 +179,7 @@ impl Destination {
     /// Everything.
     pub const ANY: Self = Self { network: None, ports: None };
 
-    /// Whether this is one. Port 0 stands for whichever may be reached.
+    /// Whether an address and port match. Port 0 matches any ports.
     #[must_use]
     pub fn has(&self, address: IpAddr, port: u16) -> bool {
         self.network.is_none_or(|network| network.contains(address))
@@ -224,7 +224,7 @@ mod tests {
         text.parse().expect("an address")
     }
 
-    /// A network has what begins as it does, of its own family.
+    /// A network contains the addresses of its family with the same leading bits.
     #[test]
     fn networks_have_addresses() {
         let has =
@@ -239,7 +239,7 @@ mod tests {
         assert!(!network("10.1.0.0/16").covers(&network("10.0.0.0/8")));
     }
 
-    /// Destinations are read as people write them.
+    /// Destinations are parsed.
     #[test]
     fn destinations_are_read() {
         let to = |text: &str| text.parse::<Destination>().expect(text);
@@ -256,7 +256,7 @@ mod tests {
         assert!("1024-2000".parse::<Ports>().is_ok_and(|ports| !ports.are_privileged()));
     }
 
-    /// What is none says what it is and what would be one.
+    /// The error for invalid text names the mistake and a correct form.
     #[test]
     fn what_is_none_says_so() {
         for (text, reason) in [

@@ -1,45 +1,47 @@
-//! What a client may reach and bind. What may reach it is in `incoming`, the names that it may look
-//! up in `look_ups`.
+//! Destinations that a client may reach, and addresses that it may bind. Rules for incoming traffic
+//! are in `incoming`, names that it may look up in `look_ups`.
 //!
-//! The first of these that fits decides:
+//! The first of these rules that matches decides:
 //!
-//! 1. what `deny` names is refused;
-//! 2. what is [guarded](Guarded) is refused, unless an entry of `allow` lies wholly within: `any`
-//!    does not open the server's loopback, `127.0.0.1 8080` does;
-//! 3. what `allow` names is reached, and nothing else.
+//! 1. A destination in `deny` is refused.
+//! 2. A [guarded](Guarded) destination is refused, unless an entry of `allow` lies completely
+//!    within the guarded network. `any` does not open the server's loopback, `127.0.0.1 8080` does.
+//! 3. A destination in `allow` is permitted, and any other one is refused.
 //!
-//! Addresses are looked at as what they are and not as they are written: `::ffff:127.0.0.1`,
-//! `64:ff9b::7f00:1` and `0.0.0.0` are the loopback.
+//! Addresses are interpreted before they are compared: `::ffff:127.0.0.1`, `64:ff9b::7f00:1` and
+//! `0.0.0.0` are the loopback.
 
 use super::look_ups::NamePattern;
 use super::network::{Destination, Network, Ports};
 use resoa_protocol::Errno;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-/// What a client may reach and bind; see the [module](self).
+/// Destinations and addresses that a client may use; see the [module](self).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rules {
-    /// What it may reach.
+    /// Destinations that it may reach.
     pub allow: Vec<Destination>,
-    /// What it may not, whatever `allow` says.
+    /// Destinations that it may not reach, even if `allow` has them.
     pub deny: Vec<Destination>,
-    /// The server's own addresses are as any others.
+    /// Whether the server's own addresses are treated like any others.
     pub own: bool,
-    /// Ports that it may bind by number; one that the server chooses always.
+    /// Ports that it may bind by number. Ports that the server chooses are always permitted.
     pub bind: Ports,
-    /// Whether others may connect to it, and send it datagrams that answer none of its own.
+    /// Whether others may connect to it, and send it datagrams that are no answers.
     pub listen: bool,
-    /// Networks from which they may; `None` for any.
+    /// Networks from which they may do so; `None` for any.
     pub accept_from: Option<Vec<Network>>,
-    /// It is a program of this host and of this process's user: it shares ports and multicast
-    /// groups with others as the kernel lets it. No policy file says so.
+    /// Whether the client is a program of this host and of this process's user. Then it shares
+    /// ports and multicast groups with others as far as the kernel permits. Policy files cannot set
+    /// this.
     pub of_this_user: bool,
-    /// Names that it may look up; `None` for all if `allow` names anything, and for none otherwise.
+    /// Names that it may look up. `None` permits all names if `allow` has any entry, and none
+    /// otherwise.
     pub names: Option<Vec<NamePattern>>,
 }
 
 impl Default for Rules {
-    /// Everything that is not guarded; no ports that take a privilege elsewhere.
+    /// Permits everything that is not guarded, and no privileged ports.
     fn default() -> Self {
         Self {
             allow: vec![Destination::ANY],
@@ -54,62 +56,62 @@ impl Default for Rules {
     }
 }
 
-/// Places that are not meant when somebody says *any*: they are the server's, not the network's.
+/// Networks that *any* does not include, because they belong to the server and not to the network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Guarded {
-    /// Programs of the server that serve it alone.
+    /// Programs of the server that only serve the host itself.
     Loopback,
-    /// Its neighbours, and the metadata of clouds (169.254.169.254).
+    /// The server's neighbours, and the metadata service of clouds (169.254.169.254).
     LinkLocal,
     /// Multicast and broadcast.
     Multicast,
-    /// Addresses of the server itself, where it offers what it offers.
+    /// Addresses of the server itself, with its services.
     Own,
 }
 
-/// Why something is refused.
+/// Reason of a refusal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Refusal {
-    /// `deny` names it.
+    /// `deny` has the destination.
     Denied,
-    /// `allow` does not.
+    /// `allow` lacks the destination.
     NotAllowed,
-    /// It is guarded.
+    /// The destination is guarded.
     Guarded(Guarded),
-    /// The port is not one that the client may bind.
+    /// The client may not bind this port.
     Port,
     /// Another client has this port at this address.
     Taken,
-    /// A process of the host has this port at this address, or at one that overlaps.
+    /// A process of the host has this port at this address, or at an overlapping one.
     HostPort,
     /// The client may not listen.
     Listen,
-    /// `accept-from` does not name the sender.
+    /// `accept-from` lacks the sender.
     AcceptFrom,
-    /// `names` does not name it.
+    /// `names` lacks the name.
     Name,
-    /// Its octets are as many as it may have under way.
+    /// The client has as many bytes in flight as it may.
     Buffers,
-    /// Too many look-ups at a time.
+    /// Too many concurrent look-ups.
     LookUps,
 }
 
 impl Refusal {
-    /// What the program is told. A place that may not be reached is not there; a privilege that is
-    /// missing is said as such.
+    /// Returns the error for the program. A destination that may not be reached is reported as
+    /// unreachable, and a missing privilege as such.
     #[must_use]
     pub fn errno(self) -> Errno {
         match self {
             Self::Denied | Self::NotAllowed | Self::Guarded(_) | Self::Name => Errno::ENETUNREACH,
             Self::Port | Self::Listen => Errno::EACCES,
             Self::Taken | Self::HostPort => Errno::EADDRINUSE,
-            // The far host is told, not the program.
+            // Only the far host gets this one.
             Self::AcceptFrom => Errno::ECONNREFUSED,
             Self::Buffers | Self::LookUps => Errno::ENOBUFS,
         }
     }
 
-    /// One word, for figures.
+    /// One word for metrics.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -139,7 +141,7 @@ const fn v6(first: u16, length: u8) -> Network {
     Network::new(IpAddr::V6(Ipv6Addr::new(first, 0, 0, 0, 0, 0, 0, 0)), length)
 }
 
-/// The guarded networks (RFC 1122 3.2.1.3, RFC 3927, RFC 5771, RFC 4291).
+/// Guarded networks (RFC 1122 3.2.1.3, RFC 3927, RFC 5771, RFC 4291).
 const GUARDED: &[(Network, Guarded)] = &[
     (v4([127, 0, 0, 0], 8), Guarded::Loopback),
     (v4([0, 0, 0, 0], 8), Guarded::Loopback),
@@ -151,11 +153,12 @@ const GUARDED: &[(Network, Guarded)] = &[
     (v6(0xff00, 8), Guarded::Multicast),
 ];
 
-/// What a translator to version 4 takes (RFC 6052 2.1).
+/// Prefix of addresses that a translator to IPv4 handles (RFC 6052 2.1).
 const TRANSLATED: Network = Network::new(IpAddr::V6(Ipv6Addr::new(0x64, 0xff9b, 0, 0, 0, 0, 0, 0)), 96);
 
-/// The address that packets would go to: version 4 in version 6, by the kernel (RFC 4291 2.5.5) or
-/// by a translator (RFC 6052), is version 4, and no address is this host.
+/// Returns the address that packets would go to. IPv4 within IPv6, mapped by the kernel (RFC 4291
+/// 2.5.5) or by a translator (RFC 6052), becomes IPv4. The unspecified address becomes the
+/// loopback.
 #[must_use]
 pub fn meant(address: IpAddr) -> IpAddr {
     let inner = match address {
@@ -177,14 +180,14 @@ pub fn meant(address: IpAddr) -> IpAddr {
 }
 
 impl Rules {
-    /// Whether something there may be reached; `is_own` says whether an address is the server's.
-    /// Port 0 stands for whichever may be.
+    /// Checks whether a destination may be reached; `is_own` tells whether an address is the
+    /// server's. Port 0 stands for any port that may be reached.
     ///
     /// # Errors
-    /// Why not.
+    /// The reason of the refusal.
     pub fn destination(&self, to: SocketAddr, is_own: impl FnOnce(IpAddr) -> bool) -> Result<(), Refusal> {
         let (address, port) = (meant(to.ip()), to.port());
-        // A denied port says nothing of an address as a whole.
+        // A denied port does not deny the address as a whole.
         let denies = |entry: &&Destination| entry.has(address, port) && (port > 0 || entry.ports.is_none());
         if self.deny.iter().any(|entry| denies(&entry)) {
             return Err(Refusal::Denied);
@@ -208,11 +211,11 @@ impl Rules {
         }
     }
 
-    /// Whether this may be bound. A guarded address may be, at the ports at which it may be
-    /// reached; with port 0 it may be where a connection comes from.
+    /// Checks whether an address may be bound. A guarded address may be bound at the ports at which
+    /// it may be reached, and with port 0 as the source of connections.
     ///
     /// # Errors
-    /// Why not.
+    /// The reason of the refusal.
     pub fn bound(&self, wanted: SocketAddr) -> Result<(), Refusal> {
         if wanted.port() != 0 && !self.bind.contain(wanted.port()) {
             return Err(Refusal::Port);
@@ -220,8 +223,8 @@ impl Rules {
         if wanted.ip().is_unspecified() {
             return Ok(());
         }
-        // What else it may reach says nothing of where it may be, and that an address is the
-        // server's own is what the kernel demands.
+        // Destinations that the client may reach do not restrict the addresses that it may bind,
+        // and the kernel demands that those are the server's own.
         if guarded(meant(wanted.ip())).is_none() {
             return Ok(());
         }
@@ -230,7 +233,7 @@ impl Rules {
     }
 }
 
-/// The guarded network that an address is in.
+/// Returns the guarded network that an address is in.
 pub(super) fn guarded(address: IpAddr) -> Option<&'static (Network, Guarded)> {
     GUARDED.iter().find(|(network, _)| network.contains(address))
 }
@@ -249,7 +252,8 @@ mod tests {
         rules.destination(to.parse().expect("an address with a port"), |address| own.contains(&address))
     }
 
-    /// What is the server's and not the network's is refused however it is written, also by *any*.
+    /// Addresses of the server and its link are refused in every notation, also if *any* is
+    /// allowed.
     #[test]
     fn guarded_however_written() {
         use Guarded::{LinkLocal, Loopback, Multicast, Own};
@@ -283,7 +287,7 @@ mod tests {
         }
     }
 
-    /// An entry that lies within opens that much of it.
+    /// An entry within a guarded network opens that part of it.
     #[test]
     fn guarded_and_opened() {
         let rules = rules(&["any 443", "127.0.0.1 8080", "192.0.2.1 22", "fe80::/64"], &[]);
@@ -298,7 +302,7 @@ mod tests {
         assert_eq!(asked(&rules, "198.51.100.1:80"), Err(Refusal::NotAllowed));
     }
 
-    /// `deny` is stronger than `allow`, and one of a port does not close an address.
+    /// `deny` overrides `allow`. An entry with a port does not deny the whole address.
     #[test]
     fn denied_before_allowed() {
         let rules = rules(&["any", "127.0.0.1"], &["any 25", "198.51.100.0/24", "127.0.0.1 22"]);
@@ -316,7 +320,7 @@ mod tests {
         }
     }
 
-    /// Ports below 1024 are not anybody's to bind, and neither is the loopback.
+    /// By default, neither ports below 1024 nor the loopback may be bound.
     #[test]
     fn what_may_be_bound() {
         let at = |text: &str| text.parse().expect("an address with a port");
@@ -327,8 +331,8 @@ mod tests {
         assert_eq!(default.bound(at("0.0.0.0:1023")), Err(Refusal::Port));
         assert_eq!(default.bound(at("127.0.0.1:8080")), Err(Refusal::Guarded(Guarded::Loopback)));
         assert_eq!(rules(&["127.0.0.0/8"], &[]).bound(at("127.0.0.1:8080")), Ok(()));
-        // One port of the loopback is that one. A connection to it may come from any that the
-        // kernel chooses.
+        // An entry with one loopback port permits binding only that port. A connection to it may
+        // come from any port that the kernel chooses.
         let one = rules(&["any", "127.0.0.1 8080"], &[]);
         for wanted in ["127.0.0.1:8081", "[::ffff:127.0.0.1]:8081", "127.0.0.1:65535"] {
             assert_eq!(one.bound(at(wanted)), Err(Refusal::Port), "{wanted}");
@@ -337,13 +341,13 @@ mod tests {
         for wanted in ["127.0.0.1:8080", "127.0.0.1:0", "192.0.2.1:8081"] {
             assert_eq!(one.bound(at(wanted)), Ok(()), "{wanted}");
         }
-        // What it may reach says nothing of where it may be.
+        // Rules for destinations do not apply to bound addresses.
         assert_eq!(rules(&["198.51.100.0/24"], &[]).bound(at("192.0.2.1:8080")), Ok(()));
         assert_eq!(rules(&["any"], &["192.0.2.0/24"]).bound(at("192.0.2.1:8080")), Ok(()));
     }
 
-    /// `deny` only ever takes away: what is guarded stays so, and what was opened is closed by it
-    /// again.
+    /// `deny` never permits anything: guarded networks stay guarded, and it closes networks that
+    /// were opened.
     #[test]
     fn denying_opens_nothing() {
         let at = |text: &str| text.parse().expect("an address with a port");
@@ -357,7 +361,7 @@ mod tests {
         for wanted in ["169.254.1.1:8080", "224.0.0.251:5353", "[::ffff:169.254.1.1]:8080"] {
             assert!(linked.bound(at(wanted)).is_err(), "{wanted}");
         }
-        // A denied port says nothing of an address as a whole.
+        // A denied port does not deny the address as a whole.
         assert_eq!(rules(&["127.0.0.1"], &["any 25"]).bound(at("127.0.0.1:8080")), Ok(()));
     }
 }

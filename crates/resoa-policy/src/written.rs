@@ -1,5 +1,4 @@
-//! Values of a policy as people write them, and what is said of one that is none: where in the file
-//! it is, and what would be right.
+//! Values in a policy file, with errors that name the place and a correct form.
 
 use super::network::{Network, Ports, Unreadable};
 use serde_spanned::Spanned;
@@ -7,11 +6,12 @@ use std::fmt;
 use std::net::IpAddr;
 use std::ops::Range;
 
-/// What is wrong with a policy, and where.
+/// Error in a policy, with its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PolicyError {
     pub(super) file: String,
-    /// Line and column from 1, and the line, if it is about a place in the file.
+    /// Line and column, both from 1, and the text of the line, if the error has a place in the
+    /// file.
     pub(super) at: Option<(usize, usize, String)>,
     pub(super) message: String,
 }
@@ -32,7 +32,7 @@ impl fmt::Display for PolicyError {
 
 impl std::error::Error for PolicyError {}
 
-/// The text, to say where in it something is.
+/// Text of the file, from which errors take their place.
 pub(super) struct Source<'a> {
     pub(super) file: &'a str,
     pub(super) text: &'a str,
@@ -74,7 +74,7 @@ impl Source<'_> {
     }
 }
 
-/// An IP address, with an error that shows what one is.
+/// An IP address, with an error that shows valid ones.
 pub(super) struct Address(pub(super) IpAddr);
 
 impl std::str::FromStr for Address {
@@ -87,7 +87,7 @@ impl std::str::FromStr for Address {
     }
 }
 
-/// Octets, as `4096`, `64KiB`, `4MiB` or `1GiB`.
+/// A number of bytes, such as `4096`, `64KiB`, `4MiB` or `1GiB`.
 pub(super) struct Octets(pub(super) u64);
 
 impl std::str::FromStr for Octets {

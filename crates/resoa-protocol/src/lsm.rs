@@ -1,9 +1,9 @@
-//! The local socket module: a client's half of one socket (6.1.1, 7.4.5).
+//! Local socket module: the client's half of one socket (6.1.1, 7.4.5).
 //!
-//! It decides all that can be decided without the server: whether a call is legal, whether it
-//! waits, what it returns; the program has its answer at once wherever a local stack would give
-//! one. Each call is attempted, and if it has to wait it is attempted again after each event, until
-//! it is over, its time is, or a signal comes.
+//! It decides everything that needs no server: whether a call is legal, whether it waits, and what
+//! it returns. So a program gets its answer at once wherever a local stack would give one. Each
+//! call is attempted. A call that has to wait is attempted again after each event, until it
+//! completes, times out, or is interrupted by a signal.
 //!
 //! ```text
 //!               connect              RESPONSE
@@ -49,23 +49,23 @@ use waiting::Waiting;
 pub(crate) use requests::Asked;
 pub(crate) use sending::datagram_cost;
 
-/// A client's half of a socket; see the [module](self).
+/// The client's half of a socket; see the [module](self).
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Lsm {
     pub(crate) id: RsockId,
-    /// What the server calls it.
+    /// The name of the socket at the server.
     pub(crate) target: Target,
-    /// What the server called it before it was accepted.
+    /// The name of the socket at the server before it was accepted.
     pub(crate) origin: Option<Target>,
     create: Create,
     settings: Settings,
     remote: Remote,
     state: State,
     local: Option<SocketAddr>,
-    /// As `bind` has asked for it.
+    /// The address that the program passed to `bind`.
     bound: Option<SocketAddr>,
     peer: Option<SocketAddr>,
-    /// Told by the next call.
+    /// Pending error, reported by the next call.
     error: Option<Errno>,
     nonblocking: bool,
     asynchronous: bool,
@@ -73,18 +73,18 @@ pub(crate) struct Lsm {
     receiving: Receiving,
     waiting: VecDeque<Waiting>,
     requests: Requests,
-    /// Connections of a listener that were not yet accepted.
+    /// Connections of a listener that were not accepted yet.
     children: VecDeque<Child>,
     options: Options,
-    /// Its error queue.
+    /// Error queue of a datagram socket.
     undelivered: Undelivered,
-    /// What was last said of it.
+    /// Readiness that was last reported.
     told: Readiness,
 }
 
 impl Lsm {
-    /// A new socket; the server does not know of it before its first use (6.2.1, version 3).
-    /// `remote_size` is what the server takes of it before the far host has acknowledged it.
+    /// Creates a socket. The server does not know of it before its first use (6.2.1, version 3).
+    /// `remote_size` is the number of unacknowledged bytes that the server takes.
     pub(crate) fn new(id: RsockId, create: Create, remote_size: u32, settings: Settings) -> Self {
         let mut socket = Self {
             id,
@@ -113,8 +113,8 @@ impl Lsm {
         socket
     }
 
-    /// Carries out a call, or lets it wait. While the link `is_off` nothing is told of which a
-    /// program could say more and more without waiting for anything.
+    /// Carries out a call, or lets it wait. While the link `is_off`, messages without a bound on
+    /// their number are held back.
     pub(crate) fn call(
         &mut self,
         call: CallId,
@@ -134,8 +134,9 @@ impl Lsm {
             SocketCall::Shutdown(half) => self.shutdown(half, now, out).map(Some),
             SocketCall::Close { may_wait } => Ok(self.close(call, may_wait, now, out)),
             SocketCall::SetOption { level, name, value } => {
-                // The next connection of a listener inherits it. A far host that connects when the
-                // program says so does not wait for us. A server that is lost is told nothing.
+                // Connections of a listener inherit its options. A far host may connect at once, so
+                // the program must wait until the server has the option. If the server is lost,
+                // nothing is sent.
                 let waits = self.state == State::Listening || is_off && !self.is_lost();
                 self.set_option(Some(call), !waits, (level, name), value, out)
             }
@@ -161,9 +162,9 @@ impl Lsm {
         self.progress(now, out);
     }
 
-    /// News of the server's half.
+    /// Processes an update from the server's half.
     pub(crate) fn update(&mut self, update: Update, now: Duration, out: &mut Vec<Action>) {
-        // An attempt to connect that was given up had succeeded meanwhile.
+        // This answers an attempt to connect that was given up and had succeeded meanwhile.
         if self.remote == Remote::Unknown {
             return;
         }
@@ -192,7 +193,7 @@ impl Lsm {
                 self.receiving.urgent(ahead);
                 out.push(Action::Signal { socket: self.id, signal: Signal::Urgent });
             }
-            // All data came before it, and messages keep their order: it is all here.
+            // Messages keep their order, so all data before the FIN has arrived.
             Update::PeerClosed => {
                 if let Some(halves) = self.state.halves_mut() {
                     halves.peer_ended = true;
@@ -206,15 +207,15 @@ impl Lsm {
                 State::Connecting { source } => *source = Some(local),
                 _ => self.local = Some(local),
             },
-            // New connections are the client's affair, which makes a socket of each; the other is
-            // for a socket that lingers.
+            // The client creates a socket for each new connection. `AllAcknowledged` concerns only
+            // a lingering socket.
             Update::NewConnection { .. } | Update::AllAcknowledged => {}
         }
         self.progress(now, out);
     }
 
-    /// The connection failed: waiting calls end with the error, and only what has arrived can still
-    /// be read.
+    /// Fails the connection: waiting calls end with the error, and only data that has arrived can
+    /// still be read.
     fn fail(&mut self, error: Errno, out: &mut Vec<Action>) {
         self.error = Some(error);
         self.sending.discard();
@@ -224,8 +225,8 @@ impl Lsm {
         self.io(Cause::Error, out);
     }
 
-    /// The server is gone, or has been told that this half is, and nothing can be said to it any
-    /// more (E5, E8).
+    /// Fails the socket because the server is lost, or has been told that this half is gone.
+    /// Nothing can be sent to it any more (E5, E8).
     pub(crate) fn lose(&mut self, now: Duration, out: &mut Vec<Action>) {
         self.remote = Remote::Unknown;
         self.options.told.clear();
@@ -241,8 +242,8 @@ impl Lsm {
         }
     }
 
-    /// The server could not make its half for a call without an answer (6.5.2); it may be tried
-    /// again.
+    /// Notes that the server could not create its half for a call without an answer (6.5.2). The
+    /// next use tries again.
     pub(crate) fn not_created(&mut self, now: Duration, out: &mut Vec<Action>) {
         self.half_not_made();
         self.error = Some(Errno::ENOBUFS);
@@ -252,7 +253,7 @@ impl Lsm {
         self.progress(now, out);
     }
 
-    /// Notes that the server could not make its half.
+    /// Notes that the server could not create its half.
     fn half_not_made(&mut self) {
         if self.remote == Remote::Made {
             self.remote = Remote::NotMade;
@@ -264,12 +265,12 @@ impl Lsm {
         self.state == State::Failed && self.remote != Remote::Made
     }
 
-    /// Connections that were not accepted yet.
+    /// Returns the number of connections that were not accepted yet.
     pub(crate) fn pending(&self) -> usize {
         self.children.len()
     }
 
-    /// Whether nothing is left of it.
+    /// Returns whether nothing is left of the socket.
     pub(crate) fn is_closed(&self) -> bool {
         self.state == State::Closed
     }
@@ -288,13 +289,13 @@ impl Lsm {
             State::Connected { halves, .. } => !halves.are_over(),
             _ => self.create.kind != Kind::Stream,
         };
-        // A UDP that is connected to port 0 has no peer (`inet_getname`).
+        // A UDP socket that is connected to port 0 has no peer (`inet_getname`).
         let peer = self.peer.filter(|peer| is_connected && peer.port() != 0);
         peer.map(Value::Address).ok_or(Errno::ENOTCONN)
     }
 
-    /// Says something to the server, with the creation of its half if it is the first thing, and
-    /// what was read.
+    /// Sends a call to the server, with the report of bytes read. The first message also creates
+    /// the server's half.
     fn tell(&mut self, call: Call, out: &mut Vec<Action>) {
         let create = self.creation(out);
         let consumed = self.receiving.report();
@@ -302,8 +303,8 @@ impl Lsm {
         out.push(Action::Send(Message { target: self.target, body }));
     }
 
-    /// What the server has to make first, if it knows nothing of this socket. One that it could not
-    /// make before has lost the options that it was told: they are told again, before it is used.
+    /// Returns the creation of the server's half if the server does not have one. If an earlier
+    /// creation failed, the options that were sent with it are lost, so they are sent again first.
     fn creation(&mut self, out: &mut Vec<Action>) -> Option<Create> {
         if std::mem::replace(&mut self.remote, Remote::Made) == Remote::Made {
             return None;

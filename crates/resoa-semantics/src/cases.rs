@@ -1,5 +1,5 @@
-//! The cases. Each is a function that makes socket calls and notes what they returned; what is
-//! right is what the same function notes on the host's own sockets.
+//! The cases: functions that make socket calls and record their results. The expected results are
+//! those of the same function on the host's own sockets.
 
 mod abandoned;
 mod ancillary;
@@ -37,18 +37,18 @@ mod walked;
 use crate::near::Near;
 use crate::sys::call;
 
-/// For which versions of IP a case is run.
+/// IP versions that a case runs with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Families {
-    /// Version 4: the case is not about addresses.
+    /// IPv4, because the case does not depend on addresses.
     One,
-    /// Version 6: the case is about what only it has.
+    /// IPv6, because the case is about a feature of IPv6 only.
     Six,
-    /// Both.
+    /// Both versions.
     Both,
 }
 
-/// A case, as it is written.
+/// Definition of a case.
 pub struct Case {
     pub name: &'static str,
     /// Rows of the specification.
@@ -57,11 +57,11 @@ pub struct Case {
     pub run: fn(&mut Near),
 }
 
-/// A case for one version of IP, and what it is called: `closing/unread.6`.
+/// A case for one IP version, with its full name, such as `closing/unread.6`.
 pub struct Named {
     pub name: String,
     pub rows: &'static str,
-    /// `AF_INET`, `AF_INET6`
+    /// `AF_INET` or `AF_INET6`.
     pub family: i32,
     pub run: fn(&mut Near),
 }
@@ -76,7 +76,7 @@ macro_rules! cases {
 }
 use cases;
 
-/// All cases, in the order of the files.
+/// Returns all cases, in the order of the files.
 pub fn all() -> Vec<Named> {
     let files: [(&str, &[Case]); 32] = [
         ("connecting", connecting::CASES),
@@ -138,7 +138,7 @@ mod tests {
     use super::*;
     use std::collections::BTreeSet;
 
-    /// Names are what results are joined by.
+    /// Results are joined by the names of the cases, so these are unique.
     #[test]
     fn names_are_given_once() {
         let all = all();

@@ -1,5 +1,5 @@
-//! The same cases in several worlds, and the differences: a table, every observation that differs,
-//! and waivers, which must be exactly those that are needed.
+//! Compares the results of the same cases in several worlds: a table, every observation that
+//! differs, and waivers. Every difference needs a waiver, and every waiver a difference.
 
 use crate::outcome::Outcome;
 use crate::worlds::World;
@@ -7,15 +7,15 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-/// A difference that is known, why it is there, and which row says so.
+/// A known difference, its reason, and the row of the specification that documents it.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Waiver {
-    /// Cases, each by its name; `.*` at the end stands for both versions.
+    /// Names of cases; `.*` at the end stands for both IP versions.
     pub cases: Vec<String>,
-    /// Where they differ.
+    /// Worlds in which they differ.
     pub worlds: Vec<World>,
-    /// Why that is so, and stays so.
+    /// Reason for the difference, and for keeping it.
     pub why: String,
     /// Rows of the specification.
     pub rows: String,
@@ -30,7 +30,7 @@ pub struct Waivers {
 }
 
 impl Waivers {
-    /// Which one is for this difference.
+    /// Returns the index of the waiver for a difference.
     fn of(&self, case: &str, world: World) -> Option<usize> {
         let names = |pattern: &String| {
             pattern == case
@@ -41,7 +41,7 @@ impl Waivers {
         self.waiver.iter().position(|waiver| waiver.worlds.contains(&world) && waiver.cases.iter().any(names))
     }
 
-    /// Those that name a case or a world which does not differ, as text.
+    /// Describes the waivers of cases and worlds that do not differ.
     fn unneeded(&self, differing: &[(String, World)], worlds: &[World], cases: &[String]) -> Vec<String> {
         let mut unneeded = Vec::new();
         for waiver in &self.waiver {
@@ -69,11 +69,12 @@ impl Waivers {
     }
 }
 
-/// What came of a comparison.
+/// Result of a comparison.
 pub struct Comparison {
-    /// To print.
+    /// Text to print.
     pub text: String,
-    /// Differences that nothing waives, and waivers that nothing needs.
+    /// Number of differences without a waiver, of unneeded waivers, and of cases that do not
+    /// complete natively.
     pub faults: usize,
 }
 
@@ -143,7 +144,7 @@ pub fn compare(outcomes: &BTreeMap<World, Vec<Outcome>>, waivers: &Waivers) -> C
     Comparison { text, faults }
 }
 
-/// Lines that differ, native ones with `-` and the other's with `+`.
+/// Appends the lines that differ, native ones with `-` and the others with `+`.
 fn side_by_side(text: &mut String, native: &[String], other: &[String]) {
     for place in 0..native.len().max(other.len()) {
         match (native.get(place), other.get(place)) {
@@ -186,7 +187,7 @@ mod tests {
         }
     }
 
-    /// A difference fails unless it is waived, and a waiver fails unless something differs.
+    /// A difference fails unless it is waived, and a waiver fails unless there is a difference.
     #[test]
     fn waivers_are_exactly_those_that_are_needed() {
         assert_eq!(compare(&outcomes("x: 1", "x: 1"), &Waivers::default()).faults, 0);
@@ -197,15 +198,15 @@ mod tests {
         assert_eq!(compare(&outcomes("x: 1", "x: 2"), &waiver("a/c.*")).faults, 1);
     }
 
-    /// What natively does not come to its end is a mistake of the case's, whatever comes of it
-    /// elsewhere; elsewhere it is a difference like any other.
+    /// A case that does not complete natively is a fault of the case, whatever its outcome is
+    /// elsewhere. In another world, that is a difference like any other.
     #[test]
     fn cases_come_to_their_end_natively() {
         assert_eq!(compare(&outcomes("gives up: x", "gives up: x"), &Waivers::default()).faults, 1);
         assert_eq!(compare(&outcomes("x: 1", "gives up: x"), &waiver("a/b.4")).faults, 0);
     }
 
-    /// A waiver for a case that there is not would never be missed.
+    /// Nothing else would detect a waiver for a case that does not exist.
     #[test]
     fn waivers_name_cases() {
         let waivers: Waivers = toml::from_str(include_str!("../waivers.toml")).expect("waivers");

@@ -1,13 +1,13 @@
-//! Control messages (`cmsg(3)`), as programs lay them out and find them.
+//! Control messages (`cmsg(3)`), as programs build and parse them.
 
 use crate::cases::messages::{message, part};
 use crate::sys::{self, Answer, call};
 use std::fmt;
 use std::net::SocketAddr;
 
-/// Octets of a `struct cmsghdr`.
+/// Length of a `struct cmsghdr` in bytes.
 const HEADER: usize = size_of::<libc::cmsghdr>();
-/// Room for control messages.
+/// Size of the buffer for control messages.
 const ROOM: usize = 512;
 
 /// A control message.
@@ -23,7 +23,7 @@ impl Control {
         Self { level, kind, value: value.to_vec() }
     }
 
-    /// One whose value is an `int`.
+    /// Creates a control message whose value is an `int`.
     pub fn number(level: i32, kind: i32, value: i32) -> Self {
         Self::new(level, kind, &value.to_ne_bytes())
     }
@@ -35,7 +35,7 @@ impl fmt::Display for Control {
     }
 }
 
-/// A list of them.
+/// Formats a list of control messages.
 pub fn list(controls: &[Control]) -> String {
     if controls.is_empty() {
         return "none".into();
@@ -43,7 +43,7 @@ pub fn list(controls: &[Control]) -> String {
     controls.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
-/// A control buffer, aligned as the kernel's macros want it.
+/// A buffer for control messages, aligned as the kernel's macros require.
 #[repr(align(8))]
 struct Buffer([u8; ROOM]);
 
@@ -61,13 +61,13 @@ fn laid_out(controls: &[Control]) -> (Buffer, usize) {
     (buffer, octets.len())
 }
 
-/// `sendmsg` of a datagram with control messages.
+/// Calls `sendmsg` for a datagram with control messages.
 pub fn send(fd: i32, octets: &[u8], to: Option<SocketAddr>, controls: &[Control]) -> Answer {
     let (buffer, length) = laid_out(controls);
     send_raw(fd, octets, to, &buffer.0[..length])
 }
 
-/// The same with a control buffer that may be none.
+/// The same with the bytes of a control buffer, which may be invalid.
 pub fn send_raw(fd: i32, octets: &[u8], to: Option<SocketAddr>, control: &[u8]) -> Answer {
     let mut octets = octets.to_vec();
     let mut buffer = Buffer([0; ROOM]);
@@ -82,17 +82,17 @@ pub fn send_raw(fd: i32, octets: &[u8], to: Option<SocketAddr>, control: &[u8]) 
     call!(sendmsg(fd, &raw const header, 0))
 }
 
-/// What `recvmsg` brought.
+/// Result of `recvmsg`.
 pub struct Received {
     pub answer: Answer,
     pub text: String,
     pub controls: Vec<Control>,
-    /// Octets of the control buffer.
+    /// Bytes used in the control buffer.
     pub length: usize,
     pub flags: i32,
 }
 
-/// `recvmsg` with so much room for control messages; without, there is no place either.
+/// Calls `recvmsg` with `room` bytes for control messages. Without room, it passes no buffer.
 pub fn receive(fd: i32, room: usize, flags: i32) -> Received {
     let (mut octets, mut buffer) = ([0; 100], Buffer([0; ROOM]));
     let mut parts = [part(&mut octets)];
@@ -111,7 +111,7 @@ pub fn receive(fd: i32, room: usize, flags: i32) -> Received {
     }
 }
 
-/// All that the kernel has laid out, cut ones as well.
+/// Parses all control messages that the kernel has written, including truncated ones.
 fn found(mut control: &[u8]) -> Vec<Control> {
     let mut found = Vec::new();
     while let Some((header, behind)) = control.split_first_chunk::<HEADER>() {

@@ -1,6 +1,6 @@
-//! The far host: another process, in another namespace, on the kernel's own sockets, that does what
-//! a case tells it, and says what it saw. A case speaks with it over a path socket of AF_UNIX,
-//! which no interposer carries: a line each way for each command ([`session`]).
+//! The far host: another process in another namespace, on the kernel's own sockets. It carries out
+//! the commands of a case and answers each. The connection is an AF_UNIX socket at a path, which no
+//! interposer handles, with one line each way per command ([`session`]).
 
 pub mod host;
 mod session;
@@ -12,24 +12,26 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Duration;
 
-/// After so long the far host does not answer any more. Its own waits are shorter.
+/// Time after which the far host is considered gone. Its own waits are shorter.
 const PATIENCE: Duration = Duration::from_secs(50);
 
-/// A connection to the far host, with sockets of its own there; they are reset when it goes.
+/// A connection to the far host, with sockets of its own there. They are reset when it is dropped.
 pub struct Far {
     reader: BufReader<UnixStream>,
     writer: UnixStream,
-    /// Its addresses, of version 4 and 6.
+    /// Its IPv4 and IPv6 address.
     pub addresses: [IpAddr; 2],
 }
 
-/// A socket of the far host's, by its number there.
+/// A socket of the far host, by its number there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Handle(pub usize);
 
 impl Far {
+    /// Connects to the far host.
+    ///
     /// # Errors
-    /// If nobody is there.
+    /// If nobody listens at the path.
     pub fn reach(path: &Path) -> io::Result<Self> {
         let writer = UnixStream::connect(path)?;
         writer.set_read_timeout(Some(PATIENCE))?;
@@ -43,15 +45,15 @@ impl Far {
         Ok(this)
     }
 
-    /// A command, without waiting for its end: [`Far::finish`] does.
+    /// Sends a command without waiting for its answer, which [`Far::finish`] returns.
     ///
     /// # Panics
-    /// If the far host is gone: there is nothing left to compare.
+    /// If the far host is gone, because nothing can be compared any more.
     pub fn start(&mut self, command: &str) {
         writeln!(self.writer, "{command}").expect("the far host listens");
     }
 
-    /// The answer to the oldest command that was started.
+    /// Returns the answer to the oldest command that was started.
     ///
     /// # Panics
     /// As [`Far::start`].
@@ -62,16 +64,16 @@ impl Far {
         line.trim_end().to_owned()
     }
 
-    /// A command and its answer.
+    /// Sends a command and returns its answer.
     pub fn ask(&mut self, command: &str) -> String {
         self.start(command);
         self.finish()
     }
 
-    /// A command whose answer is a socket.
+    /// Sends a command whose answer is a socket.
     ///
     /// # Panics
-    /// If it is none.
+    /// If it is not.
     pub fn open(&mut self, command: &str) -> Handle {
         let answer = self.ask(command);
         Handle(
@@ -87,7 +89,7 @@ impl Far {
         SocketAddr::new(self.addresses[usize::from(family == libc::AF_INET6)], port)
     }
 
-    /// The port of a socket there.
+    /// Returns the port of a socket there.
     ///
     /// # Panics
     /// If it has none.
@@ -95,31 +97,32 @@ impl Far {
         self.ask(&format!("port {}", handle.0)).parse().expect("a port")
     }
 
-    /// A listener there, and where it is.
+    /// Opens a listener there. Returns it and its address.
     pub fn listen(&mut self, family: i32, backlog: i32) -> (Handle, SocketAddr) {
         let handle = self.open(&format!("listen {} {backlog}", version(family)));
         let port = self.port(handle);
         (handle, self.address(family, port))
     }
 
-    /// The next connection of a listener there.
+    /// Accepts the next connection of a listener there.
     pub fn accept(&mut self, listener: Handle) -> Handle {
         self.open(&format!("accept {}", listener.0))
     }
 }
 
-/// 4 or 6.
+/// Returns the IP version: 4 or 6.
 pub fn version(family: i32) -> u8 {
     if family == libc::AF_INET6 { 6 } else { 4 }
 }
 
-/// Octet number `at` of every long transfer: it tells its place, so that what is lost, doubled or
-/// exchanged is seen.
+/// Returns byte `at` of every long transfer. It depends on the position, so that loss, duplication
+/// and reordering are detected.
 pub fn pattern(at: u64) -> u8 {
     (at.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as u8
 }
 
-/// Reads to the end of a stream and checks the pattern: `octets, intact, how it ended`.
+/// Reads to the end of a stream and checks the pattern. Returns the number of bytes, whether they
+/// are intact, and how the stream ended.
 pub fn drain(fd: i32) -> String {
     let mut room = vec![0; 64 * 1024];
     let (mut total, mut wrong) = (0_u64, None);
@@ -141,7 +144,8 @@ pub fn drain(fd: i32) -> String {
     format!("{total} octets, {state}, {end}")
 }
 
-/// Sends so many octets of the pattern; how many, and what stopped it.
+/// Sends `count` bytes of the pattern. Returns the number of bytes sent, and the error if there was
+/// one.
 pub fn flood(fd: i32, count: u64, flags: i32) -> String {
     let mut sent = 0;
     while sent < count {

@@ -1,7 +1,8 @@
-//! Socket calls and what they return, case by case: on the host's own sockets, and on remote ones.
+//! Socket calls and their results, case by case, on the host's own sockets and on remote ones.
 //!
-//! `resoa-semantics run` runs the cases where it is, `compare` in several worlds beside each other;
-//! `far` is the other host of both. See `docs/resoa-semantics.md`.
+//! `resoa-semantics run` runs the cases in the current environment. `compare` runs them in several
+//! worlds and compares the results. `far` is the other host for both. See
+//! `docs/resoa-semantics.md`.
 
 mod cases;
 mod compare;
@@ -29,7 +30,7 @@ use std::sync::Mutex;
 use std::time::Duration;
 use worlds::{Hosts, Serving, World};
 
-/// After so long all cases together have come to nothing.
+/// Time limit for all cases together.
 const LIMIT: Duration = Duration::from_mins(15);
 
 #[derive(Parser)]
@@ -106,10 +107,10 @@ enum What {
     Heir { word: String, descriptor: i32 },
 }
 
-/// What a signal must not leave behind.
+/// Processes that a signal must not leave behind.
 static PROCESSES: Mutex<Vec<u32>> = Mutex::new(Vec::new());
 
-/// Ends the processes of the hosts when a signal ends this one.
+/// Kills the processes of the hosts when a signal ends this one.
 fn end_with_a_signal() -> std::io::Result<()> {
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
     std::thread::spawn(move || {
@@ -180,10 +181,10 @@ fn carry_out(command: What) -> Result<ExitCode, Box<dyn Error>> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The cases whose names contain one of these; all if there is none.
+/// Returns the cases whose names contain one of the patterns, or all cases without patterns.
 ///
 /// # Errors
-/// If one of them is in no name: nothing would be compared, and nothing would differ.
+/// If a pattern matches no case. Otherwise the comparison would be empty and succeed.
 fn chosen(patterns: &[String]) -> Result<Vec<cases::Named>, String> {
     let all = cases::all();
     if let Some(pattern) =
@@ -272,7 +273,7 @@ fn compare_worlds(
     Ok(if faults + verdict.faults == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// This program in a world: what its cases came to.
+/// Runs this program in a world. Returns the outcomes of its cases.
 fn run_in(
     hosts: &Hosts,
     world: World,

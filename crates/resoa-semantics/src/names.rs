@@ -1,8 +1,8 @@
-//! What numbers of Linux's are called, so that observations read like the manual pages.
+//! Names of Linux's numbers, so that observations read like the manual pages.
 
 use std::fmt::Write as _;
 
-/// Which of these constants a number is, if it is one.
+/// Returns the name of the constant among these that a number is, if any.
 macro_rules! name {
     ($number:ident: $($name:ident)+) => {
         match $number {
@@ -12,7 +12,7 @@ macro_rules! name {
     };
 }
 
-/// The name of an error number; the number if it is none of those that socket calls return.
+/// Returns the name of an error number; the number if socket calls do not return it.
 pub fn errno(number: i32) -> String {
     let name = name!(number:
         EPERM ENOENT EINTR EIO EBADF EAGAIN ENOMEM EACCES EFAULT EINVAL ENFILE EMFILE ENOTTY ESPIPE EPIPE EDOM ENOSYS ENODATA
@@ -23,11 +23,11 @@ pub fn errno(number: i32) -> String {
     name.map_or_else(|| format!("errno {number}"), str::to_owned)
 }
 
-/// What `getaddrinfo` and `getnameinfo` return.
+/// Returns the name of a result of `getaddrinfo` or `getnameinfo`.
 pub fn lookup(number: i32) -> String {
     let name = match number {
         0 => Some("0"),
-        // Which the crate libc does not have (netdb.h).
+        // Missing in the libc crate (netdb.h).
         -9 => Some("EAI_ADDRFAMILY"),
         _ => name!(number:
             EAI_BADFLAGS EAI_NONAME EAI_AGAIN EAI_FAIL EAI_FAMILY EAI_SOCKTYPE EAI_SERVICE EAI_SYSTEM EAI_OVERFLOW EAI_NODATA
@@ -36,13 +36,13 @@ pub fn lookup(number: i32) -> String {
     name.map_or_else(|| format!("EAI {number}"), str::to_owned)
 }
 
-/// The name of a signal.
+/// Returns the name of a signal.
 pub fn signal(number: i32) -> String {
     let name = name!(number: SIGPIPE SIGIO SIGURG SIGUSR1 SIGSEGV SIGKILL SIGABRT SIGSYS);
     name.map_or_else(|| format!("signal {number}"), str::to_owned)
 }
 
-/// What `poll` says, as `IN|OUT`; `none`.
+/// Formats the events of `poll`, as `IN|OUT` or `none`.
 pub fn mask(events: i16) -> String {
     let names = [
         (libc::POLLIN, "IN"),
@@ -62,7 +62,7 @@ pub fn mask(events: i16) -> String {
     if text.is_empty() { "none".into() } else { text }
 }
 
-/// State of a TCP as `TCP_INFO` has it.
+/// Returns the name of a TCP state from `TCP_INFO`.
 pub fn tcp_state(number: u8) -> &'static str {
     let names = [
         "?",
@@ -85,7 +85,7 @@ pub fn tcp_state(number: u8) -> &'static str {
 mod tests {
     use super::*;
 
-    /// Several bits are joined, none has a word of its own.
+    /// Several bits are joined, and no bits have a name of their own.
     #[test]
     fn masks_are_written_as_in_the_manual() {
         assert_eq!(mask(libc::POLLIN | libc::POLLRDHUP), "IN|RDHUP");

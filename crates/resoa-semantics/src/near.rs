@@ -1,4 +1,4 @@
-//! What a case has: the far host, the family that it is about, and the list of what it observed.
+//! Context of a case: the far host, the address family, and functions that record observations.
 
 use crate::far::{Far, Handle};
 use crate::names;
@@ -9,15 +9,15 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-/// Everything that `poll` can be asked for.
+/// All events that `poll` can be asked for.
 pub const ALL: i16 = libc::POLLIN | libc::POLLPRI | libc::POLLOUT | libc::POLLRDHUP;
 
-/// So long something that is expected may take. What takes longer is said not to have happened; on
-/// a machine with thirty others that want it a second is not much.
+/// Maximum time for an expected event. If it takes longer, the observation is that it did not
+/// happen. On a machine with thirty other busy processes, a second is not enough.
 pub const PATIENCE: Duration = Duration::from_secs(10);
 
-/// So long it may take until something that will not be waited for has happened: a segment and what
-/// carries it.
+/// Time for an event that is not waited for explicitly: a segment and its transport over the last
+/// hop.
 pub const SETTLED: Duration = Duration::from_millis(150);
 
 static SIGNALS: [AtomicUsize; 65] = [const { AtomicUsize::new(0) }; 65];
@@ -26,26 +26,26 @@ extern "C" fn count_signal(number: i32) {
     SIGNALS[number as usize].fetch_add(1, Ordering::Relaxed);
 }
 
-/// Lets a signal be counted in place of what it does; with `restart`, calls that it interrupts go
-/// on.
+/// Counts a signal instead of its default action. With `restart`, calls that it interrupts are
+/// restarted.
 pub fn count_signals(number: i32, restart: bool) {
     let mut action = libc::sigaction {
         sa_sigaction: count_signal as extern "C" fn(i32) as usize,
-        // SAFETY: all bits 0 is the empty set.
+        // SAFETY: all zeros is the empty set.
         sa_mask: unsafe { std::mem::zeroed() },
         sa_flags: if restart { libc::SA_RESTART } else { 0 },
         sa_restorer: None,
     };
-    // SAFETY: the handler adds to an atomic number.
+    // SAFETY: the handler only adds to an atomic number.
     unsafe { libc::sigaction(number, &raw mut action, std::ptr::null_mut()) };
 }
 
-/// What a case works with.
+/// Context of a case.
 pub struct Near {
     pub far: Far,
-    /// `AF_INET`, `AF_INET6`
+    /// `AF_INET` or `AF_INET6`.
     pub family: i32,
-    /// Addresses of this host, as the far one sees them.
+    /// Addresses of this host, as seen by the far one.
     own: [IpAddr; 2],
 }
 
@@ -57,13 +57,13 @@ impl Near {
         Self { far, family, own }
     }
 
-    /// Notes an observation.
+    /// Records an observation.
     pub fn say(&mut self, what: &str, value: impl Display) {
         self.line(&format!("{what}: {value}"));
     }
 
-    /// Notes a size or a time, which need not be the same in two worlds; it may be less or more by
-    /// this factor.
+    /// Records a size or a time, which may differ between worlds by this factor in either
+    /// direction.
     pub fn measure(&mut self, what: &str, value: u64, factor: f64) {
         self.line(&format!("{what} (within {factor}): {value}"));
     }
@@ -75,7 +75,7 @@ impl Near {
         let _ = out.flush();
     }
 
-    /// Asks the far host and notes what it says.
+    /// Sends a command to the far host and records its answer.
     pub fn hear(&mut self, what: &str, command: &str) {
         let answer = self.far.ask(command);
         self.say(&format!("far {what}"), answer);
@@ -93,17 +93,17 @@ impl Near {
         sys::socket(self.family, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0).descriptor()
     }
 
-    /// This host's address, and a port.
+    /// Returns this host's address with a port.
     pub fn own(&self, port: u16) -> SocketAddr {
         SocketAddr::new(self.own[usize::from(self.family == libc::AF_INET6)], port)
     }
 
-    /// Any address of this host.
+    /// Returns the unspecified address with a port.
     pub fn any(&self, port: u16) -> SocketAddr {
         if self.family == libc::AF_INET6 { ([0_u16; 8], port).into() } else { ([0_u8; 4], port).into() }
     }
 
-    /// A port of the far host's at which nobody listens.
+    /// Returns a port of the far host without a listener.
     ///
     /// # Panics
     /// If there is none.
@@ -112,19 +112,19 @@ impl Near {
         self.far.address(self.family, answer.parse().expect("a port"))
     }
 
-    /// A stream that is connected to the far host, both ends.
+    /// Returns a stream that is connected to the far host, and the far end.
     ///
     /// # Panics
-    /// If that cannot be.
+    /// If the connection fails.
     pub fn connected(&mut self) -> (i32, Handle) {
         let fd = self.stream();
         (fd, self.connect(fd))
     }
 
-    /// Connects a socket to the far host: its end there.
+    /// Connects a socket to the far host, and returns the far end.
     ///
     /// # Panics
-    /// If that cannot be.
+    /// If the connection fails.
     pub fn connect(&mut self, fd: i32) -> Handle {
         let (listener, address) = self.far.listen(self.family, 8);
         let answer = sys::connect(fd, address);
@@ -132,10 +132,10 @@ impl Near {
         self.far.accept(listener)
     }
 
-    /// A listener of this host, and where the far host reaches it.
+    /// Returns a listener of this host, and the address at which the far host reaches it.
     ///
     /// # Panics
-    /// If that cannot be.
+    /// If the socket cannot listen.
     pub fn listener(&mut self, backlog: i32) -> (i32, SocketAddr) {
         let fd = self.stream();
         assert_eq!(sys::listen(fd, backlog).0, Ok(0), "listen");
@@ -143,8 +143,8 @@ impl Near {
         (fd, self.own(port))
     }
 
-    /// The far host connects to this one: its end there. `listen` may return before a server has
-    /// heard of it (C83), so that a refusal is tried again.
+    /// Connects from the far host to this one, and returns the far end. `listen` may return before
+    /// a server has received it (C83), so a refusal is retried.
     pub fn called(&mut self, address: SocketAddr) -> Handle {
         let command = format!("connect {} {address}", crate::far::version(self.family));
         for _ in 0..3 {
@@ -156,7 +156,7 @@ impl Near {
         self.far.open(&command)
     }
 
-    /// A connection that a listener here has accepted, both ends.
+    /// Returns a connection that a listener here has accepted, and the far end.
     pub fn accepted(&mut self) -> (i32, Handle) {
         let (listener, address) = self.listener(8);
         let far = self.called(address);
@@ -165,10 +165,10 @@ impl Near {
         (fd, far)
     }
 
-    /// Connects a socket that does not wait.
+    /// Connects a non-blocking socket, and returns the far end.
     ///
     /// # Panics
-    /// If that cannot be.
+    /// If the connection fails.
     pub fn connect_nonblocking(&mut self, fd: i32) -> Handle {
         let (listener, address) = self.far.listen(self.family, 8);
         let answer = sys::connect(fd, address);
@@ -177,24 +177,25 @@ impl Near {
         self.far.accept(listener)
     }
 
-    /// Where no far host is: see [`crate::worlds`].
+    /// Returns an address in a network without a far host: see [`crate::worlds`].
     pub fn elsewhere(&self, networks: [IpAddr; 2]) -> SocketAddr {
         SocketAddr::new(networks[usize::from(self.family == libc::AF_INET6)], 80)
     }
 
-    /// How often a signal has come since it was asked last.
+    /// Returns how often a signal has arrived since the last call.
     #[expect(clippy::unused_self, reason = "signals belong to the case")]
     pub fn count(&mut self, number: i32) -> usize {
         SIGNALS[number as usize].swap(0, Ordering::Relaxed)
     }
 
-    /// What `poll` says now.
+    /// Records the current result of `poll`.
     pub fn mask(&mut self, what: &str, fd: i32) {
         let (_, events) = sys::poll(fd, ALL, 0);
         self.say(what, names::mask(events));
     }
 
-    /// What `poll` says after one of `bits` has come; or `never` and what there is.
+    /// Waits for one of `bits` and records the result of `poll` then; `never` and the current
+    /// events if none arrives.
     pub fn until(&mut self, what: &str, fd: i32, bits: i16) {
         let (answer, _) = sys::poll(fd, bits, PATIENCE.as_millis() as i32);
         Self::settle();
@@ -203,18 +204,18 @@ impl Near {
         self.say(what, if answer.0 == Ok(0) { format!("never, but {text}") } else { text });
     }
 
-    /// Time for whatever is under way to arrive.
+    /// Waits until pending events have arrived.
     pub fn settle() {
         std::thread::sleep(SETTLED);
     }
 
-    /// Receives, and notes the text or how it went.
+    /// Receives, and records the text or the error.
     pub fn receive(&mut self, what: &str, fd: i32, room: usize, flags: i32) {
         let text = received(fd, room, flags);
         self.say(what, text);
     }
 
-    /// `SO_ERROR`.
+    /// Records `SO_ERROR`.
     pub fn pending_error(&mut self, what: &str, fd: i32) {
         let answer = sys::get(fd, libc::SOL_SOCKET, libc::SO_ERROR);
         let text = match answer.0 {
@@ -224,8 +225,8 @@ impl Near {
         self.say(what, text);
     }
 
-    /// Notes a name, with words for what differs from run to run: whose address it is, and the port
-    /// unless it is 0 or `known`.
+    /// Records an address with words for the parts that differ from run to run: its owner, and the
+    /// port unless it is 0 or `known`.
     pub fn name(&mut self, what: &str, name: Result<Option<SocketAddr>, Answer>, known: u16) {
         let text = match name {
             Err(answer) => answer.to_string(),
@@ -235,7 +236,7 @@ impl Near {
         self.say(what, text);
     }
 
-    /// See [`Near::name`].
+    /// Formats an address as [`Near::name`] records it.
     pub fn show(&self, address: SocketAddr, known: u16) -> String {
         let mapped = if let IpAddr::V6(v6) = address.ip() { v6.to_ipv4_mapped() } else { None };
         let plain = mapped.map_or(address.ip(), IpAddr::V4);
@@ -254,7 +255,7 @@ impl Near {
         format!("{}{whose}, port {port}", if mapped.is_some() { "mapped " } else { "" })
     }
 
-    /// How often each of these signals has come since it was asked last.
+    /// Records how often each of these signals has arrived since the last call.
     pub fn signals(&mut self, what: &str, numbers: &[i32]) {
         let counts: Vec<String> = numbers
             .iter()
@@ -265,8 +266,8 @@ impl Near {
         self.say(what, counts.join(", "));
     }
 
-    /// Whether a call took about as long as it should: 0.8 to 2.5 times that, and 200 ms for what
-    /// is beside it.
+    /// Records whether a call took about the expected time: 0.8 to 2.5 times that, plus 200 ms for
+    /// overhead.
     pub fn took(&mut self, what: &str, begin: Instant, expected_ms: u64) {
         let took = begin.elapsed().as_millis() as u64;
         let right = took >= expected_ms * 8 / 10 && took <= expected_ms * 5 / 2 + 200;
@@ -281,7 +282,7 @@ impl Near {
     }
 }
 
-/// Receives: the text, `EOF`, or why not.
+/// Receives. Returns the text, `EOF`, or the error.
 pub fn received(fd: i32, room: usize, flags: i32) -> String {
     let mut room = vec![0; room];
     match sys::recv(fd, &mut room, flags).0 {
@@ -291,9 +292,9 @@ pub fn received(fd: i32, room: usize, flags: i32) -> String {
     }
 }
 
-/// How many octets a stream takes while nobody reads: until it has taken none for a second, in
-/// which the server has answered often, however busy the machine is. On one with twenty others that
-/// ran, some more were taken after 300 ms.
+/// Sends to a stream whose peer does not read, until it has taken nothing for a second and for some
+/// rounds in which the server has answered. Returns the number of bytes taken. On a machine with
+/// twenty other busy processes, more bytes were taken after 300 ms.
 pub fn stuff(fd: i32) -> u64 {
     const ROUNDS: u32 = 20;
     let chunk = vec![b'x'; 16 * 1024];
@@ -306,7 +307,7 @@ pub fn stuff(fd: i32) -> u64 {
                 (last, rounds) = (Instant::now(), 0);
             }
             Err(libc::EAGAIN) => {
-                // Where the server answers, it has seen all that was on its way to it.
+                // When the server answers, it has seen everything that was on its way to it.
                 let _ = sys::tcp_state(fd);
                 rounds += 1;
                 std::thread::sleep(Duration::from_millis(5));

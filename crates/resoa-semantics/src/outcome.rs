@@ -1,23 +1,23 @@
-//! What came of a case, and when two outcomes are the same.
+//! Outcome of a case, and the comparison of two outcomes.
 
 use serde::{Deserialize, Serialize};
 
-/// What a case noted, line by line, and how its process ended.
+/// Observations of a case, line by line, and the end of its process.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Outcome {
-    /// Which case.
+    /// Name of the case.
     pub case: String,
     /// Rows of the specification.
     pub rows: String,
-    /// `what: value`, or `what (within FACTOR): number`.
+    /// Lines `what: value`, or `what (within FACTOR): number`.
     pub observations: Vec<String>,
-    /// Its process came to the end of the case. Natively each has to: cases that give up alike in
-    /// two worlds have compared nothing of what follows.
+    /// Whether the process reached the end of the case. Natively every case must: if it gives up at
+    /// the same point in two worlds, nothing after that point is compared.
     pub is_whole: bool,
 }
 
 impl Outcome {
-    /// The same, but for sizes, which may differ by their factor.
+    /// Returns whether two outcomes are equal, except that sizes may differ by their factor.
     pub fn agrees(&self, other: &Self) -> bool {
         self.observations.len() == other.observations.len()
             && self
@@ -55,7 +55,7 @@ mod tests {
         }
     }
 
-    /// Sizes have room, everything else has none.
+    /// Sizes may differ, all other values may not.
     #[test]
     fn sizes_may_differ_by_their_factor() {
         assert!(outcome(&["a: 1"]).agrees(&outcome(&["a: 1"])));

@@ -1,5 +1,5 @@
-//! Runs cases, each in a process of its own with a time limit: what hangs or crashes is an
-//! observation like any other.
+//! Runs cases, each in a process of its own with a time limit. A hang or a crash is an observation
+//! like any other.
 
 use crate::cases::Named;
 use crate::outcome::Outcome;
@@ -10,12 +10,12 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-/// After so long a case is ended: 20 MB through four processes took more than 20 s on a machine on
-/// which thirty others ran.
+/// Time limit of a case. 20 MB through four processes took more than 20 s on a machine with thirty
+/// other busy processes.
 const LIMIT: Duration = Duration::from_mins(1);
 
-/// Runs cases, `jobs` at a time, and gives their outcomes in the order of the cases. Children are
-/// this program, in whatever world it is.
+/// Runs cases, `jobs` at a time, and returns their outcomes in the order of the cases. The child
+/// processes run this program in the current world.
 ///
 /// # Errors
 /// If this program cannot be started again.
@@ -51,7 +51,7 @@ pub fn run(cases: &[Named], far: &Path, jobs: usize) -> io::Result<Vec<Outcome>>
     Ok(done.into_iter().map(|(_, outcome)| outcome).collect())
 }
 
-/// What a case notes, and whether it comes to its end.
+/// Returns the observations of a case, and whether it reaches its end.
 fn observe(command: &mut Command) -> io::Result<(Vec<String>, bool)> {
     let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
     let output = child.stdout.take().map(reader);
@@ -76,8 +76,8 @@ fn observe(command: &mut Command) -> io::Result<(Vec<String>, bool)> {
     Ok((observations, ended.is_some_and(|status| status.success())))
 }
 
-/// Reads to the end on a thread. A child of the case that lives on and holds the pipe is left alone
-/// after the case's end.
+/// Reads to the end on a thread. A child of the case may live on and hold the pipe; it is left
+/// alone after the end of the case.
 pub fn reader(mut pipe: impl Read + Send + 'static) -> std::thread::JoinHandle<String> {
     std::thread::spawn(move || {
         let mut octets = Vec::new();
@@ -86,10 +86,10 @@ pub fn reader(mut pipe: impl Read + Send + 'static) -> std::thread::JoinHandle<S
     })
 }
 
-/// Waits for a process, and ends it after `limit`; `None` then.
+/// Waits for a process. After `limit` it kills the process and returns `None`.
 ///
 /// # Errors
-/// The kernel's.
+/// Those of the kernel.
 pub fn wait(child: &mut Child, limit: Duration) -> io::Result<Option<ExitStatus>> {
     let begin = Instant::now();
     loop {

@@ -1,13 +1,13 @@
-//! The calls of libc that programs make, by the functions that an interposing library replaces. An
-//! [`Answer`] is what they returned, or `errno`; nothing is retried and nothing is checked, since
-//! that is what the cases look at.
+//! The libc functions that programs call and that an interposing library replaces. An [`Answer`] is
+//! their return value, or `errno`. Nothing is retried or checked, because the cases examine the
+//! plain results.
 
 use crate::names;
 use std::fmt;
 use std::io::{self, Error};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6};
 
-/// What a call returned: not negative, or `errno`.
+/// Result of a call: a non-negative number, or `errno`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Answer(pub Result<i64, i32>);
 
@@ -20,15 +20,15 @@ impl Answer {
         })
     }
 
-    /// The number of octets; 0 if the call failed.
+    /// Returns the number of bytes; 0 if the call failed.
     pub fn count(self) -> usize {
         self.0.map_or(0, |returned| returned as usize)
     }
 
-    /// The descriptor that a call gave.
+    /// Returns the file descriptor that a call created.
     ///
     /// # Panics
-    /// If the call failed: the case cannot go on.
+    /// If the call failed, because the case cannot go on.
     pub fn descriptor(self) -> i32 {
         self.0.map_or_else(
             |number| panic!("no descriptor: {}", names::errno(number)),
@@ -50,18 +50,18 @@ impl fmt::Display for Answer {
     }
 }
 
-/// One call of libc's. Its arguments are numbers, or pointers to what lives at least until it has
-/// returned; what is wrong on purpose points to page 0.
+/// A call of libc. Its arguments are numbers, or pointers to data that lives at least until the
+/// call returns. Intentionally invalid pointers point to page 0.
 macro_rules! call {
     ($name:ident($($argument:expr),* $(,)?)) => {{
-        // SAFETY: as above; the kernel checks what programs hand it.
+        // SAFETY: see above; the kernel checks the arguments of programs.
         let returned = unsafe { libc::$name($($argument),*) };
         $crate::sys::Answer::of(returned as i64)
     }};
 }
 pub(crate) use call;
 
-/// An address as the kernel wants it.
+/// A socket address in the kernel's format.
 #[derive(Clone, Copy)]
 pub struct Address {
     pub storage: libc::sockaddr_storage,
@@ -69,9 +69,9 @@ pub struct Address {
 }
 
 impl Address {
-    /// Room for one, with nothing in it.
+    /// Creates an empty address.
     pub fn empty() -> Self {
-        // SAFETY: all octets 0 is an address without a family.
+        // SAFETY: all zeros is an address without a family.
         let storage = unsafe { std::mem::zeroed() };
         Self { storage, length: size_of::<libc::sockaddr_storage>() as libc::socklen_t }
     }
@@ -84,7 +84,7 @@ impl Address {
         ((&raw mut self.storage).cast(), &raw mut self.length)
     }
 
-    /// What it says; `None` if it is of neither family of the internet.
+    /// Parses the address; `None` if it is neither IPv4 nor IPv6.
     pub fn read(&self) -> Option<SocketAddr> {
         match i32::from(self.storage.ss_family) {
             libc::AF_INET => {
@@ -155,7 +155,7 @@ pub fn connect_raw(fd: i32, address: Address) -> Answer {
     call!(connect(fd, address.pointer(), address.length))
 }
 
-/// `connect` with `AF_UNSPEC`: the socket is no longer connected.
+/// `connect` with `AF_UNSPEC`, which ends the association with a peer.
 pub fn disconnect(fd: i32) -> Answer {
     let mut address = Address::empty();
     address.length = 16;
@@ -174,12 +174,12 @@ pub fn listen(fd: i32, backlog: i32) -> Answer {
     call!(listen(fd, backlog))
 }
 
-/// `accept` without asking who it is.
+/// `accept` without asking for the peer's address.
 pub fn accept(fd: i32) -> Answer {
     call!(accept(fd, std::ptr::null_mut(), std::ptr::null_mut()))
 }
 
-/// `accept4`, and who it is.
+/// `accept4`, with the peer's address.
 pub fn accept_from(fd: i32, flags: i32) -> (Answer, Option<SocketAddr>) {
     let mut address = Address::empty();
     let (pointer, length) = address.room();
@@ -253,14 +253,14 @@ pub fn get(fd: i32, level: i32, name: i32) -> Answer {
     Answer(answer.0.map(|_| i64::from(i32::from_ne_bytes(value))))
 }
 
-/// `getsockopt`, and how many octets it says it wrote.
+/// `getsockopt`, with the returned length.
 pub fn get_octets(fd: i32, level: i32, name: i32, room: &mut [u8]) -> (Answer, usize) {
     let mut length = room.len() as libc::socklen_t;
     let answer = call!(getsockopt(fd, level, name, room.as_mut_ptr().cast(), &raw mut length));
     (answer, length as usize)
 }
 
-/// An `ioctl` that reads or writes an `int`.
+/// `ioctl` that reads or writes an `int`.
 pub fn ioctl(fd: i32, request: u64, value: &mut i32) -> Answer {
     call!(ioctl(fd, request as _, std::ptr::from_mut(value)))
 }
@@ -269,14 +269,14 @@ pub fn fcntl(fd: i32, command: i32, argument: i32) -> Answer {
     call!(fcntl(fd, command, argument))
 }
 
-/// `poll` of one descriptor; what it says of it, or that it failed.
+/// `poll` of one descriptor. Returns the result and the events.
 pub fn poll(fd: i32, events: i16, wait_ms: i32) -> (Answer, i16) {
     let mut entry = libc::pollfd { fd, events, revents: 0 };
     let answer = call!(poll(&raw mut entry, 1, wait_ms));
     (answer, entry.revents)
 }
 
-/// `SO_RCVTIMEO` or `SO_SNDTIMEO`.
+/// Sets `SO_RCVTIMEO` or `SO_SNDTIMEO`.
 pub fn set_time_limit(fd: i32, name: i32, milliseconds: i64) -> Answer {
     let value = libc::timeval { tv_sec: milliseconds / 1000, tv_usec: milliseconds % 1000 * 1000 };
     call!(setsockopt(
@@ -299,7 +299,7 @@ pub fn set_linger(fd: i32, on: bool, seconds: i32) -> Answer {
     ))
 }
 
-/// Whether `epoll_wait` says something within a time, and what, of the first descriptor.
+/// `epoll_wait` with a time limit. Returns the result and the events of the first descriptor.
 pub fn epoll_wait(epoll: i32, wait_ms: i32) -> (Answer, u32) {
     let mut events = [libc::epoll_event { events: 0, u64: 0 }; 8];
     let answer = call!(epoll_wait(epoll, events.as_mut_ptr(), 8, wait_ms));
@@ -314,14 +314,14 @@ pub fn epoll(fd: i32, events: u32) -> i32 {
     epoll
 }
 
-/// The state of a socket's TCP, of `TCP_INFO`.
+/// Returns the TCP state of a socket from `TCP_INFO`.
 pub fn tcp_state(fd: i32) -> Result<&'static str, Answer> {
     let mut room = [0; 104];
     let (answer, _) = get_octets(fd, libc::IPPROTO_TCP, libc::TCP_INFO, &mut room);
     answer.0.map(|_| names::tcp_state(room[0])).map_err(|_| answer)
 }
 
-/// A pair of connected AF_UNIX streams.
+/// Creates a pair of connected AF_UNIX streams.
 pub fn pair() -> io::Result<[i32; 2]> {
     let mut ends = [0; 2];
     match call!(socketpair(libc::AF_UNIX, libc::SOCK_STREAM | libc::SOCK_CLOEXEC, 0, ends.as_mut_ptr())).0 {

@@ -1,12 +1,12 @@
-//! The hosts: the far one and the near one, two namespaces with a cable between them, and for
-//! remote sockets a third one, of the program, in which no interface is up.
+//! The hosts: the far one and the near one, in two namespaces with a cable between them. For remote
+//! sockets there is a third namespace for the program, in which no interface is up.
 //!
 //! ```text
 //!  program ──▶ agent ══ last hop ══▶ server │ near: 10.99.0.1, fd99::1 ──────── far: 10.99.0.2, fd99::2
 //!  (no interface)        (loopback of near)  │ natively the program is here
 //! ```
 //!
-//! The server has the near host's addresses, so that names are the same in all worlds.
+//! The server has the near host's addresses, so that addresses are the same in all worlds.
 
 use netlab::Namespace;
 use netlab::route::{self, Metrics, Prefix, Route};
@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// After so long a process that was started does not come to be what it should.
+/// Time limit for a process to become ready.
 const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Addresses of the near host, or of its server.
@@ -27,13 +27,13 @@ pub const NEAR: [IpAddr; 2] =
 /// Addresses of the far host.
 pub const FAR: [IpAddr; 2] =
     [IpAddr::V4(Ipv4Addr::new(10, 99, 0, 2)), IpAddr::V6(Ipv6Addr::new(0xfd99, 0, 0, 0, 0, 0, 0, 2))];
-/// Behind the far host, which throws away what goes there.
+/// Addresses behind the far host, which drops packets to them.
 pub const SILENT: [IpAddr; 2] =
     [IpAddr::V4(Ipv4Addr::new(10, 97, 0, 1)), IpAddr::V6(Ipv6Addr::new(0xfd97, 0, 0, 0, 0, 0, 0, 1))];
-/// The near host's routes say that it cannot be reached.
+/// Addresses that the near host's routes declare unreachable.
 pub const UNREACHABLE_HERE: [IpAddr; 2] =
     [IpAddr::V4(Ipv4Addr::new(10, 95, 0, 1)), IpAddr::V6(Ipv6Addr::new(0xfd95, 0, 0, 0, 0, 0, 0, 1))];
-/// The far host says by ICMP that it cannot be reached.
+/// Addresses that the far host reports as unreachable by ICMP.
 pub const UNREACHABLE_THERE: [IpAddr; 2] =
     [IpAddr::V4(Ipv4Addr::new(10, 96, 0, 1)), IpAddr::V6(Ipv6Addr::new(0xfd96, 0, 0, 0, 0, 0, 0, 1))];
 
@@ -73,11 +73,11 @@ pub struct Serving {
     pub local: bool,
 }
 
-/// All destinations, those that `any` does not mean included.
+/// All destinations, including those that `any` does not include.
 const EVERYWHERE: [&str; 7] =
     ["any", "127.0.0.0/8", "::1", "169.254.0.0/16", "fe80::/10", "224.0.0.0/4", "ff00::/8"];
 
-/// Ends a process when it goes.
+/// A process that is killed when this is dropped.
 struct Kept(Child);
 
 impl Drop for Kept {
@@ -87,23 +87,23 @@ impl Drop for Kept {
     }
 }
 
-/// The hosts, the far host's process, and what remote sockets need.
+/// The hosts, the far host's process, and the processes for remote sockets.
 pub struct Hosts {
-    /// In the order in which they are taken down.
+    /// In the order in which they are stopped.
     processes: Vec<(&'static str, Kept)>,
     near: Namespace,
     far: Namespace,
-    /// Of programs with remote sockets.
+    /// Namespace of programs with remote sockets.
     bare: Namespace,
     folder: tempfile::TempDir,
     lasthop: Option<PathBuf>,
 }
 
 impl Hosts {
-    /// Both hosts, and the far one's process.
+    /// Creates both hosts and starts the far one's process.
     ///
     /// # Errors
-    /// Without the right to make namespaces.
+    /// Without the privilege to create namespaces.
     pub fn new() -> io::Result<Self> {
         let [near, far, bare] =
             [Namespace::new(), Namespace::new(), Namespace::new()].map(|new| new.map_err(io::Error::other));
@@ -125,7 +125,7 @@ impl Hosts {
         Ok(this)
     }
 
-    /// Where the far host's process takes commands.
+    /// Returns the path at which the far host's process accepts commands.
     pub fn far_path(&self) -> PathBuf {
         self.folder.path().join("far")
     }
@@ -159,7 +159,7 @@ impl Hosts {
         }
         netlab::sysctl::write(&self.far, "net.ipv4.ip_forward", "1")?;
         netlab::sysctl::write(&self.far, "net.ipv6.conf.all.forwarding", "1")?;
-        // As often as it is asked.
+        // Without a limit on the rate of ICMP errors.
         netlab::sysctl::write(&self.far, "net.ipv4.icmp_ratelimit", "0")?;
         netlab::sysctl::write(&self.far, "net.ipv6.icmp.ratelimit", "0")?;
         for (namespace, kind, places) in [
@@ -177,10 +177,10 @@ impl Hosts {
         Ok(())
     }
 
-    /// The server, on the near host, and an agent that is its client.
+    /// Starts the server on the near host, and an agent that is its client.
     ///
     /// # Errors
-    /// If they do not start, with what they said.
+    /// If they do not start, with their output.
     pub fn serve(&mut self, serving: &Serving) -> io::Result<()> {
         let lasthop = &serving.lasthop;
         let near = self.near.try_clone().map_err(io::Error::other)?;
@@ -204,7 +204,7 @@ impl Hosts {
             agent.args(EVERYWHERE.iter().flat_map(|destination| ["--local", destination]));
         }
         self.start("agent", &near, agent)?;
-        // It listens, and registers.
+        // Wait until the agent listens and is registered.
         let begin = Instant::now();
         loop {
             let status = self.status();
@@ -227,10 +227,10 @@ impl Hosts {
         Ok(())
     }
 
-    /// How the agent does.
+    /// Returns the agent's status.
     ///
     /// # Errors
-    /// If it is gone.
+    /// If the agent is gone.
     pub fn status(&self) -> io::Result<resoa_calls::Status> {
         match resoa_calls::Agent::at(self.agent_path()).call(&resoa_calls::Request::Status, None) {
             Ok((resoa_calls::Response::Status(status), _)) => Ok(status),
@@ -238,7 +238,7 @@ impl Hosts {
         }
     }
 
-    /// A command that runs a program in a world.
+    /// Returns a command that runs a program in a world.
     ///
     /// # Panics
     /// If remote sockets are wanted and [`Hosts::serve`] was not called.
@@ -255,7 +255,7 @@ impl Hosts {
         command
     }
 
-    /// Where everything is, for a script.
+    /// Returns the namespaces and the agent as environment variables, for a script.
     pub fn environment(&self) -> Vec<(&'static str, std::ffi::OsString)> {
         let path =
             |namespace: &Namespace| namespace.path().replace("self", &std::process::id().to_string()).into();
@@ -267,7 +267,7 @@ impl Hosts {
         ]
     }
 
-    /// Starts a command where programs of that world are.
+    /// Starts a command in the namespace for programs of that world.
     ///
     /// # Errors
     /// If it does not start.
@@ -287,12 +287,12 @@ impl Hosts {
         Ok(())
     }
 
-    /// What a process has said.
+    /// Returns the output of a process.
     pub fn said(&self, name: &str) -> String {
         std::fs::read_to_string(self.folder.path().join(format!("{name}.log"))).unwrap_or_default()
     }
 
-    /// Until a process has said anything.
+    /// Waits until a process has written any output.
     fn until_said(&self, name: &str, word: &str, limit: Duration) -> io::Result<()> {
         let begin = Instant::now();
         while self.said(name).trim().is_empty() {
@@ -304,7 +304,7 @@ impl Hosts {
         Ok(())
     }
 
-    /// Processes that are not there any more.
+    /// Describes the processes that have ended.
     pub fn fallen(&mut self) -> Vec<String> {
         let mut fallen = Vec::new();
         for (name, process) in &mut self.processes {
@@ -316,7 +316,7 @@ impl Hosts {
     }
 }
 
-/// The network of an address.
+/// Returns the network of an address.
 fn prefix(address: IpAddr) -> Prefix {
     match address {
         IpAddr::V4(address) => {
@@ -341,7 +341,7 @@ fn ip(namespace: &Namespace, arguments: &[&str]) -> netlab::Result<()> {
     Ok(())
 }
 
-/// Until somebody listens there: the file alone is there a moment before.
+/// Waits until a process listens at the path. The file alone exists a moment earlier.
 fn wait_for(path: &Path) -> io::Result<()> {
     let begin = Instant::now();
     while let Err(error) = UnixStream::connect(path) {

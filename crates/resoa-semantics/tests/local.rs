@@ -1,12 +1,12 @@
-//! Dual protocol stack mode with a program as it is (C02): the preload library, an agent with
-//! rules, a server, and services that say who they are.
+//! Dual protocol stack mode with an unmodified program (C02): the preload library, an agent with
+//! rules, a server, and services that report their host.
 //!
 //! ```text
 //!  host 10.98.1.1 ──────── 10.98.1.2 server 10.98.2.1 ──────── 10.98.2.2 far
 //!  program, agent, service            service                  service
 //! ```
 //!
-//! The host has no route to the far network, so that who comes there came by the server.
+//! The host has no route to the far network, so connections there came through the server.
 
 use netlab::route::{self, Metrics, Prefix, Route};
 use netlab::{Namespace, address, interface, veth};
@@ -16,16 +16,16 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
 
-/// Where all services are.
+/// Port of all services.
 const PORT: u16 = 5000;
 
-/// A program that was built beside this one.
+/// Returns the path of a program that was built next to this one.
 fn built(name: &str) -> Option<PathBuf> {
     let folder = Path::new(env!("CARGO_BIN_EXE_resoa-semantics")).parent()?;
     Some(folder.join(name)).filter(|path| path.exists())
 }
 
-/// Ends a process when it goes.
+/// A process that is killed when this is dropped.
 struct Kept(Child);
 
 impl Drop for Kept {
@@ -35,7 +35,7 @@ impl Drop for Kept {
     }
 }
 
-/// One end of a cable: the network by its third octet, the host by its last.
+/// Configures one end of a cable. The network is the third byte of the address, the host the last.
 fn plug(namespace: &Namespace, name: &str, network: u8, host: u8) -> netlab::Result<()> {
     let index = interface::find(namespace, name)?.index;
     interface::change(namespace, index, &interface::Change::up())?;
@@ -56,7 +56,7 @@ fn cable(one: (&Namespace, &str), other: (&Namespace, &str), network: u8) -> net
     plug(other.0, other.1, network, 2)
 }
 
-/// A service at every address of a host: it says who it is, and who has come.
+/// Starts a service at all addresses of a host. It reports its host and the peer's address.
 fn serve(namespace: &Namespace, name: &'static str) {
     let listener =
         namespace.enter(|| Ok(TcpListener::bind((Ipv4Addr::UNSPECIFIED, PORT)))).expect("a namespace");
@@ -68,7 +68,7 @@ fn serve(namespace: &Namespace, name: &'static str) {
     });
 }
 
-/// Starts a command there, and waits until it says this.
+/// Starts a command in a namespace, and waits until its output contains `word`.
 fn start(namespace: &Namespace, command: &mut Command, word: &str) -> Kept {
     command.stdin(Stdio::null()).stderr(Stdio::piped());
     let child = namespace.enter(|| Ok(command.spawn())).expect("a namespace").expect("it starts");
@@ -78,13 +78,13 @@ fn start(namespace: &Namespace, command: &mut Command, word: &str) -> Kept {
     while !text.contains(word) {
         assert!(said.read_line(&mut text).expect("text") > 0, "it ends without `{word}`: {text}");
     }
-    // What it says later goes nowhere, and it does not wait for that.
+    // Later output is discarded, so that the process does not block on it.
     thread::spawn(move || std::io::copy(&mut said, &mut std::io::sink()));
     child
 }
 
-/// C02: a program reaches what is local by rule on its own host, and everything else by the server,
-/// the loopback that no rule names included.
+/// C02: a program reaches destinations that are local by rule on its own host, and all others
+/// through the server, including loopback addresses without a rule.
 #[test]
 fn programs_go_by_rule() {
     let is_root = rustix::process::getuid().is_root();

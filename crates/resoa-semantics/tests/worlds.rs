@@ -1,16 +1,16 @@
-//! The same cases natively and on remote sockets: nothing may differ that `waivers.toml` does not
-//! name (C95 to C97, C105).
+//! The same cases natively and on remote sockets: every difference must be listed in `waivers.toml`
+//! (C95 to C97, C105).
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A program that was built beside this one.
+/// Returns the path of a program that was built next to this one.
 fn built(name: &str) -> Option<PathBuf> {
     let folder = Path::new(env!("CARGO_BIN_EXE_resoa-semantics")).parent()?;
     Some(folder.join(name)).filter(|path| path.exists())
 }
 
-/// The worlds that can be compared here, or why none can.
+/// Returns the worlds that can be compared here, or the reason why none can.
 fn worlds() -> Result<(PathBuf, String), &'static str> {
     if !rustix::process::getuid().is_root() {
         return Err("making namespaces needs root");
@@ -20,7 +20,7 @@ fn worlds() -> Result<(PathBuf, String), &'static str> {
     Ok((lasthop, "preload,seccomp".into()))
 }
 
-/// All cases in these worlds; the table and the differences are what is shown when it fails.
+/// Compares all cases in these worlds. A failure shows the table and the differences.
 fn compare(worlds: &str, lasthop: &Path, options: &[&str]) {
     let output = Command::new(env!("CARGO_BIN_EXE_resoa-semantics"))
         .args(["compare", "--jobs", "8", "--worlds", worlds, "--lasthop"])
@@ -33,8 +33,8 @@ fn compare(worlds: &str, lasthop: &Path, options: &[&str]) {
     assert!(output.status.success(), "{text}\n{errors}");
 }
 
-/// One after the other: each has as many cases at a time as the machine should have. In the second
-/// every destination is local to the agent (C02).
+/// One comparison after the other, because each runs as many cases at a time as the machine can
+/// take. In the second, every destination is local to the agent (C02).
 #[test]
 fn remote_sockets_are_as_native_ones() {
     match worlds() {

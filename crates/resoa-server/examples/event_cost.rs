@@ -1,9 +1,9 @@
-//! What an exchange of one client's costs the server while others are there and do nothing: other
+//! Measures the cost of one client's exchange for the server in the presence of idle load: other
 //! clients, other sockets of the same client, and other sockets that wait for far hosts.
 //!
-//! The server has a thread of its own, whose processor time is read before and after (`schedstat`,
-//! proc(5)); an exchange is 64 octets to a far host on the loopback and back.
-//! `cargo run -p resoa-server --example event_cost`.
+//! The server runs in a thread of its own, whose processor time is read before and after
+//! (`schedstat`, proc(5)). An exchange is 64 bytes to a far host on the loopback interface and
+//! back. Run it with `cargo run -p resoa-server --example event_cost`.
 
 #[allow(dead_code, reason = "the tests use all of it")]
 #[path = "../tests/sockets/guest.rs"]
@@ -31,7 +31,7 @@ use std::time::{Duration, Instant};
 
 const ROUNDS: u32 = 1000;
 const OCTETS: usize = 64;
-/// Octets to a far host that does not read: more than its buffer takes.
+/// Bytes to a far host that does not read: more than its receive buffer holds.
 const STALLED: usize = 16 << 10;
 
 fn main() {
@@ -82,7 +82,7 @@ impl Server {
         Self { place, key, thread: Some(thread), task, over }
     }
 
-    /// A client that has registered.
+    /// Returns a registered client.
     fn client(&self) -> Guest<AnyCarrier> {
         let key = SecretKey::generate().expect("random octets");
         let (mut carrier, address) = self.place.reach(&key, Some(self.key.public())).expect("descriptors");
@@ -94,7 +94,7 @@ impl Server {
         guest
     }
 
-    /// Nanoseconds of processor that the server's thread has had.
+    /// Processor time of the server's thread in nanoseconds.
     fn processor(&self) -> u64 {
         let text =
             std::fs::read_to_string(format!("/proc/self/task/{}/schedstat", self.task)).expect("proc(5)");
@@ -143,7 +143,7 @@ fn listener() -> TcpListener {
     listener
 }
 
-/// Another socket, and its far host.
+/// Connects another socket and returns the far host's end.
 fn other(guest: &mut Guest<AnyCarrier>, far: &TcpListener, stalls: bool) -> TcpStream {
     let socket = connected(guest, far.local_addr().expect("is bound"));
     if stalls {

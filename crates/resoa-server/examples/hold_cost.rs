@@ -1,10 +1,10 @@
-//! What it costs to hold the FINs of far hosts: the time that the programs take for a segment, what
-//! bulk transfers lose by them, and 9900 FINs at a time.
+//! Measures the cost of holding the FINs of far hosts: the time that the programs take per segment,
+//! the throughput that bulk transfers lose, and 9900 FINs at a time.
 //!
-//! A client and its server in one thread, as in the tests, and a far host behind a veth pair with
-//! the offloads that it has by default. Times of a segment are the kernel's own
-//! (`BPF_STATS_RUN_TIME`), which include reading the clock twice; throughputs with and without are
-//! measured in turns. As root: `cargo run --release -p resoa-server --example hold_cost`.
+//! Client and server share one thread, as in the tests. The far host is behind a veth pair with its
+//! default offloads. Times per segment are the kernel's own (`BPF_STATS_RUN_TIME`) and include
+//! reading the clock twice. Throughputs with and without the hold are measured alternately. Run it
+//! as root: `cargo run --release -p resoa-server --example hold_cost`.
 
 #[path = "../tests/sockets/carried.rs"]
 mod carried;
@@ -32,22 +32,23 @@ use std::time::{Duration, Instant};
 const NEAR: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 9, 0, 1));
 const FAR: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 9, 0, 2));
 const DEVICE: &str = "near0";
-/// With both their ends as many descriptors as this process may have where 20 000 is the limit.
+/// Number of connections. With both ends of each, they need about all file descriptors that a
+/// process has where the limit is 20 000.
 const MANY: usize = 9_900;
-/// How long one measurement of bulk takes.
+/// Duration of one bulk measurement.
 const TURN: Duration = Duration::from_millis(500);
-/// Turns with and without.
+/// Number of measurements with the hold, and as many without.
 const TURNS: usize = 41;
 const CHUNK: usize = 128 << 10;
 
 fn main() {
-    // SAFETY: the descriptor table stays shared; no other thread is there yet.
+    // SAFETY: the descriptor table stays shared, and no other thread exists yet.
     unsafe { rustix::thread::unshare_unsafe(rustix::thread::UnshareFlags::NEWNET) }.expect("root");
     let far = lay_cable();
     for (what, way) in [("down", bulk_down as fn(&Namespace, bool) -> f64), ("up", bulk_up)] {
         let mut pairs = Vec::new();
         for turn in 0..TURNS {
-            // Each first in turn: what disturbs the machine for some seconds disturbs both.
+            // The order alternates, so a disturbance of some seconds affects both.
             let first = way(&far, turn % 2 == 0);
             let second = way(&far, turn % 2 == 1);
             pairs.push(if turn % 2 == 0 { (first, second) } else { (second, first) });
@@ -74,7 +75,8 @@ fn main() {
     }
 }
 
-/// The server's end in this namespace, and the far host's.
+/// Lays the veth pair between the server's namespace, which is this one, and the far host's.
+/// Returns the latter.
 fn lay_cable() -> Namespace {
     let (here, far) = (Namespace::current().expect("a namespace"), Namespace::new().expect("a namespace"));
     let end = |namespace, name, last| End { namespace, name, hardware_address: [2, 0, 0, 0, 9, last] };
@@ -107,7 +109,7 @@ fn connected(rig: &mut Rig, listener: &TcpListener) -> (RsockId, TcpStream) {
     (socket, listener.accept().expect("has connected").0)
 }
 
-/// Octets a second from the far host to the program.
+/// Bytes per second from the far host to the program.
 fn bulk_down(far: &Namespace, holds: bool) -> f64 {
     let mut rig = rig(holds);
     let (socket, end) = connected(&mut rig, &listener(far));
@@ -133,7 +135,7 @@ fn down(rig: &mut Rig, socket: RsockId, mut end: TcpStream) -> f64 {
     rate
 }
 
-/// Octets a second from the program to the far host.
+/// Bytes per second from the program to the far host.
 fn bulk_up(far: &Namespace, holds: bool) -> f64 {
     let mut rig = rig(holds);
     let (socket, end) = connected(&mut rig, &listener(far));
@@ -159,7 +161,8 @@ fn up(rig: &mut Rig, socket: RsockId, mut end: TcpStream) -> f64 {
     reader.join().expect("counts") as f64 / begin.elapsed().as_secs_f64()
 }
 
-/// Run times of the programs, and how often they ran: of segments that arrive, and that leave.
+/// Run times of the programs in nanoseconds and how often they ran: for arriving segments, then for
+/// leaving ones.
 fn run_times() -> [(u64, u64); 2] {
     let mut times = [(0, 0); 2];
     for program in ProgInfoIter::with_query_opts(ProgInfoQueryOptions::default()) {
@@ -174,19 +177,20 @@ fn run_times() -> [(u64, u64); 2] {
     times
 }
 
-/// Nanoseconds of a segment of bulk transfers each way, beside so many FINs that are held.
+/// Nanoseconds per segment of bulk transfers, arriving and leaving, while `held` other FINs are
+/// held.
 fn time_of_segment(far: &Namespace, held: usize) -> [f64; 2] {
-    // SAFETY: the call takes a number and gives a descriptor; statistics are kept as long as it is
-    // open.
+    // SAFETY: the call takes a number and returns a descriptor. The kernel collects statistics
+    // while the descriptor is open.
     let statistics = unsafe { libbpf_sys::bpf_enable_stats(libbpf_sys::BPF_STATS_RUN_TIME) };
     assert!(statistics >= 0, "statistics of eBPF programs: {}", io::Error::last_os_error());
-    // SAFETY: the descriptor is new and nobody else has it.
+    // SAFETY: the descriptor is new and has no other owner.
     let _statistics = unsafe { OwnedFd::from_raw_fd(statistics) };
     let mut holding = rig(true);
     let listener = listener(far);
     let others: Vec<_> = (0..held).map(|_| connected(&mut holding, &listener)).collect();
     end_all(&mut holding, &others);
-    // The programs do not know whose connections these are before they end.
+    // The programs cannot tell whose connections these are before they end.
     let mut rig = rig(false);
     let before = run_times();
     let (socket, end) = connected(&mut rig, &listener);
@@ -199,8 +203,8 @@ fn time_of_segment(far: &Namespace, held: usize) -> [f64; 2] {
     })
 }
 
-/// All far hosts close, and the client hears nothing. How long it takes until the FINs are held, if
-/// they are.
+/// Closes all far ends while the client receives nothing. Returns the time until the FINs are held,
+/// if they are.
 fn end_all(rig: &mut Rig, all: &[(RsockId, TcpStream)]) -> Duration {
     rig.stalled = true;
     let begin = Instant::now();
@@ -214,7 +218,8 @@ fn end_all(rig: &mut Rig, all: &[(RsockId, TcpStream)]) -> Duration {
     begin.elapsed()
 }
 
-/// As many connections as there may be: made, ended by the far hosts at a time, released, closed.
+/// Opens as many connections as possible, lets the far hosts end them all at once, releases them
+/// and closes them.
 fn many(far: &Namespace, holds: bool) {
     let mut rig = rig(holds);
     let listener = listener(far);

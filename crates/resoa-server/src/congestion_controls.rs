@@ -17,7 +17,8 @@ static KEPT: OnceLock<[Option<File>; 2]> = OnceLock::new();
 /// Opens the lists of congestion controls that the kernel keeps in `/proc`.
 ///
 /// [`KernelTcp::new`](crate::KernelTcp::new) calls it. A process that is confined before it starts
-/// a server calls it first, since no file can be opened later. What is read is always current.
+/// a server calls it first, since no file can be opened later. The lists are read anew for each
+/// check.
 pub fn keep_kernel_lists() {
     KEPT.get_or_init(|| [ALLOWED, AVAILABLE].map(|path| File::open(path).ok()));
 }

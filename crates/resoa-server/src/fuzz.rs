@@ -1,5 +1,4 @@
-//! For the fuzz targets alone (feature `fuzz`): the gate, under a name that can be reached from
-//! there.
+//! Entry point of the fuzz targets (feature `fuzz`) into the gate, which is private otherwise.
 #![expect(clippy::missing_panics_doc, reason = "to panic if something does not hold is what it is for")]
 
 use crate::gate::Gate;
@@ -13,14 +12,14 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What policies say to two clients; none opens a guarded place.
+/// Policies for two clients. None of them opens a guarded destination.
 const POLICIES: [&str; 4] = [
     "[clients.a]\nkey = \"KEY1\"\n[clients.b]\nkey = \"KEY2\"\n",
     "[clients.a]\nkey = \"KEY1\"\nlisten = false\nbind = \"none\"\n[clients.b]\nkey = \"KEY2\"\nallow = [\"0.0.0.0/0 80\", \"::/0\"]\n",
     "[defaults]\ndeny = [\"192.0.2.0/24\"]\n[clients.b]\nkey = \"KEY2\"\nbuffers = \"4MiB\"\n",
     "[clients.a]\nkey = \"KEY1\"\nallow = [\"198.51.100.0/24 1-100\"]\nbind = \"5000-5010\"\n",
 ];
-/// Where programs go, and where they must not: the last is the server's own.
+/// Destinations of programs, permitted and forbidden ones. The last is the server's own address.
 const PLACES: [&str; 16] = [
     "192.0.2.1",
     "198.51.100.7",
@@ -48,15 +47,16 @@ fn policy(number: u8) -> Arc<Policy> {
     Arc::new(Policy::parse("p.toml", &text).expect("it is one"))
 }
 
-/// What a socket has that the gate is to know of.
+/// State of a socket, tracked apart from the gate.
 struct Known {
     connection: Connection,
     outstanding: u64,
 }
 
-/// Clients come and go, ask for anything and are told anything, and the policy changes: nothing
-/// that is guarded is let through, what is refused is counted, nobody has another's octets under
-/// way, and when all have gone nothing is.
+/// Clients connect and leave, send arbitrary requests and receive arbitrary events, and the policy
+/// changes. Asserts that no guarded destination is permitted, that every refusal is counted, that
+/// each client's outstanding bytes are those of its own sockets, and that none are left when all
+/// sockets are closed.
 pub fn gate(script: &[u8]) {
     let mut gate = Gate::new(policy(script.first().copied().unwrap_or_default()));
     let (mut known, mut refused) = (BTreeMap::<Endpoint, Known>::new(), 0_u64);
@@ -108,8 +108,7 @@ pub fn gate(script: &[u8]) {
             _ if is_here[here] => {
                 let action = action(what, number, more);
                 let is_new = matches!(action, TcpAction::Create { .. });
-                // The server gives each end point a number of its own, and asks for it by whose it
-                // is.
+                // The server numbers end points uniquely, and asks for each on behalf of its owner.
                 if is_new == known.contains_key(&endpoint) {
                     continue;
                 }
@@ -183,8 +182,8 @@ fn event(number: u8, more: u8) -> TcpEvent {
     }
 }
 
-/// No policy of this test opens a place that is the server's, or its neighbours', or a group of
-/// many.
+/// Asserts that an action does not address the server itself, its link or a multicast group. No
+/// policy of this test opens those.
 fn is_harmless(action: &TcpAction) {
     let to = match action {
         TcpAction::Execute(Operation::Connect(to)) | TcpAction::SendTo { to: Some(to), .. } => to.ip(),

@@ -1,8 +1,8 @@
-//! Asked before anything is done for a client: whether its policy lets it, and counted what it
-//! does.
+//! Checks every action for a client against its policy before it is carried out, and counts what
+//! clients do.
 //!
-//! It knows each connection of the Last Hop Protocol as the client of the policy that it is, and
-//! each socket as that client's (`sockets`).
+//! The gate maps each connection of the Last Hop Protocol to its client in the policy, and each
+//! socket to its client (`sockets`).
 
 mod answers;
 mod groups;
@@ -28,37 +28,37 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A client has to have registered after so long.
+/// Time within which a client has to register.
 const UNREGISTERED: Duration = Duration::from_secs(30);
-/// Connections of a Last Hop Protocol without a registration that there may be beside those with
-/// one.
+/// Connections of a Last Hop Protocol without a registration that may exist in addition to the
+/// clients of the policy's limit.
 const SPARE: usize = 64;
-/// Connections that one client has at a time: each of its attempts that came to nothing may still
-/// be one, and others need room, too.
+/// Maximum connections that one client has at a time. Several are needed because each of its failed
+/// attempts may still be a connection. They are limited because other clients need room, too.
 const OF_ONE: usize = 16;
 
-/// A client that is here.
+/// A client that is connected.
 #[derive(Debug)]
 pub(crate) struct Visitor {
     pub(crate) identity: Identity,
     pub(crate) client: Arc<Client>,
     pub(crate) since: Duration,
     pub(crate) counts: Usage,
-    /// Octets that the far hosts have not acknowledged.
+    /// Bytes that the far hosts have not acknowledged.
     pub(crate) outstanding: u64,
-    /// Nothing is read from it at the moment.
+    /// Set while nothing is read from this client.
     pub(crate) stopped: Option<Stop>,
 }
 
-/// See the [module](self).
+/// Gate of a server; see the [module](self).
 #[derive(Debug)]
 pub(crate) struct Gate {
     policy: Arc<Policy>,
     visitors: BTreeMap<Connection, Visitor>,
     sockets: Sockets,
-    /// Who has to have registered when, in this order.
+    /// Deadlines for registration with their connections, earliest first.
     waiting: VecDeque<(Duration, Connection)>,
-    /// What those have done that are gone.
+    /// Totals of the clients that have left.
     past: Usage,
 }
 
@@ -73,8 +73,8 @@ impl Gate {
         }
     }
 
-    /// Another policy from now on. Connections of clients that it has no place for any more are
-    /// given back: they have to go.
+    /// Replaces the policy. Returns the connections of clients that the new policy does not have;
+    /// the caller has to end them.
     pub(crate) fn reload(&mut self, policy: Arc<Policy>) -> Vec<Connection> {
         let mut gone = Vec::new();
         for (&connection, visitor) in &mut self.visitors {
@@ -87,7 +87,7 @@ impl Gate {
         gone
     }
 
-    /// A client wants to come: what it may have, or `None` if it may not.
+    /// Admits a client that connects. Returns its grant, or `None` if it may not connect.
     pub(crate) fn come(
         &mut self,
         connection: Connection,
@@ -127,28 +127,30 @@ impl Gate {
         self.visitors.iter().map(|(&connection, visitor)| (connection, visitor))
     }
 
-    /// What all have done that ever were here.
+    /// Totals of all clients since the server started.
     pub(crate) fn total(&self) -> Usage {
         let mut total = self.past.clone();
         self.visitors.values().for_each(|visitor| total.add(&visitor.counts));
         total
     }
 
-    /// When [`overdue`](Self::overdue) has something to say.
+    /// Time at which [`overdue`](Self::overdue) returns something.
     pub(crate) fn deadline(&self) -> Option<Duration> {
         self.waiting.front().map(|&(deadline, _)| deadline)
     }
 
-    /// Those that should have registered by now, whether they have or not.
+    /// Removes and returns the connections whose registration deadline has passed, whether they
+    /// have registered or not.
     pub(crate) fn overdue(&mut self, now: Duration) -> Vec<Connection> {
         let count = self.waiting.iter().take_while(|(deadline, _)| *deadline <= now).count();
         self.waiting.drain(..count).map(|(_, connection)| connection).collect()
     }
 
-    /// Whether this may be done for a client. `is_own` says whether an address is the server's.
+    /// Checks whether an action may be carried out for a client. `is_own` tells whether an address
+    /// is the server's.
     ///
     /// # Errors
-    /// Why not; it is counted.
+    /// The reason of the refusal, which is also counted.
     pub(crate) fn ask(
         &mut self,
         connection: Connection,
@@ -163,7 +165,7 @@ impl Gate {
         outcome
     }
 
-    /// Something was refused.
+    /// Counts a refusal.
     pub(crate) fn count(&mut self, connection: Connection, refusal: Refusal) {
         if let Some(visitor) = self.visitors.get_mut(&connection) {
             *visitor.counts.refusals.entry(refusal).or_default() += 1;
@@ -177,10 +179,10 @@ impl Gate {
         action: &TcpAction,
         is_own: impl FnMut(IpAddr) -> bool,
     ) -> Result<(), Refusal> {
-        // Nobody's: fail closed.
+        // Fail closed: a connection without a client is refused.
         let rules = &self.visitors.get(&connection).ok_or(Refusal::Denied)?.client.rules;
         if let TcpAction::SendTo { ancillary, .. } = action {
-            // To come from an address is to be bound there.
+            // A source address for a datagram needs the same permission as binding to it.
             let sources = ancillary.records().filter_map(messages::source);
             sources.map(|source| SocketAddr::new(source, 0)).try_for_each(|source| rules.bound(source))?;
         }
@@ -209,7 +211,7 @@ impl Gate {
         }
     }
 
-    /// It will be done.
+    /// Records an action that is about to be carried out.
     pub(crate) fn does(&mut self, connection: Connection, endpoint: Endpoint, action: &TcpAction) {
         let Some(visitor) = self.visitors.get_mut(&connection) else { return };
         match action {
@@ -244,12 +246,12 @@ impl Gate {
         }
     }
 
-    /// Whether a connection may arrive at a listener; if not, it is counted.
+    /// Checks whether a connection may arrive at a listener. Counts a refusal.
     pub(crate) fn admits(&mut self, listener: Endpoint, local: SocketAddr, peer: SocketAddr) -> bool {
         let outcome = self.sockets.get(listener).and_then(|socket| {
             let rules = &self.visitors.get(&socket.connection)?.client.rules;
-            // What has the client's address, or was bound to that one, was asked for when it began
-            // to listen.
+            // `listen` was already checked for the client's own address, and for the address that
+            // the program had bound to.
             let is_offered = || match local.ip().to_canonical() {
                 address if address.is_loopback() && !socket.is_own(address) => rules.offered(local),
                 _ => Ok(()),
@@ -259,7 +261,8 @@ impl Gate {
         self.counted(outcome)
     }
 
-    /// The same of a datagram, unless it may be an answer.
+    /// Checks whether a datagram may arrive at a socket: if the policy admits it, or if it may be
+    /// an answer. Counts a refusal.
     pub(crate) fn hears(&mut self, endpoint: Endpoint, from: SocketAddr) -> bool {
         let outcome = self.sockets.get(endpoint).and_then(|socket| {
             let rules = &self.visitors.get(&socket.connection)?.client.rules;
@@ -274,7 +277,8 @@ impl Gate {
         self.counted(outcome)
     }
 
-    /// Whether a client's socket hears every multicast group that the host has joined.
+    /// Whether a client's sockets receive datagrams of every multicast group that the host has
+    /// joined.
     pub(crate) fn hears_all_groups(&self, connection: Connection) -> bool {
         self.visitors.get(&connection).is_some_and(|visitor| visitor.client.rules.hears_all_groups())
     }
@@ -284,7 +288,8 @@ impl Gate {
         self.visitors.get(&connection).is_some_and(|visitor| visitor.client.rules.of_this_user)
     }
 
-    /// Nobody's is nobody's to refuse.
+    /// Counts a refusal and returns whether there was none. Without an owner there is no policy
+    /// that could refuse.
     fn counted(&mut self, outcome: Option<(Connection, Result<(), Refusal>)>) -> bool {
         match outcome {
             Some((connection, Err(refusal))) => {
@@ -295,7 +300,7 @@ impl Gate {
         }
     }
 
-    /// Whether doing this lets the kernel choose a port, or give one up.
+    /// Whether carrying out this action makes the kernel choose a port or release one.
     pub(crate) fn chooses_port(&self, endpoint: Endpoint, action: &TcpAction) -> bool {
         match action {
             TcpAction::Execute(Operation::Connect(_) | Operation::Disconnect) => true,
@@ -304,23 +309,24 @@ impl Gate {
         }
     }
 
-    /// What the kernel has chosen: it is this client's as if a program had named it (C10).
+    /// Records the address that the kernel has chosen. It belongs to this client as if a program
+    /// had named it (C10).
     pub(crate) fn port_chosen(&mut self, endpoint: Endpoint, local: SocketAddr) {
         self.sockets.bound(endpoint, local);
     }
 
-    /// Whose socket it is, until it is [closed](Self::closed): the protocol's server forgets it
-    /// before what it has decided is done.
+    /// Owner of a socket until it is [closed](Self::closed). The protocol's server forgets the
+    /// owner earlier, before its decisions are carried out.
     pub(crate) fn owner(&self, endpoint: Endpoint) -> Option<Connection> {
         self.sockets.get(endpoint).map(|socket| socket.connection)
     }
 
-    /// Which of a client's sockets has most that its far host has not acknowledged.
+    /// The socket of a client with the most bytes that its far host has not acknowledged.
     pub(crate) fn largest(&self, connection: Connection) -> Option<Endpoint> {
         self.sockets.largest(connection)
     }
 
-    /// A socket is gone, with the client or without.
+    /// Removes a socket, whether its client is still connected or not.
     pub(crate) fn closed(&mut self, endpoint: Endpoint) {
         let Some(socket) = self.sockets.remove(endpoint) else { return };
         if let Some(visitor) = self.visitors.get_mut(&socket.connection) {
@@ -328,7 +334,7 @@ impl Gate {
         }
     }
 
-    /// A connection has arrived at a listener.
+    /// Records a connection that has arrived at a listener.
     pub(crate) fn adopted(&mut self, listener: Endpoint, endpoint: Endpoint) {
         let Some(socket) = self.sockets.get(listener) else { return };
         let connection = socket.connection;
@@ -339,7 +345,7 @@ impl Gate {
         }
     }
 
-    /// What the stack says.
+    /// Records an event of the TCP stack.
     pub(crate) fn happened(&mut self, endpoint: Endpoint, event: &TcpEvent) {
         let Some(socket) = self.sockets.get_mut(endpoint) else { return };
         let Some(visitor) = self.visitors.get_mut(&socket.connection) else { return };
@@ -354,8 +360,8 @@ impl Gate {
                 socket.outstanding -= count;
                 visitor.outstanding = visitor.outstanding.saturating_sub(count);
             }
-            // No acknowledgement will come of what was under way, and nothing is kept of it; of
-            // datagrams nothing was.
+            // The bytes in flight will not be acknowledged any more, and the server keeps none of
+            // them. A datagram socket has none in flight.
             TcpEvent::Failed(_) => {
                 let count = std::mem::take(&mut socket.outstanding);
                 visitor.outstanding = visitor.outstanding.saturating_sub(count);

@@ -1,5 +1,5 @@
-//! The loop of a server: one carrier, all sockets, look-ups, and the timers of all of them. What is
-//! done for a client is asked for at the [gate](crate::gate).
+//! Event loop of a server: one carrier, all sockets, look-ups, and their timers. The
+//! [gate](crate::gate) checks every action for a client.
 
 mod acknowledgements;
 mod look_ups;
@@ -23,18 +23,18 @@ use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Between two looks for FINs that nobody asks for.
+/// Interval between sweeps for held FINs that the server will not ask for again.
 const SWEEP: Duration = Duration::from_mins(1);
 
-/// Connections of a listener that are taken in one turn.
+/// Maximum connections taken from one listener per turn.
 const ARRIVALS: usize = 16;
 
-/// What ends a wait besides sockets: the carrier, a look-up, the owner's descriptors.
+/// Sources besides sockets that end a wait: the carrier, a look-up, the owner's descriptors.
 const CARRIER: Source = Source(0);
 const NAMES: Source = Source(1);
 const OWNER: Source = Source(2);
 
-/// A server that runs; see the [module](self).
+/// A running server; see the [module](self).
 pub struct Host<C> {
     pub(crate) server: Server,
     pub(crate) tcp: KernelTcp,
@@ -44,39 +44,40 @@ pub struct Host<C> {
     names: Names,
     outboxes: HashMap<Connection, Outbox>,
     pub(crate) origin: Instant,
-    /// Of whom nothing is heard for so long is asked whether it is there.
+    /// Silence after which a client is asked whether it is still there.
     silence: Duration,
-    /// Before this instant nobody's time is over, nobody's ever if there is none. The server says
-    /// when by going through all its clients: with 1000 of them that takes 13 us, as much as a
-    /// turn, so it is asked when this has come and not each turn.
+    /// Lower bound on the earliest client deadline; `None` if no client has one. The server
+    /// computes the deadline by going through all its clients. With 1000 of them that takes 13 us,
+    /// as much as a turn. So it is asked when this time has come, and not each turn.
     watchdog: Option<Duration>,
-    /// Before this instant nobody that is not read from has stood still for too long.
+    /// Lower bound on the time at which a client that is not read from has stood still for too
+    /// long.
     standstill: Option<Duration>,
     acknowledgements: Acknowledgements,
     pub(crate) incidents: Incidents,
-    /// When FINs are looked at that nobody asks for, if something happens then.
+    /// Time of the next sweep, which happens at the first turn after it.
     sweep: Duration,
 }
 
-/// What should not happen, counted.
+/// Counters of events that should not happen.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Incidents {
     /// Clients that were turned away.
     pub turned_away: u64,
-    /// Connections that were reset because what came by them was no message.
+    /// Connections that were reset because they delivered something that is no message.
     pub malformed: u64,
-    /// Connections that were reset because nobody registered there.
+    /// Connections that were reset because the client did not register.
     pub unregistered: u64,
-    /// Times that a listener found no descriptor left.
+    /// Number of times that a listener found no file descriptor left.
     pub starved: u64,
 }
 
 impl<C: Carrier> Host<C> {
-    /// A server without clients, at which whoever comes may do what a program of this host may.
-    /// `carrier` takes them already.
+    /// Creates a server without clients. Any client may connect and do what a program of this host
+    /// may. `carrier` accepts connections already.
     ///
     /// # Errors
-    /// If the kernel has no descriptor left.
+    /// If the kernel has no file descriptor left.
     pub fn new(settings: ServerSettings, carrier: C) -> io::Result<Self> {
         let mut anybody = Client::local("anybody");
         anybody.grant = resoa_protocol::server::Grant::of(&settings);
@@ -86,11 +87,11 @@ impl<C: Carrier> Host<C> {
         Self::with_policy(settings, carrier, Arc::new(policy))
     }
 
-    /// The same for those of a policy, who may do what it says; how many there may be is the
-    /// policy's to say, too.
+    /// Like [`new`](Self::new), for the clients of a policy and with its permissions. The policy
+    /// also defines the maximum number of clients.
     ///
     /// # Errors
-    /// If the kernel has no descriptor left.
+    /// If the kernel has no file descriptor left.
     pub fn with_policy(mut settings: ServerSettings, carrier: C, policy: Arc<Policy>) -> io::Result<Self> {
         settings.clients = policy.most;
         let silence = settings.timers.watchdog;
@@ -116,9 +117,9 @@ impl<C: Carrier> Host<C> {
         })
     }
 
-    /// Another policy from now on. Clients that it does not have any more are reset; what others
-    /// may do changes for what they do from now on. If there are more than it has room for, all
-    /// that are here stay.
+    /// Replaces the policy. Clients that it does not have are reset. For the others, the new
+    /// permissions apply to later actions. If more clients are connected than it allows, they all
+    /// stay.
     pub fn reload(&mut self, policy: Arc<Policy>) {
         self.server.take_at_most(policy.most);
         for connection in self.gate.reload(policy) {
@@ -129,65 +130,65 @@ impl<C: Carrier> Host<C> {
         }
     }
 
-    /// The same, where FINs of far hosts are held. To be called before there are clients: their
-    /// sockets would not be known to it.
+    /// Adds a FIN hold. Call it before there are clients, because the hold would not know their
+    /// sockets.
     #[must_use]
     pub fn with_fin_hold(mut self, hold: FinHold) -> Self {
         self.tcp = self.tcp.with_fin_hold(hold);
         self
     }
 
-    /// What holds FINs, and knows how many.
+    /// The FIN hold, which counts held FINs.
     #[must_use]
     pub fn fin_hold(&self) -> Option<&FinHold> {
         self.tcp.fin_hold()
     }
 
-    /// What is guaranteed on this machine.
+    /// Features of this machine's kernel.
     #[must_use]
     pub fn capabilities(&self) -> Capabilities {
         self.tcp.capabilities()
     }
 
-    /// Sockets of the kernel that clients have.
+    /// Number of kernel sockets that clients have.
     #[must_use]
     pub fn sockets(&self) -> usize {
         self.tcp.sockets()
     }
 
-    /// What all clients have done since the server began.
+    /// Totals of all clients since the server started.
     #[must_use]
     pub fn counts(&self) -> Usage {
         self.gate.total()
     }
 
-    /// What should not have happened.
+    /// Counters of events that should not have happened.
     #[must_use]
     pub fn incidents(&self) -> Incidents {
         Incidents { starved: self.tcp.starvations(), ..self.incidents }
     }
 
-    /// Lets [`turn`](Self::turn) end when this descriptor becomes readable, too, and say so:
-    /// whoever runs the loop reads it.
+    /// Makes [`turn`](Self::turn) also end when this descriptor becomes readable, and return so.
+    /// The caller of `turn` reads it.
     ///
     /// # Errors
-    /// If it cannot be waited for.
+    /// If epoll cannot wait for the descriptor.
     pub fn wait_for(&self, descriptor: BorrowedFd) -> io::Result<()> {
         self.tcp.wait_for(descriptor, OWNER)
     }
 
-    /// Resets every socket, and every client's connection, which tells it so (E5).
+    /// Resets every socket and every client's connection, which informs the client (E5).
     pub fn stop(&mut self) {
         for connection in self.server.connections() {
             self.turn_out(connection);
         }
     }
 
-    /// Waits until something happens, at most for so long, and does what comes of it. Whether one
-    /// of the owner's descriptors is readable.
+    /// Waits for events, at most `longest`, and processes them. Returns whether one of the owner's
+    /// descriptors is readable.
     ///
     /// # Errors
-    /// None that could be helped; epoll's.
+    /// Errors of epoll, none of which can be recovered from.
     pub fn turn(&mut self, longest: Option<Duration>) -> io::Result<bool> {
         let now = self.origin.elapsed();
         let acknowledgements = self.acknowledgements_due();
@@ -197,7 +198,7 @@ impl<C: Carrier> Host<C> {
         let wait = next.map(|next| next.saturating_sub(now)).into_iter().chain(longest).min();
         let Happened { endpoints, sources } = self.tcp.wait(wait)?;
         let now = self.origin.elapsed();
-        // What is said in this turn goes together at its end.
+        // Messages of this turn are sent together at its end.
         self.carrier.gather();
         if sources.contains(&CARRIER) {
             self.hear(now);
@@ -228,12 +229,13 @@ impl<C: Carrier> Host<C> {
         Ok(sources.contains(&OWNER))
     }
 
-    /// What clients say.
+    /// Processes the indications of the carrier.
     fn hear(&mut self, now: Duration) {
         let mut indications = Vec::new();
         self.carrier.poll(&mut indications);
         if !indications.is_empty() {
-            // The time of whoever says something begins again, and that of who comes begins.
+            // The silence of a client that sends something starts anew, and that of a new client
+            // starts.
             let over = now + self.silence;
             self.watchdog = Some(self.watchdog.map_or(over, |watchdog| watchdog.min(over)));
         }
@@ -268,7 +270,7 @@ impl<C: Carrier> Host<C> {
         }
     }
 
-    /// A client wants to come.
+    /// Admits a client that connects, or turns it away.
     fn come(&mut self, connection: Connection, identity: Identity, now: Duration) {
         if let Some(grant) = self.gate.come(connection, &identity, now) {
             self.carrier.accept(connection);
@@ -280,14 +282,14 @@ impl<C: Carrier> Host<C> {
         }
     }
 
-    /// Whatever it is, it is no client of this version, and it has the client's key: nothing it
-    /// says is worth the other clients' time.
+    /// Ends the connection of a peer that is no client of this version, although it has the
+    /// client's key. Reading on would cost other clients time.
     fn malformed(&mut self, connection: Connection) {
         self.incidents.malformed += 1;
         self.turn_out(connection);
     }
 
-    /// A client has to go, with all that it has.
+    /// Disconnects a client and releases all that it has.
     fn turn_out(&mut self, connection: Connection) {
         let mut actions = Vec::new();
         self.server.disconnected(connection, &mut actions);
@@ -295,7 +297,7 @@ impl<C: Carrier> Host<C> {
         self.carry_out(actions);
     }
 
-    /// Nothing comes from there any more, and nothing goes there.
+    /// Forgets a connection that carries no more messages in either direction.
     fn forget(&mut self, connection: Connection) {
         self.outboxes.remove(&connection);
         self.gate.gone(connection);
@@ -326,11 +328,11 @@ impl<C: Carrier> Host<C> {
         }
     }
 
-    /// Connections are taken one by one: after each the server says whether there is room for
-    /// another (8.3).
+    /// Takes connections from a listener one by one: after each the server decides whether there is
+    /// room for another (8.3).
     ///
-    /// What is said of them is on its way at the end of a turn: more than a few would have the
-    /// program wait for the first of them, and the kernel's queue would be full of those behind.
+    /// Messages about them leave at the end of the turn. If a turn took many, the program would
+    /// wait long for the first of them, and the kernel's queue would be full with those behind.
     fn accept(&mut self, listener: Endpoint) {
         for taken in 0.. {
             if taken == ARRIVALS {
@@ -355,7 +357,8 @@ impl<C: Carrier> Host<C> {
         }
     }
 
-    /// In the order of asking: what comes of an action is behind what was already to be done.
+    /// Carries out actions in the order of the requests: the consequences of an action follow all
+    /// actions that were queued before.
     fn carry_out(&mut self, actions: Vec<ServerAction>) {
         let mut queue = VecDeque::from(actions);
         let mut more = Vec::new();
@@ -375,7 +378,7 @@ impl<C: Carrier> Host<C> {
         }
     }
 
-    /// Asks the stack, if the client's policy lets it.
+    /// Passes an action to the TCP stack if the client's policy permits it.
     fn act(&mut self, endpoint: Endpoint, action: TcpAction, more: &mut Vec<ServerAction>) {
         let mut events = Vec::new();
         if matches!(action, TcpAction::Close | TcpAction::Abort) {
@@ -387,7 +390,7 @@ impl<C: Carrier> Host<C> {
             }
             self.gate.does(connection, endpoint, &action);
         } else {
-            // It was never made.
+            // The socket was never created.
             return;
         }
         let chooses = self.gate.chooses_port(endpoint, &action);
@@ -402,7 +405,7 @@ impl<C: Carrier> Host<C> {
         self.happened(endpoint, events, more);
     }
 
-    /// Whether a client's policy lets this be done, and the host.
+    /// Checks an action against the client's policy and the host's ports.
     fn may(&mut self, connection: Connection, endpoint: Endpoint, action: &TcpAction) -> Result<(), Refusal> {
         let (locals, now) = (&mut self.locals, self.origin.elapsed());
         self.gate.ask(connection, endpoint, action, |address| locals.has(address, now))?;

@@ -1,10 +1,11 @@
-//! Which processes of this host have a port: the kernel's own answer (`sock_diag(7)`), by one
-//! netlink socket that is opened before the server is confined.
+//! Processes of this host that have a port, according to the kernel (`sock_diag(7)`). A netlink
+//! socket that is opened before the server is confined sends the requests.
 //!
-//! The kernel lets two sockets share a port by SO_REUSEADDR (datagrams of whatever users) or
-//! SO_REUSEPORT (one user's), and the daemons that do so trust the programs of their host. A client
-//! is none, so that for it the host's ports are taken. No library is used: of the protocol it takes
-//! one request and one answer, both of fixed layout (`linux/inet_diag.h`).
+//! The kernel lets two sockets share a port by SO_REUSEADDR (datagrams of any users) or
+//! SO_REUSEPORT (one user's). Daemons that share ports so trust the programs of their host. A
+//! client is no such program, so the host's ports count as taken for it. No library is used: only
+//! one request and one answer of the protocol are needed, both of fixed layout
+//! (`linux/inet_diag.h`).
 
 use crate::sys;
 use resoa_protocol::message::Kind;
@@ -13,37 +14,37 @@ use rustix::net::{self, AddressFamily, RecvFlags, SendFlags, SocketFlags, Socket
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// `linux/sock_diag.h`, `linux/inet_diag.h`.
+/// From `linux/sock_diag.h` and `linux/inet_diag.h`.
 const SOCK_DIAG_BY_FAMILY: u16 = 20;
 const INET_DIAG_SKV6ONLY: u16 = 11;
-/// `net/tcp_states.h`: a listener, and what is bound and neither connected nor listening (Linux
-/// 6.8).
+/// States of TCP (`net/tcp_states.h`): listeners, and sockets that are bound but neither connected
+/// nor listening (Linux 6.8).
 const TCP_LISTENERS_AND_BOUND: u32 = 1 << 10 | 1 << 13;
-/// Datagram sockets are all of them, connected or not.
+/// States of datagram sockets: all of them, connected or not.
 const ANY_STATE: u32 = u32::MAX;
-/// Octets of a netlink header, of a request, and of an answer without its attributes.
+/// Lengths in bytes of a netlink header, of a request, and of an answer without its attributes.
 const HEADER: usize = 16;
 const REQUEST: usize = 56;
 const ANSWER: usize = 72;
 
-/// An address that a socket is bound to.
+/// Address that a socket is bound to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Bound {
-    /// Version 4 in version 6 as what it is.
+    /// The address; an IPv4-mapped one is converted to IPv4.
     pub(crate) address: IpAddr,
-    /// Of version 6, and without version 4 (IPV6_V6ONLY).
+    /// An IPv6 socket that does not receive IPv4 (IPV6_V6ONLY).
     pub(crate) only_v6: bool,
 }
 
-/// A socket of this host.
+/// Socket of this host that is bound to a port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Holder {
-    /// What the kernel calls it (SO_COOKIE).
+    /// The kernel's identifier of the socket (SO_COOKIE).
     pub(crate) cookie: u64,
     pub(crate) bound: Bound,
 }
 
-/// Asks the kernel; see the [module](self).
+/// Netlink socket for these requests; see the [module](self).
 #[derive(Debug)]
 pub(crate) struct HostPorts {
     netlink: OwnedFd,
@@ -51,7 +52,8 @@ pub(crate) struct HostPorts {
 }
 
 impl Bound {
-    /// Whether one socket would get some of what is sent to the other, if neither shares.
+    /// Whether data sent to one address could reach a socket at the other, if neither shares its
+    /// port.
     pub(crate) fn overlaps(self, other: Bound) -> bool {
         match (self.address, other.address) {
             (IpAddr::V4(_), IpAddr::V4(_)) | (IpAddr::V6(_), IpAddr::V6(_)) => {
@@ -66,10 +68,10 @@ impl Bound {
 }
 
 impl HostPorts {
-    /// For the network namespace of this thread.
+    /// Opens the netlink socket for the network namespace of this thread.
     ///
     /// # Errors
-    /// If the kernel has none of it, or this process may not.
+    /// If the kernel lacks it, or this process lacks the permission.
     pub(crate) fn open() -> io::Result<Self> {
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
         let netlink =
@@ -77,17 +79,19 @@ impl HostPorts {
         Ok(Self { netlink, sequence: 0 })
     }
 
-    /// Whether the kernel answers for TCP and UDP (CONFIG_INET_TCP_DIAG, CONFIG_INET_UDP_DIAG).
+    /// Returns whether the kernel answers for TCP and UDP (CONFIG_INET_TCP_DIAG,
+    /// CONFIG_INET_UDP_DIAG).
     pub(crate) fn answer(&mut self) -> bool {
-        // Nobody has port 1, most often, and the answer is short.
+        // Port 1 is usually unused, so the answer is short.
         [Kind::Stream, Kind::Datagram].into_iter().all(|kind| self.holders(kind, 1).is_ok())
     }
 
-    /// The sockets that have a port, of both families; of TCP those that listen or may yet. One
-    /// that no process has any more is none of them.
+    /// Returns the sockets of both families that have this port. Of TCP, these are the listeners
+    /// and the sockets that may still become one. Sockets that no process has open any more are
+    /// left out.
     ///
     /// # Errors
-    /// If the kernel does not say.
+    /// If the kernel does not answer.
     pub(crate) fn holders(&mut self, kind: Kind, port: u16) -> io::Result<Vec<Holder>> {
         let mut holders = Vec::new();
         for family in [libc::AF_INET, libc::AF_INET6] {
@@ -110,7 +114,7 @@ impl HostPorts {
         request.extend(((libc::NLM_F_REQUEST | libc::NLM_F_DUMP) as u16).to_ne_bytes());
         request.extend(self.sequence.to_ne_bytes());
         request.extend([0; 4]);
-        // `struct inet_diag_req_v2`: what is zero fits all.
+        // `struct inet_diag_req_v2`; fields that are zero match every socket.
         request.extend([family, protocol as u8, 0, 0]);
         request.extend(states.to_ne_bytes());
         request.extend(port.to_be_bytes());
@@ -119,8 +123,8 @@ impl HostPorts {
         Ok(())
     }
 
-    /// Reads what there is; whether that was the last. The kernel has written it before `send` has
-    /// returned, and writes more as it is read.
+    /// Reads the available part of the answer. Returns whether it was the last. The kernel has
+    /// written the first part before `send` returns, and writes more as it is read.
     fn hear(&self, port: u16, holders: &mut Vec<Holder>) -> io::Result<bool> {
         let mut buffer = vec![0; 32 << 10];
         let (count, _) = net::recv(&self.netlink, &mut buffer[..], RecvFlags::DONTWAIT)?;
@@ -132,7 +136,7 @@ impl HostPorts {
                 return Err(io::ErrorKind::InvalidData.into());
             };
             let kind = u16::from_ne_bytes([header[4], header[5]]);
-            // Of an earlier request that failed half way.
+            // Messages with another number answer an earlier request that failed halfway.
             if number(8) == self.sequence {
                 match i32::from(kind) {
                     libc::NLMSG_DONE | libc::NLMSG_ERROR => {
@@ -149,7 +153,8 @@ impl HostPorts {
     }
 }
 
-/// `struct inet_diag_msg` with its attributes; none if it is of another port, or no process's.
+/// Parses a `struct inet_diag_msg` with its attributes. Returns `None` for another port, or if no
+/// process has the socket.
 fn holder(answer: &[u8], port: u16) -> Option<Holder> {
     let (fixed, mut attributes) = answer.split_first_chunk::<ANSWER>()?;
     let number = |at: usize| u32::from_ne_bytes([0, 1, 2, 3].map(|byte| fixed[at + byte]));
@@ -175,13 +180,13 @@ fn holder(answer: &[u8], port: u16) -> Option<Holder> {
     Some(Holder { cookie, bound: Bound { address, only_v6 } })
 }
 
-/// What the kernel calls a socket.
+/// Returns the kernel's identifier of a socket.
 pub(crate) fn cookie(fd: BorrowedFd) -> io::Result<u64> {
     let value = sys::option(fd, libc::SOL_SOCKET, libc::SO_COOKIE, 8)?;
     value.first_chunk().map(|octets| u64::from_ne_bytes(*octets)).ok_or(io::ErrorKind::InvalidData.into())
 }
 
-/// Where a socket is bound that asks for this address.
+/// Returns the address that a socket occupies when it is bound to `address`.
 pub(crate) fn bound(fd: impl AsFd, address: IpAddr) -> Bound {
     let only_v6 = address.is_ipv6() && {
         let value = sys::option(fd.as_fd(), libc::IPPROTO_IPV6, libc::IPV6_V6ONLY, 4);
@@ -199,8 +204,8 @@ mod tests {
         Bound { address: address.parse::<IpAddr>().expect("an address").to_canonical(), only_v6 }
     }
 
-    /// As the kernel sees it (`inet_rcv_saddr_equal`): a socket of version 6 at any address is at
-    /// those of version 4 as well, unless it says otherwise.
+    /// As in the kernel (`inet_rcv_saddr_equal`), an IPv6 socket at the unspecified address also
+    /// receives IPv4, unless it has IPV6_V6ONLY.
     #[test]
     fn addresses_overlap() {
         for (one, other, expected) in [
@@ -226,8 +231,8 @@ mod tests {
         HostPorts::open().expect("netlink").holders(kind, port).expect("the kernel says")
     }
 
-    /// Sockets are found by their port and known by their cookie, of both families, connected or
-    /// not; connections are none that have the port.
+    /// Sockets of both families are found by their port and identified by their cookie, connected
+    /// or not. TCP connections are not listed as holders of a port.
     #[test]
     fn sockets_of_this_host() {
         assert!(HostPorts::open().expect("netlink").answer());
@@ -236,7 +241,8 @@ mod tests {
             let tcp = TcpListener::bind(address).expect("loopback");
             let own = |fd: BorrowedFd, local: SocketAddr| Holder {
                 cookie: cookie(fd).expect("every socket has one"),
-                // The kernel says it of what is bound to one address of version 6 as well.
+                // The kernel also reports IPV6_V6ONLY for sockets that are bound to one IPv6
+                // address.
                 bound: Bound { address: local.ip(), only_v6: local.is_ipv6() },
             };
             let local = udp.local_addr().expect("is bound");
@@ -254,7 +260,7 @@ mod tests {
             assert!(!found.contains(&own(far.as_fd(), local)), "{address}");
             drop((near, tcp));
         }
-        // Bound, and not listening yet.
+        // Bound, but not listening yet.
         let bound = net::socket(AddressFamily::INET, SocketType::STREAM, None).expect("loopback");
         net::bind(&bound, &SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).expect("loopback");
         let port = crate::kernel::name(&bound).expect("is bound").port();
@@ -262,7 +268,7 @@ mod tests {
         assert!(holders(Kind::Stream, port).iter().any(|holder| holder.cookie == own));
     }
 
-    /// What is only for version 6 is known as such.
+    /// An IPv6-only socket is recognised as such.
     #[test]
     fn without_version_4() {
         let six = net::socket(AddressFamily::INET6, SocketType::STREAM, None).expect("loopback");

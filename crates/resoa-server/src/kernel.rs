@@ -1,9 +1,9 @@
-//! The kernel's sockets, by the numbers that the server gives them: [`TcpAction`]s are carried out,
-//! and [`TcpEvent`]s are what comes of them.
+//! Kernel sockets by the numbers that the server gives them: carries out [`TcpAction`]s and returns
+//! [`TcpEvent`]s.
 //!
-//! All sockets are non-blocking and in one edge-triggered epoll: what was peeked at stays in the
-//! socket, so a level would be there for ever. An edge is used up by looking, so whatever cannot be
-//! finished then is remembered here and looked at again.
+//! All sockets are non-blocking and in one edge-triggered epoll. Data that was peeked at stays in
+//! the socket, so a level-triggered epoll would report it forever. A look at a socket uses up its
+//! edge. So work that cannot be finished in that look is recorded here and resumed later.
 
 mod arriving;
 mod ends;
@@ -31,87 +31,88 @@ use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 use std::{io, mem};
 
-/// Octets that are peeked at in one call.
+/// Maximum bytes peeked at per call.
 const PEEKED: usize = 256 << 10;
-/// Events that are taken from epoll at a time.
+/// Maximum events taken from epoll at a time.
 const EVENTS: usize = 256;
-/// From here on epoll speaks of descriptors that are not sockets', by their [`Source`].
+/// First epoll identifier of a descriptor that is not a socket of a client; the identifiers from
+/// here on number the [`Source`]s.
 const SOURCES: u64 = u64::MAX - 255;
 
-/// A descriptor that is no socket of a client's, and what has ended a wait if it is readable; at
-/// most 256.
+/// Identifier of a file descriptor that is no socket of a client and ends a wait when it is
+/// readable. There are at most 256.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Source(pub u8);
 
-/// What has ended a wait.
+/// Events that have ended a wait.
 #[derive(Debug, Default)]
 pub struct Happened {
-    /// They have to be [looked at](KernelTcp::look).
+    /// Sockets that have to be [looked at](KernelTcp::look).
     pub endpoints: Vec<Endpoint>,
-    /// They are readable.
+    /// Descriptors that are readable.
     pub sources: Vec<Source>,
 }
 
-/// One of the sockets.
+/// A socket of a client.
 #[derive(Debug)]
 pub(crate) struct Socket {
     pub(crate) fd: OwnedFd,
     pub(crate) create: Create,
-    /// What the kernel calls it.
+    /// The kernel's identifier of the socket (SO_COOKIE).
     pub(crate) cookie: u64,
     /// The client's address.
     pub(crate) source: IpAddr,
-    /// The program has named an address to `bind`.
+    /// The program has passed an address to `bind`, and not the unspecified one.
     pub(crate) named: bool,
-    /// It has an address, named or not.
+    /// It is bound to an address, passed by the program or not.
     pub(crate) bound: bool,
     pub(crate) phase: Phase,
-    /// Its ends, once it has both.
+    /// Local and remote address, once both are known.
     connection: Option<Connection>,
-    /// Outcomes that are told after that of a `connect` which was asked for before.
+    /// Outcomes of later requests, which are reported after that of the pending `connect`.
     behind: Vec<Result<Reply, Errno>>,
 }
 
-/// What a socket is doing.
+/// Phase of a socket.
 #[derive(Debug)]
 pub(crate) enum Phase {
     Fresh,
-    /// To whom.
+    /// To this address.
     Connecting(SocketAddr),
     Listening {
-        /// Whether connections are taken at the moment.
+        /// Whether connections are accepted at the moment.
         accepts: bool,
-        /// How many may wait in the kernel, as in `listen`.
+        /// Limit of the kernel's queue, as in `listen`.
         backlog: u32,
     },
     Open(Stream),
     Datagrams,
 }
 
-/// The sockets of a server; see the [module](self).
+/// Sockets of a server; see the [module](self).
 #[derive(Debug)]
 pub struct KernelTcp {
     epoll: OwnedFd,
     capabilities: Capabilities,
     hold: Option<FinHold>,
     sockets: HashMap<Endpoint, Socket>,
-    /// What the kernel calls them.
+    /// The kernel's identifiers of these sockets.
     cookies: HashSet<u64>,
-    /// What knows the ports of other processes, if the kernel says so.
+    /// Lists the ports of other processes; `None` if the kernel does not support that.
     host_ports: Option<HostPorts>,
-    /// To be looked at without an edge.
+    /// Sockets to look at without an edge.
     due: BTreeSet<Endpoint>,
     starved: Starved,
-    /// Those that wait for acknowledgements, which cause no edge.
+    /// Sockets that wait for acknowledgements, which cause no edge.
     unacknowledged: BTreeSet<Endpoint>,
     buffer: Vec<u8>,
 }
 
 impl KernelTcp {
-    /// No sockets yet; what the kernel can do is tried out.
+    /// Creates an instance without sockets, and probes the features of the kernel.
     ///
     /// # Errors
-    /// If the kernel has no descriptor left.
+    /// If the kernel has no file descriptor left.
     pub fn new() -> io::Result<Self> {
         congestion_controls::keep_kernel_lists();
         let host_ports = HostPorts::open().ok().and_then(|mut ports| ports.answer().then_some(ports));
@@ -129,7 +130,7 @@ impl KernelTcp {
         })
     }
 
-    /// The same, where FINs of far hosts are held.
+    /// Adds a FIN hold.
     #[must_use]
     pub fn with_fin_hold(mut self, hold: FinHold) -> Self {
         self.hold = Some(hold);
@@ -137,49 +138,50 @@ impl KernelTcp {
         self
     }
 
-    /// What holds FINs.
+    /// The FIN hold, if there is one.
     #[must_use]
     pub fn fin_hold(&self) -> Option<&FinHold> {
         self.hold.as_ref()
     }
 
-    /// Forgets FINs that nobody will ask for; to be called now and then.
+    /// Forgets held FINs that the server will not ask for again. The event loop calls it from time
+    /// to time.
     pub(crate) fn sweep(&self) {
         if let Some(hold) = &self.hold {
             hold.sweep(self.sockets.values().filter_map(|socket| socket.connection));
         }
     }
 
-    /// What this kernel can do.
+    /// Features of this kernel.
     #[must_use]
     pub fn capabilities(&self) -> Capabilities {
         self.capabilities
     }
 
-    /// Sockets that the server has not given up.
+    /// Number of sockets that the server has not given up.
     #[must_use]
     pub fn sockets(&self) -> usize {
         self.sockets.len()
     }
 
-    /// Lets [`wait`](Self::wait) end when this descriptor becomes readable, too, by what it will be
-    /// called then.
+    /// Makes [`wait`](Self::wait) also end when this descriptor becomes readable, and report it as
+    /// `source`.
     ///
     /// # Errors
-    /// If it cannot be waited for.
+    /// If epoll cannot wait for the descriptor.
     pub fn wait_for(&self, descriptor: BorrowedFd, source: Source) -> io::Result<()> {
         let id = SOURCES + u64::from(source.0);
         Ok(epoll::add(&self.epoll, descriptor, EventData::new_u64(id), EventFlags::IN)?)
     }
 
-    /// Waits until something happens, at most for so long, and says what.
+    /// Waits for events, at most `longest`, and returns them.
     ///
     /// # Errors
-    /// None that could be helped; epoll's.
+    /// Errors of epoll, none of which can be recovered from.
     pub fn wait(&mut self, longest: Option<Duration>) -> io::Result<Happened> {
         let longest = longest.into_iter().chain(self.starved.wait()).min();
         let longest = if self.due.is_empty() { longest } else { Some(Duration::ZERO) };
-        // An hour is as good as what does not fit.
+        // A longer time might not fit the type, and waiting an hour is as good.
         let timeout = longest.map(|longest| {
             rustix::event::Timespec::try_from(longest.min(Duration::from_hours(1))).unwrap_or_default()
         });
@@ -200,8 +202,7 @@ impl KernelTcp {
         Ok(Happened { endpoints: endpoints.into_iter().collect(), sources })
     }
 
-    /// What has happened at an end point. A listener says nothing here: ask
-    /// [`accept`](Self::accept).
+    /// Appends the events of a socket. A listener has none here: call [`accept`](Self::accept).
     pub fn look(&mut self, endpoint: Endpoint, events: &mut Vec<TcpEvent>) {
         let Some(socket) = self.sockets.get_mut(&endpoint) else { return };
         match &mut socket.phase {
@@ -215,7 +216,7 @@ impl KernelTcp {
                 let peer = *peer;
                 if let Some(outcome) = socket.connected(peer, self.hold.is_some()) {
                     if outcome.is_ok() {
-                        // What has come with it is on no other edge.
+                        // Data that arrived with it causes no other edge.
                         self.due.insert(endpoint);
                     }
                     let behind = socket.behind.drain(..);
@@ -243,13 +244,13 @@ impl KernelTcp {
         Ok(())
     }
 
-    /// Sockets that wait for acknowledgements, as far as is known.
+    /// Number of sockets that wait for acknowledgements, as far as is known.
     #[must_use]
     pub fn awaiting_acknowledgements(&self) -> usize {
         self.unacknowledged.len()
     }
 
-    /// What was acknowledged since this was last asked.
+    /// Appends an event for each amount acknowledged since the last call.
     pub fn acknowledgements(&mut self, events: &mut Vec<(Endpoint, TcpEvent)>) {
         let mut told = Vec::new();
         let sockets = &mut self.sockets;
@@ -263,7 +264,7 @@ impl KernelTcp {
         });
     }
 
-    /// What was asked for an end point is not done: the answer, in its place among the others.
+    /// Refuses an action. Appends the answer in its order among the others.
     pub fn refuse(
         &mut self,
         endpoint: Endpoint,
@@ -282,7 +283,7 @@ impl KernelTcp {
         }
     }
 
-    /// Carries out what is asked for an end point; what comes of it at once is told at once.
+    /// Carries out an action on a socket, and appends the events that it causes at once.
     pub fn act(&mut self, endpoint: Endpoint, action: TcpAction, events: &mut Vec<TcpEvent>) {
         if let TcpAction::Create { create, source, foreign } = action {
             let made = self.create(create, source, foreign).and_then(|socket| self.insert(endpoint, socket));
@@ -301,11 +302,12 @@ impl KernelTcp {
                     Some(outcome) => events.push(TcpEvent::Done(outcome)),
                     None => {}
                 }
-                // Whatever became of it: an edge may have gone by while it did not matter.
+                // Look in any case: an edge may have passed while it did not matter.
                 self.due.insert(endpoint);
             }
             TcpAction::Admit { accept, backlog } => {
-                // The kernel's queue and ours are together as long as the program said.
+                // The limit that the program has set applies to the kernel's queue and the server's
+                // together.
                 socket.queue_up_to(backlog);
                 if let Phase::Listening { accepts, .. } = &mut socket.phase {
                     *accepts = accept;
@@ -346,7 +348,7 @@ impl KernelTcp {
                 {
                     hold.release(socket.fd.as_fd(), connection);
                     stream.release();
-                    // Our own FIN may have waited.
+                    // The server's own FIN may have waited for this.
                     self.look(endpoint, events);
                 }
             }
@@ -356,20 +358,22 @@ impl KernelTcp {
     }
 }
 
-/// `getsockname`
+/// `getsockname`.
 pub(crate) fn name(fd: &OwnedFd) -> Option<SocketAddr> {
     SocketAddr::try_from(net::getsockname(fd).ok()?).ok()
 }
 
 impl Socket {
-    /// How a `connect` has ended; `None` if it has not. It is another `connect` that says so:
-    /// SO_ERROR would leave a socket on which the next attempt fails with ECONNABORTED.
+    /// Returns the outcome of a `connect`, or `None` while it is pending. It calls `connect` again
+    /// to learn the outcome. After reading SO_ERROR instead, the next attempt on the socket would
+    /// fail with ECONNABORTED.
     fn connected(&mut self, peer: SocketAddr, holds: bool) -> Option<Result<Reply, Errno>> {
         match net::connect(&self.fd, &peer) {
             Ok(()) | Err(rustix::io::Errno::ISCONN) => {
                 self.phase = Phase::Open(Stream::new(holds));
                 let local = name(&self.fd);
-                // Who has answered: nobody has the address that stands for any.
+                // Ask for the host that has answered: a connect to the unspecified address reaches
+                // another one.
                 let answered =
                     net::getpeername(&self.fd).ok().and_then(|peer| SocketAddr::try_from(peer?).ok());
                 let peer_on_wire = answered.unwrap_or(peer);

@@ -1,26 +1,26 @@
-//! Which addresses are this host's own. The kernel says so, by letting a socket have them: that is
-//! right for all of a local network (127.0.0.0/8, a route of type local), and stays right when
-//! addresses come and go.
+//! Addresses of this host. The kernel decides whether a socket can bind to an address. This covers
+//! whole local networks (127.0.0.0/8, a route of type local) and stays correct when addresses are
+//! added and removed.
 
 use rustix::net::{self, AddressFamily, SocketFlags, SocketType};
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
-/// An answer holds for so long.
+/// Time for which an answer is valid.
 const FRESH: Duration = Duration::from_secs(1);
-/// So many answers are kept.
+/// Maximum answers kept.
 const KEPT: usize = 4096;
 
-/// Answers of the kernel, for a moment; see the [module](self).
+/// Recent answers of the kernel; see the [module](self).
 #[derive(Debug, Default)]
 pub(crate) struct Locals {
     answers: HashMap<IpAddr, (Duration, bool)>,
 }
 
 impl Locals {
-    /// Whether an address is one of this host's. Who cannot be asked, says yes: what is not known
-    /// is not reached.
+    /// Whether an address is one of this host's. Returns true if that cannot be determined, so that
+    /// no unknown address is reached.
     pub(crate) fn has(&mut self, address: IpAddr, now: Duration) -> bool {
         if let Some(&(when, answer)) = self.answers.get(&address)
             && now < when + FRESH
@@ -48,8 +48,8 @@ fn is_local(address: IpAddr) -> bool {
 mod tests {
     use super::*;
 
-    /// All of the loopback is, addresses for documentation are not; and an answer is asked for
-    /// again when it is old.
+    /// The whole loopback network is local, addresses for documentation are not. An old answer is
+    /// asked for again.
     #[test]
     fn the_loopback_is_local() {
         let mut locals = Locals::default();

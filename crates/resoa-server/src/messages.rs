@@ -1,5 +1,5 @@
-//! `sendmsg` and `recvmsg` of datagrams with control messages ([`Ancillary`]), which no safe
-//! wrapper has for all of them.
+//! `sendmsg` and `recvmsg` of datagrams with control messages ([`Ancillary`]), for which no safe
+//! wrapper covers all types.
 #![expect(unsafe_code, reason = "control messages by number are in no safe library")]
 
 use crate::{errors, own};
@@ -13,16 +13,16 @@ use std::mem::{self, MaybeUninit};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::{io, ptr};
 
-/// Octets for all control messages of a datagram that can be asked for
+/// Buffer size in bytes for all control messages that a program can request with a datagram
 /// ([`options`](crate::options)), with room to spare.
 const CONTROL: usize = 512;
 
-/// A control buffer, where a `struct cmsghdr` may lie.
+/// A buffer for control messages, aligned for `struct cmsghdr`.
 #[repr(align(8))]
 struct Control([u8; CONTROL]);
 
-/// The same of the error queue (IP_RECVERR): a datagram that was not delivered, where it was to go,
-/// and what is told beside it.
+/// Like [`receive`], from the error queue (IP_RECVERR): a datagram that was not delivered, its
+/// destination, and its control messages.
 ///
 /// # Errors
 /// As [`receive`].
@@ -33,11 +33,11 @@ pub(crate) fn undelivered(
     receive_with(fd, buffer, libc::MSG_DONTWAIT | libc::MSG_ERRQUEUE)
 }
 
-/// What `recvmsg` brings: octets, who sent them, and what is told beside them. One whose sender is
-/// not of IP is none of anybody's.
+/// Receives a datagram with `recvmsg`. Returns its length, its sender and its control messages;
+/// `None` if the sender's address is not of IP.
 ///
 /// # Errors
-/// The kernel's; EAGAIN if there is none.
+/// The kernel's; EAGAIN if there is no datagram.
 pub(crate) fn receive(
     fd: BorrowedFd,
     buffer: &mut [u8],
@@ -53,30 +53,31 @@ fn receive_with(
     let mut name = MaybeUninit::<SocketAddrStorage>::zeroed();
     let mut control = Control([0; CONTROL]);
     let mut piece = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
-    // SAFETY: all zeroes are a message of nothing.
+    // SAFETY: all zeros are an empty message.
     let mut message: libc::msghdr = unsafe { mem::zeroed() };
     message.msg_name = name.as_mut_ptr().cast();
     message.msg_namelen = size_of::<SocketAddrStorage>() as libc::socklen_t;
     (message.msg_iov, message.msg_iovlen) = (&raw mut piece, 1);
     message.msg_control = control.0.as_mut_ptr().cast();
     message.msg_controllen = CONTROL;
-    // SAFETY: each of the three places has as many octets as is said of it.
+    // SAFETY: each of the three buffers has the length that is given for it.
     let count = unsafe { libc::recvmsg(fd.as_raw_fd(), &raw mut message, flags) };
     let count = usize::try_from(count).map_err(|_| io::Error::last_os_error())?;
     if message.msg_namelen < size_of::<libc::sa_family_t>() as libc::socklen_t {
         return Ok(None);
     }
-    // SAFETY: the kernel has written so many octets of an address.
+    // SAFETY: the kernel has written an address of this length.
     let from = unsafe { SocketAddrAny::read(name.as_ptr(), message.msg_namelen) };
     let from = SocketAddr::try_from(from).ok();
     let control = &control.0[..message.msg_controllen.min(CONTROL)];
     Ok(from.map(|from| (count, from, read(control))))
 }
 
-/// Sends a datagram with what is said beside it.
+/// Sends a datagram with control messages.
 ///
 /// # Errors
-/// EINVAL for what a program may not say, or of an address that is not `own`; the kernel's.
+/// EINVAL for a control message that a program may not send, or for a source address that is not
+/// `own`; otherwise the kernel's.
 pub(crate) fn send(
     fd: BorrowedFd,
     own: (Family, IpAddr),
@@ -89,14 +90,14 @@ pub(crate) fn send(
     }
     let (mut control, _) = laid_out(ancillary, usize::MAX);
     let mut piece = libc::iovec { iov_base: bytes.as_ptr().cast_mut().cast(), iov_len: bytes.len() };
-    // SAFETY: all zeroes are a message of nothing.
+    // SAFETY: all zeros are an empty message.
     let mut message: libc::msghdr = unsafe { mem::zeroed() };
     (message.msg_iov, message.msg_iovlen) = (&raw mut piece, 1);
     (message.msg_control, message.msg_controllen) = (control.as_mut_ptr().cast(), control.len());
     let mut send = |name: *const libc::c_void, length: u32| {
         (message.msg_name, message.msg_namelen) = (name.cast_mut(), length);
-        // SAFETY: each of the three places has as many octets as is said of it, and the kernel only
-        // reads them.
+        // SAFETY: each of the three buffers has the length that is given for it, and the kernel
+        // only reads them.
         let sent = unsafe {
             libc::sendmsg(fd.as_raw_fd(), &raw const message, libc::MSG_NOSIGNAL | libc::MSG_DONTWAIT)
         };
@@ -104,27 +105,28 @@ pub(crate) fn send(
     };
     match to {
         None => send(ptr::null(), 0),
-        // SAFETY: the kernel reads no more octets of the address than it has.
+        // SAFETY: the kernel does not read beyond the length of the address.
         Some(to) => unsafe { to.with_sockaddr(|name, length| send(name.cast(), length)) },
     }
 }
 
-/// The address that a datagram is to come from by what is said beside it (IP_PKTINFO,
-/// IPV6_PKTINFO), unless that is any.
+/// Returns the source address that a control message requests (IP_PKTINFO, IPV6_PKTINFO); `None`
+/// for the unspecified address.
 pub(crate) fn source(record: Record) -> Option<IpAddr> {
     let address: IpAddr = match (i32::from(record.level), i32::from(record.kind)) {
-        // Behind the interface; what follows means nothing here.
+        // The address follows the interface; the rest has no meaning in this direction.
         (libc::IPPROTO_IP, libc::IP_PKTINFO) => {
             Ipv4Addr::from(*record.value.get(4..)?.first_chunk::<4>()?).into()
         }
-        // In front of it.
+        // The address precedes the interface.
         (libc::IPPROTO_IPV6, libc::IPV6_PKTINFO) => Ipv6Addr::from(*record.value.first_chunk::<16>()?).into(),
         _ => return None,
     };
     Some(address.to_canonical()).filter(|address| !address.is_unspecified())
 }
 
-/// What any program may say, and of addresses only the client's own ([`own`]).
+/// Whether any program may send this control message. A source address has to be the client's
+/// ([`own`]).
 fn may_be_said(record: Record, (family, client): (Family, IpAddr)) -> bool {
     let Record { level, kind, value } = record;
     let is_formed = match (i32::from(level), i32::from(kind)) {
@@ -166,8 +168,8 @@ mod tests {
         ancillary
     }
 
-    /// C91, RFC 3542: what is said beside a datagram is on the wire, and what was asked for is told
-    /// with it, of both versions.
+    /// C91, RFC 3542: control messages take effect on the wire, and requested ones arrive with the
+    /// datagram, for both versions of IP.
     #[test]
     fn said_and_told() {
         let (ip, ipv6) = (libc::IPPROTO_IP, libc::IPPROTO_IPV6);
@@ -204,7 +206,7 @@ mod tests {
         }
     }
 
-    /// C10: a datagram comes from no address of the server's but the client's own.
+    /// C10: of the server's addresses, a datagram can only have the client's own as its source.
     #[test]
     fn sources() {
         let (ip, ipv6) = (libc::IPPROTO_IP, libc::IPPROTO_IPV6);
@@ -227,8 +229,8 @@ mod tests {
         assert!(may(&of_v6("2001:db8::7"), own) && !may(&of_v6("2001:db8::8"), own));
     }
 
-    /// What takes a privilege of this process, is not known or not formed is refused, whoever says
-    /// it.
+    /// Control messages that need a privilege of this process, are unknown or malformed are refused
+    /// for every client.
     #[test]
     fn what_may_not_be_said() {
         let near = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).expect("loopback");

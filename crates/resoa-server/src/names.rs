@@ -1,9 +1,9 @@
-//! Names of hosts and services, looked up beside the loop: `getaddrinfo` waits for servers of
-//! names, and nothing else should.
+//! Names of hosts and services, looked up apart from the event loop, because `getaddrinfo` waits
+//! for name servers.
 //!
-//! Some threads, made when there is something to do, and no more than a share of them for one
-//! client (`desk`). What takes too long is answered without them; a thread that hangs is not
-//! replaced.
+//! The look-ups run in a few threads, started when needed; each client may occupy only a share of
+//! them (`desk`). A look-up that takes too long is answered without its thread. A thread that hangs
+//! is not replaced.
 
 mod desk;
 
@@ -20,24 +20,24 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-/// Threads at most.
+/// Maximum threads.
 const THREADS: usize = 16;
-/// Threads that one client has at a time: what it asks for may hang in all of them.
+/// Maximum threads that one client occupies at a time: its look-ups may hang in all of them.
 const SHARE: usize = 4;
-/// Look-ups of all clients that wait or are under way, at most.
+/// Maximum look-ups of all clients, waiting or running.
 const WAITING: usize = 256;
-/// The same of one client.
+/// Maximum look-ups of one client, waiting or running.
 const WAITING_OF_ONE: usize = 16;
-/// Addresses of one answer, at most: a message has room for more than any resolver gives.
+/// Maximum addresses in an answer: more than any resolver returns, and they fit into a message.
 const ADDRESSES: usize = 64;
-/// After so long the answer is EAI_AGAIN. The resolver's own patience is 10 s a server.
+/// Time after which the answer is EAI_AGAIN. The resolver itself waits 10 s per name server.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(12);
 
-/// A look-up, and for whom.
+/// A look-up and its requester.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Asked {
     pub(crate) connection: Connection,
-    /// Which client that is.
+    /// The client of this connection.
     pub(crate) who: Identity,
     pub(crate) xid: Xid,
     pub(crate) query: Query,
@@ -60,11 +60,12 @@ struct Shared {
     look_up: fn(&Query) -> Reply,
 }
 
-/// Looks names up; see the [module](self).
+/// Resolver of names; see the [module](self).
 #[derive(Debug)]
 pub(crate) struct Names {
     shared: Arc<Shared>,
-    /// Those without an answer, in the order of asking, and when they will be given up.
+    /// Look-ups without an answer and the times at which they are given up, in the order of their
+    /// requests.
     pending: VecDeque<(Duration, Asked)>,
 }
 
@@ -87,17 +88,17 @@ impl Shared {
             work = self.work();
             work.desk.done(&asked.who);
             work.found.push((asked, reply));
-            // If the counter is full it has rung.
+            // If the counter is full, the descriptor is readable already.
             let _ = rustix::io::write(&self.bell, &1_u64.to_ne_bytes());
         }
     }
 }
 
 impl Names {
-    /// By the resolver of this host.
+    /// Uses the resolver of this host.
     ///
     /// # Errors
-    /// If the kernel has no descriptor left.
+    /// If the kernel has no file descriptor left.
     pub(crate) fn new() -> io::Result<Self> {
         Self::by(resolve)
     }
@@ -108,12 +109,12 @@ impl Names {
         Ok(Self { shared: Arc::new(shared), pending: VecDeque::new() })
     }
 
-    /// Readable when [`found`](Self::found) has something.
+    /// Descriptor that is readable when [`found`](Self::found) returns something.
     pub(crate) fn descriptor(&self) -> BorrowedFd<'_> {
         self.shared.bell.as_fd()
     }
 
-    /// Asks; whether there is room for it.
+    /// Requests a look-up. Returns false if there is no room for it.
     pub(crate) fn ask(&mut self, asked: Asked, now: Duration) -> bool {
         let of_this_one = self.pending.iter().filter(|(_, pending)| pending.who == asked.who).count();
         if self.pending.len() >= WAITING || of_this_one >= WAITING_OF_ONE {
@@ -125,7 +126,7 @@ impl Names {
         if work.idle < work.desk.ready(SHARE) && work.threads < THREADS {
             let shared = Arc::clone(&self.shared);
             let thread = thread::Builder::new().name("names".to_owned()).stack_size(256 << 10);
-            // Without one more, those that there are do it, or it takes too long.
+            // If no thread can be started, an existing one does the look-up, or it times out.
             if thread.spawn(move || shared.run()).is_ok() {
                 work.threads += 1;
             }
@@ -134,25 +135,27 @@ impl Names {
         true
     }
 
-    /// A client is gone: what it asked for need not be found, and is done only if it has begun.
+    /// Drops the look-ups of a client that has disconnected. Those that run already continue,
+    /// without an answer.
     pub(crate) fn forget(&mut self, connection: Connection) {
         self.pending.retain(|(_, pending)| pending.connection != connection);
         self.shared.work().desk.forget(connection);
     }
 
-    /// When [`found`](Self::found) has something without having rung.
+    /// Time at which [`found`](Self::found) returns a timeout, for which the descriptor does not
+    /// become readable.
     pub(crate) fn deadline(&self) -> Option<Duration> {
         self.pending.front().map(|&(deadline, _)| deadline)
     }
 
-    /// What was found since this was last asked, and what took too long.
+    /// Returns the answers since the last call, and timeouts for look-ups that took too long.
     pub(crate) fn found(&mut self, now: Duration) -> Vec<(Asked, Reply)> {
         let _ = rustix::io::read(&self.shared.bell, &mut [0; 8]);
         let mut work = self.shared.work();
         let mut found = std::mem::take(&mut work.found);
         found.retain(|(asked, _)| {
             let place = self.pending.iter().position(|(_, pending)| pending == asked);
-            // Without one it was given up.
+            // A look-up that is not pending any more was given up.
             place.is_some_and(|place| self.pending.remove(place).is_some())
         });
         while let Some((_, asked)) = self.pending.pop_front_if(|(deadline, _)| *deadline <= now) {
@@ -187,7 +190,7 @@ fn resolve(query: &Query) -> Reply {
     }
 }
 
-/// Codes of `getaddrinfo` as those of the protocol.
+/// Converts a code of `getaddrinfo` into that of the protocol.
 fn unresolved(code: i32) -> Unresolved {
     match code {
         libc::EAI_NONAME | libc::EAI_NODATA | EAI_ADDRFAMILY => Unresolved::NoName,
@@ -200,7 +203,7 @@ fn unresolved(code: i32) -> Unresolved {
 /// The host has no address of this family (glibc; not in the libc crate).
 const EAI_ADDRFAMILY: i32 = -9;
 
-/// What is found without asking anybody: numbers.
+/// Answers a query that consists of numbers, without a resolver.
 pub(crate) fn number(query: &Query) -> Option<Reply> {
     let Query::Host { host, service, family } = query else { return None };
     let host: std::net::IpAddr = host.parse().ok()?;
@@ -223,8 +226,8 @@ mod tests {
         Reply::Hosts(texts.iter().map(|text| text.parse().expect("an address with a port")).collect())
     }
 
-    /// C49: names and services as `getaddrinfo` finds them in the files of this host, and its
-    /// reasons.
+    /// C49: names and services are found as `getaddrinfo` finds them in this host's files, with the
+    /// same errors.
     #[test]
     fn names_of_this_host() {
         assert_eq!(resolve(&host("localhost", "http", Some(Family::V4))), at(&["127.0.0.1:80"]));
@@ -246,7 +249,7 @@ mod tests {
         assert_eq!(resolve(&Query::Address(address)), name);
     }
 
-    /// Numbers need nobody.
+    /// Numbers need no resolver.
     #[test]
     fn numbers_are_found_at_once() {
         assert_eq!(number(&host("::1", "80", None)), Some(at(&["[::1]:80"])));
@@ -259,7 +262,7 @@ mod tests {
         Asked { connection, who, xid: Xid(xid), query: host(name, "", None) }
     }
 
-    /// A resolver that hangs for one name and answers others at once.
+    /// Returns a resolver that hangs for one name and answers others at once.
     fn hanging() -> Names {
         let look_up = |query: &Query| {
             if *query == host("slow", "", None) {
@@ -282,9 +285,9 @@ mod tests {
         found
     }
 
-    /// The resolver is asked beside the loop, and what it does not answer in time is answered
-    /// without it. A client that asks for what hangs, and comes again to ask for more, is the only
-    /// one that waits.
+    /// The resolver runs apart from the event loop, and look-ups without an answer in time are
+    /// answered by a timeout. If a client requests names that hang, and connects again to request
+    /// more, only that client has to wait.
     #[test]
     fn a_resolver_that_hangs() {
         let mut names = hanging();
@@ -292,7 +295,8 @@ mod tests {
             assert!(names.ask(asked(1, "slow", xid), Duration::ZERO));
         }
         assert!(!names.ask(asked(1, "slow", 100), Duration::ZERO), "no more of one client");
-        // What has not begun is forgotten whole, and would leave its threads to others.
+        // Look-ups that have not started would be forgotten completely, and leave their threads to
+        // others.
         while names.shared.work().desk.running(&Identity(vec![1])) < SHARE {
             thread::yield_now();
         }
@@ -308,13 +312,13 @@ mod tests {
         assert_eq!(given_up.len(), WAITING_OF_ONE);
         assert!(given_up.iter().all(|(_, reply)| *reply == Reply::Unresolved(Unresolved::Again)));
         assert_eq!(names.deadline(), None);
-        // What it has begun goes on, and is its share.
+        // Look-ups that the client has started keep running and use up its share.
         assert!(names.ask(asked(1, "quick", 9), PATIENCE));
         assert!(names.ask(asked(3, "quick", 9), PATIENCE));
         assert_eq!(until_found(&mut names), [(asked(3, "quick", 9), Reply::Done)]);
     }
 
-    /// One that takes long does not keep its own client's others waiting.
+    /// A slow look-up does not delay others of the same client.
     #[test]
     fn some_at_a_time() {
         let mut names = hanging();
@@ -327,7 +331,7 @@ mod tests {
         }
     }
 
-    /// No more than there is room for, of however many clients.
+    /// The number of look-ups is bounded, however many clients there are.
     #[test]
     fn look_ups_are_bounded() {
         let mut names = hanging();

@@ -1,4 +1,4 @@
-//! Calls that wait for the server, on a socket of the kernel's.
+//! Calls that wait for the server's answer, carried out on a kernel socket.
 
 use crate::kernel::{Phase, Socket, name};
 use crate::{errors, options, own, sys};
@@ -9,14 +9,14 @@ use rustix::net;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 impl Socket {
-    /// Does it; `None` if it is under way (`connect`).
+    /// Carries out an operation. Returns `None` if it is pending (`connect`).
     pub(crate) fn execute(&mut self, operation: Operation) -> Option<Result<Reply, Errno>> {
         match operation {
             Operation::Bind(address) => Some(self.bind(address)),
             Operation::Connect(address) => self.connect(address),
             Operation::Disconnect => {
                 let outcome = net::connect_unspec(&self.fd).map(|()| Reply::Done).map_err(errors::of);
-                // A port that the kernel had chosen is given up.
+                // Disconnecting releases a port that the kernel had chosen.
                 self.bound = name(&self.fd).is_some_and(|local| local.port() != 0);
                 Some(outcome)
             }
@@ -31,12 +31,13 @@ impl Socket {
             Operation::GetOption { level, name, length } => {
                 Some(options::get(self.fd.as_fd(), level, name, length))
             }
-            // The client answers those of sockets; those of interfaces would tell of the server's.
+            // The client answers requests about sockets itself. Those about interfaces would reveal
+            // the server's.
             Operation::Ioctl { .. } | Operation::Resolve(_) => Some(Err(Errno::EINVAL)),
         }
     }
 
-    /// Its family, and the client's address.
+    /// Family of the socket and address of its client.
     pub(crate) fn own(&self) -> (Family, IpAddr) {
         (self.create.family, self.source)
     }
@@ -44,8 +45,8 @@ impl Socket {
     fn bind(&mut self, wanted: SocketAddr) -> Result<Reply, Errno> {
         let address = own::bound(self.create.family, self.source, wanted)?;
         if self.bound {
-            // It has the client's address without a port, was connected, and is not any more: now a
-            // port is wanted.
+            // The socket has the client's address without a port: it was connected and is not any
+            // more. Now it needs a port.
             let off = 0_i32.to_ne_bytes();
             sys::set_option(self.fd.as_fd(), libc::IPPROTO_IP, libc::IP_BIND_ADDRESS_NO_PORT, &off)
                 .map_err(|error| errors::errno(&error))?;
@@ -59,7 +60,7 @@ impl Socket {
         self.local()
     }
 
-    /// What it sends comes from the client's address, whatever port.
+    /// Binds an unbound socket to the client's address, with any port.
     pub(crate) fn bind_own(&mut self) -> Result<(), Errno> {
         if self.bound {
             return Ok(());
@@ -67,7 +68,8 @@ impl Socket {
         match (self.create.kind, own::source(self.create.family, self.source)?) {
             (Kind::Stream, None) => {}
             (Kind::Stream, Some(own)) => {
-                // The port is chosen when it is known where to: one can serve many far hosts.
+                // The port is chosen at the connect, when the destination is known, so that one
+                // port can serve many far hosts.
                 let on = 1_i32.to_ne_bytes();
                 sys::set_option(self.fd.as_fd(), libc::IPPROTO_IP, libc::IP_BIND_ADDRESS_NO_PORT, &on)
                     .map_err(|error| errors::errno(&error))?;
@@ -85,10 +87,12 @@ impl Socket {
         Ok(())
     }
 
-    /// Binds to a port that the kernel chooses, and that nobody has: no other client and no process
-    /// of the host. Of datagrams it would choose one that is somebody's if both may share it
-    /// (SO_REUSEADDR, SO_REUSEPORT), of streams where net.ipv4.ip_autobind_reuse is set; and to the
-    /// kernel all clients are one user (C10). So this socket shares nothing meanwhile.
+    /// Binds to a port that the kernel chooses and that no other client and no process of the host
+    /// has.
+    ///
+    /// The kernel may choose a port in use: for datagrams if both sockets may share theirs
+    /// (SO_REUSEADDR, SO_REUSEPORT), for streams if net.ipv4.ip_autobind_reuse is set. To the
+    /// kernel all clients are one user (C10). So this socket shares nothing during the bind.
     fn bind_alone(&self, address: SocketAddr) -> Result<(), Errno> {
         let shares = self.sharing();
         let set = |on: i32| {
@@ -107,15 +111,16 @@ impl Socket {
             return Some(Err(error));
         }
         match net::connect(&self.fd, &peer) {
-            // Also if it is there at once, as on loopback: epoll says so.
+            // The connection may exist at once, as on loopback. epoll reports that, too.
             Ok(()) | Err(rustix::io::Errno::INPROGRESS) if self.create.kind == Kind::Stream => {
                 self.phase = Phase::Connecting(peer);
                 None
             }
             Ok(()) | Err(rustix::io::Errno::INPROGRESS) => {
                 let local = name(&self.fd).ok_or(Errno::ENOTCONN);
-                // The kernel's word for it: an address of version 4 is mapped at a socket of
-                // version 6, and any is the loopback. With port 0 it has none.
+                // The peer is the kernel's: an IPv6 socket has a mapped IPv4 address, and the
+                // unspecified address becomes the loopback one. With port 0 the kernel returns no
+                // peer.
                 let named = net::getpeername(&self.fd).ok().flatten();
                 let peer = named.and_then(|named| SocketAddr::try_from(named).ok()).unwrap_or(peer);
                 Some(local.map(|local| Reply::Connected { local, peer }))

@@ -1,11 +1,14 @@
 //! Options that a remote program may read and set on a socket of this server.
 //!
-//! What is not in the list is refused, for one of three reasons: the value holds a pointer or a
-//! descriptor, which would be this process's (`SO_ATTACH_FILTER`, `TCP_ZEROCOPY_RECEIVE`); it takes
-//! a privilege that this process has and the program has not (`SO_MARK`, `SO_RCVBUFFORCE`, some
-//! values of others); or it would change what the server relies on (`SO_OOBINLINE`, `SO_PEEK_OFF`,
-//! `SO_RCVLOWAT`, which is tried out and not kept, `SO_LINGER`). The client keeps those of the last
-//! kind that it needs itself (C39).
+//! Options that are not listed are refused for one of three reasons:
+//!
+//! * The value holds a pointer or a file descriptor, which would refer to this process
+//!   (`SO_ATTACH_FILTER`, `TCP_ZEROCOPY_RECEIVE`).
+//! * The option needs a privilege that this process has and the program lacks (`SO_MARK`,
+//!   `SO_RCVBUFFORCE`, some values of others).
+//! * It would change a setting that the server relies on (`SO_OOBINLINE`, `SO_PEEK_OFF`,
+//!   `SO_RCVLOWAT`, which is tried and then reset, `SO_LINGER`). The client implements the ones of
+//!   this kind that it needs (C39).
 
 use crate::{congestion_controls, errors, sys};
 use resoa_protocol::Errno;
@@ -14,7 +17,7 @@ use rustix::fd::BorrowedFd;
 use rustix::net::sockopt::{socket_domain, socket_type};
 use rustix::net::{AddressFamily, SocketType};
 
-/// By level: what may be set and read.
+/// Options that a program may set and read, by level.
 pub(crate) const SETTABLE: &[(i32, &[i32])] = &[
     (
         libc::SOL_SOCKET,
@@ -84,17 +87,17 @@ pub(crate) const SETTABLE: &[(i32, &[i32])] = &[
             libc::MCAST_LEAVE_SOURCE_GROUP,
             libc::MCAST_BLOCK_SOURCE,
             libc::MCAST_UNBLOCK_SOURCE,
-            // Errors have a queue.
+            // Queues errors for MSG_ERRQUEUE.
             libc::IP_RECVERR,
             libc::IP_MINTTL,
-            // What control messages are told of datagrams that come.
+            // Control messages about datagrams that arrive.
             libc::IP_PKTINFO,
             libc::IP_RECVTTL,
             libc::IP_RECVTOS,
             libc::IP_RECVORIGDSTADDR,
         ],
     ),
-    // UDPLITE_SEND_CSCOV, UDPLITE_RECV_CSCOV (`linux/udp.h`): how much the checksum covers.
+    // UDPLITE_SEND_CSCOV and UDPLITE_RECV_CSCOV (`linux/udp.h`): the coverage of the checksum.
     (libc::IPPROTO_UDPLITE, &[10, 11]),
     (
         libc::IPPROTO_IPV6,
@@ -129,8 +132,8 @@ pub(crate) const SETTABLE: &[(i32, &[i32])] = &[
     ),
 ];
 
-/// What may only be read. By number, where nothing can be set by it, so that a program reads what
-/// any socket has at first.
+/// Options that a program may only read: options that cannot be set through this server, for which
+/// a program reads the default of any socket. Those without a constant are given by number.
 const READABLE: &[(i32, &[i32])] = &[
     (
         libc::SOL_SOCKET,
@@ -223,8 +226,8 @@ const READABLE: &[(i32, &[i32])] = &[
     ),
 ];
 
-/// Options that no program sets, and what the kernel says of them: they take a privilege, or there
-/// is no such thing on a socket of IP.
+/// Options that no program may set, with the error of the kernel: they need a privilege, or do not
+/// apply to an IP socket.
 const REFUSED: &[(i32, &[i32], Errno)] = &[
     (
         libc::SOL_SOCKET,
@@ -237,7 +240,7 @@ const REFUSED: &[(i32, &[i32], Errno)] = &[
         ],
         Errno::EPERM,
     ),
-    // None was attached.
+    // No filter was attached.
     (libc::SOL_SOCKET, &[libc::SO_DETACH_FILTER], Errno::ENOENT),
     (
         libc::IPPROTO_TCP,
@@ -264,7 +267,7 @@ const REFUSED: &[(i32, &[i32], Errno)] = &[
     ),
 ];
 
-/// Of `asm-generic/socket.h`, `linux/tcp.h` and `linux/in6.h`, where the crate libc has none.
+/// From `asm-generic/socket.h`, `linux/tcp.h` and `linux/in6.h`; missing in the libc crate.
 const SO_BSDCOMPAT: i32 = 14;
 const SO_PREFER_BUSY_POLL: i32 = 69;
 const SO_BUSY_POLL_BUDGET: i32 = 70;
@@ -276,23 +279,21 @@ const TCP_REPAIR_WINDOW: i32 = 29;
 const TCP_AO_REPAIR: i32 = 42;
 const IPV6_AUTOFLOWLABEL: i32 = 70;
 
-/// Octets of the longest value that is in the lists and not only read: the name of a congestion
-/// control (`TCP_CA_NAME_MAX`), which the kernel says with zeroes behind it, however short it was
-/// set.
+/// Length in bytes of the longest settable value: the name of a congestion control
+/// (`TCP_CA_NAME_MAX`). The kernel returns it padded with zeros, however short it was set.
 const LONGEST: usize = 16;
 
 fn is_in(list: &[(i32, &[i32])], level: i32, name: i32) -> bool {
     list.iter().any(|&(listed, names)| listed == level && names.contains(&name))
 }
 
-/// What the kernel says to a program that sets an option which none may.
+/// Returns the kernel's error for a program that sets an option which no program may set.
 fn refused(level: i32, name: i32) -> Option<Errno> {
     let listed = REFUSED.iter().find(|&&(listed, names, _)| listed == level && names.contains(&name));
     listed.map(|&(_, _, error)| error)
 }
 
-/// What any program may set of an option that this process, with its privileges, could set
-/// otherwise.
+/// Checks values that this process could set because of its privileges, but a program may not.
 fn is_permitted(level: i32, name: i32, value: &[u8]) -> Result<(), Errno> {
     let number = || value.first_chunk().map(|octets| i32::from_ne_bytes(*octets));
     match (level, name) {
@@ -309,10 +310,10 @@ fn is_permitted(level: i32, name: i32, value: &[u8]) -> Result<(), Errno> {
     }
 }
 
-/// `setsockopt`; the value as it is then, which may be another (Linux doubles SO_RCVBUF).
+/// Sets an option. Returns the resulting value, which may differ (Linux doubles SO_RCVBUF).
 ///
 /// # Errors
-/// ENOPROTOOPT for options that are not in the list; the kernel's.
+/// ENOPROTOOPT for options that are not listed; otherwise the kernel's.
 pub(crate) fn set(fd: BorrowedFd, level: i32, name: i32, value: &[u8]) -> Result<Reply, Errno> {
     if (level, name) == (libc::SOL_SOCKET, libc::SO_RCVLOWAT) {
         return low_water(fd, value);
@@ -322,13 +323,13 @@ pub(crate) fn set(fd: BorrowedFd, level: i32, name: i32, value: &[u8]) -> Result
     }
     is_permitted(level, name, value)?;
     sys::set_option(fd, level, name, value).map_err(|error| errors::errno(&error))?;
-    // Memberships can be set and not read.
+    // Memberships can be set but not read.
     Ok(sys::option(fd, level, name, value.len().max(LONGEST)).map_or(Reply::Done, Reply::Value))
 }
 
-/// SO_RCVLOWAT: what the kernel makes of it, with the room that it makes for as much
-/// (`tcp_set_rcvlowat`). The mark itself is kept by the client: below it this socket would tell the
-/// server of nothing. What comes in between the kernel tells of when the mark is gone.
+/// Sets SO_RCVLOWAT and returns the kernel's value. The kernel makes buffer space for as much
+/// (`tcp_set_rcvlowat`). Then the mark is reset and left to the client, because this socket would
+/// cause no events below it. Data that arrives in between causes an event when the mark is reset.
 fn low_water(fd: BorrowedFd, value: &[u8]) -> Result<Reply, Errno> {
     let (level, name) = (libc::SOL_SOCKET, libc::SO_RCVLOWAT);
     sys::set_option(fd, level, name, value).map_err(|error| errors::errno(&error))?;
@@ -337,19 +338,19 @@ fn low_water(fd: BorrowedFd, value: &[u8]) -> Result<Reply, Errno> {
     made.map(Reply::Value).map_err(|error| errors::errno(&error))
 }
 
-/// `getsockopt`, cut to the room that the program has.
+/// Reads an option, truncated to `room` bytes.
 ///
 /// # Errors
-/// ENOPROTOOPT for options that are not in the list, EOPNOTSUPP for levels of which none is, of a
-/// socket of version 4 (Linux); the kernel's.
+/// ENOPROTOOPT for options that are not listed. EOPNOTSUPP on an IPv4 socket for levels without
+/// listed options, as on Linux. Otherwise the kernel's.
 pub(crate) fn get(fd: BorrowedFd, level: i32, name: i32, room: u32) -> Result<Reply, Errno> {
-    // Not set, that is the key of this host's stack for all sockets, by which cookies could be made
-    // for others than the client's. One that was set is known to who has set it.
+    // Unless a program has set the key, it is the one of this host's stack for all sockets. Knowing
+    // it would allow making cookies for other clients. A program that has set a key knows it.
     let is_key = (level, name) == (libc::IPPROTO_TCP, libc::TCP_FASTOPEN_KEY);
     if is_key || !is_in(SETTABLE, level, name) && !is_in(READABLE, level, name) {
         let is_known = match level {
-            // Of the transports the socket knows its own; to Linux UDP's and UDP-Lite's are each
-            // other's.
+            // A socket knows the level of its own transport only. To Linux, the levels of UDP and
+            // UDP-Lite are interchangeable.
             libc::IPPROTO_TCP | libc::IPPROTO_UDP | libc::IPPROTO_UDPLITE => {
                 let is_stream = socket_type(fd) == Ok(SocketType::STREAM);
                 is_stream == (level == libc::IPPROTO_TCP)
@@ -373,8 +374,8 @@ mod tests {
     use rustix::fd::AsFd;
     use rustix::net::socket;
 
-    /// C39: a key of TCP Fast Open that a client has not set is the one that all of this host's
-    /// sockets have, and is told to nobody.
+    /// C39: no client can read the key of TCP Fast Open: if none was set, it is the key of all this
+    /// host's sockets.
     #[test]
     fn the_key_of_all_is_nobodys() {
         let stream = socket(AddressFamily::INET, SocketType::STREAM, None).expect("loopback");
@@ -385,8 +386,8 @@ mod tests {
         assert_eq!(get(stream.as_fd(), level, name, 32), Err(Errno::ENOPROTOOPT));
     }
 
-    /// C39: what Linux says of a level that is another protocol's depends on the version of IP
-    /// alone, and of one of the socket's own that it knows no such option.
+    /// C39: for the level of another protocol, Linux's error depends on the version of IP alone.
+    /// For a level of the socket itself, it is that of an unknown option.
     #[test]
     fn levels_of_others() {
         let of = |family, kind, level| {

@@ -1,12 +1,12 @@
-//! The address that a client's sockets may have at this server (5.3.4): its own or the shared one,
-//! and no other that the server happens to have.
+//! Address that a client's sockets may have at this server (5.3.4): the client's own or the shared
+//! one, and no other address of the server.
 
 use resoa_protocol::Errno;
 use resoa_protocol::message::Family;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
-/// What a socket of this family binds to if its program names no address; `None` if any address of
-/// the server will do.
+/// Returns the address that a socket of this family binds to if its program names none; `None` if
+/// any address of the server will do.
 ///
 /// # Errors
 /// EADDRNOTAVAIL if the client has no address that such a socket could use.
@@ -14,17 +14,17 @@ pub(crate) fn source(family: Family, source: IpAddr) -> Result<Option<IpAddr>, E
     match (family, source) {
         _ if source.is_unspecified() => Ok(None),
         (Family::V4, IpAddr::V6(_)) => Err(Errno::EADDRNOTAVAIL),
-        // A socket of version 6 reaches hosts of version 4, and at a host without an address of
-        // version 6 only those.
+        // An IPv6 socket reaches IPv4 hosts, and those only on a host without an IPv6 address.
         (Family::V6, IpAddr::V4(address)) => Ok(Some(address.to_ipv6_mapped().into())),
         _ => Ok(Some(source)),
     }
 }
 
-/// Where a program's `bind` to `wanted` goes.
+/// Returns the address for a program's `bind` to `wanted`.
 ///
 /// # Errors
-/// EADDRNOTAVAIL if that is not the client's address, EAFNOSUPPORT if it is of the wrong family.
+/// EADDRNOTAVAIL if that is not the client's address. EAFNOSUPPORT for an IPv6 address on an IPv4
+/// socket, EINVAL for the reverse.
 pub(crate) fn bound(family: Family, own: IpAddr, wanted: SocketAddr) -> Result<SocketAddr, Errno> {
     let is_any = wanted.ip().is_unspecified();
     match (family, wanted) {
@@ -39,7 +39,8 @@ pub(crate) fn bound(family: Family, own: IpAddr, wanted: SocketAddr) -> Result<S
     }
 }
 
-/// What the program is told of its address: if it named none, none, as with any stack.
+/// Returns the address to report to the program: the unspecified one if it named none, as with any
+/// stack.
 pub(crate) fn told(family: Family, named: bool, local: SocketAddr) -> SocketAddr {
     match (named, family) {
         (true, _) => local,
@@ -56,8 +57,8 @@ mod tests {
         address.parse().expect("an address")
     }
 
-    /// C09, C10: a client binds to its own address or to any, which is its own; to no other of the
-    /// server's.
+    /// C09, C10: a client binds to its own address, also by the unspecified one, and to no other
+    /// address of the server.
     #[test]
     fn a_client_has_its_own_address_alone() {
         let own: IpAddr = [192, 0, 2, 1].into();
@@ -71,7 +72,7 @@ mod tests {
         assert_eq!(bound(Family::V4, [0, 0, 0, 0].into(), at("192.0.2.2:80")), Ok(at("192.0.2.2:80")));
     }
 
-    /// C38: names are those that a local stack would say.
+    /// C38: the reported addresses are those that a local stack would report.
     #[test]
     fn any_address_stays_any() {
         assert_eq!(told(Family::V4, false, at("192.0.2.1:80")), at("0.0.0.0:80"));

@@ -1,5 +1,5 @@
-//! What a server says of itself: who is here since when, what they have and have done; as a value,
-//! and as the text that Prometheus reads (exposition format 0.0.4).
+//! Report of a server's state: the connected clients, their sockets and counters. As a value, and
+//! as text for Prometheus (exposition format 0.0.4).
 
 use crate::Host;
 use crate::gate::Usage;
@@ -11,68 +11,68 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::net::IpAddr;
 
-/// A server at one moment.
+/// State of a server at one moment.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Report {
-    /// How long it has been running.
+    /// Time since the start in seconds.
     pub uptime_s: f64,
-    /// Whether FIN is held (`Capabilities::fin_hold`).
+    /// Whether FINs are held (`Capabilities::fin_hold`).
     pub fin_hold: bool,
-    /// Who is here.
+    /// Connected clients.
     pub clients: Vec<ClientReport>,
-    /// Octets to far hosts since the beginning.
+    /// Bytes sent to far hosts since the start.
     pub octets_sent: u64,
-    /// Octets from far hosts.
+    /// Bytes received from far hosts since the start.
     pub octets_received: u64,
-    /// Sockets that were made, connections that arrived included.
+    /// Sockets that were created, including connections that arrived.
     pub sockets_made: u64,
-    /// Look-ups that were asked for.
+    /// Look-ups that were requested.
     pub look_ups: u64,
-    /// What was refused, by reason.
+    /// Number of refusals by reason.
     pub refusals: BTreeMap<String, u64>,
     /// Clients that were turned away.
     pub turned_away: u64,
-    /// Connections of the last hop that were reset because what came was no message.
+    /// Connections of the last hop that were reset because of a malformed message.
     pub malformed: u64,
-    /// The same because nobody registered.
+    /// Connections of the last hop that were reset because the client did not register.
     pub unregistered: u64,
-    /// Times that a listener found no descriptor left.
+    /// Number of times that a listener found no file descriptor left.
     pub starved: u64,
 }
 
-/// A client at one moment.
+/// State of a client at one moment.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ClientReport {
-    /// As the policy calls it.
+    /// Name in the policy.
     pub name: String,
-    /// Its public key, or what it says who it is.
+    /// Public key; empty if the client's identity is not a key.
     pub key: String,
-    /// Where its connections come from; none before it has registered.
+    /// Source address of its connections; none before it has registered.
     pub address: Option<IpAddr>,
-    /// Since it has come.
+    /// Time since it connected, in seconds.
     pub connected_s: f64,
-    /// How many it has in which state.
+    /// Number of its sockets by state.
     pub sockets: BTreeMap<String, usize>,
-    /// Octets to far hosts.
+    /// Bytes sent to far hosts.
     pub octets_sent: u64,
-    /// Octets from far hosts.
+    /// Bytes received from far hosts.
     pub octets_received: u64,
-    /// Octets that far hosts have not acknowledged.
+    /// Bytes that far hosts have not acknowledged.
     pub octets_outstanding: u64,
-    /// Nothing is read from it: it has too much under way.
+    /// Whether the server has stopped reading from it because of too much data in flight.
     pub stopped: bool,
-    /// What was refused, by reason.
+    /// Number of refusals by reason.
     pub refusals: BTreeMap<String, u64>,
-    /// Of the last hop.
+    /// Round-trip time of the last hop in microseconds, if known.
     pub round_trip_us: Option<u64>,
-    /// Whether what is sent to it arrives.
+    /// Whether messages to it arrive.
     pub healthy: bool,
-    /// Parts of messages that were sent again.
+    /// Parts of messages that were retransmitted.
     pub retransmissions: u64,
 }
 
 impl<C: Carrier> Host<C> {
-    /// What there is to say.
+    /// Returns the current state.
     #[must_use]
     pub fn report(&self) -> Report {
         let now = self.origin.elapsed();
@@ -122,7 +122,7 @@ fn refusals(counts: &Usage) -> BTreeMap<String, u64> {
     counts.refusals.iter().map(|(refusal, &count)| (refusal.word().to_owned(), count)).collect()
 }
 
-/// The text for Prometheus, line by line.
+/// Text for Prometheus, built line by line.
 struct Exposition(String);
 
 impl Exposition {
@@ -149,7 +149,7 @@ fn escaped(label: &str) -> String {
 }
 
 impl Report {
-    /// As Prometheus reads it.
+    /// Formats the report as text for Prometheus.
     #[must_use]
     pub fn metrics(&self) -> String {
         let mut out = Exposition(String::new());
@@ -195,9 +195,9 @@ impl Report {
             self.starved,
         );
         out.metric("last_hop_round_trip_seconds", "gauge", "Round trip of the last hop.");
-        // A client that has come again is here twice until the old connection has ended, and those
-        // without a verified key may all be called the same. A scrape with equal labels is refused
-        // as a whole: of several, the one that came last stands for them.
+        // A client that has connected again is listed twice until its old connection ends. Clients
+        // without a verified key may all have the same name. Prometheus refuses a scrape with equal
+        // labels as a whole. So only the most recent of several equal ones is reported.
         let mut latest: BTreeMap<_, (f64, u64)> = BTreeMap::new();
         for client in &self.clients {
             if let Some(time) = client.round_trip_us {
@@ -219,7 +219,7 @@ impl Report {
 mod tests {
     use super::*;
 
-    /// Each metric has its help and type in front, and names that people have given are quoted.
+    /// Each metric has its help and type in front, and names chosen by users are escaped.
     #[test]
     fn metrics_are_an_exposition() {
         let client = ClientReport {
@@ -240,7 +240,7 @@ mod tests {
         let report = Report {
             uptime_s: 2.5,
             fin_hold: false,
-            // It has come again, and the server has not given up its old connection.
+            // The client has connected again, and the server has not given up its old connection.
             clients: vec![
                 ClientReport { connected_s: 90.0, round_trip_us: Some(7), ..client.clone() },
                 client.clone(),

@@ -1,4 +1,4 @@
-//! A server within a process, in a thread of its own, for one client of the same process.
+//! A server in a thread of its own, for one client in the same process.
 
 use crate::Host;
 use resoa_carrier::memory::Memory;
@@ -12,7 +12,7 @@ use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
-/// Octets in flight between client and server, each way.
+/// Capacity in bytes between client and server, each way.
 const CAPACITY: usize = 4 << 20;
 
 /// A running [`Host`] whose thread ends when this is dropped; see the [module](self).

@@ -1,14 +1,15 @@
-//! A connection of the kernel's: what is to be sent, what was seen of what arrived, and what the
-//! far host has acknowledged.
+//! A TCP connection of the kernel: data to send, data that was peeked at, and acknowledgements of
+//! the far host.
 //!
-//! * *Receiving.* Each octet is peeked at once (SO_PEEK_OFF) and thrown away (MSG_TRUNC) when the
-//!   program has read it. Until then it is in the socket's buffer, and the kernel advertises the
-//!   window that a program which does not read would cause (3.18). If it is still there when the
-//!   socket closes, the kernel sends RST, as it should.
-//! * *Acknowledgements.* They are read off SIOCOUTQ: whenever the socket has an event, and by the
-//!   loop's timer, since an acknowledgement alone causes none. Time stamps of acknowledgements
-//!   (SO_TIMESTAMPING) would cause one, but they lie in the socket's receive buffer: they would
-//!   take from the window, and none come when the buffer is full, which is when one waits for them.
+//! * *Receiving.* Data is peeked at as soon as it arrives (SO_PEEK_OFF), and discarded (MSG_TRUNC)
+//!   when the program has read it. Until then it stays in the socket's buffer. So the kernel
+//!   advertises the window of a program that does not read (3.18). If data is left when the socket
+//!   closes, the kernel sends RST, as it should.
+//! * *Acknowledgements.* They are read with SIOCOUTQ whenever the socket has an event, and by a
+//!   timer of the loop, since an acknowledgement alone causes no event. Time stamps of
+//!   acknowledgements (SO_TIMESTAMPING) would cause one, but they use the socket's receive buffer.
+//!   They would reduce the window, and would stop when the buffer is full, which is when they are
+//!   needed.
 
 use crate::{errors, sys, urgent};
 use resoa_protocol::{Errno, TcpEvent};
@@ -16,23 +17,23 @@ use rustix::fd::AsFd;
 use rustix::net::{self, RecvFlags, SendFlags, Shutdown, sockopt};
 use std::collections::VecDeque;
 
-/// Our FIN.
+/// State of our own FIN.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fin {
     None,
-    /// Behind what the kernel has not taken yet.
+    /// To be sent behind the data that the kernel has not taken yet.
     Wanted,
     Sent,
     Acknowledged,
 }
 
-/// Octets that wait for room in the kernel's buffer.
+/// Bytes that wait for room in the kernel's send buffer.
 #[derive(Debug)]
 struct Waiting {
     bytes: Vec<u8>,
-    /// So many of them are gone.
+    /// Number of these bytes that were sent.
     sent: usize,
-    /// The last is urgent.
+    /// The last byte is urgent.
     urgent: bool,
 }
 
@@ -41,29 +42,30 @@ struct Waiting {
 pub(crate) struct Stream {
     outgoing: VecDeque<Waiting>,
     fin: Fin,
-    /// Octets that the kernel has taken and nobody was told to be acknowledged.
+    /// Bytes that the kernel has taken and that were not reported as acknowledged.
     unacknowledged: u64,
-    /// Octets that were told, and of those that the program has read.
+    /// Bytes that were reported, and those of them that the program has read.
     seen: u64,
     consumed: u64,
-    /// Where the urgent octet is that was told last.
+    /// Position of the urgent byte that was reported last.
     mark: Option<u64>,
-    /// The far host's FIN was told.
+    /// The far host's FIN was reported.
     ended: bool,
-    /// It is not acknowledged before it is released: while it is held, our own FIN waits (rule b of
-    /// 8.3). The kernel believes it acknowledged, and would end the connection when ours is, and
-    /// refuse the far host's when that comes again.
+    /// The FIN is not acknowledged before its release, and while it is held our own FIN waits (rule
+    /// b of 8.3). The kernel believes that it has acknowledged the FIN. So it would end the
+    /// connection when our FIN is acknowledged, and refuse the far host's FIN when that comes
+    /// again.
     holds: bool,
-    /// The connection is lost, which was told.
+    /// The connection is lost, and this was reported.
     failed: bool,
 }
 
-/// What came of handing octets to the kernel or taking them from it.
+/// Outcome of sending to the kernel or receiving from it.
 type Attempt = Result<(), Errno>;
 
 impl Stream {
-    /// `holds`: the far host's FIN is acknowledged when it is [released](Self::release), and not
-    /// when it comes.
+    /// Creates the state of a new connection. With `holds`, the far host's FIN is acknowledged at
+    /// its [release](Self::release) and not on arrival.
     pub(crate) fn new(holds: bool) -> Self {
         Self {
             holds,
@@ -78,7 +80,7 @@ impl Stream {
         }
     }
 
-    /// The far host's FIN is acknowledged, or will be as soon as it comes.
+    /// Records that the far host's FIN is acknowledged, or will be on arrival.
     pub(crate) fn release(&mut self) {
         self.holds = false;
     }
@@ -88,19 +90,19 @@ impl Stream {
         self.failed
     }
 
-    /// Whether the next look sends FIN, if nothing has arrived by then. There need not be an edge
-    /// that brings it about: that of what arrived may be used up.
+    /// Whether the next look sends FIN, unless data arrives before it. There may be no edge for
+    /// that look, because the data that arrived has used it up.
     pub(crate) fn may_end(&self) -> bool {
         self.fin == Fin::Wanted && self.outgoing.is_empty() && !self.failed && !(self.ended && self.holds)
     }
 
-    /// Whether an acknowledgement will change something.
+    /// Whether an acknowledgement is still expected.
     pub(crate) fn awaits_acknowledgement(&self) -> bool {
         !self.failed && (self.unacknowledged > 0 || self.fin == Fin::Sent)
     }
 
-    /// Octets of the program. What else there is to be done shows in an edge of its own, and what
-    /// is acknowledged when something comes or by the timer.
+    /// Sends bytes of the program. Everything else has an edge of its own; acknowledgements are
+    /// read at the next event or by the timer.
     pub(crate) fn send(
         &mut self,
         (bytes, urgent): (Vec<u8>, bool),
@@ -121,22 +123,22 @@ impl Stream {
         }
     }
 
-    /// Everything that can be done at the moment, in an order that loses nothing: what arrived
-    /// before an error is told before it.
+    /// Does everything that can be done at the moment, in an order that loses nothing: data that
+    /// arrived before an error is reported before it.
     pub(crate) fn progress(&mut self, fd: impl AsFd, buffer: &mut [u8], events: &mut Vec<TcpEvent>) {
         if self.failed {
             return;
         }
-        // A call that is told of an error clears it, and then the end of what can be read looks
-        // like a FIN: so nothing is read twice after one.
+        // A call that returns an error clears it. After that, the end of the available data looks
+        // like a FIN. So nothing is read again after an error.
         let seen = events.len();
         let received = self.receive(&fd, buffer, true, events);
-        // A program that has closed will read nothing more, and then RST is the answer: not FIN and
-        // then RST. If it is to be FIN, [another look](Self::may_end) sends it.
+        // If data has arrived for a program that has closed, the answer has to be RST alone, and
+        // not FIN and then RST. If FIN is right, [another look](Self::may_end) sends it.
         let nothing_came = events.len() == seen;
         let outcome = received.and_then(|()| self.hand_over(&fd, buffer, nothing_came, events));
         self.acknowledgements(&fd, events);
-        // Behind a FIN nothing is read that could say so.
+        // After a FIN no read takes place that could return the error.
         let outcome = match outcome {
             Ok(()) if self.ended => sockopt::socket_error(&fd).unwrap_or(Ok(())).map_err(errors::of),
             outcome => outcome,
@@ -144,8 +146,8 @@ impl Stream {
         self.note(outcome, events);
     }
 
-    /// Hands the kernel what it takes. If the connection is lost, what arrived before that is told
-    /// before it.
+    /// Passes data to the kernel. If the connection is lost, data that arrived before that is
+    /// reported first.
     fn hand_over(
         &mut self,
         fd: impl AsFd,
@@ -163,7 +165,7 @@ impl Stream {
     fn note(&mut self, outcome: Attempt, events: &mut Vec<TcpEvent>) {
         if let Err(error) = outcome {
             self.failed = true;
-            // Nobody takes it any more, and the program may keep its descriptor.
+            // The data will not be sent any more, and the program may keep its descriptor for long.
             self.outgoing.clear();
             events.push(TcpEvent::Failed(error));
         }
@@ -194,12 +196,12 @@ impl Stream {
         Ok(())
     }
 
-    /// Hands the kernel what it takes, and behind everything FIN.
+    /// Passes data to the kernel as far as it takes it, and then FIN.
     fn flush(&mut self, fd: impl AsFd, may_end: bool) -> Attempt {
         while let Some(waiting) = self.outgoing.front_mut() {
             let rest = &waiting.bytes[waiting.sent..];
-            // The kernel marks the last octet that it takes, which need not be the last that it is
-            // given.
+            // The kernel marks the last byte that it takes as urgent, which need not be the last
+            // byte that was passed. So the urgent byte is sent on its own.
             let (part, flags) = match rest {
                 [_] if waiting.urgent => (rest, SendFlags::OOB),
                 [front @ .., _] if waiting.urgent => (front, SendFlags::empty()),
@@ -225,7 +227,7 @@ impl Stream {
         Ok(())
     }
 
-    /// Tells what has been acknowledged since this was last asked.
+    /// Reports bytes acknowledged since the last call.
     pub(crate) fn acknowledgements(&mut self, fd: impl AsFd, events: &mut Vec<TcpEvent>) {
         if !self.awaits_acknowledgement() {
             return;
@@ -244,11 +246,11 @@ impl Stream {
         }
     }
 
-    /// The program has read so many octets: they leave the socket, and the window may open.
+    /// Discards bytes that the program has read, so that the window may open.
     pub(crate) fn consume(&mut self, fd: impl AsFd, mut count: usize, buffer: &mut [u8]) {
         while count > 0 {
             let part = count.min(buffer.len());
-            // The octets themselves are not copied.
+            // With MSG_TRUNC the bytes are not copied.
             match net::recv(&fd, &mut buffer[..part], RecvFlags::TRUNC | RecvFlags::DONTWAIT) {
                 Ok((_, 0)) => break,
                 Ok((_, gone)) => {
@@ -256,14 +258,15 @@ impl Stream {
                     self.consumed += gone as u64;
                 }
                 Err(rustix::io::Errno::INTR) => {}
-                // The connection is lost; that it is will be told by the next look at it.
+                // The connection is lost. The next look reports that.
                 Err(_) => break,
             }
         }
     }
 
-    /// Tells octets that were peeked at, and in front of the urgent one that it is. The kernel
-    /// knows of it before it has it, so it is known by now even if it is among them.
+    /// Reports bytes that were peeked at, and the urgent mark in front of the urgent byte. The
+    /// kernel knows of the mark before it has the byte, so the mark is known here even if the byte
+    /// is among these.
     fn tell(&mut self, fd: impl AsFd, bytes: &[u8], events: &mut Vec<TcpEvent>) {
         let begin = self.seen;
         self.seen += bytes.len() as u64;

@@ -1,5 +1,5 @@
-//! The calls that no safe wrapper has in this generality: options by number, the count of what is
-//! not acknowledged, and the C library's resolver.
+//! System calls without a safe wrapper of this generality: options by number, the amount of
+//! unacknowledged data, and the C library's resolver.
 #![expect(
     unsafe_code,
     reason = "options by number, with octets that a remote program gave, and the C library's resolver are in no safe library"
@@ -11,15 +11,15 @@ use std::ffi::{CStr, CString};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6};
 use std::{io, mem, ptr};
 
-/// Octets of the longest value of an option that is read.
+/// Maximum length in bytes of an option that is read.
 const LONGEST: usize = 4096;
 
-/// `getsockopt`, cut to `room` octets.
+/// `getsockopt`, truncated to `room` bytes.
 pub(crate) fn option(fd: BorrowedFd, level: i32, name: i32, room: usize) -> io::Result<Vec<u8>> {
     let mut value = vec![0; room.min(LONGEST)];
     let mut length = value.len() as libc::socklen_t;
-    // SAFETY: the kernel writes at most `length` octets to `value`, which has as many, and the
-    // number of them to `length`.
+    // SAFETY: the kernel writes at most `length` bytes to `value`, which has as many, and their
+    // number to `length`.
     let result =
         unsafe { libc::getsockopt(fd.as_raw_fd(), level, name, value.as_mut_ptr().cast(), &raw mut length) };
     if result != 0 {
@@ -29,18 +29,18 @@ pub(crate) fn option(fd: BorrowedFd, level: i32, name: i32, room: usize) -> io::
     Ok(value)
 }
 
-/// `setsockopt`. Only for options whose value holds no pointer: the kernel would follow it in this
-/// process.
+/// `setsockopt`. Only for options whose value holds no pointer, because the kernel would follow it
+/// in this process.
 pub(crate) fn set_option(fd: BorrowedFd, level: i32, name: i32, value: &[u8]) -> io::Result<()> {
-    // SAFETY: the kernel reads at most as many octets from `value` as it has; that it follows none
-    // of them is the caller's promise, kept by `options`.
+    // SAFETY: the kernel reads no more bytes than `value` has. The caller promises that none of
+    // them is a pointer; `options` ensures that.
     let result = unsafe {
         libc::setsockopt(fd.as_raw_fd(), level, name, value.as_ptr().cast(), value.len() as libc::socklen_t)
     };
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// SIOCOUTQ: sequence numbers that were handed to TCP and are not acknowledged; our own FIN is one.
+/// SIOCOUTQ: sequence numbers that were passed to TCP and are not acknowledged. Our own FIN is one.
 pub(crate) fn unacknowledged(fd: BorrowedFd) -> io::Result<u32> {
     let mut count: libc::c_int = 0;
     // SAFETY: the kernel writes one `int` to `count`.
@@ -48,11 +48,11 @@ pub(crate) fn unacknowledged(fd: BorrowedFd) -> io::Result<u32> {
     if result == 0 { Ok(count.cast_unsigned()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// `getaddrinfo`, each address once. A service that streams do not have is looked for among those
-/// of datagrams.
+/// `getaddrinfo`, with each address once. A service without an entry for streams is looked up among
+/// those for datagrams.
 ///
 /// # Errors
-/// `EAI_…`
+/// A code `EAI_…`.
 pub(crate) fn addresses(host: &str, service: &str, family: Option<Family>) -> Result<Vec<SocketAddr>, i32> {
     match addresses_for(host, service, family, libc::SOCK_STREAM) {
         Err(libc::EAI_SERVICE) => addresses_for(host, service, family, libc::SOCK_DGRAM),
@@ -69,10 +69,10 @@ fn addresses_for(
     let text = |text: &str| CString::new(text).map_err(|_| libc::EAI_NONAME);
     let (host_text, service_text) = (text(host)?, text(service)?);
     let or_null = |text: &CStr| if text.is_empty() { ptr::null() } else { text.as_ptr() };
-    // SAFETY: all zeroes are a valid `addrinfo`: no flags, no pointers.
+    // SAFETY: all zeros are a valid `addrinfo`: no flags, no pointers.
     let mut hints: libc::addrinfo = unsafe { mem::zeroed() };
     hints.ai_socktype = kind;
-    // Without a host: what a program would listen at.
+    // Without a host: the address for a listener.
     hints.ai_flags = if host.is_empty() { libc::AI_PASSIVE } else { 0 };
     hints.ai_family = match family {
         None => libc::AF_UNSPEC,
@@ -80,8 +80,8 @@ fn addresses_for(
         Some(Family::V6) => libc::AF_INET6,
     };
     let mut list = ptr::null_mut();
-    // SAFETY: both texts end with a zero and outlive the call, and the list is written to `list` if
-    // there is one.
+    // SAFETY: both texts end with a zero and outlive the call. The resolver stores its result in
+    // `list` if there is one.
     let code = unsafe {
         libc::getaddrinfo(or_null(&host_text), or_null(&service_text), &raw const hints, &raw mut list)
     };
@@ -90,24 +90,26 @@ fn addresses_for(
     }
     let mut found = Vec::new();
     let mut next = list;
-    // SAFETY: the list is the resolver's, and ends with a null.
+    // SAFETY: the list comes from the resolver and ends with a null.
     while let Some(entry) = unsafe { next.as_ref() } {
-        // SAFETY: the address is as long and of the family as the entry says.
+        // SAFETY: the address has the family and the length that the entry says.
         let address = unsafe { address(entry) };
         found.extend(address.filter(|address| !found.contains(address)));
         next = entry.ai_next;
     }
-    // SAFETY: nothing of it is used any more.
+    // SAFETY: the list is not used any more.
     unsafe { libc::freeaddrinfo(list) };
     Ok(found)
 }
 
+/// Converts the address of an entry; `None` for other families.
+///
 /// # Safety
 /// `entry` has an address of its family.
 unsafe fn address(entry: &libc::addrinfo) -> Option<SocketAddr> {
     match entry.ai_family {
         libc::AF_INET => {
-            // SAFETY: by the family it is one; read without regard to how it is aligned.
+            // SAFETY: the family says so. The read does not depend on the alignment.
             let address = unsafe { entry.ai_addr.cast::<libc::sockaddr_in>().read_unaligned() };
             let ip = Ipv4Addr::from(address.sin_addr.s_addr.to_ne_bytes());
             Some((ip, u16::from_be(address.sin_port)).into())
@@ -122,10 +124,11 @@ unsafe fn address(entry: &libc::addrinfo) -> Option<SocketAddr> {
     }
 }
 
-/// `getnameinfo`: names of a host and of a service; the number of a service that has none.
+/// `getnameinfo`: names of a host and of a service. A service without a name is returned as its
+/// number.
 ///
 /// # Errors
-/// `EAI_…`
+/// A code `EAI_…`.
 pub(crate) fn name(address: SocketAddr) -> Result<(String, String), i32> {
     let (mut host, mut service) = ([0 as libc::c_char; 1025], [0 as libc::c_char; 256]);
     let (storage, length) = match address {
@@ -149,7 +152,7 @@ pub(crate) fn name(address: SocketAddr) -> Result<(String, String), i32> {
             (Storage { sin6 }, size_of::<libc::sockaddr_in6>())
         }
     };
-    // SAFETY: the address is as long as is said, and both buffers too.
+    // SAFETY: the address and both buffers have the lengths that are passed.
     let code = unsafe {
         libc::getnameinfo(
             (&raw const storage).cast(),

@@ -1,6 +1,6 @@
-//! One end of a connection: what it is told, and what its user is told; [`receiving`] is what it
-//! hears, [`sending`] what it sends, [`waiting`] what it does when nothing happens. The seal, the
-//! handshake and addresses are its driver's.
+//! One end of a connection, as a state machine: [`receiving`] processes packets of the other side,
+//! [`sending`] writes packets, and [`waiting`] handles timers. The driver handles encryption, the
+//! handshake and addresses.
 
 mod receiving;
 mod sending;
@@ -20,82 +20,84 @@ use resoa_protocol::lhp::{Ended, Lost, Statistics};
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// Octets that may wait to be sent in any case; else twice of what may be under way, of which no
-/// other side takes more than [`ROOM`].
+/// Bytes that may wait to be sent in any case. If twice the bytes that may be in flight is more,
+/// that is the limit. These count only up to [`ROOM`], because the other side takes no more.
 const WAITING: u64 = 128 << 10;
 
-/// Which end.
+/// End of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Side {
     Client,
     Server,
 }
 
-/// Which end, with what it knows of the other.
+/// End of a connection, with its knowledge of the other one.
 #[derive(Debug)]
 enum Role {
     Client {
-        /// What the welcome has brought.
+        /// Ticket that the welcome has brought.
         ticket: Option<[u8; TICKET]>,
     },
     Server {
-        /// What the welcome is to bring.
+        /// Ticket that the welcome will bring.
         ticket: [u8; TICKET],
-        /// The client has said that it is there.
+        /// The client has confirmed its presence.
         has_client: bool,
     },
 }
 
-/// How an outage is found out.
+/// Times after which silence counts as an outage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Silence {
-    /// After so long without a word the other side is asked whether it is there.
+    /// Silence after which the other side is asked whether it is there.
     pub(crate) ask: Duration,
-    /// After so long it is not.
+    /// Silence after which the connection ends.
     pub(crate) end: Duration,
 }
 
-/// What the user is told.
+/// Event for the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Event {
-    /// A client is there.
+    /// A client has connected.
     Connect,
-    /// The server takes us.
+    /// The server has accepted us.
     Connected,
-    /// A message.
+    /// A message has arrived.
     Data(Vec<u8>),
-    /// Instead of one.
+    /// A message was lost.
     Lost(Lost),
     /// The connection has ended.
     Ended(Ended),
 }
 
-/// How far an end has come.
+/// Stage of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
-    /// A client that was not welcomed yet, or a server that has not said whether it takes the
+    /// A client that was not welcomed yet, or a server that has not decided whether to accept the
     /// client.
     Opening,
     Up,
-    /// Our user has closed it: what is left is sent, and then nothing more is said.
+    /// Our user has closed the connection. The remaining messages are sent, then nothing more.
     Closing {
-        /// When the other side last got anything of what is left, or our user closed it.
+        /// Time at which any of the remaining data last arrived at the other side, or of our user's
+        /// close.
         moved: Duration,
     },
-    /// Only acknowledgements are still sent, and the word of a reset.
+    /// Only acknowledgements are still sent, and the notice of a reset.
     Over(End),
 }
 
 /// How a connection has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum End {
-    /// The other side was told, or has told us.
+    /// Both sides know of the end.
     Known,
-    /// This side has reset it, and says so once, and again to one who has not heard it.
+    /// This side has reset it. It sends one RESET, and another one if the other side has not
+    /// received that.
     Reset { is_said: bool },
 }
 
-/// See the [module](self).
+/// State of one end; see the [module](self).
 #[derive(Debug)]
 pub(crate) struct Machine {
     role: Role,
@@ -110,30 +112,32 @@ pub(crate) struct Machine {
     rtt: Rtt,
     outage: Outage,
     length: Length,
-    /// Words that are to be said, and say nothing else.
+    /// Frames without message data that are to be sent.
     words: Vec<Word>,
     ping: bool,
     /// Number of the next packet.
     next: u64,
-    /// What was last said of settled packets, and when that is to be said again.
+    /// The last OLDEST that was sent: its packet number, and the number of the packet from which on
+    /// it may be sent again.
     oldest: (u64, u64),
-    /// Questions in a row without an answer, and how many of the last are still to be sent.
+    /// Number of consecutive timeouts without an answer, and number of probes still to be sent.
     unanswered: u32,
     probes: u32,
-    /// What was last heard and last asked.
+    /// Times at which something last arrived and at which the other side was last asked.
     heard: Duration,
     asked: Duration,
-    /// When the other side was last asked for more room.
+    /// Time at which the other side was last asked for more room.
     blocked: Option<Duration>,
-    /// Messages of the other side, when it has closed.
+    /// Total number of the other side's messages, once it has closed.
     end: Option<u64>,
-    /// The limit that was last said.
+    /// The limit that was last announced.
     said_limit: u64,
 }
 
 impl Machine {
-    /// One whose keys have just been agreed on; a client says that it is there. `short` is how many
-    /// octets of frames fit a packet for certain, `long` how many might.
+    /// Creates an end whose keys have just been agreed on. A client announces its presence. `short`
+    /// is the number of frame bytes that fit a packet for certain, `long` the number that might
+    /// fit.
     pub(crate) fn new(side: Side, (short, long): (usize, usize), silence: Silence, now: Duration) -> Self {
         let (role, words) = match side {
             Side::Client => (Role::Client { ticket: None }, vec![Word::Hello]),
@@ -166,7 +170,7 @@ impl Machine {
         }
     }
 
-    /// The server takes the client.
+    /// Accepts the client.
     pub(crate) fn accept(&mut self) {
         if self.stage == Stage::Opening {
             self.stage = Stage::Up;
@@ -174,14 +178,14 @@ impl Machine {
         }
     }
 
-    /// What a server's welcome is to bring. Without it, it brings zeros.
+    /// Sets the ticket for a server's welcome. Without it, the ticket is all zeros.
     pub(crate) fn give(&mut self, given: [u8; TICKET]) {
         if let Role::Server { ticket, .. } = &mut self.role {
             *ticket = given;
         }
     }
 
-    /// What the welcome has brought.
+    /// Returns the ticket that the welcome has brought.
     pub(crate) fn ticket(&self) -> Option<&[u8; TICKET]> {
         match &self.role {
             Role::Client { ticket } => ticket.as_ref().filter(|_| !self.has_ended()),
@@ -193,47 +197,47 @@ impl Machine {
         matches!(self.stage, Stage::Over(_))
     }
 
-    /// Questions in a row that have no answer.
+    /// Returns the number of consecutive timeouts without an answer.
     pub(crate) fn unanswered(&self) -> u32 {
         self.unanswered
     }
 
-    /// The other side has lost the connection: nothing need be said to it any more.
+    /// Ends the connection because the other side has lost its state. Nothing more is sent.
     pub(crate) fn forgotten(&mut self) {
         self.ended(Ended::Reset);
     }
 
-    /// Takes a message.
+    /// Queues a message.
     pub(crate) fn send(&mut self, message: &[u8]) {
         if self.stage == Stage::Up {
             self.outgoing.push(message, None);
         }
     }
 
-    /// The same for one that was handed over then, and may be lost.
+    /// Queues a message that may be lost; `handed_over` is the time of its hand-over.
     pub(crate) fn send_or_lose(&mut self, message: &[u8], handed_over: Duration) {
         if self.stage == Stage::Up {
             self.outgoing.push(message, Some(handed_over));
         }
     }
 
-    /// Octets that may wait. What acknowledgements say of the rate is bounded by nothing but what
-    /// may be under way.
+    /// Returns the number of bytes that may wait. Acknowledgements can claim any rate, so the
+    /// window counts only up to [`ROOM`].
     fn most_waiting(&self) -> u64 {
         WAITING.max(2 * self.rate.window().min(ROOM))
     }
 
-    /// Whether so much waits that no more should be taken.
+    /// Returns whether so much waits that no more messages should be taken.
     pub(crate) fn is_full(&self) -> bool {
         self.outgoing.waiting() as u64 >= self.most_waiting()
     }
 
-    /// Whether hardly anything waits, and it takes messages.
+    /// Returns whether messages are taken and less than half of the permitted bytes wait.
     pub(crate) fn has_room(&self) -> bool {
         self.stage == Stage::Up && (self.outgoing.waiting() as u64) < self.most_waiting() / 2
     }
 
-    /// Ends it behind everything that was sent.
+    /// Ends the connection after all messages were sent.
     pub(crate) fn close(&mut self, now: Duration) {
         if matches!(self.stage, Stage::Opening | Stage::Up) {
             self.stage = Stage::Closing { moved: now };
@@ -241,14 +245,14 @@ impl Machine {
         }
     }
 
-    /// Ends it at once.
+    /// Ends the connection at once.
     pub(crate) fn reset(&mut self) {
         if !self.has_ended() {
             self.over(End::Reset { is_said: false });
         }
     }
 
-    /// The other side does not keep to the protocol.
+    /// Ends the connection because the other side violates the protocol.
     pub(crate) fn fail(&mut self) {
         self.ended(Ended::Reset);
         self.stage = Stage::Over(End::Reset { is_said: false });
@@ -264,7 +268,8 @@ impl Machine {
     }
 
     fn ended(&mut self, why: Ended) {
-        // A user that has closed it, or was never told of it, is not told of the end.
+        // A user that has closed the connection, or was never told of it, gets no event for its
+        // end.
         let is_known = !matches!(self.role, Role::Server { has_client: false, .. });
         let is_told = self.stage == Stage::Up || (self.stage == Stage::Opening && is_known);
         if !self.has_ended() {
@@ -275,40 +280,42 @@ impl Machine {
         }
     }
 
-    /// Whether everything has been said, so that only packets of the other side need still be
-    /// answered.
+    /// Returns whether everything was sent, so that only packets of the other side may still need
+    /// an answer.
     pub(crate) fn is_over(&self) -> bool {
         let is_said = matches!(self.stage, Stage::Over(End::Known | End::Reset { is_said: true }));
         is_said && self.events.is_empty()
     }
 
-    /// Whether a client has said that it is there.
+    /// Returns whether a client has announced its presence.
     pub(crate) fn has_said_hello(&self) -> bool {
         matches!(self.role, Role::Server { has_client: true, .. })
     }
 
-    /// Octets of frames that are known to arrive in a packet; only what is tried is longer.
+    /// Returns the number of frame bytes that are known to arrive in a packet. Only probes of the
+    /// packet length are longer.
     pub(crate) fn packet_octets(&self) -> usize {
         self.length.octets()
     }
 
-    /// Whether our user has closed it, and the other side does not know everything yet.
+    /// Returns whether our user has closed the connection and the other side does not have
+    /// everything yet.
     pub(crate) fn is_closing(&self) -> bool {
         matches!(self.stage, Stage::Closing { .. })
     }
 
-    /// What the user is to be told next; messages, and an end behind them, only if they are
-    /// `wanted`.
+    /// Returns the next event for the user. Messages, and the end after them, are returned only if
+    /// they are `wanted`.
     pub(crate) fn take(&mut self, wanted: bool, now: Duration) -> Option<Event> {
-        // A loss of the connection loses what is here as well.
+        // An end of the connection discards all messages that have arrived but were not taken.
         if let Some(event) = self.events.pop_front() {
             return Some(event);
         }
         let came = match self.stage {
             Stage::Up if wanted => self.incoming.take(),
             Stage::Closing { .. } => {
-                // Nobody wants it; but while it is here the other side, which may be closing as
-                // well, has no room for the rest.
+                // The messages are dropped. If they stayed, the other side, which may be closing as
+                // well, would have no room to send the rest.
                 while self.incoming.take().is_some() {}
                 None
             }

@@ -1,17 +1,17 @@
-//! `shutdown` and `close` (6.2.3): what is said to the server, and how long the client's half lives
-//! on.
+//! `shutdown` and `close` (6.2.3): the messages to the server, and the lifetime of the client's
+//! half after them.
 //!
-//! | read by the program | waits here | said | then |
+//! | read by the program | still to be sent | messages | state afterwards |
 //! |---|---|---|---|
-//! | not all | whatever | CLOSE by RST | gone |
+//! | not all | anything | CLOSE by RST | gone |
 //! | all | nothing | CLOSE | gone |
-//! | all | something | CLOSE_DATAPENDING, the rest, CLOSE | an orphan until then |
+//! | all | some data | CLOSE_DATAPENDING, the data, CLOSE | orphan until the last CLOSE |
 //!
-//! A socket that connects is closed by CLOSE as well. Whether its stack sends nothing (it still
-//! waits for an answer) or FIN (it has one) is known there alone.
+//! CLOSE also closes a connecting socket. Only the server's stack knows whether it then sends
+//! nothing, because it still waits for an answer, or FIN.
 //!
-//! With SO_LINGER the same is said, and the program waits until the far host has acknowledged
-//! everything, FIN included, or the time is over.
+//! With SO_LINGER the messages are the same, and the program waits until the far host has
+//! acknowledged everything including FIN, or the time has expired.
 
 use super::{Lsm, Remote, State};
 use crate::Errno;
@@ -36,7 +36,7 @@ impl Lsm {
             State::Datagram(mut halves) => {
                 halves.shut(half);
                 self.state = State::Datagram(halves);
-                // It is done all the same (`inet_shutdown`).
+                // The halves are shut down nevertheless (`inet_shutdown`).
                 return if self.peer.is_some() { Ok(Value::Done) } else { Err(Errno::ENOTCONN) };
             }
             _ => return Err(Errno::ENOTCONN),
@@ -44,8 +44,9 @@ impl Lsm {
         Ok(Value::Done)
     }
 
-    /// The reading half alone is shut here: what comes can still be read, as on Linux (A6). With
-    /// both shut nothing is, and the server is told, whose TCP then refuses it.
+    /// Shuts down halves of a connection. Shutting down only the reading half has no effect at the
+    /// server: arriving data can still be read, as on Linux (A6). With both halves shut, the server
+    /// is told, and its TCP refuses further data.
     fn shut(&mut self, half: Half, out: &mut Vec<Action>) {
         let Some(halves) = self.state.halves_mut() else { return };
         let before = *halves;
@@ -68,15 +69,17 @@ impl Lsm {
         self.io(Cause::HalfShut, out);
     }
 
-    /// `shutdown` of either half ends an attempt to connect, and who waits for that is told
-    /// ECONNRESET (`inet_shutdown`). What the server has said by then is nobody's any more: so the
-    /// socket is lost, and not as new, for which it would need another number.
+    /// Gives up an attempt to connect. `shutdown` of either half does so, and waiting calls get
+    /// ECONNRESET (`inet_shutdown`). Answers that the server has sent by then belong to no socket
+    /// any more. So the socket counts as lost instead of becoming new, for which it would need
+    /// another number.
     fn give_up(&mut self, now: Duration, out: &mut Vec<Action>) {
         self.tell(Call::Close { state: CloseState::Close, abort: true, linger: false }, out);
         self.lose(now, out);
     }
 
-    /// The program's last descriptor is gone. What `close` returns, or `None` if it waits.
+    /// Closes the socket after its last file descriptor. Returns the result of `close`, or `None`
+    /// if it waits.
     pub(super) fn close(
         &mut self,
         call: CallId,
@@ -89,11 +92,11 @@ impl Lsm {
         let linger = self.options.linger.filter(|_| is_stream);
         let has_unread = is_stream && !self.receiving.is_empty();
         let abort = match self.state {
-            // The server's stack may be connected by now: then the far host is owed a FIN, as from
-            // any program that closes what it has just connected.
+            // The server's stack may be connected by now. Then the far host gets a FIN, as from any
+            // program that closes right after connecting.
             State::Connecting { .. } => linger == Some(Duration::ZERO),
             State::Connected { .. } => has_unread || linger == Some(Duration::ZERO),
-            // A server that is lost, or that never heard of the socket, is told nothing.
+            // A server that is lost, or that never knew of the socket, gets no message.
             _ => false,
         };
         let is_connected = matches!(self.state, State::Connected { .. });
@@ -104,7 +107,7 @@ impl Lsm {
             Some(linger) if waits => State::Lingering { call, deadline: now + linger },
             _ => State::Closed,
         };
-        // What the server could not make is not made for this.
+        // If the server could not create its half, the close does not create it.
         if self.remote == Remote::NotMade {
             self.remote = Remote::Made;
         }
@@ -124,12 +127,12 @@ impl Lsm {
         (!waits).then_some(Value::Done)
     }
 
-    /// On Linux even a non-blocking socket lingers (A5).
+    /// Returns whether a lingering close waits. On Linux even a non-blocking socket lingers (A5).
     fn close_waits(&self) -> bool {
         self.settings.linger == LingerPolicy::Linux || !self.nonblocking
     }
 
-    /// Everything was sent, and so was what was to be said afterwards.
+    /// Called after all data, and the message that was to follow it, were sent.
     pub(super) fn everything_sent(&mut self, out: &mut Vec<Action>) {
         if self.state == State::Orphan {
             self.state = State::Closed;
@@ -139,23 +142,23 @@ impl Lsm {
         }
     }
 
-    /// News for a socket that the program has closed.
+    /// Processes an update for a socket that the program has closed.
     pub(super) fn update_closing(&mut self, update: &Update, out: &mut Vec<Action>) {
         match *update {
             Update::SendFreed(count) => self.freed(count, out),
             Update::PeerClosed => self.tell(Call::FinDelivered, out),
             Update::AllAcknowledged => self.linger_ended(Ok(Value::Done), State::Closed, out),
-            // Of a datagram that was lost the next one knows nothing.
+            // Later datagrams are not affected by the loss of one.
             Update::SocketError(_) if self.create.kind != Kind::Stream => {}
             Update::SocketError(error) => self.delivery_failed(error, out),
             Update::StateClosed => self.delivery_failed(Errno::ECONNRESET, out),
-            // Nobody will read it: the server refuses such data (CLOSE_DATAPENDING) or has sent it
-            // before it knew.
+            // Nobody will read the data. The server refuses such data (CLOSE_DATAPENDING), or sent
+            // it before it knew.
             _ => {}
         }
     }
 
-    /// The rest cannot be delivered.
+    /// Handles that the remaining data cannot be delivered.
     pub(super) fn delivery_failed(&mut self, error: Errno, out: &mut Vec<Action>) {
         self.sending.discard();
         let result = match self.settings.linger {
@@ -173,7 +176,7 @@ impl Lsm {
         }
     }
 
-    /// The time of a lingering `close` is over.
+    /// Handles the timeout of a lingering `close`.
     pub(super) fn linger_expired(&mut self, out: &mut Vec<Action>) {
         match self.settings.linger {
             LingerPolicy::Linux => self.linger_no_longer(out),
@@ -185,7 +188,7 @@ impl Lsm {
         }
     }
 
-    /// The program waits no longer, and delivery goes on.
+    /// Lets a lingering `close` return while delivery continues.
     pub(super) fn linger_no_longer(&mut self, out: &mut Vec<Action>) {
         let then = if self.sending.afterwards.is_some() { State::Orphan } else { State::Closed };
         self.linger_ended(Ok(Value::Done), then, out);

@@ -1,9 +1,9 @@
-//! `bind` and `connect`: the server knows what is free and who answers, so both wait for it
-//! (6.2.3).
+//! `bind` and `connect`. Both wait for the server, which knows the free addresses and the far
+//! host's answer (6.2.3).
 //!
-//! `connect` succeeds only when the server's TCP is connected. What it says later to a program that
-//! did not wait is Linux's, by measurement: the first `connect` after the end of an attempt tells
-//! how that ended, the next one EISCONN or tries anew.
+//! `connect` succeeds only when the server's TCP is connected. The results of later calls by a
+//! program that did not wait are those of Linux, by measurement: the first `connect` after the end
+//! of an attempt returns its outcome, the next one returns EISCONN or starts a new attempt.
 
 use super::Lsm;
 use super::requests::Purpose;
@@ -20,15 +20,15 @@ impl Lsm {
         let family = if address.is_ipv4() { Family::V4 } else { Family::V6 };
         match (self.create.family, family) {
             (own, given) if own == given => Ok(()),
-            // An address of version 4 is shorter than one of version 6, which Linux looks at first.
+            // An IPv4 address is shorter than an IPv6 one, and Linux checks the length first.
             (Family::V6, _) => Err(Errno::EINVAL),
             _ => Err(Errno::EAFNOSUPPORT),
         }
     }
 
-    /// Whether `connect` takes the address. A UDP of version 6 takes one of version 4 for the same
-    /// as the mapped one (`__ip6_datagram_connect`); whether IPV6_V6ONLY lets it (EAFNOSUPPORT) its
-    /// stack says.
+    /// Checks whether `connect` accepts the address. An IPv6 UDP socket treats an IPv4 address like
+    /// the mapped one (`__ip6_datagram_connect`). The server's stack decides whether IPV6_V6ONLY
+    /// permits it (EAFNOSUPPORT).
     fn may_connect(&self, peer: &SocketAddr) -> Result<(), Errno> {
         let takes_both = self.create.kind != Kind::Stream && self.create.family == Family::V6;
         if takes_both { Ok(()) } else { self.has_family_of(peer) }
@@ -41,8 +41,8 @@ impl Lsm {
         out: &mut Vec<Action>,
     ) -> Result<Option<Value>, Errno> {
         self.has_family_of(&address)?;
-        // That an address is none of this host's a stack finds before it looks whether the socket
-        // has one already.
+        // A stack checks whether the address is one of its own before it checks whether the socket
+        // is bound already. So only the server can refuse a specific address.
         let is_bound = self.local.is_some() && address.ip().is_unspecified();
         if is_bound || self.state.stage() != Stage::Unconnected {
             return Err(Errno::EINVAL);
@@ -71,15 +71,15 @@ impl Lsm {
             }
             State::Connecting { .. } if self.nonblocking => return Err(Errno::EALREADY),
             State::Connecting { .. } | State::Refused | State::Connected { is_told: false, .. } => {}
-            // Given up, and not as new again.
+            // The attempt was given up by `shutdown`.
             State::Failed if self.peer.is_none() => return Err(Errno::ECONNABORTED),
             _ => return Err(Errno::EISCONN),
         }
         self.attempt_or_wait(call, Wait::Connect { again }, !self.nonblocking, now, out)
     }
 
-    /// IPV6_ADDRFORM: a socket of version 6 that is connected to a host of version 4 is one of
-    /// version 4 from now on, and its names are.
+    /// Converts the socket to IPv4, including its names (IPV6_ADDRFORM of an IPv6 socket that is
+    /// connected to an IPv4 host).
     pub(super) fn become_version_4(&mut self) {
         self.create.family = Family::V4;
         for name in [&mut self.local, &mut self.bound, &mut self.peer] {
@@ -87,8 +87,8 @@ impl Lsm {
         }
     }
 
-    /// `getsockname`. The stack chooses the address when it begins to connect; who wants to know
-    /// before there is an answer has the server asked, and the others have no message more.
+    /// `getsockname`. The stack chooses the address when it starts to connect. A call before the
+    /// answer to the connect makes the client ask the server; other calls cost no extra message.
     pub(super) fn local_name(
         &mut self,
         call: CallId,
@@ -116,14 +116,14 @@ impl Lsm {
                 *is_told = true;
                 return Some(Ok(Value::Done));
             }
-            // The failure is told; the socket is as new.
+            // The failure is reported now, and the socket is as new.
             State::Refused => self.state = State::Unconnected,
             _ => {}
         }
         Some(Err(self.error.take().unwrap_or(Errno::ECONNABORTED)))
     }
 
-    /// The server's answer to CONNECT.
+    /// Processes the server's answer to CONNECT.
     pub(super) fn connected(&mut self, outcome: Result<Reply, Errno>, out: &mut Vec<Action>) {
         if !matches!(self.state, State::Connecting { .. }) {
             return;
@@ -147,7 +147,7 @@ impl Lsm {
             if self.state.stage() == Stage::Unconnected {
                 return Ok(Some(Value::Done));
             }
-            // Aborting a connection this way and using the socket again is not offered.
+            // Aborting a connection this way and reusing the socket is not supported.
             return Err(Errno::EOPNOTSUPP);
         }
         self.request(Purpose::Disconnect(call), Operation::Disconnect, out);

@@ -1,6 +1,7 @@
-//! One datagram of several sends, as UDP makes it while a program says MSG_MORE or has set UDP_CORK
-//! (`udp_sendmsg`): the first part says where to and what is beside it, and the last one sends the
-//! whole. Parts take no room of SO_SNDBUF, and are at most one datagram.
+//! Datagrams in several parts, as UDP assembles them while a program uses MSG_MORE or has set
+//! UDP_CORK (`udp_sendmsg`). The first part defines the destination and the control messages, and
+//! the last one sends the whole. Parts use no space of SO_SNDBUF, and their total is limited to one
+//! datagram.
 
 use super::Lsm;
 use crate::Errno;
@@ -8,12 +9,12 @@ use crate::calls::{Action, DatagramPart};
 use crate::message::longest_datagram;
 
 impl Lsm {
-    /// Octets of the longest datagram.
+    /// Returns the maximum length of a datagram in bytes.
     pub(super) fn longest_datagram(&self) -> usize {
         longest_datagram(self.wildcard().is_ipv4())
     }
 
-    /// Sends the datagram that this part makes whole, if it does.
+    /// Adds a part, and sends the datagram if it is complete.
     ///
     /// # Errors
     /// As [`whole`](Self::whole).
@@ -25,10 +26,10 @@ impl Lsm {
         Ok(())
     }
 
-    /// The datagram that this part makes whole; `None` if more is to come.
+    /// Adds a part and returns the datagram if it is complete; `None` if more parts follow.
     ///
     /// # Errors
-    /// EMSGSIZE if it is too long: then what came before is lost, too.
+    /// EMSGSIZE if the datagram is too long. Then the earlier parts are lost, too.
     fn whole(&mut self, part: DatagramPart) -> Result<Option<DatagramPart>, Errno> {
         let is_last = !self.is_part(&part);
         let whole = match self.sending.begun.take() {
@@ -48,13 +49,13 @@ impl Lsm {
         Ok(None)
     }
 
-    /// Whether more is to come behind this.
+    /// Returns whether more parts follow this one.
     pub(super) fn is_part(&self, part: &DatagramPart) -> bool {
         part.more || self.sending.is_corked
     }
 
-    /// UDP_CORK; switched off, or off before, what was begun is whole. Nobody waits for room for
-    /// it: it is lost if there is none.
+    /// Sets UDP_CORK. Switching it off completes the datagram that was begun. If there is no space
+    /// for it, it is lost, because no call waits.
     pub(super) fn set_cork(&mut self, on: bool, out: &mut Vec<Action>) {
         self.sending.is_corked = on;
         if on {

@@ -1,8 +1,8 @@
-//! `listen` and `accept`: connections come with all there is to know of them, and `accept` returns
-//! at once (6.2.3, version 4).
+//! `listen` and `accept`. The server reports connections with all that the client needs to know, so
+//! `accept` returns at once (6.2.3, version 4).
 //!
-//! The server makes a connection before the client can give it a number, so until `accept` it is
-//! called by its listener and incarnation.
+//! The server creates its half of a connection before the client can give it a number. So until
+//! `accept` it is named by its listener and incarnation.
 
 use super::requests::Purpose;
 use super::waiting::Wait;
@@ -14,7 +14,7 @@ use crate::{Errno, Incarnation, RsockId, Target};
 use std::net::SocketAddr;
 use std::time::Duration;
 
-/// A connection that was not yet accepted.
+/// A connection that was not accepted yet.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct Child {
     incarnation: Incarnation,
@@ -35,7 +35,8 @@ impl Lsm {
         let backlog = backlog.cast_unsigned();
         match self.state {
             State::Listening => self.tell(Call::Listen { backlog }, out),
-            // Without an address of its own, or with one that others may share, it can fail (A8).
+            // `listen` can fail on a socket without an address, or with one that others may share
+            // (A8).
             State::Unconnected | State::Refused if self.local.is_none() || self.options.shares_address => {
                 self.request(Purpose::Listen(call), Operation::Listen { backlog }, out);
                 return Ok(None);
@@ -75,8 +76,8 @@ impl Lsm {
         Some(Ok(Value::Accepted { socket, peer }))
     }
 
-    /// A half for a connection that arrived at this listener; `None` if it does not listen any
-    /// more.
+    /// Creates the half for a connection that arrived at this listener. Returns `None` if the
+    /// socket does not listen any more.
     pub(crate) fn new_connection(
         &mut self,
         incarnation: Incarnation,
@@ -99,15 +100,14 @@ impl Lsm {
         Some(child)
     }
 
-    /// Wakes those who wait for the connection that [`new_connection`](Self::new_connection) has
-    /// brought.
+    /// Wakes calls that wait for the connection of [`new_connection`](Self::new_connection).
     pub(crate) fn connection_queued(&mut self, now: Duration, out: &mut Vec<Action>) {
         self.io(Cause::Connected, out);
         self.progress(now, out);
     }
 
-    /// `shutdown` of a listener: it does not listen any more, and can again. A port that the stack
-    /// has chosen it gives up, and chooses another one then (`tcp_disconnect`).
+    /// Ends listening by `shutdown`. The socket can listen again. A port that the stack chose is
+    /// released, and the next `listen` gets another one (`tcp_disconnect`).
     pub(super) fn stop_listening(&mut self, out: &mut Vec<Action>) {
         self.tell(Call::Shutdown { half: Half::Read, state: CloseState::Close }, out);
         self.state = State::Unconnected;
@@ -116,7 +116,8 @@ impl Lsm {
         }
     }
 
-    /// Connections that nobody can accept any more; the server has aborted its halves of them.
+    /// Removes and returns the connections that cannot be accepted any more. The server has aborted
+    /// its halves of them.
     pub(crate) fn unacceptable(&mut self) -> Vec<RsockId> {
         if self.state == State::Listening {
             return Vec::new();

@@ -1,8 +1,8 @@
-//! `setsockopt`, `getsockopt`, `ioctl`: what concerns the client's half is done here, the rest by
-//! the server (6.2.2).
+//! `setsockopt`, `getsockopt` and `ioctl`. Options of the client's half are handled here, all
+//! others by the server (6.2.2).
 //!
-//! Numbers and layouts are Linux's (`asm-generic/socket.h`, `tcp.h`, `ioctls.h`), since programs
-//! speak those.
+//! Numbers and layouts are those of Linux (`asm-generic/socket.h`, `tcp.h`, `ioctls.h`), because
+//! programs use them.
 
 use super::requests::Purpose;
 use super::told::Told;
@@ -49,7 +49,7 @@ const IP_RECVERR: i32 = 11;
 pub(super) const SOL_IPV6: i32 = 41;
 pub(super) const IPV6_ADDRFORM: i32 = 1;
 const IPV6_RECVERR: i32 = 25;
-/// Of `linux/tcp.h`.
+/// From `linux/tcp.h`.
 const TCP_FASTOPEN: i32 = 23;
 const TCP_FASTOPEN_KEY: i32 = 33;
 const FIONREAD: u32 = 0x541b;
@@ -58,21 +58,22 @@ const FIONBIO: u32 = 0x5421;
 const FIOASYNC: u32 = 0x5452;
 const SIOCATMARK: u32 = 0x8905;
 const TCP_MAXSEG: i32 = 2;
-/// Set it says what the stack does next, and not for how long.
+/// Setting it affects the stack's next actions, for an unspecified time.
 const TCP_QUICKACK: i32 = 12;
-/// The least that Linux takes for SO_SNDBUF.
+/// Minimum of SO_SNDBUF on Linux.
 const LEAST_BUFFER: u32 = 4608;
-/// The same for SO_RCVBUF, which Linux doubles as well.
+/// Minimum of SO_RCVBUF on Linux, which doubles it as well.
 const LEAST_RECEIVE_BUFFER: u32 = 2304;
-/// The most: `net.core.wmem_max` as Linux has it by default. Negative numbers are as large as any.
+/// Maximum of SO_SNDBUF: Linux's default of `net.core.wmem_max`. Negative numbers count as very
+/// large ones.
 const LARGEST_BUFFER: u32 = 4 << 20;
-/// What Linux says of SO_SNDBUF before it has grown by itself (`net.ipv4.tcp_wmem`); ours need not
-/// grow.
+/// SO_SNDBUF that Linux reports before it has grown by itself (`net.ipv4.tcp_wmem`). Ours does not
+/// need to grow.
 const FIRST_BUFFER: i32 = 16 << 10;
-/// The same of a datagram socket (`net.core.wmem_default`).
+/// SO_SNDBUF that Linux reports for a datagram socket (`net.core.wmem_default`).
 const FIRST_BUFFER_OF_DATAGRAMS: i32 = 212_992;
 
-/// What `setsockopt` has set here, and what it has set at the server.
+/// Options that were set here, and those that were set at the server.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[expect(
     clippy::struct_excessive_bools,
@@ -81,29 +82,29 @@ const FIRST_BUFFER_OF_DATAGRAMS: i32 = 212_992;
 pub(super) struct Options {
     /// `None` if off.
     pub(super) linger: Option<Duration>,
-    /// As it was set last while it was on: switching it off leaves the time.
+    /// Time that was set last while SO_LINGER was on. Switching it off keeps the time.
     linger_seconds: i32,
-    /// SO_SNDBUF was set.
+    /// Whether SO_SNDBUF was set.
     has_send_buffer: bool,
-    /// SO_RCVBUF, if it was set, in octets of data.
+    /// SO_RCVBUF in bytes of data, if it was set.
     pub(super) receive_buffer: Option<u32>,
     pub(super) receive_timeout: Option<Duration>,
     pub(super) send_timeout: Option<Duration>,
     pub(super) receive_low_water: u32,
     pub(super) urgent_inline: bool,
-    /// SO_REUSEADDR or SO_REUSEPORT: `listen` may find the address in use.
+    /// SO_REUSEADDR or SO_REUSEPORT is set, so `listen` may find the address in use.
     pub(super) shares_address: bool,
-    /// The option by which programs want the time at which datagrams have come to this host, whose
-    /// clock is theirs.
+    /// Option by which the program requests the times at which datagrams arrived at this host,
+    /// whose clock the program uses.
     time_stamps: Option<i32>,
-    /// UDP_GRO: datagrams that come together may be put together. They never are.
+    /// UDP_GRO: datagrams that arrive together may be merged. They never are.
     pub(super) puts_together: bool,
-    /// TCP_FASTOPEN_CONNECT: what it allows takes a cookie, and this host has never one.
+    /// TCP_FASTOPEN_CONNECT. Its effect needs a cookie, which this host never has.
     pub(super) opens_fast: bool,
-    /// What the server said after setting.
+    /// Values that the server returned after setting an option.
     remembered: BTreeMap<(i32, i32), Vec<u8>>,
-    /// What the server was told and has not answered anything since, in this order: if it could not
-    /// make its half, the one that it makes then has to be told again.
+    /// Options that were sent to the server since its last answer, in this order. If the server
+    /// could not create its half, they are sent again to the next one.
     pub(super) told: Vec<((i32, i32), Vec<u8>)>,
 }
 
@@ -129,7 +130,7 @@ impl Default for Options {
 }
 
 impl Options {
-    /// What the server has after setting an option: asked for it again, the client knows.
+    /// Stores the value that the server has after setting an option, for later reads.
     pub(super) fn remember(&mut self, level: i32, name: i32, value: Vec<u8>) {
         if level == SOL_SOCKET && matches!(name, SO_REUSEADDR | SO_REUSEPORT) {
             self.shares_address |= int(&value) != Ok(0);
@@ -137,24 +138,24 @@ impl Options {
         if (level, name) == (SOL_SOCKET, SO_RCVLOWAT) {
             self.receive_low_water = int(&value).map_or(1, i32::cast_unsigned);
         }
-        // What a connection makes of these is the server's to know.
+        // Only the server knows how a connection changes these values.
         if !matches!((level, name), (SOL_TCP, TCP_MAXSEG | TCP_QUICKACK)) {
             self.remembered.insert((level, name), value);
         }
     }
 
-    /// The server has another value than the one that was remembered.
+    /// Forgets a stored value because the server has another one.
     fn forget(&mut self, level: i32, name: i32) {
         self.remembered.remove(&(level, name));
     }
 }
 
-/// An `int`, of which programs may pass more than four octets.
+/// Reads an `int` from a value that may be longer than four bytes.
 fn int(value: &[u8]) -> Result<i32, Errno> {
     value.first_chunk().map(|octets| i32::from_ne_bytes(*octets)).ok_or(Errno::EINVAL)
 }
 
-/// A `struct timeval` of a 64-bit system; zero means for ever.
+/// Reads a `struct timeval` of a 64-bit system; zero means forever.
 fn timeout(value: &[u8]) -> Result<Option<Duration>, Errno> {
     let (seconds, rest) = value.split_first_chunk::<8>().ok_or(Errno::EINVAL)?;
     let micros = rest.first_chunk::<8>().ok_or(Errno::EINVAL)?;
@@ -162,7 +163,7 @@ fn timeout(value: &[u8]) -> Result<Option<Duration>, Errno> {
     if !(0..1_000_000).contains(&micros) {
         return Err(Errno::EDOM);
     }
-    // Of less than no time Linux makes none at all.
+    // Linux turns a negative time into no waiting at all.
     let timeout = Duration::from_secs(seconds.max(0).cast_unsigned()) + Duration::from_micros(micros as u64);
     Ok((!timeout.is_zero()).then_some(timeout).or((seconds < 0).then_some(Duration::ZERO)))
 }
@@ -178,15 +179,15 @@ impl Lsm {
     pub(super) fn inherit(&mut self, options: &Options, send_buffer: u32) {
         self.options = options.clone();
         self.options.told.clear();
-        // What a kernel gives a connection of its own, and the server is asked for.
+        // A kernel gives a connection values of its own for these, so the server is asked for them.
         self.options.remembered.remove(&(SOL_SOCKET, SO_PRIORITY));
         self.options.remembered.remove(&(SOL_TCP, TCP_FASTOPEN));
         self.options.remembered.remove(&(SOL_TCP, TCP_FASTOPEN_KEY));
         self.sending.buffer_size = send_buffer;
     }
 
-    /// Without a call nobody waits for what the server says of it; one that `may_be_told` does not
-    /// either, if the client knows the option.
+    /// Sets an option. Without a `call`, no program waits for the server's answer. If `may_be_told`
+    /// is set and the client knows the option, the call does not wait either.
     pub(super) fn set_option(
         &mut self,
         call: Option<CallId>,
@@ -198,12 +199,12 @@ impl Lsm {
         if self.is_foreign_tcp(level) {
             return Err(Errno::ENOPROTOOPT);
         }
-        // UDP looks at the length before the option (`udp_lib_setsockopt`).
+        // UDP checks the length before the option (`udp_lib_setsockopt`).
         if self.is_udp_level(level) {
             int(&value)?;
         }
-        // The server's kernel has it; the window that it shows depends on how soon it hears of what
-        // was read.
+        // The server's kernel applies the value. Its window depends on how soon it is told of bytes
+        // read, so the client needs the value, too.
         if (level, name) == (SOL_SOCKET, SO_RCVBUF)
             && let Ok(octets) = int(&value)
         {
@@ -225,8 +226,8 @@ impl Lsm {
                     self.options.linger_seconds = seconds;
                 }
             }
-            // Linux doubles it for its own book-keeping and says so; of data it holds what was
-            // asked for.
+            // Linux doubles the value for its own overhead and reports it doubled. It holds as much
+            // data as was requested.
             (SOL_SOCKET, SO_SNDBUF) => {
                 self.sending.buffer_size =
                     int(&value)?.cast_unsigned().clamp(LEAST_BUFFER / 2, LARGEST_BUFFER);
@@ -234,8 +235,8 @@ impl Lsm {
             }
             (SOL_SOCKET, SO_RCVTIMEO) => self.options.receive_timeout = timeout(&value)?,
             (SOL_SOCKET, SO_SNDTIMEO) => self.options.send_timeout = timeout(&value)?,
-            // The client's affair, as long as any stack has room for as much. Of more the server's
-            // makes as much as it can have room for, and makes that room.
+            // The client handles a value for which any stack has enough space. For a larger one,
+            // the server's stack makes as much space as it can.
             (SOL_SOCKET, SO_RCVLOWAT)
                 if self.create.kind != Kind::Stream
                     || call.is_none()
@@ -246,11 +247,11 @@ impl Lsm {
                 self.options.receive_low_water = wanted;
             }
             (SOL_SOCKET, SO_OOBINLINE) => self.options.urgent_inline = int(&value)? != 0,
-            // Each of them takes the place of the others (`sock_set_timestamp`).
+            // Each of these options replaces the others (`sock_set_timestamp`).
             (SOL_SOCKET, SO_TIMESTAMP | SO_TIMESTAMPNS | SO_TIMESTAMP_NEW | SO_TIMESTAMPNS_NEW) => {
                 self.options.time_stamps = (int(&value)? != 0).then_some(name);
             }
-            // A stream has no error queue, and its errors are told as ever.
+            // A stream has no error queue. Its errors are reported as always.
             (SOL_IP, IP_RECVERR) | (SOL_IPV6, IPV6_RECVERR)
                 if self.has_level(level) && self.create.kind == Kind::Stream =>
             {
@@ -260,14 +261,15 @@ impl Lsm {
             _ if self.is_of_transport(level, name) => {
                 self.set_option_of_transport(name, int(&value)?, out)?;
             }
-            // No interface, as before; the server refuses any, which would be one of its own.
+            // An empty name means no interface, as before. The server refuses names, because they
+            // would be of its own interfaces.
             (SOL_SOCKET, SO_BINDTODEVICE) if value.first().is_none_or(|octet| *octet == 0) => {}
             (SOL_TCP, TCP_ULP) => return Err(Errno::ENOENT),
             (SOL_TCP, TCP_REPAIR) => return Err(Errno::EPERM),
             (SOL_SOCKET, SO_SNDLOWAT | SO_TYPE | SO_ERROR | SO_ACCEPTCONN | SO_PROTOCOL | SO_DOMAIN) => {
                 return Err(Errno::ENOPROTOOPT);
             }
-            // Off it is.
+            // It is off already.
             (SOL_SOCKET, SO_ZEROCOPY) if int(&value)? == 0 => {}
             (SOL_SOCKET, SO_ATTACH_FILTER | SO_ATTACH_BPF | SO_ZEROCOPY) => return Err(Errno::ENOPROTOOPT),
             _ if self.is_lost() => return Err(Errno::ECONNRESET),
@@ -290,13 +292,14 @@ impl Lsm {
             Some(value) => self.options.remember(level, name, value),
             None => self.options.forget(level, name),
         }
-        // A server that is lost is told nothing.
+        // A server that is lost gets no message.
         if !self.is_lost() {
             self.say_option((level, name), value, out);
         }
     }
 
-    /// Tells the server, and again if it has to make its half again.
+    /// Sends an option to the server. Records it, to be sent again if the server has to create its
+    /// half again.
     fn say_option(&mut self, option: (i32, i32), value: Vec<u8>, out: &mut Vec<Action>) {
         self.options.told.retain(|(other, _)| *other != option);
         self.tell(Call::SetOption { level: option.0, name: option.1, value: value.clone() }, out);
@@ -332,18 +335,18 @@ impl Lsm {
         Ok(None)
     }
 
-    /// Options of TCP are none of UDP, whatever they are.
+    /// Returns whether the level is TCP's and the socket is not. UDP has no options of that level.
     fn is_foreign_tcp(&self, level: i32) -> bool {
         level == SOL_TCP && self.create.kind != Kind::Stream
     }
 
-    /// The level is the transport's of a datagram socket. To Linux those of UDP and of UDP-Lite are
-    /// each other's.
+    /// Returns whether the level is that of a datagram socket's transport. To Linux, the levels of
+    /// UDP and UDP-Lite are interchangeable.
     fn is_udp_level(&self, level: i32) -> bool {
         self.create.kind != Kind::Stream && matches!(level, SOL_UDP | SOL_UDPLITE)
     }
 
-    /// Options of IPv6 are none of a socket of version 4.
+    /// Returns whether the socket has options of this level: an IPv4 socket has none of IPv6.
     fn has_level(&self, level: i32) -> bool {
         level != SOL_IPV6 || self.create.family == Family::V6
     }
@@ -396,7 +399,8 @@ impl Lsm {
             (SOL_SOCKET, SO_RCVTIMEO) => return Some(timeval(self.options.receive_timeout)),
             (SOL_SOCKET, SO_SNDTIMEO) => return Some(timeval(self.options.send_timeout)),
             _ if self.is_of_transport(level, name) => self.option_of_transport(name),
-            // A socket's own; the one that the server's stack has for all is none of a client's.
+            // Only a key that was set on this socket is returned. The key of the server's stack for
+            // all sockets is not disclosed to clients.
             (SOL_TCP, TCP_FASTOPEN_KEY) if is_stream => {
                 return Some(self.options.remembered.get(&(level, name)).cloned().unwrap_or_default());
             }
@@ -420,7 +424,8 @@ impl Lsm {
         let number = match command {
             FIONREAD if self.state == State::Listening => return Err(Errno::EINVAL),
             FIONREAD => self.receiving.inquiry(self.options.urgent_inline) as u32,
-            // A datagram is gone when the server has it, which tells of it only now and then.
+            // A datagram is sent when the server has it, and the server reports that only
+            // occasionally.
             TIOCOUTQ if self.create.kind != Kind::Stream => self.sending.waiting_here(),
             TIOCOUTQ => self.sending.unacknowledged(),
             SIOCATMARK => u32::from(self.receiving.is_at_mark()),

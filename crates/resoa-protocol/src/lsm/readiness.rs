@@ -1,11 +1,11 @@
-//! What `poll` says: all that it needs to know is here (6.2.5, version 2). The masks are those of
+//! Readiness for `poll`, known here without the server (6.2.5, version 2). The masks are those of
 //! Linux's `tcp_poll`, by measurement.
 
 use super::{Lsm, State};
 use crate::calls::Readiness;
 
 impl Lsm {
-    /// What `poll` says now.
+    /// Returns the current readiness for `poll`.
     pub(crate) fn readiness(&self) -> Readiness {
         let error = self.error.is_some();
         let (receive_shut, send_shut) = (self.state.receive_shut(), self.state.send_shut());

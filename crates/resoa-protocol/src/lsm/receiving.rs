@@ -1,8 +1,8 @@
-//! The receiving calls: data is pushed here as it comes, and reading is local (6.2.4, version 2).
+//! Receiving calls. The server sends data as it arrives, and reading is local (6.2.4, version 2).
 //!
-//! What the program reads is reported to the server, whose TCP opens its window by so much: the far
-//! host sees the window that a local stack would show. Reports wait a little for company; a closed
-//! window does not have to wait for them.
+//! Bytes that the program reads are reported to the server, whose TCP opens its window by that
+//! amount. So the far host sees the window that a local stack would advertise. Reports are delayed
+//! a little to combine several, but not if the window is closed.
 
 use super::datagram_cost;
 use super::waiting::Wait;
@@ -15,26 +15,26 @@ use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-/// What has arrived.
+/// Data that has arrived and was not read.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub(super) struct Receiving {
     queue: VecDeque<u8>,
     datagrams: VecDeque<(SocketAddr, Ancillary, Vec<u8>)>,
     mark: Option<Mark>,
-    /// Octets that a driver has taken and the program has not read yet.
+    /// Bytes that a driver has taken and the program has not read yet.
     held: u32,
-    /// Octets read that the server was not told of.
+    /// Bytes read that were not reported to the server.
     unreported: u32,
-    /// When it is to be.
+    /// Time of the next report.
     pub(super) report_at: Option<Duration>,
 }
 
-/// The place of the urgent octet.
+/// Position of the urgent byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 struct Mark {
-    /// Octets from the head of the queue; the urgent one may not have arrived yet.
+    /// Distance in bytes from the head of the queue. The urgent byte may not have arrived yet.
     ahead: usize,
-    /// The urgent octet was read on its own.
+    /// Whether the urgent byte was read on its own.
     is_read: bool,
 }
 
@@ -43,7 +43,7 @@ struct Mark {
 pub(super) struct Read {
     length: usize,
     flags: ReceiveFlags,
-    /// Octets that it has taken and not returned yet.
+    /// Bytes that it has taken and not returned yet.
     pub(super) taken: Vec<u8>,
 }
 
@@ -64,19 +64,20 @@ impl Receiving {
         self.queue.is_empty() && self.datagrams.is_empty() && self.held == 0
     }
 
-    /// Octets that can be taken, or datagrams.
+    /// Returns the number of bytes or datagrams that can be taken.
     pub(super) fn in_queue(&self) -> usize {
         self.queue.len() + self.datagrams.len()
     }
 
-    /// The oldest datagram, which is read now.
+    /// Removes and returns the oldest datagram, which counts as read.
     pub(super) fn next_datagram(&mut self) -> Option<(SocketAddr, Ancillary, Vec<u8>)> {
         let datagram = self.datagrams.pop_front()?;
         self.unreported += datagram_cost(&datagram.2);
         Some(datagram)
     }
 
-    /// As [`take`](Self::take) in front of the mark, of octets that the program has not read yet.
+    /// Like [`take`](Self::take) with the urgent byte in line, for bytes that the program has not
+    /// read yet.
     pub(super) fn take_held(&mut self, most: usize) -> Vec<u8> {
         let bytes = self.take(most, true);
         self.unreported -= bytes.len() as u32;
@@ -84,7 +85,7 @@ impl Receiving {
         bytes
     }
 
-    /// The same of the urgent octet, if it is the next one.
+    /// Takes the urgent byte, if it is the next one.
     pub(super) fn take_urgent(&mut self) -> Option<u8> {
         let octet = if self.is_at_mark() { self.queue.pop_front()? } else { return None };
         self.mark = None;
@@ -92,14 +93,14 @@ impl Receiving {
         Some(octet)
     }
 
-    /// The program has read so many of those that were taken.
+    /// Counts `count` of the bytes that were taken as read by the program.
     pub(super) fn release(&mut self, count: usize) {
         let count = self.held.min(count as u32);
         self.held -= count;
         self.unreported += count;
     }
 
-    /// Octets up to the mark; at the mark, from there.
+    /// Number of bytes up to the mark; at the mark, of all bytes.
     fn available(&self) -> usize {
         match self.mark {
             Some(Mark { ahead: ahead @ 1.., .. }) => self.queue.len().min(ahead),
@@ -107,8 +108,8 @@ impl Receiving {
         }
     }
 
-    /// What FIONREAD says: of datagrams the next one; of a stream all, or what is before an urgent
-    /// octet that is not in line.
+    /// Result of FIONREAD. For datagrams it is the length of the next one, for a stream the number
+    /// of bytes, up to an urgent byte that is not in line.
     pub(super) fn inquiry(&self, is_inline: bool) -> usize {
         match (self.datagrams.front(), self.mark) {
             (Some((_, _, bytes)), _) => bytes.len(),
@@ -117,31 +118,31 @@ impl Receiving {
         }
     }
 
-    /// Whether there are so many octets to read; one that is urgent and not in line does not count
+    /// Returns whether `count` bytes can be read. An urgent byte that is not in line does not count
     /// (`tcp_poll`).
     pub(super) fn has(&self, count: u32, is_inline: bool) -> bool {
         let urgent = usize::from(self.is_at_mark() && !is_inline);
         self.available() >= count.max(1) as usize + urgent
     }
 
-    /// Whether the urgent octet is here and was not read (`POLLPRI`).
+    /// Returns whether the urgent byte has arrived and was not read (`POLLPRI`).
     pub(super) fn has_urgent(&self) -> bool {
         self.mark.is_some_and(|mark| mark.ahead < self.queue.len() && !mark.is_read)
     }
 
-    /// Whether the next octet is the urgent one (SIOCATMARK).
+    /// Returns whether the next byte is the urgent one (SIOCATMARK).
     pub(super) fn is_at_mark(&self) -> bool {
         self.mark.is_some_and(|mark| mark.ahead == 0)
     }
 
-    /// What the server is to be told now.
+    /// Returns the number of bytes to report to the server now, and resets it.
     pub(super) fn report(&mut self) -> u32 {
         self.report_at = None;
         std::mem::take(&mut self.unreported)
     }
 
-    /// Octets of a stream, at most so many, and up to the mark. The urgent octet itself is left out
-    /// unless it is read in line.
+    /// Takes at most `most` bytes of a stream, up to the mark. Skips the urgent byte unless it is
+    /// read in line.
     fn take(&mut self, most: usize, is_inline: bool) -> Vec<u8> {
         if self.is_at_mark() && !self.queue.is_empty() {
             self.mark = None;
@@ -222,7 +223,7 @@ impl Lsm {
         if available > 0 || read.length == 0 {
             return Some(Ok(Value::Bytes(std::mem::take(&mut read.taken))));
         }
-        // What came before an error is read before it (A14).
+        // Data that arrived before an error is read before it (A14).
         Some(self.error.take().map_or(Ok(Value::Bytes(Vec::new())), Err))
     }
 
@@ -247,7 +248,7 @@ impl Lsm {
         Some(Ok(datagram))
     }
 
-    /// A datagram that will not come counts as read at once.
+    /// Counts a datagram that will not arrive as read.
     pub(crate) fn lost_datagram(&mut self, bytes: &[u8], now: Duration, out: &mut Vec<Action>) {
         if !self.state.is_closing() {
             self.receiving.unreported += datagram_cost(bytes);
@@ -256,7 +257,7 @@ impl Lsm {
         }
     }
 
-    /// Tells the server what was read if it is worth a message, and otherwise soon.
+    /// Reports bytes read to the server: at once if they are worth a message, otherwise soon.
     pub(super) fn report_consumption(&mut self, now: Duration, out: &mut Vec<Action>) {
         if self.receiving.unreported == 0 || self.remote != Remote::Made {
             return;
@@ -265,8 +266,8 @@ impl Lsm {
         let unread = queue.len() + *held as usize + *unreported as usize;
         let buffer = self.options.receive_buffer.unwrap_or(u32::MAX).min(self.settings.receive_buffer);
         let is_closed = unread >= buffer as usize;
-        // What is not reported is missing from the window, of which a small buffer has little: a
-        // stack like Linux's shows none at all below half of its own.
+        // Bytes that are not reported are missing from the window, which is small for a small
+        // buffer. A stack like Linux's advertises no window below half of its own.
         let is_much = self.receiving.unreported >= self.settings.report_after.min(buffer / 4).max(1);
         if is_much || is_closed {
             self.tell(Call::Consumed, out);
@@ -275,7 +276,7 @@ impl Lsm {
         }
     }
 
-    /// Octets of datagrams that the server has, as far as this side knows; and those that it has
+    /// Returns the bytes of datagrams that the server has, as far as this side knows, and the bytes
     /// received and not reported as read.
     #[cfg(test)]
     pub(crate) fn counts(&self) -> (u32, u32) {
@@ -283,7 +284,7 @@ impl Lsm {
         (self.sending.unacknowledged(), waiting + self.receiving.unreported)
     }
 
-    /// Octets for the program, and whether the end is behind them.
+    /// Returns the number of bytes for the program, and whether the end of the stream follows them.
     #[cfg(test)]
     pub(crate) fn holds(&self) -> (usize, bool) {
         (self.receiving.queue.len(), self.state.receive_shut())

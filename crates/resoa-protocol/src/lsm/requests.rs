@@ -1,8 +1,8 @@
-//! Calls that wait for the server's answer: one at a time for a socket, the others queue (6.1.3,
-//! I14, A10).
+//! Calls that wait for the server's answer. A socket has one at a time, and the others are queued
+//! (6.1.3, I14, A10).
 //!
-//! A request is never sent again: the Last Hop Protocol delivers it, or ends. If its timer expires
-//! while the link is well, the server is asked whether it is still busy with it
+//! A request is never repeated: the Last Hop Protocol delivers it, or ends. If its timer expires
+//! while the link is healthy, the client asks the server whether it is still processing it
 //! ([`Lsm::ask_after_request`]).
 
 use super::options::{IPV6_ADDRFORM, SOL_IPV6};
@@ -28,20 +28,20 @@ pub(super) struct Requests {
 struct Outstanding {
     xid: Xid,
     purpose: Purpose,
-    /// When the server is asked after it; none until the client has set the timer.
+    /// Time at which the server is asked about it; `None` until the client has set the timer.
     deadline: Option<Duration>,
     timeout: Duration,
     unanswered: u32,
 }
 
-/// What a request is for: what happens when its answer comes.
+/// Purpose of a request, which determines how its answer is processed.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) enum Purpose {
     Bind {
         call: CallId,
         address: SocketAddr,
     },
-    /// Those who wait for a connection do so in a line of their own.
+    /// Calls that wait for a connection are in a queue of their own.
     Connect,
     ConnectDatagram(CallId),
     Disconnect(CallId),
@@ -74,7 +74,7 @@ impl Purpose {
 }
 
 impl Requests {
-    /// Gives up all; the calls that wait for them.
+    /// Gives up all requests. Returns the calls that wait for them.
     pub(super) fn abandon(&mut self) -> Vec<CallId> {
         let outstanding = self.outstanding.take().map(|outstanding| outstanding.purpose);
         let queued = self.queue.drain(..).map(|(purpose, _)| purpose);
@@ -86,12 +86,12 @@ impl Requests {
     }
 }
 
-/// What became of a request whose timer has expired.
+/// Outcome after the timer of a request has expired.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Asked {
-    /// The link is not well, or the server was asked.
+    /// The link is not healthy, or the server was asked.
     Waiting,
-    /// It was asked often enough without an answer.
+    /// The server was asked the maximum number of times without an answer.
     GivenUp,
 }
 
@@ -114,7 +114,7 @@ impl Lsm {
         out.push(Action::Send(Message { target: self.target, body }));
     }
 
-    /// Starts the timer of a request that has none yet.
+    /// Starts the timer of the current request, if it has none yet.
     pub(crate) fn start_request_timer(&mut self, timeout: Duration, now: Duration) {
         if let Some(outstanding) = &mut self.requests.outstanding
             && outstanding.deadline.is_none()
@@ -124,7 +124,7 @@ impl Lsm {
         }
     }
 
-    /// If a request's timer has expired: asks the server after it, or gives up (6.5.3).
+    /// Asks the server about a request whose timer has expired, or gives up (6.5.3).
     pub(crate) fn ask_after_request(
         &mut self,
         link: &Statistics,
@@ -149,8 +149,8 @@ impl Lsm {
         Asked::Waiting
     }
 
-    /// The server is still busy with a request, or knows nothing of it: then both halves are
-    /// dropped (A4). Whether the socket failed.
+    /// Processes the server's information that it is still processing a request, or does not know
+    /// it. In the latter case both halves are dropped (A4). Returns whether the socket failed.
     pub(crate) fn request_pending(
         &mut self,
         xid: Xid,
@@ -174,7 +174,7 @@ impl Lsm {
         true
     }
 
-    /// The answer to a request.
+    /// Processes the answer to a request.
     pub(crate) fn response(
         &mut self,
         xid: Xid,
@@ -186,8 +186,7 @@ impl Lsm {
         else {
             return;
         };
-        // The server has nothing of a socket that it could not make; the next use tries again
-        // (6.5.2).
+        // The server has no half if it could not create one. The next use tries again (6.5.2).
         if outcome == Err(Errno::ENOBUFS) && self.local.is_none() && self.peer.is_none() {
             self.half_not_made();
         } else {
@@ -218,7 +217,7 @@ impl Lsm {
                 Ok(Value::Done)
             }
             (Purpose::Disconnect(_), Reply::Done) => {
-                // What `bind` has asked for is kept, and nothing that the stack has chosen
+                // The address passed to `bind` is kept, and addresses that the stack chose are not
                 // (`__udp_disconnect`).
                 let is_any = |address: &SocketAddr| address.ip().is_unspecified() && address.port() == 0;
                 (self.local, self.peer) = (self.bound.filter(|address| !is_any(address)), None);

@@ -1,8 +1,8 @@
-//! The sending calls: what is written is taken at once as far as SO_SNDBUF goes, and forwarded as
-//! far as the server has room (6.2.4).
+//! Sending calls. Data is taken at once as far as SO_SNDBUF permits, and forwarded as far as the
+//! server has room (6.2.4).
 //!
-//! Both places together hold no more than SO_SNDBUF (A1): a program can write exactly as far ahead
-//! of the far host as with a local stack. Writes that wait here are merged; datagrams are not.
+//! Both places together hold at most SO_SNDBUF (A1). So a program can write exactly as far ahead of
+//! the far host as with a local stack. Writes that wait here are merged; datagrams are not.
 
 use super::waiting::Wait;
 use super::{Lsm, State};
@@ -15,25 +15,25 @@ use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-/// What is on its way to the far host.
+/// Data on its way to the far host.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct Sending {
-    /// SO_SNDBUF, octets of data.
+    /// SO_SNDBUF in bytes of data.
     pub(super) buffer_size: u32,
-    /// Octets that the server takes.
+    /// Number of bytes that the server takes.
     remote_size: u32,
-    /// Octets that the server has, or has on the way.
+    /// Number of bytes at the server, or on the way to it.
     remote_used: u32,
-    /// What waits here.
+    /// Bytes that wait here.
     queue: VecDeque<u8>,
-    /// Ends of urgent writes, as octets from the head of the queue.
+    /// Ends of urgent writes, in bytes from the head of the queue.
     urgent: VecDeque<usize>,
     datagrams: VecDeque<(Option<SocketAddr>, Ancillary, Vec<u8>)>,
-    /// Parts of a datagram that is not whole yet.
+    /// Parts of an incomplete datagram.
     pub(super) begun: Option<DatagramPart>,
-    /// UDP_CORK
+    /// UDP_CORK is set.
     pub(super) is_corked: bool,
-    /// Said when the queue is empty.
+    /// Call to be sent when the queue is empty.
     pub(super) afterwards: Option<Call>,
 }
 
@@ -43,11 +43,11 @@ pub(super) struct Write {
     bytes: Vec<u8>,
     to: Option<SocketAddr>,
     flags: SendFlags,
-    /// Octets of it that were taken.
+    /// Number of its bytes that were taken.
     pub(super) done: usize,
 }
 
-/// What a datagram counts for in buffers: even an empty one takes room.
+/// Returns the buffer space that a datagram uses. Even an empty one uses some.
 pub(crate) fn datagram_cost(bytes: &[u8]) -> u32 {
     (bytes.len() as u32).max(1)
 }
@@ -71,7 +71,8 @@ impl Sending {
         self.remote_size
     }
 
-    /// Octets that the far host has not acknowledged, wherever they are (SIOCOUTQ).
+    /// Returns the number of bytes that the far host has not acknowledged, wherever they are
+    /// (SIOCOUTQ).
     pub(super) fn unacknowledged(&self) -> u32 {
         self.remote_used + self.waiting_here()
     }
@@ -86,15 +87,16 @@ impl Sending {
         self.buffer_size.saturating_sub(used) as usize
     }
 
-    /// As Linux has it: a third of what is used is free (`sk_stream_is_writeable`).
+    /// Returns whether the socket is writable, as on Linux: if the free space is at least half of
+    /// the used space (`sk_stream_is_writeable`).
     pub(super) fn is_writable(&self) -> bool {
         let used = self.unacknowledged();
         self.buffer_size.saturating_sub(used) >= used.div_ceil(2).max(1)
     }
 
-    /// Whether room may be scarce, so that the server has to tell of all that becomes free: an
-    /// eighth of it is taken, as far as is known here, and a driver may need three quarters for
-    /// what it has not taken yet.
+    /// Returns whether space may be scarce, so that the server has to report all space that becomes
+    /// free. This is so if more than an eighth of it is used, as far as is known here: a driver may
+    /// need three quarters for data that it has not passed on yet.
     fn is_scarce(&self) -> bool {
         u64::from(self.unacknowledged()) * 8 > u64::from(self.buffer_size.min(self.remote_size))
     }
@@ -108,7 +110,7 @@ impl Sending {
         *self = Self { begun: self.begun.take(), is_corked: self.is_corked, ..new };
     }
 
-    /// Octets that wait here from now on, for which there is room; the last of them may be urgent.
+    /// Queues bytes for which there is space. The last of them may be urgent.
     pub(super) fn put(&mut self, bytes: &[u8], urgent: bool) {
         self.queue.extend(bytes);
         if urgent && !bytes.is_empty() {
@@ -116,12 +118,12 @@ impl Sending {
         }
     }
 
-    /// A datagram that waits here from now on.
+    /// Queues a datagram.
     pub(super) fn put_datagram(&mut self, whole: DatagramPart) {
         self.datagrams.push_back((whole.to, whole.ancillary, whole.bytes));
     }
 
-    /// The next octets to forward, if the server has room; the last of them may be urgent.
+    /// Takes the next bytes to forward, if the server has room. The last of them may be urgent.
     fn next(&mut self, chunk: u32) -> Option<(Vec<u8>, bool)> {
         let room = self.remote_size.saturating_sub(self.remote_used).min(chunk) as usize;
         let count = self.queue.len().min(room);
@@ -136,7 +138,7 @@ impl Sending {
 
     fn next_datagram(&mut self) -> Option<(Option<SocketAddr>, Ancillary, Vec<u8>)> {
         let cost = datagram_cost(&self.datagrams.front()?.2);
-        // One may be larger than the room that is left, or than the server's whole buffer.
+        // A datagram may be larger than the remaining room, or than the server's whole buffer.
         if self.remote_used >= self.remote_size {
             return None;
         }
@@ -168,7 +170,7 @@ impl Lsm {
         self.attempt_or_wait(call, Wait::Write(Write { bytes, to, flags, done: 0 }), may_wait, now, out)
     }
 
-    /// Why nothing can be written, if so.
+    /// Returns the error if nothing can be written.
     fn write_error(&mut self, flags: SendFlags, out: &mut Vec<Action>) -> Option<Errno> {
         let is_legal = matches!(self.state, State::Connecting { .. } | State::Connected { .. })
             && !self.state.send_shut();
@@ -220,7 +222,7 @@ impl Lsm {
         if self.state.send_shut() {
             return Some(Err(self.write_error(write.flags, out).unwrap_or(Errno::EPIPE)));
         }
-        // As in a kernel, one goes beyond the limit if there was room before it.
+        // As in a kernel, a datagram may exceed the limit if there was any space before it.
         if self.sending.room(&self.settings) == 0 {
             return None;
         }
@@ -230,8 +232,8 @@ impl Lsm {
         Some(self.put_part(part, out).map(|()| Value::Count(count)))
     }
 
-    /// Sends the server what it has room for, and behind the last of it what was to be said
-    /// afterwards.
+    /// Sends the server as much data as it has room for, and after the last of it the call that was
+    /// to follow.
     pub(super) fn forward(&mut self, out: &mut Vec<Action>) {
         while let Some((bytes, urgent)) = self.sending.next(self.settings.chunk.min(PAYLOAD_OCTETS as u32)) {
             let scarce = self.sending.is_scarce() && !mutant!(self.settings, RoomNotAskedFor);
@@ -248,7 +250,7 @@ impl Lsm {
         }
     }
 
-    /// The far host has acknowledged so much more (SND_FREED).
+    /// Counts bytes that the far host has acknowledged (SND_FREED).
     pub(super) fn freed(&mut self, count: u32, out: &mut Vec<Action>) {
         if !mutant!(self.settings, RemoteUsedNotDecremented) {
             self.sending.remote_used = self.sending.remote_used.saturating_sub(count);

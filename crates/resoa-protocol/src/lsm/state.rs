@@ -1,20 +1,20 @@
-//! Where a socket stands, with what holds only there.
+//! State of a socket, with the data that only that state has.
 
 use crate::calls::{CallId, Stage};
 use crate::message::{Half, Kind};
 use std::net::SocketAddr;
 use std::time::Duration;
 
-/// The state of a socket. Closing and failure drop what held before.
+/// The state of a socket. Closing and failure drop the data of the earlier state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum State {
     /// A datagram socket, connected or not.
     Datagram(Halves),
-    /// A stream that was never connected, or is as new again.
+    /// A stream that was never connected, or was reset to that.
     Unconnected,
     /// An attempt to connect was refused, and no `connect` has reported it yet.
     Refused,
-    /// The server connects.
+    /// The server is connecting.
     Connecting {
         /// Local address of the attempt, once a call has asked for it. The socket keeps it only if
         /// the attempt succeeds.
@@ -28,13 +28,13 @@ pub(super) enum State {
         is_told: bool,
         halves: Halves,
     },
-    /// The connection is lost, or the server: what has arrived can be read.
+    /// The connection or the server is lost. Data that has arrived can be read.
     Failed,
     /// Closed by the program, which waits.
     Lingering { call: CallId, deadline: Duration },
-    /// Closed by the program; the rest is still to be sent.
+    /// Closed by the program; the remaining data is still to be sent.
     Orphan,
-    /// Gone.
+    /// Nothing is left.
     Closed,
 }
 
@@ -52,12 +52,12 @@ pub(super) struct Halves {
 /// The server's half of a socket, as far as this side knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Remote {
-    /// The server was not told of this socket, or is lost.
+    /// The server does not know this socket, or is lost.
     Unknown,
-    /// The server was told and could not make its half, which the next message makes. The server
-    /// has to be told of the end of this socket.
+    /// The server could not create its half, which the next message creates. The server has to be
+    /// told of the end of this socket.
     NotMade,
-    /// The server has its half, or will have it when it reads what was sent.
+    /// The server has its half, or will have it after reading the messages that were sent.
     Made,
 }
 
@@ -110,7 +110,7 @@ impl State {
         }
     }
 
-    /// The state, as a driver sees it.
+    /// Returns the state for a driver.
     pub(super) fn stage(&self) -> Stage {
         match self {
             Self::Datagram(_) | Self::Unconnected | Self::Refused => Stage::Unconnected,
@@ -128,8 +128,8 @@ impl Halves {
         self.peer_ended || self.reading_shut
     }
 
-    /// Returns whether both halves of a connection are at their end. To Linux it is no connection
-    /// any more as soon as that is acknowledged.
+    /// Returns whether both directions of a connection have ended. To Linux it is no connection any
+    /// more as soon as both ends are acknowledged.
     pub(super) fn are_over(self) -> bool {
         self.peer_ended && self.sending_shut
     }

@@ -1,8 +1,10 @@
-//! For a driver that moves the octets of a stream by itself, between this half and a descriptor
-//! that the program holds: reads and writes that never wait, and a consumption that is told later
-//! than the taking. What such a driver has taken counts as unread until it says
-//! [`consumed`](Lsm::consumed): the far host's window follows the program and not the driver (3.11,
-//! I5, I6), and a socket that closes before that ends by RST (C51).
+//! Interface for a driver that moves the bytes of a stream itself, between this half and a file
+//! descriptor of the program. Reads and writes never wait, and consumption is reported later than
+//! the bytes are taken.
+//!
+//! Bytes that the driver has taken count as unread until it calls [`consumed`](Lsm::consumed). So
+//! the far host's window follows the program and not the driver (3.11, I5, I6), and a socket that
+//! closes before that ends by RST (C51).
 
 use super::{Lsm, State};
 use crate::Errno;
@@ -12,7 +14,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 impl Lsm {
-    /// How the stream does.
+    /// Returns the state of the stream.
     pub(crate) fn stream(&self) -> Stream {
         Stream {
             stage: self.state.stage(),
@@ -31,8 +33,8 @@ impl Lsm {
         }
     }
 
-    /// Octets for the program, at most so many and up to an urgent one; nothing if there are none.
-    /// The server is not told that they were read.
+    /// Takes bytes for the program, at most `most` and up to an urgent one; empty if there are
+    /// none. They are not reported to the server as read.
     pub(crate) fn take(&mut self, most: usize, now: Duration, out: &mut Vec<Action>) -> Vec<u8> {
         if self.receiving.is_at_mark() {
             return Vec::new();
@@ -42,20 +44,20 @@ impl Lsm {
         bytes
     }
 
-    /// The urgent octet, if it is the next one.
+    /// Takes the urgent byte, if it is the next one.
     pub(crate) fn take_urgent(&mut self, now: Duration, out: &mut Vec<Action>) -> Option<u8> {
         let octet = self.receiving.take_urgent();
         self.progress(now, out);
         octet
     }
 
-    /// The program has read so many of the octets that were taken.
+    /// Reports that the program has read `count` of the bytes that were taken.
     pub(crate) fn consumed(&mut self, count: usize, now: Duration, out: &mut Vec<Action>) {
         self.receiving.release(count);
         self.report_consumption(now, out);
     }
 
-    /// Octets of the program, as many as there is room for. How many were taken.
+    /// Queues bytes of the program, as far as there is space. Returns the number taken.
     pub(crate) fn give(&mut self, bytes: &[u8], urgent: bool, now: Duration, out: &mut Vec<Action>) -> usize {
         let taken = bytes.len().min(self.stream().room);
         if taken > 0 {
@@ -64,16 +66,16 @@ impl Lsm {
         taken
     }
 
-    /// The last octets of a program that has closed: the descriptor has taken them, so they are
-    /// delivered whether there is room or not.
+    /// Queues the last bytes of a program that has closed. The file descriptor has accepted them,
+    /// so they are delivered even without space.
     pub(crate) fn give_last(&mut self, bytes: &[u8], now: Duration, out: &mut Vec<Action>) {
         if self.may_write() {
             self.put(bytes, false, now, out);
         }
     }
 
-    /// A datagram for the program, where it came from and what is told beside it, if there is one;
-    /// it counts as read. An error that waits is told by SO_ERROR alone.
+    /// Takes a datagram for the program, with its sender and its control messages. It counts as
+    /// read. A pending error is reported only by SO_ERROR.
     pub(crate) fn take_datagram(
         &mut self,
         now: Duration,
@@ -85,13 +87,14 @@ impl Lsm {
         datagram
     }
 
-    /// A datagram of the program, or a part of one, which goes beyond the room if there was any.
-    /// One of the last, of a program that has closed, needs none: the descriptor has taken it.
+    /// Queues a datagram of the program, or a part of one. It may exceed the space if there was
+    /// any. If `is_last`, the program has closed and no space is needed, because the file
+    /// descriptor has accepted it.
     ///
     /// # Errors
-    /// EAGAIN if there is no room: then the parts before it are lost, too. EPIPE if nothing may be
-    /// sent any more, EDESTADDRREQ if it goes nowhere, EMSGSIZE if it is too long with the parts
-    /// before it.
+    /// EAGAIN if there is no space; then earlier parts are lost, too. EPIPE if nothing may be sent
+    /// any more, EDESTADDRREQ without a destination, EMSGSIZE if it is too long with its earlier
+    /// parts.
     pub(crate) fn give_datagram(
         &mut self,
         part: DatagramPart,

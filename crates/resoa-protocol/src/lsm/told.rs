@@ -1,9 +1,11 @@
-//! Options that the server's stack has and of which the client knows everything there is to know:
-//! which values are valid, and what is read back. They are told and not asked for: `setsockopt`
-//! returns at once, and a program that sets a few before `connect` waits for one round trip, that
-//! of `connect` (3.6: "bundle with CREATE/BIND when set before first use"). A listener's are asked
-//! for: connections inherit them. So are all while the link takes nothing: what is told then lies
-//! here, and a program could set options for ever.
+//! Options of the server's stack that the client fully knows: their valid values, and the values
+//! that are read back. The client sends them without waiting for an answer.
+//!
+//! So `setsockopt` returns at once, and a program that sets a few options before `connect` waits
+//! for a single round trip, that of `connect` (3.6: "bundle with CREATE/BIND when set before first
+//! use"). There are two exceptions. Options of a listener need an answer, because connections
+//! inherit them. So do all options while the link takes nothing: the messages would wait here, and
+//! a program could set options without limit.
 //!
 //! Ranges are those of Linux (`do_tcp_setsockopt`, `do_ip_setsockopt`, `do_ipv6_setsockopt`), as
 //! seen from outside.
@@ -18,20 +20,20 @@ const SOL_IP: i32 = 0;
 const SOL_TCP: i32 = 6;
 const SOL_IPV6: i32 = 41;
 
-/// What is known of an option.
+/// Knowledge about an option.
 enum Known {
     /// On or off, and read back as that.
     Switch,
-    /// Valid in here, and read back as it is.
+    /// Valid in this range, and read back unchanged.
     Number(RangeInclusive<i32>),
-    /// Any number is valid; what is read back the stack decides.
+    /// Any number is valid, and the stack decides the value that is read back.
     Any,
 }
 
-/// An option that is told.
+/// An option that is sent without waiting for an answer.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Told {
-    /// What `getsockopt` says from now on; `None` if the server has to be asked.
+    /// Value that `getsockopt` returns from now on; `None` if the server has to be asked.
     pub(super) read_back: Option<Vec<u8>>,
 }
 
@@ -39,43 +41,44 @@ fn known(level: i32, name: i32) -> Option<Known> {
     let number = Known::Number;
     Some(match (level, name) {
         // SO_REUSEADDR, SO_DONTROUTE, SO_BROADCAST, SO_KEEPALIVE, SO_REUSEPORT; TCP_NODELAY,
-        // TCP_CORK; IP_RECVERR; IPV6_RECVERR, IPV6_V6ONLY
+        // TCP_CORK; IP_RECVERR; IPV6_RECVERR, IPV6_V6ONLY.
         (SOL_SOCKET, 2 | 5 | 6 | 9 | 15) | (SOL_TCP, 1 | 3) | (SOL_IP, 11) | (SOL_IPV6, 25 | 26) => {
             Known::Switch
         }
-        // SO_RCVBUF, doubled and cut to a limit of the server's; TCP_QUICKACK, which does not last
+        // SO_RCVBUF, doubled and limited by the server; TCP_QUICKACK, which does not last.
         (SOL_SOCKET, 8) | (SOL_TCP, 12) => Known::Any,
-        // TCP_KEEPIDLE, TCP_KEEPINTVL
+        // TCP_KEEPIDLE, TCP_KEEPINTVL.
         (SOL_TCP, 4 | 5) => number(1..=32_767),
-        // TCP_KEEPCNT, TCP_SYNCNT
+        // TCP_KEEPCNT, TCP_SYNCNT.
         (SOL_TCP, 6 | 7) => number(1..=127),
-        // TCP_USER_TIMEOUT
+        // TCP_USER_TIMEOUT.
         (SOL_TCP, 18) => number(0..=i32::MAX),
-        // TCP_NOTSENT_LOWAT
+        // TCP_NOTSENT_LOWAT.
         (SOL_TCP, 25) => number(i32::MIN..=i32::MAX),
-        // IP_TTL
+        // IP_TTL.
         (SOL_IP, 2) => number(1..=255),
-        // IPV6_UNICAST_HOPS, IPV6_TCLASS
+        // IPV6_UNICAST_HOPS, IPV6_TCLASS.
         (SOL_IPV6, 16 | 67) => number(0..=255),
         _ => return None,
     })
 }
 
 impl Lsm {
-    /// Whether setting an option is told; `None` if it has to be asked for.
+    /// Returns whether an option is valid and how it is read back; `None` if the server has to be
+    /// asked.
     pub(super) fn told(&self, level: i32, name: i32, value: &[u8]) -> Option<Result<Told, Errno>> {
         let is_ours = match level {
             SOL_TCP => self.create.kind == Kind::Stream,
             SOL_IP if name == 11 => self.create.family == Family::V4 && self.create.kind != Kind::Stream,
             SOL_IPV6 if name == 25 => self.create.family == Family::V6 && self.create.kind != Kind::Stream,
             SOL_IP => self.create.family == Family::V4,
-            // What has an address has chosen.
+            // IPV6_V6ONLY cannot change once the socket has an address.
             SOL_IPV6 => self.create.family == Family::V6 && (name != 26 || self.local.is_none()),
             _ => true,
         };
         let known = known(level, name).filter(|_| is_ours)?;
         let Some(number) = value.first_chunk().map(|octets| i32::from_ne_bytes(*octets)) else {
-            // Linux takes a single octet for some of IP.
+            // Linux accepts a single byte for some options of IP.
             return (level == SOL_SOCKET || level == SOL_TCP).then_some(Err(Errno::EINVAL));
         };
         let read_back = match known {

@@ -1,7 +1,7 @@
-//! Options of TCP and UDP that are this host's affair: what they change is between the program and
-//! here.
+//! Options of TCP and UDP that are handled on this host, because they affect only the interface to
+//! the program.
 //!
-//! Numbers are Linux's (`linux/udp.h`, `linux/tcp.h`).
+//! Numbers are those of Linux (`linux/udp.h`, `linux/tcp.h`).
 
 use super::Lsm;
 use crate::Errno;
@@ -16,17 +16,17 @@ const UDP_GRO: i32 = 104;
 const TCP_FASTOPEN_CONNECT: i32 = 30;
 
 impl Lsm {
-    /// Whether an option is one of them, of this socket's protocol.
+    /// Returns whether an option is one of these, for this socket's protocol.
     pub(super) fn is_of_transport(&self, level: i32, name: i32) -> bool {
         match (self.create.kind, level) {
             (Kind::Stream, SOL_TCP) => name == TCP_FASTOPEN_CONNECT,
-            // Either level is that of both.
+            // Both levels are valid for both protocols.
             (Kind::Datagram | Kind::Lite, SOL_UDP | SOL_UDPLITE) => matches!(name, UDP_CORK | UDP_GRO),
             _ => false,
         }
     }
 
-    /// Sets one of them.
+    /// Sets one of these options.
     pub(super) fn set_option_of_transport(
         &mut self,
         name: i32,
@@ -47,7 +47,7 @@ impl Lsm {
         Ok(())
     }
 
-    /// What one of them is.
+    /// Returns the value of one of these options.
     pub(super) fn option_of_transport(&self, name: i32) -> i32 {
         i32::from(match name {
             UDP_CORK => self.sending.is_corked,

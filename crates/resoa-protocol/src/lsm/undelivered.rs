@@ -1,6 +1,6 @@
-//! The error queue of a datagram socket with IP_RECVERR or IPV6_RECVERR (ip(7)): what was not
-//! delivered, with what the network says of it. `recvmsg` with MSG_ERRQUEUE takes from it; the
-//! error itself is told by the next call as well, until then.
+//! Error queue of a datagram socket with IP_RECVERR or IPV6_RECVERR (ip(7)): datagrams that were
+//! not delivered, with the network's error messages. `recvmsg` with MSG_ERRQUEUE takes from it.
+//! Until then, the next call also reports the error.
 
 use super::Lsm;
 use crate::Errno;
@@ -8,12 +8,12 @@ use crate::message::Ancillary;
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 
-/// So many are kept; what comes then is lost, as at any full queue.
+/// Maximum number of entries. Further ones are lost, as at any full queue.
 const MOST: usize = 64;
-/// IP_RECVERR, IPV6_RECVERR by their levels, which the control message has as its type.
+/// Levels and types of the control messages for IP_RECVERR and IPV6_RECVERR.
 const RECORDS: [(u8, u8); 2] = [(0, 11), (41, 25)];
 
-/// See the [module](self).
+/// The queue; see the [module](self).
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub(super) struct Undelivered(VecDeque<(SocketAddr, Ancillary, Vec<u8>)>);
 
@@ -24,7 +24,7 @@ impl Undelivered {
         }
     }
 
-    /// The error of the oldest (`ee_errno` of `struct sock_extended_err`).
+    /// Returns the error of the oldest entry (`ee_errno` of `struct sock_extended_err`).
     fn error(&self) -> Option<Errno> {
         let (_, ancillary, _) = self.0.front()?;
         let record = ancillary.records().find(|record| RECORDS.contains(&(record.level, record.kind)))?;
@@ -33,8 +33,8 @@ impl Undelivered {
 }
 
 impl Lsm {
-    /// The oldest one, which is taken: the error that waits is that of the next one then, and none
-    /// if there is none (`sock_dequeue_err_skb`).
+    /// Takes the oldest entry. The pending error becomes that of the next one, or none
+    /// (`sock_dequeue_err_skb`).
     pub(crate) fn take_undelivered(&mut self) -> Option<(SocketAddr, Ancillary, Vec<u8>)> {
         let oldest = self.undelivered.0.pop_front()?;
         self.error = self.undelivered.error();

@@ -1,5 +1,5 @@
-//! Calls that wait: attempted again after each event, until they are over, their time is, or a
-//! signal comes.
+//! Calls that wait. They are attempted again after each event, until they complete, time out, or
+//! are interrupted by a signal.
 
 use super::receiving::Read;
 use super::sending::Write;
@@ -13,34 +13,34 @@ use std::time::Duration;
 pub(super) struct Waiting {
     pub(super) call: CallId,
     what: Wait,
-    /// SO_RCVTIMEO, SO_SNDTIMEO.
+    /// Deadline by SO_RCVTIMEO or SO_SNDTIMEO.
     deadline: Option<Duration>,
 }
 
-/// What is waited for.
+/// Event that a call waits for.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) enum Wait {
     Accept,
-    /// `again`: another call has begun it.
+    /// `again`: another call has started the attempt.
     Connect {
         again: bool,
     },
-    /// `getsockname` while it connects.
+    /// `getsockname` during a connect.
     Name,
     Read(Read),
     Write(Write),
 }
 
-/// Why a wait ends without what it was for.
+/// Reason why a wait ends early.
 #[derive(Clone, Copy)]
 enum Cut {
-    /// There is nothing, and the call does not wait, or no longer.
+    /// The call does not wait, or its time has expired.
     Time,
     Signal,
 }
 
 impl Wait {
-    /// What the call returns instead: what it has done so far, or an error.
+    /// Returns the result of a call whose wait ends early: its progress so far, or an error.
     fn cut(self, why: Cut) -> Result<Value, Errno> {
         let error = match (why, &self) {
             (Cut::Signal, _) => Errno::EINTR,
@@ -57,7 +57,7 @@ impl Wait {
 }
 
 impl Lsm {
-    /// Attempts a call; what it brings, or `None` if it waits.
+    /// Attempts a call. Returns its result, or `None` if it waits.
     pub(super) fn attempt_or_wait(
         &mut self,
         call: CallId,
@@ -97,12 +97,12 @@ impl Lsm {
         }
     }
 
-    /// Whether somebody has asked for the address already.
+    /// Returns whether a call waits for the address already.
     pub(super) fn waits_for_name(&self) -> bool {
         self.waiting.iter().any(|waiting| waiting.what == Wait::Name)
     }
 
-    /// Attempts all that wait, and says what `poll` says now if that has changed.
+    /// Attempts all waiting calls, and reports the readiness for `poll` if it has changed.
     pub(super) fn progress(&mut self, now: Duration, out: &mut Vec<Action>) {
         for _ in 0..self.waiting.len() {
             let Some(mut waiting) = self.waiting.pop_front() else { break };
@@ -118,9 +118,9 @@ impl Lsm {
         }
     }
 
-    /// A signal ends the wait of a call. A connection that is being made goes on, and so does what
-    /// a lingering `close` waited for; a call that waits for the server's answer is not
-    /// interrupted, as it would not be with a local stack (3.14 of the specification).
+    /// Ends the wait of a call because of a signal. An attempt to connect continues, and so does
+    /// the delivery that a lingering `close` waited for. A call that waits for the server's answer
+    /// is not interrupted, as it would not be with a local stack (3.14 of the specification).
     pub(crate) fn interrupt(&mut self, call: CallId, now: Duration, out: &mut Vec<Action>) {
         if let Some(index) = self.waiting.iter().position(|waiting| waiting.call == call)
             && let Some(waiting) = self.waiting.remove(index)
@@ -134,7 +134,7 @@ impl Lsm {
         self.progress(now, out);
     }
 
-    /// All that wait, at the end of the socket.
+    /// Ends all waiting calls at the end of the socket.
     pub(super) fn cut_off(&mut self, error: Errno, out: &mut Vec<Action>) {
         while let Some(waiting) = self.waiting.pop_front() {
             self.give_back(waiting.call, Err(error), out);
@@ -144,7 +144,7 @@ impl Lsm {
         }
     }
 
-    /// When [`expire`](Self::expire) has something to do.
+    /// Returns when [`expire`](Self::expire) has something to do.
     pub(crate) fn deadline(&self) -> Option<Duration> {
         let waits = self.waiting.iter().filter_map(|waiting| waiting.deadline);
         let lingering = match self.state {
@@ -155,7 +155,7 @@ impl Lsm {
         waits.chain(lingering).chain(report).chain(self.requests.deadline()).min()
     }
 
-    /// Ends what has waited long enough.
+    /// Ends waits, lingering and the delay of a report that are due.
     pub(crate) fn expire(&mut self, now: Duration, out: &mut Vec<Action>) {
         let is_due = |waiting: &Waiting| waiting.deadline.is_some_and(|deadline| deadline <= now);
         while let Some(index) = self.waiting.iter().position(is_due)

@@ -1,5 +1,5 @@
-//! Sockets that are closed while they connect. The far host is so near that the stack has its
-//! answer when `connect` returns: natively, too, the program does not know yet.
+//! Sockets that are closed while they connect. The far host is so close that the stack has its
+//! answer when `connect` returns. Natively, too, the program does not know it yet.
 
 use super::cases;
 use crate::near::Near;
@@ -11,8 +11,8 @@ cases! {
     "C37" Both: silent_lingering, silent_reset;
 }
 
-/// Connects without waiting, ends the socket by `end`, and asks the far host what has come. Several
-/// times: whether an agent has heard of the connection by then is a race.
+/// Connects without waiting, ends the socket by `end`, and records the data that the far host
+/// received. Repeats this, because it is a race whether an agent knows of the connection by then.
 fn abandoned(n: &mut Near, linger: Option<i32>, end: fn(&mut Near, i32)) {
     let (listener, address) = n.far.listen(n.family, 8);
     for _ in 0..8 {
@@ -43,13 +43,13 @@ fn reset_at_once(n: &mut Near) {
     abandoned(n, Some(0), close);
 }
 
-/// The descriptor goes with the process that has it alone.
+/// The file descriptor is closed with the only process that has it.
 fn closed_by_exit(n: &mut Near) {
     abandoned(n, None, |_, fd| {
-        // SAFETY: the child makes no calls but one.
+        // SAFETY: the child makes only one call.
         let child = unsafe { libc::fork() };
         if child == 0 {
-            // SAFETY: nothing of this process is used any more.
+            // SAFETY: the child uses nothing of this process any more.
             unsafe { libc::_exit(0) };
         }
         sys::close(fd);
@@ -57,7 +57,7 @@ fn closed_by_exit(n: &mut Near) {
     });
 }
 
-/// Nobody answers, so that there is nothing to linger for and nobody to reset.
+/// Without an answer there is nothing to linger for and no connection to reset.
 fn silent(n: &mut Near, seconds: i32) {
     let (to, fd) = (n.elsewhere(crate::worlds::SILENT), n.nonblocking());
     sys::set_linger(fd, true, seconds);

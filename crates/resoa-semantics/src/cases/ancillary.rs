@@ -1,5 +1,4 @@
-//! Control messages of datagrams (RFC 3542): what `sendmsg` says beside one, and what `recvmsg` is
-//! told.
+//! Control messages of datagrams (RFC 3542) that `sendmsg` sends and `recvmsg` receives.
 
 use super::cases;
 use super::datagrams::{bound, far};
@@ -20,11 +19,11 @@ cases! {
 const IP: i32 = libc::IPPROTO_IP;
 const IPV6: i32 = libc::IPPROTO_IPV6;
 
-/// The options that let a socket be told hop limit, traffic class and address, and by which types
-/// each is said and told.
+/// Options that request hop limit, traffic class and address, and the types of their control
+/// messages.
 struct Words {
     level: i32,
-    /// Option, type.
+    /// Option and type.
     hops: (i32, i32),
     class: (i32, i32),
     address: (i32, i32),
@@ -48,8 +47,8 @@ fn words(family: i32) -> Words {
     }
 }
 
-/// Notes what `recvmsg` brings. Of a datagram's address it says whose that is, since interfaces
-/// have numbers of their own.
+/// Records the result of `recvmsg`. Of a datagram's address it records only the owner, because
+/// interfaces have different indices.
 fn receive(n: &mut Near, what: &str, fd: i32, room: usize, flags: i32) -> Vec<Control> {
     let received = control::receive(fd, room, flags);
     n.say(what, format!("{} {:?}", received.answer, received.text));
@@ -63,7 +62,7 @@ fn receive(n: &mut Near, what: &str, fd: i32, room: usize, flags: i32) -> Vec<Co
         if let Some(at) = control.value.windows(own.len()).position(|part| part == own) {
             control.value.drain(at..at + own.len());
             if control.level == IP {
-                // Destination and the address to answer from are the same.
+                // The destination and the address to answer from are the same.
                 n.say("the same twice", control.value.windows(own.len()).any(|part| part == own));
                 control.value.truncate(4);
             }
@@ -100,7 +99,7 @@ fn told(n: &mut Near) {
     n.say("off", sys::set(fd, words.level, words.address.0, 0));
     far_sends(n, (far, own), "again");
     receive(n, "recvmsg", fd, 200, 0);
-    // Who asks for none is given none.
+    // A call without a control buffer gets no control messages.
     far_sends(n, (far, own), "plainly");
     super::datagrams::receive(n, "recvfrom", fd, 20, 0, 0);
     far_sends(n, (far, own), "longer than there is room for");
@@ -130,8 +129,8 @@ fn told_to_a_connected_one(n: &mut Near) {
     let heard = n.far.ask(&format!("recv_from {}", far.0));
     n.say("far", heard.replace(&own.to_string(), "near"));
     n.say("connect to nobody", sys::disconnect(fd));
-    // The port, which nobody had asked for by number, went with that; what is sent next gets
-    // another one.
+    // Disconnecting released the port, because the program had not requested it by number. The next
+    // datagram gets another one.
     n.name("getsockname", sys::getsockname(fd), 0);
     n.say("sendto", sys::send_to(fd, b"anew", 0, to));
     let own = n.own(sys::getsockname(fd).ok().flatten().map_or(0, |name| name.port()));
@@ -141,12 +140,12 @@ fn told_to_a_connected_one(n: &mut Near) {
     receive(n, "recvmsg", fd, 200, 0);
 }
 
-/// What the far host is told of a datagram of ours.
+/// Records the datagram that the far host receives, with its control messages.
 fn far_hears(n: &mut Near, far: Handle) {
     n.hear("recv_message", &format!("recv_message {}", far.0));
 }
 
-/// The far host wants to be told hop limits and classes.
+/// Makes the far host request hop limits and classes.
 fn far_wants(n: &mut Near, far: Handle) {
     let words = words(n.family);
     for (option, _) in [words.hops, words.class] {
@@ -173,7 +172,7 @@ fn said(n: &mut Near) {
     far_hears(n, far);
     n.say("none", control::send(fd, b"five", Some(to), &[]));
     far_hears(n, far);
-    // Of another version, and of a level that nobody knows.
+    // Control messages of another version, and of an unknown level.
     let (other, kind) =
         if n.family == libc::AF_INET6 { (IP, libc::IP_TTL) } else { (IPV6, libc::IPV6_HOPLIMIT) };
     let passed_over = [Control::number(other, kind, 7), Control::number(99, 1, 7)];
@@ -205,7 +204,7 @@ fn said_by_a_connected_one(n: &mut Near) {
     far_hears(n, other);
 }
 
-/// As who has several addresses answers from the one that he was asked at.
+/// A host with several addresses answers from the one that was asked this way.
 fn answered_from(n: &mut Near) {
     let ((far, to), (fd, own)) = (far(n), bound(n));
     let words = words(n.family);
@@ -248,7 +247,7 @@ fn peeked(n: &mut Near) {
     receive(n, "recvmsg of nothing", fd, 200, libc::MSG_DONTWAIT);
 }
 
-/// Several datagrams, each with its own.
+/// Several datagrams, each with control messages of its own.
 fn many(n: &mut Near) {
     let ((far, to), (fd, _)) = (far(n), bound(n));
     far_wants(n, far);
@@ -340,7 +339,7 @@ fn type_of_service_in_one_octet(n: &mut Near) {
     far_hears(n, far);
 }
 
-/// A socket of version 6 that a host of version 4 sends to, and that sends to one.
+/// An IPv6 socket that exchanges datagrams with an IPv4 host.
 fn of_version_4(n: &mut Near) {
     let (fd, own) = bound(n);
     for (level, option) in

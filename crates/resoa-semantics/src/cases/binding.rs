@@ -15,7 +15,7 @@ fn port(fd: i32) -> u16 {
     sys::getsockname(fd).ok().flatten().map_or(0, |address| address.port())
 }
 
-/// Below the ports that a kernel gives by itself.
+/// A port below the ones that a kernel chooses.
 fn port_of_this_process() -> u16 {
     20_000 + (std::process::id() % 10_000) as u16
 }
@@ -41,7 +41,7 @@ fn foreign_address(n: &mut Near) {
     n.name("getsockname", sys::getsockname(fd), 0);
 }
 
-/// That an address is foreign is looked at first.
+/// A stack checks whether the address is its own before it checks whether the socket is bound.
 fn foreign_before_bound(n: &mut Near) {
     let fd = n.stream();
     let to = n.far.address(n.family, 0);
@@ -58,8 +58,8 @@ fn in_use(n: &mut Near) {
     n.name("getsockname", sys::getsockname(two), 0);
 }
 
-/// Not one that the kernel chooses: it may be a stream's of another case, or be kept for a
-/// connection that is over.
+/// The port is not chosen by the kernel: such a port may belong to a stream of another case, or be
+/// reserved for a connection that has ended.
 fn in_use_datagram(n: &mut Near) {
     let (one, two) = (n.datagram(), n.datagram());
     let taken = port_of_this_process();
@@ -114,7 +114,7 @@ fn privileged(n: &mut Near) {
     n.name("getsockname", sys::getsockname(fd), 0);
 }
 
-/// Gives up all capabilities, and stays the user that the agent knows.
+/// Gives up all capabilities, and keeps the user that the agent knows.
 fn drop_privileges() {
     #[repr(C)]
     struct Header {
@@ -123,7 +123,7 @@ fn drop_privileges() {
     }
     let header = Header { version: 0x2008_0522, pid: 0 };
     let none = [0_u32; 6];
-    // SAFETY: the kernel reads both, of the version's size.
+    // SAFETY: the kernel reads both structures, which have the size of this version.
     let answer = unsafe { libc::syscall(libc::SYS_capset, &raw const header, none.as_ptr()) };
     assert_eq!(answer, 0, "capset");
 }
@@ -138,7 +138,7 @@ fn then_connect(n: &mut Near) {
     n.say("the far host sees the port", peer.contains(&format!(":{bound}")));
 }
 
-/// Two sockets with an option that lets them have one port, and whether both may listen there; the
+/// Binds two sockets to one port by an option, and records whether both may listen. Returns the
 /// port.
 fn two_at_a_port(n: &mut Near, what: &str, option: i32) -> u16 {
     let (one, two) = (n.stream(), n.stream());
@@ -173,7 +173,7 @@ fn freed_by_close(n: &mut Near) {
     n.say("bind again", sys::bind(fd, n.any(taken)));
 }
 
-/// A connection that this host has ended first keeps the port.
+/// A connection that this host has ended first keeps the port in use.
 fn after_a_connection(n: &mut Near) {
     let (listener, address) = n.listener(1);
     let far = n.called(address);

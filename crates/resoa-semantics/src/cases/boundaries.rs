@@ -1,4 +1,4 @@
-//! UDP: a datagram is received whole or cut, one at a time, and calls wait for one.
+//! UDP: a datagram is received whole or truncated, one per call, and calls wait for one.
 
 use super::datagrams::{bound, far, receive};
 use super::messages::{message, part};
@@ -35,7 +35,7 @@ fn empty(n: &mut Near) {
     n.say("recv", sys::recv(fd, &mut [0; 4], 0));
 }
 
-/// The longest that there are.
+/// Datagrams up to the maximum length.
 fn long(n: &mut Near) {
     let ((far, to), (fd, own)) = (far(n), bound(n));
     for count in [1472, 1473, 9000, 65_507] {
@@ -49,7 +49,8 @@ fn long(n: &mut Near) {
     n.say("recvfrom", sys::receive_from(fd, &mut room, 0).0);
 }
 
-/// A bound socket at which so many datagrams `hello` wait, its address, and the sender's port.
+/// Returns a bound socket with `count` unread datagrams `hello`, its address, and the sender's
+/// port.
 fn arrived(n: &mut Near, count: usize) -> (i32, SocketAddr, u16) {
     let ((far, to), (fd, own)) = (far(n), bound(n));
     for _ in 0..count {

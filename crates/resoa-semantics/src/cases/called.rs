@@ -1,5 +1,5 @@
-//! Statements of the pages of calls (socket(2), bind(2), listen(2), accept(2), connect(2),
-//! shutdown(2), send(2), recv(2), getsockopt(2)) that no other file has a case of.
+//! Statements of the manual pages of the calls (socket(2), bind(2), listen(2), accept(2),
+//! connect(2), shutdown(2), send(2), recv(2), getsockopt(2)) that no other file covers.
 
 use super::{call, cases};
 use crate::near::{Near, received};
@@ -73,7 +73,7 @@ fn accepted_flags_of_none(n: &mut Near) {
     n.say("accept", sys::accept(listener).0.is_ok());
 }
 
-/// The address is cut, and its whole length is said.
+/// The address is truncated, and its full length is returned.
 fn accepted_with_little_room(n: &mut Near) {
     let (listener, address) = n.listener(8);
     for room in [0, 2, 8, 128] {
@@ -130,7 +130,7 @@ fn send_of_nothing(n: &mut Near) {
     n.say("send behind the end", sys::send(fd, b"", QUIET));
 }
 
-/// What means nothing to TCP is ignored.
+/// Flags without meaning for TCP are ignored.
 fn send_with_unknown_flags(n: &mut Near) {
     let (fd, far) = n.connected();
     for flags in
@@ -162,7 +162,7 @@ fn send_confirms(n: &mut Near) {
     n.hear("recv", &format!("recv {} 10", far.0));
 }
 
-/// A stream of which nothing is wanted does not wait.
+/// A read of 0 bytes from a stream does not wait.
 fn receive_of_nothing(n: &mut Near) {
     let (fd, far) = n.connected();
     n.say("recv", sys::recv(fd, &mut [], libc::MSG_DONTWAIT));
@@ -193,7 +193,7 @@ fn receive_urgent_without(n: &mut Near) {
     n.say("recv in line", sys::recv(fd, &mut [0; 4], libc::MSG_OOB));
 }
 
-/// socket(7): whom signals of a descriptor are for.
+/// socket(7): the process that gets the signals of a file descriptor.
 fn owners(n: &mut Near) {
     let (fd, _far) = n.connected();
     let own = call!(getpid()).0.unwrap_or(0) as i32;
@@ -210,7 +210,7 @@ fn owners(n: &mut Near) {
     }
 }
 
-/// tcp(7): SIOCINQ, SIOCOUTQ, SIOCATMARK, of each kind of stream.
+/// tcp(7): SIOCINQ, SIOCOUTQ, SIOCATMARK, for each kind of stream.
 fn answers_of_ioctls(n: &mut Near) {
     let listener = n.listener(1).0;
     for (what, fd) in [("fresh", n.stream()), ("listener", listener), ("connected", n.connected().0)] {
@@ -224,7 +224,7 @@ fn answers_of_ioctls(n: &mut Near) {
     }
 }
 
-/// SIOCOUTQNSD: octets that were not sent at all.
+/// SIOCOUTQNSD: bytes that have not been sent at all.
 fn unsent(n: &mut Near) {
     let (fd, _far) = n.connected();
     let mut value = 7;

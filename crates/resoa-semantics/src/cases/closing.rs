@@ -1,4 +1,4 @@
-//! `close` and `shutdown`: what the far host gets, and what calls say after.
+//! `close` and `shutdown`: data at the far host, and the results of later calls.
 
 use super::cases;
 use crate::near::{ALL, Near};
@@ -24,7 +24,7 @@ fn clean(n: &mut Near) {
     n.hear("mask", &format!("mask {}", far.0));
 }
 
-/// What was not read is what a reset tells.
+/// Closing a socket with unread data sends a reset.
 fn unread(n: &mut Near) {
     let (fd, far) = n.connected();
     n.hear("send", &format!("send {} hello", far.0));
@@ -33,8 +33,8 @@ fn unread(n: &mut Near) {
     n.hear("recv", &format!("recv {} 10", far.0));
 }
 
-/// What was sent before the reset arrives before it: a server may answer a request that it has not
-/// read to its end.
+/// Data sent before the reset arrives before it: a server may answer a request that it has not read
+/// completely.
 fn unread_and_answered(n: &mut Near) {
     for _ in 0..5 {
         let (fd, far) = n.connected();
@@ -150,7 +150,7 @@ fn reading_half(n: &mut Near) {
     n.hear("mask", &format!("mask {}", far.0));
 }
 
-/// On Linux what comes later can be read, and then the end is back.
+/// On Linux, data that arrives later can be read, and after it the end is reported again.
 fn reading_half_then_data(n: &mut Near) {
     let (fd, far) = n.connected();
     n.say("shutdown", sys::shutdown(fd, libc::SHUT_RD));
@@ -273,7 +273,7 @@ fn linger_nonblocking(n: &mut Near) {
     n.took("it took", begin, 1000);
 }
 
-/// The end of a process waits for nothing.
+/// The end of a process does not linger.
 fn linger_exit(n: &mut Near) {
     let (fd, _far) = n.connected();
     crate::near::stuff(fd);

@@ -1,5 +1,5 @@
-//! `connect`: how it fails, what it says meanwhile, and what `poll`, `select` and `epoll` say of
-//! it.
+//! `connect`: its errors, the state of the socket during an attempt, and the results of `poll`,
+//! `select` and `epoll`.
 
 use super::{call, cases};
 use crate::near::{ALL, Near, PATIENCE, received};
@@ -40,8 +40,8 @@ fn refused_then_connected(n: &mut Near) {
     n.mask("poll", fd);
 }
 
-/// A stream whose attempt to connect to this address was refused while nobody waited, with what
-/// `poll` says of it.
+/// Returns a non-blocking stream whose attempt to connect to the returned address was refused, and
+/// records the result of `poll`.
 fn refused_later(n: &mut Near) -> (i32, SocketAddr) {
     let (to, fd) = (n.closed_port(), n.nonblocking());
     n.say("connect", sys::connect(fd, to));
@@ -59,7 +59,7 @@ fn refused_nonblocking(n: &mut Near) {
     n.name("getpeername", sys::getpeername(fd), 0);
 }
 
-/// The error is told once, by whichever call comes first: here `connect`.
+/// The error is reported once, by the first call; here by `connect`.
 fn refused_told_by_connect(n: &mut Near) {
     let (fd, to) = refused_later(n);
     n.say("connect again", sys::connect(fd, to));
@@ -116,7 +116,7 @@ fn nonblocking_epoll_level(n: &mut Near) {
     n.say("epoll again", format!("{answer} {}", crate::names::mask(events as i16)));
 }
 
-/// Added before `connect`, as libraries with one loop do it.
+/// Added before `connect`, as by libraries with one event loop.
 fn nonblocking_epoll_edge(n: &mut Near) {
     let fd = n.nonblocking();
     let epoll = sys::epoll(fd, (libc::EPOLLIN | libc::EPOLLOUT | libc::EPOLLRDHUP | libc::EPOLLET) as u32);
@@ -155,14 +155,14 @@ fn no_route(n: &mut Near) {
     n.say("connect without waiting", sys::connect(fd, to));
 }
 
-/// Routes of this host say so.
+/// The routes of this host make the address unreachable.
 fn unreachable_here(n: &mut Near) {
     let (to, fd) = (n.elsewhere(crate::worlds::UNREACHABLE_HERE), n.stream());
     n.say("connect", sys::connect(fd, to));
     n.mask("poll", fd);
 }
 
-/// A router says so, by ICMP.
+/// A router reports by ICMP that the address is unreachable.
 fn unreachable_there(n: &mut Near) {
     let (to, fd) = (n.elsewhere(crate::worlds::UNREACHABLE_THERE), n.stream());
     n.say("connect", sys::connect(fd, to));
@@ -172,13 +172,13 @@ fn unreachable_there(n: &mut Near) {
         n.say("connect without waiting", answer);
         return;
     }
-    // What comes with it depends on whether the answer came before the call was over.
+    // The other events depend on whether the answer arrived before the call returned.
     let (_, events) = sys::poll(fd, libc::POLLERR, 3000);
     n.say("poll says an error", events & libc::POLLERR != 0);
     n.pending_error("SO_ERROR", fd);
 }
 
-/// Nobody answers.
+/// An address without an answer.
 fn silent(n: &mut Near) {
     let (to, fd) = (n.elsewhere(crate::worlds::SILENT), n.nonblocking());
     n.say("connect", sys::connect(fd, to));
@@ -212,7 +212,7 @@ fn silent_shutdown(n: &mut Near) {
     n.pending_error("SO_ERROR", fd);
 }
 
-/// Who waits for the attempt is woken when another thread ends it.
+/// A call that waits for the attempt returns when another thread ends the attempt.
 fn silent_shutdown_by_another(n: &mut Near) {
     let (to, fd) = (n.elsewhere(crate::worlds::SILENT), n.stream());
     let waiter = std::thread::spawn(move || sys::connect(fd, to));
@@ -242,7 +242,7 @@ fn from_a_listener(n: &mut Near) {
     n.say("connect", sys::connect(fd, address));
 }
 
-/// A TCP that connects to its own port is connected to itself.
+/// A TCP socket that connects to its own port is connected to itself.
 fn to_itself(n: &mut Near) {
     let fd = n.stream();
     n.say("bind", sys::bind(fd, n.own(0)));
@@ -350,7 +350,7 @@ fn nonblocking_flag_set_later(n: &mut Near) {
     n.receive("recv waits", fd, 10, 0);
 }
 
-/// A reader that waits before there is a connection gets what comes over it.
+/// A reader that waits before the connection exists gets the data that arrives over it.
 fn data_before_connected(n: &mut Near) {
     let fd = n.nonblocking();
     let (listener, address) = n.far.listen(n.family, 1);

@@ -15,14 +15,14 @@ cases! {
     "C91" Six: mapped;
 }
 
-/// A datagram socket of the far host's, and its address.
+/// Opens a datagram socket at the far host. Returns it and its address.
 pub fn far(n: &mut Near) -> (Handle, SocketAddr) {
     let handle = n.far.open(&format!("datagram {}", crate::far::version(n.family)));
     let port = n.far.port(handle);
     (handle, n.far.address(n.family, port))
 }
 
-/// A bound datagram socket, and where the far host reaches it.
+/// Returns a bound datagram socket and the address at which the far host reaches it.
 pub fn bound(n: &mut Near) -> (i32, SocketAddr) {
     let fd = n.datagram();
     assert_eq!(sys::bind(fd, n.any(0)).0, Ok(0), "bind");
@@ -105,7 +105,7 @@ fn refused_told_by_option(n: &mut Near) {
     n.mask("poll of one that is not connected", unconnected);
 }
 
-/// Who waits for an answer hears that there will be none; so does who sends once more.
+/// A call that waits for a datagram gets the error. So does the next call that sends.
 fn refused_wakes(n: &mut Near) {
     let (to, fd) = (n.closed_port(), n.datagram());
     n.say("SO_RCVTIMEO", sys::set_time_limit(fd, libc::SO_RCVTIMEO, 2000));
@@ -131,7 +131,7 @@ fn many_sources(n: &mut Near) {
     receive(n, "recvfrom", fd, 20, 0, address_two.port());
 }
 
-/// A connected one hears its peer alone.
+/// A connected socket receives only from its peer.
 fn filtered(n: &mut Near) {
     let ((one, to), (two, _), (fd, own)) = (far(n), far(n), bound(n));
     n.say("connect", sys::connect(fd, to));
@@ -143,7 +143,7 @@ fn filtered(n: &mut Near) {
 
 fn disconnected(n: &mut Near) {
     let ((_, to), (two, _), fd) = (far(n), far(n), n.datagram());
-    // A port that was asked for is kept; one that the kernel chose is not.
+    // A port that was requested by number is kept; one that the kernel chose is not.
     let port = 20_000 + (std::process::id() % 10_000) as u16;
     n.say("bind", sys::bind(fd, n.any(port)));
     n.say("connect", sys::connect(fd, to));
@@ -271,8 +271,7 @@ fn broadcast_to_all(n: &mut Near) {
     n.say("sendto", sys::send_to(fd, b"x", 0, ([10, 99, 0, 255], 9).into()));
 }
 
-/// UDP-Lite (RFC 3828): datagrams of another protocol, with ports of their own and a checksum that
-/// may cover a part.
+/// UDP-Lite (RFC 3828): a protocol with ports of its own and a checksum that may cover only a part.
 fn lite(n: &mut Near) {
     const SEND_COVERAGE: i32 = 10;
     const RECEIVE_COVERAGE: i32 = 11;
@@ -288,7 +287,7 @@ fn lite(n: &mut Near) {
     let own = n.own(sys::getsockname(fd).ok().flatten().map_or(0, |name| name.port()));
     let heard = n.far.ask(&format!("recv_from {}", far.0));
     n.say("far", heard.replace(&own.to_string(), "near"));
-    // The same port of UDP is another's.
+    // The same port number of UDP is independent.
     let udp = n.datagram();
     n.say("bind of UDP there", sys::bind(udp, n.any(own.port())));
     for option in [SEND_COVERAGE, RECEIVE_COVERAGE] {

@@ -1,5 +1,5 @@
-//! What a descriptor is to the kernel: its number, its flags, and what calls say of one that is no
-//! socket.
+//! File descriptors of sockets as the kernel sees them: their numbers and flags, and the errors of
+//! calls on descriptors that are no sockets.
 
 use super::messages::{message, part};
 use super::{call, cases};
@@ -50,7 +50,7 @@ fn shared_flags(n: &mut Near) {
 
 fn is_a_socket(n: &mut Near) {
     let fd = n.stream();
-    // SAFETY: all octets 0 is a value of it.
+    // SAFETY: all zeros is a value of this type.
     let mut stat: libc::stat = unsafe { std::mem::zeroed() };
     n.say("fstat", call!(fstat(fd, &raw mut stat)));
     n.say("a socket", stat.st_mode & libc::S_IFMT == libc::S_IFSOCK);
@@ -65,7 +65,7 @@ fn lowest_number(n: &mut Near) {
     n.say("the free one", n.stream() == one);
 }
 
-/// A number says nothing of what it was before.
+/// A reused number has no connection with the closed socket.
 fn reused_number(n: &mut Near) {
     let (fd, far) = n.connected();
     sys::close(fd);
@@ -104,10 +104,10 @@ fn no_seek(n: &mut Near) {
     n.say("fsync", call!(fsync(fd)));
 }
 
-/// libc's own streams over a socket: their reads, writes and closes stay inside libc.
+/// Streams of libc over a socket: their reads, writes and closes stay inside libc.
 fn stream_of_libc(n: &mut Near) {
     let (fd, far) = n.connected();
-    // SAFETY: the mode is a string; the stream is used by this thread alone.
+    // SAFETY: the mode is a string, and only this thread uses the stream.
     unsafe {
         let file = libc::fdopen(fd, c"r+".as_ptr());
         libc::fputs(c"hello\n".as_ptr(), file);
@@ -126,7 +126,7 @@ fn stream_of_libc(n: &mut Near) {
     n.hear("recv", &format!("recv {} 10", far.0));
 }
 
-/// Every call of a descriptor, and what it says.
+/// Records the result of every call on a file descriptor.
 fn every_call(n: &mut Near, fd: i32) {
     let to = n.far.address(n.family, 9);
     n.say("connect", sys::connect(fd, to));
@@ -189,7 +189,7 @@ fn socket_errors(n: &mut Near) {
     n.say("UDP", sys::socket(libc::AF_INET6, libc::SOCK_DGRAM, libc::IPPROTO_UDP).0.is_ok());
 }
 
-/// What goes past TCP and UDP is refused to remote sockets, whoever asks.
+/// Remote sockets support only TCP and UDP, even for privileged programs.
 fn raw(n: &mut Near) {
     n.say("SOCK_RAW", sys::socket(libc::AF_INET, libc::SOCK_RAW, libc::IPPROTO_ICMP).0.is_ok());
     n.say("AF_PACKET", sys::socket(libc::AF_PACKET, libc::SOCK_RAW, 0).0.is_ok());

@@ -1,5 +1,5 @@
-//! IP_RECVERR and IPV6_RECVERR (ip(7), ipv6(7)): datagrams that were not delivered, from the error
-//! queue of their socket.
+//! IP_RECVERR and IPV6_RECVERR (ip(7), ipv6(7)): datagrams that were not delivered, read from the
+//! error queue of their socket.
 
 use super::cases;
 use super::datagrams::far;
@@ -15,7 +15,7 @@ cases! {
     "C91" Both: recverr_option;
 }
 
-/// Level and number of the option, which is the type of the control message, too.
+/// Returns level and number of the option. The control message has the number as its type.
 fn option(n: &Near) -> (i32, i32) {
     if n.family == libc::AF_INET6 {
         (libc::IPPROTO_IPV6, libc::IPV6_RECVERR)
@@ -24,7 +24,7 @@ fn option(n: &Near) -> (i32, i32) {
     }
 }
 
-/// What `recvmsg` takes from the error queue, waiting until there is something; with so much room.
+/// Waits for an entry of the error queue and records it, as read by `recvmsg` with `room` bytes.
 fn taken(n: &mut Near, what: &str, fd: i32, room: usize, known: u16) {
     let mut octets = vec![0; room];
     let mut control = [0_u64; 32];
@@ -56,14 +56,15 @@ fn taken(n: &mut Near, what: &str, fd: i32, room: usize, known: u16) {
             .get(at..at + 4)
             .map_or(0, |octets| i32::from_ne_bytes([octets[0], octets[1], octets[2], octets[3]]))
     };
-    // `struct cmsghdr`, `struct sock_extended_err`, the offender's address.
+    // `struct cmsghdr`, `struct sock_extended_err`, and the address of the host that reported the
+    // error.
     n.say("beside", format!("{}/{}", int(8), int(12)));
     n.say("error", crate::names::errno(int(16)));
     n.say("origin, type, code", format!("{:?}", control.get(20..23)));
     let mut offender = Address::empty();
     if let Some(octets) = control.get(32..) {
         let length = octets.len().min(28);
-        // SAFETY: the storage has 128 octets.
+        // SAFETY: the storage has 128 bytes.
         unsafe { (&raw mut offender.storage).cast::<u8>().copy_from_nonoverlapping(octets.as_ptr(), length) };
     }
     let offender = offender.read().map_or("nobody".into(), |offender: SocketAddr| n.show(offender, 0));
@@ -86,7 +87,7 @@ fn queue_of_connected(n: &mut Near) {
     n.mask("poll", fd);
 }
 
-/// A socket without a peer is told of errors by this option alone.
+/// A socket without a peer gets errors only with this option.
 fn queue_of_unconnected(n: &mut Near) {
     let (to, fd) = (n.closed_port(), n.datagram());
     let (level, name) = option(n);
@@ -106,7 +107,7 @@ fn queue_of_several(n: &mut Near) {
     n.say("option", sys::set(fd, level, name, 1));
     n.say("sendto", sys::send_to(fd, b"one", 0, one));
     Near::settle();
-    // The error of the first is told by the next call, and the queue keeps it.
+    // The next call reports the error of the first datagram, and the queue keeps it.
     n.say("sendto", sys::send_to(fd, b"two", 0, two));
     n.say("sendto", sys::send_to(fd, b"two", 0, two));
     Near::settle();
@@ -163,7 +164,7 @@ fn queue_cut(n: &mut Near) {
     taken(n, "recvmsg with three", fd, 3, to.port());
 }
 
-/// A host on the way says that there is no way.
+/// A host on the path reports that there is no route.
 fn queue_of_router(n: &mut Near) {
     let (fd, to) = (n.datagram(), n.elsewhere(crate::worlds::UNREACHABLE_THERE));
     let (level, name) = option(n);

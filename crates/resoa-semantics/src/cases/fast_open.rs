@@ -1,5 +1,5 @@
-//! TCP Fast Open (RFC 7413) as a program sees it, towards a host that gives no cookie: what
-//! connects sends, in this order, and options read back.
+//! TCP Fast Open (RFC 7413) as seen by a program, towards a host that gives no cookie: calls that
+//! connect and send at once, and options.
 
 use super::{call, cases};
 use crate::far::Handle;
@@ -14,19 +14,19 @@ cases! {
 }
 
 const TCP: i32 = libc::IPPROTO_TCP;
-/// Of `linux/tcp.h`.
+/// From `linux/tcp.h`.
 const QUEUE: i32 = 23;
 const CONNECT: i32 = 30;
 const KEY: i32 = 33;
 const NO_COOKIE: i32 = 34;
 const OPEN: i32 = libc::MSG_FASTOPEN;
 
-/// A listener of the far host's.
+/// Opens a listener at the far host.
 fn far(n: &mut Near) -> (Handle, SocketAddr) {
     n.far.listen(n.family, 8)
 }
 
-/// What the far host receives of the next connection there.
+/// Accepts the next connection at the far host and records the data that arrives there.
 fn heard(n: &mut Near, listener: Handle) {
     let far = n.far.accept(listener);
     n.hear("recv", &format!("recv {} 20", far.0));
@@ -124,7 +124,7 @@ fn with_much(n: &mut Near) {
     let ((listener, to), fd) = (far(n), n.stream());
     let octets: Vec<u8> = (0..LENGTH as u64).map(crate::far::pattern).collect();
     let address = sys::Address::from(to);
-    // The far host reads when it has accepted, and most of it does not wait for that.
+    // The far host reads after accepting, so most of the data is sent after that.
     let half = LENGTH / 10;
     n.say("sendto", call!(sendto(fd, octets.as_ptr().cast(), half, OPEN, address.pointer(), address.length)));
     let far = n.far.accept(listener);

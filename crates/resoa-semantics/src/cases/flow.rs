@@ -1,4 +1,4 @@
-//! How much goes: buffers that fill, windows of readers that do not read, and long transfers.
+//! Amounts of data: full buffers, windows of readers that do not read, and long transfers.
 
 use super::cases;
 use crate::far::{drain, flood};
@@ -35,7 +35,7 @@ fn partial(n: &mut Near) {
     n.say("none", sys::send(fd, &octets, 0));
 }
 
-/// What a queue of AF_UNIX counts for itself must not make small writes wait early.
+/// The overhead of small messages in an AF_UNIX queue must not make small writes wait early.
 fn writes_of_one_octet(n: &mut Near) {
     let (fd, far) = n.connected();
     n.say("F_SETFL", sys::fcntl(fd, libc::F_SETFL, libc::O_NONBLOCK));
@@ -54,7 +54,7 @@ fn writes_of_one_octet(n: &mut Near) {
     n.hear("drain", &format!("drain {}", far.0));
 }
 
-/// More than a window of the last hop, waited for without reading.
+/// Waits without reading for more data than a window of the last hop.
 fn peek_for_more(n: &mut Near) {
     let (fd, far) = n.connected();
     n.far.start(&format!("flood {} 60000", far.0));
@@ -98,7 +98,7 @@ fn unacknowledged(n: &mut Near) {
     n.say("when full some is left", count > 0 && (count as u64) < taken);
 }
 
-/// What near and far take while the far host does not read, with buffers that do not grow.
+/// Amount that both ends take while the far host does not read, with buffers of fixed size.
 fn up_unread(n: &mut Near) {
     let (listener, address) = n.far.listen(n.family, 1);
     n.hear("SO_RCVBUF", &format!("set {} {} {} 50000", listener.0, libc::SOL_SOCKET, libc::SO_RCVBUF));
@@ -158,7 +158,7 @@ fn long_down(n: &mut Near) {
 
 fn long_both(n: &mut Near) {
     let (fd, far) = n.connected();
-    // Two sessions, since a far host's does one command after the other.
+    // This thread reads while another one writes. At the far host, `exchange` does both.
     let writer = std::thread::spawn(move || {
         let sent = flood(fd, LONG, 0);
         sys::shutdown(fd, libc::SHUT_WR);

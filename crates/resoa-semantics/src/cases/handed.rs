@@ -1,4 +1,4 @@
-//! Sockets that are handed over by AF_UNIX: what unix(7) says of SCM_RIGHTS.
+//! Sockets passed over AF_UNIX: statements of unix(7) about SCM_RIGHTS.
 
 use super::cases;
 use crate::control::{self, Control, Received};
@@ -11,7 +11,7 @@ cases! {
     "C50" One: not_open, without_an_octet;
 }
 
-/// Hands descriptors over with an octet.
+/// Passes file descriptors along with a byte.
 fn give(over: i32, fds: &[i32]) -> sys::Answer {
     control::send(over, b"x", None, &[rights(fds)])
 }
@@ -21,7 +21,7 @@ fn rights(fds: &[i32]) -> Control {
     Control::new(libc::SOL_SOCKET, libc::SCM_RIGHTS, &numbers)
 }
 
-/// Takes what there is room for: the descriptors.
+/// Receives a message with `room` bytes for control messages. Returns it with the file descriptors.
 fn take(over: i32, room: usize, flags: i32) -> (Received, Vec<i32>) {
     let received = control::receive(over, room, flags);
     let numbers = received.controls.iter().flat_map(|control| control.value.chunks_exact(4));
@@ -57,7 +57,7 @@ fn several_at_once(n: &mut Near) {
     }
 }
 
-/// What there is no room for is closed.
+/// Descriptors without room in the buffer are closed.
 fn fewer_than_there_are(n: &mut Near) {
     let ((one, first), (two, second)) = (n.connected(), n.connected());
     let [here, there] = pair();
@@ -91,7 +91,7 @@ fn closed_on_exec(n: &mut Near) {
     }
 }
 
-/// Each look brings a descriptor of its own.
+/// Each peek installs a new file descriptor.
 fn looked_at(n: &mut Near) {
     let (fd, far) = n.connected();
     let [here, there] = pair();
@@ -108,7 +108,7 @@ fn looked_at(n: &mut Near) {
     n.hear("recv", &format!("recv {} 1", far.0));
 }
 
-/// Nobody takes it, and the pair goes.
+/// The descriptor is not received, and the pair is closed.
 fn thrown_away(n: &mut Near) {
     let (fd, far) = n.connected();
     let [here, there] = pair();
@@ -184,7 +184,7 @@ fn datagrams(n: &mut Near) {
     n.receive("recv", fds[0], 10, 0);
 }
 
-/// They are the socket's, whoever has it.
+/// Options belong to the socket, whichever process has it.
 fn options_stay(n: &mut Near) {
     let (fd, _far) = n.connected();
     sys::set(fd, libc::IPPROTO_TCP, libc::TCP_NODELAY, 1);
@@ -205,7 +205,7 @@ fn options_stay(n: &mut Near) {
     n.name("getsockname", sys::getsockname(fds[0]), 0);
 }
 
-/// The last one to close it ends the connection.
+/// The connection ends when the last descriptor is closed.
 fn end_with_one_left(n: &mut Near) {
     let (fd, far) = n.connected();
     let [here, there] = pair();
@@ -218,7 +218,7 @@ fn end_with_one_left(n: &mut Near) {
     n.hear("recv", &format!("recv {} 10", far.0));
 }
 
-/// Descriptors mean nothing to a socket of IP, and nobody gets them.
+/// File descriptors have no meaning for an IP socket and are not delivered.
 fn over_itself(n: &mut Near) {
     let (fd, far) = n.connected();
     let (other, other_far) = n.connected();
@@ -237,7 +237,7 @@ fn not_open(n: &mut Near) {
     say(n, "recvmsg", &received, &fds);
 }
 
-/// A stream brings nothing without an octet.
+/// A stream delivers nothing without a byte.
 fn without_an_octet(n: &mut Near) {
     let fd = n.stream();
     let [here, there] = pair();

@@ -1,5 +1,5 @@
-//! What leaves together that was written apart, and apart that was written together: MSG_MORE,
-//! UDP_CORK, TCP_CORK, MSG_EOR, UDP_SEGMENT, UDP_GRO, MSG_ZEROCOPY.
+//! Data that is written in parts and sent together, or written together and sent in parts:
+//! MSG_MORE, UDP_CORK, TCP_CORK, MSG_EOR, UDP_SEGMENT, UDP_GRO, MSG_ZEROCOPY.
 
 use super::cases;
 use super::datagrams::{bound, far};
@@ -16,13 +16,13 @@ cases! {
 }
 
 const UDP: i32 = libc::SOL_UDP;
-/// Of `linux/udp.h`.
+/// From `linux/udp.h`.
 const CORK: i32 = 1;
 const SEGMENT: i32 = libc::UDP_SEGMENT;
 const GRO: i32 = libc::UDP_GRO;
 const MORE: i32 = libc::MSG_MORE;
 
-/// The next datagram at the far host: its text.
+/// Records the text of the next datagram at the far host.
 fn heard(n: &mut Near, far: Handle) {
     let answer = n.far.ask(&format!("recv_from {}", far.0));
     n.say("far", answer.split_once(' ').map_or(answer.clone(), |(_, text)| text.to_owned()));
@@ -45,7 +45,7 @@ fn datagram_of_several_sends(n: &mut Near) {
 fn to_a_destination(n: &mut Near) {
     let ((one, to_one), (two, to_two), fd) = (far(n), far(n), n.datagram());
     n.say("sendto", sys::send_to(fd, b"one ", MORE, to_one));
-    // Where it goes the first one says.
+    // The first part determines the destination.
     n.say("sendto elsewhere", sys::send_to(fd, b"two ", MORE, to_two));
     n.say("send to nobody", sys::send(fd, b"three", 0));
     heard(n, one);
@@ -81,7 +81,7 @@ fn corked_by_writes(n: &mut Near) {
     heard(n, far);
 }
 
-/// What is not whole is not sent.
+/// An incomplete datagram is not sent.
 fn ends_by_closing(n: &mut Near) {
     let ((far, to), fd) = (far(n), n.datagram());
     n.say("sendto", sys::send_to(fd, b"never", MORE, to));
@@ -91,7 +91,7 @@ fn ends_by_closing(n: &mut Near) {
     heard(n, far);
 }
 
-/// What is said beside the first part is said of the datagram.
+/// The control messages of the first part apply to the whole datagram.
 fn parts_beside_others(n: &mut Near) {
     let ((far, to), fd) = (far(n), n.datagram());
     let (level, option, kind) = if n.family == libc::AF_INET6 {
@@ -112,7 +112,7 @@ fn too_long(n: &mut Near) {
     n.say("connect", sys::connect(fd, to));
     n.say("send", sys::send(fd, &vec![b'x'; 40_000], MORE));
     n.say("send", sys::send(fd, &vec![b'x'; 40_000], MORE));
-    // The part that was taken before went with it.
+    // The part that was accepted before is lost, too.
     n.say("send", sys::send(fd, b"alone", 0));
     heard(n, far);
 }
@@ -175,8 +175,7 @@ fn segment_option(n: &mut Near) {
     n.say("another", sys::set(fd, UDP, 99, 1));
 }
 
-/// Datagrams that come together are put together only if they come so; one that comes alone does
-/// not.
+/// Only datagrams that arrive together can be merged; a single one is delivered as it is.
 fn received_together(n: &mut Near) {
     let ((far, _), (fd, own)) = (far(n), bound(n));
     n.say("is", sys::get(fd, UDP, GRO));
@@ -204,8 +203,8 @@ fn of_udp_lite(n: &mut Near) {
     n.say("of UDP", sys::set(fd, UDP, CORK, 1));
 }
 
-/// Whether octets leave together depends on when the far host looks, natively as well: here all of
-/// them arrive, and what is held back goes with the end.
+/// Whether bytes leave together depends on when the far host looks, natively as well. Here all of
+/// them arrive, and held-back data is sent with the end.
 fn more_of_a_stream(n: &mut Near) {
     let (fd, far) = n.connected();
     n.say("send", sys::send(fd, b"one ", MORE));
@@ -243,7 +242,7 @@ fn end_of_record(n: &mut Near) {
     heard(n, far);
 }
 
-/// Without SO_ZEROCOPY the flag says nothing, and nothing is told of it.
+/// Without SO_ZEROCOPY the flag has no effect, and there is no notification.
 fn sent_without_copies(n: &mut Near) {
     let (fd, far) = n.connected();
     n.say("is", sys::get(fd, libc::SOL_SOCKET, libc::SO_ZEROCOPY));

@@ -34,7 +34,7 @@ fn twice(n: &mut Near) {
     n.say("accept", sys::accept(fd).0.is_ok());
 }
 
-/// A race, so that there is more than one round.
+/// Several rounds, because the outcome is a race.
 fn by_two_processes(n: &mut Near) {
     for _ in 0..8 {
         let fd = n.stream();
@@ -120,7 +120,7 @@ fn data_and_end_waiting(n: &mut Near) {
     n.receive("recv", fd, 10, 0);
 }
 
-/// Linux gives the connection all the same, and the error is the connection's.
+/// Linux still returns the connection, with the error pending on it.
 fn reset_before(n: &mut Near) {
     let (listener, address) = n.listener(1);
     let far = n.called(address);
@@ -164,7 +164,7 @@ fn from_two_threads(n: &mut Near) {
     }
 }
 
-/// A server that forks: parent and child have the connection, and its end is that of both.
+/// A forking server: parent and child share the connection, and it ends when both have closed it.
 fn in_a_child(n: &mut Near) {
     let (listener, address) = n.listener(1);
     let child = super::processes::fork(move || {
@@ -257,7 +257,8 @@ fn reopened(n: &mut Near) {
     n.say("accept", sys::accept(fd).0.is_ok());
 }
 
-/// How many of so many far connections are there while nobody accepts.
+/// Returns how many of `tried` connections from the far host are established while the program does
+/// not accept.
 fn taken(n: &mut Near, address: std::net::SocketAddr, tried: usize) -> usize {
     let version = crate::far::version(n.family);
     (0..tried)
@@ -271,7 +272,7 @@ fn backlog(n: &mut Near) {
     n.say("taken", count);
     sys::fcntl(listener, libc::F_SETFL, libc::O_NONBLOCK);
     let mut accepted = 0;
-    // Those that wait at a server come one by one.
+    // Connections that wait at a server arrive one by one.
     while sys::poll(listener, libc::POLLIN, 500).0.0 == Ok(1) && sys::accept(listener).0.is_ok() {
         accepted += 1;
     }
@@ -314,7 +315,7 @@ fn write_a_listener(n: &mut Near) {
     n.say("send without signal", sys::send(fd, b"x", libc::MSG_NOSIGNAL));
 }
 
-/// Each connection is an edge.
+/// Each connection causes an edge.
 fn edges(n: &mut Near) {
     let (fd, address) = n.listener(8);
     let epoll = sys::epoll(fd, (libc::EPOLLIN | libc::EPOLLET) as u32);
@@ -360,7 +361,7 @@ fn no_descriptor_left(n: &mut Near) {
     n.until("poll", fd, libc::POLLIN);
     let limit = libc::rlimit { rlim_cur: fd as u64 + 1, rlim_max: 4096 };
     call!(setrlimit(libc::RLIMIT_NOFILE, &raw const limit));
-    // The descriptors that the case has are the lowest.
+    // The file descriptors of the case have the lowest numbers.
     n.say("accept", sys::accept(fd));
     n.say("socket", sys::socket(n.family, libc::SOCK_STREAM, 0));
     let limit = libc::rlimit { rlim_cur: 1024, rlim_max: 4096 };

@@ -1,4 +1,4 @@
-//! Names of hosts and services, and addresses of one version in sockets of the other.
+//! Names of hosts and services, and IPv4 addresses in IPv6 sockets.
 
 use super::cases;
 use crate::names;
@@ -12,16 +12,16 @@ cases! {
     "C35 C38" Six: mapped, mapped_refused, mapped_names, only_version_6_connects, mapped_after_bind;
 }
 
-/// `getaddrinfo`, as text, each address once.
+/// Returns the result of `getaddrinfo` as text.
 fn look_up(host: Option<&str>, service: Option<&str>, flags: i32, family: i32, kind: i32) -> String {
     let host = host.map(|host| CString::new(host).expect("no 0"));
     let service = service.map(|service| CString::new(service).expect("no 0"));
-    // SAFETY: all octets 0 are no hints.
+    // SAFETY: all zeros are empty hints.
     let mut hints: libc::addrinfo = unsafe { std::mem::zeroed() };
     (hints.ai_flags, hints.ai_family, hints.ai_socktype) = (flags, family, kind);
     let mut list = std::ptr::null_mut();
     let pointer = |text: &Option<CString>| text.as_ref().map_or(std::ptr::null(), |text| text.as_ptr());
-    // SAFETY: strings, hints and the place for the list live until it returns.
+    // SAFETY: strings, hints and the place for the list live until the call returns.
     let answer =
         unsafe { libc::getaddrinfo(pointer(&host), pointer(&service), &raw const hints, &raw mut list) };
     if answer != 0 {
@@ -29,10 +29,10 @@ fn look_up(host: Option<&str>, service: Option<&str>, flags: i32, family: i32, k
     }
     let mut texts = Vec::new();
     let mut entry = list;
-    // SAFETY: the list is libc's, and ends with null.
+    // SAFETY: the list comes from libc and ends with null.
     while let Some(info) = unsafe { entry.as_ref() } {
         let mut address = sys::Address::empty();
-        // SAFETY: an address of that length.
+        // SAFETY: the entry has an address of that length.
         unsafe {
             std::ptr::copy_nonoverlapping(
                 info.ai_addr.cast::<u8>(),
@@ -44,7 +44,7 @@ fn look_up(host: Option<&str>, service: Option<&str>, flags: i32, family: i32, k
         texts.push(format!("{text} {}/{}", info.ai_socktype, info.ai_protocol));
         entry = info.ai_next;
     }
-    // SAFETY: given by getaddrinfo, and given back once.
+    // SAFETY: getaddrinfo returned the list, and it is freed once.
     unsafe { libc::freeaddrinfo(list) };
     texts.join(", ")
 }
@@ -107,7 +107,7 @@ fn kinds(n: &mut Near) {
     n.say("number of a service without kind", look_up(Some("2001:db8::1"), Some("80"), 0, 0, 0));
 }
 
-/// Lists are given back, many times.
+/// Lists are freed, many times.
 fn freed(n: &mut Near) {
     for _ in 0..1000 {
         look_up(Some("192.0.2.1"), Some("80"), 0, 0, 0);
@@ -118,7 +118,7 @@ fn freed(n: &mut Near) {
 fn back(address: SocketAddr, room: (usize, usize), flags: i32) -> String {
     let address = sys::Address::from(address);
     let (mut host, mut service) = (vec![0; room.0.max(1)], vec![0; room.1.max(1)]);
-    // SAFETY: both places have the lengths that are said.
+    // SAFETY: both buffers have the lengths that are passed.
     let answer = unsafe {
         libc::getnameinfo(
             address.pointer(),
@@ -133,7 +133,7 @@ fn back(address: SocketAddr, room: (usize, usize), flags: i32) -> String {
     if answer != 0 {
         return names::lookup(answer);
     }
-    // SAFETY: both end with 0; where there is no room they are empty.
+    // SAFETY: both end with 0; a buffer without room is empty.
     let [host, service] =
         [&host, &service].map(|text| unsafe { CStr::from_ptr(text.as_ptr()) }.to_string_lossy().into_owned());
     format!("{host} {service}")
@@ -161,7 +161,7 @@ fn back_wrong(n: &mut Near) {
     );
 }
 
-/// An address of version 4 as one of version 6.
+/// Maps an IPv4 address to IPv6.
 fn as_six(address: SocketAddr) -> SocketAddr {
     let IpAddr::V4(ip) = address.ip() else { unreachable!("version 4") };
     (ip.to_ipv6_mapped(), address.port()).into()

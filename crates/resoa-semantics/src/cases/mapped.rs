@@ -1,5 +1,5 @@
-//! Version 4 of IP by sockets of version 6: addresses that are mapped, options of both versions,
-//! and IPV6_ADDRFORM (ipv6(7), RFC 3493 3.7).
+//! IPv4 over IPv6 sockets: mapped addresses, options of both versions, and IPV6_ADDRFORM (ipv6(7),
+//! RFC 3493 3.7).
 
 use super::cases;
 use crate::near::Near;
@@ -16,13 +16,13 @@ cases! {
 const IP: i32 = libc::IPPROTO_IP;
 const IPV6: i32 = libc::IPPROTO_IPV6;
 
-/// An address of version 4 as one of version 6.
+/// Maps an IPv4 address to IPv6.
 fn as_six(address: SocketAddr) -> SocketAddr {
     let IpAddr::V4(ip) = address.ip() else { unreachable!("version 4") };
     (ip.to_ipv6_mapped(), address.port()).into()
 }
 
-/// This host's address of version 4.
+/// Returns this host's IPv4 address.
 fn own(n: &mut Near, port: u16) -> SocketAddr {
     n.family = libc::AF_INET;
     let own = n.own(port);
@@ -30,7 +30,7 @@ fn own(n: &mut Near, port: u16) -> SocketAddr {
     own
 }
 
-/// Connected to the far host by version 4.
+/// Returns a socket that is connected to the far host by IPv4.
 fn connected(n: &mut Near) -> i32 {
     let (fd, (listener, to)) = (n.stream(), n.far.listen(libc::AF_INET, 1));
     n.say("connect", sys::connect(fd, as_six(to)));
@@ -44,11 +44,11 @@ fn names(n: &mut Near, fd: i32, port: u16) {
     n.say("SO_DOMAIN", sys::get(fd, libc::SOL_SOCKET, libc::SO_DOMAIN));
 }
 
-/// Calls this host by version 4: a connection, or why there is none.
+/// Connects from the far host by IPv4. Returns the handle of the connection, or the error.
 fn call(n: &mut Near, port: u16) -> String {
     let to = own(n, port);
     let mut answer = String::new();
-    // `listen` may return before a server has heard of it.
+    // `listen` may return before a server has received it.
     for _ in 0..3 {
         answer = n.far.ask(&format!("connect 4 {to}"));
         if answer.parse::<u32>().is_ok() {
@@ -100,7 +100,7 @@ fn connected_from_bound(n: &mut Near) {
     }
 }
 
-/// A port of one version is taken for the other, unless one says that it is for its own alone.
+/// A port of one version is in use for the other, unless the socket is for its own version only.
 fn both_versions(n: &mut Near) {
     for only in [0, 1] {
         let (six, four) = (n.stream(), sys::socket(libc::AF_INET, libc::SOCK_STREAM, 0).descriptor());
@@ -156,7 +156,7 @@ fn any_of_version_4(n: &mut Near) {
     n.hear("by version 6", &format!("connect 6 {six}"));
 }
 
-/// The address that stands for any is this host.
+/// The unspecified address stands for this host.
 fn wildcard(n: &mut Near) {
     let (_, address) = n.listener(4);
     for to in ["[::ffff:0.0.0.0]:0", "[::]:0", "[::ffff:127.0.0.1]:0"] {
@@ -178,7 +178,7 @@ fn refused_nonblocking(n: &mut Near) {
     n.pending_error("SO_ERROR", fd);
 }
 
-/// What setting an option says, and what it is then.
+/// Records the value of each option, the result of setting it, and its value after that.
 fn try_all(n: &mut Near, fd: i32, level: i32, options: &[(&str, i32, i32)]) {
     for (what, name, value) in options {
         n.say(&format!("{what} at first"), sys::get(fd, level, *name));

@@ -1,5 +1,4 @@
-//! Calls that take messages and vectors: how octets are put together and taken apart, and what is
-//! said of the sender.
+//! Calls with messages and vectors: how data is gathered and scattered, and the reported sender.
 
 use super::{call, cases};
 use crate::near::Near;
@@ -27,16 +26,16 @@ fn vectors(n: &mut Near) {
     n.say("parts", format!("{} {}", String::from_utf8_lossy(&first), String::from_utf8_lossy(&second[..4])));
 }
 
-/// A message of these parts, with room for an address.
+/// Builds a message of these parts, without an address.
 pub fn message(parts: &mut [libc::iovec]) -> libc::msghdr {
-    // SAFETY: all octets 0 is a message of nothing.
+    // SAFETY: all zeros is an empty message.
     let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
     message.msg_iov = parts.as_mut_ptr();
     message.msg_iovlen = parts.len();
     message
 }
 
-/// A part of a message.
+/// Builds a part of a message.
 pub fn part(octets: &mut [u8]) -> libc::iovec {
     libc::iovec { iov_base: octets.as_mut_ptr().cast(), iov_len: octets.len() }
 }

@@ -1,5 +1,5 @@
-//! Multicast groups: joined and left by the options of ip(7), ipv6(7) and RFC 3678, and what comes
-//! to them.
+//! Multicast groups: joining and leaving by the options of ip(7), ipv6(7) and RFC 3678, and
+//! receiving from groups.
 
 use super::cases;
 use super::datagrams::receive;
@@ -13,15 +13,15 @@ cases! {
     "C91" Six: memberships_of_version_6;
 }
 
-/// `struct group_req`: the interface, and an address behind it.
+/// Builds a `struct group_req`: the interface, followed by an address.
 fn group_req(interface: u32, group: SocketAddr) -> Vec<u8> {
     let address = Address::from(group);
-    // SAFETY: the storage is initialised, and as long as that.
+    // SAFETY: the storage is initialised and has this length.
     let storage = unsafe { std::slice::from_raw_parts((&raw const address.storage).cast::<u8>(), 128) };
     [&interface.to_ne_bytes()[..], &[0; 4], storage].concat()
 }
 
-/// `struct group_source_req`: the same with a source.
+/// Builds a `struct group_source_req`: the same with a source.
 fn group_source_req(interface: u32, group: SocketAddr, source: SocketAddr) -> Vec<u8> {
     [&group_req(interface, group)[..], &group_req(0, source)[8..]].concat()
 }
@@ -43,8 +43,8 @@ fn set(n: &Near, fd: i32, name: i32, value: &[u8]) -> Answer {
     sys::set_octets(fd, level(n), name, value)
 }
 
-/// The number of the interface is the server's, which has one that is up beside the loopback: 0
-/// lets the routes choose, of which there is none for groups.
+/// The index of the interface is the server's, which has one interface up besides the loopback. 0
+/// lets the routes choose, and there is no route for groups.
 fn joined_and_left(n: &mut Near) {
     let (fd, group) = (n.datagram(), group(n));
     for interface in [0, 1, 77] {
@@ -123,7 +123,7 @@ fn group_options(n: &mut Near) {
     }
 }
 
-/// The far host sends to a group by the interface that it has this address at.
+/// Sends from the far host to a group, over the interface with the first far address.
 fn far_sends(n: &mut Near, port: u16, text: &str) {
     let far = n.far.open("datagram 4");
     let IpAddr::V4(ip) = n.far.addresses[0] else { unreachable!("version 4") };
@@ -151,7 +151,7 @@ fn received_by_group(n: &mut Near) {
     let (fd, port) = joined(n, libc::IP_ADD_MEMBERSHIP, &member);
     far_sends(n, port, "hello");
     receive(n, "recvfrom", fd, 20, 0, 0);
-    // Otherwise it hears what others of its host have joined.
+    // Otherwise the socket receives groups that other sockets of its host have joined.
     n.say("IP_MULTICAST_ALL", sys::set(fd, libc::IPPROTO_IP, libc::IP_MULTICAST_ALL, 0));
     n.say("leave", set(n, fd, libc::IP_DROP_MEMBERSHIP, &member));
     far_sends(n, port, "nobody");

@@ -1,5 +1,5 @@
-//! Options: what they are at first, what setting them says, what they are then; and what the child
-//! of a listener has of them.
+//! Options: their initial values, the results of setting them, and their values after that; and the
+//! options that an accepted connection inherits.
 
 use super::{call, cases};
 use crate::near::{Near, received};
@@ -19,7 +19,8 @@ cases! {
 const SOCKET: i32 = libc::SOL_SOCKET;
 const TCP: i32 = libc::IPPROTO_TCP;
 
-/// A fresh socket's value, then each of these; and the last one on a connected socket.
+/// Records the option's value on a fresh socket, sets each value, and repeats the first one on the
+/// connected socket.
 fn each(n: &mut Near, level: i32, name: i32, values: &[i32]) {
     let fd = n.stream();
     n.say("at first", sys::get(fd, level, name));
@@ -74,14 +75,14 @@ fn do_not_route(n: &mut Near) {
     n.say("unset", sys::set(fd, SOCKET, libc::SO_DONTROUTE, 0));
 }
 
-/// SO_DEBUG takes a privilege to set, and none to leave as it is.
+/// Setting SO_DEBUG needs a privilege, except for setting it to 0.
 fn debug_off(n: &mut Near) {
     let fd = n.stream();
     n.say("at first", sys::get(fd, SOCKET, libc::SO_DEBUG));
     n.say("set 0", sys::set(fd, SOCKET, libc::SO_DEBUG, 0));
 }
 
-/// The interface that a socket is at: none. sshd asks it of each connection.
+/// The interface that a socket is bound to: none. sshd reads this option of each connection.
 fn no_device(n: &mut Near) {
     for fd in [n.stream(), n.connected().0, n.datagram()] {
         let mut room = [7; 16];
@@ -92,7 +93,7 @@ fn no_device(n: &mut Near) {
     }
 }
 
-/// Linux doubles what is asked for. What is there at first depends on the host.
+/// Linux doubles the requested value. The initial value depends on the host.
 fn buffer(n: &mut Near, name: i32) {
     let fd = n.stream();
     let first = sys::get(fd, SOCKET, name).count() as u64;
@@ -170,7 +171,7 @@ fn send_time_limit(n: &mut Near) {
     time_limit(n, libc::SO_SNDTIMEO);
 }
 
-/// What it is at a given time is the stack's affair, so that only setting it is looked at.
+/// The stack changes the value at any time, so only setting it is checked.
 fn quick_ack(n: &mut Near) {
     let (fd, _far) = n.connected();
     n.say("set", sys::set(fd, TCP, libc::TCP_QUICKACK, 1));
@@ -187,7 +188,7 @@ fn congestion(n: &mut Near) {
     n.say("set an unknown one", sys::set_octets(fd, TCP, libc::TCP_CONGESTION, b"nosuch"));
 }
 
-/// Without it, libraries of TLS stay in the program.
+/// Without this option, TLS libraries encrypt in the program.
 fn upper_layer(n: &mut Near) {
     let (fd, _far) = n.connected();
     n.say("set an unknown one", sys::set_octets(fd, TCP, libc::TCP_ULP, b"nosuch"));
@@ -330,7 +331,7 @@ fn datagram_asks_tcp(n: &mut Near) {
     n.say("get", sys::get(fd, TCP, libc::TCP_NODELAY));
 }
 
-/// O_NONBLOCK and O_CLOEXEC are the descriptor's and stay with the listener's.
+/// O_NONBLOCK and O_CLOEXEC belong to the listener's file descriptor and are not inherited.
 fn inherited(n: &mut Near) {
     let (listener, address) = n.listener(4);
     sys::set(listener, SOCKET, libc::SO_KEEPALIVE, 1);
@@ -371,7 +372,7 @@ fn inherited(n: &mut Near) {
     n.say("recv", received(fd, 10, 0));
 }
 
-/// Reading an option takes no error away.
+/// Reading an option does not clear a pending error.
 fn error_kept(n: &mut Near) {
     let (fd, far) = n.connected();
     n.hear("reset", &format!("reset {}", far.0));

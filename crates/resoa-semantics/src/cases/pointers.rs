@@ -1,5 +1,5 @@
-//! Structures of calls that lead nowhere, or say lengths that there are none of: EFAULT, EINVAL,
-//! EMSGSIZE, and never the program's end.
+//! Invalid pointers and lengths in the structures of calls. They cause EFAULT, EINVAL or EMSGSIZE,
+//! and never end the program.
 
 use super::messages::{message, part};
 use super::{call, cases};
@@ -20,8 +20,8 @@ fn nowhere<T>() -> *mut T {
     ptr::without_provenance_mut(8)
 }
 
-/// A stream that is fresh, one that is connected, a listener, a datagram socket and a connected
-/// one.
+/// Returns a fresh stream, a connected one, a listener, a datagram socket and a connected datagram
+/// socket.
 fn sockets(n: &mut Near) -> Vec<(&'static str, i32)> {
     let to = n.closed_port();
     let (connected, datagram) = (n.connected().0, n.datagram());
@@ -75,11 +75,11 @@ fn pieces_of_nothing(n: &mut Near) {
     }
 }
 
-/// A message whose first half is there.
+/// Only the first half of the message header is accessible.
 fn at_the_end_of_memory(n: &mut Near) {
     const PAGE: usize = 4096;
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
-    // SAFETY: two pages of our own, of which the second cannot be used.
+    // SAFETY: the two pages are our own. The second one becomes inaccessible.
     let place = unsafe {
         let place = libc::mmap(ptr::null_mut(), 2 * PAGE, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0);
         libc::mprotect(place.byte_add(PAGE), PAGE, libc::PROT_NONE);
@@ -89,7 +89,7 @@ fn at_the_end_of_memory(n: &mut Near) {
     each(n, "recvmsg", |fd| call!(recvmsg(fd, place, QUIET)));
 }
 
-/// Of the address: none that is negative, however little it means to a stream.
+/// Negative lengths of addresses are invalid, even for streams, which ignore the address.
 fn lengths_of_names(n: &mut Near) {
     let mut room = [0; 128];
     for length in [-1_i32, i32::MIN, 129] {
@@ -136,7 +136,7 @@ fn lengths_of_pieces(n: &mut Near) {
     });
 }
 
-/// An address that is to be read is read, also of a stream, which goes nowhere else by it.
+/// An address that is passed is read, even for a stream, which ignores it.
 fn names_of_nothing(n: &mut Near) {
     each(n, "sendto", |fd| call!(sendto(fd, b"x".as_ptr().cast(), 1, QUIET, nowhere(), 16)));
     each(n, "sendto with -1", |fd| call!(sendto(fd, b"x".as_ptr().cast(), 1, QUIET, nowhere(), u32::MAX)));
@@ -158,7 +158,7 @@ fn ioctls_of_nothing(n: &mut Near) {
         ("FIOASYNC", libc::FIOASYNC),
     ] {
         for (kind, fd) in sockets(n) {
-            // Those that a listener does not have are EINVAL natively in any case.
+            // Natively, requests that a listener does not support are always EINVAL.
             n.say(&format!("{what}, {kind}"), call!(ioctl(fd, request as _, nowhere::<i32>())));
         }
     }

@@ -1,4 +1,4 @@
-//! `poll`, `select` and `epoll` of sockets in every state.
+//! `poll`, `select` and `epoll` on sockets in every state.
 
 use super::cases;
 use crate::names;
@@ -13,13 +13,14 @@ cases! {
     "C46 C48" Both: poll_time_limit;
 }
 
-/// `select` of one descriptor for reading, writing, exceptional; which it says.
+/// Calls `select` on one descriptor for reading, writing and exceptional conditions. Returns the
+/// sets that contain it afterwards.
 pub fn select(fd: i32, wait_ms: i64, wanted: [bool; 3]) -> String {
-    // SAFETY: all bits 0 is the empty set.
+    // SAFETY: all zeros is the empty set.
     let mut sets: [libc::fd_set; 3] = unsafe { std::mem::zeroed() };
     for (set, wanted) in sets.iter_mut().zip(wanted) {
         if wanted {
-            // SAFETY: the descriptors of a case are few.
+            // SAFETY: the descriptors of a case have small numbers.
             unsafe { libc::FD_SET(fd, set) };
         }
     }
@@ -178,7 +179,7 @@ fn select_reset(n: &mut Near) {
     n.say("select for all", text);
 }
 
-/// Each arrival is an edge, whether or not what came before was read.
+/// Each arrival causes an edge, whether the earlier data was read or not.
 fn edges_of_arrivals(n: &mut Near) {
     let (fd, far) = n.connected();
     let epoll = sys::epoll(fd, (libc::EPOLLIN | libc::EPOLLET) as u32);
@@ -242,8 +243,8 @@ fn level_stays(n: &mut Near) {
     epoll_says(n, "epoll with none", epoll, 50);
 }
 
-/// A connected stream of which the peer reads nothing is writable for as long as there is room,
-/// whatever was read from it.
+/// A connected stream whose peer reads nothing stays writable while there is space, however much
+/// was read from it.
 fn room_after_each_read(n: &mut Near) {
     let (fd, far) = n.connected();
     n.hear("flood", &format!("flood {} 40000", far.0));
@@ -256,7 +257,7 @@ fn room_after_each_read(n: &mut Near) {
     n.mask("poll at the end", fd);
 }
 
-/// What is registered is the socket, and not its number.
+/// epoll watches the socket and not its number.
 fn of_a_copy(n: &mut Near) {
     let (fd, far) = n.connected();
     let copy = super::call!(dup(fd)).descriptor();

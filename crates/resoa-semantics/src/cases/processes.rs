@@ -1,4 +1,4 @@
-//! One socket of several descriptors and processes: copies, children, `exec`, passing on.
+//! One socket with several descriptors and processes: copies, children, `exec`, passing on.
 
 use super::messages::{message, part};
 use super::{call, cases};
@@ -13,9 +13,9 @@ cases! {
 /// A child of `fork`.
 pub struct Child(i32);
 
-/// A child that does this and ends with that status.
+/// Forks a child that runs `work` and exits with its status.
 pub fn fork(work: impl FnOnce() -> i32) -> Child {
-    // SAFETY: a case has one thread when it forks.
+    // SAFETY: a case has a single thread when it forks.
     match unsafe { libc::fork() } {
         0 => {
             let status = work();
@@ -26,7 +26,7 @@ pub fn fork(work: impl FnOnce() -> i32) -> Child {
     }
 }
 
-/// A child that holds a descriptor until it is killed.
+/// Forks a child that holds a descriptor until it is killed.
 pub fn fork_holding(_fd: i32) -> Child {
     fork(|| {
         loop {
@@ -35,18 +35,18 @@ pub fn fork_holding(_fd: i32) -> Child {
     })
 }
 
-/// Gives a number back to the kernel that a child still has.
+/// Closes a descriptor that a child still has.
 pub fn forget(fd: i32) {
     sys::close(fd);
 }
 
 impl Child {
-    /// Of its process.
+    /// Returns the process ID.
     pub fn number(&self) -> i32 {
         self.0
     }
 
-    /// Its status, or the signal that ended it, negative.
+    /// Waits for the child. Returns its status, or the negative number of the signal that ended it.
     pub fn wait(&self) -> i32 {
         let mut status = 0;
         call!(waitpid(self.0, &raw mut status, 0));
@@ -106,7 +106,7 @@ fn child_reads(n: &mut Near) {
     n.receive("recv", fd, 10, 0);
 }
 
-/// The connection ends when the last process has let go of it.
+/// The connection ends when the last process has closed it.
 fn child_ends(n: &mut Near) {
     let (fd, far) = n.connected();
     let child = fork_holding(fd);
@@ -117,14 +117,14 @@ fn child_ends(n: &mut Near) {
     n.hear("recv", &format!("recv {} 10", far.0));
 }
 
-/// This program again, as what a connected socket was handed to.
+/// Returns a command that runs this program again and passes a connected socket to it.
 fn other_program(word: &str, fd: i32) -> Command {
     let mut command = Command::new(std::env::current_exe().expect("this program"));
     command.args(["heir", word, &fd.to_string()]);
     command
 }
 
-/// What [`other_program`] does.
+/// Runs in the program of [`other_program`].
 pub fn heir(word: &str, fd: i32) -> i32 {
     match word {
         "talk" => {
@@ -159,7 +159,7 @@ fn closed_by_exec(n: &mut Near) {
 fn standard_input(n: &mut Near) {
     use std::os::fd::{FromRawFd, OwnedFd};
     let (fd, far) = n.connected();
-    // SAFETY: nobody else owns the descriptor.
+    // SAFETY: the descriptor has no other owner.
     let owned = unsafe { OwnedFd::from_raw_fd(fd) };
     let copy = owned.try_clone().expect("a descriptor");
     let mut child =
@@ -171,7 +171,7 @@ fn standard_input(n: &mut Near) {
     n.hear("recv", &format!("recv {} 100", far.0));
 }
 
-/// Passes a descriptor over a pair of AF_UNIX.
+/// Passes a descriptor over an AF_UNIX pair.
 fn pass(over: i32, fd: i32) -> sys::Answer {
     let mut octet = [b'x'];
     let mut parts = [part(&mut octet)];
@@ -190,7 +190,7 @@ fn pass(over: i32, fd: i32) -> sys::Answer {
     call!(sendmsg(over, &raw const message, 0))
 }
 
-/// Takes it.
+/// Receives a descriptor that was passed.
 fn take(over: i32) -> i32 {
     let mut octet = [0];
     let mut parts = [part(&mut octet)];
@@ -200,7 +200,7 @@ fn take(over: i32) -> i32 {
     message.msg_controllen = 32;
     let answer = call!(recvmsg(over, &raw mut message, 0));
     assert_eq!(answer.0, Ok(1), "recvmsg");
-    // SAFETY: one octet came with one descriptor.
+    // SAFETY: the byte came with one descriptor.
     unsafe { libc::CMSG_DATA(libc::CMSG_FIRSTHDR(&raw const message)).cast::<i32>().read_unaligned() }
 }
 
@@ -222,7 +222,7 @@ fn passed(n: &mut Near) {
     n.hear("recv", &format!("recv {} 100", far.0));
 }
 
-/// It is nobody's while it is under way, and stays open.
+/// While it is being passed, the socket has no descriptor and stays open.
 fn passed_while_waiting(n: &mut Near) {
     let (fd, far) = n.connected();
     let [here, there] = sys::pair().expect("descriptors");

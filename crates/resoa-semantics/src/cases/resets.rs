@@ -1,4 +1,5 @@
-//! The far host's reset, and what it does to calls: data first, the error once, and then the end.
+//! A reset by the far host and its effect on calls: first the data, then the error once, then the
+//! end of the stream.
 
 use super::cases;
 use crate::near::{Near, received};
@@ -15,13 +16,13 @@ fn reset(n: &mut Near, far: crate::far::Handle) {
     assert_eq!(answer, "0", "far reset");
 }
 
-/// The same, until it is known here.
+/// Resets the connection and waits until this host has received it.
 fn reset_arrives(n: &mut Near, far: crate::far::Handle, fd: i32) {
     reset(n, far);
     n.until("poll", fd, libc::POLLERR);
 }
 
-/// A stream that the far host has reset, with what `poll` says of it.
+/// Returns a stream that the far host has reset, and records the result of `poll`.
 fn was_reset(n: &mut Near) -> i32 {
     let (fd, far) = n.connected();
     reset(n, far);
@@ -151,7 +152,7 @@ fn then_options(n: &mut Near) {
     n.say("state", state);
 }
 
-/// The error of a reset that comes behind their FIN is EPIPE.
+/// The error of a reset after the far host's FIN is EPIPE.
 fn after_their_end(n: &mut Near) {
     let (fd, far) = n.connected();
     n.hear("shutdown", &format!("shutdown {} 1", far.0));
@@ -163,7 +164,7 @@ fn after_their_end(n: &mut Near) {
     n.say("send", sys::send(fd, b"x", libc::MSG_NOSIGNAL));
 }
 
-/// What has come is returned, and the error is the next call's.
+/// The data that has arrived is returned, and the next call gets the error.
 fn while_waiting_for_all(n: &mut Near) {
     let (fd, far) = n.connected();
     n.hear("send", &format!("send {} hello", far.0));
@@ -188,7 +189,7 @@ fn with_low_water(n: &mut Near) {
     n.receive("recv at last", fd, 10, 0);
 }
 
-/// Who reads has the FIN, and not the error of the reset behind it.
+/// A reader gets the FIN, and not the error of the reset after it.
 fn end_and_reset(n: &mut Near) {
     let (fd, far) = n.connected();
     n.hear("shutdown", &format!("shutdown {} 1", far.0));

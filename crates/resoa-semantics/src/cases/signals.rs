@@ -14,16 +14,15 @@ cases! {
     "C50" Both: two_readers, reader_and_writer, closed_while_reading, shut_while_reading, shut_while_writing, two_writers, option_while_reading;
 }
 
-/// So long a call that was interrupted may take to return; shorter than the time limits of those
-/// that are not to start again.
+/// Maximum time for an interrupted call to return. It is shorter than the time limits of calls that
+/// must not restart.
 const RETURNS: Duration = Duration::from_secs(3);
 
-/// A time limit that no signal waits for, however long it takes until the call waits and the signal
-/// comes.
+/// Time limit that a signal always precedes, however long the call and the signal take to start.
 const LIMIT_MS: i32 = 20_000;
 
-/// Does `work` on a thread of its own and sends it a signal when it waits; what it returned, and
-/// whether it came back before `release`.
+/// Runs `work` on a thread of its own and sends it a signal while it waits. Records whether the
+/// call returned before `release`, and its result.
 fn interrupted(
     n: &mut Near,
     restart: bool,
@@ -49,14 +48,14 @@ fn interrupted(
     n.signals("signals", &[libc::SIGUSR1]);
 }
 
-/// Until a thread of this process is asleep, and was not awake once for as long as what is under
-/// way takes: a signal before that would meet it on its way to the call.
+/// Waits until a thread of this process has slept without interruption for as long as pending
+/// events take. An earlier signal might arrive before the call.
 fn until_it_waits(number: i32) {
     let seen = || std::fs::read_to_string(format!("/proc/self/task/{number}/status")).unwrap_or_default();
     let (begin, mut since, mut before) = (Instant::now(), Instant::now(), seen());
     while since.elapsed() < SETTLED && begin.elapsed() < RETURNS {
         std::thread::sleep(Duration::from_millis(5));
-        // How often it has been asleep is a part of it.
+        // The text contains the number of times that the thread has slept.
         let now = seen();
         if now != before || !now.contains("State:\tS") {
             (since, before) = (Instant::now(), now);
@@ -81,7 +80,7 @@ fn recv_restarted(n: &mut Near) {
     );
 }
 
-/// With a time limit nothing is restarted.
+/// A call with a time limit is not restarted.
 fn recv_with_time_limit(n: &mut Near) {
     let (fd, _far) = n.connected();
     sys::set_time_limit(fd, libc::SO_RCVTIMEO, LIMIT_MS.into());
@@ -107,7 +106,7 @@ fn accept_restarted(n: &mut Near) {
     );
 }
 
-/// It goes on without the program, and the next call says so.
+/// The attempt continues without the program, and the next call reports it.
 fn connect_interrupted(n: &mut Near) {
     let (to, fd) = (n.elsewhere(crate::worlds::SILENT), n.stream());
     interrupted(n, false, move || sys::connect(fd, to), |_| {});
@@ -130,7 +129,7 @@ fn send_interrupted(n: &mut Near) {
 
 fn send_partly_interrupted(n: &mut Near) {
     let (fd, _far) = n.connected();
-    // Before the thread starts, so that it waits when the signal comes.
+    // Allocate before the thread starts, so that the call waits when the signal arrives.
     let octets = vec![b'x'; 32 << 20];
     interrupted(
         n,
@@ -148,7 +147,7 @@ fn poll_interrupted(n: &mut Near) {
     interrupted(n, true, move || sys::poll(fd, libc::POLLIN, LIMIT_MS).0, |_| {});
 }
 
-/// A lingering close comes back, and the socket is closed.
+/// A lingering close returns, and the socket is closed.
 fn close_interrupted(n: &mut Near) {
     let (fd, _far) = n.connected();
     stuff(fd);
@@ -171,7 +170,7 @@ fn ask_for_signals(n: &mut Near, fd: i32) {
     n.signals("so far", &[libc::SIGIO]);
 }
 
-/// Whether SIGIO has come at least once; how often a kernel says the same is not a promise.
+/// Records whether SIGIO has arrived at least once. The number of repeated signals is unspecified.
 fn sigio(n: &mut Near, what: &str) {
     Near::settle();
     let came = n.count(libc::SIGIO) > 0;
@@ -216,13 +215,13 @@ fn end(n: &mut Near) {
     sigio(n, "SIGIO of a reset");
 }
 
-/// What it does when nobody has said otherwise: it ends the program.
+/// The default action of SIGPIPE ends the program.
 fn broken_pipe(n: &mut Near) {
     let (fd, far) = n.connected();
     n.hear("reset", &format!("reset {}", far.0));
     n.until("poll", fd, libc::POLLIN);
     let child = super::processes::fork(move || {
-        // SAFETY: the default action.
+        // SAFETY: this sets the default action.
         unsafe { libc::signal(libc::SIGPIPE, libc::SIG_DFL) };
         sys::send(fd, b"x", 0);
         sys::write(fd, b"x");
@@ -232,7 +231,7 @@ fn broken_pipe(n: &mut Near) {
     let (fd, _far) = n.connected();
     sys::shutdown(fd, libc::SHUT_WR);
     let child = super::processes::fork(move || {
-        // SAFETY: a signal that is ignored.
+        // SAFETY: this ignores the signal.
         unsafe { libc::signal(libc::SIGPIPE, libc::SIG_IGN) };
         i32::from(sys::write(fd, b"x").failed(libc::EPIPE))
     });
@@ -267,7 +266,7 @@ fn reader_and_writer(n: &mut Near) {
     n.say("recv", reader.join().expect("a text"));
 }
 
-/// The reader keeps the socket until it has what it waits for.
+/// The reader keeps the socket open until it has its data.
 fn closed_while_reading(n: &mut Near) {
     let (fd, far) = n.connected();
     let reader = std::thread::spawn(move || received(fd, 10, 0));

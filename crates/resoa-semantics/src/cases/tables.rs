@@ -1,5 +1,5 @@
-//! Sockets by numbers that came to be in other ways than by `socket` and `dup`, and what the kernel
-//! moves by itself: ways by which an interposer could lose sight of a socket.
+//! Descriptors that exist by other ways than `socket` and `dup`, and changes of the table inside
+//! the kernel. In these ways an interposer could lose track of a socket.
 
 use super::processes::fork_holding;
 use super::{call, cases};
@@ -33,7 +33,7 @@ fn over_another(n: &mut Near) {
     n.receive("recv", file, 10, 0);
 }
 
-/// `close_range` ends a connection, and what comes to its number is a file.
+/// `close_range` ends a connection, and its number is reused by a file.
 fn in_a_range(n: &mut Near) {
     let (fd, far) = n.connected();
     n.say("close_range", call!(close_range(fd as u32, fd as u32, 0)));
@@ -66,7 +66,7 @@ fn by_another_process(n: &mut Near) {
     n.hear("recv", &format!("recv {} 5", far.0));
 }
 
-/// A thread that has a table of descriptors of its own: by the same number another socket.
+/// A thread with a descriptor table of its own, in which the same number is another socket.
 fn of_a_thread(n: &mut Near) {
     let ((fd, one), (spare, other)) = (n.connected(), n.connected());
     let said = std::thread::spawn(move || {
@@ -87,16 +87,16 @@ fn of_a_thread(n: &mut Near) {
     n.receive("recv", spare, 1, libc::MSG_DONTWAIT);
 }
 
-/// A child that shares its parent's memory until it executes another program, and has put the
-/// socket where that looks for it.
+/// A child that shares its parent's memory until it executes another program. Before that, it moves
+/// the socket to the number that the program expects.
 fn in_a_child_of_vfork(n: &mut Near) {
     let (fd, far) = n.connected();
     let copy = || {
         let copy = call!(dup(fd)).descriptor();
-        // SAFETY: it is nobody else's.
+        // SAFETY: the descriptor has no other owner.
         unsafe { OwnedFd::from_raw_fd(copy) }
     };
-    // With nothing to do in between, `spawn` is a vfork.
+    // Without other actions between fork and exec, `spawn` uses vfork.
     let mut child = Command::new("cat").stdin(copy()).stdout(copy()).spawn().expect("it is everywhere");
     n.hear("send", &format!("send {} through", far.0));
     n.hear("recv", &format!("recv {} 7", far.0));

@@ -1,5 +1,5 @@
-//! Octets both ways: flags of `recv`, time limits, low water, and what carries octets besides
-//! `send` and `recv`.
+//! Data both ways: flags of `recv`, time limits, low-water marks, and calls other than `send` and
+//! `recv` that transfer data.
 
 use super::{call, cases};
 use crate::near::{Near, received, stuff};
@@ -35,8 +35,8 @@ fn peek_grows(n: &mut Near) {
     n.receive("recv", fd, 10, 0);
 }
 
-/// Receives until there are 6 octets or more, of which the first 3 come at once and these ones when
-/// it is seen that the call waits.
+/// Receives with a limit of 6 bytes. The first 3 are sent at once, and `later` after the call is
+/// seen to wait.
 fn receives_when_all_is_there(n: &mut Near, what: &str, flags: i32, later: &str) {
     let (fd, far) = n.connected();
     n.hear("send", &format!("send {} one", far.0));
@@ -73,7 +73,7 @@ fn do_not_wait(n: &mut Near) {
     n.say("read", sys::read(fd, &mut room));
 }
 
-/// `MSG_TRUNC` of a stream takes octets away without copying them.
+/// `MSG_TRUNC` on a stream discards data without copying it.
 fn discard(n: &mut Near) {
     let (fd, far) = n.connected();
     n.hear("send", &format!("send {} hello", far.0));
@@ -127,7 +127,7 @@ fn receive_time_limit_with_data(n: &mut Near) {
     n.receive("recv", fd, 10, libc::MSG_DONTWAIT);
 }
 
-/// What came first is taken at once, and Linux wakes the reader when another 6 are there.
+/// The first data is taken at once, and Linux wakes the reader when another 6 bytes are there.
 fn low_water(n: &mut Near) {
     let (fd, far) = n.connected();
     n.say("SO_RCVLOWAT", sys::set(fd, libc::SOL_SOCKET, libc::SO_RCVLOWAT, 6));
@@ -163,7 +163,7 @@ fn waiting_octets(n: &mut Near) {
     n.say("is", count);
 }
 
-/// A file with so many octets of the pattern.
+/// Creates a file with `count` bytes of the pattern.
 fn file(count: u64) -> std::fs::File {
     use std::io::{Seek, SeekFrom, Write};
     let mut file = tempfile::tempfile().expect("a file");

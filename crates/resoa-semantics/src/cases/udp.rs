@@ -1,5 +1,5 @@
-//! udp(7), udp.c and `man 2` of the calls, sentence by sentence: which addresses a datagram socket
-//! takes, and what `shutdown` does to it.
+//! Statements of udp(7), udp.c and the manual pages of the calls: addresses that a datagram socket
+//! accepts, and the effect of `shutdown`.
 
 use super::datagrams::{bound, far, receive};
 use super::messages::part;
@@ -17,19 +17,19 @@ cases! {
     "C91" Six: connect_to_version_4, send_to_version_4, version_6_alone;
 }
 
-/// Where a socket is, as the far host reaches it.
+/// Returns the address at which the far host reaches a socket.
 fn own(n: &Near, fd: i32) -> SocketAddr {
     n.own(sys::getsockname(fd).ok().flatten().map_or(0, |name| name.port()))
 }
 
-/// What the far host hears, with a word for the address of ours.
+/// Records the next datagram at the far host, with a word in place of our address.
 pub fn heard(n: &mut Near, far: Handle, fd: i32) {
     let heard = n.far.ask(&format!("recv_from {}", far.0));
     let own = own(n, fd).to_string();
     n.say("far", heard.replace(&own, "near"));
 }
 
-/// The same address in version 4, and the mapped one.
+/// Opens an IPv4 datagram socket at the far host. Returns it, its address, and the mapped address.
 fn version_4(n: &mut Near) -> (Handle, SocketAddr, SocketAddr) {
     let six = std::mem::replace(&mut n.family, libc::AF_INET);
     let (far, to) = far(n);
@@ -38,8 +38,8 @@ fn version_4(n: &mut Near) -> (Handle, SocketAddr, SocketAddr) {
     (far, to, (ip.to_ipv6_mapped(), to.port()).into())
 }
 
-/// RFC 3493, by which the C library finds the address that a host would use: a socket of version 6
-/// for those of both.
+/// The C library finds the source address of a host in this way (RFC 3493): it connects an IPv6
+/// socket to addresses of both versions.
 fn connect_to_version_4(n: &mut Near) {
     let (far, to, _) = version_4(n);
     let fd = n.datagram();
@@ -145,7 +145,7 @@ fn lengths_of_addresses(n: &mut Near) {
     }
 }
 
-/// To `sendmsg` an address of no octets is none, to `sendto` it is a wrong one.
+/// For `sendmsg` an address of length 0 means none, for `sendto` it is invalid.
 fn address_of_no_length(n: &mut Near) {
     let ((far, to), fd) = (far(n), n.datagram());
     n.say("connect", sys::connect(fd, to));
@@ -160,7 +160,7 @@ fn address_of_no_length(n: &mut Near) {
     heard(n, far, fd);
 }
 
-/// What comes from the loopback leaves no host.
+/// Datagrams with a loopback source address do not leave the host.
 fn from_the_loopback(n: &mut Near) {
     let ((far, to), fd) = (far(n), n.datagram());
     let local: SocketAddr = if n.family == libc::AF_INET6 {
@@ -198,7 +198,7 @@ fn from_the_loopback_connected(n: &mut Near) {
     n.pending_error("SO_ERROR", fd);
 }
 
-/// The route says so, which the server alone knows.
+/// The route makes the address unreachable, which only the server knows.
 fn no_route(n: &mut Near) {
     let (fd, to) = (n.datagram(), n.elsewhere(crate::worlds::UNREACHABLE_HERE));
     n.say("sendto", sys::send_to(fd, b"x", 0, to));
@@ -215,7 +215,7 @@ pub fn sends(n: &mut Near, (far, own): (Handle, SocketAddr), texts: &[&str], fd:
     n.until("poll", fd, libc::POLLIN);
 }
 
-/// UDP connects to port 0, and has no peer then (`inet_getname`).
+/// UDP can connect to port 0, and then has no peer (`inet_getname`).
 fn connect_to_port_0(n: &mut Near) {
     let ((far, to), fd) = (far(n), n.datagram());
     n.say("connect", sys::connect(fd, SocketAddr::new(to.ip(), 0)));
@@ -230,8 +230,8 @@ fn connect_to_port_0(n: &mut Near) {
     n.name("getpeername", sys::getpeername(fd), to.port());
 }
 
-/// `shutdown` of UDP is about waiting: what has come can be read, and what does not wait is not
-/// told of an end.
+/// `shutdown` of UDP only affects waiting: data that has arrived can be read, and a call that does
+/// not wait is not told of the end.
 fn shut_for_reading(n: &mut Near) {
     let ((far, to), (fd, own)) = (far(n), bound(n));
     n.say("connect", sys::connect(fd, to));
@@ -264,7 +264,7 @@ fn shut_for_writing(n: &mut Near) {
     n.receive("recv, not waiting", fd, 20, libc::MSG_DONTWAIT);
 }
 
-/// It says ENOTCONN, and does it (`inet_shutdown`).
+/// The call returns ENOTCONN, and takes effect nevertheless (`inet_shutdown`).
 fn shut_unconnected(n: &mut Near) {
     let ((far, _), (fd, own)) = (far(n), bound(n));
     n.say("shutdown", sys::shutdown(fd, libc::SHUT_RD));
@@ -282,7 +282,7 @@ fn shut_unconnected(n: &mut Near) {
     n.mask("poll", third);
 }
 
-/// Who waits when it is shut down waits no longer.
+/// A call that waits returns when the socket is shut down.
 fn shut_while_it_waits(n: &mut Near) {
     let (fd, _) = bound(n);
     n.say("SO_RCVTIMEO", sys::set_time_limit(fd, libc::SO_RCVTIMEO, PATIENCE.as_millis() as i64));

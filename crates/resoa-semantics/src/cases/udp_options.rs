@@ -1,5 +1,5 @@
-//! Options and requests of datagram sockets, sentence by sentence: socket(7), udp(7), ip(7),
-//! ipv6(7).
+//! Options and ioctl requests of datagram sockets, by the statements of socket(7), udp(7), ip(7)
+//! and ipv6(7).
 
 use super::cases;
 use super::datagrams::{bound, far};

@@ -1,5 +1,4 @@
-//! Calls that files have, too, on datagram sockets: `read`, `readv`, `write`, `writev`, and
-//! datagrams of nothing.
+//! File calls on datagram sockets: `read`, `readv`, `write`, `writev`, and empty datagrams.
 
 use super::datagrams::{bound, far, receive};
 use super::messages::part;
@@ -20,7 +19,7 @@ fn read(n: &mut Near, what: &str, fd: i32, room: usize) {
     n.say(what, format!("{answer} {:?}", String::from_utf8_lossy(&octets[..answer.count().min(room)])));
 }
 
-/// `readv` into pieces of this length: what they have.
+/// Records the result of `readv` into buffers of these lengths.
 fn read_pieces(n: &mut Near, what: &str, fd: i32, lengths: &[usize]) {
     let mut rooms: Vec<Vec<u8>> = lengths.iter().map(|length| vec![b'.'; *length]).collect();
     let parts: Vec<_> = rooms.iter_mut().map(|room| part(room)).collect();
@@ -29,7 +28,7 @@ fn read_pieces(n: &mut Near, what: &str, fd: i32, lengths: &[usize]) {
     n.say(what, format!("{answer} {texts:?}"));
 }
 
-/// What `read` brings of a datagram is its payload, wherever it came from.
+/// `read` returns the payload of a datagram, whatever its source is.
 fn read_whole(n: &mut Near) {
     let ((far, to), (fd, own)) = (far(n), bound(n));
     sends(n, (far, own), &["hello", "longer than there is room for", "named", "peeked"], fd);
@@ -79,7 +78,7 @@ fn read_with_control_messages(n: &mut Near) {
     n.say("sendmsg", control::send(fd, b"said", None, &[said]));
 }
 
-/// A copy of the descriptor.
+/// By a copy of the file descriptor.
 fn read_by_another_name(n: &mut Near) {
     let ((far, _), (fd, own)) = (far(n), bound(n));
     let copy = call!(dup(fd)).descriptor();
@@ -87,19 +86,19 @@ fn read_by_another_name(n: &mut Near) {
     read(n, "read", copy, 100);
 }
 
-/// The C library reads by itself.
+/// The C library calls `read` internally.
 fn read_by_the_c_library(n: &mut Near) {
     let ((far, _), (fd, own)) = (far(n), bound(n));
     sends(n, (far, own), &["two"], fd);
     // SAFETY: the descriptor is open, and the mode is a string.
     let file = unsafe { libc::fdopen(fd, c"r".as_ptr()) };
     let mut room = [0_u8; 3];
-    // SAFETY: the place lives, and is as long.
+    // SAFETY: the buffer lives during the call and has this length.
     let count = unsafe { libc::fread(room.as_mut_ptr().cast(), 1, room.len(), file) };
     n.say("fread", format!("{count} {:?}", String::from_utf8_lossy(&room)));
 }
 
-/// What came before a `connect` is read as what came after it.
+/// Datagrams that arrived before a `connect` can be read after it.
 fn read_after_connect(n: &mut Near) {
     let ((one, to), (two, at_two), (fd, own)) = (far(n), far(n), bound(n));
     sends(n, (one, own), &["one", "once more"], fd);
@@ -114,7 +113,7 @@ fn read_after_connect(n: &mut Near) {
     receive(n, "recvfrom", fd, 100, 0, to.port());
 }
 
-/// `read` of no octets returns at once, and leaves what there is; `recv` of none takes it (read(2),
+/// `read` of 0 bytes returns at once and keeps the datagram; `recv` of 0 bytes removes it (read(2),
 /// recv(2)).
 fn read_nothing(n: &mut Near) {
     let ((far, to), (fd, own)) = (far(n), bound(n));
@@ -137,7 +136,7 @@ fn read_nothing(n: &mut Near) {
     n.receive("recv of none", fd, 0, 0);
 }
 
-/// `write` of no octets sends a datagram, `writev` does not.
+/// `write` of 0 bytes sends a datagram, `writev` does not.
 fn write_nothing(n: &mut Near) {
     let ((far, to), fd) = (far(n), n.datagram());
     n.say("connect", sys::connect(fd, to));
@@ -153,7 +152,7 @@ fn write_nothing(n: &mut Near) {
     heard(n, far, fd);
 }
 
-/// A datagram of nothing is one: it has an address, and is no end.
+/// An empty datagram counts as a datagram: it has a source address and does not signal an end.
 fn empty_ones(n: &mut Near) {
     let ((far, to), (fd, own)) = (far(n), bound(n));
     for _ in 0..4 {

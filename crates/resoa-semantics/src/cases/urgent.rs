@@ -1,4 +1,4 @@
-//! Urgent octets: where they are in the stream, and who is told.
+//! Urgent data: its position in the stream, and its notifications.
 
 use super::cases;
 use crate::near::Near;

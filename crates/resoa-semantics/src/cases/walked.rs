@@ -1,5 +1,4 @@
-//! Statements of socket(2), socket(7), tcp(7), ip(7) and ipv6(7) that the other files have no case
-//! of.
+//! Statements of socket(2), socket(7), tcp(7), ip(7) and ipv6(7) that no other file covers.
 
 use super::{call, cases};
 use crate::near::Near;
@@ -20,13 +19,13 @@ cases! {
 const SOCKET: i32 = libc::SOL_SOCKET;
 const TCP: i32 = libc::IPPROTO_TCP;
 
-/// Gives up all rights for good: what the server may do that an ordinary program may not is not for
-/// programs.
+/// Gives up all privileges for good. An ordinary program must not be able to do what the server
+/// can.
 fn as_anybody() {
     const VERSION_3: u32 = 0x2008_0522;
     let header = [VERSION_3, 0];
     let none = [0_u32; 6];
-    // SAFETY: both are as long as this version says.
+    // SAFETY: both structures have the size of this version.
     unsafe { libc::syscall(libc::SYS_capset, header.as_ptr(), none.as_ptr()) };
 }
 
@@ -63,7 +62,7 @@ fn multipath(n: &mut Near) {
     n.say("made", sys::socket(libc::AF_INET, libc::SOCK_STREAM, 262).0.is_ok());
 }
 
-/// What a descriptor has of them.
+/// Flags of the resulting file descriptor.
 fn flags_of_types(n: &mut Near) {
     for flags in [0, libc::SOCK_NONBLOCK, libc::SOCK_CLOEXEC, libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC] {
         let fd = sys::socket(libc::AF_INET, libc::SOCK_DGRAM | flags, 0).descriptor();
@@ -87,17 +86,17 @@ fn other_protocols(n: &mut Near) {
     }
 }
 
-/// A call that makes no descriptor needs none.
+/// A call that creates no file descriptor needs no free number.
 fn no_number_left(n: &mut Near) {
     let (connected, fresh, datagram) = (n.connected().0, n.stream(), n.datagram());
     let (listener, address) = n.listener(4);
     let bound = n.stream();
     let _far = n.called(address);
     let to = n.closed_port();
-    // SAFETY: all octets 0 is a value of it.
+    // SAFETY: all zeros is a value of this type.
     let mut limit: libc::rlimit = unsafe { std::mem::zeroed() };
     call!(getrlimit(libc::RLIMIT_NOFILE, &raw mut limit));
-    // As many as there are.
+    // Lower the limit to the open descriptors.
     let most = call!(dup(0)).descriptor();
     sys::close(most);
     limit.rlim_cur = most as u64;
@@ -122,11 +121,11 @@ fn no_number_left(n: &mut Near) {
     n.say("accept then", sys::accept(listener).0.is_ok());
 }
 
-/// Options by their numbers: of each level those that are read, and those that are set.
+/// Options of one level by their numbers: those that are read, and those that are set.
 struct Level {
     number: i32,
     last: i32,
-    /// Which are not carried: what they say is a matter of [`not_carried`].
+    /// Options that are not transferred. [`not_carried`] records their results.
     not_read: &'static [i32],
     not_set: &'static [i32],
 }
@@ -143,7 +142,7 @@ const OF_TCP: Level = Level {
     not_read: &[20, 21, 29, 35, 42],
     not_set: &[14, 21, 22, 32, 36, 37, 44, 45, 46],
 };
-/// Memberships of groups are set by more than a number.
+/// Setting a group membership needs more than a number.
 const OF_IP: Level = Level {
     number: libc::IPPROTO_IP,
     last: 60,
@@ -159,7 +158,7 @@ const OF_IPV6: Level = Level {
         58, 60, 64, 65, 76, 77, 78,
     ],
 };
-/// Of the machine or of the moment, or sizes that differ: of them the length is noted.
+/// Values of the machine, of the moment, or of different sizes: only their length is recorded.
 const MEASURED: [i32; 7] = [7, 8, 28, 31, 49, 55, 56];
 
 fn read(n: &mut Near, what: &str, fd: i32, level: &Level, name: i32) {
@@ -182,7 +181,7 @@ fn set(n: &mut Near, level: &Level, name: i32) {
     sys::close(fd);
 }
 
-/// What all options of a level are, of a fresh stream and of a connected one.
+/// Records all options of a level, on a fresh stream and on a connected one.
 fn all_read(n: &mut Near, level: &Level) {
     as_anybody();
     for (what, fd) in [("fresh", n.stream()), ("connected", n.connected().0)] {
@@ -192,7 +191,7 @@ fn all_read(n: &mut Near, level: &Level) {
     }
 }
 
-/// What setting each to 1 says, of a stream of its own.
+/// Records the result of setting each option to 1, each on a stream of its own.
 fn all_set(n: &mut Near, level: &Level) {
     as_anybody();
     for name in (1..=level.last).filter(|name| !level.not_set.contains(name)) {

@@ -1,6 +1,6 @@
-//! What a case can tell the far host. A line is a command and its arguments, with blanks between;
-//! the answer is a line. Handles are numbers of sockets; calls wait for 3 s at most (`EAGAIN`
-//! then).
+//! Commands of a case to the far host. A line has a command and its arguments, separated by spaces;
+//! the answer is a line. Handles are numbers of sockets. Calls wait for at most 10 s and then
+//! return `EAGAIN`.
 //!
 //! | command | does | answer |
 //! |---|---|---|
@@ -10,11 +10,11 @@
 //! | `connect V ADDRESS` | | handle, or errno |
 //! | `attempt V ADDRESS MS` | the same, with a time limit of its own | handle, or errno |
 //! | `datagram V`, `lite V` | a datagram socket at any port, of UDP or of UDP-Lite | handle |
-//! | `closed V` | a port that nobody listens at, kept | port |
+//! | `closed V` | a port without a listener, kept in use | port |
 //! | `port H`, `mask H`, `state H`, `peer H` | | as it says |
 //! | `send H TEXT`, `oob H TEXT`, `recv H N`, `recv_oob H` | | count; text |
-//! | `flood H N`, `stuff H`, `drain H`, `count H` | N octets of the pattern; as many as are taken; reads to the end, whatever it is | how many, how it ended |
-//! | `exchange H N`, `echo H N` | N octets of the pattern while it reads to the end; N times 64 octets back | what came of it |
+//! | `flood H N`, `stuff H`, `drain H`, `count H` | sends N bytes of the pattern; sends as many as are taken; reads to the end and checks the pattern; reads to the end | how many, how it ended |
+//! | `exchange H N`, `echo H N` | sends N bytes of the pattern while it reads to the end; returns 64 bytes N times | both results; count |
 //! | `send_to H ADDRESS TEXT`, `recv_from H`, `recv_message H` | | count; text and address; text and control messages |
 //! | `shutdown H HOW`, `close H`, `reset H`, `linger H S` | | 0 or errno |
 //! | `set H LEVEL NAME VALUE`, `get H LEVEL NAME`, `outq H` | | number |
@@ -28,7 +28,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
-/// After so long a call of the far host's returns EAGAIN, in milliseconds.
+/// Time limit of the far host's calls in milliseconds, after which they return EAGAIN.
 const LIMIT_MS: i64 = 10_000;
 
 pub struct Session {
@@ -41,7 +41,7 @@ impl Session {
         Self { addresses, sockets: Vec::new() }
     }
 
-    /// Until the case goes.
+    /// Serves the case until it disconnects.
     pub fn run(mut self, stream: &UnixStream) {
         let mut writer = stream;
         for line in BufReader::new(stream).lines() {
@@ -171,7 +171,7 @@ impl Session {
         }
     }
 
-    /// A socket at this host's address and any port, with time limits.
+    /// Creates a socket at this host's address and any port, with time limits.
     fn bound(&self, version: &str, kind: i32, protocol: i32) -> i32 {
         let (family, ip) = if version == "6" {
             (libc::AF_INET6, self.addresses[1])
@@ -216,7 +216,7 @@ impl Drop for Session {
     }
 }
 
-/// A datagram: who sent it, and what it says; or why there is none.
+/// Receives a datagram. Returns its sender and its text, or the error.
 fn received_from(fd: i32) -> Option<String> {
     let mut room = vec![0; 65_536];
     let (answer, peer) = sys::receive_from(fd, &mut room, 0);

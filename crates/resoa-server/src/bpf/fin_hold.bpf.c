@@ -1,32 +1,34 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 /*
- * The acknowledgement of a far host's FIN, held back until the server of remote sockets releases
+ * Holds back the acknowledgement of a far host's FIN until the server of remote sockets releases
  * it.
  *
- * The kernel acknowledges a FIN when it arrives. At tc ingress the FIN of a connection of the
- * server is noted; at egress, while it is not released, segments that acknowledge it acknowledge
- * everything before it instead, and no SACK block says otherwise. So the far host hears of all its
- * data at once, and of its FIN when the client has all that came before.
+ * The kernel acknowledges a FIN when it arrives. The program at tc ingress notes the FINs of the
+ * server's connections. The program at egress edits the segments that acknowledge a FIN before its
+ * release: they acknowledge everything before the FIN instead, and their SACK blocks omit it. So
+ * the far host gets acknowledgements of its data at once, and that of its FIN when the client has
+ * all data before it.
  *
  *   hold_ingress_*   notes FINs
- *   hold_egress_*    corrects what the kernel says
+ *   hold_egress_*    corrects the kernel's acknowledgements
  *
- * Which connections are the server's is known by the mark that it puts on its sockets; what a
- * listener accepts inherits it, so that a FIN which comes before `accept` is held, too. An entry in
- * `holds` is there from the arrival of a FIN to its release: before that a connection costs a
- * look-up for each segment that leaves, and nothing else.
+ * The programs recognise the server's connections by the mark that it puts on its sockets. Accepted
+ * connections inherit the mark of their listener, so a FIN that arrives before `accept` is held,
+ * too. An entry in `holds` exists from the arrival of a FIN to its release. Before that, a
+ * connection costs only one look-up for each segment that leaves.
  *
- * Only headers of the kernel's user interface are used, no BTF of the kernel, no callbacks and no
- * kfuncs.
+ * The programs use only headers of the kernel's user interface: no BTF of the kernel, no callbacks
+ * and no kfuncs.
  */
 #include "segment.h"
 
-/* TCX_NEXT and TCX_DROP: others at this hook see the packet, too, or nobody does. */
+/* TCX_NEXT passes the packet to the next program at this hook, TCX_DROP drops it. */
 #define NEXT -1
 #define DROP 2
 #define ETHERNET_LEN 14
 /*
- * SOCK_STREAM; the sockets by which the kernel answers for connections that have none are raw ones.
+ * SOCK_STREAM. The sockets with which the kernel answers for connections that have none are raw
+ * ones.
  */
 #define STREAM 1
 
@@ -40,7 +42,7 @@ struct {
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__uint(max_entries, 1); /* the loader says how many */
+	__uint(max_entries, 1); /* set by the loader */
 	__type(key, struct connection);
 	__type(value, struct hold);
 } holds SEC(".maps");
@@ -53,8 +55,8 @@ static __always_inline void count(__u64 *counter, __u64 by)
 }
 
 /*
- * Whether a FIN of this connection is to be held; of one that has ended, or does not exist, it is
- * not.
+ * Returns whether a FIN of this connection is to be held: not if the connection has ended or does
+ * not exist.
  */
 static __always_inline int is_ours(struct __sk_buff *skb, const struct segment *segment)
 {
@@ -84,7 +86,7 @@ static __always_inline int is_ours(struct __sk_buff *skb, const struct segment *
 	state = socket->state;
 	if (state == BPF_TCP_NEW_SYN_RECV) {
 		/*
-		 * The handshake may end with this segment; the mark is still at the listener, which
+		 * The handshake may end with this segment. The mark is still on the listener, which
 		 * this look-up finds.
 		 */
 		bpf_sk_release(socket);
@@ -101,8 +103,8 @@ static __always_inline int is_ours(struct __sk_buff *skb, const struct segment *
 }
 
 /*
- * Notes a FIN. The far host says nothing behind it, so its number alone tells which
- * acknowledgements are of it.
+ * Notes a FIN. The far host sends no data behind it, so its sequence number alone identifies the
+ * acknowledgements of it.
  */
 static __always_inline int arrives(struct __sk_buff *skb, __u32 at)
 {
@@ -121,8 +123,8 @@ static __always_inline int arrives(struct __sk_buff *skb, __u32 at)
 		return NEXT;
 	}
 	/*
-	 * The kernel has acknowledged the one that is held, so it was genuine, and this one is not.
-	 * Before that, the last that came is taken for it.
+	 * If the kernel has acknowledged the held FIN, that one was genuine and this one is not.
+	 * Before an acknowledgement, the last FIN that arrived counts.
 	 */
 	if (hold && hold->state == HELD)
 		return NEXT;
@@ -136,7 +138,10 @@ static __always_inline int arrives(struct __sk_buff *skb, __u32 at)
 	return NEXT;
 }
 
-/* Whether a socket of the connection's own says this, and not the kernel for one that has ended. */
+/*
+ * Returns whether the connection's own socket sends this segment, and not the kernel on behalf of a
+ * connection that has ended.
+ */
 static __always_inline int is_of_socket(struct __sk_buff *skb)
 {
 	struct bpf_sock *socket = skb->sk;
@@ -150,21 +155,21 @@ static __always_inline int is_of_socket(struct __sk_buff *skb)
 static __always_inline int reset_leaves(struct __sk_buff *skb, struct segment *segment, struct hold *hold)
 {
 	if (is_of_socket(skb)) {
-		/* The kernel has ended it: nothing is held any more. */
+		/* The kernel has ended the connection: there is no FIN to hold any more. */
 		bpf_map_delete_elem(&holds, &segment->connection);
 		return NEXT;
 	}
 	if (hold->state != HELD)
 		return NEXT;
 	/*
-	 * The answer to a FIN that comes again, after our own has crossed it. The FIN is not
-	 * refused, it is held.
+	 * The kernel answers a repeated FIN after our own has crossed it. The FIN is held, so the
+	 * far host must not see a refusal.
 	 */
 	count(&counts.silenced, 1);
 	return DROP;
 }
 
-/* Remembers what a segment of this connection looks like. */
+/* Records the headers of a segment of this connection, from which a later one is made. */
 static __always_inline void remember(const struct segment *segment, struct hold *hold)
 {
 	__u32 next = bpf_ntohl(segment->tcp.seq) + segment->payload + (segment->tcp.flags & FLAG_FIN);
@@ -199,8 +204,8 @@ static __always_inline int leaves(struct __sk_buff *skb, __u32 at)
 	put_word(skb, segment, __builtin_offsetof(struct tcp, ack), bpf_htonl(hold->fin));
 	if (hold->state == ABORTED) {
 		/*
-		 * The kernel waits for the far host to hear its acknowledgement, but the connection
-		 * was reset.
+		 * The kernel acknowledges a FIN that comes again, but the server has reset the
+		 * connection.
 		 */
 		if (!is_of_socket(skb)) {
 			__u16 flags = segment->tcp.offset << 8 | FLAG_RST | FLAG_ACK;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * A TCP segment in a packet: where it is, whose, its header, and SACK blocks in it that cover a
- * FIN.
+ * A TCP segment in a packet: its position, connection and header, and the SACK blocks in it that
+ * cover a FIN.
  */
 #ifndef RESOA_SEGMENT_H
 #define RESOA_SEGMENT_H
@@ -18,8 +18,8 @@
 #define ETHERTYPE_IP6 0x86dd
 #define PROTOCOL_TCP 6
 /*
- * Extension headers of IPv6 that may stand before TCP (RFC 8200 section 4.1), and how many are gone
- * through.
+ * Extension headers of IPv6 that may precede TCP (RFC 8200 section 4.1), and the maximum number of
+ * them that the parser passes.
  */
 #define HOP_BY_HOP 0
 #define ROUTING 43
@@ -36,7 +36,7 @@
 #define OPTION_SACK 5
 #define NOPS 0x01010101
 
-/* A TCP header as it lies in memory. */
+/* A TCP header in memory. */
 struct tcp {
 	__be16 source;
 	__be16 destination;
@@ -49,20 +49,23 @@ struct tcp {
 	__be16 urgent;
 };
 
-/* One segment; too large for the stack, so each processor has one. */
+/* One segment. It is too large for the stack, so each processor has one in a map. */
 struct segment {
 	struct connection connection;
-	__u32 at;      /* where it begins in the packet */
-	__u32 len;     /* octets of its header */
-	__u32 payload; /* octets behind it */
+	__u32 at;      /* offset of its header in the packet */
+	__u32 len;     /* length of its header in bytes */
+	__u32 payload; /* bytes behind the header */
 	__u32 is_ip4;
 	__u32 hops;    /* time to live, hop limit */
-	/* In memory and volatile: what the verifier follows in a register, it follows through every way of the loops. Everything of the packet that has no
-	 * fixed place is read and written in the packet: an index into memory would need CAP_PERFMON. */
+	/*
+	 * These are in memory and volatile because the verifier tracks a value in a register
+	 * through every path of the loops. Fields without a fixed offset are read and written in
+	 * the packet itself: an index into memory would need CAP_PERFMON.
+	 */
 	volatile __u32 cursor;
 	volatile __u32 kept;   /* the end of SACK blocks that stay */
 	volatile __u32 changed;
-	/* What is read of the header at a place that is not fixed. */
+	/* Buffers for header fields at offsets that are not fixed. */
 	__u8 option[2]; /* kind, length */
 	__u16 short_word;
 	__be32 word;
@@ -101,8 +104,8 @@ static __always_inline void mapped(__u8 *address, const __u8 *ip4)
 }
 
 /*
- * Finds the segment of a packet whose network header is `at` octets in, and the fixed part of its
- * header; 0 if there is none that is whole.
+ * Finds the segment in a packet whose network header is `at` bytes in, and loads the fixed part of
+ * its header. Returns 0 if the packet has no complete segment.
  */
 static __always_inline int parse(struct __sk_buff *skb, struct segment *segment, __u32 at, int arrives)
 {
@@ -114,7 +117,7 @@ static __always_inline int parse(struct __sk_buff *skb, struct segment *segment,
 	if (skb->protocol == bpf_htons(ETHERTYPE_IP4)) {
 		if (bpf_skb_load_bytes(skb, at, segment->ip, IP4_LEN))
 			return 0;
-		/* No fragments: none of TCP's have a FIN that could be known. */
+		/* Fragments are skipped: their FINs cannot be recognised. */
 		if (segment->ip[0] >> 4 != 4 || segment->ip[9] != PROTOCOL_TCP || (segment->ip[6] & 0x3f) || segment->ip[7])
 			return 0;
 		mapped(source, segment->ip + 12);
@@ -151,7 +154,7 @@ static __always_inline int parse(struct __sk_buff *skb, struct segment *segment,
 	} else {
 		return 0;
 	}
-	/* Segments that are still, or already, in one can be longer than a header can say. */
+	/* Segments before segmentation offload or after GRO can exceed the length field. */
 	end = end ? at + end : skb->len;
 	if (bpf_skb_load_bytes(skb, segment->at, &segment->tcp, TCP_LEN))
 		return 0;
@@ -164,13 +167,13 @@ static __always_inline int parse(struct __sk_buff *skb, struct segment *segment,
 	return 1;
 }
 
-/* Loads the whole header; 0 if it is not there. What is behind it is 0. */
+/* Loads the whole header and zeros behind it. Returns 0 if the header is incomplete. */
 static __always_inline int load_header(struct __sk_buff *skb, struct segment *segment)
 {
 	__u32 len = segment->len;
 
 	__builtin_memset(segment->header, 0, TCP_MOST);
-	/* A branch for each bound: the verifier wants to see them at the register that is used. */
+	/* One branch per bound: the verifier has to see both on the register that is used. */
 	if (len < TCP_LEN)
 		return 0;
 	if (len > TCP_MOST)
@@ -179,8 +182,8 @@ static __always_inline int load_header(struct __sk_buff *skb, struct segment *se
 }
 
 /*
- * Writes to the header at an even place, and corrects the checksum. What is left to a device to sum
- * (CHECKSUM_PARTIAL) is left to it still.
+ * Writes to the header at an even offset, and corrects the checksum. A sum that is left to a device
+ * (CHECKSUM_PARTIAL) stays left to it.
  */
 static __always_inline void put_short(struct __sk_buff *skb, struct segment *segment, __u32 at, __u16 new)
 {
@@ -206,7 +209,7 @@ static __always_inline void put_word(struct __sk_buff *skb, struct segment *segm
 	bpf_l4_csum_replace(skb, segment->at + __builtin_offsetof(struct tcp, check), old, new, sizeof(new));
 }
 
-/* Where the option begins that has SACK blocks, and how many it has; 0 if there is none. */
+/* Returns the offset of the SACK option and sets the number of its blocks; 0 if there is none. */
 static __always_inline __u32 find_sack(struct __sk_buff *skb, struct segment *segment, __u32 *blocks)
 {
 	__u8 *option = segment->option;
@@ -234,8 +237,8 @@ static __always_inline __u32 find_sack(struct __sk_buff *skb, struct segment *se
 }
 
 /*
- * Moves a SACK block to where it belongs when the FIN is out of those before it; one of the FIN
- * alone goes.
+ * Moves a SACK block behind the blocks that were kept, without the FIN if it covers that. A block
+ * of the FIN alone is dropped.
  */
 static __always_inline void keep_block(struct __sk_buff *skb, struct segment *segment, __u32 at, __u32 fin)
 {
@@ -257,7 +260,7 @@ static __always_inline void keep_block(struct __sk_buff *skb, struct segment *se
 	segment->kept = to + 8;
 }
 
-/* Fills a place of a block with nothing, if it is behind those that are left. */
+/* Fills the space of a block with NOPs if it is behind the kept ones. */
 static __always_inline void clear_block(struct __sk_buff *skb, struct segment *segment, __u32 at)
 {
 	if (at < segment->kept)
@@ -267,10 +270,11 @@ static __always_inline void clear_block(struct __sk_buff *skb, struct segment *s
 }
 
 /*
- * Takes a FIN out of the SACK blocks (RFC 2018, RFC 2883): those that end with it end before it,
- * those of it alone go. How many those were.
+ * Removes a FIN from the SACK blocks (RFC 2018, RFC 2883): a block that ends with it is shortened,
+ * a block of the FIN alone is dropped. Returns the number of blocks changed or dropped.
  *
- * Linux puts the option at an even place, as everybody does who wants its words aligned.
+ * Linux puts the option at an even offset, like any stack that aligns its words. At an odd one
+ * nothing is changed.
  */
 static __always_inline __u32 blank_sack(struct __sk_buff *skb, struct segment *segment, __u32 fin)
 {
@@ -280,7 +284,7 @@ static __always_inline __u32 blank_sack(struct __sk_buff *skb, struct segment *s
 		return 0;
 	segment->kept = first;
 	segment->changed = 0;
-	/* Written out: as many as there is room for. */
+	/* Unrolled: a header has room for four blocks at most. */
 	if (blocks > 0)
 		keep_block(skb, segment, first, fin);
 	if (blocks > 1)

@@ -1,4 +1,4 @@
-//! The programs loaded and attached, and what the server asks of them.
+//! Loading and attaching the programs, and the server's requests to them.
 
 use super::connection::{Connection, Key};
 use super::error::FinHoldError;
@@ -37,18 +37,18 @@ mod skeleton {
 pub(super) use skeleton::types;
 use skeleton::{FinHoldSkel, FinHoldSkelBuilder};
 
-/// FINs that can be held at a time, unless another number is wanted: more than a server has ends of
-/// connections on a last hop at a time.
+/// Default for the number of FINs that can be held at a time: more than the ends of connections
+/// that a server has on a last hop at a time.
 const ROOM: u32 = 65_536;
 
-/// After so long without a FIN its sender has given up: between two of the same host no more than
-/// 120 s go by (RFC 6298 section 2.5 lets an upper bound be 60 s or more; Linux's is 120 s).
+/// Age after which the sender of a FIN has given up. A host repeats its FIN at most 120 s apart
+/// (RFC 6298 section 2.5 allows an upper bound of 60 s or more; Linux's is 120 s).
 const FORGOTTEN: Duration = Duration::from_mins(5);
 
-/// Programs that hold the FINs of far hosts, attached to interfaces; detached when dropped, or when
-/// the process ends in whatever way.
+/// Programs that hold the FINs of far hosts, attached to interfaces. They are detached when this is
+/// dropped, or when the process ends in whatever way.
 pub struct FinHold {
-    // Links first: they are dropped before what they are of.
+    // Links first: they are dropped before the programs that they refer to.
     links: Vec<Link>,
     skeleton: FinHoldSkel<'static>,
     raw: [OwnedFd; 2],
@@ -61,12 +61,12 @@ impl std::fmt::Debug for FinHold {
 }
 
 impl FinHold {
-    /// The names of interfaces by which far hosts may be reached: all of the calling thread's
-    /// network namespace that are up, but the loopback interface. Those that come later are not
-    /// among them.
+    /// Names of the interfaces over which far hosts may be reached: all interfaces of the calling
+    /// thread's network namespace that are up, except the loopback interface. Interfaces added
+    /// later are not included.
     ///
     /// # Errors
-    /// If they cannot be listed.
+    /// If the interfaces cannot be listed.
     pub fn interfaces() -> Result<Vec<String>, FinHoldError> {
         let refused = |error: std::io::Error| FinHoldError::Interface {
             name: "any".to_owned(),
@@ -80,19 +80,19 @@ impl FinHold {
         Ok(names)
     }
 
-    /// Loads the programs and attaches them to these interfaces of the calling thread's network
-    /// namespace, which has to be that of the server's sockets. A connection whose segments go by
-    /// another interface has its FIN acknowledged at once.
+    /// Loads the programs and attaches them to these interfaces. The interfaces belong to the
+    /// calling thread's network namespace, which has to be that of the server's sockets. If a
+    /// connection's segments take another interface, its FIN is acknowledged at once.
     ///
     /// # Errors
-    /// If this user may not, if the kernel refuses the programs, or if an interface does not exist
-    /// or is of a kind whose packets are not known.
+    /// If this user lacks the privileges, if the kernel refuses the programs, or if an interface
+    /// does not exist or has an unknown type of link layer.
     pub fn attach<N: AsRef<str>>(interfaces: &[N]) -> Result<Self, FinHoldError> {
         Self::with_room(interfaces, ROOM)
     }
 
-    /// The same, with room for so many FINs at a time. One that comes when there is none is
-    /// acknowledged at once, and [counted](Counts::full).
+    /// Like [`attach`](Self::attach), with room for `room` FINs at a time. A FIN that arrives when
+    /// the room is used up is acknowledged at once and [counted](Counts::full).
     ///
     /// # Errors
     /// As for [`attach`](Self::attach).
@@ -101,8 +101,8 @@ impl FinHold {
             return Err(FinHoldError::NoInterface);
         }
         tcx::listen();
-        // Where libbpf keeps its pointer to the object. It must outlive the skeleton, which is not
-        // to be tied to a stack: one pointer is left behind for each that is attached.
+        // libbpf keeps its pointer to the object here. It must outlive the skeleton, which must not
+        // be tied to a stack. So each attachment leaks one pointer.
         let object = Box::leak(Box::new(MaybeUninit::uninit()));
         let open = FinHoldSkelBuilder::default().open(object).and_then(|mut open| {
             open.maps.holds.set_max_entries(room.max(1))?;
@@ -133,7 +133,7 @@ impl FinHold {
         Ok(())
     }
 
-    /// What became of FINs up to now.
+    /// Counters of FINs and acknowledgements since the programs were loaded.
     ///
     /// # Errors
     /// None as long as the kernel lets its maps be read.
@@ -143,13 +143,13 @@ impl FinHold {
         Counts::read(&bytes).ok_or_else(|| FinHoldError::Read(format!("{} octets are too few", bytes.len())))
     }
 
-    /// FINs that are held now, or may be.
+    /// Number of FINs that are held now, including those that the kernel has yet to acknowledge.
     #[must_use]
     pub fn waiting(&self) -> usize {
         self.skeleton.maps.holds.keys().count()
     }
 
-    /// From now on FINs of this socket are held, and of the connections that it accepts.
+    /// Marks a socket: from now on, its FINs and those of the connections that it accepts are held.
     pub(crate) fn mark(&self, fd: BorrowedFd) -> io::Result<()> {
         self.set_mark(fd, false)
     }
@@ -160,20 +160,20 @@ impl FinHold {
         marks.update(&fd.as_raw_fd().to_ne_bytes(), &value, MapFlags::ANY).map_err(as_io)
     }
 
-    /// The FIN may be acknowledged: it is, if it has come, and will be when it comes.
+    /// Lets the FIN be acknowledged: at once if it has arrived, otherwise on arrival.
     pub(crate) fn release(&self, fd: BorrowedFd, connection: &Connection) {
-        // The mark is first: a FIN that comes meanwhile finds an entry, or that it is not to make
-        // one.
+        // Set the mark first: a FIN that arrives in between either finds the existing entry or sees
+        // that it must not add one.
         let _ = self.set_mark(fd, true);
         let Some(hold) = self.take(&connection.key()) else { return };
-        // What the kernel has not acknowledged it will.
+        // If the kernel has not acknowledged the FIN yet, it will do so itself.
         if hold.state == State::Held {
             self.send(connection, &segment::acknowledgement(connection, &hold));
         }
     }
 
-    /// The connection is about to be reset. What the kernel says from now on is held no more, but
-    /// not taken for an acknowledgement either.
+    /// Announces that the server is about to reset the connection. From now on, the programs do not
+    /// hold the kernel's segments back, and do not let them acknowledge the FIN either.
     pub(crate) fn abort(&self, connection: &Connection) {
         let holds = &self.skeleton.maps.holds;
         let key = connection.key();
@@ -183,20 +183,21 @@ impl FinHold {
         }
     }
 
-    /// It was, as far as the kernel does it: if no RST has left, this sends one (rule c).
+    /// Completes the reset after the socket was closed: sends RST if the kernel has sent none (rule
+    /// c).
     pub(crate) fn aborted(&self, connection: &Connection) {
         if let Some(hold) = self.read(&connection.key()).filter(Hold::was_held) {
             self.send(connection, &segment::reset(connection, &hold));
         }
     }
 
-    /// The connection was lost.
+    /// Deletes the entry of a connection that was lost.
     pub(crate) fn forget(&self, connection: &Connection) {
         let _ = self.skeleton.maps.holds.delete(&connection.key());
     }
 
-    /// Forgets what nobody will ask for: connections that ended before the server had them, and
-    /// resets that were heard.
+    /// Deletes entries that the server will not ask for again: those of connections that ended
+    /// before the server accepted them, and of resets that the far host has received.
     pub(crate) fn sweep(&self, known: impl Iterator<Item = Connection>) {
         let now = rustix::time::clock_gettime(ClockId::Monotonic);
         let now_ns = now.tv_sec.cast_unsigned() * 1_000_000_000 + now.tv_nsec.cast_unsigned();
@@ -227,7 +228,7 @@ impl FinHold {
         Hold::read(&self.skeleton.maps.holds.lookup_and_delete(key).ok()??)
     }
 
-    /// Without effect if it cannot be sent: as if it were lost.
+    /// Sends a packet. A failure has the same effect as the loss of the packet, so it is ignored.
     fn send(&self, connection: &Connection, packet: &[u8]) {
         let mut to = connection.peer;
         if let IpAddr::V4(address) = to.ip().to_canonical() {
@@ -240,8 +241,8 @@ impl FinHold {
     }
 }
 
-/// With the kernel's reason: libbpf-rs keeps the number to itself and says of what kind it is, and
-/// the number in its text.
+/// Keeps the kernel's reason. libbpf-rs does not return the error number, only its kind and a text
+/// that contains the number.
 fn as_io(error: libbpf_rs::Error) -> io::Error {
     let kind = match error.kind() {
         libbpf_rs::ErrorKind::NotFound => io::ErrorKind::NotFound,
@@ -254,7 +255,7 @@ fn as_io(error: libbpf_rs::Error) -> io::Error {
     io::Error::new(kind, error)
 }
 
-/// A socket whose packets have their IP headers already.
+/// Opens a raw socket whose packets include their IP headers.
 fn raw(family: AddressFamily) -> io::Result<OwnedFd> {
     let protocol = Protocol::from_raw(core::num::NonZeroU32::new(libc::IPPROTO_RAW as u32).expect("255"));
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
@@ -266,8 +267,7 @@ mod tests {
     use super::*;
     use netlab::Namespace;
 
-    /// What the kernel has against something is said as it is, and libbpf's error is still there
-    /// behind it.
+    /// The kernel's reason is reported unchanged, and libbpf's error is kept as its source.
     #[test]
     fn reasons_are_the_kernels() {
         for number in [libc::ENOENT, libc::EPERM, libc::EINVAL, libc::ENOMEM, libc::E2BIG, libc::EBUSY] {
@@ -279,8 +279,8 @@ mod tests {
         }
     }
 
-    /// The map of FINs that are held is bounded: what the server never heard of, and its sender has
-    /// given up, leaves it.
+    /// The map of held FINs is bounded: an entry leaves it if the server does not know the
+    /// connection and the sender of the FIN has given up.
     #[test]
     fn what_is_forgotten_goes() {
         if !rustix::process::geteuid().is_root() {

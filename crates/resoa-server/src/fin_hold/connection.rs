@@ -1,13 +1,13 @@
-//! A connection as the programs know it.
+//! A connection's key in the maps of the programs.
 
 use std::net::{IpAddr, SocketAddr};
 
 /// A connection by its ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Connection {
-    /// The server's.
+    /// The server's address and port.
     pub(crate) local: SocketAddr,
-    /// The far host's.
+    /// The far host's address and port.
     pub(crate) peer: SocketAddr,
 }
 
@@ -15,7 +15,8 @@ pub(crate) struct Connection {
 pub(crate) type Key = [u8; 36];
 
 impl Connection {
-    /// IPv4 addresses are mapped, and so it does not matter of which version the socket is.
+    /// Returns the key of this connection. IPv4 addresses are mapped, so the key does not depend on
+    /// the family of the socket.
     pub(crate) fn key(&self) -> Key {
         let mut key = [0; 36];
         key[..16].copy_from_slice(&mapped(self.local.ip()));
@@ -37,8 +38,8 @@ fn mapped(address: IpAddr) -> [u8; 16] {
 mod tests {
     use super::*;
 
-    /// A socket of version 6 that talks to a host of version 4 has the same connection as one of
-    /// version 4: on the wire it is one.
+    /// An IPv6 socket that talks to an IPv4 host has the same key as an IPv4 socket, because the
+    /// connection is the same on the wire.
     #[test]
     fn versions_are_those_on_the_wire() {
         let of = |local: &str, peer: &str| {

@@ -1,14 +1,14 @@
-//! Why FINs cannot be held.
+//! Errors of the FIN hold.
 
 use std::io;
 
-/// Why FINs are not held.
+/// Reason why FINs are not held.
 #[derive(Debug, thiserror::Error)]
 pub enum FinHoldError {
     /// The kernel refuses the programs.
     #[error("the eBPF programs that hold a far host's FIN do not load: {0}; Linux 6.6 or later is needed")]
     Load(String),
-    /// This user may not.
+    /// This user lacks the privileges to load the programs.
     #[error(
         "this user may not load the eBPF programs that hold a far host's FIN ({0}): run as root or with CAP_BPF, CAP_NET_ADMIN and CAP_NET_RAW, \
          or go without the hold"
@@ -17,15 +17,15 @@ pub enum FinHoldError {
     /// The interface cannot be used.
     #[error("FINs cannot be held at the interface `{name}`: {reason}")]
     Interface {
-        /// Its name.
+        /// Name of the interface.
         name: String,
-        /// What is wrong with it.
+        /// Reason why it cannot be used.
         reason: String,
     },
-    /// There is none.
+    /// No interface was named.
     #[error("no interface was named at which FINs are to be held: name those by which far hosts are reached")]
     NoInterface,
-    /// Acknowledgements cannot be sent.
+    /// The raw socket for acknowledgements cannot be opened.
     #[error(
         "no raw socket for the acknowledgement of a FIN that was held ({0}): run as root or with CAP_NET_RAW, or go without the hold"
     )]

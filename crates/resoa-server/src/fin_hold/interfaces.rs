@@ -1,5 +1,5 @@
-//! The interfaces of the calling thread's network namespace, as far as programs at them need to
-//! know. No rights are needed to ask.
+//! Interfaces of the calling thread's network namespace, with the properties that the programs
+//! depend on. Reading them needs no privileges.
 #![expect(unsafe_code, reason = "these calls are in no safe library")]
 
 use rustix::fd::{AsRawFd, OwnedFd};
@@ -8,34 +8,34 @@ use std::ffi::CStr;
 use std::io;
 use tcx::Header;
 
-/// An interface.
+/// Properties of an interface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Interface {
     pub(super) index: u32,
-    /// The type of its link layer (`linux/if_arp.h`).
+    /// Type of its link layer (`linux/if_arp.h`).
     pub(super) link_layer: u16,
     pub(super) is_up: bool,
     pub(super) is_loopback: bool,
 }
 
 impl Interface {
-    /// What its packets begin with.
+    /// Header that its packets begin with.
     ///
     /// # Errors
-    /// A reason, if that is not known.
+    /// The reason, if the header of this link layer is unknown.
     pub(super) fn header(self) -> Result<Header, String> {
         Header::of(self.link_layer)
     }
 }
 
-/// The interface of this name.
+/// Looks up the interface of this name.
 pub(super) fn find(name: &str) -> io::Result<Interface> {
     let socket =
         rustix::net::socket_with(AddressFamily::INET, SocketType::DGRAM, SocketFlags::CLOEXEC, None)?;
     let index = ask(&socket, name, libc::SIOCGIFINDEX)?;
     let hardware = ask(&socket, name, libc::SIOCGIFHWADDR)?;
     let flags = ask(&socket, name, libc::SIOCGIFFLAGS)?;
-    // SAFETY: each call has written the part that it is about, and all octets of the rest are 0.
+    // SAFETY: each call has written the part that is read here, and all other bytes are 0.
     let (index, link_layer, flags) = unsafe {
         (index.ifr_ifru.ifru_ifindex, hardware.ifr_ifru.ifru_hwaddr.sa_family, flags.ifr_ifru.ifru_flags)
     };
@@ -51,29 +51,29 @@ pub(super) fn find(name: &str) -> io::Result<Interface> {
 fn ask(socket: &OwnedFd, name: &str, what: libc::Ioctl) -> io::Result<libc::ifreq> {
     // SAFETY: it is plain data for which 0 is a value.
     let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
-    // The last octet stays 0.
+    // The last byte stays 0 and ends the name.
     if name.len() >= request.ifr_name.len() {
         return Err(rustix::io::Errno::NODEV.into());
     }
     for (to, from) in request.ifr_name.iter_mut().zip(name.bytes()) {
         *to = from.cast_signed();
     }
-    // SAFETY: the kernel reads the name from `request`, and writes to it what is asked for.
+    // SAFETY: the kernel reads the name from `request` and writes the answer to it.
     let result = unsafe { libc::ioctl(socket.as_raw_fd(), what, &raw mut request) };
     if result == 0 { Ok(request) } else { Err(io::Error::last_os_error()) }
 }
 
-/// The names of all.
+/// Lists the names of all interfaces.
 pub(super) fn names() -> io::Result<Vec<String>> {
-    // SAFETY: it takes nothing.
+    // SAFETY: the call takes no arguments.
     let list = unsafe { libc::if_nameindex() };
     if list.is_null() {
         return Err(io::Error::last_os_error());
     }
     let mut names = Vec::new();
     let mut next = list;
-    // SAFETY: the list ends with an entry without a number; all others have a name, and none is
-    // used when it is freed.
+    // SAFETY: an entry without an index ends the list. All others have a name, and no name is used
+    // after the list is freed.
     unsafe {
         while (*next).if_index != 0 {
             names.push(CStr::from_ptr((*next).if_name).to_string_lossy().into_owned());

@@ -1,52 +1,51 @@
-//! What the programs write down, read by its place: a FIN that is held, and counts.
+//! Records that the programs write, read by the offsets of their fields: held FINs and counters.
 
 use super::attach::types;
 use std::mem::offset_of;
 
-/// What became of FINs, and of what the kernel said about them.
+/// Counters of FINs and of the kernel's answers to them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counts {
     /// FINs that were held.
     pub held: u64,
-    /// Segments that would have acknowledged one.
+    /// Segments that would have acknowledged a held FIN.
     pub clamped: u64,
-    /// SACK blocks that covered one.
+    /// SACK blocks that covered a held FIN.
     pub blanked: u64,
-    /// FINs that were *not* held, since as many as can be were. The far host took them for
-    /// delivered.
+    /// FINs that were *not* held because the map was full. The far host considers them delivered.
     pub full: u64,
-    /// RSTs of the kernel, for which a connection had ended whose FIN was held.
+    /// RSTs that the kernel would have sent because a connection with a held FIN had ended.
     pub silenced: u64,
-    /// Acknowledgements of the kernel for a connection that the server had reset: RSTs were sent
-    /// instead.
+    /// Acknowledgements that the kernel sent for a connection after the server had reset it. They
+    /// left as RSTs.
     pub turned: u64,
 }
 
-/// What is done with it.
+/// State of a FIN.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum State {
-    /// The kernel has not acknowledged it.
+    /// It has arrived, and the kernel has not acknowledged it.
     Seen,
     Held,
     Aborted,
 }
 
-/// A FIN.
+/// Entry of a FIN in the map.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Hold {
-    /// When it came last, on the monotonic clock.
+    /// Time when it arrived last, in nanoseconds of the monotonic clock.
     pub(super) seen_ns: u64,
     /// Its sequence number.
     pub(super) fin: u32,
     pub(super) state: State,
-    /// Ours behind everything that was sent.
+    /// The server's next sequence number: the one behind all data that was sent.
     pub(super) next: u32,
-    /// Of the IP header of the segment that was held last, as on the wire: with the type of service
-    /// or traffic class, and the flow label.
+    /// First word of the IP header of the last held segment, as on the wire: with the type of
+    /// service or traffic class, and the flow label.
     pub(super) first_word: [u8; 4],
-    /// Time to live, hop limit.
+    /// Time to live or hop limit of that segment.
     pub(super) hops: u8,
-    /// Its TCP header, with zeros to 60 octets.
+    /// TCP header of that segment, padded with zeros to 60 bytes.
     pub(super) tcp: [u8; 60],
 }
 
@@ -75,12 +74,13 @@ impl Hold {
         })
     }
 
-    /// Whether there was a segment that acknowledged it: no packet is sent with this few hops.
+    /// Whether a segment that acknowledges the FIN has been recorded. If none was, `hops` is 0,
+    /// which no packet is sent with.
     pub(super) fn was_held(&self) -> bool {
         self.hops > 0
     }
 
-    /// The same octets, of a connection that is reset.
+    /// Changes the state of an entry to `Aborted`, in its bytes.
     pub(super) fn aborted(bytes: &mut [u8]) {
         let at = offset_of!(types::hold, state);
         bytes[at..at + 4].copy_from_slice(&2_u32.to_ne_bytes());

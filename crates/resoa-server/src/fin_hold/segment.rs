@@ -1,34 +1,34 @@
-//! Segments without data, made after the last one that the kernel has sent: the acknowledgement of
-//! a FIN that was held, and RST.
+//! Segments without data that imitate the last one that the kernel has sent: the acknowledgement of
+//! a held FIN, and RST.
 
 use super::connection::Connection;
 use super::records::Hold;
 use packet::{Headers, Layer, Tcp, checksum};
 use std::net::IpAddr;
 
-/// Octets of a TCP header without options.
+/// Length of a TCP header without options, in bytes.
 const FIXED: usize = 20;
-/// Where the flags and the checksum are in it.
+/// Offsets of the flags and of the checksum in the TCP header.
 const FLAGS: usize = 13;
 const CHECKSUM: usize = 16;
 const IPV4: usize = 20;
 const IPV6: usize = 40;
 const PROTOCOL: u8 = 6;
 
-/// Acknowledges the FIN.
+/// Builds the acknowledgement of the FIN.
 pub(super) fn acknowledgement(connection: &Connection, hold: &Hold) -> Vec<u8> {
-    // A host that has agreed on time stamps may drop what has none (RFC 7323 section 3.2).
+    // A host that negotiated time stamps may drop a segment without them (RFC 7323 section 3.2).
     let stamps = stamps(&hold.tcp).map_or_else(Vec::new, |stamps| [&[1, 1, 8, 10], stamps].concat());
     whole(connection, hold, Tcp::ACK, hold.fin.wrapping_add(1), &stamps)
 }
 
-/// Resets the connection, as if the FIN had not arrived. Its number is the one that is expected at
-/// the far host (RFC 5961 section 3.2).
+/// Builds an RST that looks as if the FIN had not arrived. Its sequence number is the one that the
+/// far host expects (RFC 5961 section 3.2).
 pub(super) fn reset(connection: &Connection, hold: &Hold) -> Vec<u8> {
     whole(connection, hold, Tcp::RST | Tcp::ACK, hold.fin, &[])
 }
 
-/// The eight octets of the time stamps in a TCP header.
+/// Finds the eight bytes of the time stamps in a TCP header.
 fn stamps(header: &[u8; 60]) -> Option<&[u8]> {
     let mut options = &header[FIXED..header.len().min(usize::from(header[12] >> 4) * 4).max(FIXED)];
     loop {
@@ -49,7 +49,8 @@ fn whole(connection: &Connection, hold: &Hold, flags: u8, acknowledgment: u32, o
         (IpAddr::V4(local), IpAddr::V4(peer)) => {
             packet.extend([0x45, hold.first_word[1]]);
             packet.extend(((IPV4 + length) as u16).to_be_bytes());
-            // Not to be fragmented, and so without an identification (RFC 6864 section 4.1).
+            // The packet must not be fragmented, so it needs no identification (RFC 6864 section
+            // 4.1).
             packet.extend([0, 0, 0x40, 0, hold.hops, PROTOCOL, 0, 0]);
             packet.extend(local.octets());
             packet.extend(peer.octets());
@@ -119,8 +120,8 @@ mod tests {
         }
     }
 
-    /// 8.3: a copy of the last held segment with the number corrected, time stamps included; past
-    /// the end of the numbers it is 0.
+    /// 8.3: the acknowledgement is a copy of the last held segment with the number corrected, time
+    /// stamps included. The number wraps around to 0.
     #[test]
     fn it_looks_like_the_one_that_was_held() {
         let options = [1, 1, 8, 10, 0, 0, 0, 5, 0, 0, 0, 6];
@@ -145,7 +146,8 @@ mod tests {
         }
     }
 
-    /// C68: RST with the number that is expected next, which says nothing of the FIN.
+    /// C68: the RST has the sequence number that the far host expects next, and does not
+    /// acknowledge the FIN.
     #[test]
     fn reset_is_where_it_is_expected() {
         for (local, peer) in ENDS {

@@ -1,33 +1,33 @@
-//! To whom a datagram socket has sent: what comes from there is an answer, which needs nobody's
-//! leave.
+//! Addresses that a datagram socket has sent to. Datagrams from there are answers and need no
+//! permission.
 //!
-//! As in a stateful firewall it is the address that counts, and not the port (RFC 4787 5,
-//! address-dependent filtering): TFTP answers from another port.
+//! As in a stateful firewall, the address counts and not the port (RFC 4787 5, address-dependent
+//! filtering), because TFTP answers from another port.
 
 use resoa_policy::meant;
 use std::collections::VecDeque;
 use std::net::IpAddr;
 
-/// Addresses of one socket that are remembered. Of more, those that were sent to longest ago are
+/// Maximum addresses remembered per socket. Beyond it, the address that was sent to longest ago is
 /// forgotten.
 const REMEMBERED: usize = 256;
 
-/// The addresses of one socket; see the [module](self).
+/// Addresses of one socket; see the [module](self).
 #[derive(Debug, Default)]
 pub(super) struct Answers {
-    /// Whom it is connected with.
+    /// Address that the socket is connected to.
     peer: Option<IpAddr>,
-    /// The one that was sent to last is last.
+    /// Addresses that the socket has sent to; the most recent is last.
     asked: VecDeque<IpAddr>,
 }
 
 impl Answers {
-    /// The socket is connected with this address, or with none.
+    /// Records that the socket is connected to this address, or to none.
     pub(super) fn connected(&mut self, peer: Option<IpAddr>) {
         self.peer = peer.map(meant);
     }
 
-    /// Something is sent there.
+    /// Records that something is sent to this address.
     pub(super) fn sent(&mut self, to: IpAddr) {
         let to = meant(to);
         if self.asked.back() == Some(&to) {
@@ -41,7 +41,7 @@ impl Answers {
         self.asked.push_back(to);
     }
 
-    /// Whether what comes from there may be an answer.
+    /// Whether a datagram from this address may be an answer.
     pub(super) fn has(&self, from: IpAddr) -> bool {
         let from = meant(from);
         self.peer == Some(from) || self.asked.contains(&from)
@@ -56,8 +56,8 @@ mod tests {
         [10, 0, (number >> 8) as u8, number as u8].into()
     }
 
-    /// Who was asked may answer, however its address is written; who was asked longest ago is
-    /// forgotten first, and the peer never.
+    /// A datagram from an address that was sent to is an answer, however the address is written.
+    /// The address that was used longest ago is forgotten first, and that of the peer never.
     #[test]
     fn who_was_asked() {
         let mut answers = Answers::default();

@@ -1,16 +1,16 @@
-//! Multicast groups that programs join and leave, by the options that do it (ip(7), ipv6(7), RFC
-//! 3678). Whether a client may is its policy's to say, as of any destination.
+//! Multicast groups in the options by which programs join and leave them (ip(7), ipv6(7), RFC
+//! 3678). The policy of a client decides on a group as on any other destination.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-// `linux/in.h`, `linux/in6.h`.
+// From `linux/in.h` and `linux/in6.h`.
 const IP_MSFILTER: i32 = 41;
 pub(super) const IPV6_JOIN_ANYCAST: i32 = 27;
 const IPV6_LEAVE_ANYCAST: i32 = 28;
 pub(super) const MCAST_MSFILTER: i32 = 48;
 
-/// Options whose value begins with the group, of version 4: `struct ip_mreq`, `ip_mreqn`,
-/// `ip_mreq_source`, `ip_msfilter`.
+/// IPv4 options whose value begins with the group: `struct ip_mreq`, `ip_mreqn`, `ip_mreq_source`,
+/// `ip_msfilter`.
 const OF_V4: [i32; 7] = [
     libc::IP_ADD_MEMBERSHIP,
     libc::IP_DROP_MEMBERSHIP,
@@ -20,10 +20,11 @@ const OF_V4: [i32; 7] = [
     libc::IP_UNBLOCK_SOURCE,
     IP_MSFILTER,
 ];
-/// The same of version 6, `struct ipv6_mreq`; an anycast address counts as a group.
+/// IPv6 options whose value begins with the group, `struct ipv6_mreq`. An anycast address counts as
+/// a group.
 const OF_V6: [i32; 4] =
     [libc::IPV6_ADD_MEMBERSHIP, libc::IPV6_DROP_MEMBERSHIP, IPV6_JOIN_ANYCAST, IPV6_LEAVE_ANYCAST];
-/// Options of either whose value has an address of any family behind the interface:
+/// Options of both versions whose value has an address of any family behind the interface:
 /// `struct group_req`, `group_source_req`, `group_filter`.
 const OF_BOTH: [i32; 7] = [
     libc::MCAST_JOIN_GROUP,
@@ -34,11 +35,11 @@ const OF_BOTH: [i32; 7] = [
     libc::MCAST_UNBLOCK_SOURCE,
     MCAST_MSFILTER,
 ];
-/// Where that address is: its alignment is that of a `long`.
+/// Offset of that address, which is aligned like a `long`.
 const GROUP: usize = 8;
 
-/// The group that an option names; `None` if it names none, or is too short, which the kernel
-/// refuses.
+/// Returns the group that an option names. `None` if it names none, or if the value is too short,
+/// which the kernel refuses.
 pub(super) fn group(level: i32, name: i32, value: &[u8]) -> Option<IpAddr> {
     match level {
         libc::IPPROTO_IP if OF_V4.contains(&name) => value.first_chunk::<4>().map(|octets| (*octets).into()),
@@ -50,7 +51,7 @@ pub(super) fn group(level: i32, name: i32, value: &[u8]) -> Option<IpAddr> {
     }
 }
 
-/// A `struct sockaddr_in` or `sockaddr_in6`.
+/// Reads a `struct sockaddr_in` or `sockaddr_in6`.
 fn address(octets: &[u8]) -> Option<IpAddr> {
     let family = octets.first_chunk().map(|family| i32::from(u16::from_ne_bytes(*family)))?;
     match family {
@@ -64,7 +65,7 @@ fn address(octets: &[u8]) -> Option<IpAddr> {
 mod tests {
     use super::*;
 
-    /// C10: no option joins a group that the gate does not see.
+    /// C10: the gate sees the group in every option that joins one.
     #[test]
     fn groups_are_found() {
         let v4 = [239, 1, 2, 3];
@@ -93,8 +94,8 @@ mod tests {
             assert_eq!(group(level, name, &value), expected, "{level} {name}");
         }
     }
-    /// C10: whatever a program can set with a group in it, the gate asks about. By Linux' numbers:
-    /// memberships stand together in `linux/in.h` and `linux/in6.h`.
+    /// C10: the gate finds the group in every settable option that has one. The options are found
+    /// by Linux's numbers, because memberships are consecutive in `linux/in.h` and `linux/in6.h`.
     #[test]
     fn no_settable_option_is_missed() {
         let mut value = [0; 136];

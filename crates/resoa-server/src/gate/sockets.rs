@@ -1,8 +1,8 @@
-//! Whose sockets are, and which ports they have.
+//! Owners and ports of the clients' sockets.
 //!
-//! Ports are kept apart by client here and not by the kernel: to the kernel all sockets are the
-//! same user's, so that SO_REUSEPORT would let one client share the port of another (C10). Ports of
-//! the host's other processes are `host_ports`' affair.
+//! The ports of different clients are kept apart here and not by the kernel. To the kernel all
+//! sockets belong to one user, so SO_REUSEPORT would let one client share the port of another
+//! (C10). `host_ports` handles the ports of the host's other processes.
 
 use super::answers::Answers;
 use resoa_policy::Refusal;
@@ -12,48 +12,49 @@ use resoa_protocol::message::Kind;
 use std::collections::{BTreeSet, HashMap};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
-/// What there is to know of a socket.
+/// State of a socket that the gate needs.
 #[derive(Debug)]
 pub(super) struct Socket {
-    /// Whose it is.
+    /// The client's connection.
     pub(super) connection: Connection,
     pub(super) kind: Kind,
     /// The client's address.
     pub(super) source: IpAddr,
     bound: Option<SocketAddr>,
-    /// To whom it has sent datagrams.
+    /// Addresses that it has sent datagrams to.
     pub(super) answers: Answers,
-    /// Octets that the far host has not acknowledged.
+    /// Bytes that the far host has not acknowledged.
     pub(super) outstanding: u64,
 }
 
-/// Those of all clients; see the [module](self).
+/// Sockets of all clients; see the [module](self).
 #[derive(Debug, Default)]
 pub(super) struct Sockets {
     sockets: HashMap<Endpoint, Socket>,
-    /// By port.
+    /// Sockets with a port, ordered by port.
     bound: BTreeSet<(u16, Endpoint)>,
 }
 
 impl Socket {
-    /// One without a port.
+    /// Creates the state of a socket without a port.
     pub(super) fn new(connection: Connection, kind: Kind, source: IpAddr) -> Self {
         Self { connection, kind, source, bound: None, answers: Answers::default(), outstanding: 0 }
     }
 
-    /// Where it is; any address without a port, if it is nowhere yet.
+    /// The local address; the unspecified address with port 0 if the socket is not bound.
     pub(super) fn local(&self) -> SocketAddr {
         self.bound.map_or(SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), 0), |bound| {
             SocketAddr::new(self.address_of(bound), bound.port())
         })
     }
 
-    /// Whether an address is the client's: the policy has given it.
+    /// Whether an address is the one that the policy has given to the client.
     pub(super) fn is_own(&self, address: IpAddr) -> bool {
         address.to_canonical() == self.source.to_canonical()
     }
 
-    /// What is bound if a program names this address: any address of the client's is its own.
+    /// The address that is bound if a program names this one. The unspecified address stands for
+    /// the client's own.
     fn address_of(&self, named: SocketAddr) -> IpAddr {
         let named = named.ip().to_canonical();
         if named.is_unspecified() { self.source.to_canonical() } else { named }
@@ -73,7 +74,7 @@ impl Sockets {
         self.sockets.get_mut(&endpoint)
     }
 
-    /// It is gone, and its port is free.
+    /// Removes a socket and frees its port.
     pub(super) fn remove(&mut self, endpoint: Endpoint) -> Option<Socket> {
         let socket = self.sockets.remove(&endpoint)?;
         if let Some(bound) = socket.bound {
@@ -82,7 +83,7 @@ impl Sockets {
         Some(socket)
     }
 
-    /// It has this address, and no other that it had before; none if the port is 0.
+    /// Sets the address of a socket in place of its earlier one. With port 0 it has none.
     pub(super) fn bound(&mut self, endpoint: Endpoint, local: SocketAddr) {
         let Some(socket) = self.sockets.get_mut(&endpoint) else { return };
         let now = (local.port() != 0).then_some(local);
@@ -94,27 +95,27 @@ impl Sockets {
         }
     }
 
-    /// Which of a client's has most that its far host has not acknowledged; none if none has
-    /// anything.
+    /// Returns the socket of a client with the most bytes that its far host has not acknowledged;
+    /// `None` if no socket has any.
     pub(super) fn largest(&self, connection: Connection) -> Option<Endpoint> {
         let its = self
             .sockets
             .iter()
             .filter(|(_, socket)| socket.connection == connection && socket.outstanding > 0);
-        // Of equals the first, so that it is always the same.
+        // Among equals the first wins, so that the result is deterministic.
         its.max_by_key(|(endpoint, socket)| (socket.outstanding, std::cmp::Reverse(**endpoint)))
             .map(|(&endpoint, _)| endpoint)
     }
 
-    /// Whether it has a port that is known here.
+    /// Whether the gate knows a port of this socket.
     pub(super) fn has_port(&self, endpoint: Endpoint) -> bool {
         self.sockets.get(&endpoint).is_some_and(|socket| socket.bound.is_some())
     }
 
-    /// Whether no other client has the port that a program wants.
+    /// Checks that no other client has the port that a program wants.
     ///
     /// # Errors
-    /// `Taken` if one has; `Denied` if there is no such socket.
+    /// `Taken` if another client has it; `Denied` if there is no such socket.
     pub(super) fn port_is_free(
         &self,
         connection: Connection,
@@ -138,7 +139,7 @@ impl Sockets {
     }
 }
 
-/// Whether one socket would get what is sent to the other.
+/// Whether data sent to one address could reach a socket at the other.
 fn overlap(one: IpAddr, other: IpAddr) -> bool {
     one == other || one.is_unspecified() || other.is_unspecified()
 }

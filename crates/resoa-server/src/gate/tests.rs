@@ -1,4 +1,4 @@
-//! Who comes, what each does, and whose ports are.
+//! Tests of the gate: admission of clients, their actions, and the owners of ports.
 
 use super::groups::{IPV6_JOIN_ANYCAST, MCAST_MSFILTER};
 use super::*;
@@ -34,8 +34,8 @@ fn bind(gate: &mut Gate, connection: Connection, endpoint: Endpoint, address: &s
     Ok(())
 }
 
-/// C10: one client has a port at an address, also where the kernel would let both have it; at
-/// addresses of their own both do (C09).
+/// C10: only one client has a port at an address, even where the kernel would let both have it. At
+/// addresses of their own, both may have it (C09).
 #[test]
 fn ports_are_one_clients() {
     let mut gate = gate(Rules::default());
@@ -49,7 +49,7 @@ fn ports_are_one_clients() {
     assert_eq!(bind(&mut gate, B, second, "0.0.0.0:8081"), Ok(()));
     let own = socket(&mut gate, B, 3, [192, 0, 2, 7]);
     assert_eq!(bind(&mut gate, B, own, "0.0.0.0:8080"), Ok(()));
-    // Its own other sockets are the kernel's affair.
+    // Conflicts between a client's own sockets are left to the kernel.
     let third = socket(&mut gate, A, 4, shared);
     assert_eq!(bind(&mut gate, A, third, "0.0.0.0:8080"), Ok(()));
     gate.closed(first);
@@ -59,8 +59,8 @@ fn ports_are_one_clients() {
     assert_eq!(gate.total().refusals, [(Refusal::Taken, 3)].into());
 }
 
-/// Octets are a client's from the moment that it sends them until the far host has acknowledged
-/// them, or the socket is gone.
+/// Bytes count for a client from their sending until the far host acknowledges them or the socket
+/// is closed.
 #[test]
 fn octets_are_counted() {
     let mut gate = gate(Rules::default());
@@ -76,8 +76,8 @@ fn octets_are_counted() {
     assert_eq!((gate.total().sent, gate.total().sockets), (100, 1));
 }
 
-/// Those of a connection that is lost are not under way any more, whether its program closes the
-/// socket or keeps it.
+/// Bytes of a lost connection are not outstanding any more, whether its program closes the socket
+/// or keeps it.
 #[test]
 fn octets_of_a_lost_connection() {
     let mut gate = gate(Rules::default());
@@ -94,7 +94,7 @@ fn octets_of_a_lost_connection() {
     assert_eq!(gate.visitor(A).expect("is here").outstanding, 0);
 }
 
-/// Each way to send something somewhere is asked for.
+/// Every action that sends something to an address is checked.
 #[test]
 fn every_way_out_is_asked_for() {
     let mut gate = gate(Rules { listen: false, ..Rules::default() });
@@ -118,14 +118,14 @@ fn every_way_out_is_asked_for() {
     ] {
         assert!(gate.ask(A, endpoint, &action, |_| false).is_err(), "{action:?}");
     }
-    // Of nobody, nothing is done.
+    // Nothing is permitted to a connection without a client.
     let connect = TcpAction::Execute(Operation::Connect("192.0.2.9:80".parse().expect("an address")));
     assert_eq!(gate.ask(A, endpoint, &connect, |_| false), Ok(()));
     assert_eq!(gate.ask(Connection(9), endpoint, &connect, |_| false), Err(Refusal::Denied));
     assert_eq!(gate.total().refusals.values().sum::<u64>(), 6);
 }
 
-/// A client that is taken out of the policy has to go; one that may do something else does that at
+/// A client that the new policy lacks has to leave. For other clients, new permissions apply at
 /// once.
 #[test]
 fn another_policy() {
@@ -139,8 +139,8 @@ fn another_policy() {
     assert_eq!(gate.ask(A, endpoint, &connect, |_| false), Err(Refusal::NotAllowed));
 }
 
-/// A client that connects and connects takes no other's room; when one of its connections ends, it
-/// may again.
+/// A client that connects again and again does not use up the room of others. When one of its
+/// connections ends, it may open another.
 #[test]
 fn one_client_does_not_take_all_places() {
     let mut gate = gate(Rules::default());
@@ -153,7 +153,7 @@ fn one_client_does_not_take_all_places() {
     assert!(gate.come(Connection(1002), &who, Duration::ZERO).is_none());
 }
 
-/// Half a minute without a registration, in the order of coming.
+/// Connections are overdue after 30 s without a registration, in the order of their arrival.
 #[test]
 fn who_does_not_register() {
     let mut gate = gate(Rules::default());
@@ -165,7 +165,7 @@ fn who_does_not_register() {
     assert_eq!(gate.deadline(), None);
 }
 
-/// Every option that has to do with a group is asked for, however it names the group.
+/// Every option with a multicast group is checked, in whatever form it names the group.
 #[test]
 fn groups_are_asked_for() {
     let mut gate = gate(Rules { allow: vec!["239.1.2.3".parse().expect("a group")], ..Rules::default() });
@@ -182,7 +182,7 @@ fn groups_are_asked_for() {
         let action = TcpAction::Execute(Operation::SetOption { level, name, value });
         gate.ask(A, endpoint, &action, |_| false).is_ok()
     };
-    // IP_ADD_MEMBERSHIP to IP_MSFILTER (`linux/in.h`).
+    // Options from IP_ADD_MEMBERSHIP to IP_MSFILTER (`linux/in.h`).
     for name in 35..=41 {
         assert!(ask(libc::IPPROTO_IP, name, four(3)), "{name}");
         assert!(!ask(libc::IPPROTO_IP, name, four(4)), "{name}");

@@ -1,25 +1,25 @@
-//! What clients have done, counted.
+//! Counters of the clients' use of the server.
 
 use resoa_policy::Refusal;
 use std::collections::BTreeMap;
 
-/// What a client has done.
+/// Use of the server by one client, or by several.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Usage {
-    /// Octets to far hosts.
+    /// Bytes sent to far hosts.
     pub sent: u64,
-    /// Octets from far hosts.
+    /// Bytes received from far hosts.
     pub received: u64,
-    /// Sockets that were made, connections that arrived included.
+    /// Sockets that were created, including connections that arrived.
     pub sockets: u64,
-    /// Look-ups that were asked for.
+    /// Look-ups that were requested.
     pub look_ups: u64,
-    /// What was refused, and why.
+    /// Number of refusals by reason.
     pub refusals: BTreeMap<Refusal, u64>,
 }
 
 impl Usage {
-    /// Adds what another has done.
+    /// Adds the counters of another client.
     pub fn add(&mut self, other: &Usage) {
         self.sent += other.sent;
         self.received += other.received;

@@ -1,29 +1,29 @@
-//! What far hosts have acknowledged: looked at by a timer, since it causes no event of its own (see
-//! `stream`), and told to clients, of few octets late.
+//! Acknowledgements of far hosts. A timer polls for them because they cause no event of their own
+//! (see `stream`). Clients are told of small amounts late.
 
 use super::Host;
 use resoa_carrier::Carrier;
 use std::time::Duration;
 
-/// Between two looks at what was acknowledged, while something changes: small against a round trip
-/// across the backbone.
+/// Interval between polls while something changes: small against a round trip across the backbone.
 const SHORTEST: Duration = Duration::from_millis(2);
-/// The same while nothing does.
+/// Interval between polls while nothing changes.
 const LONGEST: Duration = Duration::from_millis(16);
-/// The same for each socket that waits, if that is longer: a look at one takes some 0.2 us, and all
-/// of them together no more than a twentieth of a processor, however many far hosts take nothing.
+/// Minimum interval per waiting socket. A poll of one takes some 0.2 us. So all polls together use
+/// at most a twentieth of a processor, however many far hosts acknowledge nothing.
 const EACH: Duration = Duration::from_micros(4);
-/// Between two reminders of room that clients were not told of: so it is told at the latest when a
-/// TCP would have acknowledged (`TCP_DELACK_MAX`, 200 ms).
+/// Interval between reminders of free buffer space that clients were not told of. So they are told
+/// at the latest when a TCP would have acknowledged (`TCP_DELACK_MAX`, 200 ms).
 const REMINDER: Duration = Duration::from_millis(100);
 
-/// When something is to be done about them.
+/// Times of the next poll and of the next reminder.
 #[derive(Debug)]
 pub(super) struct Acknowledgements {
-    /// They are looked at then, so long after the last time.
+    /// Time of the next poll, and its distance from the one before.
     look: Duration,
     pause: Duration,
-    /// The server is reminded of what it has not told, if there is such.
+    /// Time at which the server is reminded of space that it has not reported; `None` if there is
+    /// none.
     reminder: Option<Duration>,
 }
 
@@ -33,14 +33,16 @@ impl Default for Acknowledgements {
     }
 }
 
-/// Until the next look at so many sockets, behind one that has found a change or not.
+/// Returns the time until the next poll of `sockets` sockets, after a poll that has found a change
+/// or not.
 fn pause(before: Duration, has_changed: bool, sockets: usize) -> Duration {
     let pause = if has_changed { SHORTEST } else { (before * 2).min(LONGEST) };
     pause.max(EACH * u32::try_from(sockets).unwrap_or(u32::MAX))
 }
 
 impl<C: Carrier> Host<C> {
-    /// When [`look_at_acknowledgements`](Self::look_at_acknowledgements) has something to do.
+    /// Time at which [`look_at_acknowledgements`](Self::look_at_acknowledgements) has something to
+    /// do.
     pub(super) fn acknowledgements_due(&self) -> Option<Duration> {
         let look = (self.tcp.awaiting_acknowledgements() > 0).then_some(self.acknowledgements.look);
         look.into_iter().chain(self.acknowledgements.reminder).min()
@@ -72,7 +74,7 @@ impl<C: Carrier> Host<C> {
 mod tests {
     use super::*;
 
-    /// Of a few sockets changes are heard of soon, and a look at many does not take the time of
+    /// Changes of a few sockets are noticed soon. Polls of many sockets do not take the time of
     /// others.
     #[test]
     fn pauses() {

@@ -1,4 +1,4 @@
-//! Names that clients ask for, as far as each may know of them.
+//! Name look-ups for clients, as far as each client may know the answer.
 
 use super::Host;
 use crate::names::{self, Asked};
@@ -12,7 +12,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 impl<C: Carrier> Host<C> {
-    /// Answers at once what needs no server of names, or may not be asked; the rest
+    /// Answers queries at once that need no name server or are not permitted. The rest is answered
     /// [later](Self::tell_what_was_found).
     pub(super) fn look_up(
         &mut self,
@@ -31,7 +31,7 @@ impl<C: Carrier> Host<C> {
                 let is_reachable = rules.destination(to, |address| self.locals.has(address, now)).is_ok();
                 (is_reachable, rules.may_look_up(&reverse(address.ip())))
             }
-            // Without a host it is a service of this host's files.
+            // Without a host, the query is for a service in this host's files.
             Query::Host { host, .. } => (true, host.is_empty() || rules.may_look_up(host)),
         };
         let answer = if let Some(found) = names::number(&query) {
@@ -50,11 +50,11 @@ impl<C: Carrier> Host<C> {
         self.server.resolved(connection, xid, Ok(answer), more);
     }
 
-    /// Names that were found, as far as the client may go there.
+    /// Sends the answers that were found, limited to addresses that the client may reach.
     pub(super) fn tell_what_was_found(&mut self, now: Duration) {
         for (Asked { connection, xid, query, .. }, mut reply) in self.names.found(now) {
             let Some(visitor) = self.gate.visitor(connection) else { continue };
-            // Without a host it is the service that was looked up.
+            // Without a host, only the service was looked up.
             let is_of_a_host = matches!(&query, Query::Host { host, .. } if !host.is_empty());
             if let Reply::Hosts(addresses) = &mut reply
                 && is_of_a_host

@@ -1,13 +1,14 @@
-//! Whom the server reads from, and how long it waits for a client.
+//! Flow control towards clients: from which ones the server reads, and how long it waits for them.
 //!
-//! A client that has too much under way, or does not take what there is for it, is not read from
-//! until that has changed; others are. That is the server's doing and not the client's:
+//! The server stops reading from a client that has too many bytes in flight, or that does not take
+//! its messages, until that has changed. Other clients are still read from. The stop is the
+//! server's doing and not the client's:
 //!
-//! * As long as something moves, by far hosts or by the client, its silence is not held against it.
-//! * What it has under way is held up as a whole, its `close` of a socket whose far host takes
-//!   nothing included. If no far host takes anything for a while, the socket that has most is given
-//!   up (ENOBUFS), and the client is read from again: one that is lost, where otherwise all would
-//!   wait for ever.
+//! * As long as something moves, by far hosts or by the client, its silence has no consequences.
+//! * All its requests are delayed together, including the `close` of a socket whose far host takes
+//!   nothing. If no far host takes anything for a while, the server aborts the socket with the most
+//!   bytes outstanding (ENOBUFS) and reads from the client again. So one connection is lost where
+//!   otherwise all would wait forever.
 
 use super::Host;
 use resoa_carrier::{Carrier, Outbox};
@@ -16,26 +17,26 @@ use resoa_protocol::lhp::Connection;
 use resoa_protocol::{Errno, TcpAction, TcpEvent};
 use std::time::Duration;
 
-/// Messages to a client that its carrier does not take, at more of which nothing is read from it:
-/// who asks has to listen.
+/// Messages that a client's carrier has not taken, above which the server stops reading from that
+/// client: a client that sends requests has to receive the answers.
 const UNHEARD: usize = 1024;
-/// Far hosts that have taken nothing for so long keep a client from being read no longer. The
-/// server's patience with silence, if that is shorter.
+/// Time without progress of any far host after which the server reads from a client again. The
+/// server's patience with silence applies if that is shorter.
 const STANDSTILL: Duration = Duration::from_mins(1);
 
-/// A client that is not read from.
+/// State of a client that is not read from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Stop {
-    /// When something has moved last.
+    /// Time at which something has moved last.
     moved: Duration,
-    /// Octets that the far hosts have not acknowledged.
+    /// Bytes that the far hosts have not acknowledged.
     outstanding: u64,
     /// Messages that the client has not taken.
     held: usize,
 }
 
 impl<C: Carrier> Host<C> {
-    /// Something has happened to what a client has under way: whether it is read from.
+    /// Decides whether a client is read from, after its outstanding bytes or messages have changed.
     pub(super) fn regulate(&mut self, connection: Connection) {
         let now = self.origin.elapsed();
         let held = self.untaken(connection);
@@ -61,15 +62,15 @@ impl<C: Carrier> Host<C> {
         }
     }
 
-    /// Whether a client does not take what there is for it. More of what keeps to a window comes as
-    /// far as that goes; datagrams keep to none, and are lost as at any full buffer, however much
-    /// room the client says that it has.
+    /// Whether a client does not take its messages. Data with a window arrives only as far as the
+    /// window goes. Datagrams have none, so they are lost as at any full buffer, however much space
+    /// the client announces.
     pub(super) fn is_unheard(&self, connection: Connection) -> bool {
         self.untaken(connection) > UNHEARD
     }
 
-    /// Messages to a client that its carrier has not taken. Datagrams wait elsewhere than the
-    /// others: they may be lost.
+    /// Number of messages to a client that its carrier has not taken. Datagrams, which may be lost,
+    /// wait in the outbox and the others in the server.
     fn untaken(&self, connection: Connection) -> usize {
         self.server.held(connection) + self.outboxes.get(&connection).map_or(0, Outbox::waiting)
     }
@@ -77,7 +78,7 @@ impl<C: Carrier> Host<C> {
     fn read_again(&mut self, connection: Connection, now: Duration) {
         if let Some(visitor) = self.gate.visitor(connection) {
             visitor.stopped = None;
-            // What it has said meanwhile is yet to be read.
+            // The client's messages in the meantime have yet to be read.
             self.server.excuse(connection, now);
             self.carrier.receive(connection, true);
         }
@@ -87,7 +88,8 @@ impl<C: Carrier> Host<C> {
         STANDSTILL.min(self.silence)
     }
 
-    /// Clients that are not read from because no far host takes anything: something has to give.
+    /// Ends the wait of clients that are not read from because no far host takes anything: aborts
+    /// the largest socket of each.
     pub(super) fn end_standstill(&mut self, now: Duration) {
         if self.standstill.is_none_or(|standstill| standstill > now) {
             return;
@@ -110,8 +112,8 @@ impl<C: Carrier> Host<C> {
         }
     }
 
-    /// Those of which nothing was heard are asked, and given up if they do not answer (E9); not
-    /// those that were not read from, while something moves.
+    /// Asks clients that were silent whether they are there, and gives them up if they do not
+    /// answer (E9). Clients that the server does not read from are exempt while something moves.
     pub(super) fn ask_the_silent(&mut self, now: Duration) {
         if self.watchdog.is_none_or(|watchdog| watchdog > now) {
             return;
@@ -140,7 +142,7 @@ mod tests {
     use resoa_protocol::{Message, RsockId, ServerSettings, Target, Xid};
     use std::net::{Ipv4Addr, UdpSocket};
 
-    /// A server and a client that has come, with the client's end.
+    /// Creates a server with one connected client, and returns the client's end, too.
     fn visited(settings: ServerSettings) -> (Host<Memory>, Memory, Connection) {
         let carrier = Memory::server(1 << 10).expect("descriptors");
         let mut client = carrier.client(Identity(vec![1])).expect("descriptors");
@@ -153,8 +155,8 @@ mod tests {
         (host, client, link)
     }
 
-    /// E9: who is not read from is not asked as long as something moves, nor given up for an answer
-    /// that was not read; when nothing moves any more, it is.
+    /// E9: a client that is not read from is not asked as long as something moves, and is not given
+    /// up for an answer that was not read. When nothing moves any more, it is.
     #[test]
     fn a_client_that_is_not_read_from() {
         let mut settings = ServerSettings::new(Addresses::default());
@@ -179,7 +181,8 @@ mod tests {
         assert_eq!(host.gate.visitors().count(), 0);
     }
 
-    /// Datagrams for a client that says it has room for all and takes none do not fill the server.
+    /// Datagrams for a client that announces unlimited space and takes none do not fill the
+    /// server's memory.
     #[test]
     fn datagrams_for_a_client_that_takes_none() {
         let (mut host, mut client, link) =
@@ -201,7 +204,7 @@ mod tests {
         let connection = host.gate.visitors().next().expect("is here").0;
         let mut most = 0;
         for _ in 0..2 * UNHEARD / 32 {
-            // Few enough for the socket's buffer.
+            // These few fit into the socket's buffer.
             for _ in 0..32 {
                 far.send_to(&[1; 100], near).expect("loopback");
             }

@@ -1,5 +1,5 @@
-//! Connections that arrive at listeners: taken one by one, and tried again where there was no
-//! descriptor for one (8.3).
+//! Connections that arrive at listeners. They are taken one by one, and the server tries again if
+//! it had no file descriptor for one (8.3).
 
 use super::ends::{prepare, reset};
 use super::{KernelTcp, Phase, Socket, name};
@@ -16,30 +16,30 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::time::{Duration, Instant};
 
-/// Until a listener is looked at again that found no descriptor, if no socket of this server's goes
-/// before.
+/// Time until a listener that found no file descriptor is tried again, if no socket of this server
+/// closes earlier.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// A connection that the kernel has accepted: to be [adopted](KernelTcp::adopt) or
-/// [reset](KernelTcp::unwanted).
+/// A connection that the kernel has accepted. The caller has to [adopt](KernelTcp::adopt) it or to
+/// [reset](KernelTcp::unwanted) it.
 #[derive(Debug)]
 pub struct Arrived {
     fd: OwnedFd,
     create: Create,
     source: IpAddr,
-    /// The server's side.
+    /// Address and port on the server's side.
     pub local: SocketAddr,
-    /// Who has connected.
+    /// Address and port of the far host.
     pub peer: SocketAddr,
 }
 
-/// Listeners that found no descriptor left for a connection, which stays in the kernel's queue and
-/// makes no edge any more. One becomes free when a socket of this server's goes; when one does that
-/// a carrier had, or another process (ENFILE), nobody says so.
+/// Listeners that found no file descriptor left for a connection. The connection stays in the
+/// kernel's queue and causes no further edge. A descriptor becomes free when a socket of this
+/// server closes. If a carrier or another process (ENFILE) frees one, the server gets no notice.
 #[derive(Debug, Default)]
 pub(super) struct Starved {
     listeners: BTreeSet<Endpoint>,
-    /// When they are tried again.
+    /// Time at which they are tried again.
     again: Option<Instant>,
     times: u64,
 }
@@ -51,17 +51,17 @@ impl Starved {
         self.times += 1;
     }
 
-    /// How long until some are [overdue](Self::overdue); `None` if there are none.
+    /// Time until some are [overdue](Self::overdue); `None` if there are none.
     pub(super) fn wait(&self) -> Option<Duration> {
         self.again.map(|again| again.saturating_duration_since(Instant::now()))
     }
 
-    /// Those that have waited long enough.
+    /// Removes and returns the listeners that have waited long enough.
     pub(super) fn overdue(&mut self) -> BTreeSet<Endpoint> {
         if self.wait() == Some(Duration::ZERO) { self.all() } else { BTreeSet::new() }
     }
 
-    /// All of them: there is a descriptor.
+    /// Removes and returns all listeners, because there is a file descriptor.
     pub(super) fn all(&mut self) -> BTreeSet<Endpoint> {
         self.again = None;
         std::mem::take(&mut self.listeners)
@@ -75,21 +75,23 @@ impl Socket {
         poll(&mut [PollFd::new(&self.fd, PollFlags::IN)], Some(&at_once)).is_ok_and(|ready| ready > 0)
     }
 
-    /// So many may wait in the kernel from now on, as in `listen`; `u32::MAX` are as many as it
-    /// lets.
+    /// Limits the kernel's queue of connections from now on, as in `listen`. `u32::MAX` stands for
+    /// the kernel's own limit.
     pub(super) fn queue_up_to(&mut self, most: u32) {
         if let Phase::Listening { backlog, .. } = &mut self.phase
             && std::mem::replace(backlog, most) != most
         {
-            // It listens already.
+            // Calling `listen` again on a listener only changes the limit.
             let _ = net::listen(&self.fd, most.min(i32::MAX as u32).cast_signed());
         }
     }
 
-    /// The first that waits; `None` if there is none, or it does not listen any more.
+    /// Takes the first waiting connection. Returns `None` if there is none, or if the socket does
+    /// not listen any more.
     ///
     /// # Errors
-    /// If there is no descriptor or no memory for it: it waits on, and nothing else will say so.
+    /// If there is no file descriptor or no memory for it. The connection keeps waiting and causes
+    /// no further event.
     fn take(&self) -> Result<Option<Arrived>, Errno> {
         loop {
             let (fd, peer) =
@@ -109,10 +111,11 @@ impl Socket {
 }
 
 impl KernelTcp {
-    /// A connection that waits at a listener, if one is to be taken now. The kernel's queue is
-    /// shorter by it then, and was before it was taken: its place would be somebody else's, and
-    /// more would wait than the program said. If the server does not want it, it is [not one of
-    /// them](Self::unwanted).
+    /// Takes a connection that waits at a listener, if one is to be taken now.
+    ///
+    /// The limit of the kernel's queue is lowered by one before the connection is taken. Otherwise
+    /// another connection could use its place, and more would wait than the program has set. If the
+    /// server does not want the connection, call [`unwanted`](Self::unwanted).
     pub fn accept(&mut self, listener: Endpoint) -> Option<Arrived> {
         let socket = self.sockets.get_mut(&listener)?;
         let Phase::Listening { accepts: true, backlog } = socket.phase else { return None };
@@ -133,13 +136,12 @@ impl KernelTcp {
         arrived.ok().flatten()
     }
 
-    /// A listener has more, perhaps: it is among those that something has happened to in the next
-    /// wait.
+    /// Includes a listener that may have more connections in the result of the next wait.
     pub fn look_again(&mut self, listener: Endpoint) {
         self.due.insert(listener);
     }
 
-    /// A connection that was taken from a listener is not kept for its program.
+    /// Resets a connection that was taken from a listener and that the server does not keep.
     pub fn unwanted(&mut self, listener: Endpoint, arrived: &Arrived) {
         reset(&arrived.fd);
         if let Some(socket) = self.sockets.get_mut(&listener)
@@ -149,10 +151,10 @@ impl KernelTcp {
         }
     }
 
-    /// Gives a connection its number.
+    /// Assigns a number to a connection.
     ///
     /// # Errors
-    /// If it cannot be waited for; it is reset then.
+    /// If epoll cannot wait for it. The connection is reset then.
     pub fn adopt(&mut self, endpoint: Endpoint, arrived: Arrived) -> io::Result<()> {
         let Arrived { fd, create, source, local, peer } = arrived;
         let phase = Phase::Open(Stream::new(self.hold.is_some()));
@@ -171,7 +173,7 @@ impl KernelTcp {
         self.insert(endpoint, socket)
     }
 
-    /// Times that a listener found no descriptor left.
+    /// Number of times that a listener found no file descriptor left.
     #[must_use]
     pub fn starvations(&self) -> u64 {
         self.starved.times

@@ -1,5 +1,5 @@
-//! How sockets of the kernel are made, and given up: by FIN or by RST, with what becomes of a far
-//! host's FIN that is held.
+//! Creating and closing kernel sockets, by FIN or by RST, including the release of a far host's FIN
+//! that is held.
 
 use super::{KernelTcp, Phase, Socket};
 use crate::capabilities;
@@ -44,7 +44,7 @@ impl KernelTcp {
         Ok(Socket { fd, create, cookie: 0, source, named, bound, phase, connection, behind })
     }
 
-    /// The address that a socket has now, with port 0 if none was chosen.
+    /// Returns the address of a socket; port 0 if no port was chosen.
     pub(crate) fn local(&self, endpoint: Endpoint) -> Option<SocketAddr> {
         super::name(&self.sockets.get(&endpoint)?.fd)
     }
@@ -52,8 +52,7 @@ impl KernelTcp {
     pub(super) fn forget(&mut self, endpoint: Endpoint, resets: bool) {
         let Some(mut socket) = self.sockets.remove(&endpoint) else { return };
         if let Phase::Connecting(peer) = socket.phase {
-            // It may be connected since it was last looked at: then there is a connection whose FIN
-            // is held.
+            // The connection may have been established since the last look. Then its FIN is held.
             let _ = socket.connected(peer, self.hold.is_some());
         }
         let Socket { fd, phase, connection, cookie, .. } = socket;
@@ -70,7 +69,7 @@ impl KernelTcp {
                 drop(fd);
                 hold.aborted(&connection);
             }
-            // Nobody will say any more when it may be acknowledged.
+            // The server will not ask for a release later, so the FIN may be acknowledged now.
             (Some(hold), Some(connection), _) => hold.release(fd.as_fd(), &connection),
             _ => {}
         }
@@ -78,18 +77,19 @@ impl KernelTcp {
     }
 }
 
-/// What every stream has, accepted or not: urgent octets in line, or peeking would see one twice
-/// (8.2); and an end by RST unless it is closed. If this process dies, its kernel closes what it
-/// has, and FIN would say of half a transfer that it is the whole.
+/// Sets the options of every stream, accepted or not. Urgent data is in line, because otherwise
+/// peeking would see a byte twice (8.2). The connection ends by RST unless the server closes it: if
+/// this process dies, the kernel closes its sockets, and a FIN would present half a transfer as
+/// complete.
 pub(super) fn prepare(fd: &OwnedFd) -> io::Result<()> {
     sockopt::set_socket_oobinline(fd, true)?;
     sockopt::set_socket_linger(fd, Some(Duration::ZERO))?;
     capabilities::peek_from_start(fd.as_fd())
 }
 
-/// The socket will end by RST.
+/// Makes the socket end by RST.
 pub(super) fn reset(fd: &OwnedFd) {
-    // Without effect on what has no connection.
+    // This has no effect on a socket without a connection.
     let _ = sockopt::set_socket_linger(fd, Some(Duration::ZERO));
 }
 
@@ -100,12 +100,12 @@ mod tests {
     use resoa_protocol::{Errno, TcpAction, TcpEvent};
     use std::net::{Ipv4Addr, UdpSocket};
 
-    /// Ports that the kernel may choose for a socket, both 16 bits of one number (`linux/in.h`,
-    /// since Linux 6.3).
+    /// Option for the range of ports that the kernel may choose from, both 16-bit bounds in one
+    /// number (`linux/in.h`, since Linux 6.3).
     const IP_LOCAL_PORT_RANGE: i32 = 51;
 
-    /// C10: a port that the kernel chooses for datagrams is nobody else's, though both may share
-    /// theirs; what the program has set stays set.
+    /// C10: the kernel never chooses a port for datagrams that another process has, even if both
+    /// may share theirs. The options that the program has set stay set.
     #[test]
     fn chosen_ports_are_not_shared() {
         let local = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
@@ -144,7 +144,7 @@ mod tests {
         assert_eq!(done(&mut tcp, connect()), [TcpEvent::Done(Err(Errno::EADDRINUSE))]);
         set_range(0, 0);
         assert!(matches!(done(&mut tcp, connect())[..], [TcpEvent::Done(Ok(_))]));
-        // A port that was given up is chosen again as the first one was.
+        // After a port was released, the next one is chosen in the same way.
         assert!(matches!(
             done(&mut tcp, TcpAction::Execute(Operation::Disconnect))[..],
             [TcpEvent::Done(Ok(_))]

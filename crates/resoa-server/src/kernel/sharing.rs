@@ -1,5 +1,4 @@
-//! What a client's sockets do not share with the host's processes: their ports, and their multicast
-//! groups.
+//! Keeps ports and multicast groups of the host's processes apart from those of a client's sockets.
 
 use super::{KernelTcp, Socket, name};
 use crate::host_ports;
@@ -10,14 +9,15 @@ use rustix::fd::AsFd;
 use rustix::net::{self, AddressFamily, SocketFlags, SocketType};
 use std::net::SocketAddr;
 
-/// `linux/in.h`, `linux/in6.h`; not in the libc crate.
+/// From `linux/in.h` and `linux/in6.h`; not in the libc crate.
 const IP_MULTICAST_ALL: i32 = 49;
 const IPV6_MULTICAST_ALL: i32 = 29;
 
 impl KernelTcp {
-    /// Whether doing this would take a port, alone or together with its owner, that a process of
-    /// this host has and this server does not. Without SO_REUSEADDR and SO_REUSEPORT the kernel
-    /// sees to that, and nothing else does it.
+    /// Whether an action would take a port that a process of this host has, alone or shared with
+    /// its owner. Ports of this server's own sockets do not count. Without SO_REUSEADDR and
+    /// SO_REUSEPORT the kernel refuses such a port itself, so only sockets with these options are
+    /// checked.
     pub(crate) fn takes_from_host(&mut self, endpoint: Endpoint, action: &TcpAction) -> bool {
         let Some(socket) = self.sockets.get(&endpoint) else { return false };
         let Some(wanted) = socket.wants(action).filter(|_| !socket.sharing().is_empty()) else {
@@ -30,21 +30,21 @@ impl KernelTcp {
                 let mut others = holders.iter().filter(|holder| !self.cookies.contains(&holder.cookie));
                 others.any(|holder| holder.bound.overlaps(bound))
             }
-            // Not known: as a socket that shares nothing. One that is bound already has been asked
-            // for.
+            // The kernel does not list ports: try whether a socket without sharing could bind. A
+            // socket that is bound was checked at its `bind`.
             _ => !socket.bound && is_held(socket, wanted),
         }
     }
 
-    /// The socket hears multicast groups that it has joined itself, and not those of the host's
-    /// processes besides.
+    /// Limits the socket to multicast groups that it has joined itself. By default it also receives
+    /// those that processes of the host have joined.
     pub(crate) fn hear_own_groups_alone(&self, endpoint: Endpoint) {
         let Some(socket) = self.sockets.get(&endpoint) else { return };
         if socket.create.kind == Kind::Stream {
             return;
         }
         let no = 0_i32.to_ne_bytes();
-        // A socket of version 6 has both; every kernel that this server runs on does.
+        // An IPv6 socket has both options, on every kernel that this server supports.
         let _ = sys::set_option(socket.fd.as_fd(), libc::IPPROTO_IP, IP_MULTICAST_ALL, &no);
         if socket.create.family == Family::V6 {
             let _ = sys::set_option(socket.fd.as_fd(), libc::IPPROTO_IPV6, IPV6_MULTICAST_ALL, &no);
@@ -53,22 +53,22 @@ impl KernelTcp {
 }
 
 impl Socket {
-    /// The port and address that doing this gives it, if a program has named them.
+    /// Returns the address and port that an action requests, if the program has named a port.
     fn wants(&self, action: &TcpAction) -> Option<SocketAddr> {
         let wanted = match action {
             TcpAction::Execute(Operation::Bind(wanted)) => {
-                // The kernel answers what has one already.
+                // A socket that already has a port gets its answer from the kernel.
                 let has_none = !self.bound || name(&self.fd)?.port() == 0;
                 own::bound(self.create.family, self.source, *wanted).ok().filter(|_| has_none)?
             }
-            // Somebody may have come to it since it was bound.
+            // Another process may have bound the port since this socket did.
             TcpAction::Execute(Operation::Listen { .. }) => name(&self.fd)?,
             _ => return None,
         };
         (wanted.port() != 0).then_some(wanted)
     }
 
-    /// Which of the options are set by which it shares its port.
+    /// Returns the options for sharing a port that are set.
     pub(crate) fn sharing(&self) -> Vec<i32> {
         let is_set = |option: &i32| {
             let value = sys::option(self.fd.as_fd(), libc::SOL_SOCKET, *option, 4);
@@ -78,7 +78,7 @@ impl Socket {
     }
 }
 
-/// Whether a socket that shares nothing could not have this address.
+/// Whether a socket that shares nothing could not bind to this address.
 fn is_held(socket: &Socket, wanted: SocketAddr) -> bool {
     let family = if wanted.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
     let (kind, protocol) = match socket.create.kind {
@@ -116,8 +116,8 @@ mod tests {
         endpoint
     }
 
-    /// A port is known to be the host's whether the kernel says so or it has to be tried out; one
-    /// of this server's own sockets is not, where the kernel says.
+    /// The host's ports are recognised, both by the kernel's list and by trying to bind. With the
+    /// list, ports of this server's own sockets are not mistaken for the host's.
     #[test]
     fn ports_of_the_host() {
         let udp = UdpSocket::bind("127.0.0.1:0").expect("loopback");

@@ -4,10 +4,10 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 
 const SOCKET: Endpoint = Endpoint(1);
-/// More than the kernel's buffers of both ends have room for.
+/// More bytes than the buffers of both ends hold.
 const OCTETS: usize = 64 << 20;
 
-/// What has happened within 10 ms is looked at.
+/// Waits at most 10 ms and returns the events of all sockets.
 fn turn(tcp: &mut KernelTcp) -> Vec<TcpEvent> {
     let mut events = Vec::new();
     for endpoint in tcp.wait(Some(Duration::from_millis(10))).expect("epoll waits").endpoints {
@@ -28,8 +28,8 @@ fn connected() -> (KernelTcp, TcpStream) {
     (tcp, listener.accept().expect("is connected").0)
 }
 
-/// C59: FIN is sent behind what waits for room, also if something arrives each time that there is
-/// some: the last of it uses up the edge, and no other comes.
+/// C59: FIN is sent behind data that waits for buffer space, even if something arrives whenever
+/// there is space. The last arrival uses up the edge, and no other one follows.
 #[test]
 fn an_end_behind_what_waits_while_something_arrives() {
     let (mut tcp, mut far) = connected();
@@ -38,7 +38,7 @@ fn an_end_behind_what_waits_while_something_arrives() {
     tcp.act(SOCKET, TcpAction::Send { bytes: vec![7; OCTETS], urgent: false }, &mut events);
     tcp.act(SOCKET, TcpAction::ShutdownWrite, &mut events);
     let mut buffer = vec![0; 1 << 20];
-    // Whatever there is, and the end only then.
+    // Reads the available bytes. 0 is the end of the stream.
     let mut read = |far: &mut TcpStream| match far.read(&mut buffer) {
         Ok(count) => Some(count),
         Err(error) => (error.kind() != ErrorKind::WouldBlock).then(|| panic!("{error}")),
@@ -53,7 +53,8 @@ fn an_end_behind_what_waits_while_something_arrives() {
             left -= count;
         }
     }
-    // Some seconds, as it is idle: most often the first finds it.
+    // The kernel is idle here, so this takes some seconds at most; usually the first look finds the
+    // end.
     let end = (0..500).find_map(|_| {
         turn(&mut tcp);
         read(&mut far)

@@ -1,23 +1,24 @@
-//! Whose look-up is next: clients take turns, and none has more under way than its share, however
-//! many it asks for and however long they take.
+//! Order of the look-ups: clients take turns, and none has more running than its share, however
+//! many it requests and however long they take.
 //!
-//! A client is who it says it is (its key), and not its connection: who comes again has no more
-//! than before.
+//! A client is identified by its key and not by its connection, so connecting again does not
+//! increase its share.
 
 use super::Asked;
 use resoa_protocol::lhp::{Connection, Identity};
 use std::collections::{HashMap, VecDeque};
 
-/// Look-ups that wait for a thread, and how many of each client have one; see the [module](self).
+/// Look-ups that wait for a thread, and the number that each client has running; see the
+/// [module](self).
 #[derive(Debug, Default)]
 pub(super) struct Desk {
-    /// By client, in the order of their turns; none is without a look-up.
+    /// Waiting look-ups per client, in the order of their turns. No queue is empty.
     waiting: VecDeque<(Identity, VecDeque<Asked>)>,
     running: HashMap<Identity, usize>,
 }
 
 impl Desk {
-    /// One more that waits.
+    /// Adds a look-up to the waiting ones.
     pub(super) fn put(&mut self, asked: Asked) {
         match self.waiting.iter_mut().find(|(who, _)| *who == asked.who) {
             Some((_, all)) => all.push_back(asked),
@@ -25,13 +26,14 @@ impl Desk {
         }
     }
 
-    /// Those that could be done now, if there were threads: no more than `share` of each client.
+    /// Number of look-ups that could run now if there were threads: at most `share` per client,
+    /// including the running ones.
     pub(super) fn ready(&self, share: usize) -> usize {
         self.waiting.iter().map(|(who, all)| all.len().min(share - self.running(who).min(share))).sum()
     }
 
-    /// The next one, which is under way until it is [done](Self::done); `None` if all that wait are
-    /// beyond their client's share.
+    /// Takes the next look-up, which counts as running until it is [done](Self::done). Returns
+    /// `None` if all that wait are beyond their client's share.
     pub(super) fn next(&mut self, share: usize) -> Option<Asked> {
         let place = self.waiting.iter().position(|(who, _)| self.running(who) < share)?;
         let (who, mut all) = self.waiting.remove(place)?;
@@ -43,7 +45,7 @@ impl Desk {
         Some(asked)
     }
 
-    /// One of this client's is over.
+    /// Marks one look-up of this client as finished.
     pub(super) fn done(&mut self, who: &Identity) {
         if let Some(count) = self.running.get_mut(who) {
             *count -= 1;
@@ -53,12 +55,12 @@ impl Desk {
         }
     }
 
-    /// Nobody waits for this one any more.
+    /// Drops a look-up that is not waited for any more, if it has not started.
     pub(super) fn give_up(&mut self, asked: &Asked) {
         self.retain(|waiting| waiting != asked);
     }
 
-    /// Nobody waits for what was asked by this connection any more.
+    /// Drops the waiting look-ups of a connection.
     pub(super) fn forget(&mut self, connection: Connection) {
         self.retain(|waiting| waiting.connection != connection);
     }
@@ -68,7 +70,7 @@ impl Desk {
         self.waiting.retain(|(_, all)| !all.is_empty());
     }
 
-    /// Look-ups of this client that are under way.
+    /// Number of running look-ups of this client.
     pub(super) fn running(&self, who: &Identity) -> usize {
         self.running.get(who).copied().unwrap_or(0)
     }
@@ -85,8 +87,8 @@ mod tests {
         Asked { connection: Connection(connection), who: Identity(vec![who]), xid: Xid(xid), query }
     }
 
-    /// Clients take turns, each in the order of its asking; beyond its share a client waits, and
-    /// others do not.
+    /// Clients take turns, and each client's look-ups run in the order of their requests. Beyond
+    /// its share a client waits, and others do not.
     #[test]
     fn clients_take_turns() {
         let mut desk = Desk::default();
@@ -94,7 +96,7 @@ mod tests {
             desk.put(asked(1, 1, xid));
         }
         desk.put(asked(2, 2, 1));
-        // It has come again: another connection, the same client.
+        // The first client has connected again: another connection of the same client.
         desk.put(asked(1, 3, 6));
         assert_eq!(desk.ready(2), 3);
         let next = |desk: &mut Desk| desk.next(2).map(|asked| (asked.who.0[0], asked.xid.0));

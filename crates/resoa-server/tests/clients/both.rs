@@ -1,5 +1,5 @@
-//! Both ends are remote sockets (5.3.5): each host has a server of its own, and the servers'
-//! kernels talk with each other over a cable.
+//! Remote sockets at both ends (5.3.5): each host has a server of its own, and the servers' kernels
+//! are connected by a cable.
 //!
 //! ```text
 //! client A ══ server A ── cable ── server B ══ client B
@@ -16,12 +16,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 
-/// Octets each way: more than either server's kernel has room for.
+/// Bytes each way: more than the buffers of either server's kernel hold.
 const MOST: usize = 8 << 20;
-/// Turns in which a FIN comes again more than once.
+/// Number of turns in which a FIN is retransmitted more than once.
 const LONG: usize = 400;
 
-/// A server at one end of the cable, which holds the FINs of the other, and a client of it.
+/// Creates a server at one end of the cable, which holds the FINs of the other, with one client.
 fn site(own: IpAddr, device: &str) -> (Site, usize) {
     let site = Site::new(policy(&format!("address = \"{own}\"\n[clients.a]\nkey = \"KEY1\"\n")));
     let mut site = site.holding(FinHold::attach(&[device]).expect("FINs are held"));
@@ -29,12 +29,12 @@ fn site(own: IpAddr, device: &str) -> (Site, usize) {
     (site, guest)
 }
 
-/// Octets that tell their place.
+/// Data that depends on its position.
 fn pattern() -> Vec<u8> {
     (0..MOST as u32).map(|at| (at % 251) as u8).collect()
 }
 
-/// Sends and reads at a time, until all of it is there.
+/// Sends the pattern and reads the peer's at the same time, until all of it has arrived.
 fn exchanges(site: &mut Site, guest: usize, socket: RsockId) {
     let sent = site.begin(guest, socket, sending(pattern()));
     let mut octets = Vec::new();
@@ -48,7 +48,7 @@ fn exchanges(site: &mut Site, guest: usize, socket: RsockId) {
     assert_eq!(site.until(|site| site.ended(guest, sent)), Ok(Value::Count(MOST)));
 }
 
-/// What client A does: its lingering `close` returns when client B has everything, and it says so.
+/// Client A: its lingering `close` returns when client B has everything, which it then flags.
 fn connects(own: IpAddr, to: SocketAddr, listening: &Receiver<()>, has_closed: &AtomicBool) {
     let (mut site, guest) = site(own, "near0");
     listening.recv().expect("B listens");
@@ -65,7 +65,7 @@ fn connects(own: IpAddr, to: SocketAddr, listening: &Receiver<()>, has_closed: &
     site.until(|site| (site.host.sockets() == 0).then_some(()));
 }
 
-/// What client B does: it hears nothing for a while, in which A's `close` may not return.
+/// Client B: it receives nothing for a while, during which A's `close` must not return.
 fn accepts(own: IpAddr, listening: &Sender<()>, has_closed: &AtomicBool) {
     let (mut site, guest) = site(own, "far0");
     let listener = listens(&mut site, guest, own).expect("the port is free");
@@ -73,7 +73,7 @@ fn accepts(own: IpAddr, listening: &Sender<()>, has_closed: &AtomicBool) {
     let accepted = site.call(guest, listener, SocketCall::Accept);
     let Ok(Value::Accepted { socket, .. }) = accepted else { panic!("{accepted:?}") };
     exchanges(&mut site, guest, socket);
-    // Now.
+    // Tells A to send and close now.
     assert_eq!(site.call(guest, socket, sending(b"n".to_vec())), Ok(Value::Count(1)));
     for _ in 0..LONG {
         site.host.turn(Some(std::time::Duration::from_millis(2))).expect("epoll waits");
@@ -88,7 +88,7 @@ fn accepts(own: IpAddr, listening: &Sender<()>, has_closed: &AtomicBool) {
     site.until(|site| (site.host.sockets() == 0).then_some(()));
 }
 
-/// C12: both ends may be remote sockets. 8 MB go each way at a time and are intact, and a lingering
+/// C12: both ends may be remote sockets. 8 MiB arrive intact each way at the same time. A lingering
 /// `close` at one client (I7) returns when the other client has everything.
 #[test]
 fn a_server_at_each_end() {

@@ -1,4 +1,5 @@
-//! A server in a network namespace of the test's thread, and a far host's kernel behind a cable.
+//! A server in a network namespace of the test's thread, and a far host's kernel at the other end
+//! of a cable.
 
 use crate::guest::PATIENCE;
 use netlab::address::{self, Address};
@@ -10,14 +11,14 @@ use rustix::thread::UnshareFlags;
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::time::{Duration, Instant};
 
-/// Both ends; see the [module](self).
+/// Both ends of the cable; see the [module](self).
 pub struct Cable {
     pub here: Namespace,
     far: Namespace,
-    /// Numbers of the interfaces.
+    /// Indices of the interfaces.
     index: u32,
     far_index: u32,
-    /// The server's address and the far host's.
+    /// Addresses of the server and of the far host.
     pub near: IpAddr,
     pub there: IpAddr,
 }
@@ -30,15 +31,15 @@ fn numbered(is_ipv6: bool, last: u8) -> IpAddr {
     if is_ipv6 { [0xfd00, 0, 0, 0, 0, 0, 0, last.into()].into() } else { [10, 1, 0, last].into() }
 }
 
-/// Takes this thread to a namespace of its own, with a cable to a far host. Nothing, and the reason
-/// printed, where that cannot be.
+/// Moves this thread into a namespace of its own, with a cable to a far host. Without root it
+/// prints the reason and returns `None`.
 #[expect(unsafe_code, reason = "a thread's own namespace")]
 pub fn lay(is_ipv6: bool) -> Option<Cable> {
     if !rustix::process::geteuid().is_root() {
         skip::skip!("namespaces need root");
         return None;
     }
-    // SAFETY: the descriptor table stays shared; the thread is the test's own.
+    // SAFETY: the descriptor table stays shared, and the thread belongs to the test.
     unsafe { rustix::thread::unshare_unsafe(UnshareFlags::NEWNET) }.expect("a namespace");
     let (here, far) = (Namespace::current().expect("a namespace"), Namespace::new().expect("a namespace"));
     for namespace in [&here, &far] {
@@ -60,11 +61,11 @@ pub fn lay(is_ipv6: bool) -> Option<Cable> {
     Some(cable)
 }
 
-/// An interface has an address.
+/// Adds an address to an interface and waits until it can be used.
 pub fn gains(namespace: &Namespace, index: u32, address: IpAddr) {
     let prefix_length = if address.is_ipv4() { 32 } else { 128 };
     address::add(namespace, Address { index, address, prefix_length }).expect("an address");
-    // An address of version 6 is there a moment before the kernel knows that it is its own.
+    // The kernel takes a moment to accept a new IPv6 address as its own.
     let begin = Instant::now();
     let knows = || {
         let socket = UdpSocket::bind((address, 0));
@@ -86,7 +87,7 @@ impl Cable {
         family(self.near)
     }
 
-    /// One more address of the server's.
+    /// Adds another address to the server and returns it.
     pub fn has_also(&self, last: u8) -> IpAddr {
         let address = numbered(self.near.is_ipv6(), last);
         self.server_has(address);
@@ -98,28 +99,28 @@ impl Cable {
         leads(&self.far, self.far_index, address);
     }
 
-    /// The far host sends to an address by way of the server.
+    /// Makes the far host send packets for an address through the server.
     pub fn leads_to(&self, address: IpAddr) {
         let route = Route::by_way_of(Prefix::host(address), self.near, self.far_index, Metrics::default());
         route::add(&self.far, &route).expect("a route");
     }
 
-    /// Something is done at the far host, in a thread of its own.
+    /// Runs a function at the far host, in a thread of its own.
     pub fn at_the_far_host<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
         self.far.enter(|| Ok(work())).expect("a namespace")
     }
 
-    /// A listener of the far host's.
+    /// Opens a listener at the far host.
     pub fn listener(&self) -> TcpListener {
         self.at_the_far_host(|| TcpListener::bind((self.there, 0)).expect("its own address"))
     }
 
-    /// A socket of the far host's that waits for datagrams.
+    /// Opens a datagram socket at the far host.
     pub fn far_datagrams(&self) -> UdpSocket {
         self.at_the_far_host(|| UdpSocket::bind((self.there, 0)).expect("its own address"))
     }
 
-    /// The far host connects.
+    /// Connects from the far host.
     pub fn far_connects(&self, to: SocketAddr) -> TcpStream {
         self.at_the_far_host(|| TcpStream::connect(to).expect("somebody listens"))
     }

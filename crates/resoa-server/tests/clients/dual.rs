@@ -1,6 +1,6 @@
-//! A client with a stack of its own, whose remote sockets have its own address (5.3.6): the server
-//! uses it and does not own it. The client's network is a TAP device, at whose other end the test
-//! is the client's host, frame by frame.
+//! A client with a TCP/IP stack of its own, whose remote sockets have its own address (5.3.6): the
+//! server uses the address without owning it. The client's network is a TAP device. The test is the
+//! client's host at its other end, frame by frame.
 //!
 //! ```text
 //! client's host, 10.2.0.9 ── access0, the server, near0 10.1.0.1 ── 10.1.0.2, far host
@@ -19,20 +19,20 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// The client's address and the server's in its network.
+/// Addresses of the client and of the server in the client's network.
 const CLIENTS: Ipv4Addr = Ipv4Addr::new(10, 2, 0, 9);
 const ACCESS: Ipv4Addr = Ipv4Addr::new(10, 2, 0, 1);
-/// Another address of the client's host, by which nothing but a question is asked.
+/// Another address of the client's host, used only for ARP requests.
 const OTHER: Ipv4Addr = Ipv4Addr::new(10, 2, 0, 8);
 /// The client's hardware address.
 const HARDWARE: [u8; 6] = [2, 0, 0, 0, 0, 9];
 const EVERYBODY: [u8; 6] = [0xff; 6];
-/// What ARP asks and answers (RFC 826).
+/// Operations of ARP (RFC 826).
 const REQUEST: u8 = 1;
 const REPLY: u8 = 2;
 
-/// A packet to the client's address is the server's if it belongs to one of its sockets of that
-/// address, and the client's otherwise.
+/// Firewall rules: a packet to the client's address goes to the server if it belongs to one of its
+/// sockets with that address, and to the client otherwise.
 const OWN_SOCKETS: &str = "table inet sockets {
     chain before { type filter hook prerouting priority mangle; policy accept; socket transparent 1 meta mark set 1; }
 }
@@ -41,7 +41,7 @@ const OWN_SOCKETS: &str = "table inet sockets {
 /// The client's host.
 struct ClientsHost {
     tun: Tun,
-    /// Who said in ARP that the client's address is theirs.
+    /// Hardware addresses that claimed the client's address in ARP.
     claims: Vec<[u8; 6]>,
 }
 
@@ -57,8 +57,8 @@ impl ClientsHost {
         self.writes(to, [8, 6], &content);
     }
 
-    /// The next frame of the server's that somebody waits for; what asks for the client's hardware
-    /// address is answered meanwhile, and claims are noted.
+    /// Returns the server's next frame that is not a request for the client's hardware address.
+    /// Answers such requests, and records claims.
     fn hears(&mut self) -> Vec<u8> {
         let begin = Instant::now();
         loop {
@@ -88,9 +88,9 @@ impl ClientsHost {
         }
     }
 
-    /// Whether anybody answers a probe for the client's address (RFC 5227 section 2.1.1). Frames
-    /// are taken one after the other, so that what comes behind the probe has its answer behind
-    /// that of the probe.
+    /// Whether anybody answers a probe for the client's address (RFC 5227 section 2.1.1). The
+    /// server handles frames in order, so the answer to a later request shows that the probe was
+    /// handled.
     fn finds_a_conflict(&mut self) -> bool {
         let before = self.claims.len();
         self.says(EVERYBODY, REQUEST, Ipv4Addr::UNSPECIFIED, ([0; 6], CLIENTS));
@@ -103,7 +103,7 @@ impl ClientsHost {
         }
     }
 
-    /// A datagram by its own stack.
+    /// Sends a datagram from the client's own stack.
     fn sends_natively(&self, server: [u8; 6], to: (Ipv4Addr, u16), from: u16, octets: &[u8]) {
         let udp = 8 + octets.len() as u16;
         let mut packet = vec![0x45, 0];
@@ -111,7 +111,7 @@ impl ClientsHost {
         packet.extend([0, 0, 0x40, 0, 64, 17, 0, 0]);
         packet.extend(CLIENTS.octets().into_iter().chain(to.0.octets()));
         packet::checksum::recompute_ipv4(&mut packet);
-        // A datagram of version 4 may have no checksum.
+        // A UDP datagram over IPv4 may have no checksum.
         for field in [from, to.1, udp, 0] {
             packet.extend(field.to_be_bytes());
         }
@@ -120,7 +120,7 @@ impl ClientsHost {
     }
 }
 
-/// The client's network at the server.
+/// Creates the client's network at the server.
 fn access(cable: &Cable) -> ClientsHost {
     let options = tun::Options {
         name: "access0".into(),
@@ -137,7 +137,7 @@ fn access(cable: &Cable) -> ClientsHost {
     ClientsHost { tun, claims: Vec::new() }
 }
 
-/// A command in the namespace of this thread, with this as its input.
+/// Runs a command with this input in the namespace of this thread.
 fn command(words: &str, input: &str) {
     let mut words = words.split_whitespace();
     let mut child = Command::new(words.next().expect("a command"))
@@ -149,10 +149,10 @@ fn command(words: &str, input: &str) {
     assert!(child.wait().expect("ends").success());
 }
 
-/// C09: a client brings its address. The far host sees it on streams and datagrams of remote
-/// sockets, and reaches a remote listener at it; the client's own stack goes on with the same
-/// address through the same server, and nobody but the client's host says in its network that the
-/// address is theirs. That a conflict would be seen is shown by a server that is given the address.
+/// C09: a client brings its own address. The far host sees it on streams and datagrams of remote
+/// sockets, and reaches a remote listener at it. The client's own stack keeps using the same
+/// address through the same server, and only the client's host claims the address in its network. A
+/// server that owns the address shows that the test would detect a conflict.
 #[test]
 fn a_client_and_its_server_have_one_address() {
     let Some(cable) = cable::lay(false) else { return };

@@ -1,5 +1,5 @@
-//! An address that is the client's and not the server's (5.3.6). Needs root: it is done in a
-//! network namespace of the test's own, which has the loopback alone.
+//! An address that belongs to the client and not to the server (5.3.6). Needs root for a network
+//! namespace of the test's own, which has only the loopback interface.
 
 use crate::site::{Site, at, policy};
 use confinement::{Confinement, Needs};
@@ -8,8 +8,8 @@ use resoa_protocol::message::{AddressMode, Family, Kind};
 use resoa_protocol::{SocketCall, Value};
 use rustix::thread::UnshareFlags;
 
-/// C09: the server uses the address without having it, with sockets of version 4 and with those of
-/// version 6 that reach both.
+/// C09: the server uses the address without owning it, with IPv4 sockets and with IPv6 sockets that
+/// reach both.
 #[test]
 #[expect(unsafe_code, reason = "a thread's own namespace")]
 fn the_clients_own_address() {
@@ -17,11 +17,11 @@ fn the_clients_own_address() {
         skip::skip!("namespaces need root");
         return;
     }
-    // SAFETY: the descriptor table stays shared; the thread is the test's own.
+    // SAFETY: the descriptor table stays shared, and the thread belongs to the test.
     unsafe { rustix::thread::unshare_unsafe(UnshareFlags::NEWNET) }.expect("a namespace");
     interface::loopback_up(&Namespace::current().expect("a namespace")).expect("loopback");
     let mut site = Site::new(policy("[clients.a]\nkey = \"KEY1\"\nbrings = [\"203.0.113.9\"]\n"));
-    // As the command does: with what such a policy needs, and no more.
+    // Like the command: confined to the needs of such a policy.
     let confinement = Confinement::enter_here(&Needs { foreign_addresses: true, ..Needs::default() }, true);
     assert!(confinement.expect("the kernel can").to_string().contains("CAP_NET_RAW"));
     let guest = site.registered(1, AddressMode::Brought([203, 0, 113, 9].into()));

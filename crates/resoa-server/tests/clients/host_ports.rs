@@ -1,5 +1,5 @@
-//! Ports of the host's processes, which a client does not get however much both share. Needs root:
-//! each test has a network namespace of its own, and a process of the host in it.
+//! Ports of the host's processes, which a client does not get even if both sockets share theirs.
+//! Needs root: each test has a network namespace of its own, with processes of the host in it.
 
 use crate::site::{Site, at, policy};
 use confinement::{Confinement, Needs};
@@ -14,7 +14,7 @@ use std::process::{Child, Command, Stdio};
 
 const NOBODY: u32 = 65534;
 
-/// A process of the host, that has one socket and does nothing with it.
+/// A process of the host that has one idle socket.
 struct Daemon(Child);
 
 impl Drop for Daemon {
@@ -24,7 +24,7 @@ impl Drop for Daemon {
     }
 }
 
-/// Starts one whose socket shares its port in this way.
+/// Starts a process whose socket shares its port by `option`.
 #[expect(unsafe_code, reason = "the child makes a socket before it executes")]
 fn daemon(user: u32, kind: SocketType, option: i32, listens: bool, address: &str) -> Daemon {
     let address = at(address);
@@ -39,26 +39,27 @@ fn daemon(user: u32, kind: SocketType, option: i32, listens: bool, address: &str
         if listens {
             net::listen(&socket, 5)?;
         }
-        // The program has it until it ends.
+        // The program keeps it until it ends.
         std::mem::forget(socket);
         Ok(())
     };
-    // It reads what never comes, and ends with whoever could write it.
+    // The program waits for input that never arrives, and ends with the process that could write
+    // it.
     let mut command = Command::new("cat");
     command.uid(user).stdin(Stdio::piped());
-    // SAFETY: between fork and exec it makes system calls alone.
+    // SAFETY: between fork and exec, the child makes only system calls.
     unsafe { command.pre_exec(prepare) };
     Daemon(command.spawn().expect("a process"))
 }
 
-/// A namespace with a loopback interface; whether there can be one.
+/// Enters a namespace with a loopback interface. Returns whether this user may.
 #[expect(unsafe_code, reason = "a thread's own namespace")]
 fn apart() -> bool {
     if !rustix::process::geteuid().is_root() {
         skip::skip!("namespaces need root");
         return false;
     }
-    // SAFETY: the descriptor table stays shared; the thread is the test's own.
+    // SAFETY: the descriptor table stays shared, and the thread belongs to the test.
     unsafe { rustix::thread::unshare_unsafe(UnshareFlags::NEWNET) }.expect("a namespace");
     interface::loopback_up(&Namespace::current().expect("a namespace")).expect("loopback");
     true
@@ -67,7 +68,7 @@ fn apart() -> bool {
 const ANYWHERE: &str =
     "[defaults]\nallow = [\"any\", \"127.0.0.0/8\", \"::1\"]\n[clients.a]\nkey = \"KEY1\"\n";
 
-/// A socket that shares whatever can be shared.
+/// Creates a socket that shares its port by both options.
 fn sharing(site: &mut Site, guest: usize, family: Family, kind: Kind) -> RsockId {
     let socket = site.socket(guest, family, kind);
     for name in [libc::SO_REUSEADDR, libc::SO_REUSEPORT] {
@@ -86,9 +87,9 @@ fn bind(site: &mut Site, guest: usize, socket: RsockId, to: &str) -> Result<Valu
     site.call(guest, socket, SocketCall::Bind(at(to)))
 }
 
-/// A daemon of another user that shares its port of datagrams with everybody, and those of the
-/// server's own user that share theirs with all of that user's: a client gets none of them, by
-/// whatever address that is theirs too. The server asks for that while it is confined.
+/// A daemon of another user shares its datagram port with everybody, and daemons of the server's
+/// own user share theirs with all sockets of that user. A client gets none of these ports, at any
+/// address that overlaps with theirs. The server asks the kernel for them while it is confined.
 #[test]
 fn shared_ports_of_daemons() {
     if !apart() {
@@ -102,7 +103,7 @@ fn shared_ports_of_daemons() {
         daemon(0, stream, libc::SO_REUSEPORT, true, "127.0.0.1:8081"),
         daemon(NOBODY, stream, libc::SO_REUSEADDR, false, "[::]:8082"),
     ];
-    // Who is confined ends no processes.
+    // A confined thread cannot end processes, so the test runs in a thread of its own.
     std::thread::scope(|scope| scope.spawn(confined_beside_daemons).join()).expect("all as it should");
     drop(daemons);
 }
@@ -130,7 +131,7 @@ fn confined_beside_daemons() {
         assert_eq!(bind(&mut site, guest, socket, wanted), Err(Errno::EADDRINUSE), "{kind:?} {wanted}");
         refused += 1;
     }
-    // What is not theirs is free, also where it is near.
+    // Other ports and addresses are free, also similar ones.
     for (family, kind, wanted) in [
         (Family::V4, Kind::Datagram, "0.0.0.0:5355"),
         (Family::V4, Kind::Lite, "0.0.0.0:5353"),
@@ -140,18 +141,18 @@ fn confined_beside_daemons() {
     ] {
         let socket = sharing(&mut site, guest, family, kind);
         assert_eq!(bind(&mut site, guest, socket, wanted), Ok(Value::Done), "{kind:?} {wanted}");
-        // The client's own sockets share as they would anywhere.
+        // The client's own sockets share with each other as on any host.
         let second = sharing(&mut site, guest, family, kind);
         assert_eq!(bind(&mut site, guest, second, wanted), Ok(Value::Done), "{kind:?} {wanted}");
     }
-    // Without version 4 a socket is beside those of version 4.
+    // An IPv6-only socket does not conflict with IPv4 sockets.
     let six = sharing(&mut site, guest, Family::V6, Kind::Stream);
     set(&mut site, guest, six, (libc::IPPROTO_IPV6, libc::IPV6_V6ONLY));
     assert_eq!(bind(&mut site, guest, six, "[::]:8081"), Ok(Value::Done));
     assert_eq!(site.refusals(), [("host_port".to_owned(), refused)].into());
 }
 
-/// Who comes to a port that a client has bound, and listens first, has it.
+/// A process that binds to a client's port later, but listens first, gets it.
 #[test]
 fn a_daemon_that_comes_before_listen() {
     if !apart() {
@@ -167,14 +168,13 @@ fn a_daemon_that_comes_before_listen() {
     assert_eq!(site.call(guest, socket, SocketCall::Listen { backlog: 5 }), Ok(Value::Done));
 }
 
-/// A port that the kernel chooses is nobody's, also where it is told to choose those that are
-/// shared.
+/// The kernel never chooses a port that is in use, even if it is told to choose shared ones.
 #[test]
 fn ports_that_the_kernel_chooses() {
     if !apart() {
         return;
     }
-    // Before there are no ports left for what it tries out.
+    // Before the ports run out, because the server needs one to probe the kernel.
     let mut site = Site::new(policy(ANYWHERE));
     let guest = site.guest(1);
     let here = Namespace::current().expect("a namespace");
@@ -189,7 +189,7 @@ fn ports_that_the_kernel_chooses() {
         let socket = sharing(&mut site, guest, Family::V4, kind);
         assert_eq!(bind(&mut site, guest, socket, "127.0.0.1:0"), Err(Errno::EADDRINUSE), "{kind:?}");
     }
-    // By sending a datagram.
+    // By connecting a datagram socket.
     let socket = sharing(&mut site, guest, Family::V4, Kind::Datagram);
     let to: SocketAddr = at("127.0.0.1:9");
     assert_eq!(site.call(guest, socket, SocketCall::Connect(to)), Err(Errno::EADDRINUSE));

@@ -1,4 +1,4 @@
-//! What one client does that means no good, and that the others do not notice.
+//! Attacks of one client that the others do not notice.
 
 use crate::site::{Site, Turns, policy, sending};
 use resoa_protocol::lhp::LastHop;
@@ -12,7 +12,7 @@ use std::time::Duration;
 const BOTH: &str =
     "[defaults]\nallow = [\"127.0.0.1\"]\n[clients.a]\nkey = \"KEY1\"\n[clients.b]\nkey = \"KEY2\"\n";
 
-/// Another client goes on: it connects, and its octets arrive.
+/// Asserts that another client is served: it connects, and its data arrives.
 fn goes_on(site: &mut Site, guest: usize) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("loopback");
     let socket = site.stream(guest);
@@ -23,7 +23,7 @@ fn goes_on(site: &mut Site, guest: usize) {
     site.far(|| far.read_exact(&mut [0]).expect("it arrives"));
 }
 
-/// C07: octets that are no message end the connection, with all of its sockets; they are counted.
+/// C07: malformed messages end the connection, with all of its sockets. They are counted.
 #[test]
 fn octets_that_are_no_message() {
     let mut site = Site::new(policy(BOTH));
@@ -41,17 +41,17 @@ fn octets_that_are_no_message() {
     goes_on(&mut site, good);
 }
 
-/// A client that asks and does not listen is not read from any more, so that its answers do not
-/// fill the server.
+/// The server stops reading from a client that sends requests and does not receive, so that the
+/// answers do not fill its memory.
 #[test]
 fn a_client_that_does_not_listen() {
     let mut site = Site::new(policy(BOTH));
     let (bad, good) = (site.guest(1), site.guest(2));
-    // From now on nobody takes what comes for it.
+    // From now on nobody receives messages for the bad client.
     let crate::site::Guest { link, mut carrier, .. } = site.guests.remove(bad);
     let good = good - 1;
-    // Each answer is some octets; the carrier has room for 1 MiB of them, and the server keeps so
-    // many more messages and then reads no more.
+    // Each answer has some bytes. The carrier holds 1 MiB of them, the server a limited number of
+    // messages more. Then it stops reading.
     let mut full = false;
     for number in 0..200_000 {
         let create = Some(Create { family: Family::V4, kind: Kind::Stream });
@@ -72,8 +72,8 @@ fn a_client_that_does_not_listen() {
     goes_on(&mut site, good);
 }
 
-/// The same of a client that has datagrams sent to it: they wait elsewhere than its answers, since
-/// they may be lost, and count as well.
+/// The same for a client that causes datagrams to itself. They wait in another queue than its
+/// answers because they may be lost, and count as well.
 #[test]
 fn a_client_that_does_not_listen_to_datagrams() {
     let mut site = Site::new(policy(BOTH));
@@ -83,7 +83,7 @@ fn a_client_that_does_not_listen_to_datagrams() {
     let to = Some(far.local_addr().expect("is bound"));
     let crate::site::Guest { link, mut carrier, .. } = site.guests.remove(bad);
     let good = good - 1;
-    // The carrier has room for 1 MiB, which is 9200 answers of the far host; the server keeps some
+    // The carrier has room for 1 MiB, which is 9200 answers of the far host. The server keeps some
     // 1024 more.
     let stopped = (0..13_000).find(|number| {
         let create = (*number == 0).then_some(Create { family: Family::V4, kind: Kind::Datagram });
@@ -103,7 +103,7 @@ fn a_client_that_does_not_listen_to_datagrams() {
 }
 
 /// E9: a client that has fallen silent is asked whether it is there, and given up if it does not
-/// answer; one that answers stays.
+/// answer. A client that answers stays.
 #[test]
 fn a_client_that_falls_silent() {
     let mut settings = ServerSettings::new(Addresses::default());
@@ -114,21 +114,21 @@ fn a_client_that_falls_silent() {
     let listener = TcpListener::bind("127.0.0.1:0").expect("loopback");
     assert_eq!(site.connect(bad, listener.local_addr().expect("is bound")), Ok(Value::Done));
     let mut far = listener.accept().expect("has connected").0;
-    // Its connection stays, and nobody is there.
+    // The connection stays open, but nobody answers.
     let silent = site.guests.remove(bad);
     let good = good - 1;
     site.until(|site| (site.host.report().clients.len() == 1).then_some(()));
     assert_eq!(far.read(&mut [0; 1]).expect_err("RST").kind(), std::io::ErrorKind::ConnectionReset);
     drop(silent);
-    // The other has been asked as often, and is asked again.
+    // The other client has been asked as often, and is asked again.
     for _ in 0..100 {
         site.turn();
     }
     goes_on(&mut site, good);
 }
 
-/// More than a client may have under way is not read from it; when the far host reads, all of it
-/// arrives.
+/// The server does not read more from a client than it may have in flight. When the far host reads,
+/// all of it arrives.
 #[test]
 fn more_than_it_may_have_under_way() {
     let text = BOTH.replace("[defaults]\n", "[defaults]\nbuffers = \"256KiB\"\nsocket-buffer = \"128KiB\"\n");
@@ -138,8 +138,8 @@ fn more_than_it_may_have_under_way() {
     let to = listener.local_addr().expect("is bound");
     let mut far = Vec::new();
     let mut sockets = Vec::new();
-    // The kernel's buffers are part of what is under way: what the far host's has acknowledged is
-    // not.
+    // The kernel's send buffers count as data in flight. Data in the far host's receive buffer is
+    // acknowledged and does not, so that buffer is small.
     rustix::net::sockopt::set_socket_recv_buffer_size(&listener, 32 << 10).expect("small");
     for _ in 0..32 {
         let socket = site.stream(bad);
@@ -155,7 +155,7 @@ fn more_than_it_may_have_under_way() {
     for _ in 0..100 {
         site.turn();
     }
-    // What the carrier had taken when it was stopped is read.
+    // Data that the carrier had taken before the stop is still read.
     assert!(most(&site) <= Some((256 << 10) + (1 << 20)), "{:?}", most(&site));
     goes_on(&mut site, good);
     let readers: Vec<_> = far
@@ -169,10 +169,10 @@ fn more_than_it_may_have_under_way() {
     site.until(|site| site.host.report().clients.iter().all(|client| !client.stopped).then_some(()));
 }
 
-/// Far hosts that take nothing of more than a client may have under way hold it up for a while and
-/// not for ever: the socket that has most is given up, and what the client says of the others is
-/// heard, that it closes one first of all. It is not given up itself, however long it could not be
-/// heard.
+/// Far hosts that take nothing stop a client with too much in flight only for a while. Then the
+/// socket with the most data outstanding is aborted, and the server reads the client's requests for
+/// the other sockets, first of all the `close` of one. The client itself is not given up, however
+/// long it was not read from.
 #[test]
 fn far_hosts_that_take_nothing() {
     let text = BOTH.replace("[defaults]\n", "[defaults]\nbuffers = \"256KiB\"\nsocket-buffer = \"128KiB\"\n");
@@ -208,10 +208,10 @@ fn far_hosts_that_take_nothing() {
     goes_on(&mut site, good);
 }
 
-/// More than a client may have under way, and then its far hosts reset their connections: nothing
-/// of it is under way any more, though the program has closed nothing, and the client is read from
-/// again at once. Not by the patience with a standstill, which gives up one socket and no more:
-/// here all sockets are still there.
+/// A client has more in flight than it may, and then its far hosts reset the connections. None of
+/// the data is in flight any more, although the program has closed no socket, and the server reads
+/// from the client again at once. The reason is not the end of a standstill, which aborts exactly
+/// one socket: here all sockets still exist.
 #[test]
 fn far_hosts_that_reset() {
     let text = BOTH.replace("[defaults]\n", "[defaults]\nbuffers = \"256KiB\"\nsocket-buffer = \"128KiB\"\n");
@@ -230,7 +230,7 @@ fn far_hosts_that_reset() {
         site.begin(bad, socket, sending(vec![7; 128 << 10]));
     }
     site.until(|site| site.host.report().clients.iter().any(|client| client.stopped).then_some(()));
-    // Each has something that it did not read: it ends by RST.
+    // Each far socket has unread data, so closing it sends RST.
     stalled.clear();
     let is_heard = |site: &mut Site| {
         let report = site.host.report();
@@ -242,8 +242,8 @@ fn far_hosts_that_reset() {
     goes_on(&mut site, good);
 }
 
-/// Somebody who is a client and says nothing sensible, before registering and after: no answer
-/// brings the server down, and nothing is left.
+/// Nonsensical messages of a client, before and after its registration, do not bring the server
+/// down and leave no socket behind.
 #[test]
 fn messages_that_nobody_would_send() {
     let mut site = Site::new(policy(BOTH));

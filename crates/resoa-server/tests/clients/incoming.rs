@@ -1,5 +1,4 @@
-//! What reaches a client that it has not asked for: connections and datagrams, as far as its policy
-//! lets them.
+//! Unrequested traffic to a client: connections and datagrams, as far as its policy admits them.
 
 use crate::guest::PATIENCE;
 use crate::site::{Site, Turns, at, policy, sending};
@@ -17,7 +16,7 @@ fn send(site: &mut Site, guest: usize, socket: RsockId, to: Option<SocketAddr>) 
     assert_eq!(site.call(guest, socket, call), Ok(Value::Count(4)));
 }
 
-/// The next datagram, and who has sent it.
+/// Receives the next datagram and its sender.
 fn received(site: &mut Site, guest: usize, socket: RsockId) -> (Vec<u8>, Option<SocketAddr>) {
     match site.call(guest, socket, SocketCall::Receive { length: 100, flags: ReceiveFlags::default() }) {
         Ok(Value::Datagram { bytes, from, .. }) => (bytes, Some(from)),
@@ -26,7 +25,7 @@ fn received(site: &mut Site, guest: usize, socket: RsockId) -> (Vec<u8>, Option<
     }
 }
 
-/// Binds a socket where the kernel chooses; the port.
+/// Binds a socket to a port that the kernel chooses, and returns the port.
 fn bound(site: &mut Site, guest: usize, socket: RsockId, to: &str) -> u16 {
     assert_eq!(site.call(guest, socket, SocketCall::Bind(at(to))), Ok(Value::Done));
     match site.call(guest, socket, SocketCall::LocalName) {
@@ -35,14 +34,15 @@ fn bound(site: &mut Site, guest: usize, socket: RsockId, to: &str) -> u16 {
     }
 }
 
-/// Begins to listen. LISTEN has no answer: it is there when something behind it has one.
+/// Starts to listen. LISTEN has no answer, so the next call with an answer shows that the server
+/// has it.
 fn listens(site: &mut Site, guest: usize, socket: RsockId) {
     assert_eq!(site.call(guest, socket, SocketCall::Listen { backlog: 5 }), Ok(Value::Done));
     let option = SocketCall::GetOption { level: libc::IPPROTO_TCP, name: libc::TCP_INFO, length: 8 };
     assert!(matches!(site.call(guest, socket, option), Ok(Value::Option(_))));
 }
 
-/// May not listen, which is told by the next call.
+/// Asserts that the client may not listen; the next call returns the error.
 fn may_not_listen(site: &mut Site, guest: usize, socket: RsockId) {
     assert_eq!(site.call(guest, socket, SocketCall::Listen { backlog: 5 }), Ok(Value::Done));
     assert_eq!(site.call(guest, socket, SocketCall::Accept), Err(Errno::EACCES));
@@ -52,8 +52,8 @@ fn far(address: &str) -> UdpSocket {
     UdpSocket::bind((address.parse::<Ipv4Addr>().expect("an address"), 0)).expect("loopback")
 }
 
-/// Connects from an address, and says how that ends: with what the program sends, or without
-/// anything.
+/// Connects from an address. Returns the data that the program sends, or nothing if the connection
+/// fails.
 fn comes(from: &str, to: SocketAddr) -> Vec<u8> {
     let socket = rustix::net::socket(rustix::net::AddressFamily::INET, rustix::net::SocketType::STREAM, None)
         .expect("a descriptor");
@@ -62,7 +62,7 @@ fn comes(from: &str, to: SocketAddr) -> Vec<u8> {
     if rustix::net::connect(&socket, &to).is_ok() {
         let mut stream = TcpStream::from(socket);
         stream.set_read_timeout(Some(PATIENCE / 2)).expect("is a socket");
-        // Without effect on what was reset.
+        // This has no effect on a connection that was reset.
         let _ = stream.write_all(b"x");
         if stream.read_to_end(&mut octets).is_err() {
             octets.clear();
@@ -71,8 +71,8 @@ fn comes(from: &str, to: SocketAddr) -> Vec<u8> {
     octets
 }
 
-/// Without `listen` a client hears those to whom it has sent, or with whom it is connected, and
-/// nobody else; there are no connections at all.
+/// Without `listen`, a client receives datagrams only from addresses that it has sent to or is
+/// connected to, and no connections at all.
 #[test]
 fn who_may_not_listen_hears_answers_alone() {
     let mut site = Site::new(policy(
@@ -86,7 +86,7 @@ fn who_may_not_listen_hears_answers_alone() {
     for connected in [false, true] {
         let socket = site.socket(guest, Family::V4, Kind::Datagram);
         let to = (Ipv4Addr::LOCALHOST, bound(&mut site, guest, socket, "0.0.0.0:0"));
-        // It has come before anything is sent.
+        // These arrive before the client has sent anything.
         friend.send_to(b"unasked", to).expect("loopback");
         stranger.send_to(b"unasked", to).expect("loopback");
         let before = site.refusals().get("listen").copied().unwrap_or_default();
@@ -105,7 +105,7 @@ fn who_may_not_listen_hears_answers_alone() {
     }
 }
 
-/// `accept-from` is who may connect and send what was not asked for.
+/// `accept-from` defines the networks that may connect and send unrequested datagrams.
 #[test]
 fn networks_that_may_come_in() {
     let mut site = Site::new(policy(
@@ -138,8 +138,8 @@ fn networks_that_may_come_in() {
     assert_eq!(site.refusals(), [("accept_from".to_owned(), 2)].into());
 }
 
-/// A socket at any address of the host is not on its loopback, where the policy does not open that
-/// port there.
+/// A socket bound to the unspecified address is not reachable over the host's loopback interface,
+/// unless the policy opens that port there.
 #[test]
 fn any_address_is_not_the_loopback() {
     let mut site = Site::new(policy("[clients.a]\nkey = \"KEY1\"\n"));
@@ -152,8 +152,8 @@ fn any_address_is_not_the_loopback() {
     let to = (Ipv4Addr::LOCALHOST, bound(&mut site, guest, socket, "0.0.0.0:0"));
     far("127.0.0.1").send_to(b"within", to).expect("loopback");
     site.until(|site| (site.refusals() == [("loopback".to_owned(), 2)].into()).then_some(()));
-    // A port that the kernel chooses there is where connections come from, and no place to listen
-    // at.
+    // A port that the kernel chooses on the loopback interface may be the source of connections,
+    // but not a listener.
     let mut site = Site::new(policy("[clients.a]\nkey = \"KEY1\"\nallow = [\"any\", \"127.0.0.1 8080\"]\n"));
     let guest = site.guest(1);
     let listener = site.stream(guest);
@@ -161,8 +161,8 @@ fn any_address_is_not_the_loopback() {
     may_not_listen(&mut site, guest, listener);
 }
 
-/// A client hears no multicast group that somebody else of the host has joined; one that joins it
-/// may only where its policy has the group.
+/// A client does not receive a multicast group that another process of the host has joined. It may
+/// join the group only if its policy has the group.
 #[test]
 fn groups_of_the_host() {
     let group = Ipv4Addr::new(239, 1, 2, 3);

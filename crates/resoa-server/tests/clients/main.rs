@@ -1,8 +1,8 @@
-//! Several clients at one server, with policies: what each may reach and bind, how many and how
-//! much, and what one can do to the others.
+//! Several clients at one server, with policies: the addresses that each may reach and bind, their
+//! number and amounts of data, and their effects on each other.
 //!
-//! Clients are in the test's thread with the server, over memory; far hosts are sockets of the
-//! standard library on loopback, or behind a cable where addresses matter.
+//! Clients run in the test's thread with the server, connected over memory. Far hosts are sockets
+//! of the standard library on the loopback interface, or behind a cable where addresses matter.
 
 mod both;
 mod cable;

@@ -1,4 +1,4 @@
-//! Names are looked up beside the loop, and found as far as the client may go.
+//! Names are looked up apart from the event loop. A client learns only addresses that it may reach.
 
 use crate::site::{Site, at, policy};
 use resoa_protocol::Value;
@@ -8,8 +8,8 @@ fn host(name: &str, service: &str) -> Query {
     Query::Host { host: name.to_owned(), service: service.to_owned(), family: Some(Family::V4) }
 }
 
-/// C49: who may reach the loopback finds it by name, who may not finds nothing; services are names,
-/// too.
+/// C49: a client that may reach the loopback interface finds it by name, and a client that may not
+/// finds nothing. Services are names, too.
 #[test]
 fn names_by_policy() {
     let mut site = Site::new(policy(
@@ -33,8 +33,8 @@ fn names_by_policy() {
     assert_eq!(site.host.report().look_ups, 7);
 }
 
-/// Names that a policy does not have are not asked for, and are nobody's; that of an address is one
-/// below `in-addr.arpa`.
+/// Names that a policy lacks are not looked up and are reported as unknown. The name for an address
+/// is one below `in-addr.arpa`.
 #[test]
 fn names_that_may_be_asked_for() {
     let mut site = Site::new(policy(
@@ -50,7 +50,7 @@ fn names_that_may_be_asked_for() {
     assert_eq!(site.look_up(by_address, host("localhost", "http")), nobody());
     let name = Value::Name { host: "localhost".to_owned(), service: "http".to_owned() };
     assert_eq!(site.look_up(by_address, Query::Address(at("127.0.0.1:80"))), Ok(name));
-    // A service is in this host's files, and a number is no name.
+    // A service is looked up in this host's files, and a number is not a name.
     assert_eq!(site.look_up(by_address, host("", "http")), Ok(Value::Hosts(vec![at("0.0.0.0:80")])));
     assert_eq!(site.look_up(by_address, host("192.0.2.1", "80")), Ok(Value::Hosts(vec![at("192.0.2.1:80")])));
     assert_eq!(site.refusals(), [("name".to_owned(), 3)].into());

@@ -1,4 +1,4 @@
-//! What a policy says is what happens.
+//! The server enforces policies.
 
 use crate::site::{Site, Turns, at, policy, sending};
 use resoa_protocol::message::{AddressMode, Family, Kind, Refusal};
@@ -7,8 +7,8 @@ use resoa_protocol::{Errno, ReceiveFlags, Registration, ServerSettings, SocketCa
 use std::io::Read;
 use std::net::{TcpListener, UdpSocket};
 
-/// The server's loopback is not for clients, however it is written; opened, it is; and connecting
-/// elsewhere goes on (TL: what is guarded).
+/// The server's loopback interface is closed to clients, in every notation of its address, unless
+/// the policy opens it. Connections elsewhere are unaffected (TL: guarded destinations).
 #[test]
 fn destinations_are_those_of_the_policy() {
     let listener = TcpListener::bind("127.0.0.1:0").expect("loopback");
@@ -26,7 +26,7 @@ fn destinations_are_those_of_the_policy() {
     assert_eq!(site.connect(open, at(&format!("[::ffff:127.0.0.1]:{port}"))), Ok(Value::Done));
     assert_eq!(site.connect(open, at(&format!("127.0.0.2:{port}"))), Err(Errno::ENETUNREACH));
     assert_eq!(site.refusals(), [("loopback".to_owned(), 5)].into());
-    // A refused socket is as good as new.
+    // A socket can be used after a refusal.
     let socket = site.stream(open);
     assert_eq!(site.call(open, socket, SocketCall::Connect(at("127.0.0.2:9"))), Err(Errno::ENETUNREACH));
     assert_eq!(
@@ -35,7 +35,7 @@ fn destinations_are_those_of_the_policy() {
     );
 }
 
-/// Datagrams are asked for one by one.
+/// Each datagram is checked.
 #[test]
 fn datagrams_are_asked_for() {
     let far = UdpSocket::bind("127.0.0.1:0").expect("loopback");
@@ -57,8 +57,8 @@ fn datagrams_are_asked_for() {
     assert_eq!(site.refusals(), [("loopback".to_owned(), 1)].into());
 }
 
-/// C10: both clients share the address; whose the port is, the other cannot have, with SO_REUSEPORT
-/// neither.
+/// C10: both clients share an address. The port of one cannot be bound by the other, not even with
+/// SO_REUSEPORT.
 #[test]
 fn two_clients_and_one_port() {
     let mut site = Site::new(policy(
@@ -78,7 +78,7 @@ fn two_clients_and_one_port() {
     let other = site.stream(second);
     assert_eq!(site.call(second, other, reuse()), Ok(Value::Done));
     assert_eq!(site.call(second, other, SocketCall::Bind(name)), Err(Errno::EADDRINUSE));
-    // The kernel would have let it: the first client's own second socket may.
+    // The kernel would allow it: a second socket of the first client may bind.
     let own = site.stream(first);
     assert_eq!(site.call(first, own, reuse()), Ok(Value::Done));
     assert_eq!(site.call(first, own, SocketCall::Bind(name)), Ok(Value::Done));
@@ -89,8 +89,8 @@ fn two_clients_and_one_port() {
     assert_eq!(site.call(second, other, SocketCall::Bind(name)), Ok(Value::Done));
 }
 
-/// C10: a port that the kernel has chosen for one client is no other's either, however much both
-/// share: not of a socket that has sent, or is connected.
+/// C10: a port that the kernel has chosen for one client cannot be bound by another, even if both
+/// share theirs. This holds for a socket that has sent a datagram or is connected.
 #[test]
 fn two_clients_and_a_chosen_port() {
     let mut site = Site::new(policy(
@@ -135,7 +135,7 @@ fn two_clients_and_a_chosen_port() {
         let thief = sharing(&mut site, second, kind);
         assert_eq!(site.call(second, thief, SocketCall::Bind(name)), Err(Errno::EADDRINUSE), "{kind:?}");
         if kind == Kind::Datagram {
-            // With the socket, the port goes.
+            // Closing the socket releases the port.
             assert_eq!(site.call(first, own, SocketCall::Close { may_wait: true }), Ok(Value::Done));
             site.until(|site| {
                 (site.call(second, thief, SocketCall::Bind(name)) == Ok(Value::Done)).then_some(())
@@ -144,8 +144,8 @@ fn two_clients_and_a_chosen_port() {
     }
 }
 
-/// As many clients as the policy says, which may be more than any number here; another one, once it
-/// is read again.
+/// The policy limits the number of clients, also above the default of the settings. After a reload,
+/// another client may connect.
 #[test]
 fn as_many_as_the_policy_says() {
     let clients = |most: usize| {
@@ -173,7 +173,7 @@ fn as_many_as_the_policy_says() {
     );
 }
 
-/// C05: the same number at two clients is two sockets, each with its own octets.
+/// C05: the same socket number at two clients means two sockets, each with its own data.
 #[test]
 fn equal_numbers_at_two_clients() {
     let mut site = Site::new(policy(
@@ -218,7 +218,7 @@ fn addresses_of_the_policy() {
     assert!(!matches!(site.guests[stranger].registration, Some(Registration::Registered(_))));
 }
 
-/// An address that nobody has given to the client is none that it may bring.
+/// A client may not bring an address that the policy has not given to it.
 #[test]
 fn an_address_of_somebody_else() {
     let mut site = Site::new(policy("[clients.a]\nkey = \"KEY1\"\nbrings = [\"203.0.113.9\"]\n"));
@@ -229,8 +229,8 @@ fn an_address_of_somebody_else() {
     assert!(matches!(&registration, Some(Registration::Refused(Refusal::Mode(_)))), "{registration:?}");
 }
 
-/// A client that is taken out of the policy is gone at once, with RST for the far host; what
-/// another may reach changes.
+/// A client that is removed from the policy is disconnected at once, with RST for the far host.
+/// Another client's permissions change.
 #[test]
 fn the_policy_is_read_again() {
     let text =

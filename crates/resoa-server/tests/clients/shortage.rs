@@ -1,6 +1,7 @@
-//! No descriptors left: new sockets fail, listeners wait, and both go on when there are some again.
+//! Shortage of file descriptors: new sockets fail, listeners wait, and both recover when
+//! descriptors are free again.
 //!
-//! The limit is the process's, so that each test runs itself once more as a process of its own.
+//! The limit applies to the process, so each test runs itself once more in a process of its own.
 
 use crate::site::{Site, Turns, at, policy};
 use resoa_protocol::{Errno, RsockId, SocketCall, Value};
@@ -10,7 +11,7 @@ use std::process::Command;
 
 const ALONE: &str = "RESOA_TEST_ALONE";
 
-/// Whether this process has one test alone; otherwise another one has run it.
+/// Returns whether this process runs only this test. If not, runs the test in another process.
 fn is_alone(test: &str) -> bool {
     if std::env::var_os(ALONE).is_some() {
         return true;
@@ -22,13 +23,13 @@ fn is_alone(test: &str) -> bool {
         .expect("runs");
     let said =
         [output.stdout, output.stderr].map(|said| String::from_utf8_lossy(&said).into_owned()).concat();
-    // Without a test of that name, all that there are would be well.
+    // If no test had that name, the process would succeed without running one.
     assert!(output.status.success() && said.contains("1 passed"), "{said}");
     false
 }
 
-/// A client with a listener at which somebody has come for whom there is no descriptor, and a
-/// socket that is connected to a far host.
+/// A client with a listener whose queue holds a connection that there is no descriptor for, and
+/// with a socket that is connected to a far host.
 struct Starved {
     site: Site,
     guest: usize,
@@ -37,7 +38,7 @@ struct Starved {
     to: SocketAddr,
     _far: TcpListener,
     _coming: TcpStream,
-    /// The limit as it was.
+    /// The limit before the test.
     before: Rlimit,
 }
 
@@ -57,7 +58,7 @@ impl Starved {
         };
         let socket = site.stream(guest);
         assert_eq!(site.call(guest, socket, SocketCall::Connect(to)), Ok(Value::Done));
-        // It comes while there is room at the far host and none at the server: the limit is for new
+        // Open the connecting socket before the limit is lowered, because the limit applies to new
         // descriptors.
         let coming = std::thread::spawn({
             let address = SocketAddr::new([127, 0, 0, 1].into(), name.port());
@@ -70,7 +71,7 @@ impl Starved {
         .expect("connects");
         let coming = coming.expect("was taken by the kernel");
         let before = getrlimit(Resource::Nofile);
-        // 3 are standard, and whatever is open has a number below the next one.
+        // All open descriptors have numbers below the next one.
         let next = rustix::io::dup(&far).map(|fd| rustix::fd::AsRawFd::as_raw_fd(&fd)).expect("room");
         setrlimit(Resource::Nofile, Rlimit { current: Some(next as u64), maximum: before.maximum })
             .expect("less");
@@ -85,8 +86,8 @@ impl Starved {
     }
 }
 
-/// C57: ENOBUFS for the client; a listener that starves takes what waits once a socket has gone
-/// (8.3).
+/// C57: the client gets ENOBUFS. After a socket has closed, a starved listener takes the waiting
+/// connection (8.3).
 #[test]
 fn no_descriptor_is_left() {
     if !is_alone("shortage::no_descriptor_is_left") {
@@ -96,15 +97,15 @@ fn no_descriptor_is_left() {
     let (guest, socket) = (starved.guest, starved.socket);
     let sockets = starved.site.host.sockets();
     setrlimit(Resource::Nofile, starved.before).expect("as it was");
-    // A socket that goes is when it is tried again.
+    // The close of a socket triggers the next attempt.
     let closed = starved.site.call(guest, socket, SocketCall::Close { may_wait: true });
     assert_eq!(closed, Ok(Value::Done));
     starved.site.until(|site| (site.host.sockets() >= sockets).then_some(()));
     starved.accepts();
 }
 
-/// The same where no socket goes: a descriptor that another process or a carrier had is free, of
-/// which nobody tells.
+/// The same without the close of a socket: a descriptor of a carrier or of another process becomes
+/// free, without a notice.
 #[test]
 fn a_descriptor_that_was_not_a_sockets() {
     if !is_alone("shortage::a_descriptor_that_was_not_a_sockets") {

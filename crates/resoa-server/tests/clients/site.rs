@@ -1,4 +1,4 @@
-//! A server with a policy, and clients that come one by one.
+//! A server with a policy, and clients that connect one by one.
 
 pub use crate::guest::{Returned, Turns, sending};
 use resoa_carrier::memory::Memory;
@@ -15,13 +15,13 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Octets that the carrier takes before it says stop.
+/// Bytes that the carrier takes before it says stop.
 const ROOM: usize = 1 << 20;
 
-/// A client within this process.
+/// A client in this process.
 pub type Guest = crate::guest::Guest<Memory>;
 
-/// A server, and its clients by number.
+/// A server and its clients by number.
 pub struct Site {
     pub host: Host<Memory>,
     door: Memory,
@@ -40,7 +40,7 @@ impl Turns for Site {
     }
 }
 
-/// The text of a policy, in which keys are numbers.
+/// Parses a policy in which KEY1 to KEY4 stand for keys.
 pub fn policy(text: &str) -> Arc<Policy> {
     let mut text = text.to_owned();
     for who in 1..=4 {
@@ -56,18 +56,18 @@ impl Site {
 
     pub fn with(settings: ServerSettings, policy: Arc<Policy>) -> Self {
         let carrier = Memory::server(ROOM).expect("descriptors");
-        // Clients are made by any end.
+        // Any end of the carrier can create clients.
         let door = carrier.client(Identity(Vec::new())).expect("descriptors");
         let host = Host::with_policy(settings, carrier, policy).expect("descriptors");
         Self { host, door, guests: Vec::new() }
     }
 
-    /// FINs are held; to be called before there are clients.
+    /// Adds a FIN hold; to be called before there are clients.
     pub fn holding(self, hold: FinHold) -> Self {
         Self { host: self.host.with_fin_hold(hold), ..self }
     }
 
-    /// A client of this key has come; whether it may stay is seen at its registration.
+    /// Connects a client with this key. Its registration shows whether it may stay.
     pub fn comes(&mut self, who: u8, mode: AddressMode) -> usize {
         let mut carrier = self.door.client(Identity(vec![who; 32])).expect("descriptors");
         let link = carrier.register(Service::Reliable, Provider { id: 1, protocol: 0 }).expect("always");
@@ -76,12 +76,12 @@ impl Site {
         self.guests.len() - 1
     }
 
-    /// It has registered.
+    /// Connects and registers a client with this key.
     pub fn guest(&mut self, who: u8) -> usize {
         self.registered(who, AddressMode::Any)
     }
 
-    /// The same, with an address of this kind.
+    /// The same, with this address mode.
     pub fn registered(&mut self, who: u8, mode: AddressMode) -> usize {
         let guest = self.comes(who, mode);
         self.at(guest, |client, _, out| client.start(out));
@@ -111,7 +111,7 @@ impl Site {
         self.guests[guest].ended(call)
     }
 
-    /// A call, to its end.
+    /// Makes a call and waits for its result.
     pub fn call(&mut self, guest: usize, socket: RsockId, what: SocketCall) -> Returned {
         let call = self.begin(guest, socket, what);
         self.until(|site| site.ended(guest, call))
@@ -129,7 +129,7 @@ impl Site {
         self.until(|site| site.ended(guest, call))
     }
 
-    /// What was refused to all, by reason.
+    /// Number of refusals of all clients by reason.
     pub fn refusals(&self) -> BTreeMap<String, u64> {
         self.host.report().refusals
     }

@@ -1,5 +1,5 @@
-//! The addresses of clients as a far host sees them: a kernel of its own behind a cable, in network
-//! namespaces of the tests' own. They need root; without, it is said and nothing is tested.
+//! Addresses of clients as seen by a far host: a kernel of its own behind a cable, in network
+//! namespaces of the tests' own. These tests need root; without it, they print a message and pass.
 
 use crate::cable::{self, Cable};
 use crate::site::{Site, Turns, policy, sending};
@@ -8,15 +8,15 @@ use resoa_protocol::{Errno, ReceiveFlags, Registration, RsockId, SocketCall, Val
 use std::io::{Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpStream};
 
-/// Where programs of clients listen.
+/// Port on which the clients' programs listen.
 pub const PORT: u16 = 8080;
 
 pub fn reading(length: usize) -> SocketCall {
     SocketCall::Receive { length, flags: ReceiveFlags::default() }
 }
 
-/// A client's program connects to the far host: an octet goes each way, and the far host says whom
-/// it comes from.
+/// Connects a client's program to the far host and exchanges one byte each way. Returns the source
+/// address that the far host sees.
 pub fn connects(site: &mut Site, guest: usize, cable: &Cable) -> IpAddr {
     let listener = cable.listener();
     let socket = site.socket(guest, cable.family(), Kind::Stream);
@@ -28,20 +28,20 @@ pub fn connects(site: &mut Site, guest: usize, cable: &Cable) -> IpAddr {
     peer.ip()
 }
 
-/// A client's program listens.
+/// Makes a client's program listen.
 pub fn listens(site: &mut Site, guest: usize, address: IpAddr) -> Result<RsockId, Errno> {
     let family = cable::family(address);
     let any = if address.is_ipv4() { "0.0.0.0" } else { "::" }.parse().expect("an address");
     let socket = site.socket(guest, family, Kind::Stream);
     site.call(guest, socket, SocketCall::Bind(SocketAddr::new(any, PORT)))?;
     site.call(guest, socket, SocketCall::Listen { backlog: 4 })?;
-    // LISTEN has no answer: it is there when something behind it has one.
+    // LISTEN has no answer, so the next call with an answer shows that the server has it.
     let option = SocketCall::GetOption { level: libc::IPPROTO_TCP, name: libc::TCP_INFO, length: 8 };
     assert!(matches!(site.call(guest, socket, option), Ok(Value::Option(_))));
     Ok(socket)
 }
 
-/// The far host connects to an address, at which this client's program listens.
+/// Connects from the far host to an address at which this client's program listens.
 pub fn is_reached(site: &mut Site, guest: usize, listener: RsockId, address: IpAddr, cable: &Cable) {
     let to = SocketAddr::new(address, PORT);
     let mut far = site.far(|| cable.far_connects(to));
@@ -60,7 +60,7 @@ fn exchange(site: &mut Site, guest: usize, socket: RsockId, far: &mut TcpStream)
     assert_eq!(site.call(guest, socket, reading(1)), Ok(Value::Bytes(b"d".to_vec())));
 }
 
-/// A client's program sends a datagram, and the far host says whom it comes from.
+/// Sends a datagram from a client's program. Returns the source address that the far host sees.
 pub fn sends(site: &mut Site, guest: usize, cable: &Cable) -> IpAddr {
     let far = cable.far_datagrams();
     let socket = site.socket(guest, cable.family(), Kind::Datagram);
@@ -70,10 +70,10 @@ pub fn sends(site: &mut Site, guest: usize, cable: &Cable) -> IpAddr {
     site.far(|| far.recv_from(&mut [0; 8]).expect("arrives").1.ip())
 }
 
-/// C09, C10, C11: two clients have an address each (1-1), two more share that of the server (n-m):
-/// the far host sees each client's own, of streams and datagrams, and reaches each at the same port
-/// of its own address. Of those that share one the second does not get the port, and an address
-/// that another client has is nobody else's.
+/// C09, C10, C11: two clients have an address each (1-1), two more share that of the server (n-m).
+/// The far host sees each client's address on streams and datagrams, and reaches each at the same
+/// port of its address. Of the two clients that share an address, the second does not get the port.
+/// A client cannot bind to the address of another one.
 #[test]
 fn addresses_of_several_clients() {
     for is_ipv6 in [false, true] {
@@ -89,7 +89,7 @@ fn addresses_of_several_clients() {
         let guests = [1, 2, 3, 4].map(|who| site.guest(who));
         let mut seen = guests.map(|guest| connects(&mut site, guest, &cable));
         assert_eq!(guests.map(|guest| sends(&mut site, guest, &cable)), seen);
-        // Which of the two has which is the pool's choice.
+        // The pool chooses which of the two gets which address.
         let [a, b, ..] = seen;
         seen[..2].sort();
         assert_eq!(seen, [own[0], own[1], near, near]);
@@ -105,8 +105,8 @@ fn addresses_of_several_clients() {
     }
 }
 
-/// C11: what an operator writes decides, and what a client asks for is heeded as far as that goes
-/// (n-m by configuration).
+/// C11: the configuration decides, and a client's request is granted within its limits (n-m by
+/// configuration).
 #[test]
 fn modes_that_clients_ask_for() {
     let text = "address = \"127.0.0.1\"\npool = [\"127.0.0.7\"]\n[clients.a]\nkey = \"KEY1\"\naddress = \"pool\"\n\
@@ -123,7 +123,7 @@ fn modes_that_clients_ask_for() {
     };
     let at = |text: &str| -> IpAddr { text.parse().expect("an address") };
     assert_eq!(registers(1, AddressMode::Any), Ok(at("127.0.0.7")));
-    // There is no other in the pool.
+    // The pool has no other address.
     assert!(registers(2, AddressMode::Own).is_err());
     assert_eq!(registers(3, AddressMode::Own), Ok(at("127.0.0.8")));
     assert_eq!(registers(4, AddressMode::Shared), Ok(at("127.0.0.1")));

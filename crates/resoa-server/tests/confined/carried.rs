@@ -1,4 +1,4 @@
-//! Over TCP on the loopback interface, confined.
+//! Carrier for the confined tests: TCP on the loopback interface.
 
 pub use crate::place::{Carried, cut};
 use confinement::{Confinement, Needs};
@@ -14,14 +14,14 @@ pub fn pair() -> (Carried, Carried, Connection, Vec<u8>) {
     crate::place::pair("plain:127.0.0.1:0", |place| place)
 }
 
-/// FINs are held, if this user may, by the first server of the thread: no program can be loaded
-/// once it is confined.
+/// Attaches a FIN hold for the first server of the thread, if this user may. Once the thread is
+/// confined, no program can be loaded.
 pub fn hold() -> Option<FinHold> {
     let may = !CONFINED.get() && rustix::process::geteuid().is_root();
     may.then(|| FinHold::attach(&["lo"]).expect("FINs are held"))
 }
 
-/// The thread is confined from its first server on.
+/// Confines the thread after its first server was created.
 pub fn opened() {
     if !CONFINED.replace(true) {
         Confinement::enter_here(&Needs { fin_hold: true, ..Needs::default() }, true).expect("the kernel can");

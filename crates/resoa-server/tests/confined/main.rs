@@ -1,6 +1,5 @@
-//! The tests of `sockets` once more, by a server that has given up what it does not need: the
-//! filter of system calls and that of files are in force in the thread of the test, and in those
-//! that it makes.
+//! The tests of `sockets` with a confined server. The filters of system calls and of files apply to
+//! the test's thread and to the threads that it starts.
 
 #[path = "../sockets/all.rs"]
 mod all;

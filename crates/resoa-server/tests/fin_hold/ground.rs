@@ -1,4 +1,4 @@
-//! A server in a network namespace of the test's thread.
+//! Network namespace of the test's thread, for a server.
 
 use crate::guest::PATIENCE;
 use netlab::address::{self, Address};
@@ -8,7 +8,7 @@ use rustix::thread::UnshareFlags;
 use std::net::{IpAddr, UdpSocket};
 use std::time::{Duration, Instant};
 
-/// What a test is repeated for.
+/// A combination of conditions that each test is repeated for.
 #[derive(Debug, Clone, Copy)]
 pub struct Way {
     pub is_ipv6: bool,
@@ -16,7 +16,7 @@ pub struct Way {
     pub sack: bool,
 }
 
-/// Both versions, with all options that acknowledgements have, and with none.
+/// Both IP versions with all options of acknowledgements, and with fewer.
 pub const WAYS: [Way; 4] = [
     Way { is_ipv6: false, stamps: true, sack: true },
     Way { is_ipv6: true, stamps: true, sack: true },
@@ -25,7 +25,7 @@ pub const WAYS: [Way; 4] = [
 ];
 
 impl Way {
-    /// The server's address and the far host's.
+    /// Addresses of the server and of the far host.
     pub fn addresses(self) -> [IpAddr; 2] {
         if self.is_ipv6 {
             [1, 2].map(|last| [0xfd00, 0, 0, 0, 0, 0, 0, last].into())
@@ -35,14 +35,14 @@ impl Way {
     }
 }
 
-/// Takes this thread to a namespace of its own, in which the options of a way are those of all
-/// connections. False, with the reason printed, where it cannot be.
+/// Moves this thread into a namespace of its own and sets the options of all its connections.
+/// Without root it prints the reason and returns false.
 pub fn enter(way: Way) -> bool {
     if !rustix::process::geteuid().is_root() {
         skip::skip!("eBPF programs and namespaces need root");
         return false;
     }
-    // SAFETY: the descriptor table stays shared; the thread is the test's own.
+    // SAFETY: the descriptor table stays shared, and the thread belongs to the test.
     unsafe { rustix::thread::unshare_unsafe(UnshareFlags::NEWNET) }.expect("a namespace");
     let here = Namespace::current().expect("a namespace");
     interface::loopback_up(&here).expect("loopback");
@@ -60,13 +60,13 @@ pub fn prepare(namespace: &Namespace, way: Way) {
     write("net.ipv4.tcp_dsack", way.sack);
 }
 
-/// `here` at the interface with this number, and `there` behind it.
+/// Adds the address `here` and a route to `there` at the interface with this index.
 pub fn join(namespace: &Namespace, index: u32, here: IpAddr, there: IpAddr) {
     let prefix_length = if here.is_ipv4() { 32 } else { 128 };
     address::add(namespace, Address { index, address: here, prefix_length }).expect("an address");
     let metrics = Metrics { congestion_control: "reno".into(), ..Metrics::default() };
     route::add(namespace, &Route::on_link(Prefix::host(there), index, metrics)).expect("a route");
-    // An address of version 6 is there a moment before the kernel knows that it is its own.
+    // The kernel takes a moment to accept a new IPv6 address as its own.
     let begin = Instant::now();
     let knows = || {
         let socket = UdpSocket::bind((here, 0)).expect("it is there");

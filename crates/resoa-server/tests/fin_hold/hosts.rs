@@ -1,5 +1,5 @@
-//! What programs at far hosts see: ordinary ones, on a kernel of their own behind a cable, with the
-//! offloads that it has.
+//! Held FINs as seen by ordinary programs at far hosts, with a kernel of their own behind a cable
+//! with its default offloads.
 
 use crate::ground::{WAYS, Way, enter, join, prepare};
 use crate::rig::{Rig, Turns, bytes};
@@ -14,11 +14,11 @@ use std::os::fd::AsFd;
 use std::thread;
 use std::time::Duration;
 
-/// The end of the cable in the server's namespace.
+/// End of the cable in the server's namespace.
 const DEVICE: &str = "near0";
-/// Turns in which a FIN comes again more than once.
+/// Number of turns in which a FIN is retransmitted more than once.
 const LONG: usize = 400;
-/// States of Linux (`linux/tcp_states.h`).
+/// TCP states of Linux (`linux/tcp_states.h`).
 const FIN_WAIT_1: u8 = 4;
 const FIN_WAIT_2: u8 = 5;
 
@@ -30,7 +30,7 @@ struct Cable {
     rig: Rig,
 }
 
-/// A server whose FINs are held, or not, and a far host.
+/// Creates a server, with a FIN hold or without, and a far host.
 fn cable(way: Way, holds: bool) -> Option<Cable> {
     if !enter(way) {
         return None;
@@ -57,7 +57,7 @@ fn cable(way: Way, holds: bool) -> Option<Cable> {
 }
 
 impl Cable {
-    /// A connected socket, and the far host's end of it.
+    /// Returns a connected socket and the far host's end of it.
     fn connected(&mut self) -> (RsockId, TcpStream) {
         let there = SocketAddr::new(self.there, 0);
         let bind = || Ok(TcpListener::bind(there).expect("its own address"));
@@ -78,13 +78,13 @@ fn in_all_ways(test: impl Fn(Cable)) {
     }
 }
 
-/// The state of a far host's connection.
+/// Returns the TCP state of a far host's connection.
 #[expect(unsafe_code, reason = "no safe library has TCP_INFO")]
 fn state(far: &TcpStream) -> u8 {
     let mut info = [0_u8; 8];
     let mut length = info.len() as libc::socklen_t;
     let fd = std::os::fd::AsRawFd::as_raw_fd(&far.as_fd());
-    // SAFETY: the kernel writes at most `length` octets to `info`, which has as many.
+    // SAFETY: the kernel writes at most `length` bytes to `info`, which has as many.
     let result = unsafe {
         libc::getsockopt(fd, libc::IPPROTO_TCP, libc::TCP_INFO, info.as_mut_ptr().cast(), &raw mut length)
     };
@@ -98,8 +98,8 @@ fn turns(rig: &mut Rig) {
     }
 }
 
-/// The far host's program writes and closes, and waits until everything is acknowledged. Whether
-/// that is so before the client has anything.
+/// The far host's program writes, closes, and waits until everything is acknowledged. Returns
+/// whether its `close` returned before the client has anything.
 fn returns_too_early(Cable { rig, .. }: &mut Cable, far: TcpStream) -> bool {
     (&far).write_all(b"precious").expect("is taken");
     rustix::net::sockopt::set_socket_linger(&far, Some(Duration::from_mins(5))).expect("is a socket");
@@ -112,8 +112,8 @@ fn returns_too_early(Cable { rig, .. }: &mut Cable, far: TcpStream) -> bool {
     early
 }
 
-/// C59 (I7): a lingering `close` of the far host returns when everything is in the client's host,
-/// and not before.
+/// C59 (I7): a lingering `close` of the far host returns when all data is at the client's host, and
+/// not before.
 #[test]
 fn lingering_close_waits_for_the_client() {
     in_all_ways(|mut cable| {
@@ -126,7 +126,7 @@ fn lingering_close_waits_for_the_client() {
     });
 }
 
-/// C100: without the hold I7 fails, and the test above would say so.
+/// C100: without the hold I7 is violated, and the test above would detect it.
 #[test]
 fn without_the_hold_it_does_not() {
     for way in WAYS {
@@ -136,8 +136,8 @@ fn without_the_hold_it_does_not() {
     }
 }
 
-/// C61: octets go the other way while the FIN is held, in segments that a device would cut, and do
-/// not acknowledge it; a megabyte follows the release.
+/// C61: while the FIN is held, data in the other direction passes, in segments that a device would
+/// split, and does not acknowledge the FIN. A megabyte follows the release.
 #[test]
 fn octets_the_other_way() {
     in_all_ways(|mut cable| {
@@ -165,8 +165,8 @@ fn octets_the_other_way() {
     });
 }
 
-/// C67: the program shuts its half, or closes, while the FIN is held and comes again: the far host
-/// reads the end, and no error.
+/// C67: the program shuts its half down, or closes, while the FIN is held and retransmitted. The
+/// far host reads the end of the stream and no error.
 #[test]
 fn program_ends_while_held() {
     in_all_ways(|mut cable| {
@@ -194,8 +194,8 @@ fn program_ends_while_held() {
     });
 }
 
-/// C68: the client is lost while the FIN is held, before the server's own and behind it: the far
-/// host's program is told.
+/// C68: the client is lost while the FIN is held, before the server's own FIN and after it. The far
+/// host's program gets an error.
 #[test]
 fn client_is_lost_while_held() {
     for way in WAYS {
@@ -217,8 +217,8 @@ fn client_is_lost_while_held() {
     }
 }
 
-/// C63, C65: both ends shut their halves at a time, again and again: all octets arrive, and no
-/// errors.
+/// C63, C65: both ends shut down their halves at the same time, many times over. All data arrives,
+/// without errors.
 #[test]
 fn both_shut_at_a_time() {
     in_all_ways(|mut cable| {

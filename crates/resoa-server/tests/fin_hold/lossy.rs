@@ -1,4 +1,4 @@
-//! A link between two kernels that loses packets, acknowledgements of FINs among them.
+//! A link between two kernels that loses packets, including acknowledgements of FINs.
 
 use crate::ground::{WAYS, Way, enter, join, prepare};
 use crate::rig::{Rig, Turns, bytes, reading};
@@ -15,12 +15,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 
-/// Connections at a time.
+/// Concurrent connections.
 const CONNECTIONS: usize = 12;
-/// One packet of so many is lost.
+/// One packet in this many is lost.
 const LOST: u32 = 8;
 
-/// Carries packets until it is dropped.
+/// Forwards packets until it is dropped.
 struct Link {
     ends: Arc<AtomicBool>,
     carrier: Option<JoinHandle<()>>,
@@ -39,8 +39,8 @@ impl Link {
                 for (from, to) in [(0, 1), (1, 0)] {
                     let mut packet = [0; 2000];
                     while let Ok(length) = rustix::io::read(&ends[from], &mut packet) {
-                        // Numerical Recipes' generator: the same losses for the same packets, which
-                        // they never are.
+                        // Generator of Numerical Recipes. It would give the same losses for the
+                        // same sequence of packets, but the sequence differs from run to run.
                         number = number.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
                         if !(number >> 16).is_multiple_of(LOST) {
                             let _ = rustix::io::write(&ends[to], &packet[..length]);
@@ -73,8 +73,8 @@ fn device(namespace: &Namespace, way: Way, is_far: bool) -> (Tun, OwnedFd) {
     (tun, end)
 }
 
-/// C60, C63, C65: whatever is lost, an acknowledgement of a released FIN included, both halves of
-/// every connection end, all octets arrive, no one sees an error, and nothing is left.
+/// C60, C63, C65: whatever packets are lost, including the acknowledgement of a released FIN, both
+/// halves of every connection end and all data arrives. Nobody gets an error, and no state is left.
 #[test]
 fn everything_ends_though_packets_are_lost() {
     for way in &WAYS[..2] {
@@ -102,7 +102,7 @@ fn everything_ends_though_packets_are_lost() {
                 assert_eq!(rig.call(socket, SocketCall::Shutdown(Half::Write)), Ok(Value::Done));
             }
         }
-        // All far hosts at a time.
+        // All far hosts close at the same time.
         let ends: Vec<_> = (0..CONNECTIONS)
             .map(|_| {
                 let mut end = rig.far(|| listener.accept()).expect("has connected").0;

@@ -1,10 +1,10 @@
-//! FINs of far hosts that are held until the client has everything before them: what is on the
-//! wire, and what far hosts' programs see.
+//! FINs of far hosts that are held until the client has all data before them: the segments on the
+//! wire, and the view of far hosts' programs.
 //!
-//! In network namespaces of the tests' own, as root; without these rights nothing is tested, and it
-//! is said why. The client of these tests hears nothing while it is `stalled`: so long no FIN may
-//! be acknowledged. Keep-alive probes are looked at in the same way (`probes`), and what receivers
-//! and listeners say that have no room (`receiving`).
+//! The tests run as root in network namespaces of their own. Without these rights they print the
+//! reason and pass. The client of these tests receives nothing while it is `stalled`, and no FIN
+//! may be acknowledged during that time. The same setup tests keep-alive probes (`probes`), and
+//! receivers and listeners without room (`receiving`).
 
 #[path = "../sockets/carried.rs"]
 mod carried;

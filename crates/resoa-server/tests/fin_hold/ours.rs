@@ -1,5 +1,5 @@
-//! What the server does while a FIN is held: its own FIN waits, and its RST is heard; and
-//! listeners, whose connections may end before they are accepted.
+//! The server's own FIN and RST while a FIN is held: its FIN waits, and its RST reaches the far
+//! host. Also listeners, whose connections may end before they are accepted.
 
 use crate::ground::{WAYS, Way, enter};
 use crate::rig::{Rig, Turns, bytes};
@@ -14,8 +14,8 @@ use std::net::SocketAddr;
 
 const SHUT: SocketCall = SocketCall::Shutdown(Half::Write);
 
-/// A connection whose far host has closed without a word; the FIN's number. The client hears
-/// nothing.
+/// Connects to a far host that closes without sending data, while the client receives nothing.
+/// Returns the socket and the FIN's sequence number.
 fn ended(far: &mut Far, rig: &mut Rig) -> (RsockId, u32) {
     let socket = far.connected(rig);
     rig.stalled = true;
@@ -25,8 +25,8 @@ fn ended(far: &mut Far, rig: &mut Rig) -> (RsockId, u32) {
     (socket, fin)
 }
 
-/// The same, where the program has shut its half before. If `crosses`, the far host does not know
-/// when it closes.
+/// The same after the program has shut its half down. If `crosses`, the far host has not received
+/// that FIN when it closes.
 fn ended_behind_ours(far: &mut Far, rig: &mut Rig, crosses: bool) -> (RsockId, u32) {
     let socket = far.connected(rig);
     assert_eq!(rig.call(socket, SHUT), Ok(Value::Done));
@@ -44,7 +44,7 @@ fn ended_behind_ours(far: &mut Far, rig: &mut Rig, crosses: bool) -> (RsockId, u
     (socket, fin)
 }
 
-/// The server's FIN, at last.
+/// Expects the server's FIN and acknowledges it.
 fn hears_fin(far: &mut Far, rig: &mut Rig, acknowledgment: u32) {
     let ours = far.hears(rig);
     let is = (ours.tcp.flags, ours.tcp.sequence, ours.tcp.acknowledgment);
@@ -53,7 +53,7 @@ fn hears_fin(far: &mut Far, rig: &mut Rig, acknowledgment: u32) {
     far.sends(Tcp::ACK, far.next, b"", &[]);
 }
 
-/// RST where it is expected, which is the only place where it is believed (RFC 5961).
+/// Expects an RST with the expected sequence number. The far host accepts no other (RFC 5961).
 fn hears_reset(far: &mut Far, rig: &mut Rig) {
     let reset = far.hears(rig);
     assert_eq!((reset.tcp.flags & Tcp::RST, reset.tcp.sequence), (Tcp::RST, far.expected), "{reset:?}");
@@ -63,8 +63,8 @@ fn waiting(rig: &Rig) -> usize {
     rig.host.fin_hold().expect("is there").waiting()
 }
 
-/// C67: the program shuts its half while a FIN is held. Our own waits, or the kernel would refuse
-/// the far host's when it comes again.
+/// C67: the program shuts its half down while a FIN is held. The server's FIN waits, because
+/// otherwise the kernel would refuse the far host's FIN when that comes again.
 #[test]
 fn our_fin_waits() {
     in_all_ways(true, |mut far, mut rig| {
@@ -82,8 +82,8 @@ fn our_fin_waits() {
     });
 }
 
-/// C67: the server was told to send its FIN before it has looked at the far host's, which the
-/// kernel has: it waits in just the same way.
+/// C67: the server is told to send its FIN when the kernel has the far host's, but the server has
+/// not looked at it yet. Its FIN waits just the same.
 #[test]
 fn our_fin_waits_for_one_that_is_not_known() {
     in_all_ways(true, |mut far, mut rig| {
@@ -103,8 +103,8 @@ fn our_fin_waits_for_one_that_is_not_known() {
     });
 }
 
-/// C67: the program closes while a FIN is held, and has read everything: that ends the hold (3.9),
-/// and is no reason for RST.
+/// C67: the program closes while a FIN is held and has read everything. That ends the hold (3.9)
+/// and causes no RST.
 #[test]
 fn close_while_held() {
     in_all_ways(true, |mut far, mut rig| {
@@ -118,7 +118,7 @@ fn close_while_held() {
     });
 }
 
-/// C68: the client is lost before our own FIN: RST, which the kernel sends.
+/// C68: the client is lost before the server's FIN: the kernel sends RST.
 #[test]
 fn abort_before_our_fin() {
     in_all_ways(true, |mut far, mut rig| {
@@ -127,14 +127,14 @@ fn abort_before_our_fin() {
         hears_reset(&mut far, &mut rig);
         assert_eq!(waiting(&rig), 0);
         far.hears_nothing(&mut rig);
-        // If that is lost.
+        // Assume that the RST is lost.
         far.sends(Tcp::FIN | Tcp::ACK, fin, b"", &[]);
         hears_reset(&mut far, &mut rig);
     });
 }
 
-/// C68: and behind it, where the kernel is done with the connection (TIME_WAIT) and would say that
-/// all is well.
+/// C68: the client is lost after the server's FIN, when the kernel has completed the connection
+/// (TIME_WAIT) and would acknowledge everything.
 #[test]
 fn abort_behind_our_fin() {
     in_all_ways(true, |mut far, mut rig| {
@@ -150,7 +150,7 @@ fn abort_behind_our_fin() {
     });
 }
 
-/// C68: and while our own is not acknowledged (CLOSING).
+/// C68: the client is lost while the server's FIN is unacknowledged (CLOSING).
 #[test]
 fn abort_while_fins_cross() {
     in_all_ways(true, |mut far, mut rig| {
@@ -162,8 +162,8 @@ fn abort_while_fins_cross() {
     });
 }
 
-/// A kernel that has nothing left of the connection refuses the FIN when it comes again; that is
-/// not heard, and the release is.
+/// A kernel without any state of the connection refuses a FIN that comes again. The far host does
+/// not receive the refusal, but does receive the release.
 #[test]
 fn a_kernel_that_forgets() {
     in_all_ways(true, |mut far, mut rig| {
@@ -180,8 +180,8 @@ fn a_kernel_that_forgets() {
     });
 }
 
-/// The far host resets a connection whose FIN is held: its FIN is not acknowledged any more, and
-/// nothing is left when the program has closed.
+/// The far host resets a connection whose FIN is held. Its FIN is not acknowledged any more, and no
+/// state is left after the program has closed.
 #[test]
 fn reset_while_held() {
     in_all_ways(true, |mut far, mut rig| {
@@ -198,7 +198,7 @@ fn reset_while_held() {
     });
 }
 
-/// A listening socket of the program's, and where.
+/// Creates a listening socket of the program. Returns it and its port.
 fn listening(rig: &mut Rig, way: Way) -> (RsockId, u16) {
     let socket = rig.socket();
     let any = SocketAddr::new(way.addresses()[0], 0);
@@ -208,13 +208,13 @@ fn listening(rig: &mut Rig, way: Way) -> (RsockId, u16) {
         Ok(Value::Address(address)) => address.port(),
         other => panic!("{other:?}"),
     };
-    // LISTEN has no answer; what is asked behind it has.
+    // LISTEN has no answer; the call after it has.
     rig.option(socket, libc::SOL_SOCKET, libc::SO_REUSEADDR);
     (socket, port)
 }
 
-/// C58: the far host connects, speaks and closes before anybody knows of the connection, with the
-/// last segment of the handshake, even: its FIN is held.
+/// C58: the far host connects, sends data and closes before the server knows of the connection,
+/// even with the last segment of the handshake. Its FIN is held.
 #[test]
 fn fin_before_accept() {
     for way in WAYS {
@@ -246,8 +246,8 @@ fn fin_before_accept() {
     }
 }
 
-/// The listener goes away while the kernel has a connection for it that has ended: RST, and nothing
-/// is left.
+/// The listener closes while the kernel has a connection for it that has ended: RST is sent, and no
+/// state is left.
 #[test]
 fn a_listener_goes_away() {
     in_all_ways(true, |mut far, mut rig| {
@@ -257,13 +257,13 @@ fn a_listener_goes_away() {
         far.sends(Tcp::ACK, far.next, b"", &[]);
         let fin = far.next;
         far.tells(Tcp::FIN, b"");
-        // The server does not look meanwhile: only the kernel has it.
+        // The server does not look meanwhile, so only the kernel has the connection.
         while waiting(&rig) == 0 {
             std::thread::yield_now();
         }
         assert_eq!(rig.close(listener), Ok(Value::Done));
         rig.until(|rig| (rig.host.sockets() == 0).then_some(()));
-        // It may have acknowledged what it has before.
+        // The kernel may have acknowledged the data before.
         let mut last = far.hears(&mut rig);
         while !last.tcp.has(Tcp::RST) {
             assert_eq!(last.tcp.acknowledgment, fin, "{last:?}");
@@ -274,7 +274,7 @@ fn a_listener_goes_away() {
     });
 }
 
-/// As many FINs are held as there is room for; the next is acknowledged at once, which is counted.
+/// FINs are held as long as there is room. The next one is acknowledged at once and counted.
 #[test]
 fn more_than_there_is_room_for() {
     let way = WAYS[0];
@@ -298,7 +298,7 @@ fn more_than_there_is_room_for() {
     far.hears_ack(&mut rig, fin.wrapping_add(1));
     let counts = rig.host.fin_hold().expect("is there").counts().expect("can be read");
     assert_eq!((counts.held, counts.full), (1, 1));
-    // It is released like any other, without being told twice.
+    // Its release works like any other, and the FIN is not acknowledged twice.
     rig.stalled = false;
     assert_eq!(rig.read(not, 1), bytes(b""));
     far.resumes(first);
@@ -306,7 +306,7 @@ fn more_than_there_is_room_for() {
     assert_eq!(rig.read(held, 1), bytes(b""));
 }
 
-/// Without an interface nothing could be held, and one that does not exist is named.
+/// Attaching fails without an interface, and for one that does not exist with its name.
 #[test]
 fn interfaces_are_named() {
     let error = FinHold::attach::<&str>(&[]).expect_err("none");
@@ -320,14 +320,14 @@ fn interfaces_are_named() {
     assert_eq!(FinHold::interfaces().expect("can be listed"), ["far0"]);
 }
 
-/// Three rights are needed to begin with, and none later: a server that gives them up holds FINs
-/// all the same, for which it has descriptors.
+/// Three privileges are needed at the start only. A server that gives them up still holds FINs,
+/// with the descriptors that it has opened.
 #[test]
 fn rights_are_needed_at_the_start_alone() {
     if !enter(WAYS[0]) {
         return;
     }
-    // Of this thread alone.
+    // For this thread only.
     let keep = |rights| {
         let sets =
             CapabilitySets { effective: rights, permitted: rights, inheritable: CapabilitySet::empty() };

@@ -1,4 +1,4 @@
-//! Keep-alive probes on the wire: the server's kernel sends them at the program's times, and
+//! Keep-alive probes on the wire. The server's kernel sends them at the program's intervals, and
 //! answers the far host's as long as the client is there.
 
 use crate::ground::{WAYS, enter};
@@ -8,7 +8,7 @@ use packet::Tcp;
 use resoa_protocol::{Errno, RsockId, SocketCall, Value};
 use std::time::{Duration, Instant};
 
-/// In both versions; what else there is in a header does not matter here.
+/// Runs a test for both IP versions; other header options do not matter here.
 fn in_both_versions(test: impl Fn(Far, Rig)) {
     for way in WAYS.into_iter().take(2) {
         if !enter(way) {
@@ -24,21 +24,21 @@ fn set(rig: &mut Rig, socket: RsockId, level: i32, name: i32, value: i32) {
     assert_eq!(rig.call(socket, option), Ok(Value::Done));
 }
 
-/// An empty segment whose number is one before what was sent last (RFC 9293 section 3.8.4).
+/// Expects an empty segment with the sequence number before the next one (RFC 9293 section 3.8.4).
 fn hears_probe(far: &mut Far, rig: &mut Rig) {
     let probe = far.hears(rig);
     let seen = (probe.tcp.flags, probe.tcp.sequence, probe.tcp.acknowledgment, probe.payload);
     assert_eq!(seen, (Tcp::ACK, far.expected.wrapping_sub(1), far.next, 0), "{probe:?}");
 }
 
-/// The server has done what it was told.
+/// Waits until the server has carried out the previous requests.
 fn has_done(rig: &mut Rig, socket: RsockId) {
     rig.option(socket, libc::IPPROTO_TCP, libc::TCP_INFO);
 }
 
-/// C40: SO_KEEPALIVE, TCP_KEEPIDLE, TCP_KEEPINTVL and TCP_KEEPCNT of a remote socket are those of
-/// the server's kernel. Who answers is probed again when it has been idle; who does not is reset
-/// after so many, and the program is told ETIMEDOUT.
+/// C40: SO_KEEPALIVE, TCP_KEEPIDLE, TCP_KEEPINTVL and TCP_KEEPCNT of a remote socket apply to the
+/// socket of the server's kernel. A far host that answers is probed again after it was idle. One
+/// that does not answer is reset after that many probes, and the program gets ETIMEDOUT.
 #[test]
 fn probes_at_the_programs_times() {
     in_both_versions(|mut far, mut rig| {
@@ -49,12 +49,12 @@ fn probes_at_the_programs_times() {
         hears_probe(&mut far, &mut rig);
         let next = far.next;
         far.sends(Tcp::ACK, next, b"", &[]);
-        // Only now, so that there is time to answer.
+        // Set only now, to leave time for the answer.
         set(&mut rig, socket, libc::IPPROTO_TCP, libc::TCP_KEEPINTVL, 1);
         set(&mut rig, socket, libc::IPPROTO_TCP, libc::TCP_KEEPCNT, 2);
-        // Linux looks at its timer again when this is set.
+        // Setting this makes Linux restart its timer.
         set(&mut rig, socket, libc::IPPROTO_TCP, libc::TCP_KEEPIDLE, 1);
-        // Twice without an answer: the first was answered and does not count.
+        // Two probes without an answer: the first one was answered and does not count.
         hears_probe(&mut far, &mut rig);
         hears_probe(&mut far, &mut rig);
         assert!(far.hears(&mut rig).tcp.has(Tcp::RST));
@@ -62,7 +62,7 @@ fn probes_at_the_programs_times() {
     });
 }
 
-/// C40: when SO_KEEPALIVE is switched off there are none, whatever the times are.
+/// C40: without SO_KEEPALIVE there are no probes, whatever the intervals are.
 #[test]
 fn no_probes_unless_they_are_wanted() {
     in_both_versions(|mut far, mut rig| {
@@ -70,7 +70,7 @@ fn no_probes_unless_they_are_wanted() {
         set(&mut rig, socket, libc::IPPROTO_TCP, libc::TCP_KEEPINTVL, 1);
         set(&mut rig, socket, libc::IPPROTO_TCP, libc::TCP_KEEPIDLE, 1);
         let begin = Instant::now();
-        // Longer than until one would come.
+        // Longer than the time until the first probe.
         while begin.elapsed() < Duration::from_millis(1500) {
             far.hears_nothing(&mut rig);
         }
@@ -78,7 +78,7 @@ fn no_probes_unless_they_are_wanted() {
         hears_probe(&mut far, &mut rig);
         set(&mut rig, socket, libc::SOL_SOCKET, libc::SO_KEEPALIVE, 0);
         has_done(&mut rig, socket);
-        // What had left before that.
+        // Skip segments that had left before.
         while far.found().is_some() {}
         let begin = Instant::now();
         while begin.elapsed() < Duration::from_millis(1500) {
@@ -87,7 +87,8 @@ fn no_probes_unless_they_are_wanted() {
     });
 }
 
-/// C40: the far host's probes are answered as long as there is a client; when it is lost, by RST.
+/// C40: the far host's probes are answered as long as the client is there. After it is lost, the
+/// answer is RST.
 #[test]
 fn far_probes_are_answered_while_the_client_is_there() {
     in_both_versions(|mut far, mut rig| {

@@ -1,5 +1,5 @@
-//! What is on the wire where nobody reads, or nobody accepts: as with a native socket of the same
-//! kernel, segment by segment.
+//! Segments on the wire when the program does not read or does not accept: the same ones as with a
+//! native socket of the same kernel.
 
 use crate::rig::{Rig, Turns};
 use crate::written::{Connection, FIRST_OCTET, Far, PORT, in_all_ways};
@@ -10,15 +10,15 @@ use std::io::Read;
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::time::Duration;
 
-/// SO_RCVBUF, and octets of a segment.
+/// SO_RCVBUF, and bytes per segment.
 const RCVBUF: i32 = 50_000;
 const SEGMENT: usize = 1400;
-/// More octets than any window of that buffer admits.
+/// More bytes than any window of that buffer admits.
 const ENOUGH: usize = 4 * RCVBUF as usize;
-/// Turns in which the server takes what it takes of a listener's.
+/// Number of turns after which the server has accepted all that it accepts from a listener.
 const SETTLED: usize = 60;
 
-/// A native socket with this receive buffer that is connected to the far host.
+/// Connects a native socket with this receive buffer to the far host.
 fn native(far: &mut Far, rig: &mut Rig) -> TcpStream {
     let family = if far.way().is_ipv6 { AddressFamily::INET6 } else { AddressFamily::INET };
     let socket = rustix::net::socket_with(family, SocketType::STREAM, SocketFlags::NONBLOCK, None);
@@ -30,7 +30,7 @@ fn native(far: &mut Far, rig: &mut Rig) -> TcpStream {
     socket.into()
 }
 
-/// A remote one.
+/// Connects a remote socket with this receive buffer to the far host.
 fn remote(far: &mut Far, rig: &mut Rig) -> RsockId {
     let socket = rig.socket();
     let (level, name) = (libc::SOL_SOCKET, libc::SO_RCVBUF);
@@ -40,8 +40,8 @@ fn remote(far: &mut Far, rig: &mut Rig) -> RsockId {
     socket
 }
 
-/// The far host fills the window by segments, each when the one before is acknowledged, and then
-/// says one octet more: how many octets each answer acknowledges, and how many more it admits.
+/// The far host fills the window with segments, each after the acknowledgement of the one before,
+/// and then sends one byte more. Returns for each answer the bytes acknowledged and the window.
 fn fills(far: &mut Far, rig: &mut Rig) -> Vec<(usize, u16)> {
     let mut answers = vec![(0, SEGMENT as u16)];
     while let &(octets, window) = answers.last().expect("the first is there")
@@ -61,17 +61,17 @@ fn fills(far: &mut Far, rig: &mut Rig) -> Vec<(usize, u16)> {
     answers
 }
 
-/// The window as it is now: an octet that is there already is answered at once.
+/// Returns the current window: the kernel answers a byte that it already has at once.
 fn window(far: &mut Far, rig: &mut Rig) -> u16 {
     let next = far.next;
     far.sends(Tcp::ACK, next.wrapping_sub(1), b"1", &[]);
     far.hears_ack(rig, next).window
 }
 
-/// C24 (5.3.3, 6.3): a program that does not read. The server hands every octet over as it comes,
-/// and yet each acknowledgement says the window that a native socket with the same SO_RCVBUF says,
-/// until it closes at the same octet and refuses the next; when the program has read everything, it
-/// is open as far as there.
+/// C24 (5.3.3, 6.3): a program that does not read. The server passes every byte to the client on
+/// arrival. Still each acknowledgement has the window of a native socket with the same SO_RCVBUF,
+/// until the window closes at the same byte and the next byte is refused. When the program has read
+/// everything, the window opens as far as natively.
 #[test]
 fn the_window_closes_where_it_does_natively() {
     in_all_ways(false, |mut far, mut rig| {
@@ -82,7 +82,7 @@ fn the_window_closes_where_it_does_natively() {
         socket.read_exact(&mut vec![0; total]).expect("is connected");
         while far.found().is_some() {}
         let open = window(&mut far, &mut rig);
-        // By RST, behind which nothing comes.
+        // Close by RST, after which no segment follows.
         sockopt::set_socket_linger(&socket, Some(Duration::ZERO)).expect("is a socket");
         drop(socket);
         while far.found().is_some() {}
@@ -98,7 +98,7 @@ fn the_window_closes_where_it_does_natively() {
                 other => panic!("{other:?}"),
             }
         }
-        // What was read is told in parts.
+        // The client reports the bytes that the program has read in parts.
         rig.until(|rig| {
             while far.found().is_some() {}
             (window(&mut far, rig) == open).then_some(())
@@ -106,21 +106,21 @@ fn the_window_closes_where_it_does_natively() {
     });
 }
 
-/// What a far host of a listener is answered.
+/// Answer to a far host from a listener.
 #[derive(Debug, PartialEq, Eq)]
 enum Answer {
     Nothing,
-    /// SYN-ACK, whether it has a time stamp, and its scale of windows.
+    /// SYN-ACK: whether it has a time stamp, and its window scale.
     Synchronised {
         stamped: bool,
         scale: Option<u8>,
     },
-    /// So many octets are acknowledged.
+    /// Number of bytes acknowledged.
     Acknowledged(u32),
 }
 
-/// An answer that is there for the connection that the far host talks by, when everybody has had
-/// the time to do something. What is said to others is passed over, and what is said again.
+/// Returns the last answer on the far host's current connection, after both sides had time to act.
+/// Segments of other connections and repetitions are skipped.
 fn answer(far: &mut Far, rig: &mut Rig) -> Answer {
     let Connection { own, port, .. } = far.talks_by();
     let mut said = Answer::Nothing;
@@ -136,7 +136,7 @@ fn answer(far: &mut Far, rig: &mut Rig) -> Answer {
     said
 }
 
-/// A SYN-ACK that was heard before: the handshake took the far host a while.
+/// Whether this is a repetition of a SYN-ACK, sent because the handshake took the far host a while.
 fn is_again(far: &Far, segment: &Segment) -> bool {
     segment.tcp.has(Tcp::SYN) && far.expected == segment.tcp.sequence.wrapping_add(1)
 }
@@ -151,10 +151,11 @@ fn read(far: &mut Far, segment: &Segment) -> Answer {
     Answer::Acknowledged(segment.tcp.acknowledgment.wrapping_sub(FIRST_OCTET))
 }
 
-/// More far hosts than a listener with a backlog of 2 takes: two have connected; two more are half
-/// way, and then both end their handshakes, with an octet behind, before a fifth begins one. What
-/// each is answered; and what the fourth is when the program has accepted one, after it was told
-/// that its handshake is not over: it may be one that waits for the program to speak first.
+/// More far hosts connect than a listener with a backlog of 2 accepts. Two complete their
+/// handshakes. Two more get a SYN-ACK, then both complete their handshakes and send a byte, before
+/// a fifth sends a SYN. Returns the answers to each, and last the answer to the fourth after the
+/// program has accepted a connection. Before that, the fourth gets another SYN-ACK, because a far
+/// host might wait for the program to send first.
 fn overflows(far: &mut Far, rig: &mut Rig, port: u16, accept: impl FnOnce(&mut Rig)) -> Vec<Answer> {
     let mut answers = Vec::new();
     for own in [PORT, PORT + 1] {
@@ -191,11 +192,10 @@ fn overflows(far: &mut Far, rig: &mut Rig, port: u16, accept: impl FnOnce(&mut R
     answers
 }
 
-/// C32: backlog overflow on the wire: the last acknowledgement of a handshake for which there is no
-/// room is ignored, and so is what comes behind it, and a SYN for which there is none; when the
-/// program has accepted one there is room. Until then the kernel says SYN-ACK once more, as
-/// natively: the server has taken one connection, and has left it room enough to remember both
-/// handshakes.
+/// C32: backlog overflow on the wire. Without room, the last acknowledgement of a handshake is
+/// ignored, and so are the data after it and a further SYN. After the program has accepted a
+/// connection there is room. Until then the kernel repeats its SYN-ACK, as natively: the server has
+/// taken one connection, which leaves the kernel room to remember both handshakes.
 #[test]
 fn a_backlog_overflows_as_it_does_natively() {
     in_all_ways(false, |mut far, mut rig| {
@@ -211,7 +211,7 @@ fn a_backlog_overflows_as_it_does_natively() {
         assert_eq!(rig.call(socket, SocketCall::Bind(here)), Ok(Value::Done));
         assert_eq!(rig.call(socket, SocketCall::Listen { backlog: 2 }), Ok(Value::Done));
         let Ok(Value::Address(name)) = rig.call(socket, SocketCall::LocalName) else { panic!("is bound") };
-        // LISTEN has no answer, but this has.
+        // LISTEN has no answer, but this call has.
         rig.option(socket, libc::IPPROTO_TCP, libc::TCP_INFO);
         let remotely = overflows(&mut far, &mut rig, name.port(), |rig| {
             assert!(matches!(rig.call(socket, SocketCall::Accept), Ok(Value::Accepted { .. })));
@@ -220,8 +220,8 @@ fn a_backlog_overflows_as_it_does_natively() {
     });
 }
 
-/// C83 (6.2.3), accepted: `listen` of a bound socket has returned and the server has not heard of
-/// it. A SYN of that moment is refused, by RST, and one behind it is answered.
+/// C83 (6.2.3), accepted difference: `listen` of a bound socket has returned, and the server has
+/// not received it yet. A SYN at that moment is refused by RST, and a later one is answered.
 #[test]
 fn a_listen_that_is_on_its_way() {
     in_all_ways(false, |mut far, mut rig| {
@@ -229,7 +229,7 @@ fn a_listen_that_is_on_its_way() {
         let socket = rig.socket();
         assert_eq!(rig.call(socket, SocketCall::Bind(here)), Ok(Value::Done));
         let Ok(Value::Address(name)) = rig.call(socket, SocketCall::LocalName) else { panic!("is bound") };
-        // Returns without a turn of the server's.
+        // The call returns without a turn of the server.
         assert_eq!(rig.call(socket, SocketCall::Listen { backlog: 2 }), Ok(Value::Done));
         far.asks(PORT, name.port());
         let refused = far.found().expect("the kernel answers at once");

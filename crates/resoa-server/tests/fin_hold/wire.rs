@@ -1,4 +1,5 @@
-//! Segment by segment: the far host is written out, so each answer of the server's has one reason.
+//! Held FINs segment by segment. The far host is simulated, so each answer of the server has one
+//! cause.
 
 use crate::ground::{Way, enter};
 use crate::rig::{Rig, Turns, bytes};
@@ -7,8 +8,8 @@ use packet::Tcp;
 use resoa_protocol::message::Half;
 use resoa_protocol::{RsockId, SocketCall, Value};
 
-/// A connection whose far host has said "bye" and closed, while the client hears nothing; the FIN's
-/// number. The kernel may acknowledge both at once.
+/// Connects to a far host that sends "bye" and closes while the client receives nothing. Returns
+/// the socket and the FIN's sequence number. The kernel may acknowledge both at once.
 fn held(far: &mut Far, rig: &mut Rig) -> (RsockId, u32) {
     let socket = far.connected(rig);
     rig.stalled = true;
@@ -20,8 +21,8 @@ fn held(far: &mut Far, rig: &mut Rig) -> (RsockId, u32) {
     (socket, fin)
 }
 
-/// C58: what arrives is acknowledged, the FIN only when the client has everything; then at once,
-/// without being asked again.
+/// C58: data is acknowledged on arrival, and the FIN only when the client has everything; then at
+/// once, without a retransmission.
 #[test]
 fn fin_is_acknowledged_when_it_is_delivered() {
     in_all_ways(true, |mut far, mut rig| {
@@ -32,7 +33,7 @@ fn fin_is_acknowledged_when_it_is_delivered() {
         assert_eq!(rig.read(socket, 100), bytes(b"bye"));
         assert_eq!(rig.read(socket, 100), bytes(b""));
         far.hears_nothing(&mut rig);
-        // What the kernel says now is no longer changed.
+        // The kernel's segments are not changed any more.
         far.sends(Tcp::FIN | Tcp::ACK, fin, b"", &[]);
         far.hears_ack(&mut rig, fin.wrapping_add(1));
         let counts = rig.host.fin_hold().expect("is there").counts().expect("can be read");
@@ -40,8 +41,7 @@ fn fin_is_acknowledged_when_it_is_delivered() {
     });
 }
 
-/// C60, C69: a FIN that comes again is answered like the first; no SACK block says that it is
-/// there.
+/// C60, C69: a retransmitted FIN is answered like the first one, and no SACK block covers it.
 #[test]
 fn fin_comes_again() {
     in_all_ways(true, |mut far, mut rig| {
@@ -56,8 +56,8 @@ fn fin_comes_again() {
     });
 }
 
-/// C69: octets that come again with the FIN are reported as such, up to the FIN. So are those that
-/// came before others.
+/// C69: data retransmitted with the FIN is reported in a SACK block that ends before the FIN. So is
+/// data that arrives out of order.
 #[test]
 fn blocks_end_before_the_fin() {
     in_all_ways(true, |mut far, mut rig| {
@@ -83,8 +83,8 @@ fn blocks_end_before_the_fin() {
     });
 }
 
-/// C61: octets that come with the FIN are acknowledged, and those of the other direction go on
-/// their way without acknowledging it.
+/// C61: data that arrives with the FIN is acknowledged. Data in the other direction is sent without
+/// acknowledging the FIN.
 #[test]
 fn fin_with_octets_and_octets_the_other_way() {
     in_all_ways(true, |mut far, mut rig| {
@@ -100,13 +100,13 @@ fn fin_with_octets_and_octets_the_other_way() {
         far.sends(Tcp::ACK, fin.wrapping_add(1), b"", &[]);
         far.hears_nothing(&mut rig);
         rig.stalled = false;
-        // Behind the octets.
+        // The number is the one behind the data.
         far.hears_ack(&mut rig, fin.wrapping_add(1));
         assert_eq!(rig.read(socket, 100), bytes(b"bye"));
     });
 }
 
-/// C61: octets that leave after the release acknowledge the FIN like any others.
+/// C61: data sent after the release acknowledges the FIN like any other segment.
 #[test]
 fn octets_after_the_release() {
     in_all_ways(true, |mut far, mut rig| {
@@ -121,8 +121,8 @@ fn octets_after_the_release() {
     });
 }
 
-/// C62: the program has shut its half; the far host's FIN is held in just the same way, though the
-/// kernel is done with the connection (TIME_WAIT).
+/// C62: the program has shut its half down. The far host's FIN is held just the same, although the
+/// kernel has completed the connection (TIME_WAIT).
 #[test]
 fn fin_after_ours() {
     in_all_ways(true, |mut far, mut rig| {
@@ -149,7 +149,7 @@ fn fin_after_ours() {
     });
 }
 
-/// C65: both FINs are under way at a time.
+/// C65: both FINs are in flight at the same time.
 #[test]
 fn fins_cross() {
     in_all_ways(true, |mut far, mut rig| {
@@ -157,7 +157,7 @@ fn fins_cross() {
         assert_eq!(rig.call(socket, SocketCall::Shutdown(Half::Write)), Ok(Value::Done));
         let ours = far.hears(&mut rig);
         assert_eq!(ours.tcp.flags, Tcp::FIN | Tcp::ACK);
-        // It has not seen ours when it sends its own.
+        // The far host has not received our FIN when it sends its own.
         rig.stalled = true;
         let fin = far.next;
         far.tells(Tcp::FIN, b"");
@@ -174,7 +174,7 @@ fn fins_cross() {
     });
 }
 
-/// A FIN is found behind IP options and extension headers, too.
+/// A FIN behind IP options or extension headers is found, too.
 #[test]
 fn fin_behind_options() {
     in_all_ways(true, |mut far, mut rig| {
@@ -190,8 +190,8 @@ fn fin_behind_options() {
     });
 }
 
-/// A segment with a FIN that is not the connection's, from somebody who knows its ports alone:
-/// whether it comes before the FIN or behind it, that is held.
+/// A forged FIN from somebody who only knows the ports, before and after the genuine one: the
+/// genuine FIN is held.
 #[test]
 fn fin_of_somebody_else() {
     in_all_ways(true, |mut far, mut rig| {
@@ -199,7 +199,7 @@ fn fin_of_somebody_else() {
         rig.stalled = true;
         let fin = far.next;
         let elsewhere = fin.wrapping_add(1 << 29);
-        // The kernel says what it expects, or nothing if it has said so just now.
+        // The kernel answers with the expected number, or not at all if it has just done so.
         let no_matter = |far: &mut Far, rig: &mut Rig| {
             for _ in 0..10 {
                 rig.turn();
@@ -225,7 +225,7 @@ fn fin_of_somebody_else() {
 }
 
 /// C100: without the hold the FIN is acknowledged while the client has nothing. These tests would
-/// see it.
+/// detect that.
 #[test]
 fn without_the_hold() {
     in_all_ways(false, |mut far, mut rig| {
@@ -238,8 +238,7 @@ fn without_the_hold() {
     });
 }
 
-/// Connections of others are none of its business, and neither are those of a server that has
-/// ended.
+/// Connections of other sockets are not changed.
 #[test]
 fn others_are_left_alone() {
     let way = Way { is_ipv6: false, stamps: true, sack: true };

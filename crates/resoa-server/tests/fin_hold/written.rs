@@ -1,5 +1,5 @@
-//! A far host that is written out: it sends the segments that a test wants over a TUN device, and
-//! none by itself, so that each answer has one reason.
+//! A simulated far host: it sends only the segments that a test wants, over a TUN device, so that
+//! each answer has one cause.
 
 use crate::ground::{WAYS, Way, enter, join};
 use crate::guest::PATIENCE;
@@ -19,12 +19,12 @@ use std::time::Instant;
 
 /// Name of the device.
 const DEVICE: &str = "far0";
-/// The far host's port, and where its numbers begin: so that they go past their end soon.
+/// The far host's port, and its initial sequence number, which soon wraps around.
 pub const PORT: u16 = 7000;
 const FIRST: u32 = u32::MAX - 5;
-/// The number of its first octet.
+/// Sequence number of its first byte.
 pub const FIRST_OCTET: u32 = FIRST + 1;
-/// Turns in which whatever the server would say is said.
+/// Number of turns after which the server has sent everything that it would send.
 const QUIET: usize = 60;
 
 /// The far host; see the [module](self).
@@ -34,7 +34,7 @@ pub struct Far {
     here: IpAddr,
     there: IpAddr,
     connection: Connection,
-    /// What it sends has IP options, or an extension header; they say nothing.
+    /// Whether its packets have IP options or an extension header, without meaning.
     pub extends: bool,
 }
 
@@ -44,7 +44,7 @@ pub struct Connection {
     /// Its own port and the server's.
     pub own: u16,
     pub port: u16,
-    /// Its own next number, and the one that it expects.
+    /// Its own next sequence number, and the one that it expects.
     pub next: u32,
     pub expected: u32,
     /// The server's last time stamp.
@@ -70,12 +70,12 @@ impl DerefMut for Far {
     }
 }
 
-/// The far host, and a server whose FINs are held at its device.
+/// Creates the far host and a server, with FINs held at the device or not.
 pub fn far(way: Way, holds: bool) -> (Far, Rig) {
     far_with(way, |device| holds.then(|| FinHold::attach(&[device]).expect("FINs are held")))
 }
 
-/// The same, held by this.
+/// The same with this hold.
 pub fn far_with(way: Way, hold: impl FnOnce(&str) -> Option<FinHold>) -> (Far, Rig) {
     let namespace = Namespace::current().expect("a namespace");
     let [here, there] = way.addresses();
@@ -87,7 +87,7 @@ pub fn far_with(way: Way, hold: impl FnOnce(&str) -> Option<FinHold>) -> (Far, R
     (Far { tun, way, here, there, connection: Connection::NONE, extends: false }, rig)
 }
 
-/// Runs a test in every way, as far as this machine can, with FINs that are held or not.
+/// Runs a test in every way that this machine permits, with a FIN hold or without.
 pub fn in_all_ways(holds: bool, test: impl Fn(Far, Rig)) {
     for way in WAYS {
         if !enter(way) {
@@ -108,31 +108,31 @@ impl Far {
         self.way
     }
 
-    /// The connection that it talks by.
+    /// Returns its current connection.
     pub fn talks_by(&self) -> Connection {
         self.connection
     }
 
-    /// Talks by another connection.
+    /// Switches to another connection.
     pub fn resumes(&mut self, connection: Connection) {
         self.connection = connection;
     }
 
-    /// A socket that is connected to it; it talks by this connection from now on.
+    /// Creates a socket that is connected to it. This becomes its current connection.
     pub fn connected(&mut self, rig: &mut Rig) -> RsockId {
         let socket = rig.socket();
         self.takes(rig, socket);
         socket
     }
 
-    /// Connects a socket that there is.
+    /// Connects an existing socket to it.
     pub fn takes(&mut self, rig: &mut Rig, socket: RsockId) {
         let connect = rig.begin(socket, SocketCall::Connect(self.address()));
         self.answers(rig);
         assert_eq!(rig.until(|rig| rig.ended(connect)), Ok(Value::Done));
     }
 
-    /// Answers a SYN, whosever it is.
+    /// Answers a SYN of any socket.
     pub fn answers(&mut self, rig: &mut Rig) {
         self.connection = Connection::NONE;
         let syn = self.hears(rig);
@@ -146,13 +146,13 @@ impl Far {
         assert_eq!((ack.tcp.flags, ack.tcp.acknowledgment), (Tcp::ACK, self.next));
     }
 
-    /// It connects to a port of the server's.
+    /// Connects from it to a port of the server.
     pub fn connects(&mut self, rig: &mut Rig, port: u16) {
         self.asks(PORT, port);
         self.is_answered(rig);
     }
 
-    /// It sends a SYN from a port of its own to one of the server's.
+    /// Sends a SYN from one of its ports to one of the server's.
     pub fn asks(&mut self, own: u16, port: u16) {
         self.connection = Connection { own, port, ..Connection::NONE };
         let (next, agreed) = (self.next, self.agreed());
@@ -160,27 +160,27 @@ impl Far {
         self.next = self.next.wrapping_add(1);
     }
 
-    /// Its SYN is answered.
+    /// Expects the answer to its SYN.
     pub fn is_answered(&mut self, rig: &mut Rig) {
         let syn = self.hears(rig);
         assert_eq!(syn.tcp.flags & (Tcp::SYN | Tcp::ACK), Tcp::SYN | Tcp::ACK);
         self.expected = syn.tcp.sequence.wrapping_add(1);
     }
 
-    /// The options of its SYN.
+    /// Options of its SYN.
     fn agreed(&self) -> Vec<u8> {
         let sack: &[u8] = if self.way.sack { &[1, 1, 4, 2] } else { &[] };
         [&[2, 4, 5, 0xb4], sack].concat()
     }
 
-    /// Sends octets that were not sent before.
+    /// Sends new data.
     pub fn tells(&mut self, flags: u8, octets: &[u8]) {
         self.sends(flags | Tcp::ACK, self.next, octets, &[]);
         let fin = u32::from(flags & Tcp::FIN != 0);
         self.next = self.next.wrapping_add(octets.len() as u32 + fin);
     }
 
-    /// Sends a segment from anywhere in its stream.
+    /// Sends a segment from any position of its stream.
     pub fn sends(&mut self, flags: u8, sequence: u32, octets: &[u8], options: &[u8]) {
         let mut options = options.to_vec();
         if self.way.stamps {
@@ -204,7 +204,7 @@ impl Far {
             }
             (IpAddr::V6(from), IpAddr::V6(to)) => {
                 let mut packet = vec![0x60, 0, 0, 0];
-                // Destination options (RFC 8200 section 4.6): octets of padding.
+                // Destination options (RFC 8200 section 4.6): bytes of padding.
                 let extension: &[u8] = if self.extends { &[6, 0, 1, 4, 0, 0, 0, 0] } else { &[] };
                 packet.extend(((extension.len() + length) as u16).to_be_bytes());
                 packet.extend([if self.extends { 60 } else { 6 }, 64]);
@@ -226,7 +226,7 @@ impl Far {
         assert_eq!(rustix::io::write(&self.tun, &packet), Ok(packet.len()));
     }
 
-    /// A segment of the server's that is there, with the right checksum.
+    /// Returns the next segment of the server that has arrived, after checking its checksum.
     pub fn found(&mut self) -> Option<Segment> {
         loop {
             let mut octets = vec![0; 2000];
@@ -256,7 +256,7 @@ impl Far {
         }
     }
 
-    /// The next segment of the server's.
+    /// Waits for the next segment of the server.
     pub fn hears(&mut self, rig: &mut Rig) -> Segment {
         let begin = Instant::now();
         loop {
@@ -268,7 +268,7 @@ impl Far {
         }
     }
 
-    /// An acknowledgement of everything before this number, and of nothing else, without data.
+    /// Expects an acknowledgement of exactly everything before this number, without data.
     pub fn hears_ack(&mut self, rig: &mut Rig, number: u32) -> Segment {
         let segment = self.hears(rig);
         let seen = (segment.tcp.flags & !Tcp::PSH, segment.tcp.acknowledgment, segment.payload);
@@ -277,7 +277,7 @@ impl Far {
         segment
     }
 
-    /// The server says nothing.
+    /// Asserts that the server sends nothing.
     pub fn hears_nothing(&mut self, rig: &mut Rig) {
         for _ in 0..QUIET {
             rig.turn();
@@ -288,7 +288,7 @@ impl Far {
     }
 }
 
-/// Up to its end a header has nothing but options that a kernel says.
+/// Asserts that the header contains only options that a kernel sends, up to its end.
 fn assert_options(segment: &[u8]) {
     let header = &segment[..usize::from(segment[12] >> 4) * 4];
     let mut options = &header[20..];

@@ -1,5 +1,5 @@
-//! Over memory, in a network namespace of the test's own with a loopback interface at which FINs
-//! are held.
+//! Carrier for tests with held FINs: memory, in a network namespace of the test's own with a
+//! loopback interface at which FINs are held.
 
 use netlab::{Namespace, interface, sysctl};
 use resoa_server::FinHold;
@@ -15,8 +15,8 @@ thread_local! {
     static SAID: Cell<bool> = const { Cell::new(false) };
 }
 
-/// FINs are held, if this user may; otherwise these tests are those of `sockets`, and each says so,
-/// once.
+/// Attaches a FIN hold if this user may. Otherwise these tests are those of `sockets`, and each
+/// prints that once.
 pub fn hold() -> Option<FinHold> {
     if !rustix::process::geteuid().is_root() {
         if !SAID.replace(true) {
@@ -24,7 +24,7 @@ pub fn hold() -> Option<FinHold> {
         }
         return None;
     }
-    // SAFETY: the descriptor table stays shared; the thread is the test's own.
+    // SAFETY: the descriptor table stays shared, and the thread belongs to the test.
     unsafe { rustix::thread::unshare_unsafe(UnshareFlags::NEWNET) }.expect("a namespace");
     let here = Namespace::current().expect("a namespace");
     interface::loopback_up(&here).expect("loopback");

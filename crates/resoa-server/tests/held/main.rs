@@ -1,5 +1,4 @@
-//! The tests of `sockets` once more, where the FINs of far hosts are held: nothing that a program
-//! or a far host sees is different.
+//! The tests of `sockets` with FINs of far hosts held: programs and far hosts see no difference.
 
 #[path = "../sockets/all.rs"]
 mod all;

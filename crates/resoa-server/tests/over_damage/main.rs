@@ -1,7 +1,7 @@
-//! The tests of `sockets` once more, over the Link Layer Protocol on a wire that loses, repeats and
-//! delays datagrams.
+//! The tests of `sockets` over the Link Layer Protocol on a link that loses, duplicates and delays
+//! datagrams.
 
-/// `udp` on the loopback interface, by a wire that damages what it carries.
+/// Carrier `udp` on the loopback interface, over a link that damages the traffic.
 mod carried {
     pub use crate::place::{Carried, cut, hold, opened};
     use resoa_protocol::lhp::Connection;

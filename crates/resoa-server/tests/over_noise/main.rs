@@ -1,6 +1,6 @@
-//! The tests of `sockets` once more, over TCP that is verified and encrypted.
+//! The tests of `sockets` over authenticated and encrypted TCP.
 
-/// `tcp` on the loopback interface.
+/// Carrier `tcp` on the loopback interface.
 mod carried {
     pub use crate::place::{Carried, cut, hold, opened};
     use resoa_protocol::lhp::Connection;

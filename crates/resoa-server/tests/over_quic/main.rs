@@ -1,6 +1,6 @@
-//! The tests of `sockets` once more, over QUIC.
+//! The tests of `sockets` over QUIC.
 
-/// `quic` on the loopback interface.
+/// Carrier `quic` on the loopback interface.
 mod carried {
     pub use crate::place::{Carried, cut, hold, opened};
     use resoa_protocol::lhp::Connection;

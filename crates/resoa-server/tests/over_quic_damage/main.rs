@@ -1,6 +1,6 @@
-//! The tests of `sockets` once more, over QUIC on a wire that loses, repeats and delays datagrams.
+//! The tests of `sockets` over QUIC on a link that loses, duplicates and delays datagrams.
 
-/// `quic` on the loopback interface, by a wire that damages what it carries.
+/// Carrier `quic` on the loopback interface, over a link that damages the traffic.
 mod carried {
     pub use crate::place::{Carried, cut, hold, opened};
     use resoa_protocol::lhp::Connection;

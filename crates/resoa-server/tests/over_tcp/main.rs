@@ -1,6 +1,6 @@
-//! The tests of `sockets` once more, over the baseline carrier.
+//! The tests of `sockets` over the baseline carrier.
 
-/// `plain` on the loopback interface.
+/// Carrier `plain` on the loopback interface.
 mod carried {
     pub use crate::place::{Carried, cut, hold, opened};
     use resoa_protocol::lhp::Connection;

@@ -1,6 +1,6 @@
-//! The tests of `sockets` once more, over the Link Layer Protocol in datagrams.
+//! The tests of `sockets` over the Link Layer Protocol in datagrams.
 
-/// `udp` on the loopback interface.
+/// Carrier `udp` on the loopback interface.
 mod carried {
     pub use crate::place::{Carried, cut, hold, opened};
     use resoa_protocol::lhp::Connection;

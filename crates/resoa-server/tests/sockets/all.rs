@@ -1,5 +1,5 @@
-//! What is tested over each carrier, under confinement and with FINs held; the crate's root has the
-//! carrier as `carried`.
+//! Tests that run over each carrier, under confinement and with FINs held. The root of each test
+//! crate provides the carrier as `carried`.
 
 mod closing;
 pub mod guest;

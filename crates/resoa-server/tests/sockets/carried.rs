@@ -1,4 +1,4 @@
-//! Over memory.
+//! Carrier over memory.
 
 use resoa_carrier::memory::Memory;
 use resoa_protocol::lhp::{Connection, Identity, Indication, LastHop, Provider, Service};
@@ -6,13 +6,13 @@ use resoa_server::FinHold;
 
 pub type Carried = Memory;
 
-/// Octets that it takes before it says stop.
+/// Bytes that it takes before it says stop.
 const ROOM: usize = 1 << 20;
 
-/// Who the client is.
+/// Identity of the client.
 const IDENTITY: Identity = Identity(Vec::new());
 
-/// A server's and a client's end, the connection that will be, and where it leads.
+/// Returns the server's and the client's end, the connection to be made, and the server's address.
 pub fn pair() -> (Memory, Memory, Connection, Vec<u8>) {
     let server = Memory::server(ROOM).expect("descriptors");
     let mut client = server.client(IDENTITY).expect("descriptors");
@@ -20,15 +20,15 @@ pub fn pair() -> (Memory, Memory, Connection, Vec<u8>) {
     (server, client, link, Vec::new())
 }
 
-/// The server is open; nothing is to be given up.
+/// Called after the server was created. Without confinement it does nothing.
 pub fn opened() {}
 
-/// FINs are not held.
+/// No FIN hold.
 pub fn hold() -> Option<FinHold> {
     None
 }
 
-/// The connection is lost; what the client will not be told by its end.
+/// Cuts the connection. Returns the indication that the client does not get from its own end.
 pub fn cut(client: &mut Memory, link: Connection) -> Option<Indication> {
     client.cut(link);
     None

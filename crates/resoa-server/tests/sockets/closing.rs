@@ -1,4 +1,4 @@
-//! How connections begin and end, seen by the program and by the far host.
+//! Start and end of connections, as seen by the program and by the far host.
 
 use crate::rig::{LOOPBACKS, Rig, Turns, bytes, listener};
 use resoa_protocol::message::Half;
@@ -6,8 +6,8 @@ use resoa_protocol::{Errno, SocketCall, Value};
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr};
 
-/// C35, C38: connect, an octet each way, names that are those on the wire; C52: `close` of a
-/// program that has read everything ends by FIN.
+/// C35, C38: connect, exchange data both ways, names as on the wire. C52: `close` of a program that
+/// has read everything ends by FIN.
 #[test]
 fn exchange_and_close() {
     for own in LOOPBACKS {
@@ -33,7 +33,7 @@ fn exchange_and_close() {
     }
 }
 
-/// C58: the far host closes; its program's octets and then the end are read, and our FIN follows.
+/// C58: the far host closes. Its data and then the end of the stream are read, and our FIN follows.
 #[test]
 fn the_far_host_closes_first() {
     for own in LOOPBACKS {
@@ -49,7 +49,8 @@ fn the_far_host_closes_first() {
     }
 }
 
-/// C35, C36: nobody listens; the socket can be used for another attempt.
+/// C35, C36: without a listener the connect is refused, and the socket can be used for another
+/// attempt.
 #[test]
 fn refused() {
     for own in LOOPBACKS {
@@ -65,13 +66,13 @@ fn refused() {
     }
 }
 
-/// C36, C37: while the far host does not answer the SYN nothing returns but a `connect` that does
-/// not wait; a `close` leaves nothing.
+/// C36, C37: while the far host does not answer the SYN, only a non-blocking `connect` returns. A
+/// `close` leaves no state.
 #[test]
 fn connect_without_an_answer() {
     let own = LOOPBACKS[0];
     let mut rig = Rig::new(own);
-    // The queue holds one connection more than its length; whoever comes next gets no answer.
+    // The queue holds one connection more than its length. The next SYN gets no answer.
     let far = far_listener(own, 0);
     let first = rig.socket();
     assert_eq!(rig.call(first, SocketCall::Connect(far.1)), Ok(Value::Done));
@@ -80,7 +81,7 @@ fn connect_without_an_answer() {
     assert_eq!(rig.call(second, SocketCall::Connect(far.1)), Err(Errno::EINPROGRESS));
     assert_eq!(rig.call(second, SocketCall::Connect(far.1)), Err(Errno::EALREADY));
     rig.until(|rig| (rig.host.sockets() == 2).then_some(()));
-    // What the server does meanwhile is not taken for the answer.
+    // The answer to another request in between is not mistaken for that of the connect.
     let (level, name, value) = (libc::SOL_SOCKET, libc::SO_KEEPALIVE, 1_i32.to_ne_bytes().to_vec());
     assert_eq!(rig.call(second, SocketCall::SetOption { level, name, value }), Ok(Value::Done));
     for _ in 0..20 {
@@ -94,7 +95,7 @@ fn connect_without_an_answer() {
     rig.nothing_is_left();
 }
 
-/// A listener with a backlog of the test's choosing, and its address.
+/// Creates a listener with this backlog and returns it with its address.
 fn far_listener(own: std::net::IpAddr, backlog: i32) -> (std::net::TcpListener, SocketAddr) {
     let far = listener(own);
     rustix::net::listen(&far, backlog).expect("is bound");
@@ -108,7 +109,8 @@ fn reset(far: std::net::TcpStream) {
     drop(far);
 }
 
-/// C66, C82: the far host resets; what it sent before is read first, and then the error, once.
+/// C66, C82: after a reset by the far host, data sent before it is read first, and then the error,
+/// once.
 #[test]
 fn reset_by_the_far_host() {
     for own in LOOPBACKS {
@@ -125,13 +127,13 @@ fn reset_by_the_far_host() {
     }
 }
 
-/// C66: RST behind FIN is EPIPE, as Linux has it.
+/// C66: RST after FIN is EPIPE, as on Linux.
 #[test]
 fn reset_behind_fin() {
     for own in LOOPBACKS {
         let mut rig = Rig::new(own);
         let (socket, far) = rig.connected();
-        // It closes, and what comes then for it is answered by RST.
+        // The far host closes, and answers later data with RST.
         drop(far);
         assert_eq!(rig.read(socket, 100), bytes(b""));
         assert_eq!(rig.send(socket, b"x"), Ok(Value::Count(1)));
@@ -145,7 +147,7 @@ fn reset_behind_fin() {
     }
 }
 
-/// C56: SO_LINGER of 0 is RST, at once.
+/// C56: SO_LINGER of 0 sends RST at once.
 #[test]
 fn linger_of_no_time() {
     for own in LOOPBACKS {
@@ -159,7 +161,7 @@ fn linger_of_no_time() {
     }
 }
 
-/// C51: what the program has not read is lost, and the far host is told by RST; wherever it was.
+/// C51: `close` with unread data sends RST to the far host, wherever the data is.
 #[test]
 fn close_with_something_unread() {
     for own in LOOPBACKS {
@@ -170,7 +172,7 @@ fn close_with_something_unread() {
             if reads > 0 {
                 assert_eq!(rig.read(socket, reads), bytes(b"a"));
             }
-            // Without a turn the server may not even know of them.
+            // Without a turn, the server may not even know of the data.
             assert_eq!(rig.close(socket), Ok(Value::Done));
             let error = rig.far(|| far.read(&mut [0; 1])).expect_err("RST");
             assert_eq!(error.kind(), ErrorKind::ConnectionReset);
@@ -179,8 +181,8 @@ fn close_with_something_unread() {
     }
 }
 
-/// C63: the writing half is shut while something arrives that the program will read: FIN goes all
-/// the same.
+/// C63: the writing half is shut down while data arrives that the program will read. FIN is sent
+/// nevertheless.
 #[test]
 fn shutdown_while_something_arrives() {
     for own in LOOPBACKS {
@@ -196,7 +198,8 @@ fn shutdown_while_something_arrives() {
     }
 }
 
-/// C23: what the far host says at once is not overlooked, though it comes with the connection.
+/// C23: data that the far host sends at once is not missed, although it arrives with the
+/// connection.
 #[test]
 fn the_far_host_speaks_first() {
     for own in LOOPBACKS {
@@ -213,8 +216,8 @@ fn the_far_host_speaks_first() {
     }
 }
 
-/// C09: connections come from the client's address, which need not be the one that the server would
-/// choose.
+/// C09: connections have the client's address as their source, which may differ from the server's
+/// choice.
 #[test]
 fn connections_come_from_the_clients_address() {
     let own = [127, 0, 0, 2].into();
@@ -226,7 +229,7 @@ fn connections_come_from_the_clients_address() {
     assert_eq!(listener.accept().expect("has connected").1.ip(), own);
 }
 
-/// C63: each half is shut by itself, and the other still carries.
+/// C63: each half is shut down by itself, and the other still carries data.
 #[test]
 fn half_closes() {
     for own in LOOPBACKS {
@@ -257,15 +260,15 @@ fn half_closes() {
     }
 }
 
-/// C55: a lingering `close` returns when the far host has acknowledged everything, our FIN
-/// included; until then it does not.
+/// C55: a lingering `close` returns when the far host has acknowledged everything, including our
+/// FIN, and not before.
 #[test]
 fn linger_waits_for_acknowledgements() {
     for own in LOOPBACKS {
         let mut rig = Rig::new(own);
         let (socket, mut far) = rig.connected();
         rig.linger(socket, 600);
-        // More than the buffers of both kernels take from a far host that does not read.
+        // More than the buffers of both kernels hold while the far host does not read.
         let total = 3 << 20;
         assert_eq!(rig.send(socket, &vec![7; total]), Ok(Value::Count(total)));
         let close = rig.begin(socket, SocketCall::Close { may_wait: true });
@@ -281,7 +284,7 @@ fn linger_waits_for_acknowledgements() {
     }
 }
 
-/// C76, C80: the client is lost; its far hosts are told by RST, and its program by an error.
+/// C76, C80: when the client is lost, its far hosts get RST, and its program gets an error.
 #[test]
 fn the_client_is_lost() {
     for own in LOOPBACKS {
@@ -295,8 +298,7 @@ fn the_client_is_lost() {
     }
 }
 
-/// E8: a server that ends without a word ends its connections by RST: what far hosts have is not
-/// all there was to be.
+/// E8: a server that dies ends its connections by RST, because the far hosts do not have all data.
 #[test]
 fn a_server_that_dies() {
     for own in LOOPBACKS {

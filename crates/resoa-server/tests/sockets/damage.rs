@@ -1,4 +1,4 @@
-//! A wire by which a twentieth of the datagrams is lost, a twentieth comes twice, and a tenth late.
+//! A link that loses 5 % of the datagrams, duplicates 5 % and delays 10 %.
 
 use crate::wire::{Faults, Wire};
 use resoa_carrier::Place;
@@ -11,8 +11,8 @@ const FAULTS: Faults = Faults {
     delay: Duration::from_millis(1),
 };
 
-/// Where a client goes that is to reach a server by such a wire, which is there as long as the
-/// process.
+/// Returns the address at which a client reaches a server over such a link. The link exists as long
+/// as the process.
 pub fn wire_to(server: Place) -> Place {
     let wire = |at| {
         let wire = Wire::new(at, FAULTS, 1);

@@ -1,4 +1,4 @@
-//! A client and the end of its carrier; and the turns of whatever it is part of.
+//! A client with its end of the carrier, and the loop that drives a test.
 
 use resoa_carrier::{Carrier, Outbox};
 use resoa_protocol::lhp::{Connection, Indication};
@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// After so long something will never come.
+/// Time after which a test stops waiting.
 pub const PATIENCE: Duration = Duration::from_mins(1);
 
 pub type Returned = Result<Value, Errno>;
@@ -17,7 +17,7 @@ pub struct Guest<C> {
     pub client: Client,
     pub carrier: C,
     pub link: Connection,
-    /// Where the server is.
+    /// Address of the server.
     address: Vec<u8>,
     outbox: Outbox,
     origin: Instant,
@@ -41,7 +41,7 @@ impl<C: Carrier> Guest<C> {
         }
     }
 
-    /// Something happens at the client.
+    /// Passes an event to the client and carries out its actions.
     pub fn at(&mut self, event: impl FnOnce(&mut Client, Duration, &mut Vec<Action>)) {
         let mut out = Vec::new();
         event(&mut self.client, self.origin.elapsed(), &mut out);
@@ -64,7 +64,7 @@ impl<C: Carrier> Guest<C> {
         }
     }
 
-    /// What has come; whether anything has.
+    /// Passes all indications to the client. Returns whether there were any.
     pub fn hear(&mut self) -> bool {
         let mut happened = Vec::new();
         self.carrier.poll(&mut happened);
@@ -78,14 +78,14 @@ impl<C: Carrier> Guest<C> {
         has_heard
     }
 
-    /// What it is time for.
+    /// Fires the client's timers that are due.
     pub fn expire(&mut self) {
         if self.client.deadline().is_some_and(|deadline| deadline <= self.origin.elapsed()) {
             self.at(Client::expire);
         }
     }
 
-    /// A number that no call has had.
+    /// Returns an unused call number.
     pub fn next_call(&mut self) -> CallId {
         self.last_call += 1;
         CallId(self.last_call)
@@ -102,12 +102,12 @@ impl<C: Carrier> Guest<C> {
     }
 }
 
-/// What goes on by turns.
+/// A setup that runs in turns.
 pub trait Turns {
-    /// A turn of all.
+    /// Runs one turn of all parts.
     fn turn(&mut self);
 
-    /// Turns until there is something.
+    /// Runs turns until `there` returns something.
     fn until<T>(&mut self, mut there: impl FnMut(&mut Self) -> Option<T>) -> T {
         let begin = Instant::now();
         loop {
@@ -119,7 +119,7 @@ pub trait Turns {
         }
     }
 
-    /// What a far host does, in its own thread, while the others run.
+    /// Runs a far host's function in a thread of its own, while the others take turns.
     fn far<T: Send>(&mut self, work: impl FnOnce() -> T + Send) -> T {
         thread::scope(|scope| {
             let far = scope.spawn(work);

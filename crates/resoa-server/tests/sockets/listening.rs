@@ -1,4 +1,4 @@
-//! Listeners on the kernel's TCP: who is accepted, and how many may wait.
+//! Listeners on the kernel's TCP: accepted connections, and limits of the queue.
 
 use crate::rig::{LOOPBACKS, Rig, Turns, bytes};
 use resoa_protocol::message::Half;
@@ -9,7 +9,7 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType};
 use std::io::{ErrorKind, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
 
-/// A listening socket, and where.
+/// Creates a listening socket. Returns it and its address.
 fn listening(rig: &mut Rig, own: IpAddr, backlog: i32) -> (RsockId, SocketAddr) {
     let socket = rig.socket();
     assert_eq!(rig.call(socket, SocketCall::Bind(SocketAddr::new(own, 0))), Ok(Value::Done));
@@ -17,7 +17,7 @@ fn listening(rig: &mut Rig, own: IpAddr, backlog: i32) -> (RsockId, SocketAddr) 
     match rig.call(socket, SocketCall::LocalName) {
         Ok(Value::Address(address)) => {
             assert_eq!(address.ip(), own);
-            // LISTEN is a call without an answer: it is there when the server has it.
+            // LISTEN has no answer, so connect until the server has it.
             rig.until(|_| TcpStream::connect(address).is_ok().then_some(()));
             assert!(matches!(rig.call(socket, SocketCall::Accept), Ok(Value::Accepted { .. })));
             (socket, address)
@@ -33,7 +33,7 @@ fn accepted(rig: &mut Rig, listener: RsockId) -> (RsockId, SocketAddr) {
     }
 }
 
-/// C33: two far hosts, each with its own connection; what one sent before it was accepted is not
+/// C33: two far hosts have a connection each. Data that one sent before it was accepted is not
 /// lost.
 #[test]
 fn two_far_hosts() {
@@ -57,15 +57,15 @@ fn two_far_hosts() {
     }
 }
 
-/// C32: with a backlog of 1 the second far host waits in the kernel's queue; it is taken when the
-/// program has accepted the first, with nothing else happening.
+/// C32: with a backlog of 1, the second far host waits in the kernel's queue. It is taken when the
+/// program has accepted the first, without any further event.
 #[test]
 fn the_queue_moves_up() {
     for own in LOOPBACKS {
         let mut rig = Rig::new(own);
         let (listener, address) = listening(&mut rig, own, 1);
-        // The server may not know yet that the one before them was accepted: a carrier takes its
-        // time.
+        // The server may not know yet that the previous connection was accepted, because a carrier
+        // takes its time.
         let far = [(); 2].map(|()| rig.far(|| TcpStream::connect(address).expect("listens")));
         for _ in 0..20 {
             rig.turn();
@@ -76,8 +76,8 @@ fn the_queue_moves_up() {
     }
 }
 
-/// How many connections become established before one does not: a far host's `connect` that is not
-/// answered is in progress for ever. `turn` lets the other side do something meanwhile.
+/// Connects until an attempt is not answered, and returns the established connections. An
+/// unanswered `connect` stays in progress forever. `turn` lets the other side act meanwhile.
 fn takes(address: SocketAddr, mut turn: impl FnMut()) -> Vec<TcpStream> {
     let mut established = Vec::new();
     while let Some(far) = taken(address, &mut turn) {
@@ -86,9 +86,9 @@ fn takes(address: SocketAddr, mut turn: impl FnMut()) -> Vec<TcpStream> {
     established
 }
 
-/// A connection there, unless there is no room for it: a SYN that finds none is dropped. Whoever
-/// listens there may not have made room yet, and the answer to the first repetition be on its way
-/// when that is counted; when a second one had to be sent, there was none in all this time.
+/// Returns an established connection, or `None` if the listener has no room, in which case it drops
+/// the SYN. The listener may just be making room, and the answer to the first retransmission may be
+/// on its way. So only a second retransmission counts as no room.
 fn taken(address: SocketAddr, turn: &mut impl FnMut()) -> Option<TcpStream> {
     let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
     let far = rustix::net::socket_with(family, SocketType::STREAM, SocketFlags::NONBLOCK, None);
@@ -114,12 +114,12 @@ fn taken(address: SocketAddr, turn: &mut impl FnMut()) -> Option<TcpStream> {
     }
 }
 
-/// C32: the program accepts nothing. As many connections become established as with a native
-/// listener of the same backlog, however many of them the server has taken from the kernel; and
-/// those that wait are reset when the listener stops (C34).
+/// C32: while the program accepts nothing, as many connections are established as with a native
+/// listener of the same backlog, however many of them the server has taken from the kernel. The
+/// waiting ones are reset when the listener stops (C34).
 #[test]
 fn backlog_is_that_of_a_native_listener() {
-    // Side by side, since each waits for repetitions.
+    // In parallel, since each waits for retransmissions.
     std::thread::scope(|scope| {
         for own in LOOPBACKS {
             for backlog in [1, 2, 5] {
@@ -147,8 +147,8 @@ fn backlog_is_native(own: IpAddr, backlog: i32) {
     }
 }
 
-/// C32: nothing is accepted, and the program lets more wait: as many as it lets are taken at once,
-/// half of them by the server.
+/// C32: the program accepts nothing and increases its backlog. The new number of connections is
+/// taken at once, half of them by the server.
 #[test]
 fn a_larger_backlog_while_nothing_is_accepted() {
     for own in LOOPBACKS {
@@ -162,8 +162,8 @@ fn a_larger_backlog_while_nothing_is_accepted() {
     }
 }
 
-/// C10, C31, C38: the address is taken: the kernel's error is the program's; no address but its
-/// own; any address stays any.
+/// C10, C31, C38: if the address is in use, the program gets the kernel's error. It can bind to no
+/// address but its own. The unspecified address stays unspecified.
 #[test]
 fn bind_fails_as_the_kernel_says() {
     for own in LOOPBACKS {
@@ -182,7 +182,7 @@ fn bind_fails_as_the_kernel_says() {
             if own.is_ipv4() { [127, 0, 0, 2].into() } else { "2001:db8::1".parse().unwrap() },
             0,
         );
-        // Also of one that has an address, which is looked at later.
+        // The address is checked before whether the socket is bound already.
         for socket in [socket, unnamed] {
             assert_eq!(rig.call(socket, SocketCall::Bind(other)), Err(resoa_protocol::Errno::EADDRNOTAVAIL));
         }

@@ -1,5 +1,4 @@
-//! Over any carrier that a place names. Where keys are asked for, both ends have some; FINs are not
-//! held.
+//! Any carrier that a place names. If it needs keys, both ends have some. FINs are not held.
 
 use resoa_carrier::keys::SecretKey;
 use resoa_carrier::{Allowed, AnyCarrier, Place};
@@ -8,8 +7,8 @@ use resoa_server::FinHold;
 
 pub type Carried = AnyCarrier;
 
-/// A server's and a client's end, the connection that will be, and where it leads: `between` says
-/// where the client goes if it wants to go to a place.
+/// Returns the server's and the client's end, the connection to be made, and the server's address.
+/// `between` replaces the place that the client connects to.
 pub fn pair(place: &str, between: impl FnOnce(Place) -> Place) -> (Carried, Carried, Connection, Vec<u8>) {
     let [ours, theirs] = [(); 2].map(|()| SecretKey::generate().expect("random octets"));
     let place: Place = place.parse().expect("a place");
@@ -21,7 +20,7 @@ pub fn pair(place: &str, between: impl FnOnce(Place) -> Place) -> (Carried, Carr
     (server, client, link, address)
 }
 
-/// The server is open; nothing is to be given up.
+/// Called after the server was created. Without confinement it does nothing.
 #[allow(dead_code, reason = "some tests are confined")]
 pub fn opened() {}
 
@@ -30,7 +29,7 @@ pub fn hold() -> Option<FinHold> {
     None
 }
 
-/// The connection is lost; what the client will not be told by its end.
+/// Cuts the connection. Returns the indication that the client does not get from its own end.
 #[expect(
     clippy::unnecessary_wraps,
     reason = "a carrier within a process tells its end itself, and the tests are the same"

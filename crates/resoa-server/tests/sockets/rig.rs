@@ -1,4 +1,4 @@
-//! A client and a server in one thread, and far hosts beside them.
+//! A client and a server in one thread, with far hosts.
 
 use crate::carried::{Carried, cut, hold, opened, pair};
 use crate::guest::{Guest, Returned};
@@ -20,7 +20,7 @@ pub struct Rig {
     pub host: Host<Carried>,
     guest: Guest<Carried>,
     own: IpAddr,
-    /// The client hears nothing, and says what it is asked alone.
+    /// While set, the client receives nothing, but still makes calls.
     pub stalled: bool,
 }
 
@@ -34,7 +34,7 @@ impl Turns for Rig {
 }
 
 impl Rig {
-    /// Connections come from `own`.
+    /// Creates a rig whose connections have the source address `own`.
     pub fn new(own: IpAddr) -> Self {
         Self::with(own, Settings::default())
     }
@@ -43,7 +43,7 @@ impl Rig {
         Self::holding(own, settings, hold())
     }
 
-    /// FINs are held, or not.
+    /// The same with this FIN hold, or without one.
     pub fn holding(own: IpAddr, settings: Settings, hold: Option<FinHold>) -> Self {
         let (server, carrier, link, address) = pair();
         let mut host = Host::new(ServerSettings::new(Addresses::shared(own)), server).expect("descriptors");
@@ -60,7 +60,7 @@ impl Rig {
         rig
     }
 
-    /// The link to the client ends as by an outage.
+    /// Cuts the link to the client, as in an outage.
     pub fn cut(&mut self) {
         if let Some(indication) = cut(&mut self.guest.carrier, self.guest.link) {
             self.guest.at(|client, now, out| client.indication(indication, now, out));
@@ -80,7 +80,7 @@ impl Rig {
         self.guest.ended(call)
     }
 
-    /// A call, to its end.
+    /// Makes a call and waits for its result.
     pub fn call(&mut self, socket: RsockId, what: SocketCall) -> Returned {
         let call = self.begin(socket, what);
         self.until(|rig| rig.ended(call))
@@ -98,7 +98,7 @@ impl Rig {
         self.call(socket, SocketCall::Close { may_wait: true })
     }
 
-    /// SO_LINGER, with this many seconds.
+    /// Sets SO_LINGER to this many seconds.
     pub fn linger(&mut self, socket: RsockId, seconds: i32) {
         let value = [1, seconds].iter().flat_map(|number: &i32| number.to_ne_bytes()).collect();
         let option = SocketCall::SetOption { level: libc::SOL_SOCKET, name: libc::SO_LINGER, value };
@@ -112,7 +112,7 @@ impl Rig {
         }
     }
 
-    /// A connected socket, and the far host's end of it.
+    /// Returns a connected socket and the far host's end of it.
     pub fn connected(&mut self) -> (RsockId, TcpStream) {
         let listener = listener(self.own);
         let address = listener.local_addr().expect("is bound");
@@ -121,7 +121,7 @@ impl Rig {
         (socket, listener.accept().expect("has connected").0)
     }
 
-    /// Nothing is left of any socket at the server, and nothing at the client.
+    /// Waits until neither the server nor the client has a socket left.
     pub fn nothing_is_left(&mut self) {
         self.until(|rig| (rig.host.sockets() == 0 && rig.guest.client.sockets() == 0).then_some(()));
     }

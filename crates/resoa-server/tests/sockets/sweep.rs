@@ -1,5 +1,5 @@
-//! The thesis's scenario under different conditions (7.4.1, 7.4.5): a request, an answer, and the
-//! end, with the sizes of everything varied.
+//! The thesis's scenario under varied conditions (7.4.1, 7.4.5): a request, an answer, and the end,
+//! with varied sizes of everything.
 
 use crate::rig::{LOOPBACKS, Rig, Turns, listener, reading, sending};
 use resoa_protocol::{Settings, SocketCall, Value};
@@ -9,10 +9,10 @@ use std::net::IpAddr;
 use std::thread;
 use std::time::Duration;
 
-/// Sets of conditions: so many that each value meets most others.
+/// Number of sets of conditions: enough for each value to be combined with most others.
 const SETS: usize = 24;
 
-/// A place in a sequence of numbers that is the same each time (Knuth's MMIX generator).
+/// State of a reproducible random sequence (Knuth's MMIX generator).
 struct Draw(u64);
 
 impl Draw {
@@ -27,8 +27,8 @@ struct Conditions {
     settings: Settings,
     /// SO_RCVBUF, if the program sets it.
     receives: Option<i32>,
-    /// Octets of the request and of the answer; of each write of the far host's, and of each read
-    /// of the program's.
+    /// Bytes of the request, of the answer, of each write by the far host, and of each read by the
+    /// program.
     request: usize,
     answer: usize,
     written: usize,
@@ -55,7 +55,7 @@ impl Conditions {
     }
 }
 
-/// Octets that tell their place.
+/// Data that depends on its position.
 fn pattern(count: usize) -> Vec<u8> {
     (0..count).map(|place| (place.wrapping_mul(0x9E37_79B1) >> 13) as u8).collect()
 }
@@ -101,9 +101,8 @@ fn scenario(own: IpAddr, conditions: &Conditions) {
     rig.nothing_is_left();
 }
 
-/// C103 (V11): whatever the sizes of buffers, messages, requests, answers, reads and writes are,
-/// the octets arrive as they were written, the far host's lingering `close` returns, and nothing is
-/// left.
+/// C103 (V11): for all sizes of buffers, messages, requests, answers, reads and writes, the data
+/// arrives as written, the far host's lingering `close` returns, and no state is left.
 #[test]
 fn under_different_conditions() {
     let mut draw = Draw(2004);

@@ -1,4 +1,4 @@
-//! Octets in quantity, and options of the real socket.
+//! Bulk transfers, and options of the real socket.
 
 use crate::rig::{LOOPBACKS, Rig, Turns, bytes, reading, sending};
 use resoa_protocol::{Errno, SocketCall, Value};
@@ -8,13 +8,13 @@ use std::thread;
 
 const TOTAL: usize = 50_000_000;
 
-/// The octet at a place: neighbours differ, and so do places a buffer apart.
+/// The byte at a position. Neighbours differ, and so do positions a buffer apart.
 fn octet(place: usize) -> u8 {
     (place.wrapping_mul(0x9E37_79B1) >> 13) as u8
 }
 
-/// C21, C23, C42: 50 MB each way at the same time arrive as they were sent; the counts of what is
-/// free come out even, or the sender would stop.
+/// C21, C23, C42: 50 MB arrive intact each way at the same time. The counts of free buffer space
+/// are exact, or the sender would stop.
 #[test]
 fn fifty_megabytes_each_way() {
     for own in LOOPBACKS {
@@ -80,8 +80,8 @@ fn fifty_megabytes_each_way() {
     }
 }
 
-/// C39: options are those of the real socket; Linux doubles SO_RCVBUF, and TCP_INFO says what the
-/// connection is. What would harm the server is refused.
+/// C39: options are those of the real socket. Linux doubles SO_RCVBUF, and TCP_INFO describes the
+/// connection. Options that would harm the server are refused.
 #[test]
 fn options_of_the_real_socket() {
     for own in LOOPBACKS {
@@ -95,7 +95,7 @@ fn options_of_the_real_socket() {
         assert_eq!(rig.call(socket, set(libc::SO_RCVBUF, 10_000)), Ok(Value::Done));
         assert_eq!(rig.option(socket, libc::SOL_SOCKET, libc::SO_RCVBUF), 20_000_i32.to_ne_bytes());
         let info = rig.option(socket, libc::IPPROTO_TCP, libc::TCP_INFO);
-        // TCP_ESTABLISHED
+        // TCP_ESTABLISHED.
         assert!(info.len() > 100 && info[0] == 1, "{info:?}");
         for name in [libc::SO_MARK, libc::SO_RCVBUFFORCE] {
             assert_eq!(rig.call(socket, set(name, 1)), Err(Errno::EPERM), "option {name}");
@@ -103,13 +103,13 @@ fn options_of_the_real_socket() {
         for name in [libc::SO_PEEK_OFF, libc::SO_ATTACH_REUSEPORT_CBPF] {
             assert_eq!(rig.call(socket, set(name, 1)), Err(Errno::ENOPROTOOPT), "option {name}");
         }
-        // Also where the server opens no files any more.
+        // Works also if the server cannot open files any more.
         let choose = |name: &[u8]| {
             let (level, value) = (libc::IPPROTO_TCP, name.to_vec());
             SocketCall::SetOption { level, name: libc::TCP_CONGESTION, value }
         };
         assert_eq!(rig.call(socket, choose(b"reno")), Ok(Value::Done));
-        // With zeroes to its end, as natively.
+        // Padded with zeros, as natively.
         assert_eq!(
             rig.option(socket, libc::IPPROTO_TCP, libc::TCP_CONGESTION),
             *b"reno\0\0\0\0\0\0\0\0\0\0\0\0"
@@ -118,14 +118,14 @@ fn options_of_the_real_socket() {
     }
 }
 
-/// C21, C41: acknowledgements are noticed though nothing else happens at the socket: SIOCOUTQ comes
-/// down to 0.
+/// C21, C41: acknowledgements are noticed although the socket has no other event: SIOCOUTQ drops
+/// to 0.
 #[test]
 fn acknowledgements_by_themselves() {
     for own in LOOPBACKS {
         let mut rig = Rig::new(own);
         let (socket, far) = rig.connected();
-        // Not before the server has looked at the socket for the last time.
+        // Delay the acknowledgement, so that it arrives after the server's last look at the socket.
         rustix::net::sockopt::set_tcp_quickack(&far, false).expect("is a socket");
         assert_eq!(rig.send(socket, b"abc"), Ok(Value::Count(3)));
         let inquiry = SocketCall::Ioctl { command: libc::TIOCOUTQ as u32, argument: Vec::new() };
@@ -136,8 +136,7 @@ fn acknowledgements_by_themselves() {
     }
 }
 
-/// C45: an urgent octet that the program sends is urgent at the far host, and what is around it
-/// arrives.
+/// C45: an urgent byte of the program is urgent at the far host, and the data around it arrives.
 #[test]
 fn urgent_octet_sent() {
     for own in LOOPBACKS {
@@ -157,15 +156,15 @@ fn urgent_octet_sent() {
     }
 }
 
-/// Sends with MSG_OOB: the last octet is urgent.
+/// Sends with MSG_OOB: the last byte is urgent.
 fn send_urgent(far: &std::net::TcpStream, bytes: &[u8]) {
     let sent = rustix::net::send(far, bytes, rustix::net::SendFlags::OOB).expect("is taken");
     assert_eq!(sent, bytes.len());
 }
 
-/// C45: an urgent octet of the far host is urgent to the program, whether the server learns of it
-/// with those in front of it, behind them, or after the program has read; it is out of line, and
-/// everything else is in order.
+/// C45: an urgent byte of the far host is urgent to the program, whether the server learns of it
+/// with the bytes before it, after them, or after the program has read. It is out of line, and all
+/// other data is in order.
 #[test]
 fn urgent_octet_received() {
     for own in LOOPBACKS {
@@ -176,7 +175,7 @@ fn urgent_octet_received() {
             let urgent = SocketCall::Receive { length: 1, flags };
             for round in [b'0', b'1'] {
                 if turns {
-                    // The server has seen all that is in front of it.
+                    // The server has seen all bytes in front of it.
                     far.write_all(b"abc").expect("is taken");
                     assert_eq!(rig.read(socket, 1), bytes(b"a"));
                     send_urgent(&far, &[round]);
@@ -202,7 +201,7 @@ fn urgent_octet_received() {
     }
 }
 
-/// C44: MSG_PEEK of the program leaves what it has seen.
+/// C44: MSG_PEEK of the program does not consume data.
 #[test]
 fn peeking_program() {
     let mut rig = Rig::new(LOOPBACKS[0]);

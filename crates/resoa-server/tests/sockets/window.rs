@@ -1,4 +1,4 @@
-//! The far host's window follows the program, and not the server.
+//! The window advertised to the far host follows the program's reads, not the server's.
 
 use crate::guest::PATIENCE;
 use crate::rig::{LOOPBACKS, Rig, Turns, listener};
@@ -10,17 +10,17 @@ use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
 const RCVBUF: u32 = 50_000;
-/// Octets of each segment: so many that the kernel admits no more of them than it has memory for.
-/// Of smaller ones it does, and then drops some.
+/// Bytes per segment. With segments this large, the kernel admits only as many as it has memory
+/// for. With smaller ones it admits more and then drops some.
 const SEGMENT: usize = 8000;
 
-/// Octets that a sender places before its window has no room for another segment; `wait` lets the
-/// other side do something meanwhile.
+/// Number of bytes that a sender places before its window has no room for another segment. `wait`
+/// lets the other side act meanwhile.
 ///
-/// What a window admits depends on how large segments are and on when they are acknowledged. So
-/// each is sent when the one before it is acknowledged, and only if the window has room for it:
-/// none is laid together with another, cut or sent again, and two receivers of the same kernel that
-/// nobody reads from admit the same.
+/// The amount that a window admits depends on the size of the segments and on the times of their
+/// acknowledgements. So each segment is sent after the acknowledgement of the one before, and only
+/// if the window has room for it. No segment is merged, split or retransmitted, and two receivers
+/// of the same kernel whose programs do not read admit the same amount.
 fn places(far: &mut TcpStream, mut wait: impl FnMut()) -> usize {
     let begin = Instant::now();
     let mut placed = 0;
@@ -37,15 +37,15 @@ fn places(far: &mut TcpStream, mut wait: impl FnMut()) -> usize {
     }
 }
 
-/// A sender whose segments are what it writes, sent as soon as the window lets them.
+/// Configures a sender to send each write as one segment, as soon as the window permits.
 fn sender(far: TcpStream) -> TcpStream {
     sockopt::set_tcp_nodelay(&far, true).expect("is a socket");
-    // One that does not pace.
+    // A congestion control that does not pace.
     sockopt::set_tcp_congestion(&far, "reno").expect("every kernel has it");
     far
 }
 
-/// Octets that were written and are not acknowledged (SIOCOUTQ).
+/// Bytes that were written and are not acknowledged (SIOCOUTQ).
 fn unacknowledged(socket: impl AsFd) -> usize {
     let mut count: libc::c_int = 0;
     // SAFETY: the kernel writes one `int` to `count`.
@@ -54,14 +54,14 @@ fn unacknowledged(socket: impl AsFd) -> usize {
     count as usize
 }
 
-/// The window that the other side has advertised last, from what it has acknowledged on (Linux
-/// 5.4).
+/// The window that the other side has advertised last, relative to its acknowledgement number
+/// (Linux 5.4).
 fn window(socket: impl AsFd) -> usize {
-    // SAFETY: it is made of numbers.
+    // SAFETY: it consists of numbers.
     let mut info: libc::tcp_info = unsafe { std::mem::zeroed() };
     let mut length = size_of::<libc::tcp_info>() as libc::socklen_t;
     let socket = socket.as_fd().as_raw_fd();
-    // SAFETY: the kernel writes at most `length` octets to `info`, which has as many, and their
+    // SAFETY: the kernel writes at most `length` bytes to `info`, which has as many, and their
     // number to `length`.
     let result = unsafe {
         libc::getsockopt(socket, libc::IPPROTO_TCP, libc::TCP_INFO, (&raw mut info).cast(), &raw mut length)
@@ -70,8 +70,8 @@ fn window(socket: impl AsFd) -> usize {
     info.tcpi_snd_wnd as usize
 }
 
-/// What a native socket admits whose program does not read, and once more when it has read
-/// everything and said so.
+/// Bytes that a native socket admits while its program does not read, and again after the program
+/// has read everything and sent a byte.
 fn native(own: IpAddr) -> (usize, usize) {
     let wait = || std::thread::sleep(Duration::from_millis(2));
     let listener = listener(own);
@@ -87,20 +87,21 @@ fn native(own: IpAddr) -> (usize, usize) {
     (first, places(&mut far, wait))
 }
 
-/// An octet from the program. It tells the window, too, as it is when that has read everything.
+/// Reads a byte from the program. It also carries the window after the program has read everything.
 fn word(far: &mut TcpStream) -> [u8; 1] {
     let mut octet = [0];
     far.read_exact(&mut octet).expect("is connected");
     octet
 }
 
-/// C24, C28 (I5, I6): the program does not read. A far sender places what a native socket with the
-/// same SO_RCVBUF admits, to the octet, although the client has everything that arrived; when the
-/// program has read, as much can be placed again as there.
+/// C24, C28 (I5, I6): the program does not read. A far sender places exactly as many bytes as with
+/// a native socket of the same SO_RCVBUF, although the client has everything that arrived. After
+/// the program has read, as many bytes can be placed again as there.
 #[test]
 fn a_program_that_does_not_read_stops_the_sender() {
     for own in LOOPBACKS {
-        // In whatever namespace that is.
+        // Create the rig first, because it may enter a namespace of its own, in which the native
+        // socket belongs, too.
         let mut rig = Rig::new(own);
         let admitted = native(own);
         let socket = rig.socket();

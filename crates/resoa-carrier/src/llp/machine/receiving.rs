@@ -1,4 +1,4 @@
-//! What one end makes of what the other side says.
+//! Processing of packets from the other side.
 
 use super::{End, Event, Machine, Role, Stage};
 use crate::llp::flight::{Sent, Word};
@@ -9,17 +9,17 @@ use resoa_protocol::lhp::Ended;
 use std::time::Duration;
 
 impl Machine {
-    /// Whether a packet with this number may still be taken.
+    /// Returns whether a packet with this number can still be accepted.
     pub(crate) fn is_new(&self, number: u64) -> bool {
         self.received.is_new(number)
     }
 
-    /// The number that comes behind the last that has come.
+    /// Returns the number after the highest one received.
     pub(crate) fn expected(&self) -> u64 {
         self.received.next()
     }
 
-    /// A packet has come that is of the other side, and [new](Self::is_new).
+    /// Processes a packet that is authentic and [new](Self::is_new).
     pub(crate) fn packet(&mut self, number: u64, frames: &[u8], now: Duration) -> Result<(), Malformed> {
         self.heard = now;
         let mut reader = Reader(frames);
@@ -35,7 +35,7 @@ impl Machine {
             }
         }
         self.received.add(number, is_to_be_acknowledged, now);
-        // The word of it was lost.
+        // The RESET that was sent got lost.
         if let Stage::Over(End::Reset { is_said }) = &mut self.stage {
             *is_said &= !is_to_be_acknowledged;
         }
@@ -49,8 +49,8 @@ impl Machine {
             Frame::Oldest(packet) => self.received.settled(packet),
             Frame::Reset => self.ended(Ended::Reset),
             _ if self.has_ended() => {}
-            // A client has nothing to say before it was welcomed: what anybody may make us keep
-            // begins when our user has taken it.
+            // A client may send nothing before it was welcomed. So a stranger cannot make us keep
+            // data before our user has accepted the client.
             Frame::Data(_) | Frame::Notice(_)
                 if matches!(self.role, Role::Server { .. }) && self.stage == Stage::Opening =>
             {

@@ -1,4 +1,4 @@
-//! What one end sends, as soon as it may.
+//! Sending of packets, as soon as it is permitted.
 
 use super::{End, Machine, Role, Stage};
 use crate::datagram::TICKET;
@@ -6,11 +6,11 @@ use crate::llp::flight::{Sent, Word};
 use crate::llp::wire::{Frame, PADDING};
 use std::time::Duration;
 
-/// Packets after which the other side is told which are settled.
+/// Number of packets after which OLDEST may be sent again.
 const OLDEST_EVERY: u64 = 16;
 
 impl Machine {
-    /// Writes the next packet that is to be sent now; its number.
+    /// Writes the next packet that is to be sent now, and returns its number.
     pub(crate) fn transmit(&mut self, now: Duration, out: &mut Vec<u8>) -> Option<u64> {
         let room = self.length.octets();
         let begin = out.len();
@@ -72,7 +72,7 @@ impl Machine {
         (out.len() > begin).then_some(number)
     }
 
-    /// A packet that is as long as packets could be, and says nothing.
+    /// Writes a probe for a greater packet length, which contains only padding.
     fn try_length(&mut self, now: Duration, out: &mut Vec<u8>) -> u64 {
         let octets = self.length.tried();
         let begin = out.len();
@@ -89,7 +89,7 @@ impl Machine {
     fn given_ticket(&self) -> &[u8; TICKET] {
         match &self.role {
             Role::Server { ticket, .. } => ticket,
-            // A client welcomes nobody: who accepts is the server's user.
+            // Clients send no welcome, because only a server's user accepts.
             Role::Client { .. } => &[0; TICKET],
         }
     }
@@ -99,7 +99,7 @@ impl Machine {
         self.next - 1
     }
 
-    /// Tells the other side now and then up to where everything is settled.
+    /// Reports from time to time up to which packet everything is settled.
     fn settle(&mut self, number: u64, out: &mut Vec<u8>) {
         let oldest = self.flight.oldest().map_or(number, |(oldest, _)| oldest);
         let (said, again) = self.oldest;
@@ -109,7 +109,7 @@ impl Machine {
         }
     }
 
-    /// Whether there is anything to send but acknowledgements.
+    /// Returns whether there is anything to send besides acknowledgements.
     pub(super) fn has_more(&self) -> bool {
         let closes = self.outgoing.is_done();
         self.ping || self.outgoing.has_part() || self.words.iter().any(|word| *word != Word::Close || closes)

@@ -1,40 +1,39 @@
-//! What one end does when nothing happens: it sends again, asks, and at last gives up.
+//! Timers: retransmitting, probing, and giving up.
 
 use super::{Machine, Stage};
 use resoa_protocol::lhp::Ended;
 use std::time::Duration;
 
-/// Packets that may be sent beyond what the rate allows to ask whether anything arrives.
+/// Number of packets that may be sent beyond the rate in order to probe whether anything arrives.
 const PROBES: u32 = 2;
-/// Questions without an answer after which packets are short again.
+/// Number of timeouts without an answer after which packets are short again.
 const PATHS: u32 = 3;
 
 impl Machine {
-    /// When an answer should have come.
+    /// Returns when an answer should have arrived.
     fn answer_due(&self) -> Option<Duration> {
         self.flight.last_sent().map(|at| at + self.rtt.patience(self.unanswered))
     }
 
-    /// When the other side is to be asked for more room.
+    /// Returns when the other side is to be asked for more room.
     fn room_due(&self) -> Option<Duration> {
         let is_blocked = self.outgoing.is_blocked() && self.flight.is_empty();
         self.blocked.filter(|_| is_blocked).map(|asked| asked + self.rtt.patience(4))
     }
 
-    /// When what waits and may be lost is late.
+    /// Returns when the oldest waiting message that may be lost becomes late.
     fn late_from(&self) -> Option<Duration> {
         self.outage.late_from(self.outgoing.oldest_waiting()?, self.patience())
     }
 
-    /// Gives up what is.
+    /// Gives up the messages that are late.
     pub(super) fn give_up(&mut self, now: Duration) {
         while self.late_from().is_some_and(|from| from <= now) {
             self.outgoing.give_up_oldest();
         }
     }
 
-    /// When a connection that was closed has been kept for long enough though nothing of what is
-    /// left goes.
+    /// Returns when a closed connection ends because none of its remaining data arrives.
     fn farewell_due(&self) -> Option<Duration> {
         match self.stage {
             Stage::Closing { moved } => Some(moved + self.silence.end),
@@ -42,7 +41,7 @@ impl Machine {
         }
     }
 
-    /// When there is something to do, though nothing happens.
+    /// Returns when a timer is due.
     pub(crate) fn deadline(&self) -> Option<Duration> {
         let acknowledgement = self.received.due();
         if self.has_ended() {
@@ -71,7 +70,7 @@ impl Machine {
         .min()
     }
 
-    /// Does what is due.
+    /// Handles the timers that are due.
     pub(crate) fn expire(&mut self, now: Duration) {
         if self.has_ended() {
             return;
@@ -81,7 +80,7 @@ impl Machine {
             return;
         }
         if self.farewell_due().is_some_and(|due| due <= now) {
-            // It is there, and takes nothing.
+            // The other side is there, but takes nothing.
             self.reset();
             return;
         }
@@ -97,7 +96,7 @@ impl Machine {
             }
             self.probes = PROBES;
             self.ping = true;
-            // It stays under way: should it have arrived, its word of that may still come.
+            // The packet stays in flight: if it did arrive, its acknowledgement may still come.
             if let Some((_, oldest)) = self.flight.oldest() {
                 let oldest = oldest.clone();
                 self.lost(vec![oldest], now);
