@@ -239,7 +239,7 @@ fn a_campaign_goes_on_with_what_it_was_begun_with() {
     assert!(said.contains(told), "{said}");
     let (status, said) = resume(&["--clock", "real"]);
     assert_eq!(status, Some(1));
-    assert!(said.contains("go on with --clock virtual"), "{said}");
+    assert!(said.contains("continue it with --clock virtual"), "{said}");
     for same in [&[][..], VIRTUAL, &["--clock", "virtual", "--guest-memory", "256"]] {
         assert_eq!(resume(same).0, Some(0), "nothing is left to do");
     }
