@@ -90,7 +90,7 @@ pub enum TableError {
         newest: u16,
     },
     /// There is neither the file nor its log.
-    #[error("there is no event log `{}` to recover: it is there only while a run goes on or after it was killed", .0.display())]
+    #[error("there is no event log `{}` to recover: it exists only during a run, or after a run was killed", .0.display())]
     NothingLeft(PathBuf),
 }
 

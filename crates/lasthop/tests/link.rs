@@ -118,7 +118,7 @@ fn files_are_checked_before_the_program_runs() {
         let output = world.run(&format!("lasthop link {option} missing/x -- touch ran; echo status $?"));
         let (out, err) = (text(&output.stdout), text(&output.stderr));
         assert_eq!(out, "status 125\n", "{option}: {err}");
-        let expected = "there is no folder missing: make it first";
+        let expected = "directory missing does not exist: create it first";
         assert!(err.contains("cannot write missing/x") && err.contains(expected), "{option}: {err}");
         assert!(!world.folder.path().join("ran").exists(), "{option}");
     }
