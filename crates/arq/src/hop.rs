@@ -133,7 +133,7 @@ pub enum HopError {
         round_trip: Span,
     },
     /// A window that the protocol does not have.
-    #[error("a window of {given} frames is not possible; it is 1 to {most}")]
+    #[error("a window of {given} frames is not possible; use 1 to {most}")]
     Window {
         /// As given.
         given: u16,

@@ -129,7 +129,7 @@ fn a_link_layer_with_retransmissions() {
     assert_eq!(arq("profile = \"gsm-rlp\"\narq = \"none\""), None);
     let wrong = |rest: &str| link(rest).map(|_| ()).expect_err("it cannot be had").to_string();
     assert!(
-        wrong("arq = \"lapb\"").contains("`lapb` is no link layer: say rlp["),
+        wrong("arq = \"lapb\"").contains("there is no link layer `lapb`: use rlp["),
         "{}",
         wrong("arq = \"lapb\"")
     );

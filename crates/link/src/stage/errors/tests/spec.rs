@@ -120,7 +120,7 @@ fn what_cannot_be_is_refused_with_the_way_out() {
         ("process = { loss = \"1%\" }\neffect = { flip = { bits = 0 } }", "must be above 0"),
         (
             "process = { loss = \"1%\" }\neffect = { flip = { bits = 1, region = \"head\" } }",
-            "`head` is no region",
+            "there is no region `head` of a packet",
         ),
         (
             "process = { ber = \"1e-3\" }\neffect = { flip = { ber = \"1e-3\" } }",
