@@ -159,7 +159,7 @@ impl fmt::Display for Fit {
         }
         writeln!(f, "{} of {} lost; independent losses: {}", self.lost, self.count, self.independence)?;
         let runs = |test: &Option<Test>| test.map_or("too few".to_owned(), |test| test.to_string());
-        write!(f, "lengths of stays, good: {}; bad: {}", runs(&self.good_runs), runs(&self.bad_runs))
+        write!(f, "sojourn lengths, good: {}; bad: {}", runs(&self.good_runs), runs(&self.bad_runs))
     }
 }
 

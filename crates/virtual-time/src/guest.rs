@@ -82,7 +82,7 @@ fn killed_for_memory(counters: &str) -> u64 {
 }
 
 fn by_signal(status: ExitStatus) -> Option<String> {
-    status.signal().map(|signal| format!("killed by signal {signal}"))
+    status.signal().map(|signal| format!("the guest's program was killed by signal {signal}"))
 }
 
 fn run(work: &Path) -> Result<ExitStatus, String> {
