@@ -135,7 +135,7 @@ pub enum HopError {
         round_trip: Span,
     },
     /// The window size is invalid for the protocol.
-    #[error("a window of {given} frames is not possible; it is 1 to {most}")]
+    #[error("a window of {given} frames is not possible; use 1 to {most}")]
     Window {
         /// The given size.
         given: u16,

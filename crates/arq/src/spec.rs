@@ -79,7 +79,7 @@ impl FromStr for ArqSpec {
         let words: Vec<_> = rest.split(',').map(str::trim).filter(|word| !word.is_empty()).collect();
         for (place, word) in words.iter().enumerate() {
             if let Some(former) = words[..place].iter().find(|former| subject(former) == subject(word)) {
-                return Err(wrong(text, &format!("`{former}` and `{word}`: leave one out")));
+                return Err(wrong(text, &format!("`{former}` and `{word}` exclude each other: remove one")));
             }
         }
         match protocol {
@@ -93,7 +93,7 @@ impl FromStr for ArqSpec {
                 words.into_iter().try_for_each(|word| spec.read(word)).map_err(|why| wrong(text, &why))?;
                 Ok(Self::Llp(spec))
             }
-            other => Err(ArqError(format!("`{other}` is no link layer: say {FORMS}"))),
+            other => Err(ArqError(format!("there is no link layer `{other}`: use {FORMS}"))),
         }
     }
 }
@@ -134,8 +134,9 @@ impl RlpSpec {
             Some(("delay", value)) => self.delay = finite(value)?,
             Some(("throttle", value)) => {
                 let rate = value.parse().ok().filter(|rate| (10..=100_000).contains(rate));
-                let rate = rate
-                    .ok_or_else(|| format!("throttle={value}: octets a second, 10 to 100000, such as 960"))?;
+                let rate = rate.ok_or_else(|| {
+                    format!("throttle={value}: expected 10 to 100000 octets per second, such as 960")
+                })?;
                 self.throttle = Some(rate);
             }
             None if word == "go-back" => parameters.recovery = Recovery::GoBack,
@@ -165,12 +166,14 @@ fn times(name: &str, value: &str) -> Result<Option<u16>, String> {
         return Ok(None);
     }
     let times = value.parse().ok().filter(|times| (1..=255).contains(times));
-    times.map(Some).ok_or_else(|| format!("{name}={value}: how often a frame is sent again, 1 to 255 or inf"))
+    times
+        .map(Some)
+        .ok_or_else(|| format!("{name}={value}: expected a number of retransmissions, 1 to 255 or inf"))
 }
 
 fn window(value: &str, most: u16) -> Result<u16, String> {
     let window = value.parse().ok().filter(|window| (1..=most).contains(window));
-    window.ok_or_else(|| format!("window={value}: frames outstanding, 1 to {most}"))
+    window.ok_or_else(|| format!("window={value}: expected 1 to {most} outstanding frames"))
 }
 
 /// Parses a time of RLP, which must be a whole number of ticks.
@@ -178,13 +181,17 @@ fn ticks(name: &str, value: &str) -> Result<u16, String> {
     let span: Span = value.parse().map_err(|error| format!("{name}: {error}"))?;
     let ticks = span.as_nanos() / TICK.as_nanos();
     let whole = span.as_nanos().is_multiple_of(TICK.as_nanos()) && (1..=1000).contains(&ticks);
-    if whole { Ok(ticks as u16) } else { Err(format!("{name}={value}: a multiple of 20ms, up to 20s")) }
+    if whole {
+        Ok(ticks as u16)
+    } else {
+        Err(format!("{name}={value}: expected a multiple of 20ms, up to 20s"))
+    }
 }
 
 fn finite(value: &str) -> Result<Span, String> {
     let span: Span = value.parse().map_err(|error| format!("delay: {error}"))?;
     let usable = span <= Span::from_secs(60);
-    if usable { Ok(span) } else { Err(format!("delay={value}: at most 60s")) }
+    if usable { Ok(span) } else { Err(format!("delay={value}: expected at most 60s")) }
 }
 
 fn then(word: &str) -> Result<Then, String> {
@@ -192,7 +199,7 @@ fn then(word: &str) -> Result<Then, String> {
         "reset" => Ok(Then::Reset),
         "give-up" => Ok(Then::GiveUp),
         "disconnect" => Ok(Then::Disconnect),
-        _ => Err(format!("`{word}` is no parameter: say {FORMS}")),
+        _ => Err(format!("there is no parameter `{word}`: use {FORMS}")),
     }
 }
 

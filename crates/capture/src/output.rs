@@ -35,7 +35,7 @@ pub fn check(path: &Path) -> io::Result<()> {
         OutputTarget::New(_) => {
             let folder = folder(path);
             writable(folder, Access::WRITE_OK | Access::EXEC_OK).map_err(|error: io::Error| {
-                io::Error::new(error.kind(), format!("folder {}: {error}", folder.display()))
+                io::Error::new(error.kind(), format!("directory {}: {error}", folder.display()))
             })
         }
     }
@@ -128,7 +128,7 @@ fn place(path: &Path) -> io::Result<OutputTarget> {
             return match fs::metadata(folder) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => Err(io::Error::new(
                     error.kind(),
-                    format!("there is no folder {}: make it first", folder.display()),
+                    format!("directory {} does not exist: create it first", folder.display()),
                 )),
                 other => other.map(|_| OutputTarget::New(None)),
             };
@@ -136,7 +136,7 @@ fn place(path: &Path) -> io::Result<OutputTarget> {
         other => other?,
     };
     if about.is_dir() {
-        return Err(io::Error::new(io::ErrorKind::IsADirectory, "it is a folder: name a file"));
+        return Err(io::Error::new(io::ErrorKind::IsADirectory, "it is a directory: choose a file"));
     }
     if about.is_file() {
         return Ok(OutputTarget::New(Some(Permissions::from_mode(about.mode() & 0o777))));
@@ -144,7 +144,7 @@ fn place(path: &Path) -> io::Result<OutputTarget> {
     if about.is_symlink() && !is_trusted(&about) {
         return Err(io::Error::new(
             io::ErrorKind::PermissionDenied,
-            format!("it is a link of user {}: remove it, or name another file", about.uid()),
+            format!("it is a symbolic link of user {}: remove it, or choose another file", about.uid()),
         ));
     }
     Ok(OutputTarget::Present)
@@ -222,7 +222,7 @@ mod tests {
             skip::skip!("only root gives files to another user");
             return;
         }
-        let expected = "it is a link of user 65534: remove it, or name another file";
+        let expected = "it is a symbolic link of user 65534: remove it, or choose another file";
         let outcomes = [check(&path), write(&path, "theirs"), create(&path).map(drop)];
         for said in outcomes.map(|outcome| outcome.expect_err("refused").to_string()) {
             assert_eq!(said, expected);
@@ -235,9 +235,9 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let said = |path: &Path| check(path).expect_err("refused").to_string();
         let missing = folder.path().join("missing");
-        let expected = format!("there is no folder {}: make it first", missing.display());
+        let expected = format!("directory {} does not exist: create it first", missing.display());
         assert_eq!(said(&missing.join("x.json")), expected);
-        assert_eq!(said(folder.path()), "it is a folder: name a file");
+        assert_eq!(said(folder.path()), "it is a directory: choose a file");
         fs::write(folder.path().join("file"), "").expect("written");
         assert!(said(&folder.path().join("file/x.json")).contains("Not a directory"));
         check(&folder.path().join("x.json")).expect("nothing is wrong");

@@ -92,7 +92,7 @@ pub enum TableError {
         newest: u16,
     },
     /// There is no log to recover from.
-    #[error("there is no event log `{}` to recover: it is there only while a run goes on or after it was killed", .0.display())]
+    #[error("there is no event log `{}` to recover: it exists only during a run, or after a run was killed", .0.display())]
     NothingLeft(PathBuf),
 }
 

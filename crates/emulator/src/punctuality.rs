@@ -194,17 +194,17 @@ impl fmt::Display for Overload {
                 let percent = 100 / LATE_PART;
                 write!(
                     f,
-                    "{late} of {total} packets left more than {LATE} and {percent} % of the link's own time too late; {off}"
+                    "{late} of {total} packets left too late, by more than {LATE} and {percent} % of the link's own time; {off}"
                 )
             }
             Self::FarTooLate { worst, off } => {
-                write!(f, "a packet left {worst} too late, as long as a retransmission timeout; {off}")
+                write!(f, "a packet left {worst} too late, which can cause a retransmission timeout; {off}")
             }
             Self::DroppedByKernel { packets } => {
                 write!(
                     f,
-                    "the kernel dropped {packets} packets before the emulator could read them: so many more are lost than \
-                     on the link that you asked for"
+                    "the kernel dropped {packets} packets before the emulator could read them: these losses come on top \
+                     of those of the requested link"
                 )
             }
             Self::Paused { total, longest, packets } => {
@@ -214,7 +214,7 @@ impl fmt::Display for Overload {
                 )
             }
             Self::RecorderBlocked { times } => {
-                write!(f, "the recorder held the emulator up {times} times: the disk is too slow")
+                write!(f, "the recorder delayed the emulator {times} times: the disk is too slow")
             }
         }
     }
@@ -262,7 +262,7 @@ mod tests {
         let verdict = on(Span::from_millis(30), (0..100).map(half)).verdict().expect("a verdict");
         assert_eq!(
             verdict.to_string(),
-            "50 of 100 packets left more than 2ms and 5 % of the link's own time too late; packets took 1.5ms longer on \
+            "50 of 100 packets left too late, by more than 2ms and 5 % of the link's own time; packets took 1.5ms longer on \
              average, 5.0 % of the 30ms that the link itself takes: delays and rates may be off by as much"
         );
         let nothing = run((0..100).map(half)).verdict().expect("a verdict").to_string();

@@ -117,7 +117,7 @@ impl Ring {
         if !probe.is_supported(opcode::ReadMulti::CODE) {
             return Err(io::Error::new(
                 io::ErrorKind::Unsupported,
-                "io_uring has no multishot read before Linux 6.7",
+                "io_uring has no multishot read here: use Linux 6.7 or later",
             ));
         }
         Ok(Self {
@@ -143,8 +143,7 @@ impl Ring {
     /// If the kernel does not accept the memory to read into, or if there are 65 536 ports already.
     pub fn add(&mut self, port: Port) -> io::Result<PortId> {
         let id = PortId(self.ends.len());
-        let group =
-            u16::try_from(id.0).map_err(|_| io::Error::other("a ring has no more than 65 536 ports"))?;
+        let group = u16::try_from(id.0).map_err(|_| io::Error::other("a ring has at most 65 536 ports"))?;
         let slots = Slots::register(&self.uring.submitter(), group, port.longest_read())?;
         self.ends.push(End { port, slots, reading: false, frames: VecDeque::new() });
         Ok(id)

@@ -49,8 +49,8 @@ impl Catalogue {
             return Err(NoProfile(unknown(name)));
         }
         let path = self.folder.join(path);
-        let text =
-            fs::read_to_string(&path).map_err(|error| NoProfile(format!("read profile {name}: {error}")))?;
+        let text = fs::read_to_string(&path)
+            .map_err(|error| NoProfile(format!("cannot read profile `{name}`: {error}")))?;
         let beside = Self::in_folder(path.parent().unwrap_or(Path::new("")));
         Profile::parse(name, &text, &mut |file| beside.read(file))
             .map_err(|error| NoProfile(error.to_string()))
@@ -112,14 +112,14 @@ pub fn all() -> Result<Vec<Profile>, NoProfile> {
 }
 
 fn no_files(file: &str) -> io::Result<String> {
-    Err(io::Error::other(format!("a built-in profile names no file, and this one names {file}")))
+    Err(io::Error::other(format!("a built-in profile cannot use files, but this one uses {file}")))
 }
 
 fn unknown(name: &str) -> String {
     let names = || builtin().map(|(file, _)| file.trim_end_matches(".toml"));
     let hint = match nearest(name, names()) {
         Some(known) => format!("did you mean `{known}`?"),
-        None => format!("built in are {}", names().collect::<Vec<_>>().join(", ")),
+        None => format!("the built-in profiles are {}", names().collect::<Vec<_>>().join(", ")),
     };
     format!("there is no profile `{name}`: {hint} (a file needs a path, such as ./{name}.toml)")
 }

@@ -43,8 +43,8 @@ pub fn set(parameters: &[Parameter]) -> Result<(), String> {
     let Some(first) = parameters.first() else { return Ok(()) };
     if !guest::is_here() {
         return Err(format!(
-            "congestion-parameters `{}.{}`: they are one for the whole host, so a run does not set them: use `--clock virtual`, or load the \
-             congestion control with them (`lasthop cc load {} {}={}`)",
+            "congestion-parameters `{}.{}` applies to the whole host, so a run does not set it: use `--clock virtual`, or load the \
+             congestion control with it (`lasthop cc load {} {}={}`)",
             first.module, first.name, first.module, first.name, first.value
         ));
     }
@@ -56,7 +56,7 @@ pub fn set(parameters: &[Parameter]) -> Result<(), String> {
                 let mut known: Vec<_> =
                     entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
                 known.sort();
-                format!("congestion-parameters `{module}.{name}` = `{value}`: {error} (`{module}` has {})", known.join(", "))
+                format!("cannot set congestion-parameters `{module}.{name}` to `{value}`: {error} (parameters of `{module}`: {})", known.join(", "))
             }
         })?;
     }

@@ -147,13 +147,14 @@ impl Plan {
         if cells.is_none_or(|cells| cells > MOST_CELLS) {
             let sizes: Vec<_> = factors.iter().map(|factor| factor.levels.len().to_string()).collect();
             let product = sizes.join(" × ");
-            return Err(source.error_somewhere(format!("{product} cells: a plan has {MOST_CELLS} at most")));
+            return Err(source
+                .error_somewhere(format!("{product} cells are too many: a plan has at most {MOST_CELLS}")));
         }
         let path = Path::new(file);
         let name = path.file_stem().map_or_else(|| "plan".into(), |stem| stem.to_string_lossy().into_owned());
         let repetitions = read.repetitions.unwrap_or(1);
         if repetitions == 0 {
-            return Err(source.error_somewhere("`repetitions` is 0: nothing would run"));
+            return Err(source.error_somewhere("`repetitions` is 0: use at least 1"));
         }
         let plan = Self {
             text: PlanText {
@@ -209,7 +210,7 @@ impl Plan {
             }
             if cells.is_empty() {
                 return Err(format!(
-                    "`{selection}`: no cell has all these levels; write FACTOR=LEVEL,LEVEL… for any of several"
+                    "`{selection}`: no cell has all these levels; to select several levels of a factor, write FACTOR=LEVEL,LEVEL…"
                 ));
             }
         }
@@ -228,7 +229,7 @@ impl Plan {
                 None => word,
             };
             let Some((name, levels)) = selected.last_mut() else {
-                return Err("write it as FACTOR=LEVEL,LEVEL…".to_owned());
+                return Err("expected FACTOR=LEVEL,LEVEL…".to_owned());
             };
             let factor = self.factors.iter().find(|factor| factor.name == *name);
             let factor = factor.ok_or_else(|| {
@@ -236,7 +237,7 @@ impl Plan {
             })?;
             if !factor.levels.iter().any(|known| known == level) {
                 let known = factor.levels.iter().map(String::as_str);
-                return Err(unknown(&format!("level of {name}"), level, known));
+                return Err(unknown(&format!("`{name}` level"), level, known));
             }
             levels.push(level);
         }

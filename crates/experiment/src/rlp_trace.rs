@@ -21,13 +21,13 @@ pub enum RlpTraceError {
     #[error(transparent)]
     Table(#[from] TableError),
     /// There are no records.
-    #[error("no link of this run has a link layer with retransmissions: there is no record")]
+    #[error("no records: no link of this run has a link layer with retransmissions")]
     Empty,
     /// The records are those of several links.
-    #[error("these are records of the links {}: name one of them (--link)", .0.join(", "))]
+    #[error("there are records of several links ({}): choose one with --link", .0.join(", "))]
     Several(Vec<String>),
     /// There are no records of this link.
-    #[error("there is no record of a link `{wanted}`; there are records of {}", .known.join(", "))]
+    #[error("there are no records of link `{wanted}`; there are records of {}", .known.join(", "))]
     Unknown {
         /// The name that was given.
         wanted: String,
@@ -36,7 +36,7 @@ pub enum RlpTraceError {
     },
     /// The records are those of another protocol.
     #[error(
-        "this is no log of RLP: it has {what} {number}, and RLP has {of_rlp}; the records of other link layers are in the Parquet file alone"
+        "not an RLP log: it has {what} {number}, but RLP has {of_rlp}; records of other link layers are only in the Parquet file"
     )]
     OtherProtocol {
         /// What differs: a frame number or a block length.
@@ -115,18 +115,14 @@ fn rlp_record(record: &Record) -> Result<RlpRecord, RlpTraceError> {
     let number = |number: u16| match u8::try_from(number) {
         Ok(small) if number < MODULUS => Ok(Some(small)),
         _ => Err(RlpTraceError::OtherProtocol {
-            what: "a frame with number",
+            what: "frame number",
             number: number.into(),
             of_rlp: "0 to 61",
         }),
     };
     if matches!(record.event, Event::Erased | Event::Right) && !BLOCKS.contains(&record.aux) {
         let of_rlp = "30 or 72";
-        return Err(RlpTraceError::OtherProtocol {
-            what: "a block with octets in number",
-            number: record.aux,
-            of_rlp,
-        });
+        return Err(RlpTraceError::OtherProtocol { what: "block length", number: record.aux, of_rlp });
     }
     let is_numbered = match record.event {
         Event::First | Event::Again | Event::SelectiveReject | Event::Reject => true,
@@ -222,10 +218,10 @@ mod tests {
         let good = row(0, Direction::Up, Way::Sent, Event::First, 24);
         let wrong = [Record { ns: 62, ..good.record }, Record { nr: 300, ..good.record }];
         for wrong in wrong.map(|record| Row { record, ..good }) {
-            assert!(refused(wrong).contains("RLP has 0 to 61"), "{}", refused(wrong));
+            assert!(refused(wrong).contains("but RLP has 0 to 61"), "{}", refused(wrong));
         }
         let frame = row(0, Direction::Up, Way::Received, Event::Right, 512);
-        assert!(refused(frame).contains("in number 512"), "{}", refused(frame));
+        assert!(refused(frame).contains("block length 512, but RLP has 30 or 72"), "{}", refused(frame));
     }
 
     #[test]

@@ -116,7 +116,7 @@ fn run(job: &Job) -> Result<RunEnded, String> {
     isolation::settle().map_err(|error| error.to_string())?;
     let hosts = job.scratch().join("hosts");
     fs::write(&hosts, experiment.scenario.hosts())
-        .map_err(|error| format!("write {}: {error}", hosts.display()))?;
+        .map_err(|error| format!("cannot write {}: {error}", hosts.display()))?;
     isolation::lay_over(&hosts, Path::new("/etc/hosts")).map_err(|error| error.to_string())?;
     crate::parameters::set(&experiment.scenario.parameters)?;
     let mut accepting = Accepting::begin(job, &experiment.scenario)?;
@@ -143,7 +143,7 @@ fn run(job: &Job) -> Result<RunEnded, String> {
     let ending = emulating
         .join()
         .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-        .map_err(|error| format!("the emulator ended: {error}"))?;
+        .map_err(|error| format!("the emulator failed: {error}"))?;
     let missing = senders.stop()?;
     let lite = accepting.totals()?;
     let (connections, failures) = traffic?;
@@ -270,7 +270,9 @@ fn dropped_calls(links: &[LinkCounters]) -> Vec<String> {
     dropped
         .iter()
         .map(|link| {
-            format!("the link layer of `{link}` sent a frame again as often as it may, and disconnected")
+            format!(
+                "the link layer of `{link}` reached the limit of retransmissions of a frame, and disconnected"
+            )
         })
         .collect()
 }

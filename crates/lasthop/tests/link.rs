@@ -103,10 +103,10 @@ fn a_port_that_is_taken_is_not_published() {
     );
     let (out, err) = (text(&output.stdout), text(&output.stderr));
     assert_eq!(out, "status 125\nstatus 0\nstatus 125\n", "{err}");
-    let expected = "port 8000 of this host cannot be published: a server has it (tcp 0.0.0.0:8000); stop that one, \
-                    or publish another port, as in --publish OTHER:8000";
+    let expected = "cannot publish port 8000: a server of this host uses it (tcp 0.0.0.0:8000); stop that server, \
+                    or publish another port with --publish OTHER:8000";
     assert!(err.contains(expected), "{err}");
-    assert!(err.contains("port 8002 is published by link 1 already; end that one"), "{err}");
+    assert!(err.contains("port 8002 is already published by link 1; end that link"), "{err}");
     assert!(!world.folder.path().join("ran").exists() && world.folder.path().join("other").exists());
 }
 
@@ -118,7 +118,7 @@ fn files_are_checked_before_the_program_runs() {
         let output = world.run(&format!("lasthop link {option} missing/x -- touch ran; echo status $?"));
         let (out, err) = (text(&output.stdout), text(&output.stderr));
         assert_eq!(out, "status 125\n", "{option}: {err}");
-        let expected = "there is no folder missing: make it first";
+        let expected = "directory missing does not exist: create it first";
         assert!(err.contains("cannot write missing/x") && err.contains(expected), "{option}: {err}");
         assert!(!world.folder.path().join("ran").exists(), "{option}");
     }

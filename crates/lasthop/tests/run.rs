@@ -358,7 +358,7 @@ fn a_folder_of_somebody_else_in_the_run_directory_stays() {
     let output = lab.run(SMALL, &["-n", "1"]);
     assert_eq!(output.status.code(), Some(1));
     let said = text(&output.stderr);
-    assert!(said.contains("out/unfinished is there already") && said.contains("--out"), "{said}");
+    assert!(said.contains("out/unfinished already exists") && said.contains("--out"), "{said}");
     assert!(letter.exists() && !lab.path("out/manifest.json").exists());
 }
 
@@ -381,7 +381,7 @@ fn a_run_directory_of_another_user_is_refused() {
     for (output, name) in [(resumed, "out"), (begun, "theirs")] {
         assert_eq!(output.status.code(), Some(1));
         let said = text(&output.stderr);
-        let expected = format!("{name} belongs to user 65534: name a directory of your own, or chown it");
+        let expected = format!("{name} belongs to user 65534: choose a directory of your own, or chown it");
         assert!(said.contains(&expected), "{said}");
     }
     assert_eq!(fs::read(lab.path("out/manifest.json")).expect("a manifest"), before);
@@ -394,7 +394,7 @@ fn a_run_that_takes_too_long_is_ended() {
     let plan = SMALL.replace("200kB", "1GB") + "[stop]\nafter = \"500ms\"\n";
     let output = lab.run(&plan, &["--only", "rate=4mbit", "-n", "1"]);
     assert_eq!(output.status.code(), Some(1));
-    assert!(text(&output.stderr).contains("the time ran out"), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("time limit exceeded"), "{}", text(&output.stderr));
     let row = &lab.journal()[0]["connections"][0];
     assert_eq!(row["complete"], false);
     assert!(row["bytes"].as_u64() > Some(0), "what arrived until then counts: {row}");

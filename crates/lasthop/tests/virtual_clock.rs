@@ -203,7 +203,7 @@ fn a_guest_without_memory_says_so() {
     assert_eq!(output.status.code(), Some(1));
     let said = text(&output.stderr);
     assert!(
-        said.contains("the guest's 96 MiB of memory do not suffice: --guest-memory gives it more"),
+        said.contains("the guest ran out of memory (96 MiB): give it more with --guest-memory"),
         "{said}"
     );
 }
@@ -235,12 +235,11 @@ fn a_campaign_goes_on_with_what_it_was_begun_with() {
     };
     let (status, said) = resume(&["--guest-memory", "512"]);
     assert_eq!(status, Some(1));
-    let told =
-        "out was begun with --guest-memory 256 MiB, and this is 512 MiB: go on with the same, or begin anew";
+    let told = "out was started with --guest-memory 256 MiB, not 512 MiB: continue it with the same, or start a new campaign";
     assert!(said.contains(told), "{said}");
     let (status, said) = resume(&["--clock", "real"]);
     assert_eq!(status, Some(1));
-    assert!(said.contains("go on with --clock virtual"), "{said}");
+    assert!(said.contains("continue it with --clock virtual"), "{said}");
     for same in [&[][..], VIRTUAL, &["--clock", "virtual", "--guest-memory", "256"]] {
         assert_eq!(resume(same).0, Some(0), "nothing is left to do");
     }

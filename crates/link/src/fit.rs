@@ -80,7 +80,7 @@ pub struct Test {
 pub enum FitError {
     /// One of the two states was never left.
     #[error(
-        "{lost} of {count} lost, and the channel does not change both ways: measure longer, or take `loss` alone as the process"
+        "{lost} of {count} lost, and the channel never changes state and back: measure longer, or use a process with `loss` alone"
     )]
     NoChanges {
         /// Blocks or packets in the trace.
@@ -90,8 +90,8 @@ pub enum FitError {
     },
     /// Losses at the distances of these packets do not depend on each other.
     #[error(
-        "whether a packet is lost says nothing about the next ({lost} of {count} lost): send packets closer together, or take \
-         `loss` alone as the process"
+        "losses do not depend on the packet before ({lost} of {count} lost): send packets closer together, or use a process with \
+         `loss` alone"
     )]
     Independent {
         /// Packets in the trace.
@@ -159,7 +159,7 @@ impl fmt::Display for Fit {
         }
         writeln!(f, "{} of {} lost; independent losses: {}", self.lost, self.count, self.independence)?;
         let runs = |test: &Option<Test>| test.map_or("too few".to_owned(), |test| test.to_string());
-        write!(f, "lengths of stays, good: {}; bad: {}", runs(&self.good_runs), runs(&self.bad_runs))
+        write!(f, "sojourn lengths, good: {}; bad: {}", runs(&self.good_runs), runs(&self.bad_runs))
     }
 }
 

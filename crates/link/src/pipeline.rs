@@ -252,7 +252,7 @@ impl Pipeline {
     pub(crate) fn removable(&self, name: &str) -> Result<usize, String> {
         let place = self.place_of(name)?;
         if self.stages[place].stage.keeps_packets() {
-            return Err(format!("stage `{name}` may have packets inside and cannot be taken out"));
+            return Err(format!("stage `{name}` may hold packets and cannot be removed while the link runs"));
         }
         Ok(place)
     }

@@ -83,7 +83,7 @@ pub trait Stage: Send {
     /// Does what it is told at `now`.
     fn obey(&mut self, command: StageCommand, now: Time) -> Result<(), String> {
         let _ = now;
-        Err(format!("this stage knows no {command:?}"))
+        Err(format!("this stage does not support the command {command:?}"))
     }
 
     /// Whether a packet may stay in the stage beyond [`Stage::accept`].

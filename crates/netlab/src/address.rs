@@ -34,7 +34,7 @@ pub fn add(namespace: &Namespace, address: Address) -> Result<()> {
     Netlink::open(namespace)?.change(RouteNetlinkMessage::NewAddress(message), Existing::Refuse).trying(
         || {
             format!(
-                "add address {}/{} to interface {}",
+                "add the address {}/{} to interface {}",
                 address.address, address.prefix_length, address.index
             )
         },

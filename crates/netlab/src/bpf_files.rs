@@ -77,16 +77,16 @@ fn check_below(root: &Path, folder: &Path) -> io::Result<()> {
         // With the sticky bit, users cannot rename or remove each other's entries.
         let is_shared = place == root && found.mode() & 0o1000 != 0;
         let why = if !found.is_dir() {
-            "is no folder".to_owned()
+            "is not a directory".to_owned()
         } else if ![0, own].contains(&found.uid()) {
             format!("belongs to user {}", found.uid())
         } else if found.mode() & 0o022 != 0 && !is_shared {
-            format!("can be written by others (mode {:o})", found.mode() & 0o7777)
+            format!("is writable by other users (mode {:o})", found.mode() & 0o7777)
         } else {
             continue;
         };
         return Err(io::Error::other(format!(
-            "{} {why}: look who has made it, and remove it",
+            "{} {why}: check who created it, and remove it",
             place.display()
         )));
     }
@@ -166,7 +166,7 @@ fn mount() -> io::Result<()> {
         return Ok(());
     }
     let wrong = |error: io::Error| {
-        io::Error::new(error.kind(), format!("mount the BPF file system at {ROOT}: {error}"))
+        io::Error::new(error.kind(), format!("cannot mount the BPF file system at {ROOT}: {error}"))
     };
     rustix::mount::mount("bpf", at, "bpf", MountFlags::empty(), Some(c"mode=0700"))
         .map_err(|error| wrong(error.into()))?;
@@ -283,8 +283,8 @@ mod tests {
             };
             symlink("elsewhere", place.as_os_str().to_str().expect("text").trim_end_matches('/'))
                 .expect("a link");
-            refused("lite", "/sys/fs/bpf/lasthop-lite is no folder");
-            refused("new", "/sys/fs/bpf/lasthop-lite is no folder");
+            refused("lite", "/sys/fs/bpf/lasthop-lite is not a directory");
+            refused("new", "/sys/fs/bpf/lasthop-lite is not a directory");
             assert!(elsewhere.join("precious").exists());
             fs::remove_file(Path::new(ROOT).join("lasthop-lite")).expect("removed");
             fs::create_dir(&place).expect("made");
@@ -292,7 +292,7 @@ mod tests {
             refused("new", "/sys/fs/bpf/lasthop-lite belongs to user 65534");
             chown(&place, Some(0), None).expect("taken back");
             rustix::fs::chmod(&place, rustix::fs::Mode::from_raw_mode(0o777)).expect("opened");
-            refused("new", "can be written by others (mode 777)");
+            refused("new", "is writable by other users (mode 777)");
             fs::remove_dir(&place).expect("removed");
             // Without any of these obstacles a directory can be created and removed.
             create(&folder("lasthop-lite", "lite")).expect("made");

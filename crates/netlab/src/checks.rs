@@ -88,8 +88,12 @@ pub fn all(places: &Places) -> Vec<Check> {
     let root = rights::suffice().unwrap_or(false);
     let mut checks = vec![Check::new("state directory", true, state_directory(places))];
     let user_namespace = in_own_process(places, Where::UserNamespaceAlone).map(|_| {
-        if root { "works for ordinary users (not needed by root)" } else { "rights over a private network" }
-            .to_owned()
+        if root {
+            "works for ordinary users (not needed by root)"
+        } else {
+            "grants rights over a private network"
+        }
+        .to_owned()
     });
     let user_namespace_works = user_namespace.is_ok();
     checks.push(Check::new("user namespace", !root, user_namespace));
@@ -124,18 +128,18 @@ fn control_group(places: &Places) -> Result<String> {
     let group = Cgroup::create(path)?;
     let shown = group.path().parent().map(|path| path.display().to_string()).unwrap_or_default();
     group.remove()?;
-    Ok(format!("below {shown}"))
+    Ok(format!("can be created below {shown}"))
 }
 
 fn pasta(places: &Places, root: bool) -> Result<String> {
-    let way_out = "apt-get install passt; without it an ordinary user's link leads to no network";
+    let way_out = "apt-get install passt; without pasta, an ordinary user's link reaches no other network";
     let pasta =
         places.pasta.as_ref().ok_or_else(|| Error::missing("the program pasta is not installed", way_out))?;
     let output = Command::new(pasta)
         .arg("--version")
         .stdin(Stdio::null())
         .output()
-        .map_err(|error| Error::missing(format!("{}: {error}", pasta.display()), way_out))?;
+        .map_err(|error| Error::missing(format!("cannot run {}: {error}", pasta.display()), way_out))?;
     let text = String::from_utf8_lossy(&output.stdout).lines().next().unwrap_or_default().to_owned();
     if !output.status.success() {
         return Err(Error::missing(format!("{} --version: {}", pasta.display(), output.status), way_out));
@@ -156,7 +160,7 @@ fn in_own_process(places: &Places, place: Where) -> Result<Vec<Check>> {
     let answer: std::result::Result<Vec<Check>, String> =
         serde_json::from_slice(&output.stdout).map_err(|error| Error::Program {
             program: format!("{} {SUBCOMMAND}", places.executable.display()),
-            message: format!("{error} ({})", output.status),
+            message: format!("invalid answer: {error} ({})", output.status),
         })?;
     answer.map_err(|message| Error::Program { program: "check".into(), message })
 }
@@ -164,9 +168,7 @@ fn in_own_process(places: &Places, place: Where) -> Result<Vec<Check>> {
 /// Serves one request: the main function of the checking process.
 pub(crate) fn serve(request: &str) -> ExitCode {
     let Ok((place, places)) = serde_json::from_str::<(Where, Places)>(request) else {
-        eprintln!(
-            "lasthop: {SUBCOMMAND} is what lasthop doctor calls by itself; there is no use for it by hand"
-        );
+        eprintln!("lasthop: {SUBCOMMAND} is internal to lasthop doctor and cannot be run by hand");
         return ExitCode::from(2);
     };
     let entered = if place == Where::Here { Ok(()) } else { rights::enter_user_namespace() };

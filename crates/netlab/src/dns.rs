@@ -41,10 +41,10 @@ impl Forwarder {
             }
         })?;
         let Some((datagrams, connections)) = bound else { return Ok(None) };
-        let listen = datagrams.local_addr().trying(|| "name a socket".into())?;
+        let listen = datagrams.local_addr().trying(|| "read the address of the DNS socket".into())?;
         let stopping = Arc::new(AtomicBool::new(false));
         let asking = Arc::new(AtomicUsize::new(0));
-        let duplicate = || datagrams.try_clone().trying(|| "duplicate a socket".into());
+        let duplicate = || datagrams.try_clone().trying(|| "duplicate the DNS socket".into());
 
         let (socket, stop, place, reply) =
             (duplicate()?, stopping.clone(), namespace.try_clone()?, duplicate()?);

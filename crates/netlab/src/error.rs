@@ -6,7 +6,7 @@ use std::io;
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A system call failed.
-    #[error("{what}: {source}")]
+    #[error("cannot {what}: {source}")]
     System {
         /// The operation that failed, with its object: "open /dev/net/tun".
         what: String,
@@ -38,7 +38,7 @@ pub enum Error {
         message: String,
     },
     /// An invalid value.
-    #[error("{what} {value:?} is not {expected}")]
+    #[error("invalid {what} {value:?}: expected {expected}")]
     Value {
         /// The kind of value.
         what: &'static str,
@@ -48,7 +48,7 @@ pub enum Error {
         expected: &'static str,
     },
     /// The keeper is gone or broke the protocol.
-    #[error("keeper: {0}")]
+    #[error("keeper process: {0}")]
     Keeper(String),
 }
 

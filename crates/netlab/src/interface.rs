@@ -82,7 +82,7 @@ pub fn find(namespace: &Namespace, name: &str) -> Result<Interface> {
     answers
         .into_iter()
         .find_map(parse)
-        .ok_or_else(|| Error::missing(format!("interface {name} not found"), "make it"))
+        .ok_or_else(|| Error::missing(format!("interface {name} not found"), "create it first"))
 }
 
 /// Changes the interface with index `index`.
@@ -98,7 +98,7 @@ pub fn change(namespace: &Namespace, index: u32, change: &Change) -> Result<()> 
     message.attributes.extend(change.hardware_address.map(|mac| LinkAttribute::Address(mac.to_vec())));
     Netlink::open(namespace)?
         .change(RouteNetlinkMessage::SetLink(message), Existing::Change)
-        .trying(|| format!("change interface {index}: {change:?}"))
+        .trying(|| format!("change interface {index} ({change:?})"))
 }
 
 /// Removes the interface with index `index`.

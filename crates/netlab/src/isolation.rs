@@ -88,7 +88,7 @@ fn dies_with_parent(command: &mut Command) {
             rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
             // The parent may have died before. PID 1 of a namespace sees its parent as 0.
             match rustix::process::getppid() {
-                Some(now) if now != parent => Err(io::Error::other("the parent has died")),
+                Some(now) if now != parent => Err(io::Error::other("the parent process has died")),
                 _ => Ok(()),
             }
         });
@@ -102,7 +102,7 @@ fn dies_with_parent(command: &mut Command) {
 /// covered, as in containers.
 pub fn settle() -> Result<()> {
     mount_change("/", MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC)
-        .trying(|| "make the mounts private".into())?;
+        .trying(|| "make all mounts private".into())?;
     mount("proc", "/proc", "proc", MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC, None)
         .trying(|| "mount /proc for a run".into())
 }
@@ -112,5 +112,5 @@ pub fn settle() -> Result<()> {
 /// # Errors
 /// If one of the two files does not exist.
 pub fn lay_over(file: &Path, over: &Path) -> Result<()> {
-    mount_bind(file, over).trying(|| format!("lay {} over {}", file.display(), over.display()))
+    mount_bind(file, over).trying(|| format!("mount {} over {}", file.display(), over.display()))
 }

@@ -60,9 +60,7 @@ pub fn entry() -> Option<ExitCode> {
     }
     let mut descriptor = || inherited(arguments.next()?.to_str()?.parse().ok()?);
     let (Some(control), Some(inside)) = (descriptor(), descriptor()) else {
-        eprintln!(
-            "lasthop: {SUBCOMMAND} is what lasthop link calls by itself; there is no use for it by hand"
-        );
+        eprintln!("lasthop: {SUBCOMMAND} is internal to lasthop link and cannot be run by hand");
         return Some(ExitCode::from(2));
     };
     let result =
@@ -117,7 +115,7 @@ impl Keeping {
         rustix::process::set_child_subreaper(rustix::process::getpid().into())
             .trying(|| "become a subreaper".into())?;
         let Some(Order::Keep { registry, id }) = receive(&control)? else {
-            return Err(Error::Keeper("the first order is not Keep".into()));
+            return Err(Error::Keeper("expected the order Keep first".into()));
         };
         send(&control, &Report::Keeping)?;
         Ok(Self { control, inside, children, registry: Registry::at(registry)?, id, command: None })
@@ -135,7 +133,9 @@ impl Keeping {
                     Some(Order::Start(start)) => self.start(&start),
                     Some(Order::Signal(signal)) => self.pass_on(signal),
                     Some(Order::End) => break Reason::Asked,
-                    Some(Order::Keep { .. }) => return Err(Error::Keeper("told twice what to keep".into())),
+                    Some(Order::Keep { .. }) => {
+                        return Err(Error::Keeper("received the order Keep twice".into()));
+                    }
                     None => break Reason::Orphaned,
                 }
             }

@@ -60,8 +60,8 @@ pub fn check_free(namespace: &Namespace, publish: &[Publish]) -> Result<()> {
             let protocol = one.list.trim_end_matches('6');
             let at = one.socket_address().map_or_else(|| one.address.clone(), |its| its.to_string());
             return Err(Error::missing(
-                format!("port {outside} of this host cannot be published: a server has it ({protocol} {at})"),
-                format!("stop that one, or publish another port, as in --publish OTHER:{inside}"),
+                format!("cannot publish port {outside}: a server of this host uses it ({protocol} {at})"),
+                format!("stop that server, or publish another port with --publish OTHER:{inside}"),
             ));
         }
     }
@@ -165,8 +165,8 @@ mod tests {
             let port = address.port();
             let error = published(port).expect_err("taken").to_string();
             let expected = format!(
-                "port {port} of this host cannot be published: a server has it ({protocol} {address}); \
-                 stop that one, or publish another port, as in --publish OTHER:80"
+                "cannot publish port {port}: a server of this host uses it ({protocol} {address}); \
+                 stop that server, or publish another port with --publish OTHER:80"
             );
             assert_eq!(error, expected);
         }

@@ -97,9 +97,9 @@ impl Overlays {
     /// The calling thread must already have a mount namespace of its own.
     pub(crate) fn apply(&self) -> Result<()> {
         mount_change("/", MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC)
-            .trying(|| "make the mounts private".into())?;
+            .trying(|| "make all mounts private".into())?;
         for (file, over) in &self.0 {
-            mount_bind(file, over).trying(|| format!("lay {} over {}", file.display(), over.display()))?;
+            mount_bind(file, over).trying(|| format!("mount {} over {}", file.display(), over.display()))?;
         }
         Ok(())
     }

@@ -52,7 +52,12 @@ impl Namespace {
 
     /// Returns a second handle to the same namespace.
     pub fn try_clone(&self) -> Result<Self> {
-        Ok(Self { fd: self.fd.try_clone().trying(|| "duplicate a namespace descriptor".into())? })
+        Ok(Self {
+            fd: self
+                .fd
+                .try_clone()
+                .trying(|| "duplicate the file descriptor of a network namespace".into())?,
+        })
     }
 
     /// Runs `work` in this namespace on a thread of its own; a panic propagates to the caller.
@@ -71,7 +76,7 @@ impl Namespace {
         match rustix::thread::move_into_link_name_space(self.fd(), Some(LinkNameSpaceType::Network)) {
             Err(rustix::io::Errno::PERM) if self.is_where_this_thread_is() => Ok(()),
             Err(error @ rustix::io::Errno::PERM) => Err(Error::missing(
-                format!("enter a network namespace: {}", std::io::Error::from(error)),
+                format!("cannot enter a network namespace: {}", std::io::Error::from(error)),
                 "run as root, or with CAP_SYS_ADMIN",
             )),
             other => other.trying(|| "enter a network namespace".into()),
@@ -95,7 +100,7 @@ impl Namespace {
     /// Returns the inode number: equal for all handles to one namespace, and reused after it is
     /// gone.
     pub fn inode(&self) -> Result<u64> {
-        Ok(rustix::fs::fstat(&self.fd).trying(|| "stat a namespace".into())?.st_ino)
+        Ok(rustix::fs::fstat(&self.fd).trying(|| "stat a network namespace".into())?.st_ino)
     }
 
     /// Returns the kernel's cookie, which is unique until the next boot, unlike the inode number
@@ -112,7 +117,7 @@ impl Namespace {
 
 /// Turns an error of creating a namespace into one that says what to do.
 fn explain(errno: rustix::io::Errno) -> Error {
-    let what = format!("create a network namespace: {}", std::io::Error::from(errno));
+    let what = format!("cannot create a network namespace: {}", std::io::Error::from(errno));
     match errno {
         rustix::io::Errno::NOSPC => Error::missing(what, "as root: sysctl -w user.max_net_namespaces=10000"),
         rustix::io::Errno::PERM => Error::missing(what, "run as root, or in a user namespace of your own"),
@@ -137,7 +142,7 @@ fn netns_cookie(socket: BorrowedFd<'_>) -> Result<u64> {
     if status == 0 {
         Ok(cookie)
     } else {
-        Err(std::io::Error::last_os_error()).trying(|| "SO_NETNS_COOKIE".into())
+        Err(std::io::Error::last_os_error()).trying(|| "read SO_NETNS_COOKIE".into())
     }
 }
 
@@ -173,7 +178,7 @@ mod tests {
             own.cookie().expect("its cookie");
             crate::interface::list(&own).expect("its interfaces");
             let error = other.enter(|| Ok(())).expect_err("not allowed").to_string();
-            let expected = "enter a network namespace: Operation not permitted (os error 1); run as root, or with CAP_SYS_ADMIN";
+            let expected = "cannot enter a network namespace: Operation not permitted (os error 1); run as root, or with CAP_SYS_ADMIN";
             assert_eq!(error, expected);
             Ok(())
         })

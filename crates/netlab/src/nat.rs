@@ -214,6 +214,9 @@ mod tests {
         );
         assert!("0".parse::<Publish>().is_err());
         let error = "http".parse::<Publish>().expect_err("a word").to_string();
-        assert_eq!(error, "port to publish \"http\" is not PORT or OUTSIDE:INSIDE, numbers from 1 to 65535");
+        assert_eq!(
+            error,
+            "invalid port to publish \"http\": expected PORT or OUTSIDE:INSIDE, numbers from 1 to 65535"
+        );
     }
 }

@@ -24,5 +24,5 @@ pub fn add(namespace: &Namespace, index: u32, address: IpAddr, mac: [u8; 6]) -> 
     message.attributes.push(NeighbourAttribute::LinkLayerAddress(mac.to_vec()));
     Netlink::open(namespace)?
         .change(RouteNetlinkMessage::NewNeighbour(message), Existing::Replace)
-        .trying(|| format!("add neighbour {address} on interface {index}"))
+        .trying(|| format!("add the neighbour {address} on interface {index}"))
 }

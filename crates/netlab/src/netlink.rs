@@ -66,10 +66,13 @@ impl Netlink {
             let mut answers = Vec::new();
             match self.talk(message.clone(), NLM_F_REQUEST | NLM_F_DUMP, &mut |answer| answers.push(answer)) {
                 Err(error) if error.raw_os_error() == Some(libc::EINTR) => {}
-                other => return other.map(|()| answers).trying(|| "netlink dump".into()),
+                other => return other.map(|()| answers).trying(|| "read a netlink dump".into()),
             }
         }
-        Err(Error::System { what: "netlink dump".into(), source: std::io::ErrorKind::Interrupted.into() })
+        Err(Error::System {
+            what: "read a netlink dump".into(),
+            source: std::io::ErrorKind::Interrupted.into(),
+        })
     }
 
     fn talk(

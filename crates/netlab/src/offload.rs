@@ -77,7 +77,7 @@ struct Value {
 
 /// Performs one command in the calling thread's namespace and returns the resulting value.
 fn ethtool(interface: &str, command: u32, data: u32) -> Result<u32> {
-    let what = || format!("ethtool command {command:#x} on {interface}");
+    let what = || format!("run ethtool command {command:#x} on {interface}");
     let socket = rustix::net::socket(rustix::net::AddressFamily::INET, rustix::net::SocketType::DGRAM, None)
         .trying(|| "open a socket".into())?;
     let mut value = Value { command, data };
@@ -101,7 +101,7 @@ pub(crate) fn named(interface: &str) -> Result<libc::ifreq> {
         return Err(crate::Error::Value {
             what: "interface name",
             value: interface.to_owned(),
-            expected: "1 to 15 bytes without '/' and blank",
+            expected: "1 to 15 bytes without slashes and spaces",
         });
     }
     for (to, from) in request.ifr_name.iter_mut().zip(interface.bytes()) {

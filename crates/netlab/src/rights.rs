@@ -92,7 +92,7 @@ pub fn acquire(run: &mut Run, options: &Options) -> Result<Rights> {
     let waiting = match (options.pasta, crate::nat::program("pasta")) {
         (true, Some(program)) => Some(pasta::Waiting::start(run, &program)?),
         (true, None) => {
-            notes.push("no way out: pasta is not installed (apt-get install passt); only the link's own two ends exist".into());
+            notes.push("no network beyond the link: pasta is not installed (apt-get install passt)".into());
             None
         }
         (false, _) => None,
@@ -106,7 +106,7 @@ pub fn acquire(run: &mut Run, options: &Options) -> Result<Rights> {
             Outside::Pasta(pasta)
         }
         Some(Err(error)) => {
-            notes.push(format!("no way out: {error}"));
+            notes.push(format!("no network beyond the link: {error}"));
             Outside::Empty
         }
     };
@@ -127,7 +127,7 @@ fn kept() -> CapabilitySet {
 
 /// Returns whether this process already has all rights.
 pub(crate) fn suffice() -> Result<bool> {
-    let own = rustix::thread::capabilities(None).trying(|| "read own capabilities".into())?;
+    let own = rustix::thread::capabilities(None).trying(|| "read the capabilities of this process".into())?;
     if !own.effective.contains(needed()) {
         return Ok(false);
     }
@@ -197,10 +197,13 @@ fn explain(errno: rustix::io::Errno) -> Error {
         )
     } else if errno == rustix::io::Errno::INVAL {
         Error::missing(
-            "no user namespace: the kernel lacks CONFIG_USER_NS, or this process has threads already",
+            "cannot create a user namespace: the kernel lacks CONFIG_USER_NS, or this process already has several threads",
             "run as root",
         )
     } else {
-        Error::missing(format!("no user namespace: {}", std::io::Error::from(errno)), "run as root")
+        Error::missing(
+            format!("cannot create a user namespace: {}", std::io::Error::from(errno)),
+            "run as root",
+        )
     }
 }

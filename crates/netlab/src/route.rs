@@ -141,7 +141,7 @@ pub fn add(namespace: &Namespace, route: &Route) -> Result<()> {
             return Err(Error::CongestionControl { name, available });
         }
     }
-    result.trying(|| format!("add route to {} on interface {}", route.destination, route.index))
+    result.trying(|| format!("add a route to {} on interface {}", route.destination, route.index))
 }
 
 fn compose(route: &Route) -> RouteMessage {

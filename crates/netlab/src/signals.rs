@@ -78,7 +78,7 @@ pub(crate) fn descriptor(signals: &[i32]) -> Result<OwnedFd> {
     // SAFETY: `set` outlives the call.
     let fd = unsafe { libc::signalfd(-1, &raw const set, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK) };
     if fd < 0 {
-        return Err(std::io::Error::last_os_error()).trying(|| "make a signal descriptor".into());
+        return Err(std::io::Error::last_os_error()).trying(|| "create a signal file descriptor".into());
     }
     // SAFETY: the kernel has just given us this file descriptor, and nobody else has it.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
@@ -106,7 +106,7 @@ pub(crate) fn wait_readable<const N: usize>(
     if count < 0 {
         let error = std::io::Error::last_os_error();
         if error.kind() != std::io::ErrorKind::Interrupted {
-            return Err(error).trying(|| "poll".into());
+            return Err(error).trying(|| "poll file descriptors".into());
         }
         return Ok([false; N]);
     }

@@ -184,7 +184,10 @@ impl Registry {
         let names = folder.names()?;
         match names.first() {
             Some(first) if !folder.names()?.iter().any(|name| name == LOCK) => Err(Error::missing(
-                format!("the state directory {} has other files, {first:?} for one", self.path.display()),
+                format!(
+                    "the state directory {} contains other files, such as {first:?}",
+                    self.path.display()
+                ),
                 "set LASTHOP_STATE_DIR to an empty directory",
             )),
             _ => Ok(folder),
@@ -200,7 +203,7 @@ impl Registry {
                 .recursive(true)
                 .mode(0o700)
                 .create(&self.path)
-                .trying(|| format!("make the state directory {path}"))?;
+                .trying(|| format!("create the state directory {path}"))?;
             let Some(folder) = self.folder()? else { continue };
             let file = match folder.open_file(LOCK) {
                 // Another process has just removed the directory.
@@ -244,7 +247,10 @@ impl Registry {
                 return Ok(run);
             }
         }
-        Err(Error::missing(format!("no free name in {}", self.path.display()), "run lasthop clean"))
+        Err(Error::missing(
+            format!("too many runs are recorded in {}", self.path.display()),
+            "run lasthop clean",
+        ))
     }
 
     /// Returns the states of all recorded runs, oldest first, including dead ones.
@@ -264,7 +270,7 @@ impl Registry {
     /// Returns the state of run `id`.
     pub fn find(&self, id: &str) -> Result<State> {
         self.list()?.into_iter().find(|state| state.id == id).ok_or_else(|| {
-            Error::missing(format!("no link {id:?}"), "lasthop link list shows those that run")
+            Error::missing(format!("no link {id:?}"), "lasthop link list shows the running links")
         })
     }
 

@@ -87,7 +87,7 @@ pub fn set_congestion_control(socket: impl AsFd, name: &str) -> Result<()> {
         )
     };
     if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
-        .trying(|| format!("use congestion control `{name}`"))
+        .trying(|| format!("use congestion control {name:?}"))
 }
 
 /// Counts the connections of `namespace` that are closed by their programs but not fully
@@ -162,7 +162,7 @@ mod tests {
         set_congestion_control(&client, "reno").expect("reno is always there");
         assert_eq!(congestion_control(&client).expect("a name"), "reno");
         let error = set_congestion_control(&client, "nosuch").expect_err("there is none");
-        assert!(error.to_string().contains("`nosuch`"), "{error}");
+        assert!(error.to_string().contains("cannot use congestion control \"nosuch\""), "{error}");
     }
 
     #[test]

@@ -116,7 +116,7 @@ impl Tun {
     /// Returns a new file descriptor of the packet queue; the device lives until the last one is
     /// closed.
     pub fn descriptor(&self) -> Result<OwnedFd> {
-        self.fd.try_clone().trying(|| format!("duplicate the descriptor of {}", self.name))
+        self.fd.try_clone().trying(|| format!("duplicate the file descriptor of {}", self.name))
     }
 
     /// Returns the device's packet counters.
@@ -153,7 +153,7 @@ fn attach(options: &Options) -> Result<OwnedFd> {
     let status = unsafe { libc::ioctl(fd.as_raw_fd(), libc::TUNSETIFF as _, &raw mut request) };
     if status < 0 {
         return Err(std::io::Error::last_os_error())
-            .trying(|| format!("make the interface {}", options.name));
+            .trying(|| format!("create the interface {}", options.name));
     }
     let features =
         if options.whole_segments { libc::TUN_F_CSUM | libc::TUN_F_TSO4 | libc::TUN_F_TSO6 } else { 0 };
@@ -162,7 +162,7 @@ fn attach(options: &Options) -> Result<OwnedFd> {
         unsafe { libc::ioctl(fd.as_raw_fd(), libc::TUNSETOFFLOAD as _, libc::c_ulong::from(features)) };
     if status < 0 {
         return Err(std::io::Error::last_os_error())
-            .trying(|| format!("set the offloads of {}", options.name));
+            .trying(|| format!("set the offloads of interface {}", options.name));
     }
     Ok(fd)
 }
@@ -173,17 +173,17 @@ fn explain(options: &Options, errno: rustix::io::Errno) -> Error {
     let path = options.device.display();
     match errno {
         rustix::io::Errno::NOENT | rustix::io::Errno::NODEV | rustix::io::Errno::NXIO => Error::missing(
-            format!("{path}: {}", std::io::Error::from(errno)),
+            format!("cannot open {path}: {}", std::io::Error::from(errno)),
             format!("as root: modprobe tun; mkdir -p /dev/net; mknod -m 666 {path} c 10 200"),
         ),
         rustix::io::Errno::ACCESS | rustix::io::Errno::PERM => {
             // The owner is left out: in a user namespace, other users' ids all look alike.
             let found = std::fs::metadata(&options.device).map_or_else(
-                |_| "unreadable".to_owned(),
+                |_| "mode unknown".to_owned(),
                 |data| format!("mode {:04o}", data.permissions().mode() & 0o7777),
             );
             Error::missing(
-                format!("{path}: permission denied ({found})"),
+                format!("cannot open {path}: permission denied ({found})"),
                 format!("as root: chmod 0666 {path}"),
             )
         }

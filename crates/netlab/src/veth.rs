@@ -36,5 +36,5 @@ pub fn pair(first: End<'_>, second: End<'_>) -> Result<()> {
     ]));
     Netlink::open(first.namespace)?
         .change(RouteNetlinkMessage::NewLink(message), Existing::Refuse)
-        .trying(|| format!("make the veth pair {} and {}", first.name, second.name))
+        .trying(|| format!("create the veth pair {} and {}", first.name, second.name))
 }

@@ -38,7 +38,7 @@ fn broken(name: &str, says: &str, change: impl FnOnce(&mut Places)) {
 }
 
 /// Checks that necessarily fail with another one: the broken one first.
-const AFTER: [(&str, &str); 1] = [("TUN end", "whole segments")];
+const AFTER: [(&str, &str); 1] = [("TUN device", "whole segments")];
 
 #[test]
 fn all_is_well_for_root() {
@@ -51,7 +51,7 @@ fn all_is_well_for_root() {
     for name in [
         "state directory",
         "network namespace",
-        "TUN end",
+        "TUN device",
         "route with congestion control",
         "nftables",
         "sysctls",
@@ -67,7 +67,9 @@ fn all_is_well_for_root() {
 #[test]
 fn each_check_can_fail() {
     need_root!();
-    broken("TUN end", "/nowhere/tun: No such file", |places| places.tun = PathBuf::from("/nowhere/tun"));
+    broken("TUN device", "cannot open /nowhere/tun: No such file", |places| {
+        places.tun = PathBuf::from("/nowhere/tun")
+    });
     broken("nftables", "nft is not installed; apt-get install nftables", |places| places.nft = None);
     broken("pasta", "pasta is not installed; apt-get install passt", |places| places.pasta = None);
     broken("route with congestion control", "\"nosuch\" is not available here; available: ", |places| {
@@ -144,5 +146,5 @@ fn namespaces_that_the_administrator_forbids() {
 
     let checks = under_limit("max_mnt_namespaces");
     let error = outcome(&checks, "mount namespace").as_ref().expect_err("forbidden");
-    assert!(error.contains("create a mount namespace"), "{error}");
+    assert!(error.contains("cannot create a mount namespace"), "{error}");
 }

@@ -46,7 +46,7 @@ fn a_program_that_cannot_be_run_gives_126_or_127_and_says_why() {
     caller.is_clean();
 }
 
-const NOT_FOUND: &str = "note: the caller has no default route: only the caller itself is reachable\n\
+const NOT_FOUND: &str = "note: no default route here: programs behind the link reach only this network namespace\n\
                          behind: no-such-program: command not found\n";
 
 #[test]
@@ -207,7 +207,7 @@ fn killing_the_keeper_ends_the_link_and_the_main_process_cleans_up() {
     rustix::process::kill_process(pid(keeper), Signal::KILL).expect("it runs");
     let finished = link.finish();
     assert_eq!(finished.code(), 125);
-    assert!(finished.errors.contains("keeper: it was killed"), "{}", finished.errors);
+    assert!(finished.errors.contains("keeper process: killed"), "{}", finished.errors);
     gone(&processes);
     caller.is_clean();
 }

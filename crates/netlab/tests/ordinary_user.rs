@@ -230,7 +230,8 @@ fn a_device_file_of_roots_is_an_error_with_a_way_out() {
     std::fs::set_permissions(&node, std::fs::Permissions::from_mode(0o600)).expect("changed");
     let finished = user.behind(&caller, &node, &["--no-pasta", "true"]);
     assert_eq!(finished.code(), 125);
-    let expected = "/dev/net/tun: permission denied (mode 0600); as root: chmod 0666 /dev/net/tun";
+    let expected =
+        "cannot open /dev/net/tun: permission denied (mode 0600); as root: chmod 0666 /dev/net/tun";
     assert!(finished.errors.contains(expected), "{}", finished.errors);
     assert!(user.left().is_empty(), "{:?}", user.left());
 }

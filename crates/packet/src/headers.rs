@@ -83,7 +83,7 @@ enum Fragment {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Unreadable {
     /// The bytes end within a header.
-    #[error("{len} bytes end inside the {header} header: hand over the whole packet")]
+    #[error("{len} bytes end inside the {header} header: pass the whole packet")]
     Cut {
         /// Name of the header.
         header: &'static str,
@@ -91,10 +91,10 @@ pub enum Unreadable {
         len: usize,
     },
     /// An Ethernet frame that does not carry IP, such as ARP.
-    #[error("EtherType {0:#06x} is not IP: only IPv4 (0x0800) and IPv6 (0x86dd) have the headers asked for")]
+    #[error("EtherType {0:#06x} is not IP: only IPv4 (0x0800) and IPv6 (0x86dd) are supported")]
     NotIp(u16),
     /// The IP version is neither 4 nor 6, or differs from the one that the Ethernet header states.
-    #[error("IP version {0} where 4 or 6 was expected: is the layer (IP or Ethernet) the device's?")]
+    #[error("IP version {0}, expected 4 or 6: check that the layer (IP or Ethernet) is that of the device")]
     Version(u8),
     /// The lengths in the IPv4 header contradict each other.
     #[error("IPv4 header length {header} does not fit total length {total}: the packet is damaged")]

@@ -132,7 +132,7 @@ pub enum Malformed {
     #[error("a frame has 30 or 72 octets, not {0}")]
     Length(usize),
     /// The frame check sequence is wrong: the block counts as erased.
-    #[error("the frame check sequence is {found:#08x} and should be {wanted:#08x}")]
+    #[error("the frame check sequence is {found:#08x}, expected {wanted:#08x}")]
     Check {
         /// The sequence as received.
         found: u32,
@@ -143,7 +143,7 @@ pub enum Malformed {
     #[error("{0:#04x} is not the code of an unnumbered frame")]
     Function(u8),
     /// N(R) is above 61.
-    #[error("N(R) is {0}, and numbers end at 61")]
+    #[error("N(R) is {0}, but the largest number is 61")]
     Number(u8),
 }
 
@@ -217,11 +217,11 @@ impl Frame {
             Body::Unnumbered { function, information } => (0, UNNUMBERED, function.code(), information),
             Body::Supervisory { supervision, nr } => (supervision.bits(), SUPERVISORY, *nr, empty),
             Body::Information { supervision, ns, nr, information } => {
-                assert!(u16::from(*ns) < MODULUS, "N(S) is {ns}, and numbers end at 61");
+                assert!(u16::from(*ns) < MODULUS, "N(S) is {ns}, but the largest number is 61");
                 (supervision.bits(), *ns, *nr, information)
             }
         };
-        assert!(u16::from(nr) < MODULUS, "N(R) is {nr}, and numbers end at 61");
+        assert!(u16::from(nr) < MODULUS, "N(R) is {nr}, but the largest number is 61");
         assert!(information.len() <= size.information_len(), "{} octets are too many", information.len());
         let mut octets = Vec::with_capacity(size.octets());
         octets.push(u8::from(self.command) | supervision << 1 | ns << 3);

@@ -84,10 +84,12 @@ pub enum Misfit {
     #[error("gso_type is 0: a packet that is not to be cut is a frame by itself")]
     NotSegmented,
     /// The IP packet is longer than the bytes.
-    #[error("the IP packet ends behind the {0} bytes that were read: use a buffer of 65 550 bytes or more")]
+    #[error(
+        "the IP packet is longer than the {0} bytes that were read: use a buffer of 65 550 bytes or more"
+    )]
     Cut(usize),
     /// The headers are too long for the 16-bit fields of a virtio header.
-    #[error("{0} bytes of headers: a virtio header counts them in 16 bits")]
+    #[error("{0} bytes of headers are too many: a virtio header counts them in 16 bits")]
     HeadersTooLong(usize),
 }
 

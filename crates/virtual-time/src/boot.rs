@@ -100,7 +100,7 @@ pub fn entry() -> Option<ExitCode> {
     let parameters = arguments.next().unwrap_or_default();
     let ended = match serde_json::from_str(&parameters) {
         Ok(parameters) => boot(&parameters),
-        Err(error) => Err(format!("parameters of a guest: {error}")),
+        Err(error) => Err(format!("invalid parameters of a guest: {error}")),
     };
     Some(match ended {
         Ok(status) if status.success() => ExitCode::SUCCESS,
@@ -117,7 +117,9 @@ pub fn entry() -> Option<ExitCode> {
 
 fn boot(parameters: &Parameters) -> Result<ExitStatus, String> {
     let mut kernel = prepare(parameters)?;
-    kernel.status().map_err(|error| format!("start the kernel {}: {error}", parameters.kernel.display()))
+    kernel
+        .status()
+        .map_err(|error| format!("cannot start the kernel {}: {error}", parameters.kernel.display()))
 }
 
 fn prepare(parameters: &Parameters) -> Result<Command, String> {
@@ -125,16 +127,17 @@ fn prepare(parameters: &Parameters) -> Result<Command, String> {
     // guest's other users.
     umask(Mode::from_raw_mode(0o022));
     root::enter(&parameters.kernel, &parameters.program, &parameters.work)?;
-    let tried = |what: &str, error: &dyn std::fmt::Display| format!("{what}: {error}");
-    personality::set(Persona::ADDR_NO_RANDOMIZE).map_err(|error| tried("fix the address layout", &error))?;
+    let tried = |what: &str, error: &dyn std::fmt::Display| format!("cannot {what}: {error}");
+    personality::set(Persona::ADDR_NO_RANDOMIZE)
+        .map_err(|error| tried("turn off address space randomization", &error))?;
     if let Some(processor) = parameters.processor {
         let mut set = CpuSet::new();
         set.set(processor as usize);
-        sched_setaffinity(None, &set).map_err(|error| tried("stay on one processor", &error))?;
+        sched_setaffinity(None, &set).map_err(|error| tried("pin the kernel to one processor", &error))?;
     }
     limit()?;
     drop_capabilities();
-    filter::enter().map_err(|error| tried("filter its system calls", &error))?;
+    filter::enter().map_err(|error| tried("filter the system calls of the kernel", &error))?;
     let mut command = Command::new(KERNEL);
     command
         .args(command_line(parameters))
@@ -154,7 +157,7 @@ fn limit() -> Result<(), String> {
         let maximum = getrlimit(resource).maximum;
         let limit = maximum.map_or(wanted, |maximum| maximum.min(wanted));
         setrlimit(resource, Rlimit { current: Some(limit), maximum })
-            .map_err(|error| format!("set the limit {resource:?}: {error}"))?;
+            .map_err(|error| format!("cannot set the limit {resource:?}: {error}"))?;
         Ok::<_, String>(limit)
     };
     // Addresses depend on this limit only above 128 MiB, so a lower limit makes no difference.
@@ -162,7 +165,7 @@ fn limit() -> Result<(), String> {
     let files = lower(Resource::Nofile, MANY_FILES)?;
     if files < FILES {
         return Err(format!(
-            "the limit of open files is {files} (ulimit -Hn), and a guest needs {FILES}: raise it"
+            "the limit of open files is {files} (ulimit -Hn), but a guest needs {FILES}: raise it"
         ));
     }
     Ok(())

@@ -31,7 +31,7 @@ pub fn entry() -> Option<ExitCode> {
         return None;
     }
     if std::process::id() != 1 {
-        eprintln!("lasthop: {SUBCOMMAND} is for the first process of a guest");
+        eprintln!("lasthop: {SUBCOMMAND} is internal to guests and cannot be run by hand");
         return Some(ExitCode::FAILURE);
     }
     let started = Instant::now();
@@ -45,7 +45,7 @@ pub fn entry() -> Option<ExitCode> {
         GuestEnded { status, message, at: now(started), killed_for_memory: killed_for_memory(&counters) };
     // If the file cannot be written, the console has the result.
     if let Err(error) = ended.write(work) {
-        eprintln!("lasthop: write how the guest ended: {error}; {ended:?}");
+        eprintln!("lasthop: cannot write how the guest ended: {error}; {ended:?}");
     }
     let _ = reboot(RebootCommand::PowerOff);
     Some(ExitCode::FAILURE)
@@ -82,17 +82,18 @@ fn killed_for_memory(counters: &str) -> u64 {
 }
 
 fn by_signal(status: ExitStatus) -> Option<String> {
-    status.signal().map(|signal| format!("signal {signal} ended it"))
+    status.signal().map(|signal| format!("the guest's program was killed by signal {signal}"))
 }
 
 fn run(work: &Path) -> Result<ExitStatus, String> {
     take_the_root()?;
-    let order = Order::read(work).map_err(|error| format!("read the order: {error}"))?;
+    let order = Order::read(work).map_err(|error| format!("cannot read the order: {error}"))?;
     settle(&order)?;
     exact_timers()?;
-    let create =
-        |path: &Path| File::create(path).map_err(|error| format!("create {}: {error}", path.display()));
-    let (program, arguments) = order.command.split_first().ok_or("an order without a program")?;
+    let create = |path: &Path| {
+        File::create(path).map_err(|error| format!("cannot create {}: {error}", path.display()))
+    };
+    let (program, arguments) = order.command.split_first().ok_or("the order has no program")?;
     thread::sleep(FINE_TIMERS);
     let status = Command::new(program)
         .args(arguments)
@@ -103,9 +104,10 @@ fn run(work: &Path) -> Result<ExitStatus, String> {
         .stdout(create(&output(work))?)
         .stderr(create(&errors(work))?)
         .status()
-        .map_err(|error| format!("start {program}: {error}"))?;
+        .map_err(|error| format!("cannot start {program}: {error}"))?;
     for (file, name) in order.bring.iter().filter(|(file, _)| file.exists()) {
-        fs::copy(file, work.join(name)).map_err(|error| format!("bring out {}: {error}", file.display()))?;
+        fs::copy(file, work.join(name))
+            .map_err(|error| format!("cannot copy {} out of the guest: {error}", file.display()))?;
     }
     Ok(status)
 }
@@ -114,19 +116,19 @@ fn run(work: &Path) -> Result<ExitStatus, String> {
 fn take_the_root() -> Result<(), String> {
     mounted("tmpfs", "/lasthop/overlay", None)?;
     for folder in ["/lasthop/overlay/upper", "/lasthop/overlay/work"] {
-        fs::create_dir(folder).map_err(|error| format!("create {folder}: {error}"))?;
+        fs::create_dir(folder).map_err(|error| format!("cannot create {folder}: {error}"))?;
     }
     let layers = c"lowerdir=/,upperdir=/lasthop/overlay/upper,workdir=/lasthop/overlay/work,xino=off";
     mount("overlay", "/lasthop/root", "overlay", MountFlags::empty(), Some(layers))
-        .map_err(|error| format!("mount the overlay: {error}"))?;
+        .map_err(|error| format!("cannot mount the overlay: {error}"))?;
     let shared = CString::new(WORK).map_err(|error| error.to_string())?;
     mount("none", "/lasthop/root/lasthop/work", "hostfs", MountFlags::empty(), Some(shared.as_c_str()))
-        .map_err(|error| format!("mount the shared folder: {error}"))?;
+        .map_err(|error| format!("cannot mount the shared directory: {error}"))?;
     let changed = chdir("/lasthop/root")
         .and_then(|()| pivot_root(".", "lasthop/old"))
         .and_then(|()| unmount("lasthop/old", UnmountFlags::DETACH))
         .and_then(|()| chdir("/"));
-    changed.map_err(|error| format!("change the root: {error}"))
+    changed.map_err(|error| format!("cannot change the root: {error}"))
 }
 
 /// Mounts the kernel's file systems, and sets the host name and the loopback device up.
@@ -134,7 +136,7 @@ fn settle(order: &Order) -> Result<(), String> {
     for folder in ["/proc", "/sys", "/dev", "/run", "/tmp", "/root"] {
         // A dangling symbolic link counts as existing.
         if Path::new(folder).symlink_metadata().is_err() {
-            fs::create_dir(folder).map_err(|error| format!("create {folder}: {error}"))?;
+            fs::create_dir(folder).map_err(|error| format!("cannot create {folder}: {error}"))?;
         }
     }
     mounted("proc", "/proc", None)?;
@@ -153,7 +155,7 @@ fn settle(order: &Order) -> Result<(), String> {
         let _ = mounted(kind, folder, None);
     }
     for folder in order.in_memory.iter().map(PathBuf::as_path).chain([Path::new(JAVA_FOLDER)]) {
-        fs::create_dir_all(folder).map_err(|error| format!("create {}: {error}", folder.display()))?;
+        fs::create_dir_all(folder).map_err(|error| format!("cannot create {}: {error}", folder.display()))?;
         mounted("tmpfs", folder, Some("mode=755"))?;
     }
     // Hosts have a memory each, but all nodes share that of the guest. So TCP's limits (three
@@ -161,8 +163,8 @@ fn settle(order: &Order) -> Result<(), String> {
     // receiver on a path with a large bandwidth-delay product would discard out-of-order data that
     // it has already acknowledged.
     fs::write("/proc/sys/net/ipv4/tcp_mem", TCP_PAGES)
-        .map_err(|error| format!("set how much memory TCP may use: {error}"))?;
-    sethostname(b"lasthop").map_err(|error| format!("set the host name: {error}"))?;
+        .map_err(|error| format!("cannot set the memory limit of TCP: {error}"))?;
+    sethostname(b"lasthop").map_err(|error| format!("cannot set the host name: {error}"))?;
     Namespace::current().and_then(|own| interface::loopback_up(&own)).map_err(|error| error.to_string())
 }
 
@@ -171,7 +173,8 @@ fn settle(order: &Order) -> Result<(), String> {
 /// By default Linux may end them 50 us late to save power, and nothing else here takes that long.
 /// Child processes inherit the setting.
 fn exact_timers() -> Result<(), String> {
-    set_current_timer_slack(NonZeroU64::new(1)).map_err(|error| format!("set the timer slack: {error}"))
+    set_current_timer_slack(NonZeroU64::new(1))
+        .map_err(|error| format!("cannot set the timer slack: {error}"))
 }
 
 fn mounted(kind: &str, folder: impl AsRef<Path>, options: Option<&str>) -> Result<(), String> {
@@ -179,7 +182,7 @@ fn mounted(kind: &str, folder: impl AsRef<Path>, options: Option<&str>) -> Resul
     let path = CString::new(folder.as_os_str().as_bytes()).map_err(|error| error.to_string())?;
     let options = options.map(CString::new).transpose().map_err(|error| error.to_string())?;
     mount(kind, path.as_c_str(), kind, MountFlags::empty(), options.as_deref())
-        .map_err(|error| format!("mount {kind} on {}: {error}", folder.display()))
+        .map_err(|error| format!("cannot mount {kind} on {}: {error}", folder.display()))
 }
 
 /// Directory in which each Java machine of root has a file.

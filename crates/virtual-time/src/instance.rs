@@ -78,7 +78,7 @@ pub struct Ended {
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The order could not be written, or the process could not be started.
-    #[error("{doing}: {source}")]
+    #[error("cannot {doing}: {source}")]
     Start {
         /// The operation that failed.
         doing: String,
@@ -90,8 +90,8 @@ pub enum Error {
     Netlab(#[from] netlab::Error),
     /// The guest's clock stands still.
     #[error(
-        "virtual time stands still at {virtual_seconds:.6} s, for {wall_seconds:.0} s: a program there computes and makes no system \
-         call (docs/virtual-time.md, \"What cannot work\")"
+        "virtual time stands still at {virtual_seconds:.6} s, for {wall_seconds:.0} s: a program computes without making system \
+         calls (docs/virtual-time.md, \"What cannot work\")"
     )]
     StandsStill {
         /// Virtual time in seconds.
@@ -111,7 +111,7 @@ pub enum Error {
 
 fn console_text(console: &[String]) -> String {
     let lines: Vec<_> = console.iter().map(|line| line.trim()).filter(|line| !line.is_empty()).collect();
-    if lines.is_empty() { "it said nothing".into() } else { lines.join(" | ") }
+    if lines.is_empty() { "no output".into() } else { lines.join(" | ") }
 }
 
 impl Boot {
@@ -138,13 +138,16 @@ impl Boot {
             memory_mib: self.memory_mib,
             processor: self.processor,
         };
-        let text = serde_json::to_string(&parameters)
-            .map_err(|error| Error::Start { doing: "write down parameters".into(), source: error.into() })?;
+        let text = serde_json::to_string(&parameters).map_err(|error| Error::Start {
+            doing: "encode the parameters of the guest".into(),
+            source: error.into(),
+        })?;
         let mut command =
             netlab::isolation::command([OsString::from(boot::SUBCOMMAND), OsString::from(text)])?;
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
-        let mut child =
-            command.spawn().map_err(|source| Error::Start { doing: "start a guest".into(), source })?;
+        let mut child = command
+            .spawn()
+            .map_err(|source| Error::Start { doing: "start the process of the guest".into(), source })?;
         let console = child.stderr.take().map(|console| thread::spawn(move || last_lines(console)));
         Ok(Instance { child, console, work, started: Instant::now(), patience: self.patience })
     }
@@ -235,6 +238,6 @@ mod tests {
         assert_eq!(lines.len(), CONSOLE_LINES);
         assert_eq!(lines.front().map(String::as_str), Some("line 40"));
         assert_eq!(console_text(&[String::new(), " a ".into(), "b".into()]), "a | b");
-        assert_eq!(console_text(&[]), "it said nothing");
+        assert_eq!(console_text(&[]), "no output");
     }
 }

@@ -88,7 +88,7 @@ impl Kernel {
         let hz = self.options()?.get("HZ").and_then(|hz| hz.parse().ok());
         hz.ok_or_else(|| KernelError::NoKernel {
             path: self.path.clone(),
-            said: "it does not say its CONFIG_HZ".to_owned(),
+            said: "it does not report CONFIG_HZ".to_owned(),
         })
     }
 }

@@ -45,7 +45,7 @@ const ATTRIBUTES: u64 = libc::MOUNT_ATTR_RDONLY | libc::MOUNT_ATTR_NODEV | libc:
 /// If a step fails: a description of the step, and the reason.
 pub fn enter(kernel: &Path, program: &Path, work: &Path) -> Result<(), String> {
     tried(
-        "make the mounts private",
+        "make all mounts private",
         mount_change("/", MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC),
     )?;
     // Any existing directory will do: once it is the root, the host's directory is visible again.
@@ -54,9 +54,9 @@ pub fn enter(kernel: &Path, program: &Path, work: &Path) -> Result<(), String> {
         "mount an empty file system",
         mount("lasthop", base, "tmpfs", MountFlags::empty(), Some(c"mode=755")),
     )?;
-    tried("enter it", chdir(base))?;
+    tried("enter the empty file system", chdir(base))?;
     for folder in ["old", "new"] {
-        tried("make a folder", fs::create_dir(folder))?;
+        tried("create a directory", fs::create_dir(folder))?;
     }
     tried("change the root", pivot_root(".", "old"))?;
     tried("enter the new root", chdir("/"))?;
@@ -83,10 +83,10 @@ fn show(old: &Path, new: &Path) -> Result<(), String> {
         let Ok(kind) = entry.file_type() else { continue };
         if kind.is_symlink() {
             let target = tried("read a link", fs::read_link(&from))?;
-            tried("make a link", symlink(target, &to))?;
+            tried("create a link", symlink(target, &to))?;
         } else if kind.is_dir() {
-            tried("make a folder", fs::create_dir(&to))?;
-            let what = format!("show /{}", name.display());
+            tried("create a directory", fs::create_dir(&to))?;
+            let what = format!("mount /{}", name.display());
             tried(&what, mount_bind_recursive(&from, &to))?;
             tried(&what, read_only(&to, true))?;
         }
@@ -96,7 +96,7 @@ fn show(old: &Path, new: &Path) -> Result<(), String> {
 
 fn own_things(old: &Path, new: &Path, kernel: &Path, program: &Path, work: &Path) -> Result<(), String> {
     let proc = new.join("proc");
-    tried("make a folder", fs::create_dir(&proc))?;
+    tried("create a directory", fs::create_dir(&proc))?;
     // A container may not be allowed to mount /proc. The caller's will do: it contains this process
     // too.
     let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
@@ -108,11 +108,11 @@ fn own_things(old: &Path, new: &Path, kernel: &Path, program: &Path, work: &Path
     tried("bind /dev/null", mount_bind_recursive(old.join("dev/null"), new.join("dev/null")))?;
     let own = new.join("lasthop");
     for folder in ["", "work", "memory", "overlay", "root", "old"] {
-        tried("make a folder", fs::create_dir(own.join(folder)))?;
+        tried("create a directory", fs::create_dir(own.join(folder)))?;
     }
     for (name, file) in [("kernel", kernel), ("program", program)] {
         let to = own.join(name);
-        tried("make a file", fs::write(&to, ""))?;
+        tried("create a file", fs::write(&to, ""))?;
         let what = format!("bind {}", file.display());
         tried(&what, mount_bind_recursive(below(old, file), &to))?;
         tried(&what, read_only(&to, true))?;
@@ -151,7 +151,7 @@ fn read_only(path: &Path, recursive: bool) -> io::Result<()> {
 }
 
 fn tried<T, E: std::fmt::Display>(doing: &str, result: Result<T, E>) -> Result<T, String> {
-    result.map_err(|error| format!("the guest's file system: {doing}: {error}"))
+    result.map_err(|error| format!("the guest's file system: cannot {doing}: {error}"))
 }
 
 #[cfg(test)]

@@ -32,10 +32,10 @@ fn each_parameter_is_taken() {
 #[test]
 fn what_is_given_twice_is_refused() {
     for (given, part) in [
-        ("rlp:n2=3,t1=1s,n2=4", "`n2=3` and `n2=4`: leave one out"),
-        ("llp:out-of-order,in-order", "`out-of-order` and `in-order`: leave one out"),
-        ("rlp:reset,give-up", "`reset` and `give-up`: leave one out"),
-        ("rlp:go-back,selective", "`go-back` and `selective`: leave one out"),
+        ("rlp:n2=3,t1=1s,n2=4", "`n2=3` and `n2=4` exclude each other: remove one"),
+        ("llp:out-of-order,in-order", "`out-of-order` and `in-order` exclude each other: remove one"),
+        ("rlp:reset,give-up", "`reset` and `give-up` exclude each other: remove one"),
+        ("rlp:go-back,selective", "`go-back` and `selective` exclude each other: remove one"),
     ] {
         assert!(refused(given).contains(part), "{}", refused(given));
     }
@@ -44,14 +44,14 @@ fn what_is_given_twice_is_refused() {
 #[test]
 fn what_is_wrong_is_named_with_what_would_be_right() {
     for (given, part) in [
-        ("arq", "`arq` is no link layer: say rlp["),
-        ("rlp:n3=6", "`n3=6` is no parameter: say rlp["),
-        ("rlp:window=62", "window=62: frames outstanding, 1 to 61"),
-        ("llp:window=33", "window=33: frames outstanding, 1 to 32"),
-        ("llp:n2=3", "`n2=3` is no parameter"),
-        ("rlp:n2=0", "n2=0: how often a frame is sent again, 1 to 255 or inf"),
-        ("rlp:t1=50ms", "t1=50ms: a multiple of 20ms, up to 20s"),
-        ("rlp:throttle=0", "throttle=0: octets a second, 10 to 100000, such as 960"),
+        ("arq", "there is no link layer `arq`: use rlp["),
+        ("rlp:n3=6", "there is no parameter `n3=6`: use rlp["),
+        ("rlp:window=62", "window=62: expected 1 to 61 outstanding frames"),
+        ("llp:window=33", "window=33: expected 1 to 32 outstanding frames"),
+        ("llp:n2=3", "there is no parameter `n2=3`: use rlp["),
+        ("rlp:n2=0", "n2=0: expected a number of retransmissions, 1 to 255 or inf"),
+        ("rlp:t1=50ms", "t1=50ms: expected a multiple of 20ms, up to 20s"),
+        ("rlp:throttle=0", "throttle=0: expected 10 to 100000 octets per second, such as 960"),
     ] {
         assert!(refused(given).contains(part), "{given}: {}", refused(given));
     }

@@ -46,7 +46,7 @@ pub enum LogError {
     },
     /// The log was cut off before the end of its header, or the header is invalid.
     #[error(
-        "the event log ends before its header is complete: the run ended as it began, nothing can be recovered"
+        "the event log ends before its header is complete: the run ended at its start, and nothing can be recovered"
     )]
     NoHeader,
 }

@@ -22,7 +22,7 @@ pub enum RecordError {
     },
     /// The event log of an unfinished run has this run's log path.
     #[error(
-        "`{}` is the event log of a run that did not end: recover it first (lasthop convert FILE), or remove it, or choose another file",
+        "`{}` is the event log of a run that was killed: recover it first (lasthop convert FILE), or remove it, or choose another file",
         path.display()
     )]
     LeftOver {
@@ -31,7 +31,7 @@ pub enum RecordError {
     },
     /// Writing failed. Earlier records can be read.
     #[error(
-        "the {what}{} ends {at} s into the run: {source}; what was written until then can be read",
+        "cannot write the {what}{} from {at} s of the run on: {source}; the part before is readable",
         in_backticks(path.as_ref())
     )]
     Write {
@@ -45,7 +45,7 @@ pub enum RecordError {
         source: io::Error,
     },
     /// The log cannot be converted to a Parquet file. The log is kept.
-    #[error("cannot make `{}` of the log `{}`, which is kept: {source}", path.display(), log.display())]
+    #[error("cannot create `{}` from the log `{}`, which is kept: {source}", path.display(), log.display())]
     Table {
         /// The Parquet file.
         path: PathBuf,
@@ -59,7 +59,7 @@ pub enum RecordError {
     Thread(io::Error),
     /// The writing thread ended early.
     #[error(
-        "the thread that writes captures stopped early: this is a defect of lasthop; what was written can be read"
+        "the thread that writes captures stopped early: this is a bug in lasthop; the part written before is readable"
     )]
     Deserted,
 }

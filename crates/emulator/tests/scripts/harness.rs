@@ -211,5 +211,5 @@ fn a_file_in_a_script_carries_the_script_s_lines() {
 fn a_change_that_the_link_refuses_names_its_line() {
     let text = "--down rate=1mbit\n1ms ! down jitter=5ms\n";
     let error = verdict("a.pkt", text).expect_err("an error").to_string();
-    assert_eq!(error, "a.pkt:2: jitter=5ms: jitter spreads a delay: give delay=... with it");
+    assert_eq!(error, "a.pkt:2: jitter=5ms: jitter needs a delay: give delay=... as well");
 }

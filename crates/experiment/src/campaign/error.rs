@@ -14,11 +14,11 @@ pub enum CampaignError {
     #[error("--only {0}")]
     Only(String),
     /// The directory already contains a campaign.
-    #[error("{} holds a campaign already: `lasthop run --resume {}` goes on with it", .0.display(), .0.display())]
+    #[error("{} already contains a campaign: continue it with `lasthop run --resume {}`", .0.display(), .0.display())]
     Exists(PathBuf),
     /// The directory belongs to another user, who could choose the files that are written and the
     /// programs of its plan.
-    #[error("{} belongs to user {user}: name a directory of your own, or chown it", directory.display())]
+    #[error("{} belongs to user {user}: choose a directory of your own, or chown it", directory.display())]
     Foreign {
         /// The run directory.
         directory: PathBuf,
@@ -27,13 +27,13 @@ pub enum CampaignError {
     },
     /// The directory contains an entry with the name of the one that the campaign removes at its
     /// end.
-    #[error("{} is there already, and a campaign removes its own of that name: name another directory with --out", .0.display())]
+    #[error("{} already exists, and a campaign removes its own directory of that name at its end: choose another directory with --out", .0.display())]
     Occupied(PathBuf),
     /// The run directory cannot be read.
     #[error(transparent)]
     Directory(#[from] results::DirectoryError),
     /// An operation on a file of the run directory failed.
-    #[error("{doing} {}: {source}", path.display())]
+    #[error("cannot {doing} {}: {source}", path.display())]
     File {
         /// The operation.
         doing: &'static str,
@@ -46,7 +46,7 @@ pub enum CampaignError {
     #[error(transparent)]
     Netlab(#[from] netlab::Error),
     /// The campaign to be resumed was begun with another clock.
-    #[error("{} was begun with the {began} clock: go on with --clock {began}", directory.display())]
+    #[error("{} was started with the {began} clock: continue it with --clock {began}", directory.display())]
     OtherClock {
         /// The run directory.
         directory: PathBuf,
@@ -55,7 +55,7 @@ pub enum CampaignError {
     },
     /// The campaign to be resumed was begun with another kernel, or with other options of guests;
     /// its runs would not be comparable.
-    #[error("{} was begun with {what} {began}, and this is {now}: go on with the same, or begin anew", directory.display())]
+    #[error("{} was started with {what} {began}, not {now}: continue it with the same, or start a new campaign", directory.display())]
     OtherGuest {
         /// The run directory.
         directory: PathBuf,

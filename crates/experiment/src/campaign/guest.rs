@@ -85,7 +85,7 @@ impl Guests {
                 Outcome::Interrupted => outcome = Outcome::Interrupted,
                 Outcome::Nothing(reason) => {
                     ended.run.verified = Some(false);
-                    ended.run.fail(format!("not repeatable: the second time {reason}"));
+                    ended.run.fail(format!("not repeatable: second run: {reason}"));
                 }
                 Outcome::Ended(_) => {
                     let difference = repeat::difference(&folder, &again, &job.stem());
@@ -143,7 +143,7 @@ impl Guests {
             Ok(None) => return Ok(Outcome::Interrupted),
             Ok(Some(ended)) if ended.guest.killed_for_memory > 0 => {
                 let reason = format!(
-                    "the guest's {} MiB of memory do not suffice: --guest-memory gives it more",
+                    "the guest ran out of memory ({} MiB): give it more with --guest-memory",
                     self.about.memory_mib
                 );
                 return Ok(Outcome::Nothing(reason));

@@ -30,7 +30,7 @@ pub fn run(job: &Job, grouped: bool, interrupted: &AtomicBool) -> Result<Option<
     };
     let group = match grouped.then(Group::make).transpose() {
         Ok(group) => group,
-        Err(error) => return failed(format!("a control group for TCP Lite: {error}")),
+        Err(error) => return failed(format!("control group for TCP Lite: {error}")),
     };
     let job = &Job { control_group: group.as_ref().map(Group::path), ..job.clone() };
     let folder = job.directory.join(SCRATCH);
@@ -68,7 +68,7 @@ pub fn last_words(said: &str) -> String {
     let lines: Vec<_> = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     match lines.iter().position(|line| line.contains("panicked at")) {
         Some(panic) => lines[panic..].iter().take(2).copied().collect::<Vec<_>>().join(" "),
-        None => lines.last().copied().unwrap_or("it said nothing").to_owned(),
+        None => lines.last().copied().unwrap_or("no output").to_owned(),
     }
 }
 
@@ -97,6 +97,6 @@ mod tests {
         let panic = "warming up\n\nthread 'main' panicked at src/run.rs:7:9:\nno such thing\nnote: run with `RUST_BACKTRACE=1`\n";
         assert_eq!(last_words(panic), "thread 'main' panicked at src/run.rs:7:9: no such thing");
         assert_eq!(last_words("one\ntwo\n\n"), "two");
-        assert_eq!(last_words(" \n"), "it said nothing");
+        assert_eq!(last_words(" \n"), "no output");
     }
 }

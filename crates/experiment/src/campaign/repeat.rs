@@ -24,14 +24,14 @@ pub fn difference(first: &Path, second: &Path, stem: &str) -> Option<String> {
         }
     }
     let name = Path::new(SCRATCH).join(format!("{stem}.json"));
-    file(&first.join(&name), &second.join(&name)).map(|difference| format!("the results: {difference}"))
+    file(&first.join(&name), &second.join(&name)).map(|difference| format!("results: {difference}"))
 }
 
 fn file(first: &Path, second: &Path) -> Option<String> {
     let (one, other) = match (fs::read(first), fs::read(second)) {
         (Ok(one), Ok(other)) => (one, other),
-        (Err(error), _) => return Some(format!("the first time: {error}")),
-        (_, Err(error)) => return Some(format!("the second time: {error}")),
+        (Err(error), _) => return Some(format!("first run: {error}")),
+        (_, Err(error)) => return Some(format!("second run: {error}")),
     };
     if one == other {
         return None;
@@ -40,7 +40,7 @@ fn file(first: &Path, second: &Path) -> Option<String> {
         return Some(packets(&one, &other));
     }
     let at = one.iter().zip(&other).take_while(|(one, other)| one == other).count();
-    Some(format!("byte {} of {} and {}", at + 1, one.len(), other.len()))
+    Some(format!("byte {} differs (the files have {} and {} bytes)", at + 1, one.len(), other.len()))
 }
 
 /// Returns the first packet that differs between two captures that are not identical.
@@ -57,12 +57,12 @@ fn packets(one: &[u8], other: &[u8]) -> String {
                 }
             }
             (None, None) => break,
-            (Some(_), None) => return format!("packet {number} is missing the second time"),
-            (None, Some(_)) => return format!("packet {number} came only the second time"),
+            (Some(_), None) => return format!("packet {number} is missing in the second run"),
+            (None, Some(_)) => return format!("packet {number} is only in the second run"),
             (Some(Err(error)), _) | (_, Some(Err(error))) => return format!("packet {number}: {error}"),
         }
     }
-    "something beside the packets".to_owned()
+    "the packets are equal, but not the other blocks".to_owned()
 }
 
 /// Returns how two packets differ.

@@ -32,7 +32,7 @@ pub fn factors(source: Source<'_>, plan: &PlanFile) -> Result<(Vec<Factor>, Vari
         let wrong = |message: String| Err(source.error(&factor.name.place, message));
         if !is_name(&name) {
             return wrong(format!(
-                "`{name}` is no name for a factor: use letters, digits and `-`, such as loss"
+                "`{name}` is not a valid factor name: start with a letter, and use letters, digits and `-`, such as `loss`"
             ));
         }
         if factors.iter().any(|known| known.name == name) {
@@ -46,7 +46,7 @@ pub fn factors(source: Source<'_>, plan: &PlanFile) -> Result<(Vec<Factor>, Vari
             let (level_name, its) = read_level(source, level)?;
             if levels.contains(&level_name) {
                 return Err(
-                    source.error(&level.span(), format!("there are two levels `{level_name}` of `{name}`"))
+                    source.error(&level.span(), format!("factor `{name}` has two levels `{level_name}`"))
                 );
             }
             variables.insert(Level { factor: name.clone(), level: level_name.clone() }, its);
@@ -73,14 +73,14 @@ fn read_level(
         let mut variables = BTreeMap::new();
         for (name, value) in table {
             let value = scalar(value)
-                .ok_or_else(|| wrong(&format!("variable `{name}` is no text, number or switch")))?;
+                .ok_or_else(|| wrong(&format!("variable `{name}` is not a string, number or boolean")))?;
             variables.insert(name.clone(), Text { value, place: level.span() });
         }
         let name = variables.remove("name").ok_or_else(|| wrong("a level that is a table needs a `name`"))?;
         return Ok((name.value, variables));
     }
     let name = scalar(level.get_ref())
-        .ok_or_else(|| wrong("a level is a text, a number or a table with a `name`"))?;
+        .ok_or_else(|| wrong("a level must be a string, a number or a table with a `name`"))?;
     Ok((name, BTreeMap::new()))
 }
 
@@ -108,7 +108,7 @@ pub fn experiment(
     let measure = measured(&fields, file, &workloads)?;
     if workloads.iter().all(|workload| workload.background) {
         return Err(source.error_somewhere(
-            "all workloads are in the background, so that nothing says when a run is over: leave `background` out of one",
+            "all workloads are in the background, so nothing determines when a run is over: remove `background` from one of them",
         ));
     }
     let capture = capture(&fields, file, &scenario)?;
@@ -184,7 +184,7 @@ impl Fields<'_> {
             |name| {
                 let known: BTreeSet<_> = self.variables.keys().map(String::as_str).collect();
                 let hint = unknown("variable", &name, known);
-                self.wrong(text, format!("{hint} (a brace itself is written {{{{)"))
+                self.wrong(text, format!("{hint} (write {{{{ for a literal brace)"))
             },
         )
     }

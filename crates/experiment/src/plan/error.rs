@@ -97,7 +97,7 @@ pub fn unknown<'a>(kind: &str, given: &str, known: impl IntoIterator<Item = &'a 
     }
     let all: Vec<_> = known.into_iter().collect();
     match all.as_slice() {
-        [] => format!("there is no {kind} `{given}`: there are none"),
+        [] => format!("there is no {kind} `{given}`: the plan has none"),
         _ => format!("there is no {kind} `{given}`: there are {}", all.join(", ")),
     }
 }

@@ -129,7 +129,7 @@ fn a_link_layer_with_retransmissions() {
     assert_eq!(arq("profile = \"gsm-rlp\"\narq = \"none\""), None);
     let wrong = |rest: &str| link(rest).map(|_| ()).expect_err("it cannot be had").to_string();
     assert!(
-        wrong("arq = \"lapb\"").contains("`lapb` is no link layer: say rlp["),
+        wrong("arq = \"lapb\"").contains("there is no link layer `lapb`: use rlp["),
         "{}",
         wrong("arq = \"lapb\"")
     );
@@ -168,7 +168,7 @@ fn only_some_cells() {
         "`los=lite-1`: there is no factor `los`: did you mean `loss`?"
     );
     let error = numbers(&["loss=lite1"]).unwrap_err();
-    assert_eq!(error, "`loss=lite1`: there is no level of loss `lite1`: did you mean `lite-1`?");
+    assert_eq!(error, "`loss=lite1`: there is no `loss` level `lite1`: did you mean `lite-1`?");
     assert!(numbers(&["loss"]).unwrap_err().contains("FACTOR=LEVEL"));
     let none = numbers(&["loss=lite-0", "loss=lite-1"]).unwrap_err();
     assert!(none.starts_with("`loss=lite-1`: no cell has all these levels"), "{none}");
@@ -307,7 +307,7 @@ fn more_cells_than_anybody_can_run() {
     let rest = &PLAN[PLAN.find("[scenario]").unwrap()..];
     let text = format!("{}{}{rest}", factor("a"), factor("b"));
     let message = Plan::parse("plan.toml", &text).expect_err("too many").to_string();
-    assert!(message.contains("200 × 200"), "{message}");
+    assert!(message.contains("200 × 200 cells are too many"), "{message}");
 }
 
 #[test]
@@ -347,11 +347,13 @@ command = "ping -c {repetition} {address.server} | awk '{ print $1 }'""#;
         Some((ByteCount::new(8), second, four_hours))
     );
     let wrong = |fields| ping(fields).expect_err("a wrong plan").to_string();
-    assert!(wrong("size = \"7B\"").contains("echo requests with 7B of data: 8 to 65507 bytes"));
-    assert!(wrong("size = \"65508B\"").contains("8 to 65507 bytes"));
-    assert!(wrong("interval = \"0s\"").contains("requests without time between them"));
     assert!(
-        wrong("rate = \"1mbit\"")
-            .contains("a ping workload has no `rate`: it has `from`, `to`, `size`, `interval`, `duration`")
+        wrong("size = \"7B\"")
+            .contains("invalid size 7B of echo requests: expected 8 to 65507 bytes of data")
     );
+    assert!(wrong("size = \"65508B\"").contains("8 to 65507 bytes"));
+    assert!(wrong("interval = \"0s\"").contains("`interval` is 0: use at least 1ns"));
+    assert!(wrong("rate = \"1mbit\"").contains(
+        "a ping workload has no field `rate`: its fields are `from`, `to`, `size`, `interval`, `duration`"
+    ));
 }

@@ -64,7 +64,9 @@ impl Accepting {
     /// If they cannot be read.
     pub fn totals(&self) -> Result<Option<LiteTotals>, String> {
         let totals = self.lite.as_ref().map(Lite::totals).transpose();
-        totals.map(|totals| totals.as_ref().map(row)).map_err(|error| format!("counters of lite: {error}"))
+        totals
+            .map(|totals| totals.as_ref().map(row))
+            .map_err(|error| format!("cannot read the counters of TCP Lite: {error}"))
     }
 }
 

@@ -34,7 +34,8 @@ impl Files {
         };
         let folders = FOLDERS.map(|folder| files.directory.join(folder));
         for folder in folders.into_iter().chain([job.scratch()]) {
-            fs::create_dir_all(&folder).map_err(|error| format!("create {}: {error}", folder.display()))?;
+            fs::create_dir_all(&folder)
+                .map_err(|error| format!("cannot create {}: {error}", folder.display()))?;
         }
         // Left by an attempt that was interrupted.
         let tables = [files.events_name(), files.senders_name(), files.link_layer_name()];
@@ -43,7 +44,7 @@ impl Files {
         for left in tables.into_iter().chain(logs).chain(captures) {
             match fs::remove_file(files.directory.join(&left)) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                    return Err(format!("remove {left}: {error}"));
+                    return Err(format!("cannot remove {left}: {error}"));
                 }
                 _ => {}
             }

@@ -68,7 +68,7 @@ impl Senders {
             if recorded.lost > 0 {
                 let (lost, all) = (recorded.lost, recorded.lost + recorded.rows);
                 missing.push(format!(
-                    "{lost} of {all} states of TCP senders may be missing: the recorder was too slow, or the kernel did not run it for a segment (perhaps another run's)"
+                    "{lost} of {all} states of TCP senders may be missing: the recorder was too slow, or the kernel skipped it for a segment (perhaps one of another run)"
                 ));
             }
         }

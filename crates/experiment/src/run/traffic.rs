@@ -60,7 +60,7 @@ pub fn run(
         drop(ended);
         if !wait_for_foreground(experiment, &endings) {
             let limit = experiment.limit;
-            failures.push(format!("the time ran out: workloads went on after {limit}"));
+            failures.push(format!("time limit exceeded: workloads were still running after {limit}"));
         }
         stop.tell();
         threads.into_iter().map(crate::workload::join).collect::<Vec<_>>()

@@ -67,7 +67,7 @@ impl Bulk<'_> {
             .namespace(self.to)
             .enter(|| Ok(ground.listen(server)))
             .map_err(|error| error.to_string())?
-            .map_err(|error| format!("listen at {server}: {error}"))?;
+            .map_err(|error| format!("cannot listen at {server}: {error}"))?;
         let pattern = Pattern::new();
         let (sent, received) = serve(
             &listener,

@@ -41,8 +41,10 @@ impl Program {
     /// If there is no shell, or the log cannot be written.
     pub fn start(ground: &Ground<'_>, name: &str, node: usize, line: &str) -> Result<Self, String> {
         let log = ground.logs.join(format!("{}-{name}.log", ground.stem));
-        let output = File::create(&log).map_err(|error| format!("write {}: {error}", log.display()))?;
-        let errors = output.try_clone().map_err(|error| format!("write {}: {error}", log.display()))?;
+        let output =
+            File::create(&log).map_err(|error| format!("cannot write {}: {error}", log.display()))?;
+        let errors =
+            output.try_clone().map_err(|error| format!("cannot write {}: {error}", log.display()))?;
         let node_name = ground.name(node);
         let start = ground.now();
         let spawned = ground.namespace(node).enter(|| {
@@ -59,7 +61,7 @@ impl Program {
         });
         let child = spawned
             .map_err(|error| error.to_string())?
-            .map_err(|error| format!("workload `{name}`: start /bin/sh: {error}"))?;
+            .map_err(|error| format!("workload `{name}`: cannot start /bin/sh: {error}"))?;
         Ok(Self { name: name.to_owned(), node: node_name, start, child, log })
     }
 
@@ -81,7 +83,7 @@ impl Program {
         }
         let seconds = LISTENING.as_secs();
         Err(format!(
-            "workload `{}`: nothing listens at port {port} after {seconds} s; {}",
+            "workload `{}`: no server listens at port {port} after {seconds} s; {}",
             self.name,
             self.tail()
         ))
@@ -96,7 +98,7 @@ impl Program {
         ground: &Ground<'_>,
         wanted_until_the_end: bool,
     ) -> Result<Vec<Connection>, String> {
-        let pid = Pid::from_raw(self.child.id().cast_signed()).ok_or("a program without a number")?;
+        let pid = Pid::from_raw(self.child.id().cast_signed()).ok_or("the program has no process id")?;
         let ending = pidfd_open(pid, PidfdFlags::empty()).map_err(|error| error.to_string())?;
         let status = loop {
             match self.child.try_wait().map_err(|error| error.to_string())? {

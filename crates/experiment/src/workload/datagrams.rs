@@ -75,7 +75,7 @@ impl Datagrams<'_> {
             .namespace(self.to)
             .enter(|| Ok(UdpSocket::bind(to)))
             .map_err(|error| error.to_string())?
-            .map_err(|error| format!("bind {to}: {error}"))?;
+            .map_err(|error| format!("cannot bind {to}: {error}"))?;
         let sent_all = AtomicBool::new(false);
         let (sent, arrived) = thread::scope(|scope| {
             let receiving = scope.spawn(|| receive(ground, &inlet, &sent_all));
@@ -84,7 +84,7 @@ impl Datagrams<'_> {
             (sent, super::server::join(receiving))
         });
         let sent = sent.map_err(|error| error.to_string())?;
-        let arrived = arrived.map_err(|error| format!("receive at {to}: {error}"))?;
+        let arrived = arrived.map_err(|error| format!("cannot receive at {to}: {error}"))?;
         Ok(vec![self.row(ground, sent, arrived)])
     }
 

@@ -78,7 +78,7 @@ impl Ping<'_> {
         let asking = ground.namespace(self.from).enter(|| Ok(open(address)));
         let socket = asking
             .map_err(|error| error.to_string())?
-            .map_err(|error| format!("a socket for echo requests to {address}: {error}"))?;
+            .map_err(|error| format!("cannot open a socket for echo requests to {address}: {error}"))?;
         let sent_all = AtomicBool::new(false);
         let (sent, replies) = thread::scope(|scope| {
             let receiving = scope.spawn(|| self.receive(ground, &socket, &sent_all));
@@ -86,7 +86,8 @@ impl Ping<'_> {
             sent_all.store(true, Ordering::Release);
             (sent, super::server::join(receiving))
         });
-        let replies = replies.map_err(|error| format!("receive echo replies of {address}: {error}"))?;
+        let replies =
+            replies.map_err(|error| format!("cannot receive echo replies from {address}: {error}"))?;
         Ok(vec![self.row(ground, sent, &replies)])
     }
 

@@ -72,7 +72,7 @@ impl Requests<'_> {
             .namespace(self.server)
             .enter(|| Ok(ground.listen(server)))
             .map_err(|error| error.to_string())?
-            .map_err(|error| format!("listen at {server}: {error}"))?;
+            .map_err(|error| format!("cannot listen at {server}: {error}"))?;
         let (asked, answered) = serve(
             &listener,
             |connection| self.answer(ground, connection).unwrap_or_default(),

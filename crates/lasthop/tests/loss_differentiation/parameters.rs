@@ -48,14 +48,14 @@ fn a_gain_changes_the_mean() {
 #[test]
 fn a_wrong_parameter_is_a_failed_run() {
     let Some(lab) = Lab::with_virtual_clock() else { return };
-    let has = "(`newzag` has gain, ";
+    let has = "(parameters of `newzag`: gain, ";
     for (parameters, message) in [
         (
             "\"newsag.gain\" = 4",
             "congestion-parameters `newsag.gain`: this kernel has no module `newsag` with parameters",
         ),
-        ("\"newzag.gian\" = 4", "congestion-parameters `newzag.gian` = `4`: "),
-        ("\"newzag.gain\" = \"much\"", "congestion-parameters `newzag.gain` = `much`: "),
+        ("\"newzag.gian\" = 4", "cannot set congestion-parameters `newzag.gian` to `4`: "),
+        ("\"newzag.gain\" = \"much\"", "cannot set congestion-parameters `newzag.gain` to `much`: "),
     ] {
         let output = lab.run(&plan(parameters), VIRTUAL);
         assert_eq!(output.status.code(), Some(1), "{parameters}");
@@ -81,7 +81,7 @@ fn a_host_keeps_its_parameters() {
     let output = lab.run(&plan, &[]);
     assert_eq!(output.status.code(), Some(1));
     let said = text(&output.stderr);
-    let refused = "congestion-parameters `newzag.gain`: they are one for the whole host, so a run does not set them: use `--clock virtual`, or load \
-                   the congestion control with them (`lasthop cc load newzag gain=4`)";
+    let refused = "congestion-parameters `newzag.gain` applies to the whole host, so a run does not set it: use `--clock virtual`, or load \
+                   the congestion control with it (`lasthop cc load newzag gain=4`)";
     assert!(said.contains(refused), "{said}");
 }

@@ -63,7 +63,7 @@ impl BitTrace {
                     line.wrong(
                         "run",
                         field,
-                        "must be a number of bits above 0 (the first, of right ones, may be 0)",
+                        "must be a number of bits above 0 (the first one, of correct bits, may be 0)",
                     )
                 })?;
                 trace.bits = trace.bits.checked_add(run).ok_or_else(|| {

@@ -31,7 +31,7 @@ pub struct Bursts {
 const PERIOD: &str = "must be a time above 0, such as 20ms";
 /// Most octets of a block: far above any code there is, and products with block counts stay exact.
 const MOST_PAYLOAD: u64 = 1 << 20;
-const PAYLOAD: &str = "must be octets above 0 and at most 1 MiB, such as 30B";
+const PAYLOAD: &str = "must be above 0 and at most 1 MiB, such as 30B";
 
 impl BlockTrace {
     /// A block of GSM-CSD takes 20 ms (LL-06).
@@ -54,13 +54,17 @@ impl BlockTrace {
                 let span = span.filter(|span| *span > Span::ZERO && !span.is_forever());
                 let span = span.ok_or_else(|| line.wrong("block-period", text, PERIOD))?;
                 if let Some((again, _, text)) = fields.take(key) {
-                    return Err(again.wrong("block-period", text, "stands in the header already"));
+                    return Err(again.wrong(
+                        "block-period",
+                        text,
+                        "is already in the header: remove one of the two",
+                    ));
                 }
                 if period.is_some_and(|asked| asked != span) {
                     return Err(line.wrong(
                         "block-period",
                         text,
-                        "is not the block length that was asked for: leave one of the two out",
+                        "differs from the requested block length: remove one of the two",
                     ));
                 }
                 Some(span)
@@ -75,7 +79,7 @@ impl BlockTrace {
             return Err(Line { file, number: 1, text }.wrong(
                 "block-period",
                 "",
-                "must be known: write a line `# block-period: 20ms` above the blocks",
+                "is missing: add a line `# block-period: 20ms` above the blocks",
             ));
         };
         let erased = digits(file, text)?;

@@ -144,7 +144,7 @@ impl<'a> Fields<'a> {
     ) -> Result<Option<T>, TraceError> {
         let Some((line, _, text)) = self.take(key) else { return Ok(None) };
         if let Some((again, _, text)) = self.take(key) {
-            return Err(again.wrong(key, text, "stands in the header already: leave one of the two out"));
+            return Err(again.wrong(key, text, "is already in the header: remove one of the two"));
         }
         read(text).map(Some).ok_or_else(|| line.wrong(key, text, wanted))
     }
@@ -154,7 +154,7 @@ impl<'a> Fields<'a> {
     pub fn header(mut self, format: Format) -> Result<Header, TraceError> {
         let is = |name: &str| (name == format.name()).then_some(());
         self.value("format", format.wanted(), is)?;
-        self.value("version", "must be 1: this file is of a later version of lasthop", |text| {
+        self.value("version", "must be 1: the file comes from a later version of lasthop", |text| {
             (text == VERSION).then_some(())
         })?;
         let text = |text: &str| Some(text.to_owned());
@@ -162,7 +162,7 @@ impl<'a> Fields<'a> {
             category: self.value("category", "", text)?,
             signal_strength: self.value(
                 "signal-strength",
-                "must be bars of a display, 1 to 5: 3 or 3-4",
+                "must be 1 to 5 bars, such as 3 or 3-4",
                 SignalStrength::read,
             )?,
             start: self.value("start", "", text)?,

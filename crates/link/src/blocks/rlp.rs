@@ -74,7 +74,7 @@ impl RlpTrace {
                 return Err(line.wrong(
                     "time_us",
                     &record.time_us.to_string(),
-                    "must not lie before the one above",
+                    "must not be earlier than the one above",
                 ));
             }
             records.push(record);

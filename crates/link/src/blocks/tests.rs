@@ -161,7 +161,7 @@ fn errors_name_file_line_field_and_value() {
     };
     assert_eq!(
         wrong("00\n"),
-        "a.blocks:1: block-period ``: must be known: write a line `# block-period: 20ms` above the blocks"
+        "a.blocks:1: block-period ``: is missing: add a line `# block-period: 20ms` above the blocks"
     );
     assert_eq!(
         wrong("#\n# block-period: 20\n"),
@@ -171,10 +171,10 @@ fn errors_name_file_line_field_and_value() {
     assert!(wrong("# block-period: inf\n").contains("above 0"));
     assert!(
         wrong("# block-period: 1ms\n# block-period: 1ms\n")
-            .starts_with("a.blocks:2: block-period `1ms`: stands")
+            .starts_with("a.blocks:2: block-period `1ms`: is already in the header")
     );
-    assert!(at_20("# block-period: 10ms\n").contains("leave one of the two out"));
-    assert!(at_20("# block-payload: 0B\n").contains("octets above 0"));
+    assert!(at_20("# block-period: 10ms\n").contains("remove one of the two"));
+    assert!(at_20("# block-payload: 0B\n").contains("must be above 0 and at most 1 MiB"));
     assert_eq!(at_20("# format: rlp\n"), "a.blocks:1: format `rlp`: must be block-erasures here");
     assert!(at_20("# version: 2\n").contains("later version"));
     assert!(at_20("# origin: made up\n").contains("synthetic or measured"));
@@ -197,5 +197,5 @@ fn errors_name_file_line_field_and_value() {
     assert!(wrong("0 S DATA 62 0 -").contains("ns `62`: must be a frame number, 0 to 61"));
     assert!(wrong("0 S DATA 0 63 -").contains("nr `63`"));
     assert!(wrong("0 S DATA 0 0 1.5").contains("aux `1.5`"));
-    assert!(wrong("7 S DATA 0 0 -\n6 S DATA 0 0 -").starts_with("a.rlp:2: time_us `6`: must not lie before"));
+    assert!(wrong("7 S DATA 0 0 -\n6 S DATA 0 0 -").starts_with("a.rlp:2: time_us `6`: must not be earlier"));
 }

@@ -10,7 +10,7 @@ use std::str::FromStr;
 
 /// Parentheses and negations within each other at most.
 const DEPTH: usize = 64;
-const TOO_DEEP: &str = "a simpler filter: 64 levels of parentheses and `not` at most";
+const TOO_DEEP: &str = "a simpler filter, with at most 64 levels of parentheses and `not`";
 
 const TERM: &str = "a primitive (tcp, udp, icmp, icmp6, ip, ip6, port N, host A, src or dst before these two, greater N, less N, \
                     syn, fin, rst), `not` or `(`";
@@ -18,7 +18,7 @@ const OPERATOR: &str = "`and`, `or` or the end";
 
 /// A text that is no filter.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("filter `{text}`, column {column}: `{found}` where there should be {wanted}")]
+#[error("filter `{text}`, column {column}: found `{found}`, expected {wanted}")]
 pub struct FilterError {
     /// The whole text.
     pub text: String,

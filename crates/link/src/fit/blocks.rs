@@ -16,7 +16,7 @@ struct Steps {
 
 pub(super) fn fit(lost: &[bool], block: Span) -> Result<Fit, FitError> {
     if block == Span::ZERO || block.is_forever() {
-        return Err(SpecError::value("block", block, "must be above 0 and end, such as 10ms").into());
+        return Err(SpecError::value("block", block, "must be above 0 and finite, such as 10ms").into());
     }
     let mut steps = [Steps::default(); 2];
     for pair in lost.windows(2) {

@@ -267,10 +267,10 @@ fn what_cannot_be_fitted_is_said() {
     let blocks = |text: &str| ErasureTrace::parse_blocks("x", text, BLOCK);
     assert!(said(blocks("")).starts_with("0 of 0 lost"));
     assert!(said(blocks("00000")).starts_with("0 of 5 lost"));
-    assert!(said(blocks("00111")).contains("does not change both ways"));
+    assert!(said(blocks("00111")).contains("never changes state and back"));
     assert!(said(ErasureTrace::parse_blocks("x", "0110", Span::ZERO)).starts_with("block = 0ms"));
     assert!(said(ErasureTrace::parse_packets("x", "1,0\n1,1\n2,0")).contains("packet 1 (from 0) at 0.001"));
-    assert!(said(ErasureTrace::parse_packets("x", "1,0\n2,1")).contains("does not change both ways"));
+    assert!(said(ErasureTrace::parse_packets("x", "1,0\n2,1")).contains("never changes state and back"));
 }
 
 #[test]
@@ -284,7 +284,7 @@ fn traces_read_and_errors_name_the_place() {
     );
     for (text, error) in [
         ("1,0\n2,yes", "t.csv:2: lost `yes`: must be 0 (arrived) or 1 (lost)"),
-        ("2,0\n1,0", "t.csv:2: time `1`: must not lie before the one above"),
+        ("2,0\n1,0", "t.csv:2: time `1`: must not be earlier than the one above"),
         ("x,0", "t.csv:1: time `x`: must be a time such as 120.5 (milliseconds), 120ms or 1.5s"),
         ("1", "t.csv:1: time,lost `1`: must have two fields: a time, and 0 or 1"),
     ] {

@@ -48,7 +48,7 @@ impl ErasureTrace {
             })?;
             let at = Time::from_nanos(at);
             if packets.last().is_some_and(|before| at < before.0) {
-                return Err(line.wrong("time", time, "must not lie before the one above"));
+                return Err(line.wrong("time", time, "must not be earlier than the one above"));
             }
             let lost = match lost {
                 "0" => false,

@@ -77,7 +77,7 @@ fn split(arq: &ArqSpec, spec: &DirectionSpec) -> Result<Split, String> {
     let (rate, delay) = match arq {
         ArqSpec::Rlp(RlpSpec { throttle, .. }) => {
             let octets = throttle.map_or(RLP_RATE, |octets| RLP_RATE.min(u64::from(octets) * 8));
-            let rate = BitRate::from_bits_per_second(octets).ok_or("throttle: it must be above 0")?;
+            let rate = BitRate::from_bits_per_second(octets).ok_or("throttle must be above 0")?;
             (rate, Span::ZERO)
         }
         ArqSpec::Llp(_) => {
@@ -105,9 +105,7 @@ fn split(arq: &ArqSpec, spec: &DirectionSpec) -> Result<Split, String> {
     });
     match queue {
         Some(BottleneckSpec { rate: RateSpec::Mahimahi(..) | RateSpec::Theaterq(..), .. }) => {
-            return Err(
-                "a trace of rates and a link layer do not go together: leave one of them out".to_owned()
-            );
+            return Err("a rate trace cannot be combined with a link layer: remove one of them".to_owned());
         }
         Some(spec) => spec.rate = RateSpec::LinkLayer(rate),
         None => {
@@ -157,12 +155,12 @@ fn errors(spec: &DirectionSpec) -> Result<Option<ErrorSpec>, String> {
     });
     let (errors, another) = (all.next(), all.next());
     if another.is_some() {
-        return Err("two error processes: a link layer has one of them beneath it".to_owned());
+        return Err("two error processes: below a link layer there can be only one".to_owned());
     }
     if let Some(errors) = errors
         && (errors.only.is_some() || !errors.exempt.is_none())
     {
-        let why = "the errors choose packets by `only` or `exempt`: beneath a link layer there are none, only blocks";
+        let why = "the errors select packets with `only` or `exempt`, but below a link layer there are only blocks: remove these fields";
         return Err(why.to_owned());
     }
     Ok(errors.cloned())

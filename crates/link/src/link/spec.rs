@@ -103,7 +103,7 @@ impl LinkSpec {
         now: Time,
     ) -> Result<(), String> {
         if self.medium != next.medium {
-            let why = "rate, delay, errors and outages beneath a link layer stay as they are while the link runs: start another link";
+            let why = "rate, delay, errors and outages below a link layer cannot change while the link runs: start another link";
             return Err(why.to_owned());
         }
         let place = direction as usize;

@@ -308,7 +308,7 @@ fn changes_while_it_runs() {
         })
     };
     let why = change("rate=1mbit,queue=50p", at_ms(1)).expect_err("the rate is LLP's");
-    assert!(why.contains("stay as they are while the link runs"), "{why}");
+    assert!(why.contains("cannot change while the link runs"), "{why}");
     change("rate=9600bit,queue=1p", at_ms(2)).expect("the queue is not");
     for content in 0..5 {
         link.accept(Direction::Down, frame(100, content), at_ms(3), &mut seen);
@@ -364,7 +364,11 @@ fn a_planned_outage_is_not_changed_while_it_runs() {
     let changed = link.visit(Direction::Down, at_ms(1), &mut Seen::default(), |link, now| {
         former.change_into(&next, Direction::Down, link, &own, now)
     });
-    assert!(changed.expect_err("it is on the air").contains("errors and outages beneath a link layer stay"));
+    assert!(
+        changed
+            .expect_err("it is on the air")
+            .contains("errors and outages below a link layer cannot change")
+    );
     assert!(former.described(Direction::Down).ends_with("; on the air: out from 5s for 1s"));
     assert!(!former.described(Direction::Up).contains("air"));
     let mut behind = former.clone();

@@ -98,7 +98,7 @@ struct StageFile {
 pub(super) fn parse(name: &str, text: &str) -> Result<Profile, String> {
     let name = name.to_owned();
     let said = |field: &str, text: String| match text.trim() {
-        "" => Err(format!("`{field}` is empty: no source, no profile")),
+        "" => Err(format!("`{field}` is empty: a profile needs a title and a source")),
         _ => Ok(text),
     };
     match read::<Kind>(text)?.kind {
@@ -161,7 +161,7 @@ impl DirectionFile {
         }
         if !self.stages.is_empty() && !spec.stages.is_empty() {
             return Err(format!(
-                "[{direction}] has both `stages` and `{}`: with `stages`, every stage stands there, in its order",
+                "[{direction}] has both `stages` and `{}`: with `stages`, list all stages there, in their order",
                 spec.stages[0].0
             ));
         }
@@ -204,10 +204,10 @@ impl StageFile {
         match (given.next(), given.next()) {
             (Some(stage), None) => Ok((self.name, stage)),
             (None, _) => {
-                Err("is empty: give one of bottleneck, errors, outage, duplicate, delay, hiccup".into())
+                Err("no stage: give one of bottleneck, errors, outage, duplicate, delay, hiccup".into())
             }
             (Some(first), Some(second)) => Err(format!(
-                "has both `{}` and `{}`: one stage a table, so that their order is clear",
+                "has both `{}` and `{}`: give each stage a table of its own",
                 first.kind(),
                 second.kind()
             )),

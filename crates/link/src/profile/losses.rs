@@ -23,7 +23,7 @@ pub(super) fn errors(
         }
         (Some("none"), None, burst) => {
             if burst.is_some() || value(Key::Damage).is_some() {
-                let why = "burst and damage say what losses are like: leave them out with loss=none";
+                let why = "burst and damage describe losses: remove them, or loss=none";
                 return Err(why.to_owned());
             }
             direction.remove("errors");
@@ -37,11 +37,17 @@ pub(super) fn errors(
                 ..ErrorSpec::new(ProcessSpec::Bits { ber })
             }
         }
-        (None, Some(_), Some(_)) => return Err("burst goes with loss=SHARE, not with ber".to_owned()),
-        (None, None, Some(_)) => return Err("burst goes with loss=SHARE: give both".to_owned()),
+        (None, Some(_), Some(_)) => {
+            return Err("burst needs loss=SHARE and cannot be combined with ber".to_owned());
+        }
+        (None, None, Some(_)) => return Err("burst needs loss=SHARE: give both".to_owned()),
         (None, None, None) => match direction.find("errors") {
             Some(StageSpec::Errors(spec)) => spec.clone(),
-            _ => return Err("there are no errors yet: give loss=... or ber=... with it".to_owned()),
+            _ => {
+                return Err(
+                    "there are no errors that could do damage: give loss=... or ber=... as well".to_owned()
+                );
+            }
         },
     };
     if let Some(damage) = value(Key::Damage) {
@@ -59,9 +65,7 @@ fn by_loss(loss: &str, burst: Option<&str>, resolve: &mut dyn Resolve) -> Result
     if !looks_like_a_share {
         return match burst {
             None => resolve.losses(loss),
-            Some(_) => {
-                Err(format!("burst goes with loss=SHARE; the loss profile {loss} has bursts of its own"))
-            }
+            Some(_) => Err(format!("burst needs loss=SHARE: the loss profile {loss} has its own bursts")),
         };
     }
     let loss: Probability = loss.parse().map_err(said)?;
@@ -84,6 +88,6 @@ fn effect(damage: &str, process: &ProcessSpec) -> Result<EffectSpec, String> {
             let ber = if process.has_bit_errors() { None } else { BitErrorRatio::new(FLIPPED) };
             Ok(EffectSpec::Flip(Flip { ber, ..Flip::default() }))
         }
-        other => Err(format!("`{other}` is no damage: say lose, checksum or flip")),
+        other => Err(format!("there is no damage `{other}`: use lose, checksum or flip")),
     }
 }

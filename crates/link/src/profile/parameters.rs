@@ -87,7 +87,7 @@ impl FromStr for Parameters {
         for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
             let wrong = |why: String| ParameterError { parameter: part.to_owned(), why };
             let Some((name, value)) = part.split_once('=') else {
-                return Err(wrong("write it as NAME=VALUE, such as rate=2mbit".to_owned()));
+                return Err(wrong("expected NAME=VALUE, such as rate=2mbit".to_owned()));
             };
             let name = name.trim();
             let Some(key) = Key::named(name) else {
@@ -97,14 +97,12 @@ impl FromStr for Parameters {
                 }));
             };
             if let Some((_, former)) = list.iter().find(|(known, _)| *known == key && !key.repeats()) {
-                return Err(wrong(format!(
-                    "`{name}` stands there twice, first as {name}={former}: leave one out"
-                )));
+                return Err(wrong(format!("`{name}` is given twice, first as {name}={former}: remove one")));
             }
             if let Some((other, former)) = list.iter().find(|(known, _)| key.excludes(*known)) {
                 let other = other.name();
                 return Err(wrong(format!(
-                    "`{name}` and {other}={former} both say what the limiter's rate is: leave one out"
+                    "`{name}` and {other}={former} both set the limiter's rate: remove one"
                 )));
             }
             list.push((key, value.trim().to_owned()));
@@ -193,7 +191,7 @@ fn put(
             let sd: Span = value.parse().map_err(said)?;
             let mean = direction.delay();
             if mean == Span::ZERO {
-                return Err("jitter spreads a delay: give delay=... with it".to_owned());
+                return Err("jitter needs a delay: give delay=... as well".to_owned());
             }
             direction.put(StageSpec::Delay(DelaySpec::in_order(Law::Normal { mean, sd })));
         }
@@ -205,7 +203,9 @@ fn put(
                     direction.put(StageSpec::Delay(spec));
                 }
                 _ => {
-                    return Err("is about a delay that varies: give delay=...,jitter=... with it".to_owned());
+                    return Err(
+                        "correlation needs a varying delay: give delay=...,jitter=... as well".to_owned()
+                    );
                 }
             }
         }
@@ -218,7 +218,7 @@ fn put(
             direction.put(StageSpec::Duplicate(DuplicateSpec { probability }));
         }
         Key::Outage => {
-            let (start, length) = value.split_once('+').ok_or("write it as START+LENGTH, such as 10s+2s")?;
+            let (start, length) = value.split_once('+').ok_or("expected START+LENGTH, such as 10s+2s")?;
             let length: Span = length.parse().map_err(said)?;
             let mut spec = match direction.find("outage") {
                 Some(StageSpec::Outage(spec)) => spec.clone(),
@@ -235,7 +235,7 @@ fn put(
 
 /// A trace by what its first line looks like: mahimahi's is one number, TheaterQ's has commas.
 fn trace(name: &str, resolve: &mut dyn Resolve) -> Result<RateSpec, String> {
-    let text = resolve.file(name).map_err(|error| format!("{name}: {error}"))?;
+    let text = resolve.file(name).map_err(|error| format!("cannot read {name}: {error}"))?;
     let is_theaterq = text.lines().any(|line| line.contains(','));
     Ok(if is_theaterq {
         RateSpec::Theaterq(FromFile::named(name), AtEnd::default())

@@ -109,7 +109,7 @@ pub enum HiccupError {
         fault: &'static str,
     },
     /// A length of 0 re-orders nothing.
-    #[error("reorder.length is 0, which re-orders nothing: give 1 or more, or leave `reorder` out")]
+    #[error("reorder.length is 0, which re-orders nothing: give 1 or more, or remove `reorder`")]
     NoLength,
     /// Nothing says how far to move a packet.
     #[error("no re-ordering length: set `reorder = {{ length = 3 }}` before selecting packets")]
@@ -388,7 +388,7 @@ impl Stage for Hiccup {
 
     fn obey(&mut self, command: StageCommand, now: Time) -> Result<(), String> {
         let StageCommand::Hiccup(command) = command else {
-            return Err(format!("`hiccup` knows no {command:?}"));
+            return Err(format!("`hiccup` does not support the command {command:?}"));
         };
         self.command(now, command).map_err(|error| error.to_string())
     }

@@ -120,10 +120,10 @@ pub enum OutageError {
         period: Span,
     },
     /// A period without outages.
-    #[error("a period of {0} and no outage in it: give `schedule = [{{ start = \"5s\", length = \"1s\" }}]`")]
+    #[error("a period of {0} without an outage: give `schedule = [{{ start = \"5s\", length = \"1s\" }}]`")]
     NothingToRepeat(Span),
     /// A mean time of nothing.
-    #[error("mean time {0} of the outage process is 0: both times must be longer")]
+    #[error("mean time {0} of the outage process is 0: both mean times must be above 0")]
     NoTime(&'static str),
 }
 
@@ -239,7 +239,7 @@ impl Stage for Outage {
 
     fn obey(&mut self, command: StageCommand, now: Time) -> Result<(), String> {
         let StageCommand::Outage(command) = command else {
-            return Err(format!("`outage` knows no {command:?}"));
+            return Err(format!("`outage` does not support the command {command:?}"));
         };
         self.command(now, command);
         Ok(())

@@ -33,7 +33,7 @@ pub enum SpecError {
     #[error(transparent)]
     Trace(#[from] TraceError),
     /// A file could not be read.
-    #[error("{file} cannot be read: {reason}")]
+    #[error("cannot read {file}: {reason}")]
     Unreadable {
         /// The file's name in the spec.
         file: String,

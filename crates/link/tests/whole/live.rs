@@ -206,7 +206,7 @@ fn what_is_refused_changes_nothing() {
         // The first change by itself could be made; the second cannot.
         (
             "rate = \"1Mbit\"\nerrors = { process = { loss = \"1%\" } }\n",
-            "stage `delay` may have packets inside and cannot be taken out",
+            "stage `delay` may hold packets and cannot be removed while the link runs",
         ),
         (
             "rate = \"1Mbit\"\ndelay = { kind = \"uniform\", mean = \"1ms\", jitter = \"5ms\" }\nerrors = { process = { loss = \"1%\" } }\n",

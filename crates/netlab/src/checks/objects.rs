@@ -12,7 +12,7 @@ use std::net::IpAddr;
 /// Checks a namespace, TUN devices, a route, an NFT table, sysctls, a mount namespace and IPv6.
 pub(super) fn all(places: &Places) -> Vec<Check> {
     let namespace = Namespace::new();
-    let made = namespace.as_ref().map(|_| "anonymous, held by a descriptor".to_owned());
+    let made = namespace.as_ref().map(|_| "can be created".to_owned());
     let mut checks = vec![Check {
         name: "network namespace".into(),
         essential: true,
@@ -20,11 +20,12 @@ pub(super) fn all(places: &Places) -> Vec<Check> {
     }];
     let Ok(namespace) = namespace else { return checks };
     let end = end(&namespace, places, false);
-    checks.push(Check::new(
-        "TUN end",
-        true,
-        end.as_ref().map(|_| places.tun.display().to_string()).map_err(again),
-    ));
+    let opened = end.as_ref().map(|_| places.tun.display().to_string());
+    checks.push(Check {
+        name: "TUN device".into(),
+        essential: true,
+        outcome: opened.map_err(ToString::to_string),
+    });
     checks.push(Check::new("route with congestion control", true, congestion_control(&namespace, places)));
     checks.push(Check::new("nftables", true, table(&namespace, places)));
     checks.push(Check::new("sysctls", true, forwarding(&namespace)));
@@ -35,19 +36,11 @@ pub(super) fn all(places: &Places) -> Vec<Check> {
         false,
         whole.map(|_| "virtio header and segmentation offload".into()),
     ));
-    let six = sysctl::has_ipv6(&namespace).then(|| "there is".to_owned());
+    let six = sysctl::has_ipv6(&namespace).then(|| "enabled".to_owned());
     let no_six =
-        || Error::missing("no IPv6", "enable it (sysctl net.ipv6.conf.all.disable_ipv6=0), or do without");
+        || Error::missing("no IPv6", "to carry IPv6, enable it: sysctl -w net.ipv6.conf.all.disable_ipv6=0");
     checks.push(Check::new("IPv6", false, six.ok_or_else(no_six)));
     checks
-}
-
-/// Returns a copy of `error`, which is only borrowed here and not `Clone`.
-fn again(error: &Error) -> Error {
-    match error {
-        Error::Missing { what, way_out } => Error::missing(what.clone(), way_out.clone()),
-        other => Error::missing(other.to_string(), "see the kernel's reason"),
-    }
 }
 
 fn end(namespace: &Namespace, places: &Places, whole_segments: bool) -> Result<Tun> {
@@ -75,7 +68,7 @@ fn table(namespace: &Namespace, places: &Places) -> Result<String> {
         Rules { table: "lasthop_check", device: "lo", addresses, ipv6: true, echo: None, publish: &publish };
     nat::add_with(nft, namespace, &rules)?;
     if !nat::remove(namespace, rules.table)? {
-        return Err(Error::missing("the table that was added is not there", "update nftables"));
+        return Err(Error::missing("nft added a table, but cannot find it again", "update nftables"));
     }
     Ok(format!("{}: address translation in family inet", nft.display()))
 }
@@ -95,6 +88,6 @@ fn overlay() -> Result<String> {
         unsafe { rustix::thread::unshare_unsafe(UnshareFlags::FS | UnshareFlags::NEWNS) }
             .trying(|| "create a mount namespace".into())?;
         names::Overlays::default().apply()?;
-        Ok("names behind a link can be private".into())
+        Ok("host names behind a link can be private".into())
     })
 }

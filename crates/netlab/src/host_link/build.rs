@@ -82,8 +82,8 @@ pub(super) fn build(mut run: Run, rights: &Rights, options: &HostLinkOptions) ->
     translate(&mut run, &outside_namespace, &device, addresses, ipv6 && leaves.ipv6, echo, options)?;
     if nat::forward_policy_drops(&outside_namespace).unwrap_or(false) {
         notes.push(format!(
-            "a forward policy of this host is drop: only {host} is reachable unless it lets {device} pass \
-             (iptables -I FORWARD -i {device} -j ACCEPT; iptables -I FORWARD -o {device} -j ACCEPT)"
+            "a forward policy of this host is drop, so only {host} is reachable; to let {device} through: \
+             iptables -I FORWARD -i {device} -j ACCEPT; iptables -I FORWARD -o {device} -j ACCEPT"
         ));
     }
     let (forwarder, name_server) =
@@ -123,8 +123,8 @@ fn claim(
         let taken = |other: &&State| other.outside == Some(id) && other.published.contains(&port);
         if let Some(other) = others.iter().find(taken) {
             return Err(Error::missing(
-                format!("port {port} is published by link {} already", other.id),
-                "end that one, or publish another port",
+                format!("port {port} is already published by link {}", other.id),
+                "end that link, or publish another port",
             ));
         }
     }
@@ -155,14 +155,16 @@ fn network_beyond(outside: &Namespace) -> Result<Beyond> {
         routes.iter().filter(|route| route.destination.length == 0 && route.leads_out).peekable();
     let mut notes = Vec::new();
     if defaults.peek().is_none() {
-        notes.push("the caller has no default route: only the caller itself is reachable".to_owned());
+        notes.push(
+            "no default route here: programs behind the link reach only this network namespace".to_owned(),
+        );
     }
     let mut six = defaults.filter(|route| route.destination.address.is_ipv6()).peekable();
     let (has_six, learned) = (six.peek().is_some(), six.any(|route| route.from_router_advertisement));
     if learned {
         notes.push(
-            "IPv6 ends at the caller: its default route comes from a router advertisement, and forwarding would make \
-             the kernel forget it"
+            "no IPv6 beyond this host: its default route comes from a router advertisement, and the kernel would \
+             drop that route if forwarding were enabled"
                 .to_owned(),
         );
     }
@@ -259,7 +261,7 @@ fn name_service(
     }
     let Some(server) = servers.first().copied().filter(IpAddr::is_loopback) else { return Ok((None, None)) };
     if rights.outside_is_private() {
-        notes.push(format!("no DNS: the name server {server} is not in this private network"));
+        notes.push(format!("no DNS: name server {server} is unreachable from this private network"));
         return Ok((None, None));
     }
     let listen = SocketAddr::new(IpAddr::V4(addresses.outside), DNS);

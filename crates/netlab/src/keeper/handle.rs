@@ -62,7 +62,7 @@ impl Keeper {
     }
 
     pub(super) fn report(&self) -> Result<Report> {
-        receive(&self.control)?.ok_or_else(|| Error::Keeper("it was killed; the link was taken down".into()))
+        receive(&self.control)?.ok_or_else(|| Error::Keeper("killed, so the link was taken down".into()))
     }
 
     /// Starts COMMAND.

@@ -71,7 +71,7 @@ pub(super) fn send(mut socket: &UnixStream, message: &impl Serialize) -> Result<
         u32::try_from(body.len()).map_err(|_| Error::Keeper("the command line is too long".into()))?;
     let mut bytes = length.to_ne_bytes().to_vec();
     bytes.extend(body);
-    socket.write_all(&bytes).map_err(|error| Error::Keeper(format!("it does not listen: {error}")))
+    socket.write_all(&bytes).map_err(|error| Error::Keeper(format!("cannot send a message: {error}")))
 }
 
 /// Receives the next message; `None` if the other side is dead.

@@ -51,7 +51,7 @@ pub(super) fn without_ping() -> Option<String> {
     (!is_allowed(&range, &groups)).then(|| {
         let range = range.split_whitespace().collect::<Vec<_>>().join(" ");
         format!(
-            "ping reaches no further than host.lasthop: net.ipv4.ping_group_range ({range}) has no group of this user; \
+            "ping reaches no further than host.lasthop: net.ipv4.ping_group_range ({range}) includes none of this user's groups; \
              as root: sysctl -w net.ipv4.ping_group_range=\"{own} {own}\""
         )
     })
@@ -115,7 +115,7 @@ impl Waiting {
         }
         let _ = self.child.kill();
         let _ = self.child.wait();
-        Err(Error::missing("pasta set up no default route", "does the host have one?"))
+        Err(Error::missing("pasta set up no default route", "check that the host has one"))
     }
 }
 

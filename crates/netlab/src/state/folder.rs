@@ -33,7 +33,7 @@ impl Folder {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let fd = match rustix::fs::open(path, flags, Mode::empty()) {
             Err(Errno::NOTDIR | Errno::LOOP) => {
-                return Err(refused(format!("the state directory {} is no directory", path.display())));
+                return Err(refused(format!("the state directory {} is not a directory", path.display())));
             }
             other => other.trying(|| format!("open the state directory {}", path.display()))?,
         };
@@ -45,7 +45,7 @@ impl Folder {
         if can_be_written_by_others(&found) {
             let mode = found.st_mode & 0o7777;
             return Err(Error::missing(
-                format!("others can write the state directory {} (mode {mode:o})", path.display()),
+                format!("the state directory {} is writable by other users (mode {mode:o})", path.display()),
                 format!("chmod go-w {}", path.display()),
             ));
         }
@@ -56,7 +56,7 @@ impl Folder {
     pub(super) fn folder(&self, name: &str) -> std::result::Result<Self, Foreign> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let fd = rustix::fs::openat(&self.fd, name, flags, Mode::empty()).map_err(|error| match error {
-            Errno::NOTDIR | Errno::LOOP => Foreign("it is no directory".into()),
+            Errno::NOTDIR | Errno::LOOP => Foreign("not a directory".into()),
             error => Foreign(io::Error::from(error).to_string()),
         })?;
         owned(&fd)?;
@@ -81,7 +81,7 @@ impl Folder {
     pub(super) fn make(&self, name: &str) -> Result<bool> {
         match rustix::fs::mkdirat(&self.fd, name, Mode::RWXU) {
             Err(Errno::EXIST) => Ok(false),
-            other => other.trying(|| format!("make {}", self.path.join(name).display())).map(|()| true),
+            other => other.trying(|| format!("create {}", self.path.join(name).display())).map(|()| true),
         }
     }
 
@@ -142,7 +142,7 @@ impl Folder {
 
 /// Returns whether an open file still has a name.
 pub(super) fn has_a_name(file: &OwnedFd) -> Result<bool> {
-    Ok(rustix::fs::fstat(file).trying(|| "stat a lock".into())?.st_nlink > 0)
+    Ok(rustix::fs::fstat(file).trying(|| "stat the lock of the state directory".into())?.st_nlink > 0)
 }
 
 /// Returns the effective user id of this process.
@@ -162,10 +162,10 @@ fn can_be_written_by_others(found: &Stat) -> bool {
 fn owned(fd: &OwnedFd) -> std::result::Result<Stat, Foreign> {
     let found = rustix::fs::fstat(fd).map_err(|error| Foreign(io::Error::from(error).to_string()))?;
     if found.st_uid != own_user() {
-        return Err(Foreign(format!("it belongs to user {}", found.st_uid)));
+        return Err(Foreign(format!("belongs to user {}", found.st_uid)));
     }
     if can_be_written_by_others(&found) {
-        return Err(Foreign(format!("others can write it (mode {:o})", found.st_mode & 0o7777)));
+        return Err(Foreign(format!("writable by other users (mode {:o})", found.st_mode & 0o7777)));
     }
     Ok(found)
 }
@@ -175,6 +175,6 @@ fn own_file(fd: &OwnedFd) -> std::result::Result<(), Foreign> {
     if FileType::from_raw_mode(found.st_mode) == FileType::RegularFile {
         Ok(())
     } else {
-        Err(Foreign("it is no regular file".into()))
+        Err(Foreign("not a regular file".into()))
     }
 }

@@ -29,7 +29,7 @@ fn a_run_is_written_down_and_read_back() {
     assert_eq!(registry.list().expect("a list"), [run.state().clone()]);
     assert_eq!(registry.find(run.id()).expect("found"), *run.state());
     let error = registry.find("none").expect_err("unknown").to_string();
-    assert_eq!(error, "no link \"none\"; lasthop link list shows those that run");
+    assert_eq!(error, "no link \"none\"; lasthop link list shows the running links");
 }
 
 #[test]

@@ -32,7 +32,7 @@ pub(super) fn undo(registry: &Registry, locked: &Locked, state: &State) -> Vec<S
     match locked.folder.remove_all(&state.id) {
         Ok(()) => lines.push(format!("removed {}", directory.display())),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-        Err(error) => lines.push(format!("remove {}: {error}", directory.display())),
+        Err(error) => lines.push(format!("cannot remove {}: {error}", directory.display())),
     }
     registry.leave_nothing(locked);
     lines
@@ -47,8 +47,8 @@ fn undo_one(
 ) -> crate::Result<Option<String>> {
     match (made, outside) {
         _ if !is_ours(state, made) => {
-            let what = format!("it lists {made:?}, which no run makes");
-            Err(Error::missing(what, "look at it, and take it back by hand"))
+            let what = format!("the state lists {made:?}, which lasthop never creates");
+            Err(Error::missing(what, "check it, and undo it by hand"))
         }
         (Made::Table { name }, Some(outside)) => {
             Ok(nat::remove(outside, name)?.then(|| format!("removed the nftables table {name}")))

@@ -39,7 +39,7 @@ fn is_id(name: &str) -> bool {
 pub(super) fn read(folder: &Folder, name: &str) -> Entry {
     let foreign = |why: &str| Entry::Foreign(Foreign(why.to_owned()));
     if !is_id(name) {
-        return foreign("it is not named like a run");
+        return foreign("the name is not a run number");
     }
     let run = match folder.folder(name) {
         Ok(run) => run,
@@ -53,10 +53,11 @@ pub(super) fn read(folder: &Folder, name: &str) -> Entry {
         Err(why) => return Entry::Foreign(why),
     };
     match serde_json::from_slice::<Written<State>>(&bytes) {
-        Ok(Written { lasthop, .. }) if lasthop != MARKER => foreign("state.json: it is not of a run"),
-        Ok(Written { state, .. }) if state.id != name => {
-            Entry::Foreign(Foreign(format!("state.json: its id is {:?}, not the folder's name", state.id)))
-        }
+        Ok(Written { lasthop, .. }) if lasthop != MARKER => foreign("state.json: not the state of a run"),
+        Ok(Written { state, .. }) if state.id != name => Entry::Foreign(Foreign(format!(
+            "state.json: the id {:?} differs from the directory's name",
+            state.id
+        ))),
         Ok(Written { state, .. }) => Entry::Run(Box::new(state)),
         Err(error) => Entry::Foreign(Foreign(format!("state.json: {error}"))),
     }
@@ -66,8 +67,8 @@ pub(super) fn read(folder: &Folder, name: &str) -> Entry {
 pub(super) fn write(folder: &Folder, state: &State) -> Result<()> {
     let run = folder.folder(&state.id).map_err(|Foreign(why)| {
         crate::Error::missing(
-            format!("the folder of run {} is gone or changed: {why}", state.id),
-            "start it again",
+            format!("the directory of run {} is gone or changed: {why}", state.id),
+            "start the run again",
         )
     })?;
     let written = Written { lasthop: MARKER.to_owned(), state };

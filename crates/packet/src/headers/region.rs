@@ -24,7 +24,7 @@ pub enum Region {
 
 /// A name that is not that of a [`Region`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no region of a packet: write packet, segment, header or payload")]
+#[error("there is no region `{0}` of a packet: use packet, segment, header or payload")]
 pub struct UnknownRegion(pub String);
 
 impl Region {

@@ -41,7 +41,7 @@ pub struct Field {
 /// A field with an address that points outside it or that is not supported (extended address,
 /// break).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-#[error("the status octet at {place} has address {address}")]
+#[error("the status octet at {place} has the invalid address {address}")]
 pub struct Malformed {
     /// Position of the status octet in the field, from 0.
     pub place: usize,

@@ -27,7 +27,7 @@ pub struct Parameters {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum Malformed {
     /// The value of a parameter extends beyond the frame.
-    #[error("XID parameter {kind} has {length} octets, and the frame ends before")]
+    #[error("XID parameter {kind} has {length} octets, but the frame ends before")]
     Cut {
         /// Type of the parameter.
         kind: u8,
@@ -35,7 +35,7 @@ pub enum Malformed {
         length: u8,
     },
     /// The value of a known parameter is not one octet long.
-    #[error("XID parameter {kind} has {length} octets and should have 1")]
+    #[error("XID parameter {kind} has {length} octets, expected 1")]
     Length {
         /// Type of the parameter.
         kind: u8,

@@ -199,7 +199,7 @@ fn run(cell: &Cell, repetition: u32, random: &mut ChaCha8Rng) -> RunEnded {
         (7, 5) => (
             Verdict::Overloaded,
             vec![
-                "89 of 3142 packets left more than 2ms and 5 % of the link's own time too late".into(),
+                "89 of 3142 packets left too late, by more than 2ms and 5 % of the link's own time".into(),
                 "the recorder was blocked 2 times".into(),
             ],
         ),

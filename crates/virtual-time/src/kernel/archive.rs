@@ -39,7 +39,7 @@ impl Archive {
         let archive = Self { folder: folder.to_owned(), mirror, codename };
         for part in ["lists/partial", "cache/archives/partial", "packages"] {
             let path = folder.join(part);
-            fs::create_dir_all(&path).map_err(KernelError::file("make", &path))?;
+            fs::create_dir_all(&path).map_err(KernelError::file("create", &path))?;
         }
         let own = programs.run(Command::new("apt-config").arg("dump"), &mut |_| {})?;
         archive.write("apt.conf", &configuration(folder, &own.lines))?;

@@ -119,7 +119,7 @@ fn build_of(
     let workshop = cache.workshop(&key);
     clear(&workshop)?;
     require_room(cache.folder())?;
-    fs::create_dir_all(&workshop).map_err(KernelError::file("make", &workshop))?;
+    fs::create_dir_all(&workshop).map_err(KernelError::file("create", &workshop))?;
     let log = workshop.join("build.log");
     let file = File::create(&log).map_err(KernelError::file("write", &log))?;
     let programs = Programs::new(file, interrupted);
@@ -147,7 +147,7 @@ fn lock(
     let mut waited = false;
     let lock = cache.lock(key, &mut || {
         if !waited {
-            tell(Progress::Note("another lasthop builds this kernel: waiting for it".to_owned()));
+            tell(Progress::Note("another lasthop is building this kernel: waiting for it".to_owned()));
             waited = true;
         }
         thread::sleep(WAIT);
@@ -167,7 +167,7 @@ fn clear(folder: &Path) -> Result<(), KernelError> {
 
 fn require_room(folder: &Path) -> Result<(), KernelError> {
     let about = rustix::fs::statvfs(folder).map_err(|error| KernelError::File {
-        doing: "look at",
+        doing: "inspect",
         path: folder.to_owned(),
         source: error.into(),
     })?;
@@ -313,11 +313,11 @@ impl Building<'_> {
     fn put(&mut self, record: &Record) -> Result<(), KernelError> {
         let site = &self.site;
         let finished = site.workshop.join("finished");
-        fs::create_dir_all(&finished).map_err(KernelError::file("make", &finished))?;
+        fs::create_dir_all(&finished).map_err(KernelError::file("create", &finished))?;
         let built = site.tree().join("linux.stripped");
-        fs::rename(&built, finished.join("linux")).map_err(KernelError::file("keep", &built))?;
+        fs::rename(&built, finished.join("linux")).map_err(KernelError::file("move", &built))?;
         let log = site.workshop.join("build.log");
-        fs::rename(&log, finished.join("build.log")).map_err(KernelError::file("keep", &log))?;
+        fs::rename(&log, finished.join("build.log")).map_err(KernelError::file("move", &log))?;
         Cache::write_record(&finished, record)?;
         site.cache.put(&finished, &site.key)?;
         clear(&site.workshop)

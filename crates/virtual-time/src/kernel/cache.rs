@@ -156,7 +156,7 @@ impl Cache {
         if place.exists() {
             fs::remove_dir_all(&place).map_err(KernelError::file("remove", &place))?;
         }
-        fs::rename(finished, &place).map_err(KernelError::file("make", &place))
+        fs::rename(finished, &place).map_err(KernelError::file("create", &place))
     }
 
     /// Waits until no other process builds the kernel with this key, and takes the lock.
@@ -169,7 +169,7 @@ impl Cache {
     ) -> Result<Lock, KernelError> {
         // Whatever the umask is: nobody else may write files that this user runs.
         let made = DirBuilder::new().recursive(true).mode(0o755).create(&self.folder);
-        made.map_err(KernelError::file("make", &self.folder))?;
+        made.map_err(KernelError::file("create", &self.folder))?;
         trust::check(&self.folder)?;
         let path = self.folder.join(format!("{key}.{LOCK}"));
         let file = File::create(&path).map_err(KernelError::file("write", &path))?;

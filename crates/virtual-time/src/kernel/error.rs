@@ -8,7 +8,9 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, thiserror::Error)]
 pub enum KernelError {
     /// No directory for the cache is known.
-    #[error("where should the kernel be kept? Set LASTHOP_CACHE, XDG_CACHE_HOME or HOME to a directory")]
+    #[error(
+        "no directory for the cache of kernels: set LASTHOP_CACHE, XDG_CACHE_HOME or HOME to a directory"
+    )]
     NoCache,
     /// An operation on a file, directory or program failed.
     #[error("cannot {doing} {}: {source}", path.display())]
@@ -22,7 +24,7 @@ pub enum KernelError {
     },
     /// Another user could have made or changed a file in the cache that this user would run.
     #[error(
-        "{} {why}, who could choose the kernel that you run: chown and chmod it, or set LASTHOP_CACHE to a directory of your own",
+        "{} {why}, so others could choose the kernel that you run: chown and chmod it, or set LASTHOP_CACHE to a directory of your own",
         path.display()
     )]
     Untrusted {
@@ -32,9 +34,7 @@ pub enum KernelError {
         why: String,
     },
     /// A required program is not installed.
-    #[error(
-        "{program} is not installed, and a kernel cannot be built without it: `apt-get install {package}`"
-    )]
+    #[error("{program} is not installed, but building a kernel needs it: `apt-get install {package}`")]
     NoProgram {
         /// Its name.
         program: &'static str,
@@ -51,7 +51,7 @@ pub enum KernelError {
     },
     /// The cache's disk has too little free space.
     #[error(
-        "building the kernel needs {needed} MB in {}, and {free} MB are free: make room, or set LASTHOP_CACHE to another disk",
+        "building the kernel needs {needed} MB in {}, but only {free} MB are free: make room, or set LASTHOP_CACHE to another disk",
         path.display()
     )]
     NoRoom {
@@ -78,8 +78,8 @@ pub enum KernelError {
     },
     /// A downloaded file does not have the pinned checksum.
     #[error(
-        "{file} has SHA-256\n  {found}, and should have\n  {wanted}: it was changed or damaged on its way. Try again; if it stays \
-         so, check the mirror and the proxy"
+        "{file} has SHA-256\n  {found}, expected\n  {wanted}: it was changed or damaged in transit. Try again; if the error \
+         persists, check the mirror and the proxy"
     )]
     Checksum {
         /// The file.
@@ -91,8 +91,8 @@ pub enum KernelError {
     },
     /// The archive no longer has the pinned source, and the patches apply to no other.
     #[error(
-        "the archive no longer has {pinned}, and the patches apply to nothing that it has ({there}). A newer lasthop knows a \
-         newer source; kernel/README.md says how to pin one"
+        "the archive no longer has {pinned}, and the patches apply to none of its sources ({there}). Update lasthop, or pin a \
+         newer source as kernel/README.md describes"
     )]
     NoSource {
         /// Package and version of the pinned source.
@@ -101,10 +101,10 @@ pub enum KernelError {
         there: String,
     },
     /// Requested options are missing from the kernel's configuration.
-    #[error("the kernel's configuration does not have what kernel/config asks for: {}", listed(_0))]
+    #[error("the kernel's configuration differs from kernel/config: {}", listed(_0))]
     Dropped(Vec<Dropped>),
     /// A step failed.
-    #[error("{step} failed: {said}\nAll of it is in {}", log.display())]
+    #[error("{step} failed: {said}\nThe complete output is in {}", log.display())]
     Failed {
         /// The step's name.
         step: &'static str,
@@ -114,7 +114,7 @@ pub enum KernelError {
         log: PathBuf,
     },
     /// A file that was given as the kernel is not a kernel that runs here.
-    #[error("{} is no kernel that runs here: {said}", path.display())]
+    #[error("{} is not a kernel that runs here: {said}", path.display())]
     NoKernel {
         /// The file.
         path: PathBuf,
@@ -122,7 +122,7 @@ pub enum KernelError {
         said: String,
     },
     /// The build was interrupted by Ctrl-C.
-    #[error("interrupted; nothing of the build is left")]
+    #[error("interrupted; the unfinished build was removed")]
     Interrupted,
 }
 

@@ -125,7 +125,7 @@ impl Recipe {
         for (name, content) in &self.files {
             let path = folder.join(name);
             if let Some(parent) = path.parent() {
-                fs::create_dir_all(parent).map_err(KernelError::file("make", parent))?;
+                fs::create_dir_all(parent).map_err(KernelError::file("create", parent))?;
             }
             fs::write(&path, content).map_err(KernelError::file("write", &path))?;
         }

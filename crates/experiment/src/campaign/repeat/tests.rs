@@ -56,8 +56,8 @@ fn the_first_packet_that_differs_is_named() {
     let cases = [
         (pcap(&[(1, 1), (5, 2), (3, 3)]), "packet 2 is 3000 ns later"),
         (pcap(&[(1, 1), (2, 2), (3, 4)]), "packet 3 differs from byte 1 on"),
-        (pcap(&[(1, 1), (2, 2)]), "packet 3 is missing the second time"),
-        (pcap(&[(1, 1), (2, 2), (3, 3), (4, 4)]), "packet 4 came only the second time"),
+        (pcap(&[(1, 1), (2, 2)]), "packet 3 is missing in the second run"),
+        (pcap(&[(1, 1), (2, 2), (3, 3), (4, 4)]), "packet 4 is only in the second run"),
     ];
     for (other, expected) in cases {
         let runs = Runs::new(&[("captures/a.pcapng", &one, &other), (RESULT, b"{}", b"{}")]);
@@ -68,10 +68,10 @@ fn the_first_packet_that_differs_is_named() {
 #[test]
 fn other_files_and_missing_ones() {
     let runs = Runs::new(&[("logs/a", b"abc", b"abd"), (RESULT, b"{}", b"{}")]);
-    assert_eq!(runs.difference(), Some("logs/a: byte 3 of 3 and 3".into()));
+    assert_eq!(runs.difference(), Some("logs/a: byte 3 differs (the files have 3 and 3 bytes)".into()));
     let runs = Runs::new(&[(RESULT, b"{1}", b"{2}")]);
-    assert_eq!(runs.difference(), Some("the results: byte 2 of 3 and 3".into()));
+    assert_eq!(runs.difference(), Some("results: byte 2 differs (the files have 3 and 3 bytes)".into()));
     let runs = Runs::new(&[("logs/a", b"", b""), (RESULT, b"{}", b"{}")]);
     fs::remove_file(runs.second.join("logs/a")).expect("removed");
-    assert!(runs.difference().is_some_and(|difference| difference.starts_with("logs/a: the second time: ")));
+    assert!(runs.difference().is_some_and(|difference| difference.starts_with("logs/a: second run: ")));
 }

@@ -38,7 +38,10 @@ pub fn build(fields: &Fields<'_>, file: &ScenarioFile, catalogue: &Catalogue) ->
             check_node_name(fields, text, name)?;
         }
         if ends[0] == ends[1] {
-            return Err(fields.wrong(&link.between[1], format!("a link from `{}` to itself", ends[0])));
+            return Err(fields.wrong(
+                &link.between[1],
+                format!("link from `{}` to itself: its ends must be two different nodes", ends[0]),
+            ));
         }
         let name = match &link.name {
             Some(name) => fields.text(name)?,
@@ -59,14 +62,15 @@ pub fn build(fields: &Fields<'_>, file: &ScenarioFile, catalogue: &Catalogue) ->
         ));
     }
     if names.len() > MOST_NODES {
-        return Err(fields
-            .wrong_somewhere(format!("{} nodes, but there are addresses for {MOST_NODES}", names.len())));
+        return Err(fields.wrong_somewhere(format!(
+            "{} nodes are too many: a scenario has at most {MOST_NODES}",
+            names.len()
+        )));
     }
     for (place, link) in links.iter().enumerate() {
         if links[..place].iter().any(|other| other.name == link.name) {
-            return Err(
-                fields.wrong_somewhere(format!("there are two links `{}`: give them a `name`", link.name))
-            );
+            return Err(fields
+                .wrong_somewhere(format!("there are two links `{}`: give each its own `name`", link.name)));
         }
     }
     let base = stack(fields, &of_scenario(file), None)?;
@@ -92,7 +96,7 @@ pub fn build(fields: &Fields<'_>, file: &ScenarioFile, catalogue: &Catalogue) ->
 /// Reads a parameter of a congestion control.
 fn parameter(fields: &Fields<'_>, key: &str, value: &Text) -> Result<Parameter, PlanError> {
     Parameter::new(key, fields.text(value)?).ok_or_else(|| {
-        let message = format!("`{key}` names no parameter: it is MODULE.PARAMETER, such as newzag.gain");
+        let message = format!("`{key}` is not a parameter: expected MODULE.PARAMETER, such as newzag.gain");
         fields.wrong(value, message)
     })
 }
@@ -112,7 +116,7 @@ fn check_one_way(fields: &Fields<'_>, file: &ScenarioFile, nodes: &[Node]) -> Re
     let Some(first) = accepting.next() else { return Ok(()) };
     let Some(other) = accepting.find(|node| node.lite != first.lite) else { return Ok(()) };
     let message = format!(
-        "node `{}` has lite = `{}` and node `{}` `{}`: a run has one way of accepting damage, so give both the same, or `off` to one",
+        "node `{}` has lite = `{}`, but node `{}` has lite = `{}`: a run has only one lite mode besides `off`, so use the same mode for both, or `off` for one",
         first.name, first.lite, other.name, other.lite
     );
     // They differ, so at least one of them has its own setting.
@@ -139,7 +143,7 @@ fn check_node_name(fields: &Fields<'_>, text: &Text, name: &str) -> Result<(), P
     if number || (is_name(name) && !name.contains(['_', '.']) && name != "localhost") {
         return Ok(());
     }
-    Err(fields.wrong(text, format!("`{name}` is no name for a node: use letters, digits and `-`, as in host names, or a number from 1 to 253")))
+    Err(fields.wrong(text, format!("`{name}` is not a valid node name: use letters, digits and `-`, as in host names, or a number from 1 to 253")))
 }
 
 fn build_link(
@@ -192,9 +196,8 @@ fn mtu(fields: &Fields<'_>, text: Option<&Text>, of_profile: Option<u16>) -> Res
     let Some(text) = text else { return Ok(of_profile.unwrap_or(USUAL_MTU)) };
     let mtu: u16 = fields.parsed(text)?;
     if mtu < LEAST_MTU {
-        return Err(
-            fields.wrong(text, format!("an MTU of {mtu} bytes: {LEAST_MTU} is the least that IPv4 knows"))
-        );
+        return Err(fields
+            .wrong(text, format!("an MTU of {mtu} bytes is too small: IPv4 needs at least {LEAST_MTU}")));
     }
     Ok(mtu)
 }
@@ -217,7 +220,11 @@ fn table(fields: &Fields<'_>, rows: &[[f64; 6]]) -> Result<Vec<Row>, PlanError> 
             |what: String| fields.wrong_somewhere(format!("scenario.table, row {}: {what}", place + 1));
         let node = |value: f64| {
             let usable = value.fract() == 0.0 && (1.0..=253.0).contains(&value);
-            if usable { Ok(value as u8) } else { Err(wrong(format!("node {value}: nodes are 1 to 253"))) }
+            if usable {
+                Ok(value as u8)
+            } else {
+                Err(wrong(format!("invalid node number {value}: expected 1 to 253")))
+            }
         };
         let (from, to) = (node(from)?, node(to)?);
         let loss = if percent == 0.0 { String::new() } else { format!(",loss={percent}%") };
@@ -236,7 +243,7 @@ fn table(fields: &Fields<'_>, rows: &[[f64; 6]]) -> Result<Vec<Row>, PlanError> 
     }
     match open.first() {
         Some((from, to, _)) => Err(fields.wrong_somewhere(format!(
-            "scenario.table has a link from {from} to {to} but none back: each row is one direction"
+            "scenario.table has a link from {from} to {to} but none from {to} to {from}: add a row for that direction"
         ))),
         None => Ok(links),
     }
@@ -296,9 +303,10 @@ fn stack(fields: &Fields<'_>, file: &StackFields<'_>, base: Option<&Stack>) -> R
     }
     for (key, value) in file.sysctls {
         if !key.starts_with("net.") {
-            return Err(
-                fields.wrong(value, format!("sysctl `{key}`: only those below `net.` belong to a node"))
-            );
+            return Err(fields.wrong(
+                value,
+                format!("sysctl `{key}` cannot be set: a node has only the sysctls below `net.`"),
+            ));
         }
         stack.sysctls.push((key.clone(), fields.text(value)?));
     }

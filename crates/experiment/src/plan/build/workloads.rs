@@ -148,9 +148,10 @@ impl One<'_> {
                     nearest(name, own.iter().copied()).map(|word| format!(" (did you mean `{word}`?)"));
                 let own = own.join("`, `");
                 let hint = hint.unwrap_or_default();
-                return Err(self
-                    .fields
-                    .wrong(text, format!("a {kind} workload has no `{name}`{hint}: it has `{own}`")));
+                return Err(self.fields.wrong(
+                    text,
+                    format!("a {kind} workload has no field `{name}`{hint}: its fields are `{own}`"),
+                ));
             }
         }
         Ok(())
@@ -175,7 +176,7 @@ impl One<'_> {
             (Some(bytes), None) => Ok(Amount::Bytes(self.fields.parsed(bytes)?)),
             (None, Some(time)) => Ok(Amount::Time(self.fields.parsed(time)?)),
             (Some(bytes), Some(_)) => {
-                Err(self.fields.wrong(bytes, "`bytes` and `duration`: leave out one of them"))
+                Err(self.fields.wrong(bytes, "`bytes` and `duration` exclude each other: remove one of them"))
             }
             (None, None) => self.needed("bytes", None).map(|_| unreachable!("there is none")),
         }
@@ -184,7 +185,7 @@ impl One<'_> {
     fn connections(&self) -> Result<u32, PlanError> {
         let Some(text) = &self.file.connections else { return Ok(1) };
         match self.fields.parsed(text)? {
-            0 => Err(self.fields.wrong(text, "no connections: at least 1")),
+            0 => Err(self.fields.wrong(text, "`connections` is 0: use at least 1")),
             more => Ok(more),
         }
     }
@@ -197,9 +198,9 @@ impl One<'_> {
         let size = self.fields.parsed_or(self.file.size.as_ref(), DATAGRAM)?;
         match &self.file.size {
             // From the size of a number and a time to what fits into a UDP datagram over IPv4.
-            Some(text) if !(16..=65_507).contains(&size.get()) => {
-                Err(self.fields.wrong(text, format!("datagrams of {size}: 16 to 65507 bytes")))
-            }
+            Some(text) if !(16..=65_507).contains(&size.get()) => Err(self
+                .fields
+                .wrong(text, format!("invalid datagram size {size}: expected 16 to 65507 bytes"))),
             _ => Ok(size),
         }
     }
@@ -209,9 +210,10 @@ impl One<'_> {
         match &self.file.size {
             Some(text) if !(ping::LEAST..=ping::MOST).contains(&size.get()) => {
                 let (least, most) = (ping::LEAST, ping::MOST);
-                Err(self
-                    .fields
-                    .wrong(text, format!("echo requests with {size} of data: {least} to {most} bytes")))
+                Err(self.fields.wrong(
+                    text,
+                    format!("invalid size {size} of echo requests: expected {least} to {most} bytes of data"),
+                ))
             }
             _ => Ok(size),
         }
@@ -220,9 +222,7 @@ impl One<'_> {
     fn interval(&self) -> Result<Span, PlanError> {
         let Some(text) = &self.file.interval else { return Ok(ECHO.1) };
         match self.fields.parsed(text)? {
-            Span::ZERO => {
-                Err(self.fields.wrong(text, "requests without time between them: at least 1ns, usually 1s"))
-            }
+            Span::ZERO => Err(self.fields.wrong(text, "`interval` is 0: use at least 1ns, usually 1s")),
             interval => Ok(interval),
         }
     }
@@ -231,9 +231,10 @@ impl One<'_> {
         match (&self.file.on, &self.file.off) {
             (None, None) => Ok(None),
             (Some(on), Some(off)) => Ok(Some((self.fields.parsed(on)?, self.fields.parsed(off)?))),
-            (Some(one), None) | (None, Some(one)) => Err(self
-                .fields
-                .wrong(one, "`on` and `off` go together: the mean times of sending and of silence")),
+            (Some(one), None) | (None, Some(one)) => Err(self.fields.wrong(
+                one,
+                "`on` and `off` must be given together: they are the mean times of sending and of silence",
+            )),
         }
     }
 

@@ -137,7 +137,7 @@ fn a_kind_that_is_none() {
 fn what_cannot_go_together() {
     assert_eq!(
         refused_link("[down]\ndelay = \"70ms\"\n[[down.stages]]\nerrors = { process = { loss = \"1%\" } }\n"),
-        "test.toml: [down] has both `stages` and `delay`: with `stages`, every stage stands there, in its order"
+        "test.toml: [down] has both `stages` and `delay`: with `stages`, list all stages there, in their order"
     );
     assert_eq!(
         refused_link(
@@ -147,11 +147,11 @@ fn what_cannot_go_together() {
     );
     assert_eq!(
         refused_link("[[up.stages]]\ndelay = \"1ms\"\n[[up.stages]]\nname = \"a\"\n"),
-        "test.toml: [[up.stages]] number 2: is empty: give one of bottleneck, errors, outage, duplicate, delay, hiccup"
+        "test.toml: [[up.stages]] number 2: no stage: give one of bottleneck, errors, outage, duplicate, delay, hiccup"
     );
     assert_eq!(
         refused_link("[[up.stages]]\ndelay = \"1ms\"\nduplicate = { probability = \"1%\" }\n"),
-        "test.toml: [[up.stages]] number 1: has both `duplicate` and `delay`: one stage a table, so that their order is clear"
+        "test.toml: [[up.stages]] number 1: has both `duplicate` and `delay`: give each stage a table of its own"
     );
 }
 
@@ -180,7 +180,7 @@ fn quantities_that_are_none_say_what_would_be_right() {
 fn files_that_a_profile_names_are_read() {
     let text = format!("{HEAD}[down]\nrate = {{ mahimahi = \"t.trace\" }}\n");
     let error = parsed(&text).expect_err("no such file").to_string();
-    assert_eq!(error, "test.toml: t.trace cannot be read: nobody has t.trace");
+    assert_eq!(error, "test.toml: cannot read t.trace: nobody has t.trace");
     let mut asked = Vec::new();
     let mut read = |name: &str| {
         asked.push(name.to_owned());

@@ -43,7 +43,7 @@ fn together_in_any_order() {
 fn damage_alone_changes_what_is_there() {
     let changed = on("loss=1%", "damage=checksum").expect("there are errors");
     assert_eq!(changed.to_string(), "errors: 1% of packets; checksum spoiled");
-    let error = "there are no errors yet: give loss=... or ber=... with it";
+    let error = "there are no errors that could do damage: give loss=... or ber=... as well";
     assert_eq!(refused("damage=checksum"), format!("damage=checksum: {error}"));
 }
 
@@ -53,23 +53,29 @@ fn what_cannot_go_together() {
         refused("loss=1%,ber=1e-5"),
         "loss=1%: loss and ber are two error processes: give one of them"
     );
-    assert_eq!(refused("ber=1e-5,burst=10ms"), "ber=1e-5: burst goes with loss=SHARE, not with ber");
+    assert_eq!(
+        refused("ber=1e-5,burst=10ms"),
+        "ber=1e-5: burst needs loss=SHARE and cannot be combined with ber"
+    );
     assert_eq!(
         refused("loss=lite-9,burst=10ms"),
-        "loss=lite-9: burst goes with loss=SHARE; the loss profile lite-9 has bursts of its own"
+        "loss=lite-9: burst needs loss=SHARE: the loss profile lite-9 has its own bursts"
     );
-    assert_eq!(refused("burst=10ms"), "burst=10ms: burst goes with loss=SHARE: give both");
+    assert_eq!(refused("burst=10ms"), "burst=10ms: burst needs loss=SHARE: give both");
     assert_eq!(
         on("loss=1%", "burst=10ms").expect_err("a burst of what").to_string(),
-        "burst=10ms: burst goes with loss=SHARE: give both"
+        "burst=10ms: burst needs loss=SHARE: give both"
     );
     assert_eq!(
         refused("loss=none,burst=10ms"),
-        "loss=none: burst and damage say what losses are like: leave them out with loss=none"
+        "loss=none: burst and damage describe losses: remove them, or loss=none"
     );
     assert_eq!(
         refused("damage=flip,loss=none"),
-        "damage=flip: burst and damage say what losses are like: leave them out with loss=none"
+        "damage=flip: burst and damage describe losses: remove them, or loss=none"
     );
-    assert_eq!(refused("loss=1%,damage=hit"), "loss=1%: `hit` is no damage: say lose, checksum or flip");
+    assert_eq!(
+        refused("loss=1%,damage=hit"),
+        "loss=1%: there is no damage `hit`: use lose, checksum or flip"
+    );
 }

@@ -126,17 +126,17 @@ fn they_are_put_on_top_whatever_their_order() {
 fn what_is_given_twice_is_refused() {
     assert_eq!(
         refused("rate=1mbit,delay=1ms,rate=2mbit"),
-        "rate=2mbit: `rate` stands there twice, first as rate=1mbit: leave one out"
+        "rate=2mbit: `rate` is given twice, first as rate=1mbit: remove one"
     );
     for (name, _) in PARAMETERS.iter().filter(|(name, _)| *name != "outage") {
         let why = refused(&format!("{name}=a,{name}=a"));
-        assert!(why.contains(&format!("`{name}` stands there twice")), "{why}");
+        assert!(why.contains(&format!("`{name}` is given twice")), "{why}");
     }
     for (text, first) in
         [("trace=cell.trace,rate=1mbit", "trace=cell.trace"), ("rate=1mbit,trace=cell.trace", "rate=1mbit")]
     {
         let why = refused(text);
-        assert!(why.contains(&format!("and {first} both say what the limiter's rate is")), "{why}");
+        assert!(why.contains(&format!("and {first} both set the limiter's rate")), "{why}");
     }
     // On top of a direction that has one of them, the other one replaces it: that is what was asked
     // for.
@@ -156,12 +156,12 @@ fn what_they_do_not_name_stays() {
 fn a_trace_is_known_by_what_it_looks_like() {
     let theaterq = refused("trace=cell.csv");
     assert!(theaterq.starts_with("trace=cell.csv: cell.csv:"), "read as a TheaterQ trace: {theaterq}");
-    assert_eq!(refused("trace=none"), "trace=none: none: nobody has none");
+    assert_eq!(refused("trace=none"), "trace=none: cannot read none: nobody has none");
 }
 
 #[test]
 fn errors_name_the_parameter_and_the_way_out() {
-    assert_eq!(refused("rate"), "rate: write it as NAME=VALUE, such as rate=2mbit");
+    assert_eq!(refused("rate"), "rate: expected NAME=VALUE, such as rate=2mbit");
     assert_eq!(refused("dely=40ms"), "dely=40ms: there is no `dely`: did you mean `delay`?");
     assert_eq!(refused("dely =40ms"), "dely =40ms: there is no `dely`: did you mean `delay`?");
     assert_eq!(
@@ -177,17 +177,17 @@ fn errors_name_the_parameter_and_the_way_out() {
         refused("delay=40"),
         "delay=40: `40` is not a length of time: write it like 70ms, 1.5s, 20us, 200ns, 5min or inf"
     );
-    assert_eq!(refused("jitter=5ms"), "jitter=5ms: jitter spreads a delay: give delay=... with it");
+    assert_eq!(refused("jitter=5ms"), "jitter=5ms: jitter needs a delay: give delay=... as well");
     assert_eq!(
         refused("correlation=1s"),
-        "correlation=1s: is about a delay that varies: give delay=...,jitter=... with it"
+        "correlation=1s: correlation needs a varying delay: give delay=...,jitter=... as well"
     );
     assert_eq!(
         refused("delay=40ms,correlation=1s"),
-        "correlation=1s: is about a delay that varies: give delay=...,jitter=... with it"
+        "correlation=1s: correlation needs a varying delay: give delay=...,jitter=... as well"
     );
     assert!(refused("delay=40ms,jitter=5ms,correlation=often").contains("or `none` to draw a delay"));
-    assert_eq!(refused("outage=10s"), "outage=10s: write it as START+LENGTH, such as 10s+2s");
+    assert_eq!(refused("outage=10s"), "outage=10s: expected START+LENGTH, such as 10s+2s");
     assert_eq!(
         refused("duplicate=200%"),
         "duplicate=200%: `200%` is not a probability: write it like 1.5% or 0.015 (0 to 1)"

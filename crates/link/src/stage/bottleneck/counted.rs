@@ -132,7 +132,9 @@ impl std::str::FromStr for Counted {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let wrong = || {
-            format!("`{text}` is no layer: say ip, ethernet, wire, or a number of bytes added to each packet")
+            format!(
+                "`{text}` is not a layer: use ip, ethernet, wire, or a number of bytes added to each packet"
+            )
         };
         match text {
             "ip" => Ok(Self::Ip),

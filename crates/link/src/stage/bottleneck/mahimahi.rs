@@ -46,10 +46,14 @@ impl MahimahiTrace {
             let field = line.text.trim();
             let millis = field.parse::<u64>().ok().and_then(|millis| millis.checked_mul(NANOS_PER_MILLI));
             let Some(nanos) = millis.filter(|_| !field.starts_with('+')) else {
-                return Err(line.wrong("opportunity", field, "a whole number of milliseconds, one a line"));
+                return Err(line.wrong(
+                    "opportunity",
+                    field,
+                    "must be a whole number of milliseconds, one per line",
+                ));
             };
             if instants.last().is_some_and(|&before| nanos < before) {
-                return Err(line.wrong("opportunity", field, "must not lie before the one above"));
+                return Err(line.wrong("opportunity", field, "must not be earlier than the one above"));
             }
             instants.push(nanos);
             last = line;

@@ -180,10 +180,10 @@ impl TheaterqTrace {
 
 /// Reads `KEEP` in microseconds and the rest of a line.
 fn read_entry(line: &Line<'_>, extended: bool) -> Result<(u64, Entry), TraceError> {
-    const KEEP: &str = "a whole number of microseconds above 0";
-    const NANOS: &str = "a whole number of nanoseconds";
-    const SCALED: &str = "a probability as a whole number, 0 to 4294967295 (100 %)";
-    const ID: &str = "a whole number from 0 to 65535";
+    const KEEP: &str = "must be a whole number of microseconds above 0";
+    const NANOS: &str = "must be a whole number of nanoseconds";
+    const SCALED: &str = "must be a whole number from 0 to 4294967295 (100 %)";
+    const ID: &str = "must be a whole number from 0 to 65535";
 
     let mut fields = line.text.split(',').map(str::trim);
     let mut text = || fields.next().unwrap_or_default();
@@ -208,7 +208,8 @@ fn read_entry(line: &Line<'_>, extended: bool) -> Result<(u64, Entry), TraceErro
     }
     entry.rate = read_rate(line, text())?;
     entry.loss = scaled("LOSS", text())?;
-    entry.limit = whole("LIMIT", text(), u64::from(u32::MAX), "a whole number from 0 to 4294967295")? as u32;
+    entry.limit =
+        whole("LIMIT", text(), u64::from(u32::MAX), "must be a whole number from 0 to 4294967295")? as u32;
     if extended {
         entry.duplicate = scaled("DUP_PROB", text())?;
         entry.duplicate_delay = Span::from_nanos(whole("DUP_DELAY", text(), u64::MAX, NANOS)?);
@@ -225,9 +226,11 @@ fn read_rate(line: &Line<'_>, text: &str) -> Result<EntryRate, TraceError> {
         Ok(rate) if rate > 0 => {
             Ok(BitRate::from_bits_per_second(rate as u64).map_or(EntryRate::Stopped, EntryRate::Limited))
         }
-        _ => {
-            Err(line.wrong("RATE", text, "a whole number of bits per second, 0 (stopped) or -1 (unlimited)"))
-        }
+        _ => Err(line.wrong(
+            "RATE",
+            text,
+            "must be a whole number of bits per second, 0 (stopped) or -1 (unlimited)",
+        )),
     }
 }
 

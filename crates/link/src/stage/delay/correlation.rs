@@ -38,14 +38,12 @@ impl Correlation {
     pub(super) fn check(self, law: &Law) -> Result<(), SpecError> {
         let wrong = |wanted| Err(SpecError::value("correlation", self, wanted));
         if !law.draws() {
-            return wrong(
-                "belongs to a delay that is drawn: of kind uniform, normal, lognormal or empirical",
-            );
+            return wrong("needs a random delay: of kind uniform, normal, lognormal or empirical");
         }
         match self {
             Self::Time(Span::ZERO) => wrong("must be above 0, or `none` to draw a delay for each packet"),
             Self::Time(time) if time.is_forever() => {
-                wrong("must end: a delay that never changes is a constant")
+                wrong("must be finite: for a delay that never changes, use a constant one")
             }
             Self::Time(_) | Self::None => Ok(()),
         }

@@ -143,7 +143,11 @@ fn theaterq(replay: &mut Replay, packet: &Packet, stream: &mut Stream) -> Drawn 
 
 fn finite(field: &'static str, span: Span) -> Result<Span, SpecError> {
     if span.is_forever() {
-        return Err(SpecError::value(field, span, "must end: a link that delivers nothing is an outage"));
+        return Err(SpecError::value(
+            field,
+            span,
+            "must be finite: for a link that delivers nothing, use an outage",
+        ));
     }
     Ok(span)
 }

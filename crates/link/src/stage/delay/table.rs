@@ -58,7 +58,7 @@ impl Quantiles {
             return Err(Unsorted("must begin at 0 % and end at 100 %"));
         }
         if percentiles.windows(2).any(|pair| !(pair[0].0 < pair[1].0 && pair[0].1 <= pair[1].1)) {
-            return Err(Unsorted("per cents must increase, and delays must not decrease"));
+            return Err(Unsorted("percentages must increase, and delays must not decrease"));
         }
         let points =
             percentiles.iter().map(|&(percent, delay)| (percent / 100.0, delay.as_nanos() as f64)).collect();
@@ -77,8 +77,8 @@ impl Quantiles {
             for (line, fields) in &rows {
                 let percent = fields[0].trim_end_matches('%').trim();
                 let percent = percent.parse::<f64>().ok().filter(|p| (0.0..=100.0).contains(p));
-                let percent =
-                    percent.ok_or_else(|| line.wrong("percent", fields[0], "a number from 0 to 100"))?;
+                let percent = percent
+                    .ok_or_else(|| line.wrong("percent", fields[0], "must be a number from 0 to 100"))?;
                 percentiles.push((percent, span(line, "delay", fields[1], units[1])?));
                 last = Some(line);
             }
@@ -197,7 +197,11 @@ fn rows<'a>(
                 let unit = field.rsplit_once('_').map(|(_, unit)| unit).filter(|unit| UNITS.contains(unit));
                 let named = columns.contains(&field.split('_').next().unwrap_or_default());
                 if !named || (unit.is_none() && field.contains('_')) {
-                    return Err(line.wrong("heading", field, "a column like delay_ms, time_s or percent"));
+                    return Err(line.wrong(
+                        "heading",
+                        field,
+                        "must be a column name such as delay_ms, time_s or percent",
+                    ));
                 }
                 units[place] = unit;
             }
@@ -216,6 +220,7 @@ fn span(line: &Line<'_>, field: &'static str, text: &str, unit: Option<&str>) ->
         Some(unit) if text.parse::<f64>().is_ok() => format!("{text}{unit}").parse::<Span>(),
         _ => text.parse(),
     };
-    let wanted = "a length of time with its unit, like 12.5ms, or a heading like delay_ms and plain numbers";
+    let wanted =
+        "must be a time with its unit, such as 12.5ms, or a plain number under a heading such as delay_ms";
     parsed.ok().filter(|span| !span.is_forever()).ok_or_else(|| line.wrong(field, text, wanted))
 }

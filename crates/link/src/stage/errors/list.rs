@@ -55,7 +55,7 @@ impl FromStr for PacketList {
             }
             .ok_or_else(|| UnitError::Wrong {
                 given: item.to_owned(),
-                what: "packet number or range of them",
+                what: "list of packet numbers",
                 example: "3,7,10-12 (from 0)",
             })
         };

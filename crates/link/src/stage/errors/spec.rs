@@ -124,7 +124,7 @@ impl ErrorSpec {
             (Some(ber), None) if own => Err(SpecError::value(
                 "flip.ber",
                 ber,
-                "the process has a bit error ratio already: leave this one out",
+                "the process already has a bit error ratio: remove this one",
             )),
             (Some(BitErrorRatio::ZERO), None) => {
                 Err(SpecError::value("flip.ber", 0, "must be above 0: a packet that is hit has a wrong bit"))

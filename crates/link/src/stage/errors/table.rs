@@ -83,18 +83,18 @@ impl Amount {
 pub(super) enum TableError {
     #[error("{field}: {error}")]
     Amount { field: &'static str, error: String },
-    #[error("{field} does not go with {other}: {}", FORMS)]
+    #[error("{field} cannot be combined with {other}: {}", FORMS)]
     Mixed { field: &'static str, other: &'static str },
     #[error("{field} needs {other}: {}", FORMS)]
     Lonely { field: &'static str, other: &'static str },
-    #[error("nothing says which packets are hit: {}", FORMS)]
+    #[error("no field selects packets: {}", FORMS)]
     Empty,
     #[error(transparent)]
     Spec(#[from] SpecError),
 }
 
-const FORMS: &str = "give `loss`, or `ber`, or `packets`, or `trace`, or `blocks`, or for two states one of `good` and `bad`, `loss` and \
-                     `burst`, `p` and `q`";
+const FORMS: &str = "give `loss`, `ber`, `packets`, `trace` or `blocks`; or, for two states, `good` and `bad`, `loss` and `burst`, or \
+                     `p` and `q`";
 
 impl Table {
     /// Names of the fields that are there.

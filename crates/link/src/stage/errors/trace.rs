@@ -19,7 +19,7 @@ use crate::units::Span;
 use std::sync::Arc;
 use vocabulary::ChannelState;
 
-const WHAT: &str = "a time such as 120, 120ms or 1.5s";
+const WHAT: &str = "must be a time such as 120, 120ms or 1.5s";
 
 /// Times during which a channel is bad.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -71,7 +71,7 @@ impl ErrorTrace {
         }
         match self.bad.last_mut() {
             Some(before) if from < before.1 => {
-                return Err(line.wrong("start", start, "must not lie before the end of the time above"));
+                return Err(line.wrong("start", start, "must not be earlier than the end in the line above"));
             }
             Some(before) if from == before.1 => before.1 = to,
             _ => self.bad.push((from, to)),
@@ -125,11 +125,7 @@ impl Replay {
         if let Some(length) = repeat
             && (length < trace.end() || length.is_forever())
         {
-            return Err(SpecError::value(
-                "repeat",
-                length,
-                "must end, and not before the last bad time of the trace does",
-            ));
+            return Err(SpecError::value("repeat", length, "must be finite, and not shorter than the trace"));
         }
         let round = repeat.map_or(u64::MAX, Span::as_nanos);
         Ok(Self { trace, round, began: start, next: 0 })

@@ -121,14 +121,14 @@ impl<U: Extent> TwoState<U> {
                 return Err(SpecError::value(
                     "tick",
                     tick,
-                    "exponential sojourns have none: leave it out, or write sojourn = \"geometric\"",
+                    "exponential sojourns have no tick: remove it, or write sojourn = \"geometric\"",
                 ));
             }
             if let Form::Transitions { p, .. } = form {
                 return Err(SpecError::value(
                     "p",
                     p,
-                    "p and q belong to a tick: with exponential sojourns give good and bad, or loss and burst",
+                    "p and q need a tick: with exponential sojourns give good and bad, or loss and burst",
                 ));
             }
         }
@@ -142,7 +142,7 @@ impl<U: Extent> TwoState<U> {
         let tick = tick.unwrap_or(U::from_units(U::TICK));
         // One step is the finest that a timeline can tell.
         if !tick.units().is_finite() || tick.units() * U::STEPS < 1.0 {
-            return Err(SpecError::value("tick", tick, "must be above 0 and end, such as 10ms"));
+            return Err(SpecError::value("tick", tick, "must be above 0 and finite, such as 10ms"));
         }
         let channel = Self { form, sojourn, tick, start };
         channel.check()?;
@@ -153,10 +153,10 @@ impl<U: Extent> TwoState<U> {
         let (good, bad) = self.means();
         if let Form::Bursts { loss, burst } = self.form {
             if burst.units() == 0.0 && loss > Probability::ZERO {
-                return Err(SpecError::value("burst", burst, "must be above 0 where there is loss"));
+                return Err(SpecError::value("burst", burst, "must be above 0 if loss is above 0"));
             }
             if !burst.units().is_finite() && loss < Probability::ONE {
-                return Err(SpecError::value("burst", burst, "must end where loss is below 100%"));
+                return Err(SpecError::value("burst", burst, "must be finite if loss is below 100%"));
             }
         }
         if good == 0.0 && bad == 0.0 {
@@ -166,7 +166,7 @@ impl<U: Extent> TwoState<U> {
             return Err(SpecError::value(
                 "start",
                 "stationary",
-                "a channel that never changes needs start = \"good\" or \"bad\": neither state has a share",
+                "a channel that never changes needs start = \"good\" or \"bad\": it has no stationary distribution",
             ));
         }
         if self.sojourn == Sojourn::Geometric {

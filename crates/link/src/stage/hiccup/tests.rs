@@ -305,7 +305,7 @@ fn impossible_parameters_are_named() {
         Hiccup::new(spec, &Seed::campaign(1)).expect_err("impossible").to_string()
     };
     let refused = refuse("hold = { span = '1s', trigger = { every = '0' } }");
-    assert_eq!(refused, "trigger of hold: every = 0: a period is longer than no time");
+    assert_eq!(refused, "trigger of hold: every = 0: a period must be above 0");
     let refused = refuse("reorder = { length = 3, trigger = { packet = 0 } }");
     assert_eq!(refused, "trigger of reorder: packet = 0: packets are counted from 1");
     assert!(refuse("reorder = { length = 0 }").starts_with("reorder.length is 0"));

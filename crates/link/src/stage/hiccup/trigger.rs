@@ -49,9 +49,9 @@ impl Trigger {
     pub(super) const fn fault(self) -> Option<&'static str> {
         match self {
             Self::Packet(0) => Some("packet = 0: packets are counted from 1"),
-            Self::EveryPackets(0) => Some("every-packets = 0: a period has at least 1 packet"),
-            Self::Every(Span::ZERO) => Some("every = 0: a period is longer than no time"),
-            Self::Random(Span::ZERO) => Some("random = 0: a mean time is longer than no time"),
+            Self::EveryPackets(0) => Some("every-packets = 0: a period must have at least 1 packet"),
+            Self::Every(Span::ZERO) => Some("every = 0: a period must be above 0"),
+            Self::Random(Span::ZERO) => Some("random = 0: a mean time must be above 0"),
             _ => None,
         }
     }

@@ -197,13 +197,13 @@ fn impossible_parameters_are_named() {
     assert!(
         refused.starts_with("an outage that starts at 9s and lasts 2s does not end within the period of 10s")
     );
-    assert!(refuse("period = '10s'").starts_with("a period of 10s and no outage in it"));
+    assert!(refuse("period = '10s'").starts_with("a period of 10s without an outage"));
     assert!(
         refuse("period = '0'\nschedule = [{ start = '0', length = '0' }]").starts_with("a period of 0ms")
     );
     assert_eq!(
         refuse("process = { up = '0', down = '1s' }"),
-        "mean time up of the outage process is 0: both times must be longer"
+        "mean time up of the outage process is 0: both mean times must be above 0"
     );
 }
 

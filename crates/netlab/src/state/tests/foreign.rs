@@ -46,7 +46,7 @@ fn a_folder_of_documents_is_no_state_directory() {
     fs::create_dir(documents.join("2024")).expect("made");
     let error = Registry::at(documents.clone()).expect_err("refused").to_string();
     let expected = format!(
-        "the state directory {} has other files, \"2024\" for one; set LASTHOP_STATE_DIR to an empty directory",
+        "the state directory {} contains other files, such as \"2024\"; set LASTHOP_STATE_DIR to an empty directory",
         documents.display()
     );
     assert_eq!(error, expected);
@@ -65,7 +65,7 @@ fn other_files_in_a_state_directory_stay() {
         fs::write(folder.join("letter"), "dear").expect("written");
     }
     fs::write(registry.path().join("notes"), "mine").expect("written");
-    let named = "it is not named like a run";
+    let named = "the name is not a run number";
     let expected = [
         format!("+5: {named}"),
         format!("0: {named}"),
@@ -89,7 +89,7 @@ fn a_state_whose_id_is_not_its_folders_name() {
         state["id"] = other.into();
         let file = registry.path().join(&id).join("state.json");
         fs::write(&file, state.to_string()).expect("written");
-        let expected = format!("{id}: state.json: its id is {other:?}, not the folder's name");
+        let expected = format!("{id}: state.json: the id {other:?} differs from the directory's name");
         assert_eq!(left(&registry), [expected]);
         assert!(documents.join("letter").exists() && file.exists());
         assert_eq!(registry.undo(&id).expect("nothing to do"), [""; 0]);
@@ -104,7 +104,7 @@ fn a_state_without_our_marker_or_unreadable() {
     let file = registry.path().join(&id).join("state.json");
     state["lasthop"] = "something else".into();
     fs::write(&file, state.to_string()).expect("written");
-    assert_eq!(left(&registry), [format!("{id}: state.json: it is not of a run")]);
+    assert_eq!(left(&registry), [format!("{id}: state.json: not the state of a run")]);
     state.as_object_mut().expect("an object").remove("lasthop");
     fs::write(&file, state.to_string()).expect("written");
     assert!(left(&registry)[0].contains("missing field `lasthop`"));
@@ -130,7 +130,7 @@ fn links_are_not_followed() {
     let left = left(&registry);
     assert_eq!(left.len(), 2, "{left:?}");
     assert!(left[0].starts_with(&format!("{id}: state.json: Too many levels")), "{left:?}");
-    assert_eq!(left[1], "9: it is no directory");
+    assert_eq!(left[1], "9: not a directory");
     assert!(documents.join("letter").exists());
     // A link in the directory of a run that is removed.
     let (id, _) = state_of_a_dead_run(&registry);
@@ -141,7 +141,7 @@ fn links_are_not_followed() {
     let link = guard.path().join("link");
     symlink(registry.path(), &link).expect("a link");
     let error = Registry::at(link).expect_err("refused").to_string();
-    assert!(error.contains("is no directory; remove it, or set LASTHOP_STATE_DIR"), "{error}");
+    assert!(error.contains("is not a directory; remove it, or set LASTHOP_STATE_DIR"), "{error}");
 }
 
 /// A link in the place where a state is written is replaced, not written through.
@@ -170,10 +170,10 @@ fn what_belongs_to_others_or_can_be_written_by_them() {
         fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("ours");
     };
     mode(&folder, 0o777);
-    assert_eq!(left(&registry), [format!("{id}: others can write it (mode 777)")]);
+    assert_eq!(left(&registry), [format!("{id}: writable by other users (mode 777)")]);
     mode(&folder, 0o700);
     mode(&file, 0o666);
-    assert_eq!(left(&registry), [format!("{id}: state.json: others can write it (mode 666)")]);
+    assert_eq!(left(&registry), [format!("{id}: state.json: writable by other users (mode 666)")]);
     mode(&file, 0o600);
     mode(registry.path(), 0o1777);
     let error = Registry::at(registry.path().to_owned()).expect_err("refused").to_string();
@@ -183,9 +183,9 @@ fn what_belongs_to_others_or_can_be_written_by_them() {
     if !can_give_away(&file) {
         return;
     }
-    assert_eq!(left(&registry), [format!("{id}: state.json: it belongs to user {STRANGER}")]);
+    assert_eq!(left(&registry), [format!("{id}: state.json: belongs to user {STRANGER}")]);
     assert!(can_give_away(&folder));
-    assert_eq!(left(&registry), [format!("{id}: it belongs to user {STRANGER}")]);
+    assert_eq!(left(&registry), [format!("{id}: belongs to user {STRANGER}")]);
     assert!(can_give_away(registry.path()));
     let error = Registry::at(registry.path().to_owned()).expect_err("refused").to_string();
     assert!(error.contains(&format!("belongs to user {STRANGER}; remove it, or set")), "{error}");
@@ -202,7 +202,7 @@ fn a_state_that_lists_what_no_run_makes() {
     let sysctl = Made::Sysctl { key: "kernel.core_pattern".into(), former: "|/bin/sh".into() };
     abandoned(&registry, vec![table, sysctl, Made::Cgroup { path: group.clone() }]);
     let undone = registry.sweep().expect("swept").undone;
-    let refused = undone.iter().filter(|line| line.contains("which no run makes")).count();
+    let refused = undone.iter().filter(|line| line.contains("which lasthop never creates")).count();
     assert_eq!((refused, undone.len()), (3, 4), "{undone:?}");
     assert!(group.exists());
 }

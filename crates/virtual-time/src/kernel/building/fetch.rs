@@ -27,7 +27,7 @@ impl Building<'_> {
         }
         if candidates.first().is_some_and(|first| first.version != source.version) {
             let names = names(&candidates);
-            let said = format!("the archive no longer has {}; trying what it has: {names}", source.name());
+            let said = format!("the archive no longer has {}; trying {names} instead", source.name());
             (self.tell)(Progress::Note(said));
         }
         Ok((archive, candidates))
@@ -115,7 +115,7 @@ impl Building<'_> {
         let (content, tree) = (site.workshop.join("content"), site.tree());
         clear(&content)?;
         clear(&tree)?;
-        fs::create_dir_all(&tree).map_err(KernelError::file("make", &tree))?;
+        fs::create_dir_all(&tree).map_err(KernelError::file("create", &tree))?;
         let outcome =
             site.programs.run(Command::new("dpkg-deb").arg("-x").arg(package).arg(&content), &mut |_| {})?;
         if !outcome.success {
@@ -147,8 +147,8 @@ impl Building<'_> {
     fn keep(&mut self, package: &Path) -> Result<(), KernelError> {
         let name = package.file_name().unwrap_or_default();
         let kept = self.site.cache.folder().join(name);
-        fs::rename(package, &kept).map_err(KernelError::file("keep", package))?;
-        (self.tell)(Progress::Note(format!("the source is kept: {}", kept.display())));
+        fs::rename(package, &kept).map_err(KernelError::file("move", package))?;
+        (self.tell)(Progress::Note(format!("the source is kept in {}", kept.display())));
         Ok(())
     }
 }

@@ -38,7 +38,7 @@ fn the_environment_says_where() {
     // The XDG specification says that a relative path must be ignored.
     assert_eq!(of(&[("XDG_CACHE_HOME", "b"), ("HOME", "/c")]).as_deref(), Ok("/c/.cache/lasthop/kernel"));
     let error = of(&[]).expect_err("nothing is set");
-    assert!(error.contains("Set LASTHOP_CACHE, XDG_CACHE_HOME or HOME"), "{error}");
+    assert!(error.contains("set LASTHOP_CACHE, XDG_CACHE_HOME or HOME"), "{error}");
 }
 
 #[test]

@@ -16,7 +16,7 @@ use std::path::Path;
 pub(super) fn check(path: &Path) -> Result<(), KernelError> {
     let Ok(path) = path.canonicalize() else { return Ok(()) };
     for part in path.ancestors() {
-        let about = fs::metadata(part).map_err(KernelError::file("look at", part))?;
+        let about = fs::metadata(part).map_err(KernelError::file("inspect", part))?;
         if let Some(why) = distrust(&about) {
             return Err(KernelError::Untrusted { path: part.to_owned(), why });
         }
@@ -39,7 +39,7 @@ fn distrust(about: &Metadata) -> Option<String> {
     let own_group = user != 0 && about.gid() == group;
     let others = if own_group { 0o002 } else { 0o022 };
     (about.mode() & others != 0)
-        .then(|| format!("can be written by others (mode {:o})", about.mode() & 0o7777))
+        .then(|| format!("is writable by other users (mode {:o})", about.mode() & 0o7777))
 }
 
 #[cfg(test)]
@@ -66,7 +66,7 @@ mod tests {
         for writable in [&file, &place, folder.path()] {
             let before = fs::metadata(writable).expect("there").mode();
             mode(writable, 0o777);
-            let expected = format!("{} can be written by others (mode 777)", writable.display());
+            let expected = format!("{} is writable by other users (mode 777)", writable.display());
             assert!(said(&file).contains(&expected), "{}", said(&file));
             mode(writable, before);
         }

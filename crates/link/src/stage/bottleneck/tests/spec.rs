@@ -105,7 +105,10 @@ fn files_are_read_through_the_function_that_load_is_given() {
     spec.load(&mut |name| Ok(format!("{}\n", name.len()))).expect("a trace");
     assert!(Bottleneck::new(spec.clone(), &Seed::campaign(1)).is_ok());
     let error = spec.load(&mut |_| Ok("x\n".into())).expect_err("no number");
-    assert_eq!(error.to_string(), "a.up:1: opportunity `x`: a whole number of milliseconds, one a line");
+    assert_eq!(
+        error.to_string(),
+        "a.up:1: opportunity `x`: must be a whole number of milliseconds, one per line"
+    );
     let error = spec.load(&mut |_| Err(std::io::ErrorKind::NotFound.into())).expect_err("no file");
-    assert!(error.to_string().starts_with("a.up cannot be read: "), "{error}");
+    assert!(error.to_string().starts_with("cannot read a.up: "), "{error}");
 }

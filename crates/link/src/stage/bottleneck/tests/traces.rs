@@ -174,10 +174,16 @@ proptest! {
 #[test]
 fn errors_of_a_mahimahi_trace_name_file_line_field_value_and_what_would_be_right() {
     let error = |text: &str| MahimahiTrace::parse("a.up", text).expect_err(text).to_string();
-    assert_eq!(error("1\n2x\n"), "a.up:2: opportunity `2x`: a whole number of milliseconds, one a line");
-    assert_eq!(error("1\n\n2"), "a.up:2: opportunity ``: a whole number of milliseconds, one a line");
-    assert_eq!(error("-1"), "a.up:1: opportunity `-1`: a whole number of milliseconds, one a line");
-    assert_eq!(error("5\n4"), "a.up:2: opportunity `4`: must not lie before the one above");
+    assert_eq!(
+        error("1\n2x\n"),
+        "a.up:2: opportunity `2x`: must be a whole number of milliseconds, one per line"
+    );
+    assert_eq!(
+        error("1\n\n2"),
+        "a.up:2: opportunity ``: must be a whole number of milliseconds, one per line"
+    );
+    assert_eq!(error("-1"), "a.up:1: opportunity `-1`: must be a whole number of milliseconds, one per line");
+    assert_eq!(error("5\n4"), "a.up:2: opportunity `4`: must not be earlier than the one above");
     assert_eq!(error(""), "a.up:1: opportunity ``: there must be at least one line");
     assert_eq!(error("0\n0"), "a.up:2: opportunity `0`: the last one must be later than 0 ms");
     assert!(MahimahiTrace::parse("a.up", "1\r\n2\r\n").is_ok());
@@ -186,18 +192,23 @@ fn errors_of_a_mahimahi_trace_name_file_line_field_value_and_what_would_be_right
 #[test]
 fn errors_of_a_theaterq_trace_name_file_line_field_value_and_what_would_be_right() {
     let error = |text: &str| TheaterqTrace::parse("a.csv", text).expect_err(text).to_string();
-    let whole = "a whole number of nanoseconds";
+    let whole = "must be a whole number of nanoseconds";
     assert_eq!(error("1,x,3,4,5"), format!("a.csv:1: LATENCY `x`: {whole}"));
     assert_eq!(
         error("# one\n1,2,3,4,5\n1,2,-2,4,5"),
-        "a.csv:3: RATE `-2`: a whole number of bits per second, 0 (stopped) or -1 (unlimited)"
+        "a.csv:3: RATE `-2`: must be a whole number of bits per second, 0 (stopped) or -1 (unlimited)"
     );
-    assert!(error("0,2,3,4,5").starts_with("a.csv:1: KEEP `0`: a whole number of microseconds above 0"));
+    assert!(
+        error("0,2,3,4,5").starts_with("a.csv:1: KEEP `0`: must be a whole number of microseconds above 0")
+    );
     assert!(error("18446744073709551615,2,3,4,5").contains("580 years"));
     assert!(error("1,2,3,4294967296,5").contains("LOSS `4294967296`: a probability"));
     assert!(error("1,2,3,4").contains("5 fields (simple form) or 10 (extended)"));
     assert!(error("1,2,3,4,5\n1,2,3,4,5,6,7,8,9,10").contains("a.csv:2: line"));
-    assert!(error("1,2,3,4,5,6,7,8,70000,10").contains("ROUTE_ID `70000`: a whole number from 0 to 65535"));
+    assert!(
+        error("1,2,3,4,5,6,7,8,70000,10")
+            .contains("ROUTE_ID `70000`: must be a whole number from 0 to 65535")
+    );
     assert!(error("KEEP,LATENCY\n").contains("at least one line of fields"));
 }
 

@@ -68,15 +68,22 @@ fn values_and_percentiles_are_read_with_units_or_a_heading() {
 #[test]
 fn errors_name_file_line_field_value_and_what_would_be_right() {
     let values = |text: &str| Quantiles::parse("d.csv", text).expect_err(text).to_string();
-    let wanted = "a length of time with its unit, like 12.5ms, or a heading like delay_ms and plain numbers";
+    let wanted =
+        "must be a time with its unit, such as 12.5ms, or a plain number under a heading such as delay_ms";
     assert_eq!(values("10ms\n20\n"), format!("d.csv:2: delay `20`: {wanted}"));
     assert_eq!(values("delay_ms\n-1\n"), format!("d.csv:2: delay `-1`: {wanted}"));
-    assert_eq!(values("inf\n"), "d.csv:1: heading `inf`: a column like delay_ms, time_s or percent");
+    assert_eq!(
+        values("inf\n"),
+        "d.csv:1: heading `inf`: must be a column name such as delay_ms, time_s or percent"
+    );
     assert_eq!(values("1ms\ninf\n"), format!("d.csv:2: delay `inf`: {wanted}"));
-    assert_eq!(values("rtt_ms\n1\n"), "d.csv:1: heading `rtt_ms`: a column like delay_ms, time_s or percent");
+    assert_eq!(
+        values("rtt_ms\n1\n"),
+        "d.csv:1: heading `rtt_ms`: must be a column name such as delay_ms, time_s or percent"
+    );
     assert_eq!(
         values("delay_min\n1\n"),
-        "d.csv:1: heading `delay_min`: a column like delay_ms, time_s or percent"
+        "d.csv:1: heading `delay_min`: must be a column name such as delay_ms, time_s or percent"
     );
     assert_eq!(
         values("1ms\n1ms,2ms\n"),
@@ -84,10 +91,11 @@ fn errors_name_file_line_field_value_and_what_would_be_right() {
     );
     assert_eq!(values("1ms,2ms,3ms\n"), "d.csv:1: line `1ms,2ms,3ms`: must have one field or two");
     assert_eq!(values(""), "d.csv:1: delay ``: there must be at least one value");
-    assert_eq!(values("0,1ms\n101,2ms\n"), "d.csv:2: percent `101`: a number from 0 to 100");
+    assert_eq!(values("0,1ms\n101,2ms\n"), "d.csv:2: percent `101`: must be a number from 0 to 100");
     assert_eq!(values("0,1ms\n99,2ms\n"), "d.csv:2: percent `99,2ms`: must begin at 0 % and end at 100 %");
     assert!(
-        values("0,1ms\n50,3ms\n100,2ms\n").ends_with("per cents must increase, and delays must not decrease")
+        values("0,1ms\n50,3ms\n100,2ms\n")
+            .ends_with("percentages must increase, and delays must not decrease")
     );
     let trace = |text: &str| Course::parse("t.csv", text).expect_err(text).to_string();
     assert_eq!(trace("0s,1ms\n0s,2ms\n"), "t.csv:2: time `0s`: must be later than in the row above");

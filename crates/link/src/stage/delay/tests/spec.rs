@@ -58,7 +58,10 @@ fn what_cannot_be_is_refused_with_what_can() {
     assert!(refused("{ kind = \"pareto\", mean = \"1ms\" }").contains("lognormal"));
     assert!(refused("{ kind = \"normal\", mean = \"1ms\", sd = \"1ms\", order = true }").contains("order"));
     assert!(refused("{ kind = \"empirical\", valeus = [] }").contains("values = [DELAY, ...]"));
-    assert_eq!(refused("\"inf\""), "delay = inf: must end: a link that delivers nothing is an outage");
+    assert_eq!(
+        refused("\"inf\""),
+        "delay = inf: must be finite: for a link that delivers nothing, use an outage"
+    );
     assert_eq!(
         refused("{ kind = \"uniform\", mean = \"1ms\", jitter = \"2ms\" }"),
         "jitter = 2ms: must not exceed the mean"
@@ -151,7 +154,10 @@ fn a_correlation_that_cannot_be_is_refused() {
         normal("\"0ms\""),
         "correlation = 0ms: must be above 0, or `none` to draw a delay for each packet"
     );
-    assert_eq!(normal("\"inf\""), "correlation = inf: must end: a delay that never changes is a constant");
+    assert_eq!(
+        normal("\"inf\""),
+        "correlation = inf: must be finite: for a delay that never changes, use a constant one"
+    );
     assert!(normal("\"25%\"").contains("`25%` is not a length of time"));
     assert!(normal("\"25%\"").contains("or `none` to draw a delay for each packet"));
     for law in ["kind = \"constant\", delay = \"1ms\"", "kind = \"trace\", file = \"a.csv\""] {
@@ -159,7 +165,7 @@ fn a_correlation_that_cannot_be_is_refused() {
         spec.load(&mut |_| Ok("0s,10ms\n1s,10ms\n".to_owned())).expect("a file");
         assert_eq!(
             Delay::new(spec, &Seed::campaign(1)).expect_err(law).to_string(),
-            "correlation = 1s: belongs to a delay that is drawn: of kind uniform, normal, lognormal or empirical"
+            "correlation = 1s: needs a random delay: of kind uniform, normal, lognormal or empirical"
         );
     }
 }

@@ -92,7 +92,8 @@ fn a_profile_names_the_file() {
     let spec = read(ticks, "01").expect("it reads");
     assert!(toml::to_string(&spec).expect("a table").contains("tick = \"10ms\""));
     assert!(
-        refused("process = { blocks = \"a\", repeat = \"2s\" }").contains("repeat does not go with blocks")
+        refused("process = { blocks = \"a\", repeat = \"2s\" }")
+            .contains("repeat cannot be combined with blocks")
     );
     assert!(refused(bare).contains("not been read"));
 }

@@ -60,9 +60,9 @@ fn every_spec_prints_back() {
 fn what_cannot_be_is_refused_with_the_way_out() {
     let mut wrong = Vec::new();
     for (toml, wanted) in [
-        ("process = {}", "nothing says which packets are hit"),
+        ("process = {}", "no field selects packets: give `loss`"),
         ("process = { loss = \"1%\", los = \"1%\" }", "unknown field `los`"),
-        ("process = { loss = \"1%\", bad = \"30ms\" }", "bad does not go with loss"),
+        ("process = { loss = \"1%\", bad = \"30ms\" }", "bad cannot be combined with loss"),
         ("process = { good = \"2s\" }", "good needs bad"),
         ("process = { bad = \"2s\" }", "bad needs good"),
         ("process = { p = \"1%\" }", "p needs q"),
@@ -70,19 +70,19 @@ fn what_cannot_be_is_refused_with_the_way_out() {
         ("process = { burst = \"10ms\" }", "burst needs loss"),
         ("process = { loss = \"1%\", sojourn = \"geometric\" }", "loss needs burst"),
         ("process = { tick = \"10ms\" }", "tick needs"),
-        ("process = { good = \"2s\", bad = \"30ms\", loss = \"1%\" }", "loss does not go with good"),
-        ("process = { loss = \"1%\", burst = \"30ms\", q = \"1%\" }", "q does not go with burst"),
-        ("process = { p = \"1%\", q = \"2%\", bad = \"30ms\" }", "bad does not go with"),
-        ("process = { ber = \"1e-5\", loss = \"1%\" }", "loss does not go with ber"),
-        ("process = { packets = \"1\", start = \"good\" }", "start does not go with packets"),
-        ("process = { packets = \"1-x\" }", "`1-x` is not a packet number"),
-        ("process = { packets = \"5-3\" }", "`5-3` is not a packet number"),
-        ("process = { trace = \"x\", loss = \"1%\" }", "loss does not go with trace"),
+        ("process = { good = \"2s\", bad = \"30ms\", loss = \"1%\" }", "loss cannot be combined with good"),
+        ("process = { loss = \"1%\", burst = \"30ms\", q = \"1%\" }", "q cannot be combined with burst"),
+        ("process = { p = \"1%\", q = \"2%\", bad = \"30ms\" }", "bad cannot be combined with"),
+        ("process = { ber = \"1e-5\", loss = \"1%\" }", "loss cannot be combined with ber"),
+        ("process = { packets = \"1\", start = \"good\" }", "start cannot be combined with packets"),
+        ("process = { packets = \"1-x\" }", "`1-x` is not a list of packet numbers"),
+        ("process = { packets = \"5-3\" }", "`5-3` is not a list of packet numbers"),
+        ("process = { trace = \"x\", loss = \"1%\" }", "loss cannot be combined with trace"),
         ("process = { loss = \"1%\", burst = \"10ms\", repeat = \"1s\" }", "repeat needs trace"),
         ("process = { good = \"2s\", bad = \"30ms\", ber-good = \"1e-5\" }", "ber-good needs ber-bad"),
         (
             "process = { p = \"1%\", q = \"2%\", ber-bad = \"1e-5\", evolves-in = \"packets\" }",
-            "does not go with evolves-in",
+            "cannot be combined with evolves-in",
         ),
         ("process = { good = \"2s\", bad = \"30\" }", "bad: `30` is not a length of time"),
         (
@@ -103,9 +103,9 @@ fn what_cannot_be_is_refused_with_the_way_out() {
         ("process = { good = \"1s\", bad = \"1s\", tick = \"0\" }", "tick = 0ms: must be above 0"),
         (
             "process = { good = \"1s\", bad = \"1s\", tick = \"1ms\", sojourn = \"exponential\" }",
-            "exponential sojourns have none",
+            "exponential sojourns have no tick: remove it",
         ),
-        ("process = { p = \"1%\", q = \"1%\", sojourn = \"exponential\" }", "p and q belong to a tick"),
+        ("process = { p = \"1%\", q = \"1%\", sojourn = \"exponential\" }", "p and q need a tick"),
         ("process = { good = 3, bad = 2, tick = 2, evolves-in = \"packets\" }", "a packet is a tick"),
         (
             "process = { good = 3, bad = 2, sojourn = \"exponential\", evolves-in = \"packets\" }",
@@ -120,11 +120,11 @@ fn what_cannot_be_is_refused_with_the_way_out() {
         ("process = { loss = \"1%\" }\neffect = { flip = { bits = 0 } }", "must be above 0"),
         (
             "process = { loss = \"1%\" }\neffect = { flip = { bits = 1, region = \"head\" } }",
-            "`head` is no region",
+            "there is no region `head` of a packet",
         ),
         (
             "process = { ber = \"1e-3\" }\neffect = { flip = { ber = \"1e-3\" } }",
-            "has a bit error ratio already",
+            "already has a bit error ratio: remove this one",
         ),
         ("process = { loss = \"1%\" }\nonly = \"tcp or prt 80\"", "column 8"),
         ("process = { loss = \"1%\" }\nexempt = { sin = true }", "unknown field `sin`"),

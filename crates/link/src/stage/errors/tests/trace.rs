@@ -29,18 +29,18 @@ fn every_way_to_write_a_trace_reads() {
 #[test]
 fn errors_name_file_line_field_value_and_what_would_be_right() {
     for (text, error) in [
-        ("1,2\n3,x\n", "errors.csv:2: end `x`: a time such as 120, 120ms or 1.5s"),
-        ("# no\n-1,2", "errors.csv:2: start `-1`: a time such as 120, 120ms or 1.5s"),
-        ("inf,inf", "errors.csv:1: start `inf`: a time such as 120, 120ms or 1.5s"),
+        ("1,2\n3,x\n", "errors.csv:2: end `x`: must be a time such as 120, 120ms or 1.5s"),
+        ("# no\n-1,2", "errors.csv:2: start `-1`: must be a time such as 120, 120ms or 1.5s"),
+        ("inf,inf", "errors.csv:1: start `inf`: must be a time such as 120, 120ms or 1.5s"),
         ("5,5", "errors.csv:1: end `5`: must be later than the start"),
-        ("1,5\n4,6", "errors.csv:2: start `4`: must not lie before the end of the time above"),
+        ("1,5\n4,6", "errors.csv:2: start `4`: must not be earlier than the end in the line above"),
         ("1,2,3", "errors.csv:1: start,end `1,2,3`: must have two fields: start and end of a bad time"),
         ("7", "errors.csv:1: start,end `7`: must have two fields: start and end of a bad time"),
         (
             "\n# nothing\n",
             "errors.csv:2: start,end ``: there must be at least one line with a start and an end",
         ),
-        ("1,2\nstart,end", "errors.csv:2: start `start`: a time such as 120, 120ms or 1.5s"),
+        ("1,2\nstart,end", "errors.csv:2: start `start`: must be a time such as 120, 120ms or 1.5s"),
     ] {
         assert_eq!(ErrorTrace::parse("errors.csv", text).expect_err(text).to_string(), error);
     }
@@ -78,9 +78,9 @@ fn a_trace_is_bad_when_it_says_so_and_then_good_or_begins_again() {
 #[test]
 fn a_round_must_hold_the_trace() {
     for (text, repeat, said) in [
-        ("10,20", Span::from_millis(19), "repeat = 19ms: must end, and not before"),
-        ("10,inf", Span::from_secs(3), "repeat = 3s: must end, and not before"),
-        ("10,20", Span::MAX, "repeat = inf: must end, and not before"),
+        ("10,20", Span::from_millis(19), "repeat = 19ms: must be finite, and not shorter"),
+        ("10,inf", Span::from_secs(3), "repeat = 3s: must be finite, and not shorter"),
+        ("10,20", Span::MAX, "repeat = inf: must be finite, and not shorter"),
     ] {
         let file = FromFile::with("errors.csv", ErrorTrace::parse("errors.csv", text).expect("a trace"));
         let spec = ErrorSpec::new(ProcessSpec::Trace { file, repeat: Some(repeat) });
@@ -99,5 +99,5 @@ fn a_profile_names_the_file_and_the_caller_reads_it() {
     .expect("it reads");
     assert!(Driven::new(spec.clone(), 1).hits(Time::ZERO));
     let error = spec.load(&mut |_| Ok("0,y".to_owned())).expect_err("no time");
-    assert_eq!(error.to_string(), "bad.csv:1: end `y`: a time such as 120, 120ms or 1.5s");
+    assert_eq!(error.to_string(), "bad.csv:1: end `y`: must be a time such as 120, 120ms or 1.5s");
 }
