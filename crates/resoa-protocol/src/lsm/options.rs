@@ -163,9 +163,12 @@ fn timeout(value: &[u8]) -> Result<Option<Duration>, Errno> {
     if !(0..1_000_000).contains(&micros) {
         return Err(Errno::EDOM);
     }
-    // Linux turns a negative time into no waiting at all.
-    let timeout = Duration::from_secs(seconds.max(0).cast_unsigned()) + Duration::from_micros(micros as u64);
-    Ok((!timeout.is_zero()).then_some(timeout).or((seconds < 0).then_some(Duration::ZERO)))
+    let Ok(seconds) = u64::try_from(seconds) else {
+        // Linux does not wait at all then, whatever the microseconds are (`sock_set_timeout`).
+        return Ok(Some(Duration::ZERO));
+    };
+    let timeout = Duration::from_secs(seconds) + Duration::from_micros(micros as u64);
+    Ok((!timeout.is_zero()).then_some(timeout))
 }
 
 fn timeval(timeout: Option<Duration>) -> Vec<u8> {

@@ -212,6 +212,10 @@ fn low_water_and_time_out() {
     pair.at_client(Client::expire);
     assert_eq!(pair.ended(call), Some(Err(Errno::EAGAIN)));
     assert_eq!(pair.set(socket, 20, &[2, 0, 1_000_000, 0]), Err(Errno::EDOM));
+    // With negative seconds Linux does not wait, whatever the microseconds are.
+    assert_eq!(pair.set(socket, 20, &[-1, -1, 500_000, 0]), Ok(Value::Done));
+    let call = pair.receive(socket, 9);
+    assert_eq!(pair.ended(call), Some(Err(Errno::EAGAIN)));
 }
 
 fn urgent(pair: &mut Pair, socket: RsockId) -> Result<Value, Errno> {
