@@ -13,7 +13,7 @@
 mod loss_state;
 mod schema;
 
-pub use loss_differentiation::{Reason, Verdict};
+pub use loss_differentiation::{LossVerdict, Reason};
 pub use loss_state::{Algorithm, LossState, WORDS as LOSS_STATE_WORDS};
 
 use crate::units::{Time, WallTime};

@@ -17,7 +17,7 @@ use crate::sequence::distance;
 
 /// Where a segment lies in the stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum StreamPosition {
     /// It continues the received data.
     InOrder,
     /// It lies behind a hole.
@@ -42,14 +42,14 @@ pub struct Bases {
 impl Bases {
     /// Returns the place of `len` bytes of payload at `seq`; `None` if they have none.
     #[must_use]
-    pub fn place(&self, seq: u32, len: u32) -> Option<Place> {
+    pub fn place(&self, seq: u32, len: u32) -> Option<StreamPosition> {
         let place = if seq == self.rcv_nxt || seq == self.contiguous {
-            Place::InOrder
+            StreamPosition::InOrder
         } else if [self.rcv_nxt, self.contiguous, self.highest]
             .into_iter()
             .any(|base| self.is_whole(base, seq))
         {
-            Place::OutOfOrder
+            StreamPosition::OutOfOrder
         } else {
             return None;
         };
@@ -75,7 +75,7 @@ impl Bases {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use Place::{InOrder, OutOfOrder};
+    use StreamPosition::{InOrder, OutOfOrder};
 
     /// 2 000 bytes before the numbers wrap, so that the places below lie on both sides.
     const RCV_NXT: u32 = 0u32.wrapping_sub(2000);
@@ -90,7 +90,7 @@ mod tests {
         }
     }
 
-    fn at(offset: i32, len: u32) -> Option<Place> {
+    fn at(offset: i32, len: u32) -> Option<StreamPosition> {
         bases().place(RCV_NXT.wrapping_add_signed(offset), len)
     }
 

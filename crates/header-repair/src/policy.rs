@@ -1,7 +1,7 @@
 //! How much risk an application takes (TL-41; P II-B c: some of these choices may have to be left
 //! to the application).
 
-use crate::place::{Bases, Place};
+use crate::place::{Bases, StreamPosition};
 use crate::sequence::distance;
 
 /// Number of positions ahead, and as many behind, that bold compares a damaged number with.
@@ -58,8 +58,8 @@ impl Policy {
 
     /// Returns whether to accept a segment that was found in this way, at this place.
     #[must_use]
-    pub fn permits(self, is_approximate: bool, place: Place) -> bool {
-        self != Self::Strict || (!is_approximate && place == Place::InOrder)
+    pub fn permits(self, is_approximate: bool, place: StreamPosition) -> bool {
+        self != Self::Strict || (!is_approximate && place == StreamPosition::InOrder)
     }
 }
 
@@ -115,10 +115,10 @@ mod tests {
     #[test]
     fn strict_wants_right_ports_and_order() {
         for (approximate, place, strict) in [
-            (false, Place::InOrder, true),
-            (true, Place::InOrder, false),
-            (false, Place::OutOfOrder, false),
-            (true, Place::OutOfOrder, false),
+            (false, StreamPosition::InOrder, true),
+            (true, StreamPosition::InOrder, false),
+            (false, StreamPosition::OutOfOrder, false),
+            (true, StreamPosition::OutOfOrder, false),
         ] {
             assert_eq!(Policy::Strict.permits(approximate, place), strict);
             assert!(Policy::Normal.permits(approximate, place) && Policy::Bold.permits(approximate, place));

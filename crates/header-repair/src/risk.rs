@@ -6,7 +6,7 @@
 use crate::confirm::confirm;
 use crate::detect::Arrival;
 use crate::header_length::header_length;
-use crate::place::{Bases, Place};
+use crate::place::{Bases, StreamPosition};
 use crate::salvage::{self, Header};
 use crate::{Acceptance, Parameters, Policy, Reason, SocketView, Track, Tuple, policy};
 use packet::{Field, TcpHeader};
@@ -102,7 +102,7 @@ pub fn assess(
             confirmed,
             approximate: is_approximate,
             guess,
-            out_of_order: place == Place::OutOfOrder,
+            out_of_order: place == StreamPosition::OutOfOrder,
             bytes: if confirmed { 0 } else { len },
         },
         damaged: offset.filter(|_| !confirmed).map(|from| from..from.saturating_add(u64::from(len))),

@@ -99,7 +99,7 @@ fn errors_name_the_file_and_the_way_out() {
 /// The stem of a run: two packets are lost, one by an error and one by a full queue, and a sender
 /// that takes both for wireless.
 fn run_with_losses(folder: &Path) -> PathBuf {
-    use capture::senders::{CongestionState, Header, Reason, Record, SenderState, Verdict, Writer};
+    use capture::senders::{CongestionState, Header, LossVerdict, Reason, Record, SenderState, Writer};
     use capture::{Direction, Ended, Fate, Flow, LinkId, Loss, Reason as Why, Tail, Time, WallTime};
     let stem = folder.join("c000-r00");
     let started = WallTime::from_nanos(7);
@@ -161,7 +161,7 @@ fn run_with_losses(folder: &Path) -> PathBuf {
             rtt_us: 53_000,
             samples: 9,
             n: 1,
-            verdict: (events > 0).then_some(Verdict::Wireless),
+            verdict: (events > 0).then_some(LossVerdict::Wireless),
             reason: (events > 0).then_some(Reason::Detector),
             base: 10,
             events,

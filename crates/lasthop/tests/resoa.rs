@@ -4,8 +4,8 @@
 use resoa_carrier::Carrier;
 use resoa_carrier::keys::{PublicKey, SecretKey};
 use resoa_carrier::{AnyCarrier, Place};
-use resoa_protocol::lhp::{Connection, Ended, Indication, LastHop, Provider, Service};
-use resoa_protocol::message::{AddressMode, Body, Control, Create, Family, Kind, Operation, Reply};
+use resoa_protocol::lhp::{Connection, DisconnectReason, Indication, LastHop, Provider, Service};
+use resoa_protocol::message::{AddressMode, Body, Control, Create, Family, Operation, Reply, RsockType};
 use resoa_protocol::{Errno, Message, RsockId, Target, Xid};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, Signal, geteuid, kill_process};
@@ -133,7 +133,7 @@ impl Guest {
 
     fn connect(&mut self, to: SocketAddr) -> Result<Reply, Errno> {
         self.last += 1;
-        let create = Some(Create { family: Family::V4, kind: Kind::Stream });
+        let create = Some(Create { family: Family::V4, kind: RsockType::Stream });
         let body = Body::Request { xid: Xid(self.last), create, operation: Operation::Connect(to) };
         match self.ask(&Message { target: Target::Socket(RsockId(self.last)), body }) {
             Body::Response { outcome, .. } => outcome,
@@ -292,7 +292,10 @@ fn killed_and_back(carrier: &str) {
     let _ = guest.carrier.send(guest.link, &Message::control(Control::StillAlive { reply: false }).encode());
     // Plain TCP does not tell a FIN from the end that a program meant.
     let end = guest.next();
-    assert!(matches!(end, Indication::Disconnected(Ended::Reset | Ended::Closed)), "{end:?}");
+    assert!(
+        matches!(end, Indication::Disconnected(DisconnectReason::Reset | DisconnectReason::Closed)),
+        "{end:?}"
+    );
     let mut guest = Guest::reach(&at_place, &client_key, key);
     guest.register();
 }

@@ -72,10 +72,10 @@ impl Backlog {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Verdict::{self, Congestion, Wireless};
+    use crate::LossVerdict::{self, Congestion, Wireless};
     use proptest::prelude::*;
 
-    fn verdict(base: u32, rtt: u32, cwnd: u32) -> Verdict {
+    fn verdict(base: u32, rtt: u32, cwnd: u32) -> LossVerdict {
         let mut backlog = Backlog::new(Backlog::THRESHOLD, Quantum::MICROSECOND);
         backlog.sample(f64::from(base));
         backlog.round(cwnd);

@@ -175,7 +175,7 @@ impl Detector {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Reason, Verdict};
+    use crate::{LossVerdict, Reason};
 
     /// N1 to N5, N7, N8: every detector can be made in both forms. It judges congestion before it
     /// has measured anything, and by its rule afterwards.
@@ -204,7 +204,7 @@ mod tests {
                 // Delays at their minimum are random to all detectors. To Biaz and mBiaz, a loss
                 // without a gap is congestion.
                 let gapless = matches!(algorithm, Algorithm::Biaz | Algorithm::MBiaz);
-                assert_eq!(judged.verdict == Verdict::Congestion, gapless, "{}", detector.label());
+                assert_eq!(judged.verdict == LossVerdict::Congestion, gapless, "{}", detector.label());
             }
         }
     }

@@ -7,14 +7,14 @@
 //! no clock, no I/O, no randomness.
 //!
 //! ```
-//! use loss_differentiation::{Algorithm, Detector, Form, Loss, Reduction, Verdict, reduced};
+//! use loss_differentiation::{Algorithm, Detector, Form, Loss, Reduction, LossVerdict, reduced};
 //!
 //! let mut newzag = Detector::new(Algorithm::NewZag, Form::SenderOnly);
 //! for rtt_us in [53_000.0, 55_000.0, 54_000.0, 60_000.0, 80_000.0, 52_000.0] {
 //!     newzag.sample(rtt_us);
 //! }
 //! let judged = newzag.judge(Loss { n: 1, cwnd: 105 });
-//! assert_eq!(judged.verdict, Verdict::Wireless); // 52 ms is below the mean of 55.05 ms
+//! assert_eq!(judged.verdict, LossVerdict::Wireless); // 52 ms is below the mean of 55.05 ms
 //! assert_eq!(reduced(105, judged.verdict, Reduction::default()), 84);
 //! ```
 //!
@@ -56,10 +56,10 @@ pub use backlog::Backlog;
 pub use detector::{Detector, Parameters};
 pub use quantum::{MAX_US, Quantum};
 pub use reduction::{FEWEST, Reduction, reduced, undone};
-pub use sender::{BaseWindow, LossEvent, Options, Progress, Sender};
+pub use sender::{BaseWindow, LossEvent, Progress, Sender, SenderOptions};
 pub use spacing::{Arrival, Spacing};
 pub use spike::Spike;
 pub use statistics::{Gain, Statistics};
-pub use verdict::{Judgement, Loss, Reason, Verdict};
+pub use verdict::{Judgement, Loss, LossVerdict, Reason};
 pub use window::{Usage, Window};
 pub use zones::{Zones, limit};

@@ -1,7 +1,7 @@
 //! The effect of a verdict on the congestion window (section 5.2.2): the only rule of NewReno that
 //! NewZag changes (AMB-N1).
 
-use crate::Verdict;
+use crate::LossVerdict;
 
 /// Minimum of the slow start threshold, in segments (RFC 5681 section 3.1).
 pub const FEWEST: u32 = 2;
@@ -24,10 +24,10 @@ impl Default for Reduction {
 /// Returns the slow start threshold after a loss with this verdict and a window of `base` segments:
 /// rounded down, at least [`FEWEST`].
 #[must_use]
-pub fn reduced(base: u32, verdict: Verdict, reduction: Reduction) -> u32 {
+pub fn reduced(base: u32, verdict: LossVerdict, reduction: Reduction) -> u32 {
     let percent = match verdict {
-        Verdict::Wireless => reduction.wireless_percent,
-        Verdict::Congestion => 50,
+        LossVerdict::Wireless => reduction.wireless_percent,
+        LossVerdict::Congestion => 50,
     };
     let left = u64::from(base) * u64::from(percent) / 100;
     u32::try_from(left).unwrap_or(u32::MAX).max(FEWEST)
@@ -51,14 +51,14 @@ mod tests {
         for (base, wireless, congestion) in [(105, 84, 52), (69, 55, 34), (3, 2, 2), (1, 2, 2), (0, 2, 2)] {
             let left = |verdict| reduced(base, verdict, Reduction::default());
             assert_eq!(
-                (left(Verdict::Wireless), left(Verdict::Congestion)),
+                (left(LossVerdict::Wireless), left(LossVerdict::Congestion)),
                 (wireless, congestion),
                 "{base}"
             );
         }
         let most = Reduction { wireless_percent: 100 };
-        assert_eq!(reduced(u32::MAX, Verdict::Wireless, most), u32::MAX);
-        assert_eq!(reduced(105, Verdict::Congestion, most), 52);
+        assert_eq!(reduced(u32::MAX, LossVerdict::Wireless, most), u32::MAX);
+        assert_eq!(reduced(105, LossVerdict::Congestion, most), 52);
         assert_eq!((undone(10, 30), undone(40, 30)), (30, 40));
     }
 
@@ -68,7 +68,7 @@ mod tests {
         #[test]
         fn a_wireless_loss_costs_less(base in 2_u32..u32::MAX, wireless_percent in 50_u32..=100) {
             let left = |verdict| reduced(base, verdict, Reduction { wireless_percent });
-            let (wireless, congestion) = (left(Verdict::Wireless), left(Verdict::Congestion));
+            let (wireless, congestion) = (left(LossVerdict::Wireless), left(LossVerdict::Congestion));
             prop_assert!(FEWEST <= congestion && congestion <= wireless && wireless <= base);
             prop_assert_eq!(congestion, (base / 2).max(2));
         }

@@ -5,14 +5,14 @@
 //! and with which verdict. It follows the textbook: the window is inflated during recovery. Linux
 //! reaches the same window, the threshold, by proportional rate reduction.
 
-use crate::{FEWEST, Judgement, Reason, Reduction, Usage, Verdict, Window, reduced};
+use crate::{FEWEST, Judgement, LossVerdict, Reason, Reduction, Usage, Window, reduced};
 
 /// Number of duplicate acknowledgements that indicate a loss (RFC 5681 section 3.2).
 const DUPLICATES: u32 = 3;
 
 /// Parameters that are left open, or differ between the thesis and the standards.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Options {
+pub struct SenderOptions {
     /// Initial window in segments (AMB-N8).
     pub initial_window: u32,
     /// Initial slow start threshold in segments (AMB-N8).
@@ -36,7 +36,7 @@ pub enum BaseWindow {
     InFlightPlusThree,
 }
 
-impl Options {
+impl SenderOptions {
     /// Values of the standards and today's stacks: initially 10 segments (RFC 6928) and no
     /// threshold, 1 segment after a timeout.
     pub const STANDARD: Self = Self {
@@ -96,7 +96,7 @@ pub enum Progress {
 pub struct Sender {
     /// Its congestion window.
     pub window: Window,
-    options: Options,
+    options: SenderOptions,
     /// First unacknowledged segment.
     una: u64,
     duplicates: u32,
@@ -112,7 +112,7 @@ pub struct Sender {
 impl Sender {
     /// Creates a sender that has sent nothing.
     #[must_use]
-    pub const fn new(options: Options) -> Self {
+    pub const fn new(options: SenderOptions) -> Self {
         let window = Window::new(options.initial_window, options.initial_threshold);
         Self { window, options, una: 0, duplicates: 0, in_recovery: false, recover: 0, local_until: 0 }
     }
@@ -208,7 +208,8 @@ impl Sender {
     fn reduce(&mut self, n: u32, judgement: Judgement, base: u32) -> LossEvent {
         let ssthresh = reduced(base, judgement.verdict, self.options.reduction);
         debug_assert!(
-            ssthresh >= FEWEST && (judgement.verdict == Verdict::Wireless || ssthresh <= base.max(FEWEST))
+            ssthresh >= FEWEST
+                && (judgement.verdict == LossVerdict::Wireless || ssthresh <= base.max(FEWEST))
         );
         self.window.ssthresh = ssthresh;
         LossEvent { n: n.max(1), judgement, base, ssthresh }

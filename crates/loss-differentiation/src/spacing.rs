@@ -113,7 +113,7 @@ impl Spacing {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Verdict::{Congestion, Wireless};
+    use crate::LossVerdict::{Congestion, Wireless};
     use proptest::prelude::*;
 
     fn arrival(at: u32, delivered: u32, in_order: bool) -> Arrival {

@@ -3,7 +3,7 @@
 //! A spike starts above the minimum delay plus one margin and ends below it plus a smaller margin.
 //! The margins are fixed, 20 and 5 ms, and suit links whose queues are about that long.
 
-use crate::{Judgement, Loss, Quantum, Reason, Verdict};
+use crate::{Judgement, Loss, LossVerdict, Quantum, Reason};
 
 /// The detector: a state machine over delays.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -60,7 +60,7 @@ impl Spike {
         let Some((least, latest)) = self.seen else { return Judgement::congestion(Reason::NoSample) };
         let border = least + if self.inside { self.end_us } else { self.start_us };
         Judgement {
-            verdict: if self.inside { Verdict::Congestion } else { Verdict::Wireless },
+            verdict: if self.inside { LossVerdict::Congestion } else { LossVerdict::Wireless },
             reason: Reason::Detector,
             measured: Some(latest),
             floor: None,
@@ -83,7 +83,7 @@ mod tests {
     /// N3: a spike starts above 20 ms and ends below 5 ms, and at neither border itself.
     #[test]
     fn a_spike_with_its_two_borders() {
-        use Verdict::{Congestion as C, Wireless as W};
+        use LossVerdict::{Congestion as C, Wireless as W};
         let mut spike = spike();
         assert_eq!(spike.judge(LOSS), Judgement::congestion(Reason::NoSample));
         let steps = [
@@ -121,7 +121,7 @@ mod tests {
                 };
                 prop_assert_eq!(machine.is_inside(), inside);
                 prop_assert_eq!(machine.least_us(), Some(f64::from(least)));
-                prop_assert_eq!(machine.judge(LOSS).verdict == Verdict::Congestion, inside);
+                prop_assert_eq!(machine.judge(LOSS).verdict == LossVerdict::Congestion, inside);
             }
         }
     }

@@ -6,7 +6,7 @@ use std::fmt;
 /// Whether a loss was caused by the wireless link or by a full queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Verdict {
+pub enum LossVerdict {
     /// Random loss; the network is not overloaded.
     Wireless,
     /// A queue was full.
@@ -42,7 +42,7 @@ pub struct Loss {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Judgement {
     /// The verdict.
-    pub verdict: Verdict,
+    pub verdict: LossVerdict,
     /// What decided.
     pub reason: Reason,
     /// What was measured.
@@ -65,18 +65,18 @@ impl Loss {
 impl Judgement {
     /// Returns the judgement of a rule.
     pub(crate) const fn ruled(wireless: bool, measured: f64, limit: f64) -> Self {
-        let verdict = if wireless { Verdict::Wireless } else { Verdict::Congestion };
+        let verdict = if wireless { LossVerdict::Wireless } else { LossVerdict::Congestion };
         Self { verdict, reason: Reason::Detector, measured: Some(measured), floor: None, limit: Some(limit) }
     }
 
     /// Returns congestion for a reason other than a rule.
     #[must_use]
     pub const fn congestion(reason: Reason) -> Self {
-        Self { verdict: Verdict::Congestion, reason, measured: None, floor: None, limit: None }
+        Self { verdict: LossVerdict::Congestion, reason, measured: None, floor: None, limit: None }
     }
 }
 
-impl Verdict {
+impl LossVerdict {
     /// Both verdicts.
     pub const ALL: [Self; 2] = [Self::Wireless, Self::Congestion];
 
@@ -118,7 +118,7 @@ impl Reason {
     }
 }
 
-impl fmt::Display for Verdict {
+impl fmt::Display for LossVerdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())
     }
@@ -136,8 +136,12 @@ mod tests {
 
     #[test]
     fn names_lead_back() {
-        assert!(Verdict::ALL.into_iter().all(|verdict| Verdict::from_name(verdict.name()) == Some(verdict)));
+        assert!(
+            LossVerdict::ALL
+                .into_iter()
+                .all(|verdict| LossVerdict::from_name(verdict.name()) == Some(verdict))
+        );
         assert!(Reason::ALL.into_iter().all(|reason| Reason::from_name(reason.name()) == Some(reason)));
-        assert_eq!((Verdict::from_name("random"), Reason::from_name("")), (None, None));
+        assert_eq!((LossVerdict::from_name("random"), Reason::from_name("")), (None, None));
     }
 }

@@ -68,10 +68,10 @@ impl Zones {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Verdict::{self, Congestion, Wireless};
+    use crate::LossVerdict::{self, Congestion, Wireless};
     use proptest::prelude::*;
 
-    fn verdict(algorithm: Algorithm, mean_us: f64, dev_us: f64, n: u32, latest_us: f64) -> Verdict {
+    fn verdict(algorithm: Algorithm, mean_us: f64, dev_us: f64, n: u32, latest_us: f64) -> LossVerdict {
         let zones = Zones::new(algorithm, Gain::NEWZAG, Quantum::MICROSECOND);
         zones.with(Statistics { mean_us, dev_us, latest_us }).judge(Loss { n, cwnd: 1 }).verdict
     }

@@ -3,7 +3,7 @@
 
 use crate::Carrier;
 use resoa_protocol::lhp::{
-    Connection, Ended, Handed, Identity, Indication, LastHop, Provider, Service, Statistics,
+    Connection, DisconnectReason, Handed, Identity, Indication, LastHop, Provider, Service, Statistics,
 };
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -95,7 +95,7 @@ impl Memory {
 
     /// Ends a connection as an outage does: data in flight is lost, and both sides are told.
     pub fn cut(&mut self, connection: Connection) {
-        self.network().end(connection, [Some(Ended::Unreachable); 2]);
+        self.network().end(connection, [Some(DisconnectReason::Unreachable); 2]);
     }
 
     fn network(&self) -> MutexGuard<'_, Network> {
@@ -124,7 +124,7 @@ impl Network {
 
     /// Ends a connection and drops what waits in both inboxes. Then tells each side for which there
     /// is a reason.
-    fn end(&mut self, connection: Connection, why: [Option<Ended>; 2]) {
+    fn end(&mut self, connection: Connection, why: [Option<DisconnectReason>; 2]) {
         let Some(link) = self.links.get_mut(&connection).filter(|link| link.up) else { return };
         link.up = false;
         for inbox in &mut link.inboxes {
@@ -175,7 +175,7 @@ impl LastHop for Memory {
         if listening {
             network.tell(connection, Side::Server, Indication::Connect { identity });
         } else {
-            network.end(connection, [Some(Ended::Reset), None]);
+            network.end(connection, [Some(DisconnectReason::Reset), None]);
         }
     }
 
@@ -188,7 +188,7 @@ impl LastHop for Memory {
     }
 
     fn reject(&mut self, connection: Connection) {
-        self.network().end(connection, [Some(Ended::Reset), None]);
+        self.network().end(connection, [Some(DisconnectReason::Reset), None]);
     }
 
     fn close(&mut self, connection: Connection) {
@@ -197,13 +197,13 @@ impl LastHop for Memory {
         if let Some(link) = network.links.get_mut(&connection).filter(|link| link.up) {
             link.up = false;
             // Messages handed over before this are ahead of it in the inbox.
-            network.tell(connection, other, Indication::Disconnected(Ended::Closed));
+            network.tell(connection, other, Indication::Disconnected(DisconnectReason::Closed));
         }
     }
 
     fn reset(&mut self, connection: Connection) {
         let mut why = [None; 2];
-        why[self.other() as usize] = Some(Ended::Reset);
+        why[self.other() as usize] = Some(DisconnectReason::Reset);
         self.network().end(connection, why);
     }
 
@@ -329,13 +329,13 @@ mod tests {
         server.close(link);
         assert_eq!(told(&mut client), []);
         client.receive(link, true);
-        let closed = [Indication::Data(b"a".to_vec()), Indication::Disconnected(Ended::Closed)];
+        let closed = [Indication::Data(b"a".to_vec()), Indication::Disconnected(DisconnectReason::Closed)];
         assert_eq!(told(&mut client), closed);
         let (mut client, mut server, link) = pair(100);
         client.receive(link, false);
         assert_eq!(server.send(link, b"a"), Handed::Taken);
         server.cut(link);
-        assert_eq!(told(&mut client), [Indication::Disconnected(Ended::Unreachable)]);
+        assert_eq!(told(&mut client), [Indication::Disconnected(DisconnectReason::Unreachable)]);
     }
 
     /// C88: a client that ends before the server accepts it is not told that it is connected.
@@ -359,16 +359,16 @@ mod tests {
         client.close(link);
         assert_eq!(
             told(&mut server),
-            [Indication::Data(b"a".to_vec()), Indication::Disconnected(Ended::Closed)]
+            [Indication::Data(b"a".to_vec()), Indication::Disconnected(DisconnectReason::Closed)]
         );
         let (mut client, mut server, link) = pair(100);
         assert_eq!(client.send(link, b"a"), Handed::Taken);
         client.cut(link);
-        assert_eq!(told(&mut server), [Indication::Disconnected(Ended::Unreachable)]);
-        assert_eq!(told(&mut client), [Indication::Disconnected(Ended::Unreachable)]);
+        assert_eq!(told(&mut server), [Indication::Disconnected(DisconnectReason::Unreachable)]);
+        assert_eq!(told(&mut client), [Indication::Disconnected(DisconnectReason::Unreachable)]);
         let (mut client, mut server, link) = pair(100);
         server.reset(link);
-        assert_eq!(told(&mut client), [Indication::Disconnected(Ended::Reset)]);
+        assert_eq!(told(&mut client), [Indication::Disconnected(DisconnectReason::Reset)]);
         assert_eq!(told(&mut server), []);
         assert_eq!(client.send(link, b"a"), Handed::Taken);
         assert_eq!(told(&mut server), []);

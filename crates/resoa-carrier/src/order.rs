@@ -169,7 +169,7 @@ impl Lanes {
 mod tests {
     use super::*;
     use resoa_protocol::message::{
-        Ancillary, Body, Call, CloseState, Control, Create, Family, Fault, Half, Kind, Operation, Update,
+        Ancillary, Body, Call, CloseState, Control, Create, Family, Fault, Half, Operation, RsockType, Update,
     };
     use resoa_protocol::{Incarnation, Message, RsockId, Target, Xid};
 
@@ -194,7 +194,7 @@ mod tests {
     }
 
     fn bind(target: Target) -> Vec<u8> {
-        let create = Some(Create { family: Family::V4, kind: Kind::Stream });
+        let create = Some(Create { family: Family::V4, kind: RsockType::Stream });
         let operation = Operation::Bind(([127, 0, 0, 1], 80).into());
         Message { target, body: Body::Request { xid: Xid(1), create, operation } }.encode()
     }
@@ -260,7 +260,7 @@ mod tests {
         let messages = [bind(socket(3)), to(Some(from)), to(Some(from)), to(None), to(None), to(Some(from))];
         assert_eq!(behind(&messages), [vec![], vec![0], vec![0], vec![0], vec![3], vec![4]]);
         assert_eq!(behind(&[data(socket(3)), arrives.clone(), arrives]), [vec![], vec![0], vec![0]]);
-        let create = Some(Create { family: Family::V4, kind: Kind::Datagram });
+        let create = Some(Create { family: Family::V4, kind: RsockType::Datagram });
         let first = Body::Call {
             create,
             consumed: 0,
@@ -279,7 +279,7 @@ mod tests {
             let call = Call::Datagram { to, ancillary: Ancillary::none(), bytes: vec![1] };
             Message { target: socket(3), body: Body::Call { create, consumed: 7, call } }
         };
-        let create = Some(Create { family: Family::V4, kind: Kind::Datagram });
+        let create = Some(Create { family: Family::V4, kind: RsockType::Datagram });
         let arrived = |target| {
             Message::update(target, Update::Datagram { from, ancillary: Ancillary::none(), bytes: vec![] })
         };

@@ -1,7 +1,7 @@
 //! Progress of a connection as its user knows it, for carriers with a stream on which they report
 //! it.
 
-use resoa_protocol::lhp::{Ended, Statistics};
+use resoa_protocol::lhp::{DisconnectReason, Statistics};
 
 /// Stage of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,7 +17,7 @@ pub(crate) enum Stage {
     /// side has not ended the connection yet.
     Closing,
     /// The connection failed or has ended, and our user must be told.
-    Over(Ended),
+    Over(DisconnectReason),
     /// The connection has ended, and our user knows.
     Gone,
 }

@@ -28,7 +28,7 @@ use crate::{Allowed, Carrier};
 use cover::Proof;
 use link::{Link, Progress};
 use resoa_protocol::lhp::{
-    Connection, Ended, Handed, Identity, Indication, LastHop, Provider, Service, Statistics,
+    Connection, DisconnectReason, Handed, Identity, Indication, LastHop, Provider, Service, Statistics,
 };
 use resoa_protocol::schedule::Schedule;
 use rustix::fd::{AsFd, BorrowedFd};
@@ -285,7 +285,7 @@ impl LastHop for Tcp {
 
     fn connect(&mut self, connection: Connection, address: &[u8]) {
         if self.connect_to(connection, address).is_err() {
-            self.links.insert(connection, Link::ended(Ended::Unreachable));
+            self.links.insert(connection, Link::ended(DisconnectReason::Unreachable));
         }
         // Its timer starts in the first pass.
         self.hurry(connection);

@@ -3,7 +3,9 @@
 use resoa_carrier::keys::SecretKey;
 use resoa_carrier::tcp::{KeepAlive, OF_ONE_SOURCE, STRANGERS, Tcp};
 use resoa_carrier::{Allowed, Carrier};
-use resoa_protocol::lhp::{Connection, Ended, Handed, Identity, Indication, LastHop, Provider, Service};
+use resoa_protocol::lhp::{
+    Connection, DisconnectReason, Handed, Identity, Indication, LastHop, Provider, Service,
+};
 use resoa_protocol::message::MESSAGE_OCTETS;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, connect, socket_with};
 use std::io::{Read, Write};
@@ -63,9 +65,12 @@ fn nobody_there() {
     drop(server);
     let mut kept = Vec::new();
     client.connect(link, address.as_bytes());
-    assert_eq!(told(&mut client, &mut [], &mut kept), (link, Indication::Disconnected(Ended::Reset)));
+    assert_eq!(
+        told(&mut client, &mut [], &mut kept),
+        (link, Indication::Disconnected(DisconnectReason::Reset))
+    );
     client.connect(link, b"nowhere");
-    let unreachable = (link, Indication::Disconnected(Ended::Unreachable));
+    let unreachable = (link, Indication::Disconnected(DisconnectReason::Unreachable));
     assert_eq!(told(&mut client, &mut [], &mut kept), unreachable);
 }
 
@@ -86,7 +91,7 @@ fn a_length_that_no_message_has() {
     let (mut server, mut stream, taken) = plain();
     let mut kept = Vec::new();
     stream.write_all(&u32::MAX.to_be_bytes()).expect("is taken");
-    let end = (taken, Indication::Disconnected(Ended::Reset));
+    let end = (taken, Indication::Disconnected(DisconnectReason::Reset));
     assert_eq!(told(&mut server, &mut [], &mut kept), end);
 }
 
@@ -231,7 +236,7 @@ fn another_server() {
     let (mut client, link) = secure_client(&key(), address);
     let mut kept = Vec::new();
     // A refusal would have to come from the server that the client knows.
-    let end = (link, Indication::Disconnected(Ended::Unreachable));
+    let end = (link, Indication::Disconnected(DisconnectReason::Unreachable));
     assert_eq!(told(&mut client, &mut [&mut server], &mut kept), end);
 }
 
@@ -294,7 +299,7 @@ fn somebody_in_between() {
             }
         }
         assert_eq!(server_told, [Indication::Data(b"first".to_vec())]);
-        assert_eq!(end, Some(if changes { Ended::Unreachable } else { Ended::Reset }));
+        assert_eq!(end, Some(if changes { DisconnectReason::Unreachable } else { DisconnectReason::Reset }));
         drop((forth, back));
     }
 }

@@ -82,7 +82,7 @@ pub enum Indication {
     On,
     /// The connection has ended for this reason, and everything in flight is lost
     /// (LHP_DISCONNECT_IND, and LHP_FAILURE_IND of a reliable service, E12).
-    Disconnected(Ended),
+    Disconnected(DisconnectReason),
 }
 
 /// What is known of a message that was given up.
@@ -109,7 +109,7 @@ impl Lost {
 
 /// Why a connection ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Ended {
+pub enum DisconnectReason {
     /// Either side has closed it.
     Closed,
     /// The other side has reset it, or refused it.

@@ -31,7 +31,7 @@ mod undelivered;
 mod waiting;
 
 use crate::calls::{Action, CallId, Cause, Readiness, Signal, SocketCall, Value};
-use crate::message::{Body, Call, Create, Kind, Message, Update};
+use crate::message::{Body, Call, Create, Message, RsockType, Update};
 use crate::settings::Settings;
 use crate::{Errno, RsockId, Target};
 use listening::Child;
@@ -219,7 +219,7 @@ impl Lsm {
     fn fail(&mut self, error: Errno, out: &mut Vec<Action>) {
         self.error = Some(error);
         self.sending.discard();
-        if self.create.kind == Kind::Stream {
+        if self.create.kind == RsockType::Stream {
             self.state = State::Failed;
         }
         self.io(Cause::Error, out);
@@ -287,7 +287,7 @@ impl Lsm {
     fn peer_name(&self) -> Result<Value, Errno> {
         let is_connected = match self.state {
             State::Connected { halves, .. } => !halves.are_over(),
-            _ => self.create.kind != Kind::Stream,
+            _ => self.create.kind != RsockType::Stream,
         };
         // A UDP socket that is connected to port 0 has no peer (`inet_getname`).
         let peer = self.peer.filter(|peer| is_connected && peer.port() != 0);

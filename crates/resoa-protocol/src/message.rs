@@ -109,7 +109,7 @@ pub struct Create {
     /// Internet version 4 or 6.
     pub family: Family,
     /// Connections or datagrams.
-    pub kind: Kind,
+    pub kind: RsockType,
 }
 
 /// An address family.
@@ -123,7 +123,7 @@ pub enum Family {
 
 /// A type of socket, with its protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Kind {
+pub enum RsockType {
     /// `SOCK_STREAM`: TCP.
     Stream,
     /// `SOCK_DGRAM`: UDP.

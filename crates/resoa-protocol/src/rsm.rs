@@ -21,7 +21,7 @@ mod requests;
 mod sending;
 
 use crate::lsm::datagram_cost;
-use crate::message::{Body, Call, Control, Fault, Half, Kind, Message, Update};
+use crate::message::{Body, Call, Control, Fault, Half, Message, RsockType, Update};
 use crate::server::SocketState;
 use crate::tcp::{Endpoint, TcpAction, TcpEvent};
 use crate::{Errno, Target};
@@ -50,7 +50,7 @@ pub(crate) struct Rsm {
     pub(crate) endpoint: Endpoint,
     /// The name that the client uses.
     pub(crate) target: Target,
-    kind: Kind,
+    kind: RsockType,
     sizes: Sizes,
     state: State,
     pending: VecDeque<Pending>,
@@ -110,14 +110,14 @@ pub(crate) struct Effects {
 }
 
 impl Rsm {
-    pub(crate) fn new(endpoint: Endpoint, target: Target, kind: Kind, sizes: Sizes) -> Self {
+    pub(crate) fn new(endpoint: Endpoint, target: Target, kind: RsockType, sizes: Sizes) -> Self {
         Self {
             endpoint,
             target,
             kind,
             sizes,
             // A datagram socket needs no connection.
-            state: if kind == Kind::Stream { State::Created } else { State::Open },
+            state: if kind == RsockType::Stream { State::Created } else { State::Open },
             pending: VecDeque::new(),
             sending: Sending::default(),
             receiving: Receiving::new(sizes.receive_space),
@@ -137,10 +137,10 @@ impl Rsm {
             Call::Consumed => {}
             _ if matches!(self.state, State::Dead | State::Reset) && !matches!(call, Call::Close { .. }) => {}
             // Only for streams: the room of a WRITE would never be freed for a datagram socket.
-            Call::Write { bytes, urgent, scarce } if self.kind == Kind::Stream && self.may_send() => {
+            Call::Write { bytes, urgent, scarce } if self.kind == RsockType::Stream && self.may_send() => {
                 self.write(bytes, urgent, scarce, out);
             }
-            Call::Datagram { to, ancillary, bytes } if self.kind != Kind::Stream => {
+            Call::Datagram { to, ancillary, bytes } if self.kind != RsockType::Stream => {
                 self.datagram(to, ancillary, bytes, out);
             }
             Call::Listen { backlog } if matches!(self.state, State::Created | State::Listening) => {
@@ -152,7 +152,7 @@ impl Rsm {
                 self.state = State::Created;
                 out.tcp.push(TcpAction::StopListening);
             }
-            Call::Shutdown { half, state } if half.writes() || self.kind == Kind::Stream => {
+            Call::Shutdown { half, state } if half.writes() || self.kind == RsockType::Stream => {
                 self.receiving.is_refused |= half.reads();
                 if half.writes() {
                     self.shutdown(state, out);
@@ -177,7 +177,7 @@ impl Rsm {
         if consumed > 0 {
             self.consumed(consumed, out);
         }
-        if self.kind != Kind::Stream && self.state != State::Dead {
+        if self.kind != RsockType::Stream && self.state != State::Dead {
             self.datagram_gone(datagram_cost(bytes), out);
         }
     }
@@ -193,7 +193,7 @@ impl Rsm {
                 self.received_datagram(from, ancillary, bytes, out);
             }
             TcpEvent::Undelivered { to, ancillary, bytes } => {
-                if self.kind != Kind::Stream && self.state == State::Open {
+                if self.kind != RsockType::Stream && self.state == State::Open {
                     self.tell(Update::Undelivered { to, ancillary, bytes }, out);
                 }
             }
@@ -218,7 +218,7 @@ impl Rsm {
     /// Returns its state for the census.
     pub(crate) fn counted_as(&self) -> SocketState {
         match (self.kind, self.state) {
-            (Kind::Datagram | Kind::Lite, _) => SocketState::Datagram,
+            (RsockType::Datagram | RsockType::Lite, _) => SocketState::Datagram,
             (_, State::Created) => SocketState::Idle,
             (_, State::Listening) => SocketState::Listening,
             (_, State::Connecting) => SocketState::Connecting,
@@ -259,7 +259,7 @@ impl Rsm {
                 // Data that arrived earlier is read before the error is reported (A14).
                 self.forward_all(out);
                 self.tell(Update::SocketError(error), out);
-                if self.kind == Kind::Stream {
+                if self.kind == RsockType::Stream {
                     self.state = State::Dead;
                 }
             }

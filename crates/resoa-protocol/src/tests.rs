@@ -14,7 +14,7 @@ mod transfer;
 use crate::calls::{Action, CallId, ReceiveFlags, SendFlags, Signal, SocketCall, Value};
 use crate::client::{Client, Registration};
 use crate::lhp::{Connection, Identity, Indication};
-use crate::message::{AddressMode, Create, Family, Kind, Operation, Reply};
+use crate::message::{AddressMode, Create, Family, Operation, Reply, RsockType};
 use crate::server::{Addresses, Server, ServerAction, ServerSettings};
 use crate::settings::{Settings, Timers};
 use crate::tcp::{Endpoint, TcpAction, TcpEvent};
@@ -24,8 +24,8 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
 const LINK: Connection = Connection(1);
-const STREAM: Create = Create { family: Family::V4, kind: Kind::Stream };
-const DATAGRAM: Create = Create { family: Family::V4, kind: Kind::Datagram };
+const STREAM: Create = Create { family: Family::V4, kind: RsockType::Stream };
+const DATAGRAM: Create = Create { family: Family::V4, kind: RsockType::Datagram };
 const SOL_SOCKET: i32 = 1;
 
 fn address(port: u16) -> SocketAddr {

@@ -14,7 +14,7 @@ use guest::{Guest, PATIENCE, sending};
 use resoa_carrier::keys::SecretKey;
 use resoa_carrier::{Allowed, AnyCarrier, Place};
 use resoa_protocol::lhp::{LastHop, Provider, Service};
-use resoa_protocol::message::{AddressMode, Create, Family, Kind};
+use resoa_protocol::message::{AddressMode, Create, Family, RsockType};
 use resoa_protocol::server::Addresses;
 use resoa_protocol::{
     CallId, Client, ReceiveFlags, RsockId, ServerSettings, Settings, SocketCall, Timers, Value,
@@ -153,7 +153,8 @@ fn other(guest: &mut Guest<AnyCarrier>, far: &TcpListener, stalls: bool) -> TcpS
 }
 
 fn connected(guest: &mut Guest<AnyCarrier>, to: SocketAddr) -> RsockId {
-    let socket = guest.client.socket(Create { family: Family::V4, kind: Kind::Stream }).expect("registered");
+    let socket =
+        guest.client.socket(Create { family: Family::V4, kind: RsockType::Stream }).expect("registered");
     assert_eq!(call(guest, socket, SocketCall::Connect(to)), Value::Done);
     socket
 }

@@ -5,7 +5,7 @@ use crate::gate::Gate;
 use resoa_carrier::keys::PublicKey;
 use resoa_policy::{Policy, meant};
 use resoa_protocol::lhp::{Connection, Identity};
-use resoa_protocol::message::{Ancillary, Create, Family, Kind, Operation, Reply};
+use resoa_protocol::message::{Ancillary, Create, Family, Operation, Reply, RsockType};
 use resoa_protocol::{Endpoint, Errno, TcpAction, TcpEvent};
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
@@ -165,7 +165,7 @@ fn action(what: u8, number: u8, more: u8) -> TcpAction {
         }
         10 => TcpAction::Send { bytes: vec![0; usize::from(more) + 1], urgent: false },
         _ => {
-            let kind = [Kind::Stream, Kind::Datagram][usize::from(number & 1)];
+            let kind = [RsockType::Stream, RsockType::Datagram][usize::from(number & 1)];
             let create = Create { family: Family::V4, kind };
             TcpAction::Create { create, source: [192, 0, 2, 9].into(), foreign: false }
         }

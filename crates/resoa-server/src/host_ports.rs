@@ -8,7 +8,7 @@
 //! (`linux/inet_diag.h`).
 
 use crate::sys;
-use resoa_protocol::message::Kind;
+use resoa_protocol::message::RsockType;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::net::{self, AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, netlink};
 use std::io;
@@ -83,7 +83,7 @@ impl HostPorts {
     /// CONFIG_INET_UDP_DIAG).
     pub(crate) fn answer(&mut self) -> bool {
         // Port 1 is usually unused, so the answer is short.
-        [Kind::Stream, Kind::Datagram].into_iter().all(|kind| self.holders(kind, 1).is_ok())
+        [RsockType::Stream, RsockType::Datagram].into_iter().all(|kind| self.holders(kind, 1).is_ok())
     }
 
     /// Returns the sockets of both families that have this port. Of TCP, these are the listeners
@@ -92,7 +92,7 @@ impl HostPorts {
     ///
     /// # Errors
     /// If the kernel does not answer.
-    pub(crate) fn holders(&mut self, kind: Kind, port: u16) -> io::Result<Vec<Holder>> {
+    pub(crate) fn holders(&mut self, kind: RsockType, port: u16) -> io::Result<Vec<Holder>> {
         let mut holders = Vec::new();
         for family in [libc::AF_INET, libc::AF_INET6] {
             self.ask(family as u8, kind, port)?;
@@ -101,12 +101,12 @@ impl HostPorts {
         Ok(holders)
     }
 
-    fn ask(&mut self, family: u8, kind: Kind, port: u16) -> io::Result<()> {
+    fn ask(&mut self, family: u8, kind: RsockType, port: u16) -> io::Result<()> {
         self.sequence = self.sequence.wrapping_add(1);
         let (protocol, states) = match kind {
-            Kind::Stream => (libc::IPPROTO_TCP, TCP_LISTENERS_AND_BOUND),
-            Kind::Datagram => (libc::IPPROTO_UDP, ANY_STATE),
-            Kind::Lite => (libc::IPPROTO_UDPLITE, ANY_STATE),
+            RsockType::Stream => (libc::IPPROTO_TCP, TCP_LISTENERS_AND_BOUND),
+            RsockType::Datagram => (libc::IPPROTO_UDP, ANY_STATE),
+            RsockType::Lite => (libc::IPPROTO_UDPLITE, ANY_STATE),
         };
         let mut request = Vec::with_capacity(HEADER + REQUEST);
         request.extend(((HEADER + REQUEST) as u32).to_ne_bytes());
@@ -227,7 +227,7 @@ mod tests {
         }
     }
 
-    fn holders(kind: Kind, port: u16) -> Vec<Holder> {
+    fn holders(kind: RsockType, port: u16) -> Vec<Holder> {
         HostPorts::open().expect("netlink").holders(kind, port).expect("the kernel says")
     }
 
@@ -246,17 +246,20 @@ mod tests {
                 bound: Bound { address: local.ip(), only_v6: local.is_ipv6() },
             };
             let local = udp.local_addr().expect("is bound");
-            assert!(holders(Kind::Datagram, local.port()).contains(&own(udp.as_fd(), local)), "{address}");
+            assert!(
+                holders(RsockType::Datagram, local.port()).contains(&own(udp.as_fd(), local)),
+                "{address}"
+            );
             udp.connect(local).expect("loopback");
             let cookies = |kind| holders(kind, local.port()).into_iter().map(|holder| holder.cookie);
             let its = own(udp.as_fd(), local).cookie;
-            assert!(cookies(Kind::Datagram).any(|cookie| cookie == its), "{address}, connected");
-            assert!(cookies(Kind::Lite).all(|cookie| cookie != its), "{address}");
+            assert!(cookies(RsockType::Datagram).any(|cookie| cookie == its), "{address}, connected");
+            assert!(cookies(RsockType::Lite).all(|cookie| cookie != its), "{address}");
             let local = tcp.local_addr().expect("is bound");
-            assert!(holders(Kind::Stream, local.port()).contains(&own(tcp.as_fd(), local)), "{address}");
+            assert!(holders(RsockType::Stream, local.port()).contains(&own(tcp.as_fd(), local)), "{address}");
             let near = TcpStream::connect(local).expect("loopback");
             let far = tcp.accept().expect("has connected").0;
-            let found = holders(Kind::Stream, local.port());
+            let found = holders(RsockType::Stream, local.port());
             assert!(!found.contains(&own(far.as_fd(), local)), "{address}");
             drop((near, tcp));
         }
@@ -265,7 +268,7 @@ mod tests {
         net::bind(&bound, &SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).expect("loopback");
         let port = crate::kernel::name(&bound).expect("is bound").port();
         let own = cookie(bound.as_fd()).expect("every socket has one");
-        assert!(holders(Kind::Stream, port).iter().any(|holder| holder.cookie == own));
+        assert!(holders(RsockType::Stream, port).iter().any(|holder| holder.cookie == own));
     }
 
     /// An IPv6-only socket is recognised as such.
@@ -282,6 +285,6 @@ mod tests {
             bound: Bound { address: Ipv6Addr::UNSPECIFIED.into(), only_v6: true },
         };
         assert_eq!(bound(&six, Ipv6Addr::UNSPECIFIED.into()), own.bound);
-        assert!(holders(Kind::Stream, port).contains(&own));
+        assert!(holders(RsockType::Stream, port).contains(&own));
     }
 }

@@ -3,7 +3,7 @@
 use crate::kernel::{Phase, Socket, name};
 use crate::{errors, options, own, sys};
 use resoa_protocol::Errno;
-use resoa_protocol::message::{Family, Kind, Operation, Reply};
+use resoa_protocol::message::{Family, Operation, Reply, RsockType};
 use rustix::fd::AsFd;
 use rustix::net;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -66,8 +66,8 @@ impl Socket {
             return Ok(());
         }
         match (self.create.kind, own::source(self.create.family, self.source)?) {
-            (Kind::Stream, None) => {}
-            (Kind::Stream, Some(own)) => {
+            (RsockType::Stream, None) => {}
+            (RsockType::Stream, Some(own)) => {
                 // The port is chosen at the connect, when the destination is known, so that one
                 // port can serve many far hosts.
                 let on = 1_i32.to_ne_bytes();
@@ -75,7 +75,7 @@ impl Socket {
                     .map_err(|error| errors::errno(&error))?;
                 net::bind(&self.fd, &SocketAddr::new(own, 0)).map_err(errors::of)?;
             }
-            (Kind::Datagram | Kind::Lite, own) => {
+            (RsockType::Datagram | RsockType::Lite, own) => {
                 let any = match self.create.family {
                     Family::V4 => Ipv4Addr::UNSPECIFIED.into(),
                     Family::V6 => Ipv6Addr::UNSPECIFIED.into(),
@@ -112,7 +112,7 @@ impl Socket {
         }
         match net::connect(&self.fd, &peer) {
             // The connection may exist at once, as on loopback. epoll reports that, too.
-            Ok(()) | Err(rustix::io::Errno::INPROGRESS) if self.create.kind == Kind::Stream => {
+            Ok(()) | Err(rustix::io::Errno::INPROGRESS) if self.create.kind == RsockType::Stream => {
                 self.phase = Phase::Connecting(peer);
                 None
             }

@@ -4,7 +4,7 @@
 use crate::statistics::{Interval, wilson};
 use crate::{LossEvent, LossKind};
 use capture::Cause;
-use capture::senders::{Reason, Verdict};
+use capture::senders::{LossVerdict, Reason};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -29,10 +29,10 @@ pub enum Taken {
 impl Taken {
     /// Returns the column of a detector's verdict; without a sample the loss is unjudged.
     #[must_use]
-    pub fn judged(verdict: Option<Verdict>, reason: Option<Reason>) -> Self {
+    pub fn judged(verdict: Option<LossVerdict>, reason: Option<Reason>) -> Self {
         match verdict.filter(|_| reason == Some(Reason::Detector)) {
-            Some(Verdict::Wireless) => Self::Wireless,
-            Some(Verdict::Congestion) => Self::Congestion,
+            Some(LossVerdict::Wireless) => Self::Wireless,
+            Some(LossVerdict::Congestion) => Self::Congestion,
             None => Self::Unjudged,
         }
     }
@@ -132,9 +132,9 @@ mod tests {
 
     #[test]
     fn each_event_is_counted_in_one_place() {
-        let judged = event(Cause::Wireless, Verdict::Congestion);
+        let judged = event(Cause::Wireless, LossVerdict::Congestion);
         let events = [
-            (Taken::Wireless, event(Cause::Wireless, Verdict::Wireless)),
+            (Taken::Wireless, event(Cause::Wireless, LossVerdict::Wireless)),
             (Taken::Congestion, judged.clone()),
             (Taken::Unjudged, LossEvent { reason: Some(Reason::NoSample), ..judged.clone() }),
             (Taken::Unjudged, LossEvent { verdict: None, reason: None, ..judged.clone() }),

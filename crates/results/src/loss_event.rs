@@ -4,7 +4,7 @@
 //! links of the same run.
 
 use capture::Cause;
-use capture::senders::{Reason, Verdict};
+use capture::senders::{LossVerdict, Reason};
 use serde::{Deserialize, Serialize};
 
 /// One loss event: the sender entered recovery, its timer expired, or it only reduced its window.
@@ -24,7 +24,7 @@ pub struct LossEvent {
     pub cause: Cause,
     /// How the sender classified it; `None` if its congestion control does not differentiate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub verdict: Option<Verdict>,
+    pub verdict: Option<LossVerdict>,
     /// What decided that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<Reason>,
@@ -91,7 +91,7 @@ impl LossEvent {
 pub fn judged<'a>(
     events: impl IntoIterator<Item = &'a LossEvent>,
     cause: Cause,
-    verdict: Verdict,
+    verdict: LossVerdict,
 ) -> (u64, u64) {
     let of_cause = events.into_iter().filter(|event| event.by_detector() && event.cause == cause);
     of_cause.fold((0, 0), |(so, all), event| (so + u64::from(event.verdict == Some(verdict)), all + 1))
@@ -102,7 +102,7 @@ pub(crate) mod tests {
     use super::*;
 
     /// A loss event of one packet.
-    pub(crate) fn event(cause: Cause, verdict: Verdict) -> LossEvent {
+    pub(crate) fn event(cause: Cause, verdict: LossVerdict) -> LossEvent {
         LossEvent {
             at_ns: 5,
             kind: LossKind::Recovery,
@@ -121,7 +121,7 @@ pub(crate) mod tests {
 
     #[test]
     fn what_no_detector_judged_is_left_out() {
-        use Verdict::{Congestion, Wireless};
+        use LossVerdict::{Congestion, Wireless};
         let timer = LossEvent {
             kind: LossKind::Timeout,
             reason: Some(Reason::Timeout),
@@ -144,7 +144,7 @@ pub(crate) mod tests {
 
     #[test]
     fn n_is_held_against_what_was_lost() {
-        let event = LossEvent { n: Some(3), lost: 5, ..event(Cause::Wireless, Verdict::Wireless) };
+        let event = LossEvent { n: Some(3), lost: 5, ..event(Cause::Wireless, LossVerdict::Wireless) };
         assert_eq!(event.difference(), Some(-2));
         assert_eq!(LossEvent { n: None, ..event.clone() }.difference(), None);
         assert_eq!(LossEvent { kind: LossKind::Timeout, ..event }.difference(), None);
@@ -160,7 +160,7 @@ pub(crate) mod tests {
             mean_ns: None,
             dev_ns: None,
             ssthresh: None,
-            ..event(Cause::Outage, Verdict::Wireless)
+            ..event(Cause::Outage, LossVerdict::Wireless)
         };
         let text = serde_json::to_string(&event).unwrap();
         assert_eq!(text, r#"{"at_ns":5,"kind":"recovery","lost":1,"cause":"outage","cwnd":20}"#);

@@ -104,7 +104,7 @@ mod tests {
     use crate::example::campaign;
     use crate::loss_event::tests::event;
     use capture::Cause;
-    use capture::senders::Verdict as Taken;
+    use capture::senders::LossVerdict as Taken;
 
     #[test]
     fn a_row_is_an_event_with_what_it_was_taken_for_and_what_it_was() {

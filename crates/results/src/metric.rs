@@ -5,7 +5,7 @@ use crate::{
     Besides, Connection, Directory, LiteTotals, LossEvent, LossKind, Protocol, RoundTrips, RunRecord,
 };
 use capture::Cause;
-use capture::senders::Verdict;
+use capture::senders::LossVerdict;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -205,11 +205,11 @@ impl Metric {
             Self::WrongBytes => looked_at(&measured, |row| row.wrong_bytes),
             Self::Misplaced => looked_at(&measured, |row| row.misplaced),
             Self::LossEvents => looked_at(&measured, |row| Some(row.losses.as_ref()?.len() as u64)),
-            Self::WirelessRecognized => recognized(&measured, Cause::Wireless, Verdict::Wireless),
-            Self::CongestionRecognized => recognized(&measured, Cause::Congestion, Verdict::Congestion),
+            Self::WirelessRecognized => recognized(&measured, Cause::Wireless, LossVerdict::Wireless),
+            Self::CongestionRecognized => recognized(&measured, Cause::Congestion, LossVerdict::Congestion),
             Self::TakenForWireless => {
                 let judged = losses(&measured).filter(|event| event.by_detector());
-                share(judged, |event| event.verdict == Some(Verdict::Wireless))
+                share(judged, |event| event.verdict == Some(LossVerdict::Wireless))
             }
             Self::CountedRight => {
                 let counted = losses(&measured).filter(|event| event.kind == LossKind::Recovery);
@@ -316,7 +316,7 @@ fn losses<'a>(rows: &[&'a Connection]) -> impl Iterator<Item = &'a LossEvent> {
 
 /// Returns the share of a cause's loss events with the right verdict, in percent; `None` if a
 /// detector judged none.
-fn recognized(rows: &[&Connection], cause: Cause, verdict: Verdict) -> Option<f64> {
+fn recognized(rows: &[&Connection], cause: Cause, verdict: LossVerdict) -> Option<f64> {
     let (right, all) = judged(losses(rows), cause, verdict);
     (all > 0).then(|| 100.0 * right as f64 / all as f64)
 }

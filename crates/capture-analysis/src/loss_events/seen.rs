@@ -2,7 +2,7 @@
 
 use capture::Time;
 use capture::senders::{CongestionState, LossState, SenderState};
-use loss_differentiation::{Reason, Verdict};
+use loss_differentiation::{LossVerdict, Reason};
 
 /// One row: the state *before* the segment was processed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,7 +29,7 @@ pub struct Judged {
     /// Lost segments by its count.
     pub n: u32,
     /// The verdict; `None` before the first event, and for algorithms that only count events.
-    pub verdict: Option<Verdict>,
+    pub verdict: Option<LossVerdict>,
     /// The reason for the verdict.
     pub reason: Option<Reason>,
     /// Window that the reduction started from, in segments.

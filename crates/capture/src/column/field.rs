@@ -133,7 +133,7 @@ names! {
     Event, word, from_word;
     Way, letter, from_letter;
     loss_differentiation::Reason, name, from_name;
-    loss_differentiation::Verdict, name, from_name;
+    loss_differentiation::LossVerdict, name, from_name;
 }
 
 impl Field for crate::event::Reason {

@@ -5,7 +5,7 @@
 //! words, of which the first is a mark. Observers read these words from the socket, whichever
 //! algorithm it uses. Senders with other congestion controls have no such state.
 
-use loss_differentiation::{Reason, Verdict};
+use loss_differentiation::{LossVerdict, Reason};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -64,7 +64,7 @@ pub struct LossState {
     /// Number of lost segments of the last loss event (`n`).
     pub n: u16,
     /// Classification of the last loss event; `None` before the first (`verdict`).
-    pub verdict: Option<Verdict>,
+    pub verdict: Option<LossVerdict>,
     /// Reason of the classification (`reason`).
     pub reason: Option<Reason>,
     /// Congestion window at the last loss event, in segments (`base`).
@@ -136,7 +136,10 @@ impl LossState {
             span,
             spanned,
             n: u16::from_le_bytes([n_low, n_high]),
-            verdict: usize::from(verdict).checked_sub(1).and_then(|place| Verdict::ALL.get(place)).copied(),
+            verdict: usize::from(verdict)
+                .checked_sub(1)
+                .and_then(|place| LossVerdict::ALL.get(place))
+                .copied(),
             reason: usize::from(reason).checked_sub(1).and_then(|place| Reason::ALL.get(place)).copied(),
             base,
             limit,
@@ -240,7 +243,7 @@ mod tests {
             span: 1,
             spanned: 2,
             n: 259,
-            verdict: Some(Verdict::Wireless),
+            verdict: Some(LossVerdict::Wireless),
             reason: Some(Reason::NoSample),
             base: 105,
             limit: 14_080_000,

@@ -6,8 +6,8 @@ mod rates;
 use crate::Seen;
 use crate::connection::{Connection, State};
 use loss_differentiation::{
-    Algorithm, Arrival, Detector, Form, Gain, Loss, Parameters, Quantum, Reduction, Statistics, Usage,
-    Verdict, Window, reduced,
+    Algorithm, Arrival, Detector, Form, Gain, Loss, LossVerdict, Parameters, Quantum, Reduction, Statistics,
+    Usage, Window, reduced,
 };
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
@@ -206,7 +206,7 @@ impl Model {
             let judged = self.detector.as_ref().expect("Spike has one").judge(Loss { n: 1, cwnd: 1 });
             assert_eq!(
                 state.span == 1,
-                judged.verdict == Verdict::Congestion && self.samples > 0,
+                judged.verdict == LossVerdict::Congestion && self.samples > 0,
                 "{state:?}"
             );
         }
@@ -243,14 +243,14 @@ impl Model {
         let state = &after.state;
         let Some(detector) = &self.detector else {
             (self.counted.verdict, self.counted.reason) = (0, 0);
-            assert_eq!(threshold, reduced(before.snd_cwnd, Verdict::Congestion, self.reduction));
+            assert_eq!(threshold, reduced(before.snd_cwnd, LossVerdict::Congestion, self.reduction));
             assert_eq!(state.limit, 0);
             self.compare_counted(state);
             return;
         };
         let judged = detector.judge(Loss { n, cwnd: before.snd_cwnd });
         seen.judged += 1;
-        let verdict = if judged.verdict == Verdict::Wireless { WIRELESS } else { CONGESTION };
+        let verdict = if judged.verdict == LossVerdict::Wireless { WIRELESS } else { CONGESTION };
         seen.wireless += u64::from(verdict == WIRELESS);
         let mut taken = judged.verdict;
         if state.verdict != verdict {
@@ -262,7 +262,7 @@ impl Model {
                 |bound: Option<f64>| bound.is_some_and(|bound| (measured - bound).abs() <= rounding);
             assert!(is_near(judged.limit) || is_near(judged.floor), "{}: {judged:?} {state:?}", self.name);
             seen.near += 1;
-            taken = if state.verdict == WIRELESS { Verdict::Wireless } else { Verdict::Congestion };
+            taken = if state.verdict == WIRELESS { LossVerdict::Wireless } else { LossVerdict::Congestion };
         }
         self.counted.verdict = state.verdict;
         self.counted.reason = if judged.measured.is_some() { 1 } else { 2 };

@@ -2,7 +2,7 @@
 
 use crate::lab::plan::{air, download};
 use crate::lab::{Lab, VIRTUAL};
-use capture::senders::Verdict;
+use capture::senders::LossVerdict;
 use results::LossEvent;
 use std::fs;
 
@@ -19,7 +19,7 @@ fn judged(lab: &Lab, control: &str, quantum_us: u32) -> (usize, usize) {
     let events: Vec<LossEvent> = serde_json::from_value(events).expect("loss events");
     fs::remove_dir_all(lab.path("out")).expect("removed");
     let of_detector: Vec<_> = events.iter().filter(|event| event.by_detector()).collect();
-    let wireless = of_detector.iter().filter(|event| event.verdict == Some(Verdict::Wireless)).count();
+    let wireless = of_detector.iter().filter(|event| event.verdict == Some(LossVerdict::Wireless)).count();
     (of_detector.len(), wireless)
 }
 

@@ -8,7 +8,7 @@ use crate::rules::{Oracle, Settings, algorithm};
 use crate::states::Row;
 use crate::tally::Tally;
 use capture::senders::CongestionState;
-use loss_differentiation::{Reason, Reduction, Statistics, Verdict, reduced};
+use loss_differentiation::{LossVerdict, Reason, Reduction, Statistics, reduced};
 
 /// The stated roundings of the kernel's side, in nanoseconds, and one for the unit of the rows.
 const MEAN_NS: f64 = 1000.0 / 8.0 + 1.0;
@@ -70,7 +70,11 @@ fn reductions(oracle: &Oracle, before: &Row, after: &Row, tally: &mut Tally) {
         timed_out(before, after, events, tally);
         tally.timeouts += u32::from(timeouts);
     } else if local > 0 {
-        assert_eq!((is.verdict, is.reason), (Some(Verdict::Congestion), Some(Reason::Local)), "{after:?}");
+        assert_eq!(
+            (is.verdict, is.reason),
+            (Some(LossVerdict::Congestion), Some(Reason::Local)),
+            "{after:?}"
+        );
         assert_eq!(after.state.ssthresh, Some(halved(is.base)), "{after:?}");
         tally.local += u32::from(local);
     } else if events == 0 {
@@ -88,14 +92,14 @@ fn reductions(oracle: &Oracle, before: &Row, after: &Row, tally: &mut Tally) {
 }
 
 fn halved(base: u32) -> u32 {
-    reduced(base, Verdict::Congestion, Reduction::default())
+    reduced(base, LossVerdict::Congestion, Reduction::default())
 }
 
 /// AMB-N5: congestion without asking a detector, and half of the window unless it is being repaired
 /// already.
 fn timed_out(before: &Row, after: &Row, events: u32, tally: &mut Tally) {
     let is = &after.loss;
-    assert_eq!((is.verdict, is.reason), (Some(Verdict::Congestion), Some(Reason::Timeout)), "{after:?}");
+    assert_eq!((is.verdict, is.reason), (Some(LossVerdict::Congestion), Some(Reason::Timeout)), "{after:?}");
     assert!(is.n >= 1);
     let quiet = matches!(before.state.state, Some(CongestionState::Open | CongestionState::Disorder));
     if after.state.ssthresh != Some(halved(is.base)) {
@@ -111,7 +115,7 @@ fn judged(oracle: &Oracle, before: &Row, after: &Row, wireless: bool, tally: &mu
     let is = &after.loss;
     let expected = oracle.judge(after);
     let verdict = is.verdict.expect("a verdict");
-    assert_eq!(verdict == Verdict::Wireless, wireless, "the counter goes by the verdict: {after:?}");
+    assert_eq!(verdict == LossVerdict::Wireless, wireless, "the counter goes by the verdict: {after:?}");
     let near = oracle.is_near(&expected, after);
     assert!(is.reason == Some(expected.reason), "{expected:?} and {after:?}");
     if verdict != expected.verdict {

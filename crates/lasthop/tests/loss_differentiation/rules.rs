@@ -4,7 +4,8 @@ use crate::states::Row;
 use crate::tally::Tally;
 use capture::senders::Algorithm as Named;
 use loss_differentiation::{
-    Algorithm, Arrival, Detector, Form, Judgement, Loss, Parameters, Reduction, Spacing, Statistics, Verdict,
+    Algorithm, Arrival, Detector, Form, Judgement, Loss, LossVerdict, Parameters, Reduction, Spacing,
+    Statistics,
 };
 
 /// What may lie between a time in a row and the kernel's own, both cut to microseconds.
@@ -125,7 +126,7 @@ impl Oracle {
             }
             Algorithm::Spike => {
                 assert_eq!(loss.least, least.unwrap_or(0.0) as u32, "{row:?}");
-                let inside = least.is_some() && judged.verdict == Verdict::Congestion;
+                let inside = least.is_some() && judged.verdict == LossVerdict::Congestion;
                 assert_eq!((loss.span, loss.spanned), (u32::from(inside), 0), "{row:?}");
             }
             Algorithm::Veno => {

@@ -4,7 +4,7 @@ use crate::lab::plan::{KEEP_ALL, air, download};
 use crate::lab::{Lab, VIRTUAL};
 use capture::Cause;
 use capture::columnar::Table;
-use capture::senders::{Reason, Verdict};
+use capture::senders::{LossVerdict, Reason};
 use results::{LossEvent, LossKind};
 use std::fs;
 
@@ -119,20 +119,20 @@ fn judged_as(name: &str, first: &LossEvent, crowded: &LossEvent) {
     match name {
         "newreno" => assert_eq!((first.verdict, crowded.verdict), (None, None)),
         "spike" => {
-            assert_eq!((first.verdict, first.reason), (Some(Verdict::Wireless), Some(Reason::Detector)));
+            assert_eq!((first.verdict, first.reason), (Some(LossVerdict::Wireless), Some(Reason::Detector)));
             assert_eq!(
                 (crowded.verdict, crowded.reason),
-                (Some(Verdict::Congestion), Some(Reason::Detector))
+                (Some(LossVerdict::Congestion), Some(Reason::Detector))
             );
         }
         _ => {
             let below =
                 |event: &LossEvent, limit_ns| u64::from(event.rtt_us.expect("a time")) * 1000 < limit_ns;
             let mean_ns = first.mean_ns.expect("a mean");
-            assert_eq!(first.verdict == Some(Verdict::Wireless), below(first, mean_ns), "{first:?}");
+            assert_eq!(first.verdict == Some(LossVerdict::Wireless), below(first, mean_ns), "{first:?}");
             let (mean_ns, dev_ns) = crowded.mean_ns.zip(crowded.dev_ns).expect("statistics");
             assert!(!below(crowded, mean_ns + dev_ns / 2), "a queue that fills: {crowded:?}");
-            assert_eq!(crowded.verdict, Some(Verdict::Congestion));
+            assert_eq!(crowded.verdict, Some(LossVerdict::Congestion));
         }
     }
 }
@@ -147,7 +147,7 @@ fn an_outage_is_neither() {
     println!("{events:?}");
     let timeout = events.iter().find(|event| event.kind == LossKind::Timeout).expect("a timeout");
     assert_eq!((timeout.cause, timeout.n), (Cause::Outage, None));
-    assert_eq!((timeout.verdict, timeout.reason), (Some(Verdict::Congestion), Some(Reason::Timeout)));
+    assert_eq!((timeout.verdict, timeout.reason), (Some(LossVerdict::Congestion), Some(Reason::Timeout)));
     assert!(timeout.lost >= 10, "a window: {timeout:?}");
     assert_eq!(timeout.ssthresh, Some((timeout.cwnd / 2).max(2)));
     assert!(events.iter().all(|event| event.cause != Cause::Wireless && event.cause != Cause::Congestion));

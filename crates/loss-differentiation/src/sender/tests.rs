@@ -4,11 +4,11 @@ use proptest::prelude::*;
 const CONGESTION: Judgement = Judgement::congestion(Reason::Detector);
 
 fn wireless() -> Judgement {
-    Judgement { verdict: Verdict::Wireless, ..CONGESTION }
+    Judgement { verdict: LossVerdict::Wireless, ..CONGESTION }
 }
 
 /// Returns a sender in additive increase with this window.
-fn sender(cwnd: u32, options: Options) -> Sender {
+fn sender(cwnd: u32, options: SenderOptions) -> Sender {
     Sender { window: Window::new(cwnd, 2), ..Sender::new(options) }
 }
 
@@ -20,21 +20,23 @@ fn third_duplicate(sender: &mut Sender) -> bool {
 /// so 84.
 #[test]
 fn the_vector_of_the_thesis() {
-    let mut sender = sender(133, Options { base: BaseWindow::InFlightPlusThree, ..Options::STANDARD });
+    let mut sender =
+        sender(133, SenderOptions { base: BaseWindow::InFlightPlusThree, ..SenderOptions::STANDARD });
     assert!(third_duplicate(&mut sender));
     let event = sender.lose(1, wireless(), 133, 102).expect("a new event");
     assert_eq!((event.base, event.ssthresh, sender.window.cwnd), (105, 84, 87));
     // More in flight than the window: the window counts.
-    let mut held = self::sender(105, Options { base: BaseWindow::InFlightPlusThree, ..Options::STANDARD });
+    let mut held =
+        self::sender(105, SenderOptions { base: BaseWindow::InFlightPlusThree, ..SenderOptions::STANDARD });
     assert_eq!(held.lose(1, wireless(), 105, 200).map(|event| event.base), Some(105));
-    let mut held = self::sender(133, Options::STANDARD);
+    let mut held = self::sender(133, SenderOptions::STANDARD);
     assert_eq!(held.lose(1, CONGESTION, 133, 102).map(|event| (event.base, event.ssthresh)), Some((133, 66)));
 }
 
 /// N11, spec 3.5: recovery step by step, with two of ten segments lost (0 and 4).
 #[test]
 fn recovery_with_a_partial_acknowledgement() {
-    let mut sender = sender(10, Options::STANDARD);
+    let mut sender = sender(10, SenderOptions::STANDARD);
     assert!(third_duplicate(&mut sender));
     let event = sender.lose(2, CONGESTION, 10, 10).expect("a new event");
     assert_eq!((event.n, event.base, event.ssthresh), (2, 10, 5));
@@ -57,7 +59,7 @@ fn recovery_with_a_partial_acknowledgement() {
 /// no detector is asked.
 #[test]
 fn timeouts_are_congestion_and_start_slowly() {
-    let mut thesis = Sender::new(Options::thesis(1448));
+    let mut thesis = Sender::new(SenderOptions::thesis(1448));
     assert_eq!((thesis.window.cwnd, thesis.window.ssthresh), (1, 45));
     for una in 1..=4 {
         thesis.acknowledge(una, Usage::FULL);
@@ -72,7 +74,7 @@ fn timeouts_are_congestion_and_start_slowly() {
     assert_eq!(thesis.acknowledge(9, Usage::FULL), Progress::Forward);
     assert!(third_duplicate(&mut thesis));
 
-    let mut standard = sender(40, Options::STANDARD);
+    let mut standard = sender(40, SenderOptions::STANDARD);
     standard.window.counter = 20;
     standard.time_out(1, 40);
     assert_eq!((standard.window.cwnd, standard.window.ssthresh, standard.window.counter), (1, 20, 0));
@@ -81,9 +83,9 @@ fn timeouts_are_congestion_and_start_slowly() {
 /// N26, AMB-N5: a full transmit queue halves the window at most once per round trip.
 #[test]
 fn a_full_queue_halves_once_a_round_trip() {
-    let mut sender = sender(40, Options::STANDARD);
+    let mut sender = sender(40, SenderOptions::STANDARD);
     let event = sender.queue_full(40).expect("the first");
-    assert_eq!((event.judgement.reason, event.judgement.verdict), (Reason::Local, Verdict::Congestion));
+    assert_eq!((event.judgement.reason, event.judgement.verdict), (Reason::Local, LossVerdict::Congestion));
     assert_eq!((sender.window.cwnd, sender.window.ssthresh), (20, 20));
     assert_eq!(sender.acknowledge(39, Usage::FULL), Progress::Forward);
     assert_eq!(sender.queue_full(60), None);
@@ -97,7 +99,7 @@ fn a_full_queue_halves_once_a_round_trip() {
 /// Only the third duplicate indicates a loss, not the fourth.
 #[test]
 fn only_the_third_duplicate_tells() {
-    let mut sender = sender(10, Options::STANDARD);
+    let mut sender = sender(10, SenderOptions::STANDARD);
     assert!(third_duplicate(&mut sender));
     assert!(!sender.duplicate());
     sender.acknowledge(1, Usage::FULL);
@@ -124,7 +126,7 @@ proptest! {
         Just(Step::TimeOut),
         Just(Step::QueueFull),
     ], 1..200)) {
-        let mut sender = Sender::new(Options::STANDARD);
+        let mut sender = Sender::new(SenderOptions::STANDARD);
         let mut una = 0;
         for step in steps {
             let next = una + u64::from(sender.window.cwnd);

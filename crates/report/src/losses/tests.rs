@@ -1,6 +1,6 @@
 use super::*;
 use capture::Cause;
-use capture::senders::Verdict as Taken;
+use capture::senders::LossVerdict as Taken;
 use results::LossKind;
 
 /// A recovery that a detector judged, with one segment lost.

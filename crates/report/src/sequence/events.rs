@@ -2,7 +2,7 @@
 
 use super::pack::times;
 use capture::Cause;
-use capture::senders::{Reason, Verdict};
+use capture::senders::{LossVerdict, Reason};
 use results::{LossEvent, LossKind};
 use serde::Serialize;
 
@@ -19,7 +19,7 @@ pub(super) struct Events {
     /// Lost segments in truth.
     lost: Vec<u32>,
     /// The sender's verdict.
-    verdict: Vec<Option<Verdict>>,
+    verdict: Vec<Option<LossVerdict>>,
     reason: Vec<Option<Reason>>,
     /// The round-trip time that was judged.
     rtt_us: Vec<Option<u32>>,

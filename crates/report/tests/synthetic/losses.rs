@@ -1,6 +1,6 @@
 //! Synthetic loss events, and the states of a sender with these events.
 
-use capture::senders::{Header, INFINITE_SSTHRESH, Reason, Record, SenderState, Verdict, Writer};
+use capture::senders::{Header, INFINITE_SSTHRESH, LossVerdict, Reason, Record, SenderState, Writer};
 use capture::{Cause, Tail, Time, WallTime};
 use results::{LossEvent, LossKind};
 use std::net::SocketAddr;
@@ -15,14 +15,14 @@ pub fn events(loss: &str, control: &str, repetition: u32) -> Vec<LossEvent> {
     use Cause::{Congestion, Mixed, None, Outage, Wireless};
     use LossKind::{Recovery, Reduction, Timeout};
     let all = [
-        (850, Recovery, Wireless, 5, 5, Some(Verdict::Wireless)),
-        (1_300, Recovery, Congestion, 1, 1, Some(Verdict::Congestion)),
-        (1_800, Recovery, Wireless, 3, 4, Some(Verdict::Congestion)),
-        (2_100, Recovery, Mixed, 2, 2, Some(Verdict::Congestion)),
-        (2_400, Recovery, Outage, 1, 9, Some(Verdict::Wireless)),
-        (2_800, Recovery, None, 1, 0, Some(Verdict::Wireless)),
-        (3_200, Timeout, Congestion, 1, 2, Some(Verdict::Congestion)),
-        (3_500, Reduction, None, 1, 0, Some(Verdict::Congestion)),
+        (850, Recovery, Wireless, 5, 5, Some(LossVerdict::Wireless)),
+        (1_300, Recovery, Congestion, 1, 1, Some(LossVerdict::Congestion)),
+        (1_800, Recovery, Wireless, 3, 4, Some(LossVerdict::Congestion)),
+        (2_100, Recovery, Mixed, 2, 2, Some(LossVerdict::Congestion)),
+        (2_400, Recovery, Outage, 1, 9, Some(LossVerdict::Wireless)),
+        (2_800, Recovery, None, 1, 0, Some(LossVerdict::Wireless)),
+        (3_200, Timeout, Congestion, 1, 2, Some(LossVerdict::Congestion)),
+        (3_500, Reduction, None, 1, 0, Some(LossVerdict::Congestion)),
     ];
     let kept = match loss {
         "lite-0" => 0,
@@ -31,7 +31,7 @@ pub fn events(loss: &str, control: &str, repetition: u32) -> Vec<LossEvent> {
         _ => all.len() - (repetition % 3) as usize,
     };
     let event =
-        |(at_ms, kind, cause, n, lost, verdict): (u64, LossKind, Cause, u16, u32, Option<Verdict>)| {
+        |(at_ms, kind, cause, n, lost, verdict): (u64, LossKind, Cause, u16, u32, Option<LossVerdict>)| {
             let judges = control == "newzag";
             let reason = match kind {
                 Recovery => Reason::Detector,
@@ -50,7 +50,7 @@ pub fn events(loss: &str, control: &str, repetition: u32) -> Vec<LossEvent> {
                 mean_ns: judges.then_some(164_000_000),
                 dev_ns: judges.then_some(9_000_000),
                 cwnd: 12,
-                ssthresh: Some(if verdict == Some(Verdict::Wireless) && judges { 9 } else { 6 }),
+                ssthresh: Some(if verdict == Some(LossVerdict::Wireless) && judges { 9 } else { 6 }),
             }
         };
     all.into_iter().take(kept).map(event).collect()

@@ -3,7 +3,7 @@
 
 use resoa_calls::Connected;
 use resoa_carrier::{Carrier, Outbox};
-use resoa_protocol::lhp::{Connection, Ended, Indication, Provider, Service};
+use resoa_protocol::lhp::{Connection, DisconnectReason, Indication, Provider, Service};
 use resoa_protocol::message::{Ancillary, Create, Query, Refusal};
 use resoa_protocol::{
     Action, CallId, Client, DatagramPart, Errno, Message, Registration, RsockId, SocketCall, Stream, Target,
@@ -132,7 +132,7 @@ impl Association {
 
     pub(crate) fn cut(&mut self, now: Duration) {
         self.carrier.reset(self.link);
-        self.indication(Indication::Disconnected(Ended::Unreachable), now);
+        self.indication(Indication::Disconnected(DisconnectReason::Unreachable), now);
     }
 
     pub(super) fn gather(&mut self) {
@@ -249,7 +249,7 @@ impl Association {
                 self.carrier.connect(link, &self.address);
             }
             Err(error) => {
-                self.indication(Indication::Disconnected(Ended::Unreachable), now);
+                self.indication(Indication::Disconnected(DisconnectReason::Unreachable), now);
                 self.connected = Connected::No(error.to_string());
             }
         }
@@ -364,11 +364,11 @@ impl<'a> AtHalf<'a> {
     }
 }
 
-fn why_ended(why: Ended) -> &'static str {
+fn why_ended(why: DisconnectReason) -> &'static str {
     match why {
-        Ended::Closed => "the server has closed the connection",
-        Ended::Reset => "nobody serves there, or this agent is not among those that it takes",
-        Ended::Unreachable => "the server cannot be reached",
+        DisconnectReason::Closed => "the server has closed the connection",
+        DisconnectReason::Reset => "nobody serves there, or this agent is not among those that it takes",
+        DisconnectReason::Unreachable => "the server cannot be reached",
     }
 }
 

@@ -4,7 +4,7 @@
 use super::waiting::{Again, Waiting};
 use resoa_calls::{Query, Request, SocketId};
 use resoa_protocol::SocketCall;
-use resoa_protocol::message::{self, Create, Family, Half, Kind};
+use resoa_protocol::message::{self, Create, Family, Half, RsockType};
 use rustix::fd::OwnedFd;
 use rustix::net::SocketFlags;
 
@@ -25,9 +25,9 @@ pub(crate) fn create(family: i32, kind: i32, protocol: i32) -> Result<(Create, S
         return Err(libc::EINVAL);
     }
     let kind = match (kind, protocol) {
-        (libc::SOCK_STREAM, 0 | libc::IPPROTO_TCP) => Kind::Stream,
-        (libc::SOCK_DGRAM, 0 | libc::IPPROTO_UDP) => Kind::Datagram,
-        (libc::SOCK_DGRAM, libc::IPPROTO_UDPLITE) => Kind::Lite,
+        (libc::SOCK_STREAM, 0 | libc::IPPROTO_TCP) => RsockType::Stream,
+        (libc::SOCK_DGRAM, 0 | libc::IPPROTO_UDP) => RsockType::Datagram,
+        (libc::SOCK_DGRAM, libc::IPPROTO_UDPLITE) => RsockType::Lite,
         (libc::SOCK_RAW, 1..) => return Err(libc::EPERM),
         // `ping` without privileges: Linux's default allows no group (`net.ipv4.ping_group_range`).
         (libc::SOCK_DGRAM, libc::IPPROTO_ICMP) if family == Family::V4 => return Err(libc::EACCES),

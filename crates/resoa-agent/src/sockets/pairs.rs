@@ -14,7 +14,7 @@ use crate::listening::Listening;
 use crate::poller::{Poller, Token};
 use crate::stack::Half;
 use resoa_calls::{SocketId, SocketName};
-use resoa_protocol::message::{Create, Kind};
+use resoa_protocol::message::{Create, RsockType};
 use resoa_protocol::{Errno, Stage, Stream};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::net::{
@@ -60,7 +60,7 @@ impl Sockets {
         now: Duration,
     ) -> io::Result<(SocketId, OwnedFd)> {
         let id = self.names.next();
-        let (descriptor, form) = if create.kind == Kind::Stream {
+        let (descriptor, form) = if create.kind == RsockType::Stream {
             let flags = flags | SocketFlags::CLOEXEC;
             let descriptor = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
             bind(&descriptor, &self.names.of(id).address())?;

@@ -6,7 +6,9 @@ use crate::Carrier;
 use crate::llp::Machine;
 use crate::stage::NOTHING_KNOWN;
 use crate::waiting::GATHERED;
-use resoa_protocol::lhp::{Connection, Ended, Handed, Indication, LastHop, Provider, Service, Statistics};
+use resoa_protocol::lhp::{
+    Connection, DisconnectReason, Handed, Indication, LastHop, Provider, Service, Statistics,
+};
 use rustix::fd::BorrowedFd;
 use std::io;
 use std::time::Duration;
@@ -59,7 +61,7 @@ impl LastHop for Datagrams {
         let now = self.now();
         self.remove(connection);
         if self.connect_to(connection, address, now).is_none() {
-            self.peers.insert(connection, Peer::over(Ended::Unreachable));
+            self.peers.insert(connection, Peer::over(DisconnectReason::Unreachable));
             self.wake.ring();
         }
         self.pump(connection, now);

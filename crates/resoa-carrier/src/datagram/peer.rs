@@ -9,7 +9,7 @@ use super::port::{Address, Port};
 use crate::keys::{PublicKey, SecretKey};
 use crate::llp::{Event, Machine, Side, Silence};
 use crate::noise::{ANSWER, Carried, FIRST, Failed, Initiator, Keys, TAG};
-use resoa_protocol::lhp::{Ended, Identity, Indication, Statistics};
+use resoa_protocol::lhp::{DisconnectReason, Identity, Indication, Statistics};
 use std::time::Duration;
 
 /// Time until a first message is repeated. It doubles each time, up to a second.
@@ -26,7 +26,7 @@ enum Phase {
     /// The keys are established.
     Keyed(Box<Keyed>),
     /// The connection never existed.
-    Over(Ended),
+    Over(DisconnectReason),
 }
 
 struct Asking {
@@ -86,7 +86,7 @@ impl Peer {
     }
 
     /// Creates a connection that never existed.
-    pub(super) fn over(why: Ended) -> Self {
+    pub(super) fn over(why: DisconnectReason) -> Self {
         Self::new(0, None, Phase::Over(why))
     }
 
@@ -208,7 +208,7 @@ impl Peer {
                         self.phase = Phase::Keyed(Box::new(keyed));
                         self.address = Some(from);
                     }
-                    Err(Failed::TurnedAway) => self.phase = Phase::Over(Ended::Reset),
+                    Err(Failed::TurnedAway) => self.phase = Phase::Over(DisconnectReason::Reset),
                     // It is from somebody else.
                     Err(Failed::Forged) => {}
                 }
@@ -301,7 +301,7 @@ impl Peer {
                 return false;
             }
             Phase::Asking(asking) if asking.until <= now => {
-                tell(Indication::Disconnected(Ended::Unreachable));
+                tell(Indication::Disconnected(DisconnectReason::Unreachable));
                 return false;
             }
             Phase::Asking(_) => {}

@@ -16,7 +16,7 @@ use super::rtt::Rtt;
 use crate::came::Came;
 use crate::datagram::TICKET;
 use crate::outage::Outage;
-use resoa_protocol::lhp::{Ended, Lost, Statistics};
+use resoa_protocol::lhp::{DisconnectReason, Lost, Statistics};
 use std::collections::VecDeque;
 use std::time::Duration;
 
@@ -67,7 +67,7 @@ pub(crate) enum Event {
     /// A message was lost.
     Lost(Lost),
     /// The connection has ended.
-    Ended(Ended),
+    Ended(DisconnectReason),
 }
 
 /// Stage of a connection.
@@ -204,7 +204,7 @@ impl Machine {
 
     /// Ends the connection because the other side has lost its state. Nothing more is sent.
     pub(crate) fn forgotten(&mut self) {
-        self.ended(Ended::Reset);
+        self.ended(DisconnectReason::Reset);
     }
 
     /// Queues a message.
@@ -254,7 +254,7 @@ impl Machine {
 
     /// Ends the connection because the other side violates the protocol.
     pub(crate) fn fail(&mut self) {
-        self.ended(Ended::Reset);
+        self.ended(DisconnectReason::Reset);
         self.stage = Stage::Over(End::Reset { is_said: false });
     }
 
@@ -267,7 +267,7 @@ impl Machine {
         self.ping = false;
     }
 
-    fn ended(&mut self, why: Ended) {
+    fn ended(&mut self, why: DisconnectReason) {
         // A user that has closed the connection, or was never told of it, gets no event for its
         // end.
         let is_known = !matches!(self.role, Role::Server { has_client: false, .. });
@@ -333,7 +333,7 @@ impl Machine {
         if self.end.is_some_and(|messages| self.incoming.is_through(messages)) {
             let closed = self.stage == Stage::Up;
             self.over(End::Known);
-            return closed.then_some(Event::Ended(Ended::Closed));
+            return closed.then_some(Event::Ended(DisconnectReason::Closed));
         }
         None
     }

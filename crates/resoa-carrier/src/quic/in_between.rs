@@ -10,7 +10,7 @@ use crate::{Allowed, Carrier};
 use quinn_proto::{
     Connection, ConnectionHandle, DatagramEvent, Dir, Endpoint, EndpointEvent, Event, StreamEvent, StreamId,
 };
-use resoa_protocol::lhp::{Ended, Indication, LastHop, Provider, Service};
+use resoa_protocol::lhp::{DisconnectReason, Indication, LastHop, Provider, Service};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::{Duration, Instant};
 
@@ -137,7 +137,7 @@ fn a_reset_by_who_is_in_between() {
             half.endpoint.handle_event(handle, EndpointEvent::drained());
         }
     }
-    assert_eq!(told, [(link, Indication::Disconnected(Ended::Unreachable))]);
+    assert_eq!(told, [(link, Indication::Disconnected(DisconnectReason::Unreachable))]);
 }
 
 /// Both ends detect it: the client is told that the server is unreachable, and the server's user is
@@ -169,5 +169,5 @@ fn in_between() {
         near.turn(&mut far.heard);
     }
     assert!(passed >= FIRST, "the introduction did not come by");
-    assert_eq!(told, [vec![(link, Indication::Disconnected(Ended::Unreachable))], vec![]]);
+    assert_eq!(told, [vec![(link, Indication::Disconnected(DisconnectReason::Unreachable))], vec![]]);
 }

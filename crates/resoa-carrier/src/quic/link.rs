@@ -16,7 +16,7 @@ use crate::stage::Stage;
 use crate::tcp::backlog::Backlog;
 use bytes::Bytes;
 use quinn_proto::{StreamId, VarInt};
-use resoa_protocol::lhp::{Connection, Ended, Handed, Identity, Indication, Statistics};
+use resoa_protocol::lhp::{Connection, DisconnectReason, Handed, Identity, Indication, Statistics};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -171,7 +171,7 @@ impl Link {
     /// Ends the connection because the other side has not introduced itself in time.
     pub(super) fn give_up(&mut self, now: Instant) {
         self.leave(now, FORGED, Bytes::new());
-        self.over(Ended::Unreachable);
+        self.over(DisconnectReason::Unreachable);
     }
 
     fn leave(&mut self, now: Instant, code: u32, reason: Bytes) {
@@ -181,7 +181,7 @@ impl Link {
     }
 
     /// A user that never knew of the connection, or has closed it, is not told of its end.
-    fn over(&mut self, why: Ended) {
+    fn over(&mut self, why: DisconnectReason) {
         self.stage = match self.stage {
             Stage::Asking | Stage::Offered | Stage::Up => Stage::Over(why),
             Stage::Over(first) => Stage::Over(first),
@@ -291,7 +291,7 @@ impl Link {
         match self.stage {
             Stage::Up => {
                 self.leave(now, CLOSED, Bytes::new());
-                self.over(Ended::Closed);
+                self.over(DisconnectReason::Closed);
             }
             Stage::Closing => {
                 if !std::mem::replace(&mut self.through[0], true) {

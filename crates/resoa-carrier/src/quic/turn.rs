@@ -6,7 +6,7 @@ use super::{LOOKS, Quic, Role};
 use crate::stage::Stage;
 use crate::strangers::{INTRODUCTION, Source, draw};
 use quinn_proto::{DatagramEvent, EndpointEvent, Incoming, Transmit};
-use resoa_protocol::lhp::{Connection, Ended, Indication};
+use resoa_protocol::lhp::{Connection, DisconnectReason, Indication};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -16,7 +16,7 @@ impl Quic {
         self.wake.take(Duration::ZERO);
         let now = Instant::now();
         for connection in std::mem::take(&mut self.failed) {
-            happened.push((connection, Indication::Disconnected(Ended::Unreachable)));
+            happened.push((connection, Indication::Disconnected(DisconnectReason::Unreachable)));
         }
         self.strangers.pass(now.saturating_duration_since(self.origin));
         let hurries = self.receive(now);

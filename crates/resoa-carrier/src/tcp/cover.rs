@@ -8,7 +8,7 @@ use super::backlog::Backlog;
 use crate::Allowed;
 use crate::keys::{PublicKey, SecretKey};
 use crate::noise::{ANSWER, Answered, Carried, FIRST, Failed, Initiator, Keys, LONGEST, TAG, answer};
-use resoa_protocol::lhp::Ended;
+use resoa_protocol::lhp::DisconnectReason;
 use std::io::{self, ErrorKind};
 use std::sync::Arc;
 
@@ -76,27 +76,27 @@ impl Cover {
 
     /// Returns what it means if the stream ends here. Before the handshake is complete, anybody may
     /// have ended it, so it counts as an outage.
-    pub(super) fn end_of_stream(&self) -> Ended {
+    pub(super) fn end_of_stream(&self) -> DisconnectReason {
         match self {
-            Self::Plain => Ended::Closed,
-            Self::Records(records) if records.ended => Ended::Closed,
-            Self::Records(_) => Ended::Reset,
-            Self::Asking(_) | Self::Listening(..) => Ended::Unreachable,
+            Self::Plain => DisconnectReason::Closed,
+            Self::Records(records) if records.ended => DisconnectReason::Closed,
+            Self::Records(_) => DisconnectReason::Reset,
+            Self::Asking(_) | Self::Listening(..) => DisconnectReason::Unreachable,
         }
     }
 
     /// Returns what it means if the stream breaks with this error. This is as for its end, except
     /// that the host itself reports that nobody listens there.
-    pub(super) fn break_of_stream(&self, error: &io::Error) -> Ended {
+    pub(super) fn break_of_stream(&self, error: &io::Error) -> DisconnectReason {
         match error.kind() {
-            ErrorKind::ConnectionRefused => Ended::Reset,
+            ErrorKind::ConnectionRefused => DisconnectReason::Reset,
             // After a reset, EPIPE is the error of a socket that has already read the other side's
             // end (tcp(7); `tcp_reset` of Linux).
             ErrorKind::ConnectionReset | ErrorKind::BrokenPipe => match self {
-                Self::Plain | Self::Records(_) => Ended::Reset,
-                Self::Asking(_) | Self::Listening(..) => Ended::Unreachable,
+                Self::Plain | Self::Records(_) => DisconnectReason::Reset,
+                Self::Asking(_) | Self::Listening(..) => DisconnectReason::Unreachable,
             },
-            _ => Ended::Unreachable,
+            _ => DisconnectReason::Unreachable,
         }
     }
 

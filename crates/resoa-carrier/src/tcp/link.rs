@@ -10,7 +10,7 @@ use crate::farewell::Farewell;
 use crate::noise::{FIRST, Failed};
 use crate::stage::Stage;
 use crate::waiting::GATHERED;
-use resoa_protocol::lhp::{Ended, Handed, Identity, Indication, Statistics};
+use resoa_protocol::lhp::{DisconnectReason, Handed, Identity, Indication, Statistics};
 use rustix::fd::{AsFd, BorrowedFd};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, connect, socket_with, sockopt};
 use std::io::{self, ErrorKind, Read, Write};
@@ -103,7 +103,7 @@ impl Link {
         }
     }
 
-    pub(super) fn ended(why: Ended) -> Self {
+    pub(super) fn ended(why: DisconnectReason) -> Self {
         Self::new(None, Stage::Over(why), KeepAlive::default())
     }
 
@@ -256,17 +256,17 @@ impl Link {
         let end = match (uncovered, self.broken.take()) {
             // Nothing behind this can be trusted. The exception is the server's answer that it does
             // not accept this client.
-            (Err(Failed::Forged), _) => Some(Ended::Unreachable),
-            (Err(Failed::TurnedAway), _) => Some(Ended::Reset),
+            (Err(Failed::Forged), _) => Some(DisconnectReason::Unreachable),
+            (Err(Failed::TurnedAway), _) => Some(DisconnectReason::Reset),
             (Ok(()), Some(error)) => Some(self.cover.break_of_stream(&error)),
             (Ok(()), None) => (filled == Filled::End).then(|| self.cover.end_of_stream()),
         };
         let end = self.messages(happened).or(end);
         let says_too_much =
             self.stage == Stage::Unknown && self.read.len() + self.inbound.len() >= INTRODUCTION_OCTETS;
-        let end = end.or(says_too_much.then_some(Ended::Reset));
+        let end = end.or(says_too_much.then_some(DisconnectReason::Reset));
         let is_late = self.patience().is_some_and(|due| due <= Instant::now());
-        let end = end.or(is_late.then_some(Ended::Unreachable));
+        let end = end.or(is_late.then_some(DisconnectReason::Unreachable));
         match end {
             Some(_) if self.stage == Stage::Closing || self.stage == Stage::Unknown => Progress::Over,
             Some(why) => {
@@ -350,12 +350,12 @@ impl Link {
 
     /// Delivers the complete messages. A length that is too long ends the connection, because
     /// nothing behind it can be trusted.
-    fn messages(&mut self, happened: &mut Vec<Indication>) -> Option<Ended> {
+    fn messages(&mut self, happened: &mut Vec<Indication>) -> Option<DisconnectReason> {
         loop {
             let message = match framing::next(&mut self.inbound) {
                 Ok(Some(message)) => message,
                 Ok(None) => return None,
-                Err(NoLength) => return Some(Ended::Reset),
+                Err(NoLength) => return Some(DisconnectReason::Reset),
             };
             match self.stage {
                 Stage::Unknown => {

@@ -3,7 +3,7 @@
 use super::{KeepAlive, Tcp};
 use crate::keys::SecretKey;
 use crate::{Allowed, Carrier, loopback};
-use resoa_protocol::lhp::{Connection, Ended, Identity, Indication, LastHop, Provider, Service};
+use resoa_protocol::lhp::{Connection, DisconnectReason, Identity, Indication, LastHop, Provider, Service};
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpStream};
 use std::time::{Duration, Instant};
@@ -66,7 +66,7 @@ fn a_break_while_nothing_is_wanted() {
             }
             !told.is_empty()
         });
-        assert_eq!(told, [(taken, Indication::Disconnected(Ended::Reset))]);
+        assert_eq!(told, [(taken, Indication::Disconnected(DisconnectReason::Reset))]);
         assert!(server.links.is_empty());
     }
 }
@@ -97,7 +97,11 @@ fn why_it_broke_is_not_forgotten() {
         }
         let mut told = Vec::new();
         until(&mut server, &mut [], &mut told, |_, told| !told.is_empty());
-        assert_eq!(told, [(taken, Indication::Disconnected(Ended::Unreachable))], "{is_read_first}");
+        assert_eq!(
+            told,
+            [(taken, Indication::Disconnected(DisconnectReason::Unreachable))],
+            "{is_read_first}"
+        );
         drop(stream);
     }
 }
@@ -156,7 +160,7 @@ fn an_outage_behind_a_closed_window() {
         });
         loopback::set_up(false);
         until(&mut server, &mut [], &mut told, |_, told| !told.is_empty());
-        assert_eq!(told, [(taken, Indication::Disconnected(Ended::Unreachable))]);
+        assert_eq!(told, [(taken, Indication::Disconnected(DisconnectReason::Unreachable))]);
         drop(stream);
     });
     alone.join().expect("as it should be");
@@ -184,7 +188,7 @@ fn a_server_that_says_nothing() {
                 [rustix::event::PollFd::from_borrowed_fd(descriptor, rustix::event::PollFlags::IN)];
             let _ = told.is_empty() && rustix::event::poll(&mut looks, Some(&moment)).is_ok();
         }
-        assert_eq!(told, [(link, Indication::Disconnected(Ended::Unreachable))]);
+        assert_eq!(told, [(link, Indication::Disconnected(DisconnectReason::Unreachable))]);
         assert!(begin.elapsed() >= BRIEF.interval * BRIEF.questions, "it had no time");
         assert!(client.links.is_empty());
     }
@@ -239,7 +243,10 @@ fn closed_during_the_handshake() {
     let taken = told[0].0;
     assert_eq!(
         told,
-        [(taken, Indication::Connect { identity }), (taken, Indication::Disconnected(Ended::Closed))]
+        [
+            (taken, Indication::Connect { identity }),
+            (taken, Indication::Disconnected(DisconnectReason::Closed))
+        ]
     );
     until(&mut client, &mut [&mut server], &mut Vec::new(), |client, _| client.links.is_empty());
 }
@@ -296,5 +303,5 @@ fn who_says_nothing_costs_nothing() {
     told.clear();
     server.receive(idle, true);
     until(&mut server, &mut [], &mut told, |_, told| !told.is_empty());
-    assert_eq!(told, [(idle, Indication::Disconnected(Ended::Reset))]);
+    assert_eq!(told, [(idle, Indication::Disconnected(DisconnectReason::Reset))]);
 }

@@ -6,7 +6,7 @@ use crate::wire::{Faults, Wire};
 use resoa_carrier::datagram::{Datagrams, INTRODUCTION, KeepAlive, SUSPICIOUS};
 use resoa_carrier::keys::SecretKey;
 use resoa_carrier::{Allowed, Carrier};
-use resoa_protocol::lhp::{Ended, Handed, Identity, Indication, LastHop, Provider, Service};
+use resoa_protocol::lhp::{DisconnectReason, Handed, Identity, Indication, LastHop, Provider, Service};
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::time::{Duration, Instant};
@@ -98,7 +98,7 @@ pub fn damaged(mut ends: Ends) {
     }
     assert!(ends.client.carrier.statistics(ends.link).retransmissions > 100, "nothing was lost");
     ends.client.carrier.close(ends.link);
-    assert_eq!(ends.server_told(), (taken, Indication::Disconnected(Ended::Closed)));
+    assert_eq!(ends.server_told(), (taken, Indication::Disconnected(DisconnectReason::Closed)));
 }
 
 /// C89: the round-trip time is at least the wire's. The tests of the state machine show that it is
@@ -149,8 +149,8 @@ pub fn dead(mut ends: Ends, wire: &Wire) {
     assert!(turns < 500, "{turns} turns for a few questions and answers");
     assert_eq!((ends.client.kept.len(), ends.server.kept.len()), (0, 0), "questions have answers");
     wire.set(Faults { loss: 1.0, ..Faults::default() });
-    assert_eq!(ends.client_told(), (ends.link, Indication::Disconnected(Ended::Unreachable)));
-    assert_eq!(ends.server_told(), (taken, Indication::Disconnected(Ended::Unreachable)));
+    assert_eq!(ends.client_told(), (ends.link, Indication::Disconnected(DisconnectReason::Unreachable)));
+    assert_eq!(ends.server_told(), (taken, Indication::Disconnected(DisconnectReason::Unreachable)));
 }
 
 /// Interrupts the wire until the outage is detected, while a message is in flight. The connection
@@ -199,7 +199,7 @@ fn nobody_spins() {
 #[test]
 fn nobody_there() {
     let (mut ends, _wire) = over(Faults { loss: 1.0, ..Faults::default() }, BRIEF);
-    let unreachable = (ends.link, Indication::Disconnected(Ended::Unreachable));
+    let unreachable = (ends.link, Indication::Disconnected(DisconnectReason::Unreachable));
     ends.client.carrier.connect(ends.link, b"nowhere");
     assert_eq!(ends.client_told(), unreachable);
     ends.client.carrier.connect(ends.link, &ends.address.clone());

@@ -8,7 +8,7 @@ use resoa_carrier::keys::SecretKey;
 use resoa_carrier::quic::{Congestion, Quic};
 use resoa_carrier::tcp::{KeepAlive, OF_ONE_SOURCE};
 use resoa_carrier::{Allowed, Carrier};
-use resoa_protocol::lhp::{Ended, Handed, Identity, Indication, LastHop, Provider, Service};
+use resoa_protocol::lhp::{DisconnectReason, Handed, Identity, Indication, LastHop, Provider, Service};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::time::{Duration, Instant};
@@ -87,7 +87,7 @@ fn an_outage_that_ends() {
 fn nobody_there() {
     let (mut ends, wire) =
         over(Faults { loss: 1.0, ..Faults::default() }, keep_alive(BRIEF), Congestion::default());
-    let unreachable = (ends.link, Indication::Disconnected(Ended::Unreachable));
+    let unreachable = (ends.link, Indication::Disconnected(DisconnectReason::Unreachable));
     ends.client.carrier.connect(ends.link, b"nowhere");
     assert_eq!(ends.client_told(), unreachable);
     ends.client.carrier.connect(ends.link, &ends.address.clone());
@@ -143,12 +143,12 @@ fn an_end_that_is_given_up() {
     assert!(all.starts_with(&messages));
     let Some((_, Indication::Disconnected(end))) = told.last() else { panic!("it ends") };
     assert_eq!(
-        *end == Ended::Closed,
+        *end == DisconnectReason::Closed,
         messages.len() == all.len(),
         "{end:?} behind {} messages",
         messages.len()
     );
-    assert!(*end == Ended::Closed || !is_in_time, "it did not wait");
+    assert!(*end == DisconnectReason::Closed || !is_in_time, "it did not wait");
 }
 
 /// A client that continues from another port is recognised, and answered there.

@@ -1,7 +1,7 @@
 //! Tests of each primitive of appendix C.
 
 use crate::ends::{Ends, Kind, PROVIDER, strangers};
-use resoa_protocol::lhp::{Ended, Handed, Indication, LastHop, Lost, Service};
+use resoa_protocol::lhp::{DisconnectReason, Handed, Indication, LastHop, Lost, Service};
 use resoa_protocol::message::MESSAGE_OCTETS;
 use std::time::Duration;
 
@@ -32,7 +32,7 @@ pub fn messages_and_their_end(kind: Kind) {
         let (_, found) = ends.server_told();
         assert!(found == Indication::Data(message(number)), "message {number}");
     }
-    assert_eq!(ends.server_told(), (taken, Indication::Disconnected(Ended::Closed)));
+    assert_eq!(ends.server_told(), (taken, Indication::Disconnected(DisconnectReason::Closed)));
     for _ in 0..100 {
         ends.turn();
     }
@@ -77,7 +77,7 @@ pub fn what_may_be_lost(kind: Kind) {
         told[number as usize] += 1;
     }
     assert_eq!((told, next), ([1; COUNT as usize], COUNT as usize));
-    assert_eq!(ends.server_told(), (taken, Indication::Disconnected(Ended::Closed)));
+    assert_eq!(ends.server_told(), (taken, Indication::Disconnected(DisconnectReason::Closed)));
 }
 
 /// C26: the carrier says stop when much waits, and `On` when that has gone.
@@ -115,7 +115,7 @@ pub fn gathered(kind: Kind) {
     let _ = ends.client.carrier.send(ends.link, b"last");
     ends.client.carrier.close(ends.link);
     assert_eq!(ends.server_told(), (taken, Indication::Data(b"last".to_vec())));
-    assert_eq!(ends.server_told(), (taken, Indication::Disconnected(Ended::Closed)));
+    assert_eq!(ends.server_told(), (taken, Indication::Disconnected(DisconnectReason::Closed)));
 }
 
 /// C26, C85: messages that are not wanted stay in the carrier, up to a limit, and arrive when they
@@ -164,14 +164,14 @@ pub fn three_ends(kind: Kind) {
             (_, told) => break told,
         }
     };
-    assert_eq!(told, Indication::Disconnected(Ended::Reset));
+    assert_eq!(told, Indication::Disconnected(DisconnectReason::Reset));
     assert_eq!(ends.server.carrier.send(taken, b"late"), Handed::Taken);
     let (mut ends, taken) = Ends::connected(kind);
     ends.server.carrier.reset(taken);
-    assert_eq!(ends.client_told(), (ends.link, Indication::Disconnected(Ended::Reset)));
+    assert_eq!(ends.client_told(), (ends.link, Indication::Disconnected(DisconnectReason::Reset)));
     let (mut ends, taken) = Ends::connected(kind);
     ends.server.carrier.close(taken);
-    assert_eq!(ends.client_told(), (ends.link, Indication::Disconnected(Ended::Closed)));
+    assert_eq!(ends.client_told(), (ends.link, Indication::Disconnected(DisconnectReason::Closed)));
 }
 
 /// C85: unregistering a connection resets it for the other side, and nothing of it is kept. The
@@ -182,7 +182,7 @@ pub fn given_up(kind: Kind) {
     let old = ends.link;
     ends.client.carrier.unregister(old).expect("it is registered");
     assert!(!ends.client.carrier.statistics(old).healthy);
-    assert_eq!(ends.server_told(), (taken, Indication::Disconnected(Ended::Reset)));
+    assert_eq!(ends.server_told(), (taken, Indication::Disconnected(DisconnectReason::Reset)));
     ends.link = ends.client.carrier.register(Service::Reliable, PROVIDER).expect("always");
     assert_ne!(ends.link, old);
     ends.connect();
@@ -197,11 +197,11 @@ pub fn turned_away(kind: Kind) {
     ends.client.carrier.connect(ends.link, &ends.address);
     let (taken, _) = ends.server_told();
     ends.server.carrier.reject(taken);
-    let refused = (ends.link, Indication::Disconnected(Ended::Reset));
+    let refused = (ends.link, Indication::Disconnected(DisconnectReason::Reset));
     assert_eq!(ends.client_told(), refused);
     if let Some(mut ends) = strangers(kind) {
         ends.client.carrier.connect(ends.link, &ends.address);
-        assert_eq!(ends.client_told(), (ends.link, Indication::Disconnected(Ended::Reset)));
+        assert_eq!(ends.client_told(), (ends.link, Indication::Disconnected(DisconnectReason::Reset)));
         assert_eq!(ends.server.kept, []);
     }
 }

@@ -8,7 +8,7 @@
 
 use super::Client;
 use crate::calls::Action;
-use crate::lhp::Ended;
+use crate::lhp::DisconnectReason;
 use crate::message::{Accepted, Control, Message, Refusal, VERSION};
 use crate::settings::mutant;
 use crate::{Errno, RsockId};
@@ -39,7 +39,7 @@ pub enum Registration {
     /// The server refuses the client. Try again if the reason allows it.
     Refused(Refusal),
     /// The server is lost, and so are all sockets.
-    Lost(Ended),
+    Lost(DisconnectReason),
     /// The client is de-registered, as it asked.
     Ended,
     /// The client cannot de-register, because sockets are still open here or at the server.
@@ -120,7 +120,7 @@ impl Client {
     }
 
     /// The Last Hop Protocol's connection has ended (E5, E8).
-    pub(super) fn lost(&mut self, why: Ended, now: Duration, out: &mut Vec<Action>) {
+    pub(super) fn lost(&mut self, why: DisconnectReason, now: Duration, out: &mut Vec<Action>) {
         if self.association != Association::NotConnected {
             self.association = Association::NotConnected;
             self.lose_sockets(now, out);
@@ -131,7 +131,7 @@ impl Client {
     /// Gives up a server that does not answer although the link is healthy.
     pub(super) fn give_up(&mut self, now: Duration, out: &mut Vec<Action>) {
         out.push(Action::Reset);
-        self.lost(Ended::Unreachable, now, out);
+        self.lost(DisconnectReason::Unreachable, now, out);
     }
 
     fn lose_sockets(&mut self, now: Duration, out: &mut Vec<Action>) {

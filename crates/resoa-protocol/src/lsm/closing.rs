@@ -16,7 +16,7 @@
 use super::{Lsm, Remote, State};
 use crate::Errno;
 use crate::calls::{Action, CallId, Cause, Value};
-use crate::message::{Call, CloseState, Half, Kind, Update};
+use crate::message::{Call, CloseState, Half, RsockType, Update};
 use crate::settings::{LingerPolicy, mutant};
 use std::time::Duration;
 
@@ -88,7 +88,7 @@ impl Lsm {
         out: &mut Vec<Action>,
     ) -> Option<Value> {
         self.cut_off(Errno::EBADF, out);
-        let is_stream = self.create.kind == Kind::Stream;
+        let is_stream = self.create.kind == RsockType::Stream;
         let linger = self.options.linger.filter(|_| is_stream);
         let has_unread = is_stream && !self.receiving.is_empty();
         let abort = match self.state {
@@ -149,7 +149,7 @@ impl Lsm {
             Update::PeerClosed => self.tell(Call::FinDelivered, out),
             Update::AllAcknowledged => self.linger_ended(Ok(Value::Done), State::Closed, out),
             // Later datagrams are not affected by the loss of one.
-            Update::SocketError(_) if self.create.kind != Kind::Stream => {}
+            Update::SocketError(_) if self.create.kind != RsockType::Stream => {}
             Update::SocketError(error) => self.delivery_failed(error, out),
             Update::StateClosed => self.delivery_failed(Errno::ECONNRESET, out),
             // Nobody will read the data. The server refuses such data (CLOSE_DATAPENDING), or sent

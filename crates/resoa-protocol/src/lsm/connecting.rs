@@ -11,7 +11,7 @@ use super::state::{Halves, State};
 use super::waiting::Wait;
 use crate::Errno;
 use crate::calls::{Action, CallId, Cause, Stage, Value};
-use crate::message::{Call, Family, Kind, Operation, Reply};
+use crate::message::{Call, Family, Operation, Reply, RsockType};
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -30,7 +30,7 @@ impl Lsm {
     /// the mapped one (`__ip6_datagram_connect`). The server's stack decides whether IPV6_V6ONLY
     /// permits it (EAFNOSUPPORT).
     fn may_connect(&self, peer: &SocketAddr) -> Result<(), Errno> {
-        let takes_both = self.create.kind != Kind::Stream && self.create.family == Family::V6;
+        let takes_both = self.create.kind != RsockType::Stream && self.create.family == Family::V6;
         if takes_both { Ok(()) } else { self.has_family_of(peer) }
     }
 
@@ -59,7 +59,7 @@ impl Lsm {
         out: &mut Vec<Action>,
     ) -> Result<Option<Value>, Errno> {
         self.may_connect(&peer)?;
-        if self.create.kind != Kind::Stream {
+        if self.create.kind != RsockType::Stream {
             self.request(Purpose::ConnectDatagram(call), Operation::Connect(peer), out);
             return Ok(None);
         }
@@ -143,7 +143,7 @@ impl Lsm {
     }
 
     pub(super) fn disconnect(&mut self, call: CallId, out: &mut Vec<Action>) -> Result<Option<Value>, Errno> {
-        if self.create.kind == Kind::Stream {
+        if self.create.kind == RsockType::Stream {
             if self.state.stage() == Stage::Unconnected {
                 return Ok(Some(Value::Done));
             }

@@ -8,7 +8,7 @@ use super::requests::Purpose;
 use super::waiting::Wait;
 use super::{Lsm, Remote, State};
 use crate::calls::{Action, CallId, Cause, Value};
-use crate::message::{Call, CloseState, Half, Kind, Operation};
+use crate::message::{Call, CloseState, Half, Operation, RsockType};
 use crate::settings::mutant;
 use crate::{Errno, Incarnation, RsockId, Target};
 use std::net::SocketAddr;
@@ -29,7 +29,7 @@ impl Lsm {
         backlog: i32,
         out: &mut Vec<Action>,
     ) -> Result<Option<Value>, Errno> {
-        if self.create.kind != Kind::Stream {
+        if self.create.kind != RsockType::Stream {
             return Err(Errno::EOPNOTSUPP);
         }
         let backlog = backlog.cast_unsigned();
@@ -56,7 +56,7 @@ impl Lsm {
         now: Duration,
         out: &mut Vec<Action>,
     ) -> Result<Option<Value>, Errno> {
-        if self.create.kind != Kind::Stream {
+        if self.create.kind != RsockType::Stream {
             return Err(Errno::EOPNOTSUPP);
         }
         self.attempt_or_wait(call, Wait::Accept, !self.nonblocking, now, out)

@@ -9,7 +9,7 @@ use super::told::Told;
 use super::{Lsm, State};
 use crate::Errno;
 use crate::calls::{Action, CallId, Value};
-use crate::message::{Call, Family, Kind, Operation};
+use crate::message::{Call, Family, Operation, RsockType};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -241,7 +241,7 @@ impl Lsm {
             // The client handles a value for which any stack has enough space. For a larger one,
             // the server's stack makes as much space as it can.
             (SOL_SOCKET, SO_RCVLOWAT)
-                if self.create.kind != Kind::Stream
+                if self.create.kind != RsockType::Stream
                     || call.is_none()
                     || self.is_lost()
                     || int(&value)?.cast_unsigned() <= LEAST_RECEIVE_BUFFER / 2 =>
@@ -256,7 +256,7 @@ impl Lsm {
             }
             // A stream has no error queue. Its errors are reported as always.
             (SOL_IP, IP_RECVERR) | (SOL_IPV6, IPV6_RECVERR)
-                if self.has_level(level) && self.create.kind == Kind::Stream =>
+                if self.has_level(level) && self.create.kind == RsockType::Stream =>
             {
                 let is_on = i32::from(int(&value)? != 0);
                 self.options.remember(level, name, is_on.to_ne_bytes().to_vec());
@@ -340,13 +340,13 @@ impl Lsm {
 
     /// Returns whether the level is TCP's and the socket is not. UDP has no options of that level.
     fn is_foreign_tcp(&self, level: i32) -> bool {
-        level == SOL_TCP && self.create.kind != Kind::Stream
+        level == SOL_TCP && self.create.kind != RsockType::Stream
     }
 
     /// Returns whether the level is that of a datagram socket's transport. To Linux, the levels of
     /// UDP and UDP-Lite are interchangeable.
     fn is_udp_level(&self, level: i32) -> bool {
-        self.create.kind != Kind::Stream && matches!(level, SOL_UDP | SOL_UDPLITE)
+        self.create.kind != RsockType::Stream && matches!(level, SOL_UDP | SOL_UDPLITE)
     }
 
     /// Returns whether the socket has options of this level: an IPv4 socket has none of IPv6.
@@ -355,7 +355,7 @@ impl Lsm {
     }
 
     fn local_option(&mut self, level: i32, name: i32) -> Option<Vec<u8>> {
-        let is_stream = self.create.kind == Kind::Stream;
+        let is_stream = self.create.kind == RsockType::Stream;
         let number = match (level, name) {
             (SOL_SOCKET, SO_ERROR) => self.error.take().map_or(0, Errno::linux),
             (SOL_SOCKET, SO_TYPE) => {
@@ -373,9 +373,9 @@ impl Lsm {
                 }
             }
             (SOL_SOCKET, SO_PROTOCOL) => match self.create.kind {
-                Kind::Stream => 6,
-                Kind::Datagram => 17,
-                Kind::Lite => 136,
+                RsockType::Stream => 6,
+                RsockType::Datagram => 17,
+                RsockType::Lite => 136,
             },
             (SOL_SOCKET, SO_ACCEPTCONN) => i32::from(self.state == State::Listening),
             (SOL_SOCKET, SO_SNDBUF) if !self.options.has_send_buffer => {
@@ -429,7 +429,7 @@ impl Lsm {
             FIONREAD => self.receiving.inquiry(self.options.urgent_inline) as u32,
             // A datagram is sent when the server has it, and the server reports that only
             // occasionally.
-            TIOCOUTQ if self.create.kind != Kind::Stream => self.sending.waiting_here(),
+            TIOCOUTQ if self.create.kind != RsockType::Stream => self.sending.waiting_here(),
             TIOCOUTQ => self.sending.unacknowledged(),
             SIOCATMARK => u32::from(self.receiving.is_at_mark()),
             FIONBIO | FIOASYNC => {

@@ -9,7 +9,7 @@ use super::waiting::Wait;
 use super::{Lsm, Remote, State};
 use crate::Errno;
 use crate::calls::{Action, CallId, ReceiveFlags, Value};
-use crate::message::{Ancillary, Call, Kind};
+use crate::message::{Ancillary, Call, RsockType};
 use crate::octets::take_front;
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -182,7 +182,7 @@ impl Lsm {
     }
 
     fn receive_urgent(&mut self, flags: ReceiveFlags) -> Result<Value, Errno> {
-        if self.create.kind != Kind::Stream {
+        if self.create.kind != RsockType::Stream {
             return Err(Errno::EOPNOTSUPP);
         }
         let is_inline = self.options.urgent_inline;
@@ -199,7 +199,7 @@ impl Lsm {
         now: Duration,
         out: &mut Vec<Action>,
     ) -> Option<Result<Value, Errno>> {
-        if self.create.kind != Kind::Stream {
+        if self.create.kind != RsockType::Stream {
             return self.attempt_receive_datagram(read, now, out);
         }
         if matches!(self.state, State::Listening | State::Unconnected) {

@@ -8,7 +8,7 @@ use super::waiting::Wait;
 use super::{Lsm, State};
 use crate::Errno;
 use crate::calls::{Action, CallId, DatagramPart, SendFlags, Signal, Value};
-use crate::message::{Ancillary, Call, Kind, PAYLOAD_OCTETS};
+use crate::message::{Ancillary, Call, PAYLOAD_OCTETS, RsockType};
 use crate::octets::take_front;
 use crate::settings::mutant;
 use std::collections::VecDeque;
@@ -157,7 +157,7 @@ impl Lsm {
         now: Duration,
         out: &mut Vec<Action>,
     ) -> Result<Option<Value>, Errno> {
-        if self.create.kind != Kind::Stream {
+        if self.create.kind != RsockType::Stream {
             if flags.urgent {
                 return Err(Errno::EOPNOTSUPP);
             } else if bytes.len() > self.longest_datagram() {

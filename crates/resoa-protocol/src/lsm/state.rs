@@ -1,7 +1,7 @@
 //! State of a socket, with the data that only that state has.
 
 use crate::calls::{CallId, Stage};
-use crate::message::{Half, Kind};
+use crate::message::{Half, RsockType};
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -63,10 +63,10 @@ pub(super) enum Remote {
 
 impl State {
     /// The state of a new socket.
-    pub(super) fn new(kind: Kind) -> Self {
+    pub(super) fn new(kind: RsockType) -> Self {
         match kind {
-            Kind::Stream => Self::Unconnected,
-            Kind::Datagram | Kind::Lite => Self::Datagram(Halves::default()),
+            RsockType::Stream => Self::Unconnected,
+            RsockType::Datagram | RsockType::Lite => Self::Datagram(Halves::default()),
         }
     }
 

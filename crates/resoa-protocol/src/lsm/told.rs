@@ -12,7 +12,7 @@
 
 use super::Lsm;
 use crate::Errno;
-use crate::message::{Family, Kind};
+use crate::message::{Family, RsockType};
 use std::ops::RangeInclusive;
 
 const SOL_SOCKET: i32 = 1;
@@ -68,9 +68,11 @@ impl Lsm {
     /// asked.
     pub(super) fn told(&self, level: i32, name: i32, value: &[u8]) -> Option<Result<Told, Errno>> {
         let is_ours = match level {
-            SOL_TCP => self.create.kind == Kind::Stream,
-            SOL_IP if name == 11 => self.create.family == Family::V4 && self.create.kind != Kind::Stream,
-            SOL_IPV6 if name == 25 => self.create.family == Family::V6 && self.create.kind != Kind::Stream,
+            SOL_TCP => self.create.kind == RsockType::Stream,
+            SOL_IP if name == 11 => self.create.family == Family::V4 && self.create.kind != RsockType::Stream,
+            SOL_IPV6 if name == 25 => {
+                self.create.family == Family::V6 && self.create.kind != RsockType::Stream
+            }
             SOL_IP => self.create.family == Family::V4,
             // IPV6_V6ONLY cannot change once the socket has an address.
             SOL_IPV6 => self.create.family == Family::V6 && (name != 26 || self.local.is_none()),

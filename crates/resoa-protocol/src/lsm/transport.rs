@@ -6,7 +6,7 @@
 use super::Lsm;
 use crate::Errno;
 use crate::calls::{Action, Stage};
-use crate::message::Kind;
+use crate::message::RsockType;
 
 const SOL_TCP: i32 = 6;
 const SOL_UDP: i32 = 17;
@@ -19,9 +19,11 @@ impl Lsm {
     /// Returns whether an option is one of these, for this socket's protocol.
     pub(super) fn is_of_transport(&self, level: i32, name: i32) -> bool {
         match (self.create.kind, level) {
-            (Kind::Stream, SOL_TCP) => name == TCP_FASTOPEN_CONNECT,
+            (RsockType::Stream, SOL_TCP) => name == TCP_FASTOPEN_CONNECT,
             // Both levels are valid for both protocols.
-            (Kind::Datagram | Kind::Lite, SOL_UDP | SOL_UDPLITE) => matches!(name, UDP_CORK | UDP_GRO),
+            (RsockType::Datagram | RsockType::Lite, SOL_UDP | SOL_UDPLITE) => {
+                matches!(name, UDP_CORK | UDP_GRO)
+            }
             _ => false,
         }
     }

@@ -5,7 +5,7 @@ use super::receiving::Read;
 use super::sending::Write;
 use super::{Lsm, Remote, State};
 use crate::calls::{Action, CallId, Value};
-use crate::{Errno, message::Kind};
+use crate::{Errno, message::RsockType};
 use std::time::Duration;
 
 /// A call that waits.
@@ -92,7 +92,7 @@ impl Lsm {
             Wait::Connect { .. } => self.attempt_connect(),
             Wait::Name => self.attempt_name(),
             Wait::Read(read) => self.attempt_read(read, now, out),
-            Wait::Write(write) if self.create.kind == Kind::Stream => self.attempt_write(write, out),
+            Wait::Write(write) if self.create.kind == RsockType::Stream => self.attempt_write(write, out),
             Wait::Write(write) => self.attempt_datagram(write, out),
         }
     }

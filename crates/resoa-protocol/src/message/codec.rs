@@ -7,7 +7,7 @@ use super::control::Control;
 use super::field::Reader;
 use super::operation::{Operation, Reply};
 use super::update::Update;
-use super::{Body, Create, Family, Kind, MESSAGE_OCTETS, Message, VERSION};
+use super::{Body, Create, Family, MESSAGE_OCTETS, Message, RsockType, VERSION};
 use crate::{Errno, Incarnation, RsockId, Target, Xid};
 use thiserror::Error;
 
@@ -199,9 +199,9 @@ impl Create {
             Family::V6 => 6,
         };
         match self.kind {
-            Kind::Stream => [family, 1, 6],
-            Kind::Datagram => [family, 2, 17],
-            Kind::Lite => [family, 2, 136],
+            RsockType::Stream => [family, 1, 6],
+            RsockType::Datagram => [family, 2, 17],
+            RsockType::Lite => [family, 2, 136],
         }
     }
 
@@ -216,9 +216,9 @@ impl Create {
             value => return Err(DecodeError::value("type", value)),
         };
         let kind = match (kind, reader.u8("protocol")?) {
-            (1, 6) => Kind::Stream,
-            (2, 17) => Kind::Datagram,
-            (2, 136) => Kind::Lite,
+            (1, 6) => RsockType::Stream,
+            (2, 17) => RsockType::Datagram,
+            (2, 136) => RsockType::Lite,
             (_, value) => return Err(DecodeError::value("protocol", value)),
         };
         Ok(Self { family, kind })

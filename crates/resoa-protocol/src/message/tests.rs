@@ -41,7 +41,7 @@ fn family() -> impl Strategy<Value = Family> {
 }
 
 fn create() -> impl Strategy<Value = Option<Create>> {
-    let kind = prop::sample::select(&[Kind::Stream, Kind::Datagram, Kind::Lite]);
+    let kind = prop::sample::select(&[RsockType::Stream, RsockType::Datagram, RsockType::Lite]);
     prop::option::of((family(), kind).prop_map(|(family, kind)| Create { family, kind }))
 }
 
@@ -295,7 +295,7 @@ fn headers_are_smaller_than_those_of_tcp() {
 #[test]
 fn the_longest_message_fits() {
     let target = Target::Child { listener: RsockId(1), incarnation: Incarnation(2) };
-    let create = Some(Create { family: Family::V6, kind: Kind::Datagram });
+    let create = Some(Create { family: Family::V6, kind: RsockType::Datagram });
     let to = Some("[2001:db8::1]:53".parse().expect("an address"));
     let ancillary = Ancillary::read(&[&[0, 0, 252][..], &[7; 252]].concat()).expect("a record");
     assert_eq!(ancillary.octets().len(), Ancillary::MOST);

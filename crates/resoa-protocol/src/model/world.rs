@@ -5,8 +5,8 @@ use super::far::Connection;
 use super::program::Program;
 use crate::calls::{Action, CallId, SocketCall, Value};
 use crate::client::{Client, Registration};
-use crate::lhp::{Connection as LinkId, Ended, Identity, Indication};
-use crate::message::{AddressMode, Create, Family, Kind, Message, Operation, Reply};
+use crate::lhp::{Connection as LinkId, DisconnectReason, Identity, Indication};
+use crate::message::{AddressMode, Create, Family, Message, Operation, Reply, RsockType};
 use crate::server::{Addresses, Server, ServerAction, ServerSettings};
 use crate::settings::{LingerPolicy, Mutation, Settings, Timers};
 use crate::tcp::{Endpoint, TcpAction, TcpEvent};
@@ -16,7 +16,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
 pub(super) const LINK: LinkId = LinkId(1);
-pub(super) const CREATE: Create = Create { family: Family::V4, kind: Kind::Stream };
+pub(super) const CREATE: Create = Create { family: Family::V4, kind: RsockType::Stream };
 /// Time does not matter in a model.
 pub(super) const NOW: Duration = Duration::ZERO;
 
@@ -239,7 +239,7 @@ impl World {
         self.lost[0] = true;
         self.down.clear();
         self.at_client(|client, out| {
-            client.indication(Indication::Disconnected(Ended::Unreachable), NOW, out);
+            client.indication(Indication::Disconnected(DisconnectReason::Unreachable), NOW, out);
         });
         self.up.clear();
     }

@@ -2,7 +2,7 @@
 //! how a client that waits learns of it.
 
 use super::{Effects, Fin, Rsm, State};
-use crate::message::{CloseState, Kind, Update};
+use crate::message::{CloseState, RsockType, Update};
 use crate::tcp::TcpAction;
 
 impl Rsm {
@@ -11,7 +11,7 @@ impl Rsm {
         match self.state {
             State::Connecting if abort => self.abort(out),
             State::Connecting | State::Created | State::Listening | State::Dead => self.finish(out),
-            State::Open if self.kind != Kind::Stream => {
+            State::Open if self.kind != RsockType::Stream => {
                 if state == CloseState::Close {
                     self.finish(out);
                 }

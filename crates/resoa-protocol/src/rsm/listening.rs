@@ -18,7 +18,7 @@
 
 use super::requests::Pending;
 use super::{Effects, Rsm, State};
-use crate::message::{Kind, Operation, Update};
+use crate::message::{Operation, RsockType, Update};
 use crate::tcp::{Endpoint, TcpAction};
 use crate::{Incarnation, RsockId, Target, Xid};
 use std::net::SocketAddr;
@@ -105,7 +105,8 @@ impl Rsm {
             return None;
         }
         let incarnation = self.backlog.arrive();
-        let mut child = Rsm::new(endpoint, Target::Child { listener, incarnation }, Kind::Stream, self.sizes);
+        let mut child =
+            Rsm::new(endpoint, Target::Child { listener, incarnation }, RsockType::Stream, self.sizes);
         child.state = State::Open;
         child.tell(Update::NewConnection { local, peer }, out);
         self.admit(out);

@@ -123,7 +123,7 @@ impl Rsm {
         // No more can have been read than was forwarded.
         let count = count.min(self.receiving.forwarded());
         self.receiving.unread -= count;
-        if self.is_connected() && self.kind == crate::message::Kind::Stream {
+        if self.is_connected() && self.kind == crate::message::RsockType::Stream {
             if !mutant!(self.sizes, WindowOnForward) {
                 out.tcp.push(TcpAction::Consume(count));
             }

@@ -1,7 +1,7 @@
 //! Requests, which the stack executes and whose results go back to the client (6.1.3).
 
 use super::{Effects, Rsm, State};
-use crate::message::{Body, Control, Fault, Kind, Message, Operation, Reply, Update};
+use crate::message::{Body, Control, Fault, Message, Operation, Reply, RsockType, Update};
 use crate::tcp::TcpAction;
 use crate::{Errno, Xid};
 
@@ -35,7 +35,7 @@ const SO_RCVBUF: i32 = 8;
 impl Rsm {
     /// Processes a call that waits for its answer.
     pub(crate) fn request(&mut self, xid: Xid, operation: Operation, out: &mut Effects) {
-        let is_datagram = self.kind != Kind::Stream;
+        let is_datagram = self.kind != RsockType::Stream;
         let is_new = self.state == State::Created;
         let is_allowed = match operation {
             Operation::Bind(_) | Operation::Connect(_) => is_new || is_datagram,

@@ -2,7 +2,7 @@
 
 use super::{Effects, Fin, Hold, Rsm, State};
 use crate::lsm::datagram_cost;
-use crate::message::{Ancillary, CloseState, Kind, Update};
+use crate::message::{Ancillary, CloseState, RsockType, Update};
 use crate::tcp::TcpAction;
 use std::net::SocketAddr;
 
@@ -88,7 +88,7 @@ impl Rsm {
     /// Returns whether the client must still be told of free room. Datagrams do not count, because
     /// nobody reads SIOCOUTQ for them.
     pub(crate) fn owes(&self) -> bool {
-        self.kind == Kind::Stream && self.sending.freed > 0 && self.tells_freed()
+        self.kind == RsockType::Stream && self.sending.freed > 0 && self.tells_freed()
     }
 
     /// Reports free room that has been waiting since the last reminder.
@@ -125,7 +125,7 @@ impl Rsm {
     /// Processes `shutdown` of the writing half. If `state` says that data follows, the FIN waits
     /// for the next call.
     pub(super) fn shutdown(&mut self, state: CloseState, out: &mut Effects) {
-        if self.kind == Kind::Stream && state == CloseState::Close && self.fin == Fin::None {
+        if self.kind == RsockType::Stream && state == CloseState::Close && self.fin == Fin::None {
             self.fin = Fin::Waiting;
             self.fin_now(out);
         }

@@ -2,7 +2,7 @@
 
 use super::{LINK, Pair, STREAM, address};
 use crate::calls::{CallId, SendFlags, SocketCall};
-use crate::lhp::{Ended, Indication};
+use crate::lhp::{DisconnectReason, Indication};
 use crate::message::tests::message;
 use crate::message::{Ancillary, Body, Control, Reply};
 use crate::tcp::{Endpoint, TcpEvent};
@@ -92,7 +92,7 @@ proptest! {
         }
         pair.at_server(|server, _, out| server.disconnected(LINK, out));
         prop_assert_eq!(pair.server.sockets(LINK), 0);
-        let lost = Indication::Disconnected(Ended::Reset);
+        let lost = Indication::Disconnected(DisconnectReason::Reset);
         pair.at_client(|client, now, out| client.indication(lost, now, out));
         prop_assert_eq!(pair.returned.len() as u64, calls);
     }

@@ -3,7 +3,7 @@
 use super::{LINK, Pair, STREAM, address, bytes};
 use crate::calls::{SocketCall, Value};
 use crate::client::{Client, Registration};
-use crate::lhp::{Connection, Ended, Identity, Indication, Statistics};
+use crate::lhp::{Connection, DisconnectReason, Identity, Indication, Statistics};
 use crate::message::{Body, Call, Control, Fault, Operation, Reply};
 use crate::server::ServerAction;
 use crate::tcp::{Endpoint, TcpAction, TcpEvent};
@@ -11,7 +11,7 @@ use crate::{Errno, Incarnation, Message, RsockId, Target, Xid};
 use std::time::Duration;
 
 fn lose(pair: &mut Pair) {
-    let lost = Indication::Disconnected(Ended::Unreachable);
+    let lost = Indication::Disconnected(DisconnectReason::Unreachable);
     pair.at_client(|client, now, out| client.indication(lost, now, out));
 }
 
@@ -26,7 +26,7 @@ fn the_link_is_lost() {
     let waits = pair.receive(reads, 1);
     let asks = pair.begin(has, SocketCall::GetOption { level: 6, name: 11, length: 9 });
     lose(&mut pair);
-    assert_eq!(pair.registrations.pop(), Some(Registration::Lost(Ended::Unreachable)));
+    assert_eq!(pair.registrations.pop(), Some(Registration::Lost(DisconnectReason::Unreachable)));
     for call in [waits, asks] {
         assert_eq!(pair.ended(call), Some(Err(Errno::ECONNRESET)));
     }

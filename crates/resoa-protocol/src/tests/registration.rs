@@ -4,7 +4,7 @@ use super::{LINK, Pair, STREAM, address};
 use crate::Message;
 use crate::calls::{SocketCall, Value};
 use crate::client::{Client, Registration};
-use crate::lhp::{Connection, Ended, Identity};
+use crate::lhp::{Connection, DisconnectReason, Identity};
 use crate::message::{Accepted, AddressMode, Body, Control, Modes, Refusal};
 use crate::server::{Addresses, Grant, Server, ServerAction, ServerSettings};
 use crate::settings::{Mutation, Settings};
@@ -213,7 +213,7 @@ fn a_registration_without_an_answer() {
     pair.register();
     pair.now = pair.client.deadline().expect("is timed");
     pair.at_client(Client::expire);
-    assert_eq!(pair.registrations.pop(), Some(Registration::Lost(Ended::Unreachable)));
+    assert_eq!(pair.registrations.pop(), Some(Registration::Lost(DisconnectReason::Unreachable)));
     assert!(pair.resets[0]);
 }
 
@@ -229,6 +229,6 @@ fn silence_after_the_question() {
         pair.now = pair.server.deadline().unwrap_or_default().max(pair.now);
         pair.at_server(Server::expire);
     }
-    assert_eq!(pair.registrations.pop(), Some(Registration::Lost(Ended::Unreachable)));
+    assert_eq!(pair.registrations.pop(), Some(Registration::Lost(DisconnectReason::Unreachable)));
     assert_eq!((pair.resets, pair.asked()), ([true, true], vec![TcpAction::Abort]));
 }

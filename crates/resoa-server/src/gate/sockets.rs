@@ -8,7 +8,7 @@ use super::answers::Answers;
 use resoa_policy::Refusal;
 use resoa_protocol::Endpoint;
 use resoa_protocol::lhp::Connection;
-use resoa_protocol::message::Kind;
+use resoa_protocol::message::RsockType;
 use std::collections::{BTreeSet, HashMap};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
@@ -17,7 +17,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 pub(super) struct Socket {
     /// The client's connection.
     pub(super) connection: Connection,
-    pub(super) kind: Kind,
+    pub(super) kind: RsockType,
     /// The client's address.
     pub(super) source: IpAddr,
     bound: Option<SocketAddr>,
@@ -37,7 +37,7 @@ pub(super) struct Sockets {
 
 impl Socket {
     /// Creates the state of a socket without a port.
-    pub(super) fn new(connection: Connection, kind: Kind, source: IpAddr) -> Self {
+    pub(super) fn new(connection: Connection, kind: RsockType, source: IpAddr) -> Self {
         Self { connection, kind, source, bound: None, answers: Answers::default(), outstanding: 0 }
     }
 

@@ -4,11 +4,11 @@ use super::groups::{IPV6_JOIN_ANYCAST, MCAST_MSFILTER};
 use super::*;
 use libc::MCAST_JOIN_GROUP;
 use resoa_policy::Rules;
-use resoa_protocol::message::{Ancillary, Create, Family, Kind};
+use resoa_protocol::message::{Ancillary, Create, Family, RsockType};
 
 const A: Connection = Connection(1);
 const B: Connection = Connection(2);
-const STREAM: Create = Create { family: Family::V4, kind: Kind::Stream };
+const STREAM: Create = Create { family: Family::V4, kind: RsockType::Stream };
 
 fn gate(rules: Rules) -> Gate {
     let client = Client { rules, ..Client::named("anybody") };

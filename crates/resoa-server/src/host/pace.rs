@@ -137,7 +137,7 @@ mod tests {
     use super::*;
     use resoa_carrier::memory::Memory;
     use resoa_protocol::lhp::{Identity, LastHop, Provider, Service};
-    use resoa_protocol::message::{AddressMode, Body, Control, Create, Family, Kind, Operation};
+    use resoa_protocol::message::{AddressMode, Body, Control, Create, Family, Operation, RsockType};
     use resoa_protocol::server::Addresses;
     use resoa_protocol::{Message, RsockId, ServerSettings, Target, Xid};
     use std::net::{Ipv4Addr, UdpSocket};
@@ -190,7 +190,7 @@ mod tests {
         let far = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).expect("loopback");
         let register =
             Control::Register { version: 1, mode: AddressMode::Any, receive_space: u32::MAX, resume: false };
-        let create = Some(Create { family: Family::V4, kind: Kind::Datagram });
+        let create = Some(Create { family: Family::V4, kind: RsockType::Datagram });
         let operation = Operation::Connect(far.local_addr().expect("is bound"));
         let asks = Body::Request { xid: Xid(1), create, operation };
         let target = Target::Socket(RsockId(1));

@@ -4,7 +4,7 @@
 use super::{KernelTcp, Phase, Socket};
 use crate::capabilities;
 use resoa_protocol::Endpoint;
-use resoa_protocol::message::{Create, Family, Kind};
+use resoa_protocol::message::{Create, Family, RsockType};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::net::{self, AddressFamily, SocketFlags, SocketType, sockopt};
 use std::io;
@@ -18,15 +18,15 @@ impl KernelTcp {
             Family::V6 => (AddressFamily::INET6, self.capabilities.peek_v6),
         };
         let (kind, phase, protocol) = match create.kind {
-            Kind::Stream => (SocketType::STREAM, Phase::Fresh, None),
-            Kind::Datagram => (SocketType::DGRAM, Phase::Datagrams, None),
-            Kind::Lite => (SocketType::DGRAM, Phase::Datagrams, Some(net::ipproto::UDPLITE)),
+            RsockType::Stream => (SocketType::STREAM, Phase::Fresh, None),
+            RsockType::Datagram => (SocketType::DGRAM, Phase::Datagrams, None),
+            RsockType::Lite => (SocketType::DGRAM, Phase::Datagrams, Some(net::ipproto::UDPLITE)),
         };
-        if !peeks && create.kind == Kind::Stream {
+        if !peeks && create.kind == RsockType::Stream {
             return Err(io::ErrorKind::Unsupported.into());
         }
         let fd = net::socket_with(family, kind, SocketFlags::NONBLOCK | SocketFlags::CLOEXEC, protocol)?;
-        if create.kind == Kind::Stream {
+        if create.kind == RsockType::Stream {
             prepare(&fd)?;
             if let Some(hold) = &self.hold {
                 hold.mark(fd.as_fd())?;
@@ -117,7 +117,7 @@ mod tests {
         });
         let port = theirs.local_addr().expect("is bound").port();
         let mut tcp = KernelTcp::new().expect("descriptors");
-        let (endpoint, create) = (Endpoint(1), Create { family: Family::V4, kind: Kind::Datagram });
+        let (endpoint, create) = (Endpoint(1), Create { family: Family::V4, kind: RsockType::Datagram });
         let done = |tcp: &mut KernelTcp, action| {
             let mut events = Vec::new();
             tcp.act(endpoint, action, &mut events);

@@ -3,7 +3,7 @@
 use super::{KernelTcp, Socket, name};
 use crate::host_ports;
 use crate::{own, sys};
-use resoa_protocol::message::{Family, Kind, Operation};
+use resoa_protocol::message::{Family, Operation, RsockType};
 use resoa_protocol::{Endpoint, TcpAction};
 use rustix::fd::AsFd;
 use rustix::net::{self, AddressFamily, SocketFlags, SocketType};
@@ -40,7 +40,7 @@ impl KernelTcp {
     /// those that processes of the host have joined.
     pub(crate) fn hear_own_groups_alone(&self, endpoint: Endpoint) {
         let Some(socket) = self.sockets.get(&endpoint) else { return };
-        if socket.create.kind == Kind::Stream {
+        if socket.create.kind == RsockType::Stream {
             return;
         }
         let no = 0_i32.to_ne_bytes();
@@ -82,9 +82,9 @@ impl Socket {
 fn is_held(socket: &Socket, wanted: SocketAddr) -> bool {
     let family = if wanted.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
     let (kind, protocol) = match socket.create.kind {
-        Kind::Stream => (SocketType::STREAM, None),
-        Kind::Datagram => (SocketType::DGRAM, None),
-        Kind::Lite => (SocketType::DGRAM, Some(net::ipproto::UDPLITE)),
+        RsockType::Stream => (SocketType::STREAM, None),
+        RsockType::Datagram => (SocketType::DGRAM, None),
+        RsockType::Lite => (SocketType::DGRAM, Some(net::ipproto::UDPLITE)),
     };
     let Ok(other) = net::socket_with(family, kind, SocketFlags::CLOEXEC, protocol) else { return true };
     if host_ports::bound(&socket.fd, wanted.ip()).only_v6 {
@@ -108,7 +108,7 @@ mod tests {
         }
     }
 
-    fn socket(tcp: &mut KernelTcp, number: u64, kind: Kind) -> Endpoint {
+    fn socket(tcp: &mut KernelTcp, number: u64, kind: RsockType) -> Endpoint {
         let (endpoint, create) = (Endpoint(number), Create { family: Family::V4, kind });
         let source = Ipv4Addr::UNSPECIFIED.into();
         tcp.act(endpoint, TcpAction::Create { create, source, foreign: false }, &mut Vec::new());
@@ -128,8 +128,8 @@ mod tests {
         assert!(tcp.capabilities().host_ports);
         let bind = |to| TcpAction::Execute(Operation::Bind(to));
         let held = [
-            (Kind::Stream, listener.local_addr().expect("is bound")),
-            (Kind::Datagram, udp.local_addr().expect("is bound")),
+            (RsockType::Stream, listener.local_addr().expect("is bound")),
+            (RsockType::Datagram, udp.local_addr().expect("is bound")),
         ];
         for (number, (kind, held)) in (1..).zip(held) {
             let own = socket(&mut tcp, number, kind);

@@ -1,5 +1,5 @@
 use super::*;
-use resoa_protocol::message::{Family, Kind, Operation};
+use resoa_protocol::message::{Family, Operation, RsockType};
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 
@@ -20,7 +20,7 @@ fn connected() -> (KernelTcp, TcpStream) {
     let source = Ipv4Addr::LOCALHOST.into();
     let listener = TcpListener::bind((source, 0)).expect("loopback");
     let mut tcp = KernelTcp::new().expect("descriptors");
-    let create = Create { family: Family::V4, kind: Kind::Stream };
+    let create = Create { family: Family::V4, kind: RsockType::Stream };
     tcp.act(SOCKET, TcpAction::Create { create, source, foreign: false }, &mut Vec::new());
     let to = listener.local_addr().expect("is bound");
     tcp.act(SOCKET, TcpAction::Execute(Operation::Connect(to)), &mut Vec::new());

@@ -8,7 +8,7 @@
 use crate::cable::{self, Cable};
 use crate::site::{Site, Turns, policy, sending};
 use crate::wire::{PORT, listens, reading};
-use resoa_protocol::message::Kind;
+use resoa_protocol::message::RsockType;
 use resoa_protocol::{RsockId, SocketCall, Value};
 use resoa_server::FinHold;
 use std::net::{IpAddr, SocketAddr};
@@ -52,7 +52,7 @@ fn exchanges(site: &mut Site, guest: usize, socket: RsockId) {
 fn connects(own: IpAddr, to: SocketAddr, listening: &Receiver<()>, has_closed: &AtomicBool) {
     let (mut site, guest) = site(own, "near0");
     listening.recv().expect("B listens");
-    let socket = site.socket(guest, cable::family(own), Kind::Stream);
+    let socket = site.socket(guest, cable::family(own), RsockType::Stream);
     assert_eq!(site.call(guest, socket, SocketCall::Connect(to)), Ok(Value::Done));
     exchanges(&mut site, guest, socket);
     let value = [1, 300].iter().flat_map(|number: &i32| number.to_ne_bytes()).collect();

@@ -4,7 +4,7 @@
 use crate::site::{Site, at, policy};
 use confinement::{Confinement, Needs};
 use netlab::{Namespace, interface};
-use resoa_protocol::message::{AddressMode, Family, Kind};
+use resoa_protocol::message::{AddressMode, Family, RsockType};
 use resoa_protocol::{SocketCall, Value};
 use rustix::thread::UnshareFlags;
 
@@ -26,10 +26,10 @@ fn the_clients_own_address() {
     assert!(confinement.expect("the kernel can").to_string().contains("CAP_NET_RAW"));
     let guest = site.registered(1, AddressMode::Brought([203, 0, 113, 9].into()));
     for (family, kind, wanted) in [
-        (Family::V4, Kind::Stream, "203.0.113.9:8080"),
-        (Family::V6, Kind::Stream, "[::ffff:203.0.113.9]:8081"),
-        (Family::V4, Kind::Datagram, "203.0.113.9:8082"),
-        (Family::V6, Kind::Datagram, "[::ffff:203.0.113.9]:8083"),
+        (Family::V4, RsockType::Stream, "203.0.113.9:8080"),
+        (Family::V6, RsockType::Stream, "[::ffff:203.0.113.9]:8081"),
+        (Family::V4, RsockType::Datagram, "203.0.113.9:8082"),
+        (Family::V6, RsockType::Datagram, "[::ffff:203.0.113.9]:8083"),
     ] {
         let socket = site.socket(guest, family, kind);
         assert_eq!(site.call(guest, socket, SocketCall::Bind(at(wanted))), Ok(Value::Done), "{wanted}");

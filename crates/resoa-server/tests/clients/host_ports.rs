@@ -4,7 +4,7 @@
 use crate::site::{Site, at, policy};
 use confinement::{Confinement, Needs};
 use netlab::{Namespace, interface, sysctl};
-use resoa_protocol::message::{Family, Kind};
+use resoa_protocol::message::{Family, RsockType};
 use resoa_protocol::{Errno, RsockId, SocketCall, Value};
 use rustix::net::{self, AddressFamily, SocketType, sockopt};
 use rustix::thread::UnshareFlags;
@@ -69,7 +69,7 @@ const ANYWHERE: &str =
     "[defaults]\nallow = [\"any\", \"127.0.0.0/8\", \"::1\"]\n[clients.a]\nkey = \"KEY1\"\n";
 
 /// Creates a socket that shares its port by both options.
-fn sharing(site: &mut Site, guest: usize, family: Family, kind: Kind) -> RsockId {
+fn sharing(site: &mut Site, guest: usize, family: Family, kind: RsockType) -> RsockId {
     let socket = site.socket(guest, family, kind);
     for name in [libc::SO_REUSEADDR, libc::SO_REUSEPORT] {
         set(site, guest, socket, (libc::SOL_SOCKET, name));
@@ -114,18 +114,18 @@ fn confined_beside_daemons() {
     let guest = site.guest(1);
     let mut refused = 0;
     for (family, kind, wanted) in [
-        (Family::V4, Kind::Datagram, "0.0.0.0:5353"),
-        (Family::V4, Kind::Datagram, "127.0.0.1:5353"),
-        (Family::V6, Kind::Datagram, "[::]:5353"),
-        (Family::V6, Kind::Datagram, "[::ffff:127.0.0.1]:5353"),
-        (Family::V4, Kind::Datagram, "0.0.0.0:5354"),
-        (Family::V6, Kind::Datagram, "[::1]:5354"),
-        (Family::V4, Kind::Stream, "0.0.0.0:8080"),
-        (Family::V4, Kind::Stream, "127.0.0.1:8080"),
-        (Family::V6, Kind::Stream, "[::]:8080"),
-        (Family::V4, Kind::Stream, "0.0.0.0:8081"),
-        (Family::V4, Kind::Stream, "127.0.0.1:8081"),
-        (Family::V4, Kind::Stream, "127.0.0.1:8082"),
+        (Family::V4, RsockType::Datagram, "0.0.0.0:5353"),
+        (Family::V4, RsockType::Datagram, "127.0.0.1:5353"),
+        (Family::V6, RsockType::Datagram, "[::]:5353"),
+        (Family::V6, RsockType::Datagram, "[::ffff:127.0.0.1]:5353"),
+        (Family::V4, RsockType::Datagram, "0.0.0.0:5354"),
+        (Family::V6, RsockType::Datagram, "[::1]:5354"),
+        (Family::V4, RsockType::Stream, "0.0.0.0:8080"),
+        (Family::V4, RsockType::Stream, "127.0.0.1:8080"),
+        (Family::V6, RsockType::Stream, "[::]:8080"),
+        (Family::V4, RsockType::Stream, "0.0.0.0:8081"),
+        (Family::V4, RsockType::Stream, "127.0.0.1:8081"),
+        (Family::V4, RsockType::Stream, "127.0.0.1:8082"),
     ] {
         let socket = sharing(&mut site, guest, family, kind);
         assert_eq!(bind(&mut site, guest, socket, wanted), Err(Errno::EADDRINUSE), "{kind:?} {wanted}");
@@ -133,11 +133,11 @@ fn confined_beside_daemons() {
     }
     // Other ports and addresses are free, also similar ones.
     for (family, kind, wanted) in [
-        (Family::V4, Kind::Datagram, "0.0.0.0:5355"),
-        (Family::V4, Kind::Lite, "0.0.0.0:5353"),
-        (Family::V4, Kind::Stream, "127.0.0.2:8081"),
-        (Family::V4, Kind::Stream, "0.0.0.0:5353"),
-        (Family::V6, Kind::Stream, "[::1]:8080"),
+        (Family::V4, RsockType::Datagram, "0.0.0.0:5355"),
+        (Family::V4, RsockType::Lite, "0.0.0.0:5353"),
+        (Family::V4, RsockType::Stream, "127.0.0.2:8081"),
+        (Family::V4, RsockType::Stream, "0.0.0.0:5353"),
+        (Family::V6, RsockType::Stream, "[::1]:8080"),
     ] {
         let socket = sharing(&mut site, guest, family, kind);
         assert_eq!(bind(&mut site, guest, socket, wanted), Ok(Value::Done), "{kind:?} {wanted}");
@@ -146,7 +146,7 @@ fn confined_beside_daemons() {
         assert_eq!(bind(&mut site, guest, second, wanted), Ok(Value::Done), "{kind:?} {wanted}");
     }
     // An IPv6-only socket does not conflict with IPv4 sockets.
-    let six = sharing(&mut site, guest, Family::V6, Kind::Stream);
+    let six = sharing(&mut site, guest, Family::V6, RsockType::Stream);
     set(&mut site, guest, six, (libc::IPPROTO_IPV6, libc::IPV6_V6ONLY));
     assert_eq!(bind(&mut site, guest, six, "[::]:8081"), Ok(Value::Done));
     assert_eq!(site.refusals(), [("host_port".to_owned(), refused)].into());
@@ -160,7 +160,7 @@ fn a_daemon_that_comes_before_listen() {
     }
     let mut site = Site::new(policy(ANYWHERE));
     let guest = site.guest(1);
-    let socket = sharing(&mut site, guest, Family::V4, Kind::Stream);
+    let socket = sharing(&mut site, guest, Family::V4, RsockType::Stream);
     assert_eq!(bind(&mut site, guest, socket, "0.0.0.0:8080"), Ok(Value::Done));
     let comes = daemon(0, SocketType::STREAM, libc::SO_REUSEPORT, true, "0.0.0.0:8080");
     assert_eq!(site.call(guest, socket, SocketCall::Listen { backlog: 5 }), Err(Errno::EADDRINUSE));
@@ -185,12 +185,12 @@ fn ports_that_the_kernel_chooses() {
         .flat_map(|kind| ["0.0.0.0:20000", "0.0.0.0:20001"].map(|address| (kind, address)))
         .map(|(kind, address)| daemon(NOBODY, kind, libc::SO_REUSEADDR, false, address))
         .collect();
-    for kind in [Kind::Stream, Kind::Datagram] {
+    for kind in [RsockType::Stream, RsockType::Datagram] {
         let socket = sharing(&mut site, guest, Family::V4, kind);
         assert_eq!(bind(&mut site, guest, socket, "127.0.0.1:0"), Err(Errno::EADDRINUSE), "{kind:?}");
     }
     // By connecting a datagram socket.
-    let socket = sharing(&mut site, guest, Family::V4, Kind::Datagram);
+    let socket = sharing(&mut site, guest, Family::V4, RsockType::Datagram);
     let to: SocketAddr = at("127.0.0.1:9");
     assert_eq!(site.call(guest, socket, SocketCall::Connect(to)), Err(Errno::EADDRINUSE));
     drop(daemons);

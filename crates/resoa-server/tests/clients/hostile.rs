@@ -2,7 +2,9 @@
 
 use crate::site::{Site, Turns, policy, sending};
 use resoa_protocol::lhp::LastHop;
-use resoa_protocol::message::{AddressMode, Ancillary, Body, Call, Control, Create, Family, Kind, Operation};
+use resoa_protocol::message::{
+    AddressMode, Ancillary, Body, Call, Control, Create, Family, Operation, RsockType,
+};
 use resoa_protocol::server::Addresses;
 use resoa_protocol::{Message, RsockId, ServerSettings, SocketCall, Target, Value, Xid};
 use std::io::{ErrorKind, Read};
@@ -54,7 +56,7 @@ fn a_client_that_does_not_listen() {
     // messages more. Then it stops reading.
     let mut full = false;
     for number in 0..200_000 {
-        let create = Some(Create { family: Family::V4, kind: Kind::Stream });
+        let create = Some(Create { family: Family::V4, kind: RsockType::Stream });
         let operation = Operation::GetOption { level: libc::IPPROTO_TCP, name: libc::TCP_INFO, length: 256 };
         let body = Body::Request { xid: Xid(number), create, operation };
         let message = Message { target: Target::Socket(RsockId(1)), body };
@@ -86,7 +88,7 @@ fn a_client_that_does_not_listen_to_datagrams() {
     // The carrier has room for 1 MiB, which is 9200 answers of the far host. The server keeps some
     // 1024 more.
     let stopped = (0..13_000).find(|number| {
-        let create = (*number == 0).then_some(Create { family: Family::V4, kind: Kind::Datagram });
+        let create = (*number == 0).then_some(Create { family: Family::V4, kind: RsockType::Datagram });
         let call = Call::Datagram { to, ancillary: Ancillary::none(), bytes: vec![1; 100] };
         let message =
             Message { target: Target::Socket(RsockId(1)), body: Body::Call { create, consumed: 0, call } };
@@ -249,7 +251,8 @@ fn messages_that_nobody_would_send() {
     let mut site = Site::new(policy(BOTH));
     let good = site.guest(2);
     let bad = site.comes(1, AddressMode::Any);
-    let (link, create) = (site.guests[bad].link, Some(Create { family: Family::V6, kind: Kind::Stream }));
+    let (link, create) =
+        (site.guests[bad].link, Some(Create { family: Family::V6, kind: RsockType::Stream }));
     site.guests[bad].carrier.connect(link, &[]);
     site.turn();
     let register =

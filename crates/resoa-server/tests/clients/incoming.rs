@@ -2,7 +2,7 @@
 
 use crate::guest::PATIENCE;
 use crate::site::{Site, Turns, at, policy, sending};
-use resoa_protocol::message::{Family, Kind};
+use resoa_protocol::message::{Family, RsockType};
 use resoa_protocol::{Errno, ReceiveFlags, RsockId, SocketCall, Value};
 use rustix::net::sockopt;
 use std::io::{Read, Write};
@@ -84,7 +84,7 @@ fn who_may_not_listen_hears_answers_alone() {
     may_not_listen(&mut site, guest, stream);
     let (friend, stranger) = (far("127.0.0.2"), far("127.0.0.3"));
     for connected in [false, true] {
-        let socket = site.socket(guest, Family::V4, Kind::Datagram);
+        let socket = site.socket(guest, Family::V4, RsockType::Datagram);
         let to = (Ipv4Addr::LOCALHOST, bound(&mut site, guest, socket, "0.0.0.0:0"));
         // These arrive before the client has sent anything.
         friend.send_to(b"unasked", to).expect("loopback");
@@ -130,7 +130,7 @@ fn networks_that_may_come_in() {
         site.until(|_| friend.is_finished().then_some(()));
         assert_eq!(friend.join().expect("reads to the end"), b"served");
     });
-    let socket = site.socket(guest, Family::V4, Kind::Datagram);
+    let socket = site.socket(guest, Family::V4, RsockType::Datagram);
     let to = (Ipv4Addr::LOCALHOST, bound(&mut site, guest, socket, "0.0.0.0:0"));
     far("127.0.0.3").send_to(b"stranger", to).expect("loopback");
     far("127.0.1.3").send_to(b"friend", to).expect("loopback");
@@ -148,7 +148,7 @@ fn any_address_is_not_the_loopback() {
     let port = bound(&mut site, guest, listener, "0.0.0.0:0");
     listens(&mut site, guest, listener);
     assert_eq!(site.far(|| comes("127.0.0.1", (Ipv4Addr::LOCALHOST, port).into())), b"", "it is reset");
-    let socket = site.socket(guest, Family::V4, Kind::Datagram);
+    let socket = site.socket(guest, Family::V4, RsockType::Datagram);
     let to = (Ipv4Addr::LOCALHOST, bound(&mut site, guest, socket, "0.0.0.0:0"));
     far("127.0.0.1").send_to(b"within", to).expect("loopback");
     site.until(|site| (site.refusals() == [("loopback".to_owned(), 2)].into()).then_some(()));
@@ -184,7 +184,7 @@ fn groups_of_the_host() {
         site.call(guest, socket, SocketCall::SetOption { level, name, value })
     };
     for (guest, joined) in [(closed, Err(Errno::ENETUNREACH)), (open, Ok(Value::Done))] {
-        let socket = site.socket(guest, Family::V4, Kind::Datagram);
+        let socket = site.socket(guest, Family::V4, RsockType::Datagram);
         let port = bound(&mut site, guest, socket, "0.0.0.0:0");
         sender.send_to(b"group", (group, port)).expect("loopback");
         sender.send_to(b"alone", (Ipv4Addr::LOCALHOST, port)).expect("loopback");

@@ -1,7 +1,7 @@
 //! The server enforces policies.
 
 use crate::site::{Site, Turns, at, policy, sending};
-use resoa_protocol::message::{AddressMode, Family, Kind, Refusal};
+use resoa_protocol::message::{AddressMode, Family, Refusal, RsockType};
 use resoa_protocol::server::Addresses;
 use resoa_protocol::{Errno, ReceiveFlags, Registration, ServerSettings, SocketCall, Value};
 use std::io::Read;
@@ -43,7 +43,7 @@ fn datagrams_are_asked_for() {
     let text = format!("[clients.a]\nkey = \"KEY1\"\nallow = [\"127.0.0.1 {port}\"]\n");
     let mut site = Site::new(policy(&text));
     let guest = site.guest(1);
-    let socket = site.socket(guest, Family::V4, Kind::Datagram);
+    let socket = site.socket(guest, Family::V4, RsockType::Datagram);
     let send = |to: &str| match sending(b"hi".to_vec()) {
         SocketCall::Send { bytes, flags, .. } => SocketCall::Send { bytes, to: Some(at(to)), flags },
         other => other,
@@ -110,7 +110,7 @@ fn two_clients_and_a_chosen_port() {
     let far = UdpSocket::bind("127.0.0.1:0").expect("loopback");
     let heard = || far.recv_from(&mut [0; 8]).expect("comes").1;
 
-    let sends = sharing(&mut site, first, Kind::Datagram);
+    let sends = sharing(&mut site, first, RsockType::Datagram);
     let send = |to| match sending(b"hi".to_vec()) {
         SocketCall::Send { bytes, flags, .. } => SocketCall::Send { bytes, to, flags },
         other => other,
@@ -118,23 +118,23 @@ fn two_clients_and_a_chosen_port() {
     let to = far.local_addr().expect("is bound");
     site.call(first, sends, send(Some(to))).expect("is taken");
     let from = site.far(heard);
-    let connected = sharing(&mut site, first, Kind::Datagram);
+    let connected = sharing(&mut site, first, RsockType::Datagram);
     assert_eq!(site.call(first, connected, SocketCall::Connect(to)), Ok(Value::Done));
     site.call(first, connected, send(None)).expect("is taken");
     let from_connected = site.far(heard);
-    let stream = sharing(&mut site, first, Kind::Stream);
+    let stream = sharing(&mut site, first, RsockType::Stream);
     let to = listener.local_addr().expect("is bound");
     assert_eq!(site.call(first, stream, SocketCall::Connect(to)), Ok(Value::Done));
     let from_stream = listener.accept().expect("has connected").1;
 
     for (kind, own, name) in [
-        (Kind::Datagram, sends, from),
-        (Kind::Datagram, connected, from_connected),
-        (Kind::Stream, stream, from_stream),
+        (RsockType::Datagram, sends, from),
+        (RsockType::Datagram, connected, from_connected),
+        (RsockType::Stream, stream, from_stream),
     ] {
         let thief = sharing(&mut site, second, kind);
         assert_eq!(site.call(second, thief, SocketCall::Bind(name)), Err(Errno::EADDRINUSE), "{kind:?}");
-        if kind == Kind::Datagram {
+        if kind == RsockType::Datagram {
             // Closing the socket releases the port.
             assert_eq!(site.call(first, own, SocketCall::Close { may_wait: true }), Ok(Value::Done));
             site.until(|site| {

@@ -4,7 +4,7 @@ pub use crate::guest::{Returned, Turns, sending};
 use resoa_carrier::memory::Memory;
 use resoa_policy::Policy;
 use resoa_protocol::lhp::{Identity, LastHop, Provider, Service};
-use resoa_protocol::message::{AddressMode, Create, Family, Kind};
+use resoa_protocol::message::{AddressMode, Create, Family, RsockType};
 use resoa_protocol::server::Addresses;
 use resoa_protocol::{
     Action, CallId, Client, LookUp, Registration, RsockId, ServerSettings, Settings, SocketCall, Timers,
@@ -95,12 +95,12 @@ impl Site {
         self.guests[guest].at(event);
     }
 
-    pub fn socket(&mut self, guest: usize, family: Family, kind: Kind) -> RsockId {
+    pub fn socket(&mut self, guest: usize, family: Family, kind: RsockType) -> RsockId {
         self.guests[guest].client.socket(Create { family, kind }).expect("registered")
     }
 
     pub fn stream(&mut self, guest: usize) -> RsockId {
-        self.socket(guest, Family::V4, Kind::Stream)
+        self.socket(guest, Family::V4, RsockType::Stream)
     }
 
     pub fn begin(&mut self, guest: usize, socket: RsockId, what: SocketCall) -> CallId {
@@ -119,7 +119,7 @@ impl Site {
 
     pub fn connect(&mut self, guest: usize, to: SocketAddr) -> Returned {
         let family = if to.is_ipv4() { Family::V4 } else { Family::V6 };
-        let socket = self.socket(guest, family, Kind::Stream);
+        let socket = self.socket(guest, family, RsockType::Stream);
         self.call(guest, socket, SocketCall::Connect(to))
     }
 

@@ -3,7 +3,7 @@
 
 use crate::cable::{self, Cable};
 use crate::site::{Site, Turns, policy, sending};
-use resoa_protocol::message::{AddressMode, Kind, Refusal};
+use resoa_protocol::message::{AddressMode, Refusal, RsockType};
 use resoa_protocol::{Errno, ReceiveFlags, Registration, RsockId, SocketCall, Value};
 use std::io::{Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpStream};
@@ -19,7 +19,7 @@ pub fn reading(length: usize) -> SocketCall {
 /// address that the far host sees.
 pub fn connects(site: &mut Site, guest: usize, cable: &Cable) -> IpAddr {
     let listener = cable.listener();
-    let socket = site.socket(guest, cable.family(), Kind::Stream);
+    let socket = site.socket(guest, cable.family(), RsockType::Stream);
     let connect = SocketCall::Connect(listener.local_addr().expect("is bound"));
     assert_eq!(site.call(guest, socket, connect), Ok(Value::Done));
     let (mut far, peer) = listener.accept().expect("has connected");
@@ -32,7 +32,7 @@ pub fn connects(site: &mut Site, guest: usize, cable: &Cable) -> IpAddr {
 pub fn listens(site: &mut Site, guest: usize, address: IpAddr) -> Result<RsockId, Errno> {
     let family = cable::family(address);
     let any = if address.is_ipv4() { "0.0.0.0" } else { "::" }.parse().expect("an address");
-    let socket = site.socket(guest, family, Kind::Stream);
+    let socket = site.socket(guest, family, RsockType::Stream);
     site.call(guest, socket, SocketCall::Bind(SocketAddr::new(any, PORT)))?;
     site.call(guest, socket, SocketCall::Listen { backlog: 4 })?;
     // LISTEN has no answer, so the next call with an answer shows that the server has it.
@@ -63,7 +63,7 @@ fn exchange(site: &mut Site, guest: usize, socket: RsockId, far: &mut TcpStream)
 /// Sends a datagram from a client's program. Returns the source address that the far host sees.
 pub fn sends(site: &mut Site, guest: usize, cable: &Cable) -> IpAddr {
     let far = cable.far_datagrams();
-    let socket = site.socket(guest, cable.family(), Kind::Datagram);
+    let socket = site.socket(guest, cable.family(), RsockType::Datagram);
     let connect = SocketCall::Connect(far.local_addr().expect("is bound"));
     assert_eq!(site.call(guest, socket, connect), Ok(Value::Done));
     assert_eq!(site.call(guest, socket, sending(b"u".to_vec())), Ok(Value::Count(1)));
@@ -99,7 +99,7 @@ fn addresses_of_several_clients() {
             is_reached(&mut site, guests[guest], listener, address, &cable);
         }
         assert_eq!(listens(&mut site, guests[3], near), Err(Errno::EADDRINUSE));
-        let socket = site.socket(guests[0], cable.family(), Kind::Stream);
+        let socket = site.socket(guests[0], cable.family(), RsockType::Stream);
         let elsewhere = SocketCall::Bind(SocketAddr::new(b, 0));
         assert_eq!(site.call(guests[0], socket, elsewhere), Err(Errno::EADDRNOTAVAIL));
     }

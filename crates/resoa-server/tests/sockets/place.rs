@@ -2,7 +2,7 @@
 
 use resoa_carrier::keys::SecretKey;
 use resoa_carrier::{Allowed, AnyCarrier, Place};
-use resoa_protocol::lhp::{Connection, Ended, Indication, LastHop, Provider, Service};
+use resoa_protocol::lhp::{Connection, DisconnectReason, Indication, LastHop, Provider, Service};
 use resoa_server::FinHold;
 
 pub type Carried = AnyCarrier;
@@ -36,5 +36,5 @@ pub fn hold() -> Option<FinHold> {
 )]
 pub fn cut(client: &mut Carried, link: Connection) -> Option<Indication> {
     client.reset(link);
-    Some(Indication::Disconnected(Ended::Closed))
+    Some(Indication::Disconnected(DisconnectReason::Closed))
 }

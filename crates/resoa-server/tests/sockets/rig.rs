@@ -3,7 +3,7 @@
 use crate::carried::{Carried, cut, hold, opened, pair};
 use crate::guest::{Guest, Returned};
 pub use crate::guest::{Turns, sending};
-use resoa_protocol::message::{AddressMode, Create, Family, Kind};
+use resoa_protocol::message::{AddressMode, Create, Family, RsockType};
 use resoa_protocol::server::Addresses;
 use resoa_protocol::{
     CallId, Client, ReceiveFlags, Registration, RsockId, ServerSettings, Settings, SocketCall, Timers, Value,
@@ -69,7 +69,7 @@ impl Rig {
 
     pub fn socket(&mut self) -> RsockId {
         let family = if self.own.is_ipv4() { Family::V4 } else { Family::V6 };
-        self.guest.client.socket(Create { family, kind: Kind::Stream }).expect("registered")
+        self.guest.client.socket(Create { family, kind: RsockType::Stream }).expect("registered")
     }
 
     pub fn begin(&mut self, socket: RsockId, what: SocketCall) -> CallId {

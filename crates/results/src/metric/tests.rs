@@ -183,7 +183,7 @@ fn a_wrong_name_is_answered_with_the_right_ones() {
 fn verdicts_are_counted_by_what_the_losses_were() {
     use crate::loss_event::tests::event;
     use crate::{LossEvent, LossKind};
-    use capture::senders::Verdict as Taken;
+    use capture::senders::LossVerdict as Taken;
     let losses = vec![
         event(Cause::Wireless, Taken::Wireless),
         event(Cause::Wireless, Taken::Congestion),

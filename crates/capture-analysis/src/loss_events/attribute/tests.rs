@@ -3,7 +3,7 @@ use crate::loss_events::Cause::{self, Congestion, Mixed, None as Nothing, Wirele
 use crate::loss_events::tests::{fate, lost, lost_packets, row};
 use capture::senders::CongestionState::{Loss as TimedOut, Open, Recovery};
 use capture::{Fate, Loss};
-use loss_differentiation::Verdict;
+use loss_differentiation::LossVerdict;
 
 /// Returns packets, segments and cause of each event, and the number of packets without an event.
 fn truths(rows: &[Seen], fates: &[Fate]) -> (Vec<(u32, u32, Cause)>, u64) {
@@ -142,7 +142,7 @@ fn a_timeout_is_about_all_that_was_lost_until_it_shows() {
 #[test]
 fn n_beside_what_was_lost() {
     let judged = |n, events, timeouts| {
-        let verdict = Some(Verdict::Wireless);
+        let verdict = Some(LossVerdict::Wireless);
         Some(Judged { n, verdict, events, timeouts, ..Judged::default() })
     };
     let mut rows = one_recovery(1000);

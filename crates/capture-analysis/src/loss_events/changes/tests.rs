@@ -1,7 +1,7 @@
 use super::*;
 use crate::loss_events::tests::row;
 use CongestionState::{Cwr, Disorder, Loss, Open, Recovery};
-use loss_differentiation::{Reason, Verdict};
+use loss_differentiation::{LossVerdict, Reason};
 
 /// Returns kind, time, time of the first row that shows it, and the range that was outstanding.
 fn found(rows: &[Seen]) -> Vec<(Kind, u64, u64, u32, u32)> {
@@ -97,7 +97,7 @@ fn a_second_timeout() {
 }
 
 fn judged(events: u32, timeouts: u32, local: u32) -> Judged {
-    let verdict = Some(Verdict::Wireless);
+    let verdict = Some(LossVerdict::Wireless);
     Judged {
         n: 1,
         verdict,

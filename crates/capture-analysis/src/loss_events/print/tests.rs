@@ -2,7 +2,7 @@ use super::*;
 use crate::loss_events::tests::ENDS;
 use crate::loss_events::{Cause, Change, Judged, Kind, Truth};
 use capture::Time;
-use loss_differentiation::{Reason, Verdict};
+use loss_differentiation::{LossVerdict, Reason};
 
 fn sample() -> Vec<LossEvent> {
     let event = |at_us: u64, kind, cwnd, ssthresh, judged, segments, cause| LossEvent {
@@ -21,7 +21,7 @@ fn sample() -> Vec<LossEvent> {
     let judged = |n, verdict, reason| {
         Some(Judged { n, verdict: Some(verdict), reason: Some(reason), ..Judged::default() })
     };
-    let (wireless, congestion) = (Verdict::Wireless, Verdict::Congestion);
+    let (wireless, congestion) = (LossVerdict::Wireless, LossVerdict::Congestion);
     vec![
         event(
             76_000_250,

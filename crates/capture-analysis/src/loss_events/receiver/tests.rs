@@ -2,7 +2,7 @@ use super::*;
 use crate::loss_events::Cause::{self, Congestion, None as Nothing, Wireless};
 use crate::loss_events::tests::{ENDS, fate, lost, lost_packets};
 use capture::{Direction, Fate, LinkId, Loss as Dropped};
-use loss_differentiation::{Algorithm, Form, Reason, Verdict};
+use loss_differentiation::{Algorithm, Form, LossVerdict, Reason};
 
 /// Nanoseconds in a microsecond.
 const US: u64 = 1000;
@@ -48,8 +48,11 @@ fn a_hole_of_two_on_an_empty_link() {
     assert_eq!((hole.at.as_nanos(), hole.n), (1700 * US, 2));
     assert_eq!(hole.truth, Truth { packets: 2, segments: 2, cause: Wireless });
     // ZigZag: every ROTT is 1000 us, so their deviation is 0, and no ROTT is below the mean.
-    let verdicts: Vec<Verdict> = hole.judged.iter().map(|judged| judged.verdict).collect();
-    assert_eq!(verdicts, [Verdict::Wireless, Verdict::Wireless, Verdict::Wireless, Verdict::Congestion]);
+    let verdicts: Vec<LossVerdict> = hole.judged.iter().map(|judged| judged.verdict).collect();
+    assert_eq!(
+        verdicts,
+        [LossVerdict::Wireless, LossVerdict::Wireless, LossVerdict::Wireless, LossVerdict::Congestion]
+    );
     let biaz = hole.judged[0];
     assert_eq!((biaz.floor, biaz.measured, biaz.limit), (Some(300.0), Some(300.0), Some(400.0)));
     assert_eq!((hole.judged[2].measured, hole.judged[2].limit), (Some(1000.0), Some(21_000.0)));
@@ -66,8 +69,8 @@ fn a_hole_made_by_a_full_queue() {
     let holes =
         replay(&arrivals(&fates), lost_packets(&fates), &originals(&[Algorithm::Biaz, Algorithm::Spike]));
     assert_eq!((holes.len(), holes[0].n, holes[0].truth.cause), (1, 1, Congestion));
-    let verdicts: Vec<Verdict> = holes[0].judged.iter().map(|judged| judged.verdict).collect();
-    assert_eq!(verdicts, [Verdict::Congestion; 2]);
+    let verdicts: Vec<LossVerdict> = holes[0].judged.iter().map(|judged| judged.verdict).collect();
+    assert_eq!(verdicts, [LossVerdict::Congestion; 2]);
     // It arrives 100 us after the packet before it; two packets need 200 us.
     assert_eq!((holes[0].judged[0].measured, holes[0].judged[0].floor), (Some(100.0), Some(200.0)));
 }

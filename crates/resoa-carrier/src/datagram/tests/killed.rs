@@ -3,7 +3,7 @@
 
 use super::*;
 use crate::datagram::forgotten::HALF;
-use resoa_protocol::lhp::Ended;
+use resoa_protocol::lhp::DisconnectReason;
 use std::net::SocketAddr;
 
 /// A server and a client that it has accepted, at time zero.
@@ -51,7 +51,7 @@ impl Pair {
 
     /// Returns when and why the client's user is told that the connection has ended. Steps by
     /// tenths of a second from this time on.
-    fn end(&mut self, from: Duration) -> Option<(Duration, Ended)> {
+    fn end(&mut self, from: Duration) -> Option<(Duration, DisconnectReason)> {
         let times = (0..400).map(|tenth| from + Duration::from_millis(100) * tenth);
         for now in times {
             let mut told = Vec::new();
@@ -84,21 +84,21 @@ fn a_server_after_another() {
     pair.is_killed(&key);
     pair.says_something();
     let (at, why) = pair.end(begin).expect("it ends");
-    assert_eq!(why, Ended::Reset);
+    assert_eq!(why, DisconnectReason::Reset);
     assert!(at < begin + SILENCE.ask / 2, "{at:?}");
 
     let mut pair = connected();
     let key = pair.key.clone();
     pair.is_killed(&key);
     let (at, why) = pair.end(begin).expect("it ends");
-    assert_eq!(why, Ended::Reset);
+    assert_eq!(why, DisconnectReason::Reset);
     assert!(at >= SILENCE.ask && at < SILENCE.ask * 3 / 2, "{at:?}");
 
     let mut pair = connected();
     pair.is_killed(&super::key());
     pair.says_something();
     let (at, why) = pair.end(begin).expect("it ends");
-    assert_eq!(why, Ended::Unreachable);
+    assert_eq!(why, DisconnectReason::Unreachable);
     assert!(at >= SILENCE.end, "{at:?}");
 }
 
@@ -143,7 +143,7 @@ fn a_server_that_knows_it() {
     let token = ticket.last_chunk().expect("the second half");
     pair.client.packet(&Packet::Unknown { ours, token }.octets(), from, Duration::ZERO);
     turn(&mut pair.client, &mut told);
-    assert_eq!(told, [(pair.link, Indication::Disconnected(Ended::Reset))]);
+    assert_eq!(told, [(pair.link, Indication::Disconnected(DisconnectReason::Reset))]);
 }
 
 /// Returns the numbers by which the other side addresses an end.

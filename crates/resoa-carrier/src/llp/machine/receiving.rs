@@ -5,7 +5,7 @@ use crate::llp::flight::{Sent, Word};
 use crate::llp::incoming::Moment;
 use crate::llp::wire::{Ack, Frame, Malformed, Reader};
 use crate::outage;
-use resoa_protocol::lhp::Ended;
+use resoa_protocol::lhp::DisconnectReason;
 use std::time::Duration;
 
 impl Machine {
@@ -47,7 +47,7 @@ impl Machine {
             Frame::Ping => {}
             Frame::Ack(ack) => self.acknowledged(&ack, now)?,
             Frame::Oldest(packet) => self.received.settled(packet),
-            Frame::Reset => self.ended(Ended::Reset),
+            Frame::Reset => self.ended(DisconnectReason::Reset),
             _ if self.has_ended() => {}
             // A client may send nothing before it was welcomed. So a stranger cannot make us keep
             // data before our user has accepted the client.

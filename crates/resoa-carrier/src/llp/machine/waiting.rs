@@ -1,7 +1,7 @@
 //! Timers: retransmitting, probing, and giving up.
 
 use super::{Machine, Stage};
-use resoa_protocol::lhp::Ended;
+use resoa_protocol::lhp::DisconnectReason;
 use std::time::Duration;
 
 /// Number of packets that may be sent beyond the rate in order to probe whether anything arrives.
@@ -76,7 +76,7 @@ impl Machine {
             return;
         }
         if self.heard + self.silence.end <= now {
-            self.ended(Ended::Unreachable);
+            self.ended(DisconnectReason::Unreachable);
             return;
         }
         if self.farewell_due().is_some_and(|due| due <= now) {

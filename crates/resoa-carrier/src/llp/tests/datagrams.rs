@@ -4,7 +4,7 @@
 use super::link::{Link, PACKET, World, data, datagram, number_of};
 use crate::llp::{Event, Machine};
 use proptest::prelude::*;
-use resoa_protocol::lhp::{Ended, Lost};
+use resoa_protocol::lhp::{DisconnectReason, Lost};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -181,7 +181,7 @@ proptest! {
         world.wanted[1] = true;
         world.ends[0].close(world.now);
         world.until(|world| world.ends.iter().all(Machine::is_over));
-        prop_assert_eq!(world.told[1].pop(), Some(Event::Ended(Ended::Closed)));
+        prop_assert_eq!(world.told[1].pop(), Some(Event::Ended(DisconnectReason::Closed)));
         for told in &world.told {
             let mut datagrams = BTreeMap::new();
             let mut next = 0;

@@ -3,7 +3,7 @@
 use super::link::{LONG, Link, PACKET, SILENCE, World, data, read};
 use crate::llp::wire::{Data, Frame, Malformed};
 use crate::llp::{Event, Machine, Side};
-use resoa_protocol::lhp::Ended;
+use resoa_protocol::lhp::DisconnectReason;
 use std::time::Duration;
 
 /// A reset takes effect at once, before messages that were sent, and is repeated if it was lost.
@@ -21,7 +21,7 @@ fn reset() {
         world.link.loss = 0.0;
         world.ends[1].send(&data(1, 0, 10));
         world.until(|world| !world.told[1].is_empty());
-        assert_eq!(world.told, [vec![], vec![Event::Ended(Ended::Reset)]]);
+        assert_eq!(world.told, [vec![], vec![Event::Ended(DisconnectReason::Reset)]]);
     }
 }
 
@@ -34,7 +34,13 @@ fn an_outage_for_good() {
     world.link.loss = 1.0;
     let begin = world.now;
     world.until(|world| world.told.iter().all(|told| !told.is_empty()));
-    assert_eq!(world.told, [vec![Event::Ended(Ended::Unreachable)], vec![Event::Ended(Ended::Unreachable)]]);
+    assert_eq!(
+        world.told,
+        [
+            vec![Event::Ended(DisconnectReason::Unreachable)],
+            vec![Event::Ended(DisconnectReason::Unreachable)]
+        ]
+    );
     let after = world.now.saturating_sub(begin);
     assert!(
         after + SILENCE.ask * 2 > SILENCE.end && after < SILENCE.end + Duration::from_secs(1),
@@ -71,7 +77,7 @@ fn close_is_behind_everything() {
     world.ends[1].send(&data(1, 1, 10));
     world.until(|world| world.messages(0).1.is_some() && world.ends.iter().all(Machine::is_over));
     let (messages, ended) = world.messages(0);
-    assert_eq!((messages.len(), ended), (20, Some(Ended::Closed)));
+    assert_eq!((messages.len(), ended), (20, Some(DisconnectReason::Closed)));
     assert_eq!(world.told[1], []);
 }
 
@@ -117,7 +123,7 @@ fn a_side_that_never_ends() {
         world.wanted[1] = true;
         world.until(|world| world.messages(1).1.is_some());
         let (messages, ended) = world.messages(1);
-        assert_eq!(ended, Some(if takes { Ended::Closed } else { Ended::Reset }));
+        assert_eq!(ended, Some(if takes { DisconnectReason::Closed } else { DisconnectReason::Reset }));
         assert_eq!(messages.len() == 200, takes, "{}", messages.len());
     }
 }
@@ -134,7 +140,7 @@ fn no_room_behind_the_end() {
     assert!(world.ends[0].is_full() && !world.ends[0].has_room());
     world.ends[1].reset();
     world.until(|world| !world.told[0].is_empty());
-    assert_eq!(world.told[0], [Event::Ended(Ended::Reset)]);
+    assert_eq!(world.told[0], [Event::Ended(DisconnectReason::Reset)]);
     assert!(!world.ends[0].has_room());
 }
 

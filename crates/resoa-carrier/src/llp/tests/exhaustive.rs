@@ -13,7 +13,7 @@
 
 use super::link::{Fate, Link, PACKET, World, data, datagram, number_of, read};
 use crate::llp::{Event, Machine};
-use resoa_protocol::lhp::{Ended, Lost};
+use resoa_protocol::lhp::{DisconnectReason, Lost};
 use std::time::Duration;
 
 /// A connection without faults takes fewer packets.
@@ -124,7 +124,7 @@ fn run(fates: &[(usize, Fate)], cut: Option<usize>, wrong: Wrong) -> Result<(usi
                     (0, Event::Data(message)) if read(&message) == (1, 0) && !course.has_answer => {
                         course.has_answer = true;
                     }
-                    (1, Event::Ended(Ended::Closed)) if course.closed => {}
+                    (1, Event::Ended(DisconnectReason::Closed)) if course.closed => {}
                     (end, event) => return Err(format!("{end} is told {event:?}")),
                 }
                 course.go_on(&mut world);
@@ -138,7 +138,7 @@ fn run(fates: &[(usize, Fate)], cut: Option<usize>, wrong: Wrong) -> Result<(usi
         return Err(format!("it does not end: {course:?}"));
     }
     let Course { messages, datagrams, .. } = course;
-    let ended = world.told[1].last() == Some(&Event::Ended(Ended::Closed));
+    let ended = world.told[1].last() == Some(&Event::Ended(DisconnectReason::Closed));
     let in_order = MESSAGES.map(|(socket, _)| socket).iter().all(|&socket| {
         let of = |(from, _): &&(u32, u32)| *from == socket;
         let sent: Vec<_> = MESSAGES.iter().filter(of).map(|(_, number)| *number).collect();

@@ -4,7 +4,7 @@
 use super::super::{Event, Machine, Side, Silence};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use resoa_protocol::lhp::Ended;
+use resoa_protocol::lhp::DisconnectReason;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -236,7 +236,7 @@ impl World {
     }
 
     /// Returns the messages that an end was told of, and the end of the connection if it was.
-    pub fn messages(&self, end: usize) -> (Vec<Vec<u8>>, Option<Ended>) {
+    pub fn messages(&self, end: usize) -> (Vec<Vec<u8>>, Option<DisconnectReason>) {
         let mut messages = Vec::new();
         let mut ended = None;
         for event in &self.told[end] {

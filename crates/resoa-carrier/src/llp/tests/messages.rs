@@ -5,7 +5,7 @@ use super::link::{LONG, Link, PACKET, World, data, read};
 use crate::llp::incoming::ROOM;
 use proptest::collection::vec;
 use proptest::prelude::*;
-use resoa_protocol::lhp::Ended;
+use resoa_protocol::lhp::DisconnectReason;
 use resoa_protocol::message::MESSAGE_OCTETS;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -57,7 +57,7 @@ proptest! {
         world.until(|world| world.messages(1).1.is_some() && world.ends.iter().all(super::super::Machine::is_over));
         for end in 0..2 {
             let (messages, ended) = world.messages(end);
-            prop_assert_eq!(ended, (end == 1).then_some(Ended::Closed));
+            prop_assert_eq!(ended, (end == 1).then_some(DisconnectReason::Closed));
             let mut found: BTreeMap<u32, u32> = BTreeMap::new();
             for message in messages {
                 let (socket, number) = read(&message);

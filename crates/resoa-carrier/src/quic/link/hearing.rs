@@ -7,7 +7,7 @@ use crate::quic::session;
 use crate::quic::wire::{Frame, Malformed};
 use bytes::Bytes;
 use quinn_proto::{ApplicationClose, ConnectionError, Dir, Event, StreamEvent, StreamId};
-use resoa_protocol::lhp::Ended;
+use resoa_protocol::lhp::DisconnectReason;
 use std::time::Instant;
 
 impl Link {
@@ -39,7 +39,7 @@ impl Link {
             Err(Refused::TurnedAway(reason)) => (TURNED_AWAY, reason.into()),
         };
         self.leave(now, code, reason);
-        self.over(Ended::Unreachable);
+        self.over(DisconnectReason::Unreachable);
     }
 
     /// Begins the introduction when a client's session is established.
@@ -52,22 +52,22 @@ impl Link {
         Ok(())
     }
 
-    fn reason(&mut self, reason: &ConnectionError) -> Ended {
+    fn reason(&mut self, reason: &ConnectionError) -> DisconnectReason {
         match reason {
             ConnectionError::ApplicationClosed(ApplicationClose { error_code, reason }) => {
                 match error_code.into_inner().try_into() {
                     // Not authenticated, so anybody may have sent it.
                     _ if !self.introduction.is_done() && !self.introduction.is_turned_away(reason) => {
-                        Ended::Unreachable
+                        DisconnectReason::Unreachable
                     }
-                    Ok(CLOSED) => Ended::Closed,
-                    _ => Ended::Reset,
+                    Ok(CLOSED) => DisconnectReason::Closed,
+                    _ => DisconnectReason::Reset,
                 }
             }
             // The server was there, and has lost the connection. Before the introduction this may
             // come from a man in the middle.
-            ConnectionError::Reset if self.introduction.is_done() => Ended::Reset,
-            _ => Ended::Unreachable,
+            ConnectionError::Reset if self.introduction.is_done() => DisconnectReason::Reset,
+            _ => DisconnectReason::Unreachable,
         }
     }
 

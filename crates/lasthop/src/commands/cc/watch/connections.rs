@@ -98,7 +98,7 @@ fn milliseconds(nanoseconds: u64) -> String {
 mod tests {
     use super::*;
     use capture::Time;
-    use capture::senders::{Algorithm, CongestionState, Reason, Verdict};
+    use capture::senders::{Algorithm, CongestionState, LossVerdict, Reason};
 
     fn state(port: u16, at: u64, loss: Option<LossState>) -> SenderState {
         SenderState {
@@ -119,7 +119,7 @@ mod tests {
         dev_ns: 1_500_000,
         rtt_us: 52_900,
         n: 2,
-        verdict: Some(Verdict::Wireless),
+        verdict: Some(LossVerdict::Wireless),
         reason: Some(Reason::Detector),
         events: 7,
         wireless: 3,
