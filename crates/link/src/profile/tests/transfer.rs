@@ -3,9 +3,9 @@
 //!
 //! The window follows RFC 5681 with an initial window of ten segments (RFC 6928). A segment counts
 //! as lost when a later one has arrived, because the links of the profiles keep packets in order.
-//! The timer is that of RFC 6298 with Linux's lower bound of 200 ms on the variance. The receiver
-//! acknowledges each segment, and each acknowledgement reports all segments that it has. Segments
-//! fill the MTU with 52 bytes of headers (IPv4, TCP, timestamps).
+//! The timer is that of RFC 6298, with Linux's lower bound of 200 ms on the variance term. The
+//! receiver acknowledges each segment, and each acknowledgement reports all segments that it has.
+//! Segments fill the MTU with 52 bytes of headers (IPv4, TCP, timestamps).
 
 use super::*;
 use crate::link::LinkSink;
