@@ -7,7 +7,7 @@
 //! | `loss` | each packet independently |
 //! | `ber` | each bit independently |
 //! | `good`, `bad`, or `loss`, `burst`, or `p`, `q` | two states; see [`TwoState`] |
-//! | the same with `ber-bad`, optionally `ber-good` | two states with bit errors (Gilbert-Elliott) |
+//! | the same, `ber-bad`, optionally `ber-good` | two states with bit errors (Gilbert-Elliott) |
 //! | `packets` | the packets with these numbers |
 //! | `trace`, optionally `repeat` | bad at the times in a file; see [`ErrorTrace`] |
 //! | `blocks`, optionally `tick` | bad during the erased blocks of a file; see [`BlockTrace`] |

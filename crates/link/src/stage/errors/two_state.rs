@@ -3,7 +3,7 @@
 //! | form | fields | meaning |
 //! |---|---|---|
 //! | sojourns | `good`, `bad` | mean length of a stay in each state |
-//! | bursts | `loss`, `burst` | share of time (bytes, packets) in the bad state, mean length of a stay there |
+//! | bursts | `loss`, `burst` | share of the bad state (in time, bytes, packets), mean stay there |
 //! | transitions | `p`, `q` | probability per tick of good → bad and of bad → good |
 //!
 //! The forms are equivalent: `loss = bad / (good + bad) = p / (p + q)`, `burst = bad`,
