@@ -274,7 +274,8 @@ impl DirectionSpec {
 }
 
 impl fmt::Display for DirectionSpec {
-    /// Writes the stages with separators, as the summary and `lasthop profiles NAME` print them.
+    /// Writes the stages in one line, separated by semicolons. The summary and
+    /// `lasthop profiles NAME` print this form.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.stages.is_empty() {
             return f.write_str("perfect");

@@ -153,7 +153,7 @@ pub struct Hiccup {
     pending: u64,
     /// Number of packets that have left without being selected.
     passed: u64,
-    /// Instant of the last event, before which nothing is due.
+    /// Instant of the last event; no later event is due before it.
     latest: Time,
 }
 

@@ -1,4 +1,4 @@
-//! Outage: for some time the link carries nothing, and packets are lost.
+//! Outage: for some time the link is out and loses every packet.
 //!
 //! Outages follow a schedule, a random process or commands; the link is out if any of these says
 //! so. They evolve in time and do not depend on traffic. Scheduled outages are those of the ReSoA

@@ -9,8 +9,8 @@ use std::str::FromStr;
 /// Default correlation time in standard deviations of the delay.
 ///
 /// The delay's slope then has a standard deviation of 0.12. Packets in order wait for each other
-/// only if the slope exceeds eight of those. Mean and deviation therefore match the parameters,
-/// however dense the packets.
+/// only beyond eight of these deviations, where the delay falls faster than time passes. Mean and
+/// deviation therefore match the parameters, however dense the packets.
 const DEVIATIONS: u64 = 10;
 
 /// Dependence between the delays of two packets.

@@ -45,7 +45,7 @@ impl fmt::Display for Trigger {
 }
 
 impl Trigger {
-    /// Returns what is invalid about the parameter, if anything.
+    /// Returns the fault of the parameter, if it has one.
     pub(super) const fn fault(self) -> Option<&'static str> {
         match self {
             Self::Packet(0) => Some("packet = 0: packets are counted from 1"),
