@@ -1,5 +1,5 @@
-//! Traces of a channel with forward error correction, as files: which bits were wrong, which blocks
-//! could not be decoded, what the link layer did about it.
+//! Trace files of a channel with forward error correction: bit errors, blocks that could not be
+//! decoded, and the reaction of the link layer.
 //!
 //! All three formats are lines of text that begin with a header (Ludwig 3.1.1, rows LL-01, LL-09,
 //! LL-36):
@@ -22,10 +22,10 @@
 //! | `bit-errors` | [`BitTrace`] | run lengths in bits: right, wrong, right, ... |
 //! | `rlp` | [`RlpTrace`] | a record: `time_us dir event ns nr aux` |
 //!
-//! A header line is `# key: value` above the first line with data. Keys that no format knows are
-//! kept as notes; any other text behind a `#` means nothing. Every line of the header may be
-//! missing, so a bare row of digits is a block erasure trace, too. The old formats of
-//! [`crate::fit`] and [`crate::stage::errors`] have no header.
+//! A header line is `# key: value` above the first line with data. Keys that no format defines are
+//! kept as notes. Any other text behind a `#` is a comment. Every line of the header is optional,
+//! so a bare row of digits is also a block erasure trace. The old formats of [`crate::fit`] and
+//! [`crate::stage::errors`] have no header.
 
 mod bits;
 mod erasures;

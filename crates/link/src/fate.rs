@@ -1,8 +1,8 @@
-//! What a link did to a packet, and why.
+//! Effects of a link on a packet, and their causes.
 //!
-//! The fate of a packet is the row of [`Mark`]s it collected. At most one of them is a loss, and
-//! then it is the last. This is the ground truth from which the accuracy of loss differentiation is
-//! computed, so every stage that changes, delays out of turn or discards a packet leaves a mark.
+//! The fate of a packet is its list of [`Mark`]s. At most one of them is a loss, and a loss is
+//! always the last. The marks are the ground truth for the accuracy of loss differentiation, so
+//! every stage that changes a packet, discards it or delays it out of turn leaves a mark.
 
 use crate::units::{Span, Time};
 use arrayvec::ArrayVec;
@@ -10,11 +10,10 @@ use std::fmt;
 use std::ops::Deref;
 use vocabulary::Loss;
 
-/// The marks that a packet has collected, oldest first. A packet that four stages touched loses the
-/// oldest mark to the next.
+/// The marks of a packet, oldest first, at most four. A fifth mark replaces the oldest.
 ///
-/// Most packets have none, and every packet is moved several times on its way: marks live outside
-/// of the packet.
+/// Marks are stored outside of the packet, because most packets have none and every packet is moved
+/// in memory several times on its way.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Marks(Option<Box<ArrayVec<Mark, 4>>>);
 
@@ -28,7 +27,7 @@ impl Marks {
         marks.push(mark);
     }
 
-    /// The marks that no stage has signed yet.
+    /// Returns the marks for which the pipeline has not filled in the stage yet.
     pub(crate) fn unsigned(&mut self) -> impl Iterator<Item = &mut Mark> {
         let marks = self.0.as_mut().map_or(&mut [][..], |marks| marks.as_mut_slice());
         marks.iter_mut().filter(|mark| mark.stage == Mark::BY_CURRENT_STAGE)
@@ -52,51 +51,51 @@ impl<'a> IntoIterator for &'a Marks {
     }
 }
 
-/// One thing that one stage did to one packet.
+/// One effect of one stage on one packet.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Mark {
-    /// Which stage: its place in the pipeline, from 0. [`crate::Pipeline::stage_name`] gives its
-    /// name.
+    /// Number of the stage: its place in the pipeline, from 0. [`crate::Pipeline::stage_name`]
+    /// gives its name.
     pub stage: u8,
-    /// When, in logical time.
+    /// Logical time of the effect.
     pub at: Time,
-    /// What.
+    /// The effect.
     pub effect: Effect,
 }
 
-/// What a stage did.
+/// Effect of a stage on a packet.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Effect {
-    /// The packet is gone.
+    /// The packet is lost.
     Lost(Loss),
-    /// The TCP or UDP checksum was made wrong and nothing else was touched (TL-13).
+    /// The TCP or UDP checksum is wrong; the rest of the packet is intact (TL-13).
     ChecksumSpoiled,
-    /// This many bits were flipped (TL-14).
+    /// This many bits are flipped (TL-14).
     BitsFlipped(u32),
-    /// The ECN field was set to Congestion Experienced instead of dropping the packet (RFC 3168).
+    /// The ECN field is set to Congestion Experienced; the packet is not dropped (RFC 3168).
     CongestionMarked,
-    /// This packet is a copy that the link made of another with the same number.
+    /// This packet is a copy that the link made of another packet with the same number.
     Copied,
-    /// The packet was held back for this long by a hiccup.
+    /// A hiccup held the packet back for this long.
     Held(Span),
-    /// The packet left after this many packets that had come after it.
+    /// The packet left after this many packets that arrived later.
     Overtaken(u32),
 }
 
 impl Mark {
-    /// Stands in [`Mark::stage`] until the pipeline, which knows, fills in the place of the stage
-    /// that made the mark.
+    /// Placeholder in [`Mark::stage`] until the pipeline fills in the place of the stage that made
+    /// the mark. Stages do not know their own place.
     pub(crate) const BY_CURRENT_STAGE: u8 = u8::MAX;
 }
 
 impl Effect {
-    /// Whether the packet is gone after this.
+    /// Returns whether the effect is a loss.
     #[must_use]
     pub const fn is_loss(self) -> bool {
         matches!(self, Self::Lost(_))
     }
 
-    /// Whether bytes of the packet are wrong after this.
+    /// Returns whether the effect damages bytes of the packet.
     #[must_use]
     pub const fn is_damage(self) -> bool {
         matches!(self, Self::ChecksumSpoiled | Self::BitsFlipped(_))

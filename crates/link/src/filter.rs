@@ -1,22 +1,22 @@
-//! Packet filters: a small part of tcpdump's language.
+//! Packet filters: a subset of tcpdump's language.
 //!
 //! | primitive | packets |
 //! |---|---|
 //! | `ip`, `ip6` | of IPv4, of IPv6 |
-//! | `tcp`, `udp`, `icmp`, `icmp6` | of this protocol (behind IPv6 extension headers, too) |
+//! | `tcp`, `udp`, `icmp`, `icmp6` | of this protocol, also behind IPv6 extension headers |
 //! | `port N`, `src port N`, `dst port N` | from or to a TCP or UDP port |
 //! | `host A`, `src host A`, `dst host A` | from or to an IPv4 or IPv6 address |
-//! | `greater N`, `less N` | of at least N bytes, of at most N bytes: both include N, as with tcpdump |
+//! | `greater N`, `less N` | of at least, at most N bytes; both include N, as in tcpdump |
 //! | `syn`, `fin`, `rst` | TCP with this flag |
 //!
-//! They are put together by `not`, `and`, `or` and parentheses, or `!`, `&&`, `||`; `tcp` or `udp`
-//! before a port and `ip` or `ip6` before a host need no `and`. tcpdump gives `and` and `or` equal
-//! rank and C does not: where both stand side by side this language asks for parentheses, and means
-//! nothing that one of the two would not.
+//! Primitives are combined by `not`, `and`, `or` and parentheses, or `!`, `&&`, `||`. `tcp` or
+//! `udp` before a port and `ip` or `ip6` before a host need no `and`. tcpdump gives `and` and `or`
+//! equal precedence, but C does not. This language therefore requires parentheses if both are used
+//! side by side, so that every filter has the same meaning in both.
 //!
-//! Lengths are those of the packet as it comes to the link, with the Ethernet header where there is
-//! one. A later fragment has a protocol but neither ports nor flags. Of packets that are not IP
-//! only lengths are known.
+//! Lengths are those of the packet as it arrives at the link, including any Ethernet header. A
+//! later fragment has a protocol, but neither ports nor flags. A packet that is not IP matches only
+//! the primitives `greater` and `less`.
 
 mod parse;
 
@@ -27,7 +27,7 @@ use packet::{Frame, Headers, Tcp};
 use std::fmt;
 use std::net::IpAddr;
 
-/// A question about a packet; see the [module](self).
+/// A predicate on packets; see the [module](self).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Filter {
     tree: Tree,
@@ -54,7 +54,7 @@ enum Primitive {
     Flag(Flag),
 }
 
-/// Which end of a packet.
+/// End of a packet to which a primitive applies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum End {
     Either,
@@ -84,7 +84,7 @@ enum Flag {
 }
 
 impl Filter {
-    /// Whether `frame` is such a packet.
+    /// Returns whether the filter matches `frame`.
     #[must_use]
     pub fn matches(&self, frame: &Frame) -> bool {
         self.tree.matches(frame.len(), frame.headers().ok().as_ref())
@@ -142,7 +142,8 @@ impl End {
 }
 
 impl fmt::Display for Filter {
-    /// In one form, with names for operators and no parentheses but those that are needed.
+    /// Writes the filter in a canonical form, with words for operators and only the necessary
+    /// parentheses.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.tree.fmt(f)
     }

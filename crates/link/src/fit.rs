@@ -1,13 +1,15 @@
-//! Two-state channels from measurements: what errors were like, as parameters of
+//! Estimation of two-state channels from measured losses, as parameters of
 //! [`crate::stage::errors`].
 //!
-//! [`two_state`] takes an [`ErasureTrace`], which says of blocks or packets whether they were lost,
-//! and finds the channel under which just that was likeliest. It says how sure that is (95 %
-//! intervals), whether two states say more than independent losses do (a likelihood ratio test),
-//! and whether stays look as the channel's would (a chi-square test of the lengths of runs). It
-//! takes each loss for the bad state and each arrival for the good one: a channel that loses only
-//! some packets in its bad state (Gilbert-Elliott) is hidden from it, and shows as runs that do not
-//! fit.
+//! [`two_state`] takes an [`ErasureTrace`], the losses of blocks or packets, and finds the channel
+//! with the maximum likelihood. The result includes:
+//!
+//! * 95 % confidence intervals
+//! * a likelihood ratio test of two states against independent losses
+//! * a chi-square test of whether the lengths of runs match the channel
+//!
+//! Every loss counts as the bad state and every arrival as the good one. A channel that loses only
+//! some packets in its bad state (Gilbert-Elliott) cannot be recognised; its runs do not match.
 //!
 //! The first block or packet is taken as given; likelihoods are those of the others.
 
@@ -24,39 +26,40 @@ use crate::units::{Probability, Span};
 use statrs::distribution::{ChiSquared, ContinuousCDF};
 use std::fmt;
 
-/// The channel that fits a trace best.
+/// The channel with the maximum likelihood for a trace.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fit {
     /// The channel: geometric on the block for blocks, exponential for packets.
     pub channel: TwoState<Span>,
-    /// Blocks or packets in the trace.
+    /// Number of blocks or packets in the trace.
     pub count: usize,
-    /// How many of them were lost.
+    /// Number of lost blocks or packets.
     pub lost: usize,
     /// Mean stay in the good state.
     pub good: Estimate<Span>,
     /// Mean stay in the bad state.
     pub bad: Estimate<Span>,
-    /// For blocks: probabilities per block of good → bad and bad → good.
+    /// Probabilities per block of good → bad and bad → good; `None` for packets.
     pub per_block: Option<(Estimate<Probability>, Estimate<Probability>)>,
     /// Logarithm of the likelihood of the trace under this channel.
     pub log_likelihood: f64,
-    /// The same if each block or packet were lost by itself, with the likeliest probability.
+    /// Logarithm of the likelihood under independent losses with the likeliest probability.
     pub log_likelihood_independent: f64,
-    /// That losses are independent: a small p-value speaks against it, and for two states. (For
-    /// packets it errs on the side of independence, which lies at the edge of that model.)
+    /// Test of the hypothesis that losses are independent. A small p-value speaks for two states.
+    /// For packets the test favours independence, because that hypothesis is at the edge of the
+    /// model.
     pub independence: Test,
-    /// That complete stays in the good state have the lengths that this channel gives them: a small
-    /// p-value speaks against the channel. `None` if there are too few.
+    /// Test of the hypothesis that complete stays in the good state have the lengths of this
+    /// channel. A small p-value speaks against the channel. `None` if there are too few stays.
     pub good_runs: Option<Test>,
-    /// The same for the bad state.
+    /// The same test for the bad state.
     pub bad_runs: Option<Test>,
 }
 
-/// A value with its 95 % interval.
+/// An estimate with its 95 % confidence interval.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Estimate<T> {
-    /// The likeliest.
+    /// The likeliest value.
     pub value: T,
     /// Lower end of the interval.
     pub low: T,
@@ -64,50 +67,50 @@ pub struct Estimate<T> {
     pub high: T,
 }
 
-/// A chi-square test.
+/// Result of a chi-square test.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Test {
     /// The statistic.
     pub chi_square: f64,
     /// Its degrees of freedom.
     pub degrees: u32,
-    /// Probability of a statistic as large as this if what is tested were so.
+    /// Probability of a statistic at least this large under the hypothesis.
     pub p_value: f64,
 }
 
-/// Why a trace has no fit.
+/// Error of a trace without a fit.
 #[derive(Debug, thiserror::Error)]
 pub enum FitError {
-    /// One of the two states was never left.
+    /// The channel never leaves one of its two states.
     #[error(
         "{lost} of {count} lost, and the channel never changes state and back: measure longer, or use a process with `loss` alone"
     )]
     NoChanges {
-        /// Blocks or packets in the trace.
+        /// Number of blocks or packets in the trace.
         count: usize,
-        /// How many of them were lost.
+        /// Number of lost blocks or packets.
         lost: usize,
     },
-    /// Losses at the distances of these packets do not depend on each other.
+    /// At the distances of these packets, losses do not depend on each other.
     #[error(
         "losses do not depend on the packet before ({lost} of {count} lost): send packets closer together, or use a process with \
          `loss` alone"
     )]
     Independent {
-        /// Packets in the trace.
+        /// Number of packets in the trace.
         count: usize,
-        /// How many of them were lost.
+        /// Number of lost packets.
         lost: usize,
     },
-    /// Packets out of order, or of different fates at one instant.
+    /// Packets are out of order, or have different fates at the same instant.
     #[error("packet {place} (from 0) at {time}: times must increase")]
     Order {
         /// Place of the packet in the trace.
         place: usize,
-        /// Its time.
+        /// Time of the packet.
         time: crate::units::Time,
     },
-    /// What was found is no channel, such as a block of no length.
+    /// The parameters found are not a valid channel, for example because a block has no length.
     #[error(transparent)]
     Channel(#[from] SpecError),
 }
@@ -127,7 +130,7 @@ impl Test {
     }
 }
 
-/// Log-likelihood of independent losses, and the test against it.
+/// Returns the log-likelihood of independent losses, and the test of that hypothesis.
 fn independence(log_likelihood: f64, count: usize, lost: usize) -> (f64, Test) {
     let term = |part: usize| if part == 0 { 0.0 } else { part as f64 * (part as f64 / count as f64).ln() };
     let independent = term(lost) + term(count - lost);
@@ -135,7 +138,7 @@ fn independence(log_likelihood: f64, count: usize, lost: usize) -> (f64, Test) {
 }
 
 impl<T: Copy> Estimate<T> {
-    /// The value and its interval, each as `show` says.
+    /// Formats the value and its interval with `show`.
     fn shown(&self, show: impl Fn(T) -> String) -> String {
         format!("{} ({} to {})", show(self.value), show(self.low), show(self.high))
     }

@@ -1,18 +1,21 @@
 //! The wireless link as a pure function.
 //!
 //! A [`Link`] has two directions, each with a [`Pipeline`]: an ordered row of stages
-//! ([`stage::Stage`]) that packets pass one after the other. Where the directions depend on each
-//! other, a medium joins them, with a pipeline before it and one behind it in each direction. A
-//! stage is a state machine driven by packets, logical time and a random stream, and by nothing
-//! else: there is no clock, no socket and no thread in this crate. The same link runs under the
-//! emulator in real time, under the same emulator in virtual time, and bare in unit tests against
-//! closed formulas.
+//! ([`stage::Stage`]) that packets pass one after the other. If the directions depend on each
+//! other, a medium joins them. Each direction then has one pipeline before the medium and one
+//! behind it.
+//!
+//! A stage is a state machine. Its only inputs are packets, logical time and a random stream. This
+//! crate has no clock, no socket and no thread. The same link runs under the emulator in real time,
+//! under the emulator in virtual time, and alone in unit tests that compare it with closed
+//! formulas.
 //!
 //! * Time: every packet carries its *logical* time ([`Packet::at`]), the instant at which it
-//!   reached the stage it is in. What drives the pipeline may be late; the packet's time is not, so
-//!   waiting never adds up along a row.
-//! * Randomness: see [`seed`]. Adding a stage does not shift the numbers that another one draws.
-//! * Fate: what each stage did to a packet stays with it as a list of [`Mark`]s; see [`fate`].
+//!   reached its current stage. The driver of the pipeline may be late, but the packet's time is
+//!   exact, so lateness does not add up along a row.
+//! * Randomness: see [`seed`]. Adding a stage does not change the random numbers of another stage.
+//! * Fate: each stage records its effect on a packet in the packet's list of [`Mark`]s; see
+//!   [`fate`].
 #![forbid(unsafe_code)]
 
 pub mod blocks;

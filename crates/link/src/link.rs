@@ -1,4 +1,4 @@
-//! A link: both its directions, and what is between the stages of each.
+//! A link: both its directions, and the medium between them.
 //!
 //! ```text
 //!           above        medium      below
@@ -7,14 +7,14 @@
 //!   down  … ◀──────── └────────┘ ◀─ queue, …
 //! ```
 //!
-//! Most links have no medium. All their stages are above, and the two directions do not know of
-//! each other. A medium joins them, such as a link layer with retransmissions ([`crate::arq`]).
+//! Most links have no medium. All their stages are above, and the two directions are independent. A
+//! medium joins the directions; an example is a link layer with retransmissions ([`crate::arq`]).
 //!
-//! A link is one event machine with the contract of a [`Pipeline`]. With a medium, everything
-//! happens in the order of logical times over both directions. At one instant, what is below goes
-//! first, then the medium, then what is above. The queue above gives the medium a packet as soon as
-//! that has begun the one before (M15), so that the medium is never without one, and the queue
-//! discipline judges all that wait.
+//! A link is an event machine with the contract of a [`Pipeline`]. With a medium, events happen in
+//! the order of logical times over both directions. At one instant, the stages below go first, then
+//! the medium, then the stages above. The queue above passes a packet to the medium as soon as the
+//! medium has begun the previous one (M15). The medium therefore never runs idle while packets
+//! wait, and the queue discipline judges all waiting packets.
 
 mod arq_hop;
 mod medium;
@@ -34,36 +34,37 @@ use arq::hop::{Block, Counters, EndRecord, Watch};
 use medium::Medium;
 use vocabulary::Direction;
 
-/// Takes what comes out of both directions of a link.
+/// Receiver of the packets that leave either direction of a link.
 pub trait LinkSink {
-    /// The packet left the link at `packet.at`.
+    /// Takes a packet that left the link at `packet.at`.
     fn delivered(&mut self, direction: Direction, packet: Packet);
-    /// The packet is gone; its last mark says why and when.
+    /// Takes a packet that was lost; its last mark states the cause and the time.
     fn lost(&mut self, direction: Direction, packet: Packet);
-    /// An end of the link layer has noted something, if that is watched.
+    /// Takes a record of one end of the link layer, if records are watched.
     fn noted(&mut self, record: &EndRecord) {
         let _ = record;
     }
-    /// A block is at one of the ends, if blocks are watched.
+    /// Takes a block at one of the ends, if blocks are watched.
     fn block(&mut self, block: &Block) {
         let _ = block;
     }
 }
 
-/// The link; see the [module](self). Directions have their places in arrays, up first.
+/// The link; see the [module](self). In arrays of directions, up is first.
 pub struct Link {
-    /// The stages before the medium: all of them if there is none.
+    /// The stages before the medium: all stages if there is none.
     above: [Pipeline; 2],
     medium: Option<Box<dyn Medium>>,
-    /// The stages behind it: none without a medium. Their table of names is that of those above.
+    /// The stages behind the medium: empty without a medium. Their table of names equals that of
+    /// the stages above.
     below: [Pipeline; 2],
     /// Packets between the stages above and the medium.
     handed: [Vec<Packet>; 2],
-    /// The medium's numbers in the marks of both directions.
+    /// The number of the medium in the marks of each direction.
     ids: [u8; 2],
 }
 
-/// One direction's part of a [`LinkSink`].
+/// The part of a [`LinkSink`] for one direction.
 struct OneWay<'a, S> {
     sink: &'a mut S,
     direction: Direction,
@@ -79,7 +80,7 @@ impl<S: LinkSink> Sink for OneWay<'_, S> {
     }
 }
 
-/// The same for the stages above a medium: what leaves them is handed to that.
+/// A sink for the stages above a medium: packets that pass them are handed to the medium.
 struct Ahead<'a, S> {
     sink: &'a mut S,
     direction: Direction,
@@ -97,84 +98,87 @@ impl<S: LinkSink> Sink for Ahead<'_, S> {
 }
 
 impl Link {
-    /// A link without a medium.
+    /// Creates a link without a medium.
     #[must_use]
     pub fn new(up: Pipeline, down: Pipeline) -> Self {
         let below = [(); 2].map(|()| Pipeline::new(Vec::new()));
         Self { above: [up, down], medium: None, below, handed: Default::default(), ids: [0; 2] }
     }
 
-    /// A link over a medium, which has these numbers in the marks of both directions.
+    /// Creates a link over a medium, which has the numbers `ids` in the marks of the two
+    /// directions.
     fn over(medium: Box<dyn Medium>, ids: [u8; 2], above: [Pipeline; 2], below: [Pipeline; 2]) -> Self {
         let mut link = Self { above, medium: Some(medium), below, handed: Default::default(), ids };
         link.release(Time::ZERO);
         link
     }
 
-    /// Whether the directions depend on each other.
+    /// Returns whether a medium joins the directions.
     #[must_use]
     pub fn has_medium(&self) -> bool {
         self.medium.is_some()
     }
 
-    /// Shows the link's sink what is watched of a link layer, if it has one.
+    /// Starts to report the records or blocks of the link layer to the sink, as `watch` selects.
+    /// Without a link layer there is no effect.
     pub fn watch(&mut self, watch: Watch) {
         if let Some(medium) = &mut self.medium {
             medium.watch(watch);
         }
     }
 
-    /// What the link layer has sent in a direction so far; `None` without one.
+    /// Returns the link layer's counters of a direction; `None` without a link layer.
     #[must_use]
     pub fn counters(&self, direction: Direction) -> Option<Counters> {
         self.medium.as_ref().map(|medium| medium.counters(direction))
     }
 
-    /// The stages of a direction above and below.
+    /// Returns the stages of a direction, above and below.
     fn parts(&self, direction: Direction) -> [&Pipeline; 2] {
         [&self.above[direction as usize], &self.below[direction as usize]]
     }
 
-    /// Whether a stage may change bytes of a packet.
+    /// Returns whether a stage may change bytes of a packet.
     #[must_use]
     pub fn changes_bytes(&self) -> bool {
         self.above.iter().chain(&self.below).any(Pipeline::changes_bytes)
     }
 
-    /// Packets that wait in a direction's stages, not counting those in flight.
+    /// Returns the number of packets that wait in a direction's stages. Packets in flight do not
+    /// count.
     #[must_use]
     pub fn waiting(&self, direction: Direction) -> usize {
         self.parts(direction).into_iter().map(Pipeline::waiting).sum()
     }
 
-    /// Packets that came to a direction so far.
+    /// Returns the number of packets that have arrived in a direction so far.
     #[must_use]
     pub fn arrivals(&self, direction: Direction) -> u64 {
         self.above[direction as usize].arrivals()
     }
 
-    /// The limiter that [`Packet::sending`] is about: the last one of a direction; `None` if no
-    /// stage limits.
+    /// Returns the limiter whose times are in [`Packet::sending`]: the last one of a direction;
+    /// `None` if no stage limits.
     #[must_use]
     pub fn limiter(&self, direction: Direction) -> Option<&BottleneckSpec> {
         self.parts(direction).into_iter().rev().find_map(Pipeline::limiter)
     }
 
-    /// Name of the stage, or of the medium, that left a mark on a packet of this direction.
+    /// Returns the name of the stage or medium that left a mark on a packet of this direction.
     #[must_use]
     pub fn stage_name(&self, direction: Direction, stage: u8) -> &str {
         self.above[direction as usize].stage_name(stage)
     }
 
-    /// Names of a direction's stages and of the medium by the number that their marks carry, those
-    /// included that are only reserved.
+    /// Returns the names of a direction's stages and of the medium by the number in their marks,
+    /// including reserved names.
     #[must_use]
     pub fn stage_names(&self, direction: Direction) -> &[String] {
         self.above[direction as usize].stage_names()
     }
 
-    /// When something next happens inside; [`Time::NEVER`] if only a packet can make it happen. An
-    /// idle link with RLP has something due every 20 ms.
+    /// Returns the time of the next event inside; [`Time::NEVER`] if only a packet can cause one.
+    /// An idle link with RLP has an event every 20 ms.
     #[must_use]
     pub fn due(&self) -> Time {
         let above = self.above[0].due().min(self.above[1].due());
@@ -182,9 +186,11 @@ impl Link {
         self.below.iter().map(Pipeline::due).fold(above.min(medium.due()), Time::min)
     }
 
-    /// Before when no packet leaves, by what is inside ([`Pipeline::wake`]). Without packets in the
-    /// medium that is never, whatever frames its ends exchange: they do that when the next packet
-    /// comes, at their logical times.
+    /// Returns a lower bound on the time at which the next packet leaves if no more arrive
+    /// ([`Pipeline::wake`]).
+    ///
+    /// Without packets in the medium it is [`Time::NEVER`], even if the ends exchange frames: their
+    /// events are handled when the next packet arrives, at their logical times.
     #[must_use]
     pub fn wake(&self) -> Time {
         let Some(medium) = &self.medium else { return self.above[0].wake().min(self.above[1].wake()) };
@@ -197,8 +203,8 @@ impl Link {
         ways.fold(Time::NEVER, Time::min)
     }
 
-    /// A frame comes to a direction at `now`, after everything that was due until then: there, or,
-    /// with a medium, in both.
+    /// Takes a frame that arrives in a direction at `now`, after handling all events due until then
+    /// in that direction, or, with a medium, in both.
     pub fn accept(&mut self, direction: Direction, frame: Frame, now: Time, sink: &mut impl LinkSink) {
         let place = direction as usize;
         if !self.has_medium() {
@@ -210,7 +216,7 @@ impl Link {
         self.settle(now, sink);
     }
 
-    /// Lets everything happen in both directions that is due until `now`, that instant included.
+    /// Handles all events of both directions that are due until `now`, inclusive.
     pub fn advance(&mut self, now: Time, sink: &mut impl LinkSink) {
         if !self.has_medium() {
             for direction in Direction::BOTH {
@@ -235,12 +241,13 @@ impl Link {
         }
     }
 
-    /// The same for one direction of a link without a medium.
+    /// Handles the events of one direction of a link without a medium.
     fn advance_alone(&mut self, direction: Direction, now: Time, sink: &mut impl LinkSink) {
         self.above[direction as usize].advance(now, &mut OneWay { sink, direction });
     }
 
-    /// Calls on the link at `now` to change a direction, or to look at it.
+    /// Handles the events until `now`, calls `visit` to change or inspect a direction, and handles
+    /// the consequences.
     pub fn visit<T>(
         &mut self,
         direction: Direction,
@@ -259,11 +266,11 @@ impl Link {
         said
     }
 
-    /// Tells the stage of this name in a direction to do something at `now`. Where there is no such
-    /// stage for an outage but a medium, the outage is on the air there.
+    /// Sends a command to the stage of this name in a direction at `now`. With a medium and without
+    /// such a stage, a command for an outage applies to the air beneath the medium.
     ///
     /// # Errors
-    /// If there is no such stage, or if it cannot do that.
+    /// If there is no such stage, or if it does not know the command.
     pub fn obey(
         &mut self,
         direction: Direction,
@@ -283,7 +290,7 @@ impl Link {
         }
     }
 
-    /// Ends the run: everything still inside is lost at `now`, what is in the medium as well.
+    /// Ends the run: every packet still inside is lost at `now`, including packets in the medium.
     pub fn finish(&mut self, now: Time, sink: &mut impl LinkSink) {
         self.advance(now, sink);
         let inside = self.medium.as_mut().map(|medium| medium.clear()).unwrap_or_default();
@@ -298,8 +305,8 @@ impl Link {
         }
     }
 
-    /// Everything that follows at `now` from what has just happened: packets come to the medium,
-    /// which may be ready for more then.
+    /// Handles the consequences of the last event at `now`: packets move on to the medium, which
+    /// may then take more.
     fn settle(&mut self, now: Time, sink: &mut impl LinkSink) {
         loop {
             for direction in Direction::BOTH {
@@ -319,8 +326,8 @@ impl Link {
         }
     }
 
-    /// What has left the medium goes on, and what was noted there is shown: nothing stays there,
-    /// however long the link runs.
+    /// Passes on the packets that have left the medium, and reports its records and blocks. The
+    /// medium keeps none of them, however long the link runs.
     fn emerge(&mut self, sink: &mut impl LinkSink) {
         let Some(medium) = &mut self.medium else { return };
         medium.take_records().iter().for_each(|record| sink.noted(record));
@@ -334,7 +341,7 @@ impl Link {
         }
     }
 
-    /// Queues may give a packet to a medium that has begun the last one.
+    /// Lets the queues pass a packet to a medium that has begun the last one.
     fn release(&mut self, now: Time) {
         let Some(medium) = &self.medium else { return };
         for direction in Direction::BOTH {

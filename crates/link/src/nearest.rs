@@ -1,7 +1,9 @@
-//! What was probably meant by a word that is none of the known ones.
+//! Suggestions for misspelled words.
 
-/// The nearest of the known words, if it is near: as many letters off as a slip of the hand makes,
-/// at most one of three and at most two. `run` is not near `on`.
+/// Returns the known word nearest to `given`, if it differs only by a typing error.
+///
+/// The limit on the edit distance is one letter for each three letters of `given`, rounded up, and
+/// two at most. The known word must be longer than that limit. `run` is not near `on`.
 #[must_use]
 pub fn nearest<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let given = given.to_lowercase();

@@ -5,28 +5,29 @@ use ::packet::Frame;
 use vocabulary::units::Time;
 use vocabulary::{ChannelState, Sending};
 
-/// A frame with what the link knows about it.
+/// A frame with the link's information about it.
 #[derive(Debug, Clone)]
 pub struct Packet {
-    /// Number of the packet in its direction of its link, in order of arrival, from 0. A duplicate
-    /// keeps the number.
+    /// Number of the packet in its direction of the link, in order of arrival, from 0. A duplicate
+    /// has the number of its original.
     pub number: u64,
     /// The bytes.
     pub frame: Frame,
-    /// When it came to the link.
+    /// Time of arrival at the link.
     pub arrived: Time,
-    /// Logical time: when it reached the stage it is in, or left the last one.
+    /// Logical time: when the packet reached its current stage, or left the last one.
     pub at: Time,
-    /// When the limiter sent it; both ends are [`Packet::arrived`] where no limiter has.
+    /// Start and end of the limiter's transmission. Both equal [`Packet::arrived`] until a limiter
+    /// sends the packet.
     pub sending: Sending,
-    /// State of the channel when the last error process judged the packet; `None` where none has.
+    /// State of the channel when the last error process judged the packet; `None` before the first.
     pub channel: Option<ChannelState>,
-    /// What stages did to it so far.
+    /// Effects of the stages so far.
     pub marks: Marks,
 }
 
 impl Packet {
-    /// A packet that comes to the link at `now`.
+    /// Creates a packet that arrives at the link at `now`.
     #[must_use]
     pub fn new(number: u64, frame: Frame, now: Time) -> Self {
         Self {
@@ -40,12 +41,12 @@ impl Packet {
         }
     }
 
-    /// Adds a mark with the packet's logical time. The pipeline fills in which stage it was.
+    /// Adds a mark with the packet's logical time. The pipeline fills in the stage.
     pub fn mark(&mut self, effect: Effect) {
         self.marks.push(Mark { stage: Mark::BY_CURRENT_STAGE, at: self.at, effect });
     }
 
-    /// The effect that ended the packet's way, if it is lost.
+    /// Returns the cause of the loss if the packet is lost.
     #[must_use]
     pub fn loss(&self) -> Option<crate::Loss> {
         match self.marks.last() {
@@ -54,7 +55,7 @@ impl Packet {
         }
     }
 
-    /// Whether bytes of the packet are wrong.
+    /// Returns whether a stage has damaged bytes of the packet.
     #[must_use]
     pub fn is_damaged(&self) -> bool {
         self.marks.iter().any(|mark| mark.effect.is_damage())

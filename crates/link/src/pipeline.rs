@@ -1,9 +1,9 @@
-//! Stages in a row: one direction of a link, or what one direction has on one side of a medium.
+//! A row of stages: one direction of a link, or the part of it on one side of a medium.
 //!
-//! The pipeline is an event loop without a clock. It keeps stages in step: whatever any stage has
-//! due happens in the order of logical times, and before a packet that arrives later. Where two
-//! stages are due at the same instant, the one further down the row goes first, so that a packet
-//! which leaves one stage finds the next as it is after its own events.
+//! The pipeline is an event loop without a clock. It handles the events of all stages in the order
+//! of their logical times, and before packets that arrive later. If two stages have an event at the
+//! same instant, the stage further down the row goes first: a packet that leaves one stage then
+//! meets the next after that one's own events.
 
 use crate::fate::{Effect, Mark};
 use crate::packet::Packet;
@@ -14,29 +14,30 @@ use crate::units::{Span, Time};
 use packet::Frame;
 use vocabulary::Loss;
 
-/// Takes what comes out of a pipeline.
+/// Receiver of the packets that leave a pipeline.
 pub trait Sink {
-    /// The packet left the link at `packet.at`.
+    /// Takes a packet that left the link at `packet.at`.
     fn delivered(&mut self, packet: Packet);
-    /// The packet is gone; its last mark says why and when.
+    /// Takes a packet that was lost; its last mark states the cause and the time.
     fn lost(&mut self, packet: Packet);
 }
 
 /// A row of named stages.
 pub struct Pipeline {
     stages: Vec<Named>,
-    /// Names of stages by the number that their marks carry. Stages that come and go while the link
-    /// runs keep theirs.
+    /// Names of stages by the number in their marks. A stage keeps its number while others come and
+    /// go.
     names: Vec<String>,
-    /// Due time of each stage, in order: read much more often than it changes.
+    /// Due time of each stage, in order. A cache, because it is read far more often than it
+    /// changes.
     due: Vec<Time>,
-    /// The least time that a packet needs from each stage's end to the pipeline's.
+    /// Lower bound on a packet's delay from the end of each stage to the end of the pipeline.
     onward: Vec<Span>,
-    /// The least time that a packet needs from one end to the other.
+    /// Lower bound on a packet's delay from one end of the pipeline to the other.
     least_delay: Span,
     next_number: u64,
     out: Outbox,
-    /// Packets between two stages; kept for its memory only.
+    /// Packets between two stages. The field is only kept to reuse its memory.
     moving: Vec<Packet>,
 }
 
@@ -47,18 +48,20 @@ struct Named {
 }
 
 impl Pipeline {
-    /// A pipeline of `stages` in their order, each with its name. None at all is a perfect link.
+    /// Creates a pipeline of `stages` in their order, each with its name. Without stages it is a
+    /// perfect link.
     ///
     /// # Panics
-    /// If there are more than 255 stages: a mark counts them in one byte.
+    /// If there are more than 254 stages: a mark numbers them in one byte, of which one value is
+    /// reserved.
     #[must_use]
     pub fn new(stages: Vec<(String, Box<dyn Stage>)>) -> Self {
         let (names, stages) = stages.into_iter().unzip();
         Self::part_of(names, 0, stages)
     }
 
-    /// A pipeline that is a part of a longer row with these `names`, of which `first` is that of
-    /// its first stage.
+    /// Creates a pipeline that is part of a longer row with these `names`; its first stage has the
+    /// name at place `first`.
     pub(crate) fn part_of(names: Vec<String>, first: usize, stages: Vec<Box<dyn Stage>>) -> Self {
         assert!(names.len() < usize::from(Mark::BY_CURRENT_STAGE), "{} stages are too many", names.len());
         let due = stages.iter().map(|stage| stage.due()).collect();
@@ -70,7 +73,7 @@ impl Pipeline {
         pipeline
     }
 
-    /// Reckons [`Pipeline::onward`] and [`Pipeline::least_delay`], after stages have changed.
+    /// Computes [`Pipeline::onward`] and [`Pipeline::least_delay`] after a change of stages.
     fn reckon(&mut self) {
         self.onward.resize(self.stages.len(), Span::ZERO);
         let mut least = Span::ZERO;
@@ -81,8 +84,8 @@ impl Pipeline {
         self.least_delay = least;
     }
 
-    /// Gives numbers to the names of stages that may be inserted later, so that logs can list them
-    /// from the start.
+    /// Assigns numbers to the names of stages that may be inserted later, so that logs can list
+    /// them from the start.
     pub fn reserve(&mut self, names: impl IntoIterator<Item = String>) {
         for name in names {
             self.id_of(&name);
@@ -98,52 +101,55 @@ impl Pipeline {
         place as u8
     }
 
-    /// Name of the stage that left a mark.
+    /// Returns the name of the stage that left a mark.
     #[must_use]
     pub fn stage_name(&self, stage: u8) -> &str {
         self.names.get(usize::from(stage)).map_or("link", String::as_str)
     }
 
-    /// When something next happens inside; [`Time::NEVER`] if only a packet can make it happen.
+    /// Returns the time of the next event inside; [`Time::NEVER`] if only a packet can cause one.
     #[must_use]
     pub fn due(&self) -> Time {
         self.due.iter().copied().min().unwrap_or(Time::NEVER)
     }
 
-    /// Before when, by what is inside, no packet leaves; [`Time::NEVER`] if only a packet can make
-    /// one leave. What happens between two stages until then can be done then, since each stage
-    /// works on logical times: whoever waits for packets to send need not wake up for it. Never
-    /// earlier than [`Pipeline::due`].
+    /// Returns a lower bound on the time at which the next packet leaves if no more arrive;
+    /// [`Time::NEVER`] if only an arrival can make one leave.
+    ///
+    /// Stages work on logical times, so events between stages can be handled late, when this time
+    /// comes. A caller that waits for packets to send need not wake up for them. The result is
+    /// never earlier than [`Pipeline::due`].
     #[must_use]
     pub fn wake(&self) -> Time {
         let wakes = self.due.iter().zip(&self.onward).map(|(&due, &onward)| due + onward);
         wakes.min().unwrap_or(Time::NEVER)
     }
 
-    /// The least time that a packet needs from one end to the other, as far as the stages know.
+    /// Returns a lower bound on a packet's delay from one end to the other, as far as the stages
+    /// know it.
     pub(crate) fn least_delay(&self) -> Span {
         self.least_delay
     }
 
-    /// Whether a stage may change bytes of a packet.
+    /// Returns whether a stage may change bytes of a packet.
     #[must_use]
     pub fn changes_bytes(&self) -> bool {
         self.stages.iter().any(|named| named.stage.changes_bytes())
     }
 
-    /// Packets that wait inside, not counting those in flight.
+    /// Returns the number of packets that wait inside. Packets in flight do not count.
     #[must_use]
     pub fn waiting(&self) -> usize {
         self.stages.iter().map(|named| named.stage.waiting()).sum()
     }
 
-    /// Packets that came in so far.
+    /// Returns the number of packets that have arrived so far.
     #[must_use]
     pub fn arrivals(&self) -> u64 {
         self.next_number
     }
 
-    /// A frame comes to the link at `now`, after everything that was due until then.
+    /// Takes a frame that arrives at the link at `now`, after handling all events due until then.
     pub fn accept(&mut self, frame: Frame, now: Time, sink: &mut impl Sink) {
         self.advance(now, sink);
         let packet = Packet::new(self.next_number, frame, now);
@@ -156,8 +162,8 @@ impl Pipeline {
         self.settle(0, sink);
     }
 
-    /// Packets that another pipeline has numbered come to the first stage together, after
-    /// everything that was due until then.
+    /// Takes packets that another pipeline has numbered. They reach the first stage together; the
+    /// caller has handled all events due until then.
     pub(crate) fn enter(&mut self, packets: &mut Vec<Packet>, sink: &mut impl Sink) {
         if self.stages.is_empty() {
             packets.drain(..).for_each(|packet| sink.delivered(packet));
@@ -169,7 +175,7 @@ impl Pipeline {
         }
     }
 
-    /// What follows the pipeline takes one more packet from it.
+    /// Announces to the stages that the medium behind the pipeline takes one more packet.
     pub(crate) fn release(&mut self, now: Time) {
         for (named, due) in self.stages.iter_mut().zip(&mut self.due) {
             named.stage.release(now);
@@ -177,12 +183,12 @@ impl Pipeline {
         }
     }
 
-    /// Lets everything happen that is due until `now`, that instant included.
+    /// Handles all events that are due until `now`, inclusive.
     pub fn advance(&mut self, now: Time, sink: &mut impl Sink) {
         loop {
             let mut next = (Time::NEVER, 0);
             for (place, &due) in self.due.iter().enumerate() {
-                // `<=`: of two stages that are due together the later one in the row goes first.
+                // `<=`: if two stages are due together, the later one in the row goes first.
                 if due <= next.0 {
                     next = (due, place);
                 }
@@ -196,39 +202,40 @@ impl Pipeline {
         }
     }
 
-    /// The limiter that [`Packet::sending`] is about: the last one; `None` if no stage limits.
+    /// Returns the limiter whose times are in [`Packet::sending`]: the last one; `None` if no stage
+    /// limits.
     #[must_use]
     pub fn limiter(&self) -> Option<&BottleneckSpec> {
         self.stages.iter().rev().find_map(|named| named.stage.limiter())
     }
 
-    /// Names of stages by the number that their marks carry, those included that are only reserved.
+    /// Returns the names of stages by the number in their marks, including reserved names.
     #[must_use]
     pub fn stage_names(&self) -> &[String] {
         &self.names
     }
 
-    /// Gives the stage of this name other parameters at `now`, which must not lie before anything
-    /// that has happened.
+    /// Gives the stage of this name other parameters at `now`, which must not be earlier than any
+    /// event so far.
     ///
     /// # Errors
-    /// If there is no such stage, or if it refuses; then nothing has changed.
+    /// If there is no such stage, or if it refuses the parameters. Nothing has changed then.
     pub fn set(&mut self, name: &str, spec: &StageSpec, now: Time) -> Result<(), String> {
         self.touch(name, |stage| stage.change(spec, now))
     }
 
-    /// Tells the stage of this name to do something at `now`.
+    /// Sends a command to the stage of this name at `now`.
     ///
     /// # Errors
-    /// If there is no such stage, or if it cannot do that.
+    /// If there is no such stage, or if it does not know the command.
     pub fn obey(&mut self, name: &str, command: StageCommand, now: Time) -> Result<(), String> {
         self.touch(name, |stage| stage.obey(command, now))
     }
 
-    /// Puts another stage into the row, in front of the one that is now at `place`.
+    /// Inserts a stage into the row, in front of the one that is now at `place`.
     ///
     /// # Panics
-    /// If the row is shorter than `place`.
+    /// If the row is shorter than `place`, or if there are more than 255 names of stages.
     pub fn insert(&mut self, place: usize, name: &str, stage: Box<dyn Stage>) {
         let id = self.id_of(name);
         self.due.insert(place, stage.due());
@@ -236,10 +243,10 @@ impl Pipeline {
         self.reckon();
     }
 
-    /// Takes the stage of this name out of the row.
+    /// Removes the stage of this name from the row.
     ///
     /// # Errors
-    /// If there is no such stage, or if it is one that keeps packets.
+    /// If there is no such stage, or if it keeps packets.
     pub fn remove(&mut self, name: &str) -> Result<(), String> {
         let place = self.removable(name)?;
         self.stages.remove(place);
@@ -248,7 +255,7 @@ impl Pipeline {
         Ok(())
     }
 
-    /// Place of a stage that can be taken out.
+    /// Returns the place of a stage that can be removed.
     pub(crate) fn removable(&self, name: &str) -> Result<usize, String> {
         let place = self.place_of(name)?;
         if self.stages[place].stage.keeps_packets() {
@@ -257,7 +264,7 @@ impl Pipeline {
         Ok(place)
     }
 
-    /// Whether there is a stage of this name.
+    /// Returns whether there is a stage of this name.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.place_of(name).is_ok()
     }
@@ -267,7 +274,7 @@ impl Pipeline {
         place.ok_or_else(|| format!("there is no stage `{name}`"))
     }
 
-    /// Does something to one stage, after which it may have something else due.
+    /// Applies `change` to one stage and reads its due time again.
     fn touch(
         &mut self,
         name: &str,
@@ -280,7 +287,7 @@ impl Pipeline {
         changed
     }
 
-    /// Ends the run: everything still inside is lost at `now` as [`Loss::RunEnded`].
+    /// Ends the run: every packet still inside is lost at `now` as [`Loss::RunEnded`].
     pub fn finish(&mut self, now: Time, sink: &mut impl Sink) {
         self.advance(now, sink);
         for (named, due) in self.stages.iter_mut().zip(&mut self.due) {
@@ -292,7 +299,8 @@ impl Pipeline {
         }
     }
 
-    /// Stage `first` has just acted: carries what left it through the stages behind it.
+    /// Carries the packets that left stage `first`, which has just acted, through the stages behind
+    /// it.
     fn settle(&mut self, first: usize, sink: &mut impl Sink) {
         let mut place = first;
         loop {
@@ -323,7 +331,7 @@ impl Pipeline {
     }
 }
 
-/// A packet that was still inside the stage of this number when the run ended.
+/// Marks a packet that was still inside the stage of this number when the run ended.
 pub(crate) fn ended_with_the_run(mut packet: Packet, now: Time, stage: u8) -> Packet {
     packet.at = now;
     packet.mark(Effect::Lost(Loss::RunEnded));
@@ -331,7 +339,7 @@ pub(crate) fn ended_with_the_run(mut packet: Packet, now: Time, stage: u8) -> Pa
     packet
 }
 
-/// Fills in which stage made the newest marks.
+/// Fills in the stage of the newest marks.
 pub(crate) fn signed(packet: &mut Packet, stage: u8) {
     for mark in packet.marks.unsigned() {
         mark.stage = stage;

@@ -1,8 +1,9 @@
-//! Profiles: links and losses as data, each with the source it comes from.
+//! Profiles: links and losses as data, each with its source.
 //!
-//! A *link profile* gives rate, queue and delay of both directions; a *loss profile* gives an error
-//! process that is put into a link. Both are TOML; `profiles/README.md` describes the format. The
-//! profiles in `profiles/` are built in and known by name; any other is known by its path.
+//! A *link profile* gives rate, queue and delay of both directions. A *loss profile* gives an error
+//! process to put into a link. Both are TOML; `profiles/README.md` describes the format. The
+//! profiles in `profiles/` are built in and selected by name; any other profile is selected by its
+//! path.
 
 mod builtin;
 mod file;
@@ -23,24 +24,24 @@ use arq::{ArqError, ArqSpec};
 use serde::Deserialize;
 use vocabulary::Direction;
 
-/// A profile, as it stands in its file.
+/// A profile, as its file describes it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Profile {
-    /// The name it is known by: that of its file without the ending.
+    /// Name of the profile: that of its file without the extension.
     pub name: String,
-    /// What it is, in a line.
+    /// Description in one line.
     pub title: String,
-    /// Where it comes from: author, title, year, table. No source, no profile.
+    /// Source of the numbers: author, title, year, table. A profile without a source is refused.
     pub source: String,
-    /// What is not from the source.
+    /// Remarks on values that are not from the source.
     pub note: Option<String>,
-    /// What the source states and the profile reproduces.
+    /// Statements of the source that the profile reproduces.
     pub claims: Vec<Claim>,
-    /// Link or loss.
+    /// The link or the losses.
     pub content: Content,
 }
 
-/// What a profile describes.
+/// Content of a profile.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Content {
     /// A link.
@@ -52,9 +53,9 @@ pub enum Content {
 /// Both directions of a link.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct LinkProfile {
-    /// Maximum transmission unit in bytes, where the source has one.
+    /// Maximum transmission unit in bytes, if the source states one.
     pub mtu: Option<u16>,
-    /// A link layer with retransmissions over both directions, their errors beneath it.
+    /// Link layer with retransmissions over both directions. Their errors are beneath it.
     pub arq: Option<ArqSpec>,
     /// From the wireless host to the network.
     pub up: DirectionSpec,
@@ -62,61 +63,59 @@ pub struct LinkProfile {
     pub down: DirectionSpec,
 }
 
-/// An error process and where it belongs.
+/// An error process and its directions.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LossProfile {
-    /// The directions that it is put into, unless a direction asks for it by name.
+    /// Directions into which the process is put, unless a direction selects the profile by name.
     pub directions: Vec<Direction>,
     /// The process.
     pub errors: ErrorSpec,
 }
 
-/// Something a source states in numbers.
+/// A statement of a source in numbers.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Claim {
-    /// What was measured: `delay`, `rate`, `loss`, `burst`, …
+    /// Measured quantity: `delay`, `rate`, `loss`, `burst`, …
     pub quantity: String,
-    /// In which direction; both if absent.
+    /// Direction of the measurement; both if absent.
     pub direction: Option<String>,
-    /// Which percentile (0 to 100), where it is a distribution; the mean or the constant if absent.
+    /// Percentile of a distribution, 0 to 100; if absent, the value is the mean or a constant.
     pub percentile: Option<f64>,
-    /// Length of the packet, for the time that one takes on the limiter; the receive window, for
-    /// goodput.
+    /// Length of the packet for a transmission time, receive window for goodput; in bytes.
     pub bytes: Option<u64>,
     /// The number, with its unit.
     pub value: String,
-    /// How far off the profile may be, as a share of the value; a test has its own idea where it is
-    /// absent.
+    /// Accepted deviation of the profile, as a share of the value; if absent, the test derives one.
     pub tolerance: Option<Probability>,
-    /// Where the source says so.
+    /// Place of the statement in the source.
     pub source: String,
 }
 
-/// A profile that cannot be used.
+/// Error of a profile that cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ProfileError {
-    /// It is not written as a profile is.
+    /// The text is not a valid profile.
     #[error("{file}: {message}")]
     Malformed {
-        /// Its file.
+        /// The profile's file.
         file: String,
-        /// What is wrong, with line and column.
+        /// The cause, with line and column.
         message: String,
     },
-    /// A file that it names cannot be used.
+    /// A file named by the profile cannot be used.
     #[error("{file}: {reason}")]
     Trace {
         /// The profile's file.
         file: String,
-        /// What is wrong.
+        /// The cause.
         reason: SpecError,
     },
 }
 
 impl Profile {
-    /// Reads a profile from the text of `file`; `read` gives the text of the trace files that it
-    /// names.
+    /// Reads a profile from `text`, the content of `file`. `read` returns the text of each trace
+    /// file that the profile names.
     pub fn parse(file: &str, text: &str, read: &mut Read<'_>) -> Result<Self, ProfileError> {
         let name = file.rsplit('/').next().unwrap_or(file).trim_end_matches(".toml");
         let mut profile = file::parse(name, text)
@@ -131,7 +130,7 @@ impl Profile {
 }
 
 impl LinkProfile {
-    /// One of the directions.
+    /// Returns one of the directions.
     #[must_use]
     pub fn direction(&self, direction: Direction) -> &DirectionSpec {
         match direction {
@@ -140,7 +139,7 @@ impl LinkProfile {
         }
     }
 
-    /// One of the directions, to change it.
+    /// Returns one of the directions for modification.
     pub fn direction_mut(&mut self, direction: Direction) -> &mut DirectionSpec {
         match direction {
             Direction::Up => &mut self.up,
@@ -148,9 +147,11 @@ impl LinkProfile {
         }
     }
 
-    /// Bytes that are on their way when the link is full: the larger rate of both directions, times
-    /// the mean delay there and back. A direction without a constant rate counts as 10 Gbit/s,
-    /// which is more than a machine can emulate: socket buffers made for it do not limit anything.
+    /// Returns the number of bytes in flight when the link is full: the larger rate of both
+    /// directions times the mean delay there and back.
+    ///
+    /// A direction without a constant rate counts as 10 Gbit/s. No machine can emulate that rate,
+    /// so socket buffers of this size limit no connection.
     #[must_use]
     pub fn bandwidth_delay_product(&self) -> ByteCount {
         let unlimited = BitRate::from_bits_per_second(10_000_000_000);
@@ -159,17 +160,17 @@ impl LinkProfile {
         rates.into_iter().flatten().max().map_or(ByteCount::default(), |fastest| fastest.bytes_in(delay))
     }
 
-    /// Puts a link layer over both directions, as `lasthop link --arq` takes it; `none` takes away
-    /// that of a profile.
+    /// Sets the link layer over both directions from the value of `lasthop link --arq`; `none`
+    /// removes it.
     ///
     /// # Errors
-    /// If there is none such.
+    /// If `text` describes no link layer.
     pub fn set_arq(&mut self, text: &str) -> Result<(), ArqError> {
         self.arq = if text.trim() == "none" { None } else { Some(text.parse()?) };
         Ok(())
     }
 
-    /// The link as it runs: its link layer, and the stages on both sides of that.
+    /// Returns the link as data: its link layer, and the stages on both sides of it.
     ///
     /// # Errors
     /// If the link layer cannot run over this link.
@@ -180,18 +181,20 @@ impl LinkProfile {
         }
     }
 
-    /// The same for people: the stages as they are written where that cannot be built.
+    /// Returns the link as data for display: without the link layer if it cannot run over this
+    /// link.
     fn shown(&self) -> LinkSpec {
         self.spec().unwrap_or_else(|_| LinkSpec::new(self.up.clone(), self.down.clone()))
     }
 
-    /// The rate of a direction as it runs, where it is constant.
+    /// Returns the effective rate of a direction, if it is constant.
     #[must_use]
     pub fn rate(&self, direction: Direction) -> Option<BitRate> {
         self.shown().rate(direction)
     }
 
-    /// A direction for people: its stages and its link layer, and what is on the air beneath that.
+    /// Describes a direction for people: its stages and its link layer, then the processes on the
+    /// air beneath the link layer.
     #[must_use]
     pub fn described(&self, direction: Direction) -> String {
         let row = self.shown().described(direction);
@@ -207,8 +210,8 @@ impl LinkProfile {
         if air.is_empty() { row } else { format!("{row}; on the air: {}", air.join(", ")) }
     }
 
-    /// The mean time that a small packet takes in one direction behind the queue, as far as the
-    /// parameters say it.
+    /// Returns the mean time of a small packet from the queue to the far end of a direction, as far
+    /// as the parameters determine it.
     #[must_use]
     pub fn one_way(&self, direction: Direction) -> Span {
         let circuit = match self.arq {
@@ -226,11 +229,8 @@ impl LinkProfile {
         self.spec()?.build(seed)
     }
 
-    /// Changes one direction of a running link from what `self` says to what `next` says. `seed` is
-    /// that of the direction.
-    ///
-    /// # Errors
-    /// As [`LinkSpec::change_into`].
+    /// Changes one direction of a running link from `self` to `next`. `seed` is that of the
+    /// direction.
     pub fn change_into(
         &self,
         next: &Self,
@@ -244,7 +244,7 @@ impl LinkProfile {
         was.change_into(&next, direction, link, seed, now)
     }
 
-    /// Puts a loss profile into the directions that it names.
+    /// Puts a loss profile into its directions.
     pub fn add_losses(&mut self, loss: &LossProfile) {
         for &direction in &loss.directions {
             self.direction_mut(direction).put(StageSpec::Errors(loss.errors.clone()));

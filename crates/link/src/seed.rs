@@ -1,6 +1,6 @@
-//! Seeds: one number for a campaign, and a random stream of its own for everything that draws.
+//! Seeds: one number for a campaign, and a separate random stream for each user of random numbers.
 //!
-//! The derivation is part of the contract, since results are repeated by it:
+//! The derivation is part of the contract, because results are reproduced with it:
 //!
 //! 1. The campaign seed is a 64-bit number. Its key is `BLAKE3-derive-key("lasthop 1 campaign",
 //!    seed as 8 bytes LE)`.
@@ -9,67 +9,69 @@
 //!    name as UTF-8)`.
 //! 3. The 32-byte key of a stage seeds ChaCha8.
 //!
-//! A stage is named, not numbered by its place in the pipeline (see [`crate::Pipeline`]), and every
-//! stage has a key of its own: adding or removing a stage does not shift the numbers of another.
+//! A stage's key depends on its name, not on its place in the pipeline (see [`crate::Pipeline`]).
+//! Each stage has a key of its own, so adding or removing a stage does not change the random
+//! numbers of another.
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::fmt;
 use vocabulary::Direction;
 
-/// The random stream that a stage draws from.
+/// The random stream of a stage.
 pub type Stream = ChaCha8Rng;
 
-/// A place in the tree of seeds.
+/// A node in the tree of seeds.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Seed {
     key: [u8; 32],
 }
 
 impl Seed {
-    /// The root: a campaign's seed.
+    /// Returns the root: the seed of a campaign.
     #[must_use]
     pub fn campaign(seed: u64) -> Self {
         Self { key: blake3::derive_key("lasthop 1 campaign", &seed.to_le_bytes()) }
     }
 
-    /// One run of the campaign, by its number. Runs that are compared in pairs share a number.
+    /// Returns the seed of one run of the campaign, by its number. Runs that are compared in pairs
+    /// share a number.
     #[must_use]
     pub fn run(&self, number: u64) -> Self {
         self.step("lasthop 1 run", &number.to_string())
     }
 
-    /// One link, by its name.
+    /// Returns the seed of a link, by its name.
     #[must_use]
     pub fn link(&self, name: &str) -> Self {
         self.step("lasthop 1 link", name)
     }
 
-    /// One workload of a run, by its name.
+    /// Returns the seed of a workload of a run, by its name.
     #[must_use]
     pub fn workload(&self, name: &str) -> Self {
         self.step("lasthop 1 workload", name)
     }
 
-    /// One direction of a link.
+    /// Returns the seed of one direction of a link.
     #[must_use]
     pub fn direction(&self, direction: Direction) -> Self {
         self.step("lasthop 1 direction", direction.name())
     }
 
-    /// One stage, or one thing that draws inside a stage, by its name.
+    /// Returns the seed of a stage, or of a random process inside a stage, by its name.
     #[must_use]
     pub fn stage(&self, name: &str) -> Self {
         self.step("lasthop 1 stage", name)
     }
 
-    /// Seed of the entropy of a kernel that a run has to itself.
+    /// Returns the seed for the entropy of a kernel that serves a single run.
     #[must_use]
     pub fn guest(&self) -> u64 {
         self.step("lasthop 1 guest", "").stream().next_u64()
     }
 
-    /// The random stream of this place.
+    /// Returns the random stream of this node.
     #[must_use]
     pub fn stream(&self) -> Stream {
         ChaCha8Rng::from_seed(self.key)
@@ -98,7 +100,8 @@ mod tests {
 
     #[test]
     fn the_derivation_does_not_change() {
-        // Results in the field are repeated by these numbers: a change of this test breaks them.
+        // Published results are reproduced with these numbers: changing the expected value breaks
+        // them.
         let stage = Seed::campaign(7).run(0).link("a").direction(Direction::Down).stage("errors");
         assert_eq!(first(&stage), 16_920_529_169_804_610_333);
     }

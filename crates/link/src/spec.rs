@@ -1,4 +1,4 @@
-//! A direction of a link as data: which stages, in which order, with which parameters.
+//! A direction of a link as data: its stages, their order and their parameters.
 
 use crate::pipeline::Pipeline;
 use crate::seed::Seed;
@@ -18,41 +18,41 @@ use std::fmt;
 pub enum StageSpec {
     /// A limiter and the queue in front of it.
     Bottleneck(BottleneckSpec),
-    /// An error process and what an error does.
+    /// An error process and the effect of an error.
     Errors(ErrorSpec),
-    /// Times at which nothing passes.
+    /// Times at which no packet passes.
     Outage(OutageSpec),
     /// Packets that are delivered twice.
     Duplicate(DuplicateSpec),
     /// Propagation delay.
     Delay(DelaySpec),
-    /// Transient holds and re-ordering.
+    /// Transient holds and reordering.
     Hiccup(HiccupSpec),
 }
 
-/// Every kind of stage, in their usual order.
+/// All kinds of stages, in their usual order.
 const KINDS: [&str; 6] = ["bottleneck", "errors", "outage", "duplicate", "delay", "hiccup"];
 
-/// A stage that cannot be built from its parameters.
+/// Error of a stage that cannot be built from its parameters.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("stage `{stage}`: {why}")]
 pub struct BuildError {
     /// Name of the stage.
     pub stage: String,
-    /// What is wrong, and what would be right.
+    /// The cause and the remedy.
     pub why: String,
 }
 
 /// One direction of a link: named stages in the order in which packets pass them.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct DirectionSpec {
-    /// Name and parameters of each stage. The name also picks the stage's random stream (see
+    /// Name and parameters of each stage. The name also selects the stage's random stream (see
     /// [`crate::seed`]).
     pub stages: Vec<(String, StageSpec)>,
 }
 
 impl StageSpec {
-    /// The name of this kind of stage, in profiles and in the event log.
+    /// Returns the name of this kind of stage, in profiles and in the event log.
     #[must_use]
     pub const fn kind(&self) -> &'static str {
         match self {
@@ -65,14 +65,16 @@ impl StageSpec {
         }
     }
 
-    /// Where a stage of this kind stands unless a profile gives an order of its own: errors behind
-    /// the limiter, where a burst hits as many packets as the air does (TL-11), and everything that
-    /// only moves packets in time last.
+    /// Returns the place of this kind of stage in the usual order, which holds unless a profile
+    /// gives another one.
+    ///
+    /// Errors are behind the limiter, where a burst hits as many packets as it does on the air
+    /// (TL-11). Stages that only change the times of packets are last.
     fn usual_place(&self) -> usize {
         KINDS.iter().position(|kind| *kind == self.kind()).unwrap_or(KINDS.len())
     }
 
-    /// Builds the stage. `seed` is its own.
+    /// Builds the stage with its own `seed`.
     pub fn build(&self, seed: &Seed) -> Result<Box<dyn Stage>, String> {
         Ok(match self.clone() {
             Self::Bottleneck(spec) => Box::new(Bottleneck::new(spec, seed).map_err(said)?),
@@ -85,20 +87,20 @@ impl StageSpec {
     }
 }
 
-/// An error in words.
+/// Returns the text of an error.
 pub(crate) fn said(error: impl fmt::Display) -> String {
     error.to_string()
 }
 
 impl DirectionSpec {
-    /// The first stage of this kind.
+    /// Returns the first stage of this kind.
     #[must_use]
     pub fn find(&self, kind: &str) -> Option<&StageSpec> {
         self.stages.iter().map(|(_, spec)| spec).find(|spec| spec.kind() == kind)
     }
 
-    /// Puts `spec` in the place of the first stage of its kind, or, if there is none, where such a
-    /// stage usually stands.
+    /// Replaces the first stage of the same kind by `spec`. If there is none, inserts it at its
+    /// place in the usual order.
     pub fn put(&mut self, spec: StageSpec) {
         if let Some((_, old)) = self.stages.iter_mut().find(|(_, old)| old.kind() == spec.kind()) {
             *old = spec;
@@ -109,12 +111,12 @@ impl DirectionSpec {
         self.stages.insert(before.unwrap_or(self.stages.len()), (spec.kind().to_owned(), spec));
     }
 
-    /// Takes every stage of this kind out.
+    /// Removes all stages of this kind.
     pub fn remove(&mut self, kind: &str) {
         self.stages.retain(|(_, spec)| spec.kind() != kind);
     }
 
-    /// A name for another stage of this kind that no stage has yet: `errors`, `errors.2`, …
+    /// Returns an unused name for another stage of this kind: `errors`, `errors.2`, …
     #[must_use]
     pub fn free_name(&self, kind: &str) -> String {
         let mut number = self.stages.iter().filter(|(_, spec)| spec.kind() == kind).count() + 1;
@@ -127,7 +129,7 @@ impl DirectionSpec {
         }
     }
 
-    /// Reads the trace files that stages name, by `read`.
+    /// Reads the trace files of the stages with `read`.
     pub fn load(&mut self, read: &mut Read<'_>) -> Result<(), SpecError> {
         for (_, spec) in &mut self.stages {
             match spec {
@@ -140,7 +142,7 @@ impl DirectionSpec {
         Ok(())
     }
 
-    /// The limiter's rate, where it is constant.
+    /// Returns the limiter's rate if it is constant.
     #[must_use]
     pub fn rate(&self) -> Option<BitRate> {
         match self.find("bottleneck") {
@@ -152,7 +154,7 @@ impl DirectionSpec {
         }
     }
 
-    /// The mean delay behind the limiter, as far as the parameters say it.
+    /// Returns the mean delay behind the limiter, or zero if the parameters do not determine it.
     #[must_use]
     pub fn delay(&self) -> Span {
         match self.find("delay") {
@@ -161,13 +163,12 @@ impl DirectionSpec {
         }
     }
 
-    /// Changes a running pipeline from what `self` says to what `next` says. `seed` is that of the
-    /// direction.
+    /// Changes a running pipeline from `self` to `next`. `seed` is that of the direction.
     ///
     /// # Errors
-    /// If a stage cannot be as `next` says; if one would become another kind, or stand elsewhere
-    /// among those that stay; or if one has to go that may have packets inside. Then nothing has
-    /// changed.
+    /// If a stage of `next` cannot be built, a stage would change its kind or its place among the
+    /// stages that stay, or a stage to be removed may have packets inside. Nothing has changed
+    /// then.
     pub fn change_into(
         &self,
         next: &Self,
@@ -179,7 +180,7 @@ impl DirectionSpec {
         self.make_change(next, built, pipeline, now)
     }
 
-    /// The part of a change that may be refused: the stages of `next`, ready to be put in.
+    /// Checks whether a change is possible; returns the stages of `next`, ready to be inserted.
     pub(crate) fn check_change(
         &self,
         next: &Self,
@@ -213,7 +214,7 @@ impl DirectionSpec {
         Ok(built)
     }
 
-    /// The rest of it.
+    /// Makes a change that [`check_change`](Self::check_change) has accepted.
     pub(crate) fn make_change(
         &self,
         next: &Self,
@@ -234,12 +235,12 @@ impl DirectionSpec {
         Ok(())
     }
 
-    /// Names of the stages that `next` does not have.
+    /// Returns the names of the stages that `next` lacks.
     fn without<'a>(&'a self, next: &'a Self) -> impl Iterator<Item = &'a String> {
         self.stages.iter().map(|(name, _)| name).filter(|name| next.named(name).is_none())
     }
 
-    /// The stage of this name.
+    /// Returns the stage of this name.
     fn named(&self, name: &str) -> Option<&StageSpec> {
         self.stages.iter().find(|(known, _)| known == name).map(|(_, spec)| spec)
     }
@@ -249,8 +250,8 @@ impl DirectionSpec {
         self.build_part(self.names(), 0, seed)
     }
 
-    /// Builds a part of a longer row with these `names`, of which `first` is that of the first
-    /// stage.
+    /// Builds a part of a longer row with these `names`; its first stage has the name at place
+    /// `first`.
     pub(crate) fn build_part(
         &self,
         names: Vec<String>,
@@ -266,14 +267,15 @@ impl DirectionSpec {
         Ok(pipeline)
     }
 
-    /// Names of all stages.
+    /// Returns the names of all stages.
     pub(crate) fn names(&self) -> Vec<String> {
         self.stages.iter().map(|(name, _)| name.clone()).collect()
     }
 }
 
 impl fmt::Display for DirectionSpec {
-    /// One stage a line, as the summary and `lasthop profiles NAME` print it.
+    /// Writes the stages in one line, separated by semicolons. The summary and
+    /// `lasthop profiles NAME` print this form.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.stages.is_empty() {
             return f.write_str("perfect");

@@ -1,17 +1,16 @@
-//! Stages: what a direction of a link is made of.
+//! Stages: the building blocks of a link's direction.
 //!
-//! The contract, which [`crate::Pipeline`] relies on and every stage keeps:
+//! Every stage keeps this contract, and [`crate::Pipeline`] relies on it:
 //!
 //! * A packet enters by [`Stage::accept`] at its logical time `packet.at`. Packets enter in the
 //!   order of their times.
-//! * A stage that keeps a packet says by [`Stage::due`] when it next has something to do, and does
-//!   it in [`Stage::advance`], which is called with exactly that instant, however late the caller
-//!   is.
+//! * A stage that keeps a packet reports its next event by [`Stage::due`] and handles the event in
+//!   [`Stage::advance`], which receives exactly that instant, however late the caller is.
 //! * A packet leaves by [`Outbox::pass`] with `packet.at` set to the instant at which it leaves:
 //!   the time given to `accept` or `advance`, never an earlier nor a later one.
-//! * A packet that ends here leaves by [`Outbox::lose`]. No packet disappears: each leaves by one
-//!   of the two ways, once (a copy that a stage makes is a packet of its own).
-//! * Where two things happen at the same instant, what is due happens before what arrives.
+//! * A packet that is lost leaves by [`Outbox::lose`]. No packet disappears: each leaves once, by
+//!   one of the two ways. A copy made by a stage counts as a packet of its own.
+//! * Of two events at the same instant, due events happen before arrivals.
 
 pub mod bottleneck;
 pub mod delay;
@@ -29,76 +28,87 @@ use hiccup::HiccupCommand;
 use outage::OutageCommand;
 use vocabulary::Loss;
 
-/// One stage of a pipeline; see the contract in the [module](self).
+/// A stage of a pipeline; see the contract in the [module](self).
 pub trait Stage: Send {
-    /// A packet enters at `packet.at`.
+    /// Takes a packet that enters at `packet.at`.
     fn accept(&mut self, packet: Packet, out: &mut Outbox);
 
-    /// When the stage next has something to do; [`Time::NEVER`] if only a packet can make it act.
+    /// Returns the time of the stage's next event; [`Time::NEVER`] if only a packet can cause one.
     fn due(&self) -> Time {
         Time::NEVER
     }
 
-    /// Does what is due at `now`, which is the instant that [`Stage::due`] gave.
+    /// Handles the event that is due at `now`, the instant returned by [`Stage::due`].
     fn advance(&mut self, now: Time, out: &mut Outbox) {
         let _ = (now, out);
     }
 
-    /// The least time that a packet stays which enters from now on, as far as the stage knows
-    /// without looking at it. Zero is always true. Whoever waits for a packet behind this stage
-    /// need not look earlier ([`crate::Pipeline::wake`]).
+    /// Returns a lower bound on the delay of packets that enter from now on, as far as the stage
+    /// knows it without seeing them.
+    ///
+    /// Zero is always a valid bound. A caller that waits for packets behind this stage need not
+    /// look earlier ([`crate::Pipeline::wake`]).
     fn least_delay(&self) -> Span {
         Span::ZERO
     }
 
-    /// The medium that follows takes one more packet: for a queue above one ([`crate::Link`]),
-    /// which may have something due at once then.
+    /// Announces that the medium behind the stage takes one more packet.
+    ///
+    /// This is for a queue above a medium ([`crate::Link`]), which may then have an event due at
+    /// once.
     fn release(&mut self, now: Time) {
         let _ = now;
     }
 
-    /// How fast it sends and what of a packet counts, of a stage that limits.
+    /// Returns the parameters of a stage that limits: its rate, and how it counts the bytes of a
+    /// packet.
     fn limiter(&self) -> Option<&bottleneck::BottleneckSpec> {
         None
     }
 
-    /// Gives up every packet inside, in no particular order, because the run ended.
+    /// Moves every packet inside to `out`, in no particular order, because the run ended.
     fn clear(&mut self, out: &mut Vec<Packet>) {
         let _ = out;
     }
 
-    /// Packets inside that wait (for a limiter, for the end of a hiccup), not counting those in
-    /// flight.
+    /// Returns the number of packets that wait inside, for a limiter or for the end of a hiccup.
+    /// Packets in flight do not count.
     fn waiting(&self) -> usize {
         0
     }
 
-    /// Takes over other parameters at `now`; packets inside stay. Refused, with what stands there,
-    /// by a stage of another kind and by parameters that make no sense; then nothing has changed.
+    /// Takes over other parameters at `now`. Packets inside stay.
+    ///
+    /// # Errors
+    /// If `to` is for another kind of stage, or its values are invalid. The stage is then
+    /// unchanged.
     fn change(&mut self, to: &StageSpec, now: Time) -> Result<(), String> {
         let _ = now;
         Err(format!("this stage cannot become `{}`", to.kind()))
     }
 
-    /// Does what it is told at `now`.
+    /// Executes a command at `now`.
+    ///
+    /// # Errors
+    /// If the stage does not know the command.
     fn obey(&mut self, command: StageCommand, now: Time) -> Result<(), String> {
         let _ = now;
         Err(format!("this stage does not support the command {command:?}"))
     }
 
-    /// Whether a packet may stay in the stage beyond [`Stage::accept`].
+    /// Returns whether a packet may stay in the stage after [`Stage::accept`].
     fn keeps_packets(&self) -> bool {
         true
     }
 
-    /// Whether the stage may change bytes of a packet. If no stage does, whole segments may pass in
-    /// one piece.
+    /// Returns whether the stage may change bytes of a packet. If no stage does, whole segments may
+    /// pass in one piece.
     fn changes_bytes(&self) -> bool {
         false
     }
 }
 
-/// What one can tell a stage while the link runs.
+/// A command for a stage of a running link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StageCommand {
     /// For an outage stage.
@@ -107,7 +117,7 @@ pub enum StageCommand {
     Hiccup(HiccupCommand),
 }
 
-/// Where a stage puts packets that leave it.
+/// Output of a stage: the packets that leave it.
 #[derive(Debug, Default)]
 pub struct Outbox {
     pub(crate) passed: Vec<Packet>,
@@ -115,30 +125,30 @@ pub struct Outbox {
 }
 
 impl Outbox {
-    /// The packet goes on to the next stage at `packet.at`.
+    /// Passes the packet on to the next stage at `packet.at`.
     pub fn pass(&mut self, packet: Packet) {
         self.passed.push(packet);
     }
 
-    /// The packet is gone.
+    /// Loses the packet and marks it with the cause.
     pub fn lose(&mut self, mut packet: Packet, why: Loss) {
         packet.mark(Effect::Lost(why));
         self.lost.push(packet);
     }
 
-    /// Packets that have passed and were not fetched yet.
+    /// Returns the packets that have passed and were not taken yet.
     #[must_use]
     pub fn passed(&self) -> &[Packet] {
         &self.passed
     }
 
-    /// Packets that were lost and were not fetched yet.
+    /// Returns the packets that were lost and were not taken yet.
     #[must_use]
     pub fn lost(&self) -> &[Packet] {
         &self.lost
     }
 
-    /// Empties the box: what passed, and what was lost.
+    /// Empties the outbox; returns the passed packets and the lost ones.
     pub fn take(&mut self) -> (Vec<Packet>, Vec<Packet>) {
         (std::mem::take(&mut self.passed), std::mem::take(&mut self.lost))
     }

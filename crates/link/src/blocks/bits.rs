@@ -1,8 +1,8 @@
-//! Bit error traces: for each bit that was sent, whether it arrived right.
+//! Bit error traces: for each transmitted bit, whether it arrived right.
 //!
-//! Bits are written as run lengths, since nearly all of them are right: how many were right, how
-//! many then wrong, how many right, and so on, with white space or commas between them. The first
-//! may be 0, for a trace that begins with a wrong bit; no other one is.
+//! Bits are written as run lengths, because nearly all of them are right: the number of right bits,
+//! then of wrong bits, then of right bits, and so on, separated by white space or commas. The first
+//! number may be 0, for a trace that begins with a wrong bit; all others are above 0.
 //!
 //! ```text
 //! # format: bit-errors
@@ -19,25 +19,25 @@ use std::fmt;
 /// A bit error trace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BitTrace {
-    /// What the file says of it.
+    /// The header of the file.
     pub header: Header,
-    /// Lengths of runs, right and wrong in turn.
+    /// Lengths of runs, of right and wrong bits alternately.
     runs: Vec<u64>,
     bits: u64,
 }
 
 impl BitTrace {
-    /// Most blocks that [`Self::blocks`] makes: 248 days of GSM-CSD.
+    /// Maximum number of blocks from [`Self::blocks`]: 248 days of GSM-CSD.
     pub const MOST_BLOCKS: u64 = 1 << 30;
-    /// Runs in a line that is written.
+    /// Runs in a written line.
     const LINE: usize = 16;
 
-    /// A trace of these bits: whether each was wrong.
+    /// Creates a trace of bits, each given as whether it was wrong.
     #[must_use]
     pub fn new(header: Header, wrong: impl IntoIterator<Item = bool>) -> Self {
         let mut trace = Self { header, runs: vec![0], bits: 0 };
         for wrong in wrong {
-            // Runs at even places are right.
+            // Runs at even places are of right bits.
             if wrong == trace.runs.len().is_multiple_of(2) {
                 if let Some(last) = trace.runs.last_mut() {
                     *last += 1;
@@ -78,27 +78,29 @@ impl BitTrace {
         Ok(trace)
     }
 
-    /// How many bits there are.
+    /// Returns the number of bits.
     #[must_use]
     pub fn bits(&self) -> u64 {
         self.bits
     }
 
-    /// How many of them are wrong.
+    /// Returns the number of wrong bits.
     #[must_use]
     pub fn errors(&self) -> u64 {
         self.runs.iter().skip(1).step_by(2).sum()
     }
 
-    /// Share of bits that are wrong (BER); 0 without bits.
+    /// Returns the share of wrong bits (BER); 0 without bits.
     #[must_use]
     pub fn bit_error_ratio(&self) -> BitErrorRatio {
         BitErrorRatio::new(self.errors() as f64 / self.bits.max(1) as f64).unwrap_or_default()
     }
 
-    /// Whether each whole block of `bits` bits would be erased by a code that repairs up to
-    /// `correctable` wrong bits of a block. Bits behind the last whole block are left out. `None`
-    /// if a block has no bits, or there would be more than [`Self::MOST_BLOCKS`].
+    /// Returns for each whole block of `bits` bits whether it is erased under a code that repairs
+    /// up to `correctable` wrong bits in a block.
+    ///
+    /// Bits behind the last whole block are left out. Returns `None` if `bits` is 0, or if there
+    /// would be more than [`Self::MOST_BLOCKS`] blocks.
     #[must_use]
     pub fn blocks(&self, bits: u64, correctable: u64) -> Option<Vec<bool>> {
         let count = self.bits.checked_div(bits)?;
@@ -106,7 +108,7 @@ impl BitTrace {
             return None;
         }
         let mut erased = Vec::with_capacity(count as usize);
-        // Of the block that is being filled: bits, and wrong ones among them.
+        // Bits of the current block, and wrong bits among them.
         let (mut filled, mut wrong) = (0, 0);
         for (place, &run) in self.runs.iter().enumerate() {
             let is_wrong = place % 2 == 1;
@@ -127,7 +129,7 @@ impl BitTrace {
 }
 
 impl fmt::Display for BitTrace {
-    /// The file.
+    /// Writes the file format.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.header.write(f, Format::BitErrors, &[])?;
         for line in self.runs.chunks(Self::LINE) {

@@ -1,50 +1,57 @@
-//! Block erasure traces: for each block of a channel with forward error correction, whether it
-//! could be decoded.
+//! Block erasure traces: for each block of a channel with forward error correction, whether it was
+//! decoded.
 
 use super::header::{Fields, Format, Header};
 use crate::stage::spec::{Line, TraceError};
 use crate::units::{ByteCount, Probability, Span};
 use std::fmt;
 
-/// A block erasure trace. Blocks follow each other without a gap, one each [`BlockTrace::period`].
+/// A block erasure trace. Blocks follow each other without gaps, one per [`BlockTrace::period`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BlockTrace {
-    /// What the file says of it.
+    /// The header of the file.
     pub header: Header,
-    /// Time that a block takes.
+    /// Duration of a block.
     pub period: Span,
-    /// Octets that a block carries, those of the link layer's header and check sum included.
+    /// Octets in a block, including the link layer's header and checksum.
     pub payload: ByteCount,
     /// Whether each block was erased.
     pub erased: Vec<bool>,
 }
 
-/// Runs of erased blocks.
+/// Statistics of the runs of erased blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Bursts {
-    /// How many there are.
+    /// Number of runs.
     pub count: usize,
-    /// Blocks of the longest.
+    /// Length of the longest run in blocks.
     pub longest: usize,
 }
 
 const PERIOD: &str = "must be a time above 0, such as 20ms";
-/// Most octets of a block: far above any code there is, and products with block counts stay exact.
+/// Maximum octets in a block: far above any existing code, and small enough for exact products with
+/// block counts.
 const MOST_PAYLOAD: u64 = 1 << 20;
 const PAYLOAD: &str = "must be above 0 and at most 1 MiB, such as 30B";
 
 impl BlockTrace {
-    /// A block of GSM-CSD takes 20 ms (LL-06).
+    /// Duration of a GSM-CSD block: 20 ms (LL-06).
     pub const GSM_PERIOD: Span = Span::from_millis(20);
-    /// A block of GSM-CSD carries 30 octets (240 bits; ambiguity 3 of the specification).
+    /// Payload of a GSM-CSD block: 30 octets (240 bits; ambiguity 3 of the specification).
     pub const GSM_PAYLOAD: ByteCount = ByteCount::new(30);
-    /// Blocks in a line that is written: a line is a second of GSM-CSD.
+    /// Blocks in a written line: one second of GSM-CSD.
     const LINE: usize = 50;
 
-    /// Reads a trace: the digits 0 (right) and 1 (erased) with anything of white space and commas
-    /// between them. What follows a `#` in or below them means nothing. `file` is the name in
-    /// errors, `period` holds where the header has no `block-period`, and a block that does not say
-    /// what it carries carries [`Self::GSM_PAYLOAD`].
+    /// Reads a trace: the digits 0 (right) and 1 (erased), with any white space and commas between
+    /// them.
+    ///
+    /// Text behind a `#` among the digits is a comment. `file` is the name in errors. `period`
+    /// applies if the header has no `block-period`. Without a `block-payload`, the payload is
+    /// [`Self::GSM_PAYLOAD`].
+    ///
+    /// # Errors
+    /// If the header or a digit is invalid, if the period is unknown, or if `period` contradicts
+    /// the header.
     pub fn parse(file: &str, text: &str, period: Option<Span>) -> Result<Self, TraceError> {
         let mut fields = Fields::of(file, text);
         let place = fields.take("block-period");
@@ -86,31 +93,31 @@ impl BlockTrace {
         Ok(Self { header, period, payload: payload.unwrap_or(Self::GSM_PAYLOAD), erased })
     }
 
-    /// Whether the header of `text` says how long a block is.
+    /// Returns whether the header of `text` states the duration of a block.
     #[must_use]
     pub fn has_period(text: &str) -> bool {
         Fields::of("", text).take("block-period").is_some()
     }
 
-    /// How many blocks were erased.
+    /// Returns the number of erased blocks.
     #[must_use]
     pub fn erasures(&self) -> usize {
         self.erased.iter().filter(|&&erased| erased).count()
     }
 
-    /// Share of blocks that were erased (BLER); 0 without blocks.
+    /// Returns the share of erased blocks (BLER); 0 without blocks.
     #[must_use]
     pub fn block_erasure_rate(&self) -> Probability {
         Probability::new(self.erasures() as f64 / self.erased.len().max(1) as f64).unwrap_or_default()
     }
 
-    /// How long the trace lasts.
+    /// Returns the duration of the trace.
     #[must_use]
     pub fn duration(&self) -> Span {
         self.period * self.erased.len() as u64
     }
 
-    /// Its runs of erased blocks (Ludwig, Fig. 3-1).
+    /// Returns statistics of the runs of erased blocks (Ludwig, Fig. 3-1).
     #[must_use]
     pub fn bursts(&self) -> Bursts {
         let runs = self.erased.chunk_by(|one, next| one == next).filter(|run| run[0]);
@@ -120,7 +127,7 @@ impl BlockTrace {
         })
     }
 
-    /// First block and length of each run of erased blocks.
+    /// Returns the first block and the length of each run of erased blocks.
     pub(crate) fn runs(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         let mut next = 0;
         self.erased.chunk_by(|one, next| one == next).filter_map(move |run| {
@@ -131,7 +138,7 @@ impl BlockTrace {
     }
 }
 
-/// The digits 0 and 1 of `text`, which may have comments.
+/// Returns the digits 0 and 1 of `text`, which may contain comments.
 pub(crate) fn digits(file: &str, text: &str) -> Result<Vec<bool>, TraceError> {
     let mut blocks = Vec::new();
     for line in Line::of(file, text) {
@@ -155,7 +162,7 @@ pub(crate) fn digits(file: &str, text: &str) -> Result<Vec<bool>, TraceError> {
 }
 
 impl fmt::Display for BlockTrace {
-    /// The file.
+    /// Writes the file format.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let own = [("block-period", self.period.to_string()), ("block-payload", self.payload.to_string())];
         self.header.write(f, Format::BlockErasures, &own)?;

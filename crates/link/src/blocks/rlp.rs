@@ -1,8 +1,8 @@
-//! RLP traces: what an entity of the radio link protocol sent and received (Ludwig's rlpdump, 3.1.1
-//! and 3.2.4; LL-07, LL-36).
+//! RLP traces: the frames that an entity of the radio link protocol sent and received (Ludwig's
+//! rlpdump, 3.1.1 and 3.2.4; LL-07, LL-36).
 //!
-//! A record is a line of six fields, `time_us dir event ns nr aux`, with white space between them
-//! and `-` for a field that it has not:
+//! A record is a line of six fields, `time_us dir event ns nr aux`, separated by white space. A
+//! field without a value is `-`:
 //!
 //! ```text
 //! # format: rlp
@@ -21,42 +21,42 @@ use crate::units::Span;
 use std::fmt;
 use vocabulary::link_layer::{Event, Way};
 
-/// An RLP trace, its records in the order of their times.
+/// An RLP trace, with its records in the order of their times.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RlpTrace {
-    /// What the file says of it.
+    /// The header of the file.
     pub header: Header,
-    /// Time that a block takes.
+    /// Duration of a block.
     pub period: Span,
     /// The records.
     pub records: Vec<RlpRecord>,
 }
 
-/// Something that happened.
+/// An event of an RLP entity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RlpRecord {
-    /// When, in microseconds since the start of the trace.
+    /// Time in microseconds since the start of the trace.
     pub time_us: u64,
-    /// Which way.
+    /// Direction of the frame.
     pub way: Way,
-    /// What.
+    /// Kind of event.
     pub event: Event,
-    /// N(S), 0 to 61: the number of the frame that is sent or asked for again.
+    /// N(S), 0 to 61: the number of the frame that is sent or requested again.
     pub ns: Option<u8>,
-    /// N(R), 0 to 61: the number of the frame that is expected.
+    /// N(R), 0 to 61: the number of the next expected frame.
     pub nr: Option<u8>,
-    /// What else there is to say. `DATA`: octets of packets in the frame; `XMIT`: how often it was
-    /// sent before; `OK` and `ERAS`: octets of the block.
+    /// Additional number. For `DATA` it is the octets of packets in the frame, for `XMIT` the
+    /// number of earlier transmissions, for `OK` and `ERAS` the octets of the block.
     pub aux: Option<u64>,
 }
 
-/// Frames are numbered modulo 62: 62 marks a supervisory and 63 an unnumbered frame (ambiguity 2 of
+/// Modulus of frame numbers: 62 marks a supervisory frame and 63 an unnumbered one (ambiguity 2 of
 /// the specification).
 const MODULUS: u8 = 62;
 
 impl RlpTrace {
-    /// Reads a trace; `file` is its name in errors. Without a `block-period` in the header it is
-    /// that of GSM-CSD.
+    /// Reads a trace; `file` is its name in errors. Without a `block-period` in the header, the
+    /// period is that of GSM-CSD.
     pub fn parse(file: &str, text: &str) -> Result<Self, TraceError> {
         let mut fields = Fields::of(file, text);
         let period = fields.value("block-period", "must be a time above 0, such as 20ms", |text| {
@@ -82,8 +82,8 @@ impl RlpTrace {
         Ok(Self { header, period: period.unwrap_or(BlockTrace::GSM_PERIOD), records })
     }
 
-    /// The block erasure trace of what was received: a block for each `ERAS` and `OK`, in order.
-    /// What the header says goes with it.
+    /// Returns the block erasure trace of the received blocks: a block for each `ERAS` and `OK`, in
+    /// order. The header is copied.
     #[must_use]
     pub fn blocks(&self) -> BlockTrace {
         let received = self.records.iter().filter(|record| record.way == Way::Received);
@@ -141,7 +141,7 @@ impl RlpRecord {
 }
 
 impl fmt::Display for RlpRecord {
-    /// Its line, without the end of the line.
+    /// Writes the record as a line, without the line break.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fn field(f: &mut fmt::Formatter<'_>, value: Option<impl fmt::Display>) -> fmt::Result {
             match value {
@@ -157,7 +157,7 @@ impl fmt::Display for RlpRecord {
 }
 
 impl fmt::Display for RlpTrace {
-    /// The file.
+    /// Writes the file format.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.header.write(f, Format::Rlp, &[("block-period", self.period.to_string())])?;
         self.records.iter().try_for_each(|record| writeln!(f, "{record}"))

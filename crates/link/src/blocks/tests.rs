@@ -1,5 +1,5 @@
-//! LL-01, LL-09, LL-36: what is written is read back, rates are exact, and errors say where and
-//! what.
+//! LL-01, LL-09, LL-36: written traces parse to the same traces, rates are exact, and errors name
+//! the place and the value.
 
 use super::*;
 use crate::units::{ByteCount, Span};
@@ -41,7 +41,7 @@ fn record() -> impl Strategy<Value = RlpRecord> {
 }
 
 proptest! {
-    /// LL-01: round trip of block erasure traces, header and all.
+    /// LL-01: round trip of block erasure traces, including the header.
     #[test]
     fn block_traces_come_back(header in header(), erased: Vec<bool>, micros in 1_u64..100_000, payload in 1_u64..2000) {
         let trace = BlockTrace { header, period: Span::from_micros(micros), payload: ByteCount::new(payload), erased };
@@ -66,8 +66,8 @@ proptest! {
         prop_assert_eq!(RlpTrace::parse("x", &trace.to_string()), Ok(trace));
     }
 
-    /// Whatever can be read at all is written so that it reads to the same, prose and odd white
-    /// space included.
+    /// Every text that parses is written so that it parses to the same trace, including prose and
+    /// odd white space.
     #[test]
     fn what_reads_reads_again(
         lines in prop::collection::vec("(# [a-z-]{1,5}: \\PC{0,9}|#\\PC{0,9}|# block-pa[y]load: 7B|[01, \t\r]{0,9}|[0-9 ]{1,6}|[0-3] [SR] (DATA|OK) - 3 -)", 0..9),
@@ -86,7 +86,7 @@ proptest! {
         }
     }
 
-    /// A block of a bit trace is erased if more of its bits are wrong than can be repaired.
+    /// A block of a bit trace is erased if it has more wrong bits than the code can repair.
     #[test]
     fn bits_make_blocks(wrong: Vec<bool>, bits in 1_u64..20, correctable in 0_u64..5) {
         let expected: Vec<bool> = wrong
@@ -133,7 +133,7 @@ fn a_file_looks_like_this() {
     assert_eq!(trace.header.note("seed"), Some("7"));
 }
 
-/// What was received of an RLP trace is a block erasure trace (LL-36).
+/// The received blocks of an RLP trace form a block erasure trace (LL-36).
 #[test]
 fn an_rlp_trace_has_its_blocks() {
     let text = "# format: rlp\n# origin: measured\n0 S DATA 61 0 24\n0 R OK - 5 -\n9 R ERAS - - -\n9 S ERAS - - -\n10 R SREJ 4 5 -\n11 R OK - - -";
@@ -145,7 +145,7 @@ fn an_rlp_trace_has_its_blocks() {
     assert_eq!(blocks.header.origin, Some(Origin::Measured));
 }
 
-/// Prose above the blocks is no header, and what stands below the first block is none either.
+/// Prose above the blocks is not a header, and neither is a key below the first block.
 #[test]
 fn prose_is_no_header() {
     let text = "# See https://example.org: a trace.\n# Taken by hand: version: 3\n01\n# version: 9\n1";

@@ -1,4 +1,4 @@
-//! Filters from text.
+//! Parser of filters.
 //!
 //! ```text
 //! all   = term { "and" term }  |  term { "or" term }
@@ -8,7 +8,7 @@
 use super::{End, Filter, Flag, Primitive, Protocol, Tree, Version};
 use std::str::FromStr;
 
-/// Parentheses and negations within each other at most.
+/// Maximum nesting of parentheses and negations.
 const DEPTH: usize = 64;
 const TOO_DEEP: &str = "a simpler filter, with at most 64 levels of parentheses and `not`";
 
@@ -16,17 +16,17 @@ const TERM: &str = "a primitive (tcp, udp, icmp, icmp6, ip, ip6, port N, host A,
                     syn, fin, rst), `not` or `(`";
 const OPERATOR: &str = "`and`, `or` or the end";
 
-/// A text that is no filter.
+/// Error of a text that is not a filter.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("filter `{text}`, column {column}: found `{found}`, expected {wanted}")]
 pub struct FilterError {
     /// The whole text.
     pub text: String,
-    /// Where in it, in characters from 1.
+    /// Column of the error, in characters from 1.
     pub column: usize,
-    /// What stands there; `the end` if nothing does.
+    /// The token at that column, or `the end`.
     pub found: String,
-    /// What would be right.
+    /// What the parser expected.
     pub wanted: &'static str,
 }
 
@@ -38,7 +38,7 @@ struct Token<'a> {
 
 struct Parser<'a> {
     text: &'a str,
-    /// Never empty: the last is the end, with an empty text.
+    /// Never empty: the last token marks the end and has an empty text.
     tokens: Vec<Token<'a>>,
     next: usize,
 }
@@ -54,7 +54,7 @@ impl FromStr for Filter {
     }
 }
 
-/// Words, parentheses and operators.
+/// Splits a text into words, parentheses and operators.
 fn tokens(text: &str) -> Vec<Token<'_>> {
     let mut tokens = Vec::new();
     let mut rest = text;
@@ -81,7 +81,7 @@ fn tokens(text: &str) -> Vec<Token<'_>> {
     tokens
 }
 
-/// The operator that a token is.
+/// Returns the operator that a token stands for.
 fn operator(token: Token<'_>) -> Option<&'static str> {
     match token.text {
         "and" | "&&" => Some("and"),
@@ -142,7 +142,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// A primitive, or two of which the first needs no `and`.
+    /// Parses a primitive, or two that need no `and` between them.
     fn primitives(&mut self, depth: usize) -> Result<Tree, FilterError> {
         let token = self.peek();
         let first = self.primitive()?;
@@ -157,7 +157,7 @@ impl<'a> Parser<'a> {
             _ => false,
         };
         if joins {
-            // Written out it is `(tcp and port 80)`, one level deeper.
+            // The printed form is `(tcp and port 80)`, one level deeper.
             if depth == DEPTH {
                 return Err(self.wrong(token, TOO_DEEP));
             }
@@ -202,7 +202,7 @@ impl<'a> Parser<'a> {
 
     fn value<T: FromStr>(&mut self, wanted: &'static str) -> Result<T, FilterError> {
         let token = self.take();
-        // Numbers as people write them: Rust would take a sign, too.
+        // Rust's parser would accept a plus sign; the language does not.
         let value = (!token.text.starts_with('+')).then(|| token.text.parse().ok()).flatten();
         value.ok_or_else(|| self.wrong(token, wanted))
     }

@@ -34,7 +34,7 @@ fn icmp6() -> Frame {
     frame(|bytes| step.write(bytes, &[]).expect("a vector"))
 }
 
-/// A request for an address: Ethernet, but not IP.
+/// An ARP request: Ethernet, but not IP.
 fn arp() -> Frame {
     let mut bytes = vec![0xff; 12];
     bytes.extend([0x08, 0x06]);
@@ -126,7 +126,8 @@ fn errors_name_the_column_and_what_would_be_right() {
     let deep = "(".repeat(100_000) + "tcp";
     assert_eq!(deep.parse::<Filter>().expect_err("too deep").column, 66);
     assert!("!".repeat(100_000).parse::<Filter>().is_err());
-    // What can be read can be read again as it is written out, where `tcp port` is a level deeper.
+    // A filter that can be parsed can also be parsed in its printed form, where `tcp port` is one
+    // level deeper.
     let at = |depth: usize| ("!".repeat(depth) + "tcp port 80").parse::<Filter>();
     let deepest = at(63).expect("64 levels");
     assert_eq!(deepest.to_string().parse().as_ref(), Ok(&deepest));

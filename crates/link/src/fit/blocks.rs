@@ -1,5 +1,5 @@
-//! Blocks without gaps: the chain is seen at every step, and the likeliest probabilities are shares
-//! of steps.
+//! Fit for blocks without gaps: the chain is observed at every step, so the likeliest probabilities
+//! are shares of steps.
 
 use super::{Estimate, Fit, FitError, Test, independence, runs};
 use crate::stage::errors::{Form, Sojourn, Start, TwoState};
@@ -55,8 +55,8 @@ pub(super) fn fit(lost: &[bool], block: Span) -> Result<Fit, FitError> {
 }
 
 impl Steps {
-    /// Probability of leaving, with Jeffreys' interval (its coverage is the nearest to 95 % over
-    /// all probabilities: Brown, Cai, DasGupta, Statistical Science 2001).
+    /// Returns the probability of leaving, with Jeffreys' interval. Over all probabilities, its
+    /// coverage is the nearest to 95 % (Brown, Cai, DasGupta, Statistical Science 2001).
     fn leaving(self) -> Estimate<Probability> {
         let (left, stayed) = (self.left as f64, self.stayed as f64);
         let share = |value: f64| Probability::new(value.clamp(0.0, 1.0)).unwrap_or_default();
@@ -76,7 +76,7 @@ impl Steps {
     }
 }
 
-/// Mean stay in a state that is left with probability `leave` at the end of each block.
+/// Returns the mean stay in a state that is left with probability `leave` at the end of each block.
 fn stay(leave: Estimate<Probability>, block: Span) -> Estimate<Span> {
     let mean = |leave: Probability| Span::from_secs_f64(block.as_secs_f64() / leave.get());
     Estimate { value: mean(leave.value), low: mean(leave.high), high: mean(leave.low) }

@@ -1,10 +1,12 @@
-//! Packets at any distance: a channel in continuous time that is seen at instants only.
+//! Fit for packets at any distance: a channel in continuous time, observed only at instants.
 //!
-//! With π the share of the bad state and r the sum of both rates of change, a channel that is good
-//! now is bad after t with probability `π (1 − e^(−rt))`, and one that is bad is good with
-//! `(1 − π)(1 − e^(−rt))` (TCP Lite 10.5). The likeliest π and r are found by Fisher scoring in
-//! logit π and ln r; intervals are from the information there, on the scale of ln good and ln bad,
-//! where the estimates are nearest to normal.
+//! Let π be the share of the bad state and r the sum of both rates of change. A channel that is
+//! good now is bad after t with probability `π (1 − e^(−rt))`. One that is bad now is good after t
+//! with probability `(1 − π)(1 − e^(−rt))` (TCP Lite 10.5).
+//!
+//! Fisher scoring in logit π and ln r finds the likeliest π and r. Confidence intervals follow from
+//! the information at the maximum, on the scale of ln good and ln bad, where the estimates are
+//! nearest to normal.
 
 use super::{Estimate, Fit, FitError, independence, runs};
 use crate::stage::errors::{Form, Sojourn, Start, TwoState};
@@ -13,7 +15,8 @@ use crate::units::{Span, Time};
 /// 97.5 % quantile of the normal distribution.
 const Z: f64 = 1.959_963_985;
 
-/// `count` pairs of neighbours: the states of both and the seconds between them.
+/// `count` equal pairs of neighbours: the states of both (`true` is bad) and the seconds between
+/// them.
 #[derive(Debug, Clone, Copy)]
 struct Pairs {
     from: bool,
@@ -22,18 +25,18 @@ struct Pairs {
     count: f64,
 }
 
-/// A channel in continuous time.
+/// Parameters of a channel in continuous time.
 #[derive(Debug, Clone, Copy)]
 struct Rates {
     logit_share: f64,
     ln_rate: f64,
 }
 
-/// Log-likelihood with its slope and its expected information.
+/// Log-likelihood with its gradient and its expected information.
 struct Likelihood {
     log: f64,
     slope: [f64; 2],
-    /// [share, both, rate].
+    /// The matrix as [share, both, rate].
     information: [f64; 3],
 }
 
@@ -53,8 +56,8 @@ pub(super) fn fit(packets: &[(Time, bool)]) -> Result<Fit, FitError> {
     // Variances and covariance of the two estimates.
     let (var_share, cov, var_rate) = (rate / determinant, -both / determinant, share / determinant);
     let spread = |slope: f64| (slope * slope * var_share - 2.0 * slope * cov + var_rate).sqrt();
-    // good = 1 / (π r) and bad = 1 / ((1 − π) r): the slopes of their logarithms by logit π are π −
-    // 1 and π, by ln r −1.
+    // good = 1 / (π r) and bad = 1 / ((1 − π) r). The derivatives of their logarithms by logit π
+    // are π − 1 and π, those by ln r are −1.
     let pi = rates.share();
     let estimate = |seconds: f64, spread: f64| Estimate {
         value: Span::from_secs_f64(seconds),
@@ -85,7 +88,7 @@ pub(super) fn fit(packets: &[(Time, bool)]) -> Result<Fit, FitError> {
     })
 }
 
-/// Neighbours, equal ones together. Neighbours at one instant say nothing.
+/// Groups equal pairs of neighbours. Neighbours at the same instant carry no information.
 fn pairs(packets: &[(Time, bool)]) -> Result<Vec<Pairs>, FitError> {
     let mut all: Vec<(bool, bool, u64)> = Vec::with_capacity(packets.len());
     for (place, pair) in packets.windows(2).enumerate() {
@@ -107,8 +110,8 @@ fn pairs(packets: &[(Time, bool)]) -> Result<Vec<Pairs>, FitError> {
         .collect())
 }
 
-/// Fisher scoring from moment estimates; `None` if the rate grows beyond what the packets could
-/// show.
+/// Runs Fisher scoring from moment estimates. Returns `None` if the rate grows beyond what the
+/// packets can show.
 fn likeliest(pairs: &[Pairs], share: f64) -> Option<(Rates, Likelihood)> {
     let total: f64 = pairs.iter().map(|pair| pair.count).sum();
     let seconds = pairs.iter().map(|pair| pair.count * pair.seconds).sum::<f64>() / total;
@@ -122,7 +125,7 @@ fn likeliest(pairs: &[Pairs], share: f64) -> Option<(Rates, Likelihood)> {
     for _ in 0..100 {
         let [share, both, rate] = likelihood.information;
         let determinant = share * rate - both * both;
-        // Beyond this the nearest packets are as good as independent.
+        // Beyond this, the nearest packets are as good as independent.
         if rates.rate() * shortest > 20.0 || determinant <= 0.0 || determinant.is_nan() {
             return None;
         }
@@ -166,7 +169,7 @@ impl Rates {
         self.ln_rate.exp()
     }
 
-    /// Probability that the channel is in the same state, bad or good, after `seconds`.
+    /// Returns the probability that the channel is in the same state, bad or good, after `seconds`.
     fn stays(self, bad: bool, seconds: f64) -> f64 {
         let other = if bad { 1.0 - self.share() } else { self.share() };
         1.0 + other * (-self.rate() * seconds).exp_m1()
@@ -178,7 +181,7 @@ impl Likelihood {
         let (pi, rate) = (rates.share(), rates.rate());
         let mut sum = Self { log: 0.0, slope: [0.0; 2], information: [0.0; 3] };
         for pair in pairs {
-            // The probability of a change, and its slopes by logit π and ln r.
+            // Probability of a change, and its derivatives by logit π and ln r.
             let mixed = -(-rate * pair.seconds).exp_m1();
             let (other, sign) = if pair.from { (1.0 - pi, -1.0) } else { (pi, 1.0) };
             let change = other * mixed;

@@ -1,8 +1,8 @@
-//! Whether the lengths of runs are those of a two-state channel.
+//! Tests of whether the lengths of runs match a two-state channel.
 //!
-//! Only complete runs count: the first and the last of a trace are cut off by its ends. Chi-square
-//! with up to 20 classes that expect 5 runs each at least; one degree of freedom is given up for
-//! the parameter that was estimated.
+//! Only complete runs count; the first and the last run are cut off by the ends of the trace. The
+//! chi-square test has up to 20 classes with at least 5 expected runs each. One degree of freedom
+//! is subtracted for the estimated parameter.
 
 use super::Test;
 use crate::seed::Seed;
@@ -13,7 +13,7 @@ use std::ops::Range;
 const CLASSES: f64 = 20.0;
 const LEAST: f64 = 5.0;
 
-/// Runs that neither start nor end with the trace: the state and where the run lies.
+/// Returns the complete runs: the state of each, and its range in the trace.
 pub(super) fn complete(states: &[bool]) -> Vec<(bool, Range<usize>)> {
     let mut runs = Vec::new();
     let mut start = 0;
@@ -28,7 +28,7 @@ pub(super) fn complete(states: &[bool]) -> Vec<(bool, Range<usize>)> {
     runs
 }
 
-/// Tests `lengths` for the geometric distribution from 1 on whose every step is the last with
+/// Tests `lengths` for the geometric distribution from 1 on, in which each step is the last with
 /// probability `leave`.
 pub(super) fn geometric(lengths: &[u64], leave: f64) -> Option<Test> {
     let count = lengths.len() as f64;
@@ -44,7 +44,7 @@ pub(super) fn geometric(lengths: &[u64], leave: f64) -> Option<Test> {
         classes += 1;
     };
     loop {
-        // The shortest length that ends a class large enough and leaves enough for another.
+        // The shortest length that ends a class of sufficient size and leaves enough for another.
         let survivors = beyond(before);
         let target = survivors - least / count;
         let end = if target > 0.0 { (target.ln() / (-leave).ln_1p()).ceil() } else { f64::INFINITY };
@@ -59,12 +59,12 @@ pub(super) fn geometric(lengths: &[u64], leave: f64) -> Option<Test> {
     (classes >= 3).then(|| Test::new(chi_square, classes - 2))
 }
 
-/// Tests runs of `state` among `packets` at any distance. `stays` is the probability that the
-/// channel is in the state after so many seconds if it is now.
+/// Tests runs of `state` among `packets` at any distance. `stays(seconds)` is the probability that
+/// the channel is in the same state after that time.
 ///
-/// The probability that a run lasts longer than this one did is evenly distributed, whatever the
-/// distances. Where a run may end only at packets it is a range of probabilities, and a point in it
-/// is drawn from a fixed stream.
+/// The probability that a run lasts longer than the observed one is uniformly distributed, whatever
+/// the distances. A run can only end at packets, so the observation gives a range of probabilities.
+/// A point in that range is drawn from a fixed random stream.
 pub(super) fn in_time(packets: &[(Time, bool)], state: bool, stays: impl Fn(f64) -> f64) -> Option<Test> {
     let states: Vec<bool> = packets.iter().map(|packet| packet.1).collect();
     let mut stream = Seed::campaign(0).stage("fit").stream();

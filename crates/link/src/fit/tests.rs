@@ -1,4 +1,4 @@
-//! Fits of what a known channel did.
+//! Tests of fits to the losses of known channels.
 
 use super::*;
 use crate::packet::Packet;
@@ -12,7 +12,7 @@ use vocabulary::ChannelState;
 
 const BLOCK: Span = Span::from_millis(10);
 
-/// What a channel does to packets at `instants`.
+/// Returns the fates of packets at `instants` under a channel.
 fn erasures(channel: TwoState<Span>, seed: u64, instants: impl Iterator<Item = Time>) -> Vec<(Time, bool)> {
     let spec = ErrorSpec::new(ProcessSpec::InTime { channel, errors: None });
     let mut stage = Errors::new(spec, &Seed::campaign(seed).stage("errors")).expect("a spec that can be");
@@ -46,7 +46,7 @@ fn exponential(good: Span, bad: Span) -> TwoState<Span> {
     TwoState::with(form, Sojourn::Exponential, None, Start::Stationary).expect("a channel")
 }
 
-/// Packets 1 to 7 ms apart, evenly distributed.
+/// Returns the losses of packets with gaps of 1 to 7 ms, uniformly distributed.
 fn irregular(channel: TwoState<Span>, seed: u64, count: usize) -> ErasureTrace {
     let mut stream = Seed::campaign(seed).stage("gaps").stream();
     let mut now = Time::ZERO;
@@ -57,7 +57,7 @@ fn irregular(channel: TwoState<Span>, seed: u64, count: usize) -> ErasureTrace {
     ErasureTrace::Packets(erasures(channel, seed, instants.take(count)))
 }
 
-/// Logarithms of estimates: how they spread and how they say they do.
+/// Logarithms of estimates: their observed spread, and the spread according to their intervals.
 #[derive(Clone, Copy, Default)]
 struct Spread {
     count: f64,
@@ -85,7 +85,7 @@ fn holds<T: PartialOrd>(estimate: &Estimate<T>, truth: &T) -> usize {
     usize::from(estimate.low <= *truth && *truth <= estimate.high)
 }
 
-/// 95 % of so many trials, within five standard deviations of the count.
+/// Asserts that `held` is 95 % of the trials, within five standard deviations.
 #[track_caller]
 fn about_95_percent(what: &str, held: usize, trials: u32) {
     let deviation = (f64::from(trials) * 0.95 * 0.05).sqrt();
@@ -112,7 +112,8 @@ fn intervals_of_blocks_hold_the_truth_in_95_percent_of_traces() {
         for (what, held) in ["p", "q", "good", "bad"].into_iter().zip(held) {
             about_95_percent(&format!("{what} at p = {p}, q = {q}"), held, trials);
         }
-        // The test of runs refuses what is true about as often as it says: 1 %, here up to 3 %.
+        // The test of runs rejects true channels about as often as its level says: 1 %, here up to
+        // 3 %.
         assert!(
             runs_tested > trials && f64::from(runs_refused) < 0.03 * f64::from(runs_tested),
             "{runs_refused}"
@@ -122,7 +123,7 @@ fn intervals_of_blocks_hold_the_truth_in_95_percent_of_traces() {
 
 #[test]
 fn intervals_of_packets_hold_the_truth_in_95_percent_of_traces() {
-    // Bad stays hardly longer than the gaps between packets: many are missed.
+    // Bad stays are hardly longer than the gaps between packets, so many are missed.
     let (good, bad) = (Span::from_millis(100), Span::from_millis(5));
     let trials = 1000;
     let (mut held, mut runs_refused) = ([0; 2], 0);
@@ -140,7 +141,8 @@ fn intervals_of_packets_hold_the_truth_in_95_percent_of_traces() {
     }
     about_95_percent("good", held[0], trials);
     about_95_percent("bad", held[1], trials);
-    // Intervals are as wide as the estimates spread: five standard deviations of that are 11 %.
+    // The width of intervals matches the spread of estimates, whose five standard deviations are 11
+    // %.
     for (what, spread) in ["good", "bad"].into_iter().zip(spread) {
         let ratio = spread.claimed_to_seen();
         assert!((ratio - 1.0).abs() < 5.0 / (2.0 * f64::from(trials)).sqrt(), "{what}: {ratio}");
@@ -174,7 +176,7 @@ fn a_long_trace_gives_its_channel_back() {
 
 #[test]
 fn evenly_spaced_packets_and_blocks_agree() {
-    // A chain seen at its ticks: p = π (1 − e^(−r tick)), q = (1 − π)(1 − e^(−r tick)).
+    // A chain observed at its ticks: p = π (1 − e^(−r tick)), q = (1 − π)(1 − e^(−r tick)).
     let ErasureTrace::Blocks { lost, block } = blocks(0.02, 0.2, 4, 50_000) else { unreachable!() };
     let at = |n: usize| Time::from_nanos(n as u64 * block.as_nanos());
     let packets = ErasureTrace::Packets(lost.iter().enumerate().map(|(n, lost)| (at(n), *lost)).collect());
@@ -193,7 +195,7 @@ fn evenly_spaced_packets_and_blocks_agree() {
 
 #[test]
 fn a_likelihood_by_hand() {
-    // 0 0 1 1 1 0 1 0: out of good 1 stay and 2 leave, out of bad 2 stay and 2 leave.
+    // 0 0 1 1 1 0 1 0: out of good 1 stays and 2 leave; out of bad 2 stay and 2 leave.
     let trace = ErasureTrace::parse_blocks("x", "0011 1010 # end", BLOCK).expect("blocks");
     let fit = two_state(&trace).expect("both ways");
     let expected = (1.0f64 / 3.0).ln() + 2.0 * (2.0f64 / 3.0).ln() + 4.0 * 0.5f64.ln();
@@ -203,8 +205,8 @@ fn a_likelihood_by_hand() {
     assert_eq!((fit.count, fit.lost), (8, 4));
     assert_eq!((fit.good.value, fit.bad.value), (Span::from_millis(15), Span::from_millis(20)));
     assert_eq!((fit.good_runs, fit.bad_runs), (None, None));
-    // Jeffreys' interval of 2 in 3: 2.5 % of Beta(2.5, 1.5), density x^1.5 (1 − x)^0.5, lies beyond
-    // each end.
+    // Jeffreys' interval of 2 in 3: 2.5 % of Beta(2.5, 1.5), with density x^1.5 (1 − x)^0.5, lie
+    // beyond each end.
     let (p, _) = fit.per_block.expect("blocks have it");
     let mass = |from: f64, to: f64| {
         let step = (to - from) / 100_000.0;
@@ -228,9 +230,10 @@ fn independent_losses_do_not_ask_for_two_states() {
         let fit = two_state(&ErasureTrace::Blocks { lost, block: BLOCK }).expect("enough changes");
         refused += u32::from(fit.independence.p_value < 0.05);
     }
-    // 5 % of 1000, five standard deviations.
+    // 5 % of 1000, within five standard deviations.
     assert!((50 - 35..50 + 35).contains(&refused), "{refused}");
-    // Packets that alternate more than independent ones would: no channel in time does that.
+    // Packets that alternate more often than independent ones: no channel in continuous time does
+    // so.
     let alternating = (0..1000u64).map(|n| (Time::from_nanos(n * 1_000_000), n % 2 == 0)).collect();
     let error = two_state(&ErasureTrace::Packets(alternating)).expect_err("no channel").to_string();
     assert!(error.contains("500 of 1000 lost"), "{error}");
@@ -238,8 +241,8 @@ fn independent_losses_do_not_ask_for_two_states() {
 
 #[test]
 fn runs_that_are_not_geometric_are_found() {
-    // Bursts of exactly 5 blocks: the mean says q = 0.2, the lengths say otherwise. Good runs are
-    // geometric.
+    // Bursts of exactly 5 blocks: the mean implies q = 0.2, but the lengths do not match. Good runs
+    // are geometric.
     let mut stream = Seed::campaign(3).stream();
     let mut lost = Vec::new();
     for _ in 0..500 {

@@ -1,37 +1,41 @@
-//! Erasure traces: what was lost.
+//! Erasure traces: the losses in a sequence of blocks or packets.
 
 use crate::blocks::{BlockTrace, digits};
 use crate::stage::errors::{fields, nanos};
 use crate::stage::spec::{Line, TraceError};
 use crate::units::{Span, Time};
 
-/// What was lost, of a sequence.
+/// The losses in a sequence.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ErasureTrace {
-    /// Blocks that follow each other without a gap: a packet in each slot of a constant flow, a
-    /// frame of a link layer.
+    /// Blocks that follow each other without gaps, such as the slots of a constant flow of packets,
+    /// or the frames of a link layer.
     Blocks {
-        /// Whether each was lost.
+        /// Whether each block was lost.
         lost: Vec<bool>,
-        /// How long each took.
+        /// Duration of a block.
         block: Span,
     },
-    /// Packets, each judged at an instant, in order.
+    /// Packets in order: the instant at which each was judged, and whether it was lost.
     Packets(Vec<(Time, bool)>),
 }
 
 impl ErasureTrace {
-    /// Reads blocks: the digits 0 (arrived) and 1 (lost) with anything of white space and commas
-    /// between them. What follows a `#` means nothing, a header ([`crate::blocks`]) included.
-    /// `file` is the name in errors.
+    /// Reads blocks: the digits 0 (arrived) and 1 (lost), with any white space and commas between
+    /// them.
+    ///
+    /// Text behind a `#` is a comment, including a header ([`crate::blocks`]). `file` is the name
+    /// in errors.
     pub fn parse_blocks(file: &str, text: &str, block: Span) -> Result<Self, TraceError> {
         let lost = digits(file, text)?;
         Ok(Self::Blocks { lost, block })
     }
 
-    /// Reads packets: a time and 0 (arrived) or 1 (lost) in each line, with a comma, a semicolon or
-    /// white space between them. A bare time is in milliseconds. Empty lines and what follows a `#`
-    /// mean nothing. `file` is the name in errors.
+    /// Reads packets: a time and 0 (arrived) or 1 (lost) in each line, separated by a comma, a
+    /// semicolon or white space.
+    ///
+    /// A bare time is in milliseconds. Empty lines and text behind a `#` are ignored. `file` is the
+    /// name in errors.
     pub fn parse_packets(file: &str, text: &str) -> Result<Self, TraceError> {
         let mut packets: Vec<(Time, bool)> = Vec::new();
         for line in Line::of(file, text) {

@@ -1,5 +1,7 @@
-//! A hop with retransmissions as the medium of a link: [`crate::arq`] knows packets by their
-//! numbers and asks what the air erases; here are the packets and the air.
+//! A hop with retransmissions as the medium of a link.
+//!
+//! The hop of [`crate::arq`] identifies packets by numbers and asks its surroundings about erasures
+//! on the air. This module provides the packets and the air.
 
 mod air;
 
@@ -18,28 +20,28 @@ use packet::Frame;
 use std::collections::VecDeque;
 use vocabulary::{Direction, Loss};
 
-/// What a hop is made of.
+/// Description of a hop.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HopSpec {
-    /// The protocol, with what it runs over.
+    /// The protocol with its parameters.
     pub protocol: Protocol,
-    /// Errors on the way up; none if there is nothing here.
+    /// Errors on the way up; `None` if there are none.
     pub errors_up: Option<ErrorSpec>,
-    /// Errors on the way down.
+    /// Errors on the way down; `None` if there are none.
     pub errors_down: Option<ErrorSpec>,
-    /// Outages on the way up, by the names of their stages, which pick their random streams.
+    /// Outages on the way up, by the names of their stages. The names select the random streams.
     pub outages_up: Vec<(String, OutageSpec)>,
-    /// Outages on the way down.
+    /// Outages on the way down, by the names of their stages.
     pub outages_down: Vec<(String, OutageSpec)>,
 }
 
-/// What is wrong with a [`HopSpec`].
+/// Error of an invalid [`HopSpec`].
 #[derive(Debug, thiserror::Error)]
 pub(super) enum HopError {
-    /// An error process cannot be made.
+    /// An error process cannot be built.
     #[error(transparent)]
     Errors(#[from] SpecError),
-    /// An outage cannot be.
+    /// An outage process cannot be built.
     #[error(transparent)]
     Outage(#[from] OutageError),
     /// The protocol cannot run.
@@ -47,7 +49,7 @@ pub(super) enum HopError {
     Protocol(#[from] hop::HopError),
 }
 
-/// The hop, with what is around it.
+/// The hop with its surroundings.
 pub(super) struct ArqHop {
     hop: Hop,
     ways: Ways,
@@ -59,14 +61,14 @@ struct Ways([Way; 2]);
 /// One direction.
 struct Way {
     air: Air,
-    /// Packets inside, with their numbers in the hop, in their order.
+    /// Packets inside in their order, with their numbers in the hop.
     packets: VecDeque<(u64, Packet)>,
     next_number: u64,
     out: Outbox,
 }
 
 impl ArqHop {
-    /// `seed` is that of the link.
+    /// Builds the hop. `seed` is that of the link.
     pub fn new(spec: &HopSpec, seed: &Seed) -> Result<Self, HopError> {
         let way = |air| Way { air, packets: VecDeque::new(), next_number: 0, out: Outbox::default() };
         let ways = Ways(Air::pair(spec, seed)?.map(way));
@@ -75,12 +77,12 @@ impl ArqHop {
 }
 
 impl Way {
-    /// Place of the packet that the hop knows by this number.
+    /// Returns the place of the packet with this number in the hop.
     fn place(&self, number: u64) -> Option<usize> {
         self.packets.iter().position(|(kept, _)| *kept == number)
     }
 
-    /// The packet that the hop knows by this number leaves it at `now`.
+    /// Removes the packet with this number, which leaves the hop at `now`.
     fn take(&mut self, number: u64, now: Time) -> Option<Packet> {
         let place = self.place(number)?;
         self.packets.remove(place).map(|(_, packet)| Packet { at: now, ..packet })

@@ -1,4 +1,4 @@
-//! What packets of both directions cross between the stages above and those below.
+//! The medium that packets of both directions cross between the stages above and those below.
 
 use crate::packet::Packet;
 use crate::stage::Outbox;
@@ -7,44 +7,46 @@ use crate::units::Time;
 use arq::hop::{Block, Counters, EndRecord, Watch};
 use vocabulary::Direction;
 
-/// What joins the directions of a link. Its contract is that of a stage (see [`crate::stage`]) for
-/// both directions at once: a packet comes by [`Medium::accept`] at its logical time, and leaves
-/// once by its direction's [`Medium::outbox`].
+/// A medium between the directions of a link.
+///
+/// Its contract is that of a stage (see [`crate::stage`]) for both directions at once: a packet
+/// enters by [`Medium::accept`] at its logical time, and leaves once, by the [`Medium::outbox`] of
+/// its direction.
 pub(super) trait Medium: Send {
-    /// Whether it takes one more packet of a direction: no other one waits inside that was not
-    /// begun.
+    /// Returns whether the medium takes one more packet of a direction: it has begun every packet
+    /// inside.
     fn is_ready(&self, direction: Direction) -> bool;
 
-    /// A packet enters at `packet.at`.
+    /// Takes a packet that enters at `packet.at`.
     fn accept(&mut self, direction: Direction, packet: Packet);
 
-    /// When something next happens.
+    /// Returns the time of the next event.
     fn due(&self) -> Time;
 
-    /// Does what is due at `now`, which is the instant that [`Medium::due`] gave.
+    /// Handles the event that is due at `now`, the instant returned by [`Medium::due`].
     fn advance(&mut self, now: Time);
 
-    /// Packets of a direction that have left and were not fetched yet.
+    /// Returns the packets of a direction that have left and were not taken yet.
     fn outbox(&mut self, direction: Direction) -> &mut Outbox;
 
-    /// Packets of a direction that are inside.
+    /// Returns the number of packets of a direction inside.
     fn inside(&self, direction: Direction) -> usize;
 
-    /// An outage by command in a direction.
+    /// Executes a command for an outage in a direction.
     fn obey(&mut self, direction: Direction, command: OutageCommand, now: Time);
 
-    /// Gives up every packet inside, because the run ended.
+    /// Removes and returns every packet inside, because the run ended.
     fn clear(&mut self) -> [Vec<Packet>; 2];
 
-    /// From here on it keeps what is watched, until it is taken.
+    /// Selects what to record from now on. Records and blocks stay inside until they are taken.
     fn watch(&mut self, watch: Watch);
 
-    /// What was sent in a direction so far.
+    /// Returns the counters of a direction.
     fn counters(&self, direction: Direction) -> Counters;
 
-    /// What the ends of a link layer have noted since the last call.
+    /// Returns the records of the ends of a link layer since the last call.
     fn take_records(&mut self) -> Vec<EndRecord>;
 
-    /// The blocks at both ends since the last call.
+    /// Returns the blocks at both ends since the last call.
     fn take_blocks(&mut self) -> Vec<Block>;
 }

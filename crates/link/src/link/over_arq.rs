@@ -1,10 +1,10 @@
-//! What a link layer with retransmissions makes of a link.
+//! Conversion of a link's directions for a link layer with retransmissions.
 //!
-//! In each direction there is the queue above it, which gives the hop one packet ahead of the one
-//! that it sends (M15), and below it whatever else the profile has behind the queue. The rate is
-//! the hop's. The error processes and outages go beneath it, on the air, where they hit blocks or
-//! frames; so does the delay of a link with LLP, while RLP's circuit has one of its own and the
-//! link's delay comes on top.
+//! In each direction the queue is above the link layer. It passes the hop one packet ahead of the
+//! one being sent (M15). The other stages behind the queue in the profile are below. The rate is
+//! that of the hop. Error processes and outages are beneath the link layer, on the air, and hit
+//! blocks or frames. The delay of a link with LLP is on the air too. RLP's circuit has a delay of
+//! its own, and the link's delay is added behind it.
 
 use super::{HopSpec, LinkSpec, MediumSpec};
 use crate::spec::{BuildError, DirectionSpec, StageSpec};
@@ -18,14 +18,14 @@ use arq::rlp::Throttle;
 use arq::{ArqSpec, LlpSpec, RlpSpec};
 use vocabulary::Direction;
 
-/// What of the user's data RLP carries: 24 octets every 20 ms, 1200 octets/s (Ludwig 3.2.5).
+/// Rate of user data over RLP in bit/s: 24 octets every 20 ms, 1200 octets/s (Ludwig 3.2.5).
 const RLP_RATE: u64 = 9600;
 
 impl LinkSpec {
-    /// A link with a link layer, whose directions are `up` and `down` without it.
+    /// Describes a link with a link layer, from its directions `up` and `down` without one.
     ///
     /// # Errors
-    /// If a direction has what a link layer cannot have beneath it.
+    /// If a direction has a stage that cannot be combined with the link layer.
     pub fn over_arq(arq: &ArqSpec, up: &DirectionSpec, down: &DirectionSpec) -> Result<Self, BuildError> {
         let split = |direction: Direction, spec: &DirectionSpec| {
             split(arq, spec).map_err(|why| BuildError {
@@ -39,7 +39,7 @@ impl LinkSpec {
             ArqSpec::Rlp(RlpSpec { parameters, delay, throttle }) => {
                 let throttle = throttle.map(|rate| Throttle {
                     rate,
-                    // The marks of 960 octets a second, in proportion.
+                    // Watermarks in the proportion of those for 960 octets/s.
                     low: rate / 2,
                     high: rate / 10 * 13,
                 });
@@ -71,7 +71,7 @@ impl LinkSpec {
     }
 }
 
-/// What is above a link layer in a direction, on its air, and below it.
+/// Splits a direction into the stages above a link layer, its air, and the stages below.
 fn split(arq: &ArqSpec, spec: &DirectionSpec) -> Result<Split, String> {
     let mut row = spec.clone();
     let (rate, delay) = match arq {
@@ -113,20 +113,20 @@ fn split(arq: &ArqSpec, spec: &DirectionSpec) -> Result<Split, String> {
             row.put(StageSpec::Bottleneck(BottleneckSpec { rate, ..BottleneckSpec::default() }));
         }
     }
-    // The queue is the last that is above.
+    // The queue is the last stage above.
     let queue = row.stages.iter().position(|(_, stage)| stage.kind() == "bottleneck");
     let below = DirectionSpec { stages: row.stages.split_off(queue.map_or(0, |queue| queue + 1)) };
     Ok(Split { above: row, air: Air { rate, delay, errors, outages }, below })
 }
 
-/// A direction of a link with a link layer.
+/// The parts of a direction with a link layer.
 struct Split {
     above: DirectionSpec,
     air: Air,
     below: DirectionSpec,
 }
 
-/// What a direction has beneath its link layer.
+/// The parameters of a direction beneath its link layer.
 struct Air {
     rate: BitRate,
     delay: Span,
@@ -134,7 +134,8 @@ struct Air {
     outages: Vec<(String, OutageSpec)>,
 }
 
-/// Takes the outages out of a row that are on the air. One on command is there without a stage.
+/// Removes the outages on the air from a row and returns them. An outage on command needs no entry,
+/// because the air always accepts commands.
 fn outages(row: &mut DirectionSpec) -> Vec<(String, OutageSpec)> {
     let mut outages = Vec::new();
     row.stages.retain(|(name, stage)| match stage {
@@ -147,7 +148,7 @@ fn outages(row: &mut DirectionSpec) -> Vec<(String, OutageSpec)> {
     outages
 }
 
-/// The error process of a direction.
+/// Returns the error process of a direction, if it has one.
 fn errors(spec: &DirectionSpec) -> Result<Option<ErrorSpec>, String> {
     let mut all = spec.stages.iter().filter_map(|(_, stage)| match stage {
         StageSpec::Errors(errors) => Some(errors),

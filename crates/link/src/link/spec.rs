@@ -9,50 +9,50 @@ use crate::units::{BitRate, Time};
 use arq::ArqSpec;
 use vocabulary::Direction;
 
-/// What a [`Link`] is made of; directions have their places in arrays, up first.
+/// Description of a [`Link`]. In arrays of directions, up is first.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LinkSpec {
-    /// The stages before the medium: all of them if there is none.
+    /// The stages before the medium: all stages if there is none.
     pub above: [DirectionSpec; 2],
     /// The medium.
     pub medium: MediumSpec,
-    /// The stages behind it.
+    /// The stages behind the medium.
     pub below: [DirectionSpec; 2],
 }
 
-/// What joins both directions of a link.
+/// The connection between both directions of a link.
 #[derive(Debug, Clone, PartialEq)]
 pub enum MediumSpec {
-    /// Nothing: the directions do not know of each other.
+    /// None: the directions are independent.
     None,
     /// A link layer with retransmissions.
     Arq {
-        /// As it was written.
+        /// The specification of the link layer, as the user wrote it.
         written: ArqSpec,
-        /// The hop, with what is on the air.
+        /// The hop, with the processes on the air.
         hop: Box<HopSpec>,
     },
 }
 
 impl MediumSpec {
-    /// The name of the medium, in marks and in the event log.
+    /// Name of the medium in marks and in the event log.
     pub(super) const ARQ: &str = "arq";
 }
 
 impl LinkSpec {
-    /// A link without a medium.
+    /// Describes a link without a medium.
     #[must_use]
     pub fn new(up: DirectionSpec, down: DirectionSpec) -> Self {
         Self { above: [up, down], medium: MediumSpec::None, below: Default::default() }
     }
 
-    /// The rate of a direction's limiter, where it is constant.
+    /// Returns the rate of a direction's limiter, if it is constant.
     #[must_use]
     pub fn rate(&self, direction: Direction) -> Option<BitRate> {
         self.above[direction as usize].rate()
     }
 
-    /// A direction for people: its stages, with the medium among them.
+    /// Describes a direction for people: its stages, and the medium between them.
     #[must_use]
     pub fn described(&self, direction: Direction) -> String {
         let (above, below) = (&self.above[direction as usize], &self.below[direction as usize]);
@@ -61,7 +61,7 @@ impl LinkSpec {
         format!("{above}; {}: {written}{below}", MediumSpec::ARQ)
     }
 
-    /// Builds the link. `seed` is its own.
+    /// Builds the link with its own `seed`.
     ///
     /// # Errors
     /// If a stage or the medium cannot be built.
@@ -80,8 +80,8 @@ impl LinkSpec {
         Ok(Link::over(Box::new(hop), ids, [above_up, above_down], [below_up, below_down]))
     }
 
-    /// The stages of a direction above and below a medium, numbered as the row that they are
-    /// together.
+    /// Builds the stages of a direction above and below a medium. They are numbered as one row,
+    /// with the medium between them.
     fn parts(&self, direction: Direction, seed: &Seed) -> Result<[Pipeline; 2], BuildError> {
         let (above, below) = (&self.above[direction as usize], &self.below[direction as usize]);
         let names = [above.names(), vec![MediumSpec::ARQ.to_owned()], below.names()].concat();
@@ -89,11 +89,11 @@ impl LinkSpec {
         Ok([above.build_part(names.clone(), 0, seed)?, below.build_part(names, first_below, seed)?])
     }
 
-    /// Changes one direction of a running link from what `self` says to what `next` says. `seed` is
-    /// that of the direction.
+    /// Changes one direction of a running link from `self` to `next`. `seed` is that of the
+    /// direction.
     ///
     /// # Errors
-    /// As [`DirectionSpec::change_into`]; and if the medium would change.
+    /// As [`DirectionSpec::change_into`], and if the medium would change.
     pub fn change_into(
         &self,
         next: &Self,
@@ -108,7 +108,7 @@ impl LinkSpec {
         }
         let place = direction as usize;
         let (above, below) = (&mut link.above[place], &mut link.below[place]);
-        // All that may be refused comes first, of both.
+        // All checks that can fail come first, for both parts.
         let (row, further) = (&next.above[place], &next.below[place]);
         let built = self.above[place].check_change(row, above, seed)?;
         let built_below = self.below[place].check_change(further, below, seed)?;

@@ -1,4 +1,5 @@
-//! Both directions of a link with a link layer, against what must hold of any.
+//! Tests of both directions of a link with a link layer: invariants of any link, and its own
+//! behaviour.
 
 mod air;
 
@@ -25,7 +26,7 @@ impl Resolve for Nothing {
     }
 }
 
-/// How a packet ended.
+/// The fate of a packet.
 #[derive(Debug, Clone, PartialEq)]
 struct End {
     direction: Direction,
@@ -106,17 +107,17 @@ fn at_ms(ms: u64) -> Time {
     Time::ZERO + Span::from_millis(ms)
 }
 
-/// M15, M16: the queue's limit counts those that wait in it, neither the packet that is being sent
-/// nor the one that the link layer has ahead; the packet that comes to a full queue is lost, there
-/// and at once.
+/// M15, M16: the queue's limit counts the packets that wait in the queue. It counts neither the
+/// packet being sent nor the one that the link layer has ahead. A packet that arrives at a full
+/// queue is lost there, at once.
 #[test]
 fn the_queue_stands_above_and_gives_one_packet_ahead() {
     let mut link = link("rlp", "", "queue=2p");
     let mut seen = Seen::default();
     // The connection is up after a second.
     link.accept(Direction::Down, frame(240, 0), at_ms(1000), &mut seen);
-    // The first is begun at the tick of 1020 ms; from then on one waits in the hop, and two in the
-    // queue.
+    // The first packet is begun at the tick of 1020 ms. From then on one packet waits in the hop
+    // and two in the queue.
     for content in 1..6 {
         link.accept(Direction::Down, frame(240, content), at_ms(1021), &mut seen);
     }
@@ -127,8 +128,8 @@ fn the_queue_stands_above_and_gives_one_packet_ahead() {
     link.advance(at_ms(60_000), &mut seen);
     let passed: Vec<_> = seen.ends(&link).into_iter().filter(|end| end.loss.is_none()).collect();
     assert_eq!(passed.iter().map(|end| end.number).collect::<Vec<_>>(), [0, 1, 2, 3]);
-    // Each of 240 octets takes 10 blocks and some octets of framing: 200 ms, and at most one block
-    // more.
+    // A packet of 240 octets takes 10 blocks plus some octets of framing: 200 ms, and at most one
+    // block more.
     for pair in passed.windows(2) {
         let gap = pair[1].at.since(pair[0].at);
         assert!((Span::from_millis(200)..=Span::from_millis(220)).contains(&gap), "{gap}");
@@ -136,13 +137,14 @@ fn the_queue_stands_above_and_gives_one_packet_ahead() {
     assert_eq!((link.due() < Time::NEVER, link.wake()), (true, Time::NEVER), "idle: nobody need wake up");
 }
 
-/// A limit in time is what a packet would wait for those in the queue at the rate that the link
-/// layer gives: 200 ms for each of 240 octets.
+/// A limit in time is a packet's wait for those in the queue, at the rate of the link layer: 200 ms
+/// for each of 240 octets.
 #[test]
 fn a_limit_in_time_goes_by_the_rate_of_the_link_layer() {
     let mut link = link("rlp", "", "queue=250ms");
     let mut seen = Seen::default();
-    // One is in the hop; the next waits for none, and the third for one; the fourth would for two.
+    // One packet is in the hop. The next would wait for no other packet, the third for one, the
+    // fourth for two.
     for content in 0..4 {
         link.accept(Direction::Down, frame(240, content), at_ms(1001), &mut seen);
     }
@@ -150,9 +152,9 @@ fn a_limit_in_time_goes_by_the_rate_of_the_link_layer() {
     assert_eq!(lost, [(3, Some(Loss::QueueFull))]);
 }
 
-/// LL-07: what is watched is shown as it happens, and agrees with the counters: frames, those sent
-/// again, blocks that were erased, and the octets of all packets, each with 6 for its framing and
-/// its number.
+/// LL-07: watched records and blocks are reported as they occur and agree with the counters:
+/// frames, retransmitted frames, erased blocks, and the octets of all packets, each with 6 octets
+/// for its framing and its number.
 #[test]
 fn what_is_watched_of_a_link_layer() {
     let mut link = link("rlp:n2=inf", "loss=5%", "loss=20%");
@@ -180,8 +182,8 @@ fn what_is_watched_of_a_link_layer() {
     assert_eq!(of(end, Way::Sent, Event::First).map(|record| record.aux).sum::<u32>(), 20 * 206);
     assert!(of(end, Way::Sent, Event::First).all(|record| record.aux <= 24));
 
-    // Every block is at its sender, and 120 ms later at the receiver, as it was sent; the last six
-    // are still on the way.
+    // Each block is reported at its sender, and 120 ms later at its receiver with the same content.
+    // The last six are still on the way.
     let blocks = |end, way| seen.blocks.iter().filter(move |block| (block.end, block.way) == (end, way));
     for (way, back) in [(Direction::Up, Direction::Down), (Direction::Down, Direction::Up)] {
         let arrived: Vec<_> = blocks(back, Way::Received).collect();
@@ -192,7 +194,7 @@ fn what_is_watched_of_a_link_layer() {
         }
         let erased = arrived.iter().filter(|block| block.erased).count() as u64;
         assert_eq!(erased, count(back, Way::Received, Event::Erased));
-        // That of a block is known when it is sent, and counted then.
+        // An erasure is decided and counted when the block is sent.
         let on_the_way =
             blocks(way, Way::Sent).skip(arrived.len()).filter(|block| block.erased).count() as u64;
         assert_eq!(erased + on_the_way, counters(&link, way).erased);
@@ -200,7 +202,7 @@ fn what_is_watched_of_a_link_layer() {
     }
 }
 
-/// Nobody pays for what is not watched.
+/// Events that are not watched are not stored.
 #[test]
 fn what_is_not_watched_is_not_kept() {
     let mut link = link("rlp", "", "");
@@ -210,7 +212,7 @@ fn what_is_not_watched_is_not_kept() {
     assert_eq!((seen.ends.len(), seen.records.len(), seen.blocks.len()), (1, 0, 0));
 }
 
-/// A stage behind the hop adds what it adds, to the nanosecond.
+/// A stage behind the hop adds its delay, exact to the nanosecond.
 #[test]
 fn a_delay_behind_the_hop() {
     let leaves = |down: &str| {
@@ -225,7 +227,7 @@ fn a_delay_behind_the_hop() {
     assert_eq!(leaves("delay=33ms").since(leaves("")), Span::from_millis(33));
 }
 
-/// Errors are on the air: every third frame or block is lost, and no packet.
+/// Errors act on the air: about a third of the frames or blocks is lost, and no packet.
 #[test]
 fn what_is_lost_on_the_air_is_sent_again() {
     for (arq, least) in [("rlp:n2=inf", 100), ("llp", 20)] {
@@ -252,7 +254,8 @@ fn what_is_lost_on_the_air_is_sent_again() {
     }
 }
 
-/// LL-05: what the link layer stops sending has a fate that says so, and the hop as its place.
+/// LL-05: a packet that the link layer stops sending is lost with the matching cause, in the stage
+/// `arq`.
 #[test]
 fn fates_of_a_link_layer() {
     for (arq, why) in
@@ -281,7 +284,7 @@ fn what_is_inside_ends_with_the_run() {
     for content in 0..5 {
         link.accept(Direction::Down, frame(240, content), at_ms(1000), &mut seen);
     }
-    // One is in the delay, others in the hop and in the queue.
+    // One packet is in the delay stage, the others are in the hop and in the queue.
     link.finish(at_ms(1600), &mut seen);
     let ends = seen.ends(&link);
     let mut numbers: Vec<_> = ends.iter().map(|end| end.number).collect();
@@ -293,8 +296,8 @@ fn what_is_inside_ends_with_the_run() {
     }
 }
 
-/// A queue may be changed while the link runs; what is beneath the link layer may not, and nothing
-/// has changed then.
+/// A queue can be changed while the link runs. Parameters beneath the link layer cannot, and a
+/// refused change has no effect.
 #[test]
 fn changes_while_it_runs() {
     let former = profile("llp", "rate=9600bit", "rate=9600bit,queue=50p");
@@ -317,8 +320,9 @@ fn changes_while_it_runs() {
     assert_eq!(full, 2, "one is sent, one is ahead, one waits");
 }
 
-/// An outage by command is on the air, without a stage of that name: what is erased is sent again.
-/// Where a profile has a stage for it behind the link layer, that is told, and loses packets.
+/// An outage by command acts on the air, without a stage of that name: erased blocks are sent
+/// again. If the profile has an outage stage behind the link layer, the command goes to it, and
+/// packets are lost.
 #[test]
 fn outages_while_it_runs() {
     let lost = |arq, behind: bool| {
@@ -346,16 +350,17 @@ fn outages_while_it_runs() {
         assert_eq!(ends.len(), 1);
         (ends[0].loss, counters(&link, Direction::Down).erased)
     };
-    // Blocks of 2.02 to 2.48 s, and that of 2.00 s, which is judged when it begins: at the instant
-    // of the command, but before it.
+    // The erased blocks are those of 2.02 to 2.48 s. The block of 2.00 s is judged when it begins:
+    // at the instant of the command, but before it.
     assert_eq!(lost("rlp", false), (None, 24));
     assert_eq!(lost("rlp", true), (Some(Loss::Outage), 0));
-    // 120 octets take 100 ms: one frame and those that the timer sends again while it is out.
+    // 120 octets take 100 ms: one frame is erased, and then those that the timer sends again during
+    // the outage.
     let (fate, erased) = lost("llp", false);
     assert!(fate.is_none() && erased > 0, "{erased}");
 }
 
-/// What is on the air stays as it is: an outage that is planned too.
+/// Planned outages on the air are fixed while the link runs, like the other parameters of the air.
 #[test]
 fn a_planned_outage_is_not_changed_while_it_runs() {
     let (former, next) = (profile("rlp", "", "outage=5s+1s"), profile("rlp", "", "outage=6s+1s"));
@@ -378,7 +383,7 @@ fn a_planned_outage_is_not_changed_while_it_runs() {
     assert!(behind.described(Direction::Down).ends_with("outage: out from 5s for 1s"));
 }
 
-/// Packets as they come: direction, milliseconds after the last one, length.
+/// Arriving packets: direction, milliseconds since the last one, length.
 fn traffic() -> impl Strategy<Value = Vec<(bool, u64, usize)>> {
     proptest::collection::vec((any::<bool>(), 0u64..400, 20usize..600), 1..60)
 }
@@ -428,8 +433,8 @@ fn drive(mut link: Link, packets: &[(bool, u64, usize)], eager: bool) -> Vec<End
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    /// No packet disappears or leaves twice; packets of a direction are delivered in their order;
-    /// the same seed gives the same; and how often the link is called on makes no difference.
+    /// No packet disappears or leaves twice. Packets of a direction are delivered in order. The
+    /// same seed gives the same result. How often the link is advanced makes no difference.
     #[test]
     fn packets_are_conserved_and_times_are_logical(setting in any_link(), packets in traffic()) {
         let (arq, up, down) = setting;

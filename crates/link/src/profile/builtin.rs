@@ -1,4 +1,4 @@
-//! The profiles of `profiles/`, built in.
+//! The built-in profiles: the files of `profiles/`.
 
 macro_rules! profiles {
     ($($name:literal)*) => {
@@ -13,7 +13,7 @@ profiles! {
     "starlink" "umts" "wifi-b"
 }
 
-/// File name and text of each built-in profile, in the order of their names.
+/// Returns the file name and text of each built-in profile, in the order of names.
 pub fn builtin() -> impl Iterator<Item = (&'static str, &'static str)> {
     BUILTIN.iter().copied()
 }

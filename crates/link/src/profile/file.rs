@@ -1,4 +1,4 @@
-//! The TOML of a profile.
+//! The TOML format of profiles.
 
 use super::{Claim, Content, LinkProfile, LossProfile, Profile};
 use crate::spec::{DirectionSpec, StageSpec};
@@ -12,7 +12,8 @@ use arq::ArqSpec;
 use serde::Deserialize;
 use vocabulary::Direction;
 
-/// Reads only what tells the two kinds of file apart: errors in the rest then carry their line.
+/// The field that distinguishes the two kinds of file. It is read first, so that errors in the
+/// other fields carry their line.
 #[derive(Deserialize)]
 struct Kind {
     kind: KindName,
@@ -51,7 +52,7 @@ struct LossFile {
     title: String,
     source: String,
     note: Option<String>,
-    /// Towards the wireless host, unless the profile says otherwise.
+    /// Towards the wireless host if absent.
     directions: Option<Vec<DirectionName>>,
     errors: ErrorSpec,
     #[serde(default)]
@@ -65,7 +66,7 @@ enum DirectionName {
     Down,
 }
 
-/// A direction: either the usual stages in their usual order, or `stages` in an order of its own.
+/// A direction: the usual stages in their usual order, or `stages` in an order of its own.
 #[derive(Deserialize, Default)]
 #[serde(deny_unknown_fields)]
 struct DirectionFile {
@@ -81,7 +82,7 @@ struct DirectionFile {
     stages: Vec<StageFile>,
 }
 
-/// One of `stages`: a table with one kind of stage, and a name where there are two of that kind.
+/// An entry of `stages`: a table with one kind of stage, and a name if there are two of that kind.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct StageFile {
@@ -94,7 +95,7 @@ struct StageFile {
     hiccup: Option<HiccupSpec>,
 }
 
-/// The profile in `text`, or what is wrong with it.
+/// Parses a profile; the error states the cause.
 pub(super) fn parse(name: &str, text: &str) -> Result<Profile, String> {
     let name = name.to_owned();
     let said = |field: &str, text: String| match text.trim() {
@@ -135,7 +136,7 @@ fn read<'de, T: Deserialize<'de>>(text: &'de str) -> Result<T, String> {
     })
 }
 
-/// The right word that is nearest to the wrong one, out of serde's message "unknown field `a`,
+/// Returns the correct word nearest to the wrong one in serde's message "unknown field `a`,
 /// expected one of `b`, `c`".
 fn nearest(message: &str) -> Option<&str> {
     let (_, message) = message.split_once("unknown ")?;
@@ -145,7 +146,7 @@ fn nearest(message: &str) -> Option<&str> {
 }
 
 impl DirectionFile {
-    /// `direction` is the name of the table, for errors.
+    /// Converts the table into stages. `direction` is the name of the table, for errors.
     fn into_spec(self, direction: &str) -> Result<DirectionSpec, String> {
         let mut spec = DirectionSpec::default();
         let usual = [

@@ -1,4 +1,4 @@
-//! Errors in parameters: `loss`, `burst`, `ber` and `damage`, which belong together.
+//! Error parameters: `loss`, `burst`, `ber` and `damage`, which depend on each other.
 
 use super::parameters::{Key, Resolve, said};
 use crate::spec::{DirectionSpec, StageSpec};
@@ -6,11 +6,12 @@ use crate::stage::errors::{EffectSpec, ErrorSpec, Flip, Form, ProcessSpec, TwoSt
 use crate::units::{BitErrorRatio, Probability, Span};
 use std::path::Path;
 
-/// How wrong a packet is that `damage=flip` hits, where nothing else says it: TCP Lite's range for
-/// radio is 1e-3 to 1e-6 (5.2.1), and at 1e-3 a full-sized segment has about twelve wrong bits.
+/// Bit error ratio of a packet hit by `damage=flip`, unless another parameter sets it. TCP Lite's
+/// range for radio is 1e-3 to 1e-6 (5.2.1). At 1e-3 a full-sized segment has about twelve wrong
+/// bits.
 const FLIPPED: f64 = 1e-3;
 
-/// Puts the errors that `all` parameters describe into a direction.
+/// Puts the errors described by `all` parameters into a direction.
 pub(super) fn errors(
     direction: &mut DirectionSpec,
     all: &[(Key, String)],
@@ -57,7 +58,7 @@ pub(super) fn errors(
     Ok(())
 }
 
-/// `loss` as a share, or as a loss profile.
+/// Returns the errors of `loss`, which is a share or a loss profile.
 fn by_loss(loss: &str, burst: Option<&str>, resolve: &mut dyn Resolve) -> Result<ErrorSpec, String> {
     let is_path = loss.contains('/') || Path::new(loss).extension().is_some_and(|ending| ending == "toml");
     let looks_like_a_share =

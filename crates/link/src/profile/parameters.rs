@@ -1,5 +1,5 @@
-//! Parameters of a direction in one line, as `lasthop link --down rate=2mbit,delay=40ms,loss=1%`
-//! takes them.
+//! Parameters of a direction in one line, the argument in
+//! `lasthop link --down rate=2mbit,delay=40ms,loss=1%`.
 
 use super::losses::errors;
 use crate::nearest::nearest;
@@ -16,20 +16,19 @@ use crate::units::Span;
 use std::io;
 use std::str::FromStr;
 
-/// A list of parameters; each is put on top of what a direction is. None is given twice, but for
-/// `outage`.
+/// A list of parameters that change a direction. Only `outage` may occur more than once.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Parameters {
     list: Vec<(Key, String)>,
 }
 
-/// A parameter that cannot be used.
+/// Error of a parameter that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{parameter}: {why}")]
 pub struct ParameterError {
     /// The parameter as given.
     pub parameter: String,
-    /// What is wrong, and what would be right.
+    /// The cause and the remedy.
     pub why: String,
 }
 
@@ -50,7 +49,7 @@ macro_rules! keys {
             }
         }
 
-        /// Each parameter with an example and what it means.
+        /// Each parameter with an example and its meaning.
         pub const HELP: &[(&str, &str)] = &[$(($name, $help),)*];
     };
 }
@@ -71,11 +70,11 @@ keys! {
     Outage "outage" "10s+2s: from 10 s on for 2 s",
 }
 
-/// Where names in parameters lead.
+/// Access to the profiles and files that parameters name.
 pub trait Resolve {
-    /// The errors of the loss profile called `name`.
+    /// Returns the errors of the loss profile `name`.
     fn losses(&mut self, name: &str) -> Result<ErrorSpec, String>;
-    /// The text of a trace file.
+    /// Returns the text of a trace file.
     fn file(&mut self, name: &str) -> io::Result<String>;
 }
 
@@ -107,8 +106,8 @@ impl FromStr for Parameters {
             }
             list.push((key, value.trim().to_owned()));
         }
-        // Whatever the order, jitter spreads the delay that is given with it, and correlation is
-        // about both.
+        // In any order of the parameters, jitter applies to the delay given with it, and
+        // correlation to both.
         list.sort_by_key(|(key, _)| match key {
             Key::Correlation => 2,
             Key::Jitter => 1,
@@ -119,20 +118,22 @@ impl FromStr for Parameters {
 }
 
 impl Key {
-    /// Whether it may be given again: each outage is one more.
+    /// Returns whether the parameter may be repeated: each outage is an additional one.
     fn repeats(self) -> bool {
         self == Self::Outage
     }
 
-    /// Whether the other one says something else about the same thing.
+    /// Returns whether the two parameters contradict each other.
     fn excludes(self, other: Self) -> bool {
         matches!((self, other), (Self::Rate, Self::Trace) | (Self::Trace, Self::Rate))
     }
 }
 
 impl Parameters {
-    /// Puts the parameters on top of what `direction` is. Nothing has changed if one of them cannot
-    /// be used.
+    /// Applies the parameters to `direction`.
+    ///
+    /// # Errors
+    /// If one of them cannot be used. `direction` is then unchanged.
     pub fn apply(
         &self,
         direction: &mut DirectionSpec,
@@ -147,7 +148,7 @@ impl Parameters {
         Ok(())
     }
 
-    /// What the parameters tell stages to do at once, on a link that runs: `outage=now+5s`.
+    /// Returns the commands for stages of a running link among the parameters: `outage=now+5s`.
     #[must_use]
     pub fn commands(&self) -> Vec<(&'static str, StageCommand)> {
         let outage = |value: &str| {
@@ -210,7 +211,7 @@ fn put(
             }
         }
         Key::Loss | Key::Burst | Key::Ber | Key::Damage => {
-            // They belong together: whichever comes first puts all of them.
+            // They depend on each other, so the call for any of them applies all.
             errors(direction, all, resolve)?;
         }
         Key::Duplicate => {
@@ -233,7 +234,7 @@ fn put(
     Ok(())
 }
 
-/// A trace by what its first line looks like: mahimahi's is one number, TheaterQ's has commas.
+/// Returns the rate of a trace file. The format follows from the text: only TheaterQ's has commas.
 fn trace(name: &str, resolve: &mut dyn Resolve) -> Result<RateSpec, String> {
     let text = resolve.file(name).map_err(|error| format!("cannot read {name}: {error}"))?;
     let is_theaterq = text.lines().any(|line| line.contains(','));
@@ -244,7 +245,7 @@ fn trace(name: &str, resolve: &mut dyn Resolve) -> Result<RateSpec, String> {
     })
 }
 
-/// An error in words.
+/// Returns the text of an error.
 pub(super) fn said(error: impl std::fmt::Display) -> String {
     error.to_string()
 }

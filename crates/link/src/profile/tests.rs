@@ -1,4 +1,4 @@
-//! Built-in profiles, their form, and parameters on top of them.
+//! Tests of the built-in profiles, of their format, and of parameters that change them.
 
 mod claims;
 mod form;
@@ -10,7 +10,7 @@ mod transfer;
 use super::*;
 use std::io;
 
-/// A profile without trace files.
+/// Parses a profile without trace files.
 fn parsed(text: &str) -> Result<Profile, ProfileError> {
     Profile::parse("test.toml", text, &mut no_file)
 }
@@ -19,14 +19,14 @@ fn no_file(name: &str) -> io::Result<String> {
     Err(io::Error::new(io::ErrorKind::NotFound, format!("nobody has {name}")))
 }
 
-/// The built-in profile of this name.
+/// Returns the built-in profile of this name.
 fn named(name: &str) -> Profile {
     let file = format!("{name}.toml");
     let (file, text) = builtin().find(|(known, _)| *known == file).expect("a built-in profile");
     Profile::parse(file, text, &mut no_file).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Both directions of a profile; a loss profile is put into a perfect link.
+/// Returns both directions of a profile. A loss profile is put into a perfect link.
 fn link_of(profile: &Profile) -> LinkProfile {
     match &profile.content {
         Content::Link(link) => link.clone(),

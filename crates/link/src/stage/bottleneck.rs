@@ -1,23 +1,26 @@
 //! The bottleneck of a link: a limiter that sends one packet after the other, and the queue in
 //! front of it.
 //!
-//! * A packet that finds the limiter free is sent at once; the others wait in order, as far as the
-//!   queue allows. The packet that is being sent does not count as waiting, nor do packets in
-//!   flight behind (ReSoA evaluation 10.2.5, M16).
-//! * A packet leaves when its last bit is sent, and [`Packet::sending`] says from when to when that
-//!   took. It is never early, and at a constant rate less than 1 ns late after any number of
-//!   packets in a row (see [`RateSpec`] for traces).
-//! * What the limiter counts as the size of a packet is a parameter, [`Counted`].
-//! * Errors are another stage's business and come behind: a packet that they hit has used the link
+//! * A packet that finds the limiter free is sent at once. Others wait in order, as far as the
+//!   queue allows. The packet being sent does not count as waiting, nor do packets in flight behind
+//!   the limiter (ReSoA evaluation 10.2.5, M16).
+//! * A packet leaves when its last bit is sent, and [`Packet::sending`] contains the start and the
+//!   end of its transmission. It is never early. At a constant rate it is less than 1 ns late after
+//!   any number of packets in a row (see [`RateSpec`] for traces).
+//! * The size of a packet for the limiter depends on a parameter, [`Counted`].
+//! * Errors belong to another stage behind this one: a packet that they hit has used the link
 //!   (M14).
 //!
-//! [`Bottleneck::set`] changes parameters while packets are inside, which stay, in order. Drop-tail
-//! and RED judge by the new limits those that come later; drop-head applies a new limit to those
-//! that wait as well (one in time at once, one in packets or bytes when the next packet comes),
-//! CoDel its target when they leave. Of a packet that is being sent, the bits that are still to be
-//! sent go at the new rate from that instant on; with a new trace they are part of its first
-//! opportunities or lines. A trace begins at the instant it is set; one that was already there goes
-//! on. What CoDel and RED have learnt stays if the kind of queue does.
+//! [`Bottleneck::set`] changes parameters while packets are inside. These packets stay, in order:
+//!
+//! * Drop-tail and RED apply new limits to later arrivals.
+//! * Drop-head applies a new limit to waiting packets as well: a limit in time at once, one in
+//!   packets or bytes when the next packet arrives.
+//! * CoDel applies a new target to waiting packets when they leave.
+//! * The unsent bits of the packet being sent go at the new rate from that instant on. With a new
+//!   trace, they are part of its first opportunities or lines.
+//! * A new trace begins at the instant of the change; an unchanged trace continues.
+//! * CoDel and RED keep their state if the kind of queue is unchanged.
 
 mod backlog;
 mod clock;
@@ -52,22 +55,22 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use vocabulary::{Loss, Sending};
 
-/// Parameters of [`Bottleneck`]. Nothing said is a perfect link: unlimited, so that no packet ever
+/// Parameters of [`Bottleneck`]. The default is a perfect link: unlimited, so that no packet ever
 /// waits.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct BottleneckSpec {
-    /// How fast the limiter sends.
+    /// Rate of the limiter.
     pub rate: RateSpec,
-    /// Who may wait.
+    /// Queue in front of the limiter.
     pub queue: QueueSpec,
-    /// What of a packet counts.
+    /// Bytes of a packet that the limiter counts.
     pub counted: Counted,
 }
 
 impl BottleneckSpec {
-    /// Reads the files that the spec names; a spec that names one needs this before
-    /// [`Bottleneck::new`].
+    /// Reads the files of the specification. [`Bottleneck::new`] requires this for a specification
+    /// that names a file.
     pub fn load(&mut self, read: &mut Read<'_>) -> Result<(), SpecError> {
         self.rate.load(read)
     }
@@ -86,8 +89,8 @@ pub struct Bottleneck {
     limiter: Limiter,
     discipline: Discipline,
     backlog: Backlog,
-    /// The packet being sent; the end of its sending is [`Time::NEVER`] while only a trace's
-    /// opportunities will tell.
+    /// The packet being sent. The end of its transmission is [`Time::NEVER`] if it depends on later
+    /// opportunities of a trace.
     serving: Option<Packet>,
     due: Time,
     stream: Stream,
@@ -104,7 +107,7 @@ enum Discipline {
 }
 
 impl Bottleneck {
-    /// A bottleneck as `spec` says, with the random numbers of `seed`. A trace begins at
+    /// Creates a bottleneck as `spec` says, with the random numbers of `seed`. A trace begins at
     /// [`Time::ZERO`].
     pub fn new(spec: BottleneckSpec, seed: &Seed) -> Result<Self, SpecError> {
         Ok(Self {
@@ -118,15 +121,17 @@ impl Bottleneck {
         })
     }
 
-    /// What the stage was last told.
+    /// Returns the current parameters.
     #[must_use]
     pub fn spec(&self) -> &BottleneckSpec {
         &self.spec
     }
 
-    /// Takes other parameters from `now` on, which must not lie before anything that has happened;
-    /// see the [module](self). [`Stage::due`] may change by this. If the new parameters are refused
-    /// the old ones stay.
+    /// Takes over other parameters at `now`, which must not be earlier than any event so far; see
+    /// the [module](self). [`Stage::due`] may change.
+    ///
+    /// # Errors
+    /// If the parameters are invalid. The old ones then stay.
     pub fn set(&mut self, spec: BottleneckSpec, now: Time) -> Result<(), SpecError> {
         let discipline = Discipline::new(&spec, Some(&self.discipline), now)?;
         if spec.rate != self.spec.rate {
@@ -144,7 +149,7 @@ impl Bottleneck {
         Ok(())
     }
 
-    /// A packet comes to the queue, and counts in one of its virtual queues.
+    /// Takes a packet that arrives at the queue; it counts in the virtual queue `queue`.
     fn arrive(&mut self, mut packet: Packet, queue: u16, out: &mut Outbox) {
         let now = packet.at;
         let cost = self.spec.counted.bytes(&packet.frame) + self.limiter.overhead();
@@ -159,7 +164,7 @@ impl Bottleneck {
             self.backlog.push(Waiting { packet, cost, queue });
             self.make_room(now, out);
         } else if let Discipline::CoDel(_) = self.discipline {
-            // CoDel sees each packet as it leaves the queue, also one that did not wait.
+            // CoDel sees every packet when it leaves the queue, including those that did not wait.
             self.backlog.push(Waiting { packet, cost, queue });
             self.send_next(now, false, out);
         } else {
@@ -168,8 +173,10 @@ impl Bottleneck {
         self.due = self.next_due(now);
     }
 
-    /// Whether a packet may wait, or be sent at once if the limiter is `free`; if not, why it is
-    /// lost.
+    /// Decides whether a packet may wait, or be sent at once if the limiter is `free`.
+    ///
+    /// # Errors
+    /// The cause, if the packet is lost.
     fn admit(
         &mut self,
         packet: &mut Packet,
@@ -217,7 +224,7 @@ impl Bottleneck {
         Err(Loss::QueueFull)
     }
 
-    /// Drop-head: the oldest packets make room for the newest.
+    /// Drop-head: removes the oldest packets to make room for the newest.
     fn make_room(&mut self, now: Time, out: &mut Outbox) {
         let Discipline::DropHead(limit) = self.discipline else { return };
         while self.backlog.exceeds(limit) {
@@ -225,7 +232,7 @@ impl Bottleneck {
         }
     }
 
-    /// Drop-head with a limit in time: packets that are too old at `now` are lost.
+    /// Drop-head with a limit in time: loses the packets whose limit has passed at `now`.
     fn expire(&mut self, now: Time, out: &mut Outbox) {
         let Discipline::DropHead(Limit::Time(limit)) = self.discipline else { return };
         while self.backlog.front().is_some_and(|head| head.packet.at + limit <= now) {
@@ -240,7 +247,7 @@ impl Bottleneck {
         }
     }
 
-    /// The packet that leaves the queue to be sent.
+    /// Removes the packet that leaves the queue for transmission.
     fn take_next(&mut self, now: Time, out: &mut Outbox) -> Option<Waiting> {
         let next = match &mut self.discipline {
             Discipline::CoDel(codel) => codel.dequeue(&mut self.backlog, now, out),
@@ -254,7 +261,7 @@ impl Bottleneck {
         next
     }
 
-    /// Begins to send a packet. One that takes no time has left already.
+    /// Starts the transmission of a packet. A packet that takes no time leaves at once.
     fn send(&mut self, mut packet: Packet, cost: u64, now: Time, waited: bool, out: &mut Outbox) {
         let end = self.limiter.send(cost, now, waited);
         packet.sending = Sending { start: now, end };
@@ -266,7 +273,7 @@ impl Bottleneck {
         }
     }
 
-    /// Sends what waits as long as the limiter is free.
+    /// Sends waiting packets as long as the limiter is free.
     fn send_next(&mut self, now: Time, waited: bool, out: &mut Outbox) {
         while self.serving.is_none() && self.limiter.is_ready(now) {
             let Some(waiting) = self.take_next(now, out) else { return };
@@ -289,7 +296,7 @@ impl Bottleneck {
         }
     }
 
-    /// The packet being sent leaves.
+    /// Ends the transmission of the packet being sent.
     fn deliver(&mut self, now: Time, out: &mut Outbox) {
         if let Some(mut packet) = self.serving.take() {
             packet.sending.end = now;
@@ -315,7 +322,7 @@ impl Bottleneck {
 }
 
 impl Discipline {
-    /// As `spec` says; what `old` has learnt is kept if it is of the same kind.
+    /// Creates the discipline of `spec`; it keeps the state of `old` if that is of the same kind.
     fn new(spec: &BottleneckSpec, old: Option<&Self>, now: Time) -> Result<Self, SpecError> {
         Ok(match (spec.queue.clone(), old) {
             (QueueSpec::DropTail(limit), _) => Self::DropTail(limit),

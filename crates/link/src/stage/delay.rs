@@ -1,18 +1,20 @@
-//! Delay: the time that packets are on their way behind the limiter.
+//! Delay: the propagation time of packets behind the limiter.
 //!
-//! Any number of packets are on their way at the same time, so a delay limits no rate. Each leaves
-//! exactly at the time it came plus its delay, except that packets keep their order unless
-//! `reorder` says otherwise: one whose delay ends before that of its predecessor leaves together
-//! with it. A packet that leaves after others that came later is marked with their number
-//! ([`Effect::Overtaken`]).
+//! Any number of packets are in flight at the same time, so a delay limits no rate. Each packet
+//! leaves exactly at its arrival plus its delay. Unless `reorder` is set, packets keep their order:
+//! a packet whose delay would end before its predecessor's leaves together with the predecessor. A
+//! packet that leaves after later arrivals is marked with their number ([`Effect::Overtaken`]).
 //!
-//! Delays have the distribution that the [`Law`] says. By [`Correlation`] they are a process in
-//! time, which depends on the seed and the instant alone and which all packets of an instant share;
-//! or each packet draws its own. Packets that draw their own and keep their order wait for the
-//! slowest of those before them: the denser they come, the longer and the less varied is the delay.
+//! The [`Law`] gives the distribution of delays, and [`Correlation`] their dependence:
+//!
+//! * As a process in time, the delay depends only on the seed and the instant. All packets of an
+//!   instant share it.
+//! * Alternatively each packet draws its own delay. If such packets keep their order, each waits
+//!   for the slowest of its predecessors. Denser packets then have a longer and less varied delay.
+//!
 //! A TheaterQ trace draws its jitter for each packet, as TheaterQ does.
 //!
-//! [`Delay::set`] changes the law for packets that come later; those on their way keep their times.
+//! [`Delay::set`] changes the law for later packets; packets in flight keep their times.
 //!
 //! Sources of laws: ReSoA evaluation 10.2.4 (M11: constant), tc-netem(8) (uniform, normal).
 
@@ -44,23 +46,24 @@ use std::collections::{HashMap, VecDeque};
 pub struct Delay {
     spec: DelaySpec,
     draw: Draw,
-    /// What delays follow in time, unless each packet draws its own.
+    /// The process in time that delays follow; `None` if each packet draws its own.
     process: Option<Process>,
     seed: Seed,
-    /// Packets that leave in the order in which they came, after all of `reordering`.
+    /// Packets that leave in their order of arrival. They leave after all packets of `reordering`.
     row: VecDeque<(Time, Packet)>,
     reordering: Reordering,
-    /// Packets that came so far.
+    /// Number of packets that have arrived.
     entered: u64,
-    /// When the last packet leaves.
+    /// Time at which the last packet leaves.
     last: Time,
-    /// When the last packet of each route leaves.
+    /// Time at which the last packet of each route leaves.
     routes: HashMap<u16, Time>,
     stream: Stream,
 }
 
 impl Delay {
-    /// A delay as `spec` says, with the random numbers of `seed`. A trace begins at [`Time::ZERO`].
+    /// Creates a delay as `spec` says, with the random numbers of `seed`. A trace begins at
+    /// [`Time::ZERO`].
     pub fn new(spec: DelaySpec, seed: &Seed) -> Result<Self, SpecError> {
         Ok(Self {
             draw: Draw::new(&spec.law, Time::ZERO)?,
@@ -76,14 +79,17 @@ impl Delay {
         })
     }
 
-    /// What the stage was last told.
+    /// Returns the current parameters.
     #[must_use]
     pub fn spec(&self) -> &DelaySpec {
         &self.spec
     }
 
-    /// Takes other parameters for packets that come from `now` on. A trace begins then, or goes on
-    /// if it was there already. If the new parameters are refused the old ones stay.
+    /// Takes over other parameters for packets that arrive from `now` on. A new trace begins at
+    /// `now`; an unchanged one continues.
+    ///
+    /// # Errors
+    /// If the parameters are invalid. The old ones then stay.
     pub fn set(&mut self, spec: DelaySpec, now: Time) -> Result<(), SpecError> {
         let process = process(&spec, &self.seed)?;
         if spec.law != self.spec.law {
@@ -101,9 +107,9 @@ impl Delay {
         Ok(())
     }
 
-    /// When a packet of a TheaterQ route leaves: not before the one ahead of it, and if it had to
-    /// wait for it, the next one not before it has been sent once more, as TheaterQ keeps the rate
-    /// of a route.
+    /// Returns when a packet of a TheaterQ route leaves: not before its predecessor. If it has to
+    /// wait for the predecessor, the route then stays busy for the packet's transmission time, as
+    /// TheaterQ preserves the rate of a route.
     fn on_route(&mut self, packet: &Packet, route: u16, leaves: Time) -> Time {
         let busy = self.routes.entry(route).or_default();
         if leaves > *busy {
@@ -116,7 +122,7 @@ impl Delay {
     }
 }
 
-/// The process that the delays of `spec` follow, if they follow one.
+/// Returns the process that the delays of `spec` follow, if they follow one.
 fn process(spec: &DelaySpec, seed: &Seed) -> Result<Option<Process>, SpecError> {
     if let Some(correlation) = spec.correlation {
         correlation.check(&spec.law)?;
@@ -169,7 +175,7 @@ impl Stage for Delay {
         match self.spec.law {
             Law::Constant { delay } => delay,
             Law::Uniform { mean, jitter } => mean - jitter,
-            // Their least is 0, or that of a table, which is seldom much.
+            // Their lower bound is 0 or that of a table, which is rarely large.
             _ => Span::ZERO,
         }
     }

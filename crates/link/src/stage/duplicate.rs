@@ -1,8 +1,9 @@
 //! Duplication: the link delivers some packets twice.
 //!
-//! Each packet is followed at once by a copy of itself with the given probability, independently
-//! (as netem's `duplicate` without correlation). Link layers whose acknowledgement is lost do this:
-//! IEEE 802.11 receivers that miss the retry bit, satellite modems after a handover.
+//! With the given probability, a copy follows a packet at once. Packets are copied independently of
+//! each other, as by netem's `duplicate` without correlation. Link layers whose acknowledgement is
+//! lost cause duplicates: IEEE 802.11 receivers that miss the retry bit, satellite modems after a
+//! handover.
 
 use crate::fate::Effect;
 use crate::packet::Packet;
@@ -29,7 +30,8 @@ pub struct Duplicate {
 }
 
 impl Duplicate {
-    /// A stage that copies packets as `spec` says, drawing one number a packet from `stream`.
+    /// Creates a stage that copies packets as `spec` says. It draws one number per packet from
+    /// `stream`.
     #[must_use]
     pub fn new(spec: DuplicateSpec, stream: Stream) -> Self {
         Self { spec, stream }
@@ -82,7 +84,8 @@ mod tests {
         assert!(lost.is_empty());
         let copies = passed.iter().filter(|p| p.marks.iter().any(|m| m.effect == Effect::Copied)).count();
         assert_eq!(passed.len(), count as usize + copies);
-        // Binomial: mean 20 000, standard deviation sqrt(n p q) = 140; five of them.
+        // Binomial distribution: mean 20 000, standard deviation sqrt(n p q) = 140; the limit is
+        // five of them.
         assert!((copies as f64 - 20_000.0).abs() < 700.0, "{copies}");
     }
 }

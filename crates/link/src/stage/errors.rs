@@ -1,7 +1,7 @@
 //! Errors: packets that are lost or damaged on the air.
 //!
-//! Three things are said of errors, each by itself: which packets are hit ([`ProcessSpec`]), what
-//! becomes of these ([`EffectSpec`]), and which packets are spared ([`Exempt`],
+//! A specification has three independent parts: the process that selects packets ([`ProcessSpec`]),
+//! the effect on the selected packets ([`EffectSpec`]), and the exempt packets ([`Exempt`],
 //! [`ErrorSpec::only`]). In a profile:
 //!
 //! ```toml
@@ -11,13 +11,13 @@
 //! exempt = { syn = true, packets = "udp port 53" }
 //! ```
 //!
-//! Errors belong *behind* the limiter. In front of it, where packets come as fast as a sender can,
-//! a burst of errors in time hits far more packets than the link could carry in that time (TCP Lite
-//! 5.4.4, Fig. 5.5), and a packet that is lost takes no capacity (ReSoA evaluation D.1). The stage
-//! cannot see where it stands; a profile puts it right.
+//! Errors belong *behind* the limiter. In front of it, packets arrive as fast as a sender can send
+//! them, so a burst of errors in time hits far more packets than the link could carry in that time
+//! (TCP Lite 5.4.4, Fig. 5.5). A packet lost there also takes no capacity (ReSoA evaluation D.1).
+//! The stage cannot see its own place; the profile determines it.
 //!
-//! Processes evolve in time unless a profile asks for something else, and where they do their
-//! schedule depends on seed and parameters alone, not on traffic.
+//! By default, processes evolve in time. The schedule of such a process depends only on seed and
+//! parameters, not on traffic.
 
 mod channel;
 mod damage;
@@ -55,29 +55,32 @@ use vocabulary::Loss;
 pub struct Errors {
     spec: ErrorSpec,
     channel: Channel,
-    /// Decides which bits are wrong.
+    /// Selects the wrong bits.
     damage: Stream,
 }
 
 impl Errors {
-    /// Errors as `spec` says from [`Time::ZERO`] on, with random numbers from streams below `seed`.
+    /// Creates errors as `spec` says from [`Time::ZERO`] on, with random numbers from streams below
+    /// `seed`.
     pub fn new(spec: ErrorSpec, seed: &Seed) -> Result<Self, SpecError> {
         spec.check()?;
         Ok(Self { channel: Channel::new(&spec.process, seed)?, damage: seed.stage("damage").stream(), spec })
     }
 
-    /// What the stage was last told.
+    /// Returns the current parameters.
     #[must_use]
     pub fn spec(&self) -> &ErrorSpec {
         &self.spec
     }
 
-    /// Takes other parameters from `now` on, which must not lie before anything that has happened.
-    /// If they are refused the old ones stay.
+    /// Takes over other parameters at `now`, which must not be earlier than any event so far.
     ///
-    /// A process that is the same goes on. Two states that evolve in the same thing as before keep
-    /// the state they are in and have the new sojourns from `now` on; any other process begins at
-    /// `now`, and so does a trace.
+    /// An unchanged process continues. A two-state process that evolves in the same quantity as
+    /// before keeps its state and has the new sojourns from `now` on. Any other process begins at
+    /// `now`, as does a trace.
+    ///
+    /// # Errors
+    /// If the parameters are invalid. The old ones then stay.
     pub fn set(&mut self, spec: ErrorSpec, now: Time) -> Result<(), SpecError> {
         spec.check()?;
         if spec.process != self.spec.process {
@@ -87,13 +90,13 @@ impl Errors {
         Ok(())
     }
 
-    /// Whether the process hits `packet`, whatever the effect would be; for blocks on the air,
-    /// which are erased by any.
+    /// Returns whether the process hits `packet`, whatever the effect. This is for blocks on the
+    /// air, which any error erases.
     pub(crate) fn hits(&mut self, packet: &Packet) -> bool {
         self.channel.judge(packet, self.spec.sampled).hit != Hit::No
     }
 
-    /// Whether something may be done to `packet`.
+    /// Returns whether the effect may apply to `packet`.
     fn concerns(&self, packet: &Packet) -> bool {
         let Exempt { syn, first, packets } = &self.spec.exempt;
         packet.number >= *first

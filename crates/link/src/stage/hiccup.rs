@@ -1,26 +1,26 @@
-//! Hiccup: packets are held for a while, overtaken by later ones, or dropped because they were held
-//! too long.
+//! Hiccup: packets are held for a while, overtaken by later ones, or dropped after too long a hold.
 //!
-//! After the tool of the same name in Ludwig's dissertation, section 3.3.3 (LL-23 to LL-26): an
-//! emulated semi-reliable link with adjustable persistency and in-order or out-of-order delivery.
+//! The model is the tool of the same name in Ludwig's dissertation, section 3.3.3 (LL-23 to LL-26):
+//! an emulated semi-reliable link with adjustable persistency and in-order or out-of-order
+//! delivery.
 //!
-//! * **Hold** (LL-23): packets queue up for a given time; at its end all leave at once, in order or
-//!   in another. A hold that starts within a hold lengthens it if it ends later. A packet that
-//!   comes at the very end of a hold passes.
-//! * **Re-ordering** (LL-24): a selected packet waits until `length` later packets have left the
-//!   stage, and leaves right behind the last of them: it is displaced by exactly `length`. Packets
-//!   that come during a hold are not selected: what is to be selected then is the next packet that
-//!   does not queue. The last packets of a transfer have none behind them; `timeout` lets them go
-//!   after that long (default: never, so they stay until the run ends). If a timeout falls into a
-//!   hold, the packet leaves first at the hold's end.
+//! * **Hold** (LL-23): packets queue for a given time. At its end all leave at once, in order or in
+//!   another order. A hold that starts within a hold extends it if it ends later. A packet that
+//!   arrives exactly at the end of a hold passes.
+//! * **Reordering** (LL-24): a selected packet waits until `length` later packets have left the
+//!   stage, and leaves directly behind the last of them. It is displaced by exactly `length`.
+//!   Packets that arrive during a hold are not selected; the selection applies to the next packet
+//!   that does not queue. The last packets of a transfer have no successors; `timeout` releases
+//!   them after that long. By default there is no timeout, and they stay until the run ends. If a
+//!   timeout expires during a hold, the packet leaves first at the end of the hold.
 //! * **Expiration** (LL-25): a packet inside is dropped exactly at its own arrival plus
-//!   `expiration`, which is at the front of the queue (drop-from-front). A packet that expires at
-//!   the instant of its release is dropped. Default: never. Short: a semi-reliable link; never: a
-//!   fully reliable one (LL-26).
+//!   `expiration`. It is then at the front of the queue (drop-from-front). A packet that expires at
+//!   the instant of its release is dropped. A short expiration is a semi-reliable link. Without
+//!   one, the default, the link is fully reliable (LL-26).
 //!
-//! Both moments of L's logs are known of each packet: it leaves at `packet.at`, and
-//! [`Effect::Held`] says how long before that it came. Parameters may change at any time
-//! ([`Hiccup::set`]) and apply to the packets inside as well.
+//! Both times in Ludwig's logs are known for each packet: it leaves at `packet.at`, and
+//! [`Effect::Held`] states how long before that it arrived. Parameters may change at any time
+//! ([`Hiccup::set`]) and also apply to the packets inside.
 
 mod release;
 mod trigger;
@@ -44,74 +44,75 @@ use vocabulary::Loss;
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct HiccupSpec {
-    /// Holds that start by themselves.
+    /// Holds that start by a trigger; `None` for holds by command only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hold: Option<HoldSpec>,
-    /// In which order the packets of a hold leave.
+    /// Order in which the packets of a hold leave.
     pub release: Release,
-    /// Re-ordering.
+    /// Reordering.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reorder: Option<ReorderSpec>,
-    /// How long after its arrival a packet that is still inside is dropped. Without it: never.
+    /// Time after its arrival at which a packet inside is dropped. If absent, packets do not
+    /// expire.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expiration: Option<Span>,
-    /// Packets inside at most; one that would have to wait in a full stage is lost. Without it
-    /// there is no limit.
+    /// Maximum number of packets inside. A packet that would have to wait in a full stage is lost.
+    /// If absent, there is no limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
 }
 
-/// Holds that start by themselves.
+/// Holds that start by a trigger.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct HoldSpec {
-    /// How long each lasts.
+    /// Duration of each hold.
     pub span: Span,
-    /// When they start.
+    /// Start of each hold.
     pub trigger: Trigger,
 }
 
-/// Re-ordering.
+/// Reordering of selected packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct ReorderSpec {
-    /// Re-ordering length RL: packets that overtake a selected one.
+    /// Reordering length RL: number of packets that overtake a selected one.
     pub length: u32,
-    /// How long a selected packet waits at most for packets that overtake it. Without it: until the
-    /// run ends.
+    /// Maximum time that a selected packet waits to be overtaken. If absent, it waits until the run
+    /// ends.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout: Option<Span>,
-    /// When a packet is selected; by time: the next one.
+    /// Selection of packets. A trigger by time selects the next packet.
     #[serde(default)]
     pub trigger: Trigger,
 }
 
-/// What one can tell a hiccup while it runs.
+/// A command for a running hiccup.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HiccupCommand {
-    /// Hold packets for this long; [`Span::MAX`]: until [`HiccupCommand::Release`].
+    /// Holds packets for this long; [`Span::MAX`] holds until [`HiccupCommand::Release`].
     Hold(Span),
-    /// End the hold now.
+    /// Ends the hold now.
     Release,
-    /// Select the next packet for re-ordering.
+    /// Selects the next packet for reordering.
     ReorderNext,
 }
 
-/// A hiccup that cannot be.
+/// Error of an impossible hiccup.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum HiccupError {
-    /// A trigger makes no sense.
+    /// A trigger is invalid.
     #[error("trigger of {of}: {fault}")]
     Trigger {
         /// `hold` or `reorder`.
         of: &'static str,
-        /// What is wrong.
+        /// The cause.
         fault: &'static str,
     },
-    /// A length of 0 re-orders nothing.
+    /// The reordering length is 0.
     #[error("reorder.length is 0, which re-orders nothing: give 1 or more, or remove `reorder`")]
     NoLength,
-    /// Nothing says how far to move a packet.
+    /// A packet was selected without a reordering length.
     #[error("no re-ordering length: set `reorder = {{ length = 3 }}` before selecting packets")]
     NoReorder,
 }
@@ -141,31 +142,33 @@ pub struct Hiccup {
     holds: Firing,
     selections: Firing,
     shuffle: Stream,
-    /// End of the hold that is on.
+    /// End of the current hold.
     until: Option<Time>,
     /// Packets of the hold, in order of arrival.
     queue: VecDeque<Packet>,
-    /// Packets that wait to be overtaken, in order of arrival: all came before any in `queue`.
+    /// Packets that wait to be overtaken, in order of arrival. All arrived before any packet in
+    /// `queue`.
     selected: VecDeque<Selected>,
-    /// Selections that wait for a packet.
+    /// Number of selections that wait for a packet.
     pending: u64,
-    /// Packets that left without having been selected.
+    /// Number of packets that have left without being selected.
     passed: u64,
-    /// The last instant at which anything happened here: nothing is due before it.
+    /// Instant of the last event; no later event is due before it.
     latest: Time,
 }
 
 #[derive(Debug)]
 struct Selected {
     packet: Packet,
-    /// [`Hiccup::passed`] when it came: the difference is what has overtaken it.
+    /// [`Hiccup::passed`] at its arrival. The increase since then is the number of packets that
+    /// have overtaken it.
     since: u64,
 }
 
 impl Hiccup {
-    /// A stage that holds and re-orders as `spec` says from [`Time::ZERO`] on. The triggers of
-    /// holds and of re-ordering and the order of release each draw from a stream of their own below
-    /// `seed`.
+    /// Creates a stage that holds and reorders as `spec` says from [`Time::ZERO`] on. The triggers
+    /// of holds and of reordering and the order of release each draw from a stream of their own
+    /// below `seed`.
     pub fn new(spec: HiccupSpec, seed: &Seed) -> Result<Self, HiccupError> {
         spec.check()?;
         Ok(Self {
@@ -182,10 +185,11 @@ impl Hiccup {
         })
     }
 
-    /// Takes over other parameters at `now`. Length, timeout, expiration and order of release hold
-    /// for the packets inside as well; a hold that is on keeps its end; a trigger that is not the
-    /// same starts to count anew. What becomes due by it happens in the next [`Stage::advance`],
-    /// which [`Stage::due`] asks for at `now`.
+    /// Takes over other parameters at `now`.
+    ///
+    /// Length, timeout, expiration and order of release also apply to the packets inside. A current
+    /// hold keeps its end. A changed trigger starts to count anew. Events that become due by the
+    /// change happen in the next [`Stage::advance`], for which [`Stage::due`] returns `now`.
     pub fn set(&mut self, spec: HiccupSpec, now: Time) -> Result<(), HiccupError> {
         spec.check()?;
         self.holds.set(spec.hold_trigger(), now);
@@ -198,14 +202,14 @@ impl Hiccup {
         Ok(())
     }
 
-    /// The parameters in force.
+    /// Returns the current parameters.
     #[must_use]
     pub const fn spec(&self) -> &HiccupSpec {
         &self.spec
     }
 
-    /// Does at `now` what is told. What becomes due by it happens in the next [`Stage::advance`],
-    /// which [`Stage::due`] asks for at `now`.
+    /// Executes a command at `now`. Events that become due by it happen in the next
+    /// [`Stage::advance`], for which [`Stage::due`] returns `now`.
     pub fn command(&mut self, now: Time, command: HiccupCommand) -> Result<(), HiccupError> {
         match command {
             HiccupCommand::Hold(span) => self.hold(now, span),
@@ -217,7 +221,7 @@ impl Hiccup {
         Ok(())
     }
 
-    /// Starts a hold, or lengthens the one that is on.
+    /// Starts a hold, or extends the current one.
     fn hold(&mut self, now: Time, span: Span) {
         let end = now + span;
         self.until = Some(self.until.map_or(end, |until| until.max(end)));
@@ -237,18 +241,18 @@ impl Hiccup {
         self.spec.reorder.and_then(|reorder| reorder.timeout).unwrap_or(Span::MAX)
     }
 
-    /// Packets that must overtake a selected one. Without re-ordering none: those still inside
-    /// leave.
+    /// Returns the number of packets that must overtake a selected one. It is 0 without reordering,
+    /// so that packets still inside leave.
     fn length(&self) -> u64 {
         self.spec.reorder.map_or(0, |reorder| u64::from(reorder.length))
     }
 
-    /// Whether the packet that was selected first has been overtaken by as many as it should.
+    /// Returns whether the first selected packet has been overtaken by as many packets as required.
     fn is_overtaken(&self) -> bool {
         self.selected.front().is_some_and(|first| self.passed - first.since >= self.length())
     }
 
-    /// An ordinary packet leaves, and behind it the selected ones that waited for it.
+    /// Passes an ordinary packet, and behind it the selected packets that waited for it.
     fn pass(&mut self, packet: Packet, out: &mut Outbox) {
         let now = packet.at;
         out.pass(packet);
@@ -258,7 +262,7 @@ impl Hiccup {
         }
     }
 
-    /// The packet that was selected first leaves.
+    /// Releases the first selected packet.
     fn let_go(&mut self, now: Time, out: &mut Outbox) {
         if let Some(Selected { mut packet, since }) = self.selected.pop_front() {
             held(&mut packet, now);
@@ -267,7 +271,7 @@ impl Hiccup {
         }
     }
 
-    /// Drops what has been inside for too long.
+    /// Drops the packets whose time inside has expired.
     fn expire(&mut self, now: Time, out: &mut Outbox) {
         let expiration = self.expiration();
         while self.selected.front().is_some_and(|first| first.packet.at + expiration <= now) {
@@ -282,7 +286,7 @@ impl Hiccup {
         }
     }
 
-    /// Lets selected packets go that need not wait any longer.
+    /// Releases the selected packets that need not wait any longer.
     fn release_selected(&mut self, now: Time, out: &mut Outbox) {
         let timeout = self.timeout();
         while self.is_overtaken()
@@ -292,7 +296,7 @@ impl Hiccup {
         }
     }
 
-    /// The hold is over.
+    /// Ends the hold and releases its packets.
     fn flush(&mut self, now: Time, out: &mut Outbox) {
         self.until = None;
         self.release_selected(now, out);
@@ -416,7 +420,7 @@ impl HiccupSpec {
     }
 }
 
-/// The packet, which came at `packet.at`, leaves at `now`.
+/// Marks a packet that arrived at `packet.at` and leaves at `now`.
 fn held(packet: &mut Packet, now: Time) {
     let span = now - packet.at;
     packet.at = now;

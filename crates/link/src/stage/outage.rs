@@ -1,15 +1,15 @@
-//! Outage: for a while the link carries nothing, and what is sent is lost.
+//! Outage: for some time the link is out and loses every packet.
 //!
-//! Outages come by schedule, by a random process, on command, or by several of these: the link is
-//! out if any of them says so. They evolve in time and do not depend on traffic. Scheduled ones are
-//! the outages of the ReSoA evaluation (Table 8.4, scenario S4: 0.01 s to 5 s at the start, in the
-//! middle or at the end of a transfer) for a link without a reliable link layer. Over one they are
-//! beneath it, on the air, and erase its blocks or frames ([`OutagePlace`]); where there is none
-//! and nothing is to be lost, [`super::hiccup`] holds the packets instead.
+//! Outages follow a schedule, a random process or commands; the link is out if any of these says
+//! so. They evolve in time and do not depend on traffic. Scheduled outages are those of the ReSoA
+//! evaluation (Table 8.4, scenario S4: 0.01 s to 5 s at the start, in the middle or at the end of a
+//! transfer) for a link without a reliable link layer. With a reliable link layer, outages are
+//! beneath it, on the air, and erase its blocks or frames ([`OutagePlace`]). For an outage without
+//! a link layer and without losses, [`super::hiccup`] holds the packets instead.
 //!
-//! An outage includes the instant at which it starts and not the one at which it ends. A packet is
-//! lost if the link is out when it comes to the stage, or at any time while the limiter sent it: a
-//! parameter, see [`Judged`].
+//! An outage includes the instant of its start but not that of its end. By default a packet is lost
+//! if the link is out when the packet arrives at the stage. [`Judged`] can select the whole time of
+//! its transmission instead.
 
 mod windows;
 
@@ -25,49 +25,51 @@ use std::fmt;
 use vocabulary::Loss;
 use windows::{Commands, Process, Schedule};
 
-/// Parameters of [`Outage`]. Times count from the start of the run, or from the moment at which
-/// they were changed.
+/// Parameters of [`Outage`]. Times count from the start of the run, or from the change of the
+/// parameters.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct OutageSpec {
     /// Outages at given times, in any order; they may overlap.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub schedule: Vec<ScheduledOutage>,
-    /// Repeats the schedule with this period. Without it the schedule happens once.
+    /// Period with which the schedule repeats. If absent, the schedule happens once.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub period: Option<Span>,
-    /// Outages at random.
+    /// Random outages.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub process: Option<OutageProcess>,
     /// When a packet is judged.
     pub judged: Judged,
-    /// Where the outage is if the link has a link layer with retransmissions.
+    /// Place of the outage if the link has a link layer with retransmissions.
     pub place: OutagePlace,
 }
 
-/// Where an outage is on a link with a link layer ([`crate::arq`]). On others it is the same.
+/// Place of an outage on a link with a link layer ([`crate::arq`]). On other links it has no
+/// effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum OutagePlace {
-    /// Beneath: what is on the air at any time of it is erased, whatever [`OutageSpec::judged`]
-    /// says.
+    /// Beneath the link layer: blocks or frames whose transmission overlaps the outage are erased,
+    /// whatever [`OutageSpec::judged`] says.
     #[default]
     Air,
-    /// Behind, where the profile has it, as in a network beyond the link: packets are lost.
+    /// Behind the link layer, at its place in the profile, such as a network beyond the link:
+    /// packets are lost.
     Behind,
 }
 
-/// One outage of a schedule.
+/// An outage of a schedule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ScheduledOutage {
-    /// When it starts, after the start of the schedule or of its period.
+    /// Time from the start of the schedule, or of its period, to the start of the outage.
     pub start: Span,
-    /// How long it lasts.
+    /// Duration of the outage.
     pub length: Span,
 }
 
-/// Alternating times up and down, the first of them up.
+/// A process of alternating times up and down, beginning with a time up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct OutageProcess {
@@ -75,39 +77,39 @@ pub struct OutageProcess {
     pub up: Span,
     /// Mean time down.
     pub down: Span,
-    /// How the times are distributed.
+    /// Distribution of the times.
     #[serde(default)]
     pub sojourn: Sojourn,
 }
 
-/// When a packet meets an outage.
+/// Time for which a packet is checked against outages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Judged {
-    /// At the one instant at which it comes to the stage.
+    /// The instant at which the packet arrives at the stage.
     #[default]
     Instant,
-    /// Over its transmission interval, both ends included. Packets have to come in the order in
-    /// which they were sent: behind a stage that re-orders, a packet is judged only from where the
-    /// one before it was begun.
+    /// The transmission interval, both ends included. Packets must arrive in the order of their
+    /// transmission. Behind a stage that reorders, a packet's interval counts only from the latest
+    /// start of an earlier packet.
     Transmission,
 }
 
-/// What one can tell a link while it runs. Only outages by command are ended by a command.
+/// A command for a running link. Commands end only outages by command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OutageCommand {
-    /// The link is out until it is told to be up.
+    /// Takes the link down until [`OutageCommand::Up`].
     Down,
-    /// The link is up again.
+    /// Ends an outage by command.
     Up,
-    /// The link is out for this long from now on.
+    /// Takes the link down for this long from now on.
     DownFor(Span),
 }
 
-/// An outage that cannot be.
+/// Error of impossible outages.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum OutageError {
-    /// The outage and its next repetition would overlap.
+    /// The outage would overlap its next repetition.
     #[error(
         "an outage that starts at {start} and lasts {length} does not end within the period of {period}: lengthen the period or split the outage"
     )]
@@ -119,10 +121,10 @@ pub enum OutageError {
         /// The period.
         period: Span,
     },
-    /// A period without outages.
+    /// The schedule has a period, but no outage.
     #[error("a period of {0} without an outage: give `schedule = [{{ start = \"5s\", length = \"1s\" }}]`")]
     NothingToRepeat(Span),
-    /// A mean time of nothing.
+    /// A mean time is zero.
     #[error("mean time {0} of the outage process is 0: both mean times must be above 0")]
     NoTime(&'static str),
 }
@@ -153,13 +155,13 @@ pub struct Outage {
     process: Option<Process>,
     commands: Commands,
     seed: Seed,
-    /// Where the part of time begins that may still be asked for.
+    /// Latest start of a query so far: earlier times are not asked for again.
     from: Time,
 }
 
 impl Outage {
-    /// A link with outages as `spec` says from [`Time::ZERO`] on; the process draws from a stream
-    /// of its own below `seed`.
+    /// Creates outages as `spec` says from [`Time::ZERO`] on. The process draws from a stream of
+    /// its own below `seed`.
     pub fn new(spec: OutageSpec, seed: &Seed) -> Result<Self, OutageError> {
         spec.check()?;
         Ok(Self {
@@ -174,16 +176,16 @@ impl Outage {
         })
     }
 
-    /// Takes over other parameters at `now`. A schedule or process that is not the same starts
-    /// anew, and what the old one did before `now` is forgotten; outages by command stay.
+    /// Takes over other parameters at `now`. A changed schedule or process starts anew, and outages
+    /// of the old one before `now` are forgotten. Outages by command stay.
     pub fn set(&mut self, spec: OutageSpec, now: Time) -> Result<(), OutageError> {
         spec.check()?;
         if (&spec.schedule, spec.period) != (&self.spec.schedule, self.spec.period) {
             self.schedule = Schedule::new(&spec.schedule, spec.period, now);
         }
         if spec.process != self.spec.process {
-            // The stream of the process goes on, so that the new one does not repeat the old one's
-            // draws.
+            // The new process continues the random stream, so that it does not repeat the draws of
+            // the old one.
             let stream =
                 self.process.take().map_or_else(|| self.seed.stage("process").stream(), Process::into_stream);
             self.process = spec.process.map(|process| Process::new(process, now, stream));
@@ -192,13 +194,13 @@ impl Outage {
         Ok(())
     }
 
-    /// The parameters in force.
+    /// Returns the current parameters.
     #[must_use]
     pub const fn spec(&self) -> &OutageSpec {
         &self.spec
     }
 
-    /// Does at `now` what is told.
+    /// Executes a command at `now`.
     pub fn command(&mut self, now: Time, command: OutageCommand) {
         match command {
             OutageCommand::Down => self.commands.down(now, Time::NEVER),
@@ -207,8 +209,8 @@ impl Outage {
         }
     }
 
-    /// Whether the link is out at any time from `start` to `end`, both included; as far as the part
-    /// before an earlier start need not be known for it.
+    /// Returns whether the link is out at any time from `start` to `end`, both included. Times
+    /// before the latest `start` so far are ignored.
     pub(crate) fn is_out(&mut self, start: Time, end: Time) -> bool {
         self.from = self.from.max(start);
         let (start, end) = (self.from, end.max(self.from));
@@ -251,7 +253,7 @@ impl Stage for Outage {
 }
 
 impl OutageSpec {
-    /// Whether nothing is planned: the link is out on command alone.
+    /// Returns whether no outage is planned, so that only commands take the link down.
     #[must_use]
     pub fn is_on_command(&self) -> bool {
         self.schedule.is_empty() && self.process.is_none()

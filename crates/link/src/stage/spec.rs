@@ -1,8 +1,8 @@
-//! What a stage is told: what can be wrong with it, and files that it names.
+//! Common parts of stage specifications: errors, and files named in a specification.
 //!
-//! This crate opens no file. A spec that names one gets its text through a function that the caller
-//! gives to `load`, parses it there and keeps what it found; a stage made from a spec that was not
-//! loaded is refused.
+//! This crate opens no file. The caller passes `load` a function that returns the text of a file.
+//! The specification parses the text and keeps the content. A stage cannot be built from a
+//! specification whose files are not loaded.
 
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Error, MapAccess, Visitor};
@@ -13,37 +13,37 @@ use std::marker::PhantomData;
 use std::str::FromStr;
 use std::sync::Arc;
 
-/// Gives the text of a file by the name that a spec has for it.
+/// Returns the text of a file by its name in a specification.
 pub type Read<'a> = dyn FnMut(&str) -> io::Result<String> + 'a;
 
-/// Why a stage cannot be made as it was asked for.
+/// Error of a specification from which no stage can be built.
 #[derive(Debug, thiserror::Error)]
 pub enum SpecError {
-    /// A parameter has a value that makes no sense there.
+    /// A parameter has an invalid value.
     #[error("{field} = {value}: {wanted}")]
     Value {
         /// The parameter, as it is written in a profile.
         field: &'static str,
-        /// What it was set to.
+        /// Its value.
         value: String,
-        /// What would be right.
+        /// The valid values.
         wanted: &'static str,
     },
-    /// A trace file says something it cannot say.
+    /// A trace file has an invalid field.
     #[error(transparent)]
     Trace(#[from] TraceError),
     /// A file could not be read.
     #[error("cannot read {file}: {reason}")]
     Unreadable {
-        /// The file's name in the spec.
+        /// The file's name in the specification.
         file: String,
-        /// Why.
+        /// The cause.
         reason: io::Error,
     },
-    /// A stage was made before the files it names were read.
+    /// A stage was to be built before its files were read.
     #[error("{file} has not been read yet: load the spec before making a stage of it")]
     NotLoaded {
-        /// The file's name in the spec.
+        /// The file's name in the specification.
         file: String,
     },
 }
@@ -54,33 +54,33 @@ impl SpecError {
     }
 }
 
-/// One thing in a trace file that cannot be right.
+/// Error of an invalid field in a trace file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{file}:{line}: {field} `{value}`: {wanted}")]
 pub struct TraceError {
     /// Name of the file.
     pub file: String,
-    /// Line, from 1.
+    /// Line number, from 1.
     pub line: usize,
-    /// Which field of the line.
+    /// Name of the field.
     pub field: &'static str,
-    /// What stands there.
+    /// Its value.
     pub value: String,
-    /// What would be right.
+    /// The valid values.
     pub wanted: &'static str,
 }
 
-/// A line of a trace file while it is read.
+/// A line of a trace file that is being read.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Line<'a> {
     pub file: &'a str,
-    /// From 1.
+    /// Line number, from 1.
     pub number: usize,
     pub text: &'a str,
 }
 
 impl<'a> Line<'a> {
-    /// The lines of `text`; a carriage return before the end of a line does not belong to it.
+    /// Splits `text` into lines, without a carriage return at the end of a line.
     pub fn of(file: &'a str, text: &'a str) -> impl Iterator<Item = Line<'a>> {
         text.lines().zip(1..).map(move |(text, number)| Line { file, number, text })
     }
@@ -95,7 +95,8 @@ impl<'a> Line<'a> {
     }
 }
 
-/// A file named in a spec and, once it was read, what it holds. In a profile it is the name.
+/// A file named in a specification, and its content once it was read. A profile contains only the
+/// name.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FromFile<T> {
     name: String,
@@ -103,30 +104,33 @@ pub struct FromFile<T> {
 }
 
 impl<T> FromFile<T> {
-    /// The file of this name, still to be read.
+    /// Names a file that is still to be read.
     #[must_use]
     pub fn named(name: impl Into<String>) -> Self {
         Self { name: name.into(), content: None }
     }
 
-    /// What the file of this name holds.
+    /// Creates a file with its content.
     #[must_use]
     pub fn with(name: impl Into<String>, content: T) -> Self {
         Self { name: name.into(), content: Some(Arc::new(content)) }
     }
 
-    /// The file's name.
+    /// Returns the file's name.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// What it holds, if it was read.
+    /// Returns the content.
+    ///
+    /// # Errors
+    /// If the file was not read.
     pub fn content(&self) -> Result<&Arc<T>, SpecError> {
         self.content.as_ref().ok_or_else(|| SpecError::NotLoaded { file: self.name.clone() })
     }
 
-    /// Reads and parses it; `parse` takes the file's name and its text.
+    /// Reads and parses the file; `parse` takes its name and its text.
     pub(crate) fn load(
         &mut self,
         read: &mut Read<'_>,
@@ -151,7 +155,7 @@ impl<'de, T> Deserialize<'de> for FromFile<T> {
     }
 }
 
-/// Reads a value that is either a text in short form or a table with everything in it.
+/// Deserializes a value from a text in short form or from a table with all fields.
 pub(crate) fn text_or_table<'de, D, T, Table>(deserializer: D, expected: &'static str) -> Result<T, D::Error>
 where
     D: Deserializer<'de>,

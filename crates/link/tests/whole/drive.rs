@@ -1,4 +1,4 @@
-//! How the tests make a direction of a link and send packets through it.
+//! Functions that build a direction of a link and send packets through it.
 
 use link::profile::{Content, LinkProfile, Profile};
 use link::spec::DirectionSpec;
@@ -7,7 +7,7 @@ use link::{Direction, Effect, Packet, Pipeline, Seed, Sink};
 use packet::{Frame, Layer};
 use std::io;
 
-/// What came out of a pipeline, in the order in which it did.
+/// Packets that left a pipeline, in order.
 #[derive(Debug, Default)]
 pub struct Seen {
     pub delivered: Vec<Packet>,
@@ -36,7 +36,7 @@ fn no_file(name: &str) -> io::Result<String> {
     Err(io::Error::new(io::ErrorKind::NotFound, format!("nobody has {name}")))
 }
 
-/// A direction from what a profile would say below `[down]`.
+/// Builds a direction from the text that a profile has below `[down]`.
 pub fn direction(down: &str) -> DirectionSpec {
     let text = format!("kind = \"link\"\ntitle = \"A test\"\nsource = \"A test\"\n[down]\n{down}");
     match Profile::parse("test.toml", &text, &mut no_file).unwrap_or_else(|error| panic!("{error}")).content {
@@ -45,14 +45,14 @@ pub fn direction(down: &str) -> DirectionSpec {
     }
 }
 
-/// A built-in profile.
+/// Returns a built-in profile.
 pub fn builtin(name: &str) -> Content {
     let file = format!("{name}.toml");
     let (_, text) = link::profile::builtin().find(|(known, _)| *known == file).expect("a built-in profile");
     Profile::parse(&file, text, &mut no_file).unwrap_or_else(|error| panic!("{error}")).content
 }
 
-/// A built-in link profile.
+/// Returns a built-in link profile.
 pub fn builtin_link(name: &str) -> LinkProfile {
     match builtin(name) {
         Content::Link(link) => link,
@@ -72,12 +72,12 @@ pub fn frame(bytes: usize) -> Frame {
     Frame::owned(Layer::Ip, vec![0; bytes])
 }
 
-/// `count` packets of `bytes` bytes, one every `gap` from `gap` on.
+/// Returns `count` packets of `bytes` bytes, one every `gap`, starting at `gap`.
 pub fn flow(count: u64, gap: Span, bytes: usize) -> impl Iterator<Item = (Time, usize)> {
     (1..=count).map(move |number| (Time::ZERO + gap * number, bytes))
 }
 
-/// Sends packets at their times and waits until nothing moves for an hour.
+/// Sends packets at their times, and ends the run an hour after the last one.
 pub fn run(pipeline: &mut Pipeline, packets: impl IntoIterator<Item = (Time, usize)>) -> Seen {
     let mut seen = Seen::default();
     let mut last = Time::ZERO;
@@ -89,13 +89,13 @@ pub fn run(pipeline: &mut Pipeline, packets: impl IntoIterator<Item = (Time, usi
     seen
 }
 
-/// Name of the stage that lost a packet.
+/// Returns the name of the stage that lost a packet.
 pub fn loser<'a>(pipeline: &'a Pipeline, packet: &Packet) -> &'a str {
     let mark = packet.marks.last().filter(|mark| mark.effect.is_loss()).expect("a loss");
     pipeline.stage_name(mark.stage)
 }
 
-/// Whether some stage made this packet of another.
+/// Returns whether a stage made this packet as a copy of another.
 pub fn is_copy(packet: &Packet) -> bool {
     packet.marks.iter().any(|mark| mark.effect == Effect::Copied)
 }

@@ -1,5 +1,5 @@
-//! A link that is changed while packets are inside: none disappears, none is early, and marks say
-//! which stage it was.
+//! Tests of links that change while packets are inside: no packet disappears or is early, and marks
+//! name the right stage.
 
 use crate::drive::{Seen, built, direction, frame, is_copy, loser, seed};
 use link::spec::DirectionSpec;
@@ -13,7 +13,8 @@ fn at(number: u64) -> Time {
     Time::ZERO + Span::from_micros(1_700) * number
 }
 
-/// Half of the packets go through `before`; then it becomes `after`, with packets inside.
+/// Sends half of the packets through `before`, changes it to `after` with packets inside, and sends
+/// the other half.
 fn changed(before: &DirectionSpec, after: &DirectionSpec) -> (Pipeline, Seen) {
     let mut pipeline = built(before, &seed(3));
     let mut seen = Seen::default();
@@ -37,14 +38,14 @@ fn original(seen: &Seen) -> impl Iterator<Item = &Packet> {
     seen.all().filter(|packet| !is_copy(packet))
 }
 
-/// Each packet came out once, or was lost once; copies come on top.
+/// Asserts that each packet was delivered or lost once; copies are additional.
 fn nothing_disappeared(seen: &Seen, what: &str) {
     let numbers: Vec<u64> = original(seen).map(|packet| packet.number).collect();
     assert_eq!(numbers.len() as u64, COUNT, "{what}");
     assert_eq!(numbers.into_iter().collect::<BTreeSet<_>>(), (0..COUNT).collect(), "{what}");
 }
 
-/// No packet left before it could have, if `least` is the shortest way through.
+/// Asserts that no packet was faster than `least`, the shortest delay of the row.
 fn nothing_is_early(seen: &Seen, least: Span, what: &str) {
     for packet in &seen.delivered {
         assert!(packet.at >= packet.arrived + least, "{what}: packet {} is early", packet.number);
@@ -53,7 +54,7 @@ fn nothing_is_early(seen: &Seen, least: Span, what: &str) {
     assert!(seen.delivered.windows(2).all(|pair| pair[0].at <= pair[1].at), "{what}: out of time");
 }
 
-/// Parameters of each kind that keep packets waiting, on their way, or that hit them.
+/// Parameters of each kind of stage with which packets wait, are in flight, or are hit.
 const KINDS: [&[&str]; 6] = [
     &[
         r#"bottleneck = { rate = "4Mbit", queue = "50p" }"#,
@@ -91,7 +92,7 @@ const KINDS: [&[&str]; 6] = [
     ],
 ];
 
-/// A row that always has packets inside, with `stage` in the middle.
+/// Returns a row that always has packets inside, with `stage` in the middle.
 fn row(stage: &str) -> DirectionSpec {
     direction(&format!(
         "[[down.stages]]\nname = \"first\"\ndelay = \"20ms\"\n\
@@ -139,8 +140,8 @@ fn stages_come_and_go_and_marks_know_them() {
     let fade = stage("fade", r#"outage = { process = { up = "100ms", down = "20ms" } }"#);
     let before = direction(&format!("{way}{air}"));
 
-    // One comes in front, one goes from behind: what is left in place keeps its name, and numbers
-    // are not used again.
+    // One stage is added in front and one removed from behind. The remaining stage keeps its name,
+    // and numbers are not reused.
     let after = direction(&format!("{fade}{way}"));
     let (pipeline, seen) = changed(&before, &after);
     nothing_disappeared(&seen, "in front");
@@ -157,8 +158,8 @@ fn stages_come_and_go_and_marks_know_them() {
     }
     assert_eq!(losers, BTreeSet::from(["air", "fade"]));
 
-    // It stands where it was put: an outage in front of the delay loses packets as they come, one
-    // behind it 20 ms later.
+    // The stage has the requested place: an outage in front of the delay loses packets on arrival,
+    // one behind it 20 ms later.
     assert!(seen.lost.iter().filter(|packet| packet.loss() == Some(Loss::Outage)).all(|p| p.at == p.arrived));
     let behind = direction(&format!("{way}{fade}"));
     let (_, seen) = changed(&before, &behind);
@@ -174,7 +175,8 @@ fn stages_come_and_go_and_marks_know_them() {
 
 #[test]
 fn an_exchange_of_stages_leaves_them_in_the_new_order() {
-    // What goes stands in front of what stays: places count in the new row, not in the old one.
+    // The removed stage is in front of a remaining one, so places must count in the new row, not in
+    // the old one.
     let before = direction(
         "[[down.stages]]\noutage = {}\n[[down.stages]]\nname = \"way\"\ndelay = \"20ms\"\n\
          [[down.stages]]\nname = \"link\"\nbottleneck = { rate = \"8Mbit\" }\n",
@@ -189,7 +191,7 @@ fn an_exchange_of_stages_leaves_them_in_the_new_order() {
     assert!(seen.lost.len() > 500);
     for packet in &seen.lost {
         assert_eq!(loser(&pipeline, packet), "air");
-        // Behind the delay and in front of the limiter: 20 ms after it came, and not sent.
+        // Behind the delay and in front of the limiter: lost 20 ms after arrival, and not sent.
         assert_eq!(packet.at, packet.arrived + Span::from_millis(20));
         assert_eq!(packet.sending.start, packet.sending.end);
     }
@@ -203,7 +205,7 @@ fn what_is_refused_changes_nothing() {
     let mut pipeline = built(&before, &seed(3));
     let mut undisturbed = built(&before, &seed(3));
     let refused = [
-        // The first change by itself could be made; the second cannot.
+        // The first change alone would be possible, but the second is not.
         (
             "rate = \"1Mbit\"\nerrors = { process = { loss = \"1%\" } }\n",
             "stage `delay` may hold packets and cannot be removed while the link runs",

@@ -1,4 +1,4 @@
-//! Whole pipelines through the public interface: what holds of a row of stages, whichever they are.
+//! Tests of whole pipelines through the public interface: properties of any row of stages.
 
 mod drive;
 mod live;

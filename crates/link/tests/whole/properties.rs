@@ -1,5 +1,6 @@
-//! What holds of any row of stages, whatever comes: no packet disappears or is early, time does not
-//! run backwards, order is kept unless a stage says otherwise, and the same seed gives the same.
+//! Properties of any row of stages under any traffic: no packet disappears or is early, time does
+//! not run backwards, order is kept unless a stage reorders, and the same seed gives the same
+//! result.
 
 use crate::drive::{Seen, built, direction, frame, is_copy, seed};
 use link::spec::{DirectionSpec, StageSpec};
@@ -10,7 +11,7 @@ use link::{Mark, Packet, Sending};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
-/// A stage as a profile has it.
+/// Generates a stage in the notation of a profile.
 fn stage() -> impl Strategy<Value = String> {
     let millis = || 0..60_u32;
     let queue = prop_oneof![
@@ -81,7 +82,7 @@ fn row() -> impl Strategy<Value = DirectionSpec> {
     })
 }
 
-/// Gaps in microseconds, often none, and lengths.
+/// Generates arrivals from gaps in microseconds, often zero, and lengths.
 fn arrivals() -> impl Strategy<Value = Vec<(Time, usize)>> {
     let gap = prop_oneof![2 => Just(0), 3 => 0..3_000_u64, 1 => 0..100_000_u64];
     prop::collection::vec((gap, 20..1500_usize), 1..150).prop_map(|packets| {
@@ -94,13 +95,13 @@ fn arrivals() -> impl Strategy<Value = Vec<(Time, usize)>> {
     })
 }
 
-/// The shortest way of `bytes` bytes through a stage, as far as it is certain.
+/// Returns the shortest time of `bytes` bytes through a stage, as far as it is certain.
 fn least(stage: &StageSpec, bytes: usize) -> Span {
     match stage {
         StageSpec::Bottleneck(spec) => match (&spec.rate, spec.counted) {
             (RateSpec::Constant(rate), Counted::Ip) => {
-                // A packet that follows another may leave a nanosecond earlier: the remainder is
-                // carried over.
+                // A packet that follows another may leave a nanosecond earlier, because the
+                // remainder is carried over.
                 rate.time_for(ByteCount::new(bytes as u64)) - Span::from_nanos(1)
             }
             _ => Span::ZERO,
@@ -126,8 +127,8 @@ fn end(arrivals: &[(Time, usize)]) -> Time {
     arrivals.last().map_or(Time::ZERO, |(at, _)| *at) + Span::from_millis(40)
 }
 
-/// Sends everything and ends the run soon after; with `often`, things that are due are done at
-/// other times than those of arrivals too.
+/// Sends everything and ends the run soon after. With `often`, events are also handled at times
+/// other than those of arrivals.
 fn run(spec: &DirectionSpec, number: u64, arrivals: &[(Time, usize)], often: bool) -> Seen {
     let mut pipeline = built(spec, &seed(number));
     let mut seen = Seen::default();
@@ -150,7 +151,7 @@ fn run(spec: &DirectionSpec, number: u64, arrivals: &[(Time, usize)], often: boo
     seen
 }
 
-/// All that is known of a packet but its bytes.
+/// All properties of a packet except its bytes.
 type Known = (u64, Time, Sending, usize, Vec<Mark>);
 
 fn known(packet: &Packet) -> Known {
@@ -178,7 +179,8 @@ proptest! {
                 *originals.entry(packet.number).or_default() += 1;
             }
         }
-        // A packet that many stages touched may have lost the mark that makes it a copy.
+        // A packet that many stages have marked may have lost the mark that identifies it as a
+        // copy.
         if seen.all().all(|packet| packet.marks.len() < 4) {
             prop_assert!(originals.values().all(|count| *count == 1), "{:?}", originals);
         } else {
@@ -220,7 +222,7 @@ proptest! {
         prop_assert!(all(&once) == all(&run(&spec, 3, &arrivals, true)), "{}: depends on who calls when", spec);
     }
 
-    /// Whoever looks only at these times, and at arrivals, sends each packet exactly when it
+    /// A caller that acts only at these times and at arrivals sends each packet exactly when it
     /// leaves.
     #[test]
     fn no_packet_leaves_before_the_time_to_wake_up(spec in row(), arrivals in arrivals()) {

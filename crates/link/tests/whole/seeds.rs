@@ -1,5 +1,5 @@
-//! Every stage draws from a stream of its own: adding one does not shift what the others draw, and
-//! no two directions or links draw the same.
+//! Tests of random streams: every stage has its own, so an added stage does not change the random
+//! numbers of the others. No two directions or links have the same stream.
 
 use crate::drive::{self, built, direction, flow, is_copy, loser, run, seed};
 use link::spec::DirectionSpec;
@@ -23,7 +23,7 @@ const BASE: &str = r#"
     delay = { kind = "uniform", mean = "30ms", jitter = "30ms" }
 "#;
 
-/// Each kind of stage with parameters by which it draws and does nothing to a packet.
+/// Each kind of stage with parameters with which it draws but has no effect on packets.
 const HARMLESS: [(&str, &str); 7] = [
     ("bottleneck", r#"bottleneck = { rate = "inf", queue = { kind = "red", min = "5p", max = "15p" } }"#),
     ("errors", r#"errors = { process = { loss = "0%" } }"#),
@@ -34,7 +34,7 @@ const HARMLESS: [(&str, &str); 7] = [
     ("hiccup", r#"hiccup = { hold = { span = "0ms", trigger = { random = "10000h" } } }"#),
 ];
 
-/// Each kind of stage with parameters by which it does much.
+/// Each kind of stage with parameters that have a large effect.
 const HARMFUL: [&str; 6] = [
     r#"bottleneck = { rate = "900kbit", queue = { kind = "red", min = "5p", max = "15p" } }"#,
     r#"errors = { process = { loss = "20%" } }"#,
@@ -48,7 +48,7 @@ fn base() -> DirectionSpec {
     direction(BASE)
 }
 
-/// The base with another stage in front of the one at `place`.
+/// Returns the base with another stage in front of the one at `place`.
 fn with(stage: &str, place: usize) -> DirectionSpec {
     let mut spec = base();
     let added = direction(&format!("[[down.stages]]\nname = \"added\"\n{stage}\n"));
@@ -57,11 +57,12 @@ fn with(stage: &str, place: usize) -> DirectionSpec {
 }
 
 fn packets() -> impl Iterator<Item = (Time, usize)> {
-    // 20 together, which wait for 114 ms; 95 % of what the limiter sends.
+    // 20 packets arrive together and take 114 ms: 95 % of the limiter's capacity.
     (0..20_000).map(|number| (Time::ZERO + Span::from_millis(126) * (number / 20), 1500))
 }
 
-/// What became of each packet by its number: who lost it, and when it was lost or came out.
+/// The fate of each packet by its number: the stage that lost it, and when it was lost or
+/// delivered.
 type Fates = BTreeMap<u64, (Option<String>, Time)>;
 
 fn fate(pipeline: &Pipeline, packet: &Packet) -> (u64, (Option<String>, Time)) {
@@ -79,7 +80,7 @@ fn fates(spec: &DirectionSpec) -> Fates {
     fates_of(spec, 1)
 }
 
-/// The first packet whose fate is not the same.
+/// Returns the first packet whose fate differs.
 fn difference(one: &Fates, other: &Fates) -> Option<u64> {
     let differs = |(number, fate): (&u64, &(Option<String>, Time))| {
         (other.get(number) != Some(fate)).then_some(*number)
@@ -140,7 +141,7 @@ fn delays_are_the_same_behind_a_new_stage() {
     let out = |spec: &DirectionSpec| {
         let mut pipeline = built(spec, &seed(1));
         let result = run(&mut pipeline, packets());
-        // What a hold added to the delay is known of each packet.
+        // The mark of each packet states how much a hold added to its delay.
         let held = |packet: &Packet| {
             let held = packet.marks.iter().map(|mark| match mark.effect {
                 Effect::Held(span) => span,
@@ -180,7 +181,7 @@ fn errors_in_time_do_not_depend_on_which_packets_come() {
     }
 }
 
-/// Which of 10 000 packets are lost at 50 %.
+/// Returns which of 10 000 packets are lost at 50 %.
 fn lost_at_random(seed: &Seed) -> Vec<bool> {
     let mut pipeline = built(&direction("errors = { process = { loss = \"50%\" } }"), seed);
     let result = run(&mut pipeline, flow(10_000, Span::from_millis(1), 100));

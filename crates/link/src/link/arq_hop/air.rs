@@ -1,8 +1,9 @@
-//! The air of one direction of a hop: which blocks or frames are hit.
+//! The air of one direction of a hop: it decides which blocks or frames are erased.
 //!
-//! Errors hit blocks or frames on the air, as loss profiles say them of packets: what an error
-//! process hits is erased, whatever the profile says of its effect. The process sees a packet of a
-//! block's or a frame's length. So does an outage, over the whole of what it takes to send.
+//! Error processes and outages act on blocks or frames as they act on packets elsewhere. A block or
+//! frame hit by an error process is erased, whatever the effect in the profile. The process sees a
+//! packet with the length of the block or frame. An outage erases a block or frame if it overlaps
+//! any part of the transmission.
 
 use super::{HopError, HopSpec};
 use crate::packet::Packet;
@@ -14,18 +15,18 @@ use arq::hop::OnAir;
 use packet::{Frame, Layer};
 use vocabulary::{Direction, Sending};
 
-/// One direction.
+/// The air of one direction.
 pub(super) struct Air {
     errors: Option<Errors>,
     outages: Vec<Outage>,
     /// Outages by command.
     commanded: Outage,
-    /// Blocks or frames that were sent.
+    /// Number of blocks or frames sent.
     sent: u64,
 }
 
 impl Air {
-    /// Both directions, up first.
+    /// Builds the air of both directions, up first.
     pub fn pair(spec: &HopSpec, seed: &Seed) -> Result<[Self; 2], HopError> {
         let HopSpec { errors_up, errors_down, outages_up, outages_down, .. } = spec;
         let air = |direction: Direction, errors: &Option<_>, outages: &[(String, OutageSpec)]| {
@@ -43,7 +44,7 @@ impl Air {
         Ok([air(Direction::Up, errors_up, outages_up)?, air(Direction::Down, errors_down, outages_down)?])
     }
 
-    /// Whether the next block or frame arrives as it was sent.
+    /// Returns whether the next block or frame arrives intact.
     pub fn carries(&mut self, sent: &OnAir) -> bool {
         let number = self.sent;
         self.sent += 1;
@@ -52,19 +53,20 @@ impl Air {
             let frame = Frame::owned(Layer::Ip, vec![0; sent.octets.get() as usize]);
             errors.hits(&Packet { sending, ..Packet::new(number, frame, sent.judged) })
         });
-        // Both are asked, whatever the other says: each keeps its own time.
+        // Both must be asked, whatever the other answers, because each advances its own time. Hence
+        // `|`, not `||`.
         !(hit | self.is_out(sending))
     }
 
-    /// Whether there is an outage at any time of a transmission. It ends where the next one begins:
-    /// that instant is the next one's.
+    /// Returns whether there is an outage at any time of a transmission. The end of the
+    /// transmission is exclusive, because the next one begins at that instant.
     fn is_out(&mut self, Sending { start, end }: Sending) -> bool {
         let last = Time::ZERO + (end - Time::ZERO - Span::from_nanos(1));
         let mut all = self.outages.iter_mut().chain([&mut self.commanded]);
         all.any(|outage| outage.is_out(start, last))
     }
 
-    /// An outage by command. What is being sent may be judged already.
+    /// Executes a command for an outage. The current block or frame may have been judged already.
     pub fn obey(&mut self, command: OutageCommand, now: Time) {
         self.commanded.command(now, command);
     }

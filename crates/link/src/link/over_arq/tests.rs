@@ -1,4 +1,4 @@
-//! What a link layer makes of a link's stages.
+//! Tests of the conversion of a link's stages for a link layer.
 
 use super::*;
 use crate::profile::{Parameters as Line, Resolve};
@@ -34,8 +34,8 @@ fn hop(link: &LinkSpec) -> &HopSpec {
     }
 }
 
-/// The queue stays, the rate is the circuit's, errors go on the air, and the delay is the network's
-/// behind it.
+/// The queue stays, the rate is the circuit's, errors move to the air, and the delay follows behind
+/// the circuit.
 #[test]
 fn the_rows_of_a_link_with_rlp() {
     let down = direction("rate=2mbit,queue=5p,delay=40ms,loss=1%");
@@ -50,8 +50,8 @@ fn the_rows_of_a_link_with_rlp() {
     assert_eq!((hop.errors_up.is_some(), hop.errors_down.is_some()), (false, true));
 }
 
-/// Outages are on the air, each with its name; one that a profile puts behind the link layer stays,
-/// and one on command needs no stage.
+/// Outages move to the air with their names. An outage that the profile places behind the link
+/// layer stays a stage, and one on command needs no stage.
 #[test]
 fn outages_are_on_the_air_or_behind() {
     let mut down = direction("delay=40ms,outage=5s+1s");
@@ -81,7 +81,7 @@ fn outages_are_on_the_air_or_behind() {
     }
 }
 
-/// The line behind the circuit is what packets get (LL-04).
+/// The rate of packets is that of the line behind the circuit (LL-04).
 #[test]
 fn a_throttle_is_the_rate_that_packets_get() {
     let none = DirectionSpec::default();

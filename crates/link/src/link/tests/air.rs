@@ -1,4 +1,4 @@
-//! What a profile says of the air beneath a link layer, to the nanosecond: traces and outages.
+//! Tests of the air beneath a link layer, exact to the nanosecond: traces and outages.
 
 use super::*;
 use crate::stage::errors::{ErrorTrace, ProcessSpec};
@@ -9,7 +9,7 @@ use vocabulary::link_layer::Record;
 const UP: Direction = Direction::Up;
 const DOWN: Direction = Direction::Down;
 
-/// A link under load, with what its ends note.
+/// A link under load, with the records of its ends.
 struct Watched {
     link: Link,
     seen: Seen,
@@ -22,14 +22,15 @@ impl Watched {
         Self { link, seen: Seen::default() }
     }
 
-    /// So many packets come up at the start: the queue has one ready whenever the hop asks.
+    /// Offers `count` packets up at the start, so that the queue has one ready whenever the hop
+    /// asks.
     fn offer(&mut self, count: u64, length: usize) {
         for number in 0..count {
             self.link.accept(UP, frame(length, number as u8), Time::ZERO, &mut self.seen);
         }
     }
 
-    /// Runs until then. Packets have left in their order, each as it came.
+    /// Runs until `end`; checks that packets have left in order and intact.
     fn run(&mut self, end: Time) {
         self.link.advance(end, &mut self.seen);
         for (number, (_, packet)) in (0..).zip(&self.seen.ends) {
@@ -44,17 +45,18 @@ impl Watched {
         records.filter(|record| (record.way, record.event) == (way, kind)).collect()
     }
 
-    /// Blocks that the network could not decode, by when they were sent.
+    /// Returns the blocks that the network could not decode, by the number of their transmission
+    /// slot.
     fn erased_blocks(&self) -> Vec<u64> {
         let block = |record: &Record| (record.at.as_nanos() - 120_000_000) / 20_000_000;
         self.noted(DOWN, Way::Received, Event::Erased).iter().map(block).collect()
     }
 }
 
-/// LL-06: blocks are erased exactly where the trace says, also when it begins again.
+/// LL-06: blocks are erased exactly where the trace says, also after it has begun again.
 #[test]
 fn erasures_are_where_the_trace_says() {
-    // Blocks 100, 102 to 111 and 130 of 150.
+    // Erased blocks of a period of 150: 100, 102 to 111 and 130.
     let trace = ErrorTrace::parse("trace", "2000,2020\n2040,2240\n2600,2620").expect("a trace");
     let file = FromFile::with("trace", trace);
     let process = ProcessSpec::Trace { file, repeat: Some(Span::from_secs(3)) };
@@ -70,9 +72,9 @@ fn erasures_are_where_the_trace_says() {
     assert!(watched.noted(UP, Way::Sent, Event::Again).len() >= 30);
 }
 
-/// Outages of the air erase the blocks that are sent at any time of them, of their direction alone.
-/// An outage begins and ends between two blocks here, within one, or holds a part of one; one comes
-/// by command, from the next block on.
+/// An outage on the air erases each block of its direction whose transmission it overlaps. Here
+/// some outages begin and end between two blocks, some lie within one block, and some cover parts
+/// of two. The last one is by command and takes effect with the next block.
 #[test]
 fn outages_erase_blocks() {
     let scheduled = "outage=2s+40ms,outage=3010ms+1ns,outage=4010ms+20ms";
@@ -88,8 +90,8 @@ fn outages_erase_blocks() {
     assert_eq!(watched.noted(UP, Way::Sent, Event::Again).len(), 7);
 }
 
-/// Outages at random come by the name of their stage, so that two of them are out at times of their
-/// own.
+/// Each outage process has the random stream of its stage's name, so two of them have outages at
+/// different times.
 #[test]
 fn outages_have_streams_of_their_own() {
     let erased = |names: &[&str]| {
@@ -108,8 +110,8 @@ fn outages_have_streams_of_their_own() {
     assert!(erased(&["outage", "fade"]).len() > one.len());
 }
 
-/// An outage of the air erases each frame that is being sent at any time of it, and no packet:
-/// frame 1 is sent from 31.67 to 63.33 ms.
+/// An outage on the air erases each frame whose transmission it overlaps, and no packet. Frame 1 is
+/// sent from 31.67 to 63.33 ms.
 #[test]
 fn outages_erase_frames() {
     for (scheduled, erased) in [

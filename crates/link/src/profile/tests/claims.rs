@@ -1,11 +1,10 @@
-//! No source, no profile: what the source of a built-in profile states comes out again when its
-//! stages are run.
+//! Tests that the stages of each built-in profile reproduce the statements of its source.
 //!
-//! `profiles/README.md` says what the quantities mean. Each is measured on the built pipelines and
-//! on nothing else: from packets that went through, or were lost. A measurement has a sampling
-//! error; a claim holds if its value, give or take its tolerance, meets the interval of four
-//! standard errors around what was measured. That interval must be short, and twice the value must
-//! not hold: else the test could not fail.
+//! `profiles/README.md` defines the quantities. Each is measured on the built pipelines alone, from
+//! packets that were delivered or lost. A measurement has a sampling error. A claim holds if its
+//! value, plus or minus its tolerance, meets the interval of four standard errors around the
+//! measured value. The interval must be short, and twice the claimed value must fail; otherwise the
+//! test could not detect an error.
 
 use super::*;
 use crate::link::LinkSink;
@@ -19,7 +18,7 @@ use std::path::Path;
 use std::str::FromStr;
 use vocabulary::{ChannelState, Loss};
 
-/// One test a profile, and the list of all of them.
+/// Defines one test for each profile, and the list of all of them.
 macro_rules! profiles {
     ($($test:ident $name:literal)*) => {
         const TESTED: &[&str] = &[$($name,)*];
@@ -33,15 +32,15 @@ profiles! {
     starlink "starlink" umts "umts" wifi_b "wifi-b"
 }
 
-/// Packets of a long measurement.
+/// Number of packets in a long measurement.
 const MANY: u64 = 1_000_000;
-/// Far enough apart for no packet to wait for another, and no multiple of any tick.
+/// Gap at which no packet waits for another; not a multiple of any tick.
 const WIDE: Span = Span::from_millis(997);
-/// Far enough apart for delays to be independent: beyond four times any correlation time.
+/// Gap at which delays are independent: more than four times any correlation time.
 const INDEPENDENT: Span = Span::from_millis(60_997);
-/// Bursts that a mean is taken over.
+/// Number of bursts for a mean.
 const BURSTS: usize = 10_000;
-/// Standard errors to both sides: 1 in 16 000 measurements lies outside, and the seed is fixed.
+/// Standard errors on each side. 1 in 16 000 measurements lies outside, and the seed is fixed.
 const SIGMAS: f64 = 4.0;
 
 #[test]
@@ -86,7 +85,7 @@ fn claims_of(name: &str) {
     let profile = named(name);
     assert_eq!(profile.name, name);
     assert!(!profile.title.trim().is_empty(), "no title");
-    // Author or body, title, and where in it: nothing short does that.
+    // Author or organisation, title and place need more than a few characters.
     assert!(profile.source.trim().len() > 40, "source: {}", profile.source);
     assert!(!profile.claims.is_empty(), "no claims: no source, no profile");
     for claim in &profile.claims {
@@ -106,7 +105,7 @@ fn claims_of(name: &str) {
     }
 }
 
-/// An interval in which the quantity lies, in its base unit: bit/s, s or a share.
+/// An interval that contains the quantity, in its base unit: bit/s, s or a share.
 #[derive(Debug, Clone, Copy)]
 struct Measured {
     low: f64,
@@ -126,7 +125,7 @@ impl Measured {
         Self { low: mean - error, high: mean + error }
     }
 
-    /// Between the order statistics that enclose the percentile, whatever the distribution.
+    /// Returns the order statistics that enclose the percentile, for any distribution.
     fn percentile(mut values: Vec<f64>, percentile: f64) -> Self {
         values.sort_by(f64::total_cmp);
         let (count, share) = (values.len() as f64, percentile / 100.0);
@@ -136,13 +135,13 @@ impl Measured {
     }
 
     fn holds(self, value: f64, tolerance: f64) -> bool {
-        // What was computed from exact times may be off by rounding.
+        // A value computed from exact times may have a rounding error.
         let tolerance = tolerance + 1e-9 * value;
         value + tolerance >= self.low && value - tolerance <= self.high
     }
 }
 
-/// The value of a claim and its tolerance, in the base unit.
+/// Returns the value of a claim and its tolerance, in the base unit.
 fn claimed(claim: &Claim) -> Result<(f64, f64), UnitError> {
     let read = |text: &str| match claim.quantity.as_str() {
         "rate" | "goodput" => BitRate::from_str(text).map(|rate| rate.as_bits_per_second() as f64),
@@ -151,7 +150,7 @@ fn claimed(claim: &Claim) -> Result<(f64, f64), UnitError> {
     };
     let value = read(&claim.value)?;
     if value == 0.0 {
-        // Nothing is nothing: not half a unit of it.
+        // Zero is exact: half a unit of tolerance does not apply.
         return Ok((0.0, 0.0));
     }
     let tolerance = if let Some(share) = claim.tolerance {
@@ -165,7 +164,7 @@ fn claimed(claim: &Claim) -> Result<(f64, f64), UnitError> {
     Ok((value, tolerance))
 }
 
-/// Measures what a claim is about.
+/// Measures the quantity of a claim.
 fn measure(profile: &Profile, claim: &Claim) -> Result<Measured, String> {
     let link = link_of(profile);
     let direction = match (claim.direction.as_deref(), claim.quantity.as_str()) {
@@ -221,8 +220,8 @@ fn measure(profile: &Profile, claim: &Claim) -> Result<Measured, String> {
     }
 }
 
-/// The rate at which bytes leave, whatever else the limiter adds to each packet: it cancels out
-/// between long and short ones.
+/// Returns the rate at which bytes leave. The limiter's overhead for each packet cancels out
+/// between long and short packets.
 fn rate(flow: impl Fn() -> Flow, mtu: usize) -> f64 {
     const IN_A_ROW: usize = 8;
     let (long, short) = (mtu, 40);
@@ -230,8 +229,8 @@ fn rate(flow: impl Fn() -> Flow, mtu: usize) -> f64 {
     (8 * IN_A_ROW * (long - short)) as f64 / seconds
 }
 
-/// The same of a link with a link layer, which has to be driven in both directions; packets come
-/// one second after its start.
+/// Returns the same for a link with a link layer, which must be driven in both directions. Packets
+/// arrive one second after the start of the link.
 fn rate_of_hop(link: &LinkProfile, direction: Direction, mtu: usize) -> f64 {
     const IN_A_ROW: usize = 8;
     let seconds = |bytes: usize| {
@@ -247,7 +246,7 @@ fn rate_of_hop(link: &LinkProfile, direction: Direction, mtu: usize) -> f64 {
     (8 * IN_A_ROW * (mtu - 40)) as f64 / (seconds(mtu) - seconds(40))
 }
 
-/// When packets arrive, of whichever direction.
+/// Times of delivery, of both directions.
 #[derive(Default)]
 struct Both(Vec<Time>);
 
@@ -267,7 +266,7 @@ struct Flow {
     seen: Seen,
 }
 
-/// What came out.
+/// Packets that left the direction.
 #[derive(Default)]
 struct Seen {
     delivered: Vec<Packet>,
@@ -289,13 +288,13 @@ impl Flow {
         self.pipeline.accept(Frame::owned(Layer::Ip, vec![0; bytes]), now, &mut self.seen);
     }
 
-    /// Seconds that the limiter sends `count` packets that come together.
+    /// Returns the seconds that the limiter needs for `count` packets that arrive together.
     fn sending_time(mut self, count: usize, bytes: usize) -> f64 {
         for _ in 0..count {
             self.send(bytes, Time::ZERO);
         }
         self.pipeline.advance(Time::ZERO + Span::from_secs(3600), &mut self.seen);
-        // Errors are behind the limiter: it has sent what they hit.
+        // Errors are behind the limiter, so it has also sent the lost packets.
         let packets = || self.seen.delivered.iter().chain(&self.seen.lost);
         assert_eq!(packets().count(), count);
         let start = packets().map(|packet| packet.sending.start).min().expect("packets");
@@ -304,7 +303,7 @@ impl Flow {
         end.since(start).as_secs_f64()
     }
 
-    /// Seconds from the end of the transmission to the far end, of packets far apart.
+    /// Returns the seconds from the end of the transmission to the far end, for packets far apart.
     fn delays(mut self) -> Vec<f64> {
         let mut delays = Vec::new();
         let mut now = Time::ZERO;
@@ -317,8 +316,8 @@ impl Flow {
         delays
     }
 
-    /// The share lost of a constant flow. Neighbours depend on each other, so the error comes from
-    /// parts of the flow.
+    /// Returns the loss rate of a constant flow. Neighbours depend on each other, so the error is
+    /// computed from parts of the flow.
     fn losses(mut self) -> Measured {
         const PARTS: u64 = 100;
         let mut now = Time::ZERO;
@@ -337,7 +336,7 @@ impl Flow {
         Measured::mean(&shares)
     }
 
-    /// Mean time bad, in steps that are half a tick of TCP Lite's processes.
+    /// Returns the mean time in the bad state, in steps of half a tick of TCP Lite's processes.
     fn bursts(mut self) -> Measured {
         const STEP: Span = Span::from_millis(5);
         let mut now = Time::from_nanos(STEP.as_nanos() / 2);
@@ -349,7 +348,7 @@ impl Flow {
             match packet.channel.expect("an error process") {
                 ChannelState::Bad => length += 1,
                 ChannelState::Good => {
-                    // The first may have begun before the flow did.
+                    // The first burst may have begun before the flow.
                     if length > 0 && since_good {
                         bursts.push((STEP * length).as_secs_f64());
                     }

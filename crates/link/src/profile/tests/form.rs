@@ -1,4 +1,4 @@
-//! The TOML of a profile, and what is said of one that is wrong.
+//! Tests of the TOML format of profiles, and of the errors for invalid profiles.
 
 use super::*;
 
@@ -92,10 +92,10 @@ fn an_unknown_field_is_named_with_its_line_and_the_nearest_right_word() {
          `hiccup`, `stages`\n\
          did you mean `delay`?"
     );
-    // Nothing is near: nothing is guessed.
+    // No known word is near, so there is no suggestion.
     let error = refused_link("[down]\nthroughput = \"1Mbit\"\n");
     assert!(error.contains("line 5, column 1") && !error.contains("did you mean"), "{error}");
-    // What stands in the line itself is not taken for the message.
+    // The text of the line itself is not taken for the message.
     let error = refused_link("nope = \"unknown `delai`, not `delay`\"\n");
     assert!(error.contains("line 4") && !error.contains("delay`?"), "{error}");
 }
@@ -157,7 +157,7 @@ fn what_cannot_go_together() {
 
 #[test]
 fn an_unnamed_stage_gets_a_name_that_is_free() {
-    // The second of its kind would be `errors.2`, which another one has.
+    // The second stage of its kind would be `errors.2`, but that name is taken.
     let rest = r#"
         [[down.stages]]
         name = "errors.2"

@@ -1,14 +1,16 @@
-//! What TCP gets over each profile, beside what its source says (B3 of issue 20).
+//! TCP's goodput over each profile, compared with the source (B3 of issue 20).
 //!
-//! Link profiles claim it (`quantity = "goodput"`), and `claims.rs` holds them to it. Loss profiles
-//! have no rate: theirs is measured over `umts`, one of the three links that their source uses.
+//! Link profiles claim their goodput (`quantity = "goodput"`), and `claims.rs` checks it. Loss
+//! profiles have no rate. Their goodput is measured over `umts`, one of the three links that their
+//! source uses.
 
 use super::transfer::{Transferred, transfer};
 use super::*;
 use crate::seed::Seed;
 use crate::units::Span;
 
-/// A transfer that is long enough for its link: 100 s, or 2000 full packets of a slow one.
+/// Runs a transfer that is long enough for its link: 100 s, or 2000 full-sized packets on a slow
+/// link.
 pub(super) fn measured(link: &LinkProfile, name: &str, window: Option<u64>) -> Transferred {
     let rate = link.rate(Direction::Down).map_or(1e9, |rate| rate.as_bits_per_second() as f64);
     let packets = 2000.0 * 8.0 * f64::from(link.mtu.unwrap_or(1500)) / rate;
@@ -26,7 +28,7 @@ fn every_link_profile_claims_what_tcp_gets() {
     }
 }
 
-/// `profiles/README.md` has this table.
+/// The table of these numbers is in `profiles/README.md`.
 #[test]
 fn tcp_over_a_profile_whose_delay_varies_gets_what_it_gets_over_the_mean_delay() {
     for name in ["lte", "starlink", "lossy-wifi"] {
@@ -53,16 +55,16 @@ fn tcp_over_a_profile_whose_delay_varies_gets_what_it_gets_over_the_mean_delay()
     }
 }
 
-/// TL-19: over UMTS the published mean falls by loss profiles 1 to 6 are 3 to 17 %. Our real
-/// transfers fall by 0.3 to 9.5 % (`docs/campaigns.md` says why), in the thesis's order: profile 4
-/// costs most, then 3, and 2 least.
+/// TL-19: the published mean reductions over UMTS for loss profiles 1 to 6 are 3 to 17 %. Real
+/// transfers here lose 0.3 to 9.5 % (`docs/campaigns.md` explains why), in the order of the thesis:
+/// profile 4 costs most, then 3, and 2 costs least.
 #[test]
 fn loss_profiles_cost_tcp_what_their_source_says_at_most_and_in_its_order() {
     let fall = |name: &str| {
         let mut link = link_of(&named("umts"));
         let Content::Loss(loss) = named(name).content else { panic!("{name} is a loss profile") };
         link.add_losses(&loss);
-        // Bursts are rare: half an hour.
+        // Bursts are rare, so each transfer takes half an hour.
         let goodput = transfer(&link, &Seed::campaign(4).link(name), Span::from_secs(1800), None).goodput;
         100.0 * (1.0 - goodput / (384_000.0 * 524.0 / 576.0))
     };
@@ -75,7 +77,7 @@ fn loss_profiles_cost_tcp_what_their_source_says_at_most_and_in_its_order() {
     assert!(falls[3] > falls[1] && falls[3] > falls[5], "{falls:?}");
 }
 
-/// Parameters here name no file.
+/// A resolver without files: the parameters here name none.
 struct NoFiles;
 
 impl Resolve for NoFiles {

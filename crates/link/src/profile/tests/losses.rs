@@ -1,5 +1,4 @@
-//! `loss`, `burst`, `ber` and `damage`: which of them go together, and what they make of each
-//! other.
+//! Tests of `loss`, `burst`, `ber` and `damage`: their effects, and their valid combinations.
 
 use super::parameters::{made, on, refused};
 

@@ -1,4 +1,4 @@
-//! Parameters in one line: what each does to a direction, and what is said of those that cannot be.
+//! Tests of parameters in one line: their effect on a direction, and the errors for invalid ones.
 
 use super::*;
 use crate::stage::StageCommand;
@@ -6,7 +6,7 @@ use crate::stage::errors::ProcessSpec;
 use crate::stage::outage::OutageCommand;
 use crate::units::Span;
 
-/// Knows one loss profile, by name and by path, and two traces.
+/// A resolver that knows one loss profile, by name and by path, and two traces.
 pub(super) struct Known;
 
 impl Resolve for Known {
@@ -28,7 +28,7 @@ impl Resolve for Known {
     }
 }
 
-/// `parameters` on top of the direction that `first` makes of a perfect one.
+/// Applies `first` to a perfect direction, then `parameters`.
 pub(super) fn on(first: &str, parameters: &str) -> Result<DirectionSpec, ParameterError> {
     let mut direction = DirectionSpec::default();
     first.parse::<Parameters>()?.apply(&mut direction, &mut Known)?;
@@ -94,7 +94,7 @@ fn the_help_names_every_parameter_and_its_examples_can_be_used() {
                 "trace" => "cell.trace",
                 _ => example.trim_end_matches(','),
             };
-            // Those that belong to another one come with it.
+            // Parameters that require another one are given with it.
             let first = match *name {
                 "jitter" => "delay=40ms",
                 "correlation" => "delay=40ms,jitter=5ms",
@@ -117,11 +117,11 @@ fn they_are_put_on_top_whatever_their_order() {
     let changed = on("delay=70ms", "jitter=5ms,delay=40ms").expect("a delay");
     assert_eq!(changed.to_string(), made("delay=40ms,jitter=5ms"), "nothing is dropped");
     assert_eq!(made(" rate = 1mbit , delay = 1ms ,"), made("rate=1mbit,delay=1ms"));
-    // Whatever the order, stages stand where they usually do.
+    // Stages have their usual order, whatever the order of the parameters.
     assert_eq!(made("delay=1ms,loss=1%,rate=1mbit"), made("rate=1mbit,loss=1%,delay=1ms"));
 }
 
-/// The later one replaced the earlier one without a word.
+/// Formerly the later value silently replaced the earlier one.
 #[test]
 fn what_is_given_twice_is_refused() {
     assert_eq!(
@@ -138,8 +138,7 @@ fn what_is_given_twice_is_refused() {
         let why = refused(text);
         assert!(why.contains(&format!("and {first} both set the limiter's rate")), "{why}");
     }
-    // On top of a direction that has one of them, the other one replaces it: that is what was asked
-    // for.
+    // If the direction already has one of them, the other one replaces it, as requested.
     assert_eq!(on("trace=cell.trace", "rate=1mbit").expect("a rate").to_string(), made("rate=1mbit"));
 }
 

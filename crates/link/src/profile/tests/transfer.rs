@@ -1,11 +1,11 @@
-//! A bulk transfer over a link, as a model: a TCP sender that reacts to its losses as NewReno does
-//! and finds them by SACK.
+//! A model of a bulk transfer over a link: a TCP sender with NewReno's reaction to losses, which it
+//! detects by SACK.
 //!
-//! Window rules are those of RFC 5681 with an initial window of ten segments (RFC 6928). A segment
-//! is lost once one that was sent later has arrived: links of the profiles keep packets in order.
-//! The timer is RFC 6298's with Linux's least variance of 200 ms. Each segment is acknowledged,
-//! with all that the receiver has. Segments fill the MTU with 52 bytes of headers (IPv4, TCP, time
-//! stamps).
+//! The window follows RFC 5681 with an initial window of ten segments (RFC 6928). A segment counts
+//! as lost when a later one has arrived, because the links of the profiles keep packets in order.
+//! The timer is that of RFC 6298, with Linux's lower bound of 200 ms on the variance term. The
+//! receiver acknowledges each segment, and each acknowledgement reports all segments that it has.
+//! Segments fill the MTU with 52 bytes of headers (IPv4, TCP, timestamps).
 
 use super::*;
 use crate::link::LinkSink;
@@ -15,21 +15,21 @@ use crate::units::{Span, Time};
 use ::packet::{Frame, Layer};
 use std::collections::VecDeque;
 
-/// Headers of a segment, and an acknowledgement.
+/// Bytes of a segment's headers, and of an acknowledgement.
 const HEADERS: usize = 52;
 
-/// What became of a transfer.
+/// Result of a transfer.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Transferred {
-    /// Payload that arrived in order, in bit/s of the time after the first quarter.
+    /// Payload delivered in order, in bit/s, without the first quarter of the time.
     pub goodput: f64,
-    /// Mean seconds from the end of a segment's transmission to its arrival.
+    /// Mean time from the end of a segment's transmission to its arrival, in seconds.
     pub delay: f64,
     /// Retransmission timeouts.
     pub timeouts: u32,
 }
 
-/// Transfers data down the link for this long. `window` is the receive window in bytes.
+/// Transfers data down the link for `length`. `window` is the receive window in bytes.
 pub(super) fn transfer(link: &LinkProfile, seed: &Seed, length: Span, window: Option<u64>) -> Transferred {
     let mtu = usize::from(link.mtu.unwrap_or(1500));
     let payload = mtu - HEADERS;
@@ -55,7 +55,7 @@ pub(super) fn transfer(link: &LinkProfile, seed: &Seed, length: Span, window: Op
     }
 }
 
-/// A transmission: a place in the order of all, the segment, and when it was sent.
+/// A transmission: its number among all, its segment and its time.
 #[derive(Debug, Clone, Copy)]
 struct Transmission {
     number: u64,
@@ -63,19 +63,19 @@ struct Transmission {
     at: Time,
 }
 
-/// What an acknowledgement says.
+/// Content of an acknowledgement.
 #[derive(Debug, Clone, Copy)]
 struct Acknowledgement {
-    /// Transmissions that had arrived.
+    /// Number of transmissions that had arrived.
     arrived: usize,
-    /// Segments that had arrived in order.
+    /// Number of segments that had arrived in order.
     in_order: u64,
 }
 
 struct World {
     link: Link,
     arrivals: Arrivals,
-    /// By the packet's number in its direction.
+    /// Transmissions by the packet's number in its direction.
     sent: Vec<Transmission>,
     acknowledged: Vec<Acknowledgement>,
     receiver: Receiver,
@@ -96,7 +96,7 @@ impl LinkSink for Arrivals {
 
 #[derive(Default)]
 struct Receiver {
-    /// Transmissions in the order in which they arrived.
+    /// Transmissions in the order of their arrival.
     log: Vec<Transmission>,
     has: Vec<bool>,
     in_order: u64,
@@ -104,11 +104,11 @@ struct Receiver {
 }
 
 struct Sender {
-    /// Segments.
+    /// Receive window in segments.
     window: u64,
     congestion_window: f64,
     threshold: f64,
-    /// The next segment that was never sent.
+    /// The next segment that has never been sent.
     next: u64,
     in_order: u64,
     arrived: usize,
@@ -116,7 +116,8 @@ struct Sender {
     flight: VecDeque<Transmission>,
     again: VecDeque<u64>,
     transmissions: u64,
-    /// The window falls once for all losses among the transmissions before this one.
+    /// Transmission from which a loss reduces the window again: one reduction covers all losses
+    /// among earlier transmissions.
     recovery: u64,
     /// Smoothed round-trip time and its variation in seconds.
     round_trip: Option<(f64, f64)>,
@@ -126,7 +127,8 @@ struct Sender {
 }
 
 impl World {
-    /// Lets everything happen until `end`: the segments that have arrived in order by then.
+    /// Handles all events until `end`; returns the number of segments that have then arrived in
+    /// order.
     fn run(&mut self, end: Time) -> u64 {
         loop {
             let due = self.link.due();
@@ -162,7 +164,7 @@ impl World {
         }
     }
 
-    /// Sends what the windows allow.
+    /// Sends as many segments as the windows allow.
     fn send(&mut self, now: Time) {
         while let Some(transmission) = self.sender.next(now) {
             self.sent.push(transmission);
@@ -212,7 +214,7 @@ impl Sender {
         self.has.get(segment as usize) == Some(&true)
     }
 
-    /// The next transmission, if the windows allow one.
+    /// Returns the next transmission, if the windows allow one.
     fn next(&mut self, now: Time) -> Option<Transmission> {
         while self.again.front().is_some_and(|&segment| self.has(segment)) {
             self.again.pop_front();

@@ -1,30 +1,30 @@
-//! Packets that wait for a limiter, in the order in which they came.
+//! Packets that wait for a limiter, in order of arrival.
 
 use super::queue::Limit;
 use crate::packet::Packet;
 use crate::units::Span;
 use std::collections::{HashMap, VecDeque};
 
-/// A packet that waits. Its logical time is when it came.
+/// A waiting packet. Its logical time is that of its arrival.
 #[derive(Debug)]
 pub(super) struct Waiting {
     pub packet: Packet,
-    /// Bytes that it costs.
+    /// Size in bytes, as the limiter counts it.
     pub cost: u64,
-    /// The virtual queue that it counts in.
+    /// The virtual queue in which it counts.
     pub queue: u16,
 }
 
-/// The row of waiting packets.
+/// The waiting packets.
 #[derive(Debug, Default)]
 pub(super) struct Backlog {
     row: VecDeque<Waiting>,
     bytes: u64,
-    /// What waits in virtual queues other than 0, which is all the rest.
+    /// Amounts in virtual queues other than 0. Queue 0 contains the rest.
     virtuals: HashMap<u16, Amount>,
 }
 
-/// How much waits.
+/// An amount of waiting packets.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Amount {
     pub packets: u64,
@@ -36,12 +36,12 @@ impl Backlog {
         self.row.is_empty()
     }
 
-    /// Everything that waits.
+    /// Returns the total amount.
     pub fn amount(&self) -> Amount {
         Amount { packets: self.row.len() as u64, bytes: self.bytes }
     }
 
-    /// What waits in one virtual queue.
+    /// Returns the amount in one virtual queue.
     pub fn amount_in(&self, queue: u16) -> Amount {
         if queue > 0 {
             return self.virtuals.get(&queue).copied().unwrap_or_default();
@@ -80,7 +80,7 @@ impl Backlog {
         Some(waiting)
     }
 
-    /// Whether more waits than `limit` allows.
+    /// Returns whether the waiting packets exceed `limit`.
     pub fn exceeds(&self, limit: Limit) -> bool {
         match limit {
             Limit::Unlimited | Limit::Time(_) => false,
@@ -89,7 +89,8 @@ impl Backlog {
         }
     }
 
-    /// Whether `limit` allows a packet of `cost` bytes to wait as well, which would be for `wait`.
+    /// Returns whether `limit` allows one more packet of `cost` bytes to wait; its waiting time
+    /// would be `wait`.
     pub fn has_room(&self, limit: Limit, cost: u64, wait: impl FnOnce() -> Span) -> bool {
         match limit {
             Limit::Unlimited => true,
@@ -99,7 +100,7 @@ impl Backlog {
         }
     }
 
-    /// Counts anew what each packet costs.
+    /// Computes the size of each packet anew.
     pub fn recount(&mut self, cost: impl Fn(&Packet) -> u64) {
         let row = std::mem::take(&mut self.row);
         *self = Self::default();
@@ -109,7 +110,7 @@ impl Backlog {
         }
     }
 
-    /// Takes everything out.
+    /// Removes all packets.
     pub fn drain(&mut self) -> impl Iterator<Item = Packet> {
         std::mem::take(self).row.into_iter().map(|waiting| waiting.packet)
     }

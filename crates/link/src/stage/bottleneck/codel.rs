@@ -1,11 +1,12 @@
-//! CoDel: the queue is controlled by how long packets waited in it (RFC 8289).
+//! CoDel: queue control by the waiting times of packets (RFC 8289).
 //!
-//! When no packet has waited for less than `target` over an `interval`, one is lost as it leaves
-//! the queue, and then one more each time `interval / sqrt(count)` has passed, until a packet has
-//! waited for less. The algorithm is that of section 5 of the RFC, with "MAXPACKET" the largest
-//! packet so far. With `ecn`, packets of transports that take part are marked instead, as Linux
-//! does it (`codel_dequeue` in `include/net/codel_impl.h`): a marked packet goes out and ends the
-//! round.
+//! If no packet has waited for less than `target` during an `interval`, CoDel loses one packet as
+//! it leaves the queue. It then loses another each time `interval / sqrt(count)` has passed, until
+//! a packet has waited for less. The algorithm is that of section 5 of the RFC, with "MAXPACKET"
+//! set to the largest packet so far.
+//!
+//! With `ecn`, packets of ECN-capable transports are marked instead, as in Linux (`codel_dequeue`
+//! in `include/net/codel_impl.h`): a marked packet leaves and ends the round.
 
 use super::backlog::{Backlog, Waiting};
 use super::queue::Limit;
@@ -21,15 +22,14 @@ use vocabulary::Loss;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct CoDelSpec {
-    /// Waiting time that is acceptable for good. 5 ms unless said otherwise (RFC 8289, section
-    /// 4.4).
+    /// Waiting time that is acceptable permanently. Default: 5 ms (RFC 8289, section 4.4).
     pub target: Span,
-    /// How long waiting times may be above it; about the longest round-trip time that is usual. 100
-    /// ms unless said otherwise (RFC 8289, section 4.3).
+    /// Time for which waiting times may exceed the target; about the longest usual round-trip time.
+    /// Default: 100 ms (RFC 8289, section 4.3).
     pub interval: Span,
-    /// What the queue holds at most, as drop-tail: 1000 packets unless said otherwise, as in Linux.
+    /// Maximum length of the queue, as in drop-tail. Default: 1000 packets, as in Linux.
     pub limit: Limit,
-    /// Mark packets rather than lose them where their transport takes part (RFC 3168).
+    /// Whether packets of ECN-capable transports are marked instead of lost (RFC 3168).
     pub ecn: bool,
 }
 
@@ -51,7 +51,7 @@ impl fmt::Display for CoDelSpec {
     }
 }
 
-/// State of CoDel; the names are the RFC's.
+/// State of CoDel; the names are those of the RFC.
 #[derive(Debug)]
 pub(super) struct CoDel {
     pub spec: CoDelSpec,
@@ -79,18 +79,18 @@ impl CoDel {
         })
     }
 
-    /// The same queue with other parameters.
+    /// Returns the same queue with other parameters.
     pub fn with(&self, spec: CoDelSpec) -> Result<Self, SpecError> {
         let Self { spec, .. } = Self::new(spec)?;
         Ok(Self { spec, ..*self })
     }
 
-    /// A packet of `cost` bytes goes into the queue.
+    /// Notes a packet of `cost` bytes that enters the queue.
     pub fn enqueued(&mut self, cost: u64) {
         self.max_packet = self.max_packet.max(cost);
     }
 
-    /// The packet that is sent next.
+    /// Removes the packet that is sent next.
     pub fn dequeue(&mut self, backlog: &mut Backlog, now: Time, out: &mut Outbox) -> Option<Waiting> {
         let (mut head, mut ok_to_drop) = self.do_dequeue(backlog, now);
         if self.dropping {
@@ -120,8 +120,8 @@ impl CoDel {
                 (head, _) = self.do_dequeue(backlog, now);
             }
             self.dropping = true;
-            // The rate of losses that controlled the queue in the last cycle is a good one to start
-            // with if that was not long ago. As in Linux, `drop_next` may also lie ahead.
+            // If the last cycle was recent, its final rate of losses, which controlled the queue,
+            // is a good start. As in Linux, `drop_next` may also be in the future.
             let delta = self.count - self.last_count;
             let recent = now.since(self.drop_next) < self.spec.interval * 16;
             self.count = if delta > 1 && recent { delta } else { 1 };
@@ -131,8 +131,8 @@ impl CoDel {
         head
     }
 
-    /// The oldest packet, and whether it has been too long since one waited for less than the
-    /// target.
+    /// Removes the oldest packet; also returns whether waiting times have exceeded the target for
+    /// too long.
     fn do_dequeue(&mut self, backlog: &mut Backlog, now: Time) -> (Option<Waiting>, bool) {
         let Some(head) = backlog.pop() else {
             self.first_above_time = None;

@@ -1,7 +1,7 @@
 //! The layer at which a limiter counts bits.
 //!
-//! "11 Mbit/s" means little without it: of a full-sized TCP segment on Ethernet, 1500 bytes are IP
-//! and 1538 occupy the wire.
+//! A rate such as "11 Mbit/s" is ambiguous without it. A full-sized TCP segment on Ethernet has
+//! 1500 bytes of IP and occupies 1538 bytes on the wire.
 
 use packet::{Frame, Layer};
 use serde::de::{Error, Visitor};
@@ -10,32 +10,32 @@ use std::fmt;
 
 /// Bytes of an Ethernet header: two addresses and the type (IEEE 802.3).
 const ETHERNET_HEADER: u64 = 14;
-/// Frame check sequence behind an Ethernet frame.
+/// Bytes of the frame check sequence behind an Ethernet frame.
 const ETHERNET_FCS: u64 = 4;
-/// Shortest Ethernet frame, frame check sequence included; a shorter one is padded.
+/// Shortest Ethernet frame, including the frame check sequence; shorter ones are padded.
 const ETHERNET_MINIMUM: u64 = 64;
-/// Preamble and start-of-frame delimiter (8) and the gap between frames (12).
+/// Preamble and start-of-frame delimiter (8), and the gap between frames (12).
 const ETHERNET_GAP: u64 = 8 + 12;
 
-/// What of a packet costs capacity. Written `ip` (the default), `ethernet`, `wire`, or a number of
-/// bytes added to each IP packet.
+/// Bytes of a packet that use capacity. The text form is `ip` (the default), `ethernet`, `wire`, or
+/// a number of bytes added to each IP packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Counted {
     /// The IP packet: header and payload.
     #[default]
     Ip,
-    /// The IP packet and an Ethernet header (14 bytes), as Linux counts in its queueing
-    /// disciplines.
+    /// The IP packet and an Ethernet header (14 bytes), as in Linux's queueing disciplines.
     Ethernet,
-    /// All that an Ethernet wire is busy with: at least 64 bytes of frame with check sequence, 20
-    /// of preamble and gap.
+    /// The time on an Ethernet wire: at least 64 bytes of frame with check sequence, and 20 of
+    /// preamble and gap.
     Wire,
     /// The IP packet and this many bytes.
     Overhead(u32),
 }
 
 impl Counted {
-    /// What a packet of `layer` costs beyond its length in bytes, and what each costs at least.
+    /// Returns the bytes that a packet of `layer` costs beyond its length, and the minimum cost of
+    /// a packet.
     #[must_use]
     pub const fn overhead(self, layer: Layer) -> (i64, u64) {
         let (beyond_ip, least) = match self {
@@ -51,7 +51,7 @@ impl Counted {
         (beyond_ip.cast_signed() - header.cast_signed(), least)
     }
 
-    /// Bytes that `frame` costs.
+    /// Returns the bytes that `frame` costs.
     #[must_use]
     pub fn bytes(self, frame: &Frame) -> u64 {
         let length = frame.len() as u64;
@@ -149,7 +149,7 @@ impl std::str::FromStr for Counted {
 mod tests {
     use super::*;
 
-    /// What logs say of it is what the limiter counts.
+    /// The numbers in logs agree with the limiter's count.
     #[test]
     fn overhead_and_least_give_the_bytes() {
         for counted in [Counted::Ip, Counted::Ethernet, Counted::Wire, Counted::Overhead(9)] {

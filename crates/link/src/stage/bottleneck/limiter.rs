@@ -1,6 +1,6 @@
-//! What sends packets, one after the other, at the rate of a [`RateSpec`].
+//! A limiter, which sends packets one after the other at the rate of a [`RateSpec`].
 //!
-//! It knows when sending a packet ends and nothing of who waits for it.
+//! It knows when the transmission of a packet ends, but not which packets wait.
 
 use super::clock::{self, Clock};
 use super::mahimahi::{self, OPPORTUNITY, TUN_HEADER};
@@ -24,7 +24,7 @@ pub(super) enum Limiter {
 }
 
 impl Limiter {
-    /// A limiter whose trace, if it has one, begins at `now`.
+    /// Creates a limiter. Its trace, if it has one, begins at `now`.
     pub fn new(spec: &RateSpec, now: Time) -> Result<Self, SpecError> {
         Ok(match spec {
             RateSpec::Unlimited => Self::Unlimited,
@@ -40,12 +40,12 @@ impl Limiter {
         })
     }
 
-    /// Bytes that each packet costs beyond what is counted of it.
+    /// Returns the bytes that each packet costs in addition to its counted size.
     pub fn overhead(&self) -> u64 {
         if let Self::Mahimahi(_) = self { TUN_HEADER } else { 0 }
     }
 
-    /// Whether a packet that comes at `now` to a limiter with nothing to do is sent from then on.
+    /// Returns whether an idle limiter starts to send a packet that arrives at `now`.
     pub fn is_ready(&mut self, now: Time) -> bool {
         match self {
             Self::Unlimited | Self::Constant(_) => true,
@@ -55,7 +55,7 @@ impl Limiter {
         }
     }
 
-    /// When a packet that waits while nothing is sent can be, from `now` on.
+    /// Returns the earliest time from `now` on at which an idle limiter can send a waiting packet.
     pub fn next(&mut self, now: Time) -> Time {
         match self {
             Self::Unlimited | Self::Constant(_) => now,
@@ -71,9 +71,9 @@ impl Limiter {
         }
     }
 
-    /// Begins to send `bytes` bytes and says when that ends: [`Time::NEVER`] if only the
-    /// opportunities of a trace will tell. `waited`: the packet was in the queue when the last one
-    /// ended.
+    /// Starts to send `bytes` bytes and returns the end of the transmission: [`Time::NEVER`] if it
+    /// depends on later opportunities of a trace. `waited` states whether the packet was in the
+    /// queue when the last one ended.
     pub fn send(&mut self, bytes: u64, now: Time, waited: bool) -> Time {
         match self {
             Self::Unlimited => now,
@@ -100,8 +100,8 @@ impl Limiter {
         }
     }
 
-    /// How long a packet that comes at `now` would wait until its sending begins, behind `bytes`
-    /// bytes that wait and the packet that is being sent until `end`.
+    /// Returns how long a packet that arrives at `now` would wait for the start of its
+    /// transmission, behind `bytes` waiting bytes and the packet that is being sent until `end`.
     pub fn wait(&mut self, bytes: u64, end: Option<Time>, now: Time) -> Span {
         let begin = match self {
             Self::Unlimited => now,
@@ -120,7 +120,8 @@ impl Limiter {
         if begin == Time::NEVER { Span::MAX } else { begin.since(now) }
     }
 
-    /// What a packet of `bytes` bytes takes, at the rate of `now` or, if that varies, on average.
+    /// Returns the transmission time of a packet of `bytes` bytes: at the rate of `now`, or the
+    /// mean over a mahimahi trace.
     pub fn packet_time(&mut self, bytes: ByteCount, now: Time) -> Span {
         match self {
             Self::Unlimited => Span::ZERO,
@@ -134,7 +135,7 @@ impl Limiter {
         }
     }
 
-    /// What is left of the packet being sent, as work (see [`clock`]).
+    /// Returns the rest of the packet being sent, as work (see [`clock`]).
     pub fn left(&self, now: Time) -> u64 {
         match self {
             Self::Unlimited | Self::LinkLayer { .. } => 0,
@@ -143,7 +144,7 @@ impl Limiter {
         }
     }
 
-    /// Goes on with a packet of which `work` is left, and says when that ends.
+    /// Continues a packet of which `work` is left; returns the end of its transmission.
     pub fn resume(&mut self, work: u64, now: Time) -> Time {
         match self {
             Self::Constant(clock) => clock.send(work, now, false),
@@ -153,8 +154,7 @@ impl Limiter {
         }
     }
 
-    /// Bytes of one opportunity of a trace of opportunities, which is now: `None` for other
-    /// limiters.
+    /// Returns the bytes of one opportunity if a mahimahi trace has one at `now`; `None` otherwise.
     pub fn opportunity(&mut self, now: Time) -> Option<u64> {
         match self {
             Self::Mahimahi(replay) if replay.due() <= now => {
@@ -165,8 +165,8 @@ impl Limiter {
         }
     }
 
-    /// Uses up to `budget` bytes of an opportunity for the packet being sent: what is left of the
-    /// budget, and whether the packet is through.
+    /// Uses up to `budget` bytes of an opportunity for the packet being sent. Returns the rest of
+    /// the budget, and whether the packet is complete.
     pub fn spend(&mut self, budget: u64) -> (u64, bool) {
         let Self::Mahimahi(replay) = self else { return (0, false) };
         let sent = budget.min(replay.left);

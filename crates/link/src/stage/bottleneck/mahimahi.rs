@@ -1,19 +1,20 @@
-//! Traces in the format of mahimahi's `mm-link`: when a link had the opportunity to deliver.
+//! Traces in the format of mahimahi's `mm-link`: the opportunities of a link to deliver.
 //!
-//! One whole number of milliseconds a line, not decreasing; each is an opportunity to deliver
-//! [`OPPORTUNITY`] bytes at that instant. As mahimahi's `LinkQueue` does it:
+//! Each line is a whole number of milliseconds; the numbers do not decrease. Each is an opportunity
+//! to deliver [`OPPORTUNITY`] bytes at that instant. As in mahimahi's `LinkQueue`:
 //!
-//! * An opportunity goes to the packet that is partly sent, then to those that wait, in order,
-//!   until its bytes are used up; a packet may span several. A packet leaves at the opportunity
-//!   that carries its last byte.
-//! * What no packet uses is gone. A packet that comes at the instant of an opportunity is too late
-//!   for it.
-//! * The last number is also the length of the trace: at that instant it starts again, or ends for
-//!   good with `once`.
+//! * An opportunity goes to the packet that is partly sent, then to the waiting packets in order,
+//!   until its bytes are used up. A packet may span several opportunities. It leaves at the
+//!   opportunity that carries its last byte.
+//! * Unused bytes are lost. A packet that arrives at the instant of an opportunity is too late for
+//!   it.
+//! * The last number is also the length of the trace. At that instant the trace starts again, or
+//!   ends permanently with `once`.
 //!
-//! mahimahi reads packets with the 4 bytes of header that a Linux TUN device puts in front
-//! ([`TUN_HEADER`]) and counts them; so does this: 1500 bytes of IP fill one opportunity. mahimahi
-//! stops with an error at a larger packet; here it takes more than one opportunity.
+//! mahimahi reads each packet with a header of 4 bytes from a Linux TUN device ([`TUN_HEADER`]) and
+//! counts these bytes. This implementation does the same: 1500 bytes of IP fill one opportunity. At
+//! a larger packet, mahimahi stops with an error; here such a packet takes more than one
+//! opportunity.
 //!
 //! Source: Netravali et al., "Mahimahi: Accurate Record-and-Replay for HTTP", USENIX ATC 2015;
 //! `src/frontend/link_queue.cc` of its repository.
@@ -25,7 +26,7 @@ use std::sync::Arc;
 /// Bytes that one line of a trace can carry.
 pub const OPPORTUNITY: u64 = 1504;
 
-/// Bytes that mahimahi counts with each packet: the header of a TUN device.
+/// Bytes that mahimahi adds to each packet: the header of a TUN device.
 pub const TUN_HEADER: u64 = 4;
 
 const NANOS_PER_MILLI: u64 = 1_000_000;
@@ -33,7 +34,7 @@ const NANOS_PER_MILLI: u64 = 1_000_000;
 /// A trace: instants of opportunities since its start.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MahimahiTrace {
-    /// Nanoseconds, not decreasing, not empty, the last one above 0.
+    /// Nanoseconds, not decreasing; there is at least one, and the last is above 0.
     instants: Vec<u64>,
 }
 
@@ -65,18 +66,18 @@ impl MahimahiTrace {
         }
     }
 
-    /// Opportunities in the trace.
+    /// Returns the number of opportunities in the trace.
     #[must_use]
     pub fn opportunities(&self) -> usize {
         self.instants.len()
     }
 
-    /// When each opportunity is, in milliseconds since the start of the trace.
+    /// Returns the instant of each opportunity in milliseconds since the start of the trace.
     pub fn millis(&self) -> impl Iterator<Item = u64> {
         self.instants.iter().map(|nanos| nanos / NANOS_PER_MILLI)
     }
 
-    /// Length of the trace.
+    /// Returns the length of the trace.
     #[must_use]
     pub fn duration(&self) -> Span {
         Span::from_nanos(self.length())
@@ -87,31 +88,31 @@ impl MahimahiTrace {
     }
 }
 
-/// A trace that is being played.
+/// A trace that is being replayed.
 #[derive(Debug)]
 pub(super) struct Replay {
     trace: Arc<MahimahiTrace>,
     once: bool,
-    /// When the present round through the trace began; [`Time::NEVER`] after the last one.
+    /// Start of the current round; [`Time::NEVER`] after the last one.
     round: Time,
-    /// The next opportunity of this round.
+    /// Place of the next opportunity of this round.
     next: usize,
-    /// Bytes of the packet in service that are still to be sent.
+    /// Unsent bytes of the packet being sent.
     pub left: u64,
 }
 
 impl Replay {
-    /// Plays `trace` from `start`, over and over unless it is for `once`.
+    /// Replays `trace` from `start`, once or in endless rounds.
     pub fn new(trace: Arc<MahimahiTrace>, once: bool, start: Time) -> Self {
         Self { trace, once, round: start, next: 0, left: 0 }
     }
 
-    /// When the next opportunity is.
+    /// Returns the time of the next opportunity.
     pub fn due(&self) -> Time {
         self.round + Span::from_nanos(self.trace.instants[self.next])
     }
 
-    /// The next opportunity is used, or lost.
+    /// Moves on from the next opportunity, which is used or lost.
     pub fn consume(&mut self) {
         self.next += 1;
         if self.next == self.trace.instants.len() {
@@ -120,7 +121,7 @@ impl Replay {
         }
     }
 
-    /// Opportunities until `now`, that instant included, are lost.
+    /// Skips all opportunities until `now`, inclusive.
     pub fn skip(&mut self, now: Time) {
         if self.due() > now {
             return;
@@ -132,7 +133,7 @@ impl Replay {
         self.next = self.trace.instants.partition_point(|&instant| instant <= within);
     }
 
-    /// Time from `now` until the opportunity that carries the first of the bytes behind `bytes`
+    /// Returns the time from `now` until the opportunity that carries the first byte behind `bytes`
     /// others.
     pub fn wait(&self, bytes: u64, now: Time) -> Span {
         let ahead = self.next as u64 + bytes / OPPORTUNITY;
@@ -145,7 +146,7 @@ impl Replay {
         (self.round + rounds + Span::from_nanos(within)).since(now)
     }
 
-    /// Mean time of `bytes` bytes over the whole trace.
+    /// Returns the mean time of `bytes` bytes over the whole trace.
     pub fn mean_time(&self, bytes: u64) -> Span {
         let opportunities = bytes as f64 / OPPORTUNITY as f64;
         Span::from_nanos(

@@ -1,4 +1,4 @@
-//! The queue in front of a limiter: what a profile says about it.
+//! Queue parameters as written in a profile.
 
 use super::codel::CoDelSpec;
 use super::red::RedSpec;
@@ -8,52 +8,53 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 use std::str::FromStr;
 
-/// How much a queue holds. The packet that is being sent does not wait and does not count, nor do
-/// packets in flight behind the limiter (M16). Reads `50p`, `64kB`, `200ms` and `inf`.
+/// Limit of a queue. The packet being sent does not count, nor do packets in flight behind the
+/// limiter (M16). The text form is `50p`, `64kB`, `200ms` or `inf`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Limit {
-    /// Everything.
+    /// No limit.
     #[default]
     Unlimited,
-    /// This many packets.
+    /// A number of packets.
     Packets(u64),
-    /// This many bytes, counted as the limiter counts them.
+    /// A number of bytes, as the limiter counts them.
     Bytes(ByteCount),
-    /// As much as is sent within this time.
+    /// The amount that is sent within this time.
     Time(Span),
 }
 
-/// What happens to packets that come faster than they are sent.
+/// Queue discipline: the treatment of packets that arrive faster than they are sent.
 ///
-/// In a profile: a [`Limit`] such as `"50p"` alone means drop-tail, `"codel"` and `"red"` these
-/// with their usual parameters. Else a table with a `kind`: `drop-tail`, `drop-head` (both with
-/// `limit`), `codel`, `red`, `trace` (with `limit_in = "packets"` or `"bytes"`).
+/// In a profile, a [`Limit`] such as `"50p"` alone means drop-tail. `"codel"` and `"red"` select
+/// these disciplines with their default parameters. All others are a table with a `kind`:
+/// `drop-tail`, `drop-head` (both with `limit`), `codel`, `red`, `trace` (with
+/// `limit_in = "packets"` or `"bytes"`).
 #[derive(Debug, Clone, PartialEq)]
 pub enum QueueSpec {
-    /// A packet that finds no room is lost. With a limit in time: a packet that would wait longer
-    /// until its sending begins, at the rate that holds when it comes (exact with a constant rate
-    /// and with a mahimahi trace).
+    /// A packet that finds no room is lost. With a limit in time, this is a packet that would wait
+    /// longer for the start of its transmission, at the rate at its arrival. The wait is exact for
+    /// a constant rate and for a mahimahi trace.
     DropTail(Limit),
-    /// The oldest packets make room for a packet that comes. With a limit in time: a packet whose
-    /// sending has not begun when the limit has passed since it came is lost at that instant.
+    /// The oldest packets make room for an arriving packet. With a limit in time, a packet is lost
+    /// when the limit has passed since its arrival and its transmission has not begun.
     DropHead(Limit),
     /// Controlled delay; see [`super::codel`].
     CoDel(CoDelSpec),
     /// Random early detection; see [`super::red`].
     Red(RedSpec),
-    /// Drop-tail with the room, and the virtual queue, that the TheaterQ trace of the rate says.
+    /// Drop-tail with the room and the virtual queue of the rate's TheaterQ trace.
     Trace(TraceLimit),
 }
 
-/// Unit of the room in a queue in a TheaterQ trace, which does not say it (`pktqlen` and `byteqlen`
-/// of its `tc`).
+/// Unit of the room in the queue in a TheaterQ trace, which does not state it (`pktqlen` and
+/// `byteqlen` of its `tc`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TraceLimit {
     /// Packets.
     #[default]
     Packets,
-    /// Bytes, counted as the limiter counts them.
+    /// Bytes, as the limiter counts them.
     Bytes,
 }
 

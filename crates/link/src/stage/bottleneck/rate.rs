@@ -1,4 +1,4 @@
-//! How fast a limiter sends: what a profile says about it.
+//! Rate parameters of a limiter as written in a profile.
 
 use super::mahimahi::MahimahiTrace;
 use super::theaterq::{AtEnd, TheaterqTrace};
@@ -14,29 +14,29 @@ use std::str::FromStr;
 /// `{ theaterq = "FILE", at_end = "hold" }`.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub enum RateSpec {
-    /// Packets pass at once, and none ever waits.
+    /// Unlimited: packets pass at once and never wait.
     #[default]
     Unlimited,
-    /// Always the same.
+    /// Constant.
     Constant(BitRate),
     /// Opportunities to send; see [`super::mahimahi`].
     Mahimahi(FromFile<MahimahiTrace>, Once),
     /// Rate, losses, copies and room in the queue change with time; see [`super::theaterq`].
     Theaterq(FromFile<TheaterqTrace>, AtEnd),
-    /// A link layer below asks for one packet after the other ([`crate::stage::Stage::release`]),
-    /// and this is the rate that it can give them. No profile says so: a row of stages above a hop
-    /// does ([`crate::LinkSpec::over_arq`]).
+    /// A link layer below requests one packet after the other ([`crate::stage::Stage::release`]),
+    /// at this effective rate. It cannot be written in a profile; [`crate::LinkSpec::over_arq`]
+    /// sets it for the stages above a hop.
     LinkLayer(BitRate),
 }
 
-/// Whether a mahimahi trace is played once, after which nothing is sent any more
-/// (`mm-link --once`), or over and over.
+/// Whether a mahimahi trace is replayed once, after which no packet is sent (`mm-link --once`), or
+/// in endless rounds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Once(pub bool);
 
 impl RateSpec {
-    /// Reads the file that the rate comes from, if it does.
+    /// Reads the file of the rate, if it has one.
     pub fn load(&mut self, read: &mut Read<'_>) -> Result<(), SpecError> {
         match self {
             Self::Unlimited | Self::Constant(_) | Self::LinkLayer(_) => Ok(()),

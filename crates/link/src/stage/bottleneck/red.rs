@@ -1,17 +1,22 @@
-//! RED: packets are lost early, at random, the more the longer the queue is on average (Floyd and
-//! Jacobson, "Random Early Detection Gateways for Congestion Avoidance", IEEE/ACM Transactions on
-//! Networking 1(4), 1993).
+//! RED: packets are lost early and at random, the more so the longer the average queue is (Floyd
+//! and Jacobson, "Random Early Detection Gateways for Congestion Avoidance", IEEE/ACM Transactions
+//! on Networking 1(4), 1993).
 //!
-//! On each arrival the average moves by `weight` towards the length of the queue, the packet itself
-//! not included. While the limiter was idle it has fallen as if one packet of `packet` bytes had
-//! been sent after the other and the queue been empty each time (section IV of the paper). Up to
-//! `min` nothing is lost; from there to `max` the probability rises from 0 to `probability`, and
-//! losses are spread evenly (section VII: `p_b / (1 − count · p_b)`); above `max` every packet is
-//! lost, or, if `gentle`, the probability rises on to 1 at twice `max` (ns-2's `gentle_`). It does
-//! not depend on the size of the packet, also where the queue is measured in bytes (RFC 7141).
+//! On each arrival, the average moves by `weight` towards the length of the queue without the
+//! arriving packet. Idle time of the limiter counts as if packets of `packet` bytes had been sent
+//! without a gap and had found an empty queue (section IV of the paper).
 //!
-//! With `ecn`, packets of transports that take part are marked where they would be lost at random,
-//! and still lost where everything is.
+//! * Below `min`, no packet is lost.
+//! * From `min` to `max` the probability rises from 0 to `probability`, and losses are spread
+//!   evenly (section VII: `p_b / (1 − count · p_b)`).
+//! * Above `max` every packet is lost. With `gentle`, the probability instead rises further, to 1
+//!   at twice `max` (ns-2's `gentle_`).
+//!
+//! The probability does not depend on the size of the packet, even if the queue is measured in
+//! bytes (RFC 7141).
+//!
+//! With `ecn`, packets of ECN-capable transports are marked in place of random losses. They are
+//! still lost where every packet is lost.
 
 use super::backlog::Amount;
 use super::queue::Limit;
@@ -24,28 +29,28 @@ use std::fmt;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RedSpec {
-    /// Average up to which nothing is lost, in packets or bytes.
+    /// Average below which no packet is lost, in packets or bytes.
     pub min: Limit,
-    /// Average at which `probability` is reached, in the same unit. The paper asks for at least
+    /// Average at which `probability` is reached, in the same unit. The paper recommends at least
     /// twice `min`.
     pub max: Limit,
-    /// Probability of a loss at `max`. 2 % unless said otherwise, as in the paper and in `tc`.
+    /// Probability of a loss at `max`. Default: 2 %, as in the paper and in `tc`.
     #[serde(default = "default_probability")]
     pub probability: Probability,
-    /// Weight of the present length in the average. 0.002 unless said otherwise, as in the paper.
+    /// Weight of the current length in the average. Default: 0.002, as in the paper.
     #[serde(default = "default_weight")]
     pub weight: f64,
-    /// Size of a usual packet, which the average falls by while the limiter is idle (`avpkt` of
-    /// `tc`). 1000 bytes unless said otherwise.
+    /// Size of a typical packet, by which the average falls while the limiter is idle (`avpkt` of
+    /// `tc`). Default: 1000 bytes.
     #[serde(default = "default_packet")]
     pub packet: ByteCount,
-    /// Whether the probability rises from `max` to twice `max` rather than jump to 1.
+    /// Whether the probability rises from `max` to twice `max`, instead of jumping to 1.
     #[serde(default)]
     pub gentle: bool,
-    /// Mark packets rather than lose them at random where their transport takes part (RFC 3168).
+    /// Whether packets of ECN-capable transports are marked in place of random losses (RFC 3168).
     #[serde(default)]
     pub ecn: bool,
-    /// What the queue holds at most, as drop-tail.
+    /// Maximum length of the queue, as in drop-tail.
     #[serde(default)]
     pub limit: Limit,
 }
@@ -63,15 +68,15 @@ const fn default_packet() -> ByteCount {
 }
 
 impl Default for RedSpec {
-    /// Between 5 and 15 packets: `minth` and three times that, as Floyd recommends (RED:
-    /// Discussions of Setting Parameters, 1997).
+    /// Returns RED between 5 and 15 packets: `minth` and three times that, as Floyd recommends
+    /// (RED: Discussions of Setting Parameters, 1997).
     fn default() -> Self {
         Self::between(Limit::Packets(5), Limit::Packets(15))
     }
 }
 
 impl RedSpec {
-    /// RED between these averages, everything else as usual.
+    /// Creates RED between these averages, with defaults for all other parameters.
     #[must_use]
     pub fn between(min: Limit, max: Limit) -> Self {
         Self {
@@ -86,7 +91,7 @@ impl RedSpec {
         }
     }
 
-    /// `min` and `max` as numbers, and whether they are bytes.
+    /// Returns `min` and `max` as numbers, and whether they are bytes.
     fn thresholds(&self) -> Result<(f64, f64, bool), SpecError> {
         let (min, max, in_bytes) = match (self.min, self.max) {
             (Limit::Packets(min), Limit::Packets(max)) => (min, max, false),
@@ -115,14 +120,14 @@ impl fmt::Display for RedSpec {
     }
 }
 
-/// What RED says about a packet that comes.
+/// Decision of RED on an arriving packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RedAction {
-    /// It may wait.
+    /// The packet may wait.
     Keep,
-    /// It is lost, or marked where that is allowed.
+    /// The packet is lost, or marked if that is allowed.
     Signal,
-    /// It is lost.
+    /// The packet is lost.
     Drop,
 }
 
@@ -134,14 +139,14 @@ pub(super) struct Red {
     max: f64,
     in_bytes: bool,
     average: f64,
-    /// Packets since the last one that was signalled, −1 below `min`.
+    /// Packets since the last signalled one; −1 below `min`.
     count: i64,
-    /// Since when the limiter has had nothing to send.
+    /// Start of the limiter's current idle time.
     idle: Option<Time>,
 }
 
 impl Red {
-    /// A queue that is empty at `now`.
+    /// Creates a queue that is empty at `now`.
     pub fn new(spec: RedSpec, now: Time) -> Result<Self, SpecError> {
         let (min, max, in_bytes) = spec.thresholds()?;
         if !(spec.weight > 0.0 && spec.weight <= 1.0) {
@@ -157,20 +162,22 @@ impl Red {
         Ok(Self { spec, min, max, in_bytes, average: 0.0, count: -1, idle: Some(now) })
     }
 
-    /// The same queue with other parameters.
+    /// Returns the same queue with other parameters.
     pub fn with(&self, spec: RedSpec) -> Result<Self, SpecError> {
         let new = Self::new(spec, Time::ZERO)?;
         let average = if new.in_bytes == self.in_bytes { self.average } else { 0.0 };
         Ok(Self { average, count: self.count, idle: self.idle, ..new })
     }
 
-    /// The limiter has nothing to send from `now` on.
+    /// Notes that the limiter is idle from `now` on.
     pub fn idle(&mut self, now: Time) {
         self.idle.get_or_insert(now);
     }
 
-    /// A packet comes and finds `queue` waiting. `packet_time` is what a usual packet takes to be
-    /// sent; `uniform` gives a number drawn from [0, 1).
+    /// Decides on a packet that finds `queue` waiting.
+    ///
+    /// `packet_time` is the transmission time of a typical packet. `uniform` returns a number drawn
+    /// from [0, 1).
     pub fn arrival(
         &mut self,
         queue: Amount,
@@ -196,7 +203,8 @@ impl Red {
         }
         self.count += 1;
         let probability = self.probability();
-        // Above 1 or negative once the last gap has grown to 1/p_b: then it is certain.
+        // Once `count` has grown to 1/p_b, the quotient is above 1 or negative, and a loss is
+        // certain.
         let rest = 1.0 - self.count as f64 * probability;
         if rest <= probability || uniform() < probability / rest {
             self.count = 0;
@@ -205,7 +213,7 @@ impl Red {
         RedAction::Keep
     }
 
-    /// `p_b` of the paper at the present average, which is at least `min`.
+    /// Returns `p_b` of the paper at the current average, which is at least `min`.
     fn probability(&self) -> f64 {
         let most = self.spec.probability.get();
         if self.average < self.max {

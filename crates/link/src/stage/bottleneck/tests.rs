@@ -1,5 +1,6 @@
-//! The bottleneck against closed formulas and independent reckonings. This file: how the tests
-//! drive a stage.
+//! Tests of the bottleneck against closed formulas and independent computations.
+//!
+//! This file contains the functions that drive a stage.
 
 mod aqm;
 mod ecn;
@@ -14,19 +15,19 @@ use super::*;
 use crate::units::{BitRate, Span};
 use packet::{Ecn, Frame, Layer};
 
-/// What became of a packet.
+/// The fate of a packet.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Fate {
     pub number: u64,
     pub arrived: Time,
-    /// When it left or was lost.
+    /// Time at which it left or was lost.
     pub at: Time,
     pub sending: Sending,
     pub loss: Option<Loss>,
     pub marked: bool,
 }
 
-/// A packet of `length` bytes of IP that comes at `at`.
+/// Builds a packet of `length` bytes of IP that arrives at `at`.
 pub(crate) fn packet(number: u64, length: usize, at: Time) -> Packet {
     Packet::new(number, Frame::owned(Layer::Ip, vec![0; length]), at)
 }
@@ -48,7 +49,7 @@ pub(crate) const fn nanos(nanos: u64) -> Time {
     Time::from_nanos(nanos)
 }
 
-/// Lets everything happen until `now`, that instant included, and takes out what left.
+/// Handles all events until `now`, inclusive, and collects the packets that left.
 pub(crate) fn advance(stage: &mut impl Stage, now: Time, fates: &mut Vec<Fate>) {
     let mut out = Outbox::default();
     let mut last = Time::ZERO;
@@ -61,7 +62,7 @@ pub(crate) fn advance(stage: &mut impl Stage, now: Time, fates: &mut Vec<Fate>) 
     }
 }
 
-/// Notes what left at `now`.
+/// Notes the packets that left at `now`.
 pub(crate) fn collect(out: &mut Outbox, now: Time, fates: &mut Vec<Fate>) {
     let (passed, lost) = (out.passed.drain(..), out.lost.drain(..));
     for packet in passed.chain(lost) {
@@ -79,8 +80,8 @@ pub(crate) fn collect(out: &mut Outbox, now: Time, fates: &mut Vec<Fate>) {
     }
 }
 
-/// Feeds packets of these lengths at these times, in order, and waits for the last to leave: the
-/// fates, in the order in which they came to be. No packet is gone and none is made.
+/// Feeds packets of these lengths at these times, in order, and waits until the last has left.
+/// Returns the fates in their order of time. Asserts that the number of packets is conserved.
 pub(crate) fn drive(stage: &mut impl Stage, arrivals: impl IntoIterator<Item = (u64, usize)>) -> Vec<Fate> {
     let mut out = Outbox::default();
     let mut fates = Vec::new();
@@ -97,18 +98,18 @@ pub(crate) fn drive(stage: &mut impl Stage, arrivals: impl IntoIterator<Item = (
     fates
 }
 
-/// Those that were not lost.
+/// Returns the fates of packets that were not lost.
 pub(crate) fn passed(fates: &[Fate]) -> Vec<Fate> {
     fates.iter().copied().filter(|fate| fate.loss.is_none()).collect()
 }
 
-/// Numbers of those that were lost.
+/// Returns the numbers of packets that were lost.
 pub(crate) fn lost(fates: &[Fate]) -> Vec<u64> {
     fates.iter().filter(|fate| fate.loss.is_some()).map(|fate| fate.number).collect()
 }
 
-/// Checks a mean of values in the order in which they came to be, which may depend on each other:
-/// `expected` lies within five standard errors, reckoned from the means of 50 batches.
+/// Asserts that the mean of a series is within five standard errors of `expected`. The values may
+/// depend on each other, so the error is computed from the means of 50 batches.
 pub(crate) fn assert_mean(values: &[f64], expected: f64) {
     let size = values.len() / 50;
     let means: Vec<f64> =

@@ -1,8 +1,8 @@
 //! Traces in the CSV format of TheaterQ, a Linux queueing discipline that replays the state of a
 //! link.
 //!
-//! Each line holds for a while and then gives way to the next. There are two forms, of five and of
-//! ten fields:
+//! Each line applies for a while and is then replaced by the next. There are two forms, with five
+//! and with ten fields:
 //!
 //! ```text
 //! KEEP,LATENCY,RATE,LOSS,LIMIT
@@ -11,26 +11,27 @@
 //!
 //! | field | unit | meaning |
 //! |---|---|---|
-//! | `KEEP` | µs | how long the line holds, above 0 |
-//! | `LATENCY`, `JITTER` | ns | propagation delay, drawn evenly from latency ± jitter |
-//! | `RATE` | bit/s | rate of the limiter; −1 is unlimited, 0 stops it until a line with another rate |
-//! | `LOSS`, `DUP_PROB` | 2³² − 1 is 100 % | probability that a packet is lost, or doubled, when it comes |
-//! | `LIMIT` | packets, or bytes | room in the queue, 0 is unlimited |
-//! | `DUP_DELAY` | ns | how much later the copy leaves |
-//! | `ROUTE_ID` | 0–65535 | packets of one route keep their order; those of route 0 need not |
-//! | `QUEUE_ID` | 0–65535 | which of several virtual queues the packet counts in, though all wait in one row |
+//! | `KEEP` | µs | how long the line applies, above 0 |
+//! | `LATENCY`, `JITTER` | ns | propagation delay, drawn uniformly from latency ± jitter |
+//! | `RATE` | bit/s | rate of the limiter; −1: unlimited; 0: stopped until the next rate |
+//! | `LOSS`, `DUP_PROB` | 2³² − 1 is 100 % | probability of a loss, or of a copy, on arrival |
+//! | `LIMIT` | packets, or bytes | room in the queue; 0: unlimited |
+//! | `DUP_DELAY` | ns | additional delay of the copy |
+//! | `ROUTE_ID` | 0–65535 | packets of a route keep their order, except those of route 0 |
+//! | `QUEUE_ID` | 0–65535 | virtual queue in which the packet counts; all packets wait in one row |
 //!
-//! A line that does not begin with a digit is a comment. Route and queue numbers are limited to 255
-//! in TheaterQ unless its module is told otherwise.
+//! A line that does not begin with a digit is a comment. In TheaterQ, route and queue numbers are
+//! limited to 255 unless a parameter of its module sets another limit.
 //!
-//! [`super::Bottleneck`] plays rate, loss, duplication, limit and queue;
-//! [`crate::stage::delay::Delay`] plays latency, jitter, delay of copies and routes. Each looks up
-//! the line that holds when a packet comes to it, so the line for the latency is the one that holds
-//! when the packet has been sent, where TheaterQ takes the one when its sending begins. A packet is
-//! sent at the rate that holds when its sending begins, to its end, as in TheaterQ.
+//! [`super::Bottleneck`] replays rate, loss, duplication, limit and queue.
+//! [`crate::stage::delay::Delay`] replays latency, jitter, delay of copies and routes. Each looks
+//! up the line that applies when a packet arrives at it. The line for the latency is therefore that
+//! at the end of the packet's transmission; TheaterQ takes that at its start. A packet is sent
+//! completely at the rate that applies at the start of its transmission, as in TheaterQ.
 //!
-//! Where TheaterQ's code and its description differ this follows the description: −1 is unlimited,
-//! JITTER excepted, which the description calls a standard deviation and the code draws evenly.
+//! If TheaterQ's code and description differ, this module follows the description: −1 is unlimited.
+//! The exception is JITTER. The description calls it a standard deviation, but the code draws it
+//! uniformly, and so does this module.
 //!
 //! Source: README and `theaterq_lkm/sch_theaterq.c` of the repository cs7org/TheaterQ.
 
@@ -41,37 +42,37 @@ use std::sync::Arc;
 
 const NANOS_PER_MICRO: u64 = 1_000;
 
-/// State of the link while one line holds.
+/// State of the link while a line applies.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Entry {
     /// Propagation delay.
     pub latency: Span,
-    /// The delay is drawn evenly from latency ± jitter, and is never negative.
+    /// The delay is drawn uniformly from latency ± jitter, but is never negative.
     pub jitter: Span,
     /// Rate of the limiter.
     pub rate: EntryRate,
-    /// Probability that a packet is lost when it comes.
+    /// Probability that an arriving packet is lost.
     pub loss: Probability,
     /// Room in the queue, in packets or in bytes; 0 is unlimited.
     pub limit: u32,
-    /// Probability that a packet is doubled when it comes.
+    /// Probability that an arriving packet is copied.
     pub duplicate: Probability,
-    /// How much later the copy leaves.
+    /// Additional delay of the copy.
     pub duplicate_delay: Span,
-    /// Packets with the same route keep their order; 0 is no route.
+    /// Route in which packets keep their order; 0 is no route.
     pub route: u16,
-    /// The virtual queue in which a packet counts.
+    /// Virtual queue in which a packet counts.
     pub queue: u16,
 }
 
-/// Rate of the limiter while one line holds.
+/// Rate of the limiter while a line applies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EntryRate {
     /// Packets pass at once.
     Unlimited,
-    /// Nothing is sent.
+    /// No packet is sent.
     Stopped,
-    /// At this rate.
+    /// Packets are sent at this rate.
     Limited(BitRate),
 }
 
@@ -79,17 +80,17 @@ pub enum EntryRate {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum AtEnd {
-    /// The first line, again (`LOOP`).
+    /// The trace begins again with the first line (`LOOP`).
     #[default]
     Loop,
-    /// The last line holds for ever (`HOLD`).
+    /// The last line applies for ever (`HOLD`).
     Hold,
-    /// A perfect link: no delay, no limit, no loss (`CLEAR`).
+    /// The link becomes perfect: no delay, no limit, no loss (`CLEAR`).
     Clear,
 }
 
 impl Entry {
-    /// A link that does nothing to packets.
+    /// A link without any effect on packets.
     pub const CLEAR: Self = Self {
         latency: Span::ZERO,
         jitter: Span::ZERO,
@@ -106,9 +107,9 @@ impl Entry {
 /// A trace.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TheaterqTrace {
-    /// Not empty, as long as `ends`.
+    /// Not empty, and as long as `ends`.
     entries: Vec<Entry>,
-    /// When each entry ends, in nanoseconds since the start of the trace; increasing.
+    /// End of each entry in nanoseconds since the start of the trace; increasing.
     ends: Vec<u64>,
 }
 
@@ -154,20 +155,20 @@ impl TheaterqTrace {
         Ok(trace)
     }
 
-    /// Lines of the trace.
+    /// Returns the lines of the trace.
     #[must_use]
     pub fn entries(&self) -> &[Entry] {
         &self.entries
     }
 
-    /// How long each line holds, and its rate.
+    /// Returns the duration and the rate of each line.
     pub fn rates(&self) -> impl Iterator<Item = (Span, EntryRate)> {
         let begins = [0].into_iter().chain(self.ends.iter().copied());
         let keeps = begins.zip(&self.ends).map(|(begin, end)| Span::from_nanos(end - begin));
         keeps.zip(self.entries.iter().map(|entry| entry.rate))
     }
 
-    /// Length of the trace.
+    /// Returns the length of the trace.
     #[must_use]
     pub fn duration(&self) -> Span {
         Span::from_nanos(self.length())
@@ -178,7 +179,7 @@ impl TheaterqTrace {
     }
 }
 
-/// Reads `KEEP` in microseconds and the rest of a line.
+/// Reads a line: `KEEP` in microseconds, and the other fields.
 fn read_entry(line: &Line<'_>, extended: bool) -> Result<(u64, Entry), TraceError> {
     const KEEP: &str = "must be a whole number of microseconds above 0";
     const NANOS: &str = "must be a whole number of nanoseconds";
@@ -234,28 +235,28 @@ fn read_rate(line: &Line<'_>, text: &str) -> Result<EntryRate, TraceError> {
     }
 }
 
-/// A trace that is being played.
+/// A trace that is being replayed.
 #[derive(Debug)]
 pub(crate) struct Replay {
     trace: Arc<TheaterqTrace>,
     at_end: AtEnd,
     start: Time,
-    /// The line that was looked up last, and when it holds.
+    /// The line of the last look-up, and the time for which it applies.
     current: Entry,
     from: Time,
     until: Time,
-    /// From when nothing is sent, and when that ends, as found last.
+    /// Start and end of the last known time without transmissions.
     stopped: (Time, Time),
 }
 
 impl Replay {
-    /// Plays `trace` from `start`.
+    /// Replays `trace` from `start`.
     pub fn new(trace: Arc<TheaterqTrace>, at_end: AtEnd, start: Time) -> Self {
         let (current, never) = (Entry::CLEAR, Time::NEVER);
         Self { trace, at_end, start, current, from: never, until: never, stopped: (never, never) }
     }
 
-    /// What holds at `now`.
+    /// Returns the line that applies at `now`.
     pub fn at(&mut self, now: Time) -> &Entry {
         if now < self.from || now >= self.until {
             (self.current, self.from, self.until) = self.look_up(now);
@@ -263,14 +264,14 @@ impl Replay {
         &self.current
     }
 
-    /// The first instant from `now` on at which packets are sent; [`Time::NEVER`] if none are any
-    /// more.
+    /// Returns the first instant from `now` on at which packets are sent; [`Time::NEVER`] if there
+    /// is none.
     pub fn sending(&mut self, now: Time) -> Time {
         if self.stopped.0 <= now && now < self.stopped.1 {
             return self.stopped.1;
         }
         let mut instant = now;
-        // One more than there are lines: the present one may have begun long ago and come again.
+        // One more than the number of lines: the current line may have begun earlier and recur.
         for _ in 0..=self.trace.entries.len() {
             if self.at(instant).rate != EntryRate::Stopped {
                 self.stopped = (now, instant);
@@ -285,7 +286,7 @@ impl Replay {
         Time::NEVER
     }
 
-    /// What holds at `now`, from when, and until when.
+    /// Returns the line that applies at `now`, its start and its end.
     fn look_up(&self, now: Time) -> (Entry, Time, Time) {
         let length = self.trace.length();
         let elapsed = now.since(self.start).as_nanos();

@@ -1,4 +1,4 @@
-//! How long a drawn delay lasts: the correlation time of [`super::DelaySpec`].
+//! Correlation of drawn delays: the correlation time of [`super::DelaySpec`].
 
 use super::spec::Law;
 use crate::stage::spec::SpecError;
@@ -6,27 +6,26 @@ use crate::units::Span;
 use std::fmt;
 use std::str::FromStr;
 
-/// Standard deviations in the correlation time of a delay that gives none.
+/// Default correlation time in standard deviations of the delay.
 ///
-/// The delay's slope then has a standard deviation of 0.12, so packets in order wait for each other
-/// only beyond eight of those: mean and deviation stay as they are written, however dense the
-/// packets.
+/// The delay's slope then has a standard deviation of 0.12. Packets in order wait for each other
+/// only beyond eight of these deviations, where the delay falls faster than time passes. Mean and
+/// deviation therefore match the parameters, however dense the packets.
 const DEVIATIONS: u64 = 10;
 
-/// How the delays of two packets depend on each other.
+/// Dependence between the delays of two packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Correlation {
-    /// The delay is a process in time. Delays this far apart have a correlation of about one half,
-    /// and none at all beyond four times as much.
+    /// The delay is a process in time. Delays this far apart have a correlation of about one half;
+    /// beyond four times this distance they are uncorrelated.
     Time(Span),
-    /// Each packet draws its own delay, as with netem.
+    /// Each packet draws its own delay, as in netem.
     None,
 }
 
 impl Correlation {
-    /// What holds for `law` where a profile gives nothing: packets that may overtake each other
-    /// (`reorder`) draw their own delays, as netem's do; others get a process of ten standard
-    /// deviations.
+    /// Returns the default for `law`: packets that may overtake each other (`reorder`) draw their
+    /// own delays, as in netem; others get a process of ten standard deviations.
     pub(super) fn usual(law: &Law, reorder: bool) -> Self {
         match law.deviation() {
             Some(deviation) if !reorder && deviation > Span::ZERO => Self::Time(deviation * DEVIATIONS),
@@ -34,7 +33,7 @@ impl Correlation {
         }
     }
 
-    /// Refuses a correlation that cannot be, or a law that draws nothing.
+    /// Checks that the correlation is valid and that the law draws delays.
     pub(super) fn check(self, law: &Law) -> Result<(), SpecError> {
         let wrong = |wanted| Err(SpecError::value("correlation", self, wanted));
         if !law.draws() {

@@ -1,15 +1,15 @@
-//! Packets on their way that may overtake each other.
+//! Packets in flight that may overtake each other.
 //!
-//! Counting by how many a packet was overtaken looks at one bit for each packet that came after it:
-//! 16 words of memory where 1000 packets are on their way.
+//! Counting how many packets have overtaken a packet reads one bit for each packet that arrived
+//! after it: 16 words of memory if 1000 packets are in flight.
 
 use crate::packet::Packet;
 use crate::units::Time;
 use std::cmp::Ordering;
 use std::collections::{BinaryHeap, VecDeque};
 
-/// Packets by the time at which they leave; of those that leave together the one that came first
-/// goes first.
+/// Packets in flight, ordered by the time at which they leave. Of packets that leave together, the
+/// earliest arrival goes first.
 #[derive(Debug, Default)]
 pub(super) struct Reordering {
     heap: BinaryHeap<Flying>,
@@ -19,7 +19,7 @@ pub(super) struct Reordering {
 #[derive(Debug)]
 struct Flying {
     leaves: Time,
-    /// Place in the order in which packets came.
+    /// Place in the order of arrival.
     number: u64,
     packet: Packet,
 }
@@ -33,14 +33,14 @@ impl Reordering {
         self.heap.peek().map_or(Time::NEVER, |flying| flying.leaves)
     }
 
-    /// A packet comes, the `number`th of all; numbers rise.
+    /// Adds a packet, the `number`th of all; numbers increase.
     pub fn enter(&mut self, number: u64, leaves: Time, packet: Packet) {
         self.inside.enter(number);
         self.heap.push(Flying { leaves, number, packet });
     }
 
-    /// The next packet that leaves until `now`, and how many that came after it have left before
-    /// it.
+    /// Removes the next packet that leaves until `now`; returns it with the number of later
+    /// arrivals that left before it.
     pub fn leave(&mut self, now: Time) -> Option<(Packet, u32)> {
         if self.due() > now {
             return None;
@@ -57,7 +57,7 @@ impl Reordering {
 }
 
 impl Ord for Flying {
-    /// The greatest of a heap comes first, so what leaves earlier is greater.
+    /// A heap returns its greatest element first, so an earlier departure compares as greater.
     fn cmp(&self, other: &Self) -> Ordering {
         (other.leaves, other.number).cmp(&(self.leaves, self.number))
     }
@@ -77,7 +77,7 @@ impl PartialEq for Flying {
 
 impl Eq for Flying {}
 
-/// Which packets are inside: a bit for each since the oldest.
+/// The set of packets in flight: a bit for each packet since the oldest.
 #[derive(Debug, Default)]
 struct Inside {
     words: VecDeque<u64>,
@@ -101,7 +101,7 @@ impl Inside {
         self.words[word] |= 1 << (place % 64);
     }
 
-    /// Packet `number` leaves: how many that came after it have left already.
+    /// Removes packet `number`; returns how many later arrivals have left already.
     fn leave(&mut self, number: u64) -> u64 {
         let place = number - self.base;
         let (word, bit) = ((place / 64) as usize, place % 64);

@@ -1,4 +1,4 @@
-//! Drawing the delay of a packet.
+//! Drawing of the delay of a packet.
 
 use super::process::{Process, quantile, share_below};
 use super::spec::{Between, Law};
@@ -25,11 +25,11 @@ pub(super) enum Draw {
     Theaterq(Replay),
 }
 
-/// A normal law above 0, in nanoseconds.
+/// A normal law truncated at 0, in nanoseconds.
 #[derive(Debug)]
 pub(super) struct Bell {
     whole: Normal<f64>,
-    /// Share of the whole bell below 0.
+    /// Share of the distribution below 0 before truncation.
     below: f64,
 }
 
@@ -37,12 +37,12 @@ pub(super) struct Bell {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Drawn {
     pub delay: Span,
-    /// The packet keeps the order of this route; 0 is none.
+    /// Route in which the packet keeps its order; 0 is none.
     pub route: u16,
 }
 
 impl Draw {
-    /// The law, from `start` on if it depends on time.
+    /// Prepares the law, starting at `start` if it depends on time.
     pub fn new(law: &Law, start: Time) -> Result<Self, SpecError> {
         Ok(match law {
             Law::Constant { delay } => Self::Constant(finite("delay", *delay)?),
@@ -63,7 +63,8 @@ impl Draw {
             Law::LogNormal { mean, sd } => {
                 let wrong = || SpecError::value("mean", mean, "must be above 0 for a log-normal delay");
                 let ratio = finite("sd", *sd)?.as_secs_f64() / finite("mean", *mean)?.as_secs_f64();
-                // Of the logarithm: sigma^2 = ln(1 + sd^2 / mean^2), mu = ln mean - sigma^2 / 2.
+                // Parameters of the logarithm: sigma^2 = ln(1 + sd^2 / mean^2), mu = ln mean -
+                // sigma^2 / 2.
                 let variance = (ratio * ratio).ln_1p();
                 let mu = (mean.as_nanos() as f64).ln() - variance / 2.0;
                 if *mean == Span::ZERO {
@@ -82,8 +83,8 @@ impl Draw {
         })
     }
 
-    /// The delay of `packet`, which comes at its logical time: that of `process` if there is one,
-    /// else drawn from `stream`.
+    /// Returns the delay of `packet` at its logical time: from `process` if there is one, otherwise
+    /// drawn from `stream`.
     pub fn draw(&mut self, packet: &Packet, process: Option<&mut Process>, stream: &mut Stream) -> Drawn {
         if let Some(process) = process
             && let Some(nanos) = self.at_score(process.at(packet.at))
@@ -94,7 +95,8 @@ impl Draw {
             Self::Constant(delay) => delay.as_nanos(),
             Self::Uniform { low, high } => stream.random_range(*low..=*high),
             Self::Normal(Bell { whole, .. }) => loop {
-                // The mean is not negative, so at least every second draw is not.
+                // The mean is not negative, so a draw is not negative with a probability of at
+                // least one half.
                 let nanos = whole.sample(stream);
                 if nanos >= 0.0 {
                     break nanos.round() as u64;
@@ -110,12 +112,13 @@ impl Draw {
         Drawn { delay: Span::from_nanos(nanos), route: 0 }
     }
 
-    /// The delay in nanoseconds that as large a share of all delays lies below as of a standard
-    /// normal distribution below `score`. `None` if nothing is drawn, or a trace says how.
+    /// Returns the delay in nanoseconds at the quantile that `score` has in a standard normal
+    /// distribution. `None` for laws that are constant or follow a trace.
     fn at_score(&self, score: f64) -> Option<f64> {
         Some(match self {
             Self::Uniform { low, high } => *low as f64 + (high - low) as f64 * share_below(score),
-            // So little below 0 changes no nanosecond, and scores are more exact than shares.
+            // A share below 0 this small changes no nanosecond, and scores are more exact than
+            // shares.
             Self::Normal(Bell { whole, below }) if *below < 1e-15 => whole.from_zscore(score).max(0.0),
             Self::Normal(Bell { whole, below }) => {
                 let share = below + (1.0 - below) * share_below(score);

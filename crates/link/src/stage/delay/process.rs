@@ -1,19 +1,20 @@
-//! A stationary Gaussian process in time: what a delay that varies follows.
+//! A stationary Gaussian process in time, which a varying delay follows.
 //!
-//! Independent standard normal numbers stand at knots one correlation time apart; between them the
-//! process is their sum with the weights of a cubic B-spline, divided by the root of the sum of the
-//! squared weights. So its value at any instant is standard normal, whatever the instant. The
-//! correlation is 0.49 over one correlation time, 0.05 over two and exactly 0 from four on (mean
-//! over all instants).
+//! Independent standard normal numbers are placed at knots one correlation time apart. Between the
+//! knots, the process is their sum with the weights of a cubic B-spline, divided by the root of the
+//! sum of squared weights. Its value is therefore standard normal at every instant. The correlation
+//! is 0.49 over one correlation time, 0.05 over two and exactly 0 from four on (mean over all
+//! instants).
 //!
-//! Why not an Ornstein-Uhlenbeck process: its path has no slope. A delay that follows it falls
-//! faster than time passes within any short interval, so in a dense stream in order every packet
-//! waits for an earlier one, on average by sd²/(correlation time). The spline is smooth: its slope
-//! has a standard deviation of 1.0 to 1.3 per correlation time, so packets wait only where the
-//! delay itself falls faster than time passes.
+//! An Ornstein-Uhlenbeck process is unsuitable because its path has no slope. A delay that follows
+//! it falls faster than time passes within any short interval. In a dense stream in order, every
+//! packet would wait for an earlier one, on average by sd²/(correlation time). The spline is
+//! smooth. Its slope has a standard deviation of 1.0 to 1.3 per correlation time, so packets wait
+//! only where the delay itself falls faster than time passes.
 //!
-//! The value depends on the seed and the instant alone: each knot's number is read at its own place
-//! of the random stream. Traffic shifts nothing, and an idle hour costs nothing.
+//! The value depends only on the seed and the instant, because each knot's number is read at its
+//! own position in the random stream. Traffic has no influence, and an idle hour costs no
+//! computation.
 
 use crate::seed::{Seed, Stream};
 use crate::units::{Span, Time};
@@ -21,7 +22,7 @@ use rand::Rng;
 use statrs::function::erf::{erfc, erfc_inv};
 use std::f64::consts::SQRT_2;
 
-/// Knots that a value depends on.
+/// Number of knots that affect a value.
 const SUPPORT: usize = 4;
 
 /// The process; see the [module](self).
@@ -30,17 +31,17 @@ pub(super) struct Process {
     stream: Stream,
     /// Nanoseconds between knots, at least 1.
     step: u64,
-    /// The knots around the last instant: number of the first one, and their values.
+    /// The knots around the last instant: the number of the first one, and their values.
     knots: Option<(u64, [f64; SUPPORT])>,
 }
 
 impl Process {
-    /// The process of a stage's `seed`.
+    /// Creates the process of a stage's `seed`.
     pub fn new(correlation: Span, seed: &Seed) -> Self {
         Self { stream: seed.stage("process").stream(), step: correlation.as_nanos().max(1), knots: None }
     }
 
-    /// The value at `now`: standard normal.
+    /// Returns the value at `now`, which is standard normal.
     pub fn at(&mut self, now: Time) -> f64 {
         let (knot, within) = (now.as_nanos() / self.step, now.as_nanos() % self.step);
         let knots = match self.knots {
@@ -60,8 +61,8 @@ impl Process {
         sum / f64::sqrt(squares)
     }
 
-    /// The number at a knot: 64 bits at the knot's place of the stream, as a quantile of the normal
-    /// distribution.
+    /// Returns the number at a knot: 64 bits at the knot's position in the stream, converted by the
+    /// quantile function of the normal distribution.
     fn knot(&mut self, number: u64) -> f64 {
         self.stream.set_word_pos(u128::from(number) * 2);
         let uniform = ((self.stream.next_u64() >> 11) as f64 + 0.5) / (1_u64 << 53) as f64;
@@ -69,20 +70,20 @@ impl Process {
     }
 }
 
-/// Weights of the cubic B-spline for a value that lies `share` (0 to 1) of the way from the second
-/// knot to the third.
+/// Returns the weights of the cubic B-spline for a value at `share` (0 to 1) of the way from the
+/// second knot to the third.
 fn weights(share: f64) -> [f64; SUPPORT] {
     let rest = 1.0 - share;
     let near = |distance: f64| 4.0 - 6.0 * distance * distance + 3.0 * distance.powi(3);
     [rest.powi(3), near(share), near(rest), share.powi(3)]
 }
 
-/// The share of a standard normal distribution below `score`.
+/// Returns the share of a standard normal distribution below `score`.
 pub(super) fn share_below(score: f64) -> f64 {
     0.5 * erfc(-score / SQRT_2)
 }
 
-/// The value that a `share` (0 to 1, both excluded) of a standard normal distribution lies below.
+/// Returns the quantile of the standard normal distribution at `share` (0 to 1, both excluded).
 pub(super) fn quantile(share: f64) -> f64 {
     -SQRT_2 * erfc_inv(2.0 * share)
 }

@@ -1,4 +1,4 @@
-//! How long packets take: what a profile says about it.
+//! Delay parameters as written in a profile.
 
 use super::correlation::Correlation;
 use super::table::{Course, Quantiles, Unsorted};
@@ -15,73 +15,75 @@ use std::str::FromStr;
 /// `correlation`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DelaySpec {
-    /// How long.
+    /// The distribution or course of the delay.
     pub law: Law,
-    /// Whether a packet may leave before one that came earlier. If not it waits for it.
+    /// Whether a packet may leave before an earlier arrival. If not, it waits for that packet.
     pub reorder: bool,
-    /// How long a drawn delay lasts. Without it packets that may overtake each other draw their
-    /// own, and the delay of others is a process in time with a correlation time of ten standard
+    /// Correlation of drawn delays. If absent, packets that may overtake each other draw their own
+    /// delays, and the delay of others is a process in time with a correlation time of ten standard
     /// deviations.
     pub correlation: Option<Correlation>,
 }
 
-/// How long a packet takes.
+/// Distribution or course of a delay.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
 pub enum Law {
-    /// Always the same.
+    /// Constant.
     Constant {
-        /// That long.
+        /// The delay.
         delay: Span,
     },
-    /// Evenly distributed over mean ± jitter, as netem draws without a distribution.
+    /// Uniformly distributed over mean ± jitter, as in netem without a distribution.
     Uniform {
         /// Mean.
         mean: Span,
-        /// Largest distance from the mean, which it must not exceed.
+        /// Largest distance from the mean; at most the mean.
         jitter: Span,
     },
-    /// Normally distributed, given that it is not negative: a negative draw is drawn again. (netem
-    /// lets a packet pass at once instead, which makes those too many.) The more of the bell lies
-    /// below 0, the more the mean of what remains exceeds `mean`.
+    /// Normally distributed, truncated at 0: a negative draw is repeated.
+    ///
+    /// In netem, a packet with a negative draw passes at once, so that too many packets have no
+    /// delay. The mean of the truncated distribution exceeds `mean`, the more so the more of the
+    /// distribution is below 0.
     Normal {
-        /// Mean of the whole bell.
+        /// Mean before truncation.
         mean: Span,
-        /// Standard deviation of the whole bell.
+        /// Standard deviation before truncation.
         sd: Span,
     },
-    /// Log-normally distributed with this mean and standard deviation *of the delay*, as netem's
-    /// users give them; not those of its logarithm, as ns-3's `LogNormalRandomVariable` takes them.
+    /// Log-normally distributed with this mean and standard deviation *of the delay*, as in netem.
+    /// They are not those of its logarithm, as in ns-3's `LogNormalRandomVariable`.
     LogNormal {
         /// Mean delay.
         mean: Span,
         /// Standard deviation of the delay.
         sd: Span,
     },
-    /// As it was measured: drawn by the inverse of the distribution function, with straight lines
-    /// between its points.
+    /// Empirical: drawn by the inverse of a measured distribution function, with linear
+    /// interpolation between its points.
     Empirical(Empirical),
-    /// As it was at a time; see [`Course`].
+    /// Course in time, from a file; see [`Course`].
     Trace {
         /// The file.
         file: FromFile<Course>,
-        /// Between two rows.
+        /// The delay between two rows.
         #[serde(default)]
         between: Between,
     },
-    /// Latency, jitter, routes and delay of copies as a TheaterQ trace says; see
-    /// [`crate::stage::bottleneck::theaterq`]. With `reorder`, packets of one route keep their
-    /// order and those of route 0 or of different routes need not.
+    /// Latency, jitter, routes and delay of copies from a TheaterQ trace; see
+    /// [`crate::stage::bottleneck::theaterq`]. With `reorder`, packets of the same route keep their
+    /// order. Packets of route 0, or of different routes, may overtake each other.
     Theaterq {
-        /// The file, which is likely to be that of the bottleneck's rate too.
+        /// The file. It is usually also that of the bottleneck's rate.
         file: FromFile<TheaterqTrace>,
-        /// What follows its last line.
+        /// Continuation after the last line.
         #[serde(default)]
         at_end: AtEnd,
     },
 }
 
-/// A distribution as it was measured, in one of three forms.
+/// A measured distribution in one of three forms.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(
     untagged,
@@ -89,14 +91,14 @@ pub enum Law {
     expecting = "one of `values = [DELAY, ...]`, `percentiles = [[PER CENT, DELAY], ...]`, `file = FILE`"
 )]
 pub enum Empirical {
-    /// Values, each as likely as any other.
+    /// Measured values of equal probability.
     Values {
         /// The values.
         values: Vec<Span>,
     },
-    /// Delays that so many per cent do not exceed, from 0 to 100.
+    /// Percentiles: a percentage from 0 to 100, and the delay that this percentage does not exceed.
     Percentiles {
-        /// Per cent and delay, both rising.
+        /// Percentages and delays, both increasing.
         percentiles: Vec<(f64, Span)>,
     },
     /// A file of values or percentiles.
@@ -106,37 +108,38 @@ pub enum Empirical {
     },
 }
 
-/// What holds between two rows of a trace.
+/// Interpolation between two rows of a trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Between {
-    /// The upper row.
+    /// The delay of the earlier row.
     #[default]
     Step,
-    /// A straight line from one to the other.
+    /// Linear interpolation.
     Linear,
 }
 
 impl DelaySpec {
-    /// Always the same delay.
+    /// Creates a constant delay.
     #[must_use]
     pub const fn constant(delay: Span) -> Self {
         Self { law: Law::Constant { delay }, reorder: false, correlation: None }
     }
 
-    /// What `law` says, in order, with the usual correlation time.
+    /// Creates a delay by `law` that keeps packets in order, with the default correlation time.
     #[must_use]
     pub const fn in_order(law: Law) -> Self {
         Self { law, reorder: false, correlation: None }
     }
 
-    /// How the delays of two packets depend on each other: as given, or as usual.
+    /// Returns the correlation of delays: the given one or the default.
     #[must_use]
     pub fn correlation(&self) -> Correlation {
         self.correlation.unwrap_or_else(|| Correlation::usual(&self.law, self.reorder))
     }
 
-    /// The mean (the median of one that was measured), where the parameters say it: not for traces.
+    /// Returns the mean of the delay, or the median of a measured distribution. `None` for traces,
+    /// and for a file that is not loaded.
     #[must_use]
     pub fn mean(&self) -> Option<Span> {
         match &self.law {
@@ -149,8 +152,8 @@ impl DelaySpec {
         }
     }
 
-    /// Reads the file that the delay comes from, if it does; a spec that names one needs this
-    /// before [`super::Delay::new`].
+    /// Reads the file of the delay, if it has one. [`super::Delay::new`] requires this for a
+    /// specification that names a file.
     pub fn load(&mut self, read: &mut Read<'_>) -> Result<(), SpecError> {
         match &mut self.law {
             Law::Empirical(Empirical::File { file }) => file.load(read, Quantiles::parse),
@@ -162,7 +165,7 @@ impl DelaySpec {
 }
 
 impl Law {
-    /// Whether delays are drawn from a distribution that the parameters give.
+    /// Returns whether delays are drawn from a distribution given by the parameters.
     #[must_use]
     pub fn draws(&self) -> bool {
         match self {
@@ -171,8 +174,8 @@ impl Law {
         }
     }
 
-    /// The standard deviation of a law that draws, as far as its file is there; of a normal law
-    /// that of the whole bell.
+    /// Returns the standard deviation of a law that draws, before the truncation of a normal law.
+    /// `None` for other laws, and if its file is not loaded.
     pub(super) fn deviation(&self) -> Option<Span> {
         match self {
             Self::Uniform { jitter, .. } => {

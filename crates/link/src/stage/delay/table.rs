@@ -1,40 +1,40 @@
 //! Files of delays: measured values, a table of percentiles, or a course in time.
 //!
-//! CSV. A value has its unit with it (`12.5ms`), or the first line names the columns and their
-//! units (`delay_ms`; `percent,delay_ms`; `time_s,delay_ms`) and the values are plain numbers.
-//! Lines that are empty or begin with `#` are left out.
+//! The format is CSV. Either each value has its unit (`12.5ms`), or the first line names the
+//! columns with their units (`delay_ms`; `percent,delay_ms`; `time_s,delay_ms`) and the values are
+//! plain numbers. Empty lines and lines that begin with `#` are ignored.
 
 use crate::stage::spec::{Line, TraceError};
 use crate::units::Span;
 
-/// A line of a file with two columns or one: what stands in it and where.
+/// A line of a file and its one or two fields.
 type Row<'a> = (Line<'a>, Vec<&'a str>);
 
-/// Units that the name of a column may end in.
+/// Units that may end the name of a column.
 const UNITS: [&str; 4] = ["s", "ms", "us", "ns"];
 
-/// A quantile function: delays, with straight lines between the points.
+/// A quantile function of delays, with linear interpolation between its points.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Quantiles {
-    /// Probability and delay in nanoseconds; both do not decrease, the probability from 0 to 1.
+    /// Probability from 0 to 1, and delay in nanoseconds; neither decreases.
     points: Vec<(f64, f64)>,
 }
 
-/// Delay over time.
+/// A delay as a function of time.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Course {
-    /// Nanoseconds since the first row, and the delay in nanoseconds; the times increase, at least
-    /// two rows.
+    /// Nanoseconds since the first row, and the delay in nanoseconds. Times increase, and there are
+    /// at least two rows.
     rows: Vec<(u64, u64)>,
 }
 
-/// What is wrong with a list of percentiles or of values.
+/// Error of an invalid list of percentiles or values.
 pub(super) struct Unsorted(pub &'static str);
 
 impl Quantiles {
-    /// Values that were measured, each as likely as any other, with straight lines between
-    /// neighbours (type 7 of Hyndman and Fan 1996, which NumPy and R use). `None` if there are
-    /// none.
+    /// Creates a quantile function from measured values of equal probability, with linear
+    /// interpolation between neighbours (type 7 of Hyndman and Fan 1996, which NumPy and R use).
+    /// `None` if there are no values.
     #[must_use]
     pub fn of_values(values: &[Span]) -> Option<Self> {
         let mut nanos: Vec<_> = values.iter().map(|value| value.as_nanos() as f64).collect();
@@ -49,7 +49,8 @@ impl Quantiles {
         })
     }
 
-    /// Percentiles: per cent from 0 to 100, and the delay that so many do not exceed.
+    /// Creates a quantile function from percentiles: percentages from 0 to 100, and the delay that
+    /// this percentage does not exceed.
     pub(super) fn of_percentiles(percentiles: &[(f64, Span)]) -> Result<Self, Unsorted> {
         let (Some(first), Some(last)) = (percentiles.first(), percentiles.last()) else {
             return Err(Unsorted("there must be at least the delays at 0 % and at 100 %"));
@@ -65,7 +66,7 @@ impl Quantiles {
         Ok(Self { points })
     }
 
-    /// Reads a file with one column (values) or two (per cent, delay); `file` is its name in
+    /// Reads a file with one column (values) or two (percentage, delay); `file` is its name in
     /// errors.
     pub fn parse(file: &str, text: &str) -> Result<Self, TraceError> {
         let (units, rows) = rows(file, text, &["percent", "delay"])?;
@@ -93,7 +94,8 @@ impl Quantiles {
         Self::of_values(&values).ok_or_else(nothing)
     }
 
-    /// The standard deviation in nanoseconds: each piece is a uniform law between its ends.
+    /// Returns the standard deviation in nanoseconds. Each piece is a uniform distribution between
+    /// its ends.
     pub(super) fn deviation(&self) -> f64 {
         let pieces = || self.points.windows(2).map(|pair| (pair[1].0 - pair[0].0, pair[0].1, pair[1].1));
         let mean: f64 = pieces().map(|(share, low, high)| share * f64::midpoint(low, high)).sum();
@@ -106,7 +108,8 @@ impl Quantiles {
         variance.sqrt()
     }
 
-    /// The delay that a share `uniform` (0 to 1) of all delays does not exceed, in nanoseconds.
+    /// Returns the delay in nanoseconds that a share `uniform` (0 to 1) of all delays does not
+    /// exceed.
     pub(super) fn at(&self, uniform: f64) -> f64 {
         let above =
             self.points.partition_point(|&(share, _)| share <= uniform).clamp(1, self.points.len() - 1);
@@ -116,9 +119,10 @@ impl Quantiles {
 }
 
 impl Course {
-    /// Reads a file with two columns, time and delay. Times count from the first row and increase;
-    /// the last row closes the trace: at its time the trace begins again. `file` is the file's name
-    /// in errors.
+    /// Reads a file with two columns, time and delay; `file` is its name in errors.
+    ///
+    /// Times count from the first row and increase. The last row closes the trace: at its time the
+    /// trace begins again.
     pub fn parse(file: &str, text: &str) -> Result<Self, TraceError> {
         let (units, lines) = rows(file, text, &["time", "delay"])?;
         let mut rows: Vec<(u64, u64)> = Vec::new();
@@ -147,7 +151,7 @@ impl Course {
         Ok(Self { rows })
     }
 
-    /// Length of the trace.
+    /// Returns the length of the trace.
     #[must_use]
     pub fn duration(&self) -> Span {
         Span::from_nanos(self.length())
@@ -157,8 +161,8 @@ impl Course {
         self.rows.last().map_or(1, |&(time, _)| time)
     }
 
-    /// The delay in nanoseconds when `elapsed` nanoseconds have passed: that of the last row, or on
-    /// the straight line from it to the next one.
+    /// Returns the delay in nanoseconds after `elapsed` nanoseconds: that of the last row, or, if
+    /// `straight`, interpolated linearly between the last row and the next one.
     pub(super) fn at(&self, elapsed: u64, straight: bool) -> u64 {
         let within = elapsed % self.length();
         let next = self.rows.partition_point(|&(time, _)| time <= within).clamp(1, self.rows.len() - 1);
@@ -171,8 +175,8 @@ impl Course {
     }
 }
 
-/// The rows of a file, each of one or two fields and all of the same number, and the unit of each
-/// column if a heading gives it.
+/// Returns the unit of each column, if a heading gives it, and the rows of a file. All rows have
+/// one field or all have two.
 fn rows<'a>(
     file: &'a str,
     text: &'a str,

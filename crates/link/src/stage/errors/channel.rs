@@ -1,8 +1,8 @@
-//! A process at work: judges one packet after the other.
+//! A process with its state, which judges one packet after the other.
 //!
-//! The schedule of a process that evolves comes from a stream of its own, what happens to one
-//! packet by chance from another, one number a packet, hit or not. So neither depends on what is
-//! done to packets.
+//! The schedule of an evolving process comes from a random stream of its own. The fates of single
+//! packets come from another stream, with one number per packet, hit or not. Neither stream
+//! therefore depends on the effect on packets.
 
 use super::PacketList;
 use super::damage::{Piece, hazard};
@@ -19,16 +19,16 @@ use crate::units::{ByteCount, Probability, Time};
 use rand::RngExt;
 use vocabulary::{ChannelState, Sending};
 
-/// The running process.
+/// A process with its state.
 #[derive(Debug)]
 pub(super) struct Channel {
     model: Model,
     seed: Seed,
-    /// Decides about single packets.
+    /// Random numbers for single packets.
     stream: Stream,
-    /// Timelines begun so far.
+    /// Number of timelines so far.
     timelines: u64,
-    /// Error hazard along the packet that was judged last, if the process has bit errors.
+    /// Error hazard along the last judged packet, if the process has bit errors.
     pieces: Vec<Piece>,
 }
 
@@ -38,9 +38,9 @@ enum Model {
     /// Hazard of a bit.
     Bits(f64),
     InTime(Timeline, Option<Hazards>),
-    /// With the thousandths of a bit that have passed.
+    /// The number is the thousandths of a bit that have passed.
     InBytes(Timeline, Option<Hazards>, u64),
-    /// With the packets that have passed.
+    /// The number is the packets that have passed.
     InPackets(Timeline, u64),
     Listed(PacketList),
 }
@@ -52,7 +52,7 @@ struct Hazards {
     bad: f64,
 }
 
-/// What the process says of a packet.
+/// Result of the process for a packet.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct ChannelEffect {
     /// Bad if any part of the packet met the bad state.
@@ -64,9 +64,9 @@ pub(super) struct ChannelEffect {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Hit {
     No,
-    /// The packet.
+    /// The packet as a whole.
     Whole,
-    /// Some bit: the first one at which the hazard of the bits so far exceeds this. See
+    /// Some bits: the first one is that at which the accumulated hazard exceeds this value. See
     /// [`Channel::pieces`].
     Bits(f64),
 }
@@ -86,8 +86,8 @@ impl Channel {
         Ok(channel)
     }
 
-    /// Takes another process from `now` on. Two states that go on in the same thing, time or bytes
-    /// or packets, keep the state they are in; any other process begins.
+    /// Takes over another process from `now` on. Two states that evolve in the same quantity (time,
+    /// bytes or packets) keep their state; any other process begins.
     pub fn change(&mut self, process: &ProcessSpec, now: Time) -> Result<(), SpecError> {
         match (&mut self.model, process) {
             (Model::InTime(timeline, hazards), ProcessSpec::InTime { channel, errors }) => {
@@ -99,7 +99,7 @@ impl Channel {
                 *hazards = errors.map(Hazards::of);
             }
             (Model::InPackets(timeline, passed), ProcessSpec::InPackets { channel }) => {
-                // The state of a packet holds until the step before the next.
+                // The state of a packet holds until the step before the next packet.
                 timeline.change(channel, passed.saturating_sub(1));
             }
             _ => self.begin(process, now)?,
@@ -135,7 +135,7 @@ impl Channel {
         Timeline::drawn(channel, from, self.schedule())
     }
 
-    /// The stream of the next timeline.
+    /// Returns the stream of the next timeline.
     fn schedule(&mut self) -> Stream {
         let number = self.timelines;
         self.timelines += 1;
@@ -143,7 +143,7 @@ impl Channel {
         if number == 0 { schedule.stream() } else { schedule.stage(&number.to_string()).stream() }
     }
 
-    /// Error hazard along the packet that was judged last, where that was [`Hit::Bits`].
+    /// Returns the error hazard along the last judged packet, if the result was [`Hit::Bits`].
     pub fn pieces(&self) -> &[Piece] {
         &self.pieces
     }
@@ -204,7 +204,7 @@ impl Channel {
         if hazards.is_none() {
             return ChannelEffect::whole(state, state == ChannelState::Bad);
         }
-        // `1 − e^−x` is the probability that some bit is hit where the hazards of all bits add up
+        // `1 − e^−x` is the probability of at least one wrong bit if the hazards of all bits add up
         // to x.
         let first = -(-self.stream.random::<f64>()).ln_1p();
         let hit = if first < Piece::total(&self.pieces) { Hit::Bits(first) } else { Hit::No };
@@ -231,9 +231,9 @@ impl Hazards {
     }
 }
 
-/// The state along `start..end`, bad if any part of it is, and with `hazards` the pieces; `bit` is
-/// the first bit that begins at or after a point of the axis. `None` if nothing is known of that
-/// time any more.
+/// Returns the state along `start..end`, bad if any part of it is, and fills `pieces` if there are
+/// `hazards`. `bit` is the first bit that begins at or after a point of the axis. Returns `None` if
+/// the timeline no longer remembers that part.
 fn along(
     timeline: &mut Timeline,
     start: u64,

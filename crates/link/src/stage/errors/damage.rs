@@ -1,11 +1,11 @@
 //! Wrong bits in a packet (TL-14).
 //!
 //! A bit that is wrong with probability p has the *hazard* `−ln(1 − p)`. Hazards of independent
-//! bits add up, and the next wrong bit is the one in which their sum since the last one exceeds an
-//! exponential variable with mean 1: where p is constant the gaps are geometric. So the cost is
-//! that of the wrong bits, not of all, and p = 1 needs no exception.
+//! bits add up. The next wrong bit is the one in which their sum since the last wrong bit exceeds
+//! an exponential variable with mean 1. If p is constant, the gaps are geometric. The cost is
+//! therefore proportional to the wrong bits, not to all bits, and p = 1 is no special case.
 //!
-//! Bit 0 is the most significant one of the first byte, the first on the wire.
+//! Bit 0 is the most significant bit of the first byte, the first on the wire.
 
 use crate::seed::Stream;
 use crate::units::BitErrorRatio;
@@ -13,22 +13,22 @@ use rand::RngExt;
 use rand_distr::Exp1;
 use std::ops::Range;
 
-/// A row of bits with the same hazard, from the end of the piece before.
+/// A sequence of bits with the same hazard, from the end of the previous piece.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Piece {
-    /// The first bit behind it.
+    /// The first bit behind the piece.
     pub end: u64,
-    /// Of each bit.
+    /// Hazard of each bit.
     pub hazard: f64,
 }
 
 impl Piece {
-    /// Hazard of all bits of `pieces`.
+    /// Returns the hazard of all bits of `pieces`.
     pub fn total(pieces: &[Self]) -> f64 {
         let mut start = 0;
         let mut total = 0.0;
         for piece in pieces {
-            // No bits of an infinite hazard are no hazard.
+            // An empty piece of infinite hazard adds nothing; the product would be NaN.
             if piece.end > start {
                 total += (piece.end - start) as f64 * piece.hazard;
                 start = piece.end;
@@ -38,14 +38,16 @@ impl Piece {
     }
 }
 
-/// Hazard of a bit.
+/// Returns the hazard of a bit.
 pub(super) fn hazard(ratio: BitErrorRatio) -> f64 {
     -(-ratio.get()).ln_1p()
 }
 
-/// Flips bits in the bytes of `region`, each by itself as `pieces` say, which count bits from the
-/// start of `bytes`. The first is the one in which the hazard since the start of the region exceeds
-/// `first`. Says how many.
+/// Flips bits in the bytes of `region`, each independently with the hazard in `pieces`; returns how
+/// many.
+///
+/// `pieces` count bits from the start of `bytes`. The first flipped bit is the one in which the
+/// hazard since the start of the region exceeds `first`.
 pub(super) fn flip_by_hazard(
     bytes: &mut [u8],
     region: Range<usize>,
@@ -66,7 +68,7 @@ pub(super) fn flip_by_hazard(
                 bit = end;
                 break;
             }
-            // Rounding may say that the first bit behind the piece is meant.
+            // Rounding may give the first bit behind the piece.
             bit = (bit + (left / piece.hazard) as u64).min(end - 1);
             flip(bytes, bit);
             flipped += 1;
@@ -78,7 +80,7 @@ pub(super) fn flip_by_hazard(
 }
 
 /// Flips bits in the bytes of `region`, each with probability `ratio`, given that at least one is
-/// flipped. Says how many.
+/// flipped; returns how many.
 pub(super) fn flip_some(
     bytes: &mut [u8],
     region: Range<usize>,
@@ -89,7 +91,7 @@ pub(super) fn flip_some(
     if range.is_empty() {
         return 0;
     }
-    // The first gap is a geometric one on condition that it ends in the region.
+    // The first gap is geometric under the condition that it ends in the region.
     let hit = ratio.hits(range.end - range.start).get();
     let first = -(-stream.random::<f64>() * hit).ln_1p();
     let pieces = [Piece { end: range.end, hazard: hazard(ratio) }];
@@ -97,7 +99,7 @@ pub(super) fn flip_some(
     flip_by_hazard(bytes, region, &pieces, first, stream)
 }
 
-/// Flips `count` bits in the bytes of `region`, or all if there are no more. Says how many.
+/// Flips `count` bits in the bytes of `region`, or all if there are no more; returns how many.
 pub(super) fn flip_count(bytes: &mut [u8], region: Range<usize>, count: u32, stream: &mut Stream) -> u32 {
     let range = bits(region);
     let length = range.end - range.start;

@@ -1,34 +1,35 @@
-//! What a channel with two states can evolve in.
+//! Quantities in which a two-state channel can evolve.
 
 use super::two_state::Sojourn;
 use crate::units::{ByteCount, Span, UnitError};
 use std::fmt;
 use std::str::FromStr;
 
-/// What a channel can evolve in: [`Span`] (time), [`ByteCount`], or [`Packets`].
+/// A quantity in which a channel can evolve: [`Span`] (time), [`ByteCount`], or [`Packets`].
 pub trait Extent: Copy + PartialEq + fmt::Display + FromStr<Err: fmt::Display> {
-    /// The steps that a timeline counts in one unit of [`Extent::units`]: nanoseconds, thousandths
-    /// of a bit, packets.
+    /// Steps of a timeline in one unit of [`Extent::units`]. Steps are nanoseconds, thousandths of
+    /// a bit, or packets.
     const STEPS: f64;
-    /// How sojourns are distributed where nothing is said.
+    /// Default distribution of sojourns.
     const SOJOURN: Sojourn;
-    /// A tick where nothing is said, in units.
+    /// Default tick in units.
     const TICK: f64;
-    /// Whether sojourns and tick can be chosen at all; packets are whole, and each is a tick.
+    /// Whether sojourns and tick can be chosen. For packets they cannot: packets are whole, and
+    /// each is a tick.
     const CHOICE: bool = true;
-    /// Nanoseconds, bytes or packets; infinite where there is no end.
+    /// Returns the number of nanoseconds, bytes or packets; infinite if there is no end.
     fn units(self) -> f64;
-    /// The other way round, as precisely as the type can say it.
+    /// Converts a number of units as precisely as the type allows.
     fn from_units(units: f64) -> Self;
-    /// `units` to four digits, for people.
+    /// Formats `units` with four digits, for people.
     fn show(units: f64) -> String;
 }
 
-/// A mean number of packets, 0 or more. Reads and prints `2.5`, `inf`.
+/// A mean number of packets, 0 or more. Its text form is `2.5` or `inf`.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
 pub struct Packets(f64);
 
-/// Four significant digits.
+/// Formats a value with four significant digits.
 pub(crate) fn digits(value: f64) -> String {
     if value == 0.0 || !value.is_finite() {
         return if value == 0.0 { "0".to_owned() } else { "inf".to_owned() };
@@ -41,7 +42,7 @@ pub(crate) fn digits(value: f64) -> String {
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
-/// `value` in the largest of `units` that it reaches.
+/// Formats `value` in the largest of `units` that does not exceed it.
 fn scaled(value: f64, units: &[(&str, f64)]) -> String {
     if value == 0.0 || value.is_infinite() {
         return digits(value);
@@ -71,8 +72,8 @@ impl Extent for Span {
 }
 
 impl Extent for ByteCount {
-    /// Finer than a bit, so that a sojourn need not end with one (the sojourns of Table D.1 are
-    /// real numbers).
+    /// Finer than a bit, so that a sojourn can end within one: the sojourns of Table D.1 are real
+    /// numbers.
     const STEPS: f64 = 8000.0;
     const SOJOURN: Sojourn = Sojourn::Exponential;
     const TICK: f64 = 1.0;
@@ -110,13 +111,13 @@ impl Extent for Packets {
 }
 
 impl Packets {
-    /// `count` packets; `None` for a negative number or NaN.
+    /// Creates a number of packets; `None` for a negative number or NaN.
     #[must_use]
     pub fn new(count: f64) -> Option<Self> {
         (count >= 0.0).then_some(Self(count))
     }
 
-    /// The number.
+    /// Returns the number.
     #[must_use]
     pub const fn get(self) -> f64 {
         self.0

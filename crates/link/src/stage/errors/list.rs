@@ -5,17 +5,17 @@ use std::fmt;
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 
-/// Numbers of packets, counted as [`crate::Packet::number`] counts: every packet that came to this
-/// direction of the link, from 0. These are the numbers in captures and event logs, so the losses
+/// A list of packet numbers, as counted by [`crate::Packet::number`]: all packets that arrived in
+/// this direction of the link, from 0. Captures and event logs have the same numbers, so the losses
 /// of one run can be repeated in the next. A duplicate shares the fate of its original.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct PacketList {
-    /// In order, with gaps between them.
+    /// Ranges in order, with gaps between them.
     ranges: Vec<RangeInclusive<u64>>,
 }
 
 impl PacketList {
-    /// Whether the packet with this number is on the list.
+    /// Returns whether the packet with this number is on the list.
     #[must_use]
     pub fn contains(&self, number: u64) -> bool {
         let after = self.ranges.partition_point(|range| *range.start() <= number);

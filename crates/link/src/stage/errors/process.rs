@@ -1,19 +1,19 @@
-//! Which packets are hit: what a profile says about it.
+//! Error processes as written in a profile: which packets are hit.
 //!
-//! In a profile a process is a table, and its fields tell which one it is:
+//! In a profile a process is a table, and its fields determine which process it is:
 //!
 //! | fields | process |
 //! |---|---|
-//! | `loss` | each packet by itself |
-//! | `ber` | each bit by itself |
+//! | `loss` | each packet independently |
+//! | `ber` | each bit independently |
 //! | `good`, `bad`, or `loss`, `burst`, or `p`, `q` | two states; see [`TwoState`] |
-//! | the same with `ber-bad`, perhaps `ber-good` | two states, bit errors in each (Gilbert-Elliott) |
+//! | the same, `ber-bad`, optionally `ber-good` | two states with bit errors (Gilbert-Elliott) |
 //! | `packets` | the packets with these numbers |
-//! | `trace`, perhaps `repeat` | bad at the times in a file; see [`ErrorTrace`] |
-//! | `blocks`, perhaps `tick` | bad during the erased blocks of a file; see [`BlockTrace`] |
+//! | `trace`, optionally `repeat` | bad at the times in a file; see [`ErrorTrace`] |
+//! | `blocks`, optionally `tick` | bad during the erased blocks of a file; see [`BlockTrace`] |
 //!
-//! Two states evolve in time, or as `evolves-in` says; `sojourn`, `tick` and `start` belong to
-//! them, too.
+//! Two states evolve in time, or as `evolves-in` says. The fields `sojourn`, `tick` and `start`
+//! also belong to them.
 
 use super::extent::Packets;
 use super::list::PacketList;
@@ -26,44 +26,45 @@ use crate::units::{BitErrorRatio, ByteCount, Probability, Span};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// What decides which packets are hit.
+/// Process that decides which packets are hit.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Table", into = "Table")]
 pub enum ProcessSpec {
-    /// Each packet by itself, whatever its length: the packet drop generator of LTCP (1.8.4). The
-    /// probability is a real number compared strictly (AMB-L3), so that 0.1 % can be had, 0 is
-    /// never and 1 always.
+    /// Each packet independently, whatever its length: the packet drop generator of LTCP (1.8.4).
+    /// The probability is a real number compared strictly (AMB-L3). It can therefore be 0.1 %; 0
+    /// means never and 1 always.
     Packets {
         /// Probability that a packet is hit.
         loss: Probability,
     },
-    /// Each bit by itself: a packet of l bits is hit with probability `1 − (1 − ber)^l` (M12).
+    /// Each bit independently: a packet of l bits is hit with probability `1 − (1 − ber)^l` (M12).
     Bits {
         /// Probability that a bit is wrong.
         ber: BitErrorRatio,
     },
-    /// Good and bad in time, independent of traffic (TL-09).
+    /// Good and bad times, independent of traffic (TL-09).
     InTime {
         /// Mean times.
         channel: TwoState<Span>,
-        /// What the states do to bits. Without it every packet is hit in the bad state and none in
+        /// Bit errors in each state. If absent, every packet is hit in the bad state and none in
         /// the good one.
         errors: Option<StateErrors>,
     },
-    /// Good and bad in bytes that pass: sojourns scale with the rate of the link (M13). A packet is
-    /// judged over its whole length.
+    /// Good and bad states along the bytes that pass. Sojourns scale with the rate of the link
+    /// (M13), and a packet is judged over its whole length.
     InBytes {
         /// Mean numbers of bytes.
         channel: TwoState<ByteCount>,
-        /// What the states do to bits. Without it a packet is hit if any part of it meets the bad
+        /// Bit errors in each state. If absent, a packet is hit if any part of it meets the bad
         /// state.
         errors: Option<StateErrors>,
     },
-    /// Good and bad in packets: Gilbert's chain, stepped before each packet but the first.
+    /// Good and bad states along the packets: Gilbert's chain, stepped before each packet except
+    /// the first.
     ///
-    /// A link without traffic never changes state then, which no real one does: a sender that backs
-    /// off in a bad state finds it bad again, however long it waits (TCP Lite, 5.4.3). It is here
-    /// for comparison with work that uses it.
+    /// A link without traffic never changes its state in this model, unlike any real link. A sender
+    /// that backs off in a bad state finds it still bad, however long it waits (TCP Lite, 5.4.3).
+    /// The model serves for comparison with work that uses it.
     InPackets {
         /// Mean numbers of packets.
         channel: TwoState<Packets>,
@@ -77,32 +78,33 @@ pub enum ProcessSpec {
     Trace {
         /// The file.
         file: FromFile<ErrorTrace>,
-        /// Begins again after this time. Without it the channel stays good after the last bad time.
+        /// Period after which the trace begins again. If absent, the channel stays good after the
+        /// last bad time.
         repeat: Option<Span>,
     },
-    /// Bad during the erased blocks of a trace, which begins again behind its last block (LL-06).
+    /// Bad during the erased blocks of a trace, which begins again after its last block (LL-06).
     ///
-    /// Judged over its transmission interval ([`super::Sampled::Interval`]) a packet is hit if any
-    /// block that it overlaps was erased: a link without link-layer recovery.
+    /// If packets are judged over their transmission interval ([`super::Sampled::Interval`]), a
+    /// packet is hit if it overlaps any erased block: a link without link-layer recovery.
     Blocks {
         /// The file.
         file: FromFile<BlockTrace>,
-        /// How long a block takes, if the file does not say it.
+        /// Duration of a block, if the file does not state it.
         tick: Option<Span>,
     },
 }
 
-/// Bit error ratios of a channel with two states (Gilbert-Elliott).
+/// Bit error ratios of a two-state channel (Gilbert-Elliott).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct StateErrors {
-    /// In the good state.
+    /// Bit error ratio in the good state.
     pub good: BitErrorRatio,
-    /// In the bad state.
+    /// Bit error ratio in the bad state.
     pub bad: BitErrorRatio,
 }
 
 impl ProcessSpec {
-    /// Reads the file that the process names, if it does.
+    /// Reads the file of the process, if it has one.
     pub fn load(&mut self, read: &mut Read<'_>) -> Result<(), SpecError> {
         match self {
             Self::Trace { file, .. } => file.load(read, ErrorTrace::parse),
@@ -111,7 +113,7 @@ impl ProcessSpec {
         }
     }
 
-    /// Whether the process says itself how many bits are wrong.
+    /// Returns whether the process determines the number of wrong bits itself.
     #[must_use]
     pub fn has_bit_errors(&self) -> bool {
         matches!(
@@ -122,7 +124,7 @@ impl ProcessSpec {
 }
 
 impl fmt::Display for ProcessSpec {
-    /// The process with its parameters in every form.
+    /// Writes the process with its parameters in every form.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let states = |f: &mut fmt::Formatter<'_>,
                       channel: &dyn fmt::Display,

@@ -1,4 +1,4 @@
-//! The error stage: what a profile says about it.
+//! Parameters of the error stage, as written in a profile.
 
 use super::process::ProcessSpec;
 use crate::filter::Filter;
@@ -12,93 +12,94 @@ use std::fmt;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ErrorSpec {
-    /// Which packets are hit.
+    /// The process that selects packets.
     pub process: ProcessSpec,
-    /// What becomes of them.
+    /// Effect on the selected packets.
     #[serde(default)]
     pub effect: EffectSpec,
-    /// When a packet is judged by a process in time.
+    /// When a process in time judges a packet.
     #[serde(default)]
     pub sampled: Sampled,
-    /// Packets that nothing is done to though they are hit.
+    /// Packets that are spared even if the process hits them.
     #[serde(default, skip_serializing_if = "Exempt::is_none")]
     pub exempt: Exempt,
-    /// Something is done only to packets that pass this filter.
+    /// If present, errors affect only packets that match this filter.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub only: Option<Filter>,
 }
 
-/// When a packet is judged by a process that evolves in time, or a trace. The others judge a packet
-/// as a whole.
+/// When a packet is judged by a trace or a process that evolves in time. Other processes judge a
+/// packet as a whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Sampled {
-    /// By the state at the one instant at which it comes to the stage, which is when it leaves the
-    /// limiter if the stage stands behind one. Only this gives the packet rates of TCP Lite's Table
-    /// 5.1 (10.5, TL-11).
+    /// At the instant at which the packet arrives at the stage. Behind a limiter this is the end of
+    /// its transmission. Only this choice gives the packet rates of TCP Lite's Table 5.1 (10.5,
+    /// TL-11).
     #[default]
     Instant,
-    /// Over its transmission interval: it is hit if any part of it meets the bad state, and each
-    /// bit is wrong with the bit error ratio of the state in which its transmission began. A packet
-    /// that no limiter sent has no such interval and is judged at the instant.
+    /// Over its transmission interval. The packet is hit if any part of it meets the bad state.
+    /// Each bit is wrong with the bit error ratio of the state in which its transmission began. A
+    /// packet that no limiter sent has no such interval and is judged at its instant.
     Interval,
 }
 
-/// What becomes of a packet that is hit.
+/// Effect on a packet that is hit.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum EffectSpec {
-    /// It is lost.
+    /// The packet is lost.
     #[default]
     Lose,
-    /// Its TCP or UDP checksum is made wrong and nothing else touched (TL-13). A packet that has
-    /// none (ICMP, a later fragment, ARP) is lost: that is what a receiver does with the others
-    /// unless it asked for damaged segments.
+    /// The TCP or UDP checksum is made wrong, and no other bytes are changed (TL-13). A packet
+    /// without such a checksum (ICMP, a later fragment, ARP) is lost: a receiver also discards a
+    /// segment with a wrong checksum, unless it asked for damaged segments.
     SpoilChecksum,
-    /// Bits of it are flipped (TL-14).
+    /// Bits of the packet are flipped (TL-14).
     Flip(Flip),
 }
 
-/// Which bits of a packet are flipped, and how many.
+/// Choice of the bits to flip.
 ///
-/// A process with bit error ratios of its own says how many: each bit of the region is wrong by
-/// itself, and a packet of which none is wrong is not hit. For any other process one of `ber` and
-/// `bits` does.
+/// If the process has bit error ratios of its own, it determines the number of wrong bits. Each bit
+/// of the region is then wrong independently, and a packet without a wrong bit is not hit. For any
+/// other process, either `ber` or `bits` determines the number.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Flip {
-    /// Where. A packet without such a region, or with an empty one, passes as it is: it has no bit
-    /// to be hit.
+    /// Region of the packet. A packet without such a region, or with an empty one, passes
+    /// unchanged, because it has no bit to flip.
     #[serde(with = "text")]
     pub region: Region,
-    /// Each bit of the region of a packet that is hit is wrong with this probability, given that
-    /// one is wrong at least: a packet in the bad state is always damaged (TCP Lite, 5.2.2), and
-    /// the number of wrong bits is binomial otherwise.
+    /// Probability that a bit of the region is wrong, given at least one wrong bit. A packet in the
+    /// bad state is therefore always damaged (TCP Lite, 5.2.2); apart from that condition, the
+    /// number of wrong bits is binomial.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ber: Option<BitErrorRatio>,
-    /// So many bits of the region are flipped, all of them if it has no more, each set of bits
+    /// Number of bits to flip in the region: all of them if it has no more. Each set of bits is
     /// equally likely.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bits: Option<u32>,
 }
 
-/// Packets that nothing is done to. The process goes on under them as under any other: to exempt a
-/// packet does not change which of the others are hit.
+/// Packets that errors spare. The process also evolves under these packets, so an exemption does
+/// not change which of the other packets are hit.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Exempt {
-    /// TCP segments with SYN (the packet drop generator's `S_flag`, LTCP 1.8.4): the handshake gets
-    /// through.
+    /// Spares TCP segments with SYN, so that handshakes succeed (the packet drop generator's
+    /// `S_flag`, LTCP 1.8.4).
     pub syn: bool,
-    /// The first packets of this direction of the link, so many, by [`crate::Packet::number`].
+    /// Spares this many packets at the start of this direction of the link, by
+    /// [`crate::Packet::number`].
     pub first: u64,
-    /// Packets that pass this filter.
+    /// Spares packets that match this filter.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub packets: Option<Filter>,
 }
 
 impl ErrorSpec {
-    /// Packets hit by `process` are lost; nothing is exempt.
+    /// Creates errors that lose the packets hit by `process`; no packet is exempt.
     #[must_use]
     pub fn new(process: ProcessSpec) -> Self {
         Self {
@@ -110,8 +111,8 @@ impl ErrorSpec {
         }
     }
 
-    /// Reads the file that the spec names, if it does; a spec that names one needs this before
-    /// [`super::Errors::new`].
+    /// Reads the file of the specification, if it has one. [`super::Errors::new`] requires this for
+    /// a specification that names a file.
     pub fn load(&mut self, read: &mut Read<'_>) -> Result<(), SpecError> {
         self.process.load(read)
     }
@@ -186,7 +187,7 @@ impl fmt::Display for EffectSpec {
     }
 }
 
-/// Serde through the text form.
+/// Serde by the text form.
 mod text {
     use serde::{Deserialize, Deserializer, Serializer, de::Error};
     use std::fmt::Display;

@@ -1,4 +1,4 @@
-//! How a process is written in a profile: one flat table whose fields say which process it is.
+//! Notation of a process in a profile: one flat table whose fields determine the process.
 
 use super::extent::{Extent, Packets};
 use super::list::PacketList;
@@ -8,7 +8,7 @@ use crate::stage::spec::{FromFile, SpecError};
 use crate::units::{BitErrorRatio, ByteCount, Probability, Span};
 use serde::{Deserialize, Serialize};
 
-/// Every field that some process has.
+/// All fields of all processes.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct Table {
@@ -48,7 +48,7 @@ pub(super) struct Table {
     repeat: Option<Span>,
 }
 
-/// What two states evolve in.
+/// Quantity in which two states evolve.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Axis {
@@ -57,7 +57,8 @@ enum Axis {
     Packets,
 }
 
-/// A time, a number of bytes or of packets: which one is known when the whole table is.
+/// A time, a number of bytes or a number of packets. The quantity is known only with the whole
+/// table.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(untagged, expecting = "a text such as \"30ms\", \"1500B\" or \"2.5\"")]
 enum Amount {
@@ -78,7 +79,7 @@ impl Amount {
     }
 }
 
-/// Why a table is no process.
+/// Error of a table that is not a process.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum TableError {
     #[error("{field}: {error}")]
@@ -97,7 +98,7 @@ const FORMS: &str = "give `loss`, `ber`, `packets`, `trace` or `blocks`; or, for
                      `p` and `q`";
 
 impl Table {
-    /// Names of the fields that are there.
+    /// Returns the names of the fields that are present.
     fn present(&self) -> Vec<&'static str> {
         let all = [
             ("evolves-in", self.evolves_in.is_some()),
@@ -121,7 +122,7 @@ impl Table {
         all.into_iter().filter(|field| field.1).map(|field| field.0).collect()
     }
 
-    /// Refuses every field but those that go with `field`.
+    /// Refuses every field that is neither `field` nor in `with`.
     fn only(&self, field: &'static str, with: &[&'static str]) -> Result<(), TableError> {
         match self.present().into_iter().find(|other| *other != field && !with.contains(other)) {
             Some(other) => Err(TableError::Mixed { field: other, other: field }),

@@ -1,5 +1,6 @@
-//! Errors against closed formulas. This file: how the tests drive a stage, and the bounds they hold
-//! it to.
+//! Tests of errors against closed formulas.
+//!
+//! This file contains the functions that drive a stage, and the statistical bounds.
 
 mod blocks;
 mod bytes;
@@ -17,12 +18,13 @@ use ::packet::{Frame, Layer};
 use statrs::distribution::{ChiSquared, ContinuousCDF};
 use vocabulary::{ChannelState, Sending};
 
-/// Reads a spec from TOML.
+/// Parses a specification from TOML.
 fn spec(toml: &str) -> ErrorSpec {
     toml::from_str(toml).unwrap_or_else(|error| panic!("{toml}: {error}"))
 }
 
-/// What is wrong with a spec in TOML, when it is read or when a stage is made of it.
+/// Returns the error of a specification in TOML, when it is parsed or when a stage is built from
+/// it.
 fn refused(toml: &str) -> String {
     match toml::from_str::<ErrorSpec>(toml) {
         Ok(spec) => Errors::new(spec, &Seed::campaign(1)).expect_err(toml).to_string(),
@@ -30,12 +32,12 @@ fn refused(toml: &str) -> String {
     }
 }
 
-/// A process from an inline TOML table.
+/// Parses a process from an inline TOML table.
 fn process(table: &str) -> ProcessSpec {
     spec(&format!("process = {table}")).process
 }
 
-/// A stage that loses what `table`, a process, hits.
+/// Builds a stage that loses the packets hit by the process `table`.
 fn losing(table: &str, seed: u64) -> Driven {
     Driven::new(ErrorSpec::new(process(table)), seed)
 }
@@ -44,7 +46,7 @@ fn at(millis: f64) -> Time {
     Time::from_nanos((millis * 1e6) as u64)
 }
 
-/// A stage with one packet that goes through it again and again: tests drive millions of them.
+/// A stage through which one packet passes repeatedly, because tests drive millions of packets.
 struct Driven {
     stage: Errors,
     packet: Option<Packet>,
@@ -59,18 +61,18 @@ impl Driven {
         Self { stage, packet: Some(packet), next: 0, out: Outbox::default() }
     }
 
-    /// Lets the packets have `length` bytes.
+    /// Sets the length of the packets in bytes.
     fn of_length(mut self, length: usize) -> Self {
         self.packet = Some(Packet::new(0, Frame::owned(Layer::Ip, vec![0; length]), Time::ZERO));
         self
     }
 
-    /// Whether the next packet, which comes at `at`, is lost.
+    /// Returns whether the next packet, which arrives at `at`, is lost.
     fn hits(&mut self, at: Time) -> bool {
         self.hits_sent(Sending { start: at, end: at })
     }
 
-    /// Whether the next packet, which the limiter has just sent, is lost.
+    /// Returns whether the next packet, which the limiter has just sent, is lost.
     fn hits_sent(&mut self, sending: Sending) -> bool {
         let mut packet = self.packet.take().expect("it came back");
         packet.number = self.next;
@@ -84,14 +86,14 @@ impl Driven {
         hit
     }
 
-    /// What happens to one packet: it passes, or is lost.
+    /// Returns the fate of a packet: `Ok` if it passes, `Err` if it is lost.
     fn fate(&mut self, packet: Packet) -> Result<Packet, Packet> {
         self.stage.accept(packet, &mut self.out);
         self.out.passed.pop().ok_or_else(|| self.out.lost.pop().expect("no packet disappears"))
     }
 }
 
-/// Checks `found` against its model: five standard deviations.
+/// Asserts that `found` is within five standard deviations of its model.
 #[track_caller]
 fn close(what: &str, found: f64, expected: f64, deviation: f64) {
     assert!(
@@ -100,14 +102,14 @@ fn close(what: &str, found: f64, expected: f64, deviation: f64) {
     );
 }
 
-/// Standard deviation of the share of hits among `count` samples of a two-state chain whose
-/// neighbours correlate by `rho`.
+/// Returns the standard deviation of the share of hits among `count` samples of a two-state chain
+/// whose neighbours have the correlation `rho`.
 fn share_deviation(share: f64, rho: f64, count: f64) -> f64 {
     (share * (1.0 - share) / count * (1.0 + rho) / (1.0 - rho)).sqrt()
 }
 
-/// Chi-square of `found` against `expected`, classes that expect fewer than 5 put together with the
-/// next ones.
+/// Asserts by a chi-square test that `found` matches `expected`. Classes with fewer than 5 expected
+/// are merged with the next ones.
 #[track_caller]
 fn fits(what: &str, found: &[u64], expected: &[f64]) {
     let (mut chi_square, mut classes) = (0.0, 0);
@@ -126,15 +128,15 @@ fn fits(what: &str, found: &[u64], expected: &[f64]) {
     chi_square += (seen - wanted).powi(2) / wanted;
     assert!(classes >= 1, "{what}: too few classes");
     let p_value = ChiSquared::new(f64::from(classes)).expect("above 0").sf(chi_square);
-    // As rare as five standard deviations.
+    // This p-value is as rare as five standard deviations.
     assert!(
         p_value > 5.7e-7,
         "{what}: chi-square {chi_square} with {classes} degrees of freedom, p = {p_value}"
     );
 }
 
-/// How many of `lengths` are 1, 2, ... and how many would be if each step were the last with
-/// probability `leave`.
+/// Returns how many of `lengths` are 1, 2, ..., and how many are expected if each step is the last
+/// with probability `leave`.
 fn geometric(lengths: &[u64], leave: f64) -> (Vec<u64>, Vec<f64>) {
     let longest = lengths.iter().max().copied().unwrap_or(1) as usize;
     let mut found = vec![0; longest + 1];
@@ -148,7 +150,7 @@ fn geometric(lengths: &[u64], leave: f64) -> (Vec<u64>, Vec<f64>) {
     (found, expected)
 }
 
-/// Lengths of complete runs of `true` and of `false`.
+/// Returns the lengths of complete runs of `true` and of `false`.
 fn run_lengths(states: &[bool]) -> [Vec<u64>; 2] {
     let mut runs: Vec<(bool, u64)> =
         states.chunk_by(|one, other| one == other).map(|run| (run[0], run.len() as u64)).collect();

@@ -1,10 +1,10 @@
-//! When a channel is good and when it is bad.
+//! Timelines of a channel: its good and bad sojourns.
 //!
-//! A timeline is a row of sojourns, good and bad in turn, along an axis that only grows:
+//! A timeline is a sequence of alternating good and bad sojourns along an axis that only increases:
 //! nanoseconds, thousandths of a bit that have passed, or packets that have passed. Sojourns are
-//! drawn as they are reached, from a stream of the timeline's own, so the row is a function of seed
-//! and parameters and of nothing else: who asks, and how often, changes nothing in it. Asking costs
-//! a comparison, and moving on a draw for each sojourn that ended, however many packets there were.
+//! drawn when they are reached, from the timeline's own random stream. The sequence therefore
+//! depends only on seed and parameters, not on the queries. A query costs one comparison, and a
+//! draw for each sojourn that has ended, however many packets there were.
 
 use super::extent::Extent;
 use super::trace::Replay;
@@ -15,21 +15,20 @@ use rand_distr::Exp1;
 use std::collections::VecDeque;
 use vocabulary::ChannelState;
 
-/// Sojourns before the present one that are remembered, for packets whose transmission began in one
-/// of them.
+/// Number of past sojourns that are kept for packets whose transmission began in one of them.
 pub(super) const MEMORY: usize = 1024;
 
-/// The row of sojourns, seen from one of them.
+/// The sequence of sojourns, with a current one.
 #[derive(Debug)]
 pub(super) struct Timeline {
     source: Source,
     stream: Stream,
     present: Stay,
-    /// Stays before the present one, the latest last; each ends where the next begins.
+    /// Sojourns before the current one, oldest first. Each ends where the next begins.
     past: VecDeque<Stay>,
 }
 
-/// One sojourn, from its start up to but not including its end; an end of [`u64::MAX`] never comes.
+/// A sojourn, from its start up to but not including its end; an end of [`u64::MAX`] never comes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Stay {
     pub state: ChannelState,
@@ -37,7 +36,7 @@ pub(super) struct Stay {
     pub end: u64,
 }
 
-/// Where the ends of sojourns come from.
+/// Source of the ends of sojourns.
 #[derive(Debug)]
 pub(super) enum Source {
     /// Drawn.
@@ -47,7 +46,7 @@ pub(super) enum Source {
 }
 
 impl Timeline {
-    /// A two-state channel that comes into being at `from`.
+    /// Creates the timeline of a two-state channel that begins at `from`.
     pub fn drawn<U: Extent>(channel: &TwoState<U>, from: u64, mut stream: Stream) -> Self {
         let bad = match channel.start() {
             Start::Stationary => channel.loss().happens(stream.random()),
@@ -58,7 +57,7 @@ impl Timeline {
         Self::begin(Source::of(channel), state, from, stream)
     }
 
-    /// A row from a file, which begins at `from`.
+    /// Creates a timeline from a file that begins at `from`.
     pub fn replayed(replay: Replay, from: u64, stream: Stream) -> Self {
         Self::begin(Source::Replay(replay), ChannelState::Good, from, stream)
     }
@@ -68,16 +67,16 @@ impl Timeline {
         Self { source, stream, present: Stay { state, start: from, end }, past: VecDeque::new() }
     }
 
-    /// Goes on with other parameters from `now`, in the state that holds then.
+    /// Continues with other parameters from `now`, in the state at that time.
     pub fn change<U: Extent>(&mut self, channel: &TwoState<U>, now: u64) {
         self.advance(now);
         self.source = Source::of(channel);
-        // Both laws are without memory: what is left of the stay has the distribution of a whole
+        // Both distributions are memoryless, so the rest of the sojourn is distributed like a whole
         // one.
         self.present.end = self.source.end(self.present.state, now.max(self.present.start), &mut self.stream);
     }
 
-    /// State at `at`.
+    /// Returns the state at `at`.
     pub fn at(&mut self, at: u64) -> ChannelState {
         if at >= self.present.start {
             self.advance(at);
@@ -87,8 +86,8 @@ impl Timeline {
         self.past.get(after.saturating_sub(1)).unwrap_or(&self.present).state
     }
 
-    /// Every stay that meets `from..to`, cut to it, in order. The part of it that lies before what
-    /// is remembered (see [`MEMORY`]) or before the timeline began is left out.
+    /// Calls `met` for every sojourn that overlaps `from..to`, cut to it, in order. Parts before
+    /// the remembered sojourns (see [`MEMORY`]), or before the start of the timeline, are left out.
     pub fn between(&mut self, from: u64, to: u64, mut met: impl FnMut(Stay)) {
         let mut give = |stay: Stay| {
             let (start, end) = (stay.start.max(from), stay.end.min(to));
@@ -114,7 +113,7 @@ impl Timeline {
         while to >= self.present.end && self.step() {}
     }
 
-    /// Goes to the next sojourn; false if the present one never ends.
+    /// Moves to the next sojourn; returns false if the current one never ends.
     fn step(&mut self) -> bool {
         let Stay { state, end: start, .. } = self.present;
         if start == u64::MAX {
@@ -139,7 +138,7 @@ impl Source {
         Self::Drawn { good, bad }
     }
 
-    /// End of a stay in `state` that starts, or goes on, at `from`.
+    /// Returns the end of a sojourn in `state` that starts or continues at `from`.
     fn end(&mut self, state: ChannelState, from: u64, stream: &mut Stream) -> u64 {
         match (self, state) {
             (Self::Drawn { good, .. }, ChannelState::Good) => good.end(from, stream),
@@ -155,7 +154,7 @@ impl Law {
             Self::Zero => from,
             Self::Forever => u64::MAX,
             Self::Geometric { leave, tick } => {
-                // Ticks are multiples of the tick since 0, wherever the stay starts.
+                // Ticks are at multiples of the tick since 0, wherever the sojourn starts.
                 let first = (from / tick + 1).saturating_mul(tick);
                 first.saturating_add(tick.saturating_mul(failures(leave, stream)))
             }
@@ -167,11 +166,12 @@ impl Law {
     }
 }
 
-/// Failures before the first success of probability `p`: exact at 1, [`u64::MAX`] at 0.
+/// Returns the number of failures before the first success of probability `p`: exact at 1, and
+/// [`u64::MAX`] at 0.
 fn failures(p: f64, stream: &mut Stream) -> u64 {
-    // The whole part of an exponential variable with rate −ln(1 − p) is geometric. At p = 1 the
-    // rate is infinite and the quotient 0; at p = 0 it is 0, the quotient infinite, and `as`
-    // saturates.
+    // The integer part of an exponential variable with rate −ln(1 − p) is geometric. At p = 1 the
+    // rate is infinite and the quotient 0. At p = 0 the rate is 0 and the quotient infinite, and
+    // `as` saturates.
     let draw: f64 = stream.sample(Exp1);
     if p == 0.0 { u64::MAX } else { (draw / -(-p).ln_1p()) as u64 }
 }

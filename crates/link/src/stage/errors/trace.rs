@@ -1,4 +1,4 @@
-//! Traces of error events: when a channel was bad.
+//! Traces of error events: the times at which a channel was bad.
 //!
 //! ```text
 //! # start,end
@@ -7,11 +7,10 @@
 //! 7000;7090.5
 //! ```
 //!
-//! A line has the start and the end of a time during which the channel is bad, separated by a
-//! comma, a semicolon or white space. They count from the start of the trace; a bare number is in
-//! milliseconds. The start belongs to the bad time, the end does not, and `inf` is an end that
-//! never comes. Times must be in order and must not overlap. Empty lines, what follows a `#`, and a
-//! first line `start,end` mean nothing.
+//! A line contains the start and the end of a bad time, separated by a comma, a semicolon or white
+//! space. Both count from the start of the trace; a bare number is in milliseconds. The start
+//! belongs to the bad time, the end does not, and the end `inf` never comes. Times must be in order
+//! and must not overlap. Empty lines, text behind a `#`, and a first line `start,end` are ignored.
 
 use crate::blocks::BlockTrace;
 use crate::stage::spec::{Line, SpecError, TraceError};
@@ -21,10 +20,11 @@ use vocabulary::ChannelState;
 
 const WHAT: &str = "must be a time such as 120, 120ms or 1.5s";
 
-/// Times during which a channel is bad.
+/// Times at which a channel is bad.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ErrorTrace {
-    /// Start and end in nanoseconds, in order and disjoint; not empty if it was read from a file.
+    /// Start and end in nanoseconds, in order and disjoint. It is not empty if it was read from a
+    /// file.
     bad: Vec<(u64, u64)>,
 }
 
@@ -79,19 +79,19 @@ impl ErrorTrace {
         Ok(())
     }
 
-    /// Start and end of each bad time.
+    /// Returns the start and the end of each bad time.
     pub fn bad_times(&self) -> impl Iterator<Item = (Span, Span)> + '_ {
         self.bad.iter().map(|&(start, end)| (Span::from_nanos(start), Span::from_nanos(end)))
     }
 
-    /// End of the last bad time.
+    /// Returns the end of the last bad time.
     #[must_use]
     pub fn end(&self) -> Span {
         Span::from_nanos(self.bad.last().map_or(0, |last| last.1))
     }
 }
 
-/// Fields of a line: what commas and semicolons divide, or else white space.
+/// Splits a line into fields at commas and semicolons, or at white space if it has neither.
 pub(crate) fn fields(content: &str) -> Vec<&str> {
     if content.contains([',', ';']) {
         content.split([',', ';']).map(str::trim).collect()
@@ -100,27 +100,27 @@ pub(crate) fn fields(content: &str) -> Vec<&str> {
     }
 }
 
-/// A time, in milliseconds where it has no unit.
+/// Parses a time in nanoseconds; a number without a unit is in milliseconds.
 pub(crate) fn nanos(field: &str) -> Option<u64> {
     let bare = field.ends_with(|c: char| c.is_ascii_digit() || c == '.');
     let span: Span = if bare { format!("{field}ms").parse() } else { field.parse() }.ok()?;
     Some(span.as_nanos())
 }
 
-/// A trace that is being played.
+/// A trace that is being replayed.
 #[derive(Debug)]
 pub(super) struct Replay {
     trace: Arc<ErrorTrace>,
     /// Length of a round; [`u64::MAX`] if there is only one.
     round: u64,
-    /// When the present round began.
+    /// Start of the current round.
     began: u64,
-    /// The bad time that is next, or present.
+    /// Place of the next or current bad time.
     next: usize,
 }
 
 impl Replay {
-    /// Plays `trace` from `start`: once, or over and over in rounds of `repeat`.
+    /// Replays `trace` from `start`, once or in rounds of `repeat`.
     pub fn new(trace: Arc<ErrorTrace>, repeat: Option<Span>, start: u64) -> Result<Self, SpecError> {
         if let Some(length) = repeat
             && (length < trace.end() || length.is_forever())
@@ -131,7 +131,7 @@ impl Replay {
         Ok(Self { trace, round, began: start, next: 0 })
     }
 
-    /// Plays the erased blocks of `trace` from `start`, over and over.
+    /// Replays the erased blocks of `trace` from `start`, in endless rounds.
     pub fn of_blocks(trace: &BlockTrace, start: u64) -> Self {
         let at = |block: u64| (trace.period * block).as_nanos();
         let bad = trace.runs().map(|(first, length)| (at(first), at(first + length))).collect();
@@ -143,7 +143,8 @@ impl Replay {
         }
     }
 
-    /// End of the stay in `state` that begins now. Stays are asked for in their order, good first.
+    /// Returns the end of the stay in `state` that begins now. Stays must be requested in their
+    /// order, good first.
     pub fn end(&mut self, state: ChannelState) -> u64 {
         match state {
             ChannelState::Good if self.trace.bad.is_empty() => u64::MAX,

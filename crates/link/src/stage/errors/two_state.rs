@@ -1,16 +1,16 @@
-//! Parameters of a channel with two states, in each of the forms that people think in.
+//! Parameters of a channel with two states, in each of the common forms.
 //!
-//! | form | fields | means |
+//! | form | fields | meaning |
 //! |---|---|---|
-//! | sojourns | `good`, `bad` | how long the channel stays in a state on average |
-//! | bursts | `loss`, `burst` | share of time (bytes, packets) in the bad state, mean length of a stay there |
+//! | sojourns | `good`, `bad` | mean length of a stay in each state |
+//! | bursts | `loss`, `burst` | share of the bad state (in time, bytes, packets), mean stay there |
 //! | transitions | `p`, `q` | probability per tick of good → bad and of bad → good |
 //!
-//! They are the same to the channel: `loss = bad / (good + bad) = p / (p + q)`, `burst = bad`,
-//! `good = tick / p`, `bad = tick / q`. What was given is kept as it is and the rest computed from
-//! it, so that nothing is rounded twice. The edges belong to it: a state that never ends (`inf`, or
-//! a probability of 0), one that always lasts a single tick (a probability of 1), one that does not
-//! occur (a mean of 0).
+//! The forms are equivalent: `loss = bad / (good + bad) = p / (p + q)`, `burst = bad`,
+//! `good = tick / p`, `bad = tick / q`. The given form is stored and the others are computed from
+//! it, so that no value is rounded twice. Limiting cases are valid: a state that never ends (`inf`,
+//! or a probability of 0), one that always lasts a single tick (a probability of 1), and one that
+//! does not occur (a mean of 0).
 
 use super::extent::{Extent, digits};
 use crate::stage::spec::SpecError;
@@ -18,22 +18,22 @@ use crate::units::Probability;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// How long a channel stays in a state.
+/// Distribution of the lengths of stays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Sojourn {
-    /// A whole number of ticks, geometrically distributed: a chain that is stepped at every tick
-    /// (TL-09).
+    /// Geometrically distributed over a whole number of ticks: a chain that is stepped at every
+    /// tick (TL-09).
     Geometric,
     /// Exponentially distributed, without ticks (ReSoA evaluation 4.6).
     Exponential,
 }
 
-/// State of a channel when it comes into being.
+/// State of a channel at its start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Start {
-    /// Drawn in proportion to the mean sojourn times, as if the channel had always been there.
+    /// Drawn in proportion to the mean sojourns, as if the channel had always existed.
     #[default]
     Stationary,
     /// Good.
@@ -45,18 +45,18 @@ pub enum Start {
 /// The parameters in the form in which they were given.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Form<U> {
-    /// Mean lengths of stay.
+    /// Mean lengths of stays.
     Sojourns {
-        /// In the good state.
+        /// Mean stay in the good state.
         good: U,
-        /// In the bad state.
+        /// Mean stay in the bad state.
         bad: U,
     },
     /// Share of the bad state and mean length of a stay there.
     Bursts {
-        /// Share in the bad state.
+        /// Share of the bad state.
         loss: Probability,
-        /// Mean length of a stay in it.
+        /// Mean length of a stay there.
         burst: U,
     },
     /// Probabilities per tick.
@@ -78,43 +78,43 @@ pub struct TwoState<U> {
     start: Start,
 }
 
-/// The same channel in every form, to be printed.
+/// The same channel in every form, for display.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Description<U> {
     /// Mean stay in the good state.
     pub good: U,
     /// Mean stay in the bad state, which is the mean burst.
     pub bad: U,
-    /// Share in the bad state.
+    /// Share of the bad state.
     pub loss: Probability,
-    /// Geometric sojourns have it: probability of good → bad at a tick, that of bad → good, and the
+    /// For geometric sojourns: the probabilities of good → bad and of bad → good at a tick, and the
     /// tick.
     pub per_tick: Option<(Probability, Probability, U)>,
     exact: (f64, f64),
 }
 
-/// How the lengths of stay in one state are drawn, in steps of a timeline.
+/// Distribution of the lengths of stays in one state, in steps of a timeline.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Law {
     /// The state does not occur.
     Zero,
-    /// It never ends.
+    /// The state never ends.
     Forever,
-    /// A whole number of ticks, each the last with probability `leave`.
+    /// A whole number of ticks, of which each is the last with probability `leave`.
     Geometric { leave: f64, tick: u64 },
     /// Exponential.
     Exponential { mean: f64 },
 }
 
 impl<U: Extent> TwoState<U> {
-    /// A channel as `form` says, with the sojourns and the tick that are usual for `U` and a
+    /// Creates a channel in a given form, with the default sojourns and tick of `U` and a
     /// stationary start.
     pub fn new(form: Form<U>) -> Result<Self, SpecError> {
         Self::with(form, U::SOJOURN, None, Start::Stationary)
     }
 
-    /// A channel as `form` says. `tick` is that of geometric sojourns; [`Extent::TICK`] if there is
-    /// none.
+    /// Creates a channel in a given form. `tick` is that of geometric sojourns; its default is
+    /// [`Extent::TICK`].
     pub fn with(form: Form<U>, sojourn: Sojourn, tick: Option<U>, start: Start) -> Result<Self, SpecError> {
         if sojourn == Sojourn::Exponential {
             if let Some(tick) = tick {
@@ -140,7 +140,7 @@ impl<U: Extent> TwoState<U> {
             ));
         }
         let tick = tick.unwrap_or(U::from_units(U::TICK));
-        // One step is the finest that a timeline can tell.
+        // One step is the resolution of a timeline.
         if !tick.units().is_finite() || tick.units() * U::STEPS < 1.0 {
             return Err(SpecError::value("tick", tick, "must be above 0 and finite, such as 10ms"));
         }
@@ -171,7 +171,7 @@ impl<U: Extent> TwoState<U> {
         }
         if self.sojourn == Sojourn::Geometric {
             for (field, mean) in [("good", good), ("bad", bad)] {
-                // A hair of tolerance: loss and burst may say one tick by way of a division.
+                // A small tolerance, because loss and burst may yield one tick by a division.
                 if mean > 0.0 && mean < self.tick.units() * (1.0 - 1e-9) {
                     let value = format!("{} on average, with a tick of {}", U::show(mean), self.tick);
                     let wanted = "must be 0 or at least one tick: make it longer, the tick shorter, or write \
@@ -183,43 +183,43 @@ impl<U: Extent> TwoState<U> {
         Ok(())
     }
 
-    /// What was given.
+    /// Returns the given form.
     #[must_use]
     pub fn form(&self) -> Form<U> {
         self.form
     }
 
-    /// How sojourns are distributed.
+    /// Returns the distribution of sojourns.
     #[must_use]
     pub fn sojourn(&self) -> Sojourn {
         self.sojourn
     }
 
-    /// The tick of geometric sojourns.
+    /// Returns the tick of geometric sojourns.
     #[must_use]
     pub fn tick(&self) -> Option<U> {
         (self.sojourn == Sojourn::Geometric).then_some(self.tick)
     }
 
-    /// State at the beginning.
+    /// Returns the state at the start.
     #[must_use]
     pub fn start(&self) -> Start {
         self.start
     }
 
-    /// Mean sojourns, good and bad, in units.
+    /// Returns the mean sojourns, good and bad, in units.
     fn means(&self) -> (f64, f64) {
         match self.form {
             Form::Sojourns { good, bad } => (good.units(), bad.units()),
             Form::Bursts { loss, .. } if loss == Probability::ONE => (0.0, f64::INFINITY),
             Form::Bursts { loss, burst } if loss == Probability::ZERO => (f64::INFINITY, burst.units()),
             Form::Bursts { loss, burst } => (burst.units() * (1.0 - loss.get()) / loss.get(), burst.units()),
-            // A probability of 0 divides to infinity, as it should.
+            // Division by a probability of 0 correctly gives infinity.
             Form::Transitions { p, q } => (self.tick.units() / p.get(), self.tick.units() / q.get()),
         }
     }
 
-    /// Share in the bad state: mean bad / (mean good + mean bad).
+    /// Returns the share of the bad state: mean bad / (mean good + mean bad).
     #[must_use]
     pub fn loss(&self) -> Probability {
         let share = match self.form {
@@ -237,7 +237,7 @@ impl<U: Extent> TwoState<U> {
         Probability::new(share).unwrap_or(Probability::ONE)
     }
 
-    /// Every form of the same channel.
+    /// Returns the channel in every form.
     #[must_use]
     pub fn describe(&self) -> Description<U> {
         let (good, bad) = self.means();
@@ -254,18 +254,18 @@ impl<U: Extent> TwoState<U> {
         }
     }
 
-    /// Probabilities of leaving the good and the bad state at a tick.
+    /// Returns the probabilities of leaving the good and the bad state at a tick.
     fn per_tick(&self) -> (f64, f64) {
         if let Form::Transitions { p, q } = self.form {
             return (p.get(), q.get());
         }
         let (good, bad) = self.means();
-        // A state that does not occur is left at once, one that never ends never.
+        // A state that does not occur is left at once; one that never ends is never left.
         let leave = |mean: f64| (self.tick.units() / mean).min(1.0);
         (leave(good), leave(bad))
     }
 
-    /// How stays in the good and in the bad state are drawn.
+    /// Returns the distributions of stays in the good and in the bad state.
     pub(crate) fn laws(&self) -> (Law, Law) {
         let (good, bad) = self.means();
         let (p, q) = self.per_tick();
@@ -296,7 +296,7 @@ impl<U: Extent> fmt::Display for Description<U> {
     }
 }
 
-/// Four digits of a probability.
+/// Formats a probability with four digits.
 fn percent(value: Probability) -> String {
     format!("{}%", digits(value.get() * 100.0))
 }

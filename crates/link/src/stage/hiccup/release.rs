@@ -1,4 +1,4 @@
-//! The order in which held packets leave.
+//! Order in which held packets leave.
 
 use crate::packet::Packet;
 use crate::seed::Stream;
@@ -6,24 +6,22 @@ use rand::RngExt;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
-/// In which order the packets of a hold leave when it ends.
-///
-/// In TOML: `"in-order"`, `"reversed"`, `{ shuffled = 3 }`.
+/// Order in which the packets of a hold leave at its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Release {
-    /// As they came.
+    /// In order of arrival.
     #[default]
     InOrder,
-    /// The last first.
+    /// Last arrival first.
     Reversed,
-    /// At random, each packet at most this many places before or behind its own (reading 13 of the
-    /// hiccup's specification: a permutation with a maximum displacement).
+    /// In random order: each packet at most this many places before or behind its own (reading 13
+    /// of the hiccup's specification: a permutation with a maximum displacement).
     Shuffled(u32),
 }
 
 impl Release {
-    /// Empties `queue` in the order of release: each packet with the number of packets behind it
+    /// Empties `queue` in the order of release. Each packet comes with the number of later arrivals
     /// that leave before it.
     pub(super) fn order(self, queue: &mut VecDeque<Packet>, stream: &mut Stream) -> Vec<(Packet, u32)> {
         let count = queue.len();
@@ -33,9 +31,10 @@ impl Release {
                 queue.drain(..).enumerate().map(|(place, p)| (p, (count - 1 - place) as u32)).rev().collect()
             }
             Self::Shuffled(displacement) => {
-                // A key of the own place plus 0 to `displacement`, sorted stably: a packet more
-                // than `displacement` places ahead has a smaller key, one more than that behind has
-                // not, so nobody moves farther.
+                // The sort key is the packet's place plus 0 to `displacement`, and the sort is
+                // stable. A packet more than `displacement` places ahead has a smaller key, and one
+                // more than that behind does not. No packet therefore moves farther than
+                // `displacement`.
                 let mut keyed: Vec<_> = queue
                     .drain(..)
                     .enumerate()
@@ -52,8 +51,9 @@ impl Release {
     }
 }
 
-/// Counts, for places that leave one after the other, how many of the later places have left
-/// already (a Fenwick tree, Fenwick 1994: logarithmic, since a long hold may release many packets).
+/// Counter of overtaking packets: as places leave one after the other, it counts how many later
+/// places have left before. A Fenwick tree (Fenwick 1994), because its cost is logarithmic and a
+/// long hold may release many packets.
 struct Ranks {
     tree: Vec<u32>,
     gone: u32,
@@ -64,7 +64,7 @@ impl Ranks {
         Self { tree: vec![0; places + 1], gone: 0 }
     }
 
-    /// `place` leaves: the number of places behind it that left before.
+    /// Removes `place`; returns the number of later places that left before.
     fn leave(&mut self, place: usize) -> u32 {
         let mut up_to_here = 0;
         let mut node = place + 1;

@@ -6,13 +6,13 @@ use rand::RngExt;
 
 mod model;
 
-/// What became of a packet.
+/// The fate of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Leaving {
     pub number: u64,
     pub at: Time,
     pub lost: Option<Loss>,
-    /// Time inside, if it was held.
+    /// Time inside, if the packet was held.
     pub held: Option<Span>,
     pub overtaken: u32,
 }
@@ -33,7 +33,7 @@ impl Leaving {
     }
 }
 
-/// A stage with its box and what has left it, in the order of leaving.
+/// A stage with its outbox and the packets that have left it, in order.
 struct Rig {
     stage: Hiccup,
     out: Outbox,
@@ -53,7 +53,7 @@ impl Rig {
         Self { stage, out: Outbox::default(), left: Vec::new(), next: 0 }
     }
 
-    /// Lets everything happen that is due until `now`.
+    /// Handles all events that are due until `now`.
     fn run(&mut self, now: Time) -> &mut Self {
         loop {
             let due = self.stage.due();
@@ -94,7 +94,7 @@ fn ms(millis: u64) -> Time {
     Time::ZERO + Span::from_millis(millis)
 }
 
-/// Instants with independent gaps of up to twice `gap`.
+/// Returns instants with independent gaps of up to twice `gap`.
 fn arrivals(count: usize, gap: Span, seed: u64) -> Vec<Time> {
     let mut stream = Seed::campaign(seed).stage("arrivals").stream();
     let mut now = Time::ZERO;
@@ -159,7 +159,7 @@ fn ll_24_a_selected_packet_is_displaced_by_the_reordering_length() {
         for &at in &came {
             rig.packet(at);
         }
-        // The very last packet was selected and has none behind it.
+        // The very last packet was selected and has no successor.
         assert_eq!((rig.left.len(), rig.stage.waiting()), (came.len() - 1, 1));
         for (place, leaving) in rig.left.iter().enumerate() {
             let number = leaving.number as usize;
@@ -176,8 +176,8 @@ fn ll_24_a_selected_packet_is_displaced_by_the_reordering_length() {
 
 #[test]
 fn random_holds_cover_the_share_of_a_poisson_process() {
-    // Holds that start within a hold lengthen it: the link is held as long as an M/D/∞ system is
-    // busy, which is for a share of 1 − exp(−span / mean).
+    // A hold that starts within a hold extends it. The link is held while an M/D/∞ system is busy,
+    // which is a share of 1 − exp(−span / mean).
     let mut rig = Rig::new("hold = { span = '500ms', trigger = { random = '1s' } }");
     let count = 1_000_000;
     for number in 0..count {
@@ -187,7 +187,7 @@ fn random_holds_cover_the_share_of_a_poisson_process() {
     let held = rig.left.iter().filter(|leaving| leaving.held.is_some()).count();
     let share = held as f64 / count as f64;
     let expected = 1.0 - (-0.5_f64).exp();
-    // 10 000 holds; the standard deviation of the share is below 0.004.
+    // There are 10 000 holds, and the standard deviation of the share is below 0.004.
     assert!((share - expected).abs() < 0.02, "{share} instead of {expected}");
     assert_eq!(rig.numbers(), (0..count).collect::<Vec<_>>());
 }
@@ -196,7 +196,8 @@ fn random_holds_cover_the_share_of_a_poisson_process() {
 fn a_hold_starts_with_the_packet_that_triggers_it() {
     let mut rig = Rig::new("hold = { span = '30ms', trigger = { packet = 2 } }");
     rig.packet(ms(0)).packet(ms(10)).packet(ms(20)).packet(ms(40)).packet(ms(50));
-    // What is due at an instant happens before what comes then: packet 3 is late for the hold.
+    // Events due at an instant precede arrivals at that instant, so packet 3 arrives too late for
+    // the hold.
     let at: Vec<_> = rig.left.iter().map(|leaving| leaving.at).collect();
     assert_eq!(at, [ms(0), ms(40), ms(40), ms(40), ms(50)]);
     assert_eq!(rig.left[3].held, None);
@@ -230,7 +231,7 @@ fn the_last_packet_waits_for_its_timeout_and_not_beyond() {
     let last = rig.left[1];
     assert_eq!((last.number, last.at, last.overtaken), (0, ms(50), 1));
 
-    // During a hold nothing leaves: it goes first at the end, having been overtaken by one only.
+    // No packet leaves during a hold. This one goes first at its end, overtaken by only one packet.
     let mut rig = Rig::new("reorder = { length = 3, timeout = '50ms', trigger = { packet = 1 } }");
     rig.packet(ms(0)).packet(ms(10)).command(ms(20), HiccupCommand::Hold(Span::from_millis(60)));
     rig.packet(ms(30)).packet(ms(40)).run(ms(1000));
@@ -253,15 +254,15 @@ fn other_parameters_apply_to_what_is_inside() {
     let spec = "expiration = '300ms'\nhold = { span = '2s', trigger = { every = '10s' } }";
     rig.stage.set(toml::from_str(spec).expect("a spec"), ms(10_600)).expect("possible");
     rig.run(ms(12_000));
-    // The first is dropped at once, not in the past; the hold that is on keeps its end, at which
-    // nobody is left.
+    // The first packet is dropped at once, not in the past. The current hold keeps its end, but no
+    // packet is left by then.
     let fates: Vec<_> = rig.left.iter().map(|leaving| (leaving.at, leaving.lost)).collect();
     assert_eq!(fates, [(ms(10_600), Some(Loss::Expired)), (ms(10_800), Some(Loss::Expired))]);
-    // The trigger is the same and goes on counting from the start; its holds last 2 s now.
+    // The unchanged trigger continues to count from the start. Its holds now last 2 s.
     rig.packet(ms(21_900)).run(ms(30_000));
     assert_eq!(rig.left[2].at, ms(22_000));
 
-    // Another trigger counts anew: the second packet after the change.
+    // A changed trigger counts anew: it fires with the second packet after the change.
     let spec = "hold = { span = '2s', trigger = { packet = 2 } }";
     rig.run(ms(33_000)).stage.set(toml::from_str(spec).expect("a spec"), ms(33_000)).expect("possible");
     rig.packet(ms(33_001)).packet(ms(33_002)).run(ms(40_000));

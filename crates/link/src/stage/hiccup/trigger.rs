@@ -1,4 +1,4 @@
-//! When a hiccup starts: by time, by count of packets, at random, or on command only.
+//! Triggers of hiccups: by time, by number of packets, at random, or by command only.
 
 use crate::seed::Stream;
 use crate::units::{Span, Time};
@@ -7,27 +7,27 @@ use rand_distr::Exp1;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// What starts a hiccup. Times and packets are counted from the start of the run, or from the
-/// moment at which the trigger was changed.
+/// Trigger of a hiccup. Times and packets count from the start of the run, or from the change of
+/// the trigger.
 ///
 /// In TOML: `"command"`, `{ at = "5s" }`, `{ packet = 10 }`, `{ every = "10s" }`,
 /// `{ every-packets = 100 }`, `{ random = "30s" }`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Trigger {
-    /// Only [`super::Hiccup::command`].
+    /// Only by [`super::Hiccup::command`].
     #[default]
     Command,
     /// Once, this long after the start; 0 is at once.
     At(Span),
-    /// Once, with the n-th packet that comes to the stage, the first being 1. The hiccup takes in
-    /// that packet.
+    /// Once, with the n-th packet that arrives at the stage; the first is 1. The hiccup applies to
+    /// that packet too.
     Packet(u64),
-    /// At every multiple of this period, the first a period after the start.
+    /// At every multiple of this period, the first time one period after the start.
     Every(Span),
-    /// With every n-th packet that comes to the stage: n, 2n, 3n ...
+    /// With every n-th packet that arrives at the stage: n, 2n, 3n ...
     EveryPackets(u64),
-    /// At random: a Poisson process with this mean time from one to the next.
+    /// At random: a Poisson process with this mean interval.
     Random(Span),
 }
 
@@ -45,7 +45,7 @@ impl fmt::Display for Trigger {
 }
 
 impl Trigger {
-    /// What is wrong with the parameter, if anything.
+    /// Returns the fault of the parameter, if it has one.
     pub(super) const fn fault(self) -> Option<&'static str> {
         match self {
             Self::Packet(0) => Some("packet = 0: packets are counted from 1"),
@@ -57,26 +57,26 @@ impl Trigger {
     }
 }
 
-/// A [`Trigger`] at work.
+/// A [`Trigger`] with its state.
 #[derive(Debug)]
 pub(super) struct Firing {
     trigger: Trigger,
     stream: Stream,
-    /// When it next fires by time.
+    /// Next time at which it fires by time.
     next: Time,
-    /// Packets seen.
+    /// Number of packets so far.
     packets: u64,
 }
 
 impl Firing {
-    /// Starts to count at `origin`; draws from `stream`.
+    /// Creates a trigger that counts from `origin` and draws from `stream`.
     pub(super) fn new(trigger: Trigger, origin: Time, stream: Stream) -> Self {
         let mut firing = Self { trigger, stream, next: Time::NEVER, packets: 0 };
         firing.start(origin);
         firing
     }
 
-    /// Takes over another trigger, counting from `now`. The same one goes on as it was.
+    /// Takes over another trigger, which counts from `now`. An unchanged trigger continues.
     pub(super) fn set(&mut self, trigger: Trigger, now: Time) {
         if trigger != self.trigger {
             self.trigger = trigger;
@@ -85,13 +85,13 @@ impl Firing {
         }
     }
 
-    /// When it next fires by time.
+    /// Returns the next time at which it fires by time.
     pub(super) const fn due(&self) -> Time {
         self.next
     }
 
-    /// Whether it fires at or before `now`; then it moves on to its next time. To be asked until it
-    /// says no.
+    /// Returns whether it fires at or before `now`, and then moves on to its next time. The caller
+    /// repeats the call until the result is false.
     pub(super) fn fires(&mut self, now: Time) -> bool {
         if self.next > now || self.next == Time::NEVER {
             return false;
@@ -104,7 +104,7 @@ impl Firing {
         true
     }
 
-    /// Counts a packet that comes in; whether it fires with this one.
+    /// Counts an arriving packet; returns whether the trigger fires with it.
     pub(super) fn counts(&mut self) -> bool {
         self.packets += 1;
         match self.trigger {

@@ -8,7 +8,7 @@ fn outage(toml: &str, seed: u64) -> Outage {
     Outage::new(spec, &Seed::campaign(seed).stage("outage")).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Whether a packet is lost that comes at `at`, sent from `start` to `end`.
+/// Returns whether a packet is lost that is sent from `start` to `end` and arrives at `at`.
 fn loses_sent(stage: &mut Outage, start: Time, end: Time, at: Time) -> bool {
     let mut packet = Packet::new(0, Frame::owned(Layer::Ip, Vec::new()), start);
     packet.sending = Sending { start, end };
@@ -32,8 +32,8 @@ fn ms(millis: u64) -> Time {
     Time::ZERO + Span::from_millis(millis)
 }
 
-/// Share of time down until `end` of an exponential process that starts up: the mean of
-/// `down / (up + down) · (1 − exp(−t (1/up + 1/down)))`.
+/// Returns the share of time down until `end` for an exponential process that starts up: the mean
+/// of `down / (up + down) · (1 − exp(−t (1/up + 1/down)))`.
 fn expected_share(up: f64, down: f64, end: f64) -> f64 {
     let rate = 1.0 / up + 1.0 / down;
     down / (up + down) * (1.0 + (-end * rate).exp_m1() / (end * rate))
@@ -41,7 +41,7 @@ fn expected_share(up: f64, down: f64, end: f64) -> f64 {
 
 #[test]
 fn s4_an_outage_of_a_schedule_takes_exactly_what_comes_during_it() {
-    // ReSoA evaluation Table 8.4: outage lengths from 0.01 s to 5 s.
+    // ReSoA evaluation Table 8.4: outages of 0.01 s to 5 s.
     for length in [10, 50, 100, 500, 1000, 2000, 3000, 5000] {
         let mut stage = outage(&format!("schedule = [{{ start = '2s', length = '{length}ms' }}]"), 1);
         for at in 0..10_000 {
@@ -70,7 +70,7 @@ fn an_exponential_process_is_down_for_its_share_of_the_time() {
 
 #[test]
 fn a_process_starts_up_and_settles_by_the_formula() {
-    // Early on the share depends on the start: 40 000 links, each seen for 0.2 s.
+    // Early shares depend on the start: 40 000 links, each observed for 0.2 s.
     let seeds = 40_000;
     let lost: usize = (0..seeds)
         .map(|seed| {
@@ -95,7 +95,7 @@ fn times_down_are_exponential_or_constant() {
             run = 0;
         }
     }
-    // Seen at every half millisecond, an exponential time is geometric: P(longer than n steps) =
+    // Observed every half millisecond, an exponential time is geometric: P(longer than n steps) =
     // q^n, q = exp(−0.5/20).
     let count = lengths.len() as f64;
     let mean = lengths.iter().sum::<f64>() / count;
@@ -128,7 +128,8 @@ fn a_long_transmission_meets_an_outage_that_an_instant_does_not() {
     let schedule = "schedule = [{ start = '100ms', length = '20ms' }]";
     let mut instant = outage(schedule, 1);
     let mut transmission = outage(&format!("judged = 'transmission'\n{schedule}"), 1);
-    // 480 ms, a packet of 576 bytes at 9600 bit/s, and 70 ms of delay behind the limiter.
+    // 480 ms is the time of a packet of 576 bytes at 9600 bit/s; 70 ms is the delay behind the
+    // limiter.
     assert!(!loses_sent(&mut instant, ms(0), ms(480), ms(550)));
     assert!(loses_sent(&mut transmission, ms(0), ms(480), ms(550)));
     assert!(!loses_sent(&mut transmission, ms(480), ms(960), ms(1030)));
@@ -151,7 +152,7 @@ fn commands_take_the_link_down_and_up() {
     stage.command(ms(52), OutageCommand::Up);
     assert!(loses(&mut stage, ms(55)), "a scheduled outage is not ended by a command");
     assert!(!loses(&mut stage, ms(60)));
-    // A packet sent before and during a commanded outage, asked for after it.
+    // The packet is sent before and during a commanded outage, and judged after it.
     stage.set(toml::from_str("judged = 'transmission'").expect("a spec"), ms(65)).expect("possible");
     stage.command(ms(70), OutageCommand::DownFor(Span::from_millis(10)));
     stage.command(ms(90), OutageCommand::DownFor(Span::from_millis(10)));
@@ -169,7 +170,7 @@ fn other_parameters_count_from_their_change() {
     for at in 12..100 {
         assert_eq!(loses(&mut stage, ms(at)), (at - 12) % 10 == 5, "{at} ms");
     }
-    // The same schedule goes on.
+    // An unchanged schedule continues.
     let same = format!("judged = 'transmission'\n{other}");
     stage.set(toml::from_str(&same).expect("a spec"), ms(100)).expect("possible");
     for at in 100..200 {
@@ -217,7 +218,7 @@ proptest! {
         let nanos = Span::from_nanos;
         let schedule: Vec<_> =
             outages.iter().map(|&(start, length)| ScheduledOutage { start: nanos(start), length: nanos(length) }).collect();
-        // A period that all of them fit in, if there is something to repeat.
+        // A period in which every outage fits, if there is an outage to repeat.
         let end = outages.iter().map(|(start, length)| start + length).max().unwrap_or(0);
         let period = period.filter(|_| outages.iter().any(|outage| outage.1 > 0)).map(|more| end + more);
         let spec = OutageSpec {

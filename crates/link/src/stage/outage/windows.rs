@@ -1,8 +1,8 @@
-//! When the link is out: windows in time, looked up by a cursor.
+//! Windows in time at which the link is out, with a cursor for look-ups.
 //!
-//! Questions come with starts that never go back, so that each source keeps only the first window
-//! that is not over at the last start. A look-up costs a step for each window that has gone by
-//! since the last one, whatever the traffic; in a schedule whole periods are skipped at once.
+//! The starts of successive queries never decrease, so each source keeps only the first window that
+//! does not end before the last start. A look-up takes one step for each window that has ended
+//! since the previous one, whatever the traffic. A schedule skips whole periods at once.
 
 use super::{OutageProcess, ScheduledOutage};
 use crate::seed::Stream;
@@ -16,14 +16,14 @@ use std::collections::VecDeque;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Sojourn {
-    /// Exponential, independent of each other: a two-state Markov process.
+    /// Exponential and independent: a two-state Markov process.
     #[default]
     Exponential,
-    /// Always the mean.
+    /// Constant: always the mean.
     Constant,
 }
 
-/// A time of outage, from its start up to but not including its end.
+/// A window of outage, from its start up to but not including its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Window {
     start: Time,
@@ -33,7 +33,8 @@ struct Window {
 impl Window {
     const NONE: Self = Self { start: Time::NEVER, end: Time::NEVER };
 
-    /// Whether `start` to `end`, both included, meets this window, which is not over at `start`.
+    /// Returns whether the interval from `start` to `end`, both included, overlaps this window,
+    /// which ends after `start`.
     fn is_met_until(self, end: Time) -> bool {
         self.start <= end && self.start != Time::NEVER
     }
@@ -42,16 +43,17 @@ impl Window {
 /// Outages at given times.
 #[derive(Debug)]
 pub(super) struct Schedule {
-    /// Disjoint and in order, relative to the start of the period.
+    /// Windows relative to the start of the period, disjoint and in order.
     windows: Vec<(Span, Span)>,
     period: Option<Span>,
-    /// Start of the period that the cursor is in.
+    /// Start of the cursor's period.
     origin: Time,
     place: usize,
 }
 
 impl Schedule {
-    /// `outages` from `origin` on. With a period none of them goes beyond it.
+    /// Creates a schedule of `outages` from `origin` on. If there is a period, no outage extends
+    /// beyond it.
     pub(super) fn new(outages: &[ScheduledOutage], period: Option<Span>, origin: Time) -> Self {
         let mut sorted: Vec<_> =
             outages.iter().map(|outage| (outage.start, outage.start + outage.length)).collect();
@@ -91,7 +93,7 @@ impl Schedule {
         })
     }
 
-    /// Goes to the period in which `start` lies, if the cursor is in an earlier one.
+    /// Moves the cursor to the period that contains `start`, if it is in an earlier one.
     fn skip_periods(&mut self, start: Time) {
         let Some(period) = self.period else { return };
         let periods = start.since(self.origin).as_nanos() / period.as_nanos();
@@ -102,7 +104,7 @@ impl Schedule {
     }
 }
 
-/// Outages at random.
+/// Outages of a random process.
 #[derive(Debug)]
 pub(super) struct Process {
     means: OutageProcess,
@@ -111,7 +113,7 @@ pub(super) struct Process {
 }
 
 impl Process {
-    /// Up at `origin`.
+    /// Creates a process that is up at `origin`.
     pub(super) fn new(process: OutageProcess, origin: Time, stream: Stream) -> Self {
         let mut this = Self { means: process, stream, window: Window { start: origin, end: origin } };
         this.next();
@@ -153,7 +155,7 @@ pub(super) struct Commands {
 }
 
 impl Commands {
-    /// Out from `now` to `end`, or longer if the link is out for longer already.
+    /// Takes the link down from `now` to `end`, or longer if it is down for longer already.
     pub(super) fn down(&mut self, now: Time, end: Time) {
         match self.windows.back_mut() {
             Some(last) if last.end >= now => last.end = last.end.max(end),
@@ -161,7 +163,7 @@ impl Commands {
         }
     }
 
-    /// Up from `now` on.
+    /// Takes the link up from `now` on.
     pub(super) fn up(&mut self, now: Time) {
         if let Some(last) = self.windows.back_mut() {
             last.end = last.end.min(now);

@@ -1,4 +1,4 @@
-//! CoDel against the RFC's pseudocode, RED against the paper's formulas.
+//! Tests of CoDel against the RFC's pseudocode, and of RED against the paper's formulas.
 
 use super::super::backlog::Amount;
 use super::super::red::{Red, RedAction};
@@ -8,8 +8,8 @@ use std::collections::VecDeque;
 
 const MS: u64 = 1_000_000;
 
-/// Section 5 of RFC 8289, line by line, over a queue of (number, arrival, length), in front of a
-/// server that takes 1 us a byte.
+/// Section 5 of RFC 8289, line by line, with a queue of (number, arrival, length), in front of a
+/// server that takes 1 us per byte.
 #[derive(Default)]
 struct Rfc8289 {
     queue: VecDeque<(u64, u64, u64)>,
@@ -22,7 +22,7 @@ struct Rfc8289 {
     count: u32,
     lastcount: u32,
     dropping: bool,
-    /// Number, time, and whether it was dropped then, or left the server.
+    /// Number, time, and whether it was dropped then (true) or left the server (false).
     fates: Vec<(u64, u64, bool)>,
 }
 
@@ -122,7 +122,7 @@ fn codel_does_what_the_pseudocode_of_rfc_8289_does() {
         let mut stream = Seed::campaign(target).stage("arrivals").stream();
         let (mut at, mut arrivals) = (0, Vec::new());
         while arrivals.len() < 350_000 {
-            // Spells of about 0.3 s, from idle to twice the rate, with packets of 40 to 1500 bytes
+            // Periods of about 0.3 s, from idle to twice the rate, with packets of 40 to 1500 bytes
             // (0.04 to 1.5 ms).
             let load = stream.random_range(0.1..2.0);
             for _ in 0..stream.random_range(1..800) {
@@ -154,9 +154,9 @@ fn codel_does_what_the_pseudocode_of_rfc_8289_does() {
 
 #[test]
 fn codel_holds_waiting_times_around_the_target_under_a_persistent_overload() {
-    // Sources that never have enough, as many flows together are: a window that grows by 4 packets
-    // in a round trip and falls to 7/8 when a packet is lost, at most once in one. Round trips of
-    // 50 ms and the queue; packets of 1 ms; 500 s.
+    // Greedy sources, like many flows together. The window grows by 4 packets per round trip and
+    // falls to 7/8 on a loss, at most once per round trip. The round trip is 50 ms plus the queue,
+    // a packet takes 1 ms, and the test lasts for 500 s.
     let mut stage = codel(5, 100);
     let (mut out, mut fates) = (Outbox::default(), Vec::new());
     let (mut window, mut inside, mut number, mut calm) = (10.0, 0, 0, Time::ZERO);
@@ -194,7 +194,7 @@ fn codel_holds_waiting_times_around_the_target_under_a_persistent_overload() {
     waits.sort_by(f64::total_cmp);
     let (mean, most) = (waits.iter().sum::<f64>() / waits.len() as f64, waits[waits.len() * 99 / 100]);
     assert!((2.5..10.0).contains(&mean) && most < 20.0, "mean {mean} ms, 99 % within {most} ms");
-    // Without CoDel the same source fills any queue; with it the link is still busy.
+    // Without CoDel, the same source fills any queue. With it, the link is still busy.
     assert!(settled.len() > 440_000, "{} of 490000", settled.len());
 }
 
@@ -212,8 +212,8 @@ fn packets(packets: u64) -> Amount {
 
 #[test]
 fn red_spreads_losses_evenly_over_1_to_one_less_than_1_over_p() {
-    // Floyd and Jacobson 1993, section VII, method 2: the distance between losses is uniform on 1 …
-    // 1/p_b − 1 with the pseudocode's count. Halfway between min and max p_b is half of 10 %.
+    // Floyd and Jacobson 1993, section VII, method 2: with the pseudocode's count, the distance
+    // between losses is uniform on 1 … 1/p_b − 1. Halfway between min and max, p_b is half of 10 %.
     let spec = RedSpec {
         probability: Probability::new(0.1).expect("a probability"),
         ..RedSpec::between(Limit::Packets(5), Limit::Packets(15))
@@ -221,7 +221,7 @@ fn red_spreads_losses_evenly_over_1_to_one_less_than_1_over_p() {
     let mut red = Red::new(spec, Time::ZERO).expect("a spec that can be");
     let mut stream = Seed::campaign(5).stage("red").stream();
     let mut arrive = |red: &mut Red| red.arrival(packets(10), Time::ZERO, Span::ZERO, || stream.random());
-    // The average settles to 10 but for 1e-12.
+    // The average settles to 10 within 1e-12.
     for _ in 0..20_000 {
         arrive(&mut red);
     }
@@ -243,7 +243,7 @@ fn red_spreads_losses_evenly_over_1_to_one_less_than_1_over_p() {
     let chi: f64 = distances[1..20].iter().map(|&seen| (f64::from(seen) - expected).powi(2) / expected).sum();
     assert!(chi < 18.0 + 5.0 * 6.0, "{chi}: {distances:?}");
     assert_eq!((distances[0], distances[20]), (0, 0));
-    // One loss in 10 packets: a standard deviation of sqrt(30) a distance.
+    // One loss in 10 packets: a distance has a standard deviation of sqrt(30).
     assert!((1e6 / f64::from(total) - 10.0).abs() < 5.0 * 30f64.sqrt() / f64::from(total).sqrt());
 }
 
@@ -252,7 +252,8 @@ fn red_loses_nothing_below_min_and_everything_above_max_or_twice_max_if_gentle()
     let verdicts = |queue, gentle| {
         let spec = RedSpec { gentle, weight: 1.0, ..RedSpec::between(Limit::Packets(5), Limit::Packets(15)) };
         let mut red = Red::new(spec, Time::ZERO).expect("a spec that can be");
-        // Without idle time from the second packet on; a weight of 1 makes the average the queue.
+        // No idle time from the second packet on. A weight of 1 makes the average equal to the
+        // queue.
         red.arrival(packets(0), Time::ZERO, Span::ZERO, || 0.0);
         let mut stream = Seed::campaign(5).stage("red").stream();
         let mut counts = [0; 3];
@@ -264,8 +265,8 @@ fn red_loses_nothing_below_min_and_everything_above_max_or_twice_max_if_gentle()
     assert_eq!(verdicts(4, false), [100_000, 0, 0]);
     assert_eq!(verdicts(15, false), [0, 0, 100_000]);
     assert_eq!(verdicts(30, true), [0, 0, 100_000]);
-    // gentle: p_b = 0.02 + 0.98 (20 - 15) / 15 = 0.3467 at 20. Distances 1, 2: p/(1-p) = 0.5306 and
-    // the rest.
+    // gentle: p_b = 0.02 + 0.98 (20 - 15) / 15 = 0.3467 at 20. Distance 1 has the probability
+    // p/(1-p) = 0.5306, and distance 2 the rest.
     let [_, signals, drops] = verdicts(20, true);
     assert_eq!(drops, 0);
     let distance = 0.530_612 + 2.0 * (1.0 - 0.530_612);
@@ -274,9 +275,9 @@ fn red_loses_nothing_below_min_and_everything_above_max_or_twice_max_if_gentle()
 
 #[test]
 fn reds_average_falls_while_the_limiter_is_idle_as_if_packets_were_sent() {
-    // The average is not public: it is seen by where the verdicts change. weight 1/2, queue 16
-    // once: average 8; after 3 packet times of idling 1: below min = 2. After 1 packet time 4:
-    // above.
+    // The average is private, so the test finds where verdicts change. With weight 1/2 and a queue
+    // of 16 once, the average is 8. It is 4 after 1 packet time of idling, which is above max, and
+    // 1 after 3, which is below min = 2.
     let after = |idle: u64| {
         let spec = RedSpec { weight: 0.5, ..RedSpec::between(Limit::Packets(2), Limit::Packets(3)) };
         let mut red = Red::new(spec, Time::ZERO).expect("a spec that can be");
@@ -294,14 +295,14 @@ fn reds_average_falls_while_the_limiter_is_idle_as_if_packets_were_sent() {
     red.arrival(packets(0), Time::ZERO, Span::from_nanos(100), || 1.0);
     red.arrival(packets(16), Time::ZERO, Span::from_nanos(100), || 1.0);
     red.idle(nanos(1000));
-    // At 201 below min: not even a draw of 0 is a loss.
+    // At 201 the average is below min, where even a draw of 0 causes no loss.
     assert_eq!(red.arrival(packets(0), nanos(1201), Span::from_nanos(100), || 0.0), RedAction::Keep);
 }
 
 #[test]
 fn red_settles_where_it_loses_as_many_as_come_too_many() {
-    // Packets of 1 ms come 5 % too fast, at random: 1 in 21 must go. p_b / (1 − count p_b) makes
-    // that p_b = 1 / 42 or a little less, and the average is min + (max − min) p_b / p.
+    // Packets of 1 ms arrive 5 % too fast, at random, so 1 in 21 must be lost. By p_b / (1 − count
+    // p_b) this needs p_b = 1 / 42 or slightly less, and the average is min + (max − min) p_b / p.
     let spec = RedSpec {
         probability: Probability::new(0.1).expect("a probability"),
         ..RedSpec::between(Limit::Packets(50), Limit::Packets(150))
@@ -323,7 +324,8 @@ fn red_settles_where_it_loses_as_many_as_come_too_many() {
     let settled: Vec<_> = passed(&fates).into_iter().filter(|fate| fate.number > 50_000).collect();
     let loss = 1.0 - settled.len() as f64 / 949_999.0;
     assert!((loss - 0.05 / 1.05).abs() < 0.002, "{loss}");
-    // A packet waits as many ms as packets wait before it, and half of the one being sent.
+    // A packet waits 1 ms for each packet that waits before it, and half a ms for the one being
+    // sent.
     let wait =
         settled.iter().map(|fate| (fate.sending.start - fate.arrived).as_secs_f64() * 1e3).sum::<f64>();
     let length = wait / settled.len() as f64 - 0.5;

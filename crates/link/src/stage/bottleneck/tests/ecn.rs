@@ -1,8 +1,8 @@
-//! Marks instead of losses (RFC 3168), where the transport takes part.
+//! Tests of marks instead of losses (RFC 3168) for ECN-capable transports.
 
 use super::*;
 
-/// A packet of 40 bytes, IPv4 or IPv6, with this ECN field.
+/// Builds a packet of 40 bytes, IPv4 or IPv6, with this ECN field.
 fn with_ecn(version: u64, ecn: u8) -> Frame {
     let mut bytes = vec![0; 40];
     if version == 6 {
@@ -13,9 +13,10 @@ fn with_ecn(version: u64, ecn: u8) -> Frame {
     Frame::owned(Layer::Ip, bytes)
 }
 
-/// Twice as many packets as the limiter sends, every second of a transport that takes part in ECN.
+/// Returns the fates of twice as many packets as the limiter can send; every second packet is
+/// ECN-capable.
 fn overloaded(queue: QueueSpec) -> Vec<Fate> {
-    // 40 bytes at 3.2 Mbit/s: 100 us.
+    // 40 bytes at 3.2 Mbit/s take 100 us.
     let mut stage = made(BottleneckSpec { rate: rate(3_200_000), queue, ..BottleneckSpec::default() });
     assert!(!stage.changes_bytes(), "a mark needs no copy: segments may stay whole");
     let (mut out, mut fates) = (Outbox::default(), Vec::new());

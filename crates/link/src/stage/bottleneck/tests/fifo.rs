@@ -1,11 +1,11 @@
-//! Times of a single server: Lindley's recursion, Pollaczek–Khinchine, M/M/1/K.
+//! Tests of the times of a single server: Lindley's recursion, Pollaczek–Khinchine, M/M/1/K.
 
 use super::*;
 use proptest::prelude::*;
 use rand_distr::{Distribution, Exp};
 
-/// Departures of a work-conserving server in exact arithmetic: ends are fractions of a nanosecond
-/// with denominator `rate`.
+/// Returns the departures of a work-conserving server, in exact arithmetic: ends are fractions of a
+/// nanosecond with the denominator `rate`.
 fn departures(arrivals: &[(u64, usize)], rate: u64) -> Vec<u64> {
     let rate = u128::from(rate);
     let mut end = 0;
@@ -16,7 +16,7 @@ fn departures(arrivals: &[(u64, usize)], rate: u64) -> Vec<u64> {
     arrivals.iter().map(one).collect()
 }
 
-/// Gaps and lengths to arrivals.
+/// Converts gaps and lengths to arrivals.
 fn arrivals(pattern: &[(u64, usize)]) -> Vec<(u64, usize)> {
     let mut at = 0;
     let one = |&(gap, length): &(u64, usize)| {
@@ -106,7 +106,7 @@ fn a_million_packets_in_a_row_end_at_the_exact_time_rounded_up_once() {
     }
 }
 
-/// Poisson arrivals with a mean gap, and lengths as `length` draws them.
+/// Returns Poisson arrivals with a mean gap, and lengths drawn by `length`.
 fn poisson(count: usize, mean_gap: f64, mut length: impl FnMut(&mut Stream) -> usize) -> Vec<(u64, usize)> {
     let mut stream = Seed::campaign(2).stage("arrivals").stream();
     let gap = Exp::<f64>::new(1.0 / mean_gap).expect("positive");
@@ -121,7 +121,7 @@ fn poisson(count: usize, mean_gap: f64, mut length: impl FnMut(&mut Stream) -> u
 
 #[test]
 fn mean_waiting_time_of_m_d_1_is_that_of_pollaczek_and_khinchine() {
-    // 125 bytes at 1 Mbit/s: 1 ms.
+    // 125 bytes at 1 Mbit/s take 1 ms.
     for load in [0.3, 0.7, 0.9] {
         let service = 1e6;
         let arrivals = poisson(1_000_000, service / load, |_| 125);
@@ -134,7 +134,8 @@ fn mean_waiting_time_of_m_d_1_is_that_of_pollaczek_and_khinchine() {
 
 #[test]
 fn drop_tail_loses_as_many_as_m_m_1_k() {
-    // K counts the packet that is sent: K - 1 may wait. 1000 bytes on average at 8 Mbit/s: 1 ms.
+    // K includes the packet being sent, so K - 1 may wait. The mean of 1000 bytes at 8 Mbit/s takes
+    // 1 ms.
     for (load, room) in [(0.8, 4), (0.95, 9), (1.2, 5)] {
         let size = Exp::<f64>::new(1e-3).expect("positive");
         let arrivals = poisson(1_000_000, 1e6 / load, |stream| size.sample(stream).round() as usize);

@@ -1,11 +1,11 @@
-//! Who is lost when a queue is full, and what counts.
+//! Tests of the packets that are lost at a full queue, and of the counted bytes.
 
 use super::*;
 use packet::Frame;
 use proptest::prelude::*;
 use std::collections::VecDeque;
 
-/// 100 bytes at 8 Mbit/s: 100 us.
+/// 100 bytes at 8 Mbit/s take 100 us.
 const RATE: u64 = 8_000_000;
 const SERVICE: u64 = 100_000;
 
@@ -15,10 +15,10 @@ fn burst(count: u64) -> impl Iterator<Item = (u64, usize)> {
 
 #[test]
 fn m16_with_60_packets_the_61st_waiting_packet_is_lost() {
-    // ReSoA evaluation 10.2.5. The first of all is being sent and does not wait.
+    // ReSoA evaluation 10.2.5. The first packet is being sent and does not wait.
     assert_eq!(lost(&drive(&mut bottleneck(rate(RATE), "60p"), burst(61))), [0; 0]);
     assert_eq!(lost(&drive(&mut bottleneck(rate(RATE), "60p"), burst(62))), [61]);
-    // When the first is through there is room for one.
+    // When the first packet has been sent, there is room for one.
     let arrivals = || burst(61).chain([(SERVICE, 100), (SERVICE, 100)]);
     assert_eq!(lost(&drive(&mut bottleneck(rate(RATE), "60p"), arrivals())), [62]);
 }
@@ -26,7 +26,7 @@ fn m16_with_60_packets_the_61st_waiting_packet_is_lost() {
 #[test]
 fn a_limit_in_bytes_counts_what_waits() {
     let arrivals = [(0, 100), (0, 600), (0, 500), (0, 400), (0, 1)];
-    // 600 wait; 500 more would be 1100; 400 more fill it; 1 more does not fit.
+    // 600 bytes wait. 500 more would make 1100, 400 more fill the queue, and 1 more does not fit.
     assert_eq!(lost(&drive(&mut bottleneck(rate(RATE), "1kB"), arrivals)), [2, 4]);
 }
 
@@ -40,7 +40,7 @@ fn a_limit_of_nothing_leaves_the_limiter_itself() {
 
 #[test]
 fn a_limit_in_time_is_the_wait_that_a_packet_would_have() {
-    // 200 us of waiting: the packet being sent and one more take just that long.
+    // 200 us of waiting: exactly the packet being sent and one more.
     let fates = drive(&mut bottleneck(rate(RATE), "200us"), burst(5));
     assert_eq!(lost(&fates), [3, 4]);
 }
@@ -128,7 +128,7 @@ fn the_limiter_sends_what_counts() {
     assert_eq!(end(Counted::Wire), nanos(12_304));
 }
 
-/// What `rate=1mbit,queue=64k` means is as open as in any other size.
+/// The size in `rate=1mbit,queue=64k` is as ambiguous as any other.
 #[test]
 fn a_limit_with_two_meanings_says_both() {
     for (text, both) in [("64k", "64KiB"), ("64kb", "64KiB"), ("2M", "2MiB")] {

@@ -1,4 +1,4 @@
-//! Parameters that change while packets are inside.
+//! Tests of parameters that change while packets are inside.
 
 use super::super::mahimahi::MahimahiTrace;
 use super::super::theaterq::{AtEnd, TheaterqTrace};
@@ -19,7 +19,7 @@ fn theaterq(text: &str) -> RateSpec {
     RateSpec::Theaterq(FromFile::with("t", TheaterqTrace::parse("t", text).expect("a trace")), AtEnd::Hold)
 }
 
-/// Packets of 1000 bytes at time 0, changes of the rate, and when the packets leave in ms.
+/// Sends packets of 1000 bytes at time 0, with changes of the rate; returns when they leave in ms.
 fn ends(first: RateSpec, packets: u64, changes: impl IntoIterator<Item = (u64, RateSpec)>) -> Vec<f64> {
     let mut stage = bottleneck(first, "inf");
     let (mut out, mut fates) = (Outbox::default(), Vec::new());
@@ -39,22 +39,22 @@ fn ends(first: RateSpec, packets: u64, changes: impl IntoIterator<Item = (u64, R
 
 #[test]
 fn the_bits_of_a_packet_that_are_not_sent_go_at_the_new_rate() {
-    // 1000 bytes at 8 kbit/s take 1 s; half of them are sent when the rate doubles.
+    // 1000 bytes at 8 kbit/s take 1 s. Half of them are sent when the rate doubles.
     assert_eq!(ends(rate(8_000), 2, [(500 * MS, rate(16_000))]), [750.0, 1250.0]);
-    // Again and again, and nothing is forgotten: 1/4 + 1/4 + 1/2 of the packet.
+    // Repeated changes keep the progress: 1/4 + 1/4 + 1/2 of the packet.
     let changes = [(250 * MS, rate(4_000)), (750 * MS, rate(80_000))];
     assert_eq!(ends(rate(8_000), 1, changes), [800.0]);
-    // A change to the same rate changes nothing, to the nanosecond.
+    // A change to the same rate has no effect, to the nanosecond.
     let thirds = |changes: &[u64]| ends(rate(7_777), 3, changes.iter().map(|&at| (at, rate(7_777))));
     assert_eq!(thirds(&[]), thirds(&[1, 333_333_333, 1_500_000_000]));
 }
 
 #[test]
 fn rounding_never_makes_a_packet_early_however_often_the_rate_changes() {
-    // 1000 bytes at 7 and 11 kbit/s in turns of 1 ms.
+    // 1000 bytes at alternately 7 and 11 kbit/s for 1 ms each.
     let changes = (1..2000).map(|turn| (turn * MS, rate(if turn % 2 == 0 { 7_000 } else { 11_000 })));
     let [end] = ends(rate(7_000), 1, changes)[..] else { panic!("one packet") };
-    // 444 pairs of turns send 7992 bits, the next turn 7, and the last bit takes 1/11 ms.
+    // 444 pairs of turns send 7992 bits, the next turn sends 7, and the last bit takes 1/11 ms.
     let exact = 889.0 + 1.0 / 11.0;
     assert!(end >= exact && end < exact + 2e-6, "{end} {exact}");
 }
@@ -66,10 +66,11 @@ fn without_a_limit_everything_inside_leaves_at_once() {
 
 #[test]
 fn the_rest_of_a_packet_goes_with_the_first_opportunities_of_a_new_trace() {
-    // 500 bytes are left of the first; each opportunity carries 1504; the second and third cost
-    // 1004 each.
+    // 500 bytes of the first packet are left. Each opportunity carries 1504 bytes, and the second
+    // and third packet cost 1004 each.
     assert_eq!(ends(rate(8_000), 3, [(500 * MS, mahimahi("10\n20\n"))]), [510.0, 510.0, 520.0]);
-    // And back: 1004 - (1504 - 1004) = 504 bytes of the second are left, which take 504 ms.
+    // The reverse: 1004 - (1504 - 1004) = 504 bytes of the second packet are left, which take 504
+    // ms.
     assert_eq!(ends(mahimahi("10\n"), 2, [(15 * MS, rate(8_000))]), [10.0, 519.0]);
 }
 
@@ -77,9 +78,9 @@ fn the_rest_of_a_packet_goes_with_the_first_opportunities_of_a_new_trace() {
 fn a_stopped_trace_goes_on_when_it_is_replaced() {
     let stopped = || theaterq("1000,0,0,0,0\n");
     assert_eq!(ends(stopped(), 2, [(MS, rate(8_000_000))]), [2.0, 3.0]);
-    // Half of the packet is sent when everything stops, for good and then not.
+    // Half of the packet is sent when the trace stops permanently, until it is replaced.
     assert_eq!(ends(rate(8_000_000), 1, [(MS / 2, stopped()), (5 * MS, rate(8_000_000))]), [5.5]);
-    // A line with a rate comes after 1 ms.
+    // A line with a rate follows after 1 ms.
     assert_eq!(ends(rate(8_000_000), 1, [(MS / 2, theaterq("1000,0,0,0,0\n1,0,4000000,0,0\n"))]), [2.5]);
 }
 
@@ -102,7 +103,7 @@ fn a_smaller_queue_keeps_the_packets_it_holds() {
 
 #[test]
 fn drop_head_applies_a_new_limit_to_those_that_wait() {
-    // 1000 bytes take 1 ms; nine wait.
+    // 1000 bytes take 1 ms; nine packets wait.
     let run = |limit| {
         let mut stage = bottleneck(rate(8_000_000), "inf");
         let (mut out, mut fates) = (Outbox::default(), Vec::new());

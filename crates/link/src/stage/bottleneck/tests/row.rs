@@ -1,4 +1,4 @@
-//! The bottleneck in a row with other stages, as the sources describe their links.
+//! Tests of the bottleneck in a row with other stages, as the sources describe their links.
 
 use super::*;
 use crate::stage::delay::{Delay, DelaySpec};
@@ -19,7 +19,7 @@ impl Sink for Seen {
     }
 }
 
-/// A limiter with its queue, a delay, and `behind`.
+/// Builds a limiter with its queue, a delay, and the stages `behind`.
 fn link(rate: RateSpec, queue: &str, delay: Span, behind: Vec<(String, Box<dyn Stage>)>) -> Pipeline {
     let delay = Delay::new(DelaySpec::constant(delay), &Seed::campaign(1).stage("delay")).expect("a delay");
     let mut stages: Vec<(String, Box<dyn Stage>)> =
@@ -34,7 +34,7 @@ fn frame(length: usize) -> Frame {
 
 #[test]
 fn m11_service_time_and_delay_of_the_wireless_link_model() {
-    // ReSoA evaluation 10.2.4 and 4.8: 384 kbit/s, 100 ms, 1500 bytes: packet n arrives at n *
+    // ReSoA evaluation 10.2.4 and 4.8: 384 kbit/s, 100 ms, 1500 bytes. Packet n arrives at n *
     // 31.25 ms + 100 ms.
     let mut pipeline = link(rate(384_000), "inf", Span::from_millis(100), Vec::new());
     let mut seen = Seen::default();
@@ -49,7 +49,7 @@ fn m11_service_time_and_delay_of_the_wireless_link_model() {
     }
 }
 
-/// Loses every second packet.
+/// A stage that loses every second packet.
 struct EverySecond(u64);
 
 impl Stage for EverySecond {
@@ -66,7 +66,7 @@ fn m14_packets_lost_behind_the_limiter_have_used_it() {
     let mut pipeline = link(rate(1_000_000), "inf", Span::ZERO, behind);
     let mut seen = Seen::default();
     for number in 0..10_000 {
-        // 1000 bytes take 8 ms; one comes every 4 ms.
+        // 1000 bytes take 8 ms, and a packet arrives every 4 ms.
         pipeline.accept(frame(1000), nanos(number * 4_000_000), &mut seen);
     }
     pipeline.advance(nanos(40_000_000_000), &mut seen);
@@ -75,7 +75,7 @@ fn m14_packets_lost_behind_the_limiter_have_used_it() {
 
 #[test]
 fn m16_packets_in_flight_do_not_count_against_the_queue() {
-    // 100 bytes take 1 ms and fly for 1 s: hundreds are in flight.
+    // 100 bytes take 1 ms to send and 1 s to propagate, so hundreds are in flight.
     let mut pipeline = link(rate(800_000), "60p", Span::from_secs(1), Vec::new());
     let mut seen = Seen::default();
     for number in 0..500 {
@@ -94,8 +94,8 @@ fn m16_packets_in_flight_do_not_count_against_the_queue() {
 
 #[test]
 fn tl_12_the_three_links_send_as_fast_and_delay_as_long_as_configured() {
-    // TCP Lite 10.2 and 10.3: GSM, UMTS, 802.11b; MTU 576, a queue of 50. The profiles' windows are
-    // 62 packets.
+    // TCP Lite 10.2 and 10.3: GSM, UMTS, 802.11b; MTU 576, a queue of 50. The windows in the
+    // profiles are 62 packets.
     for (bits, delay, service) in
         [(9_600, 150, 480_000_000), (384_000, 70, 12_000_000), (11_000_000, 10, 418_910)]
     {

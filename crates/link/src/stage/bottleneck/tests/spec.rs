@@ -1,4 +1,4 @@
-//! How a bottleneck is written in a profile.
+//! Tests of the notation of a bottleneck in a profile.
 
 use super::*;
 use crate::units::ByteCount;

@@ -1,4 +1,4 @@
-//! Limiters that play a trace.
+//! Tests of limiters that replay a trace.
 
 use super::super::mahimahi::{MahimahiTrace, OPPORTUNITY, TUN_HEADER};
 use super::super::theaterq::{AtEnd, EntryRate, TheaterqTrace};
@@ -28,16 +28,17 @@ fn a_full_sized_packet_fills_an_opportunity_and_small_ones_share_it() {
         in_ms(&drive(&mut bottleneck(mahimahi("1\n2\n4\n", false), "inf"), arrivals))
     };
     assert_eq!(run(&[1500, 1500]), [1.0, 2.0]);
-    // One byte more spans two; what is left of the second carries the next: 1505 + 1503 = 2 · 1504.
+    // One byte more spans two opportunities. The rest of the second carries the next packet: 1505 +
+    // 1503 = 2 · 1504.
     assert_eq!(run(&[1501, 1499, 1]), [2.0, 2.0, 4.0]);
     assert_eq!(run(&[372, 372, 372, 372, 372]), [1.0, 1.0, 1.0, 1.0, 2.0]);
-    // Twice round: at 4 ms the trace starts again.
+    // More than one round: at 4 ms the trace starts again.
     assert_eq!(run(&[1500; 7]), [1.0, 2.0, 4.0, 5.0, 6.0, 8.0, 9.0]);
 }
 
 #[test]
 fn an_opportunity_that_nobody_uses_is_gone() {
-    // At 1 ms a packet is too late for the opportunity of that instant.
+    // A packet that arrives at 1 ms is too late for the opportunity of that instant.
     let fates = drive(
         &mut bottleneck(mahimahi("1\n2\n4\n", false), "inf"),
         [(MS, 100), (2 * MS + 1, 100), (11 * MS, 1)],
@@ -61,12 +62,12 @@ fn played_once_it_is_over_at_its_end() {
     let mut left = Vec::new();
     stage.clear(&mut left);
     assert_eq!((left.len(), stage.waiting()), (1, 0));
-    // A packet after the end waits for ever too.
+    // A packet after the end also waits for ever.
     stage.accept(packet(3, 1500, nanos(10 * MS)), &mut out);
     assert_eq!(stage.due(), Time::NEVER);
 }
 
-/// A trace with these opportunities.
+/// Returns a trace with these opportunities.
 fn text(instants: &[u64]) -> String {
     instants.iter().map(u64::to_string).collect::<Vec<_>>().join("\n")
 }
@@ -105,7 +106,7 @@ proptest! {
         let mut stage = bottleneck(mahimahi(&text, false), &queue);
         let fates = drive(&mut stage, arrivals.clone());
 
-        // One opportunity after the other, with all packets that came before it in the queue.
+        // Reference: one opportunity after the other, with all earlier packets in the queue.
         let mut waiting: VecDeque<(u64, u64)> = VecDeque::new();
         let mut transit: Option<(u64, u64)> = None;
         let (mut sent, mut gone) = (Vec::new(), Vec::new());
@@ -145,8 +146,8 @@ proptest! {
         let arrivals: Vec<_> = pattern.iter().map(|&(gap, length)| { at += gap; (at, length) }).collect();
         let trace = mahimahi("0\n1\n3\n3\n7\n", false);
         let fates = drive(&mut bottleneck(trace.clone(), &format!("{limit}ms")), arrivals.clone());
-        // Those that were let in, alone, have the same times, and none waits longer; those that
-        // were not would have.
+        // The admitted packets alone have the same times, and none waits longer. A refused packet
+        // would have waited longer.
         for fate in passed(&fates) {
             prop_assert!(fate.sending.start - fate.arrived <= Span::from_millis(limit));
         }
@@ -235,20 +236,21 @@ fn both_forms_of_a_theaterq_trace_are_read() {
 
 #[test]
 fn a_packet_is_sent_at_the_rate_that_holds_when_its_sending_begins() {
-    // 1000 bytes: 8 ms at 1 Mbit/s, 4 ms at 2 Mbit/s. Stopped from 15 ms to 20 ms, unlimited for a
-    // ms from there on.
+    // 1000 bytes take 8 ms at 1 Mbit/s and 4 ms at 2 Mbit/s. The trace is stopped from 15 ms to 20
+    // ms and then unlimited for 1 ms.
     let text = "10000,0,1000000,0,0\n5000,0,2000000,0,0\n5000,0,0,0,0\n1000,0,-1,0,0\n";
     let run = |arrivals: &[(u64, usize)], at_end| {
         in_ms(&drive(&mut bottleneck(theaterq(text, at_end), "inf"), arrivals.to_vec()))
     };
     let burst = |count| vec![(0, 1000); count];
-    // 0–8, 8–16 (begun at 1 Mbit/s), then stopped; two at once at 20; and the trace is over at 21.
+    // 0–8, 8–16 (begun at 1 Mbit/s), then stopped, and two packets at once at 20. The trace ends
+    // at 21.
     assert_eq!(run(&burst(4), AtEnd::Loop), [8.0, 16.0, 20.0, 20.0]);
     let late = [(20_500_000, 1000), (21_000_000, 1000), (21_000_000, 1000)];
     assert_eq!(run(&late, AtEnd::Loop), [20.5, 29.0, 37.0]);
     assert_eq!(run(&late, AtEnd::Hold), [20.5, 21.0, 21.0]);
     assert_eq!(run(&[(MS * 17, 1000), (MS * 100, 1000)], AtEnd::Clear), [20.0, 100.0]);
-    // Rounds later, 11 ms after one has begun: 2 Mbit/s.
+    // Rounds later, 11 ms after the start of one: 2 Mbit/s.
     assert_eq!(run(&[(MS * (21 * 1000 + 11), 1000)], AtEnd::Loop), [21_015.0]);
 }
 
@@ -271,27 +273,27 @@ fn extended(text: &str, limit_in: TraceLimit) -> Bottleneck {
 
 #[test]
 fn the_limit_of_a_trace_holds_for_each_of_its_queues() {
-    // Queue 1 with room for 2 for 1 ms, queue 2 with room for 1 for 1 ms, queue 1 again. 8 bytes
-    // take 64 ms.
+    // Queue 1 with room for 2 packets for 1 ms, queue 2 with room for 1 for 1 ms, then queue 1 with
+    // room for 3. 8 bytes take 64 ms.
     let text = "1000,0,0,1000,0,2,0,0,0,1\n1000,0,0,1000,0,1,0,0,0,2\n1000,0,0,1000,0,3,0,0,0,1\n";
     let arrivals = [0, 0, 0, 0, MS, MS, 2 * MS, 2 * MS].map(|at| (at, 8));
     let fates = drive(&mut extended(text, TraceLimit::Packets), arrivals);
-    // 0 is sent; 1 and 2 wait in queue 1, 3 finds it full; 4 waits in queue 2, 5 finds it full; 6
-    // is the third in queue 1.
+    // 0 is sent. 1 and 2 wait in queue 1, which is full for 3. 4 waits in queue 2, which is full
+    // for 5. 6 is the third in queue 1.
     assert_eq!(lost(&fates), [3, 5, 7]);
     assert_eq!(passed(&fates).iter().map(|fate| fate.number).collect::<Vec<_>>(), [0, 1, 2, 4, 6], "one row");
-    // In bytes: 20 in queue 0.
+    // In bytes: room for 20 in queue 0.
     let fates =
         drive(&mut extended("1000,0,1000,0,20\n", TraceLimit::Bytes), [(0, 8), (0, 12), (0, 9), (0, 8)]);
     assert_eq!(lost(&fates), [2]);
-    // No limit at all.
+    // Without a limit.
     let fates = drive(&mut extended("1000,0,1000,0,0\n", TraceLimit::Bytes), [(0, 8); 1000]);
     assert_eq!(lost(&fates), [0; 0]);
 }
 
 #[test]
 fn a_theaterq_trace_loses_and_doubles_as_many_as_it_says() {
-    // 10 % lost, 20 % doubled: 429496730 and 858993459 of 2^32 - 1.
+    // 10 % lost, 20 % copied: 429496730 and 858993459 of 2^32 - 1.
     let text = "1000,0,0,-1,429496730,0,858993459,0,0,0\n";
     let mut stage = bottleneck(theaterq(text, AtEnd::Loop), "inf");
     let mut out = Outbox::default();

@@ -1,15 +1,15 @@
-//! Means, standard deviations and percentiles of a million packets, each within five standard
-//! errors: where each packet draws its own delay, and where the delay is a process in time.
+//! Tests of means, standard deviations and percentiles of a million packets, each within five
+//! standard errors. Delays are drawn for each packet, or are a process in time.
 
 use super::*;
 use statrs::distribution::{Continuous, ContinuousCDF, LogNormal, Normal};
 
 const COUNT: u64 = 1_000_000;
 
-/// Sorted delays in milliseconds: drawn for each packet, and of a process.
+/// Returns sorted delays in milliseconds: drawn for each packet, and of a process.
 fn samples(law: &Law) -> [Vec<f64>; 2] {
-    // Reordering, so that no packet waits for another; and farther apart than the process is
-    // correlated, at instants that are spread over its knots.
+    // With reordering, no packet waits for another. The gap exceeds the reach of the correlation,
+    // and the instants are spread over the knots of the process.
     let apart = Span::from_nanos(4_999);
     [made(law.clone(), true), correlated(law.clone(), true, apart)].map(|mut stage| {
         let delays = delays(&mut stage, COUNT, 20_001);
@@ -25,13 +25,13 @@ pub(super) fn mean_and_sd(sample: &[f64]) -> (f64, f64) {
     (mean, variance.sqrt())
 }
 
-/// The mean, and the share of packets below each quantile of the formula, within five standard
-/// errors.
+/// Asserts that the mean and the share of packets below each quantile match the formula, within
+/// five standard errors.
 fn assert_law(sample: &[f64], mean: f64, sd: f64, cdf: impl Fn(f64) -> f64) {
     let (seen, spread) = mean_and_sd(sample);
     let count = sample.len() as f64;
     assert!((seen - mean).abs() < 5.0 * sd / count.sqrt(), "mean {seen}, expected {mean}");
-    // The fourth moment of a log-normal is large: half a per cent for the standard deviation.
+    // The fourth moment of a log-normal is large, hence half a per cent for the standard deviation.
     assert!((spread - sd).abs() < 0.005 * sd, "sd {spread}, expected {sd}");
     for share in [0.001, 0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99, 0.999] {
         let quantile = sample[(share * count) as usize];
@@ -108,7 +108,7 @@ fn percentiles_are_drawn_with_straight_lines_between_them() {
     let percentiles = vec![(0.0, ms(10)), (90.0, ms(20)), (90.5, ms(20)), (100.0, ms(200))];
     for sample in samples(&Law::Empirical(Empirical::Percentiles { percentiles })) {
         let at = |share: f64| sample[(share * sample.len() as f64) as usize];
-        // Density 0.09 a ms below 20 ms and 0.095 / 180 above.
+        // The density per ms is 0.09 below 20 ms and 0.095 / 180 above.
         for (share, expected, density) in [(0.45, 15.0, 0.09), (0.9525, 110.0, 0.095 / 180.0)] {
             let error = (share * (1.0f64 - share) / 1e6).sqrt() / density;
             assert!((at(share) - expected).abs() < 5.0 * error, "{share}: {}", at(share));

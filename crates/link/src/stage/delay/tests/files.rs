@@ -1,4 +1,4 @@
-//! Files of delays.
+//! Tests of the files of delays.
 
 use super::*;
 use proptest::prelude::*;
@@ -9,7 +9,7 @@ fn course(text: &str, between: Between) -> Law {
 
 #[test]
 fn a_trace_steps_or_goes_straight_and_starts_again_at_its_last_row() {
-    // 10 ms until 100 ms, 30 ms until 200 ms.
+    // 10 ms until 100 ms, then 30 ms until 200 ms.
     let text = "time_s,delay_ms\n5,10\n5.1,30\n5.2,50\n";
     let of = |between| {
         let times = [0, 50, 100, 150, 199, 200, 250, 1050];

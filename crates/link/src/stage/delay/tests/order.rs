@@ -1,4 +1,4 @@
-//! Who leaves when, and after whom.
+//! Tests of the times and the order in which packets leave.
 
 use super::*;
 use crate::fate::Effect;
@@ -17,7 +17,7 @@ fn theaterq(text: &str) -> Law {
 
 #[test]
 fn m11_a_constant_delay_is_exact_for_a_million_packets_and_limits_no_rate() {
-    // ReSoA evaluation 10.2.4: pure delay. Each packet's own, however many are on their way.
+    // ReSoA evaluation 10.2.4: pure delay. Each packet has its own, however many are in flight.
     let stage = &mut made(Law::Constant { delay: ms(100) }, false);
     let fates = drive(stage, (0..1_000_000).map(|n| (n / 3 * 7, 0)));
     assert!(
@@ -41,7 +41,7 @@ proptest! {
         let arrivals: Vec<_> = gaps.iter().map(|gap| { at += gap; (at, 0) }).collect();
         let law = Law::LogNormal { mean: ms(10), sd: ms(sd) };
         let stage = |reorder| built(DelaySpec { law: law.clone(), reorder, correlation: Some(correlation) });
-        // The same seed draws the same delays, so each packet's own is known.
+        // The same seed draws the same delays, so each packet's own delay is known.
         let mut own = drive(&mut stage(true), arrivals.clone());
         own.sort_by_key(|fate| fate.number);
         let mut last = Time::ZERO;
@@ -105,7 +105,7 @@ fn packets_on_their_way_keep_their_times_when_the_delay_changes() {
     enter(&mut stage, 0, 0);
     stage.set(DelaySpec::constant(ms(10)), nanos(MS)).expect("a delay");
     enter(&mut stage, 1, 1);
-    // With reordering the next one overtakes both.
+    // With reordering, the next packet overtakes both.
     stage
         .set(
             DelaySpec { law: Law::Constant { delay: ms(10) }, reorder: true, correlation: None },
@@ -113,7 +113,7 @@ fn packets_on_their_way_keep_their_times_when_the_delay_changes() {
         )
         .expect("a delay");
     enter(&mut stage, 2, 2);
-    // Without it again, the next one waits for all.
+    // Without reordering again, the next packet waits for all.
     stage.set(DelaySpec::constant(ms(10)), nanos(3 * MS)).expect("a delay");
     enter(&mut stage, 3, 3);
     while stage.due() < Time::NEVER {
@@ -138,7 +138,7 @@ fn the_run_ends_with_packets_inside_all_given_up() {
         let mut left = Vec::new();
         stage.clear(&mut left);
         assert_eq!((left.len(), stage.due()), (100, Time::NEVER));
-        // And it goes on as new.
+        // The stage can be used again afterwards.
         stage.accept(packet(100, 0, nanos(MS)), &mut Outbox::default());
         let mut fates = Vec::new();
         advance(&mut stage, nanos(u64::MAX - 1), &mut fates);
@@ -148,8 +148,8 @@ fn the_run_ends_with_packets_inside_all_given_up() {
 
 #[test]
 fn packets_of_one_route_keep_their_order_and_others_do_not() {
-    // 1 ms at 50 ms on route 1, then 10 ms on route 2, then 10 ms on route 1, then 10 ms on no
-    // route; all else free.
+    // Four lines of 1 ms: a latency of 50 ms on route 1, 10 ms on route 2, 10 ms on route 1, and 10
+    // ms on no route. All other fields have no effect.
     let line = |latency: u64, route: u16| format!("1000,{},0,-1,0,0,0,0,{route},0\n", latency * MS);
     let text = line(50, 1) + &line(10, 2) + &line(10, 1) + &line(10, 0);
     let run = |reorder| {
@@ -204,7 +204,7 @@ fn jitter_of_a_trace_is_uniform_and_never_negative_and_copies_take_longer() {
         let within = |fate: &&Fate| (low..high).contains(&(fate.at - fate.arrived).as_nanos());
         fates.iter().filter(|fate| fate.number % 2 == copies).filter(within).count()
     };
-    // 2 ± 5 ms: 3 of 10 would be negative and are 0; the rest up to 7 ms.
+    // 2 ± 5 ms: 3 of 10 would be negative and are 0; the others extend to 7 ms.
     near(of(0, 0, 1), 0.3);
     near(of(0, 0, 2 * MS), 0.5);
     assert_eq!(of(0, 0, 7 * MS + 1), 500_000);

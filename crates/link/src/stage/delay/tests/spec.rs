@@ -1,4 +1,4 @@
-//! How a delay is written in a profile.
+//! Tests of the notation of delays in a profile.
 
 use super::*;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,5 @@
-//! LL-06: a block erasure trace replayed in time, with wrap-around; erasures exactly where it says.
+//! LL-06: tests of a block erasure trace replayed in time, with wrap-around. Erasures are exactly
+//! where the trace says.
 
 use super::*;
 use crate::blocks::BlockTrace;
@@ -17,7 +18,7 @@ fn digits(blocks: &[bool]) -> String {
 }
 
 proptest! {
-    /// Whatever the trace, its seam included, and whenever somebody looks.
+    /// Any trace, including its wrap-around, at any instants.
     #[test]
     fn ll_06_erasures_are_where_the_trace_says(
         blocks in prop::collection::vec(any::<bool>(), 1..40),
@@ -31,7 +32,7 @@ proptest! {
         }
     }
 
-    /// Over its transmission interval a packet is hit exactly if it overlaps an erased block.
+    /// Over its transmission interval, a packet is hit exactly if it overlaps an erased block.
     #[test]
     fn ll_06_a_packet_is_hit_by_any_block_that_it_overlaps(
         blocks in prop::collection::vec(prop::bool::weighted(0.2), 1..40),
@@ -50,8 +51,8 @@ proptest! {
     }
 }
 
-/// Edges: an erased block has its start, not its end; a trace without erasures, or without blocks,
-/// hits nothing.
+/// Edges: an erased block includes its start but not its end. A trace without erasures, or without
+/// blocks, hits no packet.
 #[test]
 fn ll_06_edges() {
     let mut stage = Driven::new(replay("0100"), 1);
@@ -65,7 +66,7 @@ fn ll_06_edges() {
     assert!((0..1000).all(|n| always.hits(at(f64::from(n) * 7.0))));
 }
 
-/// A process that changes while the link runs begins with the first block of the trace.
+/// A process that is set while the link runs begins with the first block of the trace.
 #[test]
 fn ll_06_a_trace_that_is_set_later_begins_then() {
     let mut stage = Driven::new(replay("1"), 1);

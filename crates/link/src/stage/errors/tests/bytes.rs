@@ -1,10 +1,10 @@
-//! M13: a channel that evolves in bytes, against Table D.1 of the ReSoA evaluation.
+//! M13: a channel that evolves in bytes, compared with Table D.1 of the ReSoA evaluation.
 
 use super::*;
 use crate::stage::errors::timeline::Timeline;
 use crate::units::ByteCount;
 
-/// Mean bytes good, mean bytes bad, packets of 1000 bytes that are hit.
+/// Mean bytes good, mean bytes bad, and share of packets of 1000 bytes that are hit.
 const TABLE_D1: [(u64, u64, f64); 25] = [
     (100, 100, 1.000),
     (100, 1_000, 1.000),
@@ -66,8 +66,8 @@ fn m13_all_rows_of_table_d1() {
 
 #[test]
 fn a_channel_in_bytes_does_not_know_how_packets_are_cut() {
-    // The same bytes as large and as small packets: a large one is hit exactly if one of its parts
-    // is.
+    // The same bytes as large and as small packets: a large packet is hit exactly if one of its
+    // parts is.
     let table = "{ good = \"4kB\", bad = \"1kB\", evolves-in = \"bytes\" }";
     let (mut large, mut small) = (losing(table, 6).of_length(1500), losing(table, 6).of_length(500));
     let mut hits = 0;
@@ -82,7 +82,7 @@ fn a_channel_in_bytes_does_not_know_how_packets_are_cut() {
 
 #[test]
 fn geometric_stays_in_bytes_end_between_ticks() {
-    // Ticks of a packet's length, each packet in one of them: Gilbert's chain.
+    // Ticks of a packet's length, so that each packet is in one tick: Gilbert's chain.
     let table =
         "{ p = \"5%\", q = \"20%\", sojourn = \"geometric\", tick = \"1500B\", evolves-in = \"bytes\" }";
     let mut stage = losing(table, 2).of_length(1500);
@@ -95,13 +95,13 @@ fn geometric_stays_in_bytes_end_between_ticks() {
 
 #[test]
 fn bit_errors_over_the_whole_packet_multiply() {
-    // Good for 1000 bytes on average, bad for 500: most packets of 1500 bytes meet both.
+    // Mean good 1000 bytes and mean bad 500 bytes, so most packets of 1500 bytes meet both states.
     let table = "{ good = \"1000B\", bad = \"500B\", ber-good = \"1e-5\", ber-bad = \"1e-4\", evolves-in = \"bytes\" }";
     let mut stage = losing(table, 3).of_length(1500);
     let count = 1_000_000;
     let hits = (0..count).filter(|_| stage.hits(Time::ZERO)).count() as f64 / f64::from(count);
-    // E(Π (1 − p)^bits) over the packet: the Laplace transform of time in the bad state of a
-    // two-state process, exp of its generator [[−a − g, a], [b, −b − h]] with the hazards g and h.
+    // E(Π (1 − p)^bits) over the packet is the Laplace transform of the time in the bad state of a
+    // two-state process: exp of its generator [[−a − g, a], [b, −b − h]] with the hazards g and h.
     let (g, h) = (8.0 * 1e-5f64, 8.0 * 1e-4f64);
     let (a, b) = (1.0 / 1000.0, 1.0 / 500.0);
     let (matrix, mut sum) = ([[-a - g, a], [b, -b - h]], [[0.0; 2]; 2]);
@@ -119,7 +119,7 @@ fn bit_errors_over_the_whole_packet_multiply() {
     }
     let untouched = 2.0 / 3.0 * (sum[0][0] + sum[0][1]) + 1.0 / 3.0 * (sum[1][0] + sum[1][1]);
     let expected = 1.0 - untouched;
-    // Neighbours hardly correlate: a packet is longer than a cycle. Twice the variance is more than
-    // enough.
+    // Neighbours are hardly correlated, because a packet is longer than a cycle. Twice the variance
+    // is more than sufficient.
     close("hit", hits, expected, (2.0 * expected * untouched / f64::from(count)).sqrt());
 }

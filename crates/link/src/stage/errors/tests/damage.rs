@@ -1,4 +1,4 @@
-//! TL-13 and TL-14: what is damaged, and nothing else.
+//! TL-13 and TL-14: tests of damage, which must be confined to its region.
 
 use super::*;
 use crate::stage::errors::damage;
@@ -34,7 +34,7 @@ fn icmp4() -> Vec<u8> {
     bytes
 }
 
-/// Encapsulating security payload: IP, but with nothing inside that can be read.
+/// Builds an IP packet with an encapsulating security payload, whose content cannot be read.
 fn esp4() -> Vec<u8> {
     let step = PacketBuilder::ipv4([10, 0, 0, 1], [10, 0, 0, 2], 64);
     let mut bytes = Vec::new();
@@ -46,7 +46,7 @@ fn packet(bytes: &[u8]) -> Packet {
     Packet::new(0, Frame::owned(Layer::Ip, bytes.to_vec()), Time::ZERO)
 }
 
-/// Offsets of bits that differ.
+/// Returns the offsets of bits that differ.
 fn flipped(before: &[u8], after: &[u8]) -> Vec<usize> {
     assert_eq!(before.len(), after.len());
     let differs = |bit: &usize| (before[bit / 8] ^ after[bit / 8]) & (0x80 >> (bit % 8)) != 0;
@@ -71,7 +71,7 @@ fn tl_13_only_the_checksum_differs() {
         assert_eq!(damaged.marks.len(), 1);
         assert_eq!(damaged.marks[0].effect, Effect::ChecksumSpoiled);
     }
-    // What has no TCP or UDP checksum is lost.
+    // A packet without a TCP or UDP checksum is lost.
     for bytes in [icmp4(), esp4(), vec![0; 40]] {
         let lost = stage.fate(packet(&bytes)).expect_err("it is lost");
         assert_eq!(lost.loss(), Some(Loss::Error));
@@ -98,7 +98,7 @@ fn tl_13_at_the_share_of_loss_profile_4() {
     close("spoiled", spoiled / count as f64, share, share_deviation(share, rho, count as f64));
 }
 
-/// Numbers of flipped bits in a million packets, by packet and by place in the region.
+/// Returns the numbers of flipped bits in a million packets, by packet and by place in the region.
 fn flips(toml: &str, bytes: &[u8], region: Region) -> (Vec<u64>, Vec<u64>) {
     let range = headers(bytes).region(region).expect("the packet has it");
     let bits = range.len() * 8;
@@ -124,7 +124,7 @@ fn flips(toml: &str, bytes: &[u8], region: Region) -> (Vec<u64>, Vec<u64>) {
     (numbers, places)
 }
 
-/// Probabilities of 0, 1, ... successes in `bits` trials.
+/// Returns the probabilities of 0, 1, ... successes in `bits` trials.
 fn binomial(bits: usize, p: f64) -> Vec<f64> {
     let mut probability = (1.0 - p).powf(bits as f64);
     (0..=bits)
@@ -155,7 +155,7 @@ fn tl_14_wrong_bits_are_binomial_and_anywhere_in_the_region() {
 
 #[test]
 fn a_packet_that_is_hit_has_a_wrong_bit_at_least() {
-    // Binomial on condition that it is not 0; each place as likely as any other.
+    // Binomial under the condition that it is not 0; all places are equally likely.
     let toml = "process = { loss = \"100%\" }\neffect = { flip = { ber = \"1e-3\", region = \"payload\" } }";
     let (numbers, places) = flips(toml, &tcp4(), Region::Payload);
     assert_eq!(numbers[0], 0);
@@ -174,7 +174,7 @@ fn an_exact_number_of_wrong_bits() {
     for hits in places {
         close("place", hits as f64, 3e6 / 64.0, deviation);
     }
-    // All of them, where there are fewer.
+    // All bits are flipped if there are fewer.
     let toml = "process = { loss = \"100%\" }\neffect = { flip = { bits = 1000, region = \"header\" } }";
     let damaged = Driven::new(spec(toml), 1).fate(packet(&udp6())).expect("it passes");
     assert_eq!(damaged.marks[0].effect, Effect::BitsFlipped(64));
@@ -182,8 +182,8 @@ fn an_exact_number_of_wrong_bits() {
 
 #[test]
 fn bits_are_wrong_where_the_transmission_met_the_bad_state() {
-    // Good and bad in turn, 10 ms each; sent in 15 ms from 0 on: the last third. The bad state
-    // destroys every second bit.
+    // Alternating good and bad times of 10 ms each. A packet is sent in 15 ms from 0 on, so its
+    // last third is bad. The bad state makes every second bit wrong on average.
     let toml = "process = { p = \"1\", q = \"1\", start = \"good\", ber-bad = \"0.5\" }\nsampled = \"interval\"\neffect = { flip = {} }";
     let bytes = tcp4();
     let first_bad = bytes.len() * 8 * 2 / 3;

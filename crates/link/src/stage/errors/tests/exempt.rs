@@ -1,11 +1,12 @@
-//! Whom errors spare.
+//! Tests of the packets that errors spare.
 
 use super::*;
 use etherparse::PacketBuilder;
 
 const COUNT: u64 = 20_000;
 
-/// TCP to port 80, each tenth of it a SYN, and each third packet UDP.
+/// Builds UDP for numbers divisible by 3, otherwise TCP to port 80, with SYN for numbers divisible
+/// by 10.
 fn frame(number: u64) -> Frame {
     let ip = PacketBuilder::ipv4([10, 0, 0, 1], [10, 0, 0, 2], 64);
     let mut bytes = Vec::new();
@@ -20,7 +21,7 @@ fn frame(number: u64) -> Frame {
     Frame::owned(Layer::Ip, bytes)
 }
 
-/// Numbers of the packets that a stage with these rules loses.
+/// Returns the numbers of the packets that a stage with these rules loses.
 fn lost(rules: &str) -> Vec<u64> {
     let mut stage = Driven::new(spec(&format!("process = {{ loss = \"30%\" }}\n{rules}")), 1);
     let lost =

@@ -1,4 +1,4 @@
-//! Parameters that change while the link runs.
+//! Tests of parameters that change while the link runs.
 
 use super::*;
 
@@ -8,8 +8,8 @@ fn set(stage: &mut Driven, toml: &str, now: Time) {
 
 #[test]
 fn a_channel_keeps_its_state_and_has_the_new_stays_from_then_on() {
-    // The first stay is bad; at 95 ms, between two ticks, its mean changes. What is left of it is
-    // geometric from the next tick on, whatever it was to be.
+    // The first stay is bad. At 95 ms, between two ticks, its mean changes. The rest of the stay is
+    // geometric from the next tick on, whatever its former length.
     let mut lengths = Vec::new();
     for seed in 0..20_000 {
         let mut stage = losing("{ good = \"10s\", bad = \"100s\", start = \"bad\" }", seed);
@@ -28,7 +28,8 @@ fn a_channel_keeps_its_state_and_has_the_new_stays_from_then_on() {
 
 #[test]
 fn a_chain_in_packets_steps_on_before_the_next_packet() {
-    // Bad for good, until it is told to leave at every step: exactly from the next packet on.
+    // The state stays bad until the chain is set to leave it at every step. The change takes effect
+    // exactly with the next packet.
     let mut stage = losing("{ p = \"0\", q = \"0\", start = \"bad\", evolves-in = \"packets\" }", 1);
     for _ in 0..1000 {
         assert!(stage.hits(at(1.0)));
@@ -96,7 +97,8 @@ fn every_process_can_follow_every_other() {
             let count = 40_000;
             let hits = (0..count).filter(|n| stage.hits(at(now + f64::from(*n) * 7.3))).count();
             now += 7.3 * f64::from(count);
-            // The slowest of them, in bytes: neighbours correlate by exp(−1000 / 21 000).
+            // The slowest process is that in bytes: neighbours have a correlation of exp(−1000 / 21
+            // 000).
             let deviation = share_deviation(*share, (-1.0f64 / 21.0).exp(), f64::from(count));
             close(
                 &format!("{first} to {second}"),

@@ -1,10 +1,10 @@
-//! Who is hit, and how often: each process against its formula.
+//! Tests of which packets are hit, and how often: each process against its formula.
 
 use super::*;
 use crate::stage::errors::timeline::{Stay, Timeline};
 use crate::units::{ByteCount, Probability};
 
-/// Mean bad and good of Table 5.1 (= Table III of TCP-L), in ms, and the share it prints.
+/// Mean bad and good time of Table 5.1 (= Table III of TCP-L) in ms, and its printed share.
 const LITE: [(f64, f64, f64); 7] = [
     (0.0, f64::INFINITY, 0.0),
     (30.0, 2000.0, 0.0148),
@@ -23,7 +23,7 @@ fn each_packet_by_itself() {
         let hits: Vec<bool> = (0..count).map(|n| stage.hits(Time::from_nanos(n))).collect();
         let share = hits.iter().filter(|hit| **hit).count() as f64 / count as f64;
         close(text, share, loss, (loss * (1.0 - loss) / count as f64).sqrt());
-        // Independent: runs of losses and of arrivals are geometric.
+        // Independence: runs of losses and of arrivals are geometric.
         let [lost, passed] = run_lengths(&hits);
         for (lengths, leave) in [(lost, 1.0 - loss), (passed, loss)] {
             if leave < 0.99 {
@@ -74,12 +74,12 @@ fn a_probability_of_one_changes_state_at_every_tick() {
     let mut in_time = losing("{ p = \"1\", q = \"1\", tick = \"10ms\", start = \"good\" }", 1);
     let mut in_packets = losing("{ p = \"1\", q = \"1\", start = \"good\", evolves-in = \"packets\" }", 1);
     for n in 0..200_000u64 {
-        // The last instant before a tick, the tick itself.
+        // The tick itself, and the last instant before the next one.
         assert_eq!(in_time.hits(Time::from_nanos(n * 10_000_000)), n % 2 == 1);
         assert_eq!(in_time.hits(Time::from_nanos((n + 1) * 10_000_000 - 1)), n % 2 == 1);
         assert_eq!(in_packets.hits(Time::ZERO), n % 2 == 1);
     }
-    // p = 1 with a real q: every good stay is one tick.
+    // p = 1 with a general q: every good stay is one tick.
     let mut stage = losing("{ p = \"1\", q = \"0.25\" }", 1);
     let hits: Vec<bool> = (0..1_000_000).map(|n| stage.hits(at(n as f64 * 10.0))).collect();
     let [bad, good] = run_lengths(&hits);
@@ -105,7 +105,7 @@ fn states_that_are_left_only_once() {
 
 #[test]
 fn tl_09_and_tl_10_seven_loss_profiles() {
-    // A constant flow, one packet in each tick of 10 ms, a third of it after its start.
+    // A constant flow with one packet in each tick of 10 ms, a third of a tick after its start.
     for (number, (bad, good, printed)) in LITE.into_iter().enumerate() {
         let good_text = if good.is_finite() { format!("{good}ms") } else { "inf".to_owned() };
         let mut stage = losing(&format!("{{ good = \"{good_text}\", bad = \"{bad}ms\" }}"), 5);
@@ -175,7 +175,7 @@ fn exponential_stays_in_time() {
     let share = hits.iter().filter(|hit| **hit).count() as f64 / f64::from(count);
     let rho = (-gap * (1.0 / good + 1.0 / bad)).exp();
     close("share", share, 0.25, share_deviation(0.25, rho, f64::from(count)));
-    // Seen every 40 us it is a chain with p = share (1 − rho), q = (1 − share)(1 − rho).
+    // Observed every 40 us, it is a chain with p = share (1 − rho), q = (1 − share)(1 − rho).
     for (lengths, leave) in run_lengths(&hits).into_iter().zip([0.75 * (1.0 - rho), 0.25 * (1.0 - rho)]) {
         let (found, expected) = geometric(&lengths, leave);
         fits("seen stays", &found, &expected);
@@ -216,7 +216,7 @@ fn a_timeline_is_the_same_however_it_is_asked() {
     let mut whole: Vec<Stay> = Vec::new();
     Timeline::drawn(&channel, 0, Seed::campaign(3).stream())
         .between(0, 90_000_000_000, |stay| whole.push(stay));
-    // It is cut to what was asked for.
+    // The last sojourn is cut to the requested interval.
     whole.pop();
     assert!(whole.len() > 2 * timeline::MEMORY);
     assert!(whole.windows(2).all(|pair| pair[0].end == pair[1].start && pair[0].state != pair[1].state));
@@ -225,7 +225,7 @@ fn a_timeline_is_the_same_however_it_is_asked() {
         assert_eq!(timeline.at(stay.start), stay.state);
         assert_eq!(timeline.at(stay.end - 1), stay.state);
     }
-    // Backwards, as far as it remembers.
+    // Backwards, as far as the timeline remembers.
     for stay in whole.iter().rev().take(timeline::MEMORY) {
         assert_eq!(timeline.at(stay.end - 1), stay.state);
         assert_eq!(timeline.at(stay.start), stay.state);
@@ -239,7 +239,7 @@ fn tl_09_the_schedule_does_not_depend_on_traffic() {
     let mut other = 0.0;
     for n in 0..100_000 {
         let now = f64::from(n) * 37.0;
-        // Bursts of other packets in between, on one of the two only.
+        // Bursts of other packets in between, on one of the two channels only.
         while other < now {
             busy.hits(at(other));
             other += if n % 10 == 0 { 0.5 } else { 61.0 };
@@ -251,9 +251,8 @@ fn tl_09_the_schedule_does_not_depend_on_traffic() {
 
 #[test]
 fn tl_09_a_lone_syn_that_is_sent_again_finds_the_packet_driven_channel_still_bad() {
-    // TCP Lite 5.4.3: a SYN is lost, and nothing but its retransmissions after 1, 2, 4, ... s
-    // passes. Loss share and burst (8.3 packets of 12 ms are 100 ms at UMTS) are those of loss
-    // profile 4.
+    // TCP Lite 5.4.3: a SYN is lost, and only its retransmissions after 1, 2, 4, ... s follow. Loss
+    // share and burst (8.3 packets of 12 ms are 100 ms on UMTS) are those of loss profile 4.
     let tries = |table: &str| -> Vec<u64> {
         (0..20_000)
             .map(|seed| {
@@ -272,11 +271,12 @@ fn tl_09_a_lone_syn_that_is_sent_again_finds_the_packet_driven_channel_still_bad
     let in_packets =
         tries("{ loss = \"4.76%\", burst = \"8.3\", start = \"bad\", evolves-in = \"packets\" }");
     let in_time = tries("{ loss = \"4.76%\", burst = \"100ms\", start = \"bad\" }");
-    // In packets it takes 8.3 of them on average, of which the last waits for minutes.
+    // In packets, the bad state lasts for 8.3 attempts on average, of which the last waits for
+    // minutes.
     let (found, expected) = geometric(&in_packets, 1.0 / 8.3);
     fits("lost in a row", &found, &expected);
-    // In time the first is lost, and each other one with the share of the bad state, as good as
-    // independently.
+    // In time, the first attempt is lost, and each other one with the share of the bad state,
+    // practically independently.
     let (found, expected) = geometric(&in_time, 1.0 - 0.0476);
     fits("lost in a row", &found, &expected);
     let slow = |tries: &[u64]| tries.iter().filter(|lost| **lost > 5).count() as f64 / tries.len() as f64;
@@ -313,7 +313,7 @@ fn m12_bits_by_themselves_hit_packets_as_in_fig_d1() {
 
 #[test]
 fn gilbert_elliott_at_an_instant() {
-    // Every packet independent of the last: 1 s apart, good 30 ms, bad 10 ms.
+    // Every packet is independent of the last: 1 s apart, good 30 ms, bad 10 ms.
     let table = "{ good = \"30ms\", bad = \"10ms\", sojourn = \"exponential\", ber-good = \"1e-5\", ber-bad = \"1e-4\" }";
     let mut stage = losing(table, 4).of_length(576);
     let count = 1_000_000;
@@ -362,7 +362,7 @@ fn descriptions_agree_with_what_was_asked() {
         described.to_string(),
         "good 300ms, bad 100ms on average (25% bad), p 3.333% and q 10% per tick of 10ms"
     );
-    // The same from p and q, and from sojourns.
+    // The same channel from p and q, and one from sojourns in bytes.
     let transitions = TwoState::<Span>::new(Form::Transitions { p, q }).expect("a channel").describe();
     assert_eq!((transitions.good, transitions.bad), (described.good, described.bad));
     let sojourns = TwoState::<ByteCount>::new(Form::Sojourns {

@@ -1,4 +1,5 @@
-//! What profiles say: every form reads, prints back, and is refused where it cannot be.
+//! Tests of the notation in profiles: every form is read and printed back, and invalid ones are
+//! refused.
 
 use super::*;
 

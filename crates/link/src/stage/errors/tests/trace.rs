@@ -1,4 +1,4 @@
-//! Traces of error events: what they say, and what is wrong with those that say something else.
+//! Tests of traces of error events: valid notations, replay, and errors for invalid ones.
 
 use super::*;
 use crate::stage::spec::FromFile;
@@ -17,7 +17,7 @@ fn replay(text: &str, repeat: Option<Span>) -> Driven {
 
 #[test]
 fn every_way_to_write_a_trace_reads() {
-    // What touches is one time.
+    // Adjacent bad times are merged.
     assert_eq!(
         times(TRACE),
         [(10_000_000, 20_000_000), (30_000_000, 45_500_000), (1_000_000_000, 1_250_000_000)]
@@ -57,13 +57,13 @@ fn a_trace_is_bad_when_it_says_so_and_then_good_or_begins_again() {
         assert_eq!(once.hits(Time::from_nanos(now)), expected(now), "at {now}");
         assert_eq!(again.hits(Time::from_nanos(now)), expected(now % round), "at {now}");
     }
-    // Edges: the start belongs to it, the end does not.
+    // Edges: the start belongs to the bad time, the end does not.
     let mut edges = replay("10,20", None);
     assert_eq!(
         [9.999_999, 10.0, 19.999_999, 20.0].map(|millis| edges.hits(at(millis))),
         [false, true, true, false]
     );
-    // A round without a gap at its seam.
+    // A round whose end and start are both bad, without a gap.
     let mut seamless = replay("0,5\n8,10", Some(Span::from_millis(10)));
     assert_eq!(
         [4.0, 6.0, 9.0, 10.0, 14.0, 15.0, 18.0].map(|ms| seamless.hits(at(ms))),

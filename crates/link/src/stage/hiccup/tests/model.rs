@@ -1,12 +1,12 @@
-//! The hiccup as section 9 of its specification writes it: tick by tick, with plain lists and a
-//! counter a packet.
+//! Reference model of the hiccup, as section 9 of its specification writes it: tick by tick, with
+//! plain lists and a counter per packet.
 
 use super::*;
 
-/// Until when the model runs, in nanoseconds, which are its ticks.
+/// End of the model's run in nanoseconds, which are its ticks.
 pub(in super::super) const END: u64 = 400;
 
-/// Parameters small enough that everything meets everything.
+/// Generates parameters so small that all effects interact.
 pub(in super::super) fn specs() -> impl Strategy<Value = HiccupSpec> {
     let trigger = || {
         prop_oneof![
@@ -49,7 +49,7 @@ struct Model<'a> {
     pending: u64,
 }
 
-/// What leaves, in order, when packets come at the instants `came`.
+/// Returns the packets that leave, in order, if packets arrive at the instants `came`.
 pub(in super::super) fn run(spec: &HiccupSpec, came: &[u64]) -> Vec<Leaving> {
     let mut model =
         Model { spec, left: Vec::new(), queue: Vec::new(), selected: Vec::new(), until: None, pending: 0 };
@@ -147,7 +147,7 @@ impl Model<'_> {
         self.until = Some(self.until.unwrap_or(0).max(end));
     }
 
-    /// An ordinary packet has left.
+    /// Counts an ordinary packet that has left.
     fn overtake(&mut self, now: u64) {
         let Some(reorder) = &self.spec.reorder else { return };
         for packet in &mut self.selected {
