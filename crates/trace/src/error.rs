@@ -18,7 +18,7 @@ pub enum TraceError {
         source: CaptureError,
     },
     /// Reading the capture failed after it had begun.
-    #[error("{}: reading failed behind byte {at}: {source}", path.display())]
+    #[error("{}: cannot read the capture beyond byte {at}: {source}", path.display())]
     Read {
         /// The file.
         path: PathBuf,
@@ -28,7 +28,7 @@ pub enum TraceError {
         source: io::Error,
     },
     /// The capture has no packets of the requested interface.
-    #[error("{}: no packets of an interface `{wanted}`; there are some of: {}", path.display(), there.join(", "))]
+    #[error("{}: no packets of interface `{wanted}`; the interfaces with packets are: {}", path.display(), there.join(", "))]
     NoInterface {
         /// The file.
         path: PathBuf,
@@ -38,7 +38,7 @@ pub enum TraceError {
         there: Vec<String>,
     },
     /// There is no connection with this number.
-    #[error("{}: no connection {wanted}: there are {there}, counted from 1", path.display())]
+    #[error("{}: no connection {wanted}: the capture has {there}, counted from 1", path.display())]
     NoConnection {
         /// The file.
         path: PathBuf,
