@@ -78,7 +78,7 @@ pub fn info(name: &str) -> Result<Loaded, AlgorithmError> {
     }
     bpf_files::check(&folder).map_err(|error| match error.kind() {
         io::ErrorKind::PermissionDenied => AlgorithmError::Rights(error.to_string()),
-        _ => AlgorithmError::Pin(error.to_string()),
+        _ => AlgorithmError::Pin(format!("cannot read {}: {error}", folder.display())),
     })?;
     // libbpf's messages are contained in its errors.
     libbpf_rs::set_print(None);
