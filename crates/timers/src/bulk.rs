@@ -363,6 +363,8 @@ mod tests {
         assert_eq!(of(8, 1.0, 0), Err(BulkError::Cycles(0)));
         assert_eq!(of(10_000, 1.0, 1), Err(BulkError::Cycles(1)));
         assert_eq!(check_pipe(40, 20), Ok(()));
-        assert!(check_pipe(40, 21).expect_err("idle").to_string().contains("must be twice the pipe"));
+        assert!(
+            check_pipe(40, 21).expect_err("idle").to_string().contains("must be at least twice the pipe")
+        );
     }
 }
