@@ -44,7 +44,7 @@ pub fn compare(lasthop: PathBuf, effort: Effort, only: &str) -> io::Result<bool>
     if chosen(only).next().is_none() {
         let titles: Vec<_> = EXPERIMENTS.iter().map(|experiment| experiment.title).collect();
         return Err(io::Error::other(format!(
-            "no title contains `{only}`: there are\n  {}",
+            "no experiment has a title with `{only}`; the titles are\n  {}",
             titles.join("\n  ")
         )));
     }

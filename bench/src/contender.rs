@@ -94,7 +94,7 @@ impl Programs {
 
     fn lasthop(&self, task: Task, flags: &[&str]) -> Result<Link, String> {
         if !self.lasthop.is_file() {
-            return Err(format!("there is no {}", self.lasthop.display()));
+            return Err(format!("{} does not exist", self.lasthop.display()));
         }
         let mut direction = format!("delay={}us", task.delay.as_micros());
         if let Some(megabits) = task.megabits {

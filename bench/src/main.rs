@@ -67,7 +67,7 @@ fn run(task: Task) -> io::Result<ExitCode> {
     match task {
         Task::Compare { lasthop, rounds, seconds, only } => {
             let length = Duration::try_from_secs_f64(seconds)
-                .map_err(|error| io::Error::other(format!("{seconds} seconds: {error}")))?;
+                .map_err(|error| io::Error::other(format!("invalid number of seconds {seconds}: {error}")))?;
             let sound = compare(lasthop, Effort { rounds: rounds as usize, length }, &only)?;
             Ok(if sound { ExitCode::SUCCESS } else { ExitCode::FAILURE })
         }
@@ -75,12 +75,14 @@ fn run(task: Task) -> io::Result<ExitCode> {
         Task::Bare { delay, command } => Ok(code(floor::bare(Duration::from_micros(delay), &command)?)),
         Task::Send { kind, host, port, milliseconds } => {
             let host = match host.strip_prefix('$') {
-                Some(name) => {
-                    std::env::var(name).map_err(|error| io::Error::other(format!("{name}: {error}")))?
-                }
+                Some(name) => std::env::var(name).map_err(|error| {
+                    io::Error::other(format!("cannot read the environment variable {name}: {error}"))
+                })?,
                 None => host,
             };
-            let address = host.parse().map_err(|error| io::Error::other(format!("{host}: {error}")))?;
+            let address = host
+                .parse()
+                .map_err(|error| io::Error::other(format!("invalid address `{host}`: {error}")))?;
             let time = Duration::from_millis(milliseconds);
             bench::traffic::send(kind, SocketAddr::new(address, port), time)?;
             Ok(ExitCode::SUCCESS)

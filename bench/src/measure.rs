@@ -96,7 +96,7 @@ fn in_one_line(said: &str) -> String {
     const MOST: usize = 200;
     let lines: Vec<&str> = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     match lines.len() {
-        0 => "it said nothing".into(),
+        0 => "it printed nothing".into(),
         count => lines[count.saturating_sub(LINES)..].join("; ").chars().take(MOST).collect(),
     }
 }

@@ -37,8 +37,9 @@ pub fn in_new_namespace<T: Send>(work: impl FnOnce() -> io::Result<T> + Send) ->
 /// If namespaces cannot be made here.
 pub fn leave_for_new_namespace() -> io::Result<()> {
     let namespace = unshare(CloneFlags::CLONE_NEWNET);
-    namespace
-        .map_err(|error| io::Error::other(format!("a new network namespace: {error} (run it as root)")))?;
+    namespace.map_err(|error| {
+        io::Error::other(format!("cannot create a network namespace: {error}; run as root"))
+    })?;
     ip("link set lo up")
 }
 
@@ -85,7 +86,7 @@ fn run(mut command: Command, arguments: &str) -> io::Result<()> {
         return Ok(());
     }
     let said = String::from_utf8_lossy(&output.stderr);
-    Err(io::Error::other(format!("ip {arguments}: {}", said.trim())))
+    Err(io::Error::other(format!("`ip {arguments}` failed: {}", said.trim())))
 }
 
 /// Allows socket buffers that are large enough for a long fast link, in the calling thread's

@@ -74,10 +74,11 @@ impl FromStr for TrafficKind {
         match text.split_once(':') {
             None if text == "bulk" => Ok(Self::Bulk),
             None if text == "flood" => Ok(Self::Flood),
-            Some(("probe", rate)) => {
-                rate.parse().map(Self::Probe).map_err(|error| format!("packets a second: {rate}: {error}"))
-            }
-            _ => Err(format!("{text} is no kind of traffic; there are bulk, flood and probe:RATE")),
+            Some(("probe", rate)) => rate
+                .parse()
+                .map(Self::Probe)
+                .map_err(|error| format!("invalid packets per second `{rate}`: {error}")),
+            _ => Err(format!("`{text}` is not a kind of traffic: expected bulk, flood or probe:RATE")),
         }
     }
 }

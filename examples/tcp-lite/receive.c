@@ -28,7 +28,7 @@ static int connected(const char *host, const char *port)
 	int fd;
 
 	if (getaddrinfo(host, port, &wanted, &found)) {
-		fprintf(stderr, "%s is not known\n", host);
+		fprintf(stderr, "cannot find the host %s\n", host);
 		exit(1);
 	}
 	fd = socket(found->ai_family, found->ai_socktype, found->ai_protocol);
@@ -76,7 +76,7 @@ int main(int argc, char **argv)
 	window.from = read_header(fd, header, sizeof(header));
 	length = strcasestr(header, "\r\nContent-Length:");
 	if (!length) {
-		fprintf(stderr, "the response does not say how long it is\n");
+		fprintf(stderr, "the response has no Content-Length\n");
 		return 1;
 	}
 	window.length = strtoull(length + strlen("\r\nContent-Length:"), NULL, 10);
@@ -84,7 +84,7 @@ int main(int argc, char **argv)
 	/* The window first, so that nothing outside of it is ever accepted. */
 	if (setsockopt(fd, IPPROTO_TCP, TCP_LITE_WINDOW, &window, sizeof(window)) ||
 	    setsockopt(fd, IPPROTO_TCP, TCP_LITE, &on, sizeof(on)))
-		perror("without TCP Lite");
+		perror("continuing without TCP Lite");
 	while ((count = read(fd, body, sizeof(body))) > 0)
 		if (write(STDOUT_FILENO, body, count) != count)
 			fail("write");

@@ -25,17 +25,17 @@ def main(host, port, path):
         header = b""
         # One byte at a time, since what follows belongs to the body.
         while not header.endswith(b"\r\n\r\n"):
-            header += connection.recv(1) or sys.exit("the response ends in its header")
+            header += connection.recv(1) or sys.exit("the response ends within its header")
         length = re.search(rb"\r\nContent-Length: *(\d+)", header, re.IGNORECASE)
         if not length:
-            sys.exit("the response does not say how long it is")
+            sys.exit("the response has no Content-Length")
         window = struct.pack("=2Q", len(header), int(length[1]))
         try:
             # The window first, so that nothing outside of it is ever accepted.
             connection.setsockopt(socket.IPPROTO_TCP, TCP_LITE_WINDOW, window)
             connection.setsockopt(socket.IPPROTO_TCP, TCP_LITE, 1)
         except OSError as error:
-            print(f"without TCP Lite: {error.strerror}", file=sys.stderr)
+            print(f"continuing without TCP Lite: {error.strerror}", file=sys.stderr)
             is_lite = False
         else:
             is_lite = True
@@ -49,7 +49,7 @@ def main(host, port, path):
         for start, end in list(zip(bounds[::2], bounds[1::2]))[:count]:
             print(f"bytes {start - len(header)} to {end - len(header) - 1} of the body may be damaged", file=sys.stderr)
         if overflow:
-            print("and others before", file=sys.stderr)
+            print("earlier bytes may be damaged, too", file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -287,7 +287,7 @@ export function read(document: Document): Page {
   const text = document.getElementById("data")?.textContent ?? "";
   const page = JSON.parse(text) as Page;
   if (page.schema !== SCHEMA) {
-    throw new Error(`This page draws schema ${SCHEMA}, its numbers have schema ${page.schema}: make the report anew.`);
+    throw new Error(`This page reads schema ${SCHEMA}, but its data has schema ${page.schema}. Write the report again.`);
   }
   return page;
 }

@@ -47,7 +47,7 @@ function sections(page: Page): Section[] {
       id: "boxes",
       title: "Distributions",
       draw: (choice, width) => [framed(boxes(page, choice, width))],
-      nothing: "No run that is shown has a value of this metric.",
+      nothing: "No run that is shown has a value for this metric.",
     },
     {
       id: "scatter",
@@ -77,18 +77,18 @@ function sections(page: Page): Section[] {
           return tests && h("div", {}, h("h3", {}, factor.title), tests);
         });
         const method =
-          "Mann–Whitney tests between cells that differ in one factor alone, corrected by Holm's method for all pairs of that " +
-          "factor. A12 is how likely a run of the first level has the higher value; 0.5 is no difference.";
+          "Mann–Whitney tests between cells that differ in one factor only, corrected by Holm's method for all pairs of that " +
+          "factor. A12 is the probability that a run of the first level has the higher value; 0.5 means no difference.";
         const measure = page.measures[choice.measure];
         const of = measure === undefined ? "" : `${measure.title}. ${whose(measure)} `;
         return tables.some((part) => part !== null) ? [h("p", {}, of + method), ...tables] : [];
       },
-      nothing: "There are no two levels to compare.",
+      nothing: "No factor has two levels to compare.",
     },
-    { id: "literature", title: "Against the literature", still: true, draw: () => [literatureTable(page)], nothing: "The plan names no published figures." },
-    ...(events === null ? [] : [{ id: "losses", title: "What losses were taken for", draw: events, nothing: "" }]),
+    { id: "literature", title: "Comparison with the literature", still: true, draw: () => [literatureTable(page)], nothing: "The plan names no published figures." },
+    ...(events === null ? [] : [{ id: "losses", title: "How senders classified losses", draw: events, nothing: "" }]),
     { id: "sequences", title: "Time-sequence plots and throughput", still: true, draw: (_choice, width) => graphs(width), nothing: "" },
-    { id: "links", title: "Links", draw: (choice) => [linkTable(page, choice)], nothing: "No counters of links were kept." },
+    { id: "links", title: "Links", draw: (choice) => [linkTable(page, choice)], nothing: "No counters of links were recorded." },
   ];
 }
 

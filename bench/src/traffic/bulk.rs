@@ -65,7 +65,7 @@ pub fn receive(listener: &TcpListener, window: Window, watch: &mut impl Watch) -
         let mut total = 0;
         while Instant::now() < end {
             match stream.read(&mut bytes) {
-                Ok(0) => return Err(io::Error::other("the connection ended before its time")),
+                Ok(0) => return Err(io::Error::other("the connection ended before the measurement did")),
                 Ok(length) => total += length as u64,
                 Err(error) if error.kind() == ErrorKind::WouldBlock => std::thread::sleep(NAP),
                 Err(error) => return Err(error),
@@ -93,7 +93,7 @@ fn accept(listener: &TcpListener) -> io::Result<TcpStream> {
                 std::thread::sleep(Duration::from_millis(2));
             }
             Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                return Err(io::Error::other("nobody connected"));
+                return Err(io::Error::other("no sender connected in time"));
             }
             Err(error) => return Err(error),
         }

@@ -76,7 +76,7 @@ impl Receiver {
                 return Ok(());
             }
             if start.elapsed() > PATIENCE {
-                return Err(io::Error::other("nothing arrived"));
+                return Err(io::Error::other("no datagram arrived in time"));
             }
             std::thread::sleep(self.nap);
         }
@@ -117,7 +117,7 @@ impl Receiver {
                     u64::from_be_bytes(bytes)
                 };
                 let received =
-                    received.ok_or_else(|| io::Error::other("the kernel gave a datagram no time stamp"))?;
+                    received.ok_or_else(|| io::Error::other("the kernel did not time-stamp a datagram"))?;
                 each(Arrival { number: word(0), sent: word(8), received });
             }
             if stamps.len() < BATCH {

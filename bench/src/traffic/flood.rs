@@ -80,7 +80,7 @@ pub fn receive(socket: UdpSocket, window: Window, watch: &mut impl Watch) -> io:
     let seconds = start.elapsed().as_secs_f64();
     watch.now();
     if count == 0 {
-        return Err(io::Error::other("the flood dried up"));
+        return Err(io::Error::other("no packet of the flood arrived during the measurement"));
     }
     Ok(Flood { arrived: count as f64 / seconds, sent: (highest + 1 - lowest) as f64 / seconds })
 }

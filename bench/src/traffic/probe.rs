@@ -84,7 +84,7 @@ pub fn receive(socket: UdpSocket, window: Window, watch: &mut impl Watch) -> io:
     })?;
     watch.now();
     if sorted.is_empty() {
-        return Err(io::Error::other("the probe dried up"));
+        return Err(io::Error::other("no probe arrived during the measurement"));
     }
     sorted.sort_unstable();
     Ok(Delays { sorted, sent: highest + 1 - lowest })

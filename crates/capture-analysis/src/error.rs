@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 #[non_exhaustive]
 pub enum TraceError {
     /// The capture cannot be read at all.
-    #[error("{}: {source}", path.display())]
+    #[error("{}{source}", prefix(path, matches!(source, CaptureError::Open { .. })))]
     Capture {
         /// The file.
         path: PathBuf,
@@ -18,7 +18,7 @@ pub enum TraceError {
         source: CaptureError,
     },
     /// Reading the capture failed after it had begun.
-    #[error("{}: reading failed behind byte {at}: {source}", path.display())]
+    #[error("{}: cannot read the capture beyond byte {at}: {source}", path.display())]
     Read {
         /// The file.
         path: PathBuf,
@@ -28,7 +28,7 @@ pub enum TraceError {
         source: io::Error,
     },
     /// The capture has no packets of the requested interface.
-    #[error("{}: no packets of an interface `{wanted}`; there are some of: {}", path.display(), there.join(", "))]
+    #[error("{}: no packets of interface `{wanted}`; the interfaces with packets are: {}", path.display(), there.join(", "))]
     NoInterface {
         /// The file.
         path: PathBuf,
@@ -38,7 +38,7 @@ pub enum TraceError {
         there: Vec<String>,
     },
     /// There is no connection with this number.
-    #[error("{}: no connection {wanted}: there are {there}, counted from 1", path.display())]
+    #[error("{}: no connection {wanted}: the capture has {there}, counted from 1", path.display())]
     NoConnection {
         /// The file.
         path: PathBuf,
@@ -48,7 +48,7 @@ pub enum TraceError {
         there: usize,
     },
     /// The event log cannot be read.
-    #[error("{}: {source}", path.display())]
+    #[error("{}{source}", prefix(path, matches!(source, TableError::File { .. })))]
     Events {
         /// The file.
         path: PathBuf,
@@ -56,7 +56,7 @@ pub enum TraceError {
         source: TableError,
     },
     /// The log of TCP senders' states cannot be read.
-    #[error("{}: {source}", path.display())]
+    #[error("{}{source}", prefix(path, matches!(source, TableError::File { .. })))]
     Senders {
         /// The file.
         path: PathBuf,
@@ -72,7 +72,7 @@ pub enum TraceError {
         source: io::Error,
     },
     /// A table cannot be written.
-    #[error("{}: {source}", path.display())]
+    #[error("{}{source}", prefix(path, matches!(source, TableError::File { .. })))]
     Table {
         /// The file.
         path: PathBuf,
@@ -86,4 +86,9 @@ impl TraceError {
         let path = path.to_owned();
         move |source| Self::Write { path, source }
     }
+}
+
+/// Returns the start of a message about `path`; empty if the rest of the message names the file.
+fn prefix(path: &Path, is_named: bool) -> String {
+    if is_named { String::new() } else { format!("{}: ", path.display()) }
 }

@@ -267,10 +267,10 @@ impl Display for Silences<'_> {
             let from = gap.from_ns.saturating_sub(self.connection.first_time) as f64 / 1e9;
             let length = gap.length_ns as f64 / 1e9;
             let waiting = match gap.outstanding {
-                [true, true] => ", data of both on its way".to_owned(),
-                [true, false] => format!(", data of {} on its way", ends[0]),
-                [false, true] => format!(", data of {} on its way", ends[1]),
-                [false, false] => ", no data on its way".to_owned(),
+                [true, true] => ", data of both ends outstanding".to_owned(),
+                [true, false] => format!(", data of {} outstanding", ends[0]),
+                [false, true] => format!(", data of {} outstanding", ends[1]),
+                [false, false] => ", no data outstanding".to_owned(),
             };
             writeln!(
                 f,
@@ -279,7 +279,7 @@ impl Display for Silences<'_> {
             )?;
         }
         let more = gaps.count - gaps.gaps.len() as u64;
-        if more > 0 { writeln!(f, "\tand {more} silences more") } else { Ok(()) }
+        if more > 0 { writeln!(f, "\tand {more} more silences") } else { Ok(()) }
     }
 }
 

@@ -66,8 +66,8 @@ pub(super) struct Landlock(Option<ABI>);
 impl fmt::Display for Landlock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self.0 {
-            Some(abi) if abi >= ABI::V6 => "Landlock of files, abstract UNIX sockets and signals",
-            Some(_) => "Landlock of files (this kernel has none of abstract UNIX sockets and signals)",
+            Some(abi) if abi >= ABI::V6 => "Landlock for files, abstract UNIX sockets and signals",
+            Some(_) => "Landlock for files (this kernel has none for abstract UNIX sockets and signals)",
             None => "no Landlock (this kernel has none)",
         })
     }

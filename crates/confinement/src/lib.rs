@@ -77,15 +77,15 @@ struct Filters {
 #[derive(Debug, thiserror::Error)]
 pub enum ConfinementError {
     /// The user does not exist.
-    #[error("--user {0}: no such user in /etc/passwd; useradd --system {0} adds one")]
+    #[error("--user {0}: no such user in /etc/passwd; add it with `useradd --system {0}`")]
     NoUser(String),
     /// The user is root.
     #[error(
-        "--user {0}: this is root, whose files, sockets and processes a mistake must not reach; name another user, or leave out --user for `nobody`"
+        "--user {0}: a confined process must not be root; name another user, or leave out --user for `nobody`"
     )]
     Root(String),
     /// The kernel does not let this process become the user.
-    #[error("become user {user}: {error}; only root can become another user")]
+    #[error("cannot become user {user}: {error}; only root can become another user")]
     User {
         /// The user's name.
         user: String,
@@ -93,12 +93,10 @@ pub enum ConfinementError {
         error: io::Error,
     },
     /// Other threads are running, which would keep all rights.
-    #[error(
-        "{0} threads are running: each gives up its rights by itself, so that it comes before there are others"
-    )]
+    #[error("{0} threads are running: rights must be given up before other threads start")]
     Threads(usize),
     /// The kernel refused another step.
-    #[error("{what}: {error}; --no-sandbox does without the filters")]
+    #[error("cannot {what}: {error}; --no-sandbox omits the filters")]
     Kernel {
         /// The step.
         what: &'static str,
@@ -159,15 +157,15 @@ impl Confinement {
         identity.own(&needs.sockets).map_err(failed("give UNIX sockets to the user"))?;
         let files = files::Shown::of(needs);
         let root = if filters {
-            root::enter(&files).map_err(failed("an empty root directory"))?
+            root::enter(&files).map_err(failed("enter an empty root directory"))?
         } else {
             Root::Host
         };
         let capabilities = give_up(&identity, needs)?;
-        thread::set_no_new_privs(true).map_err(failed("no_new_privs"))?;
+        thread::set_no_new_privs(true).map_err(failed("set no_new_privs"))?;
         let filters = filters.then(|| -> Result<_, ConfinementError> {
-            let landlock = files::restrict(&files).map_err(failed("Landlock"))?;
-            let calls = calls::restrict(needs).map_err(failed("seccomp"))?;
+            let landlock = files::restrict(&files).map_err(failed("restrict files with Landlock"))?;
+            let calls = calls::restrict(needs).map_err(failed("restrict system calls with seccomp"))?;
             Ok(Filters { root, landlock, calls })
         });
         Ok(Self { identity, capabilities, filters: filters.transpose()? })
@@ -188,7 +186,7 @@ fn give_up(identity: &Identity, needs: &Needs) -> Result<CapabilitySet, Confinem
     }
     identity.assume()?;
     let sets = CapabilitySets { effective: kept, permitted: kept, inheritable: CapabilitySet::empty() };
-    thread::set_capabilities(None, sets).map_err(failed("capabilities"))?;
+    thread::set_capabilities(None, sets).map_err(failed("drop capabilities"))?;
     Ok(kept)
 }
 

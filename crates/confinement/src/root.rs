@@ -43,7 +43,7 @@ impl fmt::Display for Root {
         match self {
             Self::Empty => f.write_str("an empty root directory"),
             Self::Host => f.write_str("the host's root directory"),
-            Self::Refused(why) => write!(f, "the host's root directory (an empty one: {why})"),
+            Self::Refused(why) => write!(f, "the host's root directory (cannot enter an empty one: {why})"),
         }
     }
 }
@@ -225,7 +225,7 @@ impl<'a> Tree<'a> {
 
 /// For `map_err`: names the path.
 fn not_shown(path: &Path) -> impl FnOnce(io::Error) -> io::Error {
-    move |error| io::Error::new(error.kind(), format!("show {}: {error}", path.display()))
+    move |error| io::Error::new(error.kind(), format!("cannot show {}: {error}", path.display()))
 }
 
 fn make_parent(path: &Path) -> io::Result<()> {
@@ -284,7 +284,9 @@ mod tests {
             // The first plan fails before there is a new root directory, the second in the last
             // step.
             let last = Plan { directory: file.join("x"), ..plan(&file) };
-            for (plan, what) in [(plan(&gone), format!("show {}: ", gone.display())), (last, String::new())] {
+            for (plan, what) in
+                [(plan(&gone), format!("cannot show {}: ", gone.display())), (last, String::new())]
+            {
                 match plan.enter().expect("there is a way back") {
                     Root::Refused(why) => assert!(why.starts_with(&what), "{why}"),
                     other => panic!("{other:?}"),

@@ -398,7 +398,7 @@ fn root_becomes_another_user() {
     }
     for name in ["root", "0"] {
         let error = Identity::chosen(Some(name)).expect_err("it is root").to_string();
-        assert!(error.starts_with(&format!("--user {name}: this is root")), "{error}");
+        assert!(error.starts_with(&format!("--user {name}: a confined process must not be root")), "{error}");
     }
 }
 
@@ -408,7 +408,7 @@ fn users_are_found() {
     assert_eq!(user::find("root").map(|(uid, _)| uid.is_root()), Some(true));
     assert_eq!(user::find("0"), user::find("root"));
     let error = Identity::chosen(Some("nobody-of-that-name")).expect_err("none").to_string();
-    assert!(error.contains("useradd --system nobody-of-that-name"), "{error}");
+    assert!(error.contains("add it with `useradd --system nobody-of-that-name`"), "{error}");
 }
 
 /// Numbers outside a user namespace follow from its map.

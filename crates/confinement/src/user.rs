@@ -123,7 +123,7 @@ fn give(path: &Path, uid: Uid, gid: Gid) -> io::Result<()> {
     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let socket = rustix::fs::open(path, flags, Mode::empty())?;
     if !FileType::from_raw_mode(rustix::fs::fstat(&socket)?.st_mode).is_socket() {
-        return Err(io::Error::other(format!("{} is no socket", path.display())));
+        return Err(io::Error::other(format!("{} is not a socket", path.display())));
     }
     Ok(rustix::fs::chownat(&socket, c"", Some(uid), Some(gid), AtFlags::EMPTY_PATH)?)
 }

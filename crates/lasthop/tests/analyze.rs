@@ -86,8 +86,14 @@ fn errors_name_the_file_and_the_way_out() {
     let cases: [(&[&str], &str); 4] = [
         (&["make"], "make: this is neither pcapng nor pcap"),
         (&["no-such.pcap"], "`no-such.pcap`"),
-        (&["--interface", "7", "errors.pcapng"], "no packets of an interface `7`; there are some of: 0 ("),
-        (&["--connection", "9", "again.pcap"], "again.pcap: no connection 9: there are 3, counted from 1"),
+        (
+            &["--interface", "7", "errors.pcapng"],
+            "no packets of interface `7`; the interfaces with packets are: 0 (",
+        ),
+        (
+            &["--connection", "9", "again.pcap"],
+            "again.pcap: no connection 9: the capture has 3, counted from 1",
+        ),
     ];
     for (arguments, expected) in cases {
         let output = run(arguments);
@@ -252,7 +258,10 @@ fn retransmissions_are_told_with_their_evidence() {
 
     for (arguments, expected) in [
         (&["--truth", "outage.parquet", "outage.pcapng"][..], "--spurious"),
-        (&["--spurious", "--connection", "9", "outage.pcapng"], "no connection 9: there are 1"),
+        (
+            &["--spurious", "--connection", "9", "outage.pcapng"],
+            "no connection 9: the capture has 1, counted from 1",
+        ),
         (&["--spurious", "--truth", "outage.pcapng", "outage.pcapng"], "outage.pcapng"),
     ] {
         let output = run(arguments);
@@ -372,7 +381,10 @@ fn what_layers_cannot_be_laid_beside_is_said() {
     let cases = [
         (&["--rlp", "x", "outage.pcapng"][..], "--layers"),
         (&["--layers", "--spurious", "outage.pcapng"], "cannot be used with"),
-        (&["--layers", "--connection", "9", "outage.pcapng"], "no connection 9: there are 1"),
+        (
+            &["--layers", "--connection", "9", "outage.pcapng"],
+            "no connection 9: the capture has 1, counted from 1",
+        ),
         (&["--layers", "refused.pcap"], "refused.pcap: no TCP connection with data"),
         (&["--layers", "--rlp", "outage.pcapng", "outage.pcapng"], "outage.pcapng"),
         (&["--layers", "--from", "soon", "outage.pcapng"], "--from"),

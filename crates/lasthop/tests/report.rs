@@ -80,7 +80,7 @@ fn a_path_that_is_no_run_is_an_error_with_a_way_out() {
         assert!(!output.status.success());
         let said = text(&output.stderr);
         assert!(
-            said.contains("x.pcapng is a capture (pcapng), no run: `lasthop analyze x.pcapng` reads it"),
+            said.contains("x.pcapng is a capture (pcapng), not a run: read it with `lasthop analyze x.pcapng`"),
             "{said}"
         );
     }
@@ -163,7 +163,7 @@ fn campaigns_that_share_nothing_are_an_error() {
     assert_eq!(output.status.code(), Some(1));
     let (said, why) = (text(&output.stdout), text(&output.stderr));
     assert!(why.contains("in no cell `A` and `B` both have values"), "{why}");
-    assert!(said.contains("none of the 6 runs of `A` that count has a value of rtt"), "{said}");
+    assert!(said.contains("none of the 6 counted runs of `A` has a value of rtt"), "{said}");
 }
 
 #[test]

@@ -84,7 +84,7 @@ pub(crate) fn of(manifest: &Manifest) -> About {
 
 fn clock(manifest: &Manifest) -> &'static str {
     match manifest.clock {
-        Some(Clock::Real) => "real: the host's",
+        Some(Clock::Real) => "real: the host's clock",
         Some(Clock::Virtual) => "virtual: idle time is skipped",
         None if is_merged(manifest) => "one real, one virtual: see above",
         None => "not recorded",
@@ -95,7 +95,7 @@ fn clock(manifest: &Manifest) -> &'static str {
 /// the campaign exactly.
 pub(crate) fn kernel(manifest: &Manifest) -> String {
     let Some(guest) = &manifest.guest else { return manifest.kernel.clone() };
-    let stand_in = if guest.fallback { " (which stands in for a source that is gone)" } else { "" };
+    let stand_in = if guest.fallback { " (in place of a source that is no longer available)" } else { "" };
     let verified = if guest.verified { ", each run done twice and compared" } else { "" };
     format!(
         "{}, of {}{stand_in}, key {:.12}, {} ticks a second, {} MiB{verified}",
@@ -156,7 +156,7 @@ fn links(manifest: &Manifest) -> Vec<Link> {
 pub(crate) fn troubles(manifest: &Manifest) -> Vec<Trouble> {
     let label = |number| {
         let cell = manifest.cells.iter().find(|cell| cell.number == number);
-        cell.map_or_else(|| format!("cell {number}, which the manifest does not have"), results::Cell::label)
+        cell.map_or_else(|| format!("cell {number} (not in the manifest)"), results::Cell::label)
     };
     let bad = manifest.runs.iter().filter(|run| run.verdict != Verdict::Good);
     bad.map(|run| Trouble {

@@ -44,7 +44,7 @@ pub enum WorkloadError {
         known: Vec<String>,
     },
     /// No workload was named, and the figures of the campaigns are about different ones.
-    #[error("figures of {} are about different workloads: name one that both have with --workload", of.join(" and of "))]
+    #[error("the figures of {} show different workloads: choose one that both have with --workload", of.join(" and of "))]
     Different {
         /// Each campaign with its workload.
         of: Vec<String>,
@@ -200,14 +200,14 @@ impl<'a> Side<'a> {
             .map(|run| run.verdict)
             .collect();
         if verdicts.is_empty() {
-            return Some(format!("`{name}` has not run it"));
+            return Some(format!("`{name}` has no run of this cell"));
         }
         let counting: Vec<_> = self.directory.counting(self.cell, overloaded).collect();
         if counting.is_empty() {
             let count = |verdict| verdicts.iter().filter(|one| **one == verdict).count();
             let kinds = [
                 (Verdict::Failed, "failed"),
-                (Verdict::Overloaded, "overloaded: --overloaded counts them"),
+                (Verdict::Overloaded, "overloaded (--overloaded includes them)"),
                 (Verdict::DroppedCall, "with a dropped call"),
             ];
             let kinds = kinds.map(|(verdict, words)| (count(verdict), words)).into_iter();
@@ -215,13 +215,13 @@ impl<'a> Side<'a> {
                 .filter(|(count, _)| *count > 0)
                 .map(|(count, words)| format!("{count} {words}"))
                 .collect();
-            return Some(format!("no run of `{name}` counts ({})", kinds.join(", ")));
+            return Some(format!("no run of `{name}` counts: {}", kinds.join(", ")));
         }
         let seen = counting.iter().any(|(_, rows)| rows.iter().any(|row| row.workload == workload));
         let what =
             if seen { format!("a value of {metric}") } else { format!("a row of workload `{workload}`") };
         let runs = counting.len();
-        Some(format!("none of the {runs} runs of `{name}` that count has {what}"))
+        Some(format!("none of the {runs} counted runs of `{name}` has {what}"))
     }
 }
 

@@ -7,7 +7,7 @@ use std::path::Path;
 /// may be a summary.
 pub(crate) fn kind(path: &Path, start: &[u8]) -> Option<(&'static str, String)> {
     let shown = path.display();
-    let capture = |kind| Some((kind, format!("`lasthop analyze {shown}` reads it")));
+    let capture = |kind| Some((kind, format!("read it with `lasthop analyze {shown}`")));
     match start {
         [0x0a, 0x0d, 0x0d, 0x0a, ..] => return capture("a capture (pcapng)"),
         // With microseconds or nanoseconds, in either byte order.
@@ -20,7 +20,7 @@ pub(crate) fn kind(path: &Path, start: &[u8]) -> Option<(&'static str, String)> 
                 "name the run directory that it belongs to, or the summary beside it (`lasthop link --json`)";
             return Some(("a table (Parquet)", what.to_owned()));
         }
-        [0x1f, 0x8b, ..] => return Some(("compressed by gzip", "unpack it with `gunzip`".to_owned())),
+        [0x1f, 0x8b, ..] => return Some(("a gzip file", "unpack it with `gunzip`".to_owned())),
         _ => {}
     }
     let text = start.trim_ascii_start();
@@ -30,10 +30,10 @@ pub(crate) fn kind(path: &Path, start: &[u8]) -> Option<(&'static str, String)> 
         return Some(("a file of a run directory", "name the directory".to_owned()));
     }
     if path.extension() == Some(OsStr::new("toml")) {
-        return Some(("a plan or a profile", format!("`lasthop run {shown}` runs a plan")));
+        return Some(("a plan or a profile", format!("run a plan with `lasthop run {shown}`")));
     }
     if text.get(..5).is_some_and(|tag| tag.eq_ignore_ascii_case(b"<!doc")) {
-        return Some(("a page", "a browser shows it".to_owned()));
+        return Some(("an HTML page", "open it in a browser".to_owned()));
     }
     None
 }
@@ -47,17 +47,17 @@ mod tests {
         /// Kind of the file, and beginning of the advice.
         type Found = Option<(&'static str, &'static str)>;
         let cases: [(&str, &[u8], Found); 8] = [
-            ("x", b"\x0a\x0d\x0d\x0a\x1c", Some(("a capture (pcapng)", "`lasthop analyze x` reads it"))),
+            ("x", b"\x0a\x0d\x0d\x0a\x1c", Some(("a capture (pcapng)", "read it with `lasthop analyze x`"))),
             (
                 "x.cap",
                 b"\xd4\xc3\xb2\xa1\x02",
-                Some(("a capture (pcap)", "`lasthop analyze x.cap` reads it")),
+                Some(("a capture (pcap)", "read it with `lasthop analyze x.cap`")),
             ),
             ("e.parquet", b"PAR1\x15", Some(("a table (Parquet)", "name the run directory"))),
-            ("x.json.gz", b"\x1f\x8b\x08", Some(("compressed by gzip", "unpack it with `gunzip`"))),
+            ("x.json.gz", b"\x1f\x8b\x08", Some(("a gzip file", "unpack it with `gunzip`"))),
             ("runs/manifest.json", b"{", Some(("a file of a run directory", "name the directory"))),
-            ("plan.toml", b"title", Some(("a plan or a profile", "`lasthop run plan.toml` runs a plan"))),
-            ("r.html", b"\n<!DOCTYPE html>", Some(("a page", "a browser shows it"))),
+            ("plan.toml", b"title", Some(("a plan or a profile", "run a plan with `lasthop run plan.toml`"))),
+            ("r.html", b"\n<!DOCTYPE html>", Some(("an HTML page", "open it in a browser"))),
             ("x.json", b"{\"seed\"", None),
         ];
         for (path, start, expected) in cases {

@@ -70,7 +70,7 @@ pub(crate) fn all(directory: &Directory, points: usize) -> Sequences {
     if captured > chosen.len() {
         sequences.notes.insert(
             0,
-            format!("Of {captured} runs with captures {} are here, one of each cell.", chosen.len()),
+            format!("Shown are {} of the {captured} runs with captures, one of each cell.", chosen.len()),
         );
     }
     sequences

@@ -54,7 +54,7 @@ struct Way {
 #[derive(Debug, thiserror::Error)]
 pub enum SingleError {
     /// The path cannot be read.
-    #[error("{}: {source}", path.display())]
+    #[error("cannot read {}: {source}", path.display())]
     Read {
         /// The path.
         path: PathBuf,
@@ -62,7 +62,7 @@ pub enum SingleError {
         source: io::Error,
     },
     /// The file is of a kind that another command reads.
-    #[error("{} is {kind}, no run: {what}", path.display())]
+    #[error("{} is {kind}, not a run: {what}", path.display())]
     Foreign {
         /// The file.
         path: PathBuf,
@@ -72,7 +72,7 @@ pub enum SingleError {
         what: String,
     },
     /// The file is not a summary.
-    #[error("{} is no summary of `lasthop link --json`: {reason}", path.display())]
+    #[error("{} is not a summary of `lasthop link --json`: {reason}", path.display())]
     NoSummary {
         /// The file.
         path: PathBuf,
@@ -215,7 +215,7 @@ fn manifest(
     let counters = |direction: &str, way: &Way, profile: Option<&str>| LinkCounters {
         link: name.to_owned(),
         direction: direction.into(),
-        profile: profile.unwrap_or("not recorded: `lasthop link --events` keeps it").to_owned(),
+        profile: profile.unwrap_or("not recorded: `lasthop link --events` records it").to_owned(),
         packets: way.packets,
         lost: way.lost_by_reason.clone(),
         damaged: way.damaged,

@@ -333,7 +333,7 @@ fn a_file_that_was_cut_off_says_so() {
             const error = document.querySelector('.error');
             error === null ? setTimeout(look, 50) : done(error.textContent); }, 50))",
     );
-    assert!(said.as_str().is_some_and(|said| said.contains("is not in this file: it was cut off")), "{said}");
+    assert!(said.as_str().is_some_and(|said| said.contains("is missing: this file is incomplete")), "{said}");
 }
 
 #[test]
@@ -341,8 +341,9 @@ fn a_page_that_cannot_be_written_leaves_nothing() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("missing/view.html");
     let error = report::layers::write(&file, &View::default()).expect_err("no such folder");
-    assert!(error.to_string().starts_with(&file.display().to_string()), "{error}");
-    assert!(error.to_string().contains("Choose a folder"), "{error}");
+    let begin = format!("cannot write the page of the multi-layer view to {}: ", file.display());
+    assert!(error.to_string().starts_with(&begin), "{error}");
+    assert!(error.to_string().contains("choose a folder"), "{error}");
     std::fs::create_dir(folder.path().join("folder.html")).expect("a folder");
     report::layers::write(&folder.path().join("folder.html"), &View::default())
         .expect_err("a folder is no file");

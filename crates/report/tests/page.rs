@@ -166,7 +166,7 @@ fn of_each_cell_one_capture_is_drawn_with_the_losses_of_its_event_log() {
     let (_folder, _directory, page) = page();
     let plots = page["sequences"]["plots"].as_array().expect("plots");
     assert_eq!(plots.len(), 9);
-    assert_eq!(page["sequences"]["notes"][0], "Of 18 runs with captures 9 are here, one of each cell.");
+    assert_eq!(page["sequences"]["notes"][0], "Shown are 9 of the 18 runs with captures, one of each cell.");
     for (cell, plot) in plots.iter().enumerate() {
         let run = plot["run"].as_u64().expect("a run") as usize;
         assert_eq!(page["runs"]["cell"][run].as_u64(), Some(cell as u64));
@@ -369,7 +369,10 @@ fn a_path_without_a_run_says_what_would_be_one() {
     fs::write(&file, b"\x0a\x0d\x0d\x0a\x1c\x00\x00\x00").expect("a file");
     let error = open(&file).expect_err("a capture").to_string();
     let path = file.display();
-    assert_eq!(error, format!("{path} is a capture (pcapng), no run: `lasthop analyze {path}` reads it"));
+    assert_eq!(
+        error,
+        format!("{path} is a capture (pcapng), not a run: read it with `lasthop analyze {path}`")
+    );
 }
 
 /// A summary from before the clock was recorded may be of either clock.
@@ -379,7 +382,7 @@ fn the_clock_of_a_single_run_is_the_one_that_it_went_by() {
     let file = folder.path().join("x.json");
     for (clock, words) in [
         (Some("virtual"), "virtual: idle time is skipped"),
-        (Some("real"), "real: the host's"),
+        (Some("real"), "real: the host's clock"),
         (None, "not recorded"),
     ] {
         let mut object: Value = serde_json::from_str(&summary(0)).expect("JSON");

@@ -23,7 +23,7 @@ pub struct AgentSettings {
 pub enum AgentError {
     /// Another agent listens there.
     #[error(
-        "{path}: an agent listens there already; stop it, or choose another place for this one with --listen"
+        "cannot listen at {path}: another agent listens there already; stop it, or choose another path with --listen"
     )]
     Occupied {
         /// Path of the socket.
@@ -31,7 +31,7 @@ pub enum AgentError {
     },
     /// The socket cannot be created there.
     #[error(
-        "cannot listen at {path}: {error}; choose another place with --listen, at most 100 octets long and in a directory that is yours"
+        "cannot listen at {path}: {error}; choose another path with --listen, at most 100 octets long and in a directory that you own"
     )]
     Place {
         /// Path of the socket.
@@ -40,6 +40,6 @@ pub enum AgentError {
         error: io::Error,
     },
     /// A system call failed, for example because no descriptors are left.
-    #[error("cannot start: {0}")]
+    #[error("cannot start the agent: {0}")]
     Kernel(#[from] io::Error),
 }

@@ -89,7 +89,9 @@ fn reach(place: &str, key: &str, seconds: &str) -> Outcome {
                 Indication::Data(message) if begin.is_some_and(|begin| begin <= Instant::now()) => {
                     octets += message.len();
                 }
-                Indication::Disconnected(why) => return Err(format!("it has ended: {why:?}").into()),
+                Indication::Disconnected(why) => {
+                    return Err(format!("the connection has ended: {why:?}").into());
+                }
                 _ => {}
             }
         }
@@ -140,6 +142,6 @@ fn main() -> Outcome {
         ["reach", place, key, seconds] => reach(place, key, seconds),
         ["raw-serve", address, congestion] => raw_serve(address, congestion),
         ["raw-reach", address, seconds] => raw_reach(address, seconds),
-        _ => Err("bulk serve PLACE | reach PLACE KEY SECONDS | raw-serve ADDRESS CONGESTION | raw-reach ADDRESS SECONDS".into()),
+        _ => Err("usage: bulk serve PLACE | reach PLACE KEY SECONDS | raw-serve ADDRESS CONGESTION | raw-reach ADDRESS SECONDS".into()),
     }
 }

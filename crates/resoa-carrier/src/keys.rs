@@ -44,7 +44,7 @@ pub enum KeyError {
     },
     /// The permissions let users other than the owner access the file.
     #[error(
-        "{path}: mode {mode:o} lets others read this secret key; chmod 600 {path}, and make a new one if anybody may have"
+        "{path}: mode {mode:o} lets other users read this secret key; run `chmod 600 {path}`, and make a new key if others may have read it"
     )]
     Exposed {
         /// The key file.
@@ -53,9 +53,7 @@ pub enum KeyError {
         mode: u32,
     },
     /// The file contains no key.
-    #[error(
-        "{path}: no line `secret` with 43 characters after it: not a key that `lasthop resoa key` has made"
-    )]
+    #[error("{path}: not a key of `lasthop resoa key`: it has no line `secret` followed by 43 characters")]
     NoKey {
         /// The key file.
         path: PathBuf,
@@ -64,7 +62,9 @@ pub enum KeyError {
 
 /// The text is not a public key.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no public key: 43 characters of A-Z, a-z, 0-9, - and _ that `lasthop resoa key` prints")]
+#[error(
+    "`{0}` is not a public key: expected 43 characters of A-Z, a-z, 0-9, - and _, as printed by `lasthop resoa key`"
+)]
 pub struct NotAPublicKey(String);
 
 impl SecretKey {
@@ -188,7 +188,7 @@ mod tests {
     fn what_is_no_key() {
         for text in ["", "abc", &"A".repeat(44), &"!".repeat(43)] {
             let error = text.parse::<PublicKey>().expect_err("no key");
-            assert!(error.to_string().starts_with(&format!("`{text}` is no public key")), "{error}");
+            assert!(error.to_string().starts_with(&format!("`{text}` is not a public key")), "{error}");
         }
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("key");

@@ -52,10 +52,10 @@ impl Carried {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Failed {
     /// It is not from the expected end, or was changed on the way.
-    #[error("not by the key that it should be by")]
+    #[error("not authenticated by the expected key")]
     Forged,
     /// The server does not accept this client.
-    #[error("the server does not take this client")]
+    #[error("the server does not accept this client")]
     TurnedAway,
 }
 

@@ -56,7 +56,7 @@ pub struct MacAddress(pub [u8; 6]);
 /// The text is not a place.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{text}` is no place for a server of remote sockets: {reason}; such as 192.0.2.1:4000, which is udp:192.0.2.1:4000, \
+    "`{text}` is not a place for a server of remote sockets: {reason}; write for example 192.0.2.1:4000, which is udp:192.0.2.1:4000, \
      tcp:[2001:db8::1]:4000, quic:192.0.2.1:4000, ether:eth0/02:00:00:00:00:01 or plain:127.0.0.1:4000"
 )]
 pub struct NotAPlace {
@@ -75,10 +75,9 @@ impl FromStr for Place {
         if text.parse::<IpAddr>().is_ok() {
             return Err(wrong("the address has no port"));
         }
-        let (carrier, rest) = text
-            .split_once(':')
-            .ok_or(wrong("it is neither an address with a port nor one behind a carrier"))?;
-        let address = || rest.parse().map_err(|_| wrong("behind the carrier stands no address with a port"));
+        let (carrier, rest) =
+            text.split_once(':').ok_or(wrong("expected ADDRESS:PORT or CARRIER:ADDRESS:PORT"))?;
+        let address = || rest.parse().map_err(|_| wrong("expected ADDRESS:PORT after the carrier"));
         match carrier {
             "plain" => address().map(Self::Plain),
             "tcp" => address().map(Self::Tcp),
@@ -90,15 +89,14 @@ impl FromStr for Place {
                     None => (rest, None),
                 };
                 if interface.is_empty() || interface.len() > 15 {
-                    return Err(wrong("an interface has a name of 1 to 15 octets"));
+                    return Err(wrong("the name of an interface has 1 to 15 octets"));
                 }
                 let server = server.map(|server| {
-                    MacAddress::read(server)
-                        .ok_or(wrong("behind the interface stands no address of Ethernet"))
+                    MacAddress::read(server).ok_or(wrong("expected an Ethernet address after the interface"))
                 });
                 Ok(Self::Ether { interface: interface.to_owned(), server: server.transpose()? })
             }
-            _ => Err(wrong("no carrier has that name, and hosts are given by their addresses")),
+            _ => Err(wrong("unknown carrier, or a host name instead of an address")),
         }
     }
 }
@@ -161,7 +159,7 @@ impl Place {
             Self::Plain(_) if !allowed.is_anybody() => Err(refused(
                 io::ErrorKind::InvalidInput,
                 format!(
-                    "{self} takes everybody: nothing is verified there, so that a list of clients would be none; use tcp:, udp:, quic: or ether:"
+                    "{self} accepts every client, because nothing is verified there; to accept only listed clients, use tcp:, udp:, quic: or ether:"
                 ),
             )),
             Self::Plain(address) => {
@@ -203,7 +201,7 @@ impl Place {
     pub fn reach(&self, key: &SecretKey, server: Option<PublicKey>) -> io::Result<(AnyCarrier, Vec<u8>)> {
         let server = server.ok_or_else(|| {
             let reason = format!(
-                "the public key of the server at {self} is needed to know it: 43 characters that the server prints when it starts"
+                "the public key of the server at {self} is missing: give the 43 characters that the server prints when it starts"
             );
             refused(io::ErrorKind::InvalidInput, reason)
         });
@@ -223,7 +221,7 @@ impl Place {
             }
             Self::Ether { server: None, .. } => Err(refused(
                 io::ErrorKind::InvalidInput,
-                format!("{self} names no server; such as {self}/02:00:00:00:00:01"),
+                format!("{self} names no server: write for example {self}/02:00:00:00:00:01"),
             )),
             Self::Ether { interface, server: Some(address) } => {
                 let end = Datagrams::ether_client(interface, key, server?, datagram::KeepAlive::default())?;
@@ -338,7 +336,7 @@ mod tests {
             "ether:a-name-of-16-oct",
         ] {
             let error = text.parse::<Place>().expect_err("no place").to_string();
-            assert!(error.contains(text) && error.contains("such as"), "{error}");
+            assert!(error.contains(text) && error.contains("write for example"), "{error}");
         }
     }
 

@@ -17,7 +17,7 @@ use std::thread;
 #[derive(Debug, thiserror::Error)]
 pub enum LaunchError {
     /// The kernel accepts no filter.
-    #[error("the kernel takes no filter with a listener: {0}{hint}", hint = hint(.0))]
+    #[error("cannot install a seccomp filter with a listener: {0}{hint}", hint = hint(.0))]
     Filter(io::Error),
     /// The program does not start.
     #[error("cannot start {program}: {error}")]
@@ -35,9 +35,9 @@ pub enum LaunchError {
 fn hint(error: &io::Error) -> &'static str {
     match error.raw_os_error() {
         Some(libc::EBUSY) => {
-            "; this process is under such a filter already, of a container or of another `resoa run --seccomp`: run it outside, or use the preload library"
+            "; this process already has such a filter, from a container or another `resoa run --seccomp`: run it outside, or use the preload library"
         }
-        Some(libc::EINVAL | libc::ENOSYS) => "; it needs Linux 5.19 with CONFIG_SECCOMP_FILTER",
+        Some(libc::EINVAL | libc::ENOSYS) => "; Linux 5.19 or later with CONFIG_SECCOMP_FILTER is needed",
         _ => "",
     }
 }

@@ -98,9 +98,10 @@ impl Policy {
             .map(|Address(ip)| ip)
             .collect::<Vec<_>>();
         if let Some(key) = &written.defaults.key {
-            return Err(
-                source.error(&key.span(), "key: belongs to one client, [clients.NAME], not to [defaults]")
-            );
+            return Err(source.error(
+                &key.span(),
+                "key: not allowed in [defaults]: a key belongs to one client, [clients.NAME]",
+            ));
         }
         // Also used for clients with address = "shared" if the defaults have addresses of their
         // own.
@@ -110,15 +111,17 @@ impl Policy {
         for (name, entry) in &written.clients {
             let Some(key) = &entry.get_ref().key else {
                 let message = format!(
-                    "client `{name}` has no key: 43 characters that `lasthop resoa pair` shows there"
+                    "client `{name}` has no key: add the 43 characters that `lasthop resoa pair` shows on the client"
                 );
                 return Err(source.error(&entry.span(), message));
             };
             let public: PublicKey = source.read("key", key)?;
             let client = entry.get_ref().client(&source, &defaults, common, name)?;
             if let Some(other) = clients.insert(public, Arc::new(client)) {
-                let message =
-                    format!("key: clients `{}` and `{name}` have the same, and would be one", other.name);
+                let message = format!(
+                    "key: clients `{}` and `{name}` have the same key: each client needs its own",
+                    other.name
+                );
                 return Err(source.error(&key.span(), message));
             }
         }
@@ -146,15 +149,14 @@ impl ClientFile {
                 "pool" if pool.is_empty() => {
                     return Err(source.error(
                         &address.span(),
-                        "address: there is no pool: write pool = [\"192.0.2.16\", ...] at the top",
+                        "address: there is no pool: add pool = [\"192.0.2.16\", ...] at the top",
                     ));
                 }
                 "pool" => own(pool.to_vec()),
                 _ => match source.read::<Address>("address", address) {
                     Ok(Address(ip)) => own(vec![ip]),
                     Err(error) => {
-                        let message =
-                            format!("{}; \"shared\" and \"pool\" would be right, too", error.message);
+                        let message = format!("{}; \"shared\" and \"pool\" are also valid", error.message);
                         return Err(PolicyError { message, ..error });
                     }
                 },
@@ -191,7 +193,7 @@ impl ClientFile {
             let count = count.ok_or_else(|| {
                 source.error(
                     &octets.span(),
-                    format!("socket-buffer: {} is not from 4KiB to 1GiB", octets.get_ref()),
+                    format!("socket-buffer: {} is out of range: expected 4KiB to 1GiB", octets.get_ref()),
                 )
             });
             *send_space = count?;
@@ -203,7 +205,7 @@ impl ClientFile {
             let place =
                 self.buffers.as_ref().or(self.socket_buffer.as_ref()).map(Spanned::span).unwrap_or_default();
             let message = format!(
-                "buffers: {buffers} octets are fewer than the socket-buffer, {send_space}: one socket could never fill its own"
+                "buffers: {buffers} octets are too few: expected at least the socket-buffer of one socket, {send_space}"
             );
             return Err(source.error(&place, message));
         }
@@ -300,12 +302,12 @@ mod tests {
         let client = |rest: &str| format!("[clients.a]\nkey = \"{KEY}\"\n{rest}");
         for (text, place, reason) in [
             ("adress = \"192.0.2.1\"".to_owned(), "p:1:1", "expected one of"),
-            ("address = \"192.0.2\"".to_owned(), "p:1:11", "`192.0.2` is no IP address"),
+            ("address = \"192.0.2\"".to_owned(), "p:1:11", "`192.0.2` is not an IP address"),
             ("[clients.a]\nsockets = 3".to_owned(), "p:1:", "client `a` has no key"),
-            ("[clients.a]\nkey = \"abc\"".to_owned(), "p:2:7", "`abc` is no public key"),
-            (format!("[defaults]\nkey = \"{KEY}\""), "p:2:7", "belongs to one client"),
-            (client("allow = [\"any\", \"10.0.0.1/8\"]"), "p:3:17", "10.0.0.0/8 is the network"),
-            (client("bind = \"80-\""), "p:3:8", "is no port"),
+            ("[clients.a]\nkey = \"abc\"".to_owned(), "p:2:7", "`abc` is not a public key"),
+            (format!("[defaults]\nkey = \"{KEY}\""), "p:2:7", "a key belongs to one client"),
+            (client("allow = [\"any\", \"10.0.0.1/8\"]"), "p:3:17", "write 10.0.0.0/8 for the network"),
+            (client("bind = \"80-\""), "p:3:8", "is neither a port"),
             (client("address = \"mine\""), "p:3:11", "\"shared\" and \"pool\""),
             (client("address = \"pool\""), "p:3:11", "there is no pool"),
             (client("sockets = -1"), "p:3:11", "-1"),
@@ -316,10 +318,10 @@ mod tests {
             ),
             (client("accept-from = [\"192.0.2.0/24 80\"]"), "p:3:16", "accept-from: `192.0.2.0/24 80`"),
             (client("accept-from = \"any\""), "p:3:15", "expected a sequence"),
-            (client("names = [\"*.example.org\", \"w*.net\"]"), "p:3:27", "names: `w*.net` is no name"),
+            (client("names = [\"*.example.org\", \"w*.net\"]"), "p:3:27", "names: `w*.net` is not a name"),
             (client("names = [7]"), "p:3:10", "7"),
             (client("buffers = \"64MB\""), "p:3:11", "4MiB"),
-            (client("buffers = \"1KiB\""), "p:3:11", "fewer than the socket-buffer"),
+            (client("buffers = \"1KiB\""), "p:3:11", "expected at least the socket-buffer"),
             (client("socket-buffer = \"2GiB\""), "p:3:17", "4KiB to 1GiB"),
             (client(&format!("[clients.b]\nkey = \"{KEY}\"")), "p:4:7", "`a` and `b`"),
             (client("key = \"x\""), "p:3:1", "duplicate"),

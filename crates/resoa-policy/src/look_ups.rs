@@ -51,7 +51,7 @@ impl FromStr for NamePattern {
         };
         if suffix.len() > LONGEST || !suffix.split('.').all(is_label) {
             return Err(Unreadable::because(format!(
-                "`{text}` is no name: `www.example.org`, `*.example.org` for all below it, or `any`; letters beyond ASCII as `xn--...`"
+                "`{text}` is not a name: write `www.example.org`, `*.example.org` for all names below it, or `any`; write names beyond ASCII as `xn--...`"
             )));
         }
         Ok(Self { suffix: suffix.to_ascii_lowercase(), below: rest.is_some() })
@@ -132,7 +132,7 @@ mod tests {
         let long = format!("*.{}", "a.".repeat(130));
         for text in ["", "*", "*.", "w*.example.org", "a..b", ".", "b\u{fc}cher.example", "a b", &long] {
             let error = text.parse::<NamePattern>().expect_err(text).to_string();
-            assert!(error.contains("is no name") && error.contains("*.example.org"), "{error}");
+            assert!(error.contains("is not a name") && error.contains("*.example.org"), "{error}");
         }
     }
 

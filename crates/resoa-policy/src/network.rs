@@ -90,27 +90,27 @@ impl FromStr for Network {
             text.split_once('/').map_or((text, None), |(address, length)| (address, Some(length)));
         let Ok(address) = address.parse::<IpAddr>() else {
             return wrong(format!(
-                "`{text}` is no network: an address such as 192.0.2.1, or one with a length such as 192.0.2.0/24"
+                "`{text}` is not a network: write an address such as 192.0.2.1, or one with a prefix length such as 192.0.2.0/24"
             ));
         };
         if let IpAddr::V6(mapped) = address
             && let Some(address) = mapped.to_ipv4_mapped()
         {
             return wrong(format!(
-                "`{text}` is {address} written as version 6: write the address of version 4, which stands for both"
+                "`{text}` is the IPv6 form of {address}: write the IPv4 address, which covers both forms"
             ));
         }
         let most = bits(address);
         let Some(length) =
             length.map_or(Some(most), |length| length.parse().ok().filter(|&length| length <= most))
         else {
-            return wrong(format!("`{text}` has no length from 0 to {most} behind the `/`"));
+            return wrong(format!("`{text}` has no valid prefix length: expected 0 to {most} after the `/`"));
         };
         let network = Self { address, length };
         let first = network.first();
         if first != address {
             return wrong(format!(
-                "`{text}` has bits behind its length: {first}/{length} is the network, {address} the host"
+                "`{text}` has bits beyond its prefix length: write {first}/{length} for the network, or {address} for the host"
             ));
         }
         Ok(network)
@@ -168,7 +168,9 @@ impl FromStr for Ports {
             let port = |text: &str| text.trim().parse::<u16>().ok().filter(|&port| port > 0);
             match (port(first), port(last)) {
                 (Some(first), Some(last)) if first <= last => Ok(first..=last),
-                _ => wrong(format!("`{range}` is no port from 1 to 65535 and no range such as 8000-8999")),
+                _ => wrong(format!(
+                    "`{range}` is neither a port from 1 to 65535 nor a range such as 8000-8999"
+                )),
             }
         });
         ranges.collect::<Result<_, _>>().map(Self)
@@ -193,13 +195,13 @@ impl FromStr for Destination {
     fn from_str(text: &str) -> Result<Self, Unreadable> {
         let mut words = text.split_whitespace();
         let Some(network) = words.next() else {
-            return wrong("nothing is no destination; `any` is everything");
+            return wrong("empty destination: write a network, or `any` for everything");
         };
         let network = if network == "any" { None } else { Some(network.parse()?) };
         let ports = words.next().map(str::parse).transpose()?;
         match words.next() {
             Some(_) => wrong(format!(
-                "`{text}` has something behind its ports: one network and one list such as 22,8000-8999"
+                "`{text}` has more than two parts: write one network and one list of ports such as 22,8000-8999"
             )),
             None => Ok(Self { network, ports }),
         }
@@ -260,14 +262,14 @@ mod tests {
     #[test]
     fn what_is_none_says_so() {
         for (text, reason) in [
-            ("", "nothing is no destination"),
-            ("example.com", "`example.com` is no network"),
-            ("192.0.2.1/33", "no length from 0 to 32"),
-            ("192.0.2.1/24", "192.0.2.0/24 is the network"),
-            ("::ffff:192.0.2.1", "write the address of version 4"),
-            ("any 0", "`0` is no port"),
-            ("any 9-8", "`9-8` is no port"),
-            ("any 80 443", "behind its ports"),
+            ("", "empty destination"),
+            ("example.com", "`example.com` is not a network"),
+            ("192.0.2.1/33", "expected 0 to 32 after the `/`"),
+            ("192.0.2.1/24", "write 192.0.2.0/24 for the network"),
+            ("::ffff:192.0.2.1", "write the IPv4 address"),
+            ("any 0", "`0` is neither a port"),
+            ("any 9-8", "`9-8` is neither a port"),
+            ("any 80 443", "has more than two parts"),
         ] {
             let error = text.parse::<Destination>().expect_err(text).to_string();
             assert!(error.contains(reason), "{error}");

@@ -83,7 +83,7 @@ impl std::str::FromStr for Address {
     fn from_str(text: &str) -> Result<Self, String> {
         text.parse()
             .map(Self)
-            .map_err(|_| format!("`{text}` is no IP address such as 192.0.2.1 or 2001:db8::1"))
+            .map_err(|_| format!("`{text}` is not an IP address such as 192.0.2.1 or 2001:db8::1"))
     }
 }
 
@@ -110,7 +110,7 @@ impl std::str::FromStr for Octets {
             .and_then(|(count, shift)| count.checked_mul(1 << shift));
         octets
             .map(Self)
-            .ok_or_else(|| format!("`{text}` is no number of octets such as 65536, 64KiB, 4MiB or 1GiB"))
+            .ok_or_else(|| format!("`{text}` is not a number of octets such as 65536, 64KiB, 4MiB or 1GiB"))
     }
 }
 

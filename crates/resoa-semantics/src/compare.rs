@@ -58,7 +58,7 @@ impl Waivers {
                     if tried && !differing.iter().any(|(case, differing)| one.of(case, *differing).is_some())
                     {
                         unneeded.push(format!(
-                            "{pattern} in {} is the same as natively, and waived",
+                            "unneeded waiver: {pattern} in {} is the same as native",
                             world.name()
                         ));
                     }
@@ -92,9 +92,9 @@ pub fn compare(outcomes: &BTreeMap<World, Vec<Outcome>>, waivers: &Waivers) -> C
         faults += 1;
         let _ = writeln!(
             details,
-            "{} does not come to its end natively: {}",
+            "{} does not finish natively: {}",
             outcome.case,
-            outcome.observations.last().map_or("it says nothing", String::as_str)
+            outcome.observations.last().map_or("no observations", String::as_str)
         );
     }
     let mut counts: BTreeMap<World, [usize; 3]> = BTreeMap::new();
@@ -135,7 +135,7 @@ pub fn compare(outcomes: &BTreeMap<World, Vec<Outcome>>, waivers: &Waivers) -> C
     for (world, [same, waived, differ]) in counts {
         let _ = writeln!(
             text,
-            "{}: {} cases, {same} as natively, {waived} waived, {differ} differ",
+            "{}: {} cases, {same} same as native, {waived} waived, {differ} differ",
             world.name(),
             native.len()
         );

@@ -169,8 +169,10 @@ fn carry_out(command: What) -> Result<ExitCode, Box<dyn Error>> {
         }
         What::Far { path, four, six } => far::host::run(&path, [four, six])?,
         What::Case { name, far } => {
-            let case =
-                cases::all().into_iter().find(|case| case.name == name).ok_or("there is no such case")?;
+            let case = cases::all()
+                .into_iter()
+                .find(|case| case.name == name)
+                .ok_or_else(|| format!("there is no case `{name}`"))?;
             let far = far::Far::reach(&far)?;
             (case.run)(&mut near::Near::new(far, case.family, worlds::NEAR));
         }
@@ -191,7 +193,7 @@ fn chosen(patterns: &[String]) -> Result<Vec<cases::Named>, String> {
         patterns.iter().find(|pattern| !all.iter().any(|case| case.name.contains(*pattern)))
     {
         return Err(format!(
-            "--case {pattern}: no case is called so; `resoa-semantics list` names all of them"
+            "--case {pattern}: no case has such a name; `resoa-semantics list` lists all cases"
         ));
     }
     Ok(all
@@ -290,7 +292,6 @@ fn run_in(
     let ended = runner::wait(&mut child, LIMIT)?;
     let text = output.and_then(|output| output.join().ok()).unwrap_or_default();
     let said = ended.map_or("it did not end".to_owned(), |status| status.to_string());
-    serde_json::from_str(&text).map_err(|error| {
-        format!("in the world {} there are no outcomes ({said}): {error}", world.name()).into()
-    })
+    serde_json::from_str(&text)
+        .map_err(|error| format!("no outcomes in the world {} ({said}): {error}", world.name()).into())
 }

@@ -189,7 +189,7 @@ impl Hosts {
         let made = Command::new(lasthop).args(["resoa", "key"]).arg(&key).output()?;
         if !made.status.success() {
             return Err(io::Error::other(format!(
-                "lasthop resoa key: {}",
+                "cannot make a key with `lasthop resoa key`: {}",
                 String::from_utf8_lossy(&made.stderr)
             )));
         }
@@ -234,7 +234,7 @@ impl Hosts {
     pub fn status(&self) -> io::Result<resoa_calls::Status> {
         match resoa_calls::Agent::at(self.agent_path()).call(&resoa_calls::Request::Status, None) {
             Ok((resoa_calls::Response::Status(status), _)) => Ok(status),
-            other => Err(io::Error::other(format!("the agent says {other:?}"))),
+            other => Err(io::Error::other(format!("unexpected answer of the agent: {other:?}"))),
         }
     }
 
@@ -346,7 +346,7 @@ fn wait_for(path: &Path) -> io::Result<()> {
     let begin = Instant::now();
     while let Err(error) = UnixStream::connect(path) {
         if begin.elapsed() > PATIENCE {
-            return Err(io::Error::other(format!("nobody listens at {}: {error}", path.display())));
+            return Err(io::Error::other(format!("no process listens at {}: {error}", path.display())));
         }
         std::thread::sleep(Duration::from_millis(10));
     }

@@ -26,7 +26,7 @@ pub struct Report {
     pub octets_received: u64,
     /// Sockets that were created, including connections that arrived.
     pub sockets_made: u64,
-    /// Look-ups that were requested.
+    /// Name look-ups requested by clients.
     pub look_ups: u64,
     /// Number of refusals by reason.
     pub refusals: BTreeMap<String, u64>,
@@ -36,7 +36,7 @@ pub struct Report {
     pub malformed: u64,
     /// Connections of the last hop that were reset because the client did not register.
     pub unregistered: u64,
-    /// Number of times that a listener found no file descriptor left.
+    /// Times that a listener had no file descriptor left for a connection.
     pub starved: u64,
 }
 
@@ -154,7 +154,7 @@ impl Report {
     pub fn metrics(&self) -> String {
         let mut out = Exposition(String::new());
         out.single("uptime_seconds", "gauge", "Time that the server has been running.", self.uptime_s);
-        out.single("fin_hold", "gauge", "Whether the FIN of a far host is held.", u8::from(self.fin_hold));
+        out.single("fin_hold", "gauge", "Whether FINs of far hosts are held.", u8::from(self.fin_hold));
         let registered = self.clients.iter().filter(|client| client.address.is_some()).count();
         out.single("clients", "gauge", "Clients that have registered.", registered);
         out.metric("sockets", "gauge", "Sockets of all clients, by state.");
@@ -165,14 +165,14 @@ impl Report {
         out.single(
             "sockets_made_total",
             "counter",
-            "Sockets that were made, arrivals included.",
+            "Sockets created, accepted connections included.",
             self.sockets_made,
         );
         out.metric("octets_total", "counter", "Octets between clients and far hosts.");
         out.value("octets_total", &[("to", "far_hosts")], self.octets_sent);
         out.value("octets_total", &[("to", "clients")], self.octets_received);
-        out.single("look_ups_total", "counter", "Look-ups that were asked for.", self.look_ups);
-        out.metric("refusals_total", "counter", "What clients were refused, by reason.");
+        out.single("look_ups_total", "counter", "Name look-ups requested by clients.", self.look_ups);
+        out.metric("refusals_total", "counter", "Requests of clients that were refused, by reason.");
         for (reason, count) in &self.refusals {
             out.value("refusals_total", &[("reason", reason)], count);
         }
@@ -191,7 +191,7 @@ impl Report {
         out.single(
             "starved_total",
             "counter",
-            "Times that a listener found no descriptor left.",
+            "Times that a listener had no file descriptor left for a connection.",
             self.starved,
         );
         out.metric("last_hop_round_trip_seconds", "gauge", "Round trip of the last hop.");

@@ -26,7 +26,7 @@ pub struct Directory {
 #[derive(Debug, thiserror::Error)]
 pub enum DirectoryError {
     /// A file cannot be read.
-    #[error("{}: {source}", path.display())]
+    #[error("cannot read `{}`: {source}", path.display())]
     Read {
         /// The file.
         path: PathBuf,
@@ -34,7 +34,7 @@ pub enum DirectoryError {
         source: io::Error,
     },
     /// There is no manifest.
-    #[error("there is no {MANIFEST} in `{}`: it is no run directory of lasthop", .0.display())]
+    #[error("`{}` is not a run directory of lasthop: it has no {MANIFEST}", .0.display())]
     NoManifest(PathBuf),
     /// The manifest cannot be understood.
     #[error("{}: {reason}", path.display())]
@@ -244,10 +244,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let error = Directory::open(directory.path()).unwrap_err().to_string();
         let path = directory.path().display();
-        assert_eq!(
-            error,
-            format!("there is no manifest.json in `{path}`: it is no run directory of lasthop")
-        );
+        assert_eq!(error, format!("`{path}` is not a run directory of lasthop: it has no manifest.json"));
     }
 
     #[test]

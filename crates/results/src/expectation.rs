@@ -250,14 +250,17 @@ impl<'a> Figure<'a> {
             figures.push(CellFigure { cell: cell.number, range: Range { low, high }, runs: all.count });
         }
         if !alone.is_empty() {
-            notes.push(format!("nothing to compare with, or a mean of 0, for {}", alone.join("; ")));
+            notes.push(format!("no cells to compare with, or their mean is 0, for {}", alone.join("; ")));
         }
         if !empty.is_empty() {
-            notes.push(format!("no values of {}", empty.join("; ")));
+            notes.push(format!("no values for {}", empty.join("; ")));
         }
         if !few.is_empty() {
             let needed = Estimator::Mean.least();
-            notes.push(format!("n too small: an interval needs {needed} runs of each: {}", few.join("; ")));
+            notes.push(format!(
+                "n too small: an interval needs {needed} runs of each cell: {}",
+                few.join("; ")
+            ));
         }
         notes.extend(left_out(directory, &selected));
         figures
@@ -342,15 +345,15 @@ fn span(ranges: impl Iterator<Item = Range>) -> Option<Range> {
 
 /// Describes where our range is, if it is not within the published one.
 fn place(ours: Range, published: Range, unit: &str) -> String {
-    let off = |by: f64, side: &str| format!("ours is {} {unit} {side} what is published", rounded(by));
+    let off = |by: f64, side: &str| format!("ours is {} {unit} {side} the published one", rounded(by));
     if ours.low > published.high {
         off(ours.low - published.high, "above")
     } else if ours.high < published.low {
         off(published.low - ours.high, "below")
     } else if ours.low <= published.low && ours.high >= published.high {
-        "ours is wider than what is published and holds it".into()
+        "ours is wider than the published one and contains it".into()
     } else {
-        "ours and the published overlap".into()
+        "ours and the published one overlap".into()
     }
 }
 

@@ -60,7 +60,7 @@ pub fn read(directory: &Path) -> io::Result<Vec<RunEnded>> {
     // The file is split as bytes, because a line may be cut off within a character.
     for (number, line) in bytes[..whole(&bytes)].split_inclusive(|&byte| byte == b'\n').enumerate() {
         let ended: RunEnded = serde_json::from_slice(line).map_err(|error| {
-            io::Error::new(io::ErrorKind::InvalidData, format!("{FILE}:{}: {error}", number + 1))
+            io::Error::new(io::ErrorKind::InvalidData, format!("line {}: {error}", number + 1))
         })?;
         let same = |known: &RunEnded| {
             (known.run.cell, known.run.repetition) == (ended.run.cell, ended.run.repetition)

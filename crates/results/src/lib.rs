@@ -55,8 +55,8 @@ fn instead(wrong: &str, known: &[impl AsRef<str>]) -> String {
     let near = words.iter().map(|word| (strsim::damerau_levenshtein(wrong, word), word)).min();
     let most = wrong.chars().count().div_ceil(3).min(2);
     let hint = near.filter(|(distance, word)| *distance <= most && most < word.chars().count());
-    let hint = hint.map_or_else(String::new, |(_, word)| format!(", did you mean `{word}`?"));
-    format!(" (there is {}){hint}", words.join(", "))
+    let hint = hint.map_or_else(String::new, |(_, word)| format!(": did you mean `{word}`?"));
+    format!("{hint} (expected one of {})", words.join(", "))
 }
 
 #[cfg(test)]

@@ -168,7 +168,7 @@ mod tests {
         let error = Packets { mtu: 40, headers: 40 }.unit(&Link::GSM).expect_err("no payload");
         assert_eq!(
             error.to_string(),
-            "packets of 40 octets with 40 octets of headers carry nothing: the MTU must be larger"
+            "packets of 40 octets with 40 octets of headers have no room for data: choose a larger MTU"
         );
         assert_eq!(Packets { mtu: 296, headers: 40 }.unit(&Link::GSM), Ok(Unit { blocks: 10, payload: 256 }));
     }

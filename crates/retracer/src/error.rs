@@ -7,10 +7,10 @@ pub enum RetraceError {
     #[error("the trace has no blocks: there is nothing to replay")]
     NoBlocks,
     /// The trace has too many blocks.
-    #[error("the trace has {0} blocks: at most 2^32 - 1 can be replayed, so cut it")]
+    #[error("the trace has {0} blocks: at most 2^32 - 1 can be replayed; shorten the trace")]
     TooLong(usize),
     /// The start block is behind the last block.
-    #[error("start block {block}: the trace has {blocks} blocks, counted from 0")]
+    #[error("start block {block} is out of range: the trace has {blocks} blocks, counted from 0")]
     NoSuchBlock {
         /// The start block.
         block: usize,
@@ -19,7 +19,7 @@ pub enum RetraceError {
     },
     /// A frame has no room for data.
     #[error(
-        "a frame of {octets} octets ({blocks} x the block) with an overhead of {overhead}: nothing is left for data, so the overhead must be smaller"
+        "a frame of {octets} octets ({blocks} x the block) with an overhead of {overhead} has no room for data: choose a smaller overhead"
     )]
     NoRoom {
         /// Number of blocks of a frame.
@@ -30,7 +30,9 @@ pub enum RetraceError {
         overhead: u64,
     },
     /// A packet has no room for data.
-    #[error("packets of {mtu} octets with {headers} octets of headers carry nothing: the MTU must be larger")]
+    #[error(
+        "packets of {mtu} octets with {headers} octets of headers have no room for data: choose a larger MTU"
+    )]
     NoPayload {
         /// Octets of a packet.
         mtu: u64,
@@ -38,7 +40,7 @@ pub enum RetraceError {
         headers: u64,
     },
     /// There are no frame sizes, or one of 0 blocks.
-    #[error("there is no frame size to try: frames have 1 block or more, such as 1-30")]
+    #[error("no frame sizes: give sizes of 1 block or more, such as 1-30")]
     NoFrames,
     /// The transfer has no data.
     #[error("a transfer of 0 octets has no throughput: give 1 or more")]

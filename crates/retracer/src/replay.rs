@@ -288,7 +288,10 @@ mod tests {
         let unit = Unit { blocks: 1, payload: 24 };
         assert_eq!(channel.transfer(unit, 0, Start::Every), Err(RetraceError::NoData));
         let behind = channel.transfer(unit, 1, Start::Block(7)).expect_err("behind the end");
-        assert_eq!(behind.to_string(), "start block 7: the trace has 7 blocks, counted from 0");
+        assert_eq!(
+            behind.to_string(),
+            "start block 7 is out of range: the trace has 7 blocks, counted from 0"
+        );
     }
 
     /// Prints blocks per second: `cargo test -p retracer --release -- --ignored --nocapture speed`.

@@ -248,7 +248,10 @@ mod tests {
         assert_eq!(sweep(Link::GSM, &[]), Err(RetraceError::NoFrames));
         assert_eq!(sweep(Link::GSM, &[1, 0]), Err(RetraceError::NoFrames));
         let heavy = sweep(Link { overhead: 30, ..Link::GSM }, &[1]).expect_err("no room").to_string();
-        assert!(heavy.starts_with("a frame of 30 octets (1 x the block) with an overhead of 30"), "{heavy}");
+        assert!(
+            heavy.starts_with("a frame of 30 octets (1 x the block) with an overhead of 30 has no room"),
+            "{heavy}"
+        );
         let nothing = sweep(Link::GSM, &[1, 2]).expect("nothing comes through");
         assert_eq!((nothing.best(), &nothing.frames[..]), (None, &[(1, None), (2, None)][..]));
     }

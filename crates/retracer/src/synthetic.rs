@@ -63,11 +63,11 @@ pub struct Set {
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum RecipeError {
     /// The mean burst is out of range.
-    #[error("a mean burst of {0} blocks: it must be 1 or more, and at most a million")]
+    #[error("mean burst of {0} blocks is out of range: expected 1 to 1000000")]
     Burst(f64),
     /// Good runs would be shorter than a block on average.
     #[error(
-        "{share} of blocks erased in bursts of {burst} blocks: the times between would be shorter than a block, so bursts must be longer"
+        "with {share} of blocks erased in bursts of {burst} blocks, the gaps between bursts would be shorter than a block: choose longer bursts"
     )]
     Share {
         /// Share of erased blocks.
@@ -76,7 +76,7 @@ pub enum RecipeError {
         burst: f64,
     },
     /// The trace would have no blocks, or far too many.
-    #[error("a trace of {0}: it must last a block of 20 ms at least, and a year at most")]
+    #[error("duration {0} is out of range: expected one block (20 ms) to one year")]
     Duration(Span),
 }
 

@@ -57,11 +57,11 @@ impl Lite {
         let skeleton = load(settings).map_err(|error| Refusal::of(&error))?;
         let refused = |reason: String| LiteError::ControlGroup { path: control_group.to_owned(), reason };
         if !control_group.join("cgroup.procs").exists() {
-            return Err(refused("this is no directory of a control group".into()));
+            return Err(refused("not the directory of a control group".into()));
         }
         if !control_group.join("cgroup.controllers").exists() {
             return Err(refused(
-                "this is one of version 1; one below the mount of type cgroup2 is needed".into(),
+                "it has version 1: choose a group of version 2, below the mount of type cgroup2".into(),
             ));
         }
         let directory = File::open(control_group).map_err(|error| refused(error.to_string()))?;
@@ -116,8 +116,9 @@ impl Lite {
 
     /// Pins links and maps in this folder of the BPF file system, so that they outlive `self`.
     pub(crate) fn pin(&mut self, folder: &Path, totals: &str, tracks: &str) -> Result<(), LiteError> {
-        let wrong =
-            |error: libbpf_rs::Error| LiteError::Pin(format!("pin in {}: {error:#}", folder.display()));
+        let wrong = |error: libbpf_rs::Error| {
+            LiteError::Pin(format!("cannot pin objects in {}: {error:#}", folder.display()))
+        };
         for (number, link) in self.links.iter_mut().enumerate() {
             link.pin(folder.join(format!("link-{number}"))).map_err(wrong)?;
         }
@@ -133,7 +134,10 @@ pub(crate) fn totals_in(map: &impl MapCore) -> Result<Totals, LiteError> {
     let bytes = map.lookup(&0_u32.to_ne_bytes(), MapFlags::ANY).map_err(|error| wrong(error.to_string()))?;
     let bytes = bytes.unwrap_or_default();
     if bytes.len() < size_of::<types::totals>() {
-        return Err(wrong(format!("{} bytes: another version of TCP Lite is attached", bytes.len())));
+        return Err(wrong(format!(
+            "they have {} bytes: another version of TCP Lite is attached",
+            bytes.len()
+        )));
     }
     // SAFETY: `totals` is plain data, valid for any bytes, and there are enough bytes.
     let totals: types::totals = unsafe { ptr::read_unaligned(bytes.as_ptr().cast()) };

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 pub enum LiteError {
     /// The kernel refuses the programs.
-    #[error("TCP Lite's eBPF programs do not load: {0}")]
+    #[error("cannot load the eBPF programs of TCP Lite: {0}")]
     Load(String),
     /// This user may not load eBPF programs.
     #[error(
@@ -15,7 +15,7 @@ pub enum LiteError {
     )]
     Rights(String),
     /// The control group cannot be used.
-    #[error("TCP Lite cannot be attached to the control group `{}`: {reason}", path.display())]
+    #[error("cannot attach TCP Lite to the control group `{}`: {reason}", path.display())]
     ControlGroup {
         /// Its directory.
         path: PathBuf,
@@ -23,7 +23,7 @@ pub enum LiteError {
         reason: String,
     },
     /// The interface cannot be used.
-    #[error("TCP Lite cannot be attached to the interface `{name}`: {reason}")]
+    #[error("cannot attach TCP Lite to the interface `{name}`: {reason}")]
     Interface {
         /// Its name.
         name: String,
@@ -34,7 +34,7 @@ pub enum LiteError {
     #[error("{0}")]
     Pin(String),
     /// A map cannot be read.
-    #[error("read TCP Lite's counters: {0}")]
+    #[error("cannot read the counters of TCP Lite: {0}")]
     Read(io::Error),
 }
 

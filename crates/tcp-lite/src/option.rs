@@ -72,7 +72,7 @@ pub fn set_policy(socket: impl AsFd, policy: Policy) -> io::Result<()> {
 pub fn policy(socket: impl AsFd) -> io::Result<Policy> {
     let number = number(socket, TCP_LITE_POLICY)?;
     let known = u8::try_from(number).ok().and_then(Policy::from_number);
-    known.ok_or_else(|| io::Error::other(format!("the kernel says policy {number}")))
+    known.ok_or_else(|| io::Error::other(format!("the kernel reports unknown policy {number}")))
 }
 
 /// Accepts damage only in these bytes of the stream, counted from the first one received. An empty

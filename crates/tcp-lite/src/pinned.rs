@@ -44,10 +44,10 @@ pub struct Attachment {
 pub fn keep(mut lite: Lite, name: &str) -> Result<(), LiteError> {
     let folder = folder_of(name)?;
     bpf_files::create(&folder).map_err(|error| match error.kind() {
-        io::ErrorKind::AlreadyExists => LiteError::Pin(format!(
-            "there is an attachment `{name}` already: give this one another --name, or detach that one"
-        )),
-        _ => LiteError::Pin(format!("make {}: {error}", folder.display())),
+        io::ErrorKind::AlreadyExists => {
+            LiteError::Pin(format!("attachment `{name}` already exists: choose another --name, or detach it"))
+        }
+        _ => LiteError::Pin(format!("cannot create {}: {error}", folder.display())),
     })?;
     lite.pin(&folder, TOTALS, TRACKS).inspect_err(|_| {
         // Leave no partly pinned attachment behind.
@@ -62,7 +62,7 @@ pub fn keep(mut lite: Lite, name: &str) -> Result<(), LiteError> {
 pub fn list() -> Result<Vec<Attachment>, LiteError> {
     let names = bpf_files::list(PLACE).map_err(|error| match error.kind() {
         io::ErrorKind::PermissionDenied => LiteError::Rights(error.to_string()),
-        _ => LiteError::Pin(format!("read {}/{PLACE}: {error}", bpf_files::ROOT)),
+        _ => LiteError::Pin(format!("cannot read {}/{PLACE}: {error}", bpf_files::ROOT)),
     })?;
     let attachments = names.iter().filter_map(|name| {
         let folder = bpf_files::folder(PLACE, name);
@@ -79,10 +79,10 @@ pub fn detach(name: &str) -> Result<(), LiteError> {
     let folder = folder_of(name)?;
     bpf_files::remove(&folder).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => LiteError::Pin(format!(
-            "there is no attachment `{name}`: lasthop tcp-lite status shows those that there are"
+            "there is no attachment `{name}`: `lasthop tcp-lite status` lists all attachments"
         )),
         io::ErrorKind::PermissionDenied => LiteError::Rights(error.to_string()),
-        _ => LiteError::Pin(format!("remove {}: {error}", folder.display())),
+        _ => LiteError::Pin(format!("cannot remove {}: {error}", folder.display())),
     })
 }
 
@@ -90,18 +90,21 @@ fn folder_of(name: &str) -> Result<PathBuf, LiteError> {
     if bpf_files::is_name(name, 64) {
         Ok(bpf_files::folder(PLACE, name))
     } else {
-        Err(LiteError::Pin(format!("`{name}` is no name: use letters, digits, - and _, 64 at most")))
+        Err(LiteError::Pin(format!(
+            "`{name}` cannot be the name of an attachment: use letters, digits, - and _, 64 at most"
+        )))
     }
 }
 
 fn read(folder: &Path, name: &str) -> Result<Attachment, LiteError> {
-    let wrong = |error: libbpf_rs::Error| LiteError::Pin(format!("read {}: {error:#}", folder.display()));
+    let wrong =
+        |error: libbpf_rs::Error| LiteError::Pin(format!("cannot read {}: {error:#}", folder.display()));
     let mut control_group = 0;
     let mut interfaces = Vec::new();
     let mut judge = None;
     for entry in bpf_files::check(folder)
         .and_then(|()| fs::read_dir(folder))
-        .map_err(|error| LiteError::Pin(error.to_string()))?
+        .map_err(|error| LiteError::Pin(format!("cannot read {}: {error}", folder.display())))?
         .flatten()
     {
         if entry.file_name() == TOTALS || entry.file_name() == TRACKS {

@@ -91,7 +91,7 @@ fn an_interface_that_is_not_there_is_named() {
         for name in ["none", "", "a/b", "sixteen-letters-"] {
             let error = lite.add_interface(name).expect_err("it is not there").to_string();
             assert!(
-                error.starts_with(&format!("TCP Lite cannot be attached to the interface `{name}`: ")),
+                error.starts_with(&format!("cannot attach TCP Lite to the interface `{name}`: ")),
                 "{error}"
             );
         }

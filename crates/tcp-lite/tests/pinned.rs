@@ -80,7 +80,7 @@ fn kept_listed_and_detached() {
         let objects = ground::objects::of_group(group);
         assert_eq!((objects.links.len(), objects.programs.len()), (4, 4), "{objects:?}");
         let error = said(pinned::keep(attach(Mode::Recovery), &name.0));
-        assert!(error.contains(&format!("there is an attachment `{}` already", name.0)), "{error}");
+        assert!(error.contains(&format!("attachment `{}` already exists", name.0)), "{error}");
         assert_eq!(find(&name), Some(listed));
         ground::objects::wait_for_links(group, &objects.links);
 
@@ -110,7 +110,7 @@ fn wrong_names_are_refused_and_leave_nothing() {
     for name in ["", ".", "..", "a/b", "../lasthop", "dot.dot", "a b", "ä", &long] {
         let lite = Lite::attach(ground.group(), &Settings::on_request(Mode::Recovery)).expect("TCP Lite");
         for error in [said(pinned::keep(lite, name)), said(pinned::detach(name))] {
-            assert!(error.starts_with(&format!("`{name}` is no name")), "{error}");
+            assert!(error.starts_with(&format!("`{name}` cannot be the name of an attachment")), "{error}");
         }
     }
     let nobodys = Name::new("nobodys");

@@ -34,7 +34,7 @@ impl Header {
             libc::ARPHRD_ETHER | libc::ARPHRD_LOOPBACK => Ok(Self::Ethernet),
             libc::ARPHRD_NONE | ARPHRD_RAWIP | libc::ARPHRD_PPP => Ok(Self::None),
             other => Err(format!(
-                "its link layer (ARPHRD {other}) is not known here; Ethernet, Wi-Fi, TUN, PPP and raw IP are"
+                "its link layer (ARPHRD {other}) is not supported: expected Ethernet, Wi-Fi, TUN, PPP or raw IP"
             )),
         }
     }

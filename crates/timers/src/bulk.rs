@@ -77,21 +77,21 @@ pub struct Summary {
 pub enum BulkError {
     /// The load cannot be halved, or is out of range.
     #[error(
-        "a load of {0} segments at the end of a cycle: it is halved, so it must be even, from 2 to 10000"
+        "load of {0} segments at the end of a cycle is invalid: expected an even number from 2 to 10000, because it is halved"
     )]
     Load(u32),
     /// The service time is not a positive number.
-    #[error("a service time of {0} s: it must be above 0")]
+    #[error("service time of {0} s is out of range: expected a number above 0")]
     ServiceTime(f64),
     /// There are no cycles, or too many rows.
     #[error(
-        "{0} cycles of this load: there must be one at least, and {MOST_ROWS} acknowledgments at most in all"
+        "{0} cycles of this load are out of range: expected at least 1, and at most {MOST_ROWS} acknowledgments in all"
     )]
     Cycles(u32),
     /// The buffer is smaller than the pipe (ambiguity 15).
     #[error(
-        "a pipe of {pipe} segments and a load of {load}: halved, the load would leave the bottleneck idle, which this model does not know; the \
-         load must be twice the pipe at least"
+        "a load of {load} segments is too small for a pipe of {pipe}: half of it would leave the bottleneck idle, which this model does not cover; the \
+         load must be at least twice the pipe"
     )]
     Pipe {
         /// Number of segments that fill the path.
@@ -363,6 +363,8 @@ mod tests {
         assert_eq!(of(8, 1.0, 0), Err(BulkError::Cycles(0)));
         assert_eq!(of(10_000, 1.0, 1), Err(BulkError::Cycles(1)));
         assert_eq!(check_pipe(40, 20), Ok(()));
-        assert!(check_pipe(40, 21).expect_err("idle").to_string().contains("must be twice the pipe"));
+        assert!(
+            check_pipe(40, 21).expect_err("idle").to_string().contains("must be at least twice the pipe")
+        );
     }
 }

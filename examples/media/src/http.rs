@@ -6,13 +6,13 @@ use crate::medium::Medium;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum HttpError {
     /// The URL is invalid.
-    #[error("`{0}` is no URL of a file: say http://HOST[:PORT]/PATH")]
+    #[error("`{0}` is not the URL of a file: write http://HOST[:PORT]/PATH")]
     Url(String),
     /// The response is not HTTP.
     #[error("the response is not HTTP: {0}")]
     Response(String),
     /// The server answers with another status than 200.
-    #[error("the server says {status} {reason}")]
+    #[error("the server answered {status} {reason}")]
     Status {
         /// The status code.
         status: u16,
@@ -20,13 +20,11 @@ pub enum HttpError {
         reason: String,
     },
     /// The medium cannot be damaged.
-    #[error("`{0}` is nothing to be damaged: this receives image/jpeg, audio/wav and audio/L16")]
+    #[error("content type `{0}` does not tolerate damage: expected image/jpeg, audio/wav or audio/L16")]
     Medium(String),
     /// The response has no `Content-Length`. The length of the body must be known from the header,
     /// because chunk sizes in the body could be damaged.
-    #[error(
-        "the response has no Content-Length: where it ends must be said in the header, which comes whole"
-    )]
+    #[error("the response has no Content-Length: the length must be in the header, which arrives intact")]
     Length,
 }
 
@@ -149,10 +147,10 @@ mod tests {
     #[test]
     fn what_cannot_be_received_is_said() {
         let said = |text: &str| head(text.as_bytes()).expect_err("refused").to_string();
-        assert_eq!(said("HTTP/1.1 404 Not Found\r\n\r\n"), "the server says 404 Not Found");
+        assert_eq!(said("HTTP/1.1 404 Not Found\r\n\r\n"), "the server answered 404 Not Found");
         assert_eq!(
             said("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 1\r\n\r\n"),
-            "`text/html` is nothing to be damaged: this receives image/jpeg, audio/wav and audio/L16"
+            "content type `text/html` does not tolerate damage: expected image/jpeg, audio/wav or audio/L16"
         );
         let chunked = "HTTP/1.1 200 OK\r\nContent-Type: audio/wav\r\nTransfer-Encoding: chunked\r\n\r\n";
         assert!(said(chunked).starts_with("the response has no Content-Length"));

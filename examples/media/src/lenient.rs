@@ -76,7 +76,7 @@ pub fn decode(bytes: &[u8]) -> Result<Decoded, NotThis> {
     let stretches = blocks.div_ceil(frame.interval);
     let markers = scan::restart_markers(data);
     let places = alignment::align(&markers, stretches, data.len())
-        .ok_or_else(|| not_this("it has far more or fewer restart markers than it should"))?;
+        .ok_or_else(|| not_this("it has far more or fewer restart markers than expected"))?;
     let mut pixels = Pixels::filled(frame.width, frame.height, GREY);
     let mut lost = 0;
     for (number, place) in places.into_iter().enumerate() {
@@ -125,7 +125,7 @@ fn frame(bytes: &[u8], segments: &[Segment]) -> Result<Frame, NotThis> {
     let (block_width, block_height) = (8 * usize::from(h), 8 * usize::from(v));
     let (columns, rows) = (width.div_ceil(block_width), height.div_ceil(block_height));
     if columns == 0 || rows == 0 || columns * rows > MOST {
-        return Err(not_this(&format!("it has {width} by {height} pixels")));
+        return Err(not_this(&format!("its size of {width} by {height} pixels is not supported")));
     }
     let interval = of(&|marker| marker == DRI).map_or(0, |(_, parameters)| number(parameters));
     let strip = interval.saturating_mul(block_width);
@@ -161,7 +161,7 @@ fn picture(file: &[u8], width: usize, height: usize) -> Result<Pixels, String> {
     if rgb.len() == 3 * width * height {
         Ok(Pixels { width, height, rgb })
     } else {
-        Err(format!("{} bytes came of {width} by {height} pixels", rgb.len()))
+        Err(format!("the decoder returned {} bytes for {width} by {height} pixels", rgb.len()))
     }
 }
 

@@ -28,7 +28,7 @@ pub enum HeaderEnd {
 
 /// Why data are not of the stated medium.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("this is no {medium}: {reason}")]
+#[error("not a {medium}: {reason}")]
 pub struct NotThis {
     /// The stated medium.
     pub medium: &'static str,

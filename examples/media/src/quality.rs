@@ -13,7 +13,7 @@ const PEAK: f64 = 255.0;
 
 /// Error of two media that cannot be compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the two cannot be compared: they differ in size, or are too small")]
+#[error("cannot compare the two: they differ in size, or are too small")]
 pub struct Incomparable;
 
 /// Returns the PSNR in dB; infinite for equal pictures.

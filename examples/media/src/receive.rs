@@ -96,7 +96,7 @@ pub struct Segments {
 #[derive(Debug, thiserror::Error)]
 pub enum ReceiveError {
     /// A network operation failed.
-    #[error("{what}: {error}")]
+    #[error("cannot {what}: {error}")]
     Network {
         /// The operation.
         what: String,
@@ -105,7 +105,7 @@ pub enum ReceiveError {
     },
     /// TCP Lite is not attached, so there is no such socket option.
     #[error(
-        "this host knows no TCP Lite for this program ({0}): run it under `lasthop tcp-lite run --on-request --`, or with --lite off"
+        "TCP Lite is not available to this program ({0}): run it under `lasthop tcp-lite run --on-request --`, or use --lite off"
     )]
     NoLite(io::Error),
     /// The response is not acceptable.
@@ -184,7 +184,7 @@ fn attempt(url: &Url, room: usize) -> Result<Attempt, ReceiveError> {
             return Ok(Attempt::NeedsMoreRoom);
         }
         if !stream.more()? {
-            return Err(HttpError::Response("the connection ended in its header".to_owned()).into());
+            return Err(HttpError::Response("the connection ended within the header".to_owned()).into());
         }
     };
     let end = head.len.saturating_add(head.body);

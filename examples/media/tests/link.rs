@@ -139,5 +139,5 @@ fn what_bears_no_damage_is_refused() {
         .expect("lasthop runs");
     assert_eq!(link.status.code(), Some(1));
     let said = String::from_utf8_lossy(&link.stderr);
-    assert!(said.contains("`text/html` is nothing to be damaged"), "{said}");
+    assert!(said.contains("content type `text/html` does not tolerate damage"), "{said}");
 }

@@ -103,8 +103,8 @@ export function takenFor(page: Page, losses: Losses, choice: Choice, sum: Sum, w
   const plates: Plate[] = all.map((panel) => ({ title: panel.title, drawing: drawShares(panel, there, left, each) }));
   const legend: Legend = there.map((cause) => ({ name: CAUSE_WORDS[cause], colour: CAUSE[cause], path: symbolPath("circle", 4.5) }));
   const caption =
-    "Recoveries that a detector judged: the share of those of each true cause that was taken for wireless; in each row the causes in the order of the legend. " +
-    "Lines: 95 % by Wilson, as if events were independent. What is a wireless error should be at the right, what a queue dropped at the left.";
+    "Recoveries that a detector judged: for each true cause, the share taken for wireless. Within a row, causes are in the order of the legend. " +
+    "Lines: 95 % intervals (Wilson), as if events were independent. Wireless errors should be at the right, queue drops at the left.";
   return { name: named(page, "losses-taken-for", sum), plates, legend, legendTitle: "True cause", caption: [caption], width, columns };
 }
 
@@ -155,8 +155,8 @@ export function countedRight(page: Page, losses: Losses, choice: Choice, sum: Su
   const { columns, each } = layout(all.length, width, left + 360);
   const plates: Plate[] = all.map((panel) => ({ title: panel.title, drawing: drawDifferences(panel, losses.differences, left, each) }));
   const caption =
-    "How many segments the sender counted as lost when recovery began, less how many were: the share of recoveries with each difference, in percent. " +
-    "0 is right. Shares below 0.5 % have no number.";
+    "Segments that the sender counted as lost when recovery began, minus those truly lost: the share of recoveries with each difference, in percent. " +
+    "0 is correct. Shares below 0.5 % have no number.";
   return { name: named(page, "losses-counted", sum), plates, legend: [], legendTitle: "", caption: [caption], width, columns };
 }
 

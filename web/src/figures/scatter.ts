@@ -66,7 +66,7 @@ export function scatter(page: Page, of: Scatter, choice: Choice, factor: number 
   const title = factor === null ? "" : (page.factors[factor]?.title ?? "");
   const hidden = factor !== null && (choice.hidden[factor]?.size ?? 0) > 0;
   const caption = [
-    `${whose(ys)} A dot a run; straight lines by least squares${hidden ? `, over all levels of “${title}”, also the hidden ones` : ""}.`,
+    `${whose(ys)} One dot per run; straight lines by least squares${hidden ? `, over all levels of “${title}”, including hidden ones` : ""}.`,
     ...(scales.shared && across.shared ? [] : [" The panels have different scales."]),
     h("ul", { class: "lines" }, ...sentences),
   ];
@@ -91,7 +91,7 @@ export function words(line: Line, unit: string): string {
       : ` (95 %: ${range(...ordered(share(slope.interval.low), share(slope.interval.high)), 3)})`;
   const fit = line.r_squared === null ? "" : `, R² = ${line.r_squared.toFixed(2)}`;
   return (
-    `${number(intercept.value * scale)} ${better} without retransmissions; each percent of them changes that by ` +
+    `${number(intercept.value * scale)} ${better} without retransmissions; each percent of retransmissions changes that by ` +
     `${number(share(slope.value), 3)} %${interval}; ${line.points} runs${fit}.`
   );
 }

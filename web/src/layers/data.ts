@@ -56,7 +56,7 @@ export interface View {
 export function read(document: Document): View {
   const view = JSON.parse(document.getElementById("data")?.textContent ?? "null") as View | null;
   if (view?.schema !== SCHEMA) {
-    throw new Error(`This page reads version ${SCHEMA} of multi-layer views and not ${view?.schema ?? "none"}. Write the file anew.`);
+    throw new Error(`This page reads multi-layer data of version ${SCHEMA}, but its data has version ${view?.schema ?? "none"}. Write the file again.`);
   }
   return view;
 }

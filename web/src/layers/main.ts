@@ -129,19 +129,19 @@ function build(view: View, root: HTMLElement): void {
       "div",
       { class: "row switches" },
       h("label", { class: "box" }, offsets, " offsets between layers"),
-      h("label", { class: "box" }, "bytes of a segment ", segment),
+      h("label", { class: "box" }, "bytes per segment ", segment),
       button("−", "show more", actions.farther),
       button("+", "show less", actions.closer),
-      button("Fit bytes", "as high as what is drawn between these times", actions.fit),
+      button("Fit bytes", "fit the byte axis to the points between these times", actions.fit),
       button("All", "show everything", actions.all),
-      h("button", { type: "button", class: "save", title: "save what is shown as a drawing", onclick: save }, "Save as SVG"),
+      h("button", { type: "button", class: "save", title: "save the visible part as a drawing", onclick: save }, "Save as SVG"),
     ),
     screen.element,
     state,
     h(
       "p",
       { class: "hint" },
-      `${fixed(total, 0)} points. Wheel: zoom (with Shift time alone, with Alt bytes alone). Drag: move; with Shift: zoom to a rectangle. ` +
+      `${fixed(total, 0)} points. Wheel: zoom (with Shift time only, with Alt bytes only). Drag: move; with Shift: zoom to a rectangle. ` +
         "Click two points: time, bytes and rate between them. Keys: arrows, +, −, 0, F (fit bytes), Escape.",
     ),
     ...notes,
@@ -162,10 +162,10 @@ function build(view: View, root: HTMLElement): void {
 
 function sentence({ points, waiting, detail }: Drawn): string {
   const drawn = `${fixed(points, 0)} points are drawn`;
-  if (waiting) return `${drawn}; more of them are being read.`;
-  if (detail === "all") return `${drawn}: all of this window.`;
-  if (detail === "pixel") return `${drawn}; of those on one pixel one. Zoom in to see each.`;
-  return `${drawn}; there are more of them in this window than a frame can have. Zoom in to see them.`;
+  if (waiting) return `${drawn}; more are being read.`;
+  if (detail === "all") return `${drawn}: all points of this window.`;
+  if (detail === "pixel") return `${drawn}, one per pixel. Zoom in to see all of them.`;
+  return `${drawn}; this window has more points than one frame can draw. Zoom in to see them.`;
 }
 
 const root = document.getElementById("layers") ?? document.body;

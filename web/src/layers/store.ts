@@ -89,7 +89,7 @@ async function text(document: Document, number: number): Promise<string> {
     const element = document.getElementById(`tile-${number}`);
     // An element that is still being read has nothing behind it.
     if (element !== null && (complete || element.nextSibling !== null)) return element.textContent ?? "";
-    if (complete) throw new Error(`Tile ${number} is not in this file: it was cut off. Write it anew.`);
+    if (complete) throw new Error(`Tile ${number} is missing: this file is incomplete. Write it again.`);
     await new Promise((resume) => setTimeout(resume, 30));
   }
 }

@@ -45,7 +45,7 @@ function took(page: Page): string {
   const runs = duration(sum(page.runs.seconds));
   if (page.about.planned === 1) return runs;
   const all = ended_ms === null ? "" : `${duration((ended_ms - started_ms) / 1000)}; `;
-  return `${all}the runs together ${runs}${clock === "virtual" ? ` of virtual time, ${duration(sum(page.runs.wall_seconds))} of the host's` : ""}`;
+  return `${all}all runs ${runs}${clock === "virtual" ? ` of virtual time, ${duration(sum(page.runs.wall_seconds))} of real time` : ""}`;
 }
 
 function links(page: Page): HTMLElement[] {
@@ -89,7 +89,7 @@ export function verdicts(page: Page): HTMLElement[] {
     h("div", { class: "tiles" }, ...tiles.map(([kind, number, text]) => h("div", { class: `tile ${kind}` }, h("strong", {}, String(number)), ` ${text}`))),
     ...(page.troubles.length > 0
       ? [
-          h("p", {}, "Runs that failed, were overloaded or had a dropped call are left out of figures, tables and tests, unless overloaded ones are asked for below."),
+          h("p", {}, "Figures, tables and tests leave out runs that failed, were overloaded or had a dropped call. Overloaded runs can be included below."),
           table("troubles", columns, page.troubles),
         ]
       : []),

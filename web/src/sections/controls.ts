@@ -22,7 +22,7 @@ export function controls(page: Page, first: Choice, changed: (choice: Choice) =>
     factors.length > 0 && select("axis", "Horizontal axis", factors, choice.x ?? 0, (x) => set({ x })),
     factors.length > 0 &&
       select("colour", "Colour", factors, choice.colour ?? none, (place) => set({ colour: place === none ? null : place }), "none"),
-    hasOverloaded(page) && box("overloaded", "overloaded runs too", choice.overloaded, (overloaded) => set({ overloaded })),
+    hasOverloaded(page) && box("overloaded", "include overloaded runs", choice.overloaded, (overloaded) => set({ overloaded })),
   ];
   const filters = page.factors.flatMap((factor, place) => {
     if (factor.levels.length < 2) return [];

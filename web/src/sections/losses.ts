@@ -9,13 +9,13 @@ import { countTable, verdictTable } from "../tables/losses";
 import { select } from "./controls";
 
 const ABOUT =
-  "A loss event is where a sender began to recover, its timer ran out, or it reduced its window alone. Its true cause is what links did to the packets " +
-  "that were on the way; the verdict is what the sender's loss differentiation took it for. Timeouts and reductions are no detector's, and counted beside.";
+  "A loss event is a sender's entry into recovery, a retransmission timeout, or a reduction of the window without either. Its true cause is what links did to the packets " +
+  "in flight. Its verdict is the sender's loss differentiation: wireless or congestion. Timeouts and reductions involve no detector and are counted separately.";
 
 /** What can be summed over, with its name. */
 export function sums(page: Page): [Sum, string][] {
   const factors = page.factors.flatMap(({ title, levels }, place): [Sum, string][] => (levels.length > 1 ? [[place, `all cells of each level: ${title}`]] : []));
-  return page.cells.length > 1 ? [["cells", "nothing: each cell"], ...factors, ["together", "all cells"]] : [["cells", "nothing: each cell"]];
+  return page.cells.length > 1 ? [["cells", "none: each cell"], ...factors, ["together", "all cells"]] : [["cells", "none: each cell"]];
 }
 
 /** The section; what it returns draws it. What is summed over outlives that. */
@@ -29,10 +29,10 @@ export function losses(page: Page, of: Losses): (choice: Choice, width: number) 
     const counts = countTable(page, of, choice, sum);
     const hidden = sum !== "cells" && choice.hidden.some((levels, factor) => factor !== sum && levels.size > 0);
     const parts = [
-      hidden && h("p", { class: "hint" }, "The sums are over all cells, also those with hidden levels of other factors."),
+      hidden && h("p", { class: "hint" }, "The sums are over all cells, including those with hidden levels of other factors."),
       framed(takenFor(page, of, choice, sum, width)),
       matrix ?? h("p", {}, "No run that is shown has a loss event."),
-      counts && h("h3", {}, "Lost segments as senders counted them"),
+      counts && h("h3", {}, "Lost segments as counted by senders"),
       framed(countedRight(page, of, choice, sum, width)),
       counts,
     ];

@@ -17,7 +17,7 @@ export function sequences(page: Page): (width: number) => HTMLElement[] {
   const { plots, notes } = page.sequences;
   const remarks = notes.length > 0 ? [h("ul", { class: "notes" }, ...notes.map((note) => h("li", {}, note)))] : [];
   if (plots.length === 0) {
-    return () => [h("p", {}, "No run of this campaign has a capture that could be drawn."), ...remarks];
+    return () => [h("p", {}, "No run of this campaign has a capture that can be drawn."), ...remarks];
   }
   const all = names(page);
   const titles = all.map(({ title }) => title);
@@ -70,7 +70,7 @@ export function sequences(page: Page): (width: number) => HTMLElement[] {
     ),
     key,
     stage,
-    h("p", { class: "hint" }, "Drag to zoom, double-click to see everything; point at a mark to read what it is. Keys: arrows, +, −, 0."),
+    h("p", { class: "hint" }, "Drag to zoom, double-click to see everything; point at a mark for details. Keys: arrows, +, −, 0."),
     ...remarks,
   ];
   return (width) => {

@@ -20,14 +20,14 @@ export interface Below {
 export const STEP = "M-7,5H0V-4H7";
 
 const ABOUT_THROUGHPUT =
-  "Payload: sent, again too, and delivered, each byte when an acknowledgement or a SACK first told of it. Without SACK all " +
-  "bytes behind a hole count when it is filled. A bin is no shorter than five data segments take on average.";
+  "Payload sent, including retransmissions, and payload delivered. A byte counts as delivered when an acknowledgement or a SACK first covers it. Without SACK, all " +
+  "bytes after a gap count when the gap is filled. A bin is at least as long as five data segments take on average.";
 
 const ABOUT_WINDOW = "Congestion window of the sender.";
 
 const ABOUT_EVENTS =
-  "Each loss event is marked at the window before it: the colour is what really lost the packets, the symbol what the sender took that for. " +
-  "A timeout stands where the last segment before it came. Point at a mark to read the rest.";
+  "Each loss event is marked at the window before it: the colour shows the true cause, the symbol the sender's verdict. " +
+  "A timeout is drawn at the time of the last segment before it. Point at a mark for details.";
 
 /** The charts of a run that there is something for. */
 export function below(sequence: Sequence): Below[] {

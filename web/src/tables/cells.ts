@@ -73,8 +73,8 @@ export function cellTable(page: Page, choice: Choice): HTMLElement | null {
   const { mean, median } = page.least;
   const few = rows.some(({ of }) => of !== null && of.count < Math.max(mean, median));
   const why =
-    ` An interval for the mean needs ${mean} runs and one for the median ${median}: with fewer its ends can only be the least and ` +
-    "the greatest value.";
+    ` An interval for the mean needs ${mean} runs and one for the median ${median}: with fewer runs, its ends are the lowest and ` +
+    "the highest value.";
   const over = h("p", {}, `${measure.title}. ${whose(measure)}${few ? why : ""}`);
   return h("div", {}, over, table(`cells-${measure.metric}`, columns, rows));
 }

@@ -39,7 +39,7 @@ export function literatureTable(page: Page): HTMLElement | null {
     { title: "Verdict", text: verdict },
     { title: "Source", text: ({ source }) => source },
   ];
-  const over = h("p", {}, "Ours is over good runs alone, whatever is chosen above.");
+  const over = h("p", {}, "Our figures are over good runs only, whatever is chosen above.");
   return h("div", {}, over, table("literature", columns, page.literature), h("p", { class: "below" }, saveButton(() => literatureFile(page))));
 }
 

@@ -23,7 +23,7 @@ impl FromStr for SocketAddress {
             None => text
                 .parse()
                 .map(Self::Tcp)
-                .map_err(|_| format!("`{text}` is no address: 192.0.2.1:4000 or unix:PATH")),
+                .map_err(|_| format!("`{text}` is not an address: write 192.0.2.1:4000 or unix:PATH")),
         }
     }
 }

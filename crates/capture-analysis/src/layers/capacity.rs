@@ -65,9 +65,9 @@ impl Capacity {
         let is_unlimited = self.parts.first().is_none_or(|first| first.since > from)
             || self.during(from, to).any(|part| part.offer.is_unlimited());
         if self.during(from, to).any(|part| part.offer == Offer::NotLogged) {
-            Some("the trace of its rate is too long for the event log")
+            Some("the event log does not include the trace of its rate, which is too long")
         } else if is_unlimited {
-            Some("its rate is unlimited at times")
+            Some("its rate is unlimited part of the time")
         } else if self.between(from, to, true) <= 0.0 {
             Some("its rate was 0")
         } else {

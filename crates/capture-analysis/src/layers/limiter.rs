@@ -129,7 +129,7 @@ impl Limiter {
         match &self.rate {
             LimiterRate::Constant => None,
             LimiterRate::Varying(capacity) => capacity.unmeasured(from, to),
-            LimiterRate::Unknown => Some("the event log does not say what its rate was"),
+            LimiterRate::Unknown => Some("the event log does not state its rate"),
         }
     }
 

@@ -109,7 +109,7 @@ pub fn view(sources: &Sources<'_>) -> Tracing {
         let (layer, above) = (Layer::TcpReceiver, above + OFFSET);
         graphs.extend(ends_graphs(labels, layer, receiver, shift, &receiver_axis, above));
     } else {
-        notes.push("no capture at the receiver: nothing of what arrived".to_owned());
+        notes.push("no capture at the receiver: arrivals are not shown".to_owned());
     }
     let segment = flow.transmissions.iter().map(|sent| sent.end - sent.first).max().unwrap_or(0);
     graphs.extend(sender::windows(sources.states, &axis, segment));
@@ -118,10 +118,10 @@ pub fn view(sources: &Sources<'_>) -> Tracing {
         && used.is_some()
         && limiter.varies()
     {
-        notes.push(format!("the rate of {title} varies: utilization is the share of its capacity"));
+        notes.push(format!("the rate of {title} varies: utilization is the used share of its capacity"));
     }
     if below.is_none() {
-        notes.push("no records of a link layer and no event log: nothing of what was below IP".to_owned());
+        notes.push("no records of a link layer and no event log: layers below IP are not shown".to_owned());
     }
     let (from, to) = sources.span.unwrap_or((0, i64::MAX));
     let rated = RATES.iter().filter_map(|(label, _)| graphs.iter().find(|graph| graph.label == *label));
@@ -150,8 +150,9 @@ pub fn view(sources: &Sources<'_>) -> Tracing {
 /// Returns why the link's idle time from `from` to `to` cannot be measured; `None` if it can.
 fn unmeasured(title: &str, below: Below<'_>, from: u64, to: u64) -> Option<String> {
     match below {
-        Below::End(end) => (end.period_ns == 0)
-            .then(|| "frames of the link layer take different times: nothing of idle ones".to_owned()),
+        Below::End(end) => (end.period_ns == 0).then(|| {
+            format!("frames of {title} differ in transmission time: idle time and utilization are unknown")
+        }),
         Below::Limiter(limiter) => {
             limiter.unmeasured(from, to).map(|why| format!("no utilization of {title}: {why}"))
         }
@@ -172,7 +173,7 @@ fn receiver_axis(
         Alignment::Estimated => {
             let (data, answers) = clocks::passages(flow, receiver);
             let Some(found) = clocks::estimate(&data, &answers) else {
-                notes.push("the clocks cannot be compared: each end's zero is the SYN there".to_owned());
+                notes.push("the clocks cannot be compared: time zero is the SYN at each end".to_owned());
                 return (Axis::from_zero(receiver.began), None);
             };
             let rate = 1.0 / (1.0 + found.drift);

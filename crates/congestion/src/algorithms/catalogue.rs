@@ -52,26 +52,21 @@ const fn gain(default: u32) -> Parameter {
         default,
         2,
         8,
-        "a new round-trip time counts 2^-gain in the mean, twice that in the deviation",
+        "weight of a new round-trip time: 2^-gain in the mean, twice that in the deviation",
     )
 }
 
-const QUANTUM: Parameter = parameter(
-    "quantum_us",
-    0,
-    0,
-    1_000_000,
-    "round-trip times are read as multiples of this, us; 0: as measured",
-);
+const QUANTUM: Parameter =
+    parameter("quantum_us", 0, 0, 1_000_000, "resolution of round-trip times, us; 0: as measured");
 const PER_ACK: Parameter = parameter(
     "per_ack",
     0,
     0,
     1,
-    "1: the window grows by acknowledgements, as before Linux 3.15; 0: by segments",
+    "1: the window grows per acknowledgement, as before Linux 3.15; 0: per segment",
 );
 const WIRELESS: Parameter =
-    parameter("wireless_percent", 80, 1, 100, "window after a wireless loss, percent of the one before");
+    parameter("wireless_percent", 80, 1, 100, "window after a wireless loss, percent of the previous one");
 
 macro_rules! object {
     ($name:literal) => {
@@ -79,7 +74,7 @@ macro_rules! object {
     };
 }
 
-const KERNELS: &str = "PRR and RACK, as the kernel has them";
+const KERNELS: &str = "PRR and RACK of the kernel";
 
 /// All algorithms, NewZag and its version 1 first.
 pub static CATALOGUE: &[Algorithm] = &[
@@ -109,7 +104,7 @@ pub static CATALOGUE: &[Algorithm] = &[
     },
     Algorithm {
         name: "biaz",
-        what: "Biaz, sender-only: after a wireless loss the next segments come when they would have come anyway",
+        what: "Biaz, sender-only: a loss is wireless if the next segments come when they would have come without it",
         reference: "Biaz, Vaidya 1999; Lien 2009, equation 5.1",
         recovery: KERNELS,
         parameters: &[
@@ -149,7 +144,7 @@ pub static CATALOGUE: &[Algorithm] = &[
     },
     Algorithm {
         name: "spike",
-        what: "Spike, sender-only: losses while the round-trip time is far above the least one are congestion, others wireless",
+        what: "Spike, sender-only: losses while the round-trip time is far above its minimum are congestion, others wireless",
         reference: "Tobe, Tamura, Molano, Ghosh, Tokuda 2000; Lien 2009, section 5.1",
         recovery: KERNELS,
         parameters: &[
@@ -162,21 +157,21 @@ pub static CATALOGUE: &[Algorithm] = &[
                 20_000,
                 0,
                 10_000_000,
-                "a spike begins that far above the least round-trip time, us",
+                "a spike begins this far above the minimum round-trip time, us",
             ),
             parameter(
                 "spike_end_us",
                 5_000,
                 0,
                 10_000_000,
-                "a spike ends that near above the least round-trip time, us",
+                "a spike ends this close above the minimum round-trip time, us",
             ),
         ],
         object: object!("spike"),
     },
     Algorithm {
         name: "veno",
-        what: "Veno: losses with little backlog in the queues are wireless; with much of it the window grows at half the speed",
+        what: "Veno: losses with little backlog in the queues are wireless; with a large backlog the window grows half as fast",
         reference: "Fu, Liew 2003",
         recovery: KERNELS,
         parameters: &[
@@ -188,36 +183,36 @@ pub static CATALOGUE: &[Algorithm] = &[
                 3,
                 0,
                 10_000,
-                "with that much waiting in queues the path is congested, segments",
+                "the path counts as congested from this backlog in queues, segments",
             ),
         ],
         object: object!("veno"),
     },
     Algorithm {
         name: "westwood",
-        what: "Westwood+: after a loss the window is what the path was seen to deliver in the least round-trip time",
+        what: "Westwood+: after a loss the window is the measured delivery rate times the minimum round-trip time",
         reference: "Grieco, Mascolo 2004",
-        recovery: "PRR and RACK, as the kernel has them; at the end of recovery Westwood sets the window",
+        recovery: "PRR and RACK of the kernel; at the end of recovery Westwood sets the window",
         parameters: &[gain(4), QUANTUM],
         object: object!("westwood"),
     },
     Algorithm {
         name: "vegas",
-        what: "Vegas: once a round trip the window follows how many segments wait in queues",
+        what: "Vegas: once per round trip the window is adapted to the number of segments waiting in queues",
         reference: "Brakmo, Peterson 1995",
         recovery: KERNELS,
         parameters: &[
             gain(4),
             QUANTUM,
-            parameter("alpha", 2, 0, 10_000, "with less waiting in queues the window grows, segments"),
-            parameter("beta", 4, 0, 10_000, "with more waiting in queues the window shrinks, segments"),
-            parameter("gamma", 1, 0, 10_000, "with more waiting in queues slow start ends, segments"),
+            parameter("alpha", 2, 0, 10_000, "the window grows below this backlog in queues, segments"),
+            parameter("beta", 4, 0, 10_000, "the window shrinks above this backlog in queues, segments"),
+            parameter("gamma", 1, 0, 10_000, "slow start ends above this backlog in queues, segments"),
         ],
         object: object!("vegas"),
     },
     Algorithm {
         name: "newreno",
-        what: "NewReno and nothing else, with the same bookkeeping: what the others are measured against",
+        what: "NewReno alone, with the same bookkeeping: the baseline for the others",
         reference: "RFC 5681, RFC 6582",
         recovery: KERNELS,
         parameters: &[gain(4), QUANTUM, PER_ACK],
@@ -266,7 +261,7 @@ fn hint(wrong: &str, words: impl Iterator<Item = &'static str> + Clone) -> Strin
         Some((distance, word)) if distance <= wrong.len().div_ceil(3).min(2) && distance < word.len() => {
             format!("did you mean `{word}`?")
         }
-        _ => format!("there are {}", words.collect::<Vec<_>>().join(", ")),
+        _ => format!("expected one of {}", words.collect::<Vec<_>>().join(", ")),
     }
 }
 
@@ -291,7 +286,7 @@ mod tests {
         let said = |name| find(name).expect_err("there is none").to_string();
         assert!(said("newzga").ends_with("did you mean `newzag`?"), "{}", said("newzga"));
         assert!(said("newzag-v1").ends_with("did you mean `newzag_v1`?"), "{}", said("newzag-v1"));
-        assert!(said("cubic").contains("there are newzag, newzag_v1, zigzag"), "{}", said("cubic"));
+        assert!(said("cubic").contains("expected one of newzag, newzag_v1, zigzag"), "{}", said("cubic"));
         let error = CATALOGUE[0].parameter("gian").expect_err("there is none").to_string();
         assert!(error.contains("`newzag`") && error.ends_with("did you mean `gain`?"), "{error}");
     }

@@ -22,13 +22,13 @@ pub enum AlgorithmError {
         hint: String,
     },
     /// A setting is not NAME=NUMBER.
-    #[error("`{text}` is no parameter: write NAME=NUMBER, as in gain=5")]
+    #[error("`{text}` is not a parameter setting: write NAME=NUMBER, such as gain=5")]
     Setting {
         /// The text that was given.
         text: String,
     },
     /// A parameter is too large or too small.
-    #[error("{name}={value} is out of range: from {least} to {most} ({meaning})")]
+    #[error("{name}={value} is out of range: expected {least} to {most} ({meaning})")]
     Range {
         /// The parameter.
         name: &'static str,
@@ -48,13 +48,13 @@ pub enum AlgorithmError {
         name: &'static str,
     },
     /// The kernel cannot register this name.
-    #[error("`{name}` is no name for a congestion control: use letters, digits and _, 15 at most")]
+    #[error("`{name}` cannot be the name of a congestion control: use letters, digits and _, 15 at most")]
     Name {
         /// The name that was given.
         name: String,
     },
     /// The name is taken.
-    #[error("`{name}` is registered already, {by}")]
+    #[error("`{name}` is already registered {by}")]
     Taken {
         /// The name.
         name: String,
@@ -62,7 +62,7 @@ pub enum AlgorithmError {
         by: &'static str,
     },
     /// lasthop loaded no congestion control of this name.
-    #[error("no congestion control `{name}` was loaded by lasthop: {hint}")]
+    #[error("lasthop has not loaded a congestion control `{name}`: {hint}")]
     NotLoaded {
         /// The name that was given.
         name: String,
@@ -70,7 +70,7 @@ pub enum AlgorithmError {
         hint: String,
     },
     /// This kernel cannot load congestion controls as eBPF.
-    #[error("this kernel takes no congestion control as eBPF: {0}")]
+    #[error("this kernel cannot load congestion controls as eBPF: {0}")]
     Unsupported(String),
     /// This user may not load congestion controls.
     #[error(
@@ -89,7 +89,7 @@ pub enum AlgorithmError {
     #[error("{0}")]
     Pin(String),
     /// A list in `/proc/sys` cannot be read.
-    #[error("read {path}: {error}")]
+    #[error("cannot read {path}: {error}")]
     Read {
         /// The file.
         path: String,

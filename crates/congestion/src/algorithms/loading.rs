@@ -46,7 +46,7 @@ pub fn load(algorithm: &str, name: Option<&str>, settings: &[Setting]) -> Result
     }
     if !Path::new(DESCRIPTION).exists() {
         return Err(AlgorithmError::Unsupported(format!(
-            "it does not describe itself ({DESCRIPTION} is not there); the virtual-time kernel has them built in, and needs no loading"
+            "it has no BTF ({DESCRIPTION} does not exist); the virtual-time kernel has them built in and needs no loading"
         )));
     }
     // libbpf's messages are contained in its errors.
@@ -116,9 +116,9 @@ pub(super) fn is_name(name: &str) -> bool {
 
 fn taken(name: &str) -> AlgorithmError {
     let by = if pinned::is_kept(name) {
-        "by lasthop: unload it first, or give this one another name (--as NAME)"
+        "by lasthop: unload it first, or choose another name (--as NAME)"
     } else {
-        "by the kernel or by somebody else: give this one another name (--as NAME)"
+        "by the kernel or another program: choose another name (--as NAME)"
     };
     AlgorithmError::Taken { name: name.to_owned(), by }
 }
@@ -146,7 +146,7 @@ mod tests {
         assert_eq!(setting("gain=5"), Setting { name: "gain".into(), value: 5 });
         for wrong in ["gain", "gain=", "gain=five", "gain=-1", "gain=4294967296"] {
             let error = wrong.parse::<Setting>().expect_err("it is none").to_string();
-            assert!(error.starts_with(&format!("`{wrong}` is no parameter")), "{error}");
+            assert!(error.starts_with(&format!("`{wrong}` is not a parameter setting")), "{error}");
         }
     }
 
@@ -162,7 +162,8 @@ mod tests {
             Ok(vec![("gain", 2), ("wireless_percent", 100)])
         );
         assert!(
-            said(&["gain=9"]).is_err_and(|error| error.starts_with("gain=9 is out of range: from 2 to 8"))
+            said(&["gain=9"])
+                .is_err_and(|error| error.starts_with("gain=9 is out of range: expected 2 to 8"))
         );
         assert!(said(&["gain=1"]).is_err() && said(&["wireless_percent=0"]).is_err());
         assert!(said(&["gain=4", "gain=4"]).is_err_and(|error| error == "gain is given twice"));

@@ -35,9 +35,10 @@ pub struct Loaded {
 pub(super) fn keep(object: &mut Object, mut link: Link, name: &str) -> Result<(), AlgorithmError> {
     let folder = folder_of(name);
     bpf_files::create(&folder)
-        .map_err(|error| AlgorithmError::Pin(format!("make {}: {error}", folder.display())))?;
-    let wrong =
-        |error: libbpf_rs::Error| AlgorithmError::Pin(format!("pin in {}: {error:#}", folder.display()));
+        .map_err(|error| AlgorithmError::Pin(format!("cannot create {}: {error}", folder.display())))?;
+    let wrong = |error: libbpf_rs::Error| {
+        AlgorithmError::Pin(format!("cannot pin objects in {}: {error:#}", folder.display()))
+    };
     let mut pin = || {
         let data = object.maps_mut().find(|map| map.map_type() == MapType::Array);
         data.expect("each of them has parameters").pin(folder.join(PARAMETERS)).map_err(wrong)?;
@@ -61,7 +62,7 @@ pub(super) fn is_kept(name: &str) -> bool {
 pub fn loaded() -> Result<Vec<Loaded>, AlgorithmError> {
     let names = bpf_files::list(PLACE).map_err(|error| match error.kind() {
         io::ErrorKind::PermissionDenied => AlgorithmError::Rights(error.to_string()),
-        _ => AlgorithmError::Pin(format!("read {}/{PLACE}: {error}", bpf_files::ROOT)),
+        _ => AlgorithmError::Pin(format!("cannot read {}/{PLACE}: {error}", bpf_files::ROOT)),
     })?;
     names.iter().filter_map(|name| bpf_files::settled(&folder_of(name), || info(name))).collect()
 }
@@ -77,18 +78,21 @@ pub fn info(name: &str) -> Result<Loaded, AlgorithmError> {
     }
     bpf_files::check(&folder).map_err(|error| match error.kind() {
         io::ErrorKind::PermissionDenied => AlgorithmError::Rights(error.to_string()),
-        _ => AlgorithmError::Pin(error.to_string()),
+        _ => AlgorithmError::Pin(format!("cannot read {}: {error}", folder.display())),
     })?;
     // libbpf's messages are contained in its errors.
     libbpf_rs::set_print(None);
     let wrong = |error: libbpf_rs::Error| match error.kind() {
         ErrorKind::PermissionDenied => AlgorithmError::Rights(error.to_string()),
-        _ => AlgorithmError::Pin(format!("read {}: {error:#}", folder.display())),
+        _ => AlgorithmError::Pin(format!("cannot read {}: {error:#}", folder.display())),
     };
     let structure = structure_of(&folder).map_err(wrong)?;
     let algorithm = CATALOGUE.iter().find(|known| structure.name() == known.name);
     let algorithm = algorithm.ok_or_else(|| {
-        AlgorithmError::Pin(format!("{} is of another version of lasthop: unload it", folder.display()))
+        AlgorithmError::Pin(format!(
+            "{} was loaded by another version of lasthop: unload it",
+            folder.display()
+        ))
     })?;
     let data = MapHandle::from_pinned_path(folder.join(PARAMETERS))
         .and_then(|map| map.lookup(&0_u32.to_ne_bytes(), MapFlags::ANY))
@@ -118,7 +122,7 @@ pub fn unload(name: &str) -> Result<u32, AlgorithmError> {
     }
     let users = structure_of(&folder).map_or(0, |structure| users_of(&structure));
     bpf_files::remove(&folder)
-        .map_err(|error| AlgorithmError::Pin(format!("remove {}: {error}", folder.display())))?;
+        .map_err(|error| AlgorithmError::Pin(format!("cannot remove {}: {error}", folder.display())))?;
     let end = Instant::now() + PATIENCE;
     while available()?.iter().any(|known| known == name) && Instant::now() < end {
         std::thread::sleep(Duration::from_millis(2));
@@ -130,7 +134,7 @@ pub fn unload(name: &str) -> Result<u32, AlgorithmError> {
 fn structure_of(folder: &Path) -> libbpf_rs::Result<MapHandle> {
     let link = Link::open(folder.join(LINK))?;
     let LinkTypeInfo::StructOps(of) = link.info()?.info else {
-        return Err(libbpf_rs::Error::from(io::Error::other("the link is of another kind")));
+        return Err(libbpf_rs::Error::from(io::Error::other("the link is not a struct_ops link")));
     };
     MapHandle::from_map_id(of.map_id)
 }
@@ -150,7 +154,7 @@ fn folder_of(name: &str) -> PathBuf {
 fn not_loaded(name: &str) -> AlgorithmError {
     let names = bpf_files::list(PLACE).unwrap_or_default();
     let hint = if names.is_empty() {
-        "nothing is loaded".to_owned()
+        "none is loaded".to_owned()
     } else {
         format!("loaded are {}", names.join(", "))
     };

@@ -65,7 +65,7 @@ impl<'o> Probe<'o> {
                 ErrorKind::PermissionDenied => format!(
                     "this user may not load eBPF programs ({error}): run as root, or with CAP_BPF and CAP_PERFMON"
                 ),
-                _ => format!("the eBPF program at the tracepoint tcp_probe does not load: {error:#}"),
+                _ => format!("cannot load the eBPF program for the tracepoint tcp_probe: {error:#}"),
             })
         })
     }
@@ -123,7 +123,7 @@ impl Source for Probe<'_> {
 fn not_run(program: BorrowedFd<'_>) -> io::Result<u64> {
     let described = std::fs::read_to_string(format!("/proc/self/fdinfo/{}", program.as_raw_fd()))?;
     missed(&described)
-        .ok_or_else(|| io::Error::other("the kernel does not say how often the program was not run"))
+        .ok_or_else(|| io::Error::other("the kernel does not report how often it skipped the program"))
 }
 
 /// Returns this number from the kernel's description of a program's file descriptor

@@ -8,10 +8,10 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 pub enum RecorderError {
     /// The kernel does not show the states, or not to this user.
-    #[error("the state of TCP senders cannot be observed: {0}")]
+    #[error("cannot observe the state of TCP senders: {0}")]
     Unavailable(String),
     /// The log cannot be written.
-    #[error("write the states of TCP senders to `{}`: {source}", path.display())]
+    #[error("cannot write the states of TCP senders to `{}`: {source}", path.display())]
     File {
         /// The log.
         path: PathBuf,
@@ -19,13 +19,13 @@ pub enum RecorderError {
         source: io::Error,
     },
     /// The kernel stopped delivering states.
-    #[error("read the states of TCP senders: {0}")]
+    #[error("cannot read the states of TCP senders: {0}")]
     Source(io::Error),
     /// The log cannot be converted to a table.
     #[error(transparent)]
     Table(#[from] TableError),
     /// The recorder's thread cannot be started.
-    #[error("start the recorder of TCP senders: {0}")]
+    #[error("cannot start the recorder of TCP senders: {0}")]
     Thread(io::Error),
     /// The recorder's thread panicked.
     #[error("the recorder of TCP senders panicked")]

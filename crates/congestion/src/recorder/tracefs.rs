@@ -60,11 +60,11 @@ impl Trace {
 
     fn try_open(nodes: &[Node]) -> Result<Self, String> {
         if cfg!(target_endian = "big") {
-            return Err("trace buffers are read on little-endian machines only".to_owned());
+            return Err("trace buffers can be read on little-endian machines only".to_owned());
         }
         let tracefs = mount().map_err(|error| {
             format!(
-                "this kernel has neither a description of itself for eBPF (/sys/kernel/btf/vmlinux) nor tracefs that \
+                "this kernel has neither BTF for eBPF (/sys/kernel/btf/vmlinux) nor a tracefs that \
                  this user may mount ({error}): run as root, or use a kernel with CONFIG_DEBUG_INFO_BTF or \
                  CONFIG_ENABLE_DEFAULT_TRACERS"
             )
@@ -145,11 +145,11 @@ impl Directory {
             match rustix::fs::mkdirat(&tracefs, &name, Mode::RWXU) {
                 Ok(()) => return Ok(Self { tracefs, name }),
                 Err(rustix::io::Errno::EXIST) => {}
-                Err(error) => return Err(format!("make the trace instance {name}: {error}")),
+                Err(error) => return Err(format!("cannot create the trace instance {name}: {error}")),
             }
         }
         Err(format!(
-            "there are {MOST} trace instances of lasthop already: remove those that killed runs left"
+            "{MOST} trace instances of lasthop exist already: remove those left by killed runs (instances/lasthop-* in tracefs)"
         ))
     }
 
@@ -158,7 +158,8 @@ impl Directory {
     }
 
     fn set(&self, file: &str, value: &str) -> Result<(), String> {
-        fs::write(self.path(file), value).map_err(|error| format!("write {value} to tracefs {file}: {error}"))
+        fs::write(self.path(file), value)
+            .map_err(|error| format!("cannot write {value} to tracefs {file}: {error}"))
     }
 
     /// Returns the names of the processors' folders.
@@ -175,10 +176,10 @@ impl Directory {
             let path = self.path(&format!("per_cpu/{name}/trace_pipe_raw"));
             let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
             rustix::fs::open(path, flags, Mode::empty())
-                .map_err(|error| format!("open trace_pipe_raw of {name}: {error}"))
+                .map_err(|error| format!("cannot open trace_pipe_raw of {name}: {error}"))
         };
         let processors =
-            self.processors().map_err(|error| format!("list the processors in tracefs: {error}"))?;
+            self.processors().map_err(|error| format!("cannot list the processors in tracefs: {error}"))?;
         processors.into_iter().map(open).collect()
     }
 

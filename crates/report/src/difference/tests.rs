@@ -79,11 +79,11 @@ fn each_cell_that_is_not_compared_says_what_is_missing_and_where() {
             ("loss=bad", "no run of `two` counts (2 failed)"),
             (
                 "loss=late",
-                "no run of `two` counts (1 overloaded: --overloaded counts them, 1 with a dropped call)"
+                "no run of `two` counts: 1 overloaded (--overloaded includes them), 1 with a dropped call"
             ),
-            ("loss=unrun", "`two` has not run it"),
-            ("loss=other", "none of the 2 runs of `two` that count has a row of workload `w`"),
-            ("loss=odd", "none of the 2 runs of `two` that count has a value of goodput"),
+            ("loss=unrun", "`two` has no run of this cell"),
+            ("loss=other", "none of the 2 counted runs of `two` has a row of workload `w`"),
+            ("loss=odd", "none of the 2 counted runs of `two` has a value of goodput"),
         ]
     );
     let names = names();
@@ -114,7 +114,7 @@ fn the_workload_is_the_one_that_figures_of_both_are_about() {
     let error = |pair: Pair<'_>, asked| pair.workload(asked).expect_err("no such workload").to_string();
     assert_eq!(
         error(pair(&page, &other), None),
-        "figures of `one` (`page`) and of `two` (`other`) are about different workloads: name one that both have with \
+        "the figures of `one` (`page`) and of `two` (`other`) show different workloads: choose one that both have with \
          --workload"
     );
     assert_eq!(

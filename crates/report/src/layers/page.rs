@@ -22,7 +22,7 @@ const STYLE: &str = include_str!("../../assets/layers.css");
 /// The page could not be written.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "{path}: the page of the multi-layer view cannot be written: {source}. Choose a folder that exists and has room."
+    "cannot write the page of the multi-layer view to {path}: {source}; choose a folder that exists and has free space"
 )]
 pub struct WriteError {
     path: PathBuf,

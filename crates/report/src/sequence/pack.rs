@@ -262,7 +262,7 @@ fn thinned(series: &Series) -> String {
     if parts.is_empty() {
         return String::new();
     }
-    format!("Drawn are {}; retransmissions and other segments out of the row stay first.", parts.join(", "))
+    format!("Drawn are {}; retransmissions and out-of-order segments are kept first.", parts.join(", "))
 }
 
 #[cfg(test)]

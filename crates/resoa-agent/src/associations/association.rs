@@ -367,18 +367,20 @@ impl<'a> AtHalf<'a> {
 fn why_ended(why: DisconnectReason) -> &'static str {
     match why {
         DisconnectReason::Closed => "the server has closed the connection",
-        DisconnectReason::Reset => "nobody serves there, or this agent is not among those that it takes",
+        DisconnectReason::Reset => "no server listens there, or it does not accept this agent",
         DisconnectReason::Unreachable => "the server cannot be reached",
     }
 }
 
 fn why_refused(refusal: &Refusal) -> String {
     match refusal {
-        Refusal::Version(version) => format!("the server speaks version {version} of the protocol"),
-        Refusal::Mode(_) => "the server gives no address in the way that was asked for (--address)".into(),
-        Refusal::Resources { .. } => "the server has no room for one more".into(),
-        Refusal::StillRegistered { .. } => "the server is still freeing what this agent had before".into(),
-        Refusal::NoResumption => "the server resumes no sockets".into(),
+        Refusal::Version(version) => {
+            format!("the server uses version {version} of the protocol: run the same release on both")
+        }
+        Refusal::Mode(_) => "the server does not provide addresses in the requested way (--address)".into(),
+        Refusal::Resources { .. } => "the server has no room for another agent".into(),
+        Refusal::StillRegistered { .. } => "the server is still freeing this agent's previous sockets".into(),
+        Refusal::NoResumption => "the server does not resume sockets".into(),
     }
 }
 

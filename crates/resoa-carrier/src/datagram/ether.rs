@@ -34,8 +34,8 @@ impl Ether {
     pub(super) fn new(name: &str) -> io::Result<Self> {
         let told = |error: io::Error| {
             let way_out =
-                if error.kind() == io::ErrorKind::PermissionDenied { "; it takes CAP_NET_RAW" } else { "" };
-            io::Error::new(error.kind(), format!("interface {name}: {error}{way_out}"))
+                if error.kind() == io::ErrorKind::PermissionDenied { "; run with CAP_NET_RAW" } else { "" };
+            io::Error::new(error.kind(), format!("cannot use interface {name}: {error}{way_out}"))
         };
         let text = CString::new(name).map_err(|_| told(io::ErrorKind::InvalidInput.into()))?;
         // SAFETY: `text` ends with a zero byte and outlives the call.

@@ -77,7 +77,10 @@ impl Port {
         let udp = Udp::bind(address)?;
         if udp.may_fragment() {
             // A packet that is too long must be lost, because that is how the path's MTU is found.
-            return Err(io::Error::new(ErrorKind::Unsupported, "the kernel cannot keep datagrams whole"));
+            return Err(io::Error::new(
+                ErrorKind::Unsupported,
+                "the kernel cannot prevent the fragmentation of datagrams",
+            ));
         }
         Ok(Self::new(PortSocket::Udp(udp)))
     }

@@ -44,7 +44,7 @@ const NOTICE: u8 = 9;
 
 /// The bytes are not frames of this version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("no frame of the Link Layer Protocol, version 3")]
+#[error("not a frame of the Link Layer Protocol, version 3")]
 pub(crate) struct Malformed;
 
 /// A part of a packet.

@@ -189,7 +189,7 @@ impl ServerCertVerifier for Anybody {
         _: &CertificateDer<'_>,
         _: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        Err(rustls::Error::General("only TLS 1.3 is spoken".to_owned()))
+        Err(rustls::Error::General("only TLS 1.3 is supported".to_owned()))
     }
 
     fn verify_tls13_signature(

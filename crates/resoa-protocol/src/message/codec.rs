@@ -27,7 +27,7 @@ pub enum DecodeError {
         found: u8,
     },
     /// The message ends too early.
-    #[error("{field}: needs {needed} octets, {left} are left")]
+    #[error("{field}: expected {needed} octets, only {left} are left")]
     Truncated {
         /// The field.
         field: &'static str,
@@ -37,7 +37,7 @@ pub enum DecodeError {
         left: usize,
     },
     /// A field has an undefined value.
-    #[error("{field}: {value:#x} has no meaning")]
+    #[error("{field}: {value:#x} is not a defined value")]
     Value {
         /// The field.
         field: &'static str,
@@ -53,7 +53,7 @@ pub enum DecodeError {
         at: usize,
     },
     /// There are bytes behind the last field.
-    #[error("{octets} octets behind the end")]
+    #[error("{octets} octets after the last field")]
     Trailing {
         /// Their number.
         octets: usize,

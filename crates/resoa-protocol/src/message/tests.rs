@@ -312,18 +312,18 @@ fn the_longest_message_fits() {
 #[test]
 fn errors_name_the_field() {
     let error = |octets: &[u8]| Message::decode(octets).expect_err("is no message").to_string();
-    assert_eq!(error(&[0x13, 3]), "flags: needs 1 octets, 0 are left");
+    assert_eq!(error(&[0x13, 3]), "flags: expected 1 octets, only 0 are left");
     assert_eq!(
         error(&[0x23, 3, 0, 0, 0, 0, 1]),
         "version 2: this side speaks version 1; run the same release on both"
     );
-    assert_eq!(error(&[0x13, 77, 0, 0, 0, 0, 1]), "call: 0x4d has no meaning");
-    assert_eq!(error(&[0x13, 3, 0, 0, 0, 0, 1]), "data: needs 1 octets, 0 are left");
-    assert_eq!(error(&[0x14, 2, 0, 0, 0, 0, 1, 0, 0, 0, 0, 9]), "1 octets behind the end");
-    assert_eq!(error(&[0x14, 6, 0x80, 0, 0, 0, 1]), "flags: 0x80 has no meaning");
+    assert_eq!(error(&[0x13, 77, 0, 0, 0, 0, 1]), "call: 0x4d is not a defined value");
+    assert_eq!(error(&[0x13, 3, 0, 0, 0, 0, 1]), "data: expected 1 octets, only 0 are left");
+    assert_eq!(error(&[0x14, 2, 0, 0, 0, 0, 1, 0, 0, 0, 0, 9]), "1 octets after the last field");
+    assert_eq!(error(&[0x14, 6, 0x80, 0, 0, 0, 1]), "flags: 0x80 is not a defined value");
     // A flag that announces control messages although there are none, or only half of one.
     let beside = |records: &[u8]| error(&[&[0x13, 4, 0x80, 0, 0, 0, 1, 0][..], records].concat());
-    assert_eq!(beside(&[0]), "control messages: 0x0 has no meaning");
-    assert_eq!(beside(&[4, 0, 1, 2, 9]), "control messages: 0x4 has no meaning");
-    assert_eq!(beside(&[5, 0, 1]), "control messages: needs 5 octets, 2 are left");
+    assert_eq!(beside(&[0]), "control messages: 0x0 is not a defined value");
+    assert_eq!(beside(&[4, 0, 1, 2, 9]), "control messages: 0x4 is not a defined value");
+    assert_eq!(beside(&[5, 0, 1]), "control messages: expected 5 octets, only 2 are left");
 }

@@ -140,7 +140,8 @@ impl FinHold {
     pub fn counts(&self) -> Result<Counts, FinHoldError> {
         let read = self.skeleton.maps.bss.lookup(&0_u32.to_ne_bytes(), MapFlags::ANY);
         let bytes = read.map_err(|error| FinHoldError::Read(error.to_string()))?.unwrap_or_default();
-        Counts::read(&bytes).ok_or_else(|| FinHoldError::Read(format!("{} octets are too few", bytes.len())))
+        Counts::read(&bytes)
+            .ok_or_else(|| FinHoldError::Read(format!("expected more than {} octets", bytes.len())))
     }
 
     /// Number of FINs that are held now, including those that the kernel has yet to acknowledge.

@@ -6,16 +6,16 @@ use std::io;
 #[derive(Debug, thiserror::Error)]
 pub enum FinHoldError {
     /// The kernel refuses the programs.
-    #[error("the eBPF programs that hold a far host's FIN do not load: {0}; Linux 6.6 or later is needed")]
+    #[error("cannot load the eBPF programs that hold FINs of far hosts: {0}; Linux 6.6 or later is needed")]
     Load(String),
     /// This user lacks the privileges to load the programs.
     #[error(
-        "this user may not load the eBPF programs that hold a far host's FIN ({0}): run as root or with CAP_BPF, CAP_NET_ADMIN and CAP_NET_RAW, \
+        "this user may not load the eBPF programs that hold FINs of far hosts ({0}): run as root or with CAP_BPF, CAP_NET_ADMIN and CAP_NET_RAW, \
          or go without the hold"
     )]
     Rights(String),
     /// The interface cannot be used.
-    #[error("FINs cannot be held at the interface `{name}`: {reason}")]
+    #[error("cannot hold FINs at the interface `{name}`: {reason}")]
     Interface {
         /// Name of the interface.
         name: String,
@@ -23,15 +23,15 @@ pub enum FinHoldError {
         reason: String,
     },
     /// No interface was named.
-    #[error("no interface was named at which FINs are to be held: name those by which far hosts are reached")]
+    #[error("no interfaces for holding FINs: name the interfaces that lead to far hosts")]
     NoInterface,
     /// The raw socket for acknowledgements cannot be opened.
     #[error(
-        "no raw socket for the acknowledgement of a FIN that was held ({0}): run as root or with CAP_NET_RAW, or go without the hold"
+        "cannot open a raw socket for acknowledgements of held FINs ({0}): run as root or with CAP_NET_RAW, or go without the hold"
     )]
     RawSocket(io::Error),
     /// The programs' maps cannot be read.
-    #[error("read what became of FINs: {0}")]
+    #[error("cannot read the counters of held FINs: {0}")]
     Read(String),
 }
 

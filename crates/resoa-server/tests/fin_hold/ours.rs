@@ -310,7 +310,7 @@ fn more_than_there_is_room_for() {
 #[test]
 fn interfaces_are_named() {
     let error = FinHold::attach::<&str>(&[]).expect_err("none");
-    assert!(error.to_string().contains("no interface was named"), "{error}");
+    assert!(error.to_string().contains("no interfaces for holding FINs"), "{error}");
     if !enter(WAYS[0]) {
         return;
     }

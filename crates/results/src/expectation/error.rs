@@ -22,7 +22,7 @@ pub enum ExpectationError {
         name: String,
     },
     /// `degradation` without cells to compare with.
-    #[error("`degradation` needs `against`, the cells that goodput fell from")]
+    #[error("`degradation` needs `against`: the cells whose goodput is the reference")]
     Against,
     /// There is no such statistic.
     #[error("there is no statistic `{name}`{}", instead(.name, &STATISTICS))]
@@ -31,7 +31,7 @@ pub enum ExpectationError {
         name: String,
     },
     /// There is no such factor.
-    #[error("`{factor}` is no factor of the plan{}", instead(factor, known))]
+    #[error("the plan has no factor `{factor}`{}", instead(factor, known))]
     Factor {
         /// `where` or `against`.
         field: &'static str,
@@ -41,7 +41,7 @@ pub enum ExpectationError {
         known: Vec<String>,
     },
     /// There is no such level.
-    #[error("`{level}` is no level of `{factor}`{}", instead(level, known))]
+    #[error("factor `{factor}` has no level `{level}`{}", instead(level, known))]
     Level {
         /// `where` or `against`.
         field: &'static str,
@@ -53,7 +53,7 @@ pub enum ExpectationError {
         known: Vec<String>,
     },
     /// The unit does not belong to the metric's quantity.
-    #[error("the figure is in {ours}, and `{unit}` is no unit of that")]
+    #[error("`unit` = `{unit}` does not fit the metric, which is in {ours}")]
     Unit {
         /// The expectation's unit.
         unit: String,
@@ -67,7 +67,7 @@ pub enum ExpectationError {
         name: String,
     },
     /// The unit in `at` does not belong to the metric's quantity.
-    #[error("`at`: the metric is in {ours}, and `unit` = `{unit}` is no unit of that")]
+    #[error("`at`: `unit` = `{unit}` does not fit the metric, which is in {ours}")]
     AtUnit {
         /// The unit in `at`.
         unit: String,
@@ -75,24 +75,24 @@ pub enum ExpectationError {
         ours: &'static str,
     },
     /// The value in `at` is not above 0.
-    #[error("`at`: `value` = {value} is no number above 0, where the line starts from")]
+    #[error("`at`: `value` = {value} is out of range: expected a number above 0, where the line starts")]
     AtValue {
         /// The value.
         value: String,
     },
     /// `at` without cells from which the line starts.
-    #[error("`at` needs `against`, the cells from which the line through the runs starts")]
+    #[error("`at` needs `against`: the cells from which the line through the runs starts")]
     AtAlone,
     /// `at` with a statistic: a line has no repetitions.
-    #[error(
-        "`at` reads one line through all runs, so that `statistic` = `{name}` means nothing: leave it out"
-    )]
+    #[error("`at` reads one line through all runs, so `statistic` = `{name}` has no meaning: leave it out")]
     AtStatistic {
         /// The statistic.
         name: String,
     },
     /// The ends are not finite numbers in ascending order.
-    #[error("`low` = {low} and `high` = {high} are no range")]
+    #[error(
+        "`low` = {low} and `high` = {high} are not a range: expected finite numbers, `low` at most `high`"
+    )]
     Range {
         /// Lower end.
         low: String,

@@ -70,7 +70,7 @@ impl Lines<'_> {
             let references = all.filter(|other| selects(self.against, other) && self.together(cell, other));
             let references: Vec<&Cell> = references.collect();
             let Some(first) = references.first() else {
-                notes.push(format!("nothing to compare with for {}", cell.label()));
+                notes.push(format!("no cells to compare with for {}", cell.label()));
                 continue;
             };
             let of = selected.iter().filter(|other| self.together(cell, other));
@@ -79,7 +79,7 @@ impl Lines<'_> {
                 let why = if x.len() < LEAST_POINTS {
                     format!("n too small: a line needs {LEAST_POINTS} runs")
                 } else {
-                    format!("{} is the same in all of them, or the line starts at 0", place.metric)
+                    format!("{} is the same in all runs, or the line starts at 0", place.metric)
                 };
                 notes.push(format!("no line through the {} runs with {}: {why}", x.len(), cell.label()));
                 continue;
@@ -87,13 +87,10 @@ impl Lines<'_> {
             let most = x.iter().copied().fold(0.0, f64::max);
             if most < place.value {
                 let unit = place.metric.unit();
-                notes.push(format!(
-                    "read beyond the runs, which have at most {} {unit}",
-                    super::rounded(most)
-                ));
+                notes.push(format!("extrapolated: the runs have at most {} {unit}", super::rounded(most)));
             }
             if change.interval.is_none() {
-                notes.push(format!("no interval with {}: the line may start at 0", cell.label()));
+                notes.push(format!("no interval for {}: the line may start at 0", cell.label()));
             }
             let ends = change.interval.map_or([change.value; 2], |interval| [interval.low, interval.high]);
             let [one, other] = ends.map(|percent| percent * self.scale);

@@ -73,7 +73,10 @@ fn several_cells_have_a_range_and_say_what_was_left_out() {
     let comparison = compare(&example(), &off);
     assert_eq!(comparison.ours, Some(range(400.0, 1000.0)));
     assert!(!comparison.within);
-    assert_eq!(comparison.note, "ours and the published overlap; runs left out: 1 overloaded and 1 failed");
+    assert_eq!(
+        comparison.note,
+        "ours and the published one overlap; runs left out: 1 overloaded and 1 failed"
+    );
     off.statistic = Some("range".into());
     assert_eq!(compare(&example(), &off).ours, Some(range(300.0, 1100.0)));
 }
@@ -95,7 +98,7 @@ fn changes_are_against_the_cell_that_differs_in_what_against_names() {
     falls.metric = "goodput".into();
     let rise = compare(&example(), &falls);
     assert_eq!(rise.ours, Some(range(-60.0, -10.0)));
-    assert_eq!(rise.note.split("; ").next(), Some("ours is 20.0 % below what is published"));
+    assert_eq!(rise.note.split("; ").next(), Some("ours is 20.0 % below the published one"));
 }
 
 /// Four runs each, without loss and with, without `lite`; three with `lite`, which are too few for
@@ -135,7 +138,7 @@ fn an_interval_is_that_of_the_mean_or_of_the_ratio_of_means() {
     one.of = selection(&[("lite", &["on"]), ("loss", &["one"])]);
     let few = compare(&directory, &one);
     assert_eq!(few.ours, None);
-    assert_eq!(few.note, "n too small: an interval needs 4 runs of each: lite=on, loss=one");
+    assert_eq!(few.note, "n too small: an interval needs 4 runs of each cell: lite=on, loss=one");
 }
 
 #[test]
@@ -152,10 +155,10 @@ fn a_reference_of_several_levels_is_all_their_runs() {
 #[test]
 fn where_ours_lies_is_said() {
     let ours = |low, high| place(range(low, high), range(3.0, 17.0), "%");
-    assert_eq!(ours(20.04, 25.0), "ours is 3.04 % above what is published");
-    assert_eq!(ours(0.0, 2.9999), "ours is 0.000100 % below what is published");
-    assert_eq!(ours(1.0, 20.0), "ours is wider than what is published and holds it");
-    assert_eq!(ours(16.0, 20.0), "ours and the published overlap");
+    assert_eq!(ours(20.04, 25.0), "ours is 3.04 % above the published one");
+    assert_eq!(ours(0.0, 2.9999), "ours is 0.000100 % below the published one");
+    assert_eq!(ours(1.0, 20.0), "ours is wider than the published one and contains it");
+    assert_eq!(ours(16.0, 20.0), "ours and the published one overlap");
     assert_eq!(rounded(1234.5), "1234");
 }
 
@@ -169,22 +172,31 @@ fn what_cannot_be_compared_says_why() {
         comparison.note
     };
     let metric = |metric: &str| of(&|changed| changed.metric = metric.into());
-    let hint = |note: String| note.split_once("), did you mean ").map(|(_, hint)| hint.to_owned());
+    let hint = |note: String| {
+        let (_, hint) = note.split_once(": did you mean ")?;
+        hint.split_once(" (expected one of ").map(|(hint, _)| hint.to_owned())
+    };
     assert_eq!(hint(metric("godput")).as_deref(), Some("`goodput`?"));
     assert_eq!(hint(metric("degradatoin")).as_deref(), Some("`degradation`?"));
-    assert_eq!(metric("degradation"), "`degradation` needs `against`, the cells that goodput fell from");
+    assert_eq!(
+        metric("degradation"),
+        "`degradation` needs `against`: the cells whose goodput is the reference"
+    );
     assert_eq!(
         of(&|changed| changed.statistic = Some("mode".into())),
-        "there is no statistic `mode` (there is mean, means, median, min, max, range, interval)"
+        "there is no statistic `mode` (expected one of mean, means, median, min, max, range, interval)"
     );
     assert_eq!(
         of(&|changed| changed.unit = "s".into()),
-        "the figure is in bit/s, and `s` is no unit of that"
+        "`unit` = `s` does not fit the metric, which is in bit/s"
     );
-    assert_eq!(of(&|changed| changed.low = 2.0), "`low` = 2 and `high` = 1 are no range");
+    assert_eq!(
+        of(&|changed| changed.low = 2.0),
+        "`low` = 2 and `high` = 1 are not a range: expected finite numbers, `low` at most `high`"
+    );
     assert_eq!(
         of(&|changed| changed.workload = Some("web".into())),
-        "there is no workload `web` (there is bulk)"
+        "there is no workload `web` (expected one of bulk)"
     );
     assert_eq!(
         of(&|changed| changed.of = selection(&[("loss", &["three"])])),
@@ -209,7 +221,7 @@ fn a_campaign_that_has_not_come_to_the_reference_yet_says_so() {
     falls.unit = "%".into();
     let comparison = compare(&campaign(&[(4, Good, 900.0)]), &falls);
     assert_eq!(comparison.ours, None);
-    assert_eq!(comparison.note, "nothing to compare with, or a mean of 0, for lite=on, loss=one");
+    assert_eq!(comparison.note, "no cells to compare with, or their mean is 0, for lite=on, loss=one");
 }
 
 #[test]
@@ -225,9 +237,9 @@ fn a_plan_is_checked_before_it_is_run() {
         check(&wrong, &factors(), &workloads).err().map(|error| (error.field(), error.to_string()))
     };
     assert_eq!(error(&[("loss", &["none", "two"])], Some(&[("lite", &["off"])])), None);
-    let factor = "`los` is no factor of the plan (there is lite, loss), did you mean `loss`?";
+    let factor = "the plan has no factor `los`: did you mean `loss`? (expected one of lite, loss)";
     assert_eq!(error(&[("los", &["none"])], None), Some(("where", factor.into())));
-    let level = "`tow` is no level of `loss` (there is none, one, two), did you mean `two`?";
+    let level = "factor `loss` has no level `tow`: did you mean `two`? (expected one of none, one, two)";
     assert_eq!(error(&[("loss", &["none", "tow"])], None), Some(("where", level.into())));
     assert_eq!(error(&[], Some(&[("loss", &["tow"])])), Some(("against", level.into())));
     let nameless = Expectation { metric: "godput".into(), ..expectation() };
@@ -237,7 +249,7 @@ fn a_plan_is_checked_before_it_is_run() {
     let of = |workload: &str| Expectation { workload: Some(workload.into()), ..expectation() };
     assert_eq!(check(&of("nginx"), &factors(), &workloads), Ok(()), "a server, if it is named");
     let unknown = check(&of("pge"), &factors(), &workloads).expect_err("no such workload");
-    let said = "there is no workload `pge` (there is page, nginx), did you mean `page`?";
+    let said = "there is no workload `pge`: did you mean `page`? (expected one of page, nginx)";
     assert_eq!((unknown.field(), unknown.to_string().as_str()), ("workload", said));
 }
 
@@ -292,11 +304,7 @@ fn each_reference_has_a_line_of_its_own() {
         comparison.cells.iter().map(|line| (line.cell, line.runs)).collect::<Vec<_>>(),
         [(0, 3), (3, 3)]
     );
-    assert!(
-        comparison.note.contains("read beyond the runs, which have at most 1.00 %"),
-        "{}",
-        comparison.note
-    );
+    assert!(comparison.note.contains("extrapolated: the runs have at most 1.00 %"), "{}", comparison.note);
 
     let none = compare(&runs(&[(0, 1000.0, 1), (1, 800.0, 1), (1, 700.0, 1)]), &at());
     assert_eq!(none.ours, None);
@@ -326,23 +334,26 @@ fn a_line_that_cannot_be_read_says_why() {
     };
     assert_eq!(error(&|_| ()), "");
     let unknown = error(&|changed| changed.at = place("retransmision-rate", 5.0, "%"));
-    assert!(unknown.starts_with("`at`: there is no metric `retransmision-rate`"), "{unknown}");
-    assert!(unknown.ends_with("did you mean `retransmission-rate`?"), "{unknown}");
+    let said =
+        "`at`: there is no metric `retransmision-rate`: did you mean `retransmission-rate`? (expected one of";
+    assert!(unknown.starts_with(said), "{unknown}");
     assert_eq!(
         error(&|changed| changed.at = place("retransmission-rate", 5.0, "s")),
-        "`at`: the metric is in %, and `unit` = `s` is no unit of that"
+        "`at`: `unit` = `s` does not fit the metric, which is in %"
     );
     for value in [0.0, -1.0, f64::NAN, f64::INFINITY] {
-        let expected = format!("`at`: `value` = {value} is no number above 0, where the line starts from");
+        let expected = format!(
+            "`at`: `value` = {value} is out of range: expected a number above 0, where the line starts"
+        );
         assert_eq!(error(&|changed| changed.at = place("retransmission-rate", value, "%")), expected);
     }
     assert_eq!(
         error(&|changed| (changed.metric, changed.against) = ("goodput".into(), None)),
-        "`at` needs `against`, the cells from which the line through the runs starts"
+        "`at` needs `against`: the cells from which the line through the runs starts"
     );
     assert_eq!(
         error(&|changed| changed.statistic = Some("range".into())),
-        "`at` reads one line through all runs, so that `statistic` = `range` means nothing: leave it out"
+        "`at` reads one line through all runs, so `statistic` = `range` has no meaning: leave it out"
     );
     assert_eq!(
         error(&|changed| changed.at = place("rtt", 0.2, "s")),

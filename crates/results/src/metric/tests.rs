@@ -173,9 +173,9 @@ fn a_wrong_name_is_answered_with_the_right_ones() {
     let error = |name: &str| name.parse::<Metric>().unwrap_err().to_string();
     assert_eq!(
         error("godput"),
-        format!("there is no metric `godput` (there is {all}), did you mean `goodput`?")
+        format!("there is no metric `godput`: did you mean `goodput`? (expected one of {all})")
     );
-    assert_eq!(error("jitter"), format!("there is no metric `jitter` (there is {all})"));
+    assert_eq!(error("jitter"), format!("there is no metric `jitter` (expected one of {all})"));
 }
 
 /// Shares of right verdicts among those of a detector, and of right counts n (ltcp-newzag 3.10.3).

@@ -52,7 +52,7 @@ fn main() -> ExitCode {
 }
 
 fn make(folder: &Path) -> Result<(), Box<dyn Error>> {
-    fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    fs::create_dir_all(folder).map_err(|error| format!("cannot create {}: {error}", folder.display()))?;
     write(&folder.join("picture.jpg"), &test_picture::jpeg(&test_picture::draw())?)?;
     write(&folder.join("sound.wav"), &test_sound::wav(&test_sound::samples()))
 }
@@ -61,7 +61,8 @@ fn write_page(folder: &Path, out: &Path, figures: Option<&Path>) -> Result<(), B
     let collection = Collection::read(folder, Plan::read(&folder.join("plan.json"))?)?;
     write(out, page::html(&collection)?.as_bytes())?;
     if let Some(figures) = figures {
-        fs::create_dir_all(figures).map_err(|error| format!("{}: {error}", figures.display()))?;
+        fs::create_dir_all(figures)
+            .map_err(|error| format!("cannot create {}: {error}", figures.display()))?;
         for (name, bytes) in page::files(&collection)? {
             write(&figures.join(name), &bytes)?;
         }
@@ -70,7 +71,7 @@ fn write_page(folder: &Path, out: &Path, figures: Option<&Path>) -> Result<(), B
 }
 
 fn write(path: &Path, bytes: &[u8]) -> Result<(), Box<dyn Error>> {
-    fs::write(path, bytes).map_err(|error| format!("{}: {error}", path.display()))?;
+    fs::write(path, bytes).map_err(|error| format!("cannot write {}: {error}", path.display()))?;
     println!("{}  {} kB", path.display(), bytes.len().div_ceil(1000));
     Ok(())
 }

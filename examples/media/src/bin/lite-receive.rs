@@ -54,7 +54,8 @@ fn main() -> ExitCode {
 fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     let options = Options { lite: arguments.lite == Lite::On, header_room: arguments.header_room };
     let Received { body, account } = receive(&arguments.url, &options)?;
-    fs::write(&arguments.out, body).map_err(|error| format!("{}: {error}", arguments.out.display()))?;
+    fs::write(&arguments.out, body)
+        .map_err(|error| format!("cannot write {}: {error}", arguments.out.display()))?;
     if arguments.json {
         println!("{}", serde_json::to_string(&account)?);
         return Ok(());

@@ -117,7 +117,7 @@ fn headers_that_are_none() {
     let Case { bytes, header, .. } = &*CASE;
     assert!(decode(&[]).is_err());
     let said = decode(&bytes[..header - 1]).expect_err("refused").to_string();
-    assert_eq!(said, "this is no JPEG picture that can be decoded: its header is cut off");
+    assert_eq!(said, "not a JPEG picture that can be decoded: its header is cut off");
 }
 
 proptest! {

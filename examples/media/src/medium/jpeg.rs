@@ -38,7 +38,7 @@ pub(crate) fn segments(bytes: &[u8]) -> Result<Vec<Segment>, NotThis> {
     let mut at = 2;
     while let Some(&first) = bytes.get(at) {
         if first != 0xff {
-            return not_this(format!("byte {at} is {first:02X}, and should begin a marker"));
+            return not_this(format!("byte {at} is {first:02X}, not FF, which begins a marker"));
         }
         let Some(&marker) = bytes.get(at + 1) else { break };
         // Any marker may be preceded by fill bytes (B.1.1.2).
@@ -47,12 +47,12 @@ pub(crate) fn segments(bytes: &[u8]) -> Result<Vec<Segment>, NotThis> {
             continue;
         }
         if matches!(marker, 0x00 | 0x01 | 0xd0..=0xd9) {
-            return not_this(format!("marker FF {marker:02X} stands at byte {at}, in the header"));
+            return not_this(format!("marker FF {marker:02X} at byte {at} does not belong in the header"));
         }
         let Some(&[high, low]) = bytes.get(at + 2..at + 4) else { break };
         let len = usize::from(u16::from_be_bytes([high, low]));
         if len < 2 {
-            return not_this(format!("the segment at byte {at} is {len} bytes long"));
+            return not_this(format!("the segment at byte {at} has length {len}, less than 2"));
         }
         let parameters = at + 4..at + 2 + len;
         if parameters.end > bytes.len() {
@@ -130,14 +130,14 @@ mod tests {
     #[test]
     fn what_is_no_picture_is_refused() {
         let reason = |bytes: &[u8]| header_end(bytes).expect_err("refused").to_string();
-        assert_eq!(reason(b"RIFF"), "this is no JPEG picture: it does not begin with FF D8");
+        assert_eq!(reason(b"RIFF"), "not a JPEG picture: it does not begin with FF D8");
         assert_eq!(
             reason(&[0xff, SOI, 0x20]),
-            "this is no JPEG picture: byte 2 is 20, and should begin a marker"
+            "not a JPEG picture: byte 2 is 20, not FF, which begins a marker"
         );
         assert_eq!(
             reason(&[0xff, SOI, 0xff, 0xe0, 0, 1]),
-            "this is no JPEG picture: the segment at byte 2 is 1 bytes long"
+            "not a JPEG picture: the segment at byte 2 has length 1, less than 2"
         );
     }
 

@@ -70,7 +70,7 @@ mod tests {
 
     #[test]
     fn what_is_no_sound_is_refused() {
-        let refused = "this is no WAV file: it does not begin with RIFF, a length, and WAVE";
+        let refused = "not a WAV file: it does not begin with RIFF, a length, and WAVE";
         for bytes in [&b"\xff\xd8"[..], b"RIFF\0\0\0\0AVI "] {
             assert_eq!(header_end(bytes).expect_err("refused").to_string(), refused);
         }

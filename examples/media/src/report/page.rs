@@ -54,7 +54,7 @@ pub fn html(collection: &Collection) -> Result<String, Box<dyn Error>> {
     }
     let _ = write!(
         out,
-        "<h2>Numbers</h2>\n<p>Medians of {} transfers, and the least and the most. Quality is PSNR of the picture, SNR of the sound.</p>\n{}\n",
+        "<h2>Numbers</h2>\n<p>Medians of {} transfers, with the lowest and highest values. Quality is PSNR of the picture, SNR of the sound.</p>\n{}\n",
         collection.plan.seeds.len(),
         table::html(collection)
     );
@@ -69,9 +69,9 @@ fn opening(collection: &Collection) -> String {
     let [picture, sound] = [&collection.sent[0], &collection.sent[1]].map(|file| (file.len() + 500) / 1000);
     format!(
         "<header><h1>A picture and a sound over TCP Lite</h1>\n\
-         <p>A JPEG picture of {picture} kB and 10 s of PCM sound of {sound} kB come over an emulated radio link (<code>{}</code>) that damages bits. \
-         Without TCP Lite a damaged segment is dropped and sent again, and the sender takes it for congestion. With TCP Lite the receiver takes \
-         it as it is: the headers of HTTP, JPEG and WAV come whole, and what follows may be damaged.</p></header>\n",
+         <p>A JPEG picture of {picture} kB and 10 s of PCM sound of {sound} kB cross an emulated radio link (<code>{}</code>) that damages bits. \
+         Without TCP Lite, a damaged segment is dropped and sent again, and the sender takes it for congestion. With TCP Lite, the receiver accepts \
+         it: the headers of HTTP, JPEG and WAV arrive intact, and the data after them may be damaged.</p></header>\n",
         escaped(&collection.plan.link)
     )
 }
@@ -81,16 +81,16 @@ fn caption(collection: &Collection, sent: Sent) -> String {
     let hidden = match count {
         0 => String::new(),
         _ => format!(
-            " {count} transfer{} without Lite came with wrong bits all the same: TCP's checksum of 16 bits does not see every pair of them.",
+            " {count} transfer{} without Lite arrived with wrong bits nevertheless: TCP's checksum of 16 bits does not detect every pair of them.",
             if count == 1 { "" } else { "s" }
         ),
     };
     match sent {
         Sent::Picture => format!(
-            "Each dot is a transfer; off and on meet the same link with the same seeds. Quality is against the picture before it was encoded: the dashed line \
-             is the picture as it was sent.{hidden}"
+            "Each dot is a transfer; off and on use the same link with the same seeds. Quality is relative to the picture before encoding: the dashed line \
+             is the picture as sent.{hidden}"
         ),
-        Sent::Sound => format!("Each dot is a transfer. ∞: not one sample is wrong.{hidden}"),
+        Sent::Sound => format!("Each dot is a transfer. ∞: no sample is wrong.{hidden}"),
     }
 }
 
@@ -110,8 +110,8 @@ fn decibels(run: &Run) -> f64 {
 
 fn pictures(out: &mut String, collection: &Collection) -> Result<(), Box<dyn Error>> {
     out.push_str(
-        "<h2>The picture as it came</h2>\n<p>Of each kind of damage the seed whose quality with Lite is the median. Damage ends at the next \
-         restart marker, of which there are eight in a row of blocks; where nothing could be decoded, the row above is shown again.</p>\n",
+        "<h2>The picture as received</h2>\n<p>For each kind of damage, the seed whose quality with Lite is the median. Damage ends at the next \
+         restart marker; a row of blocks has eight of them. Where nothing could be decoded, the row above is repeated.</p>\n",
     );
     for (loss, settings) in collection.plan.losses.iter().enumerate() {
         let Some(pair) = typical(collection, Sent::Picture, loss) else { continue };
@@ -124,7 +124,7 @@ fn pictures(out: &mut String, collection: &Collection) -> Result<(), Box<dyn Err
                     let (width, height) = (pixels.width, pixels.height);
                     let _ = write!(
                         out,
-                        "<figure><img width=\"{width}\" height=\"{height}\" alt=\"The picture as it came, {words}\" \
+                        "<figure><img width=\"{width}\" height=\"{height}\" alt=\"The picture as received, {words}\" \
                          src=\"data:image/jpeg;base64,{jpeg}\"><figcaption>{words}</figcaption></figure>"
                     );
                 }
@@ -144,7 +144,7 @@ fn words(run: &Run) -> String {
     let Some(outcome) = &run.outcome else { return format!("Lite {lite}, seed {}: did not end", run.seed) };
     let measure = if run.sent == Sent::Picture { "PSNR" } else { "SNR" };
     let quality = match outcome.decibels {
-        decibels if decibels.is_infinite() => "not a bit wrong".to_owned(),
+        decibels if decibels.is_infinite() => "no wrong bit".to_owned(),
         decibels => format!("{measure} {decibels:.1} dB"),
     };
     let ssim = outcome.ssim.map(|ssim| format!(", SSIM {ssim:.3}")).unwrap_or_default();
@@ -163,7 +163,7 @@ fn sound(out: &mut String, collection: &Collection) {
     };
     let _ = write!(
         out,
-        "<h2>The sound as it came</h2>\n<p>{}; mind the volume, a wrong high bit is a loud click.</p>\n<div class=\"pair\">",
+        "<h2>The sound as received</h2>\n<p>{}; mind the volume, a wrong high bit is a loud click.</p>\n<div class=\"pair\">",
         escaped(&collection.plan.losses[loss].title)
     );
     for run in pair {
@@ -196,12 +196,12 @@ fn closing(collection: &Collection) -> String {
     }
     let (best, similarity) = collection.sent_picture;
     format!(
-        "<h2>How it was made</h2>\n<p>Each transfer is one run of a kernel of its own by the virtual clock: the same seed gives the same bytes again. \
-         DAMAGE is one of these, and a bit that is wrong is as likely one of a header as any other:</p>\n<dl class=\"facts\">{losses}</dl>\n\
+        "<h2>How it was made</h2>\n<p>Each transfer is one run of its own kernel on the virtual clock: the same seed gives the same bytes again. \
+         DAMAGE is one of these. A wrong bit is as likely in a header as anywhere else:</p>\n<dl class=\"facts\">{losses}</dl>\n\
          <pre>lasthop link --clock virtual {} DAMAGE --seed 1 \\\n    --serve 'python3 -m http.server 80' --keep DIR -- \\\n    \
          lasthop tcp-lite run --on-request -- sh -c \\\n    'lite-receive http://host.lasthop/picture.jpg --out $LASTHOP_KEEP/picture.jpg --json'</pre>\n\
          <p>Time runs from before the connection is opened until the last byte was read. PSNR is over all three colours, SSIM (Wang and others, 2004) over \
-         brightness; the picture as it was sent has {best:.1} dB and {similarity:.3}.</p>\n",
+         brightness; the picture as sent has {best:.1} dB and {similarity:.3}.</p>\n",
         escaped(&collection.plan.link),
     )
 }

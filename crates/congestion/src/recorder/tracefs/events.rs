@@ -52,7 +52,7 @@ impl Formats {
     /// Reads the formats; `text` returns the `format` file of an event of the group `tcp`.
     pub(super) fn read(text: impl Fn(&str) -> Result<String, String>) -> Result<Self, String> {
         let format = |event: &str, fields: &[&str]| {
-            let wrong = |error| format!("the format of the event tcp/{event}: {error}");
+            let wrong = |error| format!("cannot use the format of the event tcp/{event}: {error}");
             let format = Format::parse(&text(event)?).map_err(wrong)?;
             format.require(fields).map_err(wrong)?;
             Ok::<_, String>(format)

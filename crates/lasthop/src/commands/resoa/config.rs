@@ -127,6 +127,6 @@ mod tests {
         assert!(!text.contains("local"), "{text}");
         std::fs::write(&path, text + "[local]\ndestinations = [\"nas\"]").expect("written");
         let error = ClientConfig::read(&path).expect_err("no network").to_string();
-        assert!(error.contains("laptop.toml: local.destinations: `nas` is no network"), "{error}");
+        assert!(error.contains("laptop.toml: local.destinations: `nas` is not a network"), "{error}");
     }
 }
