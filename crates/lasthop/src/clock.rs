@@ -10,10 +10,10 @@ use virtual_time::{boot, instance};
 /// Which clock a run goes by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum, Serialize, Deserialize)]
 pub enum Clock {
-    /// The host's clock and kernel
+    /// The host's kernel and clock
     #[default]
     Real,
-    /// A kernel of its own whose clock jumps over idle time: the same seed gives the same bytes
+    /// A separate kernel whose clock jumps over idle time: same seed, same bytes
     Virtual,
 }
 

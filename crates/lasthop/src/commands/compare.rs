@@ -15,9 +15,10 @@ use std::path::PathBuf;
 /// `lasthop compare`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Cells of equal levels are compared by the test of Mann and Whitney; p is corrected by Holm's method for the number of
-cells. The effect is A12 of Vargha and Delaney: in how many of all pairs a run of RUN_B has the higher value.
-Exit status: 0 if at least one cell was compared, 1 if none was; FILE is not written then.
+The Mann-Whitney test compares cells with equal levels; Holm's method corrects p for the number of
+cells. The effect is A12 of Vargha and Delaney: the share of all pairs of runs in which the run of
+SECOND has the higher value. Exit status: 0 if at least one cell was compared, 1 if none was;
+without a comparison FILE is not written.
 
 Examples:
   lasthop compare runs/umts/20261121T130000-7 runs/umts/20261122T090000-8
@@ -28,19 +29,19 @@ pub struct CompareArguments {
     pub first: PathBuf,
     /// Run directory of the second campaign
     pub second: PathBuf,
-    /// What to compare (repeatable): goodput, completion, retransmission-rate, timeouts, rtt, …
+    /// Metric to compare (repeatable): goodput, completion, retransmission-rate, timeouts, rtt, …
     #[arg(short, long, value_name = "METRIC", default_value = "goodput")]
     pub metric: Vec<Metric>,
-    /// Workload to compare [default: the one that figures of both are about]
+    /// Workload to compare [default: the workload that both campaigns' figures show]
     #[arg(short, long, value_name = "NAME")]
     pub workload: Option<String>,
-    /// Count overloaded runs as well
+    /// Include overloaded runs
     #[arg(long)]
     pub overloaded: bool,
-    /// As JSON
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
-    /// Write the report of both as well
+    /// Also write an HTML report of both campaigns
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
 }

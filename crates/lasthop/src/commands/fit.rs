@@ -11,13 +11,12 @@ use std::path::PathBuf;
 /// `lasthop fit`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-FILE is text, or the event log of a link (FILE.parquet). In text each line has a time and 0
-(arrived) or 1 (lost); with --block it is a sequence of such digits, one for each block of that
-length. A trace that says in its header what it is, as `lasthop retrace` makes and reads them,
-needs no --block. `-` is standard input.
+FILE is text, or the event log of a link (FILE.parquet). Each line of text has a time and 0
+(arrived) or 1 (lost). With --block the text is a sequence of such digits, one for each block of
+that duration. A trace with a header, as `lasthop retrace` makes and reads it, needs no --block.
 
-The profile goes to standard output; how sure it is, and whether two states fit at all, to
-standard error.
+The profile goes to standard output. Its confidence intervals, and whether a two-state model fits,
+go to standard error.
 
 Examples:
   lasthop fit --block 20ms frames.txt > mine.toml
@@ -25,12 +24,12 @@ Examples:
   lasthop fit A.blocks > a.toml
   lasthop fit --direction down x.parquet")]
 pub struct FitArguments {
-    /// What was lost
+    /// Loss trace or event log; `-` is standard input
     pub file: PathBuf,
-    /// FILE holds blocks that follow each other without a gap, each this long
+    /// Duration of each block, if FILE is a sequence of blocks without gaps
     #[arg(long, value_name = "TIME")]
     pub block: Option<Span>,
-    /// Which direction of an event log
+    /// Direction of an event log
     #[arg(long, value_name = "up|down", default_value = "down", value_parser = ["up", "down"])]
     pub direction: String,
 }

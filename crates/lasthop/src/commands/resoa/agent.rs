@@ -25,57 +25,54 @@ const FAREWELL: Duration = Duration::from_secs(2);
 /// `lasthop resoa agent`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Programs find it by the environment variable LASTHOP_RESOA, which holds the path of its socket.
-While there is no server, new sockets fail with ENETDOWN; when one is lost, those that are open are
-reset, and it is tried again, after ten seconds at most. It runs until Ctrl-C or SIGTERM; then the
-sockets that are open are reset.
+Programs find the agent by the environment variable LASTHOP_RESOA, which holds the path of its
+socket. While the agent has no server, new sockets fail with ENETDOWN. When it loses the server, it
+resets all open sockets and tries again, at intervals of ten seconds at most. It runs until Ctrl-C
+or SIGTERM; then it resets all open sockets.
 
-Everything goes by the server, but for what --local names: a network, with ports or without. A socket
-that names no destination, as a listener at any address, is the server's. `localhost` is looked up
-here if the loopback is local.
+All traffic goes through the server, except to the networks of --local, each with or without ports.
+A socket without a destination, such as a listener on any address, is at the server. This host
+resolves `localhost` itself if loopback is local.
 
 Examples:
   lasthop resoa agent --config laptop.toml
   lasthop resoa agent --server plain:127.0.0.1:4000 --listen /run/resoa-agent
   lasthop resoa agent --config laptop.toml --local 127.0.0.0/8 --local ::1 --local '192.168.1.0/24 22,80'")]
 pub struct AgentArguments {
-    /// Server and keys, as `lasthop resoa pair` has written them
+    /// Configuration file with server and keys, as written by `lasthop resoa pair`
     #[arg(long, value_name = "FILE", conflicts_with_all = ["server", "key", "server_key"])]
     pub config: Option<PathBuf>,
-    /// Where the server takes clients: an address with a port, of the carrier udp: unless another
-    /// stands before it
+    /// Address and port of the server, after the carrier (udp:, ether:, quic:, tcp: or plain:)
+    /// [default carrier: udp:]
     #[arg(long, value_name = "[CARRIER:]ADDRESS", required_unless_present = "config")]
     pub server: Option<Place>,
-    /// This agent's secret key (`lasthop resoa key`) [default: one that lasts as long as the
-    /// command]
+    /// File with this agent's secret key, from `lasthop resoa key` [default: a temporary key]
     #[arg(long, value_name = "FILE")]
     pub key: Option<PathBuf>,
-    /// The server's public key, which it prints when it starts
+    /// Public key of the server, which it prints when it starts
     #[arg(long, value_name = "KEY", allow_hyphen_values = true)]
     pub server_key: Option<PublicKey>,
-    /// Where programs find the agent [default: lasthop-resoa in $XDG_RUNTIME_DIR, or in /run]
+    /// Socket that programs connect to [default: lasthop-resoa in $XDG_RUNTIME_DIR, or in /run]
     #[arg(long, value_name = "PATH")]
     pub listen: Option<PathBuf>,
-    /// Which address its sockets are to have: shared, own, any, or one that this host has brought
-    /// along
+    /// Address of the remote sockets: shared, own, any, or an address that this host brings along
     #[arg(long, value_name = "MODE", default_value = "any", value_parser = mode)]
     pub address: AddressMode,
-    /// What this host reaches by itself and not by the server; more than once for more
+    /// Network that this host reaches directly, not through the server (repeatable)
     #[arg(long, value_name = "NETWORK [PORTS]")]
     pub local: Vec<Destination>,
-    /// A host, or a domain with all hosts in it, that this host looks up itself
+    /// Host, or domain with all its hosts, whose name this host resolves itself (repeatable)
     #[arg(long, value_name = "NAME")]
     pub local_name: Vec<String>,
-    /// User to become once everything is open, without capabilities; never root [default: nobody,
-    /// if root starts it]
+    /// User to switch to after startup, without capabilities; never root [default: nobody, if
+    /// started as root]
     #[arg(long, value_name = "NAME")]
     pub user: Option<String>,
-    /// Keep the host's files and all system calls within reach; user, capabilities and terminal are
-    /// given up all the same
+    /// Keep access to the host's files and to all system calls; root, capabilities and terminal are
+    /// still given up
     #[arg(long)]
     pub no_sandbox: bool,
-    /// Print a line on standard output when it is registered for the first time: for scripts that
-    /// wait
+    /// Print a line on standard output when the agent first registers, for scripts that wait for it
     #[arg(long)]
     pub ready: bool,
 }

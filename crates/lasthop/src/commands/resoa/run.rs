@@ -23,17 +23,17 @@ const PRELOAD: &str = "LD_PRELOAD";
 /// `lasthop resoa run`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The command and what it starts make their sockets of TCP and UDP at the server that the agent is
-registered at. They need no network of their own, and none is used: where the agent does not answer,
+The command and its child processes create their TCP and UDP sockets at the server with which the
+agent is registered. They need no network of their own and use none: if the agent does not answer,
 their calls fail.
 
 A library that is loaded before the C library intercepts their calls. It does not reach programs
 that are statically linked or compiled by Go: if COMMAND is one, it runs as with --seccomp. If
 COMMAND starts one later, that program gets no sockets (ENETDOWN).
 
-With --seccomp the kernel stops the calls of any program, which costs 2 us to 20 us for each. The
-command then ends when the last of its processes has. No program gains rights (sudo) with --seccomp,
-nor for an ordinary user without it.
+With --seccomp the kernel intercepts the calls of any program, at a cost of 2 us to 20 us per call.
+The command then ends when the last of its processes ends. With --seccomp no program gains
+privileges (sudo); for an ordinary user this also holds without it.
 
 The exit status is the command's. It is 125 if lasthop itself fails, 126 if the command cannot be
 executed and 127 if it is not found.
@@ -43,27 +43,26 @@ Examples:
   lasthop resoa run --agent /run/resoa-agent --count -- git clone http://192.0.2.1/project.git
   lasthop resoa run --seccomp -- sh -c './program-in-go | grep ready'")]
 pub struct RunArguments {
-    /// The agent's socket [default: LASTHOP_RESOA, or where `lasthop resoa agent` listens by
-    /// itself]
+    /// Socket of the agent [default: LASTHOP_RESOA, or the default of `lasthop resoa agent`]
     #[arg(long, value_name = "PATH")]
     pub agent: Option<PathBuf>,
-    /// The library that is loaded before the C library [default: LASTHOP_PRELOAD, or
-    /// libresoa_preload.so beside this command or in lib/lasthop]
+    /// Library to preload before the C library [default: LASTHOP_PRELOAD, or libresoa_preload.so
+    /// beside this command or in lib/lasthop]
     #[arg(long, value_name = "FILE")]
     pub library: Option<PathBuf>,
-    /// Let the kernel stop the calls, and not a library, which does not reach programs that call
-    /// the kernel by themselves
+    /// Intercept calls in the kernel instead of in a library, to reach programs that make system
+    /// calls directly
     #[arg(long, conflicts_with = "library")]
     pub seccomp: bool,
-    /// With --seccomp, let `close` wait as SO_LINGER says. The kernel then stops every `close`, of
-    /// files as well
+    /// With --seccomp: make `close` wait as SO_LINGER requires. The kernel then intercepts every
+    /// `close`, including those of files
     #[arg(long, requires = "seccomp")]
     pub linger: bool,
-    /// Say afterwards how many sockets were made and carried, those of others at the same agent
-    /// included
+    /// Print how many sockets were created and carried, including those of other programs at the
+    /// same agent
     #[arg(long)]
     pub count: bool,
-    /// The command and its arguments
+    /// Command and its arguments
     #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "COMMAND")]
     pub command: Vec<OsString>,
 }
