@@ -37,7 +37,7 @@ pub fn guest_kernel(memory_mib: Option<u32>, verified: bool) -> Result<GuestKern
             Kernel::from_file(Path::new(&path)).map_err(|error| format!("{OTHER_KERNEL}: {error}"))?
         }
         None => kernel::find(&Cache::of_user()?)?.ok_or(
-            "the kernel of the virtual clock is not built: `lasthop kernel build` does it, in some minutes",
+            "the virtual-time kernel is not built: build it with `lasthop kernel build`, which takes some minutes",
         )?,
     };
     let about = results::Guest {

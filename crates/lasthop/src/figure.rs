@@ -51,14 +51,14 @@ impl Figure {
     pub fn write(&self, path: &Path) -> Result<(), Failure> {
         let text = self.svg()?;
         capture::output::write(path, text)
-            .map_err(|error| format!("write {}: {error}", path.display()).into())
+            .map_err(|error| format!("cannot write {}: {error}", path.display()).into())
     }
 
     /// The file.
     pub fn svg(&self) -> Result<String, Failure> {
         let mut text = String::new();
         // An error of the back end says where; the text in memory has none of its own.
-        self.draw(&mut text).map_err(|error| format!("the figure cannot be drawn: {error}"))?;
+        self.draw(&mut text).map_err(|error| format!("cannot draw the figure: {error}"))?;
         Ok(text)
     }
 
@@ -160,6 +160,6 @@ mod tests {
     #[test]
     fn a_path_that_cannot_be_is_named() {
         let error = figure(Vec::new()).write(Path::new("/no/such/folder/x.svg")).expect_err("no folder");
-        assert!(error.to_string().starts_with("write /no/such/folder/x.svg: "));
+        assert!(error.to_string().starts_with("cannot write /no/such/folder/x.svg: "));
     }
 }

@@ -86,7 +86,7 @@ fn clean() -> Result<i32, Failure> {
         anstream::println!("{what}");
     }
     for what in left {
-        anstream::eprintln!("lasthop: not ours, and not removed: {what}");
+        anstream::eprintln!("lasthop: not created by lasthop and not removed: {what}");
     }
     Ok(0)
 }

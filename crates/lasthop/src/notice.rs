@@ -27,10 +27,10 @@ impl Notice {
     /// What killed runs left behind, and what was found there that is not ours.
     pub fn swept(self, swept: &Swept) {
         for undone in &swept.undone {
-            self.say(format_args!("left behind by a run that was killed: {undone}"));
+            self.say(format_args!("left behind by a killed run: {undone}"));
         }
         for left in &swept.left {
-            self.say(format_args!("not ours, and not removed: {left}"));
+            self.say(format_args!("not created by lasthop and not removed: {left}"));
         }
     }
 

@@ -99,7 +99,7 @@ fn serve(stream: &UnixStream, answer: &impl Fn(Request) -> Answer) -> io::Result
     BufReader::new(stream).read_line(&mut line)?;
     let answer = match serde_json::from_str(&line) {
         Ok(request) => answer(request),
-        Err(error) => Answer::Refused(format!("not a request: {error}")),
+        Err(error) => Answer::Refused(format!("invalid request: {error}")),
     };
     send(stream, &answer)
 }

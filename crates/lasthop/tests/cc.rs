@@ -43,8 +43,8 @@ fn loaded_listed_made_a_default_and_unloaded() {
     }
     let (_, notice) =
         said(&["cc", "load", "newzag", "gain=5", "--as", &name.0, "--default", "--namespace", &pid]);
-    assert!(notice.contains(&format!("`{}` (newzag) is registered with gain=5", name.0)), "{notice}");
-    assert!(notice.contains(&format!("new connections of the namespace {pid} have it")), "{notice}");
+    assert!(notice.contains(&format!("`{}` (newzag) is loaded with gain=5", name.0)), "{notice}");
+    assert!(notice.contains(&format!("new connections of the namespace {pid} use it")), "{notice}");
 
     let (list, _) = said(&["cc", "list", "--json"]);
     let list: Value = serde_json::from_str(&list).expect("JSON");

@@ -292,7 +292,7 @@ fn a_running_link_is_listed_and_changed() {
     let (out, err) = (text(&output.stdout), text(&output.stderr));
     assert!(out.contains("perfect"), "{out}{err}");
     assert!(out.contains("down delay: 60ms"), "{out}{err}");
-    assert!(err.contains("`sideways` is no direction: say up, down or both"), "{err}");
+    assert!(err.contains("`sideways` is not a direction: use up, down or both"), "{err}");
     let time =
         out.lines().find_map(|line| line.split("time=").nth(1)?.split(' ').next()?.parse::<f64>().ok());
     assert!(time.is_some_and(|time| time >= 60.0), "{out}");
@@ -360,7 +360,7 @@ fn each_damaged_packet_is_in_the_counter_that_the_summary_names() {
     let sum: u64 = all.values().filter_map(serde_json::Value::as_u64).sum();
     assert_eq!(sum, summary["down"]["damaged"].as_u64().expect("a number"), "{said}");
     assert!(sum > 200 && found("tcp-end") > 0, "{said}");
-    assert!(err.contains("by a TCP header longer than its segment (in no counter)"), "{err}");
+    assert!(err.contains("by a TCP header longer than its segment (not counted)"), "{err}");
 }
 
 /// Takes what comes, and says when it has all.

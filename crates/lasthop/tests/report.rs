@@ -162,7 +162,7 @@ fn campaigns_that_share_nothing_are_an_error() {
     let output = lasthop(&["compare", "one", "one", "--metric", "rtt"], folder.path());
     assert_eq!(output.status.code(), Some(1));
     let (said, why) = (text(&output.stdout), text(&output.stderr));
-    assert!(why.contains("in no cell `A` and `B` both have values"), "{why}");
+    assert!(why.contains("`A` and `B` have no cell in which both have values"), "{why}");
     assert!(said.contains("none of the 6 runs of `A` that count has a value of rtt"), "{said}");
 }
 

@@ -197,7 +197,7 @@ fn from_pairing_to_the_end(carrier: &str) {
             "127.0.0.1:0",
         ],
     );
-    let metrics = server.says("figures at http://");
+    let metrics = server.says("metrics at http://");
     let said = server.says("confined to ");
     is_confined(&said);
     let (place, key) = server
@@ -222,7 +222,7 @@ fn from_pairing_to_the_end(carrier: &str) {
     fs::write(at.join("p.toml"), policy.clone() + "allow = [\"127.0.0.1/8\"]\n").expect("written");
     server.signal(Signal::HUP);
     assert!(server.says("p.toml:").contains("127.0.0.0/8 is the network"));
-    server.says("the policy stays as it was");
+    server.says("the policy is unchanged");
     policy.push_str("allow = [\"127.0.0.0/8\"]\n");
     fs::write(at.join("p.toml"), policy).expect("written");
     server.signal(Signal::HUP);
@@ -249,7 +249,7 @@ fn from_pairing_to_the_end(carrier: &str) {
     );
 
     server.signal(Signal::TERM);
-    server.says("every socket is reset");
+    server.says("all sockets are reset");
     assert!(matches!(guest.next(), Indication::Disconnected(_)));
     let mut connection = far.accept().expect("was connected").0;
     assert_eq!(connection.read(&mut [0]).expect_err("RST").kind(), std::io::ErrorKind::ConnectionReset);
@@ -259,7 +259,7 @@ fn from_pairing_to_the_end(carrier: &str) {
     assert!(at.join("status").exists());
     let next = Server::start(at, &["--listen", "plain:127.0.0.1:0", "--status", "status"]);
     next.says("listening at ");
-    assert!(output(at, &["resoa", "status", "--server", "status"]).contains("nobody is connected"));
+    assert!(output(at, &["resoa", "status", "--server", "status"]).contains("no client is connected"));
 }
 
 /// A server that is killed, and another one of the same key at the same port: the client's
@@ -334,8 +334,8 @@ fn a_policy_that_the_user_may_not_read() {
     assert!(server.says("SIGHUP cannot change the policy: p.toml: ").contains("user nobody"));
     server.says("listening at ");
     server.signal(Signal::HUP);
-    assert!(server.says("p.toml: ").contains("(it is read as nobody)"));
-    server.says("the policy stays as it was");
+    assert!(server.says("p.toml: ").contains("(read as nobody)"));
+    server.says("the policy is unchanged");
 }
 
 /// A server that is started at a terminal does not have it: it is not its controlling terminal,
@@ -373,7 +373,7 @@ fn a_server_at_a_terminal() {
         assert!(flags.ends_with('1'), "for writing alone: {flags}");
     }
     terminal.stdin.as_ref().expect("is piped").write_all(b"\x03").expect("it is read");
-    assert!(lines.any(|line| line.contains("every socket is reset")), "it ends");
+    assert!(lines.any(|line| line.contains("all sockets are reset")), "it ends");
     terminal.wait().expect("it ends with the shell");
 }
 

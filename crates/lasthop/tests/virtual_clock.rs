@@ -115,7 +115,7 @@ fn runs_are_verified() {
     let said = text(&output.stderr);
     assert!(said.contains("not repeatable: logs/c000-r00-leak.log: byte "), "{said}");
     let said = text(&output.stdout);
-    let told = "not verified: 0 runs were the same twice, 1 differed, 0 were not done twice\n";
+    let told = "not verified: 0 runs gave the same bytes twice, 1 differed, 0 were not done twice\n";
     assert!(said.ends_with(told), "{said}");
 }
 

@@ -37,7 +37,7 @@ fn load(arguments: &LoadArguments) -> Result<i32, Failure> {
     let with = if set.is_empty() { String::new() } else { format!(" with {}", set.join(" ")) };
     let origin = if name == algorithm { String::new() } else { format!(" ({algorithm})") };
     anstream::eprintln!(
-        "lasthop: `{name}`{origin} is registered{with}, until `lasthop cc unload {name}` or the next boot"
+        "lasthop: `{name}`{origin} is loaded{with} until `lasthop cc unload {name}` or the next boot"
     );
     if arguments.default {
         let whose = arguments
@@ -45,7 +45,7 @@ fn load(arguments: &LoadArguments) -> Result<i32, Failure> {
             .as_ref()
             .map_or("this namespace".to_owned(), |of| format!("the namespace {of}"));
         anstream::eprintln!(
-            "lasthop: new connections of {whose} have it, those of routes that name another excepted"
+            "lasthop: new connections of {whose} use it, except on routes that name another one"
         );
     }
     Ok(0)
@@ -53,20 +53,20 @@ fn load(arguments: &LoadArguments) -> Result<i32, Failure> {
 
 fn unload(name: &str) -> Result<i32, Failure> {
     let users = algorithms::unload(name)?;
-    anstream::eprintln!("lasthop: `{name}` is unregistered");
+    anstream::eprintln!("lasthop: `{name}` is unloaded");
     if users > 0 {
         let have = if users == 1 {
-            "connection or namespace still has"
+            "connection or namespace still uses"
         } else {
-            "connections or namespaces still have"
+            "connections or namespaces still use"
         };
         anstream::eprintln!(
-            "lasthop: {users} {have} it: a connection keeps it until it is closed, a namespace until its default is another"
+            "lasthop: {users} {have} it: a connection until it closes, a namespace until its default changes"
         );
     }
     if algorithms::default_here().is_ok_and(|default| default == name) {
         anstream::eprintln!(
-            "lasthop: it still is the default here; sysctl -w net.ipv4.tcp_congestion_control=cubic changes that"
+            "lasthop: it is still the default here; change that with sysctl -w net.ipv4.tcp_congestion_control=cubic"
         );
     }
     Ok(0)
@@ -83,6 +83,6 @@ fn namespace(text: &str) -> Result<Namespace, Failure> {
         format!("/run/netns/{text}")
     };
     Namespace::at(&path).map_err(|error| {
-        format!("--namespace {text}: {error}; it takes a path (/run/netns/NAME), a name of `ip netns`, or the number of a process").into()
+        format!("--namespace {text}: {error}; give a path (/run/netns/NAME), a name of `ip netns`, or the PID of a process").into()
     })
 }

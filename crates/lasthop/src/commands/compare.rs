@@ -69,7 +69,9 @@ pub fn run(arguments: &CompareArguments) -> Result<i32, Failure> {
         let [first, second] = &names;
         return Err(match pair.common_cells() {
             0 => format!("nothing was compared: `{first}` and `{second}` have no cell in common"),
-            _ => format!("nothing was compared: in no cell `{first}` and `{second}` both have values"),
+            _ => format!(
+                "nothing was compared: `{first}` and `{second}` have no cell in which both have values"
+            ),
         }
         .into());
     }

@@ -25,7 +25,9 @@ pub fn run() -> i32 {
 fn verdict(missing: usize, without: usize) -> String {
     match (missing, without) {
         (0, 0) => "Everything works here.".to_owned(),
-        (0, _) => format!("Links work here; {without} of the things they can do besides do not."),
-        _ => format!("Links do not work here: {missing} things are missing."),
+        (0, 1) => "Links work here; 1 optional feature is unavailable.".to_owned(),
+        (0, _) => format!("Links work here; {without} optional features are unavailable."),
+        (1, _) => "Links do not work here: 1 requirement is missing.".to_owned(),
+        _ => format!("Links do not work here: {missing} requirements are missing."),
     }
 }

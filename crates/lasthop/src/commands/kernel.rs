@@ -56,9 +56,9 @@ fn build(arguments: &BuildArguments, cache: &Cache) -> Result<i32, Failure> {
         other => other?,
     };
     anstream::println!("{}", kernel.path.display());
-    let source = if kernel.fallback { "a source that was not pinned, " } else { "" };
+    let source = if kernel.fallback { "an unpinned source, " } else { "" };
     anstream::eprintln!(
-        "lasthop: kernel {} of {source}{} {}",
+        "lasthop: kernel {} built from {source}{} {}",
         kernel.release,
         kernel.package,
         kernel.version
@@ -74,7 +74,7 @@ fn show(cache: &Cache, json: bool) -> Result<i32, Failure> {
     } else if let Some(record) = &record {
         print(record, &recipe);
     } else {
-        anstream::println!("not built: `lasthop kernel build` makes it from {}", recipe.source.name());
+        anstream::println!("not built: `lasthop kernel build` builds it from {}", recipe.source.name());
         if let Some(key) = kernel::key(&recipe) {
             anstream::println!("it would be in {}", cache.place(&key).display());
         }
@@ -97,7 +97,7 @@ fn print(record: &Record, recipe: &Recipe) {
     anstream::println!("  congestion control  {}", enabled(record, "TCP_CONG_"));
     anstream::println!("  queues              {}", enabled(record, "NET_SCH_"));
     if !record.dropped.is_empty() {
-        anstream::println!("  otherwise than asked: {}", record.dropped.join(", "));
+        anstream::println!("  not as requested: {}", record.dropped.join(", "));
     }
     let total: f64 = record.seconds.values().sum();
     let mut steps: Vec<_> = record.seconds.iter().collect();

@@ -55,7 +55,7 @@ pub fn run(arguments: &LinkArguments) -> Result<i32, Failure> {
     }
     if arguments.keep.is_some() || arguments.guest_memory.is_some() {
         let option = if arguments.keep.is_some() { "--keep" } else { "--guest-memory" };
-        return Err(format!("{option} is for --clock virtual").into());
+        return Err(format!("{option} needs --clock virtual").into());
     }
     let seed = arguments.seed.unwrap_or_else(|| u64::from(rand::random::<u32>()));
     let mut built = assembled.link.build(&link_seed(seed))?;

@@ -25,12 +25,13 @@ fn check_interfaces(names: &[String]) -> Result<(), Failure> {
     for name in names {
         let Some(found) = all.iter().find(|one| one.name == *name) else {
             let known: Vec<_> = all.iter().map(|one| one.name.as_str()).collect();
-            return Err(format!("there is no interface `{name}`: there are {}", known.join(", ")).into());
+            return Err(
+                format!("there is no interface `{name}`: the interfaces are {}", known.join(", ")).into()
+            );
         };
         if found.loopback {
             return Err(format!(
-                "`{name}` is the loopback: its packets never have complete checksums, so that damage would not show; name the interface that \
-                 packets of other hosts come in by"
+                "`{name}` is the loopback interface: its packets never have complete checksums, so damage would not show; name the interface that receives packets of other hosts"
             )
             .into());
         }

@@ -90,7 +90,7 @@ fn show(profile: &Profile, json: bool) -> Result<(), Failure> {
         anstream::println!("\n{}", note.trim());
     }
     if !profile.claims.is_empty() {
-        anstream::println!("\nWhat the source states, and a test regenerates:");
+        anstream::println!("\nValues that the source states and a test reproduces:");
         for claim in &profile.claims {
             let percentile =
                 claim.percentile.map(|percent| format!(" {percent}th percentile")).unwrap_or_default();

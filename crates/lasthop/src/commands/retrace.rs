@@ -55,7 +55,7 @@ fn figure(replayed: &[Replayed]) -> Figure {
     Figure {
         title: "Recovery by the link: throughput of a bulk transfer".to_owned(),
         horizontal: "frame size (blocks)".to_owned(),
-        vertical: "throughput (octets/s)".to_owned(),
+        vertical: "throughput (bytes/s)".to_owned(),
         lines: replayed.iter().map(line).collect(),
     }
 }

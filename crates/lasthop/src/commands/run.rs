@@ -41,7 +41,7 @@ pub fn run(arguments: &RunArguments) -> Result<i32, Failure> {
     let begun = begun(arguments)?;
     let clock = arguments.clock.unwrap_or(begun.clock);
     if let (Clock::Real, Some((option, _))) = (clock, of_guests.iter().find(|(_, given)| *given)) {
-        return Err(format!("{option} is for --clock virtual").into());
+        return Err(format!("{option} needs --clock virtual").into());
     }
     let kernel = match clock {
         Clock::Real => None,
@@ -98,7 +98,7 @@ pub fn run(arguments: &RunArguments) -> Result<i32, Failure> {
     }
     if !complete {
         anstream::eprintln!(
-            "lasthop: interrupted: `lasthop run --resume {}` goes on",
+            "lasthop: interrupted: resume with `lasthop run --resume {}`",
             directory.path.display()
         );
         return Ok(INTERRUPTED);
@@ -144,8 +144,9 @@ fn campaign(arguments: &RunArguments, kernel: Option<&GuestKernel>) -> Result<Ca
 }
 
 fn read_plan(arguments: &RunArguments) -> Result<Plan, Failure> {
-    let Some(file) = &arguments.plan else { return Err("which plan? `lasthop run PLAN.toml`".into()) };
-    let text = std::fs::read_to_string(file).map_err(|error| format!("read {}: {error}", file.display()))?;
+    let Some(file) = &arguments.plan else { return Err("no plan given: use `lasthop run PLAN.toml`".into()) };
+    let text =
+        std::fs::read_to_string(file).map_err(|error| format!("cannot read {}: {error}", file.display()))?;
     Ok(Plan::parse(&file.to_string_lossy(), &text)?)
 }
 

@@ -138,7 +138,7 @@ pub fn run(arguments: &SelfCheckArguments) -> Result<i32, Failure> {
             "rows": rows.iter().map(Row::to_json).collect::<Vec<_>>(),
         });
         capture::output::write(file, format!("{object:#}\n"))
-            .map_err(|error| format!("{} cannot be written: {error}", file.display()))?;
+            .map_err(|error| format!("cannot write {}: {error}", file.display()))?;
     }
     if off.is_empty() {
         anstream::println!("\nall {} rows are ok", rows.len());

@@ -29,7 +29,7 @@ const GRAPH: usize = 1_000_000;
 pub fn run(arguments: &TraceArguments) -> Result<i32, Failure> {
     outputs::check([&arguments.svg, &arguments.html, &arguments.parquet].map(Option::as_ref))?;
     if let Some(folder) = &arguments.xpl {
-        fs::create_dir_all(folder).map_err(|error| format!("cannot make {}: {error}", folder.display()))?;
+        fs::create_dir_all(folder).map_err(|error| format!("cannot create {}: {error}", folder.display()))?;
     }
     let mut output = BufWriter::new(io::stdout().lock());
     let print = match arguments {
@@ -94,7 +94,7 @@ fn read(arguments: &TraceArguments, path: &Path, watch: &mut impl Watch) -> Resu
     for analysis in &trace.interfaces {
         if !analysis.is_readable() {
             anstream::eprintln!(
-                "lasthop: {name}: interface {} has link type {}, which cannot be read: its {} packets were left out",
+                "lasthop: {name}: interface {} has link type {}, which cannot be read: its {} packets were skipped",
                 analysis.title(),
                 analysis.link_type,
                 analysis.packets.seen
@@ -124,7 +124,7 @@ fn chosen(
 /// folder of its own.
 fn graphs(arguments: &TraceArguments, path: &Path, trace: &Trace, folder: &Path) -> Result<(), Failure> {
     if path == Path::new("-") {
-        return Err("graphs need the capture a second time: --xpl works with a file, not with `-`".into());
+        return Err("--xpl reads the capture twice: give it a file instead of `-`".into());
     }
     for analysis in &trace.interfaces {
         let number = analysis.number.to_string();

@@ -120,5 +120,5 @@ pub struct WatchArguments {
 /// A time that can be waited for.
 fn seconds(text: &str) -> Result<f64, String> {
     let seconds = text.parse().ok().filter(|seconds| (0.05..=3600.0).contains(seconds));
-    seconds.ok_or_else(|| format!("`{text}` is no time from 0.05 to 3600 seconds"))
+    seconds.ok_or_else(|| format!("`{text}` is not a number of seconds from 0.05 to 3600"))
 }

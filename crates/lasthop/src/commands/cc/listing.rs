@@ -32,7 +32,7 @@ pub fn list(json: bool) -> Result<i32, Failure> {
         anstream::println!("  {:<10} {}", algorithm.name, algorithm.what);
     }
     match &loaded {
-        None => anstream::println!("\nWhich of them are loaded is root's to see."),
+        None => anstream::println!("\nOnly root can see which of them are loaded."),
         Some(loaded) if loaded.is_empty() => anstream::println!("\nNone of them is loaded."),
         Some(loaded) => {
             anstream::println!("\nLoaded:");
@@ -79,9 +79,9 @@ fn state(loaded: &Loaded) -> String {
     let parameters: Vec<_> =
         loaded.parameters.iter().map(|(name, value)| format!("{name}={value}")).collect();
     let users = match loaded.users {
-        0 => "nobody has it".to_owned(),
-        1 => "1 connection or namespace has it".to_owned(),
-        users => format!("{users} connections or namespaces have it"),
+        0 => "not in use".to_owned(),
+        1 => "1 connection or namespace uses it".to_owned(),
+        users => format!("{users} connections or namespaces use it"),
     };
     format!("{} {}; {users}", loaded.algorithm.name, parameters.join(" "))
 }

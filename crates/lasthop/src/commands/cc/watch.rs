@@ -36,7 +36,9 @@ pub fn watch(arguments: &WatchArguments) -> Result<i32, Failure> {
     match watched {
         Ok(0) => Ok(0),
         Ok(lost) => {
-            anstream::eprintln!("lasthop: {lost} states came faster than they were read, and are not shown");
+            anstream::eprintln!(
+                "lasthop: {lost} states arrived faster than they were read and are not shown"
+            );
             Ok(0)
         }
         Err(RecorderError::Source(error)) if error.kind() == io::ErrorKind::BrokenPipe => Ok(0),

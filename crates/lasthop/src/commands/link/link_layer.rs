@@ -37,15 +37,15 @@ impl Wanted {
         let Some(arq) = &assembled.link.arq else {
             return match arguments.rlpdump {
                 None => Ok(Self::default()),
-                Some(_) => Err(
-                    "--rlpdump is of RLP, and this link has none: --arq rlp or --profile gsm-rlp gives it"
-                        .into(),
-                ),
+                Some(_) => {
+                    Err("--rlpdump needs RLP, and this link has none: add --arq rlp or --profile gsm-rlp"
+                        .into())
+                }
             };
         };
         if matches!(arq, ArqSpec::Llp(_)) && arguments.rlpdump.is_some() {
             return Err(
-                "--rlpdump is of RLP, and the frames of LLP have no octets: --events FILE writes what its ends noted".into()
+                "--rlpdump needs RLP, and the frames of LLP have no bytes: write the records of its ends with --events FILE".into()
             );
         }
         let mut wanted = Self::named(arguments);
@@ -93,7 +93,7 @@ impl Wanted {
                 let path = of_end(traces, end);
                 let trace = rlp_trace(&rows, &header, link, end)?;
                 output::write(&path, trace.to_string())
-                    .map_err(|error| format!("write {}: {error}", path.display()))?;
+                    .map_err(|error| format!("cannot write {}: {error}", path.display()))?;
             }
         }
         for (path, _) in self.files() {

@@ -74,7 +74,7 @@ impl Remote {
             "up" => &[Direction::Up],
             "down" => &[Direction::Down],
             "both" => &Direction::BOTH,
-            other => return Err(format!("`{other}` is no direction: say up, down or both")),
+            other => return Err(format!("`{other}` is not a direction: use up, down or both")),
         };
         let parameters_as_given = parameters;
         let parameters: Parameters = parameters.parse().map_err(|error| format!("{error}"))?;
@@ -122,7 +122,7 @@ pub fn list(json: bool) -> Result<i32, Failure> {
         anstream::println!("  down {:>8} packets, {:>6} lost  {down}", packets.1, lost.1);
     }
     if !found && !json {
-        anstream::eprintln!("no link runs");
+        anstream::eprintln!("no link is running");
     }
     Ok(0)
 }
@@ -136,11 +136,11 @@ pub fn set(id: &str, direction: &str, parameters: &str) -> Result<i32, Failure> 
     let mut matching = running.iter().filter(|known| known.starts_with(id));
     let (Some(found), None) = (matching.next(), matching.next()) else {
         let known = if running.is_empty() {
-            "no link runs".to_owned()
+            "no link is running".to_owned()
         } else {
-            format!("there are {}", running.join(", "))
+            format!("running: {}", running.join(", "))
         };
-        return Err(format!("`{id}` names no single link: {known}").into());
+        return Err(format!("`{id}` matches no link, or more than one ({known})").into());
     };
     let request = Request::Set { direction: direction.to_owned(), parameters: parameters.to_owned() };
     match remote::ask(&registry.path().join(found).join(remote::SOCKET), &request)? {
@@ -151,6 +151,8 @@ pub fn set(id: &str, direction: &str, parameters: &str) -> Result<i32, Failure> 
             Ok(0)
         }
         Answer::Refused(why) => Err(why.into()),
-        Answer::Link(_) => Err("the link answered something else".into()),
+        Answer::Link(_) => {
+            Err("the link gave an unexpected answer: it may be of another version of lasthop".into())
+        }
     }
 }

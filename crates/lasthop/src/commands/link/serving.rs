@@ -47,12 +47,14 @@ impl Serving {
             .stdin(Stdio::null())
             .process_group(0)
             .spawn()
-            .map_err(|error| format!("--serve: start /bin/sh: {error}"))?;
+            .map_err(|error| format!("--serve: cannot start /bin/sh: {error}"))?;
         let mut serving = Self { child };
         let end = Instant::now() + LISTENING;
         while listeners()?.is_subset(&before) && Instant::now() < end {
             if let Some(status) = serving.child.try_wait()? {
-                return Err(format!("--serve `{line}`: it has ended before anything came ({status})").into());
+                return Err(
+                    format!("--serve `{line}`: the server ended before it listened ({status})").into()
+                );
             }
             thread::sleep(LOOK);
         }

@@ -32,7 +32,7 @@ pub struct Outcome {
 /// A check in words, and whether the receiver counts it.
 fn words(check: Check) -> String {
     match check {
-        Check::TcpEnd => format!("{check} (in no counter)"),
+        Check::TcpEnd => format!("{check} (not counted)"),
         _ => check.to_string(),
     }
 }
@@ -58,7 +58,7 @@ impl Outcome {
         for (direction, counted) in Direction::BOTH.into_iter().zip(&self.counted) {
             let Counters { first, again, erased, rejects, resets, .. } = counted;
             notice.say(format_args!(
-                "{direction:<4} link layer: {first} frames, {again} sent again, {erased} erased on the air, {rejects} asked for, {resets} resets"
+                "{direction:<4} link layer: {first} frames, {again} retransmitted, {erased} erased on the air, {rejects} requested again, {resets} resets"
             ));
         }
         if let Some(captured) = self.recorded.capture.as_ref().and_then(|captured| captured.path.as_ref()) {
@@ -81,7 +81,8 @@ impl Outcome {
         }
         if let Some(path) = &arguments.json {
             let text = serde_json::to_string(&self.json(id))?;
-            output::write(path, text + "\n").map_err(|error| format!("write {}: {error}", path.display()))?;
+            output::write(path, text + "\n")
+                .map_err(|error| format!("cannot write {}: {error}", path.display()))?;
         }
         Ok(())
     }

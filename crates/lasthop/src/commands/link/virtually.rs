@@ -41,11 +41,11 @@ pub fn run(arguments: &LinkArguments) -> Result<i32, Failure> {
         return Err("--clock virtual needs a COMMAND: a shell there has no terminal".into());
     }
     if !arguments.publish.is_empty() {
-        return Err("--publish is for the real clock: nothing outside can reach into a guest; --serve starts a server there".into());
+        return Err("--publish needs --clock real: nothing outside can reach into a guest; start a server there with --serve".into());
     }
     let kernel = guest_kernel(arguments.guest_memory, false)?;
     if let Some(folder) = &arguments.keep {
-        fs::create_dir_all(folder).map_err(|error| format!("create {}: {error}", folder.display()))?;
+        fs::create_dir_all(folder).map_err(|error| format!("cannot create {}: {error}", folder.display()))?;
     }
     let seed = arguments.seed.unwrap_or_else(|| u64::from(rand::random::<u32>()));
     let notice = Notice::new(arguments.quiet);
@@ -98,14 +98,14 @@ pub fn run(arguments: &LinkArguments) -> Result<i32, Failure> {
     }
     let Some(ended) = ended else { return Ok(INTERRUPTED) };
     if ended.guest.killed_for_memory > 0 {
-        return Err("the guest's memory does not suffice: --guest-memory gives it more".into());
+        return Err("the guest ran out of memory: give it more with --guest-memory".into());
     }
     for file in wanted {
         let from = work.path().join(file.name);
         // What was not written was explained by the command itself.
         if from.exists() {
             bring(&from, &file.outside)
-                .map_err(|error| format!("write {}: {error}", file.outside.display()))?;
+                .map_err(|error| format!("cannot write {}: {error}", file.outside.display()))?;
         }
     }
     keep(&work.path().join(KEEP), arguments.keep.as_deref(), notice)?;
@@ -122,7 +122,7 @@ pub fn run(arguments: &LinkArguments) -> Result<i32, Failure> {
 
 /// The arguments in a file: what [`SUBCOMMAND`] begins with.
 pub fn read_arguments(path: &Path) -> Result<LinkArguments, Failure> {
-    let text = fs::read(path).map_err(|error| format!("read {}: {error}", path.display()))?;
+    let text = fs::read(path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
     Ok(serde_json::from_slice(&text)?)
 }
 
@@ -208,7 +208,7 @@ fn keep(from: &Path, to: Option<&Path>, notice: Notice) -> Result<(), Failure> {
     let Some(to) = to else {
         if !files.is_empty() {
             notice.warn(format_args!(
-                "{} files in ${KEEP_VARIABLE} are dropped: --keep DIR says where they go",
+                "{} files in ${KEEP_VARIABLE} are discarded: keep them with --keep DIR",
                 files.len()
             ));
         }
@@ -219,8 +219,10 @@ fn keep(from: &Path, to: Option<&Path>, notice: Notice) -> Result<(), Failure> {
         let copied = Command::new("cp").arg("-r").arg(file.path()).arg(&to).status();
         match copied {
             Ok(status) if status.success() => {}
-            Ok(status) => return Err(format!("copy to {}: cp ended with {status}", to.display()).into()),
-            Err(error) => return Err(format!("copy to {}: {error}", to.display()).into()),
+            Ok(status) => {
+                return Err(format!("cannot copy to {}: cp ended with {status}", to.display()).into());
+            }
+            Err(error) => return Err(format!("cannot copy to {}: {error}", to.display()).into()),
         }
     }
     Ok(())

@@ -166,7 +166,7 @@ fn localization(text: &str) -> Result<Localization, String> {
         "source-port" => Ok(Localization::SourcePort),
         _ => match text.parse() {
             Ok(bits @ 0..=32) => Ok(Localization::Bits(bits)),
-            _ => Err("say exact, source-port, or a number of bits from 0 to 32".into()),
+            _ => Err("expected exact, source-port, or a number of bits from 0 to 32".into()),
         },
     }
 }

@@ -25,7 +25,7 @@ pub fn attach(arguments: &AttachArguments) -> Result<i32, Failure> {
     }
     pinned::keep(lite, &arguments.name)?;
     anstream::eprintln!(
-        "lasthop: TCP Lite is attached as `{}`: connections of {} from now on, over {}",
+        "lasthop: TCP Lite is attached as `{}` to new connections of {} over {}",
         arguments.name,
         arguments.cgroup.display(),
         arguments.interface.join(", ")
@@ -58,7 +58,7 @@ pub fn status(json: bool) -> Result<i32, Failure> {
             anstream::println!("{}", as_json(attachment, &interfaces, &group));
         } else {
             let Attachment { name, connections, lite, .. } = attachment;
-            let thesis = if attachment.mode == Mode::Thesis { ", headers taken for right" } else { "" };
+            let thesis = if attachment.mode == Mode::Thesis { ", headers trusted" } else { "" };
             anstream::println!("{name}: {group} over {}{thesis}", interfaces.join(", "));
             anstream::println!("  {connections} connections, {lite} of them accept damage");
             for line in lines(&attachment.totals) {

@@ -87,7 +87,7 @@ fn interfaces(named: &[String]) -> Result<Vec<String>, Failure> {
     let up: Vec<_> = all.into_iter().filter(|one| one.up && !one.loopback).map(|one| one.name).collect();
     if up.is_empty() {
         return Err(
-            "no interface is up but the loopback, whose packets are never damaged: name one with --interface"
+            "no interface is up except loopback, whose packets are never damaged: name one with --interface"
                 .into(),
         );
     }

@@ -7,7 +7,7 @@ pub fn lines(totals: &Totals) -> Vec<String> {
     let mut lines = Vec::new();
     let Totals { damaged, accepted, confirmed, bytes, unverifiable, untracked, .. } = *totals;
     if damaged == 0 {
-        lines.push("no damaged segment came for a connection that accepts damage".to_owned());
+        lines.push("no damaged segment arrived for a connection that accepts damage".to_owned());
     } else {
         let share = 100.0 * accepted as f64 / damaged as f64;
         lines.push(format!(
@@ -26,12 +26,11 @@ pub fn lines(totals: &Totals) -> Vec<String> {
     // A damaged segment looks like one now and then: one in 65 536.
     if unverifiable > damaged {
         lines.push(format!(
-            "{unverifiable} segments came with a partial checksum, which shows no damage: their sender leaves checksums to a device that is \
-             not there; switch that off at its end (ethtool -K INTERFACE tx off)"
+            "{unverifiable} segments arrived with a partial checksum, which shows no damage: their sender leaves checksums to a device that does not exist; disable that at the sender (ethtool -K INTERFACE tx off)"
         ));
     }
     if untracked > 0 {
-        lines.push(format!("{untracked} connections were not looked after: there is room for 32768"));
+        lines.push(format!("{untracked} connections were not tracked: there is room for 32768"));
     }
     lines
 }
@@ -53,7 +52,7 @@ mod tests {
         );
         assert_eq!(
             lines(&Totals::default()),
-            ["no damaged segment came for a connection that accepts damage"]
+            ["no damaged segment arrived for a connection that accepts damage"]
         );
     }
 }

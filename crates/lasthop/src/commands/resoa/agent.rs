@@ -82,10 +82,9 @@ fn mode(text: &str) -> Result<AddressMode, String> {
         "any" => Ok(AddressMode::Any),
         "shared" => Ok(AddressMode::Shared),
         "own" => Ok(AddressMode::Own),
-        _ => text
-            .parse::<IpAddr>()
-            .map(AddressMode::Brought)
-            .map_err(|_| format!("`{text}` is neither any, shared or own nor an address such as 192.0.2.7")),
+        _ => text.parse::<IpAddr>().map(AddressMode::Brought).map_err(|_| {
+            format!("`{text}` is not an address mode: use any, shared, own or an address such as 192.0.2.7")
+        }),
     }
 }
 
@@ -108,7 +107,7 @@ fn whom(arguments: &AgentArguments) -> Result<(Place, Option<PublicKey>, SecretK
     local.names.extend(arguments.local_name.iter().cloned());
     if local.is_empty() && !local.names.is_empty() {
         return Err(format!(
-            "`{}` is to be looked up here, but no destination is local, so that it could not be reached: say which are with --local",
+            "`{}` would be resolved here, but no destination is local, so it could not be reached: give local destinations with --local",
             local.names[0]
         )
         .into());
@@ -120,7 +119,7 @@ fn whom(arguments: &AgentArguments) -> Result<(Place, Option<PublicKey>, SecretK
         Some(file) => SecretKey::read(file)?,
         None => SecretKey::generate()?,
     };
-    let server = arguments.server.clone().ok_or("neither --config nor --server says where the server is")?;
+    let server = arguments.server.clone().ok_or("no server given: use --config or --server")?;
     Ok((server, arguments.server_key, key, local))
 }
 
@@ -183,11 +182,11 @@ fn say(server: &Place, connected: &Connected) {
     match connected {
         Connected::Yes { address, sockets } => {
             anstream::eprintln!(
-                "lasthop: registered at {server}: sockets have {address}, {sockets} at a time"
+                "lasthop: registered at {server}: sockets have address {address}, at most {sockets} at a time"
             );
         }
         Connected::No(why) => {
-            anstream::eprintln!("lasthop: not registered at {server}: {why}; it is tried again");
+            anstream::eprintln!("lasthop: not registered at {server}: {why}; trying again");
         }
     }
 }

@@ -12,7 +12,7 @@ pub fn make(file: &Path) -> Result<i32, Failure> {
         KeyError::File { error, path } if error.kind() == ErrorKind::AlreadyExists => {
             let path = path.display();
             let public = SecretKey::read(file).map(|key| format!(" (public: {})", key.public())).unwrap_or_default();
-            format!("{path}: there is a file already{public}; a key that is lost cannot be made again, so it stays: name another one").into()
+            format!("{path}: file exists{public}; a lost key cannot be made again, so the file stays: name another file").into()
         }
         error => Failure::from(error),
     })?;

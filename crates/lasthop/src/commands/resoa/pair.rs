@@ -33,22 +33,22 @@ pub fn run(arguments: &PairArguments) -> Result<i32, Failure> {
     let line = line.as_deref().map(Line::read).transpose()?;
     match (line, policy, out) {
         (None, Some(policy), _) => {
-            let missing = |option: &str, what: &str| format!("{option}: {what}, for the line that the client gets");
+            let missing = |option: &str, what: &str| format!("{option} is missing: {what}, for the client's line");
             let key = key.as_deref().ok_or_else(|| missing("--key FILE", "the server's secret key"))?;
-            let place = at.clone().ok_or_else(|| missing("--at [CARRIER:]ADDRESS", "where the client reaches the server"))?;
-            let name = name.clone().ok_or_else(|| missing("--name NAME", "what the client is called"))?;
+            let place = at.clone().ok_or_else(|| missing("--at [CARRIER:]ADDRESS", "the address at which the client reaches the server"))?;
+            let name = name.clone().ok_or_else(|| missing("--name NAME", "the name of the client"))?;
             offer(policy, key, place, name)
         }
         (Some(Line::Server { name, place, key }), None, Some(out)) => answer(name, place, key, out),
         (Some(Line::Client { name, key }), Some(policy), None) => enter(policy, &name, key),
         (Some(Line::Server { name, .. }), ..) => {
-            Err(format!("this line is for the client: there, lasthop resoa pair LINE --out {name}.toml").into())
+            Err(format!("this line is for the client: run `lasthop resoa pair LINE --out {name}.toml` there").into())
         }
         (Some(Line::Client { .. }), ..) => {
-            Err("this line is for the server: there, lasthop resoa pair LINE --policy FILE".into())
+            Err("this line is for the server: run `lasthop resoa pair LINE --policy FILE` there".into())
         }
         (None, None, _) => Err(
-            "--policy FILE at the server begins (with --key, --at and --name); at the client, the line that it prints and --out FILE".into(),
+            "no line and no policy given: begin at the server with --policy FILE, --key, --at and --name; then give the client the line that it prints, and --out FILE".into(),
         ),
     }
 }
@@ -61,12 +61,12 @@ fn offer(policy: &Path, key: &Path, place: Place, name: String) -> Result<i32, F
     }
     if !place.is_secure() {
         anstream::eprintln!(
-            "lasthop: nothing is verified at {place}: the keys that are exchanged here prove nothing there"
+            "lasthop: {place} is not authenticated: the keys exchanged here prove nothing there"
         );
     }
     let secret = match SecretKey::generate()?.write(key) {
         Ok(()) => {
-            anstream::eprintln!("lasthop: {} is the server's new secret key", key.display());
+            anstream::eprintln!("lasthop: wrote the server's new secret key to {}", key.display());
             SecretKey::read(key)?
         }
         // That there is one is how it should be.
@@ -86,7 +86,7 @@ fn answer(name: String, place: Place, server_key: PublicKey, out: &Path) -> Resu
             .map(|known| format!(", for the server at {}", known.server))
             .unwrap_or_default();
         let out = out.display();
-        return Err(format!("{out}: there is a file already{which}; name another one, or remove it").into());
+        return Err(format!("{out}: file exists{which}; name another file, or remove it").into());
     }
     let secret = match SecretKey::read(&key_path) {
         Ok(secret) => secret,
@@ -105,11 +105,7 @@ fn answer(name: String, place: Place, server_key: PublicKey, out: &Path) -> Resu
         .open(out)
         .map_err(|error| format!("{}: {error}", out.display()))?;
     write!(file, "# lasthop resoa agent --config {}\n{}", out.display(), config.text()?)?;
-    anstream::eprintln!(
-        "lasthop: {} is the configuration, {} the secret key",
-        out.display(),
-        key_path.display()
-    );
+    anstream::eprintln!("lasthop: configuration in {}, secret key in {}", out.display(), key_path.display());
     anstream::println!("{}", Line::Client { name, key: secret.public() }.text());
     anstream::eprintln!("lasthop: at the server: lasthop resoa pair 'THE LINE' --policy FILE");
     Ok(0)
@@ -123,14 +119,14 @@ fn enter(policy: &Path, name: &str, key: PublicKey) -> Result<i32, Failure> {
     let before = match fs::read_to_string(&target) {
         Ok(text) => text,
         Err(error) if target.is_symlink() => {
-            return Err(format!("{file}: it is a link, and what it names cannot be read: {error}").into());
+            return Err(format!("{file}: cannot read the target of this symbolic link: {error}").into());
         }
         Err(error) if error.kind() == ErrorKind::NotFound => "# lasthop resoa serve --policy\n".to_owned(),
         Err(error) => return Err(format!("{file}: {error}").into()),
     };
     let known = Policy::parse(&file, &before)?;
     if let Some((_, client)) = known.clients().find(|(other, _)| **other == key) {
-        return Err(format!("{file}: this key is the client `{}` already", client.name).into());
+        return Err(format!("{file}: this key already belongs to client `{}`", client.name).into());
     }
     if known.clients().any(|(_, client)| client.name == name) {
         return Err(taken(policy, name).into());
@@ -150,7 +146,7 @@ fn enter(policy: &Path, name: &str, key: PublicKey) -> Result<i32, Failure> {
         let other = |is: u32, made: u32| (is != made).then_some(is);
         fchown(new.as_file(), other(there.uid(), made.uid()), other(there.gid(), made.gid())).map_err(|error| {
             format!(
-                "{file}: it would not be that of user {} and group {} any more: {error}; as its owner or root it would",
+                "{file}: cannot keep its owner (user {}, group {}): {error}; run this as its owner or as root",
                 there.uid(),
                 there.gid()
             )
@@ -160,16 +156,13 @@ fn enter(policy: &Path, name: &str, key: PublicKey) -> Result<i32, Failure> {
         .set_permissions(there.map_or(fs::Permissions::from_mode(0o644), |there| there.permissions()))?;
     new.persist(&target).map_err(|error| format!("{file}: {}", error.error))?;
     anstream::eprintln!(
-        "lasthop: `{name}` may come; a server that runs learns it by SIGHUP (systemctl reload lasthop-resoa)"
+        "lasthop: `{name}` may now connect; make a running server read the policy with SIGHUP (systemctl reload lasthop-resoa)"
     );
     Ok(0)
 }
 
 fn taken(policy: &Path, name: &str) -> String {
-    format!(
-        "{}: there is a client `{name}` already; name this one otherwise, or remove that entry",
-        policy.display()
-    )
+    format!("{}: client `{name}` exists already; choose another name, or remove its entry", policy.display())
 }
 
 /// A name that needs no quotes anywhere.
@@ -178,7 +171,7 @@ fn named(name: String) -> Result<String, Failure> {
     if (1..=32).contains(&name.len()) && name.chars().all(fits) {
         Ok(name)
     } else {
-        Err(format!("`{name}` is no name of a client: 1 to 32 of A-Z, a-z, 0-9, - and _").into())
+        Err(format!("`{name}` is not a client name: use 1 to 32 characters of A-Z, a-z, 0-9, - and _").into())
     }
 }
 
@@ -194,9 +187,7 @@ impl Line {
     fn read(text: &str) -> Result<Self, Failure> {
         let words: Vec<_> = text.split_whitespace().collect();
         let incomplete = || {
-            format!(
-                "`{text}` is no line that `lasthop resoa pair` has printed, or not all of it: paste it in quotes"
-            )
+            format!("`{text}` is not a complete line of `lasthop resoa pair`: paste the whole line in quotes")
         };
         let (&sum, rest) = words.split_last().ok_or_else(incomplete)?;
         let line = match *rest {
@@ -208,7 +199,7 @@ impl Line {
         };
         if check(&rest.join(" ")) != sum {
             return Err(format!(
-                "`{text}` has changed on its way (its last word does not fit): have it sent again"
+                "`{text}` was altered on its way (its checksum does not match): have it sent again"
             )
             .into());
         }
@@ -233,7 +224,10 @@ mod tests {
         let (file, link) = (folder.path().join("policy.toml"), folder.path().join("link.toml"));
         std::os::unix::fs::symlink(&file, &link).expect("made");
         let nothing = enter(&link, "a", PublicKey([1; 32])).expect_err("it names nothing").to_string();
-        assert!(nothing.contains("it is a link") && link.is_symlink(), "{nothing}");
+        assert!(
+            nothing.contains("cannot read the target of this symbolic link") && link.is_symlink(),
+            "{nothing}"
+        );
 
         enter(&file, "a", PublicKey([1; 32])).expect("a new one");
         assert_eq!(fs::metadata(&file).expect("is there").mode() & 0o777, 0o644);
@@ -259,7 +253,7 @@ mod tests {
             assert_eq!(Line::read(&format!("  {}\n", text.replace(' ', "  "))).expect("the same"), line);
             let changed = text.replacen("CQ", "Cg", 1);
             assert!(
-                Line::read(&changed).expect_err("changed").to_string().contains("has changed"),
+                Line::read(&changed).expect_err("changed").to_string().contains("was altered"),
                 "{changed}"
             );
             let (cut, _) = text.rsplit_once(' ').expect("words");

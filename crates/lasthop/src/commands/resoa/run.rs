@@ -75,7 +75,7 @@ pub fn run(arguments: &RunArguments) -> Result<i32, Failure> {
     let before = agent_status::of(&agent)?;
     if let Connected::No(why) = &before.connected {
         return Err(format!(
-            "the agent at {} has no server: {why}\nwait until it says `registered`, or start it with another --server",
+            "the agent at {} has no server: {why}\nwait until it prints `registered`, or start it with another --server",
             agent.path().display()
         )
         .into());
@@ -90,7 +90,7 @@ pub fn run(arguments: &RunArguments) -> Result<i32, Failure> {
     if let Interposer::Seccomp(why) = interposer {
         if arguments.library.is_some() {
             return Err(format!(
-                "{why}, so that --library intercepts nothing\nwithout --library it runs by seccomp"
+                "{why}, so --library intercepts nothing\nwithout --library its calls are intercepted by seccomp"
             )
             .into());
         }
@@ -100,7 +100,7 @@ pub fn run(arguments: &RunArguments) -> Result<i32, Failure> {
     let library = library::find(arguments.library.as_deref())?;
     command.env(PRELOAD, preload(&library));
     resoa_notify::guard().map_err(|error| {
-        format!("cannot keep programs that the library does not reach from the network: {error}; the kernel needs CONFIG_SECCOMP_FILTER")
+        format!("cannot deny the network to programs that the library does not reach: {error}; the kernel needs CONFIG_SECCOMP_FILTER")
     })?;
     if arguments.count {
         counted(&agent, &before, &mut command)

@@ -22,7 +22,9 @@ pub fn run(arguments: &ServeArguments) -> Result<i32, Failure> {
     if arguments.check {
         return check(arguments);
     }
-    let Some(listen) = &arguments.listen else { return Err("--listen: where clients are taken".into()) };
+    let Some(listen) = &arguments.listen else {
+        return Err("--listen is missing: give the address to listen on".into());
+    };
     Confinement::check(arguments.user.as_deref())?;
     raise_descriptor_limit()?;
     let (stop, reload) = (SignalPipe::of(&[SIGINT, SIGTERM])?, SignalPipe::of(&[SIGHUP])?);
@@ -40,7 +42,7 @@ pub fn run(arguments: &ServeArguments) -> Result<i32, Failure> {
     }
     if !host.capabilities().host_ports {
         anstream::eprintln!(
-            "lasthop: this kernel does not tell which ports the host's processes have (CONFIG_INET_TCP_DIAG, CONFIG_INET_UDP_DIAG): sockets of clients share no port, whatever SO_REUSEADDR and SO_REUSEPORT say"
+            "lasthop: this kernel does not report the ports of the host's processes (CONFIG_INET_TCP_DIAG, CONFIG_INET_UDP_DIAG): sockets of clients cannot share a port, even with SO_REUSEADDR or SO_REUSEPORT"
         );
     }
     let mut questions = Questions::open(arguments)?;
@@ -48,7 +50,7 @@ pub fn run(arguments: &ServeArguments) -> Result<i32, Failure> {
         host.wait_for(descriptor)?;
     }
     if policy.is_open() {
-        anstream::eprintln!("lasthop: nothing is verified at {place}: whoever reaches it is a client");
+        anstream::eprintln!("lasthop: {place} is not authenticated: anyone who can reach it is a client");
     }
     let needs = needs(arguments, &policy, &questions, host.capabilities().fin_hold);
     let confinement = Confinement::enter(arguments.user.as_deref(), !arguments.no_sandbox, &needs)?;
@@ -70,7 +72,7 @@ pub fn run(arguments: &ServeArguments) -> Result<i32, Failure> {
         questions.hear(|| host.report());
     }
     host.stop();
-    anstream::eprintln!("lasthop: every socket is reset");
+    anstream::eprintln!("lasthop: all sockets are reset");
     Ok(0)
 }
 
@@ -83,12 +85,12 @@ fn hold(arguments: &ServeArguments) -> Result<Option<FinHold>, Failure> {
     }
     let attached = FinHold::interfaces().and_then(|names| {
         let hold = FinHold::attach(&names)?;
-        anstream::eprintln!("lasthop: the FIN of far hosts is held at {}", names.join(" "));
+        anstream::eprintln!("lasthop: the FIN of remote hosts is held back on {}", names.join(" "));
         Ok(hold)
     });
     Ok(attached
         .inspect_err(|error| {
-            anstream::eprintln!("lasthop: the FIN of far hosts is acknowledged when it arrives, not when the client has all before it: {error}");
+            anstream::eprintln!("lasthop: the FIN of remote hosts is acknowledged on arrival, before the client has all data: {error}");
         })
         .ok())
 }
@@ -128,7 +130,7 @@ fn check(arguments: &ServeArguments) -> Result<i32, Failure> {
     let policy = Policy::read(file)?;
     let clients = policy.clients().len();
     let are = if clients == 1 { "1 client".to_owned() } else { format!("{clients} clients") };
-    anstream::println!("{}: a policy with {are}", file.display());
+    anstream::println!("{}: valid policy with {are}", file.display());
     for (key, client) in policy.clients() {
         let addresses = &client.grant.addresses;
         let own: Vec<_> = addresses.pool.iter().chain(&addresses.brought).map(ToString::to_string).collect();
@@ -143,7 +145,7 @@ fn policy(arguments: &ServeArguments, listen: &Place) -> Result<Policy, Failure>
     let is_near = matches!(listen, Place::Plain(address) if address.ip().is_loopback());
     if !listen.is_secure() && !is_near && !arguments.insecure {
         return Err(format!(
-            "--listen {listen}: nothing is verified there, so that whoever reaches it is a client; use tcp:, or --insecure if only friends can"
+            "--listen {listen}: this carrier is not authenticated, so anyone who can reach it is a client; use tcp:, or --insecure if only trusted hosts can"
         )
         .into());
     }
@@ -154,7 +156,7 @@ fn policy(arguments: &ServeArguments, listen: &Place) -> Result<Policy, Failure>
         Some(file) => Policy::read(file)?.open(),
         None if listen.is_secure() => {
             return Err(format!(
-                "--listen {listen}: --policy says who may come; `lasthop resoa pair --policy FILE` begins one"
+                "--listen {listen}: --policy is missing, which lists the clients that may connect; begin one with `lasthop resoa pair --policy FILE`"
             )
             .into());
         }
@@ -199,9 +201,7 @@ fn reload_policy(
         }
         Err(error) => {
             let reader = confinement.user();
-            anstream::eprintln!(
-                "lasthop: {error} (it is read as {reader})\nlasthop: the policy stays as it was"
-            );
+            anstream::eprintln!("lasthop: {error} (read as {reader})\nlasthop: the policy is unchanged");
         }
     }
 }

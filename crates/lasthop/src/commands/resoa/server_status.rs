@@ -35,7 +35,7 @@ pub fn make_folder(folder: &Path) -> io::Result<()> {
     }
     let found = fs::symlink_metadata(folder)?;
     let why = if !found.is_dir() {
-        "it is no folder".to_owned()
+        "it is not a directory".to_owned()
     } else if found.uid() != rustix::process::geteuid().as_raw() {
         format!("it belongs to user {}", found.uid())
     } else if found.mode() & 0o022 != 0 {
@@ -55,7 +55,9 @@ pub fn of(path: &Path) -> Result<Report, Failure> {
     });
     let path = path.display();
     asked.map_err(|error| {
-        format!("{path}: {error}; no server answers there (`lasthop resoa serve --status {path}` would)")
+        format!(
+            "{path}: {error}; no server answers there: start one with `lasthop resoa serve --status {path}`"
+        )
     })?;
     read(&text).map_err(|error| format!("{path}: {error}").into())
 }
@@ -63,9 +65,10 @@ pub fn of(path: &Path) -> Result<Report, Failure> {
 /// What it has answered; it hangs up if its loop has no time for it.
 fn read(text: &str) -> Result<Report, String> {
     serde_json::from_str(text).map_err(|error| match text {
-        "" => "the server has hung up without an answer: it is busy, or ends; try again".to_owned(),
+        "" => "the server closed the connection without an answer: it is busy or shutting down; try again"
+            .to_owned(),
         _ if error.is_eof() => {
-            "the server's answer ends in the middle: it is busy, or has ended; try again".to_owned()
+            "the server's answer is incomplete: it is busy or has ended; try again".to_owned()
         }
         _ => format!("the server is of another version: {error}"),
     })
@@ -95,11 +98,11 @@ pub fn shown(report: &Report) -> String {
         }
     }
     let mut text = match report.clients.len() {
-        0 => "nobody is connected\n".to_owned(),
+        0 => "no client is connected\n".to_owned(),
         _ => format!("{table}\n"),
     };
     let total = format!(
-        "\nup {}; {} sockets made, {} sent, {} received, {} look-ups\n",
+        "\nup {}; {} sockets made, {} sent, {} received, {} lookups\n",
         time(report.uptime_s),
         report.sockets_made,
         octets(report.octets_sent),
@@ -113,9 +116,9 @@ pub fn shown(report: &Report) -> String {
     }
     let incidents = [
         ("turned away", report.turned_away),
-        ("no message", report.malformed),
+        ("malformed message", report.malformed),
         ("not registered", report.unregistered),
-        ("no descriptor", report.starved),
+        ("out of file descriptors", report.starved),
     ];
     let incidents: Vec<_> = incidents
         .iter()
@@ -176,7 +179,7 @@ mod tests {
     fn what_is_no_answer() {
         let said = |text| read(text).expect_err("no answer");
         assert!(said("").contains("busy"), "{}", said(""));
-        assert!(said("{\"uptime_s\": 1.0, ").contains("in the middle"));
+        assert!(said("{\"uptime_s\": 1.0, ").contains("incomplete"));
         assert!(said("{\"uptime_s\": 1.0}").contains("another version"));
         assert!(said("220 ready").contains("another version"));
     }
@@ -195,7 +198,7 @@ mod tests {
         assert!(said().contains("others can write it (mode 777)"), "{}", said());
         fs::remove_dir(&folder).expect("removed");
         symlink(room.path(), &folder).expect("a link");
-        assert!(said().contains("no folder"), "{}", said());
+        assert!(said().contains("not a directory"), "{}", said());
         fs::remove_file(&folder).expect("removed");
         make_folder(&folder).expect("made");
         if rustix::process::geteuid().is_root() {

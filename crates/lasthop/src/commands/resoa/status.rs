@@ -41,7 +41,7 @@ fn found<A, S>(
     match (agent.transpose(), server.transpose()) {
         (Err(agent), Err(server)) => Err(format!("{agent}\n{server}").into()),
         (Err(agent), Ok(None)) if is_any => Err(format!(
-            "{agent}\nno server was asked: without XDG_RUNTIME_DIR, --server PATH says where it answers"
+            "{agent}\nno server was asked: XDG_RUNTIME_DIR is not set; give its socket with --server PATH"
         )
         .into()),
         (Err(error), _) | (_, Err(error)) if !is_any => Err(error),

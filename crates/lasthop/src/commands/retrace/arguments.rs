@@ -195,7 +195,7 @@ fn bars(text: &str) -> Result<Bars, String> {
     let (least, most) = text.split_once('-').unwrap_or((text, text));
     match (number(least), number(most)) {
         (Some(least), Some(most)) if least <= most => Ok(Bars(least, most)),
-        _ => Err("bars of the display, from 1 (poor) to 5, such as 3 or 1-2".to_owned()),
+        _ => Err("expected bars of the display, from 1 (poor) to 5, such as 3 or 1-2".to_owned()),
     }
 }
 
@@ -207,9 +207,11 @@ fn frames(text: &str) -> Result<Frames, String> {
             Some((first, last)) => number(first).zip(number(last)),
             None => number(part).map(|number| (number, number)),
         };
-        let (first, last) = range
-            .filter(|(first, last)| first <= last)
-            .ok_or_else(|| format!("`{part}` is no size of frames: write numbers of blocks from 1 to {MOST} such as 1-30 or 1,2,4"))?;
+        let (first, last) = range.filter(|(first, last)| first <= last).ok_or_else(|| {
+            format!(
+                "`{part}` is not a frame size: use numbers of blocks from 1 to {MOST}, such as 1-30 or 1,2,4"
+            )
+        })?;
         all.extend(first..=last);
     }
     all.sort_unstable();
@@ -221,14 +223,14 @@ fn start(text: &str) -> Result<Start, String> {
     if text == "all" {
         return Ok(Start::Every);
     }
-    text.parse().map(Start::Block).map_err(|_| "write the number of a block, from 0, or all".to_owned())
+    text.parse().map(Start::Block).map_err(|_| "expected the number of a block, from 0, or all".to_owned())
 }
 
 fn law(text: &str) -> Result<Law, String> {
     [Law::HeavyTailed, Law::Markov]
         .into_iter()
         .find(|law| law.name() == text)
-        .ok_or_else(|| "write heavy-tailed or markov".to_owned())
+        .ok_or_else(|| "expected heavy-tailed or markov".to_owned())
 }
 
 #[cfg(test)]

@@ -60,16 +60,14 @@ pub fn blocks(arguments: &BlocksArguments) -> Result<(), Failure> {
             BlockTrace { header, period: *block, payload: BlockTrace::GSM_PAYLOAD, erased }
         }
         (Some(Format::BitErrors), None) => {
-            return Err(
-                format!("{name} is a bit error trace: say how many bits a block has, by --bits").into()
-            );
+            return Err(format!("{name} is a bit error trace: give the bits of a block with --bits").into());
         }
         (Some(Format::BlockErasures), _) => {
-            return Err(format!("{name} is a block erasure trace already").into());
+            return Err(format!("{name} is already a block erasure trace").into());
         }
         (None, _) => {
             return Err(format!(
-                "{name} does not say what it is: begin it with a line `# format: bit-errors` or `# format: rlp`"
+                "{name} does not state its format: begin it with a line `# format: bit-errors` or `# format: rlp`"
             )
             .into());
         }
@@ -82,7 +80,7 @@ fn write(trace: &BlockTrace, output: Option<&Path>) -> Result<(), Failure> {
     match output {
         Some(path) => {
             capture::output::write(path, text)
-                .map_err(|error| format!("write {}: {error}", path.display()))?;
+                .map_err(|error| format!("cannot write {}: {error}", path.display()))?;
         }
         None => io::stdout().lock().write_all(text.as_bytes())?,
     }

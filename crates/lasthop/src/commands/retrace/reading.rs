@@ -14,7 +14,7 @@ pub fn text(path: &Path) -> Result<String, Failure> {
     } else {
         std::fs::read_to_string(path)
     };
-    text.map_err(|error| format!("read {}: {error}", path.display()).into())
+    text.map_err(|error| format!("cannot read {}: {error}", path.display()).into())
 }
 
 /// The blocks of a trace; `block` is how long one is, if that was asked for.
@@ -27,7 +27,7 @@ pub fn of_text(name: &str, text: &str, block: Option<Span>) -> Result<BlockTrace
     match Format::of(text) {
         Some(Format::Rlp) => Ok(RlpTrace::parse(name, text)?.blocks()),
         Some(Format::BitErrors) => Err(format!(
-            "{name} is a bit error trace: make blocks of it first, such as by `lasthop retrace blocks --bits 456 {name}`"
+            "{name} is a bit error trace: convert it to blocks first, for example with `lasthop retrace blocks --bits 456 {name}`"
         )
         .into()),
         Some(Format::BlockErasures) | None => {

@@ -58,7 +58,7 @@ fn of_signal(traces: Vec<(String, BlockTrace)>, wanted: Bars) -> Result<Vec<(Str
     let left: Vec<_> = traces.into_iter().filter(within).collect();
     if left.is_empty() {
         return Err(format!(
-            "--signal: none of {all} traces says in its header that its signal strength was within {least}-{most}"
+            "--signal: none of {all} traces states a signal strength within {least}-{most} in its header"
         )
         .into());
     }
@@ -75,7 +75,7 @@ fn one(traces: Vec<(String, BlockTrace)>) -> Result<(String, BlockTrace), Failur
     for (next, trace) in traces {
         if (trace.period, trace.payload) != (whole.period, whole.payload) {
             return Err(format!(
-                "{next} has blocks of {} in {}, those before it of {} in {}: they are no one trace",
+                "{next} has blocks of {} in {}, but the traces before it have blocks of {} in {}: they cannot be joined",
                 trace.payload, trace.period, whole.payload, whole.period
             )
             .into());

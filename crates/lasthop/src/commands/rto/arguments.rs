@@ -149,5 +149,5 @@ fn kind(text: &str) -> Result<Kind, String> {
     Kind::ALL
         .into_iter()
         .find(|kind| kind.name() == text)
-        .ok_or_else(|| format!("no timer of this name: {}", Kind::ALL.map(Kind::name).join(", ")))
+        .ok_or_else(|| format!("`{text}` is not a timer: use {}", Kind::ALL.map(Kind::name).join(", ")))
 }

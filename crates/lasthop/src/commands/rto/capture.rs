@@ -65,7 +65,7 @@ pub fn run(arguments: &CaptureArguments, output: &mut impl Write) -> Result<(), 
     if directions.is_empty() {
         let name = arguments.file.display();
         return Err(format!(
-            "{name}: no round-trip time could be measured: a capture needs data and what acknowledges it, of TCP, at the end that sends"
+            "{name}: no round-trip time found: the capture needs TCP data and its acknowledgments, taken at the sending end"
         )
         .into());
     }
@@ -148,7 +148,7 @@ fn text(
         writeln!(output, "interface {interface}, connection {connection} {name}: {from} to {to}")?;
         writeln!(
             output,
-            "{} round-trip times: {least} s at least, {mean} s on average, {greatest} s at most",
+            "{} round-trip times: min {least} s, mean {mean} s, max {greatest} s",
             samples.len()
         )?;
         let header = ["timer", "max RTO", "mean RTO", "min RTO/RTT", "mean RTO/RTT", "RTO < RTT", "share"];

@@ -53,7 +53,7 @@ fn summary(
     let Some(first) = said.first().map(|timer| bulk.last_cycle(&timer.1)) else { return Ok(()) };
     writeln!(
         output,
-        "{loads} segments outstanding, one served in {service}; cycle {} of {0}: {} acknowledgments,",
+        "{loads} segments outstanding, service time {service}; cycle {} of {0}: {} acknowledgments,",
         arguments.cycles, first.rows
     )?;
     writeln!(output, "round-trip times {} to {} s", digits(first.least_rtt_s), digits(first.greatest_rtt_s))?;
@@ -150,7 +150,7 @@ fn figure(arguments: &ModelArguments, service: Span, bulk: &Bulk, said: &[Said])
         lines.push(line(&format!("RTO, {name}"), true, points));
     }
     Figure {
-        title: format!("Load of {} segments, one served in {service}: the last two cycles", arguments.load),
+        title: format!("Load of {} segments, service time {service}: the last two cycles", arguments.load),
         horizontal: "time (s)".to_owned(),
         vertical: "round-trip time, timeout (s)".to_owned(),
         lines,

@@ -35,12 +35,11 @@ impl<'a> Overlay<'a> {
         let found = cycles(samples);
         let number = found.len();
         let Some(cycle) = found.into_iter().next_back() else {
-            return Err("--model: no whole cycle: round-trip times must fall from high to low twice at least, as those of a transfer do that only the \
-                        network limits; capture for longer, or leave out --model"
+            return Err("--model: no whole cycle: round-trip times must fall from high to low at least twice, as in a transfer that only the network limits; capture for longer, or omit --model"
                 .into());
         };
         let bulk = cycles::model(&samples[cycle.clone()], CYCLES).ok_or(
-            "--model: the last cycle's samples came at once, so that there is no time that a segment takes",
+            "--model: the last cycle has too few samples at different times to give a service time",
         )??;
         let said = timers.iter().map(|of| bulk.run(of.timer, settings)).collect();
         Ok(Self { samples, timers, cycle, number, bulk, said })
@@ -68,7 +67,7 @@ impl<'a> Overlay<'a> {
         };
         writeln!(
             output,
-            "\ncycle {0} of {0} whole ones: {1} round-trip times in {2} s, {3} to {4} s\nmodel, {load} segments at most, one served in {5} s: {6} in {7} s, {8} to {9} s",
+            "\nwhole cycle {0} of {0}: {1} round-trip times in {2} s, {3} to {4} s\nmodel with at most {load} segments, service time {5} s: {6} in {7} s, {8} to {9} s",
             self.number,
             measured.rows,
             digits(span(&self.cycle)),
@@ -174,12 +173,12 @@ mod tests {
         overlay.text(&mut text).unwrap_or_else(|error| panic!("{error}"));
         let text = String::from_utf8(text).expect("UTF-8");
         assert!(
-            text.contains("cycle 11 of 11 whole ones: 30 round-trip times in 181.25 s, 25.00 to 50.00 s"),
+            text.contains("whole cycle 11 of 11: 30 round-trip times in 181.25 s, 25.00 to 50.00 s"),
             "{text}"
         );
         assert!(
             text.contains(
-                "model, 8 segments at most, one served in 6.25 s: 30 in 187.50 s, 25.00 to 50.00 s"
+                "model with at most 8 segments, service time 6.25 s: 30 in 187.50 s, 25.00 to 50.00 s"
             ),
             "{text}"
         );

@@ -215,9 +215,9 @@ pub fn print(directory: &Directory, measure: &str, besides: Besides, as_json: bo
     anstream::println!("{}", title(directory, measure));
     anstream::println!("{}", trimmed(&table(directory, measure, besides)));
     if let Some((table, others)) = comparison(directory) {
-        anstream::println!("\nBeside the literature:\n{}", trimmed(&table));
+        anstream::println!("\nCompared with the literature:\n{}", trimmed(&table));
         if others > 0 {
-            anstream::println!(" {others} more are about cells that were not run");
+            anstream::println!(" {others} more concern cells that were not run");
         }
     }
     if let Some(guest) = directory.manifest.guest.as_ref().filter(|guest| guest.verified) {
@@ -250,7 +250,9 @@ fn verification(directory: &Directory, guest: &results::Guest) -> String {
     }
     let count = |found: Option<bool>| runs.iter().filter(|run| run.verified == found).count();
     let (same, differ, unknown) = (count(Some(true)), count(Some(false)), count(None));
-    format!("not verified: {same} runs were the same twice, {differ} differed, {unknown} were not done twice")
+    format!(
+        "not verified: {same} runs gave the same bytes twice, {differ} differed, {unknown} were not done twice"
+    )
 }
 
 /// Without the blanks that a table has at the ends of its lines.

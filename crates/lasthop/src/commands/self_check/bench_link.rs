@@ -102,7 +102,7 @@ impl<O: Observer + Send + 'static> BenchLink<O> {
         for host in &self.hosts {
             packets += host.tun.statistics()?.tx_dropped + host.udp_counters()?.no_room;
         }
-        let ending = self.stop().ok_or("the emulator has ended before")??;
+        let ending = self.stop().ok_or("the emulator had already ended")??;
         packets += ending.refused.map_or(0, |(count, _)| count);
         let lost = (packets > 0).then_some(Overload::DroppedByKernel { packets });
         let overload = lost.or_else(|| ending.punctuality.verdict());
@@ -170,7 +170,7 @@ impl Host {
         let socket = self
             .namespace
             .enter(|| Ok(UdpSocket::bind((address, 0))))?
-            .map_err(|error| format!("open a UDP socket on {address}: {error}"))?;
+            .map_err(|error| format!("cannot open a UDP socket on {address}: {error}"))?;
         // Beyond the system's limit where we may, else up to it.
         if rustix::net::sockopt::set_socket_recv_buffer_size_force(&socket, RECEIVE_BUFFER).is_err() {
             rustix::net::sockopt::set_socket_recv_buffer_size(&socket, RECEIVE_BUFFER)?;
@@ -182,8 +182,8 @@ impl Host {
         // `/proc/net` is the namespace of the main thread, this that of the thread that reads it.
         let path = "/proc/thread-self/net/snmp";
         let text = self.namespace.enter(|| Ok(std::fs::read_to_string(path)))?;
-        let text = text.map_err(|error| format!("read {path}: {error}"))?;
-        udp_counters(&text).ok_or_else(|| format!("read {path}: it has no Udp lines").into())
+        let text = text.map_err(|error| format!("cannot read {path}: {error}"))?;
+        udp_counters(&text).ok_or_else(|| format!("cannot read {path}: it has no Udp lines").into())
     }
 }
 

@@ -111,7 +111,7 @@ impl Flow {
                 Ok((length, stamp)) => {
                     quiet_since = None;
                     let stamp =
-                        stamp.ok_or_else(|| io::Error::other("the kernel stamped no time of receipt"))?;
+                        stamp.ok_or_else(|| io::Error::other("the kernel supplied no receive timestamp"))?;
                     let at = stamp.tv_sec() as u64 * 1_000_000_000 + stamp.tv_nsec() as u64;
                     if let Some(number) = buffer[..length].first_chunk() {
                         came.push(Arrival { number: u64::from_be_bytes(*number), at });

@@ -159,6 +159,6 @@ pub enum End {
 fn seconds(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(seconds) if seconds >= 0.0 && seconds.is_finite() => Ok(seconds),
-        _ => Err("seconds are a number, 0 at least, such as 0.5".to_owned()),
+        _ => Err("expected a number of seconds, at least 0, such as 0.5".to_owned()),
     }
 }

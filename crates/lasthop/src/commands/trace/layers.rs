@@ -37,7 +37,7 @@ pub fn print(arguments: &TraceArguments, output: &mut BufWriter<StdoutLock<'stat
         notice.say(format_args!("page: {}", path.display()));
     }
     if let Some(folder) = &arguments.xpl {
-        fs::create_dir_all(folder).map_err(|error| format!("make {}: {error}", folder.display()))?;
+        fs::create_dir_all(folder).map_err(|error| format!("cannot create {}: {error}", folder.display()))?;
         let path = folder.join("layers.xpl");
         xpl::write(&path, &tracing.view)?;
         notice.say(format_args!("graphs: {}", path.display()));

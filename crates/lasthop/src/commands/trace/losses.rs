@@ -60,7 +60,7 @@ pub fn print(arguments: &TraceArguments, output: &mut BufWriter<StdoutLock<'stat
         receivers.add(&run.holes);
     }
     if !arguments.json {
-        write!(output, "What senders took losses for:\n{}", Matrix(&senders))?;
+        write!(output, "Losses as the senders classified them:\n{}", Matrix(&senders))?;
         receivers.print(arguments.receiver, output)?;
     }
     Ok(())
@@ -91,7 +91,7 @@ impl Receivers {
         for (name, verdicts) in &self.0 {
             writeln!(
                 output,
-                "\nWhat {name} at the receiver takes holes in what arrived for, replayed over the event log:"
+                "\nHoles in the received data as {name} at the receiver classifies them, replayed over the event log:"
             )?;
             write!(output, "{}", Matrix(verdicts))?;
         }

@@ -10,7 +10,7 @@ use std::io::{BufWriter, StdoutLock, Write};
 /// Prints the trace of the end that is asked for.
 pub fn print(arguments: &TraceArguments, output: &mut BufWriter<StdoutLock<'static>>) -> Result<(), Failure> {
     let [path] = &arguments.files[..] else {
-        return Err("an RLP trace is of one run: --rlpdump takes one file".into());
+        return Err("--rlpdump takes exactly one file: an RLP trace belongs to one run".into());
     };
     let failed = |error| format!("{}: {error}", path.display());
     let reader = Reader::open(path).map_err(failed)?;

@@ -30,7 +30,7 @@ pub fn print(arguments: &TraceArguments, output: &mut BufWriter<StdoutLock<'stat
             output.write_record(file.into_iter().chain(cells)).map_err(io)?;
         }
         if reader.lost() > 0 {
-            anstream::eprintln!("lasthop: {name}: {} states more were lost", reader.lost());
+            anstream::eprintln!("lasthop: {name}: {} more states were lost", reader.lost());
         }
         for note in reader.notes() {
             anstream::eprintln!("lasthop: {name}: at {} s: {}", note.at, note.text);

@@ -21,7 +21,7 @@ pub fn find(said: Option<&Path>) -> Result<PathBuf, Failure> {
     places.iter().find(|place| place.is_file()).cloned().ok_or_else(|| {
         let tried: Vec<_> = places.iter().map(|place| place.display().to_string()).collect();
         format!(
-            "no {NAME} at {}\n`cargo build --release -p resoa-preload` makes it; --library FILE or {VARIABLE} says where it is",
+            "no {NAME} at {}\nbuild it with `cargo build --release -p resoa-preload`, or give its path with --library FILE or {VARIABLE}",
             tried.join(", ")
         )
         .into()
@@ -36,7 +36,7 @@ fn exists(path: &Path, by: &str) -> Result<PathBuf, Failure> {
     }
     if path.to_string_lossy().contains([':', ' ']) {
         return Err(format!(
-            "{by}: the loader takes no path with a colon or a space in it, such as {}",
+            "{by}: the loader accepts no path with a colon or a space, such as {}",
             path.display()
         )
         .into());

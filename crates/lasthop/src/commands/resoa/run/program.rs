@@ -120,7 +120,7 @@ fn interposer_of(program: &Program, path: &Path, deepest: usize) -> Result<Inter
     let shown = path.display();
     match program {
         Program::Foreign => {
-            Err(format!("{shown} is for another kind of machine than this command, and so is its loader").into())
+            Err(format!("{shown} is built for another machine than this command, and so is its loader").into())
         }
         Program::Script(interpreter) if deepest > 0 => {
             interposer_of(&Program::read(interpreter)?, interpreter, deepest - 1)
@@ -129,7 +129,7 @@ fn interposer_of(program: &Program, path: &Path, deepest: usize) -> Result<Inter
             if path.metadata().is_ok_and(|data| gains_rights(path, &data)) =>
         {
             Err(format!(
-                "{shown} gains rights when it starts (a set-user-ID bit or capabilities), so that nothing can intercept its calls\nrun it as the user that it becomes"
+                "{shown} gains privileges when it starts (a set-user-ID bit or capabilities), so nothing can intercept its calls\nrun it as the user that it becomes"
             )
             .into())
         }

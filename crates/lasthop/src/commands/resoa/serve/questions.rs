@@ -61,7 +61,7 @@ impl Questions {
         });
         let metrics = metrics.transpose()?;
         if let Some(address) = metrics.as_ref().and_then(|listener| listener.local_addr().ok()) {
-            anstream::eprintln!("lasthop: figures at http://{address}/metrics");
+            anstream::eprintln!("lasthop: metrics at http://{address}/metrics");
         }
         let status = match &arguments.status {
             Some(path) => Some((
@@ -72,7 +72,7 @@ impl Questions {
             None => server_status::default_path().and_then(|path| {
                 let listening = path.parent().map_or(Ok(()), server_status::make_folder);
                 let listening = listening.and_then(|()| listen(&path)).inspect_err(|error| {
-                    anstream::eprintln!("lasthop: `lasthop resoa status` is not answered: {error}");
+                    anstream::eprintln!("lasthop: `lasthop resoa status` gets no answer: {error}");
                 });
                 Some((listening.ok()?, path))
             }),
@@ -145,7 +145,7 @@ impl Desk {
 fn listen(path: &Path) -> io::Result<UnixListener> {
     let there = fs::symlink_metadata(path);
     if there.is_ok_and(|there| !there.file_type().is_socket()) {
-        let message = "there is a file that is no socket; name another path, or remove it";
+        let message = "there is a file that is not a socket; name another path, or remove it";
         return Err(io::Error::new(io::ErrorKind::AlreadyExists, message));
     }
     if UnixStream::connect(path).is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused) {
@@ -236,7 +236,7 @@ where
     }
     let is_for_metrics = request.starts_with(b"GET /metrics ") || request.starts_with(b"GET / ");
     let (status, body) = match desk.report() {
-        _ if !is_for_metrics => ("404 Not Found", "figures are at /metrics\n".to_owned()),
+        _ if !is_for_metrics => ("404 Not Found", "metrics are at /metrics\n".to_owned()),
         Some(report) => ("200 OK", report.metrics()),
         None => ("503 Service Unavailable", "the server is busy\n".to_owned()),
     };
@@ -259,7 +259,7 @@ mod tests {
         let precious = folder.path().join("precious");
         fs::write(&precious, "data").expect("written");
         let refused = listen(&precious).expect_err("it is a file").to_string();
-        assert!(refused.contains("no socket"), "{refused}");
+        assert!(refused.contains("not a socket"), "{refused}");
         assert_eq!(fs::read_to_string(&precious).expect("still there"), "data");
         let link = folder.path().join("link");
         std::os::unix::fs::symlink(&precious, &link).expect("made");

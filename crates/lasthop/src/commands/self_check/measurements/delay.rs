@@ -32,7 +32,9 @@ pub fn measure(bench: &mut Bench) -> Result<Vec<Row>, Failure> {
     for (direction, flown) in Direction::BOTH.into_iter().zip(flown) {
         let flown = flown?;
         let delays = flown.delays();
-        let Some(&least) = delays.first() else { return Err(format!("nothing came {direction}").into()) };
+        let Some(&least) = delays.first() else {
+            return Err(format!("no packet arrived {direction}").into());
+        };
         rows.push(Row::at_most_above(format!("delay {direction}, least"), configured, least, USUAL_LATENESS));
         for (name, share, above) in
             [("median", 0.5, USUAL_LATENESS), ("99th percentile", 0.99, RARE_LATENESS)]

@@ -34,8 +34,9 @@ const CROSS: i32 = 3;
 
 /// Writes the figure; `span` is what it shows, in nanoseconds since time zero.
 pub fn write(path: &Path, tracing: &Tracing, span: Option<(i64, i64)>) -> Result<(), Failure> {
-    let text = svg(tracing, span).map_err(|error| format!("the figure cannot be drawn: {error}"))?;
-    capture::output::write(path, text).map_err(|error| format!("write {}: {error}", path.display()).into())
+    let text = svg(tracing, span).map_err(|error| format!("cannot draw the figure: {error}"))?;
+    capture::output::write(path, text)
+        .map_err(|error| format!("cannot write {}: {error}", path.display()).into())
 }
 
 fn svg(tracing: &Tracing, span: Option<(i64, i64)>) -> Result<String, Box<dyn Error>> {

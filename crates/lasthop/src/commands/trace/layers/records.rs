@@ -55,8 +55,8 @@ impl Monitors {
 
     /// Of an RLP trace as text: one end.
     pub fn of_text(path: &Path) -> Result<Self, Failure> {
-        let text =
-            std::fs::read_to_string(path).map_err(|error| format!("read {}: {error}", path.display()))?;
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| format!("cannot read {}: {error}", path.display()))?;
         let name = path.display().to_string();
         let trace = RlpTrace::parse(&name, &text)?;
         let record = |record: &link::blocks::RlpRecord| {

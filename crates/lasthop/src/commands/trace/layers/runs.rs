@@ -29,7 +29,7 @@ pub fn print(arguments: &TraceArguments, output: &mut BufWriter<StdoutLock<'stat
         let found = captures_of(folder)?;
         if found.is_empty() {
             return Err(format!(
-                "no captures in `{0}` or `{0}/captures`: --layers takes captures, or the directory of a campaign's runs whose captures were kept \
+                "no captures in `{0}` or `{0}/captures`: give --layers captures, or the run directory of a campaign that kept its captures \
                  (`[capture] keep = \"all\"`)",
                 folder.display()
             )
@@ -66,7 +66,7 @@ pub fn print(arguments: &TraceArguments, output: &mut BufWriter<StdoutLock<'stat
         flagged += usize::from(used.is_some_and(|used| used.period.flagged().is_some()));
     }
     if !arguments.json {
-        writeln!(output, "{flagged} of {counted} with 95 % or less")?;
+        writeln!(output, "{flagged} of {counted} with a utilization of 95 % or less")?;
     }
     Ok(())
 }
@@ -118,7 +118,7 @@ fn throughput(tracing: &Tracing) -> Option<f64> {
 fn captures_of(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     let inner = folder.join("captures");
     let folder = if inner.is_dir() { &inner } else { folder };
-    let failed = |error: io::Error| format!("read {}: {error}", folder.display());
+    let failed = |error: io::Error| format!("cannot read {}: {error}", folder.display());
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder).map_err(failed)? {
         let path = entry.map_err(failed)?.path();

@@ -15,13 +15,13 @@ pub fn print(output: &mut impl Write, tracing: &Tracing, others: usize) -> io::R
     writeln!(output, "{} -> {}, connection {}", examined.ends.from, examined.ends.to, examined.connection)?;
     writeln!(output, "  sender's side:   {}", examined.sender)?;
     writeln!(output, "  receiver's side: {}", examined.receiver.as_deref().unwrap_or("no capture"))?;
-    writeln!(output, "  link below:      {}", tracing.below.as_deref().unwrap_or("nothing known"))?;
+    writeln!(output, "  link below:      {}", tracing.below.as_deref().unwrap_or("unknown"))?;
     clocks(output, tracing)?;
     let (count, bytes) = examined.count(|_| true);
     let (spurious, spurious_bytes) = examined.count(|again| again.verdict == Verdict::Spurious);
     writeln!(
         output,
-        "  {} packets with data ({} bytes), {count} sent again ({bytes}), {spurious} of these spurious ({spurious_bytes})",
+        "  {} packets with data ({} bytes), {count} retransmitted ({bytes}), {spurious} of these spurious ({spurious_bytes})",
         examined.sent.0, examined.sent.1
     )?;
     for (label, meaning) in RATES {
@@ -41,7 +41,10 @@ pub fn print(output: &mut impl Write, tracing: &Tracing, others: usize) -> io::R
         writeln!(output, "  {note}")?;
     }
     if others > 0 {
-        writeln!(output, "  not shown: {others} more with data; --connection chooses")?;
+        writeln!(
+            output,
+            "  other directions with data, not shown: {others}; choose a connection with --connection"
+        )?;
     }
     Ok(())
 }
@@ -50,7 +53,7 @@ fn clocks(output: &mut impl Write, tracing: &Tracing) -> io::Result<()> {
     if let Some(clocks) = tracing.clocks {
         return writeln!(
             output,
-            "  clocks:          the receiver's gains {:.3} us a second; offset known to {:.3} ms",
+            "  clocks:          the receiver's clock gains {:.3} us per second; offset known to within {:.3} ms",
             clocks.drift * 1e6,
             clocks.error_ns / 1e6
         );

@@ -41,8 +41,7 @@ pub fn runs(given: &[PathBuf]) -> Result<Vec<Files>, Failure> {
         for table in [&run.senders, &run.events] {
             if !table.is_file() {
                 return Err(format!(
-                    "`{}` is not there: loss events are found in the states of the senders (STEM{SENDERS}) and the event log (STEM{EVENTS}) of one \
-                     run; `senders` and `events` below `[capture]` in a plan keep both",
+                    "`{}` does not exist: --losses needs the states of the senders (STEM{SENDERS}) and the event log (STEM{EVENTS}) of a run; set `senders` and `events` in `[capture]` of the plan to keep both",
                     table.display()
                 )
                 .into());
@@ -91,7 +90,10 @@ mod tests {
         assert_eq!(of(&["b-senders.parquet", "a-senders.parquet"]), Ok(vec![b, a]));
         assert_eq!(of(&["x", "y"]), Ok(vec!["x y".to_owned()]), "the states first, whatever they are called");
         let error = of(&["c.parquet"]).expect_err("no states");
-        assert!(error.contains("c-senders.parquet` is not there") && error.contains("[capture]"), "{error}");
+        assert!(
+            error.contains("c-senders.parquet` does not exist") && error.contains("[capture]"),
+            "{error}"
+        );
         assert!(of(&["x", "a", "y"]).is_err());
         assert!(of(&["x", "z"]).is_err());
     }

@@ -58,7 +58,7 @@ impl Scores {
 
 impl fmt::Display for Scores {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(to, "Evidence beside what the link did:")?;
+        writeln!(to, "Evidence compared with what the link did:")?;
         writeln!(to, "{:44}{:>27}{:>27}", "", "truly spurious, called", "truly necessary, called")?;
         writeln!(
             to,

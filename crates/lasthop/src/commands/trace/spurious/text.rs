@@ -138,7 +138,7 @@ fn response(output: &mut impl Write, episodes: &[Episode]) -> io::Result<()> {
     let (needless, saved) = (sum(|episode| episode.needless), sum(|episode| episode.saved));
     writeln!(
         output,
-        "  {} spurious recover{}: behind the first retransmission {} more ({} bytes) were needless; Eifel would have saved {} ({} bytes)",
+        "  {} spurious recover{}: after the first retransmission {} more ({} bytes) were unnecessary; Eifel would have saved {} ({} bytes)",
         episodes.len(),
         if episodes.len() == 1 { "y" } else { "ies" },
         needless.0,
