@@ -1,4 +1,4 @@
-//! The command line: what can be said, and the help that says so.
+//! The command line and its help texts.
 
 use crate::clock::Clock;
 use crate::commands::fit::FitArguments;
@@ -23,12 +23,12 @@ Examples:
   lasthop doctor"
 )]
 pub struct Arguments {
-    /// What to do.
+    /// The subcommand to run.
     #[command(subcommand)]
     pub command: Command,
 }
 
-/// The subcommands.
+/// Subcommands of `lasthop`.
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Run a program behind an emulated wireless link
@@ -67,7 +67,7 @@ pub enum Command {
     Compare(crate::commands::compare::CompareArguments),
 }
 
-/// `lasthop link`. A guest of the virtual clock gets it as JSON.
+/// Arguments of `lasthop link`. A guest of the virtual clock gets them as JSON.
 #[derive(Debug, Clone, Args, Serialize, Deserialize)]
 #[command(
     args_conflicts_with_subcommands = true,
@@ -198,7 +198,7 @@ pub struct LinkArguments {
     pub command: Vec<OsString>,
 }
 
-/// `lasthop link list|set`.
+/// Subcommands of `lasthop link`: `list` and `set`.
 #[derive(Debug, Clone, Subcommand)]
 pub enum RunningLinks {
     /// List the running links
@@ -222,7 +222,7 @@ Examples:
     },
 }
 
-/// `lasthop profiles`.
+/// Arguments of `lasthop profiles`.
 #[derive(Debug, Args)]
 pub struct ProfilesArguments {
     /// Name of the profile to show [default: list all]
@@ -232,7 +232,7 @@ pub struct ProfilesArguments {
     pub json: bool,
 }
 
-/// `lasthop self-check`.
+/// Arguments of `lasthop self-check`.
 #[derive(Debug, Args)]
 pub struct SelfCheckArguments {
     /// Random seed
@@ -249,7 +249,7 @@ pub struct SelfCheckArguments {
     pub json: Option<PathBuf>,
 }
 
-/// `lasthop recover`.
+/// Arguments of `lasthop recover`.
 #[derive(Debug, Args)]
 pub struct RecoverArguments {
     /// Event log of the killed run (FILE.parquet.log)
