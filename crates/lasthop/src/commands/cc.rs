@@ -9,7 +9,7 @@ use arguments::{CcArguments, CcVerb, LoadArguments};
 use congestion::algorithms;
 use netlab::Namespace;
 
-/// Does what is asked.
+/// Runs the subcommand.
 pub fn run(arguments: &CcArguments) -> Result<i32, Failure> {
     match &arguments.verb {
         CcVerb::List { json } => listing::list(*json),
@@ -21,7 +21,7 @@ pub fn run(arguments: &CcArguments) -> Result<i32, Failure> {
 }
 
 fn load(arguments: &LoadArguments) -> Result<i32, Failure> {
-    // Before anything is loaded: there may be no such namespace.
+    // Opened before anything is loaded, because the namespace may not exist.
     let namespace = arguments.namespace.as_deref().map(namespace).transpose()?;
     let LoadArguments { algorithm, settings, .. } = arguments;
     let name = arguments.name.as_deref().unwrap_or(algorithm);
@@ -29,7 +29,7 @@ fn load(arguments: &LoadArguments) -> Result<i32, Failure> {
     if arguments.default {
         let namespace = namespace.map_or_else(Namespace::current, Ok)?;
         algorithms::set_default(&namespace, name).inspect_err(|_| {
-            // Half of what was asked for is nothing.
+            // The request failed as a whole, so nothing stays loaded.
             let _ = algorithms::unload(name);
         })?;
     }
@@ -72,7 +72,7 @@ fn unload(name: &str) -> Result<i32, Failure> {
     Ok(0)
 }
 
-/// A namespace by a path, a name of ip-netns(8), or the number of a process in it.
+/// Opens a namespace by path, by a name of ip-netns(8), or by the PID of a process in it.
 fn namespace(text: &str) -> Result<Namespace, Failure> {
     let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let path = if is_number {

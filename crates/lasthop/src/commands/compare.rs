@@ -1,4 +1,4 @@
-//! `lasthop compare RUN_A RUN_B`: two campaigns, cell by cell.
+//! `lasthop compare FIRST SECOND`: compares two campaigns cell by cell.
 
 use crate::commands::report::write;
 use crate::failure::Failure;
@@ -12,7 +12,7 @@ use results::{Directory, Metric};
 use serde_json::json;
 use std::path::PathBuf;
 
-/// `lasthop compare`.
+/// Arguments of `lasthop compare`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 The Mann-Whitney test compares cells with equal levels; Holm's method corrects p for the number of
@@ -123,7 +123,7 @@ fn table(cells: &[CellDifference], names: &[String; 2]) -> Table {
     table
 }
 
-/// As many digits behind the point as make four in all.
+/// Formats a value with four significant digits.
 fn four_digits(value: f64) -> String {
     let digits = (3.0 - value.abs().max(1e-9).log10().floor()).clamp(0.0, 9.0) as usize;
     if value == 0.0 { "0".into() } else { format!("{value:.digits$}") }

@@ -1,8 +1,8 @@
-//! `lasthop doctor`: what works on this machine, and how to get what does not.
+//! `lasthop doctor`: checks what works on this machine, and tells how to get the rest.
 
 use netlab::checks::{self, Check, Places};
 
-/// Runs every check and prints what came out; 1 if a link would not work.
+/// Runs every check and prints its outcome. Returns 1 if a link would not work.
 pub fn run() -> i32 {
     let checks = checks::all(&Places::default());
     for Check { name, essential, outcome } in &checks {

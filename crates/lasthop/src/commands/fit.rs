@@ -1,4 +1,4 @@
-//! `lasthop fit`: a loss profile from what was lost.
+//! `lasthop fit`: derives a loss profile from a loss trace.
 
 use crate::commands::retrace::reading;
 use crate::failure::Failure;
@@ -8,7 +8,7 @@ use link::fit::{self, ErasureTrace, Fit};
 use link::units::Span;
 use std::path::PathBuf;
 
-/// `lasthop fit`.
+/// Arguments of `lasthop fit`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 FILE is text, or the event log of a link (FILE.parquet). Each line of text has a time and 0
@@ -34,7 +34,7 @@ pub struct FitArguments {
     pub direction: String,
 }
 
-/// Reads, fits, prints.
+/// Reads the trace, fits a profile and prints it.
 pub fn run(arguments: &FitArguments) -> Result<i32, Failure> {
     let name = arguments.file.display().to_string();
     let trace = if arguments.file.extension().is_some_and(|ending| ending == "parquet") {
@@ -56,8 +56,8 @@ pub fn run(arguments: &FitArguments) -> Result<i32, Failure> {
     Ok(0)
 }
 
-/// Packets that came to the errors, at the instant at which they left the limiter; those that a
-/// queue or an outage lost say nothing about errors.
+/// Reads the packets that reached the error stage, at the time when they left the limiter. Packets
+/// lost to a queue or an outage are left out, because they say nothing about errors.
 fn from_events(arguments: &FitArguments) -> Result<ErasureTrace, Failure> {
     let mut packets = Vec::new();
     for fate in capture::fates::Reader::open(&arguments.file)? {
@@ -72,12 +72,12 @@ fn from_events(arguments: &FitArguments) -> Result<ErasureTrace, Failure> {
         }
     }
     packets.sort_unstable();
-    // Two packets at one instant meet one state.
+    // Two packets at the same time meet the same state.
     packets.dedup_by_key(|(time, _)| *time);
     Ok(ErasureTrace::Packets(packets))
 }
 
-/// The profile as a file; `block` is the length of the trace's blocks, if it had any.
+/// Returns the profile as TOML; `block` is the duration of the trace's blocks, if it has blocks.
 fn profile(name: &str, fit: &Fit, block: Option<Span>) -> String {
     let sojourn = match block {
         Some(tick) => format!("sojourn = \"geometric\", tick = \"{tick}\""),

@@ -1,4 +1,4 @@
-//! `lasthop lite`: TCP Lite on this host.
+//! `lasthop lite`: uses TCP Lite on this host.
 
 pub mod arguments;
 mod attaching;
@@ -9,7 +9,7 @@ use crate::failure::Failure;
 use arguments::{LiteArguments, LiteVerb};
 use netlab::{Namespace, interface};
 
-/// Does what is asked.
+/// Runs the subcommand.
 pub fn run(arguments: &LiteArguments) -> Result<i32, Failure> {
     match &arguments.verb {
         LiteVerb::Run(arguments) => running::run(arguments),
@@ -19,7 +19,7 @@ pub fn run(arguments: &LiteArguments) -> Result<i32, Failure> {
     }
 }
 
-/// Refuses interfaces over which damage cannot show.
+/// Rejects interfaces on which damage cannot be detected.
 fn check_interfaces(names: &[String]) -> Result<(), Failure> {
     let all = interface::list(&Namespace::current()?)?;
     for name in names {

@@ -1,4 +1,4 @@
-//! `lasthop profiles`: what is built in, and one in full.
+//! `lasthop profiles`: lists the built-in profiles, or shows one in full.
 
 use crate::arguments::ProfilesArguments;
 use crate::failure::Failure;
@@ -23,7 +23,7 @@ const fn kind(profile: &Profile) -> &'static str {
     }
 }
 
-/// What a profile does, direction by direction.
+/// Describes a profile direction by direction.
 fn directions(profile: &Profile) -> Vec<(&'static str, String)> {
     match &profile.content {
         Content::Link(link) => {

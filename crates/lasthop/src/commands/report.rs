@@ -1,5 +1,5 @@
-//! `lasthop report RUN`: the report of a campaign, or of one run of `lasthop link`, as one HTML
-//! file.
+//! `lasthop report RUN`: writes the report of a campaign, or of one run of `lasthop link`, as one
+//! HTML file.
 
 use crate::failure::Failure;
 use crate::outputs;
@@ -7,7 +7,7 @@ use clap::Args;
 use report::{Options, Page, html};
 use std::path::{Path, PathBuf};
 
-/// `lasthop report`.
+/// Arguments of `lasthop report`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 The report is one file that needs no network. It has figures, tables and tests, and shows published
@@ -38,14 +38,14 @@ pub fn run(arguments: &ReportArguments) -> Result<i32, Failure> {
     Ok(0)
 }
 
-/// Writes a page and prints where it is.
+/// Writes a page and prints its path.
 pub fn write(page: &Page, output: &Path) -> Result<(), Failure> {
     html::write(page, output).map_err(|error| format!("cannot write {}: {error}", output.display()))?;
     anstream::println!("{}", output.display());
     Ok(())
 }
 
-/// Where the report of `run` goes if nobody says.
+/// Returns the default path of the report of `run`.
 fn beside(run: &Path) -> PathBuf {
     if run.is_dir() { run.join("report.html") } else { run.with_extension("html") }
 }

@@ -1,4 +1,4 @@
-//! `lasthop run`: a campaign from a plan.
+//! `lasthop run`: runs a campaign from a plan.
 
 mod arguments;
 mod progress;
@@ -18,9 +18,9 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-/// Exit status when some runs failed.
+/// Exit status if some runs failed.
 const SOME_FAILED: i32 = 1;
-/// Exit status after Ctrl-C, as of a shell.
+/// Exit status after Ctrl-C, as in a shell.
 const INTERRUPTED: i32 = 130;
 
 /// Runs the plan.
@@ -107,7 +107,7 @@ pub fn run(arguments: &RunArguments) -> Result<i32, Failure> {
     Ok(if failed { SOME_FAILED } else { 0 })
 }
 
-/// What a campaign was begun with that another process must have to go on with it.
+/// Settings with which a campaign began and which another process needs to resume it.
 #[derive(Default)]
 struct Begun {
     clock: Clock,
@@ -115,7 +115,7 @@ struct Begun {
     verify: bool,
 }
 
-/// Of the campaign that is to go on; nothing of a new one.
+/// Returns the settings of the campaign to resume, or defaults for a new campaign.
 fn begun(arguments: &RunArguments) -> Result<Begun, Failure> {
     let Some(directory) = &arguments.resume else { return Ok(Begun::default()) };
     Ok(match Directory::open(directory)?.manifest.guest {
@@ -126,7 +126,7 @@ fn begun(arguments: &RunArguments) -> Result<Begun, Failure> {
     })
 }
 
-/// A new campaign, or one to go on with.
+/// Creates a new campaign, or opens the one to resume.
 fn campaign(arguments: &RunArguments, kernel: Option<&GuestKernel>) -> Result<Campaign, Failure> {
     let guest = kernel.map(|kernel| (kernel.release.clone(), kernel.about.clone()));
     if let Some(directory) = &arguments.resume {
@@ -150,7 +150,7 @@ fn read_plan(arguments: &RunArguments) -> Result<Plan, Failure> {
     Ok(Plan::parse(&file.to_string_lossy(), &text)?)
 }
 
-/// What a plan would run.
+/// Prints what a plan would run.
 fn list(arguments: &RunArguments) -> Result<i32, Failure> {
     let plan = read_plan(arguments)?;
     let cells = plan.cells_of(&arguments.only).map_err(|error| format!("--only {error}"))?;

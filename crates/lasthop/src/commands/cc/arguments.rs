@@ -3,7 +3,7 @@
 use clap::{Args, Subcommand};
 use congestion::algorithms::Setting;
 
-/// `lasthop cc`.
+/// Arguments of `lasthop cc`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Every program on this machine can choose a loaded congestion control (socket option TCP_CONGESTION).
@@ -19,12 +19,12 @@ Examples:
   lasthop cc info newzag                          its parameters; ss -ti shows which sockets use it
   lasthop cc unload newzag")]
 pub struct CcArguments {
-    /// What to do with it
+    /// The subcommand to run
     #[command(subcommand)]
     pub verb: CcVerb,
 }
 
-/// The subcommands.
+/// Subcommands of `lasthop cc`.
 #[derive(Debug, Subcommand)]
 pub enum CcVerb {
     /// List the algorithms that can be loaded, those that are loaded, and the kernel's own
@@ -52,7 +52,7 @@ pub enum CcVerb {
     },
 }
 
-/// `lasthop cc load`.
+/// Arguments of `lasthop cc load`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 `lasthop cc info ALGORITHM` shows the parameters. They cannot change after loading; for other
@@ -87,7 +87,7 @@ pub struct LoadArguments {
     pub namespace: Option<String>,
 }
 
-/// `lasthop cc watch`.
+/// Arguments of `lasthop cc watch`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Each connection with unacknowledged data and one of lasthop's congestion controls has a row: its
@@ -117,7 +117,7 @@ pub struct WatchArguments {
     pub json: bool,
 }
 
-/// A time that can be waited for.
+/// Parses the time between two tables, in seconds.
 fn seconds(text: &str) -> Result<f64, String> {
     let seconds = text.parse().ok().filter(|seconds| (0.05..=3600.0).contains(seconds));
     seconds.ok_or_else(|| format!("`{text}` is not a number of seconds from 0.05 to 3600"))

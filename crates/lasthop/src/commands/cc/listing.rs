@@ -1,14 +1,14 @@
-//! `lasthop cc list` and `info`.
+//! The subcommands `lasthop cc list` and `lasthop cc info`.
 
 use crate::failure::Failure;
 use congestion::algorithms::{self, Algorithm, AlgorithmError, CATALOGUE, Loaded, Parameter};
 use serde_json::{Value, json};
 
-/// What can be loaded, what is, and what the kernel has.
+/// Prints the algorithms that can be loaded, those that are loaded, and the kernel's own.
 pub fn list(json: bool) -> Result<i32, Failure> {
     let loaded = match algorithms::loaded() {
         Ok(loaded) => Some(loaded),
-        // Who may not look still may know the rest.
+        // Without the rights to see what is loaded, the rest is still shown.
         Err(AlgorithmError::Rights(_)) => None,
         Err(error) => return Err(error.into()),
     };
@@ -47,7 +47,7 @@ pub fn list(json: bool) -> Result<i32, Failure> {
     Ok(0)
 }
 
-/// One that is loaded, or that can be.
+/// Prints one algorithm, loaded or not.
 pub fn info(name: &str, json: bool) -> Result<i32, Failure> {
     let (algorithm, loaded) = match algorithms::info(name) {
         Ok(loaded) => (loaded.algorithm, Some(loaded)),

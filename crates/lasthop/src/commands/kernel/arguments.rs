@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand};
 
-/// `lasthop kernel`.
+/// Arguments of `lasthop kernel`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 The kernel is Linux as an ordinary program (User-Mode Linux) whose clock jumps over idle time.
@@ -15,12 +15,12 @@ Examples:
   lasthop kernel show --json | jq .kernel
   LASTHOP_CACHE=/big/disk lasthop kernel build --keep-source")]
 pub struct KernelArguments {
-    /// What to do with it
+    /// The subcommand to run
     #[command(subcommand)]
     pub verb: KernelVerb,
 }
 
-/// The subcommands.
+/// Subcommands of `lasthop kernel`.
 #[derive(Debug, Subcommand)]
 pub enum KernelVerb {
     /// Fetch, patch and compile the kernel unless it exists, and print its path
@@ -35,7 +35,7 @@ pub enum KernelVerb {
     Clean,
 }
 
-/// `lasthop kernel build`.
+/// Arguments of `lasthop kernel build`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 The build needs gcc, make, patch and perl (build-essential), a download of 165 MB from the archive,

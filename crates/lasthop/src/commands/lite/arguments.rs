@@ -5,7 +5,7 @@ use lite::{Localization, Mode, Parameters, Policy};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// `lasthop lite`.
+/// Arguments of `lasthop lite`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 TCP drops a segment with a wrong checksum, and the sender slows down as after congestion. TCP Lite
@@ -21,12 +21,12 @@ Examples:
   lasthop lite attach --interface wlan0 --cgroup /sys/fs/cgroup/system.slice/player.service
   lasthop lite status")]
 pub struct LiteArguments {
-    /// What to do with it
+    /// The subcommand to run
     #[command(subcommand)]
     pub verb: LiteVerb,
 }
 
-/// The subcommands.
+/// Subcommands of `lasthop lite`.
 #[derive(Debug, Subcommand)]
 pub enum LiteVerb {
     /// Run a program whose connections all accept damaged segments, or, with --on-request, only
@@ -48,10 +48,10 @@ pub enum LiteVerb {
     },
 }
 
-/// Name of an attachment that was given none.
+/// Default name of an attachment.
 pub const DEFAULT_NAME: &str = "lite";
 
-/// `lasthop lite run`.
+/// Arguments of `lasthop lite run`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 The exit status is the program's. It is 125 if lasthop itself fails, 126 if the program cannot be
@@ -69,10 +69,10 @@ pub struct RunArguments {
     pub interface: Vec<String>,
     /// Let the program ask for damaged segments itself with socket option TCP_LITE; until then no
     /// connection accepts any
-    // The policy too is then the program's to choose (TCP_LITE_POLICY).
+    // The program then also chooses the policy (TCP_LITE_POLICY).
     #[arg(long, conflicts_with = "policy")]
     pub on_request: bool,
-    /// By which rule damaged segments are judged
+    /// Rule by which damaged segments are accepted
     #[command(flatten)]
     pub rule: RuleArguments,
     /// Print no summary at the end
@@ -83,7 +83,7 @@ pub struct RunArguments {
     pub command: Vec<OsString>,
 }
 
-/// `lasthop lite attach`.
+/// Arguments of `lasthop lite attach`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -100,7 +100,7 @@ pub struct AttachArguments {
     /// Accept damage on all connections of the control group, without being asked
     #[arg(long)]
     pub every_connection: bool,
-    /// By which rule damaged segments are judged
+    /// Rule by which damaged segments are accepted
     #[command(flatten)]
     pub rule: RuleArguments,
     /// Name of this attachment, for `lasthop lite detach`
@@ -108,7 +108,7 @@ pub struct AttachArguments {
     pub name: String,
 }
 
-/// By which rule damaged segments are judged.
+/// Rule by which damaged segments are accepted.
 #[derive(Debug, Clone, Args)]
 pub struct RuleArguments {
     /// Trust headers, as the original TCP Lite did: for links that damage only payloads
@@ -127,7 +127,7 @@ pub struct RuleArguments {
     pub guesses: u32,
 }
 
-/// The policies by name.
+/// Acceptance policies by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum PolicyName {
     /// Correct ports, and the next bytes of the stream
@@ -139,7 +139,7 @@ pub enum PolicyName {
 }
 
 impl RuleArguments {
-    /// The policy.
+    /// Returns the policy.
     pub fn policy(&self) -> Policy {
         match self.policy {
             PolicyName::Strict => Policy::Strict,
@@ -148,7 +148,7 @@ impl RuleArguments {
         }
     }
 
-    /// The parameters.
+    /// Returns the parameters.
     pub fn parameters(&self) -> Parameters {
         const SECOND: u64 = 1_000_000_000;
         Parameters {

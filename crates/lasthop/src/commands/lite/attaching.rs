@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 /// Exit status of `status` if nothing is attached.
 const NOTHING: i32 = 1;
 
-/// Attaches, and leaves it so.
+/// Attaches TCP Lite, which stays attached after this command.
 pub fn attach(arguments: &AttachArguments) -> Result<i32, Failure> {
     super::check_interfaces(&arguments.interface)?;
     let settings = Settings {
@@ -33,14 +33,14 @@ pub fn attach(arguments: &AttachArguments) -> Result<i32, Failure> {
     Ok(0)
 }
 
-/// Takes it back.
+/// Removes an attachment.
 pub fn detach(name: &str) -> Result<i32, Failure> {
     pinned::detach(name)?;
     anstream::eprintln!("lasthop: TCP Lite `{name}` is detached");
     Ok(0)
 }
 
-/// Shows what there is.
+/// Prints the attachments and their counters.
 pub fn status(json: bool) -> Result<i32, Failure> {
     let attachments = pinned::list()?;
     let names: BTreeMap<u32, String> = interface::list(&Namespace::current()?)?

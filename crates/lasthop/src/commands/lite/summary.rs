@@ -1,8 +1,9 @@
-//! What became of damaged segments, in words.
+//! Summary of damaged segments as text.
 
 use lite::{Reason, Totals};
 
-/// One line for what was accepted, one for what was not, and one for what could not be seen.
+/// Returns lines about accepted segments, discarded segments, and segments whose damage could not
+/// be detected.
 pub fn lines(totals: &Totals) -> Vec<String> {
     let mut lines = Vec::new();
     let Totals { damaged, accepted, confirmed, bytes, unverifiable, untracked, .. } = *totals;
@@ -23,7 +24,7 @@ pub fn lines(totals: &Totals) -> Vec<String> {
             lines.push(format!("discarded: {}", reasons.join(", ")));
         }
     }
-    // A damaged segment looks like one now and then: one in 65 536.
+    // One in 65 536 damaged segments looks as if it had a partial checksum.
     if unverifiable > damaged {
         lines.push(format!(
             "{unverifiable} segments arrived with a partial checksum, which shows no damage: their sender leaves checksums to a device that does not exist; disable that at the sender (ethtool -K INTERFACE tx off)"

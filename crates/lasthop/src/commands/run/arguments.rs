@@ -4,7 +4,7 @@ use crate::clock::Clock;
 use clap::Args;
 use std::path::PathBuf;
 
-/// `lasthop run`.
+/// Arguments of `lasthop run`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 A plan is a TOML file: a scenario (nodes and links), workloads, factors and their levels. Examples
