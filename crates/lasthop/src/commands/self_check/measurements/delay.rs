@@ -1,4 +1,4 @@
-//! Delay in both directions, from sending to receiving at the sockets.
+//! Measures the delay in both directions, from sending to receiving at the sockets.
 
 use super::super::Bench;
 use super::super::flow::Flow;
@@ -15,7 +15,7 @@ use std::thread;
 
 const DELAY: Span = Span::from_millis(10);
 
-/// 1000 packets a second each way at the same time.
+/// Measures 1000 packets per second in both directions at the same time.
 pub fn measure(bench: &mut Bench) -> Result<Vec<Row>, Failure> {
     let stage = || Some(StageSpec::Delay(DelaySpec::constant(DELAY)));
     let flow = Flow::paced(200, 1000, bench.length);
