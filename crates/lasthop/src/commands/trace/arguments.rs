@@ -4,7 +4,7 @@ use clap::{Args, ValueEnum};
 use link::units::Span;
 use std::path::PathBuf;
 
-/// `lasthop trace`.
+/// Arguments of `lasthop trace`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 FILE is pcap or pcapng of Ethernet, raw IP, Linux cooked or loopback interfaces. Each interface of a
@@ -134,7 +134,7 @@ pub struct TraceArguments {
     pub silence: f64,
 }
 
-/// What the receiver's clock is taken for.
+/// How the receiver's clock relates to the sender's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 pub enum Clocks {
     /// Unrelated clocks: each end's time zero is its SYN

@@ -1,5 +1,5 @@
-//! Both layers at once (MultiTracer): a connection at TCP's ends and at the link's, as text, JSON,
-//! figure or graphs; or a directory of runs as a table of what their links were used for.
+//! Both layers together (MultiTracer): a connection at the ends of TCP and of the link, as text,
+//! JSON, figure or graphs; or a directory of runs as a table of link utilization.
 
 mod drawing;
 mod inputs;
@@ -20,7 +20,7 @@ use trace::layers::time::Alignment;
 use trace::layers::{Sources, Tracing, xpl};
 use trace::spurious::pair;
 
-/// Prints or writes what is asked for.
+/// Prints or writes the requested results.
 pub fn print(arguments: &TraceArguments, output: &mut BufWriter<StdoutLock<'static>>) -> Result<(), Failure> {
     if arguments.files.iter().all(|path| path.is_dir()) {
         return runs::print(arguments, output);
@@ -50,8 +50,8 @@ pub fn print(arguments: &TraceArguments, output: &mut BufWriter<StdoutLock<'stat
     Ok(())
 }
 
-/// The direction of a connection that is asked for, or else the one with the most bytes; and how
-/// many others there are.
+/// Analyses the requested direction of a connection, or else the direction with the most bytes.
+/// Also returns the number of other directions.
 fn trace(arguments: &TraceArguments, inputs: &Inputs) -> Result<(Tracing, usize), Failure> {
     let all = pair(&inputs.interfaces);
     let wanted = |number: usize| arguments.connection.is_none_or(|wanted| wanted as usize == number);
@@ -83,21 +83,21 @@ fn trace(arguments: &TraceArguments, inputs: &Inputs) -> Result<(Tracing, usize)
         span: span(arguments),
     };
     let mut tracing = trace::layers::view(&sources);
-    // A figure may go to others: where captures lie is nobody's business.
+    // A figure may be published, so it must not reveal the directories of captures.
     for path in &arguments.files {
         tracing.view.title = tracing.view.title.replace(&path.display().to_string(), &name(path));
     }
     Ok((tracing, all.len() - 1))
 }
 
-/// What is looked at, in nanoseconds since time zero.
+/// Returns the requested time span, in nanoseconds since time zero.
 fn span(arguments: &TraceArguments) -> Option<(i64, i64)> {
     let nanos = |span: link::units::Span| i64::try_from(span.as_nanos()).unwrap_or(i64::MAX);
     let (from, to) = (arguments.from.map(nanos), arguments.to.map(nanos));
     (from.is_some() || to.is_some()).then(|| (from.unwrap_or(0), to.unwrap_or(i64::MAX)))
 }
 
-/// A path's name without folders.
+/// Returns the file name of a path.
 fn name(path: &Path) -> String {
     path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
 }

@@ -1,8 +1,8 @@
-//! The loss events of TCP senders, what they took them for, and what detectors at the receiver
-//! would have: as text, JSON or CSV.
+//! Loss events of TCP senders, how the senders and detectors at the receiver classify them: as
+//! text, JSON or CSV.
 //!
-//! A run is two tables: the states of its senders and its event log. `lasthop run` names them by
-//! one stem.
+//! A run has two tables: the states of its senders and its event log. `lasthop run` gives both the
+//! same stem.
 
 mod csv;
 mod files;
@@ -18,16 +18,16 @@ use std::io::{self, BufWriter, StdoutLock, Write};
 use trace::loss_events::receiver::{self, Hole};
 use trace::loss_events::{self, Connection, Ends, print as text};
 
-/// One run, read.
+/// The contents of one run.
 struct Run {
-    /// What it is called.
+    /// Name of the run.
     name: String,
     connections: Vec<Connection>,
-    /// Holes in what arrived, of each flow that carried data; empty if they were not asked for.
+    /// Holes in the received data of each flow that carried data; empty if not requested.
     holes: Vec<(Ends, Vec<Hole>)>,
 }
 
-/// Prints the loss events of the runs, one behind the other.
+/// Prints the loss events of the runs, one after the other.
 pub fn print(arguments: &TraceArguments, output: &mut BufWriter<StdoutLock<'static>>) -> Result<(), Failure> {
     let runs = files::runs(&arguments.files)?;
     let several = runs.len() > 1;
@@ -66,7 +66,7 @@ pub fn print(arguments: &TraceArguments, output: &mut BufWriter<StdoutLock<'stat
     Ok(())
 }
 
-/// Verdicts of each of the published detectors.
+/// Verdicts of each published detector.
 #[derive(Default)]
 struct Receivers(Vec<(&'static str, Confusion)>);
 
@@ -99,7 +99,8 @@ impl Receivers {
     }
 }
 
-/// Counts what the detector at this place says of holes; where it had no sample it did not judge.
+/// Counts the verdicts of the detector at index `place` on holes. Without a sample it gave no
+/// verdict.
 fn count(holes: &[Hole], place: usize, verdicts: &mut Confusion) {
     for hole in holes {
         let judged = hole.judged.get(place);
@@ -108,7 +109,7 @@ fn count(holes: &[Hole], place: usize, verdicts: &mut Confusion) {
     }
 }
 
-/// The same by themselves.
+/// Returns the verdicts of the detector at index `place` on these holes alone.
 fn of_holes(holes: &[Hole], place: usize) -> Confusion {
     let mut verdicts = Confusion::default();
     count(holes, place, &mut verdicts);

@@ -1,4 +1,4 @@
-//! The states of TCP senders as CSV.
+//! States of TCP senders as CSV.
 
 use super::arguments::TraceArguments;
 use crate::failure::Failure;
@@ -6,7 +6,7 @@ use capture::Schema;
 use capture::senders::{Reader, SenderState};
 use std::io::{BufWriter, StdoutLock};
 
-/// Prints the tables, one behind the other; of several files each row begins with the name of its
+/// Prints the tables one after the other. With several files, each row begins with the name of its
 /// file.
 pub fn print(arguments: &TraceArguments, output: &mut BufWriter<StdoutLock<'static>>) -> Result<(), Failure> {
     let several = arguments.files.len() > 1;
@@ -16,7 +16,7 @@ pub fn print(arguments: &TraceArguments, output: &mut BufWriter<StdoutLock<'stat
         let name = path.display().to_string();
         let failed = |error| format!("{name}: {error}");
         let mut reader = Reader::open(path).map_err(failed)?;
-        // Not before there is something to print below it.
+        // The heading is printed only when there is something below it.
         if let Some(names) = names.take() {
             output.write_record(several.then_some("file").into_iter().chain(names)).map_err(io)?;
         }
@@ -43,7 +43,7 @@ pub fn print(arguments: &TraceArguments, output: &mut BufWriter<StdoutLock<'stat
     Ok(())
 }
 
-/// The error of the output, so that a reader who has seen enough is known.
+/// Converts the error so that a broken pipe can be recognized.
 pub(super) fn io(error: csv::Error) -> Failure {
     match error.into_kind() {
         csv::ErrorKind::Io(error) => error.into(),

@@ -1,4 +1,5 @@
-//! What `lasthop trace` prints: tcptrace's words, and below them what tcptrace does not tell.
+//! Text output of `lasthop trace`: the words of tcptrace, followed by information that tcptrace
+//! does not have.
 
 use std::io::{self, Write};
 use std::ops::Range;

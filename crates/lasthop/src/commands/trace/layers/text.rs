@@ -1,4 +1,4 @@
-//! What both layers did, in words.
+//! Text output for both layers.
 
 use std::io::{self, Write};
 use trace::layers::Tracing;
@@ -9,7 +9,7 @@ use trace::layers::view::RATES;
 use trace::spurious::Verdict;
 use trace::spurious::utilization::Waste;
 
-/// Prints one direction of a connection; `others` is how many more there are.
+/// Prints one direction of a connection. `others` is the number of other directions.
 pub fn print(output: &mut impl Write, tracing: &Tracing, others: usize) -> io::Result<()> {
     let examined = &tracing.examined;
     writeln!(output, "{} -> {}, connection {}", examined.ends.from, examined.ends.to, examined.connection)?;
@@ -100,7 +100,7 @@ fn utilization(output: &mut impl Write, used: &Use) -> io::Result<()> {
     Ok(())
 }
 
-/// What most of a low utilization is due to (LL-16).
+/// Returns the main cause of a low utilization (LL-16), or `None` if the utilization is not low.
 pub fn flag(used: &Use) -> Option<String> {
     Some(match used.period.flagged()? {
         Waste::Spurious => "spurious retransmissions".to_owned(),

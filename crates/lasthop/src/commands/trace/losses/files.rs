@@ -1,24 +1,24 @@
-//! From what was given on the command line to the two tables of each run.
+//! Finds the two tables of each run from the command line.
 
 use crate::failure::Failure;
 use std::path::{Path, PathBuf};
 
-/// Behind the stem in the name of the senders' states.
+/// Suffix of the stem in the name of the senders' states.
 const SENDERS: &str = "-senders.parquet";
-/// Behind the stem in the name of the event log.
+/// Suffix of the stem in the name of the event log.
 const EVENTS: &str = ".parquet";
 
 /// The tables of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Files {
-    /// What the run is called: the stem, or the name of the senders' states.
+    /// Name of the run: the stem, or the name of the senders' states.
     pub name: String,
     pub senders: PathBuf,
     pub events: PathBuf,
 }
 
-/// The runs that are meant by stems or tables, each once; two tables whose names have no stem in
-/// common are the senders' states and the event log of one run.
+/// Returns the runs that the stems or tables name, each once. Two tables whose names have no common
+/// stem are the senders' states and the event log of one run.
 pub fn runs(given: &[PathBuf]) -> Result<Vec<Files>, Failure> {
     let mut runs: Vec<Files> = Vec::new();
     for path in given {
@@ -51,7 +51,7 @@ pub fn runs(given: &[PathBuf]) -> Result<Vec<Files>, Failure> {
     Ok(runs)
 }
 
-/// The tables with the stem of `path`.
+/// Returns the tables with the stem of `path`.
 fn by_stem(path: &Path) -> Files {
     let text = path.to_string_lossy();
     let stem = text.strip_suffix(SENDERS).or_else(|| text.strip_suffix(EVENTS)).unwrap_or(&text);
