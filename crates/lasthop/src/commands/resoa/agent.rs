@@ -1,4 +1,4 @@
-//! `lasthop resoa agent`: programs' sockets of this host, until a signal ends it.
+//! `lasthop resoa agent`: runs the agent of this host until a signal ends it.
 
 use super::config::ClientConfig;
 use crate::failure::Failure;
@@ -19,10 +19,10 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-/// How long the server may take to say that it knows of the end.
+/// Longest time to wait for the server's confirmation at the end.
 const FAREWELL: Duration = Duration::from_secs(2);
 
-/// `lasthop resoa agent`.
+/// Arguments of `lasthop resoa agent`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Programs find the agent by the environment variable LASTHOP_RESOA, which holds the path of its
@@ -88,13 +88,14 @@ fn mode(text: &str) -> Result<AddressMode, String> {
     }
 }
 
-/// Where programs find an agent if nothing else is said.
+/// Returns the default path of the agent's socket.
 pub fn place() -> PathBuf {
     let folder = std::env::var_os("XDG_RUNTIME_DIR").map_or_else(|| PathBuf::from("/run"), PathBuf::from);
     folder.join("lasthop-resoa")
 }
 
-/// The server, its key, our own, and what is local.
+/// Returns the server, its public key, the agent's secret key, and the rules for local
+/// destinations.
 fn whom(arguments: &AgentArguments) -> Result<(Place, Option<PublicKey>, SecretKey, LocalRules), Failure> {
     let mut local = LocalRules::default();
     let mut whom = None;
@@ -123,12 +124,12 @@ fn whom(arguments: &AgentArguments) -> Result<(Place, Option<PublicKey>, SecretK
     Ok((server, arguments.server_key, key, local))
 }
 
-/// Attends to programs until Ctrl-C or SIGTERM.
+/// Serves programs until Ctrl-C or SIGTERM.
 pub fn run(arguments: &AgentArguments) -> Result<i32, Failure> {
     Confinement::check(arguments.user.as_deref())?;
     let stop = SignalPipe::of(&[SIGINT, SIGTERM])?;
-    // A socket of a program is a descriptor here, a call another one. What asks for more than there
-    // may be waits.
+    // Each socket of a program needs a file descriptor here, and each call another one. Requests
+    // beyond the limit wait.
     raise_descriptor_limit()?;
     let (server, server_key, key, local) = whom(arguments)?;
     let (carrier, address) =
@@ -165,7 +166,7 @@ pub fn run(arguments: &AgentArguments) -> Result<i32, Failure> {
             }
             said = connected;
         }
-        // Most turns are about sockets alone.
+        // Most turns concern only sockets.
         if agent.turn(None)? && stop.has_come()? {
             break;
         }

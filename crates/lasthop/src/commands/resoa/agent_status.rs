@@ -1,9 +1,9 @@
-//! What `lasthop resoa status` says of an agent.
+//! Status of an agent, for `lasthop resoa status`.
 
 use crate::failure::Failure;
 use resoa_calls::{Agent, Connected, Request, Response, Status};
 
-/// Asks it.
+/// Asks the agent for its status.
 pub fn of(agent: &Agent) -> Result<Status, Failure> {
     let path = agent.path().display();
     let way_out = "start it with `lasthop resoa agent`, or give its socket with --agent";
@@ -36,7 +36,7 @@ pub fn shown(status: &Status) -> String {
 mod tests {
     use super::*;
 
-    /// Everything that there is to be said, in order.
+    /// The text has every field, in order.
     #[test]
     fn everything_is_said() {
         let status = Status {
@@ -57,7 +57,7 @@ mod tests {
         ");
     }
 
-    /// Where nobody is, it is said what to do.
+    /// Without an agent, the message tells what to do.
     #[test]
     fn no_agent() {
         let said = of(&Agent::at("/nowhere/agent")).expect_err("nobody is there").to_string();

@@ -7,7 +7,7 @@ use resoa_carrier::Place;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
-/// `lasthop resoa`.
+/// Arguments of `lasthop resoa`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Remote sockets let unmodified programs cross a bad last hop without running TCP over it. The TCP of
@@ -23,12 +23,12 @@ Examples:
   lasthop resoa run -- curl http://192.0.2.7/
   lasthop resoa status")]
 pub struct ResoaArguments {
-    /// What to do
+    /// The subcommand to run
     #[command(subcommand)]
     pub verb: ResoaVerb,
 }
 
-/// The subcommands.
+/// Subcommands of `lasthop resoa`.
 #[derive(Debug, Subcommand)]
 pub enum ResoaVerb {
     /// Run the server, which carries the TCP of its clients' sockets
@@ -48,7 +48,7 @@ pub enum ResoaVerb {
     Status(StatusArguments),
 }
 
-/// `lasthop resoa serve`.
+/// Arguments of `lasthop resoa serve`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 The policy lists the clients that may connect and what each may do. Without a policy the carrier
@@ -111,7 +111,7 @@ pub struct ServeArguments {
     pub status: Option<PathBuf>,
 }
 
-/// `lasthop resoa status`.
+/// Arguments of `lasthop resoa status`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Without --agent and --server the command asks both at their default sockets and shows those that
@@ -129,7 +129,7 @@ pub struct StatusArguments {
     pub json: bool,
 }
 
-/// `lasthop resoa pair`.
+/// Arguments of `lasthop resoa pair`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 The server's side prints a line for the client. The client's side reads it, creates a key and a

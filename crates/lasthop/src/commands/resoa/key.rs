@@ -1,11 +1,11 @@
-//! `lasthop resoa key`: who a client or a server is.
+//! `lasthop resoa key`: creates the key that identifies a client or a server.
 
 use crate::failure::Failure;
 use resoa_carrier::keys::{KeyError, SecretKey};
 use std::io::ErrorKind;
 use std::path::Path;
 
-/// Makes one in a new file, and prints what others may know of it.
+/// Creates a secret key in a new file and prints its public key.
 pub fn make(file: &Path) -> Result<i32, Failure> {
     let key = SecretKey::generate()?;
     key.write(file).map_err(|error| match error {

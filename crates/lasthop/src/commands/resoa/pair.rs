@@ -1,4 +1,4 @@
-//! `lasthop resoa pair`: a client and a server get to know each other by two lines that people
+//! `lasthop resoa pair`: introduces a client and a server to each other with two lines that people
 //! carry over.
 //!
 //! ```text
@@ -6,8 +6,8 @@
 //! resoa-client laptop KEY CHECK                         from the client: what it is known by
 //! ```
 //!
-//! The check finds what was lost in between, not who has changed it: that the lines come from whom
-//! they should is the people's affair.
+//! The checksum detects transmission errors, not manipulation. People must make sure that each line
+//! comes from the right sender.
 
 use super::arguments::PairArguments;
 use super::config::{ClientConfig, Local};
@@ -20,14 +20,14 @@ use std::io::{ErrorKind, Write};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
 use std::path::Path;
 
-/// A line, as it was carried over.
+/// A parsed line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Line {
     Server { name: String, place: Place, key: PublicKey },
     Client { name: String, key: PublicKey },
 }
 
-/// The side that was asked for.
+/// Runs the requested side.
 pub fn run(arguments: &PairArguments) -> Result<i32, Failure> {
     let PairArguments { line, policy, key, at, name, out } = arguments;
     let line = line.as_deref().map(Line::read).transpose()?;
@@ -53,7 +53,7 @@ pub fn run(arguments: &PairArguments) -> Result<i32, Failure> {
     }
 }
 
-/// At the server: what the client has to know.
+/// At the server: prints the line for the client.
 fn offer(policy: &Path, key: &Path, place: Place, name: String) -> Result<i32, Failure> {
     let name = named(name)?;
     if policy.exists() && Policy::read(policy)?.clients().any(|(_, client)| client.name == name) {
@@ -69,7 +69,7 @@ fn offer(policy: &Path, key: &Path, place: Place, name: String) -> Result<i32, F
             anstream::eprintln!("lasthop: wrote the server's new secret key to {}", key.display());
             SecretKey::read(key)?
         }
-        // That there is one is how it should be.
+        // An existing key is expected, and used.
         Err(_) => SecretKey::read(key)?,
     };
     let line = Line::Server { name: name.clone(), place, key: secret.public() };
@@ -78,7 +78,7 @@ fn offer(policy: &Path, key: &Path, place: Place, name: String) -> Result<i32, F
     Ok(0)
 }
 
-/// At the client: its key and configuration, and what the server has to know.
+/// At the client: creates the key and the configuration, and prints the line for the server.
 fn answer(name: String, place: Place, server_key: PublicKey, out: &Path) -> Result<i32, Failure> {
     let key_path = out.with_extension("key");
     if out.exists() {
@@ -111,10 +111,10 @@ fn answer(name: String, place: Place, server_key: PublicKey, out: &Path) -> Resu
     Ok(0)
 }
 
-/// At the server: the client may come.
+/// At the server: adds the client to the policy.
 fn enter(policy: &Path, name: &str, key: PublicKey) -> Result<i32, Failure> {
     let file = policy.display().to_string();
-    // Through a link, if it is one: the file that it names is replaced, and the link stays.
+    // If the path is a symbolic link, its target is replaced and the link stays.
     let target = policy.canonicalize().unwrap_or_else(|_| policy.to_owned());
     let before = match fs::read_to_string(&target) {
         Ok(text) => text,
@@ -134,12 +134,12 @@ fn enter(policy: &Path, name: &str, key: PublicKey) -> Result<i32, Failure> {
     let gap = if before.ends_with('\n') { "" } else { "\n" };
     let after = format!("{before}{gap}\n[clients.{name}]\nkey = \"{key}\"\n");
     Policy::parse(&file, &after)?;
-    // Whole or not at all: a server may be reading it.
+    // The file is replaced atomically, because a server may be reading it.
     let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut new = tempfile::NamedTempFile::new_in(folder).map_err(|error| format!("{file}: {error}"))?;
     new.write_all(after.as_bytes())?;
-    // Who could read it before has to go on doing so: the server may be another user. A new one is
-    // anybody's to read, since nothing in it is secret.
+    // Readers of the old file must be able to read the new one, because the server may run as
+    // another user. A new file is readable by everyone, because it contains no secrets.
     let there = fs::metadata(&target).ok();
     if let Some(there) = &there {
         let made = new.as_file().metadata()?;
@@ -165,7 +165,7 @@ fn taken(policy: &Path, name: &str) -> String {
     format!("{}: client `{name}` exists already; choose another name, or remove its entry", policy.display())
 }
 
-/// A name that needs no quotes anywhere.
+/// Checks a name, which must not need quotes anywhere.
 fn named(name: String) -> Result<String, Failure> {
     let fits = |letter: char| letter.is_ascii_alphanumeric() || letter == '-' || letter == '_';
     if (1..=32).contains(&name.len()) && name.chars().all(fits) {
@@ -207,7 +207,7 @@ impl Line {
     }
 }
 
-/// Finds letters that were lost or changed.
+/// Returns a checksum that detects lost and changed letters.
 fn check(text: &str) -> String {
     format!("{:08x}", crc32fast::hash(text.as_bytes()))
 }
@@ -216,8 +216,8 @@ fn check(text: &str) -> String {
 mod tests {
     use super::*;
 
-    /// A policy that gets an entry stays whose it was, who could read it can, and a link to it
-    /// stays one. A new one is anybody's to read.
+    /// A policy that gets an entry keeps its owner and its permissions, and a link to it stays a
+    /// link. A new policy is readable by everyone.
     #[test]
     fn a_policy_stays_whose_it_was() {
         let folder = tempfile::tempdir().expect("a folder");
@@ -242,8 +242,7 @@ mod tests {
         assert_eq!(Policy::read(&file).expect("a policy").clients().len(), 2);
     }
 
-    /// Lines are read as written, however they were broken into words; one that has changed is
-    /// none.
+    /// Lines are read back whatever their white space; a changed line is rejected.
     #[test]
     fn lines_are_read_as_written() {
         let (name, key) = ("laptop".to_owned(), PublicKey([9; 32]));

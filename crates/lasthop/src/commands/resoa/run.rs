@@ -1,5 +1,5 @@
-//! `lasthop resoa run`: a command whose sockets are the agent's. If nothing can intercept its
-//! calls, it is not started.
+//! `lasthop resoa run`: runs a command with remote sockets. If its calls cannot be intercepted, it
+//! is not started.
 
 mod library;
 mod program;
@@ -17,10 +17,10 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The loader's list of libraries to load before all others.
+/// Environment variable with the libraries that the loader loads before all others.
 const PRELOAD: &str = "LD_PRELOAD";
 
-/// `lasthop resoa run`.
+/// Arguments of `lasthop resoa run`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 The command and its child processes create their TCP and UDP sockets at the server with which the
@@ -67,10 +67,10 @@ pub struct RunArguments {
     pub command: Vec<OsString>,
 }
 
-/// Runs it, and ends as it ends.
+/// Runs the command and returns its exit status.
 pub fn run(arguments: &RunArguments) -> Result<i32, Failure> {
     let (name, rest) = arguments.command.split_first().ok_or("no command")?;
-    // The command may go to another folder.
+    // Absolute, because the command may change its directory.
     let agent = Agent::at(std::path::absolute(place(arguments.agent.as_deref()))?);
     let before = agent_status::of(&agent)?;
     if let Connected::No(why) = &before.connected {
@@ -110,7 +110,7 @@ pub fn run(arguments: &RunArguments) -> Result<i32, Failure> {
     }
 }
 
-/// Answers for the command as long as it and what it started run.
+/// Answers the calls of the command and its child processes while they run.
 fn notified(
     agent: &Agent,
     before: &Status,
@@ -126,7 +126,7 @@ fn notified(
     resoa_notify::end_as(status)
 }
 
-/// An error of starting the command has a status of its own.
+/// Converts the error; a command that could not be started has an exit status of its own.
 fn not_started(error: RunError) -> Failure {
     match error {
         RunError::Launch(LaunchError::Program { program, error }) => NotStarted::new(&program, &error).into(),
@@ -134,14 +134,14 @@ fn not_started(error: RunError) -> Failure {
     }
 }
 
-/// Where the agent is.
+/// Returns the path of the agent's socket.
 pub fn place(said: Option<&Path>) -> PathBuf {
     said.map(PathBuf::from)
         .or_else(|| env::var_os(resoa_calls::AGENT).map(PathBuf::from))
         .unwrap_or_else(agent::place)
 }
 
-/// Ours first, then what was there.
+/// Returns the value of [`PRELOAD`]: the library first, followed by the previous value.
 fn preload(library: &Path) -> OsString {
     let mut list = library.as_os_str().to_owned();
     if let Some(others) = env::var_os(PRELOAD).filter(|others| !others.is_empty()) {
@@ -151,10 +151,10 @@ fn preload(library: &Path) -> OsString {
     list
 }
 
-/// Waits for the command, which has the terminal and its signals to itself.
+/// Runs the command and waits for it. The command has the terminal and its signals to itself.
 fn counted(agent: &Agent, before: &Status, command: &mut Command) -> Result<i32, Failure> {
     for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGQUIT] {
-        // A handler and no disposition: the command would inherit that one.
+        // A handler instead of SIG_IGN, because the command would inherit SIG_IGN.
         signal_hook::flag::register(signal, std::sync::Arc::default())?;
     }
     let program = command.get_program().to_owned();
@@ -163,7 +163,7 @@ fn counted(agent: &Agent, before: &Status, command: &mut Command) -> Result<i32,
     Ok(status.code().or_else(|| status.signal().map(|signal| 128 + signal)).unwrap_or(1))
 }
 
-/// What has become more since.
+/// Prints the increase of the counters since `before`.
 fn say_counts(agent: &Agent, before: &Status) -> Result<(), Failure> {
     let after = agent_status::of(agent)?;
     let made = after.made.saturating_sub(before.made);

@@ -1,4 +1,4 @@
-//! `lasthop resoa serve`: the server of remote sockets, until a signal ends it.
+//! `lasthop resoa serve`: runs the server of remote sockets until a signal ends it.
 
 mod questions;
 
@@ -59,7 +59,7 @@ pub fn run(arguments: &ServeArguments) -> Result<i32, Failure> {
     questions.answer()?;
     anstream::eprintln!("lasthop: listening at {place}, key {}", key.public());
     loop {
-        // Most turns are about sockets alone, and ask nobody else.
+        // Most turns concern only sockets and need no other checks.
         if !host.turn(None)? {
             continue;
         }
@@ -76,8 +76,8 @@ pub fn run(arguments: &ServeArguments) -> Result<i32, Failure> {
     Ok(0)
 }
 
-/// What holds the FIN of a far host until the client has all before it. If nobody has asked for it,
-/// it need not be.
+/// Attaches the programs that hold back the FIN of a remote host until the client has received all
+/// data before it. They are optional unless `--interface` asks for them.
 fn hold(arguments: &ServeArguments) -> Result<Option<FinHold>, Failure> {
     if !arguments.interface.is_empty() {
         let hold = FinHold::attach(&arguments.interface);
@@ -95,7 +95,7 @@ fn hold(arguments: &ServeArguments) -> Result<Option<FinHold>, Failure> {
         .ok())
 }
 
-/// Says when the server starts what SIGHUP would come to.
+/// Warns at startup if SIGHUP will not be able to read the policy.
 fn say_if_unreadable(arguments: &ServeArguments, confinement: &Confinement) {
     if let Some(file) = &arguments.policy
         && let Err(error) = std::fs::File::open(file)
@@ -108,23 +108,23 @@ fn say_if_unreadable(arguments: &ServeArguments, confinement: &Confinement) {
     }
 }
 
-/// What is not to be given up.
+/// Returns what the confinement must leave to the server.
 fn needs(arguments: &ServeArguments, policy: &Policy, questions: &Questions, fin_hold: bool) -> Needs {
-    // A policy that an editor writes anew is another file in the same folder.
+    // An editor that saves the policy creates another file in the same directory.
     let folder = |path: &Path| path.canonicalize().ok().and_then(|path| path.parent().map(Path::to_path_buf));
     Needs {
         low_ports: policy.needs_low_ports(),
         foreign_addresses: policy.needs_foreign_addresses(),
         fin_hold,
         readable: arguments.policy.as_deref().and_then(folder).into_iter().collect(),
-        // A folder that was named has other files, perhaps: there the socket stays, and the next
-        // start takes its place.
+        // A directory given on the command line may contain other files. There the socket stays,
+        // and the next start replaces it.
         removable_from: questions.own_path().and_then(folder).into_iter().collect(),
         sockets: Vec::new(),
     }
 }
 
-/// `--check`
+/// Runs `--check`: reads the policy and prints its clients.
 fn check(arguments: &ServeArguments) -> Result<i32, Failure> {
     let file = arguments.policy.as_deref().unwrap_or(Path::new(""));
     let policy = Policy::read(file)?;
@@ -140,7 +140,7 @@ fn check(arguments: &ServeArguments) -> Result<i32, Failure> {
     Ok(0)
 }
 
-/// Who may come, and what each may do.
+/// Returns the policy: the clients that may connect, and what each may do.
 fn policy(arguments: &ServeArguments, listen: &Place) -> Result<Policy, Failure> {
     let is_near = matches!(listen, Place::Plain(address) if address.ip().is_loopback());
     if !listen.is_secure() && !is_near && !arguments.insecure {
@@ -151,8 +151,8 @@ fn policy(arguments: &ServeArguments, listen: &Place) -> Result<Policy, Failure>
     }
     let policy = match &arguments.policy {
         Some(file) if listen.is_secure() => Policy::read(file)?,
-        // Keys are claimed there and not proven: an entry is as good as the claim, and without one
-        // the defaults hold.
+        // On such a carrier keys are claimed but not proven: an entry is as good as the claim, and
+        // without an entry the defaults apply.
         Some(file) => Policy::read(file)?.open(),
         None if listen.is_secure() => {
             return Err(format!(
@@ -169,7 +169,7 @@ fn policy(arguments: &ServeArguments, listen: &Place) -> Result<Policy, Failure>
     })
 }
 
-/// Takes clients: those that the policy has at the time when they come.
+/// Starts the carrier. It accepts the clients that the policy has at the time when they connect.
 fn open(
     listen: &Place,
     key: &SecretKey,
@@ -184,7 +184,7 @@ fn open(
     listen.serve(key, &allowed).map_err(|error| format!("--listen {listen}: {error}").into())
 }
 
-/// Reads the policy again. With a mistake in it, the old one stays.
+/// Reads the policy again. If it has an error, the old policy stays in force.
 fn reload_policy(
     arguments: &ServeArguments,
     listen: &Place,

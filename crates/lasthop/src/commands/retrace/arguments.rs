@@ -6,10 +6,10 @@ use retrace::Start;
 use retrace::synthetic::Law;
 use std::path::PathBuf;
 
-/// Most blocks of a frame that can be asked for: 20 minutes of GSM-CSD.
+/// Maximum size of a frame in blocks: 20 minutes of GSM-CSD.
 const MOST: u32 = 65_535;
 
-/// `lasthop retrace`.
+/// Arguments of `lasthop retrace`.
 #[derive(Debug, Args)]
 #[command(
     args_conflicts_with_subcommands = true,
@@ -38,7 +38,7 @@ pub struct RetraceArguments {
     pub replay: ReplayArguments,
 }
 
-/// What is replayed, and how.
+/// The traces to replay, and the parameters of the replay.
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub struct ReplayArguments {
@@ -89,15 +89,15 @@ pub struct ReplayArguments {
     pub plot: Option<PathBuf>,
 }
 
-/// The least and the most bars of a telephone's display.
+/// Minimum and maximum number of bars on a telephone's display.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bars(pub u8, pub u8);
 
-/// Numbers of blocks, in order, each once.
+/// Numbers of blocks, in ascending order, each once.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Frames(pub Vec<u32>);
 
-/// `lasthop retrace make|even|blocks`.
+/// Subcommands of `lasthop retrace`: `make`, `even` and `blocks`.
 #[derive(Debug, Subcommand)]
 pub enum Making {
     /// Make a synthetic block erasure trace
@@ -108,7 +108,7 @@ pub enum Making {
     Blocks(BlocksArguments),
 }
 
-/// `lasthop retrace make`.
+/// Arguments of `lasthop retrace make`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 The sets replace those of Ludwig's dissertation, which are not public: A stationary with good signal
@@ -147,7 +147,7 @@ pub struct MakeArguments {
     pub output: Option<PathBuf>,
 }
 
-/// `lasthop retrace even`.
+/// Arguments of `lasthop retrace even`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -163,7 +163,7 @@ pub struct EvenArguments {
     pub output: Option<PathBuf>,
 }
 
-/// `lasthop retrace blocks`.
+/// Arguments of `lasthop retrace blocks`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 A bit error trace is divided into blocks of --bits bits. A block is erased if more than --correct of

@@ -1,4 +1,4 @@
-//! What `lasthop retrace` prints for people.
+//! Text output of `lasthop retrace`.
 
 use super::replaying::Replayed;
 use comfy_table::presets::NOTHING;

@@ -5,7 +5,7 @@ use link::units::{BitRate, Span};
 use std::path::PathBuf;
 use timers::{Kind, Settings};
 
-/// `lasthop rto`.
+/// Arguments of `lasthop rto`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Timers:
@@ -19,12 +19,12 @@ Examples:
   lasthop rto model --load 40 --plot model.svg
   lasthop rto capture --interface 1 x.pcapng")]
 pub struct RtoArguments {
-    /// Where round-trip times come from
+    /// The source of round-trip times
     #[command(subcommand)]
     pub command: RtoCommand,
 }
 
-/// `lasthop rto model|capture`.
+/// Subcommands of `lasthop rto`: `model` and `capture`.
 #[derive(Debug, Subcommand)]
 pub enum RtoCommand {
     /// Model a network-limited bulk transfer in steady state: the load grows by a segment per
@@ -34,7 +34,7 @@ pub enum RtoCommand {
     Capture(CaptureArguments),
 }
 
-/// `lasthop rto model`.
+/// Arguments of `lasthop rto model`.
 #[derive(Debug, Args)]
 #[command(mut_arg("kinds", |timers| timers.default_value("lite,eifel")))]
 #[command(after_help = "\
@@ -69,7 +69,7 @@ pub struct ModelArguments {
     /// Let the receiver's window limit the transfer: the load stays constant
     #[arg(long)]
     pub receiver_limited: bool,
-    /// Which timers
+    /// Timers to compare, and their clock
     #[command(flatten)]
     pub timers: TimerArguments,
     /// Print CSV, a row for each acknowledgment of all cycles
@@ -83,7 +83,7 @@ pub struct ModelArguments {
     pub plot: Option<PathBuf>,
 }
 
-/// `lasthop rto capture`.
+/// Arguments of `lasthop rto capture`.
 #[derive(Debug, Args)]
 #[command(mut_arg("kinds", |timers| timers.default_value("lite,lite-ticks,rfc6298,linux,eifel")))]
 #[command(after_help = "\
@@ -111,7 +111,7 @@ pub struct CaptureArguments {
     /// Show only the interface with this name or number
     #[arg(long, value_name = "NAME|NUMBER")]
     pub interface: Option<String>,
-    /// Which timers
+    /// Timers to compare, and their clock
     #[command(flatten)]
     pub timers: TimerArguments,
     /// Overlay the model of a network-limited transfer on the last whole cycle
@@ -129,7 +129,7 @@ pub struct CaptureArguments {
     pub plot: Option<PathBuf>,
 }
 
-/// Which timers, and their clock; each command has a default of its own for which.
+/// Timers to compare, and their clock. Each command sets its own default for the timers.
 #[derive(Debug, Args)]
 pub struct TimerArguments {
     /// Timers to compare: lite, lite-ticks, rfc6298, linux, eifel
@@ -140,7 +140,7 @@ pub struct TimerArguments {
     pub tick: Option<Span>,
 }
 
-/// What a granularity sets of timers.
+/// Returns the settings of timers for a clock granularity.
 pub fn settings(tick: Option<Span>) -> Settings {
     Settings { tick_s: tick.map(Span::as_secs_f64) }
 }

@@ -1,4 +1,4 @@
-//! `lasthop rto capture --model`: a cycle of what was measured beside one of the model (LL-33).
+//! `lasthop rto capture --model`: compares a measured cycle with a cycle of the model (LL-33).
 
 use super::model::digits;
 use super::{line, table};
@@ -10,27 +10,27 @@ use std::ops::Range;
 use timers::bulk::{Bulk, Summary};
 use timers::{Estimate, Followed, Sample, Settings, cycles};
 
-/// Cycles that the model goes through: the first ones are still under the impression of the first
-/// sample.
+/// Number of cycles of the model. The first cycles still depend on the first sample.
 const CYCLES: u32 = 12;
 
-/// A measured cycle and the model of it.
+/// A measured cycle and its model.
 pub struct Overlay<'a> {
     samples: &'a [Sample],
     timers: &'a [Followed],
-    /// The cycle that is laid under, its number from 1, and how many there are.
+    /// Indices of the samples of the compared cycle; then its number, counted from 1, which is also
+    /// the number of cycles.
     cycle: Range<usize>,
     number: usize,
     bulk: Bulk,
-    /// What each timer said in the model.
+    /// Estimates of each timer in the model.
     said: Vec<Vec<Estimate>>,
 }
 
-/// A timer, measured and in the model.
+/// A timer, with its summaries over the measured cycle and over the model.
 type Both<'a> = (&'a Followed, Summary, Summary);
 
 impl<'a> Overlay<'a> {
-    /// Lays the model under the last whole cycle.
+    /// Creates the model of the last whole cycle.
     pub fn new(samples: &'a [Sample], timers: &'a [Followed], settings: Settings) -> Result<Self, Failure> {
         let found = cycles(samples);
         let number = found.len();
@@ -45,7 +45,7 @@ impl<'a> Overlay<'a> {
         Ok(Self { samples, timers, cycle, number, bulk, said })
     }
 
-    /// Greatest load and service time of the model.
+    /// Returns the maximum load and the service time of the model.
     fn parameters(&self) -> (u32, f64) {
         let load = self.bulk.rows.iter().map(|row| row.load).max().unwrap_or(0);
         (load, self.bulk.rows.first().map_or(0.0, |row| row.sample.at_s))
@@ -57,7 +57,7 @@ impl<'a> Overlay<'a> {
         })
     }
 
-    /// As a table.
+    /// Prints the comparison as a table.
     pub fn text(&self, output: &mut impl Write) -> Result<(), Failure> {
         let (load, service) = self.parameters();
         let Some((_, measured, model)) = self.both().next() else { return Ok(()) };
@@ -107,7 +107,7 @@ impl<'a> Overlay<'a> {
         Ok(())
     }
 
-    /// For JSON.
+    /// Returns the comparison as a JSON object.
     pub fn object(&self) -> Value {
         let (load, service_s) = self.parameters();
         let timers: Vec<_> = self
@@ -117,8 +117,8 @@ impl<'a> Overlay<'a> {
         json!({ "cycle": self.number, "load": load, "service_s": service_s, "timers": timers })
     }
 
-    /// The last cycle, its end laid over the end of the model's last one; the model's lines begin
-    /// where its cycle does.
+    /// Returns the figure of the last cycle. Its end is aligned with the end of the model's last
+    /// cycle; the model's lines begin where its cycle begins.
     pub fn figure(&self, title: String) -> Figure {
         let samples = &self.samples[self.cycle.clone()];
         let rows = &self.bulk.rows[self.bulk.last()];
@@ -157,7 +157,7 @@ mod tests {
     use timers::bulk::Regime;
     use timers::{Kind, follow};
 
-    /// LL-33: over a transfer that is the model the model lies exactly, in every column.
+    /// LL-33: over a transfer that equals the model, the model matches exactly, in every column.
     #[test]
     fn ll_33_the_model_over_itself() {
         let bulk = Bulk::new(8, 6.25, 12, Regime::NetworkLimited).expect("a transfer");
