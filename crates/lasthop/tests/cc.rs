@@ -62,7 +62,7 @@ fn loaded_listed_made_a_default_and_unloaded() {
     assert_eq!((&info["name"], &info["loaded"]), (&"newzag".into(), ours));
 
     let (_, notice) = said(&["cc", "unload", &name.0]);
-    assert!(notice.contains("1 connection or namespace still has it"), "{notice}");
+    assert!(notice.contains("1 connection or namespace still uses it"), "{notice}");
     let again = lasthop(&["cc", "unload", &name.0]);
     assert_eq!(again.status.code(), Some(1));
     somebody.kill().expect("it sleeps");

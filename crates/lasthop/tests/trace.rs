@@ -210,7 +210,7 @@ fn loss_events_are_printed_with_what_they_were_taken_for() {
 
     let output = run(&["--losses", "c001-r00"]);
     assert!(
-        text(&output.stderr).contains("`c001-r00-senders.parquet` is not there"),
+        text(&output.stderr).contains("`c001-r00-senders.parquet` does not exist"),
         "{}",
         text(&output.stderr)
     );
