@@ -156,7 +156,7 @@ pub struct LinkArguments {
     /// Bytes of each packet to capture [default: all]
     #[arg(long, value_name = "BYTES", requires = "capture")]
     pub snaplen: Option<u32>,
-    /// Write the fate of each packet as Parquet; with --arq, also the link layer's records, to
+    /// Write the fate of each packet as Parquet; with a link layer, also its records, to
     /// NAME-link-layer.parquet beside it
     #[arg(long, value_name = "FILE")]
     pub events: Option<PathBuf>,

@@ -119,7 +119,7 @@ pub struct RuleArguments {
     pub policy: PolicyName,
     /// How to find the connection of a segment with damaged ports: exact (do not try), source-port
     /// (ignore that port), or the number of bits that may be wrong
-    #[arg(long, value_name = "HOW", default_value = "4", value_parser = localization)]
+    #[arg(long, value_name = "exact|source-port|BITS", default_value = "4", value_parser = localization)]
     pub ports: Localization,
     /// Maximum guesses (repairs that no checksum confirms) per connection and second; 0 for no
     /// limit
