@@ -30,7 +30,7 @@ pub struct GuestKernel {
 /// Environment variable with the path of a kernel outside the cache, for kernel development.
 const OTHER_KERNEL: &str = "LASTHOP_KERNEL";
 
-/// Returns the kernel of the virtual clock, from [`OTHER_KERNEL`] or from the cache.
+/// Returns the kernel of the virtual clock, from `LASTHOP_KERNEL` or from the cache.
 pub fn guest_kernel(memory_mib: Option<u32>, verified: bool) -> Result<GuestKernel, Failure> {
     let kernel = match std::env::var_os(OTHER_KERNEL) {
         Some(path) => {

@@ -144,9 +144,9 @@ fn agrees_with_capture(out: &Path, states: &[SenderState]) {
     }
 }
 
-/// RFC 5681 section 3.2: the threshold is half of the window in use when the loss was noticed. RFC
-/// 6298: the timeout is the smoothed round-trip time plus four times its variation. In Linux it is
-/// at least 200 ms more than the smoothed round-trip time.
+/// RFC 5681 section 3.2: the threshold is half of the window that was in use when the loss was
+/// noticed. RFC 6298: the timeout is the smoothed round-trip time plus four times its variation. In
+/// Linux it is at least 200 ms more than the smoothed round-trip time.
 fn halves_at_the_loss(out: &Path, states: &[SenderState]) {
     let sender = of_sender(states);
     let recovery = sender.iter().position(|state| state.state == Some(CongestionState::Recovery));
