@@ -68,8 +68,8 @@ pub struct AgentArguments {
     /// started as root]
     #[arg(long, value_name = "NAME")]
     pub user: Option<String>,
-    /// Keep access to the host's files and to all system calls; root, capabilities and terminal are
-    /// still given up
+    /// Keep access to the host's files and to all system calls; the original user, capabilities and
+    /// terminal are still given up
     #[arg(long)]
     pub no_sandbox: bool,
     /// Print a line on standard output when the agent first registers, for scripts that wait for it

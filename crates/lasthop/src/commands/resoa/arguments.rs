@@ -98,8 +98,8 @@ pub struct ServeArguments {
     /// [default: nobody, if started as root]
     #[arg(long, value_name = "NAME")]
     pub user: Option<String>,
-    /// Keep access to the host's files and to all system calls; root, capabilities and terminal are
-    /// still given up
+    /// Keep access to the host's files and to all system calls; the original user, capabilities and
+    /// terminal are still given up
     #[arg(long)]
     pub no_sandbox: bool,
     /// Address and port to serve Prometheus metrics at, under /metrics [default: none]
