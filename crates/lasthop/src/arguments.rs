@@ -1,4 +1,4 @@
-//! The command line: what can be said, and the help that says so.
+//! The command line and its help texts.
 
 use crate::clock::Clock;
 use crate::commands::fit::FitArguments;
@@ -23,67 +23,67 @@ Examples:
   lasthop doctor"
 )]
 pub struct Arguments {
-    /// What to do.
+    /// The subcommand to run.
     #[command(subcommand)]
     pub command: Command,
 }
 
-/// The subcommands.
+/// Subcommands of `lasthop`.
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Run a program behind an emulated wireless link
     Link(Box<LinkArguments>),
     /// Run a campaign: repeated experiments from a plan
     Run(RunArguments),
-    /// TCP Lite: damaged segments for programs that can use them
+    /// Deliver damaged TCP segments to programs that can use them (TCP Lite)
     #[command(alias = "lite")]
     TcpLite(Box<crate::commands::tcp_lite::arguments::TcpLiteArguments>),
-    /// Congestion controls for this machine: NewZag and others, loaded and unloaded
+    /// Load and unload congestion controls on this machine: NewZag and others
     Cc(crate::commands::cc::arguments::CcArguments),
-    /// Remote sockets: programs here, their TCP at a server beside the last hop
+    /// Use remote sockets: programs run here, their TCP runs at a server beside the last hop
     Resoa(Box<crate::commands::resoa::arguments::ResoaArguments>),
     /// List the link and loss profiles, or show one
     Profiles(ProfilesArguments),
-    /// Derive a loss profile from a trace of what was lost
+    /// Derive a loss profile from a loss trace
     Fit(FitArguments),
     /// Analyse the TCP connections of captures, as tcptrace does
     #[command(alias = "trace")]
     Analyze(crate::commands::analyze::arguments::AnalyzeArguments),
-    /// Replay a trace of erased blocks: throughput by frame size, with recovery by the link and
-    /// without
+    /// Replay a block erasure trace: throughput by frame size, with and without link-layer recovery
     #[command(alias = "retrace")]
     Retracer(Box<crate::commands::retracer::arguments::RetracerArguments>),
-    /// Retransmission timers beside each other: in a model, or on the round-trip times of a capture
+    /// Compare retransmission timers: in a model, or on the round-trip times of a capture
     Rto(crate::commands::rto::arguments::RtoArguments),
-    /// Build the virtual-time kernel, show it or remove it
+    /// Build, show or remove the virtual-time kernel
     Kernel(crate::commands::kernel::arguments::KernelArguments),
-    /// Check what works on this machine, and say how to get what does not
+    /// Check what works on this machine, and explain how to fix the rest
     Doctor,
-    /// Remove what killed runs left behind
+    /// Remove network namespaces, devices and other objects that killed runs left behind
     Clean,
-    /// Measure the emulator itself: rate, delay, sojourn times, loss and damage against what was
-    /// asked for
+    /// Compare the emulator's rate, delay, sojourn times, loss and damage with the values requested
     SelfCheck(SelfCheckArguments),
-    /// Convert an event log of a run that was killed to Parquet
+    /// Convert the event log of a killed run to Parquet
     #[command(alias = "recover")]
     Convert(ConvertArguments),
-    /// Write the report of a campaign, or of one run of `lasthop link`, as one HTML file
+    /// Write an HTML report of a campaign, or of one run of `lasthop link`, as a single file
     Report(crate::commands::report::ReportArguments),
     /// Compare two campaigns cell by cell
     Compare(crate::commands::compare::CompareArguments),
 }
 
-/// `lasthop link`. A guest of the virtual clock gets it as JSON.
+/// Arguments of `lasthop link`. A guest of the virtual clock gets them as JSON.
 #[derive(Debug, Clone, Args, Serialize, Deserialize)]
 #[command(
     args_conflicts_with_subcommands = true,
     after_help = "\
-The program runs on the wireless host. Down is towards it, up is from it. The network that this command was started in is
-the other end: it is called host.lasthop inside, and its address is in LASTHOP_HOST.
+The program runs on the wireless host. Down is towards it, up is from it. The other end of the link
+is the network in which this command was started. Inside, its name is host.lasthop, and LASTHOP_HOST
+holds its address.
 
-With --clock virtual both ends are in a kernel of their own whose clock jumps over idle time: hours take seconds, and the same
-seed gives the same packets. No network is out there but the program of --serve; files are the host's, and what is written stays
-in the guest, but for --capture, --events, --rlpdump, --json and the folder $LASTHOP_KEEP.
+With --clock virtual both ends run in a separate kernel whose clock jumps over idle time: hours take
+seconds, and the same seed gives the same packets. Only the program of --serve can be reached there.
+The guest reads the host's files. Files that it writes stay in the guest, except those of --capture,
+--events, --rlpdump and --json and those in directory $LASTHOP_KEEP.
 
 The exit status is the program's. It is 125 if lasthop itself fails, 126 if the program cannot be
 executed and 127 if it is not found, as with env(1) and timeout(1).
@@ -92,14 +92,17 @@ DIRECTION is a list of parameters: rate=2mbit  delay=40ms  jitter=5ms  correlati
   queue=50p|64kB|200ms|inf|codel  loss=1%|lite-4|FILE|none  burst=100ms  ber=1e-5
   damage=lose|checksum|flip  duplicate=1%  outage=10s+2s  trace=FILE  counted=ip|ethernet|wire
 
-Jitter makes the delay vary in time and keeps packets in order: the mean is delay=..., the standard
-deviation jitter=.... Delays a correlation time apart have a correlation of one half (default: ten
+Jitter varies the delay over time and keeps packets in order: the mean is delay=..., the standard
+deviation jitter=.... Delays one correlation time apart have a correlation of one half (default: ten
 times the jitter). With correlation=none each packet draws its own delay and waits for the slowest
-before it, so mean and deviation shift: 30 and 5 ms become 32.1 and 3.9 ms at gaps of 3 ms.
+packet before it, so mean and deviation shift: 30 and 5 ms become 32.1 and 3.9 ms at gaps of 3 ms.
 
-PROTOCOL of --arq: rlp[:n2=6,t1=480ms,t2=80ms,window=61,delay=100ms,reset|give-up|disconnect,go-back,throttle=960],
-  the data call of GSM with 1200 octets a second; or llp[:window=32,retries=255,reset|give-up|disconnect,out-of-order], at
-  the rates and over the delays of the link. Losses hit its frames, and the queue stands above it.
+PROTOCOL of --arq is one of:
+  rlp[:n2=6,t1=480ms,t2=80ms,window=61,delay=100ms,reset|give-up|disconnect,go-back,throttle=960]
+    the data call of GSM, at 1200 bytes per second
+  llp[:window=32,retries=255,reset|give-up|disconnect,out-of-order]
+    at the rates and with the delays of the link
+Losses of the link hit frames of PROTOCOL, and the queue is above it.
 
 Examples:
   lasthop link --profile umts --loss lite-4 --seed 7 --capture x.pcapng -- curl -O http://host.lasthop:8000/file
@@ -114,30 +117,30 @@ Examples:
 )]
 #[allow(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub struct LinkArguments {
-    /// Look at links that run, or change them
+    /// List or change running links
     #[command(subcommand)]
     #[serde(skip)]
     pub running: Option<RunningLinks>,
 
-    /// Link profile, by name or path (`lasthop profiles` lists them); a perfect link without
+    /// Link profile, by name or path; `lasthop profiles` lists them [default: a perfect link]
     #[arg(short, long, value_name = "NAME|FILE")]
     pub profile: Option<String>,
     /// Loss profile, by name or path
     #[arg(short, long, value_name = "NAME|FILE")]
     pub loss: Option<String>,
-    /// Parameters of the way from the program to the network
+    /// Parameters of the uplink, from the program to the network
     #[arg(long, value_name = "DIRECTION")]
     pub up: Vec<String>,
-    /// Parameters of the way from the network to the program
+    /// Parameters of the downlink, from the network to the program
     #[arg(long, value_name = "DIRECTION")]
     pub down: Vec<String>,
-    /// Link layer with retransmissions over both ways, errors beneath it: rlp, llp, each with
-    /// parameters, or none
+    /// Link layer with retransmissions in both directions, above the link's errors: rlp or llp,
+    /// each with optional parameters, or none [default: the profile's]
     #[arg(long, value_name = "PROTOCOL[:PARAMETERS]")]
     #[serde(default)]
     pub arq: Option<String>,
-    /// Seed of everything random; the same seed gives the same errors at the same times [default:
-    /// drawn, and printed]
+    /// Random seed; the same seed gives the same errors at the same times [default: drawn and
+    /// printed]
     #[arg(short, long)]
     pub seed: Option<u64>,
     /// Maximum transmission unit in bytes [default: the profile's, or 1500]
@@ -146,22 +149,22 @@ pub struct LinkArguments {
     /// Congestion control of both ends
     #[arg(long, value_name = "NAME", default_value = "cubic")]
     pub cc: String,
-    /// Lead PORT of this host to a server behind the link, at PORT or at another one (repeatable).
-    /// No server of this host may have PORT
+    /// Forward host PORT to a server behind the link, at PORT or INSIDE (repeatable). PORT must not
+    /// be in use on this host
     #[arg(long, value_name = "PORT[:INSIDE]")]
     #[serde(skip)]
     pub publish: Vec<Publish>,
-    /// Write both ends of the link as pcapng, the fate of each packet as its comment
+    /// Write a pcapng capture of both ends of the link, with the fate of each packet as its comment
     #[arg(long, value_name = "FILE")]
     pub capture: Option<PathBuf>,
     /// Bytes of each packet to capture [default: all]
     #[arg(long, value_name = "BYTES", requires = "capture")]
     pub snaplen: Option<u32>,
-    /// Write the fate of each packet as Parquet; of a link layer (--arq) what its ends noted,
-    /// beside it as NAME-link-layer.parquet
+    /// Write the fate of each packet as Parquet; with a link layer, also its records, to
+    /// NAME-link-layer.parquet beside it
     #[arg(long, value_name = "FILE")]
     pub events: Option<PathBuf>,
-    /// With RLP: write every block at both ends as pcapng (FILE.pcapng), or what each end noted as
+    /// With RLP: write every block at both ends as pcapng (FILE.pcapng), or each end's records as
     /// RLP traces (FILE.rlp becomes FILE-mobile.rlp and FILE-network.rlp)
     #[arg(long, value_name = "FILE")]
     #[serde(default)]
@@ -169,29 +172,29 @@ pub struct LinkArguments {
     /// Write the summary as one JSON object
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
-    /// Run a program at the other end meanwhile, by the shell: a server for COMMAND
+    /// Run shell command LINE at the other end while COMMAND runs, for example a server
     #[arg(long, value_name = "LINE")]
     pub serve: Option<String>,
-    /// Clock that it goes by
+    /// Clock to use
     #[arg(short, long, value_enum, default_value_t)]
     pub clock: Clock,
-    /// By the virtual clock: bring what COMMAND leaves in the folder $LASTHOP_KEEP to this one
+    /// With --clock virtual: copy files that COMMAND leaves in $LASTHOP_KEEP to this directory
     #[arg(long, value_name = "DIR")]
     pub keep: Option<PathBuf>,
-    /// By the virtual clock: memory of the guest in MiB, at most
+    /// With --clock virtual: maximum memory of the guest, in MiB
     #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u32).range(64..=65_536))]
     pub guest_memory: Option<u32>,
-    /// Spin for the last microseconds before a packet leaves: more exact, at the price of a
+    /// Busy-wait for the last microseconds before a packet leaves: more accurate, but occupies a
     /// processor
     #[arg(long)]
     pub precise: bool,
-    /// Take segments apart even where nothing needs it; for measuring
+    /// Split segments even where nothing requires it; for measurements
     #[arg(long, hide = true)]
     pub split: bool,
     /// Carry Ethernet frames (TAP) instead of IP packets (TUN)
     #[arg(long)]
     pub ethernet: bool,
-    /// No messages, not even the summary
+    /// Print no messages and no summary
     #[arg(short, long)]
     pub quiet: bool,
     /// The program and its arguments [default: your shell]
@@ -199,60 +202,60 @@ pub struct LinkArguments {
     pub command: Vec<OsString>,
 }
 
-/// `lasthop link list|set`.
+/// Subcommands of `lasthop link`: `list` and `set`.
 #[derive(Debug, Clone, Subcommand)]
 pub enum RunningLinks {
-    /// List the links that run
+    /// List the running links
     List {
-        /// One JSON object a line
+        /// Print one JSON object per line
         #[arg(long)]
         json: bool,
     },
-    /// Change parameters of a link while it runs
+    /// Change parameters of a running link
     #[command(after_help = "\
 Examples:
   lasthop link set 4f down rate=1mbit,delay=100ms
   lasthop link set 4f both outage=now+5s")]
     Set {
-        /// Which link: its name in `lasthop link list`, or the first digits of it
+        /// ID of the link in `lasthop link list`, or its first digits
         id: String,
-        /// up, down or both
+        /// Direction: up, down or both
         direction: String,
-        /// What to change, as in `lasthop link --down`
+        /// Parameters to change, as in `lasthop link --down`
         parameters: String,
     },
 }
 
-/// `lasthop profiles`.
+/// Arguments of `lasthop profiles`.
 #[derive(Debug, Args)]
 pub struct ProfilesArguments {
-    /// Show this one
+    /// Name of the profile to show [default: list all]
     pub name: Option<String>,
-    /// As JSON
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
 }
 
-/// `lasthop self-check`.
+/// Arguments of `lasthop self-check`.
 #[derive(Debug, Args)]
 pub struct SelfCheckArguments {
-    /// Seed of everything random
+    /// Random seed
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
-    /// Seconds a measurement
+    /// Duration of each measurement, in seconds
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=3600))]
     pub seconds: u64,
-    /// Spin before packets leave, as `lasthop link --precise` does
+    /// Busy-wait before packets leave, as `lasthop link --precise` does
     #[arg(long)]
     pub precise: bool,
-    /// Write the table as JSON too
+    /// Also write the table as JSON
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
 }
 
-/// `lasthop convert`.
+/// Arguments of `lasthop convert`.
 #[derive(Debug, Args)]
 pub struct ConvertArguments {
-    /// The log that was left (FILE.parquet.log)
+    /// Event log of the killed run (FILE.parquet.log)
     pub log: PathBuf,
 }

@@ -1,4 +1,4 @@
-//! `--clock`: on the host's kernel, or in one whose clock jumps over idle time.
+//! The option `--clock`: the host's kernel, or a kernel whose clock jumps over idle time.
 
 use crate::failure::Failure;
 use clap::ValueEnum;
@@ -7,37 +7,37 @@ use std::path::{Path, PathBuf};
 use virtual_time::kernel::{self, Cache, Kernel};
 use virtual_time::{boot, instance};
 
-/// Which clock a run goes by.
+/// Clock of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum, Serialize, Deserialize)]
 pub enum Clock {
-    /// The host's clock and kernel
+    /// The host's kernel and clock
     #[default]
     Real,
-    /// A kernel of its own whose clock jumps over idle time: the same seed gives the same bytes
+    /// A separate kernel whose clock jumps over idle time: same seed, same bytes
     Virtual,
 }
 
-/// A kernel to boot, its release, and what a manifest says of it.
+/// A kernel to boot, its release, and its description for the manifest.
 pub struct GuestKernel {
-    /// The file.
+    /// Path of the kernel's file.
     pub path: PathBuf,
-    /// `uname -r` there.
+    /// Output of `uname -r` in the guest.
     pub release: String,
-    /// What it was made of.
+    /// Source and settings of the kernel, for the manifest.
     pub about: results::Guest,
 }
 
-/// A kernel that is not from the cache, for those who work on one.
+/// Environment variable with the path of a kernel outside the cache, for kernel development.
 const OTHER_KERNEL: &str = "LASTHOP_KERNEL";
 
-/// The kernel of the virtual clock.
+/// Returns the kernel of the virtual clock, from `LASTHOP_KERNEL` or from the cache.
 pub fn guest_kernel(memory_mib: Option<u32>, verified: bool) -> Result<GuestKernel, Failure> {
     let kernel = match std::env::var_os(OTHER_KERNEL) {
         Some(path) => {
             Kernel::from_file(Path::new(&path)).map_err(|error| format!("{OTHER_KERNEL}: {error}"))?
         }
         None => kernel::find(&Cache::of_user()?)?.ok_or(
-            "the kernel of the virtual clock is not built: `lasthop kernel build` does it, in some minutes",
+            "the virtual-time kernel is not built: build it with `lasthop kernel build`, which takes some minutes",
         )?,
     };
     let about = results::Guest {
@@ -52,7 +52,7 @@ pub fn guest_kernel(memory_mib: Option<u32>, verified: bool) -> Result<GuestKern
     Ok(GuestKernel { path: kernel.path, release: kernel.release, about })
 }
 
-/// The processors that this process may use.
+/// Returns the numbers of the processors that this process may use.
 pub fn processors() -> Vec<u32> {
     let set = rustix::thread::sched_getaffinity(None);
     let all = set.map(|set| (0..1024).filter(|number| set.is_set(*number as usize)).collect::<Vec<u32>>());

@@ -1,4 +1,4 @@
-//! Why a command failed.
+//! The error type of all subcommands.
 
-/// The error of a subcommand, which the user sees as it is.
+/// Error of a subcommand; the user sees its text unchanged.
 pub type Failure = Box<dyn std::error::Error + Send + Sync>;

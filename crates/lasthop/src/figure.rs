@@ -1,7 +1,7 @@
 //! Figures of the command line: lines over two axes, as one SVG file.
 //!
-//! The report draws its figures in the page; this is for the commands that have no report. Colours
-//! are those of Okabe and Ito, which readers who see colours differently can tell apart.
+//! The report draws its figures in its page; this module is for commands without a report. The
+//! colours are those of Okabe and Ito, which readers with colour blindness can tell apart.
 
 use crate::failure::Failure;
 use plotters::prelude::*;
@@ -9,9 +9,10 @@ use std::ops::Range;
 use std::path::Path;
 
 const SIZE: (u32, u32) = (1000, 560);
-/// Width of the legend, right of the axes: inside it would hide points.
+/// Width of the legend in pixels. It is right of the axes, because inside them it would hide
+/// points.
 const LEGEND: u32 = 170;
-/// Colours of lines, in their order.
+/// Colours of the lines, in the order of the lines.
 pub const COLOURS: [RGBColor; 7] = [
     RGBColor(0, 114, 178),
     RGBColor(213, 94, 0),
@@ -22,43 +23,44 @@ pub const COLOURS: [RGBColor; 7] = [
     RGBColor(0, 0, 0),
 ];
 
-/// What is drawn.
+/// A figure: a title, two axes and lines.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Figure {
-    /// Its title.
+    /// Title above the figure.
     pub title: String,
-    /// Below the horizontal axis, with its unit.
+    /// Label of the horizontal axis, with its unit.
     pub horizontal: String,
-    /// Beside the vertical axis, with its unit.
+    /// Label of the vertical axis, with its unit.
     pub vertical: String,
-    /// The lines.
+    /// Lines of the figure.
     pub lines: Vec<Line>,
 }
 
-/// A line, or points without one.
+/// A line, or a series of separate points.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Line {
-    /// Its name in the legend.
+    /// Name in the legend.
     pub name: String,
-    /// Its points, from left to right.
+    /// Points, from left to right.
     pub points: Vec<(f64, f64)>,
     /// Whether points are joined.
     pub joined: bool,
 }
 
 impl Figure {
-    /// Writes it to `path`.
+    /// Writes the figure to `path` as SVG.
     pub fn write(&self, path: &Path) -> Result<(), Failure> {
         let text = self.svg()?;
         capture::output::write(path, text)
-            .map_err(|error| format!("write {}: {error}", path.display()).into())
+            .map_err(|error| format!("cannot write {}: {error}", path.display()).into())
     }
 
-    /// The file.
+    /// Returns the SVG text.
     pub fn svg(&self) -> Result<String, Failure> {
         let mut text = String::new();
-        // An error of the back end says where; the text in memory has none of its own.
-        self.draw(&mut text).map_err(|error| format!("the figure cannot be drawn: {error}"))?;
+        // The error names the place of the failure; the backend that writes to memory has no errors
+        // of its own.
+        self.draw(&mut text).map_err(|error| format!("cannot draw the figure: {error}"))?;
         Ok(text)
     }
 
@@ -86,7 +88,7 @@ impl Figure {
             .label_style(("sans-serif", 13))
             .axis_desc_style(("sans-serif", 14))
             .draw()?;
-        // In the legend, from the top, in pixels.
+        // Vertical position in the legend, in pixels from the top.
         let mut row = 56;
         for (place, line) in self.lines.iter().enumerate() {
             let colour = COLOURS[place % COLOURS.len()];
@@ -106,13 +108,14 @@ impl Figure {
     }
 }
 
-/// A number beside an axis, without what the computation of its place left behind the sixth digit.
+/// Formats a number beside an axis, rounded to six decimals to hide rounding errors of its
+/// position.
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "plotters asks for a function of a reference")]
 pub fn label(value: &f64) -> String {
     ((value * 1e6).round() / 1e6).to_string()
 }
 
-/// What an axis shows: all values with a little air, from 0 where that costs little of the figure.
+/// Returns the range of an axis: all values with a small margin, from 0 if that costs little space.
 fn range(values: impl Iterator<Item = f64>) -> Range<f64> {
     let (low, high) = values
         .filter(|value| value.is_finite())
@@ -160,6 +163,6 @@ mod tests {
     #[test]
     fn a_path_that_cannot_be_is_named() {
         let error = figure(Vec::new()).write(Path::new("/no/such/folder/x.svg")).expect_err("no folder");
-        assert!(error.to_string().starts_with("write /no/such/folder/x.svg: "));
+        assert!(error.to_string().starts_with("cannot write /no/such/folder/x.svg: "));
     }
 }

@@ -21,14 +21,14 @@ use status::Asked;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    // Before anything else, and before any thread.
+    // Re-entry comes first, before any thread starts.
     if let Some(code) = reentry::entry() {
         return code;
     }
     let asked = Asked::of(std::env::args_os().skip(1));
     match Arguments::try_parse() {
         Err(usage) => {
-            // If this cannot be printed, nobody can be told.
+            // If this cannot be printed, there is no other way to report it.
             let _ = usage.print();
             ExitCode::from(asked.not_run(&usage))
         }
@@ -36,7 +36,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Prints the error of a command that failed, and returns the exit status.
+/// Prints the error of a failed command, and returns the exit status.
 fn left(ended: Result<i32, Failure>, asked: Asked) -> ExitCode {
     match ended {
         Ok(status) => ExitCode::from(u8::try_from(status).unwrap_or(u8::MAX)),
@@ -47,7 +47,7 @@ fn left(ended: Result<i32, Failure>, asked: Asked) -> ExitCode {
     }
 }
 
-/// Does what is asked and returns the exit status.
+/// Runs the subcommand and returns the exit status.
 fn run(arguments: Arguments) -> Result<i32, Failure> {
     match arguments.command {
         Command::Link(mut link) => match link.running.take() {
@@ -76,7 +76,7 @@ fn run(arguments: Arguments) -> Result<i32, Failure> {
     }
 }
 
-/// `lasthop clean`.
+/// Runs `lasthop clean`: removes what killed runs left behind.
 fn clean() -> Result<i32, Failure> {
     let netlab::Swept { undone, left } = netlab::Registry::open()?.sweep()?;
     if undone.is_empty() {
@@ -86,7 +86,7 @@ fn clean() -> Result<i32, Failure> {
         anstream::println!("{what}");
     }
     for what in left {
-        anstream::eprintln!("lasthop: not ours, and not removed: {what}");
+        anstream::eprintln!("lasthop: not created by lasthop and not removed: {what}");
     }
     Ok(0)
 }

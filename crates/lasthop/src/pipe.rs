@@ -1,9 +1,9 @@
-//! Readers of the standard output that have seen enough: `lasthop ... | head` is no failure.
+//! Broken pipes on standard output: `lasthop ... | head` is not a failure.
 
 use crate::failure::Failure;
 use std::io;
 
-/// Whether `failure` is that nobody reads the output any more.
+/// Returns whether `failure` means that the reader of standard output has gone.
 pub fn is_broken(failure: &Failure) -> bool {
     let broken = |error: &io::Error| error.kind() == io::ErrorKind::BrokenPipe;
     failure.downcast_ref::<io::Error>().is_some_and(broken)
@@ -12,7 +12,7 @@ pub fn is_broken(failure: &Failure) -> bool {
             .is_some_and(|error| matches!(error.kind(), csv::ErrorKind::Io(error) if broken(error)))
 }
 
-/// The status of what was done: 0, even where nobody read it to the end.
+/// Returns the exit status: 0 also if the reader stopped before the end.
 pub fn status(done: Result<(), Failure>) -> Result<i32, Failure> {
     match done {
         Err(failure) if is_broken(&failure) => Ok(0),

@@ -1,4 +1,4 @@
-//! The hidden subcommands by which lasthop starts itself again.
+//! Hidden subcommands with which lasthop starts itself again.
 
 use crate::commands::link;
 use crate::left;
@@ -6,18 +6,18 @@ use crate::status::Asked;
 use std::ffi::{OsStr, OsString};
 use std::process::ExitCode;
 
-/// An entry looks at the command line and does its part if the line is for it.
+/// Runs its part if the command line names it; otherwise returns `None`.
 type Entry = fn() -> Option<ExitCode>;
 
-/// All of them.
+/// All entries, in the order in which they are tried.
 const ENTRIES: [Entry; 6] = [
     // The first process of a guest of the virtual clock.
     virtual_time::guest::entry,
     // The process that becomes the kernel of a guest.
     virtual_time::boot::entry,
-    // The keeper, which cleans up after a process that was killed.
+    // The keeper, which cleans up after a killed process.
     netlab::keeper::entry,
-    // The first process of a run's own namespaces.
+    // The first process in a run's own namespaces.
     netlab::isolation::entry,
     // One run of a campaign.
     run,
@@ -25,12 +25,12 @@ const ENTRIES: [Entry; 6] = [
     link_in_guest,
 ];
 
-/// Does what a hidden subcommand asks for; `None` if the command line has none.
+/// Runs the hidden subcommand of the command line; `None` if it has none.
 pub fn entry() -> Option<ExitCode> {
     ENTRIES.iter().find_map(|entry| entry())
 }
 
-/// The argument of the hidden subcommand `name`, if the command line has that.
+/// Returns the argument of the hidden subcommand `name`, if the command line has that subcommand.
 fn argument(name: &str) -> Option<OsString> {
     let mut arguments = std::env::args_os().skip(1);
     (arguments.next()? == OsStr::new(name)).then(|| arguments.next().unwrap_or_default())

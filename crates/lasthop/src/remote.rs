@@ -1,5 +1,5 @@
-//! Talking to a link that runs: one request and one answer, each a line of JSON, over a Unix socket
-//! in the state directory of the run.
+//! Control of a running link over a Unix socket in the state directory of the run. Request and
+//! answer are one line of JSON each.
 
 use serde::{Deserialize, Serialize};
 use std::io::{self, BufRead, BufReader, Write};
@@ -11,74 +11,74 @@ use std::time::Duration;
 /// Name of the socket in the state directory of a run.
 pub const SOCKET: &str = "control.sock";
 
-/// Longest time to wait for the other side: the event loop answers within a packet, a machine may
-/// be busy.
+/// Longest time to wait for the other side. The event loop answers within a packet, but the machine
+/// may be busy.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// What a running link can be asked.
+/// A request to a running link.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Request {
-    /// What it is and does.
+    /// Describe the link and its counters.
     Show,
-    /// Change parameters.
+    /// Change parameters of the link.
     Set {
         /// `up`, `down` or `both`.
         direction: String,
-        /// As in `lasthop link --down`.
+        /// Parameters, as in `lasthop link --down`.
         parameters: String,
     },
 }
 
-/// What it answers.
+/// The answer to a [`Request`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Answer {
-    /// To [`Request::Show`].
+    /// Answer to [`Request::Show`].
     Link(Running),
-    /// To [`Request::Set`]: the directions as they are now.
+    /// Answer to [`Request::Set`]: the new state of the changed directions.
     Changed {
-        /// Each direction that was changed, and what it is now.
+        /// Name and new description of each changed direction.
         now: Vec<(String, String)>,
     },
-    /// It could not be done, and why.
+    /// The request failed, with the reason.
     Refused(String),
 }
 
-/// A running link in words.
+/// Description of a running link.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Running {
-    /// What names it in `lasthop link set`.
+    /// ID of the link for `lasthop link set`.
     pub id: String,
-    /// Process that runs it.
+    /// Process that runs the link.
     pub pid: u32,
-    /// The program behind it.
+    /// Command line of the program behind the link.
     pub command: String,
-    /// Seconds since it started.
+    /// Seconds since the link started.
     pub seconds: u64,
-    /// The way from the program to the network.
+    /// Parameters of the uplink, from the program to the network.
     pub up: String,
-    /// The way from the network to the program.
+    /// Parameters of the downlink, from the network to the program.
     pub down: String,
-    /// Packets that came to it so far, up and down.
+    /// Packets that have entered the link so far, up and down.
     pub packets: (u64, u64),
-    /// Packets that it has lost so far, up and down.
+    /// Packets that the link has lost so far, up and down.
     pub lost: (u64, u64),
 }
 
-/// Answers requests on a socket until it is dropped.
+/// Answers requests on a Unix socket until it is dropped.
 #[must_use = "the socket is gone when this is dropped"]
 pub struct Listener {
     path: PathBuf,
 }
 
 impl Listener {
-    /// Answers requests at `path` by `answer`, on a thread of its own.
+    /// Answers requests at `path` with `answer`, on a thread of its own.
     pub fn start(path: PathBuf, answer: impl Fn(Request) -> Answer + Send + 'static) -> io::Result<Self> {
         let listener = UnixListener::bind(&path)?;
         thread::Builder::new().name("control".into()).spawn(move || {
             for stream in listener.incoming() {
-                // One that misbehaves is its own problem: the next one is served.
+                // An error on one connection must not stop the others.
                 let _ = stream.and_then(|stream| serve(&stream, &answer));
             }
         })?;
@@ -88,7 +88,7 @@ impl Listener {
 
 impl Drop for Listener {
     fn drop(&mut self) {
-        // Nothing else could be done about a socket that cannot be removed; the sweep tries again.
+        // A socket file that cannot be removed is left to the next sweep.
         let _ = std::fs::remove_file(&self.path);
     }
 }
@@ -99,12 +99,12 @@ fn serve(stream: &UnixStream, answer: &impl Fn(Request) -> Answer) -> io::Result
     BufReader::new(stream).read_line(&mut line)?;
     let answer = match serde_json::from_str(&line) {
         Ok(request) => answer(request),
-        Err(error) => Answer::Refused(format!("not a request: {error}")),
+        Err(error) => Answer::Refused(format!("invalid request: {error}")),
     };
     send(stream, &answer)
 }
 
-/// Sends `request` to the link whose socket is at `path`.
+/// Sends `request` to the link with the socket at `path`, and returns its answer.
 pub fn ask(path: &Path, request: &Request) -> io::Result<Answer> {
     let stream = UnixStream::connect(path)?;
     stream.set_read_timeout(Some(PATIENCE))?;

@@ -1,18 +1,18 @@
-//! Signals as something that a loop can wait for.
+//! Signals as a file descriptor that an event loop can wait for.
 
 use rustix::fd::{AsFd, BorrowedFd};
 use signal_hook::low_level::pipe;
 use std::io::{self, Read};
 use std::os::unix::net::UnixStream;
 
-/// A descriptor that becomes readable by a signal.
+/// A file descriptor that becomes readable when a signal arrives.
 pub(crate) struct SignalPipe(UnixStream);
 
 impl SignalPipe {
-    /// From now on these signals do nothing else.
+    /// Catches these signals; from now on they have no other effect.
     ///
     /// # Errors
-    /// If there is no descriptor left, or a signal cannot be caught.
+    /// If there is no free file descriptor, or a signal cannot be caught.
     pub(crate) fn of(signals: &[i32]) -> io::Result<Self> {
         let (end, signalled) = UnixStream::pair()?;
         for &signal in signals {
@@ -22,15 +22,15 @@ impl SignalPipe {
         Ok(Self(end))
     }
 
-    /// What becomes readable.
+    /// Returns the file descriptor that becomes readable.
     pub(crate) fn descriptor(&self) -> BorrowedFd<'_> {
         self.0.as_fd()
     }
 
-    /// Whether a signal has come since this was last asked.
+    /// Returns whether a signal has arrived since the last call.
     ///
     /// # Errors
-    /// None that could be helped; the socket pair's.
+    /// Errors of the socket pair, none of which can be recovered from.
     pub(crate) fn has_come(&self) -> io::Result<bool> {
         match (&self.0).read(&mut [0; 16]) {
             Ok(count) => Ok(count > 0),

@@ -1,5 +1,5 @@
-//! Exit statuses of commands that run a program: those of env(1) and timeout(1), so that a caller
-//! can tell the program's failure from ours.
+//! Exit statuses of commands that run a program. They are those of env(1) and timeout(1), so a
+//! caller can tell the program's failure from a failure of lasthop.
 
 use std::ffi::OsString;
 use std::io;
@@ -12,7 +12,7 @@ const NOT_EXECUTABLE: u8 = 126;
 const NOT_FOUND: u8 = 127;
 /// A failure of a command that runs no program.
 const FAILURE: u8 = 1;
-/// A command line that is not understood, of a command that runs no program: clap's.
+/// An invalid command line, of a command that runs no program; clap's status.
 const USAGE: u8 = 2;
 
 /// A program that could not be started.
@@ -24,26 +24,26 @@ pub struct NotStarted {
 }
 
 impl NotStarted {
-    /// There is no such program; `message` names it.
+    /// Reports that the program does not exist; `message` names it.
     pub fn not_found(message: String) -> Self {
         Self { message, status: NOT_FOUND }
     }
 
-    /// `program` was not started, and why.
+    /// Reports that `program` could not be started, with the reason.
     pub fn new(program: &str, error: &io::Error) -> Self {
         let status = if error.kind() == io::ErrorKind::NotFound { NOT_FOUND } else { NOT_EXECUTABLE };
         Self { message: format!("cannot start {program}: {error}"), status }
     }
 }
 
-/// What a command line asks for, as far as its exit status goes.
+/// The properties of a command line that decide the exit status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Asked {
     runs_a_program: bool,
 }
 
 impl Asked {
-    /// By the arguments behind the command's own name, which clap may not have understood.
+    /// Reads the arguments after the command's own name, which clap may have rejected.
     pub fn of(arguments: impl Iterator<Item = OsString>) -> Self {
         let words: Vec<_> = arguments.take(2).map(|word| word.to_string_lossy().into_owned()).collect();
         let words: Vec<_> = words.iter().map(String::as_str).collect();
@@ -53,7 +53,7 @@ impl Asked {
         Self { runs_a_program: runs && !looks_at_links }
     }
 
-    /// The status after `error`.
+    /// Returns the exit status for `error`.
     pub fn failed(self, error: &(dyn std::error::Error + 'static)) -> u8 {
         match error.downcast_ref::<NotStarted>() {
             Some(not_started) => not_started.status,
@@ -62,7 +62,7 @@ impl Asked {
         }
     }
 
-    /// The status after a command line that clap did not take, or that asked for help.
+    /// Returns the exit status for a command line that clap rejected or that asked for help.
     pub fn not_run(self, error: &clap::Error) -> u8 {
         match (error.use_stderr(), self.runs_a_program) {
             (false, _) => 0,

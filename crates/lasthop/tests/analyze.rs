@@ -1,4 +1,4 @@
-//! `lasthop analyze` on the captures that the crate `capture-analysis` keeps.
+//! Tests of `lasthop analyze` on the captures of crate `capture-analysis`.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ fn lasthop(arguments: &[&str]) -> Command {
     command
 }
 
-/// Run where the captures are, so that only their names are printed.
+/// Runs in the directory of the captures, so that only their names are printed.
 fn run(arguments: &[&str]) -> Output {
     lasthop(arguments).current_dir(capture("")).output().expect("the binary runs")
 }
@@ -102,8 +102,8 @@ fn errors_name_the_file_and_the_way_out() {
     }
 }
 
-/// The stem of a run: two packets are lost, one by an error and one by a full queue, and a sender
-/// that takes both for wireless.
+/// Writes a run and returns its stem: two packets are lost, one to an error and one to a full
+/// queue, and the sender classifies both as wireless.
 fn run_with_losses(folder: &Path) -> PathBuf {
     use capture::senders::{CongestionState, Header, LossVerdict, Reason, Record, SenderState, Writer};
     use capture::{Direction, Ended, Fate, Flow, LinkId, Loss, Reason as Why, Tail, Time, WallTime};
@@ -216,15 +216,15 @@ fn loss_events_are_printed_with_what_they_were_taken_for() {
 
     let output = run(&["--losses", "c001-r00"]);
     assert!(
-        text(&output.stderr).contains("`c001-r00-senders.parquet` is not there"),
+        text(&output.stderr).contains("`c001-r00-senders.parquet` does not exist"),
         "{}",
         text(&output.stderr)
     );
     assert!(!run(&["--receiver", "c000-r00"]).status.success(), "without --losses there are no verdicts");
 }
 
-/// A whole window is lost in an outage; both ends are in the capture, and the event log says what
-/// became of each packet.
+/// An outage loses a whole window. Both ends are in the capture, and the event log has the fate of
+/// each packet.
 #[test]
 fn retransmissions_are_told_with_their_evidence() {
     let output = run(&["--spurious", "--truth", "outage.parquet", "outage.pcapng"]);
@@ -244,7 +244,7 @@ fn retransmissions_are_told_with_their_evidence() {
         assert_eq!(row["verdict"], row["truth"], "{row}");
     }
 
-    // One end alone, as one would capture: no line more.
+    // One end alone, as in a usual capture: no additional lines.
     let output = run(&["--spurious", "--csv", "--interface", "1", "outage.pcapng"]);
     let csv = text(&output.stdout);
     assert!(
@@ -286,7 +286,7 @@ fn parquet_and_graphs_are_written() {
     };
     assert_eq!(column("interface"), ["0", "0", "1", "1"]);
     assert_eq!(column("sport")[1], "8193");
-    // Lost segments were sent again by the network's end, and never seen twice at the host's.
+    // The network end retransmitted lost segments, and the host end never saw them twice.
     let again: Vec<u64> =
         column("retransmitted_packets").iter().map(|cell| cell.parse().expect("a number")).collect();
     assert!(again[3] > again[1], "{again:?}");
@@ -298,8 +298,8 @@ fn parquet_and_graphs_are_written() {
     }
 }
 
-/// LL-16, LL-17: a capture of both ends with its event log beside it; xplot and SVG have L's
-/// labels, and runs are a table.
+/// LL-16, LL-17: a capture of both ends with its event log beside it. xplot and SVG have L's
+/// labels, and runs form a table.
 #[test]
 fn layers_of_a_link_are_laid_beside_each_other() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -329,7 +329,7 @@ fn layers_of_a_link_are_laid_beside_each_other() {
     let graphs = row["view"]["graphs"].as_array().expect("graphs");
     let graph = |label: &str| graphs.iter().find(|graph| graph["label"] == label).expect("the graph");
     assert_eq!(graph("TcpRcv_Data")["offset"], 10_000.0);
-    // What the event log says of data on the way down.
+    // Downlink data according to the event log.
     let lost = graph("TcpSnd_Lost")["points"].as_array().expect("points").len();
     assert_eq!(lost as u64, lost_data("outage.parquet"));
     assert!(row["view"]["regressions"][0]["from_ns"].as_i64().is_some_and(|from| from >= 3_000_000_000));
@@ -347,7 +347,8 @@ fn layers_of_a_link_are_laid_beside_each_other() {
     insta::assert_snapshot!("layers_runs", text(&output.stdout));
 }
 
-/// Segments with data that a link lost on the way down, by its event log.
+/// Returns the number of data segments that a link lost on the downlink, according to its event
+/// log.
 fn lost_data(events: &str) -> u64 {
     let fates = capture::fates::Reader::open(&capture(events)).expect("an event log");
     let is_lost = |fate: &capture::Fate| {
@@ -358,7 +359,7 @@ fn lost_data(events: &str) -> u64 {
     fates.map(|fate| fate.expect("a fate")).filter(is_lost).count() as u64
 }
 
-/// LL-07: an RLP trace as text is what is below TCP, from the SYN on.
+/// LL-07: an RLP trace as text serves as the layer below TCP, from the SYN on.
 #[test]
 fn an_rlp_trace_is_the_layer_below() {
     let folder = tempfile::tempdir().expect("a folder");

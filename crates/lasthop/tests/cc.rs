@@ -1,10 +1,11 @@
-//! `lasthop cc` in the running kernel: loaded with parameters, listed, made a namespace's default,
-//! unloaded.
+//! Tests of `lasthop cc` in the running kernel: loading with parameters, listing, setting a
+//! namespace's default, unloading.
 
 use serde_json::Value;
 use std::process::{Command, Output};
 
-/// A name that no other process gives; what has it is unloaded when the test ends in whatever way.
+/// A name that no other process uses. Its congestion control is unloaded when the test ends,
+/// however it ends.
 struct Name(String);
 
 impl Drop for Name {
@@ -17,7 +18,7 @@ fn lasthop(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_lasthop")).args(arguments).output().expect("the binary runs")
 }
 
-/// What it says on which output, if it succeeds.
+/// Returns standard output and standard error of a command that must succeed.
 fn said(arguments: &[&str]) -> (String, String) {
     let output = lasthop(arguments);
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
@@ -32,7 +33,7 @@ fn loaded_listed_made_a_default_and_unloaded() {
         return;
     }
     let name = Name(format!("cc_{:x}", std::process::id()));
-    // Somebody in a namespace of their own.
+    // A process in a network namespace of its own.
     let mut somebody =
         Command::new("unshare").args(["--net", "sleep", "60"]).spawn().expect("unshare is installed");
     let pid = somebody.id().to_string();
@@ -43,8 +44,8 @@ fn loaded_listed_made_a_default_and_unloaded() {
     }
     let (_, notice) =
         said(&["cc", "load", "newzag", "gain=5", "--as", &name.0, "--default", "--namespace", &pid]);
-    assert!(notice.contains(&format!("`{}` (newzag) is registered with gain=5", name.0)), "{notice}");
-    assert!(notice.contains(&format!("new connections of the namespace {pid} have it")), "{notice}");
+    assert!(notice.contains(&format!("`{}` (newzag) is loaded with gain=5", name.0)), "{notice}");
+    assert!(notice.contains(&format!("new connections of the namespace {pid} use it")), "{notice}");
 
     let (list, _) = said(&["cc", "list", "--json"]);
     let list: Value = serde_json::from_str(&list).expect("JSON");
@@ -61,14 +62,15 @@ fn loaded_listed_made_a_default_and_unloaded() {
     assert_eq!((&info["name"], &info["loaded"]), (&"newzag".into(), ours));
 
     let (_, notice) = said(&["cc", "unload", &name.0]);
-    assert!(notice.contains("1 connection or namespace still has it"), "{notice}");
+    assert!(notice.contains("1 connection or namespace still uses it"), "{notice}");
     let again = lasthop(&["cc", "unload", &name.0]);
     assert_eq!(again.status.code(), Some(1));
     somebody.kill().expect("it sleeps");
     somebody.wait().expect("it was ours");
 }
 
-/// A kernel that does not describe itself takes none, and says so.
+/// A kernel without a description of its types loads no congestion control, and the message says
+/// so.
 #[test]
 fn a_kernel_without_types() {
     const HIDE: &str = "mount -t tmpfs none /sys/kernel/btf && exec \"$0\" cc load newzag --as hidden";
@@ -85,7 +87,7 @@ fn a_kernel_without_types() {
     assert_eq!(output.status.code(), Some(1));
 }
 
-/// If it cannot be the default, it is not loaded either.
+/// If a congestion control cannot become the default, it is not loaded either.
 #[test]
 fn half_of_what_was_asked_for_is_nothing() {
     if !rustix::process::geteuid().is_root() || !std::path::Path::new("/sys/kernel/btf/vmlinux").exists() {
@@ -93,7 +95,7 @@ fn half_of_what_was_asked_for_is_nothing() {
         return;
     }
     let name = Name(format!("half_{:x}", std::process::id()));
-    // A file that is no namespace.
+    // A file that is not a namespace.
     let output =
         lasthop(&["cc", "load", "newzag", "--as", &name.0, "--default", "--namespace", "/proc/self/status"]);
     assert_eq!(output.status.code(), Some(1));

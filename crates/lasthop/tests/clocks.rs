@@ -1,10 +1,10 @@
-//! One conformance suite for both clocks: the same scenarios, on the host's kernel and in one whose
-//! clock jumps.
+//! A conformance suite for both clocks: the same scenarios on the host's kernel and in a kernel
+//! whose clock jumps.
 //!
-//! What is the model's is the same to the nanosecond: delays, times of transmission, schedules of
-//! errors and outages, and what a packet meets at a given time. What is the machine's differs: when
-//! a packet comes, which the real clock decides by how busy the host is. So times are compared from
-//! a packet's arrival on, schedules by their ticks, and throughput by its spread.
+//! Values of the model are equal to the nanosecond: delays, transmission times, schedules of errors
+//! and outages, and the state that a packet meets at a given time. Values of the machine differ:
+//! with the real clock, the arrival time of a packet depends on how busy the host is. So times are
+//! compared from a packet's arrival on, schedules by their ticks, and throughput by its spread.
 
 mod lab;
 
@@ -15,14 +15,15 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// The same plan by both clocks.
+/// The same plan with both clocks.
 struct Both {
     real: Lab,
     virtual_time: Lab,
 }
 
 impl Both {
-    /// Runs it; `None`, with the reason on the output, where one of the clocks cannot be had.
+    /// Runs the plan with both clocks. Returns `None`, after printing the reason, if one of the
+    /// clocks is unavailable.
     fn run(plan: &str) -> Option<Self> {
         let (real, virtual_time) = (Lab::new()?, Lab::with_virtual_clock()?);
         for (lab, arguments) in [(&real, &[][..]), (&virtual_time, VIRTUAL)] {
@@ -35,13 +36,13 @@ impl Both {
         [&self.real, &self.virtual_time]
     }
 
-    /// Fates of the way down in both.
+    /// Returns the fates of downlink packets with both clocks.
     fn fates(&self) -> [Vec<Fate>; 2] {
         self.labs().map(|lab| fates(&lab.path("out/events/c000-r00.parquet")))
     }
 }
 
-/// Fates of the way down, in the order in which packets came.
+/// Returns the fates of downlink packets, in the order in which they arrived.
 fn fates(log: &Path) -> Vec<Fate> {
     let reader = capture::fates::Reader::open(log).expect("an event log");
     let fates = reader.map(|fate| fate.expect("a fate"));
@@ -50,18 +51,18 @@ fn fates(log: &Path) -> Vec<Fate> {
     fates
 }
 
-/// `link` between mobile and server, what crosses it, and all that is known of each packet.
+/// Returns a plan with `link` between mobile and server, a workload, and records of every packet.
 fn plan(link: &str, workload: &str) -> String {
     air(link, &[workload, KEEP_ALL].concat())
 }
 
-/// A datagram of 228 bytes every 2 ms over `link`.
+/// Returns a plan with a datagram of 228 bytes every 2 ms over `link`.
 fn datagrams(link: &str) -> String {
     plan(link, FLOW)
 }
 
-/// Transmission and propagation: a packet that finds the link free is through after 228 bytes at 2
-/// Mbit/s and 30 ms.
+/// Transmission and propagation: a packet that finds the link free takes the time of 228 bytes at 2
+/// Mbit/s plus 30 ms.
 #[test]
 fn delays_are_exact_by_both_clocks() {
     let Some(both) = Both::run(&datagrams(r#"down = "rate=2mbit,delay=30ms""#)) else { return };
@@ -72,7 +73,7 @@ fn delays_are_exact_by_both_clocks() {
         assert!(delays.len() > 100, "{clock}: {} of {}", delays.len(), fates.len());
         assert!(delays.iter().all(|delay| *delay == alone), "{clock}: {alone} and {delays:?}");
     }
-    // By the virtual clock nothing makes the sender late: but for neighbour discovery there is one
+    // With the virtual clock nothing delays the sender: apart from neighbour discovery there is one
     // packet every 2 ms.
     let [_, fates] = both.fates();
     let free = fates.iter().filter(|fate| fate.sending.start == fate.arrived).count();
@@ -97,8 +98,8 @@ fn rates_are_exact_by_both_clocks() {
     }
 }
 
-/// TL-09: the two-state process goes by ticks of 10 ms; a packet meets the state of its tick,
-/// whoever's clock it came by.
+/// TL-09: the two-state process advances in ticks of 10 ms. A packet meets the state of its tick
+/// with either clock.
 #[test]
 fn schedules_of_errors_are_the_same_by_both_clocks() {
     let Some(both) = Both::run(&datagrams(r#"loss = "lite-4""#)) else { return };
@@ -117,7 +118,7 @@ fn schedules_of_errors_are_the_same_by_both_clocks() {
     assert!(real.values().any(|bad| *bad), "some burst");
 }
 
-/// Outages by the clock, and packets by their number.
+/// Outages depend on the clock, and listed packets on their numbers.
 #[test]
 fn outages_and_listed_packets_are_the_same_by_both_clocks() {
     let link = r#"down = "delay=1ms,outage=1s+500ms""#;
@@ -132,7 +133,7 @@ fn outages_and_listed_packets_are_the_same_by_both_clocks() {
     }
 }
 
-/// "Throughput within the intervals": the spread over repetitions meets that of the other clock.
+/// "Throughput within the intervals": the ranges of both clocks over all repetitions overlap.
 #[test]
 fn throughput_is_alike_by_both_clocks() {
     let link = r#"
@@ -161,8 +162,8 @@ fn throughput_is_alike_by_both_clocks() {
     assert!(low <= virtual_high && virtual_low <= high, "{real:?} {virtual_time:?}");
 }
 
-/// What an event log says of delays is the model's. This is what the two programs measured, at
-/// their ends, by their own readings of the clock (L15 of ltcp-newzag: tools report virtual time).
+/// The delays in an event log come from the model. Here, two programs at the ends measure delays
+/// with their own clock readings (L15 of ltcp-newzag: tools report virtual time).
 #[test]
 fn programs_measure_the_links_delay_by_the_virtual_clock() {
     let Some(lab) = Lab::with_virtual_clock() else { return };
@@ -194,7 +195,7 @@ fn ping_reports_virtual_time() {
         .filter_map(|line| line.split_once("time=")?.1.split_once(" ms"))
         .map(|(time, _)| time)
         .collect();
-    // 60.672 ms; ping says three digits.
+    // 60.672 ms, of which ping prints three digits.
     assert_eq!(times, ["60.7"; 5], "{said}");
 }
 

@@ -1,13 +1,13 @@
-//! The kernel that `lasthop kernel build` made keeps what `kernel/README.md` promises: it has what
-//! was asked for, its clock jumps, and the host stays outside.
+//! Tests that the kernel of `lasthop kernel build` keeps the promises of `kernel/README.md`: it has
+//! the requested options, its clock jumps, and the host stays isolated.
 
 mod lab;
 
 use lab::{Lab, text};
 use std::process::Command;
 
-/// What `line` prints in a guest with this seed; none, with the reason on the output, where there
-/// is no kernel.
+/// Returns the output of `line` in a guest with this seed, or `None` after printing the reason if
+/// there is no kernel.
 fn said(seed: &str, line: &str) -> Option<String> {
     let lab = Lab::with_virtual_clock()?;
     let output = Command::new(env!("CARGO_BIN_EXE_lasthop"))
@@ -19,8 +19,8 @@ fn said(seed: &str, line: &str) -> Option<String> {
     Some(text(&output.stdout))
 }
 
-/// What programs draw from: the kernel's random bytes, those that it gives to each program, and
-/// where it puts things.
+/// The sources of randomness of programs: the kernel's random bytes, those that it gives to each
+/// program, and the placement of memory.
 const RANDOM: &str = "od -An -tx1 -N64 /dev/urandom; od -An -tx1 -N16 /dev/random; cat /proc/sys/kernel/random/uuid; cat /proc/self/maps";
 
 #[test]
@@ -37,7 +37,7 @@ fn an_hour_of_sleep_passes_on_the_guests_clock() {
     let times: Vec<u64> = said.lines().map(|line| line.parse().expect("seconds")).collect();
     let [before, after] = times[..] else { panic!("{said}") };
     assert_eq!(after - before, 3600);
-    // 2026-01-01 00:00 UTC, and what booting takes.
+    // 2026-01-01 00:00 UTC, plus the time to boot.
     assert!((1_767_225_600..1_767_225_605).contains(&before), "{before}");
 }
 

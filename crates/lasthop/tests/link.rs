@@ -1,19 +1,20 @@
-//! `lasthop link` as a user runs it: the built binary, real programs, the kernel's TCP.
+//! Tests of `lasthop link` as a user runs it: the built binary, real programs, the kernel's TCP.
 //!
-//! Each test has a network namespace of its own as "the caller's network", so that the machine's is
-//! never touched, and a state directory of its own.
+//! Each test has a network namespace of its own as "the caller's network", so the machine's network
+//! is never touched, and a state directory of its own.
 
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
-/// What a test runs in; see the [module](self).
+/// Environment of a test; see the [module](self).
 struct World {
     folder: tempfile::TempDir,
 }
 
 impl World {
-    /// A world, or `None` with the reason on the output where there cannot be one.
+    /// Creates an environment, or returns `None` after printing the reason if none can be created
+    /// here.
     fn new() -> Option<Self> {
         let possible = Command::new("unshare").args(["--net", "--mount", "true"]).output();
         if !possible.is_ok_and(|output| output.status.success()) {
@@ -23,8 +24,8 @@ impl World {
         Some(Self { folder: tempfile::tempdir().expect("a folder") })
     }
 
-    /// Runs a script of bash in a new network namespace, with `lasthop` on its path and a web
-    /// server on port 8000 that has a file `data` of 200 000 bytes.
+    /// Runs a bash script in a new network namespace, with `lasthop` in its path and a web server
+    /// on port 8000 with a file `data` of 200 000 bytes.
     fn run(&self, script: &str) -> Output {
         let folder = self.folder.path();
         fs::write(folder.join("data"), vec![b'x'; 200_000]).expect("a file");
@@ -88,8 +89,8 @@ fn a_download_behind_a_link_and_its_summary() {
     assert!(err.contains("MTU 576"), "{err}");
 }
 
-/// A server of the host, or another link, keeps its port: nothing is run, and the error names the
-/// port.
+/// A port in use by a server of the host or by another link stays in use: nothing is run, and the
+/// error names the port.
 #[test]
 fn a_port_that_is_taken_is_not_published() {
     let Some(world) = World::new() else { return };
@@ -110,7 +111,7 @@ fn a_port_that_is_taken_is_not_published() {
     assert!(!world.folder.path().join("ran").exists() && world.folder.path().join("other").exists());
 }
 
-/// A file that cannot be written is known before the program runs.
+/// A file that cannot be written is reported before the program runs.
 #[test]
 fn files_are_checked_before_the_program_runs() {
     let Some(world) = World::new() else { return };
@@ -122,7 +123,7 @@ fn files_are_checked_before_the_program_runs() {
         assert!(err.contains("cannot write missing/x") && err.contains(expected), "{option}: {err}");
         assert!(!world.folder.path().join("ran").exists(), "{option}");
     }
-    // What waits where the summary goes is not written through, and a pipe is one.
+    // A symbolic link at the summary's temporary name is not followed, and a pipe is written to.
     let output = world.run(
         "touch precious; ln -s precious x.json.new; lasthop link -q --json x.json -- true
          lasthop link -q --json /dev/stdout -- true | grep -o '\"seed\"'; wc -c < precious",
@@ -131,7 +132,7 @@ fn files_are_checked_before_the_program_runs() {
     assert!(world.read("x.json").contains("\"seed\""));
 }
 
-/// What RLP traces are made of lies apart: a table that is there already stays.
+/// The source of RLP traces is stored elsewhere: an existing table stays unchanged.
 #[test]
 fn a_table_beside_rlp_traces_stays() {
     let Some(world) = World::new() else { return };
@@ -144,8 +145,8 @@ fn a_table_beside_rlp_traces_stays() {
     assert_eq!(text(&output.stdout), expected, "{}", text(&output.stderr));
 }
 
-/// As env(1), timeout(1) and mahimahi have it: 125 is ours, 126 and 127 are of starting the
-/// program.
+/// As with env(1), timeout(1) and mahimahi: 125 is a failure of lasthop, 126 and 127 are failures
+/// to start the program.
 #[test]
 fn exit_statuses_tell_the_programs_failure_from_ours() {
     let Some(world) = World::new() else { return };
@@ -273,7 +274,7 @@ fn links_nest() {
     let out = text(&output.stdout);
     let time = |line: &str| line.split("time=").nth(1)?.split(' ').next()?.parse::<f64>().ok();
     let times: Vec<_> = out.lines().filter_map(time).collect();
-    // To the near end only the inner link counts, to the far end both.
+    // Only the inner link counts towards the near end, both links towards the far end.
     let &[near, far] = times.as_slice() else { panic!("{out}{}", text(&output.stderr)) };
     assert!((15.0..400.0).contains(&near) && far >= 415.0, "{near} ms, {far} ms");
 }
@@ -292,14 +293,14 @@ fn a_running_link_is_listed_and_changed() {
     let (out, err) = (text(&output.stdout), text(&output.stderr));
     assert!(out.contains("perfect"), "{out}{err}");
     assert!(out.contains("down delay: 60ms"), "{out}{err}");
-    assert!(err.contains("`sideways` is no direction: say up, down or both"), "{err}");
+    assert!(err.contains("`sideways` is not a direction: use up, down or both"), "{err}");
     let time =
         out.lines().find_map(|line| line.split("time=").nth(1)?.split(' ').next()?.parse::<f64>().ok());
     assert!(time.is_some_and(|time| time >= 60.0), "{out}");
 }
 
-/// A stage that comes while the link runs has a name in the event log, and the change stands there
-/// as a note.
+/// A stage added to a running link has a name in the event log, which also has a note of the
+/// change.
 #[test]
 fn the_event_log_knows_of_changes() {
     let Some(world) = World::new() else { return };
@@ -329,14 +330,16 @@ fn a_program_that_cannot_run_says_so_as_in_a_shell() {
     assert_eq!(text(&output.stdout), "127\n126\n143\n", "{}", text(&output.stderr));
 }
 
-/// D5 of issue 20: the link says by what the receiver finds each damaged packet, and the receiver's
-/// counters agree. What is in no counter is TCP headers that claim to be longer than their segment.
+/// D5 of issue 20: the link reports which check of the receiver detects each damaged packet, and
+/// the receiver's counters agree. No counter counts TCP headers that claim to be longer than their
+/// segment.
 #[test]
 fn each_damaged_packet_is_in_the_counter_that_the_summary_names() {
     let Some(world) = World::new() else { return };
     fs::write(world.folder.path().join("sink.py"), SINK).expect("a file");
     fs::write(world.folder.path().join("upload.py"), UPLOAD).expect("a file");
-    // Down are acknowledgements alone. A third of them are damaged, most of them by one bit.
+    // The downlink carries only acknowledgements. A third of them are damaged, most of them by one
+    // bit.
     let output = world.run(
         "python3 sink.py & trap 'kill $server $!' EXIT; \
          until (exec 3<>/dev/tcp/127.0.0.1/9000) 2>/dev/null; do sleep 0.05; done; \
@@ -353,17 +356,17 @@ fn each_damaged_packet_is_in_the_counter_that_the_summary_names() {
     assert_eq!(counter("IpInHdrErrors"), found("ipv4-checksum") + found("ipv4-header"), "{said}");
     assert_eq!(counter("rx_dropped"), found("ip-version"), "{said}");
     assert_eq!(counter("Ip6InTruncatedPkts"), found("ipv6-length"), "{said}");
-    // TCP also refuses segments whose checksum came out right.
+    // TCP also refuses segments whose damaged content has a matching checksum.
     let errors = found("tcp-checksum") + found("tcp-header");
     assert!((errors..=errors + found("nothing")).contains(&counter("TcpInErrs")), "{said}");
     let all = summary["down"]["damaged_found_by"].as_object().expect("checks");
     let sum: u64 = all.values().filter_map(serde_json::Value::as_u64).sum();
     assert_eq!(sum, summary["down"]["damaged"].as_u64().expect("a number"), "{said}");
     assert!(sum > 200 && found("tcp-end") > 0, "{said}");
-    assert!(err.contains("by a TCP header longer than its segment (in no counter)"), "{err}");
+    assert!(err.contains("by a TCP header longer than its segment (not counted)"), "{err}");
 }
 
-/// Takes what comes, and says when it has all.
+/// Receives everything, and reports when it has all.
 const SINK: &str = r#"
 import socket, threading
 def take(connection):
@@ -376,8 +379,8 @@ while True:
     threading.Thread(target=take, args=(listener.accept()[0],), daemon=True).start()
 "#;
 
-/// Sends 32 MB, ends by a reset, after which nothing comes back, and prints the counters when they
-/// stand still.
+/// Sends 32 MB, ends with a reset, after which nothing is sent back, and prints the counters when
+/// they stop changing.
 const UPLOAD: &str = r#"
 import json, socket, struct, time
 def counters():

@@ -1,7 +1,7 @@
-//! Links with a link layer that sends again, as a user meets them: by the virtual clock.
+//! Tests of links with a retransmitting link layer, as a user runs them with the virtual clock.
 //!
-//! These need the kernel (`lasthop kernel build`, which `make test` does once) and are skipped
-//! without it.
+//! These tests need the kernel (`lasthop kernel build`, which `make test` does once) and are
+//! skipped without it.
 
 mod lab;
 
@@ -10,9 +10,8 @@ use lab::{Lab, VIRTUAL, text};
 use serde_json::Value;
 use std::fs;
 
-/// RLP under the real TCP: 20 kB take as long as 1200 octets a second make them, less headers;
-/// blocks that are lost on the air cost time, and TCP sees none of it. The same seed gives the same
-/// packets.
+/// RLP below the real TCP: 20 kB take the time of 1200 octets per second, less headers. Blocks lost
+/// on the air cost time, but TCP sees no loss. The same seed gives the same packets.
 #[test]
 fn a_download_over_the_radio_link_protocol() {
     let Some(lab) = Lab::with_virtual_clock() else { return };
@@ -37,7 +36,8 @@ fn a_download_over_the_radio_link_protocol() {
         (seconds, summary, fs::read(lab.path(&capture)).expect("a capture"))
     };
     let (clean, summary, _) = link("queue=50p", "clean");
-    // 576 octets carry 524, and the link layer adds 7 to each: 1079 octets of data a second.
+    // 576 octets carry 524 of data, and the link layer adds 7 to each packet: 1079 octets of data
+    // per second.
     let rate = 20_000.0 / clean;
     assert!((1000.0..1150.0).contains(&rate), "{rate} octets/s");
     assert_eq!(summary["down"]["link_layer"]["again"], 0, "{summary}");
@@ -52,8 +52,8 @@ fn a_download_over_the_radio_link_protocol() {
     assert!(capture == again, "the same packets");
 }
 
-/// LL-07: what both ends noted, as a table beside the event log, as RLP traces, which blocks are
-/// made of (LL-36), and the blocks themselves. All of them agree with the counters, and with each
+/// LL-07: the records of both ends, as a table beside the event log, as RLP traces, from which
+/// blocks are made (LL-36), and the blocks themselves. All agree with the counters and with each
 /// other.
 #[test]
 fn what_the_ends_of_a_link_layer_noted() {
@@ -97,7 +97,7 @@ fn what_the_ends_of_a_link_layer_noted() {
         (counted("up", "frames"), counted("down", "frames"))
     );
     assert_eq!(noted(down, "XMIT"), counted("down", "again"));
-    // Those of the last 120 ms have not arrived.
+    // Blocks of the last 120 ms have not arrived.
     let lost = counted("down", "erased");
     assert!(noted(down, "XMIT") > 5 && (lost - 6..=lost).contains(&noted(up, "ERAS")), "{summary}");
     let trace = |end: &str| fs::read_to_string(lab.path(&format!("call-{end}.rlp"))).expect("a trace");
@@ -117,7 +117,7 @@ fn what_the_ends_of_a_link_layer_noted() {
         .count();
     assert_eq!(erased as u64, noted(up, "ERAS"), "{}", text(&blocks.stderr));
 
-    // The same call once more, and every block of it at both ends.
+    // The same call again, with every block of it at both ends.
     link(&["--rlpdump", "call.pcapng"]);
     let capture = fs::File::open(lab.path("call.pcapng")).expect("a capture");
     let packets: Vec<_> =
@@ -137,8 +137,8 @@ fn what_the_ends_of_a_link_layer_noted() {
     assert!(!lab.path("call-link-layer.parquet").exists(), "nobody asked for the table");
 }
 
-/// A plan says it of a link; what the link layer gave up is in the event log and the captures with
-/// its fate.
+/// A plan can give a link a link layer. Packets that the link layer gave up appear with that fate
+/// in the event log and the captures.
 #[test]
 fn a_plan_with_a_link_layer() {
     let Some(lab) = Lab::with_virtual_clock() else { return };
@@ -171,8 +171,7 @@ fn a_plan_with_a_link_layer() {
     assert!(lab.path("dump/captures/c000-r00-blocks.pcapng").exists());
     assert!(!lab.path("dump/captures/c000-r00.pcapng").exists());
 }
-/// LL-35: a run whose call was dropped is marked, is no failure, and counts only if that is asked
-/// for.
+/// LL-35: a run with a dropped call is marked, is not a failure, and counts only on request.
 #[test]
 fn ll_35_a_dropped_call() {
     let link = "profile = \"gsm\"\nloss = \"lite-4\"\narq = \"rlp:n2=1,disconnect\"";

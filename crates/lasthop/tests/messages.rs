@@ -1,8 +1,8 @@
-//! What the command says when it is asked for help or for the impossible.
+//! Snapshots of help texts and of error messages.
 
 use std::process::Command;
 
-/// Output, errors and status of `lasthop` with these arguments.
+/// Returns output, errors and exit status of `lasthop` with these arguments.
 fn lasthop(arguments: &[&str]) -> String {
     let folder = tempfile::tempdir().expect("a folder");
     let output = Command::new(env!("CARGO_BIN_EXE_lasthop"))
@@ -36,7 +36,8 @@ fn help() {
     insta::assert_snapshot!("help_kernel_build", lasthop(&["kernel", "build", "--help"]));
 }
 
-/// What is in a folder that is no state directory stays, whoever looks for left-overs there.
+/// The contents of a directory that is not a state directory stay, whichever command looks for
+/// left-overs there.
 #[test]
 fn a_folder_of_documents_stays() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -59,7 +60,7 @@ fn a_folder_of_documents_stays() {
     assert!(letters.join("letter").exists());
 }
 
-/// An ordinary user is told which rights a command takes, and not which call failed.
+/// An ordinary user is told which rights a command needs, not which call failed.
 #[test]
 fn an_ordinary_user_is_told_what_is_needed() {
     use std::os::unix::fs::chown;
@@ -97,7 +98,7 @@ fn an_ordinary_user_is_told_what_is_needed() {
             return;
         }
         assert!(!said.contains("network namespace") && !output.status.success(), "{case:?}: {said}");
-        // Where no BPF file system is mounted everybody sees that nothing is attached.
+        // Where no BPF file system is mounted, everybody can see that nothing is attached.
         let is_told = said.contains("run as root, or with CAP_") || said.contains("TCP Lite is not attached");
         assert!(is_told, "{case:?}: {said}");
     }
@@ -109,8 +110,7 @@ fn profiles() {
     insta::assert_snapshot!("profile_lite_4", lasthop(&["profiles", "lite-4"]));
 }
 
-/// What is wrong with what was asked of `lasthop cc` is said before the kernel is asked for
-/// anything.
+/// Errors in arguments of `lasthop cc` are reported before the kernel is asked for anything.
 #[test]
 fn wrong_congestion_controls() {
     let cases: [&[&str]; 10] = [
@@ -131,8 +131,8 @@ fn wrong_congestion_controls() {
     insta::assert_snapshot!("cc_info", lasthop(&["cc", "info", "spike"]));
 }
 
-/// What is wrong with what was asked of `lasthop resoa` says what would be right, before anything
-/// is opened or written.
+/// Errors in arguments of `lasthop resoa` tell what would be right, before anything is opened or
+/// written.
 #[test]
 fn wrong_remote_sockets() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -194,7 +194,7 @@ fn wrong_input_says_what_would_be_right() {
 fn a_profile_is_fitted_to_a_trace_and_can_be_used() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = |name: &str| folder.path().join(name).display().to_string();
-    // Two blocks lost out of ten, always together: bursts of 20 ms every 100 ms.
+    // Two of ten blocks are lost, always together: bursts of 20 ms every 100 ms.
     std::fs::write(path("frames.txt"), "0000110000".repeat(50)).expect("a trace");
     let said = lasthop(&["fit", "--block", "10ms", &path("frames.txt")]).replace(&path(""), "");
     insta::assert_snapshot!("fit", said);
@@ -203,8 +203,8 @@ fn a_profile_is_fitted_to_a_trace_and_can_be_used() {
     assert!(lasthop(&["profiles", &path("mine.toml")]).ends_with("status 0"));
 }
 
-/// LL-09, LL-12, LL-14: a synthetic trace that says so, its replay beside its even trace, the fit,
-/// and what `fit` makes of a heavy tail.
+/// LL-09, LL-12, LL-14: a synthetic trace that is marked as synthetic, its replay compared with its
+/// even trace, the fit, and the result of `fit` for a heavy tail.
 #[test]
 fn traces_are_made_and_replayed() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -250,7 +250,7 @@ fn traces_are_made_and_replayed() {
         run(&["retracer", "--concatenate", "--frames", "1", &trace, &path("m.blocks")])
     );
 
-    // The even trace as a file is what --even replays.
+    // The even trace as a file equals the one that --even replays.
     let even = run(&["retracer", "even", &trace]);
     std::fs::write(path("e.blocks"), even.trim_end_matches("status 0")).expect("a file");
     let row = |name: &str| {
@@ -263,7 +263,7 @@ fn traces_are_made_and_replayed() {
     };
     assert_eq!(row("a.blocks"), row("e.blocks"));
 
-    // Two states fit the chain that they are, and not the heavy tail.
+    // Two states fit the Markov chain, and not the heavy tail.
     insta::assert_snapshot!("fit_markov", run(&["fit", &path("m.blocks")]));
     insta::assert_snapshot!("fit_heavy_tailed", run(&["fit", &trace]));
     let wrong = run(&["fit", "--block", "10ms", &trace]);
@@ -273,7 +273,7 @@ fn traces_are_made_and_replayed() {
     );
 }
 
-/// LL-36: what is replayed can be made of any RLP trace, and of bits.
+/// LL-36: block traces can be made from any RLP trace, and from bits.
 #[test]
 fn blocks_are_made_of_other_traces() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -286,7 +286,7 @@ fn blocks_are_made_of_other_traces() {
     std::fs::write(path("bad.blocks"), "1111\n").expect("a file");
     let poor = "# block-period: 20ms\n# signal-strength: 1-2\n0100000000\n";
     std::fs::write(path("poor.blocks"), poor).expect("a file");
-    // Of these two only one says a signal strength.
+    // Only one of these two states a signal strength.
     let traces = [path("poor.blocks"), path("a.blocks")];
     let of_signal = |bars: &str| {
         run(&["retracer", "--signal", bars, "--frames", "1", "--mtu", "296", &traces[0], &traces[1]])
@@ -356,7 +356,7 @@ fn retransmission_timers() {
     let csv = ["rto", "capture", "--csv", "--interface", "1", "--timer", "lite,eifel", &capture];
     let csv = run(&csv);
     insta::assert_snapshot!("rto_capture_csv", csv.split_inclusive('\n').take(6).collect::<String>());
-    // The samples are those of `lasthop analyze`.
+    // The samples equal those of `lasthop analyze`.
     let trace = run(&["analyze", "--json", "--interface", "1", &capture]);
     let trace: serde_json::Value =
         serde_json::from_str(trace.lines().next().expect("a line")).expect("an object");

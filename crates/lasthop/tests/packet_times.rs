@@ -1,15 +1,16 @@
-//! Packet scripts of the emulator, a second time: real packets through real TUN devices by the
-//! virtual clock.
+//! The emulator's packet scripts again, with real packets through real TUN devices and the virtual
+//! clock.
 //!
-//! In a guest a program sends the packets of a script at its times, and another one writes down
-//! when they came, by the time stamps of the receiving kernel (`SO_TIMESTAMPNS`). That is held to
-//! the script's times: "packets leave at their logical time to 1 us", without asking the emulator
-//! how late it thinks it was.
+//! In a guest, one program sends the packets of a script at their times, and another records their
+//! arrival times from the receiving kernel's timestamps (`SO_TIMESTAMPNS`). These times are
+//! compared with the script's: "packets leave at their logical time to 1 us", independently of the
+//! emulator's own measure of lateness.
 //!
-//! Not every script can be repeated so. In some, times count from the start of the link (outages,
-//! states, traces, holds), which no program in a guest knows. A program is late by some
-//! nanoseconds, so those in which one nanosecond decides about a packet stay with the simulated
-//! driver. A plan changes no link while it runs. And a kernel keeps damaged datagrams to itself.
+//! Not every script can be repeated in this way. In some, times count from the start of the link
+//! (outages, states, traces, holds), which no program in a guest knows. Programs are late by some
+//! nanoseconds, so scripts in which one nanosecond decides the fate of a packet stay with the
+//! simulated driver. A plan cannot change a link while it runs. And a kernel does not deliver
+//! damaged datagrams.
 
 mod lab;
 #[path = "../../emulator/tests/scripts/script.rs"]
@@ -25,15 +26,16 @@ use std::path::Path;
 use std::process::Command;
 
 const SCRIPTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../emulator/tests/scripts");
-/// What sends and receives in a guest.
+/// Program that sends and receives in a guest.
 const PROGRAM: &str = "datagrams.py";
 
-/// When the virtual clock starts: 2026-01-01 00:00 UTC (`docs/virtual-time.md`).
+/// Start of the virtual clock: 2026-01-01 00:00 UTC (`docs/virtual-time.md`).
 const BOOT: u64 = 1_767_225_600_000_000_000;
-/// Time 0 of a script: a minute later, when everything stands and nothing but the script's packets
-/// is on the link.
+/// Time 0 of a script: a minute later, when everything is set up and only the script's packets are
+/// on the link.
 const START: u64 = BOOT + 60_000_000_000;
-/// How long after the last line of a script others are waited for that should not come.
+/// Time after the last line of a script during which unexpected packets are recorded, in
+/// nanoseconds.
 const AFTERWARDS: u64 = 2_000_000_000;
 /// Port of the receivers in the program.
 const PORT: u16 = 6000;
@@ -46,8 +48,8 @@ fn script(name: &str) -> Script {
     Script::parse(&file, &text).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// The program at the end that packets of `direction` come from: it sends them, and receives those
-/// of the other.
+/// Returns the workload at the end that sends packets of `direction`: it also receives those of the
+/// other direction.
 fn workload(script: &Script, lab: &Lab, direction: Direction) -> String {
     let (node, peer) = match direction {
         Direction::Up => ("mobile", "server"),
@@ -71,7 +73,7 @@ fn workload(script: &Script, lab: &Lab, direction: Direction) -> String {
     )
 }
 
-/// The plan in which `script` happens; files go into the folder of `lab`.
+/// Returns the plan that carries out `script`, with files in the directory of `lab`.
 fn plan(script: &Script, lab: &Lab) -> String {
     let (mut seed, mut link) = ("0", String::new());
     for (_, setting, value) in &script.options {
@@ -92,8 +94,7 @@ fn plan(script: &Script, lab: &Lab) -> String {
     }
     fs::write(lab.path(PROGRAM), include_str!("packet_times/datagrams.py")).expect("a file");
     let workloads = workload(script, lab, Direction::Up) + &workload(script, lab, Direction::Down);
-    // Below 1280 there is no IPv6, so that the script's packets are all there are, and have its
-    // numbers.
+    // Below 1280 there is no IPv6, so the script's packets are the only ones, and have its numbers.
     let longest = script.arrivals.iter().map(|(_, arrival)| arrival.length).max();
     let mtu = if longest < Some(1280) { 1279 } else { 1500 };
     format!(
@@ -114,7 +115,7 @@ fn plan(script: &Script, lab: &Lab) -> String {
     )
 }
 
-/// A packet that came out, or that was lost, and why.
+/// A packet that arrived or was lost, with the reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Seen {
     direction: Direction,
@@ -130,7 +131,7 @@ enum What {
     Lost(String),
 }
 
-/// What the receiver of this direction has written down.
+/// Returns the packets that the receiver of this direction recorded.
 fn received(direction: Direction, log: &str) -> Vec<Seen> {
     let line = |line: &str| {
         let numbers: Vec<u64> = line.split(' ').map(|word| word.parse().expect("a number")).collect();
@@ -140,7 +141,7 @@ fn received(direction: Direction, log: &str) -> Vec<Seen> {
     log.lines().map(line).collect()
 }
 
-/// What the emulator says that it has lost: nobody else can know why.
+/// Returns the packets that the emulator reports as lost; no other source knows the reasons.
 fn lost(events: &Path) -> Vec<Seen> {
     let reader = capture::fates::Reader::open(events).expect("an event log");
     let fates = reader.map(|fate| fate.expect("a fate"));
@@ -154,7 +155,7 @@ fn lost(events: &Path) -> Vec<Seen> {
     for (in_log, direction) in
         [(capture::Direction::Up, Direction::Up), (capture::Direction::Down, Direction::Down)]
     {
-        // Counted without the packets that the kernels sent when the link came up.
+        // Numbered without the packets that the kernels sent when the link came up.
         let ours = (0..).zip(fates.iter().filter(|fate| fate.direction == in_log));
         lost.extend(ours.filter_map(|(number, fate)| {
             let capture::Reason::Known(why) = fate.lost.as_ref()? else { panic!("{fate:?}") };
@@ -164,7 +165,7 @@ fn lost(events: &Path) -> Vec<Seen> {
     lost
 }
 
-/// Everything in which `seen` is not as `script` says.
+/// Returns every difference between `seen` and `script`.
 fn mismatches(script: &Script, mut seen: Vec<Seen>) -> Vec<String> {
     let mut wrong = Vec::new();
     for (line, end) in &script.ends {

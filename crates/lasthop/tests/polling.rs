@@ -1,14 +1,14 @@
-//! Programs that poll by the virtual clock: each call that does not wait takes time, so that every
-//! loop ends (issue: D1).
+//! Tests of polling programs with the virtual clock: each call that does not wait takes time, so
+//! every loop ends (issue: D1).
 //!
-//! These need the kernel (`lasthop kernel build`, which `make test` does once) and are skipped
-//! without it.
+//! These tests need the kernel (`lasthop kernel build`, which `make test` does once) and are
+//! skipped without it.
 
 mod lab;
 
 use lab::{Lab, text};
 
-/// The output of `script`, a Python program, in a guest.
+/// Returns the output of `script`, a Python program, in a guest.
 fn python(lab: &Lab, script: &str) -> String {
     let output = lab
         .lasthop(&["link", "--quiet", "--clock", "virtual", "--seed", "1", "--", "python3", "-c", script])
@@ -18,8 +18,8 @@ fn python(lab: &Lab, script: &str) -> String {
     text(&output.stdout)
 }
 
-/// Loops of `call` until `seconds` have passed by the monotonic clock, which the vDSO reads; prints
-/// how many calls that took, and how far the clock was beyond the end.
+/// Returns a program that repeats `call` until `seconds` have passed by the monotonic clock, which
+/// the vDSO reads. It prints the number of calls, and by how much the clock exceeded the end.
 fn until(setup: &str, call: &str, seconds: f64) -> String {
     format!(
         "import os, select, socket, time\n{setup}\nend = time.monotonic() + {seconds}\ncount = 0\n\
@@ -27,8 +27,8 @@ fn until(setup: &str, call: &str, seconds: f64) -> String {
     )
 }
 
-/// A loop of any call that asks gets through a second in less than a million turns: some seconds of
-/// the host's time. With 250 ns for each call it would be four million, and it was up to thirty
+/// A loop of any polling call takes less than a million turns for a second, which is some seconds
+/// of the host's time. With 250 ns for each call it would be four million, and it was up to thirty
 /// million.
 #[test]
 fn every_loop_ends() {
@@ -62,8 +62,7 @@ fn calls_of_a_program_that_waits_are_free() {
     assert!(spent < 100, "{spent} ns for 900 calls: the clock was read twice");
 }
 
-/// A program that polls does not keep others from the processor: on a host it would have one of its
-/// own.
+/// A polling program does not keep others from the processor: on a host it would have its own.
 #[test]
 fn who_polls_delays_nobody() {
     let Some(lab) = Lab::with_virtual_clock() else { return };
@@ -78,7 +77,7 @@ fn who_polls_delays_nobody() {
     assert!(late < 20_000, "a wait of 1 ms ended {late} ns late beside a program that polls");
 }
 
-/// Waits end when their time has come, without the 50 us by which Linux lets them be late.
+/// Waits end exactly on time, without the 50 us by which Linux allows them to be late.
 #[test]
 fn waits_are_exact() {
     let Some(lab) = Lab::with_virtual_clock() else { return };

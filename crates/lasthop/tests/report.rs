@@ -1,5 +1,5 @@
-//! `lasthop report` and `lasthop compare` as a user runs them, on small run directories that were
-//! never run.
+//! Tests of `lasthop report` and `lasthop compare` as a user runs them, on small synthetic run
+//! directories.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,8 +14,8 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// A campaign of two loss profiles with six repetitions each; `off` is what each run's goodput is
-/// off its place, in bit/s.
+/// Writes a campaign of two loss profiles with six repetitions each; `off` is the offset of each
+/// run's goodput, in bit/s.
 fn campaign(folder: &Path, name: &str, off: f64) -> PathBuf {
     let path = folder.join(name);
     fs::create_dir_all(&path).expect("a folder");
@@ -40,7 +40,7 @@ fn campaign(folder: &Path, name: &str, off: f64) -> PathBuf {
             });
             let connection = results::Connection {
                 workload: "download".into(),
-                // Over 8 s the bytes are as many as the goodput in bit/s.
+                // Over 8 s, the number of bytes equals the goodput in bit/s.
                 bytes: goodput as u64,
                 end_ns: 8_000_000_000,
                 goodput_bps: goodput,
@@ -88,8 +88,8 @@ fn a_path_that_is_no_run_is_an_error_with_a_way_out() {
     assert!(text(&output.stderr).contains("did you mean `goodput`?"), "{}", text(&output.stderr));
 }
 
-/// The same with a server that stands first in the plan, and so has the first row of each run: it
-/// was there for 100 s.
+/// Writes the same campaign with a server first in the plan, and so in the first row of each run:
+/// it ran for 100 s.
 fn serve(path: &Path) {
     let manifest = path.join("manifest.json");
     let mut object: serde_json::Value =
@@ -162,7 +162,7 @@ fn campaigns_that_share_nothing_are_an_error() {
     let output = lasthop(&["compare", "one", "one", "--metric", "rtt"], folder.path());
     assert_eq!(output.status.code(), Some(1));
     let (said, why) = (text(&output.stdout), text(&output.stderr));
-    assert!(why.contains("in no cell `A` and `B` both have values"), "{why}");
+    assert!(why.contains("`A` and `B` have no cell in which both have values"), "{why}");
     assert!(said.contains("none of the 6 counted runs of `A` has a value of rtt"), "{said}");
 }
 

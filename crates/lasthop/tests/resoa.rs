@@ -1,5 +1,5 @@
-//! `lasthop resoa` from pairing to the end: a server as a command, with a verified client, a policy
-//! that changes while it runs, and those who ask how it does.
+//! Tests of `lasthop resoa` from pairing to the end: a server as a command, with an authenticated
+//! client, a policy that changes while it runs, and queries of its state.
 
 use resoa_carrier::Carrier;
 use resoa_carrier::keys::{PublicKey, SecretKey};
@@ -18,7 +18,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
-/// After so long something will never come.
+/// Time after which something is taken never to happen.
 const PATIENCE: Duration = Duration::from_mins(1);
 
 fn lasthop(folder: &Path) -> Command {
@@ -27,14 +27,14 @@ fn lasthop(folder: &Path) -> Command {
     command
 }
 
-/// The standard output of a command that does what it should.
+/// Returns the standard output of a command that must succeed.
 fn output(folder: &Path, arguments: &[&str]) -> String {
     let output = lasthop(folder).args(arguments).output().expect("the binary runs");
     assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).expect("text").trim().to_owned()
 }
 
-/// A server that runs, and what it says.
+/// A running server and its messages.
 struct Server {
     child: Child,
     said: Receiver<String>,
@@ -56,7 +56,7 @@ impl Server {
         Self { child, said }
     }
 
-    /// The rest of the first line that has this in it.
+    /// Returns the rest of the first line that contains `what`.
     fn says(&self, what: &str) -> String {
         let mut others = Vec::new();
         loop {
@@ -84,7 +84,7 @@ impl Drop for Server {
     }
 }
 
-/// A client that speaks by messages.
+/// A client that exchanges messages directly.
 struct Guest {
     carrier: AnyCarrier,
     link: Connection,
@@ -142,7 +142,7 @@ impl Guest {
     }
 }
 
-/// What a server says of its confinement.
+/// Checks a server's description of its confinement.
 fn is_confined(said: &str) {
     let user = if geteuid().is_root() { "nobody" } else { "uid " };
     assert!(said.starts_with(user) && said.contains(", Landlock for files"), "{said}");
@@ -154,13 +154,13 @@ fn is_confined(said: &str) {
     }
 }
 
-/// Two people with a terminal each make a server and a client known to each other; the server does
-/// what its policy says, reads it again, says how it does, and tells its clients when it ends. It
-/// is confined all the while.
+/// Two people, each at a terminal, introduce a server and a client to each other. The server
+/// follows its policy, reads it again, reports its state, and tells its clients when it ends. It is
+/// confined all the time.
 fn from_pairing_to_the_end(carrier: &str) {
     let folder = tempfile::tempdir().expect("a folder");
     let at = folder.path();
-    // Root's server is another user, who is to read the policy again.
+    // A server started by root runs as another user, which must be able to read the policy again.
     fs::set_permissions(at, fs::Permissions::from_mode(0o755)).expect("it is ours");
     let offer = output(
         at,
@@ -197,7 +197,7 @@ fn from_pairing_to_the_end(carrier: &str) {
             "127.0.0.1:0",
         ],
     );
-    let metrics = server.says("figures at http://");
+    let metrics = server.says("metrics at http://");
     let said = server.says("confined to ");
     is_confined(&said);
     let (place, key) = server
@@ -222,7 +222,7 @@ fn from_pairing_to_the_end(carrier: &str) {
     fs::write(at.join("p.toml"), policy.clone() + "allow = [\"127.0.0.1/8\"]\n").expect("written");
     server.signal(Signal::HUP);
     assert!(server.says("p.toml:").contains("write 127.0.0.0/8 for the network"));
-    server.says("the policy stays as it was");
+    server.says("the policy is unchanged");
     policy.push_str("allow = [\"127.0.0.0/8\"]\n");
     fs::write(at.join("p.toml"), policy).expect("written");
     server.signal(Signal::HUP);
@@ -249,22 +249,23 @@ fn from_pairing_to_the_end(carrier: &str) {
     );
 
     server.signal(Signal::TERM);
-    server.says("every socket is reset");
+    server.says("all sockets are reset");
     assert!(matches!(guest.next(), Indication::Disconnected(_)));
     let mut connection = far.accept().expect("was connected").0;
     assert_eq!(connection.read(&mut [0]).expect_err("RST").kind(), std::io::ErrorKind::ConnectionReset);
     let mut server = server;
     assert!(server.child.wait().expect("ends").success());
-    // It could remove its socket only if it could remove what is beside it.
+    // It could remove its socket only with the right to remove the files beside it.
     assert!(at.join("status").exists());
     let next = Server::start(at, &["--listen", "plain:127.0.0.1:0", "--status", "status"]);
     next.says("listening at ");
-    assert!(output(at, &["resoa", "status", "--server", "status"]).contains("nobody is connected"));
+    assert!(output(at, &["resoa", "status", "--server", "status"]).contains("no client is connected"));
 }
 
-/// A server that is killed, and another one of the same key at the same port: the client's
-/// connection ends as by a reset, over datagrams by what only a server with this key can say and
-/// over TCP by the kernel, and not by half a minute of silence. Then it comes again.
+/// A killed server is followed by another with the same key at the same port. The client's
+/// connection then ends with a reset, and not with half a minute of silence: over datagrams by a
+/// message that only a server with this key can send, over TCP by the kernel. The client can then
+/// connect again.
 fn killed_and_back(carrier: &str) {
     let folder = tempfile::tempdir().expect("a folder");
     let at = folder.path();
@@ -290,7 +291,7 @@ fn killed_and_back(carrier: &str) {
     let (_next, again) = serve(&place);
     assert_eq!(again, place);
     let _ = guest.carrier.send(guest.link, &Message::control(Control::StillAlive { reply: false }).encode());
-    // Plain TCP does not tell a FIN from the end that a program meant.
+    // Plain TCP cannot distinguish a FIN from an end that a program intended.
     let end = guest.next();
     assert!(
         matches!(end, Indication::Disconnected(DisconnectReason::Reset | DisconnectReason::Closed)),
@@ -320,8 +321,8 @@ fn killed_over_quic() {
     killed_and_back("quic:");
 }
 
-/// What SIGHUP would not come to is said at once, and what it comes to says as whom the policy is
-/// read.
+/// The server reports at once that SIGHUP will not be able to read the policy. After SIGHUP it
+/// reports as which user it read the policy.
 #[test]
 fn a_policy_that_the_user_may_not_read() {
     if !geteuid().is_root() {
@@ -337,12 +338,12 @@ fn a_policy_that_the_user_may_not_read() {
     assert!(server.says("SIGHUP cannot change the policy: p.toml: ").contains("user nobody"));
     server.says("listening at ");
     server.signal(Signal::HUP);
-    assert!(server.says("p.toml: ").contains("(it is read as nobody)"));
-    server.says("the policy stays as it was");
+    assert!(server.says("p.toml: ").contains("(read as nobody)"));
+    server.says("the policy is unchanged");
 }
 
-/// A server that is started at a terminal does not have it: it is not its controlling terminal,
-/// nothing is read of it, and Ctrl-C ends the server all the same.
+/// A server started at a terminal does not keep it: it has no controlling terminal and reads
+/// nothing from it, and Ctrl-C still ends the server.
 #[test]
 fn a_server_at_a_terminal() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -350,7 +351,7 @@ fn a_server_at_a_terminal() {
         "sh -c 'echo pid $$; exec {} resoa serve --listen plain:127.0.0.1:0 --status status'; true",
         env!("CARGO_BIN_EXE_lasthop")
     );
-    // It has the shell lead a session with a terminal, and types what it reads.
+    // script(1) makes the shell the leader of a session with a terminal, and types its input.
     let started = Command::new("script")
         .args(["-q", "-f", "-c", &serve, "/dev/null"])
         .current_dir(folder.path())
@@ -367,7 +368,7 @@ fn a_server_at_a_terminal() {
     let process = Path::new("/proc").join(&pid);
     let stat = fs::read_to_string(process.join("stat")).expect("it runs");
     let (_, fields) = stat.rsplit_once(") ").expect("a name in brackets");
-    // Behind the name: state, parent, group, session, terminal.
+    // After the name: state, parent, group, session, terminal.
     assert_eq!(fields.split(' ').nth(4), Some("0"), "{stat}");
     assert_eq!(fs::read_link(process.join("fd/0")).expect("it runs"), Path::new("/dev/null"));
     for descriptor in ["1", "2"] {
@@ -376,11 +377,11 @@ fn a_server_at_a_terminal() {
         assert!(flags.ends_with('1'), "for writing alone: {flags}");
     }
     terminal.stdin.as_ref().expect("is piped").write_all(b"\x03").expect("it is read");
-    assert!(lines.any(|line| line.contains("every socket is reset")), "it ends");
+    assert!(lines.any(|line| line.contains("all sockets are reset")), "it ends");
     terminal.wait().expect("it ends with the shell");
 }
 
-/// Over the carrier of an address that names none.
+/// Over the default carrier, of an address without a carrier.
 #[test]
 fn over_the_default() {
     from_pairing_to_the_end("");

@@ -1,4 +1,4 @@
-//! `lasthop resoa agent`, with a server of this command.
+//! Tests of `lasthop resoa agent`, with a server of this command.
 #![expect(unsafe_code, reason = "unshare is in no safe library")]
 
 use resoa_calls::{Agent, Connected, Request, Response, Status};
@@ -24,7 +24,7 @@ fn said(output: &Output) -> String {
     format!("{}status {}", String::from_utf8_lossy(&text), output.status.code().expect("it ends by itself"))
 }
 
-/// A process that ends with the test that started it, however that ends.
+/// A process that ends with the test that started it, however the test ends.
 struct Running(Child);
 
 impl Running {
@@ -46,14 +46,14 @@ impl Drop for Running {
     }
 }
 
-/// What it says of itself.
+/// The help text.
 #[test]
 fn help() {
     let output = lasthop(Path::new("."), &["agent", "--help"]).output().expect("runs");
     insta::assert_snapshot!("help_resoa_agent", said(&output));
 }
 
-/// C01: why there is no agent, and what to do.
+/// C01: messages tell why there is no agent, and what to do.
 #[test]
 fn what_is_wrong() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -90,7 +90,7 @@ fn what_is_wrong() {
 
 const SERVE: [&str; 5] = ["serve", "--listen", "plain:127.0.0.1:0", "--status", "status"];
 
-/// A server, and the place that it listens at.
+/// Starts a server, and returns it with its address.
 fn server(mut command: Command) -> (Running, String) {
     let mut server = Running::start(command.stderr(Stdio::piped()));
     let mut said = Vec::new();
@@ -104,7 +104,7 @@ fn server(mut command: Command) -> (Running, String) {
     panic!("it never says where it listens, but {said:#?}")
 }
 
-/// An agent that has registered.
+/// Starts an agent and waits until it has registered.
 fn registered(mut command: Command) -> Running {
     let mut agent = Running::start(command.stdout(Stdio::piped()));
     let mut line = String::new();
@@ -113,7 +113,7 @@ fn registered(mut command: Command) -> Running {
     agent
 }
 
-/// The agent that listens there answers this process.
+/// Checks that the agent at this path answers this process.
 fn answers(path: &Path) {
     match Agent::at(path).call(&Request::Status, None) {
         Ok((Response::Status(Status { connected: Connected::Yes { .. }, open: 0, .. }), None)) => {}
@@ -121,19 +121,19 @@ fn answers(path: &Path) {
     }
 }
 
-/// Starts a command in a namespace of processes of its own, whose first process it is. (What
-/// unshare(1) starts would be left behind: it is a grandchild.)
+/// Starts a command as the first process of a PID namespace of its own. (A process started by
+/// unshare(1) would be left behind, because it is a grandchild.)
 fn inside<T: Send + 'static>(command: Command, start: fn(Command) -> T) -> T {
     let thread = thread::spawn(move || {
-        // SAFETY: it concerns the children of this thread alone.
+        // SAFETY: it affects only the children of this thread.
         unsafe { unshare_unsafe(UnshareFlags::NEWPID) }.expect("root may");
         start(command)
     });
     thread.join().expect("it starts")
 }
 
-/// As in a container that a shell outside has started them in: the leader of their session, and
-/// whoever calls the agent, have no numbers in their namespace of processes.
+/// As in a container that a shell outside has started: the session leader and the callers of the
+/// agent have no PIDs in their namespace.
 #[test]
 fn in_a_namespace_of_processes() {
     if !rustix::process::geteuid().is_root() {
@@ -148,9 +148,9 @@ fn in_a_namespace_of_processes() {
     answers(&path);
 }
 
-/// C06, C08: it registers, says so, answers, and ends with its registration when it is told to. Its
-/// sockets stay, since it could remove them only if it could remove what is beside them; the next
-/// one takes their place.
+/// C06, C08: the agent registers, reports that, answers, and ends its registration when told to
+/// end. Its sockets stay, because removing them requires the right to remove the files beside them;
+/// the next agent replaces them.
 #[test]
 fn registers_and_ends() {
     let (folder, servers) = (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
@@ -170,8 +170,8 @@ fn registers_and_ends() {
     assert_eq!(server.end(), Some(0));
 }
 
-/// C34: an agent has as many descriptors as it may have. Where those are used up by calls, it takes
-/// the others when some have ended.
+/// C34: an agent raises its file descriptor limit to the maximum. When calls have used up all
+/// descriptors, it accepts other calls after some have ended.
 #[test]
 fn as_many_descriptors_as_there_may_be() {
     let folder = tempfile::tempdir().expect("a folder");

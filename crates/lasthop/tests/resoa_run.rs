@@ -1,4 +1,4 @@
-//! `lasthop resoa run` and `status`, with an agent that says how it does and nothing else.
+//! Tests of `lasthop resoa run` and `status`, with an agent that only reports its status.
 
 use resoa_calls::{Connected, Request, Response, Status, receive_request, respond};
 use rustix::event::{PollFd, PollFlags, poll};
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::thread;
 
-/// An agent at this path; each time that it is asked there are three sockets more.
+/// Starts an agent at this path; at each request it reports three more sockets.
 fn agent(path: &Path, connected: Connected) {
     let calls = socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None);
     let calls = calls.expect("descriptors");
@@ -60,14 +60,14 @@ fn said(output: &Output) -> String {
     format!("{}status {status}", String::from_utf8_lossy(&text))
 }
 
-/// Some library that the loader takes.
+/// Returns the path of a library that the loader accepts.
 fn library() -> String {
     let maps = fs::read_to_string("/proc/self/maps").expect("Linux");
     let found = maps.lines().filter_map(|line| line.split_whitespace().last());
     found.into_iter().find(|path| path.contains("libc.so")).expect("a program with a C library").to_owned()
 }
 
-/// A file with the octets of a program that names no loader.
+/// Writes a file with the bytes of a program without a loader.
 fn static_program(folder: &Path) -> PathBuf {
     let mut octets = fs::read(env!("CARGO_BIN_EXE_lasthop")).expect("this command");
     let headers = u64::from_le_bytes(octets[32..40].try_into().expect("eight")) as usize;
@@ -75,7 +75,7 @@ fn static_program(folder: &Path) -> PathBuf {
     for header in 0..count {
         let kind = &mut octets[headers + header * size..][..4];
         if *kind == 3u32.to_le_bytes() {
-            // PT_NULL: an entry that is not used.
+            // PT_NULL: an unused entry.
             kind.fill(0);
         }
     }
@@ -86,7 +86,7 @@ fn static_program(folder: &Path) -> PathBuf {
     path
 }
 
-/// What the two say of themselves.
+/// The help texts of the two commands.
 #[test]
 fn help() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -94,7 +94,8 @@ fn help() {
     insta::assert_snapshot!("help_resoa_status", said(&lasthop(folder.path(), &["status", "--help"])));
 }
 
-/// C01: what could not be carried is found before anything is started, and it is said what to do.
+/// C01: calls that could not be carried are detected before anything is started, and the message
+/// tells what to do.
 #[test]
 fn what_stands_in_the_way() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -124,7 +125,7 @@ fn what_stands_in_the_way() {
     assert!(!at.join("started").exists());
 }
 
-/// A program that the library cannot be loaded into runs by seccomp, without being told to.
+/// A program into which the library cannot be loaded runs with seccomp automatically.
 #[test]
 fn a_static_program() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -138,8 +139,8 @@ fn a_static_program() {
     assert_eq!(said(&lasthop(at, &run)), expected);
 }
 
-/// C30: what the library does not reach gets no socket of IP past the agent. Local sockets are the
-/// kernel's.
+/// C30: code that the library does not reach gets no IP socket without the agent. Local sockets are
+/// the kernel's.
 #[test]
 fn calls_past_the_library() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -163,8 +164,8 @@ for family in (2, 10, 1):
     }
 }
 
-/// The command has both variables, by absolute paths, and ends as it ends; what was to be loaded is
-/// still loaded, behind ours.
+/// The command has both variables, with absolute paths, and its exit status is passed on. Libraries
+/// that were to be preloaded are still loaded, after lasthop's.
 #[test]
 fn a_command() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -190,8 +191,8 @@ fn a_command() {
     assert_eq!(said(&behind), format!("{library}:{library}\nstatus 0"));
 }
 
-/// By the kernel: no library is loaded nor looked for, static programs are started, and the command
-/// ends as the program did.
+/// With seccomp: no library is loaded or searched for, static programs are started, and the
+/// command's end equals the program's.
 #[test]
 fn a_command_by_the_kernel() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -207,7 +208,7 @@ fn a_command_by_the_kernel() {
     assert!(said(&refused).contains("--seccomp"), "{}", said(&refused));
 }
 
-/// The exit status of `status` says whether there is a server.
+/// The exit status of `status` tells whether there is a server.
 #[test]
 fn status() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -1,4 +1,5 @@
-//! `lasthop run` as a user runs it: plans, real TCP in namespaces of its own, the run directory.
+//! Tests of `lasthop run` as a user runs it: plans, real TCP in namespaces of its own, the run
+//! directory.
 
 mod lab;
 
@@ -54,7 +55,7 @@ fn a_campaign_leaves_all_that_is_needed() {
         assert_eq!(cell["levels"]["rate"], rate);
         assert_eq!((&cell["repetitions"], &cell["failed"]), (&2.into(), &0.into()));
         let goodput = cell["goodput"]["median"].as_f64();
-        // An overloaded run has no figure; the machine decides that, not the program.
+        // An overloaded run has no figure; overload depends on the machine, not on the program.
         if cell["overloaded"] == 0 {
             let goodput = goodput.expect("a goodput");
             assert!(goodput > 0.0 && goodput < megabits, "{goodput}");
@@ -86,7 +87,7 @@ fn a_campaign_leaves_all_that_is_needed() {
         let connection = &ended["connections"][0];
         assert_eq!((&connection["bytes"], &connection["complete"]), (&200_000.into(), &true.into()));
         assert_eq!((&connection["from"], &connection["to"]), (&"server".into(), &"mobile".into()));
-        // What TCP sent again is at least what the link lost of its data.
+        // TCP retransmits at least the data that the link lost.
         let lost: u64 = ended["run"]["links"][1]["lost"]["error"].as_u64().unwrap_or(0);
         let again = connection["retransmissions"].as_u64().expect("a count");
         assert!(again + 2 >= lost, "{again} of {lost}: {ended}");
@@ -96,7 +97,7 @@ fn a_campaign_leaves_all_that_is_needed() {
     assert!(text(&again.stderr).contains("--resume"), "what is there is not overwritten");
 }
 
-/// State of the channel by tick, where a packet met it well inside the tick.
+/// Returns the state of the channel by tick, for packets that met it well inside the tick.
 fn states(events: &Path) -> BTreeMap<u64, bool> {
     const TICK: u64 = 10_000_000;
     let mut states = BTreeMap::new();
@@ -113,8 +114,8 @@ fn states(events: &Path) -> BTreeMap<u64, bool> {
     states
 }
 
-/// The same seed gives the same schedule of errors, whatever the packets do; another repetition
-/// gives another.
+/// The same seed gives the same schedule of errors, whatever the packets; another repetition gives
+/// another schedule.
 #[test]
 fn errors_come_at_the_same_times_again() {
     let Some(lab) = Lab::new() else { return };
@@ -175,7 +176,7 @@ fn requests_and_responses() {
         );
         let nanos = |field: &str| row[field].as_u64().expect("a time");
         let took = nanos("end_ns") - nanos("start_ns");
-        // Two round trips of 50 ms at least, and 50 kB at 10 Mbit/s.
+        // At least two round trips of 50 ms, and 50 kB at 10 Mbit/s.
         assert!(took > 140_000_000, "{took} ns");
         assert!(nanos("established_ns") - nanos("start_ns") >= 50_000_000);
         let goodput = row["goodput_bps"].as_f64().expect("a goodput");
@@ -186,8 +187,7 @@ fn requests_and_responses() {
 #[test]
 fn datagrams_and_what_was_lost_of_them() {
     let Some(lab) = Lab::new() else { return };
-    // With room for 1280 bytes the hosts would speak IPv6 too, and lose a packet of that now and
-    // then.
+    // With an MTU of 1280 or more the hosts would also use IPv6, and sometimes lose such a packet.
     let plan = r#"
         [scenario]
         [[scenario.links]]
@@ -223,19 +223,19 @@ fn datagrams_and_what_was_lost_of_them() {
     assert_eq!(down["direction"], "down");
     assert_eq!(voice["lost"], down["lost"]["error"], "{down}");
     assert!(voice["round_trips"]["min_ns"].as_u64().expect("a delay") >= 20_000_000, "never early");
-    // On half of the time, 50 datagrams of 1000 bytes a second while on: far from none and from
-    // all.
+    // On for half of the time, with 50 datagrams of 1000 bytes per second while on: far from none
+    // and from all.
     let sent = background["segments"].as_u64().expect("a count");
     assert!((10..190).contains(&sent), "{sent}");
 }
 
-/// LL-08: a ping that goes on whatever became of the requests before, and keeps a link busy that
-/// takes longer than a second for one.
+/// LL-08: a ping that continues whatever happened to earlier requests, and keeps a link busy that
+/// needs more than a second for one.
 #[test]
 fn ll_08_a_ping_that_never_stops() {
     let Some(lab) = Lab::new() else { return };
-    // 1279 octets with headers take 107 ms at 12000 octets a second, and there is one each 20 ms:
-    // the queue overflows, all the time.
+    // 1279 octets with headers take 107 ms at 12000 octets per second, and there is one each 20 ms,
+    // so the queue always overflows.
     let plan = r#"
         [scenario]
         [[scenario.links]]
@@ -260,7 +260,7 @@ fn ll_08_a_ping_that_never_stops() {
     let up = &journal[0]["run"]["links"][0];
     assert_eq!(up["direction"], "up");
     assert_eq!(row["lost"], up["lost"]["queue-full"], "{up}");
-    // 18 in two seconds and the 8 that wait then.
+    // 18 in two seconds, plus the 8 that are waiting at the end.
     assert!((60..80).contains(&row["lost"].as_u64().expect("a count")), "{row}");
     assert!(row["round_trips"]["min_ns"].as_u64().expect("a time") >= 111_000_000, "never early: {row}");
 }
@@ -304,7 +304,7 @@ fn programs_on_a_scenario_of_four_nodes() {
     assert!(fetched["bytes"].as_u64() > Some(100_000), "the file and the header: {fetched}");
 }
 
-/// The server stands first in the plan, and one run of two has a capture.
+/// The server is first in the plan, and one of two runs has a capture.
 #[test]
 fn the_summary_says_whose_figures_it_has_and_of_how_many_runs() {
     let Some(lab) = Lab::new() else { return };
@@ -348,7 +348,8 @@ fn a_failed_run_is_kept_and_says_why() {
     assert!(lab.path("out/captures/c000-r00.pcapng").exists());
 }
 
-/// What a campaign would remove at its end, and has not made, is there before it begins.
+/// A directory that the campaign would remove at its end, but did not create, exists before it
+/// begins.
 #[test]
 fn a_folder_of_somebody_else_in_the_run_directory_stays() {
     let Some(lab) = Lab::new() else { return };
@@ -362,8 +363,8 @@ fn a_folder_of_somebody_else_in_the_run_directory_stays() {
     assert!(letter.exists() && !lab.path("out/manifest.json").exists());
 }
 
-/// Whose directory it is chooses which files are written, and which programs a campaign that goes
-/// on runs.
+/// The owner of a run directory decides which files are written, and which programs a resumed
+/// campaign runs.
 #[test]
 fn a_run_directory_of_another_user_is_refused() {
     let Some(lab) = Lab::new() else { return };
@@ -449,8 +450,8 @@ fn nothing_is_left_of_a_campaign_that_was_killed() {
     lab.wait_until("the end of all processes", |lab| lab.processes().is_empty());
 }
 
-/// In a user namespace of their own; /dev/net/tun is laid open for the test, since it may be root's
-/// alone.
+/// In a user namespace of its own. The test makes /dev/net/tun accessible, which may be accessible
+/// only to root.
 #[test]
 fn an_ordinary_user_runs_campaigns_too() {
     let Some(lab) = Lab::new() else { return };
@@ -489,7 +490,7 @@ fn an_unknown_congestion_control_names_those_that_there_are() {
     );
 }
 
-/// The plans that are shipped can be read, and their schema is the one beside them.
+/// The shipped plans can be read, and their schema equals the one beside them.
 #[test]
 fn the_plans_of_the_project() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments");

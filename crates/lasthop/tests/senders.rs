@@ -1,4 +1,4 @@
-//! The per-ACK recorder of `lasthop run`, held against the capture of the same run.
+//! Tests of the per-ACK recorder of `lasthop run`, compared with the capture of the same run.
 
 mod lab;
 
@@ -13,10 +13,10 @@ use std::process::Command;
 
 const VIRTUAL: &[&str] = &["--clock", "virtual"];
 const TABLE: &str = "events/c000-r00-senders.parquet";
-/// Bytes that a segment carries at most: 1500 less IP, TCP and time stamps.
+/// Maximum bytes in a segment: 1500 less IP, TCP and timestamps.
 const SEGMENT: u32 = 1448;
 
-/// Bulk TCP from `server` with reno; packet 300 towards `mobile` is lost and nothing else.
+/// Bulk TCP from `server` with reno; only packet 300 towards `mobile` is lost.
 const PLAN: &str = r#"
 seed = 7
 [scenario]
@@ -47,13 +47,13 @@ process = { packets = "300" }
 effect = "lose"
 "#;
 
-/// Numbers that `mobile` acknowledged, as they came to `server`, the SYN left out.
+/// Returns the numbers that `mobile` acknowledged, as they arrived at `server`, without the SYN.
 fn acknowledged(capture: &Path) -> Vec<u32> {
     let mut reader = packets::Reader::open(capture).expect("a capture");
     let mut numbers = Vec::new();
     while let Some(view) = reader.view() {
         let view = view.expect("a packet");
-        // The second end of the link is that of the server.
+        // The second end of the link is the server's.
         if let Ok(Content::Tcp(segment)) = Segment::read(view.bytes)
             && view.number == 1
             && segment.source_port == 5001
@@ -91,7 +91,7 @@ fn the_virtual_clock_has_the_same_recorder() {
     assert!(first == fs::read(lab.path("out").join(TABLE)).expect("a table"), "the same bytes again");
 }
 
-/// Runs the plan: what was recorded, by whom.
+/// Runs the plan and returns the recorded states; `source` is the expected source of the records.
 fn record(lab: &Lab, arguments: &[&str], source: &str) -> Vec<SenderState> {
     fs::write(lab.path("one.toml"), LOSS).expect("a loss profile");
     let output = lab.run(PLAN, arguments);
@@ -107,13 +107,13 @@ fn record(lab: &Lab, arguments: &[&str], source: &str) -> Vec<SenderState> {
     reader.map(|state| state.expect("a state")).collect()
 }
 
-/// The states of the sender alone.
+/// Returns only the states of the data sender.
 fn of_sender(states: &[SenderState]) -> Vec<&SenderState> {
     states.iter().filter(|state| state.remote.port() == 5001).collect()
 }
 
-/// Each state is that between two acknowledgements of the capture. Some may reach TCP together,
-/// while its program holds the socket.
+/// Each state is the one between two acknowledgements in the capture. Several may reach TCP
+/// together while its program holds the socket.
 fn agrees_with_capture(out: &Path, states: &[SenderState]) {
     let sender = of_sender(states);
     assert!(sender.iter().all(|state| state.node == 1 && state.local.ip().to_string() == "10.0.0.2"));
@@ -133,7 +133,7 @@ fn agrees_with_capture(out: &Path, states: &[SenderState]) {
     assert!(sender.len() <= numbers.len(), "{} states, {} segments", sender.len(), numbers.len());
     assert!(sender.len() * 10 > passed * 8, "{} states, {passed} segments", sender.len());
 
-    // Segments hold what the sequence numbers say is on its way, and some may be short.
+    // The segments cover the outstanding sequence numbers, and some may be short.
     for state in &sender {
         let bytes = state.snd_nxt.wrapping_sub(state.snd_una);
         assert!(state.packets_out.is_some_and(|out| out * SEGMENT >= bytes), "{state:?}");
@@ -144,9 +144,9 @@ fn agrees_with_capture(out: &Path, states: &[SenderState]) {
     }
 }
 
-/// RFC 5681 section 3.2: half of the window that was in use when the loss was noticed. RFC 6298:
-/// the timeout is the smoothed round-trip time and four times its variation, and at least 200 ms
-/// beyond it in Linux.
+/// RFC 5681 section 3.2: the threshold is half of the window that was in use when the loss was
+/// noticed. RFC 6298: the timeout is the smoothed round-trip time plus four times its variation. In
+/// Linux it is at least 200 ms more than the smoothed round-trip time.
 fn halves_at_the_loss(out: &Path, states: &[SenderState]) {
     let sender = of_sender(states);
     let recovery = sender.iter().position(|state| state.state == Some(CongestionState::Recovery));
@@ -157,8 +157,7 @@ fn halves_at_the_loss(out: &Path, states: &[SenderState]) {
     assert_eq!((before.retransmitted, after.retransmitted), (Some(0), Some(1)));
     let reopened = sender[recovery..].iter().find(|state| state.state == Some(CongestionState::Open));
     let window = reopened.expect("the end of recovery").cwnd;
-    // The acknowledgement that ends the recovery may be the one that makes the window a segment
-    // larger.
+    // The acknowledgement that ends the recovery may also increase the window by a segment.
     assert!((before.cwnd / 2..=before.cwnd / 2 + 1).contains(&window), "{window} after {}", before.cwnd);
     let fates = capture::fates::Reader::open(&out.join("events/c000-r00.parquet")).expect("fates");
     let lost: Vec<_> = fates.map(|fate| fate.expect("a fate")).filter(|fate| fate.lost.is_some()).collect();
@@ -175,7 +174,7 @@ fn halves_at_the_loss(out: &Path, states: &[SenderState]) {
     }
 }
 
-/// The same as CSV.
+/// Checks the states as CSV.
 fn shown_as_table(lab: &Lab, states: &[SenderState]) {
     let output = Command::new(env!("CARGO_BIN_EXE_lasthop"))
         .current_dir(lab.path("out"))
@@ -195,7 +194,7 @@ fn shown_as_table(lab: &Lab, states: &[SenderState]) {
     assert_eq!(field("cwnd_segments"), states[0].cwnd.to_string());
 }
 
-/// ltcp-newzag E5-3: a window of 69 segments is the largest all the time, also when the first
+/// ltcp-newzag E5-3: a window of 69 segments is the maximum all the time, also after the first
 /// segments have shown how much memory they take and the buffer has grown (kernel/patches/09), and
 /// the sender fills it.
 #[test]

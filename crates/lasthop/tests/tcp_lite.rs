@@ -1,5 +1,5 @@
-//! TCP Lite in runs: what a plan's `lite` does to connections, by both clocks, and what is left of
-//! a run that had it.
+//! Tests of TCP Lite in runs: the effect of a plan's `lite` on connections with both clocks, and
+//! the clean-up after such a run.
 
 mod lab;
 
@@ -10,12 +10,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-/// A mobile that accepts damage.
+/// Returns a mobile that accepts damage.
 fn mobile(lite: &str) -> String {
     format!("[[scenario.nodes]]\nname = \"mobile\"\nlite = \"{lite}\"\n")
 }
 
-/// A download over a link with errors, without Lite and with it at the receiver.
+/// Returns a download over a link with errors, without Lite and with it at the receiver.
 fn plan(mode: &str, errors: &str) -> String {
     let link =
         format!("down = \"rate=10mbit,delay=5ms,queue=1000p,{errors}\"\nup = \"rate=10mbit,delay=5ms\"\n");
@@ -25,7 +25,7 @@ fn plan(mode: &str, errors: &str) -> String {
     air(&link, &rest.concat())
 }
 
-/// Both runs of such a plan, without Lite and with it.
+/// Returns both runs of such a plan, without Lite and with it.
 fn run(lab: &Lab, plan: &str, arguments: &[&str]) -> [Value; 2] {
     let output = lab.run(plan, arguments);
     assert!(output.status.success(), "{}{:?}", text(&output.stderr), lab.journal());
@@ -48,7 +48,8 @@ fn count(ended: &Value, counter: &str) -> u64 {
     ended["run"]["lite"][counter].as_u64().unwrap_or_else(|| panic!("{counter} of {}", ended["run"]))
 }
 
-/// A lab where programs can attach to control groups, or `None` with the reason on the output.
+/// Creates a lab where programs can attach to control groups, or returns `None` after printing the
+/// reason.
 fn lab(virtual_clock: bool) -> Option<Lab> {
     let lab = if virtual_clock { Lab::with_virtual_clock()? } else { Lab::new()? };
     if !virtual_clock && groups().is_none() {
@@ -58,27 +59,27 @@ fn lab(virtual_clock: bool) -> Option<Lab> {
     Some(lab)
 }
 
-/// Where control groups of version 2 are.
+/// Returns the mount point of control groups of version 2.
 fn groups() -> Option<PathBuf> {
     let mounts = fs::read_to_string("/proc/self/mountinfo").expect("mounts");
     let mount = mounts.lines().find(|line| line.contains(" - cgroup2 "))?.split(' ').nth(4)?;
     Some(PathBuf::from(mount))
 }
 
-/// TL-02, TL-03, TL-13: spoiled checksums cost retransmissions without Lite, and none of the data
-/// with it.
+/// TL-02, TL-03, TL-13: spoiled checksums cause retransmissions without Lite, and no retransmission
+/// of data with it.
 fn spoiled_checksums(virtual_clock: bool, arguments: &[&str]) {
     let Some(lab) = lab(virtual_clock) else { return };
     let [off, on] = run(&lab, &plan("thesis", "loss=2%,damage=checksum"), arguments);
     assert!(off["run"].get("lite").is_none(), "{}", off["run"]);
-    // Data of a connection that is being set up aside, TCP sends again what was damaged.
+    // Except for data sent during connection setup, TCP retransmits the damaged data.
     let damaged = |ended: &Value| ended["run"]["links"][1]["damaged"].as_u64().expect("a count");
     assert!(sum(&off, "retransmissions") + 6 >= damaged(&off) && damaged(&off) > 20, "{off}");
     assert!(count(&on, "damaged") > 20 && count(&on, "damaged") <= damaged(&on), "{on}");
     assert_eq!(count(&on, "accepted"), count(&on, "damaged"), "all of them: {on}");
     assert_eq!((sum(&off, "wrong_bytes"), sum(&on, "wrong_bytes")), (0, 0), "data were not touched");
     if virtual_clock {
-        // By the real clock a busy machine may let a timer run out.
+        // With the real clock, a timer may expire on a busy machine.
         assert_eq!(sum(&on, "retransmissions"), 0, "{on}");
     }
 }
@@ -103,7 +104,7 @@ process = { loss = "2%" }
 effect = { flip = { region = "segment", bits = 1 } }
 "#;
 
-/// TL-14, TL-33: wrong bits. Wrong bytes are the damage that is let through, in the right places.
+/// TL-14, TL-33: wrong bits. The wrong bytes are exactly the delivered damage, in the right places.
 fn wrong_bits(virtual_clock: bool, arguments: &[&str]) {
     let Some(lab) = lab(virtual_clock) else { return };
     fs::write(lab.path("one-bit.toml"), ONE_BIT).expect("a profile");
@@ -128,8 +129,8 @@ fn wrong_bits_are_delivered_in_place_by_the_virtual_clock() {
     wrong_bits(true, VIRTUAL);
 }
 
-/// Lite judges segments with complete checksums, each by itself, also on a link that damages
-/// nothing: there is nothing that it could not judge.
+/// Lite checks segments with complete checksums one by one, also on a link without errors: no
+/// segment is unverifiable.
 #[test]
 fn segments_of_a_link_without_errors_can_be_judged() {
     let Some(lab) = lab(false) else { return };
@@ -137,7 +138,7 @@ fn segments_of_a_link_without_errors_can_be_judged() {
     assert_eq!((count(&on, "damaged"), count(&on, "unverifiable")), (0, 0), "{on}");
 }
 
-/// Programs are in the control group as our own workloads are.
+/// Programs are in the control group, as lasthop's own workloads are.
 #[test]
 fn connections_of_programs_accept_damage() {
     let Some(lab) = lab(false) else { return };
@@ -152,7 +153,7 @@ fn connections_of_programs_accept_damage() {
     assert!(count(ended, "accepted") > 5 && count(ended, "accepted") == count(ended, "damaged"), "{ended}");
 }
 
-/// Control groups of runs of the campaign with this process number.
+/// Returns the control groups of runs of the campaign with this PID.
 fn groups_of(campaign: u32) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut folders: Vec<PathBuf> = groups().into_iter().collect();
@@ -168,8 +169,8 @@ fn groups_of(campaign: u32) -> Vec<PathBuf> {
     found
 }
 
-/// Killed with its campaign, a run leaves its control group, empty, and a note of it; interrupted,
-/// nothing.
+/// A run that is killed with its campaign leaves its control group, empty, and a note of it; an
+/// interrupted run leaves nothing.
 #[test]
 fn no_control_group_is_left() {
     let Some(lab) = lab(false) else { return };
@@ -198,7 +199,7 @@ fn no_control_group_is_left() {
     }
 }
 
-/// Whether a run is written down in the state directory.
+/// Returns whether the state directory contains a run.
 fn has_runs(state: &Path) -> bool {
     fs::read_dir(state).expect("the state directory").flatten().any(|entry| entry.path().is_dir())
 }

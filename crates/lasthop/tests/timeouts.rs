@@ -1,8 +1,9 @@
-//! Timeouts of `lasthop analyze`, which sees packets alone, held against the sender's own count
-//! (TCP_INFO) of the same runs.
+//! Tests of the timeouts that `lasthop analyze` finds from packets alone, compared with the sender's
+//! own count (TCP_INFO) in the same runs.
 //!
-//! By the virtual clock: nothing is late there, so a difference is one of judgment. On 108 runs of
-//! this plan (errors of 0 to 30 %, queues of 5 to 1000 packets, reno and cubic) there was none.
+//! With the virtual clock nothing is late, so a difference is an error of classification. In 108
+//! runs of this plan (errors of 0 to 30 %, queues of 5 to 1000 packets, reno and cubic) there was
+//! none.
 
 mod lab;
 
@@ -32,7 +33,8 @@ to = "receiver"
 duration = "30s"
 "#;
 
-/// Timeouts by `lasthop analyze` of the sender's end of a capture, by the sender's port.
+/// Returns the timeouts that `lasthop analyze` finds at the sender's end of a capture, by the
+/// sender's port.
 fn of_trace(lab: &Lab, capture: &str) -> BTreeMap<u64, u64> {
     let arguments = ["analyze", "--json", "--interface", "0", capture];
     let output = lab.lasthop(&arguments).current_dir(lab.path("out")).output().expect("the binary runs");
@@ -63,6 +65,6 @@ fn packets_show_as_many_timeouts_as_the_sender_counted() {
             all += counted;
         }
     }
-    // Linux has counted them since 6.7; with 30 % of the packets lost there are some dozen.
+    // Linux has counted timeouts since 6.7; with 30 % of the packets lost there are some dozen.
     assert!(all > 10, "{all} timeouts: the plan asks for too few");
 }

@@ -1,8 +1,8 @@
-//! The virtual clock as a user meets it: the same bytes again, a host that stays as it was, guests
-//! that end badly.
+//! Tests of the virtual clock as a user meets it: identical bytes, an unchanged host, and guests
+//! that fail.
 //!
-//! These need the kernel (`lasthop kernel build`, which `make test` does once) and are skipped
-//! without it.
+//! These tests need the kernel (`lasthop kernel build`, which `make test` does once) and are
+//! skipped without it.
 
 mod lab;
 
@@ -18,7 +18,7 @@ fn plan(workloads: &str) -> String {
     air("profile = \"gsm\"\nloss = \"lite-4\"", &[KEEP_ALL, workloads].concat())
 }
 
-/// One program, on the mobile.
+/// Returns a plan with one program, on the mobile.
 fn on_mobile(command: &str) -> String {
     program("program", "mobile", command)
 }
@@ -27,14 +27,14 @@ fn bulk() -> String {
     plan(&download("20kB"))
 }
 
-/// Programs that draw random numbers, look at the time, choose ports, and look at what other users
-/// of the guest may see.
+/// Returns programs that draw random numbers, read the time, choose ports, and look at files that
+/// other users of the guest may see.
 fn programs() -> String {
     let fetch = "umask; ls -ld / /lasthop; curl -sv -o got http://{address.server}/file && sha256sum got && date +%s.%N && env | sort && cat /proc/self/maps | tail -n 3";
     web_server("server", 20_000) + &program("fetch", "mobile", fetch)
 }
 
-/// All files of a run directory that runs wrote.
+/// Returns all files that runs wrote to a run directory.
 fn files(out: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut all = BTreeMap::new();
     for folder in ["captures", "events", "logs", "."] {
@@ -58,12 +58,12 @@ fn the_same_seed_gives_the_same_bytes_wherever_and_whoever() {
     fs::write(folder.join("plan.toml"), &plan).expect("a plan");
     let first = lab.run(&plan, VIRTUAL);
     assert!(first.status.success(), "{}", text(&first.stderr));
-    // Another directory, another environment, another working directory, other limits, beside other
-    // work.
+    // Another directory, environment, working directory and limits, with other work at the same
+    // time.
     let mut beside =
         Command::new("sh").args(["-c", "while [ -d /proc/$PPID ]; do :; done"]).spawn().expect("a shell");
     let second = elsewhere.command(&plan, &[VIRTUAL, &["--out", "there", "--jobs", "1"]].concat());
-    // The hard limits, too: a smaller stack than the guest's own was an error.
+    // The hard limits too, because a smaller stack than the guest's own was an error.
     let second = Command::new("sh")
         .args(["-c", "umask 077; ulimit -s 4096; ulimit -n 512; exec \"$0\" \"$@\""])
         .arg(second.get_program())
@@ -108,14 +108,14 @@ fn runs_are_verified() {
         serde_json::from_slice(&fs::read(lab.path("out/manifest.json")).expect("a manifest")).expect("JSON");
     assert_eq!((&manifest["clock"], &manifest["guest"]["verified"]), (&"virtual".into(), &true.into()));
     assert_eq!(manifest["guest"]["hz"], 1000);
-    // The folder that host and guest share is the one thing that differs between the two times.
+    // The directory shared by host and guest is the only difference between the two times.
     let leaking = plan(&program("leak", "mobile", "stat -c %y /lasthop/work/order.json"));
     let output = lab.run(&leaking, &[VIRTUAL, &["--verify", "--out", "leaking"]].concat());
     assert_eq!(output.status.code(), Some(1));
     let said = text(&output.stderr);
     assert!(said.contains("not repeatable: logs/c000-r00-leak.log: byte "), "{said}");
     let said = text(&output.stdout);
-    let told = "not verified: 0 runs were the same twice, 1 differed, 0 were not done twice\n";
+    let told = "not verified: 0 runs gave the same bytes twice, 1 differed, 0 were not done twice\n";
     assert!(said.ends_with(told), "{said}");
 }
 
@@ -152,8 +152,8 @@ fn time_that_stands_still_is_noticed() {
     assert!(lab.processes().is_empty(), "{:?}", lab.processes());
 }
 
-/// D2: a Java program differed when another one had begun or ended on the host, since each looks
-/// through the files of all.
+/// D2: a Java program gave other bytes if another one had started or ended on the host, because
+/// each reads the files of all.
 #[test]
 fn java_programs_of_the_host_are_not_seen() {
     let Some(lab) = Lab::with_virtual_clock() else { return };
@@ -165,7 +165,8 @@ fn java_programs_of_the_host_are_not_seen() {
     assert_eq!(text(&output.stdout), ".\n..\n", "{}: {}", file.path().display(), text(&output.stderr));
 }
 
-/// D2: programs in the guest failed one by one, with messages that did not say whose limit it was.
+/// D2: programs in the guest failed one by one, with messages that did not tell whose limit was
+/// reached.
 #[test]
 fn too_few_open_files_are_named() {
     let Some(lab) = Lab::with_virtual_clock() else { return };
@@ -198,7 +199,7 @@ fn a_guest_that_crashes_shows_its_console() {
 fn a_guest_without_memory_says_so() {
     let Some(lab) = Lab::with_virtual_clock() else { return };
     let hungry = plan(&on_mobile("tail /dev/zero; true"));
-    // The run itself goes on without the program, and would seem to have gone well.
+    // The run itself continues without the program, and would seem to be good.
     let output = lab.run(&hungry, &[VIRTUAL, &["--guest-memory", "96"]].concat());
     assert_eq!(output.status.code(), Some(1));
     let said = text(&output.stderr);
@@ -208,7 +209,7 @@ fn a_guest_without_memory_says_so() {
     );
 }
 
-/// A guest's programs may have 1024 descriptors unless a run asks for more.
+/// A guest's programs may have 1024 file descriptors unless a run asks for more.
 #[test]
 fn hundreds_of_connections() {
     let Some(lab) = Lab::with_virtual_clock() else { return };
@@ -263,8 +264,7 @@ fn nothing_is_left_of_a_guest_whose_caller_was_killed() {
     lab.wait_until("its end", |_| kernels().iter().all(|kernel| !ours.contains(kernel)));
 }
 
-/// Seeds in the command lines of kernels that were booted with the seed 987654321 of the test
-/// above.
+/// Returns the command lines of kernels that were booted with the seed 987654321 of the test above.
 fn kernels() -> Vec<String> {
     let own = format!("um_seed={}", link::Seed::campaign(987_654_321).run(0).guest());
     command_lines().filter(|line| line.contains(&own)).collect()

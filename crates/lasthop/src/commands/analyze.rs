@@ -1,5 +1,6 @@
-//! `lasthop analyze`: the TCP connections of a capture, the states of TCP senders, their loss events,
-//! what they sent again needlessly; what an end of RLP noted; both layers of a link at once.
+//! `lasthop analyze`: analyses the TCP connections of captures. It also prints states of TCP senders,
+//! their loss events and unnecessary retransmissions, RLP traces, and both layers of a link
+//! together.
 
 pub mod arguments;
 mod layers;
@@ -22,14 +23,14 @@ use std::fs;
 use std::io::{self, BufWriter, StdoutLock, Write};
 use std::path::Path;
 
-/// Points of each sort that a graph for xplot has at most.
+/// Maximum number of points of each kind in a graph for xplot.
 const GRAPH: usize = 1_000_000;
 
-/// Reads the captures and prints or writes what is asked for.
+/// Reads the captures and prints or writes the requested results.
 pub fn run(arguments: &AnalyzeArguments) -> Result<i32, Failure> {
     outputs::check([&arguments.svg, &arguments.html, &arguments.parquet].map(Option::as_ref))?;
     if let Some(folder) = &arguments.xpl {
-        fs::create_dir_all(folder).map_err(|error| format!("cannot make {}: {error}", folder.display()))?;
+        fs::create_dir_all(folder).map_err(|error| format!("cannot create {}: {error}", folder.display()))?;
     }
     let mut output = BufWriter::new(io::stdout().lock());
     let print = match arguments {
@@ -41,7 +42,7 @@ pub fn run(arguments: &AnalyzeArguments) -> Result<i32, Failure> {
         _ => print,
     };
     match print(arguments, &mut output).and_then(|()| Ok(output.flush()?)) {
-        // `lasthop analyze ... | head` has seen enough.
+        // The reader of `lasthop analyze ... | head` has gone.
         Err(failure) if is_broken_pipe(&failure) => Ok(0),
         Err(failure) => Err(failure),
         Ok(()) => Ok(0),
@@ -82,7 +83,7 @@ fn print(arguments: &AnalyzeArguments, output: &mut BufWriter<StdoutLock<'static
     Ok(())
 }
 
-/// Reads a capture, and says on standard error what could not be read of it.
+/// Reads a capture, and reports on standard error what could not be read.
 fn read(arguments: &AnalyzeArguments, path: &Path, watch: &mut impl Watch) -> Result<Trace, TraceError> {
     let silence = (arguments.silence * 1e9) as u64;
     let options = Options { interface: arguments.interface.clone(), silence };
@@ -94,7 +95,7 @@ fn read(arguments: &AnalyzeArguments, path: &Path, watch: &mut impl Watch) -> Re
     for analysis in &trace.interfaces {
         if !analysis.is_readable() {
             anstream::eprintln!(
-                "lasthop: {name}: interface {} has link type {}, which cannot be read: its {} packets were left out",
+                "lasthop: {name}: interface {} has link type {}, which cannot be read: its {} packets were skipped",
                 analysis.title(),
                 analysis.link_type,
                 analysis.packets.seen
@@ -104,7 +105,7 @@ fn read(arguments: &AnalyzeArguments, path: &Path, watch: &mut impl Watch) -> Re
     Ok(trace)
 }
 
-/// Indices of the connections that are asked for.
+/// Returns the indices of the requested connections.
 fn chosen(
     arguments: &AnalyzeArguments,
     path: &Path,
@@ -120,11 +121,11 @@ fn chosen(
     }
 }
 
-/// Writes the time-sequence graphs of the chosen connections; of several interfaces each into a
-/// folder of its own.
+/// Writes the time-sequence graphs of the requested connections. With several interfaces, each has
+/// a directory of its own.
 fn graphs(arguments: &AnalyzeArguments, path: &Path, trace: &Trace, folder: &Path) -> Result<(), Failure> {
     if path == Path::new("-") {
-        return Err("graphs need the capture a second time: --xpl works with a file, not with `-`".into());
+        return Err("--xpl reads the capture twice: give it a file instead of `-`".into());
     }
     for analysis in &trace.interfaces {
         let number = analysis.number.to_string();

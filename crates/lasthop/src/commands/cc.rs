@@ -9,7 +9,7 @@ use arguments::{CcArguments, CcVerb, LoadArguments};
 use congestion::algorithms;
 use netlab::Namespace;
 
-/// Does what is asked.
+/// Runs the subcommand.
 pub fn run(arguments: &CcArguments) -> Result<i32, Failure> {
     match &arguments.verb {
         CcVerb::List { json } => listing::list(*json),
@@ -21,7 +21,7 @@ pub fn run(arguments: &CcArguments) -> Result<i32, Failure> {
 }
 
 fn load(arguments: &LoadArguments) -> Result<i32, Failure> {
-    // Before anything is loaded: there may be no such namespace.
+    // Opened before anything is loaded, because the namespace may not exist.
     let namespace = arguments.namespace.as_deref().map(namespace).transpose()?;
     let LoadArguments { algorithm, settings, .. } = arguments;
     let name = arguments.name.as_deref().unwrap_or(algorithm);
@@ -29,7 +29,7 @@ fn load(arguments: &LoadArguments) -> Result<i32, Failure> {
     if arguments.default {
         let namespace = namespace.map_or_else(Namespace::current, Ok)?;
         algorithms::set_default(&namespace, name).inspect_err(|_| {
-            // Half of what was asked for is nothing.
+            // The request failed as a whole, so nothing stays loaded.
             let _ = algorithms::unload(name);
         })?;
     }
@@ -37,7 +37,7 @@ fn load(arguments: &LoadArguments) -> Result<i32, Failure> {
     let with = if set.is_empty() { String::new() } else { format!(" with {}", set.join(" ")) };
     let origin = if name == algorithm { String::new() } else { format!(" ({algorithm})") };
     anstream::eprintln!(
-        "lasthop: `{name}`{origin} is registered{with}, until `lasthop cc unload {name}` or the next boot"
+        "lasthop: `{name}`{origin} is loaded{with} until `lasthop cc unload {name}` or the next boot"
     );
     if arguments.default {
         let whose = arguments
@@ -45,7 +45,7 @@ fn load(arguments: &LoadArguments) -> Result<i32, Failure> {
             .as_ref()
             .map_or("this namespace".to_owned(), |of| format!("the namespace {of}"));
         anstream::eprintln!(
-            "lasthop: new connections of {whose} have it, those of routes that name another excepted"
+            "lasthop: new connections of {whose} use it, except on routes that name another one"
         );
     }
     Ok(0)
@@ -53,26 +53,26 @@ fn load(arguments: &LoadArguments) -> Result<i32, Failure> {
 
 fn unload(name: &str) -> Result<i32, Failure> {
     let users = algorithms::unload(name)?;
-    anstream::eprintln!("lasthop: `{name}` is unregistered");
+    anstream::eprintln!("lasthop: `{name}` is unloaded");
     if users > 0 {
         let have = if users == 1 {
-            "connection or namespace still has"
+            "connection or namespace still uses"
         } else {
-            "connections or namespaces still have"
+            "connections or namespaces still use"
         };
         anstream::eprintln!(
-            "lasthop: {users} {have} it: a connection keeps it until it is closed, a namespace until its default is another"
+            "lasthop: {users} {have} it: a connection until it closes, a namespace until its default changes"
         );
     }
     if algorithms::default_here().is_ok_and(|default| default == name) {
         anstream::eprintln!(
-            "lasthop: it still is the default here; sysctl -w net.ipv4.tcp_congestion_control=cubic changes that"
+            "lasthop: it is still the default here; change that with sysctl -w net.ipv4.tcp_congestion_control=cubic"
         );
     }
     Ok(0)
 }
 
-/// A namespace by a path, a name of ip-netns(8), or the number of a process in it.
+/// Opens a namespace by path, by a name of ip-netns(8), or by the PID of a process in it.
 fn namespace(text: &str) -> Result<Namespace, Failure> {
     let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let path = if is_number {
@@ -83,6 +83,6 @@ fn namespace(text: &str) -> Result<Namespace, Failure> {
         format!("/run/netns/{text}")
     };
     Namespace::at(&path).map_err(|error| {
-        format!("--namespace {text}: {error}; it takes a path (/run/netns/NAME), a name of `ip netns`, or the number of a process").into()
+        format!("--namespace {text}: {error}; give a path (/run/netns/NAME), a name of `ip netns`, or the PID of a process").into()
     })
 }

@@ -1,4 +1,4 @@
-//! `lasthop compare RUN_A RUN_B`: two campaigns, cell by cell.
+//! `lasthop compare FIRST SECOND`: compares two campaigns cell by cell.
 
 use crate::commands::report::write;
 use crate::failure::Failure;
@@ -12,12 +12,13 @@ use results::{Directory, Metric};
 use serde_json::json;
 use std::path::PathBuf;
 
-/// `lasthop compare`.
+/// Arguments of `lasthop compare`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Cells of equal levels are compared by the test of Mann and Whitney; p is corrected by Holm's method for the number of
-cells. The effect is A12 of Vargha and Delaney: in how many of all pairs a run of RUN_B has the higher value.
-Exit status: 0 if at least one cell was compared, 1 if none was; FILE is not written then.
+The Mann-Whitney test compares cells with equal levels; Holm's method corrects p for the number of
+cells. The effect is A12 of Vargha and Delaney: the share of all pairs of runs in which the run of
+SECOND has the higher value. Exit status: 0 if at least one cell was compared, 1 if none was;
+without a comparison FILE is not written.
 
 Examples:
   lasthop compare runs/umts/20261121T130000-7 runs/umts/20261122T090000-8
@@ -28,19 +29,19 @@ pub struct CompareArguments {
     pub first: PathBuf,
     /// Run directory of the second campaign
     pub second: PathBuf,
-    /// What to compare (repeatable): goodput, completion, retransmission-rate, timeouts, rtt, …
+    /// Metric to compare (repeatable): goodput, completion, retransmission-rate, timeouts, rtt, …
     #[arg(short, long, value_name = "METRIC", default_value = "goodput")]
     pub metric: Vec<Metric>,
-    /// Workload to compare [default: the one that figures of both are about]
+    /// Workload to compare [default: the workload that both campaigns' figures show]
     #[arg(short, long, value_name = "NAME")]
     pub workload: Option<String>,
-    /// Count overloaded runs as well
+    /// Include overloaded runs
     #[arg(long)]
     pub overloaded: bool,
-    /// As JSON
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
-    /// Write the report of both as well
+    /// Also write an HTML report of both campaigns
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
 }
@@ -68,7 +69,9 @@ pub fn run(arguments: &CompareArguments) -> Result<i32, Failure> {
         let [first, second] = &names;
         return Err(match pair.common_cells() {
             0 => format!("nothing was compared: `{first}` and `{second}` have no cell in common"),
-            _ => format!("nothing was compared: in no cell `{first}` and `{second}` both have values"),
+            _ => format!(
+                "nothing was compared: `{first}` and `{second}` have no cell in which both have values"
+            ),
         }
         .into());
     }
@@ -120,7 +123,7 @@ fn table(cells: &[CellDifference], names: &[String; 2]) -> Table {
     table
 }
 
-/// As many digits behind the point as make four in all.
+/// Formats a value with four significant digits.
 fn four_digits(value: f64) -> String {
     let digits = (3.0 - value.abs().max(1e-9).log10().floor()).clamp(0.0, 9.0) as usize;
     if value == 0.0 { "0".into() } else { format!("{value:.digits$}") }

@@ -1,4 +1,4 @@
-//! `lasthop convert`: the Parquet file of a run that was killed, from the log that it left.
+//! `lasthop convert`: converts the log of a killed run to Parquet.
 
 use crate::arguments::ConvertArguments;
 use crate::failure::Failure;
@@ -7,7 +7,7 @@ use capture::senders::SenderState;
 use capture::table::recover;
 use capture::{Contents, Converted, Fate, LogError, TableError};
 
-/// Converts the log.
+/// Converts the log and prints a summary.
 pub fn run(arguments: &ConvertArguments) -> Result<i32, Failure> {
     let log = &arguments.log;
     let (converted, rows) = match recover::<Fate>(log) {

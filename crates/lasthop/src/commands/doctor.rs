@@ -1,8 +1,8 @@
-//! `lasthop doctor`: what works on this machine, and how to get what does not.
+//! `lasthop doctor`: checks what works on this machine, and tells how to get the rest.
 
 use netlab::checks::{self, Check, Places};
 
-/// Runs every check and prints what came out; 1 if a link would not work.
+/// Runs every check and prints its outcome. Returns 1 if a link would not work.
 pub fn run() -> i32 {
     let checks = checks::all(&Places::default());
     for Check { name, essential, outcome } in &checks {
@@ -25,7 +25,9 @@ pub fn run() -> i32 {
 fn verdict(missing: usize, without: usize) -> String {
     match (missing, without) {
         (0, 0) => "Everything works here.".to_owned(),
-        (0, _) => format!("Links work here; {without} of the things they can do besides do not."),
-        _ => format!("Links do not work here: {missing} things are missing."),
+        (0, 1) => "Links work here; 1 optional feature is unavailable.".to_owned(),
+        (0, _) => format!("Links work here; {without} optional features are unavailable."),
+        (1, _) => "Links do not work here: 1 requirement is missing.".to_owned(),
+        _ => format!("Links do not work here: {missing} requirements are missing."),
     }
 }

@@ -1,4 +1,4 @@
-//! `lasthop fit`: a loss profile from what was lost.
+//! `lasthop fit`: derives a loss profile from a loss trace.
 
 use crate::commands::retracer::reading;
 use crate::failure::Failure;
@@ -8,16 +8,15 @@ use link::fit::{self, ErasureTrace, Fit};
 use link::units::Span;
 use std::path::PathBuf;
 
-/// `lasthop fit`.
+/// Arguments of `lasthop fit`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-FILE is text, or the event log of a link (FILE.parquet). In text each line has a time and 0
-(arrived) or 1 (lost); with --block it is a sequence of such digits, one for each block of that
-length. A trace that says in its header what it is, as `lasthop retracer` makes and reads them,
-needs no --block. `-` is standard input.
+FILE is text, or the event log of a link (FILE.parquet). Each line of text has a time and 0
+(arrived) or 1 (lost). With --block the text is a sequence of such digits, one for each block of
+that duration. A trace with a header, as `lasthop retracer` makes and reads it, needs no --block.
 
-The profile goes to standard output; how sure it is, and whether two states fit at all, to
-standard error.
+The profile goes to standard output. Its confidence intervals, and whether a two-state model fits,
+go to standard error.
 
 Examples:
   lasthop fit --block 20ms frames.txt > mine.toml
@@ -25,17 +24,17 @@ Examples:
   lasthop fit A.blocks > a.toml
   lasthop fit --direction down x.parquet")]
 pub struct FitArguments {
-    /// What was lost
+    /// Loss trace or event log; `-` is standard input
     pub file: PathBuf,
-    /// FILE holds blocks that follow each other without a gap, each this long
+    /// Duration of each block, if FILE is a sequence of blocks without gaps
     #[arg(long, value_name = "TIME")]
     pub block: Option<Span>,
-    /// Which direction of an event log
+    /// Direction of an event log
     #[arg(long, value_name = "up|down", default_value = "down", value_parser = ["up", "down"])]
     pub direction: String,
 }
 
-/// Reads, fits, prints.
+/// Reads the trace, fits a profile and prints it.
 pub fn run(arguments: &FitArguments) -> Result<i32, Failure> {
     let name = arguments.file.display().to_string();
     let trace = if arguments.file.extension().is_some_and(|ending| ending == "parquet") {
@@ -57,8 +56,8 @@ pub fn run(arguments: &FitArguments) -> Result<i32, Failure> {
     Ok(0)
 }
 
-/// Packets that came to the errors, at the instant at which they left the limiter; those that a
-/// queue or an outage lost say nothing about errors.
+/// Reads the packets that reached the error stage, at the time when they left the limiter. Packets
+/// lost to a queue or an outage are left out, because they say nothing about errors.
 fn from_events(arguments: &FitArguments) -> Result<ErasureTrace, Failure> {
     let mut packets = Vec::new();
     for fate in capture::fates::Reader::open(&arguments.file)? {
@@ -73,12 +72,12 @@ fn from_events(arguments: &FitArguments) -> Result<ErasureTrace, Failure> {
         }
     }
     packets.sort_unstable();
-    // Two packets at one instant meet one state.
+    // Two packets at the same time meet the same state.
     packets.dedup_by_key(|(time, _)| *time);
     Ok(ErasureTrace::Packets(packets))
 }
 
-/// The profile as a file; `block` is the length of the trace's blocks, if it had any.
+/// Returns the profile as TOML; `block` is the duration of the trace's blocks, if it has blocks.
 fn profile(name: &str, fit: &Fit, block: Option<Span>) -> String {
     let sojourn = match block {
         Some(tick) => format!("sojourn = \"geometric\", tick = \"{tick}\""),

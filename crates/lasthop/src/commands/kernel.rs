@@ -1,4 +1,4 @@
-//! `lasthop kernel`: the virtual-time kernel of this machine.
+//! `lasthop kernel`: builds, shows and removes the virtual-time kernel of this machine.
 
 pub mod arguments;
 mod progress;
@@ -14,14 +14,14 @@ use virtual_time::kernel::{self, Ask, Cache, KernelError, Recipe, Record};
 
 /// Exit status of `show` if there is no kernel.
 const NOT_BUILT: i32 = 1;
-/// Exit status of `build` if the archive cannot be reached: all that a build needs is here but the
-/// network.
+/// Exit status of `build` if the archive cannot be reached, and only the network is missing for a
+/// build.
 const NO_NETWORK: i32 = 4;
-/// Exit status after Ctrl-C, as of a shell.
+/// Exit status after Ctrl-C, as in a shell.
 const INTERRUPTED: i32 = 130;
 const MEGA: f64 = 1e6;
 
-/// Does what is asked.
+/// Runs the subcommand.
 pub fn run(arguments: &KernelArguments) -> Result<i32, Failure> {
     let cache = Cache::of_user()?;
     match &arguments.verb {
@@ -56,9 +56,9 @@ fn build(arguments: &BuildArguments, cache: &Cache) -> Result<i32, Failure> {
         other => other?,
     };
     anstream::println!("{}", kernel.path.display());
-    let source = if kernel.fallback { "a source that was not pinned, " } else { "" };
+    let source = if kernel.fallback { "an unpinned source, " } else { "" };
     anstream::eprintln!(
-        "lasthop: kernel {} of {source}{} {}",
+        "lasthop: kernel {} built from {source}{} {}",
         kernel.release,
         kernel.package,
         kernel.version
@@ -74,7 +74,7 @@ fn show(cache: &Cache, json: bool) -> Result<i32, Failure> {
     } else if let Some(record) = &record {
         print(record, &recipe);
     } else {
-        anstream::println!("not built: `lasthop kernel build` makes it from {}", recipe.source.name());
+        anstream::println!("not built: `lasthop kernel build` builds it from {}", recipe.source.name());
         if let Some(key) = kernel::key(&recipe) {
             anstream::println!("it would be in {}", cache.place(&key).display());
         }
@@ -97,7 +97,7 @@ fn print(record: &Record, recipe: &Recipe) {
     anstream::println!("  congestion control  {}", enabled(record, "TCP_CONG_"));
     anstream::println!("  queues              {}", enabled(record, "NET_SCH_"));
     if !record.dropped.is_empty() {
-        anstream::println!("  otherwise than asked: {}", record.dropped.join(", "));
+        anstream::println!("  not as requested: {}", record.dropped.join(", "));
     }
     let total: f64 = record.seconds.values().sum();
     let mut steps: Vec<_> = record.seconds.iter().collect();
@@ -106,7 +106,7 @@ fn print(record: &Record, recipe: &Recipe) {
     anstream::println!("built in {total:.0} s: {}", steps.join(", "));
 }
 
-/// Names of the options with a prefix, in small letters.
+/// Returns the enabled options with a prefix, without the prefix and in lower case.
 fn enabled(record: &Record, prefix: &str) -> String {
     let names = record.config.keys().filter_map(|option| option.strip_prefix(prefix));
     names.filter(|name| *name != "ADVANCED").map(str::to_lowercase).collect::<Vec<_>>().join(" ")

@@ -1,4 +1,4 @@
-//! `lasthop link -- COMMAND`: a program behind an emulated wireless link.
+//! `lasthop link -- COMMAND`: runs a program behind an emulated wireless link.
 
 mod assemble;
 mod link_layer;
@@ -40,13 +40,13 @@ use std::time::{Duration, Instant};
 use summary::Outcome;
 use virtual_time::guest;
 
-/// What the emulator thread ends with.
+/// Result of the emulator thread.
 type Emulated = io::Result<Ending<Host, Recording>>;
 
-/// Runs the program and returns the exit status to leave with.
+/// Runs the program and returns the exit status.
 pub fn run(arguments: &LinkArguments) -> Result<i32, Failure> {
     let notice = Notice::new(arguments.quiet);
-    // Before anything else: what is wrong with the link is said here, not in a guest.
+    // First of all, so that errors in the link's description are reported here and not in a guest.
     let assembled = assemble(arguments)?;
     let wanted = Wanted::of(arguments, &assembled)?;
     check_outputs(arguments, &wanted)?;
@@ -55,7 +55,7 @@ pub fn run(arguments: &LinkArguments) -> Result<i32, Failure> {
     }
     if arguments.keep.is_some() || arguments.guest_memory.is_some() {
         let option = if arguments.keep.is_some() { "--keep" } else { "--guest-memory" };
-        return Err(format!("{option} is for --clock virtual").into());
+        return Err(format!("{option} needs --clock virtual").into());
     }
     let seed = arguments.seed.unwrap_or_else(|| u64::from(rand::random::<u32>()));
     let mut built = assembled.link.build(&link_seed(seed))?;
@@ -63,8 +63,8 @@ pub fn run(arguments: &LinkArguments) -> Result<i32, Failure> {
     let whole_segments = !built.changes_bytes() && !arguments.split;
     let info = link_info(arguments, &assembled, &built);
 
-    // Up to here nothing was made, and no thread was started: getting the rights of an ordinary
-    // user needs that.
+    // Nothing has been created and no thread started so far. Acquiring the rights of an ordinary
+    // user requires that.
     let registry = Registry::open()?;
     notice.swept(&registry.sweep()?);
     let mut run = registry.begin()?;
@@ -124,7 +124,7 @@ pub fn run(arguments: &LinkArguments) -> Result<i32, Failure> {
     let dropped = link.inside().statistics()?.tx_dropped + link.outside().statistics()?.tx_dropped;
     let emulated = stop(&control, emulating);
     let id = link.id().to_owned();
-    // The link goes first: nothing that is wrong with a file shall keep it.
+    // The link is taken down first, so that an error in a file cannot keep it up.
     let taken_down = link.end();
     let outcome = Outcome::new(emulated?, dropped, seed)?;
     outcome.report(notice, arguments, &id)?;
@@ -137,23 +137,23 @@ pub fn run(arguments: &LinkArguments) -> Result<i32, Failure> {
     Ok(ended.status().into())
 }
 
-/// Refuses files that could not be written when the program has ended.
+/// Checks that the output files can be written when the program has ended.
 fn check_outputs(arguments: &LinkArguments, wanted: &Wanted) -> Result<(), Failure> {
     outputs::check([&arguments.capture, &arguments.events, &arguments.json].map(Option::as_ref))?;
     outputs::check(wanted.files().iter().map(|(path, _)| Some(path)))
 }
 
-/// Seed of the one link of a `lasthop link`.
+/// Returns the seed of the only link of `lasthop link`.
 fn link_seed(seed: u64) -> Seed {
     Seed::campaign(seed).run(0).link("link")
 }
 
-/// What crosses the link.
+/// Returns the layer of the packets on the link.
 const fn layer(arguments: &LinkArguments) -> Layer {
     if arguments.ethernet { Layer::Ethernet } else { Layer::Ip }
 }
 
-/// The program to run: what was given, or the user's shell.
+/// Returns the command to run: the given one, or the user's shell.
 fn command_line(given: &[OsString]) -> CommandLine {
     match given.split_first() {
         Some((program, arguments)) => CommandLine::new(program, arguments.iter().cloned()),
@@ -188,29 +188,29 @@ fn host_link_options(
     }
 }
 
-/// Longest time for which a link stays up for connections that COMMAND has closed.
+/// Longest time that a link stays up for connections that COMMAND has closed.
 const CLOSING: Duration = Duration::from_secs(2);
 
-/// The program has ended, but its last segments are still inside the link: a link that went now
-/// would leave its servers with connections that never close. So it stays until they are through,
-/// within reason.
+/// Keeps the link up until the program's connections are closed, for at most [`CLOSING`]. The
+/// program has ended, but its last segments are still in the link. If the link went down now, its
+/// servers would keep connections that never close.
 fn let_connections_close(inside: &Namespace, link: &LinkProfile) {
     let given_up = Instant::now() + CLOSING;
     while tcp::closing(inside).is_ok_and(|count| count > 0) && Instant::now() < given_up {
         thread::sleep(Duration::from_millis(5));
     }
-    // The acknowledgement of the other side's FIN is the last of all.
+    // The last packet is the acknowledgement of the other side's FIN.
     let one_way = Duration::from_nanos(link.one_way(Direction::Up).as_nanos()) + Duration::from_millis(5);
     thread::sleep(one_way.min(given_up.saturating_duration_since(Instant::now())));
 }
 
-/// Ends the event loop and takes what it leaves.
+/// Stops the event loop and returns its result.
 fn stop(control: &Control, emulating: thread::JoinHandle<Emulated>) -> Emulated {
     control.tell(Command::Stop);
     emulating.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
-/// What the recorder is told of the link.
+/// Returns the description of the link for the recorder.
 fn link_info(arguments: &LinkArguments, assembled: &Assembled, built: &Link) -> LinkInfo {
     let way = |direction| {
         let (layer, room) = (layer(arguments), capacity::ROOM / 2);

@@ -1,4 +1,4 @@
-//! `lasthop profiles`: what is built in, and one in full.
+//! `lasthop profiles`: lists the built-in profiles, or shows one in full.
 
 use crate::arguments::ProfilesArguments;
 use crate::failure::Failure;
@@ -23,7 +23,7 @@ const fn kind(profile: &Profile) -> &'static str {
     }
 }
 
-/// What a profile does, direction by direction.
+/// Describes a profile direction by direction.
 fn directions(profile: &Profile) -> Vec<(&'static str, String)> {
     match &profile.content {
         Content::Link(link) => {
@@ -90,7 +90,7 @@ fn show(profile: &Profile, json: bool) -> Result<(), Failure> {
         anstream::println!("\n{}", note.trim());
     }
     if !profile.claims.is_empty() {
-        anstream::println!("\nWhat the source states, and a test regenerates:");
+        anstream::println!("\nValues that the source states and a test reproduces:");
         for claim in &profile.claims {
             let percentile =
                 claim.percentile.map(|percent| format!(" {percent}th percentile")).unwrap_or_default();

@@ -1,5 +1,5 @@
-//! `lasthop report RUN`: the report of a campaign, or of one run of `lasthop link`, as one HTML
-//! file.
+//! `lasthop report RUN`: writes the report of a campaign, or of one run of `lasthop link`, as one
+//! HTML file.
 
 use crate::failure::Failure;
 use crate::outputs;
@@ -7,22 +7,23 @@ use clap::Args;
 use report::{Options, Page, html};
 use std::path::{Path, PathBuf};
 
-/// `lasthop report`.
+/// Arguments of `lasthop report`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The report is one file that needs no network: figures, tables, tests, and what is published beside it.
-Each figure can be saved as SVG in it; `scripts/results/figures RUN DIR` in the repository saves all of them.
+The report is one file that needs no network. It has figures, tables and tests, and shows published
+results beside them. Each figure can be saved as SVG; `scripts/results/figures RUN DIR` in the
+repository saves all of them.
 
 Examples:
   lasthop report runs/umts/20261121T130000-7
   lasthop report x.json -o x.html        (after lasthop link --json x.json --capture x.pcapng --events x.parquet)")]
 pub struct ReportArguments {
-    /// A campaign's run directory, or the summary of `lasthop link --json`, or a directory with one
+    /// Run directory of a campaign, or summary of `lasthop link --json`, or directory with one
     pub run: PathBuf,
-    /// Where to write it [default: report.html in the run directory, FILE.html for FILE.json]
+    /// File to write [default: report.html in the run directory, FILE.html for FILE.json]
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// Show overloaded runs in figures from the start; a switch in the report does the same
+    /// Show overloaded runs in figures by default; a switch in the report changes it
     #[arg(long)]
     pub overloaded: bool,
 }
@@ -37,14 +38,14 @@ pub fn run(arguments: &ReportArguments) -> Result<i32, Failure> {
     Ok(0)
 }
 
-/// Writes a page and prints where it is.
+/// Writes a page and prints its path.
 pub fn write(page: &Page, output: &Path) -> Result<(), Failure> {
     html::write(page, output).map_err(|error| format!("cannot write {}: {error}", output.display()))?;
     anstream::println!("{}", output.display());
     Ok(())
 }
 
-/// Where the report of `run` goes if nobody says.
+/// Returns the default path of the report of `run`.
 fn beside(run: &Path) -> PathBuf {
     if run.is_dir() { run.join("report.html") } else { run.with_extension("html") }
 }

@@ -1,4 +1,4 @@
-//! `lasthop resoa`: remote sockets. A file a subcommand.
+//! `lasthop resoa`: remote sockets, with a module for each subcommand.
 
 mod agent;
 mod agent_status;
@@ -14,7 +14,7 @@ mod status;
 use crate::failure::Failure;
 use arguments::{ResoaArguments, ResoaVerb};
 
-/// Does what is asked.
+/// Runs the subcommand.
 pub fn run(arguments: &ResoaArguments) -> Result<i32, Failure> {
     match &arguments.verb {
         ResoaVerb::Serve(arguments) => serve::run(arguments),

@@ -1,5 +1,5 @@
-//! `lasthop retracer`: what throughput a recorded channel would have given frames of other sizes,
-//! and traces for it.
+//! `lasthop retracer`: computes the throughput that a recorded channel would have given frames of
+//! other sizes, and makes traces for it.
 
 pub mod arguments;
 mod making;
@@ -16,7 +16,7 @@ use arguments::{Making, ReplayArguments, RetracerArguments};
 use replaying::Replayed;
 use std::io::{self, Write};
 
-/// Does what is asked.
+/// Runs the subcommand.
 pub fn run(arguments: &RetracerArguments) -> Result<i32, Failure> {
     pipe::status(match &arguments.making {
         Some(Making::Make(make)) => making::make(make),
@@ -44,7 +44,7 @@ fn replay(arguments: &ReplayArguments) -> Result<(), Failure> {
     }
 }
 
-/// Throughput over the size of frames, a line for each trace.
+/// Returns the figure of throughput over frame size, with a line for each trace.
 fn figure(replayed: &[Replayed]) -> Figure {
     let line = |replayed: &Replayed| {
         let points = replayed.sweep.frames.iter().filter_map(|(blocks, frame)| {
@@ -55,7 +55,7 @@ fn figure(replayed: &[Replayed]) -> Figure {
     Figure {
         title: "Recovery by the link: throughput of a bulk transfer".to_owned(),
         horizontal: "frame size (blocks)".to_owned(),
-        vertical: "throughput (octets/s)".to_owned(),
+        vertical: "throughput (bytes/s)".to_owned(),
         lines: replayed.iter().map(line).collect(),
     }
 }

@@ -1,4 +1,4 @@
-//! `lasthop rto`: retransmission timers beside each other.
+//! `lasthop rto`: compares retransmission timers.
 
 pub mod arguments;
 mod capture;
@@ -13,10 +13,10 @@ use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, Table};
 use std::io;
 
-/// Points of a line that a figure has at most: more cannot be told apart.
+/// Maximum number of points of a line in a figure; more cannot be told apart.
 const POINTS: usize = 4000;
 
-/// Does what is asked.
+/// Runs the subcommand.
 pub fn run(arguments: &RtoArguments) -> Result<i32, Failure> {
     let mut output = io::BufWriter::new(io::stdout().lock());
     let done = match &arguments.command {
@@ -26,13 +26,13 @@ pub fn run(arguments: &RtoArguments) -> Result<i32, Failure> {
     pipe::status(done.and_then(|()| Ok(io::Write::flush(&mut output)?)))
 }
 
-/// A line of a figure, thinned where it has more points than can be told apart.
+/// Returns a line of a figure, thinned to at most [`POINTS`] points.
 fn line(name: &str, joined: bool, points: impl ExactSizeIterator<Item = (f64, f64)>) -> Line {
     let step = points.len().div_ceil(POINTS).max(1);
     Line { name: name.to_owned(), points: points.step_by(step).collect(), joined }
 }
 
-/// A table of numbers with names before them.
+/// Returns a table of numbers, with names in the first column.
 fn table(header: Vec<String>, rows: Vec<Vec<String>>) -> Table {
     let mut table = Table::new();
     table.load_style(NOTHING);

@@ -1,4 +1,4 @@
-//! `lasthop run`: a campaign from a plan.
+//! `lasthop run`: runs a campaign from a plan.
 
 mod arguments;
 mod progress;
@@ -18,9 +18,9 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-/// Exit status when some runs failed.
+/// Exit status if some runs failed.
 const SOME_FAILED: i32 = 1;
-/// Exit status after Ctrl-C, as of a shell.
+/// Exit status after Ctrl-C, as in a shell.
 const INTERRUPTED: i32 = 130;
 
 /// Runs the plan.
@@ -41,7 +41,7 @@ pub fn run(arguments: &RunArguments) -> Result<i32, Failure> {
     let begun = begun(arguments)?;
     let clock = arguments.clock.unwrap_or(begun.clock);
     if let (Clock::Real, Some((option, _))) = (clock, of_guests.iter().find(|(_, given)| *given)) {
-        return Err(format!("{option} is for --clock virtual").into());
+        return Err(format!("{option} needs --clock virtual").into());
     }
     let kernel = match clock {
         Clock::Real => None,
@@ -98,7 +98,7 @@ pub fn run(arguments: &RunArguments) -> Result<i32, Failure> {
     }
     if !complete {
         anstream::eprintln!(
-            "lasthop: interrupted: `lasthop run --resume {}` goes on",
+            "lasthop: interrupted: resume with `lasthop run --resume {}`",
             directory.path.display()
         );
         return Ok(INTERRUPTED);
@@ -107,7 +107,7 @@ pub fn run(arguments: &RunArguments) -> Result<i32, Failure> {
     Ok(if failed { SOME_FAILED } else { 0 })
 }
 
-/// What a campaign was begun with that another process must have to go on with it.
+/// Settings with which a campaign began and which another process needs to resume it.
 #[derive(Default)]
 struct Begun {
     clock: Clock,
@@ -115,7 +115,7 @@ struct Begun {
     verify: bool,
 }
 
-/// Of the campaign that is to go on; nothing of a new one.
+/// Returns the settings of the campaign to resume, or defaults for a new campaign.
 fn begun(arguments: &RunArguments) -> Result<Begun, Failure> {
     let Some(directory) = &arguments.resume else { return Ok(Begun::default()) };
     Ok(match Directory::open(directory)?.manifest.guest {
@@ -126,7 +126,7 @@ fn begun(arguments: &RunArguments) -> Result<Begun, Failure> {
     })
 }
 
-/// A new campaign, or one to go on with.
+/// Creates a new campaign, or opens the one to resume.
 fn campaign(arguments: &RunArguments, kernel: Option<&GuestKernel>) -> Result<Campaign, Failure> {
     let guest = kernel.map(|kernel| (kernel.release.clone(), kernel.about.clone()));
     if let Some(directory) = &arguments.resume {
@@ -144,12 +144,13 @@ fn campaign(arguments: &RunArguments, kernel: Option<&GuestKernel>) -> Result<Ca
 }
 
 fn read_plan(arguments: &RunArguments) -> Result<Plan, Failure> {
-    let Some(file) = &arguments.plan else { return Err("which plan? `lasthop run PLAN.toml`".into()) };
-    let text = std::fs::read_to_string(file).map_err(|error| format!("read {}: {error}", file.display()))?;
+    let Some(file) = &arguments.plan else { return Err("no plan given: use `lasthop run PLAN.toml`".into()) };
+    let text =
+        std::fs::read_to_string(file).map_err(|error| format!("cannot read {}: {error}", file.display()))?;
     Ok(Plan::parse(&file.to_string_lossy(), &text)?)
 }
 
-/// What a plan would run.
+/// Prints what a plan would run.
 fn list(arguments: &RunArguments) -> Result<i32, Failure> {
     let plan = read_plan(arguments)?;
     let cells = plan.cells_of(&arguments.only).map_err(|error| format!("--only {error}"))?;

@@ -1,10 +1,9 @@
-//! `lasthop self-check`: the emulator measured against what it was asked for.
+//! `lasthop self-check`: compares the emulator's measured behaviour with the requested values.
 //!
-//! Each measurement is a link of its own between two private namespaces ([`bench_link`]), over
-//! which UDP is sent ([`flow`]). What comes out is measured from outside, at the sockets, wherever
-//! it can be seen there; only what was done to bytes and how late packets left is watched from
-//! inside ([`watch`]). Randomness comes from the seed alone; the times of packets are those of this
-//! machine.
+//! Each measurement has a link of its own between two private namespaces ([`bench_link`]) and sends
+//! UDP over it ([`flow`]). Results are measured from outside, at the sockets, wherever possible.
+//! Only changes to bytes and the lateness of packets are observed from inside ([`watch`]).
+//! Randomness comes from the seed alone; the times of packets depend on this machine.
 
 mod bench_link;
 mod flow;
@@ -31,25 +30,25 @@ use std::io::IsTerminal;
 use std::time::Duration;
 use watch::{Look, Watch};
 
-/// How often a measurement is made until the emulator keeps up with it. A machine that has
-/// something else to do at that moment says nothing about the emulator. The last attempt counts
-/// whatever it was, and lateness is judged over all measurements.
+/// Maximum number of attempts at a measurement until the emulator keeps up. A machine that is busy
+/// with something else says nothing about the emulator. The last attempt always counts, and
+/// lateness is judged over all measurements.
 const ATTEMPTS: u32 = 3;
 
-/// Where one measurement is made.
+/// Environment of one measurement.
 pub struct Bench {
     seed: Seed,
-    /// How long it sends.
+    /// Duration of sending.
     length: Duration,
     precise: bool,
-    /// Of packets that waited in a link, in seconds.
+    /// Lateness of packets that waited in a link, in seconds.
     lateness: Vec<f64>,
-    /// Why this machine did not keep up, if so.
+    /// The reason why this machine did not keep up, if it did not.
     overload: Option<Overload>,
 }
 
 impl Bench {
-    /// Makes a link of one stage up and one down, does something with it, and takes it down.
+    /// Creates a link with one stage up and one down, runs `work` on it, and takes it down.
     fn with_link<T>(
         &mut self,
         [up, down]: [Option<StageSpec>; 2],
@@ -73,17 +72,17 @@ impl Bench {
     }
 }
 
-/// All measurements together.
+/// Results of all measurements.
 #[derive(Default)]
 struct Measured {
     rows: Vec<Row>,
     lateness: Vec<f64>,
-    /// Measurements in which this machine lost packets beside the link, at every attempt.
+    /// Number of measurements in which this machine lost packets outside the link at every attempt.
     lossy: u64,
 }
 
 impl Measured {
-    /// Makes them one after the other.
+    /// Runs the measurements one after the other.
     fn make(arguments: &SelfCheckArguments) -> Result<Self, Failure> {
         let mut all = Self::default();
         let progress = progress(arguments.seconds);
@@ -92,7 +91,7 @@ impl Measured {
             progress.set_message(*name);
             for attempt in 1..=ATTEMPTS {
                 let mut bench = Bench {
-                    // A number of its own for each, and the same errors at each attempt.
+                    // Each measurement has its own number, and the same errors at each attempt.
                     seed: Seed::campaign(arguments.seed).run(place).link("self-check"),
                     length: Duration::from_secs(arguments.seconds),
                     precise: arguments.precise,
@@ -122,7 +121,8 @@ impl Measured {
     }
 }
 
-/// Measures everything, prints the table, and returns the exit status: 0 if all is as configured.
+/// Measures everything, prints the table, and returns the exit status: 0 if every value is as
+/// configured.
 pub fn run(arguments: &SelfCheckArguments) -> Result<i32, Failure> {
     outputs::check([arguments.json.as_ref()])?;
     let Measured { rows, .. } = Measured::make(arguments)?;
@@ -138,7 +138,7 @@ pub fn run(arguments: &SelfCheckArguments) -> Result<i32, Failure> {
             "rows": rows.iter().map(Row::to_json).collect::<Vec<_>>(),
         });
         capture::output::write(file, format!("{object:#}\n"))
-            .map_err(|error| format!("{} cannot be written: {error}", file.display()))?;
+            .map_err(|error| format!("cannot write {}: {error}", file.display()))?;
     }
     if off.is_empty() {
         anstream::println!("\nall {} rows are ok", rows.len());
@@ -154,7 +154,7 @@ pub fn run(arguments: &SelfCheckArguments) -> Result<i32, Failure> {
     Ok(1)
 }
 
-/// The rows for people: with lines on a terminal, plain in a pipe.
+/// Returns the rows as a table, with lines on a terminal and plain in a pipe.
 fn table(rows: &[Row], lines: bool) -> Table {
     let mut table = Table::new();
     table.load_style(if lines { UTF8_FULL_CONDENSED } else { NOTHING });
@@ -168,8 +168,8 @@ fn table(rows: &[Row], lines: bool) -> Table {
     table
 }
 
-/// One line on standard error: what is measured, and how long it will still take. Nothing where
-/// that is no terminal.
+/// Creates the progress line on standard error: the current measurement and the remaining time.
+/// Nothing is shown without a terminal.
 fn progress(seconds: u64) -> ProgressBar {
     let count = measurements::ALL.len() as u64;
     let bar = ProgressBar::new(count);
@@ -177,7 +177,7 @@ fn progress(seconds: u64) -> ProgressBar {
         .unwrap_or_else(|_| ProgressStyle::default_spinner())
         .with_key("left", move |state: &indicatif::ProgressState, out: &mut dyn std::fmt::Write| {
             let left = (count * seconds).saturating_sub(state.elapsed().as_secs());
-            // A progress line that cannot be written is not shown.
+            // An error in writing the progress line only hides it.
             let _ = write!(out, "{left}");
         });
     bar.set_style(style);

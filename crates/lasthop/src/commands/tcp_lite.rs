@@ -1,4 +1,4 @@
-//! `lasthop tcp-lite`: TCP Lite on this host.
+//! `lasthop tcp-lite`: uses TCP Lite on this host.
 
 pub mod arguments;
 mod attaching;
@@ -9,7 +9,7 @@ use crate::failure::Failure;
 use arguments::{TcpLiteArguments, TcpLiteVerb};
 use netlab::{Namespace, interface};
 
-/// Does what is asked.
+/// Runs the subcommand.
 pub fn run(arguments: &TcpLiteArguments) -> Result<i32, Failure> {
     match &arguments.verb {
         TcpLiteVerb::Run(arguments) => running::run(arguments),
@@ -19,18 +19,19 @@ pub fn run(arguments: &TcpLiteArguments) -> Result<i32, Failure> {
     }
 }
 
-/// Refuses interfaces over which damage cannot show.
+/// Rejects interfaces on which damage cannot be detected.
 fn check_interfaces(names: &[String]) -> Result<(), Failure> {
     let all = interface::list(&Namespace::current()?)?;
     for name in names {
         let Some(found) = all.iter().find(|one| one.name == *name) else {
             let known: Vec<_> = all.iter().map(|one| one.name.as_str()).collect();
-            return Err(format!("there is no interface `{name}`: there are {}", known.join(", ")).into());
+            return Err(
+                format!("there is no interface `{name}`: the interfaces are {}", known.join(", ")).into()
+            );
         };
         if found.loopback {
             return Err(format!(
-                "`{name}` is the loopback: its packets never have complete checksums, so that damage would not show; name the interface that \
-                 packets of other hosts come in by"
+                "`{name}` is the loopback interface: its packets never have complete checksums, so damage would not show; name the interface that receives packets of other hosts"
             )
             .into());
         }

@@ -1,4 +1,4 @@
-//! A folder with plans, and `lasthop run` in it as a user runs it.
+//! A directory with plans, in which `lasthop run` runs as for a user.
 
 #![allow(dead_code, reason = "each test binary uses a part")]
 
@@ -10,13 +10,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-/// A folder with plans; see [`Lab::run`].
+/// A directory with plans; see [`Lab::run`].
 pub struct Lab {
     folder: tempfile::TempDir,
 }
 
 impl Lab {
-    /// A lab, or `None` after skipping the test.
+    /// Creates a lab, or skips the test and returns `None`.
     pub fn new() -> Option<Self> {
         let possible = Command::new("unshare").args(["--net", "--mount", "--pid", "--fork", "true"]).output();
         if !possible.is_ok_and(|output| output.status.success()) {
@@ -26,7 +26,7 @@ impl Lab {
         Some(Self { folder: tempfile::tempdir().expect("a folder") })
     }
 
-    /// A lab with the kernel of the virtual clock, or `None` after skipping the test.
+    /// Creates a lab with the kernel of the virtual clock, or skips the test and returns `None`.
     pub fn with_virtual_clock() -> Option<Self> {
         let lab = Self::new()?;
         if std::env::var_os("LASTHOP_KERNEL").is_none() && shown_kernel()["built"] != true {
@@ -36,7 +36,7 @@ impl Lab {
         Some(lab)
     }
 
-    /// The folder.
+    /// Returns the directory.
     pub fn folder(&self) -> &Path {
         self.folder.path()
     }
@@ -55,19 +55,19 @@ impl Lab {
         command
     }
 
-    /// Runs the plan, into `out` unless the arguments say otherwise.
+    /// Runs the plan, with `out` as run directory unless the arguments name another.
     pub fn run(&self, plan: &str, arguments: &[&str]) -> Output {
         self.command(plan, arguments).output().expect("lasthop runs")
     }
 
-    /// The same for one that has to succeed.
+    /// Runs a plan that must succeed.
     pub fn succeed(&self, plan: &str, arguments: &[&str]) -> Output {
         let output = self.run(plan, arguments);
         assert!(output.status.success(), "{}{}", text(&output.stdout), text(&output.stderr));
         output
     }
 
-    /// `lasthop` with these arguments, in the folder.
+    /// Returns the command `lasthop` with these arguments, in the directory.
     pub fn lasthop(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_lasthop"));
         command.current_dir(self.folder.path()).args(arguments);
@@ -78,13 +78,14 @@ impl Lab {
         self.command(plan, &[]).stderr(Stdio::null()).stdout(Stdio::null()).spawn().expect("lasthop runs")
     }
 
-    /// All runs of the journal.
+    /// Returns all runs of the journal.
     pub fn journal(&self) -> Vec<Value> {
         let text = fs::read_to_string(self.path("out/runs.jsonl")).expect("a journal");
         text.lines().map(|line| serde_json::from_str(line).expect("a run")).collect()
     }
 
-    /// Processes whose command line names the folder.
+    /// Returns the command lines that contain the path of the directory, or the marker of the
+    /// tests.
     pub fn processes(&self) -> Vec<String> {
         let folder = self.folder.path().to_string_lossy().into_owned();
         command_lines()
@@ -101,23 +102,23 @@ impl Lab {
     }
 }
 
-/// Arguments of a run by the virtual clock.
+/// Arguments of a run with the virtual clock.
 pub const VIRTUAL: &[&str] = &["--clock", "virtual"];
 
-/// Command lines of all processes.
+/// Returns the command lines of all processes.
 pub fn command_lines() -> impl Iterator<Item = String> {
     let entries = fs::read_dir("/proc").expect("processes").flatten();
     let lines = entries.filter_map(|entry| fs::read(entry.path().join("cmdline")).ok());
     lines.map(|line| String::from_utf8_lossy(&line).replace('\0', " "))
 }
 
-/// Sends a signal, as `kill` names it.
+/// Sends a signal, named as for `kill`.
 pub fn send(signal: &str, process: u32) {
     let sent = Command::new("kill").args([signal, &process.to_string()]).status();
     assert!(sent.is_ok_and(|status| status.success()), "{signal} to {process}");
 }
 
-/// What `lasthop kernel show` says.
+/// Returns the output of `lasthop kernel show`.
 pub fn shown_kernel() -> Value {
     let shown = Command::new(env!("CARGO_BIN_EXE_lasthop")).args(["kernel", "show", "--json"]).output();
     shown.ok().and_then(|output| serde_json::from_slice(&output.stdout).ok()).unwrap_or_default()

@@ -1,17 +1,18 @@
 //! Parts of plans that several tests need.
 
-/// A link called "air" between a mobile and a server, with these properties, and what else is in
-/// the plan.
+/// Returns a plan with a link "air" between a mobile and a server, with these properties, and the
+/// rest of the plan.
 pub fn air(link: &str, rest: &str) -> String {
     format!(
         "seed = 7\n[scenario]\n[[scenario.links]]\nname = \"air\"\nbetween = [\"mobile\", \"server\"]\n{link}\n{rest}\n"
     )
 }
 
-/// All packets and fates of each run are kept.
+/// Keeps all packets and fates of each run.
 pub const KEEP_ALL: &str = "[capture]\nkeep = \"all\"\n";
 
-/// So many bytes by TCP from server to mobile; more fields of the workload can follow.
+/// Returns a TCP download of this size from server to mobile; more fields of the workload can
+/// follow.
 pub fn download(bytes: &str) -> String {
     format!(
         "[[workloads]]\nname = \"download\"\nkind = \"bulk\"\nfrom = \"server\"\nto = \"mobile\"\nbytes = \"{bytes}\"\n"
@@ -31,14 +32,14 @@ size = "200B"
 duration = "3s"
 "#;
 
-/// A program at a node; more fields of the workload can follow.
+/// Returns a program at a node; more fields of the workload can follow.
 pub fn program(name: &str, node: &str, command: &str) -> String {
     format!(
         "[[workloads]]\nname = \"{name}\"\nkind = \"command\"\nnode = \"{node}\"\ncommand = '''\n{command}'''\n"
     )
 }
 
-/// A web server at a node, which has a file of so many random bytes.
+/// Returns a web server at a node, with a file of this many random bytes.
 pub fn web_server(node: &str, bytes: u32) -> String {
     let command = format!(
         "head -c {bytes} /dev/urandom > file && exec python3 -m http.server 80 --bind {{address.{node}}}"

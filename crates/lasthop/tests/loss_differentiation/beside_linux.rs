@@ -1,4 +1,4 @@
-//! Our congestion controls beside those that Linux has.
+//! lasthop's congestion controls compared with those of Linux.
 
 use crate::lab::plan::{KEEP_ALL, air, download};
 use crate::lab::{Lab, VIRTUAL};
@@ -6,8 +6,8 @@ use crate::scenes::MARKING;
 use serde_json::Value;
 use std::fs;
 
-/// A web-like workload that is seldom limited by its window: it begins late, and each connection of
-/// it is one of 20 in a row.
+/// A web-like workload that is seldom limited by its window: it starts late, and its 20 connections
+/// follow each other.
 const REQUESTS: &str = r#"
 [[workloads]]
 name = "web"
@@ -20,8 +20,8 @@ times = 20
 pause = "170ms"
 "#;
 
-/// Runs the plan with this congestion control at both nodes: the bytes of the capture, and the
-/// connections.
+/// Runs the plan with this congestion control at both nodes. Returns the bytes of the capture, and
+/// the connections.
 fn captured(lab: &Lab, plan: &str, congestion_control: &str) -> (Vec<u8>, Value) {
     let chosen = format!("[scenario]\ncongestion-control = \"{congestion_control}\"\n");
     lab.succeed(&plan.replacen("[scenario]\n", &chosen, 1), VIRTUAL);
@@ -31,13 +31,13 @@ fn captured(lab: &Lab, plan: &str, congestion_control: &str) -> (Vec<u8>, Value)
     (capture, connections)
 }
 
-/// A link that has this on its way down, and what else is in the plan.
+/// Returns a plan with these parameters of the downlink, and the rest of the plan.
 fn plan(down: &str, rest: &str) -> String {
     let link = format!("down = \"rate=8mbit,delay=10ms,{down}\"\nup = \"rate=8mbit,delay=10ms\"");
     air(&link, &[KEEP_ALL, rest].concat())
 }
 
-/// With these sysctls.
+/// Adds these sysctls to a plan.
 fn with(sysctls: &str, plan: &str) -> String {
     plan.replacen("[scenario]\n", &format!("[scenario]\nsysctls = {{ {sysctls} }}\n"), 1)
 }
@@ -47,8 +47,8 @@ fn sum(connections: &Value, field: &str) -> u64 {
     rows.map(|row| row[field].as_u64().expect("a number")).sum()
 }
 
-/// The window rules of newreno are those of Linux's reno (RFC 5681, RFC 6582), and recovery is the
-/// kernel's in both: the same packets at the same times. newzag has other thresholds, so that the
+/// newreno has the window rules of Linux's reno (RFC 5681, RFC 6582), and recovery is the kernel's
+/// in both, so both send the same packets at the same times. newzag has other thresholds, so the
 /// comparison would show a difference.
 #[test]
 fn newreno_is_reno() {
@@ -84,9 +84,9 @@ fn newreno_is_reno() {
     assert!(reno != newzag, "newzag keeps more of its window");
 }
 
-/// Vegas, Veno and Westwood are written anew from their papers, with fewer shortcuts than Linux's;
-/// still they are the same ideas. Bands are wide: they tell a wrong unit or a wrong sign, not a
-/// rounding.
+/// Vegas, Veno and Westwood are new implementations of their papers, with fewer shortcuts than
+/// Linux's, but of the same ideas. The accepted ranges are wide: they detect a wrong unit or a
+/// wrong sign, not a rounding.
 #[test]
 fn others_come_near_to_linuxs_own() {
     let Some(lab) = Lab::with_virtual_clock() else { return };

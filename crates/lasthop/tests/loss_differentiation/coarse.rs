@@ -1,4 +1,4 @@
-//! What a coarse clock costs: N12 and N8 of ltcp-newzag.
+//! The cost of a coarse clock: N12 and N8 of ltcp-newzag.
 
 use crate::lab::plan::{air, download};
 use crate::lab::{Lab, VIRTUAL};
@@ -6,8 +6,8 @@ use capture::senders::LossVerdict;
 use results::LossEvent;
 use std::fs;
 
-/// Loss events of newzag that its detector judged on a path of 53 ms that loses 1 % at random, and
-/// those taken for wireless.
+/// Returns the number of newzag's loss events that its detector classified, on a path of 53 ms with
+/// 1 % random loss, and the number of those classified as wireless.
 fn judged(lab: &Lab, control: &str, quantum_us: u32) -> (usize, usize) {
     let link = "down = \"rate=10mbit,delay=26ms,queue=200p,loss=1%\"\nup = \"rate=10mbit,delay=26ms\"";
     let scenario = format!(
@@ -23,11 +23,11 @@ fn judged(lab: &Lab, control: &str, quantum_us: u32) -> (usize, usize) {
     (of_detector.len(), wireless)
 }
 
-/// On 53 ms nearly all round-trip times are 50 to a clock of 10 ms, and with a share p of 60 the
-/// mean is 50 + 10 p, and the deviation 20 p (1 - p). So version 2 finds every 50 below the mean,
-/// whatever it was, as long as there is some 60 in it; version 1 finds no 50 below the mean less
-/// the deviation, 50 - 10 p + 20 p^2, while p is less than a half. A coarse clock leaves neither of
-/// them anything to tell by.
+/// On a path of 53 ms, a clock of 10 ms reads nearly all round-trip times as 50 ms. If a share p is
+/// read as 60, the mean is 50 + 10 p and the deviation 20 p (1 - p). Version 2 then finds every 50
+/// below the mean, whatever its cause, as long as there are some 60s. Version 1 finds no 50 below
+/// the mean less the deviation, 50 - 10 p + 20 p^2, while p is less than a half. A coarse clock
+/// leaves neither of them a basis for a decision.
 #[test]
 fn a_coarse_clock_tells_nothing_apart() {
     let Some(lab) = Lab::with_virtual_clock() else { return };

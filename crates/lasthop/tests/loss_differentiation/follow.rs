@@ -1,8 +1,8 @@
-//! Follows one sender from row to row, beside the oracle.
+//! Follows one sender from row to row and compares it with the oracle.
 //!
-//! A row is the state before its segment was taken in, so what a segment did is the difference to
-//! the next row: at most one round-trip time, and what the loss event was judged by is in the row
-//! that shows the event. A timer may have run out behind the segment.
+//! A row is the state before its segment was processed, so the effect of a segment is the
+//! difference to the next row: at most one round-trip time. The basis of a loss event's verdict is
+//! in the row that shows the event. A timer may have expired after the segment.
 
 use crate::rules::{Oracle, Settings, algorithm};
 use crate::states::Row;
@@ -10,11 +10,11 @@ use crate::tally::Tally;
 use capture::senders::CongestionState;
 use loss_differentiation::{LossVerdict, Reason, Reduction, Statistics, reduced};
 
-/// The stated roundings of the kernel's side, in nanoseconds, and one for the unit of the rows.
+/// Stated rounding errors of the kernel's side, in nanoseconds, plus one for the unit of the rows.
 const MEAN_NS: f64 = 1000.0 / 8.0 + 1.0;
 const DEV_NS: f64 = 1000.0 / 4.0 + 1.0;
 
-/// Compares all that one sender did with the oracle; panics where they differ.
+/// Compares everything that one sender did with the oracle; panics at a difference.
 pub fn follow(rows: &[Row], settings: Settings) -> Tally {
     let mut tally = Tally::default();
     let Some(first) = rows.first() else { return tally };
@@ -49,7 +49,7 @@ pub fn follow(rows: &[Row], settings: Settings) -> Tally {
     tally
 }
 
-/// N6: mean and deviation.
+/// N6: checks mean and deviation.
 fn agrees(oracle: Option<Statistics>, row: &Row) {
     let oracle = oracle.expect("a sample was taken");
     let off = |shown: u64, exact_us: f64| (shown as f64 - exact_us * 1000.0).abs();
@@ -58,7 +58,7 @@ fn agrees(oracle: Option<Statistics>, row: &Row) {
     assert!((oracle.latest_us - f64::from(row.loss.rtt_us)).abs() < 1e-9, "{oracle:?} and {row:?}");
 }
 
-/// What reduced the window between two rows.
+/// Checks the reductions of the window between two rows.
 fn reductions(oracle: &Oracle, before: &Row, after: &Row, tally: &mut Tally) {
     let (was, is) = (&before.loss, &after.loss);
     let events = is.events.wrapping_sub(was.events);
@@ -95,22 +95,22 @@ fn halved(base: u32) -> u32 {
     reduced(base, LossVerdict::Congestion, Reduction::default())
 }
 
-/// AMB-N5: congestion without asking a detector, and half of the window unless it is being repaired
-/// already.
+/// AMB-N5: after a timeout the verdict is congestion without asking a detector, and the window is
+/// halved unless it is in recovery already.
 fn timed_out(before: &Row, after: &Row, events: u32, tally: &mut Tally) {
     let is = &after.loss;
     assert_eq!((is.verdict, is.reason), (Some(LossVerdict::Congestion), Some(Reason::Timeout)), "{after:?}");
     assert!(is.n >= 1);
     let quiet = matches!(before.state.state, Some(CongestionState::Open | CongestionState::Disorder));
     if after.state.ssthresh != Some(halved(is.base)) {
-        // Recovery had reduced it, or the timer before this one; or a row further back says what it
-        // is now.
+        // Recovery or an earlier timeout had reduced it; or an earlier row has the value that
+        // applies now.
         assert!(!quiet || events == 1, "{before:?} {after:?}");
         tally.unreduced += 1;
     }
 }
 
-/// N7 to N10: the verdict on a loss event, and what is left of the window.
+/// N7 to N10: checks the verdict on a loss event, and the reduced window.
 fn judged(oracle: &Oracle, before: &Row, after: &Row, wireless: bool, tally: &mut Tally) {
     let is = &after.loss;
     let expected = oracle.judge(after);
@@ -137,7 +137,7 @@ fn judged(oracle: &Oracle, before: &Row, after: &Row, wireless: bool, tally: &mu
     tally.marked_later += u32::from(lost != Some(is.n.into()));
 }
 
-/// The word for what decided.
+/// Checks the word with the limit of the decision.
 fn limit(oracle: &Oracle, after: &Row) {
     let judged = oracle.by_words(after).unwrap_or_else(|| oracle.judge(after));
     let shown = f64::from(after.loss.limit) / 256.0;

@@ -1,18 +1,19 @@
-//! Loss differentiation in a kernel: what our congestion controls did in whole runs, held against
-//! the formulas, against Linux's own, and against what links really lost.
+//! Tests of loss differentiation in a kernel: the behaviour of lasthop's congestion controls in
+//! whole runs, compared with the formulas, with Linux's own controls, and with the true causes of
+//! losses.
 //!
-//! | file | what it holds |
+//! | file | content |
 //! |---|---|
-//! | `recorded` | recorded states of senders agree with the oracle `loss_differentiation` at every ACK and every loss event |
-//! | `follow`, `rules`, `tally` | how one sender is followed |
+//! | `recorded` | recorded sender states agree with the oracle `loss_differentiation` at every ACK and loss event |
+//! | `follow`, `rules`, `tally` | how one sender is compared with the oracle |
 //! | `scenes`, `states` | plans, and the senders that they record |
-//! | `beside_linux` | newreno is reno, byte by byte; the others that Linux has as well come near to its own |
-//! | `truth` | verdicts beside what was really lost |
-//! | `parameters` | parameters that plans set |
+//! | `beside_linux` | newreno equals reno, byte for byte; the others behave nearly as Linux's own |
+//! | `truth` | verdicts compared with the true causes |
+//! | `parameters` | parameters set by plans |
 //! | `own_control` | congestion controls of workloads |
-//! | `coarse` | what a coarse clock costs |
+//! | `coarse` | the cost of a coarse clock |
 //!
-//! All of it goes by the virtual clock, whose kernel has the algorithms, and is skipped without it.
+//! All tests use the virtual clock, whose kernel has the algorithms, and are skipped without it.
 
 mod beside_linux;
 mod coarse;

@@ -1,4 +1,4 @@
-//! A workload's own congestion control is what its connections have, at the end that sends.
+//! Tests that a workload's own congestion control is used by its connections, at the sending end.
 
 use crate::lab::plan::air;
 use crate::lab::{Lab, VIRTUAL};
@@ -18,7 +18,7 @@ fn plan(others: [&str; 2]) -> String {
     air(link, &workloads).replacen("[scenario]\n", "[scenario]\ncongestion-control = \"reno\"\n", 1)
 }
 
-/// The workload, and what its connection had when it was over.
+/// Each workload, and the congestion control of its connection at the end.
 fn had(lab: &Lab) -> Vec<(String, String)> {
     let journal = lab.journal();
     let text = |row: &Value, field: &str| row[field].as_str().expect("a text").to_owned();
@@ -36,7 +36,7 @@ fn expected(others: [&str; 2]) -> Vec<(String, String)> {
 #[test]
 fn connections_have_it_by_the_real_clock() {
     let Some(lab) = Lab::new() else { return };
-    // What every kernel has; `cubic` is allowed wherever it is not built in as a module.
+    // Controls that every kernel has; `cubic` is allowed wherever it is not built as a module.
     let others = ["cubic", "cubic"];
     lab.succeed(&plan(others), &[]);
     assert_eq!(had(&lab), expected(others));

@@ -1,4 +1,4 @@
-//! Parameters of congestion controls that plans set, and the messages where they cannot.
+//! Tests of congestion control parameters in plans, and of the messages for invalid ones.
 
 use crate::lab::plan::{air, download};
 use crate::lab::{Lab, VIRTUAL, text};
@@ -7,7 +7,7 @@ use std::fs;
 
 const LINK: &str = "down = \"rate=8mbit,delay=10ms,queue=60p\"\nup = \"rate=8mbit,delay=10ms\"";
 
-/// A download by newzag, with these parameters of congestion controls.
+/// Returns a download with newzag and these congestion control parameters.
 fn plan(parameters: &str) -> String {
     let scenario =
         format!("[scenario]\ncongestion-control = \"newzag\"\ncongestion-parameters = {{ {parameters} }}\n");
@@ -15,7 +15,7 @@ fn plan(parameters: &str) -> String {
     air(LINK, &workloads).replacen("[scenario]\n", &scenario, 1)
 }
 
-/// RTT_mean of the sender, in nanoseconds, row by row.
+/// Returns RTT_mean of the sender, in nanoseconds, row by row.
 fn means(lab: &Lab, parameters: &str) -> Vec<u64> {
     lab.succeed(&plan(parameters), VIRTUAL);
     let rows = senders(&lab.path("out/events/c000-r00-senders.parquet")).remove(&5001).expect("a sender");
@@ -24,8 +24,8 @@ fn means(lab: &Lab, parameters: &str) -> Vec<u64> {
 }
 
 /// Without losses the same packets are sent whatever the detector measures, and round-trip times
-/// rise while the window grows: a mean with a smaller weight of the latest lags behind. The usual
-/// gain is 2^-4.
+/// rise while the window grows. A mean that gives less weight to the latest sample lags behind. The
+/// default gain is 2^-4.
 #[test]
 fn a_gain_changes_the_mean() {
     let Some(lab) = Lab::with_virtual_clock() else { return };
@@ -44,7 +44,7 @@ fn a_gain_changes_the_mean() {
     }
 }
 
-/// Each kernel starts with the usual values: a run does not leave its own to the next one.
+/// Each kernel starts with the default values: a run does not leave its values to the next one.
 #[test]
 fn a_wrong_parameter_is_a_failed_run() {
     let Some(lab) = Lab::with_virtual_clock() else { return };
@@ -72,7 +72,7 @@ fn a_wrong_parameter_is_a_failed_run() {
     }
 }
 
-/// They are one for a whole host.
+/// The parameters apply to a whole host.
 #[test]
 fn a_host_keeps_its_parameters() {
     let Some(lab) = Lab::new() else { return };

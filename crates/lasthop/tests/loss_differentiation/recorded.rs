@@ -1,4 +1,4 @@
-//! The oracle on recorded streams of acknowledgements.
+//! The oracle applied to recorded streams of acknowledgements.
 
 use crate::follow::follow;
 use crate::lab::{Lab, VIRTUAL};
@@ -10,10 +10,10 @@ use loss_differentiation::{Algorithm, Gain, Parameters, Quantum, Reduction};
 use std::collections::BTreeMap;
 use std::fs;
 
-/// First port of workloads.
+/// First port of the workloads.
 const FIRST: u16 = 5001;
 
-/// What there is to be told apart.
+/// Scenes with different causes of losses.
 const SCENES: [Scene; 8] = [
     Scene {
         name: "random losses, short round trip",
@@ -89,8 +89,8 @@ const SCENES: [Scene; 8] = [
     },
 ];
 
-/// N1 to N11: what the congestion controls in the kernel measured and judged is what the formulas
-/// say, at every acknowledgement and at every loss event.
+/// N1 to N11: measurements and verdicts of the congestion controls in the kernel equal the
+/// formulas, at every acknowledgement and at every loss event.
 #[test]
 fn every_verdict_is_the_oracles() {
     let Some(lab) = Lab::with_virtual_clock() else { return };
@@ -116,14 +116,14 @@ fn every_verdict_is_the_oracles() {
     assert!(all.events >= 1200 && all.samples >= 100_000, "{all}");
     assert!(all.by_n.iter().all(|events| *events >= 30), "every zone of n: {all}");
     assert!(all.timeouts >= 10 && all.local >= 10, "what no detector judges is there: {all}");
-    // What cannot be compared, or only with a tolerance, is rare.
+    // Cases that cannot be compared, or only with a tolerance, are rare.
     assert!(all.gaps <= 2, "{all}");
     assert!((all.near + all.overwritten) * 100 <= all.events, "{all}");
     assert!(all.marked_later * 100 <= all.events && all.moved * 50 <= all.events, "{all}");
 }
 
-/// The parameters of each do in the kernel what they do in the formulas. What a wireless loss costs
-/// is one as well.
+/// The parameters of each algorithm have the same effect in the kernel as in the formulas. The
+/// reduction after a wireless loss is one of them.
 #[test]
 fn parameters_are_the_oracles() {
     let Some(lab) = Lab::with_virtual_clock() else { return };
@@ -150,8 +150,8 @@ fn parameters_are_the_oracles() {
     }
 }
 
-/// Runs the scene with more fields of the scenario, and follows its senders beside oracles with
-/// these settings.
+/// Runs the scene with more fields of the scenario, and compares its senders with oracles of these
+/// settings.
 fn followed(
     lab: &Lab,
     scene: &Scene,

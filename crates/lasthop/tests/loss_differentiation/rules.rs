@@ -1,4 +1,4 @@
-//! The oracle's side of one sender: what it knows beyond samples, as the rows show it.
+//! The oracle of one sender: its state beyond samples, as the rows show it.
 
 use crate::states::Row;
 use crate::tally::Tally;
@@ -8,47 +8,47 @@ use loss_differentiation::{
     Statistics,
 };
 
-/// What may lie between a time in a row and the kernel's own, both cut to microseconds.
+/// Maximum difference between a time in a row and the kernel's own, both truncated to microseconds.
 const CUT_US: f64 = 1.0;
-/// The binary places of words that show fractions.
+/// Scale of words that hold fractions.
 const UNIT: f64 = 256.0;
 
-/// What a connection was set to.
+/// Settings of a connection.
 #[derive(Debug, Clone, Copy)]
 pub struct Settings {
-    /// Of the detector.
+    /// Parameters of the detector.
     pub parameters: Parameters,
-    /// Of the window.
+    /// Reduction of the window.
     pub reduction: Reduction,
-    /// Whether it has selective acknowledgements.
+    /// Whether it uses selective acknowledgements.
     pub has_sack: bool,
 }
 
-/// An oracle that is told what the rows of one sender say.
+/// An oracle that is fed the rows of one sender.
 pub struct Oracle {
     /// What the connection was set to.
     pub settings: Settings,
     algorithm: Algorithm,
     detector: Detector,
-    /// Of those that do not keep them in the oracle, which the kernel's do all.
+    /// Statistics for algorithms that keep none in the oracle; all of them do in the kernel.
     statistics: Option<Statistics>,
-    /// Veno: the round goes on until more than this is acknowledged.
+    /// Veno: the round lasts until more than this is acknowledged.
     round_end: Option<u32>,
-    /// Veno: whether one has ended.
+    /// Veno: whether a round has ended.
     had_round: bool,
-    /// Whether the rows show the acknowledgements as Biaz and mBiaz see them: the kernel counts
-    /// selective acknowledgements before it shows them what came, but duplicate ones, where there
-    /// is no SACK, behind it.
+    /// Whether the rows show the acknowledgements as Biaz and mBiaz see them. The kernel counts
+    /// selective acknowledgements before it calls the algorithms, but duplicate ones, without SACK,
+    /// after it.
     follows_gaps: bool,
 }
 
-/// The detector of a congestion control.
+/// Returns the detector of a congestion control.
 pub fn algorithm(named: Named) -> Algorithm {
     Algorithm::from_name(named.name()).unwrap_or_else(|| panic!("{named} judges nothing"))
 }
 
 impl Oracle {
-    /// Before the first row.
+    /// Creates the oracle before the first row.
     pub fn new(algorithm: Algorithm, settings: Settings) -> Self {
         let follows_gaps = settings.has_sack && matches!(algorithm, Algorithm::Biaz | Algorithm::MBiaz);
         let detector = Detector::with(algorithm, Form::SenderOnly, settings.parameters);
@@ -63,13 +63,12 @@ impl Oracle {
         }
     }
 
-    /// Mean and deviation of the samples so far.
+    /// Returns mean and deviation of the samples so far.
     pub fn statistics(&self) -> Option<Statistics> {
         self.detector.statistics().copied().or(self.statistics)
     }
 
-    /// A segment came, which took the sender from one row to the next; `sampled`: it brought a
-    /// round-trip time.
+    /// Processes the segment between two rows; `sampled` if it brought a round-trip time.
     pub fn segment(&mut self, before: &Row, after: &Row, sampled: bool, tally: &mut Tally) {
         if sampled {
             self.round(before, after, tally);
@@ -85,11 +84,11 @@ impl Oracle {
         self.words(after, tally);
     }
 
-    /// The round-trip time in this row.
+    /// Processes the round-trip time in this row.
     pub fn sample(&mut self, row: &Row) {
         let rtt = f64::from(row.loss.rtt_us);
         let quantum = self.settings.parameters.quantum;
-        // The row has the reading of the coarse clock; what was read is not in it.
+        // The row has the reading of the coarse clock, not the exact time.
         assert!((quantum.read(rtt) - rtt).abs() < 1e-9, "{row:?}");
         self.detector.sample(rtt);
         if self.detector.statistics().is_none() {
@@ -97,8 +96,8 @@ impl Oracle {
         }
     }
 
-    /// Veno: a round trip ends when more is acknowledged than was sent when it began, before its
-    /// sample is taken.
+    /// Veno: a round trip ends when more is acknowledged than had been sent at its start, before
+    /// its sample is processed.
     fn round(&mut self, before: &Row, after: &Row, tally: &mut Tally) {
         if self.algorithm != Algorithm::Veno {
             return;
@@ -115,7 +114,7 @@ impl Oracle {
         self.round_end = Some(before.state.snd_nxt);
     }
 
-    /// The words that a detector has for itself, at every row.
+    /// Checks the words that a detector has for itself, at every row.
     fn words(&self, row: &Row, tally: &mut Tally) {
         let loss = &row.loss;
         let least = self.detector.least_us();
@@ -144,7 +143,7 @@ impl Oracle {
                 assert!((shown - least.unwrap_or(0.0)).abs() <= CUT_US + 1.0 / UNIT, "{least:?} and {row:?}");
                 let lines = judged.floor.zip(least).map(|(floor, least)| (floor / least).round() - 1.0);
                 if loss.spanned > 0 || loss.span > 0 {
-                    // n is 1 here, so that what is left of the floor is d.
+                    // n is 1 here, so the rest of the floor is d.
                     assert_eq!(lines, Some(f64::from(loss.spanned)), "{row:?}");
                     let span = judged.measured.expect("a gap");
                     assert!((f64::from(loss.span) - span).abs() <= CUT_US, "{span} and {row:?}");
@@ -154,7 +153,7 @@ impl Oracle {
         }
     }
 
-    /// The verdict on the loss event that this row shows.
+    /// Returns the verdict on the loss event of this row.
     pub fn judge(&self, row: &Row) -> Judgement {
         if let Some(by_words) = self.by_words(row).filter(|_| !self.follows_gaps) {
             return by_words;
@@ -162,15 +161,16 @@ impl Oracle {
         self.detector.judge(Loss { n: row.loss.n.into(), cwnd: row.loss.base })
     }
 
-    /// Whether what it measured lies so near to what decides that the rounding of the kernel's side
-    /// may turn the verdict.
+    /// Returns whether the measured value is so near to the limit that rounding in the kernel may
+    /// reverse the verdict.
     pub fn is_near(&self, judged: &Judgement, row: &Row) -> bool {
         let (Some(measured), Some(limit)) = (judged.measured, judged.limit) else { return false };
         let slack = match self.algorithm {
-            // Mean within 1/8 us, and the deviation, of which at most all counts, within 1/4 us.
+            // The mean is exact to 1/8 us, and the deviation, which counts at most fully, to 1/4
+            // us.
             Algorithm::NewZag | Algorithm::NewZagV1 | Algorithm::ZigZag => 0.375,
             Algorithm::Spike => 0.0,
-            // N is shown downwards, so that the rounding of the two sides alone is left.
+            // N is rounded down in the row, so only the rounding of the two sides is left.
             Algorithm::Veno => 1e-6,
             Algorithm::Biaz | Algorithm::MBiaz => {
                 CUT_US + (CUT_US + 1.0 / UNIT) * f64::from(u32::from(row.loss.n) + row.loss.spanned + 1)
@@ -179,8 +179,8 @@ impl Oracle {
         [Some(limit), judged.floor].into_iter().flatten().any(|border| (measured - border).abs() <= slack)
     }
 
-    /// Biaz and mBiaz: the same from the words that the row shows, which leave nothing to rounding:
-    /// the oracle sees two arrivals with the least spacing, and then the gap.
+    /// Biaz and mBiaz: returns the verdict computed from the words in the row, which involve no
+    /// rounding. The oracle sees two arrivals with the minimum spacing, and then the gap.
     pub fn by_words(&self, row: &Row) -> Option<Judgement> {
         if !matches!(self.algorithm, Algorithm::Biaz | Algorithm::MBiaz) || row.loss.least == 0 {
             return None;

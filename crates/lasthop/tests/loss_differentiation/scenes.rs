@@ -1,12 +1,12 @@
-//! Plans in which several senders, each with a congestion control of its own, lose packets.
+//! Plans in which several senders, each with its own congestion control, lose packets.
 
 use std::fmt::Write as _;
 
-/// All that judge, by the names that the kernel knows them by.
+/// All congestion controls with a detector, by their names in the kernel.
 pub const DETECTORS: [&str; 7] = ["newzag", "newzag_v1", "zigzag", "spike", "biaz", "mbiaz", "lh-veno"];
 
-/// A link profile whose queue marks what it would lose, of connections that take part (RFC 3168),
-/// and the name it goes by.
+/// File name and text of a link profile whose queue marks packets of ECN connections (RFC 3168)
+/// instead of dropping them.
 pub const MARKING: (&str, &str) = (
     "marking.toml",
     r#"
@@ -23,37 +23,37 @@ delay = "10ms"
 "#,
 );
 
-/// A link for each, or one for all.
+/// Whether each sender has its own link or all share one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Links {
-    /// Each has a link between itself and the server.
+    /// Each mobile has a link to the server.
     Each,
-    /// All share the link between a router and the server, behind which each has one of 1 ms, with
-    /// datagrams that come and go.
+    /// All share the link between a router and the server, with intermittent datagrams; each mobile
+    /// has a link of 1 ms to the router.
     Shared,
 }
 
 /// Bulk TCP from a server to mobiles, one for each congestion control.
 #[derive(Debug, Clone, Copy)]
 pub struct Scene {
-    /// What it is.
+    /// Name of the scene.
     pub name: &'static str,
-    /// Whose link it is.
+    /// Arrangement of the links.
     pub links: Links,
     /// More fields of the links.
     pub link: &'static str,
-    /// The way from the server.
+    /// Parameters of the direction from the server.
     pub down: &'static str,
-    /// The way to it.
+    /// Parameters of the direction to the server.
     pub up: &'static str,
     /// Sysctls of all nodes.
     pub sysctls: &'static str,
-    /// How long.
+    /// Duration, in seconds.
     pub seconds: u32,
 }
 
 impl Scene {
-    /// The plan of it, with more fields of the scenario.
+    /// Returns the plan of the scene, with more fields of the scenario.
     pub fn plan(&self, more: &str) -> String {
         let sysctls = self.sysctls;
         let mut plan =

@@ -1,20 +1,20 @@
-//! The states of senders that a run recorded, connection by connection.
+//! Recorded states of the senders of a run, by connection.
 
 use capture::senders::{LossState, Reader, SenderState};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// A state of a sender that has one of our congestion controls.
+/// A state of a sender with one of lasthop's congestion controls.
 #[derive(Debug, Clone, Copy)]
 pub struct Row {
-    /// All of it.
+    /// The whole state.
     pub state: SenderState,
-    /// What the congestion control says.
+    /// The part of the congestion control.
     pub loss: LossState,
 }
 
-/// The senders with one of our congestion controls in the table of a run, by the port that they
-/// send to; nothing may be missing in it.
+/// Returns the senders with one of lasthop's congestion controls in the table of a run, by
+/// destination port. The table must be complete.
 pub fn senders(table: &Path) -> BTreeMap<u16, Vec<Row>> {
     let reader = Reader::open(table).expect("a table of senders");
     assert_eq!((reader.lost(), reader.tail()), (0, "complete"));

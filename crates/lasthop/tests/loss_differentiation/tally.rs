@@ -1,4 +1,4 @@
-//! What following senders gave: how much was compared, and what could not be.
+//! Result of comparing senders with the oracle: how much was compared, and what could not be.
 
 use std::fmt;
 use std::ops::AddAssign;
@@ -8,33 +8,35 @@ use std::ops::AddAssign;
 pub struct Tally {
     /// Connections whose samples could be followed from the first to the last.
     pub whole: u32,
-    /// Connections that could not: more than one sample between two rows.
+    /// Connections that could not be followed: more than one sample between two rows.
     pub gaps: u32,
-    /// Round-trip times of which mean and deviation were compared.
+    /// Round-trip times whose mean and deviation were compared.
     pub samples: u32,
     /// Loss events whose verdict was compared.
     pub events: u32,
-    /// Those with n = 1, 2, 3, and more.
+    /// Compared loss events with n = 1, 2, 3, and more.
     pub by_n: [u32; 4],
-    /// Those judged wireless.
+    /// Compared loss events classified as wireless.
     pub wireless: u32,
-    /// Those without a sample, or T_min, yet.
+    /// Compared loss events before the first sample or T_min.
     pub unmeasured: u32,
-    /// Those that differ, because what was measured is within the rounding of the limit.
+    /// Compared loss events with a different verdict, because the measured value is within the
+    /// rounding of the limit.
     pub near: u32,
-    /// Those that a timer or another reduction overwrote before the next row.
+    /// Loss events overwritten by a timer or another reduction before the next row.
     pub overwritten: u32,
-    /// Those whose n is not what is lost in the next row, since more was marked behind it.
+    /// Compared loss events whose n differs from the lost segments in the next row, because more
+    /// were marked afterwards.
     pub marked_later: u32,
-    /// Those whose window is not that of the row before.
+    /// Compared loss events whose window differs from that of the row before.
     pub moved: u32,
     /// Retransmission timeouts.
     pub timeouts: u32,
-    /// Those in which the threshold stayed, because the window was being repaired already.
+    /// Retransmission timeouts that left the threshold, because the window was in recovery already.
     pub unreduced: u32,
     /// Reductions without a loss event.
     pub local: u32,
-    /// Rounds of Veno that ended, or gaps of Biaz and mBiaz, that were compared.
+    /// Compared rounds of Veno, or gaps of Biaz and mBiaz.
     pub further: u32,
 }
 

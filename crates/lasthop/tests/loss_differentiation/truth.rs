@@ -1,4 +1,4 @@
-//! What a loss was taken for beside what it was.
+//! Classifications of losses compared with their true causes.
 
 use crate::lab::plan::{KEEP_ALL, air, download};
 use crate::lab::{Lab, VIRTUAL};
@@ -8,7 +8,7 @@ use capture::senders::{LossVerdict, Reason};
 use results::{LossEvent, LossKind};
 use std::fs;
 
-/// A loss profile by which exactly these packets are lost.
+/// A loss profile that loses exactly these packets.
 const LISTED: &str = r#"
 kind = "loss"
 title = "One packet, and three"
@@ -19,7 +19,7 @@ process = { packets = "300,900-902" }
 effect = "lose"
 "#;
 
-/// Datagrams that come for 150 ms at four times the rate of the link, 2 s after the start.
+/// Datagrams for 150 ms at four times the rate of the link, 2 s after the start.
 const CROWD: &str = r#"
 [[workloads]]
 name = "crowd"
@@ -32,7 +32,7 @@ duration = "150ms"
 background = true
 "#;
 
-/// Runs a plan: the loss events of the download.
+/// Runs a plan and returns the loss events of the download.
 fn losses(lab: &Lab, link: &str, congestion_control: &str, rest: &str) -> Vec<LossEvent> {
     fs::write(lab.path("listed.toml"), LISTED).expect("a loss profile");
     let scenario =
@@ -46,7 +46,7 @@ fn losses(lab: &Lab, link: &str, congestion_control: &str, rest: &str) -> Vec<Lo
     events
 }
 
-/// losses.parquet says what the journal says.
+/// Checks that losses.parquet equals the journal.
 fn in_table(lab: &Lab, events: &[LossEvent]) {
     let table = Table::read(&lab.path("out/losses.parquet")).expect("a table");
     let rows = |name: &str| -> Vec<String> {
@@ -63,7 +63,7 @@ fn in_table(lab: &Lab, events: &[LossEvent]) {
     assert_eq!(rows("verdict"), expected(verdict));
 }
 
-/// Data of the download that a queue had no room for, until `end_ns`.
+/// Returns the number of data packets of the download that a full queue dropped until `end_ns`.
 fn without_room(lab: &Lab, end_ns: u64) -> u32 {
     let events =
         capture::fates::Reader::open(&lab.path("out/events/c000-r00.parquet")).expect("an event log");
@@ -75,8 +75,8 @@ fn without_room(lab: &Lab, end_ns: u64) -> u32 {
     lost.filter(|fate| fate.left.as_nanos() <= end_ns).count() as u32
 }
 
-/// The window of the receiver is too small to fill the queue, so that nothing is lost but packets
-/// 300, at 0.4 s, and 900 to 902, at 1.1 s, and what finds the queue full of datagrams, from 2.0 s
+/// The receiver's window is too small to fill the queue. The only losses are therefore packets 300,
+/// at 0.4 s, and 900 to 902, at 1.1 s, and those that find the queue full of datagrams, from 2.0 s
 /// on.
 #[test]
 fn one_packet_is_wireless_and_a_full_queue_is_congestion() {
@@ -105,7 +105,8 @@ fn one_packet_is_wireless_and_a_full_queue_is_congestion() {
                 (Some(1), Some(3)),
                 "SACK tells all three when it tells that they are lost"
             );
-            // Of the crowd's it knows only what the first acknowledgements behind a hole said.
+            // Of the losses to the crowd, it knows only those that the first acknowledgements after
+            // a hole reported.
             assert!(crowded.n.is_some_and(|n| n >= 1 && u32::from(n) <= crowded.lost), "{crowded:?}");
             judged_as(name, one, crowded);
         }
@@ -113,8 +114,8 @@ fn one_packet_is_wireless_and_a_full_queue_is_congestion() {
     }
 }
 
-/// Before the crowd the queue is steady and shorter than 5 ms, in it 72 ms: Spike tells the two
-/// apart. NewZag does as its figures say.
+/// Before the crowd the queue is steady and shorter than 5 ms, with the crowd it is 72 ms: Spike
+/// distinguishes the two. NewZag decides as its values require.
 fn judged_as(name: &str, first: &LossEvent, crowded: &LossEvent) {
     match name {
         "newreno" => assert_eq!((first.verdict, crowded.verdict), (None, None)),
@@ -137,8 +138,7 @@ fn judged_as(name: &str, first: &LossEvent, crowded: &LossEvent) {
     }
 }
 
-/// All that was on the way is lost by an outage, and so are some that are sent again while it
-/// lasts.
+/// An outage loses all packets in transit, and some of their retransmissions while it lasts.
 #[test]
 fn an_outage_is_neither() {
     let Some(lab) = Lab::with_virtual_clock() else { return };

@@ -1,5 +1,5 @@
-//! Both layers at once (MultiTracer): a connection at TCP's ends and at the link's, as text, JSON,
-//! figure or graphs; or a directory of runs as a table of what their links were used for.
+//! Both layers together (MultiTracer): a connection at the ends of TCP and of the link, as text,
+//! JSON, figure or graphs; or a directory of runs as a table of link utilization.
 
 mod drawing;
 mod inputs;
@@ -20,7 +20,7 @@ use std::fs;
 use std::io::{BufWriter, StdoutLock};
 use std::path::Path;
 
-/// Prints or writes what is asked for.
+/// Prints or writes the requested results.
 pub fn print(
     arguments: &AnalyzeArguments,
     output: &mut BufWriter<StdoutLock<'static>>,
@@ -40,7 +40,7 @@ pub fn print(
         notice.say(format_args!("page: {}", path.display()));
     }
     if let Some(folder) = &arguments.xpl {
-        fs::create_dir_all(folder).map_err(|error| format!("make {}: {error}", folder.display()))?;
+        fs::create_dir_all(folder).map_err(|error| format!("cannot create {}: {error}", folder.display()))?;
         let path = folder.join("layers.xpl");
         xpl::write(&path, &tracing.view)?;
         notice.say(format_args!("graphs: {}", path.display()));
@@ -53,8 +53,8 @@ pub fn print(
     Ok(())
 }
 
-/// The direction of a connection that is asked for, or else the one with the most bytes; and how
-/// many others there are.
+/// Analyses the requested direction of a connection, or else the direction with the most bytes.
+/// Also returns the number of other directions.
 fn trace(arguments: &AnalyzeArguments, inputs: &Inputs) -> Result<(Tracing, usize), Failure> {
     let all = pair(&inputs.interfaces);
     let wanted = |number: usize| arguments.connection.is_none_or(|wanted| wanted as usize == number);
@@ -86,21 +86,21 @@ fn trace(arguments: &AnalyzeArguments, inputs: &Inputs) -> Result<(Tracing, usiz
         span: span(arguments),
     };
     let mut tracing = capture_analysis::layers::view(&sources);
-    // A figure may go to others: where captures lie is nobody's business.
+    // A figure may be published, so it must not reveal the directories of captures.
     for path in &arguments.files {
         tracing.view.title = tracing.view.title.replace(&path.display().to_string(), &name(path));
     }
     Ok((tracing, all.len() - 1))
 }
 
-/// What is looked at, in nanoseconds since time zero.
+/// Returns the requested time span, in nanoseconds since time zero.
 fn span(arguments: &AnalyzeArguments) -> Option<(i64, i64)> {
     let nanos = |span: link::units::Span| i64::try_from(span.as_nanos()).unwrap_or(i64::MAX);
     let (from, to) = (arguments.from.map(nanos), arguments.to.map(nanos));
     (from.is_some() || to.is_some()).then(|| (from.unwrap_or(0), to.unwrap_or(i64::MAX)))
 }
 
-/// A path's name without folders.
+/// Returns the file name of a path.
 fn name(path: &Path) -> String {
     path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
 }

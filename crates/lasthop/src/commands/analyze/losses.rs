@@ -1,8 +1,8 @@
-//! The loss events of TCP senders, what they took them for, and what detectors at the receiver
-//! would have: as text, JSON or CSV.
+//! Loss events of TCP senders, how the senders and detectors at the receiver classify them: as
+//! text, JSON or CSV.
 //!
-//! A run is two tables: the states of its senders and its event log. `lasthop run` names them by
-//! one stem.
+//! A run has two tables: the states of its senders and its event log. `lasthop run` gives both the
+//! same stem.
 
 mod csv;
 mod files;
@@ -18,16 +18,16 @@ use matrix::Matrix;
 use results::{Confusion, LossEvent, Taken};
 use std::io::{self, BufWriter, StdoutLock, Write};
 
-/// One run, read.
+/// The contents of one run.
 struct Run {
-    /// What it is called.
+    /// Name of the run.
     name: String,
     connections: Vec<Connection>,
-    /// Holes in what arrived, of each flow that carried data; empty if they were not asked for.
+    /// Holes in the received data of each flow that carried data; empty if not requested.
     holes: Vec<(Ends, Vec<Hole>)>,
 }
 
-/// Prints the loss events of the runs, one behind the other.
+/// Prints the loss events of the runs, one after the other.
 pub fn print(
     arguments: &AnalyzeArguments,
     output: &mut BufWriter<StdoutLock<'static>>,
@@ -63,13 +63,13 @@ pub fn print(
         receivers.add(&run.holes);
     }
     if !arguments.json {
-        write!(output, "What senders took losses for:\n{}", Matrix(&senders))?;
+        write!(output, "Losses as the senders classified them:\n{}", Matrix(&senders))?;
         receivers.print(arguments.receiver, output)?;
     }
     Ok(())
 }
 
-/// Verdicts of each of the published detectors.
+/// Verdicts of each published detector.
 #[derive(Default)]
 struct Receivers(Vec<(&'static str, Confusion)>);
 
@@ -95,7 +95,7 @@ impl Receivers {
         for (name, verdicts) in &self.0 {
             writeln!(
                 output,
-                "\nWhat {name} at the receiver takes holes in what arrived for, replayed over the event log:"
+                "\nHoles in the received data as {name} at the receiver classifies them, replayed over the event log:"
             )?;
             write!(output, "{}", Matrix(verdicts))?;
         }
@@ -103,7 +103,8 @@ impl Receivers {
     }
 }
 
-/// Counts what the detector at this place says of holes; where it had no sample it did not judge.
+/// Counts the verdicts of the detector at index `place` on holes. Without a sample it gave no
+/// verdict.
 fn count(holes: &[Hole], place: usize, verdicts: &mut Confusion) {
     for hole in holes {
         let judged = hole.judged.get(place);
@@ -112,7 +113,7 @@ fn count(holes: &[Hole], place: usize, verdicts: &mut Confusion) {
     }
 }
 
-/// The same by themselves.
+/// Returns the verdicts of the detector at index `place` on these holes alone.
 fn of_holes(holes: &[Hole], place: usize) -> Confusion {
     let mut verdicts = Confusion::default();
     count(holes, place, &mut verdicts);

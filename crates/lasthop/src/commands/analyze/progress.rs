@@ -1,23 +1,23 @@
-//! How far the reading of a capture has come, on a terminal, once it takes longer than two seconds.
+//! Progress of reading a capture, on a terminal, if it takes longer than two seconds.
 
 use capture_analysis::analysis::Watch;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// Shown after so long.
+/// Time after which the progress is shown.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Shows how far the reading has come.
+/// Progress display of one capture.
 pub struct Progress {
     started: Instant,
-    /// Bytes of the file; 0 if that is not known.
+    /// Length of the file in bytes; 0 if unknown.
     length: u64,
     bar: Option<ProgressBar>,
 }
 
 impl Progress {
-    /// For the reading of `path`, which begins now.
+    /// Creates the display for `path`, whose reading begins now.
     pub fn new(path: &Path) -> Self {
         let length = std::fs::metadata(path).map_or(0, |metadata| metadata.len());
         Self { started: Instant::now(), length, bar: None }
@@ -43,7 +43,7 @@ impl Drop for Progress {
     }
 }
 
-/// indicatif draws to standard error, and nothing where that is no terminal.
+/// Creates the progress bar. indicatif draws on standard error, and only on a terminal.
 fn begin(length: u64) -> ProgressBar {
     let (bar, template) = if length > 0 {
         (ProgressBar::new(length), "{bar:40} {bytes} of {total_bytes}, {msg}, {eta} left")

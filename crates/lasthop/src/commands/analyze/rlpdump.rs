@@ -1,4 +1,4 @@
-//! What one end of a link with RLP noted, as an RLP trace.
+//! RLP traces of one end of a link, from the records of link layers.
 
 use super::arguments::{AnalyzeArguments, End};
 use crate::failure::Failure;
@@ -7,13 +7,13 @@ use capture::link_layer::{Reader, Row};
 use experiment::rlp_trace::{link_of, rlp_trace};
 use std::io::{BufWriter, StdoutLock, Write};
 
-/// Prints the trace of the end that is asked for.
+/// Prints the trace of the requested end.
 pub fn print(
     arguments: &AnalyzeArguments,
     output: &mut BufWriter<StdoutLock<'static>>,
 ) -> Result<(), Failure> {
     let [path] = &arguments.files[..] else {
-        return Err("an RLP trace is of one run: --rlpdump takes one file".into());
+        return Err("--rlpdump takes exactly one file: an RLP trace belongs to one run".into());
     };
     let failed = |error| format!("{}: {error}", path.display());
     let reader = Reader::open(path).map_err(failed)?;

@@ -1,4 +1,4 @@
-//! The states of TCP senders as CSV.
+//! States of TCP senders as CSV.
 
 use super::arguments::AnalyzeArguments;
 use crate::failure::Failure;
@@ -6,7 +6,7 @@ use capture::Schema;
 use capture::senders::{Reader, SenderState};
 use std::io::{BufWriter, StdoutLock};
 
-/// Prints the tables, one behind the other; of several files each row begins with the name of its
+/// Prints the tables one after the other. With several files, each row begins with the name of its
 /// file.
 pub fn print(
     arguments: &AnalyzeArguments,
@@ -19,7 +19,7 @@ pub fn print(
         let name = path.display().to_string();
         let failed = |error| format!("{name}: {error}");
         let mut reader = Reader::open(path).map_err(failed)?;
-        // Not before there is something to print below it.
+        // The heading is printed only when there is something below it.
         if let Some(names) = names.take() {
             output.write_record(several.then_some("file").into_iter().chain(names)).map_err(io)?;
         }
@@ -33,7 +33,7 @@ pub fn print(
             output.write_record(file.into_iter().chain(cells)).map_err(io)?;
         }
         if reader.lost() > 0 {
-            anstream::eprintln!("lasthop: {name}: {} states more were lost", reader.lost());
+            anstream::eprintln!("lasthop: {name}: {} more states were lost", reader.lost());
         }
         for note in reader.notes() {
             anstream::eprintln!("lasthop: {name}: at {} s: {}", note.at, note.text);
@@ -46,7 +46,7 @@ pub fn print(
     Ok(())
 }
 
-/// The error of the output, so that a reader who has seen enough is known.
+/// Converts the error so that a broken pipe can be recognized.
 pub(super) fn io(error: csv::Error) -> Failure {
     match error.into_kind() {
         csv::ErrorKind::Io(error) => error.into(),

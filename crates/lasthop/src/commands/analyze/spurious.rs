@@ -1,5 +1,4 @@
-//! Retransmissions that were not necessary: as text, JSON or CSV, and how often each evidence is
-//! right.
+//! Unnecessary retransmissions as text, JSON or CSV, and how often each kind of evidence is right.
 
 mod csv;
 mod json;
@@ -22,9 +21,9 @@ use std::io::{BufWriter, StdoutLock, Write};
 struct Direction<'a> {
     examined: Examined,
     episodes: Vec<Episode>,
-    /// The truth of each retransmission, if it is known.
+    /// True verdict of each retransmission, if known.
     truth: Option<Vec<Verdict>>,
-    /// Links with a constant rate that it went through.
+    /// Links with a constant rate on the path, with their utilization.
     periods: Vec<(&'a Carried, Period)>,
 }
 

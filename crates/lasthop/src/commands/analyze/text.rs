@@ -1,4 +1,5 @@
-//! What `lasthop analyze` prints: tcptrace's words, and below them what tcptrace does not tell.
+//! Text output of `lasthop analyze`: the words of tcptrace, followed by information that tcptrace
+//! does not have.
 
 use capture_analysis::long::{Brief, Elapsed, Long, More, Silences};
 use capture_analysis::{Analysis, Connection};

@@ -1,14 +1,14 @@
-//! `lasthop cc list` and `info`.
+//! The subcommands `lasthop cc list` and `lasthop cc info`.
 
 use crate::failure::Failure;
 use congestion::algorithms::{self, Algorithm, AlgorithmError, CATALOGUE, Loaded, Parameter};
 use serde_json::{Value, json};
 
-/// What can be loaded, what is, and what the kernel has.
+/// Prints the algorithms that can be loaded, those that are loaded, and the kernel's own.
 pub fn list(json: bool) -> Result<i32, Failure> {
     let loaded = match algorithms::loaded() {
         Ok(loaded) => Some(loaded),
-        // Who may not look still may know the rest.
+        // Without the rights to see what is loaded, the rest is still shown.
         Err(AlgorithmError::Rights(_)) => None,
         Err(error) => return Err(error.into()),
     };
@@ -32,7 +32,7 @@ pub fn list(json: bool) -> Result<i32, Failure> {
         anstream::println!("  {:<10} {}", algorithm.name, algorithm.what);
     }
     match &loaded {
-        None => anstream::println!("\nWhich of them are loaded is root's to see."),
+        None => anstream::println!("\nOnly root can see which of them are loaded."),
         Some(loaded) if loaded.is_empty() => anstream::println!("\nNone of them is loaded."),
         Some(loaded) => {
             anstream::println!("\nLoaded:");
@@ -47,7 +47,7 @@ pub fn list(json: bool) -> Result<i32, Failure> {
     Ok(0)
 }
 
-/// One that is loaded, or that can be.
+/// Prints one algorithm, loaded or not.
 pub fn info(name: &str, json: bool) -> Result<i32, Failure> {
     let (algorithm, loaded) = match algorithms::info(name) {
         Ok(loaded) => (loaded.algorithm, Some(loaded)),
@@ -79,9 +79,9 @@ fn state(loaded: &Loaded) -> String {
     let parameters: Vec<_> =
         loaded.parameters.iter().map(|(name, value)| format!("{name}={value}")).collect();
     let users = match loaded.users {
-        0 => "nobody has it".to_owned(),
-        1 => "1 connection or namespace has it".to_owned(),
-        users => format!("{users} connections or namespaces have it"),
+        0 => "not in use".to_owned(),
+        1 => "1 connection or namespace uses it".to_owned(),
+        users => format!("{users} connections or namespaces use it"),
     };
     format!("{} {}; {users}", loaded.algorithm.name, parameters.join(" "))
 }

@@ -1,4 +1,4 @@
-//! `lasthop cc watch`: what TCP senders do, as they do it.
+//! `lasthop cc watch`: states of TCP senders, live.
 
 mod connections;
 
@@ -15,10 +15,10 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
 
-/// Clears a terminal, and goes to its upper left corner.
+/// Escape sequence that clears a terminal and moves the cursor to the upper left corner.
 const CLEAR: &str = "\x1b[H\x1b[2J";
 
-/// Watches until Ctrl-C, or until whoever reads the output has seen enough.
+/// Watches until Ctrl-C, or until the reader of the output goes away.
 pub fn watch(arguments: &WatchArguments) -> Result<i32, Failure> {
     let namespace = arguments.namespace.as_deref().map(super::namespace).transpose()?;
     let namespace = namespace.map_or_else(Namespace::current, Ok)?;
@@ -36,7 +36,9 @@ pub fn watch(arguments: &WatchArguments) -> Result<i32, Failure> {
     match watched {
         Ok(0) => Ok(0),
         Ok(lost) => {
-            anstream::eprintln!("lasthop: {lost} states came faster than they were read, and are not shown");
+            anstream::eprintln!(
+                "lasthop: {lost} states arrived faster than they were read and are not shown"
+            );
             Ok(0)
         }
         Err(RecorderError::Source(error)) if error.kind() == io::ErrorKind::BrokenPipe => Ok(0),
@@ -44,7 +46,7 @@ pub fn watch(arguments: &WatchArguments) -> Result<i32, Failure> {
     }
 }
 
-/// What the columns want to know besides a state.
+/// Returns the header that the columns need besides a state.
 fn header(node: String) -> Header {
     Header {
         schema: SCHEMA,
@@ -56,8 +58,8 @@ fn header(node: String) -> Header {
     }
 }
 
-/// Each state as an object in a line of its own, with the columns of `lasthop analyze --senders`;
-/// what is not known is left out.
+/// Prints each state as a JSON object on a line of its own, with the columns of
+/// `lasthop analyze --senders`. Unknown values are left out.
 fn print_lines(output: &mut impl Write, states: &[SenderState], header: &Header) -> io::Result<()> {
     for state in states {
         let mut line = Map::new();
@@ -72,11 +74,11 @@ fn print_lines(output: &mut impl Write, states: &[SenderState], header: &Header)
         }
         writeln!(output, "{}", Value::Object(line))?;
     }
-    // Nobody waits for a line longer than until the next look.
+    // Each batch is flushed, so no line waits for the next batch.
     output.flush()
 }
 
-/// The table, drawn anew from time to time.
+/// The table of connections, drawn again at intervals.
 struct Screen {
     connections: Connections,
     every: Duration,

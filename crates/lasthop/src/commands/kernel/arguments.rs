@@ -2,12 +2,12 @@
 
 use clap::{Args, Subcommand};
 
-/// `lasthop kernel`.
+/// Arguments of `lasthop kernel`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 The kernel is Linux as an ordinary program (User-Mode Linux) whose clock jumps over idle time.
-It is built once, from Debian's source, and kept in ~/.cache/lasthop (XDG_CACHE_HOME and
-LASTHOP_CACHE move it). Nothing is installed.
+It is built once, from Debian's source, and kept in ~/.cache/lasthop; XDG_CACHE_HOME and
+LASTHOP_CACHE change that directory. Nothing is installed.
 
 Examples:
   lasthop kernel build
@@ -15,38 +15,39 @@ Examples:
   lasthop kernel show --json | jq .kernel
   LASTHOP_CACHE=/big/disk lasthop kernel build --keep-source")]
 pub struct KernelArguments {
-    /// What to do with it
+    /// The subcommand to run
     #[command(subcommand)]
     pub verb: KernelVerb,
 }
 
-/// The subcommands.
+/// Subcommands of `lasthop kernel`.
 #[derive(Debug, Subcommand)]
 pub enum KernelVerb {
-    /// Fetch, patch and compile the kernel, unless it is there; prints its path
+    /// Fetch, patch and compile the kernel unless it exists, and print its path
     Build(BuildArguments),
-    /// Say which kernel there is, and what is in it (status 1 if there is none)
+    /// Show the kernel and what it contains (exit status 1 if there is none)
     Show {
-        /// As one JSON object, with the whole configuration
+        /// Print one JSON object, with the whole configuration
         #[arg(long)]
         json: bool,
     },
-    /// Remove the kernels that are kept
+    /// Remove the cached kernels
     Clean,
 }
 
-/// `lasthop kernel build`.
+/// Arguments of `lasthop kernel build`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Needs gcc, make, patch and perl (build-essential), 165 MB from the archive, 2.5 GB of disk while it
-runs and 10 MB afterwards. Other tools are fetched and used without being installed. apt's proxy
-holds. The exit status is 0, 4 if the archive cannot be reached, 1 if anything else went wrong.
+The build needs gcc, make, patch and perl (build-essential), a download of 165 MB from the archive,
+2.5 GB of disk while it runs and 10 MB afterwards. It fetches other tools and uses them without
+installing them. The download uses apt's proxy. The exit status is 0 on success, 4 if the archive
+cannot be reached, and 1 after any other error.
 
 Examples:
   lasthop kernel build
   lasthop kernel build --force --keep-source")]
 pub struct BuildArguments {
-    /// Build it although it is there
+    /// Build the kernel even if it exists
     #[arg(long)]
     pub force: bool,
     /// Keep the source package beside the kernel

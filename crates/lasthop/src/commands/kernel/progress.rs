@@ -1,23 +1,23 @@
-//! How far a kernel's build is.
+//! Progress of a kernel build.
 
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::IsTerminal;
 use std::time::Duration;
 use virtual_time::kernel::{Progress, Step};
 
-/// Length of the bar: thousandths of a step.
+/// Length of the bar, in thousandths of a step.
 const WHOLE: u64 = 1000;
-/// Without a terminal a long step says how far it is at each of so many parts.
+/// Without a terminal, a long step reports its progress this many times.
 const PARTS: f64 = 4.0;
 
-/// A line at the bottom of a terminal; elsewhere a line for each step.
+/// A progress line at the bottom of a terminal; without a terminal, a line for each step.
 pub struct Lines {
     line: Option<ProgressBar>,
     part: f64,
 }
 
 impl Lines {
-    /// On standard error.
+    /// Creates the progress display on standard error.
     pub fn new() -> Self {
         let line = std::io::stderr().is_terminal().then(|| {
             let line = ProgressBar::no_length();
@@ -27,7 +27,7 @@ impl Lines {
         Self { line, part: 0.0 }
     }
 
-    /// Takes in what happened.
+    /// Shows a progress event.
     pub fn tell(&mut self, progress: &Progress) {
         match progress {
             Progress::Note(said) => self.say(said),
@@ -40,7 +40,7 @@ impl Lines {
     fn begin(&mut self, step: Step) {
         self.part = 0.0;
         let Some(line) = &self.line else { return };
-        // The estimate is that of this step.
+        // The time estimate is for this step alone.
         let (template, length) = if matches!(step, Step::Download | Step::Compile) {
             ("{msg} {bar:30} {percent}%, {elapsed} so far, {eta} to go", Some(WHOLE))
         } else {
@@ -71,7 +71,7 @@ impl Lines {
         self.line.as_ref().map_or_else(print, |line| line.suspend(print));
     }
 
-    /// Takes the line away.
+    /// Removes the progress line.
     pub fn finish(&self) {
         if let Some(line) = &self.line {
             line.finish_and_clear();

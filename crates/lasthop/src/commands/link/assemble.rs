@@ -1,4 +1,4 @@
-//! From the command line to a link: a profile, losses, and parameters on top.
+//! Builds a link from the command line: a profile, losses, and parameters on top.
 
 use super::Failure;
 use crate::arguments::LinkArguments;
@@ -6,20 +6,20 @@ use experiment::catalogue::Catalogue;
 use link::profile::{LinkProfile, Parameters};
 use link::{Direction, Seed};
 
-/// MTU of a link whose profile names none.
+/// MTU of a link whose profile has none, in bytes.
 const USUAL_MTU: u16 = 1500;
 
-/// A link as it was asked for.
+/// A link as requested on the command line.
 pub struct Assembled {
-    /// Profile and loss profile, for people.
+    /// Names of the profile and the loss profile, for display.
     pub name: String,
-    /// Both directions.
+    /// Parameters of both directions.
     pub link: LinkProfile,
-    /// Bytes.
+    /// MTU in bytes.
     pub mtu: u16,
 }
 
-/// Puts the link together.
+/// Builds the link from profile, loss profile and parameters.
 pub fn assemble(arguments: &LinkArguments) -> Result<Assembled, Failure> {
     let mut catalogue = Catalogue::default();
     let mut names = Vec::new();
@@ -50,7 +50,7 @@ pub fn assemble(arguments: &LinkArguments) -> Result<Assembled, Failure> {
         link.set_arq(text).map_err(|error| format!("--arq: {error}"))?;
     }
     if link.arq.is_some() {
-        // What cannot be beneath a link layer is said here, not by a guest.
+        // Reports here, and not in a guest, stages that cannot be below a link layer.
         link.build(&Seed::campaign(0))?;
     }
     let mtu = arguments.mtu.or(link.mtu).unwrap_or(USUAL_MTU);

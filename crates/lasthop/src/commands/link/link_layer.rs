@@ -1,9 +1,9 @@
-//! What is written of a link layer with retransmissions: its records beside the event log, and
-//! `--rlpdump`.
+//! Output files of a link layer with retransmissions: its records beside the event log, and the
+//! files of `--rlpdump`.
 //!
-//! An RLP trace is of one entity, and both ends of an emulated link can be asked:
-//! `--rlpdump call.rlp` writes `call-mobile.rlp` and `call-network.rlp`. They are made of the
-//! records when the run has ended.
+//! An RLP trace describes one end, and both ends of an emulated link are available:
+//! `--rlpdump call.rlp` writes `call-mobile.rlp` and `call-network.rlp`. They are created from the
+//! records after the run.
 
 use super::Failure;
 use super::assemble::Assembled;
@@ -18,39 +18,39 @@ use link::arq::hop::Watch;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
-/// The files.
+/// The requested files.
 #[derive(Debug, Default)]
 pub struct Wanted {
-    /// The table of the records.
+    /// Path of the table of records.
     pub records: Option<PathBuf>,
-    /// Where the table lies if it was not asked for, but only what is made of it.
+    /// Temporary directory of the table, if only files derived from it were requested.
     folder: Option<TempDir>,
-    /// The capture of blocks.
+    /// Path of the capture of blocks.
     pub blocks: Option<PathBuf>,
-    /// The RLP traces as they were asked for.
+    /// Path of the RLP traces as given on the command line.
     traces: Option<PathBuf>,
 }
 
 impl Wanted {
-    /// What is asked for of this link.
+    /// Returns the files requested for this link.
     pub fn of(arguments: &LinkArguments, assembled: &Assembled) -> Result<Self, Failure> {
         let Some(arq) = &assembled.link.arq else {
             return match arguments.rlpdump {
                 None => Ok(Self::default()),
-                Some(_) => Err(
-                    "--rlpdump is of RLP, and this link has none: --arq rlp or --profile gsm-rlp gives it"
-                        .into(),
-                ),
+                Some(_) => {
+                    Err("--rlpdump needs RLP, and this link has none: add --arq rlp or --profile gsm-rlp"
+                        .into())
+                }
             };
         };
         if matches!(arq, ArqSpec::Llp(_)) && arguments.rlpdump.is_some() {
             return Err(
-                "--rlpdump is of RLP, and the frames of LLP have no octets: --events FILE writes what its ends noted".into()
+                "--rlpdump needs RLP, and the frames of LLP have no bytes: write the records of its ends with --events FILE".into()
             );
         }
         let mut wanted = Self::named(arguments);
         if wanted.traces.is_some() && wanted.records.is_none() {
-            // Not beside the traces: a file of that name may be there.
+            // Not beside the traces, where a file of that name may exist.
             let folder = tempfile::Builder::new().prefix("lasthop-records-").tempdir()?;
             wanted.records = Some(folder.path().join("records.parquet"));
             wanted.folder = Some(folder);
@@ -58,7 +58,7 @@ impl Wanted {
         Ok(wanted)
     }
 
-    /// The files by their names, of a link with a link layer.
+    /// Returns the files by the names on the command line, for a link with a link layer.
     pub fn named(arguments: &LinkArguments) -> Self {
         let is_capture = |path: &&PathBuf| path.extension().is_some_and(|extension| extension == "pcapng");
         let blocks = arguments.rlpdump.as_ref().filter(is_capture).cloned();
@@ -67,12 +67,12 @@ impl Wanted {
         Self { records, folder: None, blocks, traces }
     }
 
-    /// What the link has to show for it.
+    /// Returns what the link must record for these files.
     pub fn watch(&self) -> Watch {
         Watch { records: self.records.is_some(), blocks: self.blocks.is_some() }
     }
 
-    /// The files that there are when the run has ended, with a word for each.
+    /// Returns the files that exist after the run, with a short name for each.
     pub fn files(&self) -> Vec<(PathBuf, &'static str)> {
         let asked_for = |_: &PathBuf| self.folder.is_none();
         let records = self.records.clone().filter(asked_for).map(|path| (path, "link-layer"));
@@ -82,7 +82,7 @@ impl Wanted {
         records.into_iter().chain(blocks).chain(traces).collect()
     }
 
-    /// The recorder is closed: makes the RLP traces, and says what there is.
+    /// Writes the RLP traces and prints the paths of all files. The recorder must be closed.
     pub fn write(&self, notice: Notice) -> Result<(), Failure> {
         if let (Some(traces), Some(records)) = (&self.traces, &self.records) {
             let reader = link_layer::Reader::open(records)?;
@@ -93,7 +93,7 @@ impl Wanted {
                 let path = of_end(traces, end);
                 let trace = rlp_trace(&rows, &header, link, end)?;
                 output::write(&path, trace.to_string())
-                    .map_err(|error| format!("write {}: {error}", path.display()))?;
+                    .map_err(|error| format!("cannot write {}: {error}", path.display()))?;
             }
         }
         for (path, _) in self.files() {
@@ -103,7 +103,7 @@ impl Wanted {
     }
 }
 
-/// The trace of an end: `call-mobile.rlp` for `call.rlp`.
+/// Returns the path of an end's trace: `call-mobile.rlp` for `call.rlp`.
 fn of_end(path: &Path, end: Direction) -> PathBuf {
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
     let extension =

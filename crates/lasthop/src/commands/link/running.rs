@@ -1,4 +1,4 @@
-//! Links that run: what they are, and changing them.
+//! Listing and changing running links.
 
 use super::{Failure, link_seed};
 use crate::remote::{self, Answer, Request, Running};
@@ -12,16 +12,16 @@ use netlab::state::State;
 use std::sync::Mutex;
 use std::time::Instant;
 
-/// A running link's side of the conversation.
+/// Answers requests on behalf of a running link.
 pub struct Remote {
     id: String,
     command: String,
     seed: u64,
     started: Instant,
-    /// What the directions are now.
+    /// Current parameters of both directions.
     link: Mutex<LinkProfile>,
     control: Control,
-    /// What the recorder has counted so far.
+    /// Counters of the recorder so far.
     live: Live,
 }
 
@@ -38,7 +38,7 @@ impl Remote {
         Self { id, command, seed, started: Instant::now(), link, control, live }
     }
 
-    /// Does what is asked.
+    /// Answers a request.
     pub fn answer(&self, request: Request) -> Answer {
         match request {
             Request::Show => self.show(),
@@ -74,7 +74,7 @@ impl Remote {
             "up" => &[Direction::Up],
             "down" => &[Direction::Down],
             "both" => &Direction::BOTH,
-            other => return Err(format!("`{other}` is no direction: say up, down or both")),
+            other => return Err(format!("`{other}` is not a direction: use up, down or both")),
         };
         let parameters_as_given = parameters;
         let parameters: Parameters = parameters.parse().map_err(|error| format!("{error}"))?;
@@ -103,13 +103,13 @@ impl Remote {
     }
 }
 
-/// `lasthop link list`.
+/// Runs `lasthop link list`.
 pub fn list(json: bool) -> Result<i32, Failure> {
     let registry = Registry::open()?;
     let mut found = false;
     for state in registry.list()?.into_iter().filter(State::is_running) {
         let socket = registry.path().join(&state.id).join(remote::SOCKET);
-        // One that has just ended or is about to start does not answer.
+        // A link that has just ended or is about to start does not answer.
         let Ok(Answer::Link(running)) = remote::ask(&socket, &Request::Show) else { continue };
         found = true;
         if json {
@@ -122,25 +122,25 @@ pub fn list(json: bool) -> Result<i32, Failure> {
         anstream::println!("  down {:>8} packets, {:>6} lost  {down}", packets.1, lost.1);
     }
     if !found && !json {
-        anstream::eprintln!("no link runs");
+        anstream::eprintln!("no link is running");
     }
     Ok(0)
 }
 
-/// `lasthop link set`.
+/// Runs `lasthop link set`.
 pub fn set(id: &str, direction: &str, parameters: &str) -> Result<i32, Failure> {
     let registry = Registry::open()?;
     let running: Vec<_> =
         registry.list()?.into_iter().filter(State::is_running).map(|state| state.id).collect();
-    // The first digits do, as long as they tell one link from the others.
+    // The first digits suffice if they identify one link.
     let mut matching = running.iter().filter(|known| known.starts_with(id));
     let (Some(found), None) = (matching.next(), matching.next()) else {
         let known = if running.is_empty() {
-            "no link runs".to_owned()
+            "no link is running".to_owned()
         } else {
-            format!("there are {}", running.join(", "))
+            format!("running: {}", running.join(", "))
         };
-        return Err(format!("`{id}` names no single link: {known}").into());
+        return Err(format!("`{id}` matches no link, or more than one ({known})").into());
     };
     let request = Request::Set { direction: direction.to_owned(), parameters: parameters.to_owned() };
     match remote::ask(&registry.path().join(found).join(remote::SOCKET), &request)? {
@@ -151,6 +151,8 @@ pub fn set(id: &str, direction: &str, parameters: &str) -> Result<i32, Failure> 
             Ok(0)
         }
         Answer::Refused(why) => Err(why.into()),
-        Answer::Link(_) => Err("the link answered something else".into()),
+        Answer::Link(_) => {
+            Err("the link gave an unexpected answer: it may be of another version of lasthop".into())
+        }
     }
 }

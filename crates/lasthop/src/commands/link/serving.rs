@@ -1,5 +1,5 @@
-//! `--serve`: a program at the other end of the link, there when COMMAND starts and gone when the
-//! link is.
+//! The option `--serve`: a program at the other end of the link, which starts before COMMAND and
+//! ends with the link.
 
 use crate::failure::Failure;
 use netlab::listening::{self, Listener};
@@ -11,30 +11,32 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How long it may take until it listens. After that COMMAND starts anyway: some servers only send.
+/// Longest time to wait until the server listens. After that COMMAND starts anyway, because some
+/// servers only send.
 const LISTENING: Duration = Duration::from_secs(5);
-/// How often it is looked whether it does.
+/// Interval between checks whether the server listens.
 const LOOK: Duration = Duration::from_millis(10);
-/// Between SIGTERM and SIGKILL.
+/// Time between SIGTERM and SIGKILL.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// A program that runs until this is dropped.
+/// A program that runs until this value is dropped.
 pub struct Serving {
     child: Child,
 }
 
 impl Serving {
-    /// Starts `line` with the shell and waits until something listens that did not before. `host`
-    /// is the address of this end.
+    /// Starts `line` with the shell and waits until there is a listener that did not exist before.
+    /// `host` is the address of this end.
     ///
     /// # Errors
-    /// If it cannot be started, or ends at once.
+    /// If the program cannot be started, or ends at once.
     pub fn start(line: &str, host: IpAddr) -> Result<Self, Failure> {
         let own = Namespace::current()?;
         Self::start_among(line, host, &|| listening::listeners(&own))
     }
 
-    /// The same, with `listeners` to tell what listens.
+    /// Starts the program as [`start`](Self::start) does, with `listeners` as the source of
+    /// listeners.
     fn start_among(
         line: &str,
         host: IpAddr,
@@ -47,12 +49,14 @@ impl Serving {
             .stdin(Stdio::null())
             .process_group(0)
             .spawn()
-            .map_err(|error| format!("--serve: start /bin/sh: {error}"))?;
+            .map_err(|error| format!("--serve: cannot start /bin/sh: {error}"))?;
         let mut serving = Self { child };
         let end = Instant::now() + LISTENING;
         while listeners()?.is_subset(&before) && Instant::now() < end {
             if let Some(status) = serving.child.try_wait()? {
-                return Err(format!("--serve `{line}`: it has ended before anything came ({status})").into());
+                return Err(
+                    format!("--serve `{line}`: the server ended before it listened ({status})").into()
+                );
             }
             thread::sleep(LOOK);
         }
@@ -72,7 +76,7 @@ mod tests {
 
     #[test]
     fn a_server_that_ends_at_once() {
-        // What other programs of this machine begin to listen at meanwhile is not looked at.
+        // Listeners of other programs on this machine are not considered.
         let started = Serving::start_among("exit 3", IpAddr::from([127, 0, 0, 1]), &|| Ok(BTreeSet::new()));
         let error = started.err().expect("an error");
         assert!(error.to_string().contains("exit status: 3"), "{error}");

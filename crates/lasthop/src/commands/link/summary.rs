@@ -1,4 +1,4 @@
-//! What a link did to a program's packets, when the program has ended.
+//! Summary of what a link did to a program's packets, after the program has ended.
 
 use super::Failure;
 use crate::arguments::LinkArguments;
@@ -16,7 +16,7 @@ use packet::Check;
 use serde_json::{Value, json};
 use virtual_time::guest;
 
-/// A run that has ended.
+/// The result of a run.
 pub struct Outcome {
     seed: u64,
     seconds: f64,
@@ -25,20 +25,20 @@ pub struct Outcome {
     pauses: Pauses,
     overload: Vec<Overload>,
     refused: Option<String>,
-    /// Of link layers, up and down.
+    /// Counters of the link layer, up and down.
     counted: Vec<Counters>,
 }
 
-/// A check in words, and whether the receiver counts it.
+/// Names a check, and tells if no counter of the receiver counts it.
 fn words(check: Check) -> String {
     match check {
-        Check::TcpEnd => format!("{check} (in no counter)"),
+        Check::TcpEnd => format!("{check} (not counted)"),
         _ => check.to_string(),
     }
 }
 
 impl Outcome {
-    /// Closes the recorder and judges the run.
+    /// Closes the recorder and determines whether the run was overloaded.
     pub fn new(ended: Ending<Host, Recording>, dropped: u64, seed: u64) -> Result<Self, Failure> {
         let Ending { driver, observer, punctuality, pauses, refused, counted, at } = ended;
         let recorded = observer.into_recorder().close(at)?;
@@ -50,7 +50,7 @@ impl Outcome {
         Ok(Self { seed, seconds, recorded, punctuality, pauses, overload, refused, counted })
     }
 
-    /// Says and writes what is to be said and written.
+    /// Prints the summary and writes the requested files.
     pub fn report(&self, notice: Notice, arguments: &LinkArguments, id: &str) -> Result<(), Failure> {
         for direction in Direction::BOTH {
             notice.say(format_args!("{direction:<4} {}", self.line(direction)));
@@ -58,7 +58,7 @@ impl Outcome {
         for (direction, counted) in Direction::BOTH.into_iter().zip(&self.counted) {
             let Counters { first, again, erased, rejects, resets, .. } = counted;
             notice.say(format_args!(
-                "{direction:<4} link layer: {first} frames, {again} sent again, {erased} erased on the air, {rejects} asked for, {resets} resets"
+                "{direction:<4} link layer: {first} frames, {again} retransmitted, {erased} erased on the air, {rejects} requested again, {resets} resets"
             ));
         }
         if let Some(captured) = self.recorded.capture.as_ref().and_then(|captured| captured.path.as_ref()) {
@@ -81,7 +81,8 @@ impl Outcome {
         }
         if let Some(path) = &arguments.json {
             let text = serde_json::to_string(&self.json(id))?;
-            output::write(path, text + "\n").map_err(|error| format!("write {}: {error}", path.display()))?;
+            output::write(path, text + "\n")
+                .map_err(|error| format!("cannot write {}: {error}", path.display()))?;
         }
         Ok(())
     }
@@ -122,10 +123,10 @@ impl Outcome {
         parts.join(", ")
     }
 
-    /// Bytes over the time of the run.
+    /// Returns the rate of `bytes` over the duration of the run.
     fn rate(&self, bytes: u64) -> String {
         let bits = (bytes as f64 * 8.0 / self.seconds.max(1e-9)).round() as u64;
-        // Three digits say it.
+        // Three significant digits are enough.
         let digits = 10u64.pow(bits.max(1).ilog10().saturating_sub(2));
         BitRate::from_bits_per_second(bits / digits * digits)
             .map_or("0 bit/s".into(), |rate| rate.to_string())
@@ -135,7 +136,7 @@ impl Outcome {
         &self.recorded.summary
     }
 
-    /// The object of `--json`.
+    /// Returns the object of `--json`.
     fn json(&self, id: &str) -> Value {
         let way = |direction| {
             let counters = self.summary().way(LinkId(0), direction);
@@ -193,7 +194,7 @@ impl Outcome {
             },
             "link_time_mean_ns": self.punctuality.off().of.as_nanos(),
         });
-        // Links without a link layer have what they always had.
+        // Links without a link layer have no such member.
         for (place, direction) in ["up", "down"].into_iter().enumerate() {
             if let Some(counted) = link_layer(place) {
                 object[direction]["link_layer"] = counted;

@@ -1,8 +1,9 @@
-//! `lasthop link --clock virtual`: the same command in a guest whose clock jumps over idle time.
+//! `lasthop link --clock virtual`: runs the same command in a guest whose clock jumps over idle
+//! time.
 //!
-//! The guest gets what was asked for in a file of the folder that it shares with the host. Its
-//! standard output and error come out here while it runs, and the files that were asked for are
-//! brought out when it has ended.
+//! The guest reads its arguments from a file in the directory that it shares with the host. Its
+//! standard output and standard error are passed on while it runs. The requested files are copied
+//! out when it has ended.
 
 use crate::arguments::LinkArguments;
 use crate::clock::{Clock, guest_kernel, processors};
@@ -22,30 +23,31 @@ use std::time::Duration;
 use virtual_time::order::{self, Order};
 use virtual_time::{Advance, Boot, instance};
 
-/// Exit status after Ctrl-C, as of a shell.
+/// Exit status after Ctrl-C, as in a shell.
 const INTERRUPTED: i32 = 130;
-/// Exit status of a command that a signal ended, as of a shell, less the signal.
+/// Added to a signal's number, this is the exit status of a command that the signal ended, as in a
+/// shell.
 const BY_SIGNAL: i32 = 128;
-/// Hidden subcommand: `lasthop link` with the arguments in a file.
+/// Hidden subcommand that runs `lasthop link` with arguments from a file.
 pub const SUBCOMMAND: &str = "__link";
-/// That file.
+/// Name of that file.
 const ARGUMENTS: &str = "link.json";
-/// Variable with the folder that COMMAND can leave files in.
+/// Environment variable with the directory in which COMMAND can leave files.
 const KEEP_VARIABLE: &str = "LASTHOP_KEEP";
-/// Name of that folder beside the guest's other files.
+/// Name of that directory beside the guest's other files.
 const KEEP: &str = "keep";
 
-/// Runs the command in a guest and returns the exit status to leave with.
+/// Runs the command in a guest and returns the exit status.
 pub fn run(arguments: &LinkArguments) -> Result<i32, Failure> {
     if arguments.command.is_empty() {
         return Err("--clock virtual needs a COMMAND: a shell there has no terminal".into());
     }
     if !arguments.publish.is_empty() {
-        return Err("--publish is for the real clock: nothing outside can reach into a guest; --serve starts a server there".into());
+        return Err("--publish needs --clock real: nothing outside can reach into a guest; start a server there with --serve".into());
     }
     let kernel = guest_kernel(arguments.guest_memory, false)?;
     if let Some(folder) = &arguments.keep {
-        fs::create_dir_all(folder).map_err(|error| format!("create {}: {error}", folder.display()))?;
+        fs::create_dir_all(folder).map_err(|error| format!("cannot create {}: {error}", folder.display()))?;
     }
     let seed = arguments.seed.unwrap_or_else(|| u64::from(rand::random::<u32>()));
     let notice = Notice::new(arguments.quiet);
@@ -98,14 +100,14 @@ pub fn run(arguments: &LinkArguments) -> Result<i32, Failure> {
     }
     let Some(ended) = ended else { return Ok(INTERRUPTED) };
     if ended.guest.killed_for_memory > 0 {
-        return Err("the guest's memory does not suffice: --guest-memory gives it more".into());
+        return Err("the guest ran out of memory: give it more with --guest-memory".into());
     }
     for file in wanted {
         let from = work.path().join(file.name);
-        // What was not written was explained by the command itself.
+        // The command itself has reported why a file is missing.
         if from.exists() {
             bring(&from, &file.outside)
-                .map_err(|error| format!("write {}: {error}", file.outside.display()))?;
+                .map_err(|error| format!("cannot write {}: {error}", file.outside.display()))?;
         }
     }
     keep(&work.path().join(KEEP), arguments.keep.as_deref(), notice)?;
@@ -120,19 +122,19 @@ pub fn run(arguments: &LinkArguments) -> Result<i32, Failure> {
     Ok(ended.guest.status.unwrap_or(BY_SIGNAL))
 }
 
-/// The arguments in a file: what [`SUBCOMMAND`] begins with.
+/// Reads the arguments of [`SUBCOMMAND`] from their file.
 pub fn read_arguments(path: &Path) -> Result<LinkArguments, Failure> {
-    let text = fs::read(path).map_err(|error| format!("read {}: {error}", path.display()))?;
+    let text = fs::read(path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
     Ok(serde_json::from_slice(&text)?)
 }
 
-/// A file that was asked for.
+/// A requested file.
 struct Wanted {
-    /// Its path in the guest.
+    /// Path in the guest.
     inside: PathBuf,
-    /// Where it goes on the host.
+    /// Path on the host.
     outside: PathBuf,
-    /// Its name between the two.
+    /// Name in the shared directory.
     name: &'static str,
 }
 
@@ -140,14 +142,14 @@ fn wanted(arguments: &LinkArguments, directory: &Path) -> Vec<Wanted> {
     let files =
         [(&arguments.capture, "capture"), (&arguments.events, "events"), (&arguments.json, "summary")];
     let named = files.into_iter().filter_map(|(path, name)| Some((path.clone()?, name)));
-    // Without a link layer its files are not there, and not missed.
+    // Without a link layer its files do not exist, and are not missed.
     let named = named.chain(link_layer::Wanted::named(arguments).files());
     let wanted = |(path, name): (PathBuf, _)| Wanted { inside: directory.join(&path), outside: path, name };
     named.map(wanted).collect()
 }
 
-/// The guest's, with the folders of the caller's `PATH` behind its own: programs that are not
-/// installed are found as on the host.
+/// Returns the guest's environment, with the directories of the caller's `PATH` after its own, so
+/// that programs that are not installed are found as on the host.
 fn environment() -> Vec<(String, String)> {
     let mut environment = Order::environment();
     let callers = std::env::var("PATH").unwrap_or_default();
@@ -158,7 +160,8 @@ fn environment() -> Vec<(String, String)> {
     environment
 }
 
-/// The folders of `first`, then those absolute ones of `more` that are not among them.
+/// Returns the directories of `first`, followed by the absolute directories of `more` that are not
+/// among them.
 fn search_path(first: &str, more: &str) -> String {
     let mut folders: Vec<_> = first.split(':').collect();
     for folder in more.split(':').filter(|folder| folder.starts_with('/')) {
@@ -169,14 +172,14 @@ fn search_path(first: &str, more: &str) -> String {
     folders.join(":")
 }
 
-/// Copies a file of the guest to where it was asked for.
+/// Copies a file of the guest to the requested path.
 fn bring(from: &Path, to: &Path) -> io::Result<()> {
     let pending = Pending::begin(to)?;
     io::copy(&mut File::open(from)?, &mut pending.file()?)?;
     pending.finish()
 }
 
-/// A file of the guest that grows, passed on.
+/// A growing file of the guest whose content is passed on.
 struct Said {
     path: PathBuf,
     from: Option<File>,
@@ -196,19 +199,19 @@ impl Said {
         if let Some(from) = &mut self.from
             && matches!(from.read_to_end(&mut bytes), Ok(count) if count > 0)
         {
-            // A reader that has gone does not end the guest.
+            // The guest continues if the reader has gone.
             let _ = self.to.write_all(&bytes).and_then(|()| self.to.flush());
         }
     }
 }
 
-/// Moves what COMMAND left into the folder that was named.
+/// Copies files that COMMAND left to the directory of `--keep`.
 fn keep(from: &Path, to: Option<&Path>, notice: Notice) -> Result<(), Failure> {
     let files: Vec<_> = fs::read_dir(from)?.flatten().collect();
     let Some(to) = to else {
         if !files.is_empty() {
             notice.warn(format_args!(
-                "{} files in ${KEEP_VARIABLE} are dropped: --keep DIR says where they go",
+                "{} files in ${KEEP_VARIABLE} are discarded: keep them with --keep DIR",
                 files.len()
             ));
         }
@@ -219,8 +222,10 @@ fn keep(from: &Path, to: Option<&Path>, notice: Notice) -> Result<(), Failure> {
         let copied = Command::new("cp").arg("-r").arg(file.path()).arg(&to).status();
         match copied {
             Ok(status) if status.success() => {}
-            Ok(status) => return Err(format!("copy to {}: cp ended with {status}", to.display()).into()),
-            Err(error) => return Err(format!("copy to {}: {error}", to.display()).into()),
+            Ok(status) => {
+                return Err(format!("cannot copy to {}: cp ended with {status}", to.display()).into());
+            }
+            Err(error) => return Err(format!("cannot copy to {}: {error}", to.display()).into()),
         }
     }
     Ok(())

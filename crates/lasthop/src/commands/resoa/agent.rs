@@ -1,4 +1,4 @@
-//! `lasthop resoa agent`: programs' sockets of this host, until a signal ends it.
+//! `lasthop resoa agent`: runs the agent of this host until a signal ends it.
 
 use super::config::ClientConfig;
 use crate::failure::Failure;
@@ -19,63 +19,60 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-/// How long the server may take to say that it knows of the end.
+/// Longest time to wait for the server's confirmation at the end.
 const FAREWELL: Duration = Duration::from_secs(2);
 
-/// `lasthop resoa agent`.
+/// Arguments of `lasthop resoa agent`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Programs find it by the environment variable LASTHOP_RESOA, which holds the path of its socket.
-While there is no server, new sockets fail with ENETDOWN; when one is lost, those that are open are
-reset, and it is tried again, after ten seconds at most. It runs until Ctrl-C or SIGTERM; then the
-sockets that are open are reset.
+Programs find the agent by the environment variable LASTHOP_RESOA, which holds the path of its
+socket. While the agent has no server, new sockets fail with ENETDOWN. When it loses the server, it
+resets all open sockets and tries again, at intervals of ten seconds at most. It runs until Ctrl-C
+or SIGTERM; then it resets all open sockets.
 
-Everything goes by the server, but for what --local names: a network, with ports or without. A socket
-that names no destination, as a listener at any address, is the server's. `localhost` is looked up
-here if the loopback is local.
+All traffic goes through the server, except to the networks of --local, each with or without ports.
+A socket without a destination, such as a listener on any address, is at the server. This host
+resolves `localhost` itself if loopback is local.
 
 Examples:
   lasthop resoa agent --config laptop.toml
   lasthop resoa agent --server plain:127.0.0.1:4000 --listen /run/resoa-agent
   lasthop resoa agent --config laptop.toml --local 127.0.0.0/8 --local ::1 --local '192.168.1.0/24 22,80'")]
 pub struct AgentArguments {
-    /// Server and keys, as `lasthop resoa pair` has written them
+    /// Configuration file with server and keys, as written by `lasthop resoa pair`
     #[arg(long, value_name = "FILE", conflicts_with_all = ["server", "key", "server_key"])]
     pub config: Option<PathBuf>,
-    /// Where the server takes clients: an address with a port, of the carrier udp: unless another
-    /// stands before it
+    /// Address and port of the server, after the carrier (udp:, ether:, quic:, tcp: or plain:)
+    /// [default carrier: udp:]
     #[arg(long, value_name = "[CARRIER:]ADDRESS", required_unless_present = "config")]
     pub server: Option<Place>,
-    /// This agent's secret key (`lasthop resoa key`) [default: one that lasts as long as the
-    /// command]
+    /// File with this agent's secret key, from `lasthop resoa key` [default: a temporary key]
     #[arg(long, value_name = "FILE")]
     pub key: Option<PathBuf>,
-    /// The server's public key, which it prints when it starts
+    /// Public key of the server, which it prints when it starts
     #[arg(long, value_name = "KEY", allow_hyphen_values = true)]
     pub server_key: Option<PublicKey>,
-    /// Where programs find the agent [default: lasthop-resoa in $XDG_RUNTIME_DIR, or in /run]
+    /// Socket that programs connect to [default: lasthop-resoa in $XDG_RUNTIME_DIR, or in /run]
     #[arg(long, value_name = "PATH")]
     pub listen: Option<PathBuf>,
-    /// Which address its sockets are to have: shared, own, any, or one that this host has brought
-    /// along
+    /// Address of the remote sockets: shared, own, any, or an address that this host brings along
     #[arg(long, value_name = "MODE", default_value = "any", value_parser = mode)]
     pub address: AddressMode,
-    /// What this host reaches by itself and not by the server; more than once for more
+    /// Network that this host reaches directly, not through the server (repeatable)
     #[arg(long, value_name = "NETWORK [PORTS]")]
     pub local: Vec<Destination>,
-    /// A host, or a domain with all hosts in it, that this host looks up itself
+    /// Host, or domain with all its hosts, whose name this host resolves itself (repeatable)
     #[arg(long, value_name = "NAME")]
     pub local_name: Vec<String>,
-    /// User to become once everything is open, without capabilities; never root [default: nobody,
-    /// if root starts it]
+    /// User to switch to after startup, without capabilities; never root [default: nobody, if
+    /// started as root]
     #[arg(long, value_name = "NAME")]
     pub user: Option<String>,
-    /// Keep the host's files and all system calls within reach; user, capabilities and terminal are
-    /// given up all the same
+    /// Keep access to the host's files and to all system calls; the original user, capabilities and
+    /// terminal are still given up
     #[arg(long)]
     pub no_sandbox: bool,
-    /// Print a line on standard output when it is registered for the first time: for scripts that
-    /// wait
+    /// Print a line on standard output when the agent first registers, for scripts that wait for it
     #[arg(long)]
     pub ready: bool,
 }
@@ -85,20 +82,20 @@ fn mode(text: &str) -> Result<AddressMode, String> {
         "any" => Ok(AddressMode::Any),
         "shared" => Ok(AddressMode::Shared),
         "own" => Ok(AddressMode::Own),
-        _ => text
-            .parse::<IpAddr>()
-            .map(AddressMode::Brought)
-            .map_err(|_| format!("`{text}` is neither any, shared or own nor an address such as 192.0.2.7")),
+        _ => text.parse::<IpAddr>().map(AddressMode::Brought).map_err(|_| {
+            format!("`{text}` is not an address mode: use any, shared, own or an address such as 192.0.2.7")
+        }),
     }
 }
 
-/// Where programs find an agent if nothing else is said.
+/// Returns the default path of the agent's socket.
 pub fn place() -> PathBuf {
     let folder = std::env::var_os("XDG_RUNTIME_DIR").map_or_else(|| PathBuf::from("/run"), PathBuf::from);
     folder.join("lasthop-resoa")
 }
 
-/// The server, its key, our own, and what is local.
+/// Returns the server, its public key, the agent's secret key, and the rules for local
+/// destinations.
 fn whom(arguments: &AgentArguments) -> Result<(Place, Option<PublicKey>, SecretKey, LocalRules), Failure> {
     let mut local = LocalRules::default();
     let mut whom = None;
@@ -111,7 +108,7 @@ fn whom(arguments: &AgentArguments) -> Result<(Place, Option<PublicKey>, SecretK
     local.names.extend(arguments.local_name.iter().cloned());
     if local.is_empty() && !local.names.is_empty() {
         return Err(format!(
-            "`{}` is to be looked up here, but no destination is local, so that it could not be reached: say which are with --local",
+            "`{}` would be resolved here, but no destination is local, so it could not be reached: give local destinations with --local",
             local.names[0]
         )
         .into());
@@ -123,16 +120,16 @@ fn whom(arguments: &AgentArguments) -> Result<(Place, Option<PublicKey>, SecretK
         Some(file) => SecretKey::read(file)?,
         None => SecretKey::generate()?,
     };
-    let server = arguments.server.clone().ok_or("neither --config nor --server says where the server is")?;
+    let server = arguments.server.clone().ok_or("no server given: use --config or --server")?;
     Ok((server, arguments.server_key, key, local))
 }
 
-/// Attends to programs until Ctrl-C or SIGTERM.
+/// Serves programs until Ctrl-C or SIGTERM.
 pub fn run(arguments: &AgentArguments) -> Result<i32, Failure> {
     Confinement::check(arguments.user.as_deref())?;
     let stop = SignalPipe::of(&[SIGINT, SIGTERM])?;
-    // A socket of a program is a descriptor here, a call another one. What asks for more than there
-    // may be waits.
+    // Each socket of a program needs a file descriptor here, and each call another one. Requests
+    // beyond the limit wait.
     raise_descriptor_limit()?;
     let (server, server_key, key, local) = whom(arguments)?;
     let (carrier, address) =
@@ -169,7 +166,7 @@ pub fn run(arguments: &AgentArguments) -> Result<i32, Failure> {
             }
             said = connected;
         }
-        // Most turns are about sockets alone.
+        // Most turns concern only sockets.
         if agent.turn(None)? && stop.has_come()? {
             break;
         }
@@ -186,11 +183,11 @@ fn say(server: &Place, connected: &Connected) {
     match connected {
         Connected::Yes { address, sockets } => {
             anstream::eprintln!(
-                "lasthop: registered at {server}: sockets have {address}, {sockets} at a time"
+                "lasthop: registered at {server}: sockets have address {address}, at most {sockets} at a time"
             );
         }
         Connected::No(why) => {
-            anstream::eprintln!("lasthop: not registered at {server}: {why}; it is tried again");
+            anstream::eprintln!("lasthop: not registered at {server}: {why}; trying again");
         }
     }
 }

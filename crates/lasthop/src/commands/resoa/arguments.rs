@@ -7,11 +7,12 @@ use resoa_carrier::Place;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
-/// `lasthop resoa`.
+/// Arguments of `lasthop resoa`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Programs stay as they are, and so do the hosts that they talk to: the TCP of their connections is
-at the server, so that the last hop has no TCP on it and its losses are nobody's congestion.
+Remote sockets let unmodified programs cross a bad last hop without running TCP over it. The TCP of
+their connections runs at the server, so no sender mistakes losses on the last hop for congestion.
+The remote hosts stay unmodified too.
 
 Examples:
   lasthop resoa key server.key                                    at the server
@@ -22,119 +23,118 @@ Examples:
   lasthop resoa run -- curl http://192.0.2.7/
   lasthop resoa status")]
 pub struct ResoaArguments {
-    /// What to do
+    /// The subcommand to run
     #[command(subcommand)]
     pub verb: ResoaVerb,
 }
 
-/// The subcommands.
+/// Subcommands of `lasthop resoa`.
 #[derive(Debug, Subcommand)]
 pub enum ResoaVerb {
-    /// Be the server: the TCP of clients' sockets is here
+    /// Run the server, which carries the TCP of its clients' sockets
     Serve(Box<ServeArguments>),
-    /// Be the agent on a host: its programs' sockets are at a server
+    /// Run the agent of this host, which moves its programs' sockets to a server
     Agent(AgentArguments),
-    /// Run a command whose sockets are the agent's
+    /// Run a command that uses remote sockets
     Run(RunArguments),
-    /// Make a secret key in a new file, and print its public half
+    /// Create a secret key in a new file and print its public key
     Key {
-        /// The file; there must be none yet
+        /// File to create; must not exist yet
         file: PathBuf,
     },
-    /// Make a client and a server known to each other: one command at each side
+    /// Introduce a client and a server to each other, with one command at each side
     Pair(PairArguments),
-    /// Say how the agent and the server of this host do
+    /// Show the state of the agent and the server of this host
     Status(StatusArguments),
 }
 
-/// `lasthop resoa serve`.
+/// Arguments of `lasthop resoa serve`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Who may come, and what each may do, is in the policy. Without one the place has to be plain: on the
-loopback, and whoever comes may do what any program of this host may. A policy:
+The policy lists the clients that may connect and what each may do. Without a policy the carrier
+must be plain: on loopback, and every client may do what any program of this host may do. A policy:
 
-  [defaults]                    what holds for clients that say nothing else
-  deny = [\"any 25\"]             NETWORK [PORTS]; `allow` is [\"any\"] unless it says otherwise
+  [defaults]                    for clients without settings of their own
+  deny = [\"any 25\"]             NETWORK [PORTS]; the default of `allow` is [\"any\"]
   [clients.laptop]              `lasthop resoa pair` writes such entries
   key = \"dyp61-B_y5vZTyi52gbHAeVJcSE6t_Ln7USRPmiYpRA\"
 
-The server's loopback, its other addresses, link-local addresses and multicast are not among `any`:
-an entry such as \"127.0.0.1 8080\" opens what it names. docs/resoa-security.md has all fields.
+`any` excludes the server's loopback, its other addresses, link-local addresses and multicast. An
+entry such as \"127.0.0.1 8080\" allows one of them. docs/resoa-security.md describes all fields.
 
-It runs until Ctrl-C or SIGTERM; then every socket of every client is reset. SIGHUP reads the policy
-again; if there is a mistake in it, the old one stays.
+The server runs until Ctrl-C or SIGTERM; then it resets every socket of every client. SIGHUP makes
+it read the policy again; if the new policy has an error, the old one stays in force.
 
 Examples:
   lasthop resoa serve --listen plain:127.0.0.1:4000
   lasthop resoa serve --listen 192.0.2.1:4000 --key server.key --policy policy.toml --user resoa
   lasthop resoa serve --policy policy.toml --check")]
 pub struct ServeArguments {
-    /// Where clients are taken: an address with a port (0 is one that is free), of the carrier udp:
-    /// unless another stands before it (ether:, quic:, tcp:, plain:)
+    /// Address and port to listen on (port 0: any free one), after the carrier: udp:, ether:,
+    /// quic:, tcp: or plain: [default carrier: udp:]
     #[arg(long, value_name = "[CARRIER:]ADDRESS", required_unless_present = "check")]
     pub listen: Option<Place>,
-    /// The server's secret key (`lasthop resoa key`) [default: one that lasts as long as the
-    /// command]
+    /// File with the server's secret key, from `lasthop resoa key` [default: a temporary key]
     #[arg(long, value_name = "FILE")]
     pub key: Option<PathBuf>,
-    /// Who may come, and what each may do
+    /// Policy: clients that may connect, and what each may do
     #[arg(long, value_name = "FILE")]
     pub policy: Option<PathBuf>,
-    /// Only say whether the policy is one
+    /// Check the policy and exit
     #[arg(long, requires = "policy")]
     pub check: bool,
-    /// Address that connections come from [default: the policy's, or any that this host has]
+    /// Source address of outgoing connections [default: the policy's, or any address of this host]
     #[arg(long, value_name = "IP")]
     pub address: Option<IpAddr>,
-    /// Take clients beyond the loopback though the carrier verifies nothing: whoever reaches it is
-    /// a client
+    /// Accept clients from beyond loopback even if the carrier authenticates nobody: anyone who can
+    /// reach it becomes a client
     #[arg(long)]
     pub insecure: bool,
-    /// Interfaces where the far host's FIN is held (repeatable) [default: all but the loopback, if
-    /// root]
+    /// Interfaces on which the remote host's FIN is held back (repeatable) [default: all but
+    /// loopback, if root]
     #[arg(long, value_name = "NAME")]
     pub interface: Vec<String>,
-    /// User to become once everything is open, with the capabilities that the policy needs; never
-    /// root [default: nobody, if root starts it]
+    /// User to switch to after startup, with the capabilities that the policy needs; never root
+    /// [default: nobody, if started as root]
     #[arg(long, value_name = "NAME")]
     pub user: Option<String>,
-    /// Keep the host's files and all system calls within reach; user, capabilities and terminal are
-    /// given up all the same
+    /// Keep access to the host's files and to all system calls; the original user, capabilities and
+    /// terminal are still given up
     #[arg(long)]
     pub no_sandbox: bool,
-    /// Figures for Prometheus, at /metrics of this address
+    /// Address and port to serve Prometheus metrics at, under /metrics [default: none]
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub metrics: Option<SocketAddr>,
-    /// Where `lasthop resoa status` asks [default: /run/lasthop-server/resoa.sock, or below
-    /// XDG_RUNTIME_DIR]
+    /// Socket that answers `lasthop resoa status` [default: /run/lasthop-server/resoa.sock, or
+    /// below XDG_RUNTIME_DIR]
     #[arg(long, value_name = "PATH")]
     pub status: Option<PathBuf>,
 }
 
-/// `lasthop resoa status`.
+/// Arguments of `lasthop resoa status`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Without --agent and --server it asks both where they are by default, and says what those do that answer.
-The exit status is 1 if an agent has no server.")]
+Without --agent and --server the command asks both at their default sockets and shows those that
+answer. The exit status is 1 if an agent has no server.")]
 pub struct StatusArguments {
-    /// The agent's socket [default: LASTHOP_RESOA, or where `lasthop resoa agent` listens by
-    /// itself]
+    /// Socket of the agent [default: LASTHOP_RESOA, or the default of `lasthop resoa agent`]
     #[arg(long, value_name = "PATH")]
     pub agent: Option<PathBuf>,
-    /// Where the server answers [default: /run/lasthop-server/resoa.sock, or below XDG_RUNTIME_DIR]
+    /// Status socket of the server [default: /run/lasthop-server/resoa.sock, or below
+    /// XDG_RUNTIME_DIR]
     #[arg(long, value_name = "PATH")]
     pub server: Option<PathBuf>,
-    /// As one JSON object, with `agent` and `server`
+    /// Print one JSON object, with `agent` and `server`
     #[arg(long)]
     pub json: bool,
 }
 
-/// `lasthop resoa pair`.
+/// Arguments of `lasthop resoa pair`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The server's side prints a line with what the client has to know, the client's side makes a key and
-a configuration, and prints a line with what the server has to know. Nothing in the lines is secret,
-but each has to arrive as it was printed: who can change them can be in between.
+The server's side prints a line for the client. The client's side reads it, creates a key and a
+configuration, and prints a line for the server. The lines contain no secrets, but each must arrive
+unchanged: anyone who can alter them can impersonate either side.
 
 Examples:
   server$ lasthop resoa pair --policy policy.toml --key server.key --at 192.0.2.1:4000 --name laptop
@@ -142,22 +142,22 @@ Examples:
   server$ lasthop resoa pair --policy policy.toml 'resoa-client ...'
   client$ lasthop resoa agent --config laptop.toml")]
 pub struct PairArguments {
-    /// The line that the other side has printed
+    /// Line that the other side printed
     #[arg(value_name = "LINE")]
     pub line: Option<String>,
-    /// Server: the policy; the client's line gives it an entry, and makes it if there is none
+    /// Server: policy file, created if missing; the client's line adds an entry to it
     #[arg(long, value_name = "FILE")]
     pub policy: Option<PathBuf>,
-    /// Server: its secret key; it is made if there is none
+    /// Server: file with its secret key, created if missing
     #[arg(long, value_name = "FILE", requires = "policy")]
     pub key: Option<PathBuf>,
-    /// Server: where the client reaches it, as for `serve --listen`
+    /// Server: address at which the client reaches it, as for `serve --listen`
     #[arg(long, value_name = "[CARRIER:]ADDRESS", requires = "policy")]
     pub at: Option<Place>,
-    /// Server: what the client is called
+    /// Server: name of the client
     #[arg(long, value_name = "NAME")]
     pub name: Option<String>,
-    /// Client: its configuration; there must be none yet
+    /// Client: configuration file to create; must not exist yet
     #[arg(long, value_name = "FILE", conflicts_with = "policy")]
     pub out: Option<PathBuf>,
 }

@@ -1,4 +1,4 @@
-//! What a client knows of its server: the file that `lasthop resoa pair` writes and
+//! Configuration of a client: the file that `lasthop resoa pair` writes and
 //! `lasthop resoa agent --config` reads.
 //!
 //! ```toml
@@ -21,17 +21,17 @@ use std::path::{Path, PathBuf};
 /// A client's configuration; see the [module](self).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClientConfig {
-    /// Where the server is.
+    /// Address of the server.
     pub server: Place,
-    /// What it is known by.
+    /// Public key of the server.
     pub server_key: PublicKey,
-    /// File of the client's own secret key.
+    /// Path of the client's secret key.
     pub key: PathBuf,
-    /// What the client's host reaches by itself.
+    /// Destinations that the client's host reaches directly.
     pub local: Local,
 }
 
-/// Table `local` of the file, as it is written.
+/// Table `local` of the file.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Local {
@@ -46,10 +46,10 @@ impl Local {
         *self == Self::default()
     }
 
-    /// What it means.
+    /// Returns the rules that the table describes.
     ///
     /// # Errors
-    /// If a destination is none.
+    /// If a destination is invalid.
     pub fn rules(&self) -> Result<LocalRules, Failure> {
         let destination = |text: &String| {
             text.parse().map_err(|error| Failure::from(format!("local.destinations: {error}")))
@@ -70,10 +70,10 @@ struct Written {
 }
 
 impl ClientConfig {
-    /// Reads one. A relative path of the key is beside the file.
+    /// Reads a configuration. A relative path of the key is relative to the file's directory.
     ///
     /// # Errors
-    /// If there is no such file, or something in it is not what it should be.
+    /// If the file cannot be read, or a field in it is invalid.
     pub fn read(path: &Path) -> Result<Self, Failure> {
         let wrong = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
         let text = std::fs::read_to_string(path).map_err(|error| wrong(&error))?;
@@ -87,10 +87,10 @@ impl ClientConfig {
         })
     }
 
-    /// Its text.
+    /// Returns the configuration as text.
     ///
     /// # Errors
-    /// If the path of the key cannot be written down.
+    /// If the path of the key cannot be represented in TOML.
     pub fn text(&self) -> Result<String, Failure> {
         let Self { server, server_key, key, local } = self.clone();
         let (server, server_key) = (server.to_string(), server_key.to_string());
@@ -103,7 +103,8 @@ impl ClientConfig {
 mod tests {
     use super::*;
 
-    /// What is written is read, with the key beside it; what is wrong says which file and field.
+    /// A written configuration is read back, with the key beside it; errors name the file and the
+    /// field.
     #[test]
     fn configurations_are_read_as_written() {
         let folder = tempfile::tempdir().expect("a folder");

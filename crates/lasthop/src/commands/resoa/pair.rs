@@ -1,4 +1,4 @@
-//! `lasthop resoa pair`: a client and a server get to know each other by two lines that people
+//! `lasthop resoa pair`: introduces a client and a server to each other with two lines that people
 //! carry over.
 //!
 //! ```text
@@ -6,8 +6,8 @@
 //! resoa-client laptop KEY CHECK                         from the client: what it is known by
 //! ```
 //!
-//! The check finds what was lost in between, not who has changed it: that the lines come from whom
-//! they should is the people's affair.
+//! The checksum detects transmission errors, not manipulation. People must make sure that each line
+//! comes from the right sender.
 
 use super::arguments::PairArguments;
 use super::config::{ClientConfig, Local};
@@ -20,40 +20,40 @@ use std::io::{ErrorKind, Write};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
 use std::path::Path;
 
-/// A line, as it was carried over.
+/// A parsed line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Line {
     Server { name: String, place: Place, key: PublicKey },
     Client { name: String, key: PublicKey },
 }
 
-/// The side that was asked for.
+/// Runs the requested side.
 pub fn run(arguments: &PairArguments) -> Result<i32, Failure> {
     let PairArguments { line, policy, key, at, name, out } = arguments;
     let line = line.as_deref().map(Line::read).transpose()?;
     match (line, policy, out) {
         (None, Some(policy), _) => {
-            let missing = |option: &str, what: &str| format!("{option}: {what}, for the line that the client gets");
+            let missing = |option: &str, what: &str| format!("{option} is missing: {what}, for the client's line");
             let key = key.as_deref().ok_or_else(|| missing("--key FILE", "the server's secret key"))?;
-            let place = at.clone().ok_or_else(|| missing("--at [CARRIER:]ADDRESS", "where the client reaches the server"))?;
-            let name = name.clone().ok_or_else(|| missing("--name NAME", "what the client is called"))?;
+            let place = at.clone().ok_or_else(|| missing("--at [CARRIER:]ADDRESS", "the address at which the client reaches the server"))?;
+            let name = name.clone().ok_or_else(|| missing("--name NAME", "the name of the client"))?;
             offer(policy, key, place, name)
         }
         (Some(Line::Server { name, place, key }), None, Some(out)) => answer(name, place, key, out),
         (Some(Line::Client { name, key }), Some(policy), None) => enter(policy, &name, key),
         (Some(Line::Server { name, .. }), ..) => {
-            Err(format!("this line is for the client: there, lasthop resoa pair LINE --out {name}.toml").into())
+            Err(format!("this line is for the client: run `lasthop resoa pair LINE --out {name}.toml` there").into())
         }
         (Some(Line::Client { .. }), ..) => {
-            Err("this line is for the server: there, lasthop resoa pair LINE --policy FILE".into())
+            Err("this line is for the server: run `lasthop resoa pair LINE --policy FILE` there".into())
         }
         (None, None, _) => Err(
-            "--policy FILE at the server begins (with --key, --at and --name); at the client, the line that it prints and --out FILE".into(),
+            "no line and no policy given: begin at the server with --policy FILE, --key, --at and --name; then give the client the line that it prints, and --out FILE".into(),
         ),
     }
 }
 
-/// At the server: what the client has to know.
+/// At the server: prints the line for the client.
 fn offer(policy: &Path, key: &Path, place: Place, name: String) -> Result<i32, Failure> {
     let name = named(name)?;
     if policy.exists() && Policy::read(policy)?.clients().any(|(_, client)| client.name == name) {
@@ -61,15 +61,15 @@ fn offer(policy: &Path, key: &Path, place: Place, name: String) -> Result<i32, F
     }
     if !place.is_secure() {
         anstream::eprintln!(
-            "lasthop: nothing is verified at {place}: the keys that are exchanged here prove nothing there"
+            "lasthop: {place} is not authenticated: the keys exchanged here prove nothing there"
         );
     }
     let secret = match SecretKey::generate()?.write(key) {
         Ok(()) => {
-            anstream::eprintln!("lasthop: {} is the server's new secret key", key.display());
+            anstream::eprintln!("lasthop: wrote the server's new secret key to {}", key.display());
             SecretKey::read(key)?
         }
-        // That there is one is how it should be.
+        // An existing key is expected, and used.
         Err(_) => SecretKey::read(key)?,
     };
     let line = Line::Server { name: name.clone(), place, key: secret.public() };
@@ -78,7 +78,7 @@ fn offer(policy: &Path, key: &Path, place: Place, name: String) -> Result<i32, F
     Ok(0)
 }
 
-/// At the client: its key and configuration, and what the server has to know.
+/// At the client: creates the key and the configuration, and prints the line for the server.
 fn answer(name: String, place: Place, server_key: PublicKey, out: &Path) -> Result<i32, Failure> {
     let key_path = out.with_extension("key");
     if out.exists() {
@@ -86,7 +86,7 @@ fn answer(name: String, place: Place, server_key: PublicKey, out: &Path) -> Resu
             .map(|known| format!(", for the server at {}", known.server))
             .unwrap_or_default();
         let out = out.display();
-        return Err(format!("{out}: there is a file already{which}; name another one, or remove it").into());
+        return Err(format!("{out}: file exists{which}; name another file, or remove it").into());
     }
     let secret = match SecretKey::read(&key_path) {
         Ok(secret) => secret,
@@ -105,32 +105,28 @@ fn answer(name: String, place: Place, server_key: PublicKey, out: &Path) -> Resu
         .open(out)
         .map_err(|error| format!("{}: {error}", out.display()))?;
     write!(file, "# lasthop resoa agent --config {}\n{}", out.display(), config.text()?)?;
-    anstream::eprintln!(
-        "lasthop: {} is the configuration, {} the secret key",
-        out.display(),
-        key_path.display()
-    );
+    anstream::eprintln!("lasthop: configuration in {}, secret key in {}", out.display(), key_path.display());
     anstream::println!("{}", Line::Client { name, key: secret.public() }.text());
     anstream::eprintln!("lasthop: at the server: lasthop resoa pair 'THE LINE' --policy FILE");
     Ok(0)
 }
 
-/// At the server: the client may come.
+/// At the server: adds the client to the policy.
 fn enter(policy: &Path, name: &str, key: PublicKey) -> Result<i32, Failure> {
     let file = policy.display().to_string();
-    // Through a link, if it is one: the file that it names is replaced, and the link stays.
+    // If the path is a symbolic link, its target is replaced and the link stays.
     let target = policy.canonicalize().unwrap_or_else(|_| policy.to_owned());
     let before = match fs::read_to_string(&target) {
         Ok(text) => text,
         Err(error) if target.is_symlink() => {
-            return Err(format!("{file}: it is a link, and what it names cannot be read: {error}").into());
+            return Err(format!("{file}: cannot read the target of this symbolic link: {error}").into());
         }
         Err(error) if error.kind() == ErrorKind::NotFound => "# lasthop resoa serve --policy\n".to_owned(),
         Err(error) => return Err(format!("{file}: {error}").into()),
     };
     let known = Policy::parse(&file, &before)?;
     if let Some((_, client)) = known.clients().find(|(other, _)| **other == key) {
-        return Err(format!("{file}: this key is the client `{}` already", client.name).into());
+        return Err(format!("{file}: this key already belongs to client `{}`", client.name).into());
     }
     if known.clients().any(|(_, client)| client.name == name) {
         return Err(taken(policy, name).into());
@@ -138,19 +134,19 @@ fn enter(policy: &Path, name: &str, key: PublicKey) -> Result<i32, Failure> {
     let gap = if before.ends_with('\n') { "" } else { "\n" };
     let after = format!("{before}{gap}\n[clients.{name}]\nkey = \"{key}\"\n");
     Policy::parse(&file, &after)?;
-    // Whole or not at all: a server may be reading it.
+    // The file is replaced atomically, because a server may be reading it.
     let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut new = tempfile::NamedTempFile::new_in(folder).map_err(|error| format!("{file}: {error}"))?;
     new.write_all(after.as_bytes())?;
-    // Who could read it before has to go on doing so: the server may be another user. A new one is
-    // anybody's to read, since nothing in it is secret.
+    // Readers of the old file must be able to read the new one, because the server may run as
+    // another user. A new file is readable by everyone, because it contains no secrets.
     let there = fs::metadata(&target).ok();
     if let Some(there) = &there {
         let made = new.as_file().metadata()?;
         let other = |is: u32, made: u32| (is != made).then_some(is);
         fchown(new.as_file(), other(there.uid(), made.uid()), other(there.gid(), made.gid())).map_err(|error| {
             format!(
-                "{file}: it would not be that of user {} and group {} any more: {error}; as its owner or root it would",
+                "{file}: cannot keep its owner (user {}, group {}): {error}; run this as its owner or as root",
                 there.uid(),
                 there.gid()
             )
@@ -160,25 +156,22 @@ fn enter(policy: &Path, name: &str, key: PublicKey) -> Result<i32, Failure> {
         .set_permissions(there.map_or(fs::Permissions::from_mode(0o644), |there| there.permissions()))?;
     new.persist(&target).map_err(|error| format!("{file}: {}", error.error))?;
     anstream::eprintln!(
-        "lasthop: `{name}` may come; a server that runs learns it by SIGHUP (systemctl reload lasthop-resoa)"
+        "lasthop: `{name}` may now connect; make a running server read the policy with SIGHUP (systemctl reload lasthop-resoa)"
     );
     Ok(0)
 }
 
 fn taken(policy: &Path, name: &str) -> String {
-    format!(
-        "{}: there is a client `{name}` already; name this one otherwise, or remove that entry",
-        policy.display()
-    )
+    format!("{}: client `{name}` exists already; choose another name, or remove its entry", policy.display())
 }
 
-/// A name that needs no quotes anywhere.
+/// Checks a name, which must not need quotes anywhere.
 fn named(name: String) -> Result<String, Failure> {
     let fits = |letter: char| letter.is_ascii_alphanumeric() || letter == '-' || letter == '_';
     if (1..=32).contains(&name.len()) && name.chars().all(fits) {
         Ok(name)
     } else {
-        Err(format!("`{name}` is no name of a client: 1 to 32 of A-Z, a-z, 0-9, - and _").into())
+        Err(format!("`{name}` is not a client name: use 1 to 32 characters of A-Z, a-z, 0-9, - and _").into())
     }
 }
 
@@ -194,9 +187,7 @@ impl Line {
     fn read(text: &str) -> Result<Self, Failure> {
         let words: Vec<_> = text.split_whitespace().collect();
         let incomplete = || {
-            format!(
-                "`{text}` is no line that `lasthop resoa pair` has printed, or not all of it: paste it in quotes"
-            )
+            format!("`{text}` is not a complete line of `lasthop resoa pair`: paste the whole line in quotes")
         };
         let (&sum, rest) = words.split_last().ok_or_else(incomplete)?;
         let line = match *rest {
@@ -208,7 +199,7 @@ impl Line {
         };
         if check(&rest.join(" ")) != sum {
             return Err(format!(
-                "`{text}` has changed on its way (its last word does not fit): have it sent again"
+                "`{text}` was altered on its way (its checksum does not match): have it sent again"
             )
             .into());
         }
@@ -216,7 +207,7 @@ impl Line {
     }
 }
 
-/// Finds letters that were lost or changed.
+/// Returns a checksum that detects lost and changed letters.
 fn check(text: &str) -> String {
     format!("{:08x}", crc32fast::hash(text.as_bytes()))
 }
@@ -225,15 +216,18 @@ fn check(text: &str) -> String {
 mod tests {
     use super::*;
 
-    /// A policy that gets an entry stays whose it was, who could read it can, and a link to it
-    /// stays one. A new one is anybody's to read.
+    /// A policy that gets an entry keeps its owner and its permissions, and a link to it stays a
+    /// link. A new policy is readable by everyone.
     #[test]
     fn a_policy_stays_whose_it_was() {
         let folder = tempfile::tempdir().expect("a folder");
         let (file, link) = (folder.path().join("policy.toml"), folder.path().join("link.toml"));
         std::os::unix::fs::symlink(&file, &link).expect("made");
         let nothing = enter(&link, "a", PublicKey([1; 32])).expect_err("it names nothing").to_string();
-        assert!(nothing.contains("it is a link") && link.is_symlink(), "{nothing}");
+        assert!(
+            nothing.contains("cannot read the target of this symbolic link") && link.is_symlink(),
+            "{nothing}"
+        );
 
         enter(&file, "a", PublicKey([1; 32])).expect("a new one");
         assert_eq!(fs::metadata(&file).expect("is there").mode() & 0o777, 0o644);
@@ -248,8 +242,7 @@ mod tests {
         assert_eq!(Policy::read(&file).expect("a policy").clients().len(), 2);
     }
 
-    /// Lines are read as written, however they were broken into words; one that has changed is
-    /// none.
+    /// Lines are read back whatever their white space; a changed line is rejected.
     #[test]
     fn lines_are_read_as_written() {
         let (name, key) = ("laptop".to_owned(), PublicKey([9; 32]));
@@ -259,7 +252,7 @@ mod tests {
             assert_eq!(Line::read(&format!("  {}\n", text.replace(' ', "  "))).expect("the same"), line);
             let changed = text.replacen("CQ", "Cg", 1);
             assert!(
-                Line::read(&changed).expect_err("changed").to_string().contains("has changed"),
+                Line::read(&changed).expect_err("changed").to_string().contains("was altered"),
                 "{changed}"
             );
             let (cut, _) = text.rsplit_once(' ').expect("words");

@@ -1,5 +1,5 @@
-//! `lasthop resoa run`: a command whose sockets are the agent's. If nothing can intercept its
-//! calls, it is not started.
+//! `lasthop resoa run`: runs a command with remote sockets. If its calls cannot be intercepted, it
+//! is not started.
 
 mod library;
 mod program;
@@ -17,23 +17,23 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The loader's list of libraries to load before all others.
+/// Environment variable with the libraries that the loader loads before all others.
 const PRELOAD: &str = "LD_PRELOAD";
 
-/// `lasthop resoa run`.
+/// Arguments of `lasthop resoa run`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The command and what it starts make their sockets of TCP and UDP at the server that the agent is
-registered at. They need no network of their own, and none is used: where the agent does not answer,
+The command and its child processes create their TCP and UDP sockets at the server with which the
+agent is registered. They need no network of their own and use none: if the agent does not answer,
 their calls fail.
 
 A library that is loaded before the C library intercepts their calls. It does not reach programs
 that are statically linked or compiled by Go: if COMMAND is one, it runs as with --seccomp. If
 COMMAND starts one later, that program gets no sockets (ENETDOWN).
 
-With --seccomp the kernel stops the calls of any program, which costs 2 us to 20 us for each. The
-command then ends when the last of its processes has. No program gains rights (sudo) with --seccomp,
-nor for an ordinary user without it.
+With --seccomp the kernel intercepts the calls of any program, at a cost of 2 us to 20 us per call.
+The command then ends when the last of its processes ends. With --seccomp no program gains
+privileges (sudo); for an ordinary user this also holds without it.
 
 The exit status is the command's. It is 125 if lasthop itself fails, 126 if the command cannot be
 executed and 127 if it is not found.
@@ -43,40 +43,39 @@ Examples:
   lasthop resoa run --agent /run/resoa-agent --count -- git clone http://192.0.2.1/project.git
   lasthop resoa run --seccomp -- sh -c './program-in-go | grep ready'")]
 pub struct RunArguments {
-    /// The agent's socket [default: LASTHOP_RESOA, or where `lasthop resoa agent` listens by
-    /// itself]
+    /// Socket of the agent [default: LASTHOP_RESOA, or the default of `lasthop resoa agent`]
     #[arg(long, value_name = "PATH")]
     pub agent: Option<PathBuf>,
-    /// The library that is loaded before the C library [default: LASTHOP_PRELOAD, or
-    /// libresoa_preload.so beside this command or in lib/lasthop]
+    /// Library to preload before the C library [default: LASTHOP_PRELOAD, or libresoa_preload.so
+    /// beside this command or in lib/lasthop]
     #[arg(long, value_name = "FILE")]
     pub library: Option<PathBuf>,
-    /// Let the kernel stop the calls, and not a library, which does not reach programs that call
-    /// the kernel by themselves
+    /// Intercept calls in the kernel instead of in a library, to reach programs that make system
+    /// calls directly
     #[arg(long, conflicts_with = "library")]
     pub seccomp: bool,
-    /// With --seccomp, let `close` wait as SO_LINGER says. The kernel then stops every `close`, of
-    /// files as well
+    /// With --seccomp: make `close` wait as SO_LINGER requires. The kernel then intercepts every
+    /// `close`, including those of files
     #[arg(long, requires = "seccomp")]
     pub linger: bool,
-    /// Say afterwards how many sockets were made and carried, those of others at the same agent
-    /// included
+    /// Print how many sockets were created and carried, including those of other programs at the
+    /// same agent
     #[arg(long)]
     pub count: bool,
-    /// The command and its arguments
+    /// Command and its arguments
     #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "COMMAND")]
     pub command: Vec<OsString>,
 }
 
-/// Runs it, and ends as it ends.
+/// Runs the command and returns its exit status.
 pub fn run(arguments: &RunArguments) -> Result<i32, Failure> {
     let (name, rest) = arguments.command.split_first().ok_or("no command")?;
-    // The command may go to another folder.
+    // Absolute, because the command may change its directory.
     let agent = Agent::at(std::path::absolute(place(arguments.agent.as_deref()))?);
     let before = agent_status::of(&agent)?;
     if let Connected::No(why) = &before.connected {
         return Err(format!(
-            "the agent at {} has no server: {why}\nwait until it says `registered`, or start it with another --server",
+            "the agent at {} has no server: {why}\nwait until it prints `registered`, or start it with another --server",
             agent.path().display()
         )
         .into());
@@ -91,7 +90,7 @@ pub fn run(arguments: &RunArguments) -> Result<i32, Failure> {
     if let Interposer::Seccomp(why) = interposer {
         if arguments.library.is_some() {
             return Err(format!(
-                "{why}, so that --library intercepts nothing\nwithout --library it runs by seccomp"
+                "{why}, so --library intercepts nothing\nwithout --library its calls are intercepted by seccomp"
             )
             .into());
         }
@@ -101,7 +100,7 @@ pub fn run(arguments: &RunArguments) -> Result<i32, Failure> {
     let library = library::find(arguments.library.as_deref())?;
     command.env(PRELOAD, preload(&library));
     resoa_notify::guard().map_err(|error| {
-        format!("cannot keep programs that the library does not reach from the network: {error}; the kernel needs CONFIG_SECCOMP_FILTER")
+        format!("cannot deny the network to programs that the library does not reach: {error}; the kernel needs CONFIG_SECCOMP_FILTER")
     })?;
     if arguments.count {
         counted(&agent, &before, &mut command)
@@ -111,7 +110,7 @@ pub fn run(arguments: &RunArguments) -> Result<i32, Failure> {
     }
 }
 
-/// Answers for the command as long as it and what it started run.
+/// Answers the calls of the command and its child processes while they run.
 fn notified(
     agent: &Agent,
     before: &Status,
@@ -127,7 +126,7 @@ fn notified(
     resoa_notify::end_as(status)
 }
 
-/// An error of starting the command has a status of its own.
+/// Converts the error; a command that could not be started has an exit status of its own.
 fn not_started(error: RunError) -> Failure {
     match error {
         RunError::Launch(LaunchError::Program { program, error }) => NotStarted::new(&program, &error).into(),
@@ -135,14 +134,14 @@ fn not_started(error: RunError) -> Failure {
     }
 }
 
-/// Where the agent is.
+/// Returns the path of the agent's socket.
 pub fn place(said: Option<&Path>) -> PathBuf {
     said.map(PathBuf::from)
         .or_else(|| env::var_os(resoa_calls::AGENT).map(PathBuf::from))
         .unwrap_or_else(agent::place)
 }
 
-/// Ours first, then what was there.
+/// Returns the value of [`PRELOAD`]: the library first, followed by the previous value.
 fn preload(library: &Path) -> OsString {
     let mut list = library.as_os_str().to_owned();
     if let Some(others) = env::var_os(PRELOAD).filter(|others| !others.is_empty()) {
@@ -152,10 +151,10 @@ fn preload(library: &Path) -> OsString {
     list
 }
 
-/// Waits for the command, which has the terminal and its signals to itself.
+/// Runs the command and waits for it. The command has the terminal and its signals to itself.
 fn counted(agent: &Agent, before: &Status, command: &mut Command) -> Result<i32, Failure> {
     for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGQUIT] {
-        // A handler and no disposition: the command would inherit that one.
+        // A handler instead of SIG_IGN, because the command would inherit SIG_IGN.
         signal_hook::flag::register(signal, std::sync::Arc::default())?;
     }
     let program = command.get_program().to_owned();
@@ -164,7 +163,7 @@ fn counted(agent: &Agent, before: &Status, command: &mut Command) -> Result<i32,
     Ok(status.code().or_else(|| status.signal().map(|signal| 128 + signal)).unwrap_or(1))
 }
 
-/// What has become more since.
+/// Prints the increase of the counters since `before`.
 fn say_counts(agent: &Agent, before: &Status) -> Result<(), Failure> {
     let after = agent_status::of(agent)?;
     let made = after.made.saturating_sub(before.made);

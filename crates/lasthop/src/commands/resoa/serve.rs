@@ -1,4 +1,4 @@
-//! `lasthop resoa serve`: the server of remote sockets, until a signal ends it.
+//! `lasthop resoa serve`: runs the server of remote sockets until a signal ends it.
 
 mod questions;
 
@@ -22,7 +22,9 @@ pub fn run(arguments: &ServeArguments) -> Result<i32, Failure> {
     if arguments.check {
         return check(arguments);
     }
-    let Some(listen) = &arguments.listen else { return Err("--listen: where clients are taken".into()) };
+    let Some(listen) = &arguments.listen else {
+        return Err("--listen is missing: give the address to listen on".into());
+    };
     Confinement::check(arguments.user.as_deref())?;
     raise_descriptor_limit()?;
     let (stop, reload) = (SignalPipe::of(&[SIGINT, SIGTERM])?, SignalPipe::of(&[SIGHUP])?);
@@ -40,7 +42,7 @@ pub fn run(arguments: &ServeArguments) -> Result<i32, Failure> {
     }
     if !host.capabilities().host_ports {
         anstream::eprintln!(
-            "lasthop: this kernel does not tell which ports the host's processes have (CONFIG_INET_TCP_DIAG, CONFIG_INET_UDP_DIAG): sockets of clients share no port, whatever SO_REUSEADDR and SO_REUSEPORT say"
+            "lasthop: this kernel does not report the ports of the host's processes (CONFIG_INET_TCP_DIAG, CONFIG_INET_UDP_DIAG): sockets of clients cannot share a port, even with SO_REUSEADDR or SO_REUSEPORT"
         );
     }
     let mut questions = Questions::open(arguments)?;
@@ -48,7 +50,7 @@ pub fn run(arguments: &ServeArguments) -> Result<i32, Failure> {
         host.wait_for(descriptor)?;
     }
     if policy.is_open() {
-        anstream::eprintln!("lasthop: nothing is verified at {place}: whoever reaches it is a client");
+        anstream::eprintln!("lasthop: {place} is not authenticated: anyone who can reach it is a client");
     }
     let needs = needs(arguments, &policy, &questions, host.capabilities().fin_hold);
     let confinement = Confinement::enter(arguments.user.as_deref(), !arguments.no_sandbox, &needs)?;
@@ -57,7 +59,7 @@ pub fn run(arguments: &ServeArguments) -> Result<i32, Failure> {
     questions.answer()?;
     anstream::eprintln!("lasthop: listening at {place}, key {}", key.public());
     loop {
-        // Most turns are about sockets alone, and ask nobody else.
+        // Most turns concern only sockets and need no other checks.
         if !host.turn(None)? {
             continue;
         }
@@ -70,12 +72,12 @@ pub fn run(arguments: &ServeArguments) -> Result<i32, Failure> {
         questions.hear(|| host.report());
     }
     host.stop();
-    anstream::eprintln!("lasthop: every socket is reset");
+    anstream::eprintln!("lasthop: all sockets are reset");
     Ok(0)
 }
 
-/// What holds the FIN of a far host until the client has all before it. If nobody has asked for it,
-/// it need not be.
+/// Attaches the programs that hold back the FIN of a remote host until the client has received all
+/// data before it. They are optional unless `--interface` asks for them.
 fn hold(arguments: &ServeArguments) -> Result<Option<FinHold>, Failure> {
     if !arguments.interface.is_empty() {
         let hold = FinHold::attach(&arguments.interface);
@@ -83,17 +85,17 @@ fn hold(arguments: &ServeArguments) -> Result<Option<FinHold>, Failure> {
     }
     let attached = FinHold::interfaces().and_then(|names| {
         let hold = FinHold::attach(&names)?;
-        anstream::eprintln!("lasthop: the FIN of far hosts is held at {}", names.join(" "));
+        anstream::eprintln!("lasthop: the FIN of remote hosts is held back on {}", names.join(" "));
         Ok(hold)
     });
     Ok(attached
         .inspect_err(|error| {
-            anstream::eprintln!("lasthop: the FIN of far hosts is acknowledged when it arrives, not when the client has all before it: {error}");
+            anstream::eprintln!("lasthop: the FIN of remote hosts is acknowledged on arrival, before the client has all data: {error}");
         })
         .ok())
 }
 
-/// Says when the server starts what SIGHUP would come to.
+/// Warns at startup if SIGHUP will not be able to read the policy.
 fn say_if_unreadable(arguments: &ServeArguments, confinement: &Confinement) {
     if let Some(file) = &arguments.policy
         && let Err(error) = std::fs::File::open(file)
@@ -106,29 +108,29 @@ fn say_if_unreadable(arguments: &ServeArguments, confinement: &Confinement) {
     }
 }
 
-/// What is not to be given up.
+/// Returns what the confinement must leave to the server.
 fn needs(arguments: &ServeArguments, policy: &Policy, questions: &Questions, fin_hold: bool) -> Needs {
-    // A policy that an editor writes anew is another file in the same folder.
+    // An editor that saves the policy creates another file in the same directory.
     let folder = |path: &Path| path.canonicalize().ok().and_then(|path| path.parent().map(Path::to_path_buf));
     Needs {
         low_ports: policy.needs_low_ports(),
         foreign_addresses: policy.needs_foreign_addresses(),
         fin_hold,
         readable: arguments.policy.as_deref().and_then(folder).into_iter().collect(),
-        // A folder that was named has other files, perhaps: there the socket stays, and the next
-        // start takes its place.
+        // A directory given on the command line may contain other files. There the socket stays,
+        // and the next start replaces it.
         removable_from: questions.own_path().and_then(folder).into_iter().collect(),
         sockets: Vec::new(),
     }
 }
 
-/// `--check`
+/// Runs `--check`: reads the policy and prints its clients.
 fn check(arguments: &ServeArguments) -> Result<i32, Failure> {
     let file = arguments.policy.as_deref().unwrap_or(Path::new(""));
     let policy = Policy::read(file)?;
     let clients = policy.clients().len();
     let are = if clients == 1 { "1 client".to_owned() } else { format!("{clients} clients") };
-    anstream::println!("{}: a policy with {are}", file.display());
+    anstream::println!("{}: valid policy with {are}", file.display());
     for (key, client) in policy.clients() {
         let addresses = &client.grant.addresses;
         let own: Vec<_> = addresses.pool.iter().chain(&addresses.brought).map(ToString::to_string).collect();
@@ -138,23 +140,23 @@ fn check(arguments: &ServeArguments) -> Result<i32, Failure> {
     Ok(0)
 }
 
-/// Who may come, and what each may do.
+/// Returns the policy: the clients that may connect, and what each may do.
 fn policy(arguments: &ServeArguments, listen: &Place) -> Result<Policy, Failure> {
     let is_near = matches!(listen, Place::Plain(address) if address.ip().is_loopback());
     if !listen.is_secure() && !is_near && !arguments.insecure {
         return Err(format!(
-            "--listen {listen}: nothing is verified there, so that whoever reaches it is a client; use tcp:, or --insecure if only friends can"
+            "--listen {listen}: this carrier is not authenticated, so anyone who can reach it is a client; use tcp:, or --insecure if only trusted hosts can"
         )
         .into());
     }
     let policy = match &arguments.policy {
         Some(file) if listen.is_secure() => Policy::read(file)?,
-        // Keys are claimed there and not proven: an entry is as good as the claim, and without one
-        // the defaults hold.
+        // On such a carrier keys are claimed but not proven: an entry is as good as the claim, and
+        // without an entry the defaults apply.
         Some(file) => Policy::read(file)?.open(),
         None if listen.is_secure() => {
             return Err(format!(
-                "--listen {listen}: --policy says who may come; `lasthop resoa pair --policy FILE` begins one"
+                "--listen {listen}: --policy is missing, which lists the clients that may connect; begin one with `lasthop resoa pair --policy FILE`"
             )
             .into());
         }
@@ -167,7 +169,7 @@ fn policy(arguments: &ServeArguments, listen: &Place) -> Result<Policy, Failure>
     })
 }
 
-/// Takes clients: those that the policy has at the time when they come.
+/// Starts the carrier. It accepts the clients that the policy has at the time when they connect.
 fn open(
     listen: &Place,
     key: &SecretKey,
@@ -182,7 +184,7 @@ fn open(
     listen.serve(key, &allowed).map_err(|error| format!("--listen {listen}: {error}").into())
 }
 
-/// Reads the policy again. With a mistake in it, the old one stays.
+/// Reads the policy again. If it has an error, the old policy stays in force.
 fn reload_policy(
     arguments: &ServeArguments,
     listen: &Place,
@@ -199,9 +201,7 @@ fn reload_policy(
         }
         Err(error) => {
             let reader = confinement.user();
-            anstream::eprintln!(
-                "lasthop: {error} (it is read as {reader})\nlasthop: the policy stays as it was"
-            );
+            anstream::eprintln!("lasthop: {error} (read as {reader})\nlasthop: the policy is unchanged");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What `lasthop resoa status` says of the server of this host.
+//! Status of the server of this host, for `lasthop resoa status`.
 
 use crate::failure::Failure;
 use comfy_table::presets::NOTHING;
@@ -12,22 +12,22 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Where a server answers if nobody says otherwise.
+/// Returns the default path of the server's status socket.
 pub fn default_path() -> Option<PathBuf> {
     let base = match std::env::var_os("XDG_RUNTIME_DIR") {
         _ if rustix::process::geteuid().is_root() => PathBuf::from("/run"),
         runtime => PathBuf::from(runtime?),
     };
-    // Not `lasthop`, which is the state of links: systemd removes the folder of its unit when that
-    // ends.
+    // Not `lasthop`, which is the state directory of links: systemd removes the directory of its
+    // unit when the unit ends.
     Some(base.join("lasthop-server/resoa.sock"))
 }
 
-/// Makes the folder of a server's socket, for this user alone. One that another user made is
-/// refused: its owner could put other files where the server binds and removes the socket.
+/// Creates the directory of a server's socket, for this user alone. A directory of another user is
+/// refused, because its owner could put other files where the server binds and removes the socket.
 ///
 /// # Errors
-/// If it cannot be made, or is not this user's alone.
+/// If the directory cannot be created, or is not this user's alone.
 pub fn make_folder(folder: &Path) -> io::Result<()> {
     match DirBuilder::new().mode(0o700).create(folder) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
@@ -35,7 +35,7 @@ pub fn make_folder(folder: &Path) -> io::Result<()> {
     }
     let found = fs::symlink_metadata(folder)?;
     let why = if !found.is_dir() {
-        "it is no folder".to_owned()
+        "it is not a directory".to_owned()
     } else if found.uid() != rustix::process::geteuid().as_raw() {
         format!("it belongs to user {}", found.uid())
     } else if found.mode() & 0o022 != 0 {
@@ -46,7 +46,7 @@ pub fn make_folder(folder: &Path) -> io::Result<()> {
     Err(io::Error::other(format!("{}: {why}", folder.display())))
 }
 
-/// Asks the one that answers there.
+/// Asks the server at `path` for its report.
 pub fn of(path: &Path) -> Result<Report, Failure> {
     let mut text = String::new();
     let asked = UnixStream::connect(path).and_then(|mut stream| {
@@ -55,23 +55,26 @@ pub fn of(path: &Path) -> Result<Report, Failure> {
     });
     let path = path.display();
     asked.map_err(|error| {
-        format!("{path}: {error}; no server answers there (`lasthop resoa serve --status {path}` would)")
+        format!(
+            "{path}: {error}; no server answers there: start one with `lasthop resoa serve --status {path}`"
+        )
     })?;
     read(&text).map_err(|error| format!("{path}: {error}").into())
 }
 
-/// What it has answered; it hangs up if its loop has no time for it.
+/// Parses the server's answer. The server closes the connection if its loop has no time to answer.
 fn read(text: &str) -> Result<Report, String> {
     serde_json::from_str(text).map_err(|error| match text {
-        "" => "the server has hung up without an answer: it is busy, or ends; try again".to_owned(),
+        "" => "the server closed the connection without an answer: it is busy or shutting down; try again"
+            .to_owned(),
         _ if error.is_eof() => {
-            "the server's answer ends in the middle: it is busy, or has ended; try again".to_owned()
+            "the server's answer is incomplete: it is busy or has ended; try again".to_owned()
         }
         _ => format!("the server is of another version: {error}"),
     })
 }
 
-/// A table of clients, and what is to be said of all of them.
+/// Returns a table of clients, and totals.
 pub fn shown(report: &Report) -> String {
     let mut table = Table::new();
     table.load_style(NOTHING);
@@ -95,11 +98,11 @@ pub fn shown(report: &Report) -> String {
         }
     }
     let mut text = match report.clients.len() {
-        0 => "nobody is connected\n".to_owned(),
+        0 => "no client is connected\n".to_owned(),
         _ => format!("{table}\n"),
     };
     let total = format!(
-        "\nup {}; {} sockets made, {} sent, {} received, {} look-ups\n",
+        "\nup {}; {} sockets made, {} sent, {} received, {} lookups\n",
         time(report.uptime_s),
         report.sockets_made,
         octets(report.octets_sent),
@@ -113,9 +116,9 @@ pub fn shown(report: &Report) -> String {
     }
     let incidents = [
         ("turned away", report.turned_away),
-        ("no message", report.malformed),
+        ("malformed message", report.malformed),
         ("not registered", report.unregistered),
-        ("no descriptor", report.starved),
+        ("out of file descriptors", report.starved),
     ];
     let incidents: Vec<_> = incidents
         .iter()
@@ -171,17 +174,17 @@ fn octets(count: u64) -> String {
 mod tests {
     use super::*;
 
-    /// A server without time is told apart from one of another version.
+    /// A busy server is told apart from a server of another version.
     #[test]
     fn what_is_no_answer() {
         let said = |text| read(text).expect_err("no answer");
         assert!(said("").contains("busy"), "{}", said(""));
-        assert!(said("{\"uptime_s\": 1.0, ").contains("in the middle"));
+        assert!(said("{\"uptime_s\": 1.0, ").contains("incomplete"));
         assert!(said("{\"uptime_s\": 1.0}").contains("another version"));
         assert!(said("220 ready").contains("another version"));
     }
 
-    /// A folder that somebody else made is not used.
+    /// A directory that another user created is not used.
     #[test]
     fn the_folder_is_the_servers_alone() {
         use std::os::unix::fs::{PermissionsExt, chown, symlink};
@@ -195,7 +198,7 @@ mod tests {
         assert!(said().contains("others can write it (mode 777)"), "{}", said());
         fs::remove_dir(&folder).expect("removed");
         symlink(room.path(), &folder).expect("a link");
-        assert!(said().contains("no folder"), "{}", said());
+        assert!(said().contains("not a directory"), "{}", said());
         fs::remove_file(&folder).expect("removed");
         make_folder(&folder).expect("made");
         if rustix::process::geteuid().is_root() {
@@ -206,7 +209,7 @@ mod tests {
         }
     }
 
-    /// Numbers as people read them.
+    /// Numbers in readable units.
     #[test]
     fn numbers() {
         assert_eq!([0, 1023, 1024, 3 << 29].map(octets), ["0 B", "1023 B", "1.0 KiB", "1.5 GiB"]);

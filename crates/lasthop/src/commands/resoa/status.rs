@@ -1,4 +1,5 @@
-//! `lasthop resoa status`: how the agent and the server of this host do, whichever there are.
+//! `lasthop resoa status`: shows the state of the agent and the server of this host, whichever
+//! exist.
 
 use super::arguments::StatusArguments;
 use super::run::place;
@@ -9,7 +10,7 @@ use resoa_calls::{Agent, Connected};
 use serde_json::json;
 use std::io::{self, Write};
 
-/// Asks and prints.
+/// Asks the agent and the server, and prints their answers.
 pub fn run(arguments: &StatusArguments) -> Result<i32, Failure> {
     let is_any = arguments.agent.is_none() && arguments.server.is_none();
     let agent = (is_any || arguments.agent.is_some())
@@ -31,8 +32,8 @@ pub fn run(arguments: &StatusArguments) -> Result<i32, Failure> {
     Ok(if is_lost { 1 } else { status })
 }
 
-/// What those say that were asked. Who asks for nobody by name is content with one, but not with
-/// none.
+/// Combines the answers. If neither was named on the command line, one answer suffices, but no
+/// answer is an error.
 fn found<A, S>(
     is_any: bool,
     agent: Option<Result<A, Failure>>,
@@ -41,7 +42,7 @@ fn found<A, S>(
     match (agent.transpose(), server.transpose()) {
         (Err(agent), Err(server)) => Err(format!("{agent}\n{server}").into()),
         (Err(agent), Ok(None)) if is_any => Err(format!(
-            "{agent}\nno server was asked: without XDG_RUNTIME_DIR, --server PATH says where it answers"
+            "{agent}\nno server was asked: XDG_RUNTIME_DIR is not set; give its socket with --server PATH"
         )
         .into()),
         (Err(error), _) | (_, Err(error)) if !is_any => Err(error),
@@ -53,7 +54,7 @@ fn found<A, S>(
 mod tests {
     use super::*;
 
-    /// One that answers is enough for who asks for nobody; nobody is an error, whatever was asked.
+    /// One answer is enough if nothing was named; no answer is an error in any case.
     #[test]
     fn somebody_has_to_answer() {
         let no = |what: &str| Some(Err::<u8, Failure>(what.into()));

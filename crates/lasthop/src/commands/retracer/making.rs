@@ -1,4 +1,4 @@
-//! `lasthop retracer make`, `even` and `blocks`: traces that are written.
+//! The subcommands `lasthop retracer make`, `even` and `blocks`, which write traces.
 
 use super::arguments::{BlocksArguments, EvenArguments, MakeArguments};
 use super::reading;
@@ -15,7 +15,7 @@ pub fn make(arguments: &MakeArguments) -> Result<(), Failure> {
     let MakeArguments { set, duration, bler, burst, law, seed, output } = arguments;
     let set =
         set.as_ref().and_then(|name| sets().into_iter().find(|set| set.name.eq_ignore_ascii_case(name)));
-    // The command line asks for all of these where there is no set.
+    // Without a set, the command line requires all of these.
     let usual = set.map_or((Span::ZERO, Probability::ZERO, 1.0), |set| {
         (set.recipe.duration, set.recipe.erased, set.recipe.burst)
     });
@@ -32,7 +32,7 @@ pub fn make(arguments: &MakeArguments) -> Result<(), Failure> {
     write(&trace, output.as_deref())
 }
 
-/// Makes the even trace of another one.
+/// Makes the even trace of another trace.
 pub fn even(arguments: &EvenArguments) -> Result<(), Failure> {
     let trace = reading::blocks(&arguments.trace, arguments.block)?;
     let name = arguments.trace.file_name().unwrap_or(arguments.trace.as_os_str()).to_string_lossy();
@@ -40,7 +40,7 @@ pub fn even(arguments: &EvenArguments) -> Result<(), Failure> {
     write(&retracer::even::of_trace(&trace, &name), arguments.output.as_deref())
 }
 
-/// Makes blocks of bits, or of what a radio link protocol received.
+/// Makes blocks from bits, or from the received blocks of an RLP trace.
 pub fn blocks(arguments: &BlocksArguments) -> Result<(), Failure> {
     let BlocksArguments { trace, bits, correct, block, output } = arguments;
     outputs::check([output.as_ref()])?;
@@ -60,16 +60,14 @@ pub fn blocks(arguments: &BlocksArguments) -> Result<(), Failure> {
             BlockTrace { header, period: *block, payload: BlockTrace::GSM_PAYLOAD, erased }
         }
         (Some(Format::BitErrors), None) => {
-            return Err(
-                format!("{name} is a bit error trace: say how many bits a block has, by --bits").into()
-            );
+            return Err(format!("{name} is a bit error trace: give the bits of a block with --bits").into());
         }
         (Some(Format::BlockErasures), _) => {
-            return Err(format!("{name} is a block erasure trace already").into());
+            return Err(format!("{name} is already a block erasure trace").into());
         }
         (None, _) => {
             return Err(format!(
-                "{name} does not say what it is: begin it with a line `# format: bit-errors` or `# format: rlp`"
+                "{name} does not state its format: begin it with a line `# format: bit-errors` or `# format: rlp`"
             )
             .into());
         }
@@ -82,7 +80,7 @@ fn write(trace: &BlockTrace, output: Option<&Path>) -> Result<(), Failure> {
     match output {
         Some(path) => {
             capture::output::write(path, text)
-                .map_err(|error| format!("write {}: {error}", path.display()))?;
+                .map_err(|error| format!("cannot write {}: {error}", path.display()))?;
         }
         None => io::stdout().lock().write_all(text.as_bytes())?,
     }

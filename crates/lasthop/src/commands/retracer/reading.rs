@@ -1,4 +1,4 @@
-//! Reads traces of blocks, whichever of the formats they have.
+//! Reads block erasure traces in any of their formats.
 
 use crate::failure::Failure;
 use link::blocks::{BlockTrace, Format, RlpTrace};
@@ -6,7 +6,7 @@ use link::units::Span;
 use std::io::{self, Read};
 use std::path::Path;
 
-/// The text of a file; `-` is the standard input.
+/// Reads the text of a file; `-` is standard input.
 pub fn text(path: &Path) -> Result<String, Failure> {
     let text = if path == Path::new("-") {
         let mut text = String::new();
@@ -14,20 +14,20 @@ pub fn text(path: &Path) -> Result<String, Failure> {
     } else {
         std::fs::read_to_string(path)
     };
-    text.map_err(|error| format!("read {}: {error}", path.display()).into())
+    text.map_err(|error| format!("cannot read {}: {error}", path.display()).into())
 }
 
-/// The blocks of a trace; `block` is how long one is, if that was asked for.
+/// Reads the blocks of a trace. `block` is the requested duration of a block, if any.
 pub fn blocks(path: &Path, block: Option<Span>) -> Result<BlockTrace, Failure> {
     of_text(&path.display().to_string(), &text(path)?, block)
 }
 
-/// The same of a text that was read; `name` is what to call it.
+/// Parses the blocks of a trace from text. `name` is its name in messages.
 pub fn of_text(name: &str, text: &str, block: Option<Span>) -> Result<BlockTrace, Failure> {
     match Format::of(text) {
         Some(Format::Rlp) => Ok(RlpTrace::parse(name, text)?.blocks()),
         Some(Format::BitErrors) => Err(format!(
-            "{name} is a bit error trace: make blocks of it first, such as by `lasthop retracer blocks --bits 456 {name}`"
+            "{name} is a bit error trace: convert it to blocks first, for example with `lasthop retracer blocks --bits 456 {name}`"
         )
         .into()),
         Some(Format::BlockErasures) | None => {

@@ -1,4 +1,4 @@
-//! Replays each trace as the command line asks.
+//! Replays each trace with the parameters of the command line.
 
 use super::arguments::{Bars, ReplayArguments};
 use super::reading;
@@ -6,25 +6,26 @@ use crate::failure::Failure;
 use link::blocks::BlockTrace;
 use retracer::{Channel, Comparison, Link, Packets, Start, Sweep, compare, covering_size, sweep};
 
-/// What became of one trace.
+/// Results of one trace.
 pub struct Replayed {
-    /// What to call it.
+    /// Name of the trace in the output.
     pub name: String,
     /// The trace.
     pub trace: BlockTrace,
-    /// The link that it is of.
+    /// The link on which the trace was recorded.
     pub link: Link,
-    /// Octets of the transfer.
+    /// Size of the transfer, in bytes.
     pub size: u64,
-    /// Where it started.
+    /// Block at which the transfer started.
     pub start: Start,
-    /// Frames of every size.
+    /// Results for frames of every size.
     pub sweep: Sweep,
-    /// Packets of every size, against frames of one block and against the best.
+    /// Results for packets of every size, compared with frames of one block and with the best
+    /// frames.
     pub packets: Vec<[Comparison; 2]>,
 }
 
-/// Replays every trace that is asked for, in order.
+/// Replays every requested trace, in order.
 pub fn all(arguments: &ReplayArguments) -> Result<Vec<Replayed>, Failure> {
     let mut traces = Vec::new();
     for path in &arguments.traces {
@@ -48,7 +49,8 @@ pub fn all(arguments: &ReplayArguments) -> Result<Vec<Replayed>, Failure> {
     Ok(replayed)
 }
 
-/// Those that were taken with such a signal (LL-35). A trace that does not say is none of them.
+/// Returns the traces with a signal strength in this range (LL-35). A trace without a stated signal
+/// strength is left out.
 fn of_signal(traces: Vec<(String, BlockTrace)>, wanted: Bars) -> Result<Vec<(String, BlockTrace)>, Failure> {
     let Bars(least, most) = wanted;
     let all = traces.len();
@@ -58,7 +60,7 @@ fn of_signal(traces: Vec<(String, BlockTrace)>, wanted: Bars) -> Result<Vec<(Str
     let left: Vec<_> = traces.into_iter().filter(within).collect();
     if left.is_empty() {
         return Err(format!(
-            "--signal: none of {all} traces says in its header that its signal strength was within {least}-{most}"
+            "--signal: none of {all} traces states a signal strength within {least}-{most} in its header"
         )
         .into());
     }
@@ -68,14 +70,14 @@ fn of_signal(traces: Vec<(String, BlockTrace)>, wanted: Bars) -> Result<Vec<(Str
     Ok(left)
 }
 
-/// All traces as one; its header is that of the first.
+/// Joins all traces into one, with the header of the first.
 fn one(traces: Vec<(String, BlockTrace)>) -> Result<(String, BlockTrace), Failure> {
     let mut traces = traces.into_iter();
     let (mut name, mut whole) = traces.next().ok_or("there is no trace")?;
     for (next, trace) in traces {
         if (trace.period, trace.payload) != (whole.period, whole.payload) {
             return Err(format!(
-                "{next} has blocks of {} in {}, those before it of {} in {}: they are no one trace",
+                "{next} has blocks of {} in {}, but the traces before it have blocks of {} in {}: they cannot be joined",
                 trace.payload, trace.period, whole.payload, whole.period
             )
             .into());

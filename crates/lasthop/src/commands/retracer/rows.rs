@@ -1,4 +1,4 @@
-//! What `lasthop retracer` prints for programs: JSON and CSV.
+//! Machine-readable output of `lasthop retracer`: JSON and CSV.
 
 use super::replaying::Replayed;
 use crate::failure::Failure;
@@ -7,7 +7,8 @@ use retracer::{Comparison, Frame, Link, Start};
 use serde_json::{Value, json};
 use std::io::Write;
 
-/// One object a trace and line. Throughputs are octets a second, of the link's user or of TCP's.
+/// Prints a JSON object for each trace, each on its own line. Throughputs are in octets per second,
+/// of the link's user data or of TCP's.
 pub fn json(output: &mut impl Write, all: &[Replayed]) -> Result<(), Failure> {
     for replayed in all {
         let Replayed { name, trace, link, size, start, sweep, packets } = replayed;
@@ -65,7 +66,8 @@ fn packet_object([single, best]: &[Comparison; 2], link: &Link) -> Value {
     })
 }
 
-/// A row for each size of frames (`recovery` = `link`) and of packets (`end-to-end`).
+/// Prints CSV with a row for each size of frames (`recovery` = `link`) and of packets
+/// (`end-to-end`).
 pub fn csv(output: &mut impl Write, all: &[Replayed]) -> Result<(), Failure> {
     let mut table = csv::Writer::from_writer(output);
     table.write_record([

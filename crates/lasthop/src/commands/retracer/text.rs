@@ -1,4 +1,4 @@
-//! What `lasthop retracer` prints for people.
+//! Text output of `lasthop retracer`.
 
 use super::replaying::Replayed;
 use comfy_table::presets::NOTHING;
@@ -20,7 +20,7 @@ pub fn print(output: &mut impl Write, all: &[Replayed]) -> io::Result<()> {
             let best = best_size(replayed);
             writeln!(
                 output,
-                "\nRecovery by TCP alone, against the link with m = 1 and m = {best} (octets of TCP's user a second):\n{}",
+                "\nRecovery by TCP alone, compared with the link at m = 1 and m = {best} (bytes/s of TCP user data):\n{}",
                 packets(replayed)
             )?;
         }
@@ -55,12 +55,12 @@ fn head(output: &mut impl Write, replayed: &Replayed) -> io::Result<()> {
         Start::Block(block) => format!("from block {block}"),
         Start::Every => "mean over every start block".to_owned(),
     };
-    writeln!(output, "transfer: {size} octets, {from}")
+    writeln!(output, "transfer: {size} bytes, {from}")
 }
 
 fn frames(replayed: &Replayed) -> Table {
     let best = best_size(replayed);
-    let mut table = table(["m", "octets/s", "retransmissions", "of frames", "gain", ""]);
+    let mut table = table(["m", "bytes/s", "retransmissions", "of frames", "gain", ""]);
     for (blocks, frame) in &replayed.sweep.frames {
         let Some(frame) = frame else {
             table.add_row([blocks.to_string(), "0".into(), "no frame comes through".into()]);
@@ -88,7 +88,7 @@ fn best(output: &mut impl Write, replayed: &Replayed) -> io::Result<()> {
     if largest {
         writeln!(
             output,
-            "The best is the largest that was tried: --frames 1-{} tries larger ones.",
+            "The best size is the largest one tried: --frames 1-{} tries larger ones.",
             2 * blocks
         )?;
     }

@@ -1,4 +1,4 @@
-//! `lasthop rto capture`: timers on round-trip times that were measured.
+//! `lasthop rto capture`: runs retransmission timers over measured round-trip times.
 
 use super::arguments::{CaptureArguments, settings};
 use super::model::digits;
@@ -16,19 +16,19 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use timers::{Followed, Sample, follow};
 
-/// Interface by its number, connection from 0, half.
+/// Number of the interface, connection counted from 0, and half.
 type Place = (usize, usize, usize);
 
-/// Gathers samples while a capture is read.
+/// Collects samples while a capture is read.
 struct Gathering<'a> {
     progress: Progress,
     arguments: &'a CaptureArguments,
     found: BTreeMap<Place, Vec<Sample>>,
-    /// When the first sample of each direction came, in nanoseconds since 1970.
+    /// Time of the first sample of each direction, in nanoseconds since 1970.
     begun: BTreeMap<Place, u64>,
 }
 
-/// One direction and what timers made of it.
+/// One direction of a connection, with the estimates of the timers.
 struct Direction {
     interface: String,
     connection: usize,
@@ -43,7 +43,7 @@ impl Watch for Gathering<'_> {
     fn segment(&mut self, interface: &Analysis, connection: usize, _: &Segment, time: u64, seen: &Seen) {
         let wanted = self.arguments.connection.is_none_or(|number| number as usize == connection + 1);
         let Some(trip) = seen.ack.and_then(|ack| ack.round_trip).filter(|_| wanted) else { return };
-        // What answers is the other half.
+        // The other half sends the data that is acknowledged.
         let place = (interface.number, connection, 1 - seen.half);
         let begun = *self.begun.entry(place).or_insert(time);
         self.found.entry(place).or_default().push(Sample {
@@ -58,14 +58,14 @@ impl Watch for Gathering<'_> {
     }
 }
 
-/// Reads the capture and prints what is asked for.
+/// Reads the capture and prints the requested output.
 pub fn run(arguments: &CaptureArguments, output: &mut impl Write) -> Result<(), Failure> {
     outputs::check([arguments.plot.as_ref()])?;
     let directions = read(arguments)?;
     if directions.is_empty() {
         let name = arguments.file.display();
         return Err(format!(
-            "{name}: no round-trip time could be measured: a capture needs data and what acknowledges it, of TCP, at the end that sends"
+            "{name}: no round-trip time found: the capture needs TCP data and its acknowledgments, taken at the sending end"
         )
         .into());
     }
@@ -83,7 +83,7 @@ pub fn run(arguments: &CaptureArguments, output: &mut impl Write) -> Result<(), 
     }
 }
 
-/// The one with the most round-trip times.
+/// Returns the direction with the most round-trip times.
 fn most(directions: &[Direction]) -> Option<&Direction> {
     directions.iter().max_by_key(|direction| direction.samples.len())
 }
@@ -115,7 +115,7 @@ fn read(arguments: &CaptureArguments) -> Result<Vec<Direction>, Failure> {
 }
 
 impl Direction {
-    /// The model over it, if that is asked for.
+    /// Returns the overlay of the model, if requested.
     fn overlay(&self, arguments: &CaptureArguments) -> Result<Option<Overlay<'_>>, Failure> {
         let set = settings(arguments.timers.tick);
         arguments.model.then(|| Overlay::new(&self.samples, &self.timers, set)).transpose()
@@ -126,7 +126,7 @@ impl Direction {
         format!("Connection {connection} {name}, {from} to {to}")
     }
 
-    /// Least, mean and greatest round-trip time, in seconds.
+    /// Returns the minimum, mean and maximum round-trip time, in seconds.
     fn round_trips(&self) -> [f64; 3] {
         let rtts = || self.samples.iter().map(|sample| sample.rtt_s);
         let mean = rtts().sum::<f64>() / self.samples.len() as f64;
@@ -148,7 +148,7 @@ fn text(
         writeln!(output, "interface {interface}, connection {connection} {name}: {from} to {to}")?;
         writeln!(
             output,
-            "{} round-trip times: {least} s at least, {mean} s on average, {greatest} s at most",
+            "{} round-trip times: min {least} s, mean {mean} s, max {greatest} s",
             samples.len()
         )?;
         let header = ["timer", "max RTO", "mean RTO", "min RTO/RTT", "mean RTO/RTT", "RTO < RTT", "share"];

@@ -1,4 +1,4 @@
-//! `lasthop rto model`.
+//! `lasthop rto model`: runs retransmission timers over a model of a bulk transfer.
 
 use super::arguments::{ModelArguments, settings};
 use super::{line, table};
@@ -11,10 +11,10 @@ use std::io::Write;
 use timers::Estimate;
 use timers::bulk::{Bulk, Regime, check_pipe};
 
-/// A timer, by what it said at each row.
+/// The name of a timer, and its estimates at each row.
 type Said = (&'static str, Vec<Estimate>);
 
-/// Runs the model and prints what is asked for.
+/// Runs the model and prints the requested output.
 pub fn run(arguments: &ModelArguments, output: &mut impl Write) -> Result<(), Failure> {
     outputs::check([arguments.plot.as_ref()])?;
     let service = match (arguments.service_time, arguments.rate, arguments.segment) {
@@ -53,7 +53,7 @@ fn summary(
     let Some(first) = said.first().map(|timer| bulk.last_cycle(&timer.1)) else { return Ok(()) };
     writeln!(
         output,
-        "{loads} segments outstanding, one served in {service}; cycle {} of {0}: {} acknowledgments,",
+        "{loads} segments outstanding, service time {service}; cycle {} of {0}: {} acknowledgments,",
         arguments.cycles, first.rows
     )?;
     writeln!(output, "round-trip times {} to {} s", digits(first.least_rtt_s), digits(first.greatest_rtt_s))?;
@@ -76,7 +76,7 @@ fn summary(
     Ok(())
 }
 
-/// Seconds with two places, or more where the first of them are zeros.
+/// Formats seconds with two decimals, or more if the first of them are zeros.
 pub fn digits(seconds: f64) -> String {
     let places = (1.0 - seconds.abs().max(1e-9).log10().floor()).clamp(2.0, 9.0) as usize;
     format!("{seconds:.places$}")
@@ -104,7 +104,7 @@ fn object(
     Ok(())
 }
 
-/// Ludwig's spreadsheet: a row an acknowledgment, a block of columns a timer.
+/// Prints Ludwig's spreadsheet: a row for each acknowledgment, a block of columns for each timer.
 fn rows(bulk: &Bulk, said: &[Said], output: &mut impl Write) -> Result<(), Failure> {
     let mut table = csv::Writer::from_writer(output);
     let mut header = ["row", "time_s", "cycle", "flight", "load", "rtt_s"].map(str::to_owned).to_vec();
@@ -150,7 +150,7 @@ fn figure(arguments: &ModelArguments, service: Span, bulk: &Bulk, said: &[Said])
         lines.push(line(&format!("RTO, {name}"), true, points));
     }
     Figure {
-        title: format!("Load of {} segments, one served in {service}: the last two cycles", arguments.load),
+        title: format!("Load of {} segments, service time {service}: the last two cycles", arguments.load),
         horizontal: "time (s)".to_owned(),
         vertical: "round-trip time, timeout (s)".to_owned(),
         lines,

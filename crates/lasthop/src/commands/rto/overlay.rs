@@ -1,4 +1,4 @@
-//! `lasthop rto capture --model`: a cycle of what was measured beside one of the model (LL-33).
+//! `lasthop rto capture --model`: compares a measured cycle with a cycle of the model (LL-33).
 
 use super::model::digits;
 use super::{line, table};
@@ -10,43 +10,42 @@ use std::ops::Range;
 use timers::bulk::{Bulk, Summary};
 use timers::{Estimate, Followed, Sample, Settings, cycles};
 
-/// Cycles that the model goes through: the first ones are still under the impression of the first
-/// sample.
+/// Number of cycles of the model. The first cycles still depend on the first sample.
 const CYCLES: u32 = 12;
 
-/// A measured cycle and the model of it.
+/// A measured cycle and its model.
 pub struct Overlay<'a> {
     samples: &'a [Sample],
     timers: &'a [Followed],
-    /// The cycle that is laid under, its number from 1, and how many there are.
+    /// Indices of the samples of the compared cycle; then its number, counted from 1, which is also
+    /// the number of cycles.
     cycle: Range<usize>,
     number: usize,
     bulk: Bulk,
-    /// What each timer said in the model.
+    /// Estimates of each timer in the model.
     said: Vec<Vec<Estimate>>,
 }
 
-/// A timer, measured and in the model.
+/// A timer, with its summaries over the measured cycle and over the model.
 type Both<'a> = (&'a Followed, Summary, Summary);
 
 impl<'a> Overlay<'a> {
-    /// Lays the model under the last whole cycle.
+    /// Creates the model of the last whole cycle.
     pub fn new(samples: &'a [Sample], timers: &'a [Followed], settings: Settings) -> Result<Self, Failure> {
         let found = cycles(samples);
         let number = found.len();
         let Some(cycle) = found.into_iter().next_back() else {
-            return Err("--model: no whole cycle: round-trip times must fall from high to low twice at least, as those of a transfer do that only the \
-                        network limits; capture for longer, or leave out --model"
+            return Err("--model: no whole cycle: round-trip times must fall from high to low at least twice, as in a transfer that only the network limits; capture for longer, or omit --model"
                 .into());
         };
         let bulk = cycles::model(&samples[cycle.clone()], CYCLES).ok_or(
-            "--model: the last cycle's samples came at once, so that there is no time that a segment takes",
+            "--model: the last cycle has too few samples at different times to give a service time",
         )??;
         let said = timers.iter().map(|of| bulk.run(of.timer, settings)).collect();
         Ok(Self { samples, timers, cycle, number, bulk, said })
     }
 
-    /// Greatest load and service time of the model.
+    /// Returns the maximum load and the service time of the model.
     fn parameters(&self) -> (u32, f64) {
         let load = self.bulk.rows.iter().map(|row| row.load).max().unwrap_or(0);
         (load, self.bulk.rows.first().map_or(0.0, |row| row.sample.at_s))
@@ -58,7 +57,7 @@ impl<'a> Overlay<'a> {
         })
     }
 
-    /// As a table.
+    /// Prints the comparison as a table.
     pub fn text(&self, output: &mut impl Write) -> Result<(), Failure> {
         let (load, service) = self.parameters();
         let Some((_, measured, model)) = self.both().next() else { return Ok(()) };
@@ -68,7 +67,7 @@ impl<'a> Overlay<'a> {
         };
         writeln!(
             output,
-            "\ncycle {0} of {0} whole ones: {1} round-trip times in {2} s, {3} to {4} s\nmodel, {load} segments at most, one served in {5} s: {6} in {7} s, {8} to {9} s",
+            "\nwhole cycle {0} of {0}: {1} round-trip times in {2} s, {3} to {4} s\nmodel with at most {load} segments, service time {5} s: {6} in {7} s, {8} to {9} s",
             self.number,
             measured.rows,
             digits(span(&self.cycle)),
@@ -108,7 +107,7 @@ impl<'a> Overlay<'a> {
         Ok(())
     }
 
-    /// For JSON.
+    /// Returns the comparison as a JSON object.
     pub fn object(&self) -> Value {
         let (load, service_s) = self.parameters();
         let timers: Vec<_> = self
@@ -118,8 +117,8 @@ impl<'a> Overlay<'a> {
         json!({ "cycle": self.number, "load": load, "service_s": service_s, "timers": timers })
     }
 
-    /// The last cycle, its end laid over the end of the model's last one; the model's lines begin
-    /// where its cycle does.
+    /// Returns the figure of the last cycle. Its end is aligned with the end of the model's last
+    /// cycle; the model's lines begin where its cycle begins.
     pub fn figure(&self, title: String) -> Figure {
         let samples = &self.samples[self.cycle.clone()];
         let rows = &self.bulk.rows[self.bulk.last()];
@@ -158,7 +157,7 @@ mod tests {
     use timers::bulk::Regime;
     use timers::{Kind, follow};
 
-    /// LL-33: over a transfer that is the model the model lies exactly, in every column.
+    /// LL-33: over a transfer that equals the model, the model matches exactly, in every column.
     #[test]
     fn ll_33_the_model_over_itself() {
         let bulk = Bulk::new(8, 6.25, 12, Regime::NetworkLimited).expect("a transfer");
@@ -174,12 +173,12 @@ mod tests {
         overlay.text(&mut text).unwrap_or_else(|error| panic!("{error}"));
         let text = String::from_utf8(text).expect("UTF-8");
         assert!(
-            text.contains("cycle 11 of 11 whole ones: 30 round-trip times in 181.25 s, 25.00 to 50.00 s"),
+            text.contains("whole cycle 11 of 11: 30 round-trip times in 181.25 s, 25.00 to 50.00 s"),
             "{text}"
         );
         assert!(
             text.contains(
-                "model, 8 segments at most, one served in 6.25 s: 30 in 187.50 s, 25.00 to 50.00 s"
+                "model with at most 8 segments, service time 6.25 s: 30 in 187.50 s, 25.00 to 50.00 s"
             ),
             "{text}"
         );

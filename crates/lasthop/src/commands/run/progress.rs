@@ -1,4 +1,4 @@
-//! How far a campaign is.
+//! Progress of a campaign.
 
 use experiment::campaign::Progress;
 use indicatif::{HumanDuration, ProgressBar, ProgressStyle};
@@ -9,22 +9,23 @@ use std::io::IsTerminal;
 use std::time::Duration;
 use virtual_time::Advance;
 
-/// A line at the bottom of a terminal; elsewhere a line for each run that ended badly.
+/// A progress line at the bottom of a terminal; without a terminal, a line for each run that is not
+/// good.
 pub struct Bar {
     line: ProgressBar,
     running: usize,
     bad: usize,
     quiet: bool,
-    /// Whether it goes by the virtual clock.
+    /// Whether the campaign uses the virtual clock.
     is_virtual: bool,
-    /// Virtual time of the runs that have ended, in all.
+    /// Total virtual time of the runs that have ended.
     through: Duration,
-    /// That of those which go on.
+    /// Virtual time of the runs in progress, by cell and repetition.
     advanced: BTreeMap<(u32, u32), Duration>,
 }
 
 impl Bar {
-    /// For so many runs.
+    /// Creates the display for this number of runs.
     pub fn new(runs: usize, is_virtual: bool, quiet: bool) -> Self {
         let line = if quiet || !std::io::stderr().is_terminal() {
             ProgressBar::hidden()
@@ -39,7 +40,7 @@ impl Bar {
         Self { line, running: 0, bad: 0, quiet, is_virtual, through, advanced }
     }
 
-    /// Takes in what happened.
+    /// Shows a progress event.
     pub fn tell(&mut self, progress: &Progress<'_>) {
         match progress {
             Progress::Began { .. } => self.running += 1,
@@ -78,7 +79,7 @@ impl Bar {
         let mut message = format!("{} running, {bad}", self.running);
         if self.is_virtual {
             let time = self.advanced.values().fold(self.through, |sum, time| sum + *time);
-            // Whole seconds: below them it changes faster than it can be read.
+            // Whole seconds, because smaller units change faster than they can be read.
             let time = HumanDuration(Duration::from_secs(time.as_secs()));
             let _ = write!(message, "{time:#} of virtual time, ");
         }
@@ -91,7 +92,7 @@ impl Bar {
         }
     }
 
-    /// Takes the line away.
+    /// Removes the progress line.
     pub fn finish(&self) {
         self.line.finish_and_clear();
     }

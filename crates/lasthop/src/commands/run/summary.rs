@@ -1,4 +1,4 @@
-//! What came out of a campaign: a table for people, or one JSON object.
+//! Summary of a campaign: a text table, or one JSON object.
 
 use crate::failure::Failure;
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
@@ -9,14 +9,14 @@ use results::statistics::{self, Bootstrap, Distribution, Estimator, Interval};
 use results::{Besides, Cell, Directory, Protocol, Verdict};
 use serde_json::{Map, Value, json};
 
-/// Instead of a figure that so few runs do not give.
+/// Shown instead of a figure for which there are too few runs.
 const TOO_FEW: &str = "n too small";
 
-/// One cell in figures.
+/// The figures of one cell.
 struct Figures<'a> {
     directory: &'a Directory,
     cell: &'a Cell,
-    /// Name of the workload that figures are about.
+    /// Name of the workload whose figures are shown.
     measure: &'a str,
     besides: Besides,
 }
@@ -26,8 +26,8 @@ impl Figures<'_> {
         cell_values(self.directory, self.cell.number, metric, self.measure, self.besides)
     }
 
-    /// Of how many runs `figure` is, if that is not all that count. A run of a command has a
-    /// goodput only with a capture.
+    /// Adds the number of runs to `figure`, if not all counted runs have a value. A run of a
+    /// command has a goodput only with a capture.
     fn with_runs(&self, figure: String, values: usize) -> String {
         let counting = self.directory.counting(self.cell.number, self.besides).count();
         if values == 0 || values == counting {
@@ -63,9 +63,9 @@ impl Figures<'_> {
     }
 }
 
-/// The interval of the mean.
+/// Returns the confidence interval of the mean.
 fn interval(values: &[f64]) -> Option<Interval> {
-    // A stream of its own, so that the same values always give the same interval.
+    // A separate random stream, so that the same values always give the same interval.
     Bootstrap::default().interval(values, Estimator::Mean, &mut statistics::stream(0))
 }
 
@@ -79,7 +79,7 @@ fn distribution(values: &[f64]) -> Value {
     })
 }
 
-/// The object of `--json`.
+/// Returns the object of `--json`.
 pub fn json(directory: &Directory, measure: &str, besides: Besides) -> Value {
     let cells = directory.manifest.cells.iter();
     let cells: Vec<_> = cells.map(|cell| Figures { directory, cell, measure, besides }.json()).collect();
@@ -90,13 +90,13 @@ pub fn json(directory: &Directory, measure: &str, besides: Besides) -> Value {
     object
 }
 
-/// The table, one line a cell.
+/// Returns the table, a row for each cell.
 pub fn table(directory: &Directory, measure: &str, besides: Besides) -> Table {
     let factors = &directory.manifest.factors;
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
-    // How long a program took is known of each run; what its connections carried, only of those
-    // with a capture.
+    // The duration of a program is known for each run; the traffic of its connections is known only
+    // for runs with a capture.
     let program = directory
         .connections
         .iter()
@@ -149,7 +149,7 @@ fn bad(figures: &Figures<'_>) -> String {
     if said.is_empty() { "-".to_owned() } else { said.join(", ") }
 }
 
-/// A rate with three digits.
+/// Formats a rate with three significant digits.
 fn rate(bits: Option<f64>) -> String {
     let Some(bits) = bits.filter(|bits| bits.is_finite()) else { return "-".to_owned() };
     let bits = bits.round().max(0.0) as u64;
@@ -157,8 +157,9 @@ fn rate(bits: Option<f64>) -> String {
     BitRate::from_bits_per_second(bits / digits * digits).map_or("0bit".to_owned(), |rate| rate.to_string())
 }
 
-/// What the plan expects from the literature of the cells that were run, and ours beside it; and
-/// how much of it is about others.
+/// Compares the plan's expectations from the literature with our values, for the cells that were
+/// run. Returns the table, and the number of expectations about other cells; `None` if no
+/// expectation applies.
 fn comparison(directory: &Directory) -> Option<(Table, usize)> {
     let (expectations, others): (Vec<_>, Vec<_>) = directory
         .manifest
@@ -194,7 +195,7 @@ fn comparison(directory: &Directory) -> Option<(Table, usize)> {
     Some((table, others.len()))
 }
 
-/// Three significant digits.
+/// Formats a value with three significant digits.
 fn digits(value: f64) -> String {
     let after = if value.abs() >= 100.0 {
         0
@@ -206,7 +207,7 @@ fn digits(value: f64) -> String {
     format!("{value:.after$}")
 }
 
-/// Prints the summary as asked for.
+/// Prints the summary as a table or as JSON.
 pub fn print(directory: &Directory, measure: &str, besides: Besides, as_json: bool) -> Result<(), Failure> {
     if as_json {
         anstream::println!("{}", serde_json::to_string(&json(directory, measure, besides))?);
@@ -215,9 +216,9 @@ pub fn print(directory: &Directory, measure: &str, besides: Besides, as_json: bo
     anstream::println!("{}", title(directory, measure));
     anstream::println!("{}", trimmed(&table(directory, measure, besides)));
     if let Some((table, others)) = comparison(directory) {
-        anstream::println!("\nBeside the literature:\n{}", trimmed(&table));
+        anstream::println!("\nCompared with the literature:\n{}", trimmed(&table));
         if others > 0 {
-            anstream::println!(" {others} more are about cells that were not run");
+            anstream::println!(" {others} more concern cells that were not run");
         }
     }
     if let Some(guest) = directory.manifest.guest.as_ref().filter(|guest| guest.verified) {
@@ -226,7 +227,7 @@ pub fn print(directory: &Directory, measure: &str, besides: Besides, as_json: bo
     Ok(())
 }
 
-/// Whose figures the table has, and which other workloads there are.
+/// Returns the title: the workload of the table, and the other workloads.
 fn title(directory: &Directory, measure: &str) -> String {
     let others = directory.workloads().into_iter().filter(|name| *name != measure);
     let others: Vec<_> = others
@@ -236,13 +237,13 @@ fn title(directory: &Directory, measure: &str) -> String {
     format!("figures of workload {measure}{others}")
 }
 
-/// Whether all runs were done twice and were the same.
+/// Returns whether all runs were done twice with the same bytes.
 fn verified(directory: &Directory, guest: &results::Guest) -> bool {
     let runs = &directory.manifest.runs;
     guest.verified && !runs.is_empty() && runs.iter().all(|run| run.verified == Some(true))
 }
 
-/// What `--verify` found.
+/// Describes the result of `--verify`.
 fn verification(directory: &Directory, guest: &results::Guest) -> String {
     let runs = &directory.manifest.runs;
     if verified(directory, guest) {
@@ -250,10 +251,12 @@ fn verification(directory: &Directory, guest: &results::Guest) -> String {
     }
     let count = |found: Option<bool>| runs.iter().filter(|run| run.verified == found).count();
     let (same, differ, unknown) = (count(Some(true)), count(Some(false)), count(None));
-    format!("not verified: {same} runs were the same twice, {differ} differed, {unknown} were not done twice")
+    format!(
+        "not verified: {same} runs gave the same bytes twice, {differ} differed, {unknown} were not done twice"
+    )
 }
 
-/// Without the blanks that a table has at the ends of its lines.
+/// Returns the table without trailing blanks in its lines.
 fn trimmed(table: &Table) -> String {
     let lines: Vec<_> = table.lines().map(|line| line.trim_end().to_owned()).collect();
     lines.join("\n")

@@ -1,7 +1,7 @@
-//! A link to measure: two namespaces of its own, a TUN end in each, and the emulator between them.
+//! A link to measure: two private namespaces with a TUN device each, and the emulator between them.
 //!
-//! Nothing here touches the machine's own network, and all of it is gone when the process is: the
-//! namespaces have no name and the devices hang on descriptors.
+//! This does not touch the machine's own network, and everything disappears with the process: the
+//! namespaces have no names, and the devices live only as long as their file descriptors.
 
 use crate::failure::Failure;
 use emulator::kernel::{Kernel, Port, Segments};
@@ -18,54 +18,54 @@ use std::net::{IpAddr, Ipv4Addr, UdpSocket};
 use std::os::fd::OwnedFd;
 use std::thread::{self, JoinHandle};
 
-/// Bytes.
+/// MTU in bytes.
 pub const MTU: u16 = 1500;
 
-/// Packets that wait in a device for the emulator: more than any burst that is sent here.
+/// Queue length of a device in packets; more than any burst that is sent here.
 const DEVICE_QUEUE: u32 = 2000;
 
-/// Bytes of receive buffer of a socket: a measurement must not lose a packet because a thread was
-/// not run for a moment.
+/// Receive buffer of a socket, in bytes. A measurement must not lose a packet because a thread was
+/// not scheduled for a moment.
 const RECEIVE_BUFFER: usize = 16 << 20;
 
-/// Documentation addresses (RFC 5737): nothing else can mean them.
+/// Documentation addresses (RFC 5737), which nothing else uses.
 const ADDRESSES: [IpAddr; 2] =
     [IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1)), IpAddr::V4(Ipv4Addr::new(192, 0, 2, 2))];
 
-/// The link while it runs; see the [module](self).
+/// A running link; see the [module](self).
 pub struct BenchLink<O> {
-    /// The wireless host, then the other.
+    /// The wireless host, then the other host.
     hosts: [Host; 2],
     control: Control,
     emulating: Option<JoinHandle<io::Result<Ending<Kernel, O>>>>,
 }
 
-/// One end.
+/// One end of the link.
 struct Host {
     namespace: Namespace,
     tun: Tun,
     address: IpAddr,
 }
 
-/// What the UDP of one host counted.
+/// UDP counters of one host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct UdpCounters {
-    /// Datagrams whose checksum was wrong (`InCsumErrors`).
+    /// Datagrams with a wrong checksum (`InCsumErrors`).
     pub wrong_checksum: u64,
-    /// Datagrams that found no room in a socket (`RcvbufErrors`).
+    /// Datagrams dropped because a socket's buffer was full (`RcvbufErrors`).
     pub no_room: u64,
 }
 
-/// What a link leaves behind.
+/// Results of a link that was taken down.
 pub struct Remains<O> {
     pub observer: O,
-    /// Why this machine did not keep up, if so: packets left too late, or were lost beside the
-    /// link, for want of room in a device or a socket, or refused by a device.
+    /// The reason why this machine did not keep up, if it did not: packets left too late, were lost
+    /// outside the link because a device or socket was full, or were refused by a device.
     pub overload: Option<Overload>,
 }
 
 impl<O: Observer + Send + 'static> BenchLink<O> {
-    /// Makes namespaces and ends, and starts the emulator.
+    /// Creates the namespaces and devices, and starts the emulator.
     pub fn set_up(link: Link, precise: bool, observer: O) -> Result<Self, Failure> {
         let (near, inside) = Host::set_up(0)?;
         let (far, outside) = Host::set_up(1)?;
@@ -82,7 +82,7 @@ impl<O: Observer + Send + 'static> BenchLink<O> {
         Ok(Self { hosts: [near, far], control, emulating: Some(emulating) })
     }
 
-    /// Two sockets that talk to each other in this direction: the sender's and the receiver's.
+    /// Returns two connected sockets in this direction: the sender's and the receiver's.
     pub fn sockets(&self, direction: Direction) -> Result<(UdpSocket, UdpSocket), Failure> {
         let (from, to) = self.ends(direction);
         let (sender, receiver) = (from.socket()?, to.socket()?);
@@ -91,18 +91,18 @@ impl<O: Observer + Send + 'static> BenchLink<O> {
         Ok((sender, receiver))
     }
 
-    /// What UDP counted at the receiving end of this direction.
+    /// Returns the UDP counters at the receiving end of this direction.
     pub fn udp_counters(&self, direction: Direction) -> Result<UdpCounters, Failure> {
         self.ends(direction).1.udp_counters()
     }
 
-    /// Stops the emulator and takes everything down.
+    /// Stops the emulator, takes everything down and returns the results.
     pub fn take_down(mut self) -> Result<Remains<O>, Failure> {
         let mut packets = 0;
         for host in &self.hosts {
             packets += host.tun.statistics()?.tx_dropped + host.udp_counters()?.no_room;
         }
-        let ending = self.stop().ok_or("the emulator has ended before")??;
+        let ending = self.stop().ok_or("the emulator had already ended")??;
         packets += ending.refused.map_or(0, |(count, _)| count);
         let lost = (packets > 0).then_some(Overload::DroppedByKernel { packets });
         let overload = lost.or_else(|| ending.punctuality.verdict());
@@ -111,7 +111,7 @@ impl<O: Observer + Send + 'static> BenchLink<O> {
 }
 
 impl<O> BenchLink<O> {
-    /// The sending and the receiving host.
+    /// Returns the sending and the receiving host.
     fn ends(&self, direction: Direction) -> (&Host, &Host) {
         let [near, far] = &self.hosts;
         match direction {
@@ -131,18 +131,19 @@ impl<O> Drop for BenchLink<O> {
     fn drop(&mut self) {
         self.control.tell(Command::Stop);
         if let Some(emulating) = self.emulating.take() {
-            // A measurement failed, and that is what is reported.
+            // A measurement has failed, and its error is the one reported.
             let _ = emulating.join();
         }
     }
 }
 
 impl Host {
-    /// A namespace with one TUN device, up, with an address and a route to the other host.
+    /// Creates a namespace with one TUN device that is up and has an address and a route to the
+    /// other host.
     fn set_up(place: usize) -> Result<(Self, OwnedFd), Failure> {
         let (address, peer) = (ADDRESSES[place], ADDRESSES[1 - place]);
         let namespace = Namespace::new()?;
-        // Without IPv6 the kernel sends nothing by itself.
+        // Without IPv6 the kernel sends nothing on its own.
         for which in ["all", "default"] {
             if sysctl::has_ipv6(&namespace) {
                 sysctl::write(&namespace, &format!("net.ipv6.conf.{which}.disable_ipv6"), "1")?;
@@ -157,21 +158,21 @@ impl Host {
         let tun = Tun::open(&namespace, &options)?;
         let index = tun.index();
         address::add(&namespace, Address { index, address, prefix_length: 32 })?;
-        // No TCP runs here; every kernel has reno.
+        // No TCP runs here. Reno exists in every kernel.
         let metrics = Metrics { congestion_control: "reno".into(), ..Metrics::default() };
         route::add(&namespace, &Route::on_link(Prefix::host(peer), index, metrics))?;
         let descriptor = tun.descriptor()?;
         Ok((Self { namespace, tun, address }, descriptor))
     }
 
-    /// A UDP socket in the namespace, on a port that was free.
+    /// Opens a UDP socket in the namespace, on a free port.
     fn socket(&self) -> Result<UdpSocket, Failure> {
         let address = self.address;
         let socket = self
             .namespace
             .enter(|| Ok(UdpSocket::bind((address, 0))))?
-            .map_err(|error| format!("open a UDP socket on {address}: {error}"))?;
-        // Beyond the system's limit where we may, else up to it.
+            .map_err(|error| format!("cannot open a UDP socket on {address}: {error}"))?;
+        // Beyond the system's limit if permitted, else up to it.
         if rustix::net::sockopt::set_socket_recv_buffer_size_force(&socket, RECEIVE_BUFFER).is_err() {
             rustix::net::sockopt::set_socket_recv_buffer_size(&socket, RECEIVE_BUFFER)?;
         }
@@ -179,15 +180,15 @@ impl Host {
     }
 
     fn udp_counters(&self) -> Result<UdpCounters, Failure> {
-        // `/proc/net` is the namespace of the main thread, this that of the thread that reads it.
+        // `/proc/net` shows the namespace of the main thread, this path that of the reading thread.
         let path = "/proc/thread-self/net/snmp";
         let text = self.namespace.enter(|| Ok(std::fs::read_to_string(path)))?;
-        let text = text.map_err(|error| format!("read {path}: {error}"))?;
-        udp_counters(&text).ok_or_else(|| format!("read {path}: it has no Udp lines").into())
+        let text = text.map_err(|error| format!("cannot read {path}: {error}"))?;
+        udp_counters(&text).ok_or_else(|| format!("cannot read {path}: it has no Udp lines").into())
     }
 }
 
-/// The UDP counters in the text of `/proc/net/snmp`: a line of names, and one of numbers.
+/// Parses the UDP counters of `/proc/net/snmp`: a line of names, and a line of numbers.
 fn udp_counters(text: &str) -> Option<UdpCounters> {
     let mut lines = text.lines().filter_map(|line| line.strip_prefix("Udp: "));
     let (names, numbers) = (lines.next()?, lines.next()?);

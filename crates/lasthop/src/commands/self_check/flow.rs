@@ -1,9 +1,8 @@
-//! Numbered UDP packets from one end of the link to the other, with the times at which they were
-//! sent and came.
+//! Numbered UDP packets from one end of the link to the other, with their send and receive times.
 //!
-//! Both times are of the real-time clock, which is the one that the kernel stamps packets with:
-//! that of sending is taken right before the system call, that of receiving by the kernel when the
-//! packet comes out of the device. So what lies between them is never less than what the link took.
+//! Both times are of the real-time clock, which the kernel uses to stamp packets. The send time is
+//! taken right before the system call. The receive time is taken by the kernel when the packet
+//! leaves the device. The difference is therefore never less than the delay of the link.
 
 use nix::sys::socket::sockopt::ReceiveTimestampns;
 use nix::sys::socket::{ControlMessageOwned, MsgFlags, SockaddrIn, recvmsg, setsockopt};
@@ -14,35 +13,35 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
-/// Bytes of IPv4 and UDP headers.
+/// Length of IPv4 and UDP headers, in bytes.
 const HEADERS: usize = 28;
 
-/// What is sent.
+/// A flow of packets to send.
 #[derive(Debug, Clone, Copy)]
 pub struct Flow {
-    /// Bytes of a packet, its IP header included.
+    /// Size of a packet including its IP header, in bytes.
     pub size: usize,
-    /// Packets that are sent at once.
+    /// Packets sent at once.
     pub burst: u64,
-    /// From one burst to the next.
+    /// Time between the starts of two bursts.
     pub gap: Duration,
-    /// How long bursts are sent; at least one is.
+    /// Duration of sending; at least one burst is sent.
     pub length: Duration,
-    /// How long the receiver waits for another packet after the last one was sent or came: longer
-    /// than the link takes.
+    /// Time that the receiver waits for another packet after the last one was sent or received. It
+    /// must be longer than the delay of the link.
     pub patience: Duration,
 }
 
-/// What became of a flow. Times are nanoseconds of the real-time clock.
+/// Result of a flow. Times are nanoseconds of the real-time clock.
 #[derive(Debug, Clone, Default)]
 pub struct Flown {
-    /// When each packet was sent, by number.
+    /// Send time of each packet, by number.
     pub sent: Vec<u64>,
-    /// What came, in order.
+    /// Received packets, in order.
     pub came: Vec<Arrival>,
 }
 
-/// A packet that came.
+/// A received packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Arrival {
     pub number: u64,
@@ -50,13 +49,13 @@ pub struct Arrival {
 }
 
 impl Flow {
-    /// Single packets, so many a second.
+    /// Creates a flow of single packets, `a_second` per second.
     pub fn paced(size: usize, a_second: u32, length: Duration) -> Self {
         let gap = Duration::from_secs(1) / a_second;
         Self { size, burst: 1, gap, length, patience: Duration::from_millis(300) }
     }
 
-    /// Sends the flow from one socket to the other. `sockets` are the sender's and the receiver's.
+    /// Sends the flow. `sockets` are the sender's and the receiver's.
     pub fn run(&self, sockets: &(UdpSocket, UdpSocket)) -> io::Result<Flown> {
         let (sender, receiver) = sockets;
         let all_sent = AtomicBool::new(false);
@@ -70,8 +69,8 @@ impl Flow {
     }
 
     fn send(&self, socket: &UdpSocket) -> io::Result<Vec<u64>> {
-        // Zeros but for the number: a flipped bit can only add to the sum, so that no two of them
-        // hide each other.
+        // All zeros except for the number. A flipped bit can then only add to the checksum, so two
+        // flips never cancel.
         let mut payload = vec![0; self.size - HEADERS];
         let bursts = (self.length.as_nanos() / self.gap.as_nanos()).max(1) as u64;
         let mut sent = Vec::with_capacity((bursts * self.burst) as usize);
@@ -111,7 +110,7 @@ impl Flow {
                 Ok((length, stamp)) => {
                     quiet_since = None;
                     let stamp =
-                        stamp.ok_or_else(|| io::Error::other("the kernel stamped no time of receipt"))?;
+                        stamp.ok_or_else(|| io::Error::other("the kernel supplied no receive timestamp"))?;
                     let at = stamp.tv_sec() as u64 * 1_000_000_000 + stamp.tv_nsec() as u64;
                     if let Some(number) = buffer[..length].first_chunk() {
                         came.push(Arrival { number: u64::from_be_bytes(*number), at });
@@ -132,14 +131,14 @@ impl Flow {
 }
 
 impl Flown {
-    /// Times from sending to receiving in seconds, sorted.
+    /// Returns the times from sending to receiving in seconds, sorted.
     pub fn delays(&self) -> Vec<f64> {
         let mut delays: Vec<f64> = self
             .came
             .iter()
             .filter_map(|arrival| {
                 let sent = *self.sent.get(arrival.number as usize)?;
-                // Signed: an early packet must show.
+                // Signed, so that early packets show.
                 Some((i128::from(arrival.at) - i128::from(sent)) as f64 / 1e9)
             })
             .collect();
@@ -147,7 +146,7 @@ impl Flown {
         delays
     }
 
-    /// How often each packet came, by number.
+    /// Returns how often each packet arrived, by number.
     pub fn copies(&self) -> Vec<u32> {
         let mut copies = vec![0; self.sent.len()];
         for arrival in &self.came {

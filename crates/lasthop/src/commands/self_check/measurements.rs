@@ -1,4 +1,4 @@
-//! The measurements, in the order in which they are made.
+//! The measurements, in the order in which they run.
 
 mod damage;
 mod delay;
@@ -12,10 +12,10 @@ use super::statistics::{quantile, share};
 use crate::failure::Failure;
 use emulator::punctuality::{FAR_TOO_LATE, LATE, LATE_SHARE};
 
-/// A measurement: makes its links on the bench, and gives rows.
+/// A measurement: creates its links on the bench and returns rows.
 pub type Measurement = fn(&mut Bench) -> Result<Vec<Row>, Failure>;
 
-/// All of them, with what they measure.
+/// All measurements, with their names.
 pub const ALL: [(&str, Measurement); 8] = [
     ("delay", delay::measure),
     ("rate of 10 Mbit/s", rate::fast),
@@ -27,16 +27,16 @@ pub const ALL: [(&str, Measurement); 8] = [
     ("queue", queue::measure),
 ];
 
-/// How much later than it should a packet may be in the median: it is woken for twice, once when it
-/// comes and once when it leaves, and each takes 30 to 50 us on a virtual machine that has
-/// something else to do.
+/// Accepted lateness of the median packet, in seconds. A packet needs two wakeups, on arrival and
+/// on departure, and each takes 30 to 50 us on a virtual machine that has other work.
 const USUAL_LATENESS: f64 = 200e-6;
 
-/// How much later one packet in a hundred may be, which is where a run becomes overloaded.
+/// Accepted lateness of one packet in a hundred, in seconds; from this value on a run is
+/// overloaded.
 const RARE_LATENESS: f64 = LATE.as_nanos() as f64 / 1e9;
 
-/// Rows about all links together: lateness of packets that waited, in seconds, judged as that of a
-/// run is, and measurements in which this machine lost packets.
+/// Returns the rows about all links together: the lateness in seconds of packets that waited,
+/// judged as for a run, and the number of measurements in which this machine lost packets.
 pub fn punctuality(lateness: &mut [f64], lossy: u64) -> Vec<Row> {
     lateness.sort_by(f64::total_cmp);
     let mut rows = Vec::new();

@@ -1,9 +1,9 @@
-//! One measured quantity beside what was asked for, and the verdict.
+//! A measured quantity, its configured value, and the verdict.
 
 use super::statistics::{Estimate, Interval};
 use serde_json::{Value, json};
 
-/// What a number is counted in; says how it is printed.
+/// Unit of a quantity, which decides how it is printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
     /// Seconds.
@@ -14,19 +14,20 @@ pub enum Unit {
     Share,
     /// Wrong bits per bit.
     BitErrorRatio,
-    /// A number of things.
+    /// A plain number.
     Count,
 }
 
-/// What is taken for right.
+/// The accepted deviation of a measured value.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Accepted {
-    /// From so much below what was asked for to so much above.
+    /// From `below` less than the configured value to `above` more.
     Within { below: f64, above: f64 },
-    /// What was asked for lies in the interval of [`super::statistics::JUDGED`] confidence.
+    /// The configured value is in the interval of [`super::statistics::JUDGED`] confidence.
     ByInterval,
-    /// Either: it lies in that interval, or no further from the measured value than this share of
-    /// it. For quantities whose interval can be narrower than the clocks of this machine are exact.
+    /// The configured value is in that interval, or differs from the measured value by at most this
+    /// share of itself. For quantities whose interval can be narrower than the accuracy of this
+    /// machine's clocks.
     ByIntervalOrShare(f64),
 }
 
@@ -37,13 +38,13 @@ pub struct Row {
     pub unit: Unit,
     pub configured: f64,
     pub measured: f64,
-    /// Intervals of the measured value, where it has any.
+    /// Intervals of the measured value, if it has any.
     pub intervals: Option<[Interval; 2]>,
     pub accepted: Accepted,
 }
 
 impl Row {
-    /// A quantity that was estimated.
+    /// Creates a row for an estimated quantity.
     pub fn estimated(
         quantity: impl Into<String>,
         unit: Unit,
@@ -56,7 +57,7 @@ impl Row {
         Self { quantity: quantity.into(), unit, configured, measured: value, intervals, accepted }
     }
 
-    /// A number that must be exactly that.
+    /// Creates a row for a number that must be exact.
     pub fn exact(quantity: impl Into<String>, configured: u64, measured: u64) -> Self {
         Self {
             quantity: quantity.into(),
@@ -68,7 +69,8 @@ impl Row {
         }
     }
 
-    /// A value without interval that must lie from `configured` to so much above it.
+    /// Creates a row for a time without interval, which must be between `configured` and `above`
+    /// more, in seconds.
     pub fn at_most_above(quantity: impl Into<String>, configured: f64, measured: f64, above: f64) -> Self {
         Self {
             quantity: quantity.into(),
@@ -80,14 +82,15 @@ impl Row {
         }
     }
 
-    /// Whether what was measured is what was asked for.
+    /// Returns whether the measured value is accepted.
     pub fn is_ok(&self) -> bool {
         let inside = self.intervals.is_some_and(|[_, judged]| judged.holds(self.configured));
         match self.accepted {
             Accepted::Within { below, above } => {
                 (self.configured - below..=self.configured + above).contains(&self.measured)
             }
-            // Nothing measured is nothing right, though an interval without ends holds everything.
+            // A missing measurement is not accepted, although an infinite interval contains every
+            // value.
             _ if self.measured.is_nan() => false,
             Accepted::ByInterval => inside,
             Accepted::ByIntervalOrShare(share) => {
@@ -96,12 +99,12 @@ impl Row {
         }
     }
 
-    /// `ok` or `off`.
+    /// Returns `ok` or `off`.
     pub fn verdict(&self) -> &'static str {
         if self.is_ok() { "ok" } else { "off" }
     }
 
-    /// The cells of the table, in the order of [`HEADINGS`].
+    /// Returns the cells of the table, in the order of [`HEADINGS`].
     pub fn cells(&self) -> [String; 6] {
         let show = |value| shown(self.unit, value);
         let interval =
@@ -127,7 +130,8 @@ impl Row {
         ]
     }
 
-    /// The row as JSON: numbers in the base unit, `null` where there is none or no end.
+    /// Returns the row as JSON: numbers in the base unit, `null` for missing values and infinite
+    /// ends.
     pub fn to_json(&self) -> Value {
         let unit = match self.unit {
             Unit::Seconds => "s",
@@ -158,13 +162,13 @@ impl Row {
 pub const HEADINGS: [&str; 6] =
     ["quantity", "configured", "measured", "95 % interval", "accepted", "verdict"];
 
-/// A value with its unit, four digits.
+/// Formats a value with its unit, with four digits after the decimal point at most.
 fn shown(unit: Unit, value: f64) -> String {
     let (scale, name) = scale(unit, value);
     with_unit(&number(unit, value / scale), name)
 }
 
-/// A range in the unit of its upper end, or of the lower where that is infinite.
+/// Formats a range in the unit of its upper end, or of its lower end if the upper end is infinite.
 fn range(unit: Unit, low: f64, high: f64) -> String {
     let (scale, name) = scale(unit, if high.is_finite() { high } else { low });
     let text = format!("{} … {}", number(unit, low / scale), number(unit, high / scale));
@@ -175,7 +179,7 @@ fn with_unit(text: &str, name: &str) -> String {
     if name.is_empty() { text.to_owned() } else { format!("{text} {name}") }
 }
 
-/// The unit in which a value is easily read, in base units.
+/// Returns the unit in which a value is easily read, in base units, and its name.
 fn scale(unit: Unit, value: f64) -> (f64, &'static str) {
     let value = value.abs();
     match unit {
@@ -198,7 +202,7 @@ fn number(unit: Unit, value: f64) -> String {
         Unit::BitErrorRatio => format!("{value:.3e}"),
         Unit::Share | Unit::Seconds | Unit::BitsPerSecond => {
             let text = format!("{value:.4}");
-            // Four digits behind the point for 1, none for 1000.
+            // Four digits after the decimal point for 1, fewer for larger values.
             let places = (4 - value.abs().max(1.0).log10() as usize).max(1);
             let cut = text.len() - (4 - places.min(4));
             let text = text[..cut].trim_end_matches('0').trim_end_matches('.');
@@ -231,7 +235,7 @@ mod tests {
             let estimate = statistics::share(200, 10_000);
             Row::estimated("loss", Unit::Share, configured, estimate, Accepted::ByInterval)
         };
-        // 95 % are 1.75 % to 2.29 %, 99.9 % are 1.59 % to 2.51 %.
+        // The 95 % interval is 1.75 % to 2.29 %, the 99.9 % interval 1.59 % to 2.51 %.
         assert!(row(0.02).is_ok() && row(0.0245).is_ok());
         assert!(!row(0.026).is_ok() && !row(0.015).is_ok());
     }

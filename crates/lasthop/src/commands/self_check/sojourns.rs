@@ -1,14 +1,14 @@
-//! Sojourn times of a two-state channel, from looks at it.
+//! Sojourn times of a two-state channel, estimated from observations.
 //!
-//! A probe sees the channel at instants, and a state that comes and goes between two of them is
-//! missed: lengths of runs times the gap are too long. A two-state chain with exponential sojourns,
-//! looked at every `gap`, is again a chain, with `p + q = 1 − e^(−gap / τ)` and
-//! `p / q = bad / good`, where `1 / τ = 1 / good + 1 / bad`. Here p and q are estimated and the
-//! means computed from them, which is exact however wide the gap.
+//! A probe observes the channel at single instants and misses a state that comes and goes between
+//! two of them, so run lengths times the gap are too long. A two-state chain with exponential
+//! sojourns, observed every `gap`, is again a chain, with `p + q = 1 − e^(−gap / τ)` and
+//! `p / q = bad / good`, where `1 / τ = 1 / good + 1 / bad`. This module estimates p and q and
+//! computes the means from them, which is exact for any gap.
 
 use super::statistics::{Estimate, exponential_mean};
 
-/// What the looks say about a channel.
+/// Estimated mean sojourn times of a channel.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Sojourns {
     /// Mean time in the good state, in seconds.
@@ -17,9 +17,9 @@ pub struct Sojourns {
     pub bad: Estimate,
 }
 
-/// Estimates sojourn times from the states seen, true for bad, every `gap` seconds.
+/// Estimates sojourn times from the observed states, true for bad, every `gap` seconds.
 pub fn sojourns(states: &[bool], gap: f64) -> Sojourns {
-    // Looks in a state that were followed by another, and how often that showed the other state.
+    // Observations of a state that have a successor, and how many successors show the other state.
     let (mut looks, mut ends) = ([0_u64; 2], [0_u64; 2]);
     for pair in states.windows(2) {
         let now = usize::from(pair[0]);
@@ -28,7 +28,7 @@ pub fn sojourns(states: &[bool], gap: f64) -> Sojourns {
     }
     let leaving = |state: usize| ends[state] as f64 / looks[state].max(1) as f64;
     let both = leaving(0) + leaving(1);
-    // By how much a run of looks is longer than the sojourn; 1 where nothing is known.
+    // Ratio of a run of observations to the sojourn; 1 if nothing is known.
     let stretch = if both > 0.0 && both < 1.0 { -(-both).ln_1p() / both } else { 1.0 };
     let mean = |state: usize| exponential_mean(looks[state] as f64 * gap / stretch, ends[state]);
     Sojourns { good: mean(0), bad: mean(1) }
@@ -40,7 +40,7 @@ mod tests {
     use link::Seed;
     use rand::RngExt;
 
-    /// A channel with these mean times, looked at every `gap`.
+    /// Simulates a channel with these mean times, observed every `gap`.
     fn channel(good: f64, bad: f64, gap: f64, count: usize) -> Vec<bool> {
         let mut stream = Seed::campaign(3).stage("sojourns").stream();
         let (mut state, mut left) = (false, 0.0);
@@ -61,8 +61,8 @@ mod tests {
     fn wide_gaps_do_not_stretch_the_times() {
         for gap in [0.001, 0.01, 0.02] {
             let estimate = sojourns(&channel(0.2, 0.03, gap, 2_000_000), gap);
-            // 8 700 sojourns at the least: a standard deviation is 1.1 %, or a little more where
-            // looks are few.
+            // At least 8 700 sojourns: one standard deviation is 1.1 %, or a little more with few
+            // observations.
             assert!((estimate.good.value / 0.2 - 1.0).abs() < 0.05, "{gap}: {estimate:?}");
             assert!((estimate.bad.value / 0.03 - 1.0).abs() < 0.05, "{gap}: {estimate:?}");
         }
@@ -72,8 +72,8 @@ mod tests {
     fn counts_ends_and_the_time_before_them() {
         let states = [false, false, false, true, true, false, false, false, false, false];
         let estimate = sojourns(&states, 1.0);
-        // Seven looks in the good state that were followed by another, one end; two in the bad, one
-        // end.
+        // Seven observations of the good state have a successor, one of them an end; two of the bad
+        // state, one of them an end.
         let both: f64 = 1.0 / 7.0 + 1.0 / 2.0;
         let stretch = -(1.0 - both).ln() / both;
         assert!((estimate.good.value - 7.0 / stretch).abs() < 1e-9, "{estimate:?}");

@@ -1,41 +1,40 @@
-//! Estimates with intervals, as pure functions of what was counted.
+//! Estimates with confidence intervals, as pure functions of counts.
 //!
-//! Each interval is two-sided. Two confidences are used: [`SHOWN`] in the table, and [`JUDGED`] for
-//! verdicts, since in a table of twenty rows at 95 % one would be off by chance alone.
+//! Each interval is two-sided. There are two confidences: [`SHOWN`] in the table, and [`JUDGED`]
+//! for verdicts, because at 95 % one of twenty correct rows would be off by chance.
 
 use statrs::distribution::{Binomial, ChiSquared, ContinuousCDF, DiscreteCDF, Normal, StudentsT};
 
-/// Confidence of the intervals that are shown.
+/// Confidence of the displayed intervals.
 pub const SHOWN: f64 = 0.95;
-/// Confidence of the intervals that verdicts are made by: of a thousand rows that are right, one is
-/// called off.
+/// Confidence of the intervals for verdicts: of a thousand correct rows, one is reported as off.
 pub const JUDGED: f64 = 0.999;
 
-/// A range that holds the true value with some confidence. An end that nothing is known about is
-/// infinite.
+/// A range that contains the true value with some confidence. An end about which nothing is known
+/// is infinite.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Interval {
     pub low: f64,
     pub high: f64,
 }
 
-/// A value that was estimated, and how well.
+/// An estimated value and its intervals.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Estimate {
     pub value: f64,
-    /// With confidence [`SHOWN`].
+    /// Interval of confidence [`SHOWN`].
     pub shown: Interval,
-    /// With confidence [`JUDGED`].
+    /// Interval of confidence [`JUDGED`].
     pub judged: Interval,
 }
 
 impl Interval {
-    /// Whether `value` lies inside, ends included.
+    /// Returns whether `value` is in the interval, ends included.
     pub fn holds(&self, value: f64) -> bool {
         (self.low..=self.high).contains(&value)
     }
 
-    /// Both ends through `map`, which may turn them round.
+    /// Applies `map` to both ends; it may reverse their order.
     pub fn map(self, map: impl Fn(f64) -> f64) -> Self {
         let (one, other) = (map(self.low), map(self.high));
         Self { low: one.min(other), high: one.max(other) }
@@ -43,21 +42,21 @@ impl Interval {
 }
 
 impl Estimate {
-    /// `value` with the intervals that `interval` gives for a confidence.
+    /// Creates an estimate with the intervals that `interval` gives for a confidence.
     pub fn new(value: f64, interval: impl Fn(f64) -> Interval) -> Self {
         Self { value, shown: interval(SHOWN), judged: interval(JUDGED) }
     }
 }
 
-/// Share of `hits` in independent `trials`: Wilson's score interval (1927), which is sound near 0
-/// and 1 too.
+/// Estimates the share of `hits` in independent `trials`. Wilson's score interval (1927) is valid
+/// near 0 and 1 too.
 pub fn share(hits: u64, trials: u64) -> Estimate {
     let value = hits as f64 / trials as f64;
     Estimate::new(value, |confidence| wilson(value, trials as f64, confidence))
 }
 
-/// Wilson's interval for a share seen in `trials`. Trials that depend on each other count as fewer:
-/// see [`independent_looks`].
+/// Returns Wilson's interval for a share observed in `trials`. Dependent trials count as fewer; see
+/// [`independent_looks`].
 pub fn wilson(share: f64, trials: f64, confidence: f64) -> Interval {
     if trials <= 0.0 {
         return Interval { low: 0.0, high: 1.0 };
@@ -69,14 +68,15 @@ pub fn wilson(share: f64, trials: f64, confidence: f64) -> Interval {
     Interval { low: (centre - half).max(0.0), high: (centre + half).min(1.0) }
 }
 
-/// How many independent looks a look of `seconds` at a two-state process is worth: the variance of
-/// its share of bad is `π_g π_b · 2 τ / T` with `1 / τ = 1 / good + 1 / bad`, where that of n
-/// independent looks is `π_g π_b / n`.
+/// Returns the number of independent observations that equal observing a two-state process for
+/// `seconds`. The variance of the observed share of the bad state is `π_g π_b · 2 τ / T` with
+/// `1 / τ = 1 / good + 1 / bad`; for n independent observations it is `π_g π_b / n`.
 pub fn independent_looks(seconds: f64, good: f64, bad: f64) -> f64 {
     seconds / 2.0 * (1.0 / good + 1.0 / bad)
 }
 
-/// Mean of independent values, normally distributed as means of batches are: Student's interval.
+/// Estimates the mean of independent values that are normally distributed, as means of batches are,
+/// with Student's interval.
 pub fn mean(values: &[f64]) -> Estimate {
     let count = values.len() as f64;
     let value = values.iter().sum::<f64>() / count;
@@ -91,8 +91,8 @@ pub fn mean(values: &[f64]) -> Estimate {
     })
 }
 
-/// Expected number of rare events of which `count` were seen: the exact interval of a Poisson mean
-/// (Garwood 1936).
+/// Returns the exact interval of a Poisson mean (Garwood 1936): the expected number of rare events,
+/// of which `count` occurred.
 pub fn poisson(count: u64, confidence: f64) -> Interval {
     let tail = (1.0 - confidence) / 2.0;
     let half_chi_square = |freedom: u64, at: f64| {
@@ -102,22 +102,22 @@ pub fn poisson(count: u64, confidence: f64) -> Interval {
     Interval { low, high: half_chi_square(2 * count + 2, 1.0 - tail) }
 }
 
-/// Mean of an exponential time, of which `ended` ends were seen in `total` seconds spent in it. The
-/// time that was still running when the look ended counts: leaving it out would favour short ones
-/// (Epstein and Sobel 1953).
+/// Estimates the mean of an exponential time from `ended` ends in `total` seconds. The time that
+/// was still running at the end counts, because leaving it out would favour short times (Epstein
+/// and Sobel 1953).
 pub fn exponential_mean(total: f64, ended: u64) -> Estimate {
     let value = if ended == 0 { f64::INFINITY } else { total / ended as f64 };
     Estimate::new(value, |confidence| poisson(ended, confidence).map(|count| total / count))
 }
 
-/// The quantile of `sorted` values below which `share` of them lie, with the interval that the
-/// ranks give: it supposes nothing about the distribution.
+/// Estimates the quantile of `sorted` values below which `share` of them are. The interval is given
+/// by ranks and assumes nothing about the distribution.
 ///
 /// # Panics
 /// If there are no values.
 pub fn quantile(sorted: &[f64], share: f64) -> Estimate {
     let count = sorted.len();
-    // Ranks count from 1.
+    // Ranks start at 1.
     let at = |rank: u64| sorted[(rank.max(1) as usize).min(count) - 1];
     let value = at((count as f64 * share).ceil() as u64);
     Estimate::new(value, |confidence| {

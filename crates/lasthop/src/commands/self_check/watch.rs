@@ -1,5 +1,5 @@
-//! What is watched from inside the emulator: how late packets leave, when they come, and what was
-//! done to their bytes.
+//! Observations from inside the emulator: the lateness of packets, their arrival times, and changes
+//! to their bytes.
 
 use emulator::{Observer, WayId};
 use link::Packet;
@@ -8,53 +8,53 @@ use packet::checksum::{self, ChecksumStatus};
 use packet::{Frame, Headers, Layer, headers};
 use std::collections::HashMap;
 
-/// What to look at beside lateness.
+/// What to observe besides lateness.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Look {
-    /// Nothing.
+    /// Nothing else.
     Lateness,
-    /// When each packet came to the way up.
+    /// Time at which each packet entered the uplink.
     Arrivals,
-    /// Bytes, before and after.
+    /// Bytes, before and after the link.
     Bytes,
 }
 
-/// What was done to the bytes of UDP packets in one direction.
+/// Changes to the bytes of UDP packets in one direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Damage {
-    /// Packets that were delivered, damaged or not.
+    /// Delivered packets, damaged or not.
     pub packets: u64,
-    /// Packets of which a bit was changed.
+    /// Packets with a changed bit.
     pub damaged: u64,
-    /// Bits that UDP carried.
+    /// Bits of UDP payload.
     pub payload_bits: u64,
-    /// Bits changed there.
+    /// Changed bits of UDP payload.
     pub wrong_payload_bits: u64,
-    /// Packets with a bit changed elsewhere.
+    /// Packets with a changed bit outside the payload.
     pub damaged_headers: u64,
-    /// Packets whose UDP checksum is wrong now.
+    /// Packets whose UDP checksum is wrong after the link.
     pub wrong_checksums: u64,
 }
 
-/// The observer.
+/// The emulator's observer.
 #[derive(Debug)]
 pub struct Watch {
     look: Look,
-    /// By how many seconds packets that waited in the link left later than they should. The others
-    /// leave as they come, and are never late.
+    /// Lateness in seconds of packets that waited in the link. Other packets leave as they arrive
+    /// and are never late.
     pub lateness: Vec<f64>,
-    /// When each packet came to the way up.
+    /// Time at which each packet entered the uplink.
     pub arrivals: Vec<Time>,
-    /// By way.
+    /// Damage by direction.
     pub damage: [Damage; 2],
-    /// Packets that left in this step: its time is known at its end.
+    /// Due times of packets that left in this step; the step's time is known only at its end.
     leaving: Vec<Time>,
-    /// Packets inside, as they came.
+    /// Bytes of the packets in the link, as they arrived.
     inside: HashMap<(WayId, u64), Vec<u8>>,
 }
 
 impl Watch {
-    /// Looks at lateness, and at what `look` says.
+    /// Creates an observer of lateness and of `look`.
     pub fn new(look: Look) -> Self {
         Self {
             look,
@@ -68,7 +68,7 @@ impl Watch {
 }
 
 impl Damage {
-    /// Compares a packet as it came with what it has become.
+    /// Compares a packet before and after the link.
     fn note(&mut self, before: &[u8], after: &[u8]) {
         let Ok(headers) = Headers::parse(Layer::Ip, before) else { return };
         let Some(payload) = headers.payload() else { return };
@@ -126,7 +126,7 @@ impl Observer for Watch {
 mod tests {
     use super::*;
 
-    /// UDP over IPv4 with the right checksums and eight bytes of zeros.
+    /// Returns UDP over IPv4 with correct checksums and eight zero bytes.
     fn datagram() -> Vec<u8> {
         let mut bytes = vec![0x45, 0, 0, 36, 0, 0, 0x40, 0, 64, 17, 0, 0, 192, 0, 2, 1, 192, 0, 2, 2];
         bytes.extend([0x10, 0, 0x20, 0, 0, 16, 0, 0]);

@@ -5,15 +5,15 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use tcp_lite::{Localization, Mode, Parameters, Policy};
 
-/// `lasthop tcp-lite`.
+/// Arguments of `lasthop tcp-lite`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-A TCP segment with a wrong checksum is dropped, and the sender slows down as for congestion. With TCP
-Lite it is acknowledged and delivered, damage included, to programs that say that they can use it
-(socket option TCP_LITE, see tcp_lite(7)), or to any program under `lasthop tcp-lite run`.
+TCP drops a segment with a wrong checksum, and the sender slows down as after congestion. TCP Lite
+acknowledges and delivers it, damage included, to programs that ask for such segments (socket option
+TCP_LITE, see tcp_lite(7)), or to any program under `lasthop tcp-lite run`.
 
-The link layer must hand damaged frames up. Ordinary Wi-Fi and Ethernet hardware drops them;
-`lasthop tcp-lite status` counts those that come.
+The link layer must pass damaged frames up. Ordinary Wi-Fi and Ethernet hardware drops them;
+`lasthop tcp-lite status` counts the damaged segments that arrive.
 
 Examples:
   lasthop tcp-lite run -- curl -O http://198.51.100.1/picture.jpg
@@ -21,41 +21,41 @@ Examples:
   lasthop tcp-lite attach --interface wlan0 --cgroup /sys/fs/cgroup/system.slice/player.service
   lasthop tcp-lite status")]
 pub struct TcpLiteArguments {
-    /// What to do with it
+    /// The subcommand to run
     #[command(subcommand)]
     pub verb: TcpLiteVerb,
 }
 
-/// The subcommands.
+/// Subcommands of `lasthop lite`.
 #[derive(Debug, Subcommand)]
 pub enum TcpLiteVerb {
-    /// Run a program whose connections all accept damage, or, with --on-request, one that asks for
-    /// it by itself
+    /// Run a program whose connections all accept damaged segments, or, with --on-request, only
+    /// those that ask for them
     Run(RunArguments),
-    /// Let programs of a control group ask for it, until detached
+    /// Let programs of a control group ask for damaged segments, until detached
     Attach(AttachArguments),
-    /// Show what is attached, and what became of damaged segments
+    /// Show the attachments and what happened to damaged segments
     Status {
-        /// One JSON object for each attachment
+        /// Print one JSON object per attachment
         #[arg(long)]
         json: bool,
     },
-    /// Take back an `attach`
+    /// Remove an attachment
     Detach {
-        /// Its name
+        /// Name of the attachment
         #[arg(default_value = DEFAULT_NAME)]
         name: String,
     },
 }
 
-/// Name of an attachment that was given none.
+/// Default name of an attachment.
 pub const DEFAULT_NAME: &str = "lite";
 
-/// `lasthop tcp-lite run`.
+/// Arguments of `lasthop tcp-lite run`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 The exit status is the program's. It is 125 if lasthop itself fails, 126 if the program cannot be
-executed and 127 if it is not found. What became of damaged segments is said at the end.
+executed and 127 if it is not found. A summary at the end shows what happened to damaged segments.
 
 Examples:
   lasthop tcp-lite run -- curl -O http://198.51.100.1/picture.jpg
@@ -63,19 +63,19 @@ Examples:
   lasthop tcp-lite run --thesis -- iperf3 -s
   lasthop tcp-lite run --on-request -- lite-receive http://198.51.100.1/picture.jpg --out picture.jpg")]
 pub struct RunArguments {
-    /// Interface whose packets are judged; can be repeated [default: all that are up, but the
-    /// loopback]
+    /// Interface whose packets are checked (repeatable) [default: all interfaces that are up,
+    /// except loopback]
     #[arg(long, short, value_name = "NAME")]
     pub interface: Vec<String>,
-    /// The program asks for damage by itself, by the socket option TCP_LITE; until then no
+    /// Let the program ask for damaged segments itself with socket option TCP_LITE; until then no
     /// connection accepts any
-    // The policy too is then the program's to choose (TCP_LITE_POLICY).
+    // The program then also chooses the policy (TCP_LITE_POLICY).
     #[arg(long, conflicts_with = "policy")]
     pub on_request: bool,
-    /// By which rule damaged segments are judged
+    /// Rule by which damaged segments are accepted
     #[command(flatten)]
     pub rule: RuleArguments,
-    /// Say nothing at the end
+    /// Print no summary at the end
     #[arg(long, short)]
     pub quiet: bool,
     /// The program and its arguments
@@ -83,7 +83,7 @@ pub struct RunArguments {
     pub command: Vec<OsString>,
 }
 
-/// `lasthop tcp-lite attach`.
+/// Arguments of `lasthop tcp-lite attach`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -91,55 +91,55 @@ Examples:
   lasthop tcp-lite attach --interface ppp0 --cgroup /sys/fs/cgroup/user.slice --every-connection --policy strict
   lasthop tcp-lite detach")]
 pub struct AttachArguments {
-    /// Interface whose packets are judged; can be repeated
+    /// Interface whose packets are checked (repeatable)
     #[arg(long, short, value_name = "NAME", required = true)]
     pub interface: Vec<String>,
-    /// Control group (v2) of the programs that may ask; those below it included
+    /// Control group (v2) of the programs that may ask, including the groups below it
     #[arg(long, value_name = "DIRECTORY")]
     pub cgroup: PathBuf,
-    /// All connections of the control group accept damage, without asking
+    /// Accept damage on all connections of the control group, without being asked
     #[arg(long)]
     pub every_connection: bool,
-    /// By which rule damaged segments are judged
+    /// Rule by which damaged segments are accepted
     #[command(flatten)]
     pub rule: RuleArguments,
-    /// Name of this attachment, for `detach`
+    /// Name of this attachment, for `lasthop lite detach`
     #[arg(long, default_value = DEFAULT_NAME)]
     pub name: String,
 }
 
-/// By which rule damaged segments are judged.
+/// Rule by which damaged segments are accepted.
 #[derive(Debug, Clone, Args)]
 pub struct RuleArguments {
-    /// Take headers for right, as TCP Lite did first: for links that damage payloads alone
+    /// Trust headers, as the original TCP Lite did: for links that damage only payloads
     #[arg(long, conflicts_with_all = ["policy", "ports", "guesses"])]
     pub thesis: bool,
-    /// How much is risked to use a damaged segment
+    /// How much risk to take to use a damaged segment
     #[arg(long, value_enum, default_value = "normal")]
     pub policy: PolicyName,
-    /// How the connection of a segment with damaged ports is found: exact (not at all), source-port
-    /// (that port is left out), or the number of bits that may be wrong
-    #[arg(long, value_name = "HOW", default_value = "4", value_parser = localization)]
+    /// How to find the connection of a segment with damaged ports: exact (do not try), source-port
+    /// (ignore that port), or the number of bits that may be wrong
+    #[arg(long, value_name = "exact|source-port|BITS", default_value = "4", value_parser = localization)]
     pub ports: Localization,
-    /// Guesses (repairs that no checksum confirms) that a connection may make in a second; 0 is no
+    /// Maximum guesses (repairs that no checksum confirms) per connection and second; 0 for no
     /// limit
     #[arg(long, value_name = "NUMBER", default_value_t = 1000)]
     pub guesses: u32,
 }
 
-/// The policies by name.
+/// Acceptance policies by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum PolicyName {
-    /// Ports as they should be, and the next bytes of the stream
+    /// Correct ports, and the next bytes of the stream
     Strict,
-    /// Also repaired ports, and segments behind a hole
+    /// Also repaired ports, and segments after a hole
     Normal,
-    /// Also sequence numbers up to two bits wrong
+    /// Also sequence numbers with up to two wrong bits
     Bold,
 }
 
 impl RuleArguments {
-    /// The policy.
+    /// Returns the policy.
     pub fn policy(&self) -> Policy {
         match self.policy {
             PolicyName::Strict => Policy::Strict,
@@ -148,7 +148,7 @@ impl RuleArguments {
         }
     }
 
-    /// The parameters.
+    /// Returns the parameters.
     pub fn parameters(&self) -> Parameters {
         const SECOND: u64 = 1_000_000_000;
         Parameters {
@@ -166,7 +166,7 @@ fn localization(text: &str) -> Result<Localization, String> {
         "source-port" => Ok(Localization::SourcePort),
         _ => match text.parse() {
             Ok(bits @ 0..=32) => Ok(Localization::Bits(bits)),
-            _ => Err("say exact, source-port, or a number of bits from 0 to 32".into()),
+            _ => Err("expected exact, source-port, or a number of bits from 0 to 32".into()),
         },
     }
 }

@@ -12,7 +12,7 @@ use tcp_lite::{Lite, Mode, Reason, Settings};
 /// Exit status of `status` if nothing is attached.
 const NOTHING: i32 = 1;
 
-/// Attaches, and leaves it so.
+/// Attaches TCP Lite, which stays attached after this command.
 pub fn attach(arguments: &AttachArguments) -> Result<i32, Failure> {
     super::check_interfaces(&arguments.interface)?;
     let settings = Settings {
@@ -25,7 +25,7 @@ pub fn attach(arguments: &AttachArguments) -> Result<i32, Failure> {
     }
     pinned::keep(lite, &arguments.name)?;
     anstream::eprintln!(
-        "lasthop: TCP Lite is attached as `{}`: connections of {} from now on, over {}",
+        "lasthop: TCP Lite is attached as `{}` to new connections of {} over {}",
         arguments.name,
         arguments.cgroup.display(),
         arguments.interface.join(", ")
@@ -33,14 +33,14 @@ pub fn attach(arguments: &AttachArguments) -> Result<i32, Failure> {
     Ok(0)
 }
 
-/// Takes it back.
+/// Removes an attachment.
 pub fn detach(name: &str) -> Result<i32, Failure> {
     pinned::detach(name)?;
     anstream::eprintln!("lasthop: TCP Lite `{name}` is detached");
     Ok(0)
 }
 
-/// Shows what there is.
+/// Prints the attachments and their counters.
 pub fn status(json: bool) -> Result<i32, Failure> {
     let attachments = pinned::list()?;
     let names: BTreeMap<u32, String> = interface::list(&Namespace::current()?)?
@@ -58,7 +58,7 @@ pub fn status(json: bool) -> Result<i32, Failure> {
             anstream::println!("{}", as_json(attachment, &interfaces, &group));
         } else {
             let Attachment { name, connections, lite, .. } = attachment;
-            let thesis = if attachment.mode == Mode::Thesis { ", headers taken for right" } else { "" };
+            let thesis = if attachment.mode == Mode::Thesis { ", headers trusted" } else { "" };
             anstream::println!("{name}: {group} over {}{thesis}", interfaces.join(", "));
             anstream::println!("  {connections} connections, {lite} of them accept damage");
             for line in lines(&attachment.totals) {

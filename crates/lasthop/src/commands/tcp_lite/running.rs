@@ -1,4 +1,5 @@
-//! `lasthop tcp-lite run`: a program whose connections all accept damage, or those for which it asks.
+//! `lasthop tcp-lite run`: runs a program whose connections accept damaged segments, all of them or
+//! those for which it asks.
 
 use super::arguments::RunArguments;
 use super::summary::lines;
@@ -15,16 +16,16 @@ use std::process::{Command, ExitStatus};
 use std::thread;
 use tcp_lite::{Lite, Settings};
 
-/// Exit status of a shell for a program that a signal ended, less the signal.
+/// Added to a signal's number, this is a shell's exit status for a program that the signal ended.
 const BY_SIGNAL: i32 = 128;
 
-/// Runs the program and returns the exit status to leave with.
+/// Runs the program and returns the exit status.
 pub fn run(arguments: &RunArguments) -> Result<i32, Failure> {
     let notice = Notice::new(arguments.quiet);
     let registry = Registry::open()?;
     notice.swept(&registry.sweep()?);
     let interfaces = interfaces(&arguments.interface)?;
-    // Signals are ours from here on, so that nothing stays behind.
+    // From here on signals are caught, so that nothing is left behind.
     let mut signals = Signals::new([SIGINT, SIGQUIT, SIGTERM, SIGHUP])?;
     let enclosure = Enclosure::enter(&registry).map_err(|error| {
         let way_out = if rustix::process::geteuid().is_root() {
@@ -52,7 +53,7 @@ pub fn run(arguments: &RunArguments) -> Result<i32, Failure> {
     let ending = signals.handle();
     let passing_on = thread::spawn(move || {
         for signal in &mut signals {
-            // Ctrl-C and Ctrl-\ reach the program by the terminal.
+            // The terminal sends Ctrl-C and Ctrl-\ to the program as well.
             let signal = match signal {
                 SIGTERM => Signal::TERM,
                 SIGHUP => Signal::HUP,
@@ -77,7 +78,7 @@ fn exit_status(status: ExitStatus) -> i32 {
     status.code().unwrap_or_else(|| BY_SIGNAL + status.signal().unwrap_or_default())
 }
 
-/// Those that were named, or all that are up.
+/// Returns the named interfaces, or all that are up.
 fn interfaces(named: &[String]) -> Result<Vec<String>, Failure> {
     if !named.is_empty() {
         super::check_interfaces(named)?;
@@ -87,7 +88,7 @@ fn interfaces(named: &[String]) -> Result<Vec<String>, Failure> {
     let up: Vec<_> = all.into_iter().filter(|one| one.up && !one.loopback).map(|one| one.name).collect();
     if up.is_empty() {
         return Err(
-            "no interface is up but the loopback, whose packets are never damaged: name one with --interface"
+            "no interface is up except loopback, whose packets are never damaged: name one with --interface"
                 .into(),
         );
     }

@@ -1,13 +1,14 @@
-//! What became of damaged segments, in words.
+//! Summary of damaged segments as text.
 
 use tcp_lite::{Reason, Totals};
 
-/// One line for what was accepted, one for what was not, and one for what could not be seen.
+/// Returns lines about accepted segments, discarded segments, and segments whose damage could not
+/// be detected.
 pub fn lines(totals: &Totals) -> Vec<String> {
     let mut lines = Vec::new();
     let Totals { damaged, accepted, confirmed, bytes, unverifiable, untracked, .. } = *totals;
     if damaged == 0 {
-        lines.push("no damaged segment came for a connection that accepts damage".to_owned());
+        lines.push("no damaged segment arrived for a connection that accepts damage".to_owned());
     } else {
         let share = 100.0 * accepted as f64 / damaged as f64;
         lines.push(format!(
@@ -23,15 +24,14 @@ pub fn lines(totals: &Totals) -> Vec<String> {
             lines.push(format!("discarded: {}", reasons.join(", ")));
         }
     }
-    // A damaged segment looks like one now and then: one in 65 536.
+    // One in 65 536 damaged segments looks as if it had a partial checksum.
     if unverifiable > damaged {
         lines.push(format!(
-            "{unverifiable} segments came with a partial checksum, which shows no damage: their sender leaves checksums to a device that is \
-             not there; switch that off at its end (ethtool -K INTERFACE tx off)"
+            "{unverifiable} segments arrived with a partial checksum, which shows no damage: their sender leaves checksums to a device that does not exist; disable that at the sender (ethtool -K INTERFACE tx off)"
         ));
     }
     if untracked > 0 {
-        lines.push(format!("{untracked} connections were not looked after: there is room for 32768"));
+        lines.push(format!("{untracked} connections were not tracked: there is room for 32768"));
     }
     lines
 }
@@ -53,7 +53,7 @@ mod tests {
         );
         assert_eq!(
             lines(&Totals::default()),
-            ["no damaged segment came for a connection that accepts damage"]
+            ["no damaged segment arrived for a connection that accepts damage"]
         );
     }
 }

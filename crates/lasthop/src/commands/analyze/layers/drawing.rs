@@ -1,8 +1,8 @@
-//! A view as an SVG: every graph by its label, the window that is asked for, slopes, and the
-//! sender's times below.
+//! A view as SVG: every graph by its label, the requested window, slopes, and the sender's times
+//! below.
 //!
-//! Of points that cover each other one is drawn, so that a file stays small however long the
-//! connection is.
+//! Of points that cover each other only one is drawn, so the file stays small for connections of
+//! any length.
 
 use crate::failure::Failure;
 use crate::figure::{COLOURS, label};
@@ -21,21 +21,22 @@ type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 type Chart<'a> = ChartContext<'a, SVGBackend<'a>, Cartesian2d<RangedCoordf64, RangedCoordf64>>;
 
 const WIDTH: u32 = 1100;
-/// Of the graphs over bytes, and of the times below them.
+/// Heights of the graphs over bytes, and of the times below them, in pixels.
 const HEIGHTS: [u32; 2] = [600, 220];
-/// Right of the axes, for labels and slopes.
+/// Width of the area right of the axes for labels and slopes, in pixels.
 const LEGEND: u32 = 210;
-/// From label to label in a legend, in pixels.
+/// Distance between two labels of a legend, in pixels.
 const ROW: i32 = 22;
-/// Dots of fewer points are larger.
+/// Graphs with fewer points have larger dots.
 const FEW: usize = 150;
 /// Half the size of a cross, in pixels.
 const CROSS: i32 = 3;
 
-/// Writes the figure; `span` is what it shows, in nanoseconds since time zero.
+/// Writes the figure. `span` is the time span to show, in nanoseconds since time zero.
 pub fn write(path: &Path, tracing: &Tracing, span: Option<(i64, i64)>) -> Result<(), Failure> {
-    let text = svg(tracing, span).map_err(|error| format!("the figure cannot be drawn: {error}"))?;
-    capture::output::write(path, text).map_err(|error| format!("write {}: {error}", path.display()).into())
+    let text = svg(tracing, span).map_err(|error| format!("cannot draw the figure: {error}"))?;
+    capture::output::write(path, text)
+        .map_err(|error| format!("cannot write {}: {error}", path.display()).into())
 }
 
 fn svg(tracing: &Tracing, span: Option<(i64, i64)>) -> Result<String, Box<dyn Error>> {
@@ -55,11 +56,11 @@ fn svg(tracing: &Tracing, span: Option<(i64, i64)>) -> Result<String, Box<dyn Er
         }
         area.present()?;
     }
-    // Both are what SVG takes them for anyway.
+    // Both are SVG's defaults.
     Ok(text.replace(" opacity=\"1\"", "").replace(" stroke-width=\"1\"", ""))
 }
 
-/// Graphs over bytes; without the sender's windows if it is a part in the middle.
+/// Draws the graphs over bytes, without the sender's windows if the span starts after time zero.
 fn bytes(
     area: &Area<'_>,
     tracing: &Tracing,
@@ -75,7 +76,7 @@ fn bytes(
     let mut graphs: Vec<(&Graph, Vec<(f64, f64)>)> =
         view.graphs.iter().map(|graph| (graph, shown(graph))).collect();
     if zoomed {
-        // Windows are far below the stream by then.
+        // By then windows are far below the stream.
         graphs.retain(|(graph, _)| graph.layer != Layer::SenderState);
     }
     let is_value = |graph: &Graph| graph.shape != Shape::Marks;
@@ -90,7 +91,7 @@ fn bytes(
     let up = if up.0 > up.1 { 0.0..1.0 } else { (up.0 - air).min(up.0)..up.1 + air };
     let (left, legend) = area.split_horizontally(WIDTH - LEGEND);
     let mut chart = axes(&left, Some(&view.title), across, up.clone(), "bytes")?;
-    // Slopes lie behind the points.
+    // Slopes are drawn behind the points.
     let below = graphs.iter().fold(60, |row, _| row + ROW);
     slopes(&mut chart, &legend, tracing, below)?;
     let mut row = 46;
@@ -126,7 +127,7 @@ fn bytes(
     Ok(())
 }
 
-/// Straight lines through graphs, and their rates in the legend.
+/// Draws straight lines through graphs, and their rates in the legend.
 fn slopes(
     chart: &mut Chart<'_>,
     legend: &Area<'_>,
@@ -148,7 +149,7 @@ fn slopes(
     Ok(())
 }
 
-/// The sender's times.
+/// Draws the sender's times.
 fn seconds(
     area: &Area<'_>,
     times: &[(&str, &Vec<Timing>, bool)],
@@ -209,8 +210,8 @@ fn axes<'a>(
     Ok(chart)
 }
 
-/// What the horizontal axis shows: what is asked for, as far as there is something, or all there
-/// is.
+/// Returns the range of the horizontal axis: the requested span as far as there is data, or all
+/// data.
 fn horizontal(tracing: &Tracing, span: Option<(i64, i64)>) -> Range<f64> {
     let values = tracing.view.graphs.iter().filter(|graph| graph.shape != Shape::Steps);
     let times = || values.clone().flat_map(|graph| &graph.points).map(|point| point.time_ns);
@@ -220,8 +221,8 @@ fn horizontal(tracing: &Tracing, span: Option<(i64, i64)>) -> Range<f64> {
     if to > from { from..to + (to - from) * 0.01 } else { from..from + 1.0 }
 }
 
-/// Those that are shown. A value that holds is there from the beginning, if it was set before, and
-/// to the end, if it changes behind that.
+/// Returns the points in the range. A value that holds (a step) starts at the range's start if it
+/// was set before, and ends at the range's end if it changes afterwards.
 fn within(points: impl Iterator<Item = (f64, f64)>, across: &Range<f64>, holds: bool) -> Vec<(f64, f64)> {
     let mut shown: Vec<(f64, f64)> = Vec::new();
     let mut before = None;
@@ -242,12 +243,12 @@ fn within(points: impl Iterator<Item = (f64, f64)>, across: &Range<f64>, holds: 
     shown
 }
 
-/// So many cells there are if each is as wide and as high as these pixels.
+/// Returns the number of cells of this width and height in pixels.
 const fn coarse(size: (u32, u32), pixels: u32) -> (u32, u32) {
     (size.0 / pixels, size.1 / pixels)
 }
 
-/// Those of which each has a cell of its own, the first and the last among them.
+/// Returns points of which each is in a cell of its own, plus the first and the last point.
 fn apart(points: &[(f64, f64)], across: &Range<f64>, up: &Range<f64>, cells: (u32, u32)) -> Vec<(f64, f64)> {
     let cell = |value: f64, range: &Range<f64>, count: u32| {
         ((value - range.start) / (range.end - range.start) * f64::from(count)) as i64
@@ -260,7 +261,7 @@ fn apart(points: &[(f64, f64)], across: &Range<f64>, up: &Range<f64>, cells: (u3
     points.iter().enumerate().filter(is_new).map(|(_, point)| *point).collect()
 }
 
-/// Each value holds until the next.
+/// Returns the corners of a staircase in which each value holds until the next.
 fn stairs(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
     let mut corners = Vec::new();
     for &(time, value) in points {
@@ -272,7 +273,8 @@ fn stairs(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
     corners
 }
 
-/// One colour a label, those of a layer alike in kind; from the palette of Okabe and Ito.
+/// Returns the colour of a label. Labels of the same layer have similar colours; all are from the
+/// palette of Okabe and Ito.
 fn colour(label: &str) -> RGBColor {
     let [blue, vermilion, green, purple, sky, orange, black] = COLOURS;
     match label {

@@ -1,5 +1,5 @@
-//! What there is of a run: its captures, and beside them or by name the states of senders, the
-//! records of link layers, the event log.
+//! The inputs of a run: its captures, and, by name or beside them, the states of senders, the
+//! records of link layers and the event log.
 
 use super::records::Monitors;
 use crate::commands::analyze::arguments::AnalyzeArguments;
@@ -15,21 +15,22 @@ use capture_analysis::spurious::states::{self, State};
 use rustc_hash::FxHashMap;
 use std::path::{Path, PathBuf};
 
-/// All of it.
+/// All inputs of a run.
 pub struct Inputs {
-    /// The interfaces of all captures.
+    /// Interfaces of all captures.
     pub interfaces: Vec<Interface>,
-    /// The greatest windows of each connection's ends at each interface.
+    /// Maximum windows of each connection's ends at each interface, in bytes.
     windows: FxHashMap<(String, usize, Ends), u64>,
     monitors: Vec<Monitors>,
-    /// The limiters of the run's links, if there are no monitors.
+    /// Rate limiters of the run's links, if there are no monitors.
     pub limiters: Vec<Limiter>,
-    /// The states of its senders.
+    /// States of the senders.
     pub states: FxHashMap<Ends, Vec<State>>,
 }
 
 impl Inputs {
-    /// Reads the captures of one run, and what lies beside the first of them unless it is given.
+    /// Reads the captures of one run, and the other tables, which are beside the first capture
+    /// unless given.
     pub fn read(arguments: &AnalyzeArguments, captures: &[PathBuf]) -> Result<Self, Failure> {
         let mut inputs = Self {
             interfaces: Vec::new(),
@@ -78,15 +79,15 @@ impl Inputs {
         }
     }
 
-    /// The greatest window that was advertised to the sender of this flow, in bytes.
+    /// Returns the maximum window that was advertised to the sender of this flow, in bytes.
     pub fn window(&self, sides: &Sides<'_>) -> Option<u64> {
         let (place, flow) = sides.sender;
         let window = self.windows.get(&(place.title.clone(), flow.connection, flow.ends));
         window.copied().filter(|&bytes| bytes > 0)
     }
 
-    /// The ends of link layers, on the clock of the captures; `began` is when the connection's
-    /// first packet was sent.
+    /// Returns the ends of link layers, on the clock of the captures. `began` is the time when the
+    /// connection's first packet was sent.
     pub fn ends(&self, began: u64) -> Vec<End> {
         let first = self.monitors.iter().filter(|monitors| !monitors.is_placed()).filter_map(Monitors::first);
         let first = first.min().unwrap_or(0);
@@ -94,8 +95,8 @@ impl Inputs {
     }
 }
 
-/// The table of the same run: in the folder of the capture, or of a campaign's run directory in
-/// `events`.
+/// Returns the path of another table of the same run: in the directory of the capture, or in
+/// `events` of a campaign's run directory.
 fn beside(capture: &Path, suffix: &str) -> Option<PathBuf> {
     let name = format!("{}{suffix}", capture.file_stem()?.to_str()?);
     let folder = capture.parent()?;

@@ -1,4 +1,4 @@
-//! A view and what is known of the link as one object.
+//! A view and the utilization of its link as one JSON object.
 
 use super::text;
 use capture_analysis::layers::Tracing;
@@ -34,18 +34,18 @@ struct Clocks {
     error_ns: f64,
 }
 
-/// What a link was used for.
+/// Utilization of a link.
 #[derive(Serialize)]
 pub struct Utilization {
     #[serde(flatten)]
     period: Period,
     #[serde(rename = "utilization")]
     share: Option<f64>,
-    /// What most is due to if it is 95 % or less.
+    /// Main cause if the utilization is 95 % or less.
     flagged: Option<String>,
     octets: u64,
     spurious_octets: u64,
-    /// Times since the connection's first packet.
+    /// Idle phases, in times since the connection's first packet.
     idle: Vec<Phase>,
     held: Vec<Gap>,
 }
@@ -54,7 +54,7 @@ pub struct Utilization {
 struct Phase {
     from_ns: u64,
     to_ns: u64,
-    /// How much of the period it is.
+    /// Length of the part within the period.
     length_ns: u64,
     waiting: Waiting,
 }

@@ -1,5 +1,5 @@
-//! From what a protocol monitor left, a log of a run or an RLP trace as text, to records of a view.
-//! The only place that knows both forms.
+//! Converts the output of a protocol monitor (the log of a run, or an RLP trace as text) to records
+//! of a view. This is the only module that knows both forms.
 
 use crate::failure::Failure;
 use capture::link_layer::{self, Way};
@@ -8,20 +8,20 @@ use link::blocks::RlpTrace;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Octets of RLP's blocks at full rate; frames of other link layers have other lengths, and take
-/// other times.
+/// Octets in an RLP block at full rate. Frames of other link layers have other lengths and
+/// durations.
 const RLP_BLOCK: u32 = 30;
 
-/// Ends whose times count from somewhere.
+/// Ends of link layers whose times share an origin.
 #[derive(Debug, Clone)]
 pub struct Monitors {
     ends: Vec<End>,
-    /// What zero is in these times, in nanoseconds since 1970; `None` if nobody says.
+    /// Origin of these times, in nanoseconds since 1970; `None` if unknown.
     zero: Option<u64>,
 }
 
 impl Monitors {
-    /// Of the log of a run: both ends of each link.
+    /// Reads the log of a run: both ends of each link.
     pub fn of_log(path: &Path) -> Result<Self, Failure> {
         let failed = |error| format!("{}: {error}", path.display());
         let reader = link_layer::Reader::open(path).map_err(failed)?;
@@ -47,21 +47,22 @@ impl Monitors {
         }
         let mut ends: Vec<End> = ends.into_values().collect();
         for end in &mut ends {
-            // The file has them by kind. Of one instant, blocks arrive before the next are sent.
+            // The file has them by kind. At the same instant, arriving blocks come before sent
+            // ones.
             end.records.sort_by_key(|record| (record.time, record.sent));
         }
         Ok(Self { ends, zero: Some(header.started.as_nanos()) })
     }
 
-    /// Of an RLP trace as text: one end.
+    /// Reads an RLP trace as text: one end.
     pub fn of_text(path: &Path) -> Result<Self, Failure> {
-        let text =
-            std::fs::read_to_string(path).map_err(|error| format!("read {}: {error}", path.display()))?;
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| format!("cannot read {}: {error}", path.display()))?;
         let name = path.display().to_string();
         let trace = RlpTrace::parse(&name, &text)?;
         let record = |record: &link::blocks::RlpRecord| {
             let event = Event::from_word(record.event.word())?;
-            // A monitor that does not say how much is in a frame counts it as full.
+            // If a monitor does not record the length of a frame's data, the frame counts as full.
             let octets = record.aux.map_or(RLP_OCTETS, |octets| u32::try_from(octets).unwrap_or(u32::MAX));
             Some(Record {
                 time: record.time_us.saturating_mul(1000),
@@ -76,19 +77,19 @@ impl Monitors {
         Ok(Self { ends: vec![End { title: name, period_ns: trace.period.as_nanos(), records }], zero })
     }
 
-    /// When the first frame with user octets was sent, by their own times.
+    /// Returns when the first frame with user data was sent, on the ends' own clock.
     pub fn first(&self) -> Option<u64> {
         let first = |end: &End| end.records.iter().find(|record| record.is_new()).map(|record| record.time);
         self.ends.iter().filter_map(first).min()
     }
 
-    /// Whether somebody says what their zero is.
+    /// Returns whether the origin of the times is known.
     pub fn is_placed(&self) -> bool {
         self.zero.is_some()
     }
 
-    /// The ends with times since 1970. Where nobody says what zero is, `first` of these times is
-    /// the instant `began`.
+    /// Returns the ends with times since 1970. If the origin is unknown, time `first` is the
+    /// instant `began`.
     pub fn placed(&self, first: u64, began: u64) -> impl Iterator<Item = End> {
         let zero = self.zero;
         let shift = move |time: u64| match zero {
@@ -102,7 +103,7 @@ impl Monitors {
     }
 }
 
-/// A start that is written `1767225600.000000000 s since 1970`, in nanoseconds.
+/// Parses a start time such as `1767225600.000000000 s since 1970`, in nanoseconds.
 fn since_1970(text: &str) -> Option<u64> {
     let (seconds, rest) = text.trim().strip_suffix("s since 1970")?.trim().split_once('.')?;
     let nanos: u64 = format!("{rest:0<9}").get(..9)?.parse().ok()?;
@@ -122,7 +123,7 @@ mod tests {
         assert_eq!(since_1970("18446744073.709551616 s since 1970"), None);
     }
 
-    /// A trace may have been damaged: a time that nothing holds is the last there is.
+    /// A damaged trace: a time beyond the range becomes the last time in the range.
     #[test]
     fn times_that_nothing_holds_do_no_harm() {
         let folder = tempfile::tempdir().expect("a folder");
@@ -165,8 +166,8 @@ mod tests {
         assert_eq!(found, expected);
     }
 
-    /// The file has its rows by end and kind; what arrives at an instant comes before what is sent.
-    /// Frames that are no blocks of RLP have no time of their own.
+    /// The file has its rows by end and kind. At the same instant, received blocks come before sent
+    /// ones. Frames that are not RLP blocks have no fixed duration.
     #[test]
     fn a_log_is_put_in_the_order_of_time() {
         use capture::link_layer::{Event as Noted, Row, Writer};

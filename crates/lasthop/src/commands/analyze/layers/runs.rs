@@ -1,5 +1,5 @@
-//! Directories of runs: a line for each, with what its link was used for, and those marked that are
-//! inefficient (LL-16).
+//! Directories of runs as a table: a line for each run with its link utilization, which marks
+//! inefficient runs (LL-16).
 
 use super::inputs::Inputs;
 use super::json::Utilization;
@@ -17,12 +17,12 @@ struct Line<'a> {
     from: std::net::SocketAddr,
     to: std::net::SocketAddr,
     below: Option<&'a str>,
-    /// Bytes a second, by the slope of `TcpRcv_Data`.
+    /// Bytes per second: the slope of `TcpRcv_Data`.
     throughput: Option<f64>,
     link: Option<Utilization>,
 }
 
-/// Prints the table, or an object a run.
+/// Prints the table, or an object for each run.
 pub fn print(
     arguments: &AnalyzeArguments,
     output: &mut BufWriter<StdoutLock<'static>>,
@@ -32,7 +32,7 @@ pub fn print(
         let found = captures_of(folder)?;
         if found.is_empty() {
             return Err(format!(
-                "no captures in `{0}` or `{0}/captures`: --layers takes captures, or the directory of a campaign's runs whose captures were kept \
+                "no captures in `{0}` or `{0}/captures`: give --layers captures, or the run directory of a campaign that kept its captures \
                  (`[capture] keep = \"all\"`)",
                 folder.display()
             )
@@ -53,7 +53,7 @@ pub fn print(
             .and_then(|inputs| trace(arguments, &inputs))
         {
             Ok((tracing, _)) => tracing,
-            // One run without a connection is no reason not to show the others.
+            // A run without a connection does not prevent the others from being shown.
             Err(error) => {
                 anstream::eprintln!("lasthop: {error}");
                 continue;
@@ -69,7 +69,7 @@ pub fn print(
         flagged += usize::from(used.is_some_and(|used| used.period.flagged().is_some()));
     }
     if !arguments.json {
-        writeln!(output, "{flagged} of {counted} with 95 % or less")?;
+        writeln!(output, "{flagged} of {counted} with a utilization of 95 % or less")?;
     }
     Ok(())
 }
@@ -117,15 +117,16 @@ fn throughput(tracing: &Tracing) -> Option<f64> {
     Some(line.slope)
 }
 
-/// The captures of a folder, or of its `captures`, in the order of their names.
+/// Returns the captures of a directory or of its subdirectory `captures`, in the order of their
+/// names.
 fn captures_of(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     let inner = folder.join("captures");
     let folder = if inner.is_dir() { &inner } else { folder };
-    let failed = |error: io::Error| format!("read {}: {error}", folder.display());
+    let failed = |error: io::Error| format!("cannot read {}: {error}", folder.display());
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder).map_err(failed)? {
         let path = entry.map_err(failed)?.path();
-        // What a monitor saw of blocks is a capture as well, and has no TCP.
+        // A monitor's record of blocks is a capture too, but has no TCP.
         let is_capture =
             path.extension().is_some_and(|extension| extension == "pcapng" || extension == "pcap");
         if is_capture && !name(&path).contains("-rlp") {

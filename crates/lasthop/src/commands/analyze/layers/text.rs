@@ -1,4 +1,4 @@
-//! What both layers did, in words.
+//! Text output for both layers.
 
 use capture_analysis::layers::Tracing;
 use capture_analysis::layers::cause::Waiting;
@@ -9,19 +9,19 @@ use capture_analysis::spurious::Verdict;
 use capture_analysis::spurious::utilization::Waste;
 use std::io::{self, Write};
 
-/// Prints one direction of a connection; `others` is how many more there are.
+/// Prints one direction of a connection. `others` is the number of other directions.
 pub fn print(output: &mut impl Write, tracing: &Tracing, others: usize) -> io::Result<()> {
     let examined = &tracing.examined;
     writeln!(output, "{} -> {}, connection {}", examined.ends.from, examined.ends.to, examined.connection)?;
     writeln!(output, "  sender's side:   {}", examined.sender)?;
     writeln!(output, "  receiver's side: {}", examined.receiver.as_deref().unwrap_or("no capture"))?;
-    writeln!(output, "  link below:      {}", tracing.below.as_deref().unwrap_or("nothing known"))?;
+    writeln!(output, "  link below:      {}", tracing.below.as_deref().unwrap_or("unknown"))?;
     clocks(output, tracing)?;
     let (count, bytes) = examined.count(|_| true);
     let (spurious, spurious_bytes) = examined.count(|again| again.verdict == Verdict::Spurious);
     writeln!(
         output,
-        "  {} packets with data ({} bytes), {count} sent again ({bytes}), {spurious} of these spurious ({spurious_bytes})",
+        "  {} packets with data ({} bytes), {count} retransmitted ({bytes}), {spurious} of these spurious ({spurious_bytes})",
         examined.sent.0, examined.sent.1
     )?;
     for (label, meaning) in RATES {
@@ -41,7 +41,10 @@ pub fn print(output: &mut impl Write, tracing: &Tracing, others: usize) -> io::R
         writeln!(output, "  {note}")?;
     }
     if others > 0 {
-        writeln!(output, "  not shown: {others} more with data; --connection chooses")?;
+        writeln!(
+            output,
+            "  other directions with data, not shown: {others}; choose a connection with --connection"
+        )?;
     }
     Ok(())
 }
@@ -50,7 +53,7 @@ fn clocks(output: &mut impl Write, tracing: &Tracing) -> io::Result<()> {
     if let Some(clocks) = tracing.clocks {
         return writeln!(
             output,
-            "  clocks:          the receiver's gains {:.3} us a second; offset known to {:.3} ms",
+            "  clocks:          the receiver's clock gains {:.3} us per second; offset known to within {:.3} ms",
             clocks.drift * 1e6,
             clocks.error_ns / 1e6
         );
@@ -97,7 +100,7 @@ fn utilization(output: &mut impl Write, used: &Use) -> io::Result<()> {
     Ok(())
 }
 
-/// What most of a low utilization is due to (LL-16).
+/// Returns the main cause of a low utilization (LL-16), or `None` if the utilization is not low.
 pub fn flag(used: &Use) -> Option<String> {
     Some(match used.period.flagged()? {
         Waste::Spurious => "spurious retransmissions".to_owned(),

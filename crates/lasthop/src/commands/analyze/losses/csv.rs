@@ -1,4 +1,4 @@
-//! A row a loss event.
+//! CSV with a row for each loss event.
 
 use super::Run;
 use crate::failure::Failure;
@@ -12,7 +12,7 @@ const COLUMNS: [&str; 14] = [
     "cwnd", "ssthresh",
 ];
 
-/// Prints the runs as they are read; of several runs each row begins with the name of its run.
+/// Prints the runs as they are read. With several runs, each row begins with the name of its run.
 pub fn print(
     output: &mut impl Write,
     several: bool,
@@ -38,7 +38,7 @@ pub fn print(
     Ok(())
 }
 
-/// A cell: a word, a number, or nothing.
+/// Formats a cell: a word, a number, or nothing.
 fn field(value: &Value) -> String {
     match value {
         Value::Null => String::new(),

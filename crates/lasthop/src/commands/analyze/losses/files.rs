@@ -1,24 +1,24 @@
-//! From what was given on the command line to the two tables of each run.
+//! Finds the two tables of each run from the command line.
 
 use crate::failure::Failure;
 use std::path::{Path, PathBuf};
 
-/// Behind the stem in the name of the senders' states.
+/// Suffix of the stem in the name of the senders' states.
 const SENDERS: &str = "-senders.parquet";
-/// Behind the stem in the name of the event log.
+/// Suffix of the stem in the name of the event log.
 const EVENTS: &str = ".parquet";
 
 /// The tables of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Files {
-    /// What the run is called: the stem, or the name of the senders' states.
+    /// Name of the run: the stem, or the name of the senders' states.
     pub name: String,
     pub senders: PathBuf,
     pub events: PathBuf,
 }
 
-/// The runs that are meant by stems or tables, each once; two tables whose names have no stem in
-/// common are the senders' states and the event log of one run.
+/// Returns the runs that the stems or tables name, each once. Two tables whose names have no common
+/// stem are the senders' states and the event log of one run.
 pub fn runs(given: &[PathBuf]) -> Result<Vec<Files>, Failure> {
     let mut runs: Vec<Files> = Vec::new();
     for path in given {
@@ -41,8 +41,7 @@ pub fn runs(given: &[PathBuf]) -> Result<Vec<Files>, Failure> {
         for table in [&run.senders, &run.events] {
             if !table.is_file() {
                 return Err(format!(
-                    "`{}` is not there: loss events are found in the states of the senders (STEM{SENDERS}) and the event log (STEM{EVENTS}) of one \
-                     run; `senders` and `events` below `[capture]` in a plan keep both",
+                    "`{}` does not exist: --losses needs the states of the senders (STEM{SENDERS}) and the event log (STEM{EVENTS}) of a run; set `senders` and `events` in `[capture]` of the plan to keep both",
                     table.display()
                 )
                 .into());
@@ -52,7 +51,7 @@ pub fn runs(given: &[PathBuf]) -> Result<Vec<Files>, Failure> {
     Ok(runs)
 }
 
-/// The tables with the stem of `path`.
+/// Returns the tables with the stem of `path`.
 fn by_stem(path: &Path) -> Files {
     let text = path.to_string_lossy();
     let stem = text.strip_suffix(SENDERS).or_else(|| text.strip_suffix(EVENTS)).unwrap_or(&text);
@@ -91,7 +90,10 @@ mod tests {
         assert_eq!(of(&["b-senders.parquet", "a-senders.parquet"]), Ok(vec![b, a]));
         assert_eq!(of(&["x", "y"]), Ok(vec!["x y".to_owned()]), "the states first, whatever they are called");
         let error = of(&["c.parquet"]).expect_err("no states");
-        assert!(error.contains("c-senders.parquet` is not there") && error.contains("[capture]"), "{error}");
+        assert!(
+            error.contains("c-senders.parquet` does not exist") && error.contains("[capture]"),
+            "{error}"
+        );
         assert!(of(&["x", "a", "y"]).is_err());
         assert!(of(&["x", "z"]).is_err());
     }

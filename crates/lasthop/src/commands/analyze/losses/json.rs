@@ -1,4 +1,4 @@
-//! An object a connection and line.
+//! JSON with an object for each connection, each on its own line.
 
 use super::Run;
 use capture_analysis::loss_events::Ends;
@@ -15,13 +15,13 @@ struct Line<'a> {
     run: &'a str,
     from: SocketAddr,
     to: SocketAddr,
-    /// `None` of a flow whose sender was not recorded.
+    /// `None` for a flow whose sender was not recorded.
     events: Option<Vec<LossEvent>>,
-    /// Lost packets that no loss event is about.
+    /// Number of lost packets without a loss event.
     without_event: Option<u64>,
-    /// What the sender took its losses for.
+    /// The sender's classification of its losses.
     verdicts: Vec<OfCause>,
-    /// What detectors at the receiver would have; empty if that was not asked for.
+    /// The classifications of detectors at the receiver; empty if not requested.
     receiver: Vec<Replayed>,
 }
 
@@ -32,7 +32,7 @@ struct Replayed {
     verdicts: Vec<OfCause>,
 }
 
-/// Prints the connections of a run, then the flows whose senders were not recorded.
+/// Prints the connections of a run, followed by the flows whose senders were not recorded.
 pub fn print(output: &mut impl Write, run: &Run) -> io::Result<()> {
     for connection in &run.connections {
         let events: Vec<LossEvent> = connection.events.iter().map(losses::of).collect();
@@ -72,7 +72,7 @@ fn line(output: &mut impl Write, line: &Line<'_>) -> io::Result<()> {
     output.write_all(b"\n")
 }
 
-/// What each of the published detectors says of the holes of a flow.
+/// Returns the verdicts of each published detector on the holes of a flow.
 fn replayed(holes: &[Hole]) -> Vec<Replayed> {
     let of = |(place, detector): (usize, receiver::Detector)| {
         let verdicts = super::of_holes(holes, place).rows();

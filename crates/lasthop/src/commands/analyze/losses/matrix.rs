@@ -1,13 +1,13 @@
-//! Verdicts against true causes as a text table.
+//! Verdicts and true causes as a text table.
 
 use results::Confusion;
 use results::confusion::{OfCause, Share};
 use std::fmt;
 
-/// The matrix, printed.
+/// Displays a confusion matrix.
 pub struct Matrix<'a>(pub &'a Confusion);
 
-/// A share, printed: `12  80.0 % (54.8 to 93.0)`.
+/// Displays a share, for example `12  80.0 % (54.8 to 93.0)`.
 struct Column(Share);
 
 impl fmt::Display for Column {

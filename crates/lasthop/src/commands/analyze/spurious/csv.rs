@@ -1,4 +1,4 @@
-//! A row a retransmission.
+//! CSV with a row for each retransmission.
 
 use super::super::senders::io;
 use super::Direction;
@@ -42,7 +42,7 @@ struct Line {
     connection: usize,
 }
 
-/// Prints those of all directions.
+/// Prints the retransmissions of all directions.
 pub fn print(output: &mut impl Write, directions: &[Direction<'_>]) -> Result<(), Failure> {
     let mut output = csv::WriterBuilder::new().has_headers(false).from_writer(output);
     output.write_record(COLUMNS).map_err(io)?;

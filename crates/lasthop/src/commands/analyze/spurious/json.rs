@@ -1,4 +1,4 @@
-//! An object a direction and line.
+//! JSON with an object for each direction, each on its own line.
 
 use super::Direction;
 use super::scores::{self, Scores};
@@ -26,7 +26,7 @@ struct Line<'a> {
     unknown: Total,
     recoveries: Vec<Recovery>,
     links: Vec<Link<'a>>,
-    /// Beside what the link did; empty if that is not known.
+    /// Comparison with what the link did; empty if that is unknown.
     scores: Vec<scores::Row>,
 }
 
@@ -125,7 +125,7 @@ pub fn print(output: &mut impl Write, direction: &Direction<'_>) -> io::Result<(
 }
 
 impl Row {
-    /// Those of one direction.
+    /// Returns the rows of one direction.
     pub fn all<'a>(direction: &'a Direction<'_>) -> impl Iterator<Item = Self> + use<'a> {
         direction.examined.retransmissions.iter().enumerate().map(|(place, again)| Self {
             time_ns: again.time,

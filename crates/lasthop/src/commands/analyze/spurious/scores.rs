@@ -1,10 +1,10 @@
-//! How often each evidence, and several together, agree with what the link did.
+//! How often each kind of evidence, alone and combined, agrees with what the link did.
 
 use capture_analysis::spurious::{Evidence, Examined, Score, Verdict};
 use serde::Serialize;
 use std::fmt;
 
-/// What is let in together.
+/// Combinations of evidence: a name, and the kinds left out.
 const TOGETHER: [(&str, &[Evidence]); 4] = [
     (
         "one capture, without time stamps and dsack",
@@ -15,14 +15,14 @@ const TOGETHER: [(&str, &[Evidence]); 4] = [
     ("all", &[]),
 ];
 
-/// One score each.
+/// Scores of each kind of evidence and of each combination.
 #[derive(Debug, Clone, Default)]
 pub struct Scores {
     alone: [Score; Evidence::ALL.len()],
     together: [Score; TOGETHER.len()],
 }
 
-/// A line.
+/// A row of the table.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct Row {
     evidence: &'static str,
@@ -33,7 +33,7 @@ pub struct Row {
 }
 
 impl Scores {
-    /// Adds those of one direction of a connection.
+    /// Adds the retransmissions of one direction of a connection.
     pub fn add(&mut self, examined: &Examined, truth: &[Verdict]) {
         for (score, evidence) in self.alone.iter_mut().zip(Evidence::ALL) {
             score.add_all(examined, truth, |other| other == evidence);
@@ -43,7 +43,7 @@ impl Scores {
         }
     }
 
-    /// A row each.
+    /// Returns a row for each kind of evidence and each combination.
     pub fn rows(&self) -> impl Iterator<Item = Row> + use<'_> {
         let alone = Evidence::ALL.map(Evidence::name).into_iter().zip(&self.alone);
         let together = TOGETHER.map(|(name, _)| name).into_iter().zip(&self.together);
@@ -58,7 +58,7 @@ impl Scores {
 
 impl fmt::Display for Scores {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(to, "Evidence beside what the link did:")?;
+        writeln!(to, "Evidence compared with what the link did:")?;
         writeln!(to, "{:44}{:>27}{:>27}", "", "truly spurious, called", "truly necessary, called")?;
         writeln!(
             to,

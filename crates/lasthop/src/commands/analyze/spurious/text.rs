@@ -1,4 +1,4 @@
-//! A line a retransmission, and totals by cause, by evidence and for the link.
+//! Text with a line for each retransmission, and totals by cause, by evidence and for the link.
 
 use super::Direction;
 use capture_analysis::retransmission::Cause;
@@ -78,7 +78,7 @@ fn lines(output: &mut impl Write, direction: &Direction<'_>) -> io::Result<()> {
     Ok(())
 }
 
-/// What agrees with the verdict, and in brackets what does not.
+/// Lists the evidence that agrees with the verdict, and in brackets the evidence that does not.
 fn signs(again: &Retransmission) -> String {
     let said = |evidence: &Evidence| again.signs.of(*evidence) != Verdict::Unknown;
     let name = |evidence: Evidence| {
@@ -138,7 +138,7 @@ fn response(output: &mut impl Write, episodes: &[Episode]) -> io::Result<()> {
     let (needless, saved) = (sum(|episode| episode.needless), sum(|episode| episode.saved));
     writeln!(
         output,
-        "  {} spurious recover{}: behind the first retransmission {} more ({} bytes) were needless; Eifel would have saved {} ({} bytes)",
+        "  {} spurious recover{}: after the first retransmission {} more ({} bytes) were unnecessary; Eifel would have saved {} ({} bytes)",
         episodes.len(),
         if episodes.len() == 1 { "y" } else { "ies" },
         needless.0,

@@ -1,4 +1,4 @@
-//! The connections that are watched, each with its last state, as a table.
+//! The watched connections as a table, each with its last state.
 
 use capture::senders::{INFINITE_SSTHRESH, LossState, SenderState};
 use comfy_table::presets::NOTHING;
@@ -7,32 +7,31 @@ use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::net::SocketAddr;
 
-/// A connection of which nothing was heard for so long is left out, in nanoseconds by the clock of
-/// the states.
+/// Time after which a silent connection is left out, in nanoseconds of the states' clock.
 const SILENCE: u64 = 10_000_000_000;
 
-/// The last state of each.
+/// The last state of each connection.
 #[derive(Debug, Default)]
 pub struct Connections {
-    /// Those whose congestion control is none of ours as well.
+    /// Whether connections with other congestion controls than lasthop's are included.
     all: bool,
     last: BTreeMap<(SocketAddr, SocketAddr), SenderState>,
 }
 
 impl Connections {
-    /// None yet.
+    /// Creates an empty table; `all` includes connections with other congestion controls.
     #[must_use]
     pub fn new(all: bool) -> Self {
         Self { all, last: BTreeMap::new() }
     }
 
-    /// Whether there is none.
+    /// Returns whether there are no connections.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.last.is_empty()
     }
 
-    /// Takes states that have come.
+    /// Records new states, and drops connections that have been silent too long.
     pub fn take(&mut self, states: &[SenderState]) {
         for state in states.iter().filter(|state| self.all || state.loss.is_some()) {
             self.last.insert((state.local, state.remote), *state);
@@ -42,7 +41,7 @@ impl Connections {
         }
     }
 
-    /// A row for each.
+    /// Returns the table, a row for each connection.
     #[must_use]
     pub fn table(&self) -> Table {
         let mut table = Table::new();
@@ -112,7 +111,7 @@ mod tests {
         }
     }
 
-    /// NewZag after a loss that it took for wireless.
+    /// NewZag after a loss that it classified as wireless.
     const NEWZAG: LossState = LossState {
         algorithm: Algorithm::NewZag,
         mean_ns: 54_120_000,

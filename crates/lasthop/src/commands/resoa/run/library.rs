@@ -1,15 +1,15 @@
-//! Where the library is that a program's socket calls are asked by.
+//! Finds the library that intercepts a program's socket calls.
 
 use crate::failure::Failure;
 use std::env;
 use std::path::{Path, PathBuf};
 
-/// The environment variable that holds its path.
+/// Environment variable with the path of the library.
 const VARIABLE: &str = "LASTHOP_PRELOAD";
-/// Its name, as cargo makes it.
+/// File name of the library, as cargo builds it.
 const NAME: &str = "libresoa_preload.so";
 
-/// The one that was said, or the first that there is.
+/// Returns the given path, or the first place where the library exists.
 pub fn find(said: Option<&Path>) -> Result<PathBuf, Failure> {
     if let Some(path) = said {
         return exists(path, "--library");
@@ -21,7 +21,7 @@ pub fn find(said: Option<&Path>) -> Result<PathBuf, Failure> {
     places.iter().find(|place| place.is_file()).cloned().ok_or_else(|| {
         let tried: Vec<_> = places.iter().map(|place| place.display().to_string()).collect();
         format!(
-            "no {NAME} at {}\n`cargo build --release -p resoa-preload` makes it; --library FILE or {VARIABLE} says where it is",
+            "no {NAME} at {}\nbuild it with `cargo build --release -p resoa-preload`, or give its path with --library FILE or {VARIABLE}",
             tried.join(", ")
         )
         .into()
@@ -29,14 +29,15 @@ pub fn find(said: Option<&Path>) -> Result<PathBuf, Failure> {
 }
 
 fn exists(path: &Path, by: &str) -> Result<PathBuf, Failure> {
-    // The loader would look for a relative one in each process's own folder, and a colon ends it.
+    // The loader would resolve a relative path in each process's own directory. A colon would end
+    // the path.
     let path = std::path::absolute(path)?;
     if !path.is_file() {
         return Err(format!("{by}: there is no file {}", path.display()).into());
     }
     if path.to_string_lossy().contains([':', ' ']) {
         return Err(format!(
-            "{by}: the loader takes no path with a colon or a space in it, such as {}",
+            "{by}: the loader accepts no path with a colon or a space, such as {}",
             path.display()
         )
         .into());
@@ -44,7 +45,8 @@ fn exists(path: &Path, by: &str) -> Result<PathBuf, Failure> {
     Ok(path)
 }
 
-/// Beside the command, as cargo puts it, and where it is installed.
+/// Returns the places to search: beside the command, where cargo puts it, and where it is
+/// installed.
 fn places(command: Option<&Path>) -> Vec<PathBuf> {
     let folder = command.and_then(Path::parent);
     let beside = folder.map(|folder| folder.join(NAME));
@@ -72,7 +74,7 @@ mod tests {
         assert_eq!(places, expected);
     }
 
-    /// What was said is not looked for elsewhere.
+    /// A given path is not searched for elsewhere.
     #[test]
     fn what_was_said_has_to_be_there() {
         let failure = find(Some(Path::new("/nowhere/a.so"))).expect_err("it is not there").to_string();

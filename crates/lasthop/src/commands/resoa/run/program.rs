@@ -1,8 +1,8 @@
-//! How a program's calls can be intercepted: by the preload library, or only by seccomp.
+//! Determines how to intercept a program's calls: with the preload library, or only with seccomp.
 //!
-//! The loader loads no library before a program that has no loader or that gains rights when it
-//! starts (ld.so(8), "Secure-execution mode"). A program of Go calls the kernel by itself, even if
-//! it is linked dynamically, so that the library is loaded and intercepts nothing.
+//! The loader preloads no library into a program that has no loader or that gains privileges when
+//! it starts (ld.so(8), "Secure-execution mode"). A Go program makes system calls directly, even if
+//! it is linked dynamically, so the library is loaded but intercepts nothing.
 
 use crate::failure::Failure;
 use crate::status::NotStarted;
@@ -18,38 +18,38 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// Interpreters of interpreters that the kernel follows (`BINPRM_MAX_RECURSION`).
+/// Maximum depth of nested interpreters that the kernel follows (`BINPRM_MAX_RECURSION`).
 const DEEPEST: usize = 5;
-/// The section in which Go's linker writes the build's identity, in programs of any link mode.
+/// Section in which Go's linker writes the build's identity, for every link mode.
 const GO_BUILD_ID: &[u8] = b".note.go.buildid";
 
-/// What a file is, as far as that matters to interception.
+/// Kind of an executable file, as far as interception depends on it.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Program {
-    /// It names a loader.
+    /// An ELF file with a loader.
     Dynamic,
-    /// It names none.
+    /// An ELF file without a loader.
     Static,
-    /// Made by Go's compiler, with a loader or without.
+    /// Compiled by Go, with or without a loader.
     Go,
-    /// For another machine or with pointers of another size: this one's library does not fit.
+    /// For another machine or another pointer size, which this machine's library does not fit.
     Foreign,
-    /// Another program runs it.
+    /// A script, with its interpreter.
     Script(PathBuf),
-    /// Neither: the kernel will say so.
+    /// Anything else; the kernel reports the error.
     Unknown,
 }
 
-/// What intercepts a program's calls.
+/// Means of intercepting a program's calls.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Interposer {
     /// The preload library.
     Preload,
-    /// Seccomp, and why the library would not.
+    /// Seccomp, with the reason why the library would not work.
     Seccomp(String),
 }
 
-/// The file that a name means, as a shell finds it.
+/// Returns the file of a command, found as a shell finds it.
 pub fn find(name: &OsStr) -> Result<PathBuf, Failure> {
     let is_program =
         |path: &Path| path.metadata().is_ok_and(|data| data.is_file() && data.mode() & 0o111 != 0);
@@ -63,7 +63,7 @@ pub fn find(name: &OsStr) -> Result<PathBuf, Failure> {
 }
 
 impl Program {
-    /// Looks at a file.
+    /// Determines the kind of a file.
     pub fn read(path: &Path) -> Result<Self, Failure> {
         let file = File::open(path).map_err(|error| NotStarted::new(&path.to_string_lossy(), &error))?;
         Ok(Self::of(file))
@@ -82,7 +82,7 @@ impl Program {
         if !head.starts_with(b"\x7fELF") {
             return Self::Unknown;
         }
-        // 64 bits, little-endian, and this machine.
+        // Only 64-bit little-endian files for this machine are supported.
         let Ok(header) = FileHeader64::<LittleEndian>::parse(octets) else { return Self::Foreign };
         if header.e_machine(LittleEndian) != MACHINE {
             return Self::Foreign;
@@ -108,10 +108,10 @@ const MACHINE: Machine = if cfg!(target_arch = "aarch64") {
     EM_X86_64
 };
 
-/// What can intercept this program's calls.
+/// Returns the means of intercepting this program's calls.
 ///
 /// # Errors
-/// If nothing can, with what to do.
+/// If nothing can intercept them, with a suggestion.
 pub fn interposer(program: &Program, path: &Path) -> Result<Interposer, Failure> {
     interposer_of(program, path, DEEPEST)
 }
@@ -120,7 +120,7 @@ fn interposer_of(program: &Program, path: &Path, deepest: usize) -> Result<Inter
     let shown = path.display();
     match program {
         Program::Foreign => {
-            Err(format!("{shown} is for another kind of machine than this command, and so is its loader").into())
+            Err(format!("{shown} is built for another machine than this command, and so is its loader").into())
         }
         Program::Script(interpreter) if deepest > 0 => {
             interposer_of(&Program::read(interpreter)?, interpreter, deepest - 1)
@@ -129,7 +129,7 @@ fn interposer_of(program: &Program, path: &Path, deepest: usize) -> Result<Inter
             if path.metadata().is_ok_and(|data| gains_rights(path, &data)) =>
         {
             Err(format!(
-                "{shown} gains rights when it starts (a set-user-ID bit or capabilities), so that nothing can intercept its calls\nrun it as the user that it becomes"
+                "{shown} gains privileges when it starts (a set-user-ID bit or capabilities), so nothing can intercept its calls\nrun it as the user that it becomes"
             )
             .into())
         }
@@ -157,7 +157,7 @@ mod tests {
 
     const LOADER: u32 = PT_INTERP.0;
 
-    /// The octets of a file of ELF with these program headers, and with sections of these names.
+    /// Returns the bytes of an ELF file with these program headers and sections of these names.
     fn elf(headers: &[u32], sections: &[&[u8]]) -> Vec<u8> {
         let mut octets = vec![0; 64];
         octets[..6].copy_from_slice(b"\x7fELF\x02\x01");
@@ -175,7 +175,7 @@ mod tests {
         if sections.is_empty() {
             return octets;
         }
-        // The first section is none, and the last one has the names of all.
+        // The first section is empty, and the last one has the names of all sections.
         let names: Vec<u8> = [b"\0".to_vec()]
             .into_iter()
             .chain(sections.iter().map(|name| [name, &b"\0"[..]].concat()))
@@ -197,7 +197,7 @@ mod tests {
             octets.extend([0; 56]);
             name += section.len() as u32 + 1;
         }
-        // SHT_STRTAB
+        // The section of names, SHT_STRTAB.
         octets.extend([0u32.to_le_bytes(), 3u32.to_le_bytes()].concat());
         octets.extend([0; 16]);
         octets.extend([at_names.to_le_bytes(), (names.len() as u64).to_le_bytes()].concat());
@@ -209,7 +209,7 @@ mod tests {
         Program::of(Cursor::new(octets))
     }
 
-    /// Programs with a loader, without one, of Go, of 32 bits, cut off, and scripts.
+    /// Programs with a loader, without one, of Go, of 32 bits, truncated, and scripts.
     #[test]
     fn programs_by_their_octets() {
         assert_eq!(of(&elf(&[6, LOADER, 1], &[])), Program::Dynamic);
@@ -226,7 +226,7 @@ mod tests {
         assert_eq!(of(b""), Program::Unknown);
     }
 
-    /// This test is a program with a loader, and what runs it finds it.
+    /// This test is a program with a loader, and its own path leads to it.
     #[test]
     fn this_program() {
         let path = env::current_exe().expect("a path");

@@ -1,5 +1,6 @@
-//! Those who ask how the server does: Prometheus by HTTP, `lasthop resoa status` by a Unix socket.
-//! A thread for each of both, one question at a time; the loop answers between two turns.
+//! Answers queries about the server's state: from Prometheus by HTTP, and from
+//! `lasthop resoa status` by a Unix socket. Each has a thread and one query at a time; the server's
+//! loop answers between two turns.
 
 use super::super::arguments::ServeArguments;
 use super::super::server_status;
@@ -20,33 +21,34 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::{Duration, Instant};
 use std::{fs, thread};
 
-/// Who takes longer to ask, or to listen to the answer, is not answered: others wait behind.
+/// Longest time for a query and for its answer. Slower clients get no answer, because others wait
+/// behind them.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// Between two attempts to take whoever asks when there is no descriptor for it.
+/// Pause between two attempts to accept a connection without a free file descriptor.
 const PAUSE: Duration = Duration::from_millis(100);
-/// Octets of a request of HTTP.
+/// Maximum length of an HTTP request, in bytes.
 const REQUEST: usize = 8 << 10;
 
-/// Connections that wait to be taken, as the standard library has it.
+/// Backlog of pending connections; the standard library uses the same value.
 const BACKLOG: i32 = 128;
 
-/// Where the answer to a question goes.
+/// Channel for the answer to a query.
 type Answer = SyncSender<Box<Report>>;
 
-/// See the [module](self).
+/// Queries to the server; see the [module](self).
 pub struct Questions {
     bell: Arc<OwnedFd>,
     asked: Receiver<Answer>,
     desk: Desk,
     metrics: Option<TcpListener>,
     status: Option<UnixListener>,
-    /// To be removed at the end, as far as this process may.
+    /// Path to remove at the end, as far as this process may.
     path: Option<PathBuf>,
-    /// It is in a folder that only this server uses.
+    /// Whether the path is in a directory that only this server uses.
     is_in_own_folder: bool,
 }
 
-/// Where questions are put.
+/// Entry point for queries.
 #[derive(Clone)]
 struct Desk {
     bell: Arc<OwnedFd>,
@@ -54,25 +56,25 @@ struct Desk {
 }
 
 impl Questions {
-    /// Opens what is listened at; nobody is answered yet.
+    /// Opens the listeners; no query is answered yet.
     pub fn open(arguments: &ServeArguments) -> Result<Self, Failure> {
         let metrics = arguments.metrics.map(|address| {
             TcpListener::bind(address).map_err(|error| format!("--metrics {address}: {error}"))
         });
         let metrics = metrics.transpose()?;
         if let Some(address) = metrics.as_ref().and_then(|listener| listener.local_addr().ok()) {
-            anstream::eprintln!("lasthop: figures at http://{address}/metrics");
+            anstream::eprintln!("lasthop: metrics at http://{address}/metrics");
         }
         let status = match &arguments.status {
             Some(path) => Some((
                 listen(path).map_err(|error| format!("--status {}: {error}", path.display()))?,
                 path.clone(),
             )),
-            // Not asked for: it need not be.
+            // Not requested, so a failure is not an error.
             None => server_status::default_path().and_then(|path| {
                 let listening = path.parent().map_or(Ok(()), server_status::make_folder);
                 let listening = listening.and_then(|()| listen(&path)).inspect_err(|error| {
-                    anstream::eprintln!("lasthop: `lasthop resoa status` is not answered: {error}");
+                    anstream::eprintln!("lasthop: `lasthop resoa status` gets no answer: {error}");
                 });
                 Some((listening.ok()?, path))
             }),
@@ -85,17 +87,17 @@ impl Questions {
         Ok(Self { bell, asked, desk, metrics, status, path, is_in_own_folder })
     }
 
-    /// Readable when [`hear`](Self::hear) has something to do.
+    /// Returns a file descriptor that is readable when [`hear`](Self::hear) has work to do.
     pub fn descriptor(&self) -> BorrowedFd<'_> {
         self.bell.as_fd()
     }
 
-    /// Where `lasthop resoa status` asks, if nothing else is in that folder.
+    /// Returns the path of the status socket, if its directory contains nothing else.
     pub fn own_path(&self) -> Option<&Path> {
         self.path.as_deref().filter(|_| self.is_in_own_folder)
     }
 
-    /// Starts the threads: they may do what the calling one may.
+    /// Starts the threads. They have the rights of the calling thread.
     pub fn answer(&mut self) -> io::Result<()> {
         if let Some(listener) = self.metrics.take() {
             let desk = self.desk.clone();
@@ -112,7 +114,7 @@ impl Questions {
         Ok(())
     }
 
-    /// Answers whoever has asked.
+    /// Answers all pending queries.
     pub fn hear(&mut self, report: impl Fn() -> Report) {
         if rustix::io::read(&self.bell, &mut [0; 8]).is_ok() {
             for answer in self.asked.try_iter() {
@@ -134,18 +136,18 @@ impl Desk {
     fn report(&self) -> Option<Box<Report>> {
         let (answer, report) = sync_channel(1);
         self.ask.send(answer).ok()?;
-        // If the counter is full it has rung.
+        // If the counter is full, the loop has been notified already.
         let _ = rustix::io::write(&self.bell, &1_u64.to_ne_bytes());
         report.recv_timeout(PATIENCE).ok()
     }
 }
 
-/// Listens at a path, for the owner alone. What a server that was killed has left there is taken
-/// away, and nothing else: every file that is no socket refuses connections as well.
+/// Listens at a path, for the owner alone. The socket of a killed server is removed; no other file
+/// is, although every file that is not a socket refuses connections too.
 fn listen(path: &Path) -> io::Result<UnixListener> {
     let there = fs::symlink_metadata(path);
     if there.is_ok_and(|there| !there.file_type().is_socket()) {
-        let message = "there is a file that is no socket; name another path, or remove it";
+        let message = "there is a file that is not a socket; name another path, or remove it";
         return Err(io::Error::new(io::ErrorKind::AlreadyExists, message));
     }
     if UnixStream::connect(path).is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused) {
@@ -153,14 +155,15 @@ fn listen(path: &Path) -> io::Result<UnixListener> {
     }
     let flags = SocketFlags::CLOEXEC;
     let socket = rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
-    // Before there is a file: it is never anybody else's, and no other file gets the mode.
+    // Set before the file exists, so that the file never belongs to anyone else and no other file
+    // gets this mode.
     rustix::fs::fchmod(&socket, Mode::RUSR | Mode::WUSR)?;
     rustix::net::bind(&socket, &SocketAddrUnix::new(path)?)?;
     rustix::net::listen(&socket, BACKLOG)?;
     Ok(socket.into())
 }
 
-/// Answers one after the other. Without a descriptor for the next one, it waits where it is.
+/// Answers streams one after the other. Without a file descriptor for the next one, it pauses.
 fn each<S>(streams: impl Iterator<Item = io::Result<S>>, mut answer: impl FnMut(&S)) {
     for stream in streams {
         match stream {
@@ -170,7 +173,7 @@ fn each<S>(streams: impl Iterator<Item = io::Result<S>>, mut answer: impl FnMut(
     }
 }
 
-/// A stream that is read and written until an instant, however slowly the other side does the same.
+/// A stream with a deadline for all reads and writes, however slow the other side is.
 struct Until<'a, S> {
     stream: &'a S,
     end: Instant,
@@ -236,7 +239,7 @@ where
     }
     let is_for_metrics = request.starts_with(b"GET /metrics ") || request.starts_with(b"GET / ");
     let (status, body) = match desk.report() {
-        _ if !is_for_metrics => ("404 Not Found", "figures are at /metrics\n".to_owned()),
+        _ if !is_for_metrics => ("404 Not Found", "metrics are at /metrics\n".to_owned()),
         Some(report) => ("200 OK", report.metrics()),
         None => ("503 Service Unavailable", "the server is busy\n".to_owned()),
     };
@@ -252,14 +255,15 @@ mod tests {
     use super::*;
     use std::net::TcpStream;
 
-    /// What a server has left behind is taken away; files and servers that live are not.
+    /// The socket of a server that has gone is removed; files and sockets of running servers are
+    /// not.
     #[test]
     fn only_sockets_of_the_dead_are_removed() {
         let folder = tempfile::tempdir().expect("a folder");
         let precious = folder.path().join("precious");
         fs::write(&precious, "data").expect("written");
         let refused = listen(&precious).expect_err("it is a file").to_string();
-        assert!(refused.contains("no socket"), "{refused}");
+        assert!(refused.contains("not a socket"), "{refused}");
         assert_eq!(fs::read_to_string(&precious).expect("still there"), "data");
         let link = folder.path().join("link");
         std::os::unix::fs::symlink(&precious, &link).expect("made");
@@ -273,7 +277,7 @@ mod tests {
         listen(&path).expect("nobody any more");
     }
 
-    /// Without a descriptor for whoever asks, attempts are apart.
+    /// Without a file descriptor for the next connection, there is a pause between attempts.
     #[test]
     fn no_descriptor_is_no_reason_to_spin() {
         let begin = Instant::now();
@@ -284,8 +288,8 @@ mod tests {
         assert!(begin.elapsed() >= 2 * PAUSE);
     }
 
-    /// Who asks letter by letter is given up: patience is with the question and not with each of
-    /// them.
+    /// A client that sends its query byte by byte is dropped: the time limit is for the query, not
+    /// for each byte.
     #[test]
     fn a_slow_question_is_given_up() {
         let listener = TcpListener::bind("127.0.0.1:0").expect("loopback");
@@ -301,7 +305,7 @@ mod tests {
         let desk = Desk { bell: Arc::new(bell), ask };
         let outcome = scrape(&asked, &desk, Duration::from_millis(200));
         let kind = outcome.expect_err("not asked to the end").kind();
-        // Whether it was over while it waited or when it was to wait again.
+        // The deadline passes during a wait or before the next one.
         assert!(matches!(kind, io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock), "{kind}");
         drop(asked);
         slowly.join().expect("it ends with the connection");

@@ -1,5 +1,5 @@
-//! Damage: flipped bits up, spoiled checksums down, as the emulator did it and as the kernel finds
-//! it.
+//! Measures damage: flipped bits up and spoiled checksums down, as done by the emulator and as
+//! detected by the kernel.
 
 use super::super::Bench;
 use super::super::bench_link::UdpCounters;
@@ -14,11 +14,11 @@ use link::stage::errors::{EffectSpec, ErrorSpec, Flip, ProcessSpec};
 use link::units::{BitErrorRatio, Probability};
 use packet::Region;
 
-/// Bytes that a packet carries, and with its headers.
+/// Payload of a packet, and the packet with its headers, in bytes.
 const PAYLOAD: usize = 1000;
 const SIZE: usize = PAYLOAD + 28;
 
-/// One direction after the other, half the time each.
+/// Measures one direction after the other, half the time each.
 pub fn measure(bench: &mut Bench) -> Result<Vec<Row>, Failure> {
     let ber = BitErrorRatio::new(1e-4).ok_or("no bit error ratio")?;
     let spoiled = Probability::new(0.05).ok_or("no probability")?;
@@ -34,7 +34,8 @@ pub fn measure(bench: &mut Bench) -> Result<Vec<Row>, Failure> {
         let mut flown = Vec::new();
         for direction in Direction::BOTH {
             let sockets = link.sockets(direction)?;
-            // The kernel verifies a datagram when it is read: all are read when the flow has ended.
+            // The kernel verifies a datagram when it is read, and all have been read when the flow
+            // ends.
             flown.push((flow.run(&sockets)?, link.udp_counters(direction)?));
         }
         Ok(flown)
@@ -69,7 +70,7 @@ pub fn measure(bench: &mut Bench) -> Result<Vec<Row>, Failure> {
     Ok(rows)
 }
 
-/// What was damaged, and only that, must be refused by the kernel.
+/// Returns the rows that check that the kernel refuses exactly the damaged packets.
 fn refused(name: &str, damage: &Damage, flown: &Flown, counters: UdpCounters) -> [Row; 2] {
     let missing = flown.copies().iter().filter(|copies| **copies == 0).count() as u64;
     [

@@ -1,4 +1,4 @@
-//! Delay in both directions, from sending to receiving at the sockets.
+//! Measures the delay in both directions, from sending to receiving at the sockets.
 
 use super::super::Bench;
 use super::super::flow::Flow;
@@ -15,7 +15,7 @@ use std::thread;
 
 const DELAY: Span = Span::from_millis(10);
 
-/// 1000 packets a second each way at the same time.
+/// Measures 1000 packets per second in both directions at the same time.
 pub fn measure(bench: &mut Bench) -> Result<Vec<Row>, Failure> {
     let stage = || Some(StageSpec::Delay(DelaySpec::constant(DELAY)));
     let flow = Flow::paced(200, 1000, bench.length);
@@ -32,7 +32,9 @@ pub fn measure(bench: &mut Bench) -> Result<Vec<Row>, Failure> {
     for (direction, flown) in Direction::BOTH.into_iter().zip(flown) {
         let flown = flown?;
         let delays = flown.delays();
-        let Some(&least) = delays.first() else { return Err(format!("nothing came {direction}").into()) };
+        let Some(&least) = delays.first() else {
+            return Err(format!("no packet arrived {direction}").into());
+        };
         rows.push(Row::at_most_above(format!("delay {direction}, least"), configured, least, USUAL_LATENESS));
         for (name, share, above) in
             [("median", 0.5, USUAL_LATENESS), ("99th percentile", 0.99, RARE_LATENESS)]

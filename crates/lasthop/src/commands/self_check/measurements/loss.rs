@@ -1,4 +1,4 @@
-//! Packets that do not come, and packets that come twice.
+//! Measures lost packets and duplicated packets.
 
 use super::super::Bench;
 use super::super::flow::{Flow, Flown};
@@ -17,7 +17,7 @@ use link::units::{Probability, Span};
 const GOOD: Span = Span::from_millis(200);
 const BAD: Span = Span::from_millis(30);
 
-/// Each packet by itself.
+/// Measures independent losses.
 pub fn independent(bench: &mut Bench) -> Result<Vec<Row>, Failure> {
     let loss = Probability::new(0.02).ok_or("no probability")?;
     let flown = up(bench, StageSpec::Errors(ErrorSpec::new(ProcessSpec::Packets { loss })), 2000)?;
@@ -26,7 +26,7 @@ pub fn independent(bench: &mut Bench) -> Result<Vec<Row>, Failure> {
     Ok(vec![Row::estimated("loss of packets", Unit::Share, loss.get(), estimate, Accepted::ByInterval)])
 }
 
-/// Good and bad in time, seen by a packet every millisecond.
+/// Measures a two-state channel with a packet every millisecond.
 pub fn two_state(bench: &mut Bench) -> Result<Vec<Row>, Failure> {
     let flown = up(bench, two_state_stage()?, 1000)?;
     let is_bad: Vec<bool> = flown.copies().iter().map(|copies| *copies == 0).collect();
@@ -42,7 +42,7 @@ fn two_state_stage() -> Result<StageSpec, Failure> {
     Ok(StageSpec::Errors(ErrorSpec::new(ProcessSpec::InTime { channel, errors: None })))
 }
 
-/// What packets say that were sent evenly in so many seconds, true for those that were lost.
+/// Returns the rows for packets sent evenly over `seconds`; `is_bad` is true for each lost packet.
 fn two_state_rows(is_bad: &[bool], seconds: f64) -> Vec<Row> {
     let (good, bad) = (GOOD.as_secs_f64(), BAD.as_secs_f64());
     let seen = sojourns(is_bad, seconds / (is_bad.len() - 1).max(1) as f64);
@@ -59,7 +59,7 @@ fn two_state_rows(is_bad: &[bool], seconds: f64) -> Vec<Row> {
     ]
 }
 
-/// Packets that come twice; none comes more often or not at all.
+/// Measures duplication: packets arrive once or twice, never more often and never not at all.
 pub fn duplication(bench: &mut Bench) -> Result<Vec<Row>, Failure> {
     let probability = Probability::new(0.01).ok_or("no probability")?;
     let flown = up(bench, StageSpec::Duplicate(DuplicateSpec { probability }), 2000)?;
@@ -82,7 +82,7 @@ pub fn duplication(bench: &mut Bench) -> Result<Vec<Row>, Failure> {
     ])
 }
 
-/// Sends up through one stage.
+/// Sends packets up through one stage.
 fn up(bench: &mut Bench, stage: StageSpec, a_second: u32) -> Result<Flown, Failure> {
     let flow = Flow::paced(200, a_second, bench.length);
     let (flown, _) = bench.with_link([Some(stage), None], Look::Lateness, |link| {
@@ -99,7 +99,7 @@ mod tests {
     use link::{Packet, Seed, Sink};
     use packet::{Frame, Layer};
 
-    /// Whether each packet was lost.
+    /// Records for each packet whether it was lost.
     #[derive(Default)]
     struct Fates(Vec<bool>);
 
@@ -136,7 +136,8 @@ mod tests {
                 held[1] += u32::from(judged.holds(row.configured));
             }
         }
-        // Standard deviation of the share: sqrt(π_g π_b 2 τ / T) of 5000 s is 0.11 %; four of them.
+        // The standard deviation of the share, sqrt(π_g π_b 2 τ / T), is 0.11 % for 5000 s; the
+        // limit is four of them.
         let share = lost as f64 / 5e6;
         assert!((share - 30.0 / 230.0).abs() < 0.0044, "{share}");
         for [shown, judged] in held {

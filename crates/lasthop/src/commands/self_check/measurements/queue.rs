@@ -1,4 +1,4 @@
-//! A queue that overflows: bursts of 200 packets into a drop-tail queue of 50.
+//! Measures an overflowing queue: bursts of 200 packets into a drop-tail queue of 50.
 
 use super::super::Bench;
 use super::super::flow::Flow;
@@ -14,12 +14,13 @@ use std::time::Duration;
 
 const BURST: u64 = 200;
 const ROOM: usize = 50;
-/// At 1 Mbit/s a packet is sent in 8 ms, and a burst that fills the queue in 408 ms: nothing waits
-/// when the next comes.
+/// Size of a packet in bytes. At 1 Mbit/s it takes 8 ms, and a burst that fills the queue takes 408
+/// ms, so the queue is empty before the next burst.
 const SIZE: usize = 1000;
 const GAP: Duration = Duration::from_millis(500);
 
-/// Which packets come must be what a model says that knows nothing but when each reached the link.
+/// Checks that exactly those packets arrive that a model keeps. The model knows only when each
+/// packet reached the link.
 pub fn measure(bench: &mut Bench) -> Result<Vec<Row>, Failure> {
     let rate = BitRate::from_bits_per_second(1_000_000).ok_or("a rate of 0")?;
     let stage = StageSpec::Bottleneck(BottleneckSpec {
@@ -43,10 +44,10 @@ pub fn measure(bench: &mut Bench) -> Result<Vec<Row>, Failure> {
     ])
 }
 
-/// Which of the packets that come at these times a drop-tail queue keeps, if sending one takes
-/// `service` and so many may wait beside the one that is sent.
+/// Returns which of the packets arriving at these times a drop-tail queue keeps, if sending one
+/// takes `service` and `room` packets may wait besides the one being sent.
 fn drop_tail(arrivals: &[Time], service: Span, room: usize) -> Vec<bool> {
-    // When each packet inside has been sent; the first is the one being sent.
+    // Time at which each packet inside has been sent; the first one is being sent.
     let mut inside: VecDeque<Time> = VecDeque::new();
     let mut keeps = |&now: &Time| {
         while inside.front().is_some_and(|end| *end <= now) {
@@ -78,7 +79,8 @@ mod tests {
 
     #[test]
     fn a_packet_that_was_sent_makes_room_at_that_instant() {
-        // One is sent at 8 ms: the packet that comes just then finds room, the next one does not.
+        // One packet has been sent at 8 ms: the packet that arrives at that instant finds room, the
+        // next one does not.
         let kept = drop_tail(&millis(&[0, 0, 7, 8, 8, 15, 16, 40, 40, 40]), Span::from_millis(8), 1);
         assert_eq!(kept, [true, true, false, true, false, false, true, true, true, false]);
     }

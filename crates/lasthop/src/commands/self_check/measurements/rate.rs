@@ -1,4 +1,5 @@
-//! Rate of a limiter that always has something to send, by the times at which the kernel received.
+//! Measures the rate of a limiter that always has something to send, from the kernel's receive
+//! timestamps.
 
 use super::super::Bench;
 use super::super::flow::{Arrival, Flow};
@@ -12,26 +13,27 @@ use link::stage::bottleneck::{BottleneckSpec, Counted, Limit, QueueSpec, RateSpe
 use link::units::{BitRate, Span};
 use std::time::Duration;
 
-/// Batches that the received packets are cut into; the interval is that of the mean of their rates.
+/// Number of batches into which the received packets are divided; the interval is that of the mean
+/// of their rates.
 const BATCHES: usize = 10;
 
-/// A rate that is measured over less than a second may be off by this share for the lateness of two
-/// packets alone.
+/// Accepted deviation as a share: over less than a second, the lateness of two packets alone can
+/// cause it.
 const TOLERANCE: f64 = 0.001;
 
-/// What lies before is left out: the queue fills, threads are woken for the first time.
+/// Time at the start that is left out, in which the queue fills and threads run for the first time.
 const WARM_UP: Duration = Duration::from_secs(1);
 
-/// So much waits in the queue that a sender which is not run for a moment does not leave the
-/// limiter idle.
+/// Length of the queue in time, so that the limiter is not idle if the sender is not scheduled for
+/// a moment.
 const QUEUE: Span = Span::from_millis(500);
 
-/// 10 Mbit/s, packets of 1500 bytes.
+/// Measures 10 Mbit/s with packets of 1500 bytes.
 pub fn fast(bench: &mut Bench) -> Result<Vec<Row>, Failure> {
     measure(bench, 10_000_000, 1500)
 }
 
-/// 384 kbit/s, packets of 500 bytes.
+/// Measures 384 kbit/s with packets of 500 bytes.
 pub fn slow(bench: &mut Bench) -> Result<Vec<Row>, Failure> {
     measure(bench, 384_000, 500)
 }
@@ -43,7 +45,7 @@ fn measure(bench: &mut Bench, bits_per_second: u64, size: usize) -> Result<Vec<R
         queue: QueueSpec::DropTail(Limit::Time(QUEUE)),
         counted: Counted::Ip,
     });
-    // Twice as much as can be sent.
+    // Twice the rate of the limiter.
     let flow = Flow::paced(size, (bits_per_second / (4 * size as u64)) as u32, bench.length);
     let (flown, _) = bench.with_link([Some(stage), None], Look::Lateness, |link| {
         Ok(flow.run(&link.sockets(Direction::Up)?)?)
@@ -54,8 +56,8 @@ fn measure(bench: &mut Bench, bits_per_second: u64, size: usize) -> Result<Vec<R
     Ok(vec![Row::estimated(name, Unit::BitsPerSecond, bits_per_second as f64, mean(&rates), accepted)])
 }
 
-/// Bits per second of each batch of what came after the warm-up. A batch begins with the last
-/// packet of the one before, whose own bits do not count.
+/// Returns the bits per second of each batch received after the warm-up. A batch begins with the
+/// last packet of the previous one, whose own bits do not count.
 fn rates(came: &[Arrival], size: usize, warm_up: Duration) -> Vec<f64> {
     let Some(first) = came.first() else { return Vec::new() };
     let start = came.partition_point(|arrival| u128::from(arrival.at - first.at) < warm_up.as_nanos());
@@ -77,7 +79,8 @@ mod tests {
 
     #[test]
     fn batches_count_the_bits_between_their_ends() {
-        // A packet of 1000 bytes every millisecond is 8 Mbit/s, whatever came before the warm-up.
+        // A packet of 1000 bytes every millisecond is 8 Mbit/s, whatever arrived before the
+        // warm-up.
         let came: Vec<Arrival> = (0..1000)
             .map(|number| Arrival { number, at: if number < 100 { number } else { number * 1_000_000 } })
             .collect();

@@ -37,7 +37,7 @@ fn the_mean_of_an_exponential_time_by_chi_square() {
     close(estimate.value, 5.0, 1e-12);
     close(estimate.shown.low, 2.7188, 1e-3);
     close(estimate.shown.high, 10.4266, 1e-3);
-    // No end was seen: at least 50 / 3.689 with 97.5 %, and nothing is known above.
+    // No end was observed: at least 50 / 3.689 with 97.5 %, and no upper limit is known.
     let none = exponential_mean(50.0, 0);
     close(none.shown.low, 13.554, 1e-2);
     assert!(none.value.is_infinite() && none.shown.high.is_infinite());
