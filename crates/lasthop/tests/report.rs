@@ -80,7 +80,9 @@ fn a_path_that_is_no_run_is_an_error_with_a_way_out() {
         assert!(!output.status.success());
         let said = text(&output.stderr);
         assert!(
-            said.contains("x.pcapng is a capture (pcapng), not a run: read it with `lasthop analyze x.pcapng`"),
+            said.contains(
+                "x.pcapng is a capture (pcapng), not a run: read it with `lasthop analyze x.pcapng`"
+            ),
             "{said}"
         );
     }

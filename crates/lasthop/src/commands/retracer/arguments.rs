@@ -9,13 +9,13 @@ use std::path::PathBuf;
 /// Maximum size of a frame in blocks: 20 minutes of GSM-CSD.
 const MOST: u32 = 65_535;
 
-/// Arguments of `lasthop retrace`.
+/// Arguments of `lasthop retracer`.
 #[derive(Debug, Args)]
 #[command(
     args_conflicts_with_subcommands = true,
     after_help = "\
 A TRACE states for each block of a channel with forward error correction whether it was erased: as
-digits 0 and 1, with or without a header (docs/retrace.md), or as a trace of the radio link
+digits 0 and 1, with or without a header (docs/retracer.md), or as a trace of the radio link
 protocol. The replay sends frames of 1, 2, 3, ... blocks, and sends a frame again if one of its
 blocks is erased. After its end the trace starts again. For comparison it sends packets without
 recovery by the link. Results are a best case: no window, timeout or congestion control ever stops
@@ -97,7 +97,7 @@ pub struct Bars(pub u8, pub u8);
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Frames(pub Vec<u32>);
 
-/// Subcommands of `lasthop retrace`: `make`, `even` and `blocks`.
+/// Subcommands of `lasthop retracer`: `make`, `even` and `blocks`.
 #[derive(Debug, Subcommand)]
 pub enum Making {
     /// Make a synthetic block erasure trace
@@ -108,7 +108,7 @@ pub enum Making {
     Blocks(BlocksArguments),
 }
 
-/// Arguments of `lasthop retrace make`.
+/// Arguments of `lasthop retracer make`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 The sets replace those of Ludwig's dissertation, which are not public: A stationary with good signal
@@ -147,7 +147,7 @@ pub struct MakeArguments {
     pub output: Option<PathBuf>,
 }
 
-/// Arguments of `lasthop retrace even`.
+/// Arguments of `lasthop retracer even`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -163,7 +163,7 @@ pub struct EvenArguments {
     pub output: Option<PathBuf>,
 }
 
-/// Arguments of `lasthop retrace blocks`.
+/// Arguments of `lasthop retracer blocks`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 A bit error trace is divided into blocks of --bits bits. A block is erased if more than --correct of

@@ -26,7 +26,7 @@ pub struct TcpLiteArguments {
     pub verb: TcpLiteVerb,
 }
 
-/// Subcommands of `lasthop lite`.
+/// Subcommands of `lasthop tcp-lite`.
 #[derive(Debug, Subcommand)]
 pub enum TcpLiteVerb {
     /// Run a program whose connections all accept damaged segments, or, with --on-request, only
@@ -103,7 +103,7 @@ pub struct AttachArguments {
     /// Rule by which damaged segments are accepted
     #[command(flatten)]
     pub rule: RuleArguments,
-    /// Name of this attachment, for `lasthop lite detach`
+    /// Name of this attachment, for `lasthop tcp-lite detach`
     #[arg(long, default_value = DEFAULT_NAME)]
     pub name: String,
 }
