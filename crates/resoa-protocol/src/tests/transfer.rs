@@ -215,6 +215,7 @@ fn low_water_and_time_out() {
     // With negative seconds Linux does not wait, whatever the microseconds are.
     assert_eq!(pair.set(socket, 20, &[-1, -1, 500_000, 0]), Ok(Value::Done));
     let call = pair.receive(socket, 9);
+    pair.at_client(Client::expire);
     assert_eq!(pair.ended(call), Some(Err(Errno::EAGAIN)));
 }
 
