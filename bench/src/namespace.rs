@@ -3,7 +3,7 @@
 use netlab::Namespace;
 use netlab::address::{self, Address};
 use netlab::route::{self, Metrics, Prefix, Route};
-use netlab::tun::{Options, Tun};
+use netlab::tun::{Tun, TunOptions};
 use nix::sched::{CloneFlags, unshare};
 use std::io;
 use std::net::Ipv4Addr;
@@ -52,7 +52,7 @@ pub fn leave_for_new_namespace() -> io::Result<()> {
 pub fn tun(name: &str, own: Ipv4Addr, peer: Ipv4Addr) -> io::Result<OwnedFd> {
     let make = || {
         let here = Namespace::current()?;
-        let options = Options { name: name.into(), queue_length: QUEUE, ..Options::default() };
+        let options = TunOptions { name: name.into(), queue_length: QUEUE, ..TunOptions::default() };
         let tun = Tun::open(&here, &options)?;
         let index = tun.index();
         address::add(&here, Address { index, address: own.into(), prefix_length: 32 })?;

@@ -18,7 +18,7 @@ use std::path::Path;
 
 /// Which interfaces to analyse, and how.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Options {
+pub struct AnalysisOptions {
     /// Name or number of the interface to analyse; `None` for all.
     pub interface: Option<String>,
     /// Threshold in nanoseconds: longer silences of a connection are recorded with their position
@@ -106,7 +106,7 @@ pub struct Unwatched;
 
 impl Watch for Unwatched {}
 
-impl Default for Options {
+impl Default for AnalysisOptions {
     fn default() -> Self {
         Self { interface: None, silence: 5_000_000_000 }
     }
@@ -116,7 +116,7 @@ impl Default for Options {
 const PROGRESS: u64 = 1 << 16;
 
 /// Reads and analyses the capture at `path`; `-` is the standard input.
-pub fn read(path: &Path, options: &Options, watch: &mut impl Watch) -> Result<Trace, TraceError> {
+pub fn read(path: &Path, options: &AnalysisOptions, watch: &mut impl Watch) -> Result<Trace, TraceError> {
     let failed = |source| TraceError::Capture { path: path.to_owned(), source };
     let file: Box<dyn Read> = if path == Path::new("-") {
         Box::new(io::stdin().lock())
@@ -132,7 +132,7 @@ pub fn read(path: &Path, options: &Options, watch: &mut impl Watch) -> Result<Tr
 pub fn analyse<R: Read>(
     mut reader: Reader<R>,
     path: &Path,
-    options: &Options,
+    options: &AnalysisOptions,
     watch: &mut impl Watch,
 ) -> Result<Trace, TraceError> {
     let mut trace = Trace { interfaces: Vec::new(), tail: Tail::Complete };
@@ -174,7 +174,7 @@ pub fn analyse<R: Read>(
 }
 
 impl Analysis {
-    fn new(view: &View<'_>, options: &Options) -> Self {
+    fn new(view: &View<'_>, options: &AnalysisOptions) -> Self {
         let interface = view.captured_at;
         let chosen = options.interface.as_ref().is_none_or(|wanted| {
             *wanted == interface.name || wanted.parse().is_ok_and(|number: usize| number == view.number)

@@ -1,13 +1,13 @@
 //! Entry points for fuzzing: any input must be handled without a panic.
 
-use crate::analysis::{self, Options, Unwatched};
+use crate::analysis::{self, AnalysisOptions, Unwatched};
 use crate::connection::Connection;
 use crate::layers::graph::View;
 use crate::layers::time::Alignment;
 use crate::layers::{self, Sources};
 use crate::long::Long;
 use crate::sequence::collect::{Collector, Wanted};
-use crate::spurious::{self, Verdict};
+use crate::spurious::{self, SpuriousVerdict};
 use capture::packets::Reader;
 use std::path::Path;
 
@@ -22,7 +22,7 @@ const POINTS: usize = 32;
 pub fn trace(bytes: &[u8]) {
     let Ok(reader) = Reader::new(bytes) else { return };
     let mut collector = Collector::new(Wanted::All, POINTS);
-    let trace = analysis::analyse(reader, Path::new("fuzz"), &Options::default(), &mut collector);
+    let trace = analysis::analyse(reader, Path::new("fuzz"), &AnalysisOptions::default(), &mut collector);
     let interfaces = trace.expect("bytes can be read").interfaces;
     if let Some(first) = interfaces.iter().find(|interface| Some(interface.number) == collector.interface()) {
         let all = collector.finish(first);
@@ -50,7 +50,7 @@ pub fn trace(bytes: &[u8]) {
 pub fn directions(bytes: &[u8]) {
     let Ok(reader) = Reader::new(bytes) else { return };
     let mut collector = spurious::collect::Collector::new(Unwatched);
-    let trace = analysis::analyse(reader, Path::new("fuzz"), &Options::default(), &mut collector);
+    let trace = analysis::analyse(reader, Path::new("fuzz"), &AnalysisOptions::default(), &mut collector);
     let interfaces = collector.finish("fuzz", &trace.expect("bytes can be read"));
     for sides in spurious::pair(&interfaces) {
         for alignment in [Alignment::Syn, Alignment::Common, Alignment::Estimated] {
@@ -67,7 +67,7 @@ pub fn directions(bytes: &[u8]) {
             check_view(&tracing.view);
             let examined = &tracing.examined;
             let count = |verdict| examined.count(|again| again.verdict == verdict).0;
-            let all = Verdict::ALL.into_iter().map(count).sum::<u64>();
+            let all = SpuriousVerdict::ALL.into_iter().map(count).sum::<u64>();
             assert_eq!(all, examined.retransmissions.len() as u64);
             assert!(all <= examined.sent.0);
         }

@@ -46,6 +46,6 @@ pub mod throughput;
 pub mod window;
 pub mod xpl;
 
-pub use analysis::{Analysis, Options, Trace};
+pub use analysis::{Analysis, AnalysisOptions, Trace};
 pub use connection::{Connection, Status};
 pub use error::TraceError;

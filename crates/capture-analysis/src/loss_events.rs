@@ -27,7 +27,7 @@ mod stream;
 pub use attribute::{LossEvent, attribute};
 pub use capture::Cause;
 pub use cause::Truth;
-pub use changes::{Change, Kind, changes};
+pub use changes::{Change, LossDetection, changes};
 pub use lost::{Ends, LostPacket, LostPackets};
 pub use seen::{Judged, Seen};
 

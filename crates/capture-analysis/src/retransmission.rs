@@ -28,7 +28,7 @@
 //! duplicate SACK (RFC 2883; [`duplicate_sack::can_report`]). `lasthop analyze --spurious` also
 //! judges segments behind a hole, and uses all other evidence.
 
-use crate::spurious::{Verdict, duplicate_sack, timestamps};
+use crate::spurious::{SpuriousVerdict, duplicate_sack, timestamps};
 use serde::Serialize;
 
 /// Retransmissions of one direction that are checked for evidence of being spurious. Older ones
@@ -267,7 +267,7 @@ impl Follower {
             let is_at_edge = edge.is_some_and(|edge| watched.first <= edge && edge < watched.end);
             if is_at_edge
                 && let (Some(stamp), Some(echo)) = (watched.timestamp, echo)
-                && timestamps::at_edge(echo, stamp) == Verdict::Spurious
+                && timestamps::at_edge(echo, stamp) == SpuriousVerdict::Spurious
             {
                 self.counts.spurious_by_timestamps += 1;
                 watched.counted = true;

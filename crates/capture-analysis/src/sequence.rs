@@ -16,10 +16,10 @@ mod losses;
 mod points;
 pub mod thin;
 
-pub use points::{AckPoint, Kind, LossPoint, Mark, MarkPoint, SackPoint, SegmentPoint};
+pub use points::{AckPoint, LossPoint, Mark, MarkPoint, PointKind, SackPoint, SegmentPoint};
 
 use crate::TraceError;
-use crate::analysis::{self, Options};
+use crate::analysis::{self, AnalysisOptions};
 use crate::connection::Status;
 use crate::throughput::Throughput;
 use collect::{Collector, Wanted};
@@ -126,7 +126,8 @@ fn collect(
     limit: usize,
 ) -> Result<(Vec<TimeSequence>, usize), TraceError> {
     let mut collector = Collector::new(wanted, limit);
-    let options = Options { interface: interface.map(ToOwned::to_owned), ..Options::default() };
+    let options =
+        AnalysisOptions { interface: interface.map(ToOwned::to_owned), ..AnalysisOptions::default() };
     let trace = analysis::read(path, &options, &mut collector)?;
     let analysis = trace.interfaces.iter().find(|analysis| Some(analysis.number) == collector.interface());
     let Some(analysis) = analysis else { return Ok((Vec::new(), 0)) };

@@ -53,7 +53,7 @@ use serde::Serialize;
 /// Whether a retransmission was necessary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Verdict {
+pub enum SpuriousVerdict {
     /// The receiver got all of it by earlier transmissions.
     Spurious,
     /// Some of it had been lost in every earlier transmission.
@@ -94,9 +94,9 @@ pub enum Evidence {
 
 /// Verdicts of all evidence on one retransmission, in the order of [`Evidence::ALL`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Signs([Verdict; Evidence::ALL.len()]);
+pub struct Signs([SpuriousVerdict; Evidence::ALL.len()]);
 
-impl Verdict {
+impl SpuriousVerdict {
     /// All verdicts.
     pub const ALL: [Self; 3] = [Self::Spurious, Self::Necessary, Self::Unknown];
 
@@ -130,21 +130,21 @@ impl Evidence {
     /// then indications, the stronger ones first. A duplicate SACK outweighs a time stamp that says
     /// *necessary*, because an original can arrive after its retransmission. Then the
     /// retransmission filled the hole, but the original was not lost.
-    pub const RANKS: [(Self, Verdict); 14] = [
-        (Self::Arrivals, Verdict::Spurious),
-        (Self::Arrivals, Verdict::Necessary),
-        (Self::Acknowledged, Verdict::Spurious),
-        (Self::Timestamps, Verdict::Spurious),
-        (Self::DuplicateSack, Verdict::Spurious),
-        (Self::Timestamps, Verdict::Necessary),
-        (Self::RoundTrip, Verdict::Spurious),
-        (Self::Gap, Verdict::Spurious),
-        (Self::Forward, Verdict::Spurious),
-        (Self::Forward, Verdict::Necessary),
-        (Self::RoundTrip, Verdict::Necessary),
-        (Self::DuplicateSack, Verdict::Necessary),
-        (Self::Alignment, Verdict::Spurious),
-        (Self::Alignment, Verdict::Necessary),
+    pub const RANKS: [(Self, SpuriousVerdict); 14] = [
+        (Self::Arrivals, SpuriousVerdict::Spurious),
+        (Self::Arrivals, SpuriousVerdict::Necessary),
+        (Self::Acknowledged, SpuriousVerdict::Spurious),
+        (Self::Timestamps, SpuriousVerdict::Spurious),
+        (Self::DuplicateSack, SpuriousVerdict::Spurious),
+        (Self::Timestamps, SpuriousVerdict::Necessary),
+        (Self::RoundTrip, SpuriousVerdict::Spurious),
+        (Self::Gap, SpuriousVerdict::Spurious),
+        (Self::Forward, SpuriousVerdict::Spurious),
+        (Self::Forward, SpuriousVerdict::Necessary),
+        (Self::RoundTrip, SpuriousVerdict::Necessary),
+        (Self::DuplicateSack, SpuriousVerdict::Necessary),
+        (Self::Alignment, SpuriousVerdict::Spurious),
+        (Self::Alignment, SpuriousVerdict::Necessary),
     ];
 
     /// Returns its name in tables: `arrivals`, `acknowledged`, `timestamps`, `dsack`, `round-trip`,
@@ -167,12 +167,12 @@ impl Evidence {
 impl Signs {
     /// Returns the verdict of `evidence`.
     #[must_use]
-    pub const fn of(&self, evidence: Evidence) -> Verdict {
+    pub const fn of(&self, evidence: Evidence) -> SpuriousVerdict {
         self.0[evidence as usize]
     }
 
     /// Stores the verdict of `evidence`.
-    pub const fn set(&mut self, evidence: Evidence, verdict: Verdict) {
+    pub const fn set(&mut self, evidence: Evidence, verdict: SpuriousVerdict) {
         self.0[evidence as usize] = verdict;
     }
 
@@ -181,9 +181,9 @@ impl Signs {
     ///
     /// See [`Evidence::RANKS`].
     #[must_use]
-    pub fn combined(&self, admitted: impl Fn(Evidence) -> bool) -> (Verdict, Option<Evidence>) {
+    pub fn combined(&self, admitted: impl Fn(Evidence) -> bool) -> (SpuriousVerdict, Option<Evidence>) {
         let mut ranks = Evidence::RANKS.into_iter();
         let decided = ranks.find(|&(evidence, verdict)| admitted(evidence) && self.of(evidence) == verdict);
-        decided.map_or((Verdict::Unknown, None), |(evidence, verdict)| (verdict, Some(evidence)))
+        decided.map_or((SpuriousVerdict::Unknown, None), |(evidence, verdict)| (verdict, Some(evidence)))
     }
 }

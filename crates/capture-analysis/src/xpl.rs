@@ -4,7 +4,7 @@
 
 use crate::TraceError;
 use crate::long::ends;
-use crate::sequence::{Kind, Mark, Series, TimeSequence};
+use crate::sequence::{Mark, PointKind, Series, TimeSequence};
 use capture::output;
 use std::fs;
 use std::io::{self, BufWriter, Write};
@@ -39,10 +39,10 @@ fn graph(output: &mut impl Write, start: u64, series: &Series) -> io::Result<()>
     for segment in &series.segments {
         let (time, first, last) = (at(segment.time_ns), segment.first, segment.last);
         let (colour, letter) = match segment.kind {
-            Kind::New => ("white", None),
-            Kind::Retransmission => ("red", Some("R")),
-            Kind::OutOfOrder => ("pink", Some("O")),
-            Kind::Probe => ("purple", Some("P")),
+            PointKind::New => ("white", None),
+            PointKind::Retransmission => ("red", Some("R")),
+            PointKind::OutOfOrder => ("pink", Some("O")),
+            PointKind::Probe => ("purple", Some("P")),
         };
         writeln!(output, "{colour}\ndarrow {time} {first}")?;
         writeln!(output, "{} {time} {last}", if segment.push { "diamond" } else { "uarrow" })?;

@@ -1,7 +1,7 @@
 //! Causes of retransmissions, round-trip times, silences and reused ports, on conversations written
 //! packet by packet.
 
-use capture_analysis::analysis::{self, Options, Unwatched};
+use capture_analysis::analysis::{self, AnalysisOptions, Unwatched};
 use capture_analysis::{Analysis, Connection};
 use etherparse::{PacketBuilder, TcpOptionElement};
 use proptest::prelude::*;
@@ -106,7 +106,7 @@ fn pcap(packets: &[Packet]) -> Vec<u8> {
 fn analyse(packets: &[Packet]) -> Analysis {
     let bytes = pcap(packets);
     let reader = capture::packets::Reader::new(&bytes[..]).expect("a capture");
-    let trace = analysis::analyse(reader, Path::new("test"), &Options::default(), &mut Unwatched);
+    let trace = analysis::analyse(reader, Path::new("test"), &AnalysisOptions::default(), &mut Unwatched);
     trace.expect("no I/O error").interfaces.remove(0)
 }
 

@@ -1,7 +1,7 @@
 //! The time-sequence graph of a real run, and the true cause of each loss in it (L34, TL-16).
 
 use capture::fates::Reader;
-use capture_analysis::sequence::{self, Kind, Mark, TimeSequence};
+use capture_analysis::sequence::{self, Mark, PointKind, TimeSequence};
 use std::path::{Path, PathBuf};
 
 /// Interfaces of a capture of lasthop: the wireless host's end, and the network's.
@@ -44,9 +44,9 @@ fn the_sender_sees_retransmissions_where_the_receiver_sees_holes_filled() {
         let sequence = read("errors.pcapng", interface, 100_000);
         sequence.series[1].segments.iter().filter(|segment| segment.kind == kind).count()
     };
-    assert!(count(NETWORK, Kind::Retransmission) > 0);
-    assert!(count(HOST, Kind::OutOfOrder) > 0);
-    assert_eq!(count(NETWORK, Kind::OutOfOrder), 0);
+    assert!(count(NETWORK, PointKind::Retransmission) > 0);
+    assert!(count(HOST, PointKind::OutOfOrder) > 0);
+    assert_eq!(count(NETWORK, PointKind::OutOfOrder), 0);
 }
 
 #[test]
@@ -74,7 +74,7 @@ fn a_limit_keeps_ends_and_retransmissions() {
     assert_eq!(thinned.segments.first(), whole.segments.first());
     assert_eq!(thinned.segments.last(), whole.segments.last());
     let again = |series: &sequence::Series| {
-        series.segments.iter().filter(|segment| segment.kind == Kind::Retransmission).count()
+        series.segments.iter().filter(|segment| segment.kind == PointKind::Retransmission).count()
     };
     assert_eq!(again(thinned), again(whole));
 }

@@ -5,7 +5,7 @@
 //! tcptrace is wrong, the difference is in [`DIFFERENCES`] with its reason. Each of these must
 //! occur, so that the list has no superfluous ones.
 
-use capture_analysis::analysis::{self, Options, Unwatched};
+use capture_analysis::analysis::{self, AnalysisOptions, Unwatched};
 use capture_analysis::long::Long;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -73,7 +73,7 @@ fn captures() -> PathBuf {
 
 /// Returns our report on interface `interface` of the capture `name`, called `shown`.
 fn ours(name: &str, interface: usize, shown: &str) -> Vec<String> {
-    let options = Options { interface: Some(interface.to_string()), ..Options::default() };
+    let options = AnalysisOptions { interface: Some(interface.to_string()), ..AnalysisOptions::default() };
     let trace = analysis::read(&captures().join(name), &options, &mut Unwatched).expect("a capture");
     let interface = &trace.interfaces[0];
     let connections = interface.connections.all().iter().enumerate();
@@ -138,7 +138,8 @@ fn tl_16_duplicate_acknowledgments_are_those_of_tshark() {
             let oracle = captures().join(format!("{name}.{interface}.tshark"));
             let oracle = std::fs::read_to_string(oracle).expect("the oracle");
             let (from, theirs) = oracle.trim().split_once(' ').expect("an address and a number");
-            let options = Options { interface: Some(interface.to_string()), ..Options::default() };
+            let options =
+                AnalysisOptions { interface: Some(interface.to_string()), ..AnalysisOptions::default() };
             let path = captures().join(format!("{name}.pcapng"));
             let trace = analysis::read(&path, &options, &mut Unwatched).expect("a capture");
             let connection = &trace.interfaces[0].connections.all()[0];
@@ -215,7 +216,7 @@ fn a_capture_cut_off_is_analysed_up_to_there() {
     let whole = std::fs::read(captures().join("errors.pcapng")).expect("a capture");
     let read = |bytes: &[u8]| {
         let reader = capture::packets::Reader::new(bytes).expect("a capture");
-        analysis::analyse(reader, Path::new("cut"), &Options::default(), &mut Unwatched)
+        analysis::analyse(reader, Path::new("cut"), &AnalysisOptions::default(), &mut Unwatched)
             .expect("no I/O error")
     };
     let all = read(&whole);
@@ -227,7 +228,7 @@ fn a_capture_cut_off_is_analysed_up_to_there() {
 
 #[test]
 fn an_interface_that_is_not_there_is_named_with_those_that_are() {
-    let options = Options { interface: Some("eth7".to_owned()), ..Options::default() };
+    let options = AnalysisOptions { interface: Some("eth7".to_owned()), ..AnalysisOptions::default() };
     let error =
         analysis::read(&captures().join("errors.pcapng"), &options, &mut Unwatched).expect_err("none");
     let text = error.to_string();

@@ -10,7 +10,8 @@
 //! pace.
 
 use capture::{
-    CaptureTo, Direction, Ended, Header, Layer, LinkId, LinkInfo, Options, Recorder, Time, WallTime, WayInfo,
+    CaptureTo, Direction, EndedPacket, Header, Layer, LinkId, LinkInfo, Recorder, RecorderOptions, Time,
+    WallTime, WayInfo,
 };
 use rustix::time::{ClockId, clock_gettime};
 use std::path::PathBuf;
@@ -27,7 +28,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let nowhere = || Some(CaptureTo::Writer(Box::new(std::io::sink())));
     let events = || Some(dir.join("recording.parquet"));
     let roomy = 2 * (packets as usize) * (LENGTH + 512);
-    let usual = Options::default().memory;
+    let usual = RecorderOptions::default().memory;
     for (what, capture, events, memory) in [
         ("counters only", None, None, usual),
         ("capture, memory for all", capture(), None, roomy),
@@ -36,12 +37,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         ("events", None, events(), usual),
         ("capture and events", capture(), events(), usual),
     ] {
-        measure(what, packets, Options { capture, events, memory, ..Options::default() })?;
+        measure(what, packets, RecorderOptions { capture, events, memory, ..RecorderOptions::default() })?;
     }
     Ok(())
 }
 
-fn measure(what: &str, packets: u64, options: Options) -> Result<(), Box<dyn std::error::Error>> {
+fn measure(what: &str, packets: u64, options: RecorderOptions) -> Result<(), Box<dyn std::error::Error>> {
     let link = LinkInfo {
         id: LinkId(0),
         name: "wlan".to_owned(),
@@ -79,9 +80,9 @@ fn processor_time() -> f64 {
     time.tv_sec as f64 * 1e9 + time.tv_nsec as f64
 }
 
-fn delivered(number: u64, left: Time) -> Ended {
+fn delivered(number: u64, left: Time) -> EndedPacket {
     let arrived = Time::from_nanos(number * 5_000);
-    Ended::untouched(LinkId(0), Direction::Down, number, LENGTH as u32, arrived, left)
+    EndedPacket::untouched(LinkId(0), Direction::Down, number, LENGTH as u32, arrived, left)
 }
 
 /// A TCP segment over IPv4.

@@ -16,7 +16,7 @@ pub struct Column<S: Schema> {
     pub name: &'static str,
     /// Meaning of its cells.
     pub meaning: &'static str,
-    pub(crate) kind: Kind,
+    pub(crate) kind: ColumnType,
     /// Whether a row may have no value here.
     pub(crate) optional: bool,
     pub(crate) get: Get<S>,
@@ -31,7 +31,7 @@ type Set<S> = fn(&mut S, Cell<'_>);
 
 /// Type of a column's cells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum ColumnType {
     /// True or false.
     Bool,
     /// An unsigned number of this many bits.
@@ -93,7 +93,7 @@ impl<S: Schema> Column<S> {
 /// * `column!("copy", copy, "meaning")`: a field of the row.
 /// * `column!("src", flow(Flow::UNKNOWN).source, "meaning")`: a field of a part that may be
 ///   missing. The expression in parentheses is the part before its first field was read.
-/// * `column!("node", Kind::Text, true, "meaning", get, set)`: anything else. The flag says whether
+/// * `column!("node", ColumnType::Text, true, "meaning", get, set)`: anything else. The flag says whether
 ///   cells may be empty; `get` takes a cell out of a row and its header; `set` puts a cell into a
 ///   row.
 macro_rules! column {

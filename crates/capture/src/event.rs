@@ -12,7 +12,7 @@ mod flow;
 mod header;
 
 pub use capacity::{After, Capacity, Rate};
-pub use fate::{Ended, Fate, Outcome, Reason};
+pub use fate::{EndedPacket, Fate, Outcome, Reason};
 pub use flow::Flow;
 pub use header::{Header, LinkInfo, WayInfo};
 

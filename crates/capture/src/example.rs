@@ -1,6 +1,6 @@
 //! Records for tests: fixed ones, and strategies that generate any.
 
-use crate::event::{Ended, Fate, Flow, Header, LinkInfo, Outcome};
+use crate::event::{EndedPacket, Fate, Flow, Header, LinkInfo, Outcome};
 use crate::event::{Reason, WayInfo};
 use crate::units::{Span, Time, WallTime};
 use packet::Layer;
@@ -39,13 +39,13 @@ pub fn header() -> Header {
 }
 
 /// Packet `number` of link 0, down, delivered undamaged.
-pub fn delivered(number: u64, arrived: u64, left: u64) -> Ended {
+pub fn delivered(number: u64, arrived: u64, left: u64) -> EndedPacket {
     let at = Time::from_nanos(arrived);
-    Ended::untouched(LinkId(0), Direction::Down, number, 60, at, Time::from_nanos(left))
+    EndedPacket::untouched(LinkId(0), Direction::Down, number, 60, at, Time::from_nanos(left))
 }
 
 /// Generates any end of any packet.
-pub fn ended() -> impl Strategy<Value = Ended> {
+pub fn ended() -> impl Strategy<Value = EndedPacket> {
     let times = (any::<u32>(), any::<u32>(), any::<u32>(), any::<u32>()).prop_map(|(a, b, c, d)| {
         let mut times = [a, b, c, d].map(|time| Time::from_nanos(u64::from(time)));
         times.sort_unstable();
@@ -71,7 +71,7 @@ pub fn ended() -> impl Strategy<Value = Ended> {
         )| {
             let (effects, found_by) = effects;
             let (bits_flipped, checksum_spoiled, congestion_marked, held, overtaken) = effects;
-            Ended {
+            EndedPacket {
                 link: LinkId(link),
                 direction,
                 number,

@@ -1,7 +1,7 @@
 //! The event log of packet fates: its schema, with the columns of its table.
 
-use crate::column::{Cell, Column, Kind, column};
-use crate::event::{Ended, Fate, Flow, Header, SCHEMA};
+use crate::column::{Cell, Column, ColumnType, column};
+use crate::event::{EndedPacket, Fate, Flow, Header, SCHEMA};
 use crate::log;
 use crate::schema::{Contents, Schema};
 use crate::table;
@@ -27,11 +27,11 @@ impl Schema for Fate {
 
     #[rustfmt::skip]
     const COLUMNS: &'static [Column<Self>] = &[
-        column!("link", Kind::Text, true, "name of the link",
+        column!("link", ColumnType::Text, true, "name of the link",
             |fate, header| Cell::text(header.link(fate.link).map(|link| link.name.as_str())), |_, _| {}),
         column!("link_id", link, "number of the link"),
         column!("direction", direction, "up: from the wireless host; down: towards it"),
-        column!("number", Kind::Rising, false, "number of the packet in its direction of its link, in order of arrival, from 0",
+        column!("number", ColumnType::Rising, false, "number of the packet in its direction of its link, in order of arrival, from 0",
             |fate, _| Cell::Number(fate.number), |fate, cell| fate.number = cell.int()),
         column!("copy", copy, "whether this is a copy that the link made"),
         column!("length", length, "bytes, at the link's layer"),
@@ -39,7 +39,7 @@ impl Schema for Fate {
         column!("sending_start_ns", sending.start, "when the limiter sent its first bit; arrived_ns without a limiter"),
         column!("sending_end_ns", sending.end, "when the limiter sent its last bit; arrived_ns without a limiter"),
         column!("left_ns", left, "when it was delivered or lost"),
-        column!("outcome", Kind::Text, false, "delivered or lost",
+        column!("outcome", ColumnType::Text, false, "delivered or lost",
             |fate, _| Cell::text(Some(if fate.lost.is_none() { "delivered" } else { "lost" })), |_, _| {}),
         column!("reason", lost, Loss::MEANING),
         column!("stage", stage, "name of the stage that lost it, or else of the one that damaged it"),
@@ -52,10 +52,10 @@ impl Schema for Fate {
         column!("src", flow(Flow::UNKNOWN).source, "source address"),
         column!("dst", flow(Flow::UNKNOWN).destination, "destination address"),
         column!("protocol", flow(Flow::UNKNOWN).protocol, "IP protocol number: 6 TCP, 17 UDP"),
-        column!("sport", Kind::Bits(16), true, "source port of TCP or UDP",
+        column!("sport", ColumnType::Bits(16), true, "source port of TCP or UDP",
             |fate, _| fate.flow.and_then(|flow| flow.ports).map_or(Cell::Null, |ports| Cell::number(ports.0)),
             |fate, cell| fate.flow.get_or_insert(Flow::UNKNOWN).ports.get_or_insert_default().0 = cell.int()),
-        column!("dport", Kind::Bits(16), true, "destination port of TCP or UDP",
+        column!("dport", ColumnType::Bits(16), true, "destination port of TCP or UDP",
             |fate, _| fate.flow.and_then(|flow| flow.ports).map_or(Cell::Null, |ports| Cell::number(ports.1)),
             |fate, cell| fate.flow.get_or_insert(Flow::UNKNOWN).ports.get_or_insert_default().1 = cell.int()),
         column!("tcp_seq", flow(Flow::UNKNOWN).tcp_sequence, "TCP sequence number of the first byte"),
@@ -63,6 +63,6 @@ impl Schema for Fate {
     ];
 
     fn blank() -> Self {
-        Ended::untouched(LinkId(0), Direction::Up, 0, 0, Time::ZERO, Time::ZERO).fate(None, None)
+        EndedPacket::untouched(LinkId(0), Direction::Up, 0, 0, Time::ZERO, Time::ZERO).fate(None, None)
     }
 }

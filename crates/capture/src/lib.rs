@@ -90,11 +90,11 @@ pub mod senders;
 pub mod summary;
 pub mod table;
 
-pub use event::{Capacity, Ended, Fate, Flow, Header, LinkInfo, Outcome, Reason, WayInfo};
+pub use event::{Capacity, EndedPacket, Fate, Flow, Header, LinkInfo, Outcome, Reason, WayInfo};
 pub use input::Tail;
 pub use log::LogError;
 pub use packet::Layer;
-pub use recorder::{CaptureTo, CloseError, Live, Options, RecordError, Recorded, Recorder, Stalls};
+pub use recorder::{CaptureTo, CloseError, Live, RecordError, Recorded, Recorder, RecorderOptions, Stalls};
 pub use schema::{Contents, RunHeader, Schema};
 pub use summary::Summary;
 pub use table::{Converted, TableError};

@@ -15,7 +15,7 @@ pub mod blocks;
 
 pub use vocabulary::link_layer::{Event, Record, Way};
 
-use crate::column::{Cell, Column, Kind, column};
+use crate::column::{Cell, Column, ColumnType, column};
 use crate::event::Header;
 use crate::schema::{Contents, Schema};
 use crate::units::Time;
@@ -80,7 +80,7 @@ impl Schema for Row {
     #[rustfmt::skip]
     const COLUMNS: &'static [Column<Self>] = &[
         column!("time_ns", record.at, "when, in ns since the start of the run; rows are not in the order of time in the file"),
-        column!("link", Kind::Text, true, "name of the link",
+        column!("link", ColumnType::Text, true, "name of the link",
             |row, header| Cell::text(header.link(row.link).map(|link| link.name.as_str())), |_, _| {}),
         column!("link_id", link, "number of the link"),
         column!("end", end, "the end that noted it, by the direction in which it sends: up is the wireless host, down the network"),

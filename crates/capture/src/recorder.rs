@@ -16,9 +16,9 @@ mod options;
 mod writing;
 
 pub use error::{CloseError, RecordError};
-pub use options::{CaptureTo, Options};
+pub use options::{CaptureTo, RecorderOptions};
 
-use crate::event::{Ended, Header, LinkInfo};
+use crate::event::{EndedPacket, Header, LinkInfo};
 use crate::link_layer::Row;
 use crate::link_layer::blocks::Block;
 use crate::pcapng::OrderReport;
@@ -126,7 +126,7 @@ const HEADERS: usize = 128;
 
 impl Recorder {
     /// Opens the files that `options` asks for and starts the writing thread.
-    pub fn start(header: Header, options: Options) -> Result<Self, RecordError> {
+    pub fn start(header: Header, options: RecorderOptions) -> Result<Self, RecordError> {
         let snap_length = options.snap_length as usize;
         let keep = match (&options.capture, &options.events) {
             (Some(_), _) => Keep { entering: snap_length.max(HEADERS), leaving: snap_length.max(HEADERS) },
@@ -183,7 +183,7 @@ impl Recorder {
     /// Records the end of a packet or a copy. `bytes` are those with which it leaves, or had when
     /// it was lost.
     #[inline]
-    pub fn ended(&mut self, ended: &Ended, bytes: &[u8]) {
+    pub fn ended(&mut self, ended: &EndedPacket, bytes: &[u8]) {
         // The writing thread still has the bytes of an unchanged packet, but a copy may outlive its
         // original.
         let known = ended.is_unchanged() && !ended.copy;

@@ -7,7 +7,7 @@ mod groups;
 
 pub(crate) use groups::Groups;
 
-use crate::column::{Cell, Column, Kind};
+use crate::column::{Cell, Column, ColumnType};
 use crate::columnar::cells::{properties, read_values, write_values};
 use crate::schema::Schema;
 use crate::table::TableError;
@@ -33,7 +33,7 @@ fn begin<S: Schema, W: Write + Send>(output: W) -> Result<SerializedFileWriter<W
     if S::SMALL {
         properties = properties.set_compression(Compression::ZSTD(ZstdLevel::try_new(SMALL)?));
     }
-    for column in S::COLUMNS.iter().filter(|column| column.kind == Kind::Rising) {
+    for column in S::COLUMNS.iter().filter(|column| column.kind == ColumnType::Rising) {
         let path = ColumnPath::from(column.name);
         properties = properties
             .set_column_dictionary_enabled(path.clone(), false)
@@ -114,13 +114,13 @@ impl<C: ChunkReader + 'static, S: Schema> Iterator for Rows<C, S> {
 }
 
 fn write_column<'a>(
-    kind: Kind,
+    kind: ColumnType,
     optional: bool,
     mut writer: SerializedColumnWriter<'_>,
     cells: impl Iterator<Item = Cell<'a>>,
 ) -> Result<(), TableError> {
     match kind {
-        Kind::Bool => write_values::<BoolType>(
+        ColumnType::Bool => write_values::<BoolType>(
             &mut writer,
             optional,
             cells.map(|cell| match cell {
@@ -129,15 +129,15 @@ fn write_column<'a>(
             }),
         )?,
         // Parquet stores an unsigned number as the signed number of the same bits.
-        Kind::Bits(64) | Kind::Rising => {
+        ColumnType::Bits(64) | ColumnType::Rising => {
             let values = cells.map(|cell| number(&cell).map(u64::cast_signed));
             write_values::<Int64Type>(&mut writer, optional, values)?;
         }
-        Kind::Bits(_) => {
+        ColumnType::Bits(_) => {
             let values = cells.map(|cell| number(&cell).map(|number| (number as u32).cast_signed()));
             write_values::<Int32Type>(&mut writer, optional, values)?;
         }
-        Kind::Text => write_values::<ByteArrayType>(
+        ColumnType::Text => write_values::<ByteArrayType>(
             &mut writer,
             optional,
             cells.map(|cell| match cell {
@@ -166,10 +166,10 @@ fn field<S: Schema>(column: &Column<S>) -> String {
     let there = if column.optional { "optional" } else { "required" };
     let name = column.name;
     match column.kind {
-        Kind::Bool => format!("{there} boolean {name};"),
-        Kind::Text => format!("{there} binary {name} (STRING);"),
-        Kind::Bits(64) | Kind::Rising => format!("{there} int64 {name} (INTEGER(64,false));"),
-        Kind::Bits(bits) => format!("{there} int32 {name} (INTEGER({bits},false));"),
+        ColumnType::Bool => format!("{there} boolean {name};"),
+        ColumnType::Text => format!("{there} binary {name} (STRING);"),
+        ColumnType::Bits(64) | ColumnType::Rising => format!("{there} int64 {name} (INTEGER(64,false));"),
+        ColumnType::Bits(bits) => format!("{there} int32 {name} (INTEGER({bits},false));"),
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! They need no file, thread or clock. Summaries of parts of a run can be merged.
 
-use crate::event::{Ended, Outcome};
+use crate::event::{EndedPacket, Outcome};
 use crate::units::Span;
 use packet::Check;
 use serde::{Serialize, Serializer};
@@ -74,7 +74,7 @@ impl Summary {
     }
 
     /// Counts the end of a packet or a copy.
-    pub fn ended(&mut self, ended: &Ended) {
+    pub fn ended(&mut self, ended: &EndedPacket) {
         self.counters(ended.link, ended.direction).ended(ended);
     }
 
@@ -115,7 +115,7 @@ impl Summary {
 
 impl Counters {
     /// Counts the end of a packet or a copy.
-    pub fn ended(&mut self, ended: &Ended) {
+    pub fn ended(&mut self, ended: &EndedPacket) {
         self.duplicated += u64::from(ended.copy);
         match ended.outcome {
             Outcome::Lost(loss) => {

@@ -2,8 +2,8 @@
 
 use capture::fates::{self, Record};
 use capture::{
-    CaptureTo, Direction, Ended, Header, Layer, LinkId, LinkInfo, Options, Recorder, Sending, Span, Time,
-    WallTime, WayInfo,
+    CaptureTo, Direction, EndedPacket, Header, Layer, LinkId, LinkInfo, Recorder, RecorderOptions, Sending,
+    Span, Time, WallTime, WayInfo,
 };
 use capture::{packets, table};
 use std::path::Path;
@@ -27,19 +27,19 @@ fn the_process_that_is_killed() {
         down: WayInfo::default(),
     };
     let header = Header::new("test", WallTime::from_nanos(0), 1, vec![link]);
-    let options = Options {
+    let options = RecorderOptions {
         capture: Some(CaptureTo::Path(dir.join("x.pcapng"))),
         events: Some(dir.join("x.parquet")),
         age: Span::from_nanos(10_000),
-        ..Options::default()
+        ..RecorderOptions::default()
     };
     let mut recorder = Recorder::start(header, options).expect("started");
     for number in 0..200_000 {
         let (arrived, left) = (Time::from_nanos(number * 1_000), Time::from_nanos(number * 1_000 + 500));
         recorder.entered(LinkId(0), Direction::Up, number, arrived, 100, &[0x45; 100]);
-        let ended = Ended {
+        let ended = EndedPacket {
             sending: Sending { start: arrived, end: left },
-            ..Ended::untouched(LinkId(0), Direction::Up, number, 100, arrived, left)
+            ..EndedPacket::untouched(LinkId(0), Direction::Up, number, 100, arrived, left)
         };
         recorder.ended(&ended, &[0x45; 100]);
         recorder.settled(left);

@@ -1,8 +1,8 @@
 //! tshark, the reference for pcapng, reads our captures.
 
 use capture::{
-    CaptureTo, ChannelState, Direction, Ended, Header, Layer, LinkId, LinkInfo, Loss, Options, Outcome,
-    Recorder, Time, WallTime, WayInfo,
+    CaptureTo, ChannelState, Direction, EndedPacket, Header, Layer, LinkId, LinkInfo, Loss, Outcome,
+    Recorder, RecorderOptions, Time, WallTime, WayInfo,
 };
 use etherparse::PacketBuilder;
 use std::path::Path;
@@ -20,9 +20,9 @@ fn link(id: u16, name: &str, layer: Layer) -> LinkInfo {
     LinkInfo { id: LinkId(id), name: name.to_owned(), layer, mtu: 1500, up: way(), down: way() }
 }
 
-fn ended(link: u16, direction: Direction, length: usize, arrived: u64, left: u64) -> Ended {
+fn ended(link: u16, direction: Direction, length: usize, arrived: u64, left: u64) -> EndedPacket {
     let arrived = Time::from_nanos(arrived);
-    Ended::untouched(LinkId(link), direction, 0, length as u32, arrived, Time::from_nanos(left))
+    EndedPacket::untouched(LinkId(link), direction, 0, length as u32, arrived, Time::from_nanos(left))
 }
 
 /// A TCP segment over IPv4, one over IPv6, and one over IPv4 in Ethernet, each with 33 bytes of
@@ -44,10 +44,10 @@ fn segments() -> [Vec<u8>; 3] {
 }
 
 /// Records a packet of each kind: delivered undamaged, lost, and damaged.
-fn record(path: &Path, options: Options) {
+fn record(path: &Path, options: RecorderOptions) {
     let links = vec![link(0, "wlan", Layer::Ip), link(1, "lan", Layer::Ethernet)];
     let header = Header::new("0.1.0", WallTime::from_nanos(STARTED), 7, links);
-    let options = Options { capture: Some(CaptureTo::Path(path.to_owned())), ..options };
+    let options = RecorderOptions { capture: Some(CaptureTo::Path(path.to_owned())), ..options };
     let mut recorder = Recorder::start(header, options).expect("started");
     let [v4, v6, ethernet] = segments();
     let mut enter = |link, direction, at, bytes: &[u8]| {
@@ -57,7 +57,7 @@ fn record(path: &Path, options: Options) {
     enter(0, Direction::Down, 500_000_000, &v6);
     enter(1, Direction::Down, 999_999_999, &ethernet);
     recorder.settled(Time::from_nanos(999_999_999));
-    let lost = Ended {
+    let lost = EndedPacket {
         outcome: Outcome::Lost(Loss::Error),
         channel: Some(ChannelState::Bad),
         stage: Some(1),
@@ -67,7 +67,7 @@ fn record(path: &Path, options: Options) {
     recorder.ended(&ended(0, Direction::Up, v4.len(), 1, 1_500_000_001), &v4);
     let mut damaged = ethernet.clone();
     *damaged.last_mut().expect("a byte") ^= 0b111;
-    let hit = Ended {
+    let hit = EndedPacket {
         bits_flipped: 3,
         stage: Some(1),
         ..ended(1, Direction::Down, ethernet.len(), 999_999_999, 2_000_000_002)
@@ -106,7 +106,7 @@ fn tshark(path: &Path, fields: &[&str]) -> Option<Vec<Vec<String>>> {
 fn tshark_sees_every_packet_with_its_fate() {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("x.pcapng");
-    record(&path, Options::default());
+    record(&path, RecorderOptions::default());
     let fields =
         ["frame.time_epoch", "frame.interface_name", "frame.packet_flags_direction", "frame.comment"];
     let Some(rows) = tshark(&path, &fields) else { return };
@@ -118,7 +118,7 @@ fn tshark_sees_every_packet_with_its_fate() {
 fn tshark_decodes_raw_ip_and_ethernet_and_sees_the_damage() {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("x.pcapng");
-    record(&path, Options::default());
+    record(&path, RecorderOptions::default());
     let fields = [
         "ip.src",
         "ipv6.src",
@@ -137,7 +137,7 @@ fn tshark_decodes_raw_ip_and_ethernet_and_sees_the_damage() {
 fn tshark_knows_what_was_cut_off() {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("x.pcapng");
-    record(&path, Options { snap_length: 41, ..Options::default() });
+    record(&path, RecorderOptions { snap_length: 41, ..RecorderOptions::default() });
     let Some(rows) = tshark(&path, &["frame.cap_len", "frame.len"]) else { return };
     let whole = segments().map(|segment| segment.len().to_string());
     let [v4, v6, ethernet] = &whole;

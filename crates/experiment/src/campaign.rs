@@ -44,7 +44,7 @@ pub const SUBCOMMAND: &str = "__run";
 
 /// Where runs take place.
 #[derive(Debug)]
-pub enum Place {
+pub enum RunEnvironment {
     /// On the host's kernel, with the real clock.
     Host,
     /// Each in a kernel of its own, with the virtual clock.
@@ -210,7 +210,7 @@ impl Campaign {
     /// If a file of the run directory cannot be written, or a process cannot be started.
     pub fn run(
         &mut self,
-        place: &Place,
+        place: &RunEnvironment,
         capacity: Capacity,
         interrupted: &AtomicBool,
         progress: &mut dyn FnMut(Progress<'_>),
@@ -327,12 +327,12 @@ enum Word {
 /// Executes a job and reports its end.
 ///
 /// `grouped` says whether its processes must be in a control group of their own.
-fn supervise(place: &Place, job: Job, grouped: bool, interrupted: &AtomicBool, tell: &Sender<Word>) {
+fn supervise(place: &RunEnvironment, job: Job, grouped: bool, interrupted: &AtomicBool, tell: &Sender<Word>) {
     // The receiver is gone if another run has failed to start.
     let mut advanced = |advance| drop(tell.send(Word::Advanced(job.cell.number, job.repetition, advance)));
     let result = match place {
-        Place::Host => process::run(&job, grouped, interrupted),
-        Place::Guests(guests) => guests.run(&job, interrupted, &mut advanced),
+        RunEnvironment::Host => process::run(&job, grouped, interrupted),
+        RunEnvironment::Guests(guests) => guests.run(&job, interrupted, &mut advanced),
     };
     let _ = tell.send(Word::Ended(job.cell, job.repetition, Box::new(result)));
 }

@@ -14,7 +14,7 @@ pub use error::PlanError;
 
 use crate::catalogue::Catalogue;
 use crate::scenario::Scenario;
-use crate::workload::{Kind, Workload};
+use crate::workload::{Traffic, Workload};
 use error::{Source, unknown};
 use file::PlanFile;
 use link::units::Span;
@@ -123,11 +123,11 @@ impl Experiment {
     pub fn packets_per_second(&self) -> f64 {
         let scenario = &self.scenario;
         let path = |workload: &Workload| match workload.kind {
-            Kind::Bulk { from, to, .. } | Kind::Datagrams { from, to, .. } | Kind::Ping { from, to, .. } => {
-                scenario.path(from, to)
-            }
-            Kind::Request { client, server, .. } => scenario.path(server, client),
-            Kind::Command { .. } => (0..scenario.links.len()).collect(),
+            Traffic::Bulk { from, to, .. }
+            | Traffic::Datagrams { from, to, .. }
+            | Traffic::Ping { from, to, .. } => scenario.path(from, to),
+            Traffic::Request { client, server, .. } => scenario.path(server, client),
+            Traffic::Command { .. } => (0..scenario.links.len()).collect(),
         };
         self.workloads.iter().map(|workload| scenario.packets_per_second(&path(workload))).sum()
     }

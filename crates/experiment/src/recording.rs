@@ -3,7 +3,7 @@
 use crate::capacity;
 use capture::link_layer::blocks::Block;
 use capture::link_layer::{Record, Row};
-use capture::{Capacity, Direction, Ended, LinkId, LinkInfo, Outcome, Recorder, Span, Time};
+use capture::{Capacity, Direction, EndedPacket, LinkId, LinkInfo, Outcome, Recorder, Span, Time};
 use emulator::pauses::Pauses;
 use emulator::punctuality::{Overload, Punctuality};
 use emulator::{Observer, WayId};
@@ -75,12 +75,12 @@ fn bytes<'a>(frame: &'a Frame, wanted: bool, memory: &'a mut Vec<u8>) -> &'a [u8
 }
 
 /// Converts a packet with its marks into a record of its fate.
-fn ended(way: WayId, packet: &Packet) -> Ended {
+fn ended(way: WayId, packet: &Packet) -> EndedPacket {
     let (link, direction) = place(way);
-    let mut ended = Ended {
+    let mut ended = EndedPacket {
         sending: packet.sending,
         channel: packet.channel,
-        ..Ended::untouched(
+        ..EndedPacket::untouched(
             link,
             direction,
             packet.number,
@@ -202,7 +202,7 @@ mod tests {
 
     fn recording(watch: Watch) -> Recording {
         let header = capture::Header::new("0.1.0", capture::WallTime::from_nanos(0), 7, Vec::new());
-        let recorder = Recorder::start(header, capture::Options::default()).expect("a recorder");
+        let recorder = Recorder::start(header, capture::RecorderOptions::default()).expect("a recorder");
         Recording::new(recorder, Vec::new(), false).watching(watch)
     }
 

@@ -14,7 +14,7 @@ mod traffic;
 
 use crate::plan::{Experiment, Plan};
 use crate::recording::{Recording, overload};
-use crate::workload::Kind;
+use crate::workload::Traffic;
 use accepting::Accepting;
 use capture::output;
 use emulator::host::Host;
@@ -27,7 +27,7 @@ use link::{Direction, Seed};
 use netlab::mesh::Mesh;
 use netlab::{isolation, tcp};
 use results::{
-    Cell, Connection, Lateness, LinkCounters, LinkLayerCounters, LiteTotals, RunEnded, RunRecord, Verdict,
+    Cell, Connection, Lateness, LinkCounters, LinkLayerCounters, LiteTotals, RunEnded, RunRecord, RunVerdict,
 };
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serde::{Deserialize, Serialize};
@@ -203,7 +203,8 @@ fn finish(
     let Ending { driver, observer, punctuality, pauses, refused, counted, at } = ending;
     let recorded = observer.into_recorder().close(at).map_err(|error| error.to_string())?;
     let Outcome { started, mut connections, failures: mut reasons, missing, lite } = outcome;
-    let programs = experiment.workloads.iter().any(|workload| matches!(workload.kind, Kind::Command { .. }));
+    let programs =
+        experiment.workloads.iter().any(|workload| matches!(workload.kind, Traffic::Command { .. }));
     if let Some(capture) = files.capture().filter(|_| programs) {
         observed::add(&mut connections, experiment, &capture, started)?;
     }
@@ -221,16 +222,16 @@ fn finish(
     let dropped_calls = dropped_calls(&links);
     let verdict = match (dropped_calls.is_empty(), reasons.is_empty(), late.is_empty()) {
         // Failures in such a run are consequences of the disconnection.
-        (false, ..) => Verdict::DroppedCall,
-        (true, false, _) => Verdict::Failed,
-        (true, true, false) => Verdict::Overloaded,
-        (true, true, true) => Verdict::Good,
+        (false, ..) => RunVerdict::DroppedCall,
+        (true, false, _) => RunVerdict::Failed,
+        (true, true, false) => RunVerdict::Overloaded,
+        (true, true, true) => RunVerdict::Good,
     };
     reasons.splice(0..0, dropped_calls);
     reasons.extend(late.iter().map(ToString::to_string));
     reasons.extend(refused.map(|(count, error)| format!("{count} packets could not be delivered: {error}")));
     reasons.extend(missing);
-    let Kept { captures, events, senders, link_layers } = files.keep(verdict == Verdict::Failed);
+    let Kept { captures, events, senders, link_layers } = files.keep(verdict == RunVerdict::Failed);
     Ok(RunEnded {
         run: RunRecord {
             cell: job.cell.number,

@@ -23,13 +23,13 @@ pub struct Workload {
     pub start: Span,
     /// Whether the run ends without waiting for it.
     pub background: bool,
-    /// Kind of traffic.
-    pub kind: Kind,
+    /// Traffic of traffic.
+    pub kind: Traffic,
 }
 
 /// Kinds of traffic. Nodes are indices into the scenario.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Kind {
+pub enum Traffic {
     /// TCP connections that carry data as fast as they can.
     Bulk {
         /// The sender.
@@ -110,7 +110,7 @@ pub enum Amount {
     Time(Span),
 }
 
-impl Kind {
+impl Traffic {
     /// All names in a plan.
     pub const NAMES: [&str; 5] = ["bulk", "request", "datagrams", "ping", "command"];
 

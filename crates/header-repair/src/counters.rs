@@ -3,7 +3,7 @@
 //! Every damaged segment ends in exactly one outcome: [`Counters::damaged`] is
 //! [`Counters::accepted`] plus the discards.
 
-use crate::{Acceptance, Reason, Verdict};
+use crate::{Acceptance, Reason, SegmentVerdict};
 
 /// Numbers of segments, by phase; `bytes` counts bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -43,12 +43,12 @@ impl Counters {
     }
 
     /// Counts the outcome of one packet.
-    pub fn count(&mut self, verdict: Verdict) {
+    pub fn count(&mut self, verdict: SegmentVerdict) {
         match verdict {
-            Verdict::NotOurs | Verdict::NotLite => {}
-            Verdict::Pass => self.right += 1,
-            Verdict::Unverifiable => self.unverifiable += 1,
-            Verdict::Accept(acceptance) => {
+            SegmentVerdict::NotOurs | SegmentVerdict::NotLite => {}
+            SegmentVerdict::Pass => self.right += 1,
+            SegmentVerdict::Unverifiable => self.unverifiable += 1,
+            SegmentVerdict::Accept(acceptance) => {
                 let Acceptance { confirmed, approximate, guess, out_of_order, bytes } = acceptance;
                 self.damaged += 1;
                 self.accepted += 1;
@@ -58,7 +58,7 @@ impl Counters {
                 self.out_of_order += u64::from(out_of_order);
                 self.bytes += u64::from(bytes);
             }
-            Verdict::Discard(reason) => {
+            SegmentVerdict::Discard(reason) => {
                 self.damaged += 1;
                 self.discards[usize::from(reason.number()) - 1] += 1;
             }
@@ -74,9 +74,14 @@ mod tests {
     fn every_damaged_segment_ends_in_exactly_one_outcome() {
         let mut counters = Counters::default();
         let accepted = Acceptance { confirmed: true, guess: true, bytes: 7, ..Acceptance::default() };
-        let left_alone = [Verdict::NotOurs, Verdict::NotLite, Verdict::Pass, Verdict::Unverifiable];
-        let discarded = Reason::ALL.map(Verdict::Discard);
-        for verdict in left_alone.into_iter().chain([Verdict::Accept(accepted)]).chain(discarded) {
+        let left_alone = [
+            SegmentVerdict::NotOurs,
+            SegmentVerdict::NotLite,
+            SegmentVerdict::Pass,
+            SegmentVerdict::Unverifiable,
+        ];
+        let discarded = Reason::ALL.map(SegmentVerdict::Discard);
+        for verdict in left_alone.into_iter().chain([SegmentVerdict::Accept(accepted)]).chain(discarded) {
             counters.count(verdict);
         }
         assert_eq!((counters.right, counters.unverifiable, counters.damaged), (1, 1, 13));

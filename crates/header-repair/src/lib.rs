@@ -63,4 +63,4 @@ pub use receiver::Receiver;
 pub use socket::{Settings, SocketView, Sockets};
 pub use track::{Handshake, Track};
 pub use tuple::{Pair, Tuple};
-pub use verdict::{Acceptance, Reason, Verdict};
+pub use verdict::{Acceptance, Reason, SegmentVerdict};

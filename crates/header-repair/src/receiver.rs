@@ -5,7 +5,8 @@ use crate::detect::{Arrival, Detection};
 use crate::localize::localize;
 use crate::risk::{self, Localized};
 use crate::{
-    Counters, Handshake, Mode, Parameters, Ranges, Reason, Sockets, Track, Tuple, Verdict, salvage, thesis,
+    Counters, Handshake, Mode, Parameters, Ranges, Reason, SegmentVerdict, Sockets, Track, Tuple, salvage,
+    thesis,
 };
 use packet::{Field, TcpHeader};
 
@@ -18,7 +19,7 @@ pub struct Receiver {
 }
 
 /// The verdict on a segment, and the connection that counts it.
-type Outcome = (Verdict, Option<Tuple>);
+type Outcome = (SegmentVerdict, Option<Tuple>);
 
 impl Receiver {
     /// Creates a receiver that knows no connections.
@@ -92,8 +93,8 @@ impl Receiver {
         merged: Option<u16>,
         now: u64,
         sockets: &impl Sockets,
-    ) -> Verdict {
-        let Some(arrival) = Arrival::read(bytes, merged.is_some()) else { return Verdict::NotOurs };
+    ) -> SegmentVerdict {
+        let Some(arrival) = Arrival::read(bytes, merged.is_some()) else { return SegmentVerdict::NotOurs };
         let segment = &mut bytes[arrival.segment.clone()];
         let (verdict, counted_for) = match self.parameters.mode {
             Mode::Recovery => self.recover(&arrival, segment, merged, now, sockets),
@@ -116,17 +117,19 @@ impl Receiver {
         sockets: &impl Sockets,
     ) -> Outcome {
         if !self.connections.has_lite(arrival.pair) {
-            return (Verdict::NotOurs, None);
+            return (SegmentVerdict::NotOurs, None);
         }
-        let Some(header) = TcpHeader::read(segment) else { return (Verdict::Discard(Reason::Short), None) };
+        let Some(header) = TcpHeader::read(segment) else {
+            return (SegmentVerdict::Discard(Reason::Short), None);
+        };
         let named = named(arrival, &header);
         let mut exact = self.connections.get_mut(&named);
         if exact.as_ref().is_some_and(|connection| !connection.track.lite) {
-            return (Verdict::NotLite, None);
+            return (SegmentVerdict::NotLite, None);
         }
         let counted_for = exact.is_some().then_some(named);
         let detection = match merged {
-            Some(_) if exact.is_none() => return (Verdict::NotOurs, None),
+            Some(_) if exact.is_none() => return (SegmentVerdict::NotOurs, None),
             Some(_) => Detection::Right,
             None => arrival.detect(&header, segment),
         };
@@ -135,10 +138,12 @@ impl Receiver {
                 if let Some(connection) = &mut exact {
                     connection.track.learn(segment, merged, &self.parameters);
                 }
-                return (Verdict::Pass, counted_for);
+                return (SegmentVerdict::Pass, counted_for);
             }
-            Detection::Partial => return (Verdict::Unverifiable, counted_for),
-            Detection::Wrong if !arrival.is_ip_right => return (Verdict::Discard(Reason::Ip), counted_for),
+            Detection::Partial => return (SegmentVerdict::Unverifiable, counted_for),
+            Detection::Wrong if !arrival.is_ip_right => {
+                return (SegmentVerdict::Discard(Reason::Ip), counted_for);
+            }
             Detection::Wrong => {}
         }
 
@@ -152,23 +157,23 @@ impl Receiver {
         };
         let connection = match found {
             Ok(connection) => connection,
-            Err(reason) => return (Verdict::Discard(reason), None),
+            Err(reason) => return (SegmentVerdict::Discard(reason), None),
         };
         let Some(view) = sockets.view(&connection) else {
             // The connection ended unseen.
             self.connections.remove(&connection);
-            return (Verdict::Discard(Reason::NoConnection), None);
+            return (SegmentVerdict::Discard(Reason::NoConnection), None);
         };
         if !view.settings.on {
-            return (Verdict::Discard(Reason::NoConnection), Some(connection));
+            return (SegmentVerdict::Discard(Reason::NoConnection), Some(connection));
         }
         let damaged = Localized { connection, is_approximate, header, segment, arrival, view };
         let repair = match self.weigh(&damaged, now) {
             Ok(repair) => repair,
-            Err(reason) => return (Verdict::Discard(reason), Some(connection)),
+            Err(reason) => return (SegmentVerdict::Discard(reason), Some(connection)),
         };
         salvage::write(&repair.header, repair.acceptance.confirmed, arrival, segment);
-        (Verdict::Accept(repair.acceptance), Some(connection))
+        (SegmentVerdict::Accept(repair.acceptance), Some(connection))
     }
 
     /// Phase 3: assesses the repair, and updates what is remembered if it will be made.
@@ -195,16 +200,16 @@ impl Receiver {
         merged: Option<u16>,
         sockets: &impl Sockets,
     ) -> Outcome {
-        let Some(header) = TcpHeader::read(segment) else { return (Verdict::NotOurs, None) };
+        let Some(header) = TcpHeader::read(segment) else { return (SegmentVerdict::NotOurs, None) };
         let named = named(arrival, &header);
         match arrival.detect(&header, segment) {
-            _ if merged.is_some() => return (Verdict::Pass, Some(named)),
-            Detection::Right => return (Verdict::Pass, Some(named)),
-            Detection::Partial => return (Verdict::Unverifiable, Some(named)),
+            _ if merged.is_some() => return (SegmentVerdict::Pass, Some(named)),
+            Detection::Right => return (SegmentVerdict::Pass, Some(named)),
+            Detection::Partial => return (SegmentVerdict::Unverifiable, Some(named)),
             Detection::Wrong => {}
         }
         let (verdict, damaged) = thesis::judge(&named, &header, segment.len(), arrival, sockets);
-        if matches!(verdict, Verdict::Accept(_)) {
+        if matches!(verdict, SegmentVerdict::Accept(_)) {
             arrival.complete(segment);
         }
         if let (Some(range), Some(connection)) = (damaged, self.connections.get_mut(&named)) {

@@ -1,6 +1,6 @@
 //! Segments for tests, built by etherparse, and a host with their sockets.
 
-use crate::{Handshake, Parameters, Policy, Receiver, Settings, SocketView, Sockets, Tuple, Verdict};
+use crate::{Handshake, Parameters, Policy, Receiver, SegmentVerdict, Settings, SocketView, Sockets, Tuple};
 use etherparse::{IpNumber, Ipv4Header, Ipv6FlowLabel, Ipv6Header, PacketBuilder, TcpHeader};
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -175,12 +175,12 @@ impl Line {
     pub fn after(first: &Sample, policy: Policy) -> Self {
         let mut line = Self::new(Parameters::default());
         line.open(first, policy);
-        assert_eq!(line.take(&mut first.build()), Verdict::Pass);
+        assert_eq!(line.take(&mut first.build()), SegmentVerdict::Pass);
         line.receive(&first.tuple(), first.payload.len());
         line
     }
 
-    pub fn take(&mut self, packet: &mut [u8]) -> Verdict {
+    pub fn take(&mut self, packet: &mut [u8]) -> SegmentVerdict {
         self.receiver.packet(packet, None, 0, &self.host)
     }
 

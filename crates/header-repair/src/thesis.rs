@@ -5,7 +5,7 @@
 //! or the SYN for a listener.
 
 use crate::detect::Arrival;
-use crate::{Acceptance, Reason, Sockets, Tuple, Verdict};
+use crate::{Acceptance, Reason, SegmentVerdict, Sockets, Tuple};
 use packet::{Field, TcpHeader};
 use std::ops::Range;
 
@@ -18,20 +18,20 @@ pub fn judge(
     len: usize,
     arrival: &Arrival,
     sockets: &impl Sockets,
-) -> (Verdict, Option<Range<u64>>) {
+) -> (SegmentVerdict, Option<Range<u64>>) {
     let view = sockets.view(named);
     let settings = match &view {
         Some(view) => Some(view.settings),
         None => sockets.listener(named.pair.local, named.local_port),
     };
     if !settings.is_some_and(|settings| settings.on) {
-        return (Verdict::NotLite, None);
+        return (SegmentVerdict::NotLite, None);
     }
     if !arrival.is_ip_right {
-        return (Verdict::Discard(Reason::Ip), None);
+        return (SegmentVerdict::Discard(Reason::Ip), None);
     }
     let bytes = len.saturating_sub(header.header_len().max(TcpHeader::LEN)) as u32;
-    let accepted = Verdict::Accept(Acceptance { bytes, ..Acceptance::default() });
+    let accepted = SegmentVerdict::Accept(Acceptance { bytes, ..Acceptance::default() });
     let Some(view) = view else { return (accepted, None) };
     let offset = view.offset(header.get(Field::Sequence));
     let is_inside = view
@@ -39,7 +39,7 @@ pub fn judge(
         .window
         .is_none_or(|window| offset.is_some_and(|offset| window.covers(offset, u64::from(bytes))));
     if !is_inside {
-        return (Verdict::Discard(Reason::Window), None);
+        return (SegmentVerdict::Discard(Reason::Window), None);
     }
     let damaged = offset.filter(|_| bytes > 0).map(|from| from..from.saturating_add(u64::from(bytes)));
     (accepted, damaged)

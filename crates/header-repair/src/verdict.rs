@@ -2,7 +2,7 @@
 
 /// Result of [`crate::Receiver::packet`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
+pub enum SegmentVerdict {
     /// Left alone: not a whole TCP segment over IP, too long to sum, between addresses without a
     /// Lite connection, or merged and of an unknown connection.
     NotOurs,

@@ -106,7 +106,7 @@ fn errors_name_the_file_and_the_way_out() {
 /// queue, and the sender classifies both as wireless.
 fn run_with_losses(folder: &Path) -> PathBuf {
     use capture::senders::{CongestionState, Header, LossVerdict, Reason, Record, SenderState, Writer};
-    use capture::{Direction, Ended, Fate, Flow, LinkId, Loss, Reason as Why, Tail, Time, WallTime};
+    use capture::{Direction, EndedPacket, Fate, Flow, LinkId, Loss, Reason as Why, Tail, Time, WallTime};
     let stem = folder.join("c000-r00");
     let started = WallTime::from_nanos(7);
     let ends =
@@ -116,7 +116,7 @@ fn run_with_losses(folder: &Path) -> PathBuf {
         let at = Time::from_nanos(at_ms * 1_000_000);
         Fate {
             lost: lost.map(Why::Known),
-            ..Ended::untouched(LinkId(0), Direction::Down, 0, 152, at, at).fate(
+            ..EndedPacket::untouched(LinkId(0), Direction::Down, 0, 152, at, at).fate(
                 None,
                 Some(Flow {
                     source: ends[0].ip(),

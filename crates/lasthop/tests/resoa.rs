@@ -3,7 +3,7 @@
 
 use resoa_carrier::Carrier;
 use resoa_carrier::keys::{PublicKey, SecretKey};
-use resoa_carrier::{AnyCarrier, Place};
+use resoa_carrier::{AnyCarrier, CarrierAddress};
 use resoa_protocol::lhp::{Connection, DisconnectReason, Indication, LastHop, Provider, Service};
 use resoa_protocol::message::{AddressMode, Body, Control, Create, Family, Operation, Reply, RsockType};
 use resoa_protocol::{Errno, Message, RsockId, Target, Xid};
@@ -92,7 +92,7 @@ struct Guest {
 }
 
 impl Guest {
-    fn reach(place: &Place, key: &SecretKey, server: PublicKey) -> Self {
+    fn reach(place: &CarrierAddress, key: &SecretKey, server: PublicKey) -> Self {
         let (mut carrier, address) = place.reach(key, Some(server)).expect("descriptors");
         let link = carrier.register(Service::Reliable, Provider { id: 0, protocol: 0 }).expect("always");
         carrier.connect(link, &address);
@@ -206,7 +206,8 @@ fn from_pairing_to_the_end(carrier: &str) {
         .map(|(place, key)| (place.to_owned(), key.to_owned()))
         .expect("both");
     assert!(place.starts_with(if carrier.is_empty() { "udp:" } else { carrier }), "{place}");
-    let (place, key): (Place, PublicKey) = (place.parse().expect("a place"), key.parse().expect("a key"));
+    let (place, key): (CarrierAddress, PublicKey) =
+        (place.parse().expect("a place"), key.parse().expect("a key"));
     assert_eq!(key, SecretKey::read(&at.join("s.key")).expect("a key").public());
 
     let stranger = SecretKey::generate().expect("random octets");
@@ -283,7 +284,7 @@ fn killed_and_back(carrier: &str) {
         (server, said.split_once(", key ").expect("both").0.to_owned())
     };
     let (mut server, place) = serve(&format!("{carrier}127.0.0.1:0"));
-    let (at_place, key): (Place, _) = (place.parse().expect("a place"), server_key.public());
+    let (at_place, key): (CarrierAddress, _) = (place.parse().expect("a place"), server_key.public());
     let mut guest = Guest::reach(&at_place, &client_key, key);
     guest.register();
     server.child.kill().expect("it runs");

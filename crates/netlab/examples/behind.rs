@@ -22,7 +22,7 @@ fn main() -> ExitCode {
 
 fn run() -> Result<ExitCode, Box<dyn Error>> {
     let mut options = HostLinkOptions::default();
-    let mut way_out = rights::Options::default();
+    let mut way_out = rights::RightsOptions::default();
     let mut arguments = std::env::args_os().skip(1).peekable();
     let registry = Registry::open()?;
     while let Some(option) = arguments.next_if(|argument| argument.to_string_lossy().starts_with("--")) {

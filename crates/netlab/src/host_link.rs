@@ -19,7 +19,7 @@
 mod build;
 mod command;
 
-pub use command::{CommandLine, Ended};
+pub use command::{CommandEnd, CommandLine};
 
 use crate::dns::Forwarder;
 use crate::error::Result;
@@ -94,7 +94,7 @@ pub struct HostLink {
     overlays: Overlays,
     cgroup: Option<PathBuf>,
     notes: Vec<String>,
-    not_started: Option<Ended>,
+    not_started: Option<CommandEnd>,
     quiet: Quiet,
 }
 
@@ -176,7 +176,7 @@ impl HostLink {
         };
         self.not_started = match self.keeper()?.start_command(order)? {
             Started::Running => None,
-            Started::Not { code, message } => Some(Ended::NotStarted { code, message }),
+            Started::Not { code, message } => Some(CommandEnd::NotStarted { code, message }),
         };
         Ok(())
     }
@@ -185,10 +185,10 @@ impl HostLink {
     ///
     /// Meanwhile SIGTERM and SIGHUP to this process are passed on to the program. The terminal
     /// sends SIGINT and SIGQUIT to the program itself.
-    pub fn wait(&mut self) -> Result<Ended> {
+    pub fn wait(&mut self) -> Result<CommandEnd> {
         match self.not_started.take() {
             Some(ended) => Ok(ended),
-            None => Ok(Ended::Exited(self.keeper()?.wait(&self.quiet)?)),
+            None => Ok(CommandEnd::Exited(self.keeper()?.wait(&self.quiet)?)),
         }
     }
 

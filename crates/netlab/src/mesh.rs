@@ -144,13 +144,13 @@ fn own_addresses(node: &NodeOptions, ipv6: bool) -> impl Iterator<Item = IpAddr>
 }
 
 fn build_end(namespace: &Namespace, link: &LinkOptions) -> Result<Tun> {
-    let options = tun::Options {
+    let options = tun::TunOptions {
         name: link.name.clone(),
         layer: Layer::Ip,
         mtu: link.mtu.into(),
         queue_length: link.queue_length,
         whole_segments: link.whole_segments,
-        ..tun::Options::default()
+        ..tun::TunOptions::default()
     };
     Tun::open(namespace, &options)
 }

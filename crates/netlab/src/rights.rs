@@ -19,12 +19,12 @@ use std::net::IpAddr;
 
 /// How to acquire the rights.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Options {
+pub struct RightsOptions {
     /// Whether an ordinary user's link may reach the network through pasta.
     pub pasta: bool,
 }
 
-impl Default for Options {
+impl Default for RightsOptions {
     fn default() -> Self {
         Self { pasta: true }
     }
@@ -81,7 +81,7 @@ impl Rights {
 
 /// Acquires the rights as the [module](self) describes; processes that it starts are recorded in
 /// `run`.
-pub fn acquire(run: &mut Run, options: &Options) -> Result<Rights> {
+pub fn acquire(run: &mut Run, options: &RightsOptions) -> Result<Rights> {
     if suffice()? {
         return Ok(Rights { outside: Outside::Own, notes: Vec::new() });
     }

@@ -5,7 +5,7 @@
 //!
 //! * *Per packet* (the default): the kernel segments and fills in checksums before a packet is
 //!   read. So each read returns what a wire would carry, and damage to it is noticed.
-//! * *Whole segments* ([`Options::whole_segments`]): each packet starts with a `struct
+//! * *Whole segments* ([`TunOptions::whole_segments`]): each packet starts with a `struct
 //!   virtio_net_hdr`. TCP segments of up to 64 KiB arrive uncut with a partial checksum, and may be
 //!   written so.
 //!
@@ -23,9 +23,9 @@ use std::path::PathBuf;
 /// Size in bytes of `struct virtio_net_hdr`, which precedes each packet with whole segments.
 pub const VIRTIO_HEADER_LENGTH: usize = 10;
 
-/// Options of a device.
+/// TunOptions of a device.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Options {
+pub struct TunOptions {
     /// Interface name, at most 15 bytes.
     pub name: String,
     /// TUN (IP) or TAP (Ethernet).
@@ -44,7 +44,7 @@ pub struct Options {
     pub device: PathBuf,
 }
 
-impl Default for Options {
+impl Default for TunOptions {
     fn default() -> Self {
         Self {
             name: "lasthop0".into(),
@@ -76,7 +76,7 @@ impl Tun {
     ///
     /// The kernel sends nothing of its own accord over it: it announces no link-local address and
     /// solicits no routers.
-    pub fn open(namespace: &Namespace, options: &Options) -> Result<Self> {
+    pub fn open(namespace: &Namespace, options: &TunOptions) -> Result<Self> {
         let fd = namespace.enter(|| attach(options))?;
         if sysctl::has_ipv6(namespace) {
             for (key, value) in [("accept_ra", "0"), ("router_solicitations", "0"), ("addr_gen_mode", "1")] {
@@ -132,7 +132,7 @@ impl AsFd for Tun {
 }
 
 /// Opens the device file and attaches a queue to a new interface in the calling thread's namespace.
-fn attach(options: &Options) -> Result<OwnedFd> {
+fn attach(options: &TunOptions) -> Result<OwnedFd> {
     let flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::NONBLOCK;
     let fd =
         rustix::fs::open(&options.device, flags, Mode::empty()).map_err(|errno| explain(options, errno))?;
@@ -168,7 +168,7 @@ fn attach(options: &Options) -> Result<OwnedFd> {
 }
 
 /// Returns an error that says why the device file cannot be opened, and what to do.
-fn explain(options: &Options, errno: rustix::io::Errno) -> Error {
+fn explain(options: &TunOptions, errno: rustix::io::Errno) -> Error {
     use std::os::unix::fs::PermissionsExt;
     let path = options.device.display();
     match errno {

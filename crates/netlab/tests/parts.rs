@@ -62,7 +62,8 @@ fn soon(condition: impl Fn() -> bool) -> bool {
 fn an_end_carries_packets_and_counts_those_it_must_drop() {
     need_root!();
     let namespace = Namespace::new().expect("a namespace");
-    let options = tun::Options { name: "end".into(), mtu: 1400, queue_length: 5, ..tun::Options::default() };
+    let options =
+        tun::TunOptions { name: "end".into(), mtu: 1400, queue_length: 5, ..tun::TunOptions::default() };
     let end = Tun::open(&namespace, &options).expect("an end");
     let interface = interface::find(&namespace, "end").expect("it");
     assert_eq!(interface.link_layer, 65534);
@@ -88,7 +89,7 @@ fn an_end_carries_packets_and_counts_those_it_must_drop() {
 /// flags of its virtio header if it has one.
 fn first_segment(whole_segments: bool) -> (usize, Option<u8>) {
     let namespace = Namespace::new().expect("a namespace");
-    let options = tun::Options { name: "end".into(), whole_segments, ..tun::Options::default() };
+    let options = tun::TunOptions { name: "end".into(), whole_segments, ..tun::TunOptions::default() };
     let (near, far) =
         (Tun::open(&namespace, &options).expect("an end"), Namespace::new().expect("a namespace"));
     let end = Tun::open(&far, &options).expect("an end");
@@ -144,11 +145,11 @@ fn segments_are_cut_or_whole_as_asked() {
 fn ethernet_ends_know_each_other_without_asking() {
     need_root!();
     let namespace = Namespace::new().expect("a namespace");
-    let options = tun::Options {
+    let options = tun::TunOptions {
         name: "end".into(),
         layer: Layer::Ethernet,
         hardware_address: [2, 0, 0, 0, 0, 7],
-        ..tun::Options::default()
+        ..tun::TunOptions::default()
     };
     let end = Tun::open(&namespace, &options).expect("an end");
     let interface = interface::find(&namespace, "end").expect("it");

@@ -1,7 +1,7 @@
 //! Description of a campaign, and its runs that went wrong.
 
 use crate::side_by_side::is_merged;
-use results::{Clock, Manifest, Verdict};
+use results::{Clock, Manifest, RunVerdict};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -50,7 +50,7 @@ pub(crate) struct Trouble {
     cell: u32,
     label: String,
     repetition: u32,
-    verdict: Verdict,
+    verdict: RunVerdict,
     reasons: Vec<String>,
 }
 
@@ -158,7 +158,7 @@ pub(crate) fn troubles(manifest: &Manifest) -> Vec<Trouble> {
         let cell = manifest.cells.iter().find(|cell| cell.number == number);
         cell.map_or_else(|| format!("cell {number} (not in the manifest)"), results::Cell::label)
     };
-    let bad = manifest.runs.iter().filter(|run| run.verdict != Verdict::Good);
+    let bad = manifest.runs.iter().filter(|run| run.verdict != RunVerdict::Good);
     bad.map(|run| Trouble {
         cell: run.cell,
         label: label(run.cell),

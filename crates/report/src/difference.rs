@@ -3,7 +3,7 @@
 
 use crate::side_by_side::counterpart;
 use results::statistics::{Distribution, Magnitude, effect, holm, mann_whitney, too_few_to_differ};
-use results::{Cell, Directory, Level, Metric, Verdict, cell_values};
+use results::{Cell, Directory, Level, Metric, RunVerdict, cell_values};
 use serde::Serialize;
 
 /// Difference of one metric between two campaigns.
@@ -191,7 +191,7 @@ impl<'a> Side<'a> {
             let odd = values.iter().find(|value| !value.is_finite())?;
             return Some(format!("a run of `{name}` has {odd} as its {metric}"));
         }
-        let verdicts: Vec<Verdict> = self
+        let verdicts: Vec<RunVerdict> = self
             .directory
             .manifest
             .runs
@@ -206,9 +206,9 @@ impl<'a> Side<'a> {
         if counting.is_empty() {
             let count = |verdict| verdicts.iter().filter(|one| **one == verdict).count();
             let kinds = [
-                (Verdict::Failed, "failed"),
-                (Verdict::Overloaded, "overloaded (--overloaded includes them)"),
-                (Verdict::DroppedCall, "with a dropped call"),
+                (RunVerdict::Failed, "failed"),
+                (RunVerdict::Overloaded, "overloaded (--overloaded includes them)"),
+                (RunVerdict::DroppedCall, "with a dropped call"),
             ];
             let kinds = kinds.map(|(verdict, words)| (count(verdict), words)).into_iter();
             let kinds: Vec<_> = kinds

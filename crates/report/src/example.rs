@@ -1,7 +1,7 @@
 //! A small campaign for the tests.
 
 use results::{
-    Cell, Clock, Connection, Directory, Factor, Level, Machine, Manifest, PlanText, RunRecord, Verdict,
+    Cell, Clock, Connection, Directory, Factor, Level, Machine, Manifest, PlanText, RunRecord, RunVerdict,
 };
 use std::path::PathBuf;
 
@@ -15,7 +15,7 @@ pub fn campaign(path: &str, seed: u64, goodput: &[(&str, f64)]) -> Directory {
     let runs = (0..goodput.len() as u32 * 2).map(|run| RunRecord {
         cell: run / 2,
         repetition: run % 2,
-        verdict: Verdict::Good,
+        verdict: RunVerdict::Good,
         reasons: vec![],
         started_unix_ns: 0,
         seconds: 1.0,

@@ -34,4 +34,4 @@ pub mod single;
 mod strata;
 
 pub use open::{OpenError, open};
-pub use page::{Options, Page};
+pub use page::{Page, PageOptions};

@@ -7,7 +7,7 @@
 
 use crate::page::{has_overloaded, known_runs};
 use results::confusion::{OfCause, Share};
-use results::{Confusion, Directory, LossEvent, Verdict};
+use results::{Confusion, Directory, LossEvent, RunVerdict};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -113,7 +113,7 @@ fn groups(directory: &Directory, overloaded: bool, at: impl Fn(usize) -> Option<
     let mut names: Vec<&str> = Vec::new();
     let mut tallies: BTreeMap<(usize, usize), (Option<usize>, Tally)> = BTreeMap::new();
     for (cell, run, connections) in known_runs(directory) {
-        if run.verdict != Verdict::Good && !(overloaded && run.verdict == Verdict::Overloaded) {
+        if run.verdict != RunVerdict::Good && !(overloaded && run.verdict == RunVerdict::Overloaded) {
             continue;
         }
         for row in connections {

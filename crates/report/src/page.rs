@@ -12,16 +12,16 @@ use crate::measure::{self, Measure};
 use crate::scatter::{self, Scatter};
 use crate::sequence::{self, Sequences};
 use results::statistics::{Estimator, LEAST_POINTS};
-use results::{Directory, Verdict};
+use results::{Directory, RunVerdict};
 use serde::Serialize;
 
 /// Version of the data that the page reads; incremented with every change, so that a page never
 /// draws data that it does not know.
 pub const SCHEMA: u32 = 5;
 
-/// Options of a page.
+/// PageOptions of a page.
 #[derive(Debug, Clone, Copy)]
-pub struct Options {
+pub struct PageOptions {
     /// Whether figures show overloaded runs at first; the reader can switch.
     pub overloaded: bool,
     /// Maximum number of points of all time-sequence plots together.
@@ -81,12 +81,12 @@ struct Cell {
 struct Runs {
     cell: Vec<usize>,
     repetition: Vec<u32>,
-    verdict: Vec<Verdict>,
+    verdict: Vec<RunVerdict>,
     seconds: Vec<f64>,
     wall_seconds: Vec<f64>,
 }
 
-impl Default for Options {
+impl Default for PageOptions {
     /// Without overloaded runs, and with half a million points, so that a browser draws each plot's
     /// share at once.
     fn default() -> Self {
@@ -99,7 +99,7 @@ impl Page {
     ///
     /// Captures that cannot be read are named in the page; they are not an error.
     #[must_use]
-    pub fn of(directory: &Directory, options: Options) -> Self {
+    pub fn of(directory: &Directory, options: PageOptions) -> Self {
         let measures = measure::all(directory);
         Self {
             schema: SCHEMA,
@@ -138,7 +138,7 @@ impl Page {
 
 /// Returns whether a campaign has overloaded runs, which count only on request.
 pub(crate) fn has_overloaded(directory: &Directory) -> bool {
-    directory.manifest.runs.iter().any(|run| run.verdict == Verdict::Overloaded)
+    directory.manifest.runs.iter().any(|run| run.verdict == RunVerdict::Overloaded)
 }
 
 /// Returns the index of a cell in the manifest, by its number.

@@ -7,7 +7,7 @@ use crate::measure::Measure;
 use crate::page::{has_overloaded, known_runs};
 use crate::strata::{Stratum, strata};
 use results::statistics::{Line, ols};
-use results::{Directory, Metric, RunRecord, Verdict};
+use results::{Directory, Metric, RunRecord, RunVerdict};
 use serde::Serialize;
 
 /// The scatter plot of one workload.
@@ -56,8 +56,9 @@ pub(crate) fn all(directory: &Directory, measures: &[Measure]) -> Vec<Scatter> {
 }
 
 fn lines(directory: &Directory, x: &Measure, y: &Measure, overloaded: bool) -> Vec<Drawn> {
-    let counts =
-        |run: &RunRecord| run.verdict == Verdict::Good || (overloaded && run.verdict == Verdict::Overloaded);
+    let counts = |run: &RunRecord| {
+        run.verdict == RunVerdict::Good || (overloaded && run.verdict == RunVerdict::Overloaded)
+    };
     let points: Vec<(usize, f64, f64)> = known_runs(directory)
         .zip(x.values.iter().zip(&y.values))
         .filter(|((_, run, _), _)| counts(run))

@@ -11,12 +11,12 @@ mod pack;
 mod windows;
 
 use crate::page::known_runs;
-use capture_analysis::analysis::{self, Options, Unwatched};
+use capture_analysis::analysis::{self, AnalysisOptions, Unwatched};
 use capture_analysis::row::ConnectionRow;
 use capture_analysis::sequence::Series;
 use capture_analysis::{TraceError, sequence};
 use pack::Sequence;
-use results::{Connection, Directory, LossEvent, Protocol, RunRecord, Verdict};
+use results::{Connection, Directory, LossEvent, Protocol, RunRecord, RunVerdict};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
@@ -85,7 +85,7 @@ fn chosen(directory: &Directory) -> Vec<Chosen<'_>> {
     let cells = 0..directory.manifest.cells.len();
     let of = |cell| {
         let all = || captured.iter().filter(move |(of, _)| *of == cell);
-        let good = all().find(|(_, (_, run, _))| run.verdict == Verdict::Good);
+        let good = all().find(|(_, (_, run, _))| run.verdict == RunVerdict::Good);
         good.or_else(|| all().next()).map(|&(_, chosen)| chosen)
     };
     cells.filter_map(of).collect()
@@ -146,7 +146,7 @@ pub(crate) fn largest(folder: &Path, captures: &[String]) -> Result<Option<Found
 
 /// Reads every connection of every interface.
 pub(crate) fn rows(capture: &Path) -> Result<Vec<ConnectionRow>, TraceError> {
-    let trace = analysis::read(capture, &Options::default(), &mut Unwatched)?;
+    let trace = analysis::read(capture, &AnalysisOptions::default(), &mut Unwatched)?;
     let name = capture.file_name().unwrap_or_default().to_string_lossy();
     let mut rows = Vec::new();
     for interface in &trace.interfaces {

@@ -7,7 +7,7 @@ use capture_analysis::row::ConnectionRow;
 use results::manifest::SCHEMA;
 use results::{
     Cell, Clock, Connection, Directory, LinkCounters, LinkLayerCounters, Machine, Manifest, PlanText,
-    PlannedWorkload, Protocol, RoundTrips, RunRecord, Verdict,
+    PlannedWorkload, Protocol, RoundTrips, RunRecord, RunVerdict,
 };
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -231,7 +231,7 @@ fn manifest(
     let run = RunRecord {
         cell: 0,
         repetition: 0,
-        verdict: if summary.overloaded { Verdict::Overloaded } else { Verdict::Good },
+        verdict: if summary.overloaded { RunVerdict::Overloaded } else { RunVerdict::Good },
         reasons: summary.overload_reasons.clone(),
         started_unix_ns,
         seconds: summary.seconds,

@@ -5,7 +5,7 @@ mod chromium;
 mod synthetic;
 
 use chromium::Browser;
-use report::{Options, Page, html};
+use report::{Page, PageOptions, html};
 use results::Directory;
 use serde_json::{Value, json};
 use std::path::Path;
@@ -19,7 +19,7 @@ fn opened(folder: &Path) -> Option<Browser> {
     synthetic::write(folder, 7);
     let directory = Directory::open(folder).expect("the campaign");
     let file = folder.join("report.html");
-    html::write(&Page::of(&directory, Options::default()), &file).expect("a report");
+    html::write(&Page::of(&directory, PageOptions::default()), &file).expect("a report");
     browser.open(&file);
     browser.evaluate(DRAWN);
     Some(browser)

@@ -3,7 +3,7 @@
 
 mod synthetic;
 
-use report::{Options, Page, html, open};
+use report::{Page, PageOptions, html, open};
 use results::statistics::{
     Bootstrap, Distribution, Estimator, effect, holm, mann_whitney, ols, stream, wilson,
 };
@@ -18,7 +18,7 @@ fn page() -> (tempfile::TempDir, Directory, Value) {
     let folder = tempfile::tempdir().expect("a folder");
     synthetic::write(folder.path(), 7);
     let directory = Directory::open(folder.path()).expect("the campaign");
-    let page = serde_json::to_value(Page::of(&directory, Options::default())).expect("JSON");
+    let page = serde_json::to_value(Page::of(&directory, PageOptions::default())).expect("JSON");
     (folder, directory, page)
 }
 
@@ -246,7 +246,7 @@ fn without_loss_events_there_are_none() {
     for connection in directory.connections.iter_mut().flatten() {
         connection.losses = connection.losses.as_ref().map(|_| Vec::new());
     }
-    let page = serde_json::to_value(Page::of(&directory, Options::default())).expect("JSON");
+    let page = serde_json::to_value(Page::of(&directory, PageOptions::default())).expect("JSON");
     assert_eq!(page["losses"], Value::Null);
 }
 
@@ -273,7 +273,7 @@ fn loss_events_have_the_times_of_the_window_that_they_are_marked_in() {
     let run = page["sequences"]["plots"][8]["run"].as_u64().expect("a place") as usize;
     let twin = directory.connections[run][0].clone();
     directory.connections[run].push(twin);
-    let page = serde_json::to_value(Page::of(&directory, Options::default())).expect("JSON");
+    let page = serde_json::to_value(Page::of(&directory, PageOptions::default())).expect("JSON");
     assert_eq!(page["sequences"]["plots"][8]["windows"]["events"], Value::Null);
 }
 
@@ -281,7 +281,7 @@ fn loss_events_have_the_times_of_the_window_that_they_are_marked_in() {
 fn points_are_bounded_and_a_capture_that_is_gone_is_named() {
     let (folder, directory, _) = page();
     fs::remove_file(folder.path().join("captures/0-0.pcapng")).expect("it was there");
-    let options = Options { sequence_points: 900, ..Options::default() };
+    let options = PageOptions { sequence_points: 900, ..PageOptions::default() };
     let page = serde_json::to_value(Page::of(&directory, options)).expect("JSON");
     let notes = page["sequences"]["notes"].to_string();
     assert!(notes.contains("captures/0-0.pcapng"), "{notes}");
@@ -296,7 +296,7 @@ fn points_are_bounded_and_a_capture_that_is_gone_is_named() {
 #[test]
 fn nothing_that_a_campaign_says_ends_an_element_of_the_file() {
     let (_folder, directory, page) = page();
-    let text = html::file(&Page::of(&directory, Options::default())).expect("a file");
+    let text = html::file(&Page::of(&directory, PageOptions::default())).expect("a file");
     assert_eq!(text.matches("</script").count(), 2, "of the numbers and of the script, and no other");
     assert!(!text.contains("<b>bold"));
     let data = text
@@ -345,7 +345,7 @@ fn a_single_run_of_lasthop_link_is_a_campaign_of_one() {
         let [connection] = &directory.connections[0][..] else { panic!("{:?}", directory.connections) };
         let sent = u64::from(synthetic::download::SEGMENTS) + 2;
         assert_eq!((connection.segments, connection.retransmissions, connection.from_port), (sent, 2, 80));
-        let page = serde_json::to_value(Page::of(&directory, Options::default())).expect("JSON");
+        let page = serde_json::to_value(Page::of(&directory, PageOptions::default())).expect("JSON");
         assert_eq!(page["sequences"]["plots"][0]["losses"]["time"].as_array().map(Vec::len), Some(2));
         assert_eq!(measure(&page, "retransmissions")["values"][0], 2.0);
     }
@@ -391,7 +391,7 @@ fn the_clock_of_a_single_run_is_the_one_that_it_went_by() {
         }
         fs::write(&file, object.to_string()).expect("a summary");
         let directory = open(&file).expect("a run");
-        let page = serde_json::to_value(Page::of(&directory, Options::default())).expect("JSON");
+        let page = serde_json::to_value(Page::of(&directory, PageOptions::default())).expect("JSON");
         assert_eq!((&page["about"]["clock"], &page["about"]["clock_words"]), (&clock.into(), &words.into()));
     }
 }
@@ -409,7 +409,7 @@ fn of_too_few_runs_there_is_no_interval_and_no_line() {
     let runs = directory.manifest.runs.drain(..).zip(directory.connections.drain(..));
     let kept: Vec<_> = runs.filter(|(run, _)| keep(run.cell, run.repetition)).collect();
     (directory.manifest.runs, directory.connections) = kept.into_iter().unzip();
-    let page = serde_json::to_value(Page::of(&directory, Options::default())).expect("JSON");
+    let page = serde_json::to_value(Page::of(&directory, PageOptions::default())).expect("JSON");
     assert_eq!(page["least"], serde_json::json!({ "mean": 4, "median": 6, "line": 3 }));
     let cells = &measure(&page, "goodput")["good"]["cells"];
     let of = |cell: usize| {
@@ -440,7 +440,7 @@ fn the_page_opens_with_what_runs_wait_for() {
     }
     directory.manifest.measure.clear();
     directory.manifest.workloads.insert(0, PlannedWorkload { name: "nginx".into(), background: true });
-    let page = serde_json::to_value(Page::of(&directory, Options::default())).expect("JSON");
+    let page = serde_json::to_value(Page::of(&directory, PageOptions::default())).expect("JSON");
     let measures = page["measures"].as_array().expect("measures");
     let of = |measure: &Value| (measure["workload"].clone(), measure["background"].clone());
     assert_eq!(of(&measures[0]), ("download".into(), false.into()));

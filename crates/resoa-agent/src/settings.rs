@@ -31,7 +31,7 @@ pub enum AgentError {
     },
     /// The socket cannot be created there.
     #[error(
-        "cannot listen at {path}: {error}; choose another path with --listen, at most 100 octets long and in a directory that you own"
+        "cannot listen at {path}: {error}; choose another path with --listen, at most 100 bytes long and in a directory that you own"
     )]
     Place {
         /// Path of the socket.

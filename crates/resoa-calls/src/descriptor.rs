@@ -58,7 +58,7 @@ pub fn set_option(socket: impl AsFd, name: i32, value: &[u8]) {
 
 /// Kinds of sockets, as the program's descriptor shows them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum DescriptorType {
     /// A stream that does not listen.
     Stream,
     /// A listening stream.
@@ -69,13 +69,13 @@ pub enum Kind {
 
 /// Returns the kind of a descriptor that was recognised by its [name](crate::SocketName).
 #[must_use]
-pub fn kind(socket: impl AsFd) -> Kind {
+pub fn kind(socket: impl AsFd) -> DescriptorType {
     if number(&socket, libc::SO_TYPE) == Some(libc::SOCK_SEQPACKET) {
-        Kind::Datagram
+        DescriptorType::Datagram
     } else if mark(socket) == crate::LISTENING {
-        Kind::Listener
+        DescriptorType::Listener
     } else {
-        Kind::Stream
+        DescriptorType::Stream
     }
 }
 

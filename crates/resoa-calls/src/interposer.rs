@@ -37,7 +37,7 @@ pub use detour::{Answer, Bypass, Detour, Stop};
 pub use messages::Message;
 pub use socket::Socket;
 
-use crate::descriptor::Kind;
+use crate::descriptor::DescriptorType;
 use crate::{Answered, Request, SHORT};
 use rustix::fd::BorrowedFd;
 use std::ops::Deref;
@@ -169,7 +169,7 @@ pub fn answer(program: &impl Program, socket: &Socket, call: &Call) -> Detour {
         Call::SetOption { level, name, value } => options::set(program, socket, level, name, value),
         Call::Shutdown { how } => control::shutdown(program, socket, how),
         Call::Ioctl { command, argument } => control::ioctl(program, socket, command, argument),
-        _ if socket.kind != Kind::Datagram => Err(Bypass::Stream.into()),
+        _ if socket.kind != DescriptorType::Datagram => Err(Bypass::Stream.into()),
         _ => data(program, socket, call).map(Answer::Value),
     }
 }

@@ -1,6 +1,6 @@
 //! Which party answers an `ioctl` on a remote socket.
 
-use crate::descriptor::Kind;
+use crate::descriptor::DescriptorType;
 
 /// Number of bytes that can be read; also SIOCINQ (`asm-generic/ioctls.h`).
 pub const FIONREAD: u32 = 0x541b;
@@ -60,15 +60,15 @@ pub fn is_about_time(command: u32) -> bool {
 
 /// Returns the party that answers this request on a socket of this kind.
 #[must_use]
-pub fn answerer(command: u32, kind: Kind) -> Answerer {
+pub fn answerer(command: u32, kind: DescriptorType) -> Answerer {
     match (command, kind) {
-        (FIONREAD | SIOCATMARK, Kind::Stream) => Answerer::Kernel,
-        (FIONREAD, Kind::Datagram) => Answerer::Datagram,
-        (FIONREAD | TIOCOUTQ, Kind::Listener) => Answerer::Nobody(libc::EINVAL),
+        (FIONREAD | SIOCATMARK, DescriptorType::Stream) => Answerer::Kernel,
+        (FIONREAD, DescriptorType::Datagram) => Answerer::Datagram,
+        (FIONREAD | TIOCOUTQ, DescriptorType::Listener) => Answerer::Nobody(libc::EINVAL),
         // UDP has no urgent data, and reports that it does not know the request.
-        (SIOCATMARK, Kind::Datagram) => Answerer::Nobody(libc::ENOTTY),
+        (SIOCATMARK, DescriptorType::Datagram) => Answerer::Nobody(libc::ENOTTY),
         (TIOCOUTQ | SIOCATMARK, _) => Answerer::Agent { given: 0, taken: NUMBER },
-        (_, Kind::Datagram) if is_about_time(command) => Answerer::Agent { given: 0, taken: STAMP },
+        (_, DescriptorType::Datagram) if is_about_time(command) => Answerer::Agent { given: 0, taken: STAMP },
         // A stream never has a time stamp.
         _ if is_about_time(command) => Answerer::Nobody(libc::ENOENT),
         _ if concerns(command) => Answerer::Agent { given: INTERFACE, taken: INTERFACE },
@@ -103,7 +103,8 @@ mod tests {
             ),
         ] {
             assert!(concerns(command));
-            let all = [Kind::Stream, Kind::Listener, Kind::Datagram].map(|kind| answerer(command, kind));
+            let all = [DescriptorType::Stream, DescriptorType::Listener, DescriptorType::Datagram]
+                .map(|kind| answerer(command, kind));
             assert_eq!(all, [stream, listener, datagram], "{command:x}");
         }
         for (command, is_asked) in [
@@ -118,7 +119,7 @@ mod tests {
         ] {
             assert_eq!(concerns(command), is_asked, "{command:x}");
             let expected = if is_asked { Answerer::Agent { given: 40, taken: 40 } } else { Answerer::Kernel };
-            assert_eq!(answerer(command, Kind::Stream), expected, "{command:x}");
+            assert_eq!(answerer(command, DescriptorType::Stream), expected, "{command:x}");
         }
     }
 }

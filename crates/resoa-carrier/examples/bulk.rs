@@ -9,7 +9,7 @@
 //! ```
 
 use resoa_carrier::keys::{PublicKey, SecretKey};
-use resoa_carrier::{Allowed, Carrier, Place};
+use resoa_carrier::{Allowed, Carrier, CarrierAddress};
 use resoa_protocol::lhp::{Connection, Handed, Indication, LastHop, Provider, Service};
 use rustix::event::{PollFd, PollFlags, poll};
 use std::collections::BTreeMap;
@@ -41,7 +41,7 @@ fn message(number: u32) -> Vec<u8> {
 
 fn serve(place: &str) -> Outcome {
     let key = SecretKey::generate()?;
-    let (mut carrier, place) = place.parse::<Place>()?.serve(&key, &Allowed::anybody())?;
+    let (mut carrier, place) = place.parse::<CarrierAddress>()?.serve(&key, &Allowed::anybody())?;
     println!("{place} {}", key.public());
     let mut clients: BTreeMap<Connection, u32> = BTreeMap::new();
     let fill = |carrier: &mut dyn Carrier<Error = std::io::Error>, client: Connection, number: &mut u32| loop {
@@ -75,7 +75,8 @@ fn serve(place: &str) -> Outcome {
 fn reach(place: &str, key: &str, seconds: &str) -> Outcome {
     let server: PublicKey = key.parse()?;
     let seconds = Duration::from_secs(seconds.parse()?);
-    let (mut carrier, address) = place.parse::<Place>()?.reach(&SecretKey::generate()?, Some(server))?;
+    let (mut carrier, address) =
+        place.parse::<CarrierAddress>()?.reach(&SecretKey::generate()?, Some(server))?;
     let link = carrier.register(Service::Reliable, Provider { id: 1, protocol: 0 })?;
     carrier.connect(link, &address);
     let (mut begin, mut octets) = (None::<Instant>, 0);

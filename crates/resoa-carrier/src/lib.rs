@@ -40,5 +40,5 @@ mod waiting;
 mod wake;
 
 pub use allowed::Allowed;
-pub use place::{AnyCarrier, MacAddress, NotAPlace, Place};
+pub use place::{AnyCarrier, CarrierAddress, MacAddress, NotAPlace};
 pub use waiting::{Carrier, Outbox};

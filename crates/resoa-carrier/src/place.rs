@@ -31,7 +31,7 @@ pub type AnyCarrier = Box<dyn Carrier<Error = io::Error> + Send>;
 
 /// A carrier and its address; see the [module](self).
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum Place {
+pub enum CarrierAddress {
     /// TCP, neither authenticated nor encrypted: the baseline.
     Plain(SocketAddr),
     /// TCP, authenticated and encrypted.
@@ -64,7 +64,7 @@ pub struct NotAPlace {
     reason: &'static str,
 }
 
-impl FromStr for Place {
+impl FromStr for CarrierAddress {
     type Err = NotAPlace;
 
     fn from_str(text: &str) -> Result<Self, NotAPlace> {
@@ -89,7 +89,7 @@ impl FromStr for Place {
                     None => (rest, None),
                 };
                 if interface.is_empty() || interface.len() > 15 {
-                    return Err(wrong("the name of an interface has 1 to 15 octets"));
+                    return Err(wrong("the name of an interface has 1 to 15 bytes"));
                 }
                 let server = server.map(|server| {
                     MacAddress::read(server).ok_or(wrong("expected an Ethernet address after the interface"))
@@ -101,7 +101,7 @@ impl FromStr for Place {
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for CarrierAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Plain(address) => write!(f, "plain:{address}"),
@@ -141,7 +141,7 @@ fn refused(kind: io::ErrorKind, reason: String) -> io::Error {
     io::Error::new(kind, reason)
 }
 
-impl Place {
+impl CarrierAddress {
     /// Returns whether both ends are authenticated, and nobody else can read or change anything.
     #[must_use]
     pub fn is_secure(&self) -> bool {
@@ -314,10 +314,10 @@ mod tests {
             "ether:eth0",
             "ether:eth0/02:00:00:00:00:0a",
         ] {
-            assert_eq!(text.parse::<Place>().expect("a place").to_string(), text);
+            assert_eq!(text.parse::<CarrierAddress>().expect("a place").to_string(), text);
         }
         for text in ["192.0.2.1:4000", "[2001:db8::1]:4000", "127.0.0.1:0"] {
-            let place = text.parse::<Place>().expect("a place");
+            let place = text.parse::<CarrierAddress>().expect("a place");
             assert_eq!((place.to_string(), place.is_secure()), (format!("udp:{text}"), true));
         }
         for text in [
@@ -335,7 +335,7 @@ mod tests {
             "ether:eth0/+2:00:00:00:00:01",
             "ether:a-name-of-16-oct",
         ] {
-            let error = text.parse::<Place>().expect_err("no place").to_string();
+            let error = text.parse::<CarrierAddress>().expect_err("no place").to_string();
             assert!(error.contains(text) && error.contains("write for example"), "{error}");
         }
     }
@@ -348,11 +348,11 @@ mod tests {
         for text in
             ["tcp:127.0.0.1:4000", "udp:127.0.0.1:4000", "quic:127.0.0.1:4000", "ether:lo/02:00:00:00:00:01"]
         {
-            let place: Place = text.parse().expect("a place");
+            let place: CarrierAddress = text.parse().expect("a place");
             let error = place.reach(&key, None).err().expect("no key").to_string();
             assert!(error.contains(text) && error.contains("public key"), "{error}");
         }
-        let plain: Place = "plain:127.0.0.1:0".parse().expect("a place");
+        let plain: CarrierAddress = "plain:127.0.0.1:0".parse().expect("a place");
         let error =
             plain.serve(&key, &Allowed::keys([key.public()].into())).err().expect("a list").to_string();
         assert!(error.contains("plain:127.0.0.1:0") && error.contains("tcp:"), "{error}");

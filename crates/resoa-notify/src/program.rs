@@ -5,7 +5,7 @@
 use crate::caller::{Caller, Patience, WaitEnd};
 use crate::message;
 use crate::status::{BIND_SERVICE, has_privilege};
-use resoa_calls::descriptor::Kind;
+use resoa_calls::descriptor::DescriptorType;
 use resoa_calls::interposer::datagrams::descriptor_of;
 use resoa_calls::interposer::{Beside, Detour, Message, Packet, Piece, Program, Socket, Stop, total};
 use resoa_calls::{Answered, Request, Response, SHORT};
@@ -63,7 +63,7 @@ impl Program for Caller<'_> {
 
     fn connect(&self, socket: &Socket, request: &Request) -> Detour<()> {
         // A stream that is not fresh has been told to connect before.
-        let is_first = socket.kind == Kind::Datagram || socket.is_fresh();
+        let is_first = socket.kind == DescriptorType::Datagram || socket.is_fresh();
         let until = socket.until(Timeout::Send).map(|until| until + GRACE);
         let mut place = [0; SHORT];
         let patience = Patience::Interruptible;

@@ -5,7 +5,7 @@
 
 use crate::caller::{Caller, Patience};
 use crate::message::window;
-use resoa_calls::descriptor::{self, Kind};
+use resoa_calls::descriptor::{self, DescriptorType};
 use resoa_calls::interposer::streams::{
     broken, end, fast_open, listener_failure, receive_failure, send_failure,
 };
@@ -26,7 +26,7 @@ const CHUNK: usize = 256 << 10;
 pub(crate) fn is_ordinary(socket: &Socket) -> bool {
     // A fresh descriptor reports POLLHUP, as does one whose other end is gone.
     let over = PollFlags::HUP | PollFlags::ERR;
-    socket.kind == Kind::Stream
+    socket.kind == DescriptorType::Stream
         && descriptor::polled(socket, PollFlags::empty()).is_ok_and(|found| !found.intersects(over))
 }
 
@@ -51,7 +51,7 @@ pub(crate) fn waits(socket: &Socket, data: &[Piece], flags: i32) -> bool {
 /// with MSG_FASTOPEN.
 pub(crate) fn send(caller: &Caller, socket: &Socket, data: &[Piece], to: Given, flags: i32) -> Detour<usize> {
     let flags = fast_open(caller, socket, to, flags)?;
-    if socket.kind == Kind::Listener {
+    if socket.kind == DescriptorType::Listener {
         return Err(broken(caller, flags));
     }
     let patient = flags & libc::MSG_DONTWAIT == 0 && !socket.is_nonblocking();
@@ -88,7 +88,7 @@ pub(crate) fn send(caller: &Caller, socket: &Socket, data: &[Piece], to: Given, 
 
 /// Receives data; with MSG_TRUNC it is discarded.
 pub(crate) fn receive(caller: &Caller, socket: &Socket, data: &[Piece], flags: i32) -> Detour<usize> {
-    if wants_errors(flags) || socket.kind == Kind::Listener {
+    if wants_errors(flags) || socket.kind == DescriptorType::Listener {
         return Err(listener_failure(flags).into());
     }
     if flags & libc::MSG_OOB == 0 && socket.is_fresh() {

@@ -13,7 +13,7 @@
 //! accept-from = ["any"]           # networks that may connect to it and send it datagrams that it has not asked for
 //! names = ["any"]                 # names that it may look up: NAME, *.NAME for all below; without: all, if `allow` has anything
 //! sockets = 4096
-//! socket-buffer = "4MiB"          # octets of a socket that the far host has not acknowledged
+//! socket-buffer = "4MiB"          # bytes of a socket that the far host has not acknowledged
 //! buffers = "256MiB"              # the same of all its sockets
 //!
 //! [clients.laptop]
@@ -205,7 +205,7 @@ impl ClientFile {
             let place =
                 self.buffers.as_ref().or(self.socket_buffer.as_ref()).map(Spanned::span).unwrap_or_default();
             let message = format!(
-                "buffers: {buffers} octets are too few: expected at least the socket-buffer of one socket, {send_space}"
+                "buffers: {buffers} bytes are too few: expected at least the socket-buffer of one socket, {send_space}"
             );
             return Err(source.error(&place, message));
         }

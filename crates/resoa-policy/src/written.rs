@@ -110,7 +110,7 @@ impl std::str::FromStr for Octets {
             .and_then(|(count, shift)| count.checked_mul(1 << shift));
         octets
             .map(Self)
-            .ok_or_else(|| format!("`{text}` is not a number of octets such as 65536, 64KiB, 4MiB or 1GiB"))
+            .ok_or_else(|| format!("`{text}` is not a number of bytes such as 65536, 64KiB, 4MiB or 1GiB"))
     }
 }
 

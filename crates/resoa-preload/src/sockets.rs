@@ -8,7 +8,7 @@ use resoa_calls::interposer::Socket;
 use resoa_calls::{SocketName, descriptor};
 use rustix::fd::BorrowedFd;
 
-pub use resoa_calls::descriptor::Kind as Carried;
+pub use resoa_calls::descriptor::DescriptorType as Carried;
 
 /// Classification of a descriptor for a data call.
 #[derive(Debug, Clone, Copy)]

@@ -7,7 +7,7 @@
 //! remembers no number as foreign.
 
 use libc::c_int;
-use resoa_calls::descriptor::Kind;
+use resoa_calls::descriptor::DescriptorType;
 use rustix::process::getpid;
 use std::sync::atomic::{AtomicI32, AtomicU8, Ordering};
 
@@ -43,16 +43,16 @@ pub enum Hint {
     /// Not the agent's: a file, or another kind of socket.
     Foreign,
     /// A socket of the agent's.
-    Carried(Kind),
+    Carried(DescriptorType),
 }
 
 /// The hints by their value in the table. The first is that of a zeroed table.
 const HINTS: [Hint; 5] = [
     Hint::Unknown,
     Hint::Foreign,
-    Hint::Carried(Kind::Stream),
-    Hint::Carried(Kind::Listener),
-    Hint::Carried(Kind::Datagram),
+    Hint::Carried(DescriptorType::Stream),
+    Hint::Carried(DescriptorType::Listener),
+    Hint::Carried(DescriptorType::Datagram),
 ];
 
 impl Hint {
@@ -60,9 +60,9 @@ impl Hint {
         match self {
             Self::Unknown => 0,
             Self::Foreign => 1,
-            Self::Carried(Kind::Stream) => 2,
-            Self::Carried(Kind::Listener) => 3,
-            Self::Carried(Kind::Datagram) => 4,
+            Self::Carried(DescriptorType::Stream) => 2,
+            Self::Carried(DescriptorType::Listener) => 3,
+            Self::Carried(DescriptorType::Datagram) => 4,
         }
     }
 }
@@ -123,7 +123,7 @@ mod tests {
             copied(1001);
             assert_eq!(hint(1001), Hint::Unknown);
         }
-        let datagram = Hint::Carried(Kind::Datagram);
+        let datagram = Hint::Carried(DescriptorType::Datagram);
         remember(1000, datagram);
         learn(1001, datagram);
         learn(1001, Hint::Foreign);

@@ -12,7 +12,7 @@ mod guest;
 use confinement::raise_descriptor_limit;
 use guest::{Guest, PATIENCE, sending};
 use resoa_carrier::keys::SecretKey;
-use resoa_carrier::{Allowed, AnyCarrier, Place};
+use resoa_carrier::{Allowed, AnyCarrier, CarrierAddress};
 use resoa_protocol::lhp::{LastHop, Provider, Service};
 use resoa_protocol::message::{AddressMode, Create, Family, RsockType};
 use resoa_protocol::server::Addresses;
@@ -55,7 +55,7 @@ fn main() {
 }
 
 struct Server {
-    place: Place,
+    place: CarrierAddress,
     key: SecretKey,
     thread: Option<JoinHandle<()>>,
     task: i32,
@@ -65,7 +65,7 @@ struct Server {
 impl Server {
     fn new(place: &str) -> Self {
         let key = SecretKey::generate().expect("random octets");
-        let place: Place = place.parse().expect("a place");
+        let place: CarrierAddress = place.parse().expect("a place");
         let (carrier, place) = place.serve(&key, &Allowed::anybody()).expect("loopback");
         let (says, hears) = mpsc::channel();
         let over = Arc::new(AtomicBool::new(false));

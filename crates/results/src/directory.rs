@@ -1,7 +1,7 @@
 //! A run directory with all its contents.
 
 use crate::journal::{self, RunEnded};
-use crate::{Connection, Manifest, RunRecord, Verdict, manifest};
+use crate::{Connection, Manifest, RunRecord, RunVerdict, manifest};
 use capture::output;
 use serde::Deserialize;
 use std::fs;
@@ -141,12 +141,12 @@ pub struct Besides {
 impl Besides {
     /// Returns whether a run with this verdict counts.
     #[must_use]
-    pub fn counts(self, verdict: Verdict) -> bool {
+    pub fn counts(self, verdict: RunVerdict) -> bool {
         match verdict {
-            Verdict::Good => true,
-            Verdict::Overloaded => self.overloaded,
-            Verdict::DroppedCall => self.dropped_calls,
-            Verdict::Failed => false,
+            RunVerdict::Good => true,
+            RunVerdict::Overloaded => self.overloaded,
+            RunVerdict::DroppedCall => self.dropped_calls,
+            RunVerdict::Failed => false,
         }
     }
 }
@@ -179,7 +179,7 @@ mod tests {
         write_manifest(directory.path(), &manifest).unwrap();
         let mut journal = Journal::open(directory.path()).unwrap();
         let connections = vec![example::connection("bulk", 100)];
-        for (cell, verdict) in [(1, Verdict::Failed), (0, Verdict::Overloaded), (2, Verdict::Good)] {
+        for (cell, verdict) in [(1, RunVerdict::Failed), (0, RunVerdict::Overloaded), (2, RunVerdict::Good)] {
             let run = RunRecord { verdict, ..example::run(cell, 0) };
             journal.append(&RunEnded { run, connections: connections.clone() }).unwrap();
         }
@@ -195,7 +195,7 @@ mod tests {
     /// LL-35: a dropped call counts only if requested explicitly.
     #[test]
     fn ll_35_dropped_calls_are_left_out_unless_asked_for() {
-        let each = [Verdict::Good, Verdict::Overloaded, Verdict::DroppedCall, Verdict::Failed];
+        let each = [RunVerdict::Good, RunVerdict::Overloaded, RunVerdict::DroppedCall, RunVerdict::Failed];
         let counts = |besides: Besides| each.map(|verdict| besides.counts(verdict));
         assert_eq!(counts(Besides::default()), [true, false, false, false]);
         assert_eq!(counts(true.into()), [true, true, false, false]);
@@ -228,7 +228,7 @@ mod tests {
     fn figures_are_about_what_runs_wait_for() {
         let workload = |name: &str, background| PlannedWorkload { name: name.to_owned(), background };
         let row = |name| example::connection(name, 1);
-        let mut directory = example::campaign(&[(0, Verdict::Good, 1.0)]);
+        let mut directory = example::campaign(&[(0, RunVerdict::Good, 1.0)]);
         directory.connections = vec![vec![row("nginx"), row("page"), row("other")]];
         assert_eq!(directory.workloads(), ["nginx", "page", "other"], "nothing but rows is known");
         directory.manifest.workloads =

@@ -3,7 +3,7 @@
 use crate::manifest::SCHEMA;
 use crate::{
     Cell, Clock, Connection, Directory, Expectation, Factor, Level, Levels, Machine, Manifest, PlanText,
-    RunRecord, Selection, Verdict,
+    RunRecord, RunVerdict, Selection,
 };
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -68,7 +68,7 @@ pub fn run(cell: u32, repetition: u32) -> RunRecord {
     RunRecord {
         cell,
         repetition,
-        verdict: Verdict::Good,
+        verdict: RunVerdict::Good,
         reasons: Vec::new(),
         started_unix_ns: 0,
         seconds: 1.5,
@@ -98,7 +98,7 @@ pub fn connection(workload: &str, bytes: u64) -> Connection {
 }
 
 /// A campaign of these runs: cell, verdict, and goodput of the only connection in bit/s.
-pub fn campaign(runs: &[(u32, Verdict, f64)]) -> Directory {
+pub fn campaign(runs: &[(u32, RunVerdict, f64)]) -> Directory {
     let mut directory = Directory { path: PathBuf::new(), manifest: manifest(), connections: Vec::new() };
     for (repetition, &(cell, verdict, goodput_bps)) in (0..).zip(runs) {
         directory.manifest.runs.push(RunRecord { verdict, ..run(cell, repetition) });

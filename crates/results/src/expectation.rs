@@ -6,7 +6,7 @@
 use crate::manifest::selects;
 use crate::metric::{Metric, UnknownMetric, cell_values};
 use crate::statistics::{Bootstrap, Distribution, Estimator, Interval, degradation, stream};
-use crate::{Cell, Directory, Expectation, Factor, Selection, Verdict};
+use crate::{Cell, Directory, Expectation, Factor, RunVerdict, Selection};
 use line::{LinePoint, Lines};
 use serde::Serialize;
 
@@ -325,9 +325,9 @@ fn left_out(directory: &Directory, cells: &[&Cell]) -> Option<String> {
         runs.iter().filter(|run| run.verdict == verdict && of(run.cell)).count()
     };
     let kinds = [
-        (Verdict::Overloaded, "overloaded"),
-        (Verdict::DroppedCall, "with a dropped call"),
-        (Verdict::Failed, "failed"),
+        (RunVerdict::Overloaded, "overloaded"),
+        (RunVerdict::DroppedCall, "with a dropped call"),
+        (RunVerdict::Failed, "failed"),
     ];
     let kinds = kinds.map(|(verdict, words)| (count(verdict), words));
     let words: Vec<_> = kinds

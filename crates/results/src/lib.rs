@@ -42,7 +42,7 @@ pub use links::{LinkCounters, LinkLayerCounters};
 pub use loss_event::{LossEvent, LossKind};
 pub use manifest::{
     At, Cell, Clock, Expectation, Factor, Guest, Lateness, Level, Levels, Machine, Manifest, PlanText,
-    PlannedWorkload, RunRecord, Selection, Verdict,
+    PlannedWorkload, RunRecord, RunVerdict, Selection,
 };
 pub use metric::{Metric, cell_values};
 pub use statistics::Distribution;

@@ -100,7 +100,7 @@ pub fn write(directory: &Directory) -> Result<Option<PathBuf>, TableError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Verdict;
+    use crate::RunVerdict;
     use crate::example::campaign;
     use crate::loss_event::tests::event;
     use capture::Cause;
@@ -108,7 +108,7 @@ mod tests {
 
     #[test]
     fn a_row_is_an_event_with_what_it_was_taken_for_and_what_it_was() {
-        let mut directory = campaign(&[(4, Verdict::Good, 1.0), (0, Verdict::Good, 2.0)]);
+        let mut directory = campaign(&[(4, RunVerdict::Good, 1.0), (0, RunVerdict::Good, 2.0)]);
         assert!(of(&directory).is_none(), "nobody looked");
         directory.connections[1][0].losses = Some(vec![]);
         assert_eq!(of(&directory).map(|table| table.rows()), Some(0), "there were none");

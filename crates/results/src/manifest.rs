@@ -179,7 +179,7 @@ pub struct RunRecord {
     /// same seed.
     pub repetition: u32,
     /// How it ended.
-    pub verdict: Verdict,
+    pub verdict: RunVerdict,
     /// Reasons, one each, why it failed, why it counts as overloaded, or what is missing.
     pub reasons: Vec<String>,
     /// Start, in nanoseconds since 1970 by the host's clock.
@@ -221,7 +221,7 @@ impl RunRecord {
         Self {
             cell,
             repetition,
-            verdict: Verdict::Failed,
+            verdict: RunVerdict::Failed,
             reasons: vec![reason],
             started_unix_ns: 0,
             seconds: 0.0,
@@ -240,15 +240,15 @@ impl RunRecord {
 
     /// Marks the run as failed.
     pub fn fail(&mut self, reason: String) {
-        self.verdict = Verdict::Failed;
+        self.verdict = RunVerdict::Failed;
         self.reasons.insert(0, reason);
     }
 }
 
-/// Verdict on a run.
+/// RunVerdict on a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Verdict {
+pub enum RunVerdict {
     /// It ran as planned.
     Good,
     /// The emulator fell behind; left out of figures by default.

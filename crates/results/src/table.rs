@@ -13,7 +13,7 @@
 
 use crate::{
     Cell, Connection, Directory, LinkLayerCounters, LiteTotals, Manifest, Protocol, RoundTrips, RunRecord,
-    Verdict,
+    RunVerdict,
 };
 use capture::columnar::{Column, Table, Values};
 use capture::table::TableError;
@@ -253,10 +253,10 @@ fn discarded(row: &Row<'_>, reason: &str) -> Option<u64> {
 
 fn verdict(run: &RunRecord) -> &'static str {
     match run.verdict {
-        Verdict::Good => "good",
-        Verdict::Overloaded => "overloaded",
-        Verdict::DroppedCall => "dropped-call",
-        Verdict::Failed => "failed",
+        RunVerdict::Good => "good",
+        RunVerdict::Overloaded => "overloaded",
+        RunVerdict::DroppedCall => "dropped-call",
+        RunVerdict::Failed => "failed",
     }
 }
 

@@ -11,7 +11,7 @@
 //! One thing is left out, as in the original: the sender is silent for half a round trip after the
 //! signal, but the samples of that flight keep their round-trip time (ambiguity 14).
 
-use crate::timer::{Estimate, Kind, Sample, Settings};
+use crate::timer::{Estimate, Sample, Settings, TimerAlgorithm};
 use serde::Serialize;
 use std::ops::Range;
 
@@ -148,7 +148,7 @@ impl Bulk {
 
     /// Runs a timer of this kind over all rows; returns its estimate at each.
     #[must_use]
-    pub fn run(&self, kind: Kind, settings: Settings) -> Vec<Estimate> {
+    pub fn run(&self, kind: TimerAlgorithm, settings: Settings) -> Vec<Estimate> {
         let mut timer = kind.timer(settings);
         self.rows.iter().map(|row| timer.sample(&row.sample)).collect()
     }
@@ -211,7 +211,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn summary(load: u32, kind: Kind) -> Summary {
+    fn summary(load: u32, kind: TimerAlgorithm) -> Summary {
         let bulk = Bulk::new(load, 1.0, 12, Regime::NetworkLimited).expect("a transfer");
         bulk.last_cycle(&bulk.run(kind, Settings::default()))
     }
@@ -221,7 +221,7 @@ mod tests {
     fn a_summary_is_of_its_range() {
         let bulk = Bulk::new(8, 1.0, 12, Regime::NetworkLimited).expect("a transfer");
         let samples: Vec<Sample> = bulk.rows.iter().map(|row| row.sample).collect();
-        let said = bulk.run(Kind::Lite, Settings::default());
+        let said = bulk.run(TimerAlgorithm::Lite, Settings::default());
         // A range before the end, whose last timeout differs from the very last one.
         let range = 30..47;
         let summary = Summary::over(&samples, &said, range.clone());
@@ -237,7 +237,7 @@ mod tests {
     fn ll_30_reference_values() {
         let mut found = Vec::new();
         for load in [8, 16, 40] {
-            for kind in [Kind::Lite, Kind::Eifel] {
+            for kind in [TimerAlgorithm::Lite, TimerAlgorithm::Eifel] {
                 let s = summary(load, kind);
                 found.push(format!(
                     "{load} {} {} {}-{} {:.2} ({}) {:.3} ({}) {:.3} {:.2}",
@@ -271,7 +271,7 @@ mod tests {
     /// at high load. The Eifel timer has neither.
     #[test]
     fn ll_31_and_ll_32_shape() {
-        let (lite, eifel) = (summary(40, Kind::Lite), summary(40, Kind::Eifel));
+        let (lite, eifel) = (summary(40, TimerAlgorithm::Lite), summary(40, TimerAlgorithm::Eifel));
         assert!(lite.greatest_rto_s > 1.8 * lite.greatest_rtt_s && lite.greatest_rto_load == 20);
         assert!(lite.least_ratio < 1.01 && lite.least_ratio_load == 40);
         assert!(eifel.greatest_rto_load == 40 && eifel.least_ratio > 2.0);
@@ -312,17 +312,17 @@ mod tests {
             let bulk = Bulk::new(2 * half, service_s, 60, Regime::ReceiverLimited).expect("a transfer");
             prop_assert!(bulk.rows.iter().all(|row| row.load == 2 * half && row.sample.rtt_s.to_bits() == bulk.rows[0].sample.rtt_s.to_bits()));
             let rtt = bulk.rows[0].sample.rtt_s;
-            for kind in Kind::ALL {
+            for kind in TimerAlgorithm::ALL {
                 let rto = bulk.last_cycle(&bulk.run(kind, Settings::default())).last_rto_s;
                 let expected = match kind {
-                    Kind::Lite | Kind::Eifel => rtt,
+                    TimerAlgorithm::Lite | TimerAlgorithm::Eifel => rtt,
                     // Slightly more than a whole number of ticks is rounded up to one more.
-                    Kind::LiteTicks => {
+                    TimerAlgorithm::LiteTicks => {
                         prop_assert!(rto >= 1.0 && rto > rtt - 1e-6 && rto <= rtt.max(1.0) + 0.5 + 1e-6);
                         continue;
                     }
-                    Kind::Rfc6298 => rtt.max(1.0),
-                    Kind::Linux => rtt + 0.2,
+                    TimerAlgorithm::Rfc6298 => rtt.max(1.0),
+                    TimerAlgorithm::Linux => rtt + 0.2,
                 };
                 prop_assert!((rto / expected - 1.0).abs() < 1e-6, "{}: {}, expected {}", kind.name(), rto, expected);
             }
@@ -331,7 +331,7 @@ mod tests {
         /// Timers without minimums do not depend on the unit of time.
         #[test]
         fn ll_30_the_service_time_scales(half in 1_u32..20, service_s in 0.001_f64..1000.0) {
-            for kind in [Kind::Lite, Kind::Eifel] {
+            for kind in [TimerAlgorithm::Lite, TimerAlgorithm::Eifel] {
                 let of = |service_s| {
                     let bulk = Bulk::new(2 * half, service_s, 4, Regime::NetworkLimited).expect("a transfer");
                     bulk.last_cycle(&bulk.run(kind, Settings::default()))

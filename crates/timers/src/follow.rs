@@ -1,14 +1,14 @@
 //! Runs timers over measured round-trip times: from a capture, or from anything else that is not
 //! the model.
 
-use crate::timer::{Estimate, Kind, Sample, Settings};
+use crate::timer::{Estimate, Sample, Settings, TimerAlgorithm};
 use serde::Serialize;
 
 /// A timer's behaviour over a series of samples. Times are in seconds.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Followed {
     /// Kind of the timer.
-    pub timer: Kind,
+    pub timer: TimerAlgorithm,
     /// Number of samples.
     pub samples: usize,
     /// Maximum timeout.
@@ -31,7 +31,7 @@ pub struct Followed {
 
 /// Runs a timer over `samples`. Returns `None` without samples.
 #[must_use]
-pub fn follow(kind: Kind, settings: Settings, samples: &[Sample]) -> Option<Followed> {
+pub fn follow(kind: TimerAlgorithm, settings: Settings, samples: &[Sample]) -> Option<Followed> {
     let mut timer = kind.timer(settings);
     let estimates: Vec<Estimate> = samples.iter().map(|sample| timer.sample(sample)).collect();
     let count = estimates.len() as f64;
@@ -62,15 +62,16 @@ mod tests {
         // RTO is 3 after the first sample. The second, 4, exceeds it: SRTT 1.375, RTTVAR 1.125, RTO
         // 5.875. The third, 5, does not exceed this.
         let samples = [sample(1.0, 1.0), sample(5.0, 4.0), sample(10.0, 5.0)];
-        let followed = follow(Kind::Lite, Settings::default(), &samples).expect("samples");
+        let followed = follow(TimerAlgorithm::Lite, Settings::default(), &samples).expect("samples");
         assert_eq!((followed.samples, followed.spurious), (3, 1));
         let rtos: Vec<f64> = followed.estimates.iter().map(|estimate| estimate.rto_s).collect();
         assert_eq!(rtos[..2], [3.0, 5.875]);
         assert!((followed.greatest_rto_s - rtos[2]).abs() < 1e-12);
         assert!((followed.least_ratio.expect("above 0") - 5.875 / 4.0).abs() < 1e-12);
         assert!((followed.mean_rto_s - rtos.iter().sum::<f64>() / 3.0).abs() < 1e-12);
-        assert_eq!(follow(Kind::Eifel, Settings::default(), &[]), None);
-        let nothing = follow(Kind::Lite, Settings::default(), &[sample(1.0, 0.0)]).expect("a sample");
+        assert_eq!(follow(TimerAlgorithm::Eifel, Settings::default(), &[]), None);
+        let nothing =
+            follow(TimerAlgorithm::Lite, Settings::default(), &[sample(1.0, 0.0)]).expect("a sample");
         assert_eq!((nothing.least_ratio, nothing.mean_ratio, nothing.spurious), (None, None, 0));
     }
 }

@@ -33,4 +33,4 @@ pub mod timer;
 
 pub use cycles::cycles;
 pub use follow::{Followed, follow};
-pub use timer::{Estimate, Kind, Sample, Settings, Timer};
+pub use timer::{Estimate, Sample, Settings, Timer, TimerAlgorithm};

@@ -41,7 +41,7 @@ pub struct Estimate {
 /// Kinds of timers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Kind {
+pub enum TimerAlgorithm {
     /// The timer of 4.4BSD-Lite, without ticks or minimum.
     Lite,
     /// The timer of 4.4BSD-Lite with ticks (by default 500 ms) and a minimum of two ticks.
@@ -57,7 +57,7 @@ pub enum Kind {
 /// Settings of a timer.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Settings {
-    /// Granularity of the clock in seconds: the tick of [`Kind::LiteTicks`] and [`Kind::Eifel`],
+    /// Granularity of the clock in seconds: the tick of [`TimerAlgorithm::LiteTicks`] and [`TimerAlgorithm::Eifel`],
     /// and G of RFC 6298. `None` means 500 ms for the first, and 0 for the others.
     pub tick_s: Option<f64>,
 }
@@ -68,7 +68,7 @@ pub trait Timer {
     fn sample(&mut self, sample: &Sample) -> Estimate;
 }
 
-impl Kind {
+impl TimerAlgorithm {
     /// All kinds.
     pub const ALL: [Self; 5] = [Self::Lite, Self::LiteTicks, Self::Rfc6298, Self::Linux, Self::Eifel];
 

@@ -67,7 +67,7 @@ pub enum Advance {
 
 /// A guest that ended regularly.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ended {
+pub struct EndedGuest {
     /// How its program ended.
     pub guest: GuestEnded,
     /// Time from boot to power-off by the host's clock.
@@ -179,7 +179,7 @@ impl Instance {
         mut self,
         interrupted: &AtomicBool,
         progress: &mut dyn FnMut(Advance),
-    ) -> Result<Option<Ended>, Error> {
+    ) -> Result<Option<EndedGuest>, Error> {
         let mut pace = Pace::new(self.patience);
         let status = loop {
             if interrupted.load(Ordering::Acquire) {
@@ -204,7 +204,7 @@ impl Instance {
             }
         };
         match GuestEnded::read(&self.work) {
-            Some(guest) => Ok(Some(Ended { guest, wall_time: self.started.elapsed() })),
+            Some(guest) => Ok(Some(EndedGuest { guest, wall_time: self.started.elapsed() })),
             None => Err(Error::Crashed { status, console: self.console() }),
         }
     }

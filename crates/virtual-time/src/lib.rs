@@ -28,6 +28,6 @@ pub mod order;
 mod pace;
 pub mod root;
 
-pub use instance::{Advance, Boot, Ended, Error, Instance};
+pub use instance::{Advance, Boot, EndedGuest, Error, Instance};
 pub use order::Order;
 pub use pace::Slow;

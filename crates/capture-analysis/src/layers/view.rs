@@ -16,7 +16,7 @@ use super::{link, regression};
 use crate::spurious::flow::{Acknowledgment, Flow};
 use crate::spurious::pair::{Sides, offset};
 use crate::spurious::states::State;
-use crate::spurious::{Examined, Verdict, arrivals, examine};
+use crate::spurious::{Examined, SpuriousVerdict, arrivals, examine};
 use std::collections::VecDeque;
 
 /// Vertical distance between layers in bytes (Ludwig 3.2.4; LL-17).
@@ -216,7 +216,8 @@ fn lost(examined: &Examined, flow: &Flow, receiver: Option<&Flow>) -> Vec<usize>
 /// Returns the number of spurious packets that were on the link, so were not lost, and their bytes
 /// at IP.
 fn spurious(examined: &Examined, lost: &[usize]) -> (u64, u64) {
-    examined.count(|again| again.verdict == Verdict::Spurious && lost.binary_search(&again.at).is_err())
+    examined
+        .count(|again| again.verdict == SpuriousVerdict::Spurious && lost.binary_search(&again.at).is_err())
 }
 
 /// Returns the graph of lost segments, at the times when they were sent; `None` if there are none.

@@ -6,7 +6,7 @@
 //! an ongoing recovery repairs belongs to no event.
 
 use super::stream::{Placed, Stream};
-use super::{Change, Judged, Kind, LostPacket, Seen, Truth, changes};
+use super::{Change, Judged, LossDetection, LostPacket, Seen, Truth, changes};
 
 /// A loss event: what the sender saw, and the truth.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,7 +45,7 @@ pub fn attribute(rows: &[Seen], lost: Vec<LostPacket>) -> (Vec<LossEvent>, u64) 
         }
         let (una, nxt) = (stream.at(change.snd_una), stream.at(change.snd_nxt));
         // The time of a timeout is not recorded; it is at the latest that of the row that shows it.
-        let until = if change.kind == Kind::Timeout { change.seen } else { change.at };
+        let until = if change.kind == LossDetection::Timeout { change.seen } else { change.at };
         let about = |packet: &mut Placed| packet.lies_in(una, nxt) && packet.left <= until;
         let truth = Truth::of(&waiting.extract_if(.., about).collect::<Vec<_>>());
         without_event += waiting.extract_if(.., |packet| packet.end <= una).count() as u64;

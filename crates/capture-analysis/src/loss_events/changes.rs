@@ -9,10 +9,10 @@ use capture::Time;
 use capture::senders::CongestionState;
 use serde::Serialize;
 
-/// Kind of a loss event.
+/// LossDetection of a loss event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Kind {
+pub enum LossDetection {
     /// It detected losses by duplicate or selective acknowledgements, and entered recovery.
     Recovery,
     /// Its retransmission timer expired.
@@ -31,7 +31,7 @@ pub struct Change {
     /// Time of the first row that shows it.
     pub seen: Time,
     /// Its kind.
-    pub kind: Kind,
+    pub kind: LossDetection,
     /// Congestion window before and in the first row after, in segments.
     pub cwnd: [u32; 2],
     /// Slow start threshold before and after, in segments.
@@ -45,7 +45,7 @@ pub struct Change {
     pub judged: Option<Judged>,
 }
 
-impl Kind {
+impl LossDetection {
     /// All kinds.
     pub const ALL: [Self; 3] = [Self::Recovery, Self::Timeout, Self::Cwr];
 
@@ -92,7 +92,7 @@ pub fn changes(rows: &[Seen]) -> Vec<Change> {
         let [before, after] = pair else { continue };
         let Some(kind) = kind(before, after, recover) else { continue };
         // The timer expired after the sender had sent all that the last segment triggered.
-        let snd_nxt = if kind == Kind::Timeout { after.snd_nxt } else { before.snd_nxt };
+        let snd_nxt = if kind == LossDetection::Timeout { after.snd_nxt } else { before.snd_nxt };
         recover = snd_nxt;
         changes.push(Change {
             at: before.at,
@@ -109,17 +109,19 @@ pub fn changes(rows: &[Seen]) -> Vec<Change> {
 }
 
 /// Returns the kind of the event between two rows, if there is one.
-fn kind(before: &Seen, after: &Seen, recover: u32) -> Option<Kind> {
+fn kind(before: &Seen, after: &Seen, recover: u32) -> Option<LossDetection> {
     let (old, new) = (before.state?, after.state?);
-    let Some(kind) = Kind::of(new) else {
+    let Some(kind) = LossDetection::of(new) else {
         // The state does not show a reduction that ended before the next segment arrived; the
         // counter does.
-        return counted(Kind::Cwr, before, after).filter(|counted| *counted).map(|_| Kind::Cwr);
+        return counted(LossDetection::Cwr, before, after)
+            .filter(|counted| *counted)
+            .map(|_| LossDetection::Cwr);
     };
     let again = || match kind {
         // After a timeout the window grows; only another timeout reduces it.
-        Kind::Timeout => counted(kind, before, after) == Some(true) || after.cwnd < before.cwnd,
-        Kind::Recovery | Kind::Cwr => begun_anew(kind, before, after, recover),
+        LossDetection::Timeout => counted(kind, before, after) == Some(true) || after.cwnd < before.cwnd,
+        LossDetection::Recovery | LossDetection::Cwr => begun_anew(kind, before, after, recover),
     };
     (old != new || again()).then_some(kind)
 }
@@ -130,7 +132,7 @@ fn kind(before: &Seen, after: &Seen, recover: u32) -> Option<Kind> {
 /// A recovery ends when all data outstanding at its start is acknowledged. Without SACK it lasts
 /// until something beyond that is acknowledged (RFC 6582); so at exactly this number only a lower
 /// threshold shows the new recovery.
-fn begun_anew(kind: Kind, before: &Seen, after: &Seen, recover: u32) -> bool {
+fn begun_anew(kind: LossDetection, before: &Seen, after: &Seen, recover: u32) -> bool {
     let beyond = after.snd_una.wrapping_sub(recover).cast_signed();
     let lower = || matches!((before.ssthresh, after.ssthresh), (Some(old), Some(new)) if new < old);
     counted(kind, before, after).unwrap_or_else(|| beyond > 0 || (beyond == 0 && lower()))
@@ -138,7 +140,7 @@ fn begun_anew(kind: Kind, before: &Seen, after: &Seen, recover: u32) -> bool {
 
 /// Returns whether the sender counted an event of this kind between two rows; `None` if it does not
 /// count.
-fn counted(kind: Kind, before: &Seen, after: &Seen) -> Option<bool> {
+fn counted(kind: LossDetection, before: &Seen, after: &Seen) -> Option<bool> {
     Some(kind.count(&before.judged?) != kind.count(&after.judged?))
 }
 

@@ -2,7 +2,7 @@
 
 use super::*;
 use capture::senders::{CongestionState, LossState, SenderState};
-use capture::{Direction, Ended, Fate, Flow, LinkId, Loss, Reason, Time};
+use capture::{Direction, EndedPacket, Fate, Flow, LinkId, Loss, Reason, Time};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 /// The connection of all tests.
@@ -15,7 +15,7 @@ const fn end(host: u8, port: u16) -> SocketAddr {
 /// Fate of 100 bytes of data from `sequence` on, which link 0 delivers at `left` ns without delay.
 pub fn fate(left: u64, sequence: u32) -> Fate {
     let at = Time::from_nanos(left);
-    Ended::untouched(LinkId(0), Direction::Down, 0, 152, at, at).fate(
+    EndedPacket::untouched(LinkId(0), Direction::Down, 0, 152, at, at).fate(
         None,
         Some(Flow {
             source: ENDS.from.ip(),
@@ -125,7 +125,10 @@ fn a_run_from_its_files() {
     let truth = |packets, cause| Truth { packets, segments: packets, cause };
     assert_eq!(
         found,
-        [(other, Kind::Timeout, truth(0, Cause::None)), (ENDS, Kind::Recovery, truth(1, Cause::Wireless)),]
+        [
+            (other, LossDetection::Timeout, truth(0, Cause::None)),
+            (ENDS, LossDetection::Recovery, truth(1, Cause::Wireless)),
+        ]
     );
     assert_eq!(connections[1].events[0].judged().map(|judged| judged.n), Some(3));
     assert_eq!([connections[0].without_event, connections[1].without_event], [0, 1]);

@@ -1,6 +1,6 @@
 //! Collection of points while a capture is read.
 
-use super::points::{AckPoint, Kind, Mark, MarkPoint, SackPoint, SegmentPoint};
+use super::points::{AckPoint, Mark, MarkPoint, PointKind, SackPoint, SegmentPoint};
 use super::thin::Thinned;
 use super::{Series, TimeSequence, Totals};
 use crate::analysis::{Analysis, Watch};
@@ -124,10 +124,10 @@ impl Gathered {
     fn sent(&mut self, segment: &Segment, time_ns: u64, seen: &Seen) {
         let kind = match seen.data {
             Data::None => None,
-            Data::New => Some((Kind::New, None)),
-            Data::OutOfOrder => Some((Kind::OutOfOrder, None)),
-            Data::Again(cause) => Some((Kind::Retransmission, Some(cause))),
-            Data::Probe => Some((Kind::Probe, None)),
+            Data::New => Some((PointKind::New, None)),
+            Data::OutOfOrder => Some((PointKind::OutOfOrder, None)),
+            Data::Again(cause) => Some((PointKind::Retransmission, Some(cause))),
+            Data::Probe => Some((PointKind::Probe, None)),
         };
         let (tcp, first, last) = (segment.tcp, seen.first, seen.end);
         // A SYN uses the number before the first byte, with or without data.

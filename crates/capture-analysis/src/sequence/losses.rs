@@ -100,7 +100,7 @@ mod tests {
             time_ns,
             first: last - 1000,
             last,
-            kind: crate::sequence::Kind::New,
+            kind: crate::sequence::PointKind::New,
             cause: None,
             push: false,
         };

@@ -15,7 +15,7 @@ pub struct SegmentPoint {
     /// The number after its last one.
     pub last: u64,
     /// Its kind.
-    pub kind: Kind,
+    pub kind: PointKind,
     /// Why it was retransmitted, if it was.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cause: Option<Cause>,
@@ -23,10 +23,10 @@ pub struct SegmentPoint {
     pub push: bool,
 }
 
-/// Kind of a segment.
+/// PointKind of a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Kind {
+pub enum PointKind {
     /// Sent for the first time.
     New,
     /// Retransmitted, all or a part.
@@ -75,7 +75,7 @@ pub struct MarkPoint {
     pub mark: Mark,
 }
 
-/// Kind of a marked event.
+/// PointKind of a marked event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mark {
@@ -126,7 +126,7 @@ impl Point for SegmentPoint {
     }
 
     fn matters(&self) -> bool {
-        self.kind != Kind::New
+        self.kind != PointKind::New
     }
 }
 

@@ -1,6 +1,6 @@
 //! From what became of each transmission to verdicts on retransmissions.
 
-use super::Verdict;
+use super::SpuriousVerdict;
 use super::flow::Transmission;
 use super::ranges::Ranges;
 
@@ -56,7 +56,12 @@ impl Index {
 
 /// Returns whether the transmission at `at` was spurious, by the outcomes of earlier ones.
 #[must_use]
-pub fn verdict(transmissions: &[Transmission], index: &Index, at: usize, deliveries: &[Delivery]) -> Verdict {
+pub fn verdict(
+    transmissions: &[Transmission],
+    index: &Index,
+    at: usize,
+    deliveries: &[Delivery],
+) -> SpuriousVerdict {
     let Transmission { first, end, .. } = transmissions[at];
     // Bytes that had been sent before: without those that arrived and, in `certain`, also without
     // those that may have arrived.
@@ -68,7 +73,7 @@ pub fn verdict(transmissions: &[Transmission], index: &Index, at: usize, deliver
         }
     }
     if missing.is_empty() {
-        return Verdict::Unknown;
+        return SpuriousVerdict::Unknown;
     }
     for earlier in index.earlier(transmissions, at) {
         let delivery = &deliveries[earlier];
@@ -81,8 +86,8 @@ pub fn verdict(transmissions: &[Transmission], index: &Index, at: usize, deliver
         }
     }
     match (missing.is_empty(), certain.is_empty()) {
-        (true, _) => Verdict::Spurious,
-        (false, false) => Verdict::Necessary,
-        (false, true) => Verdict::Unknown,
+        (true, _) => SpuriousVerdict::Spurious,
+        (false, false) => SpuriousVerdict::Necessary,
+        (false, true) => SpuriousVerdict::Unknown,
     }
 }

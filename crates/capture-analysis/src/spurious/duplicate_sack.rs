@@ -10,7 +10,7 @@
 //! not get the segment twice. Then the retransmission was necessary, unless it was lost itself.
 //! This is the weakest indication of all.
 
-use super::Verdict;
+use super::SpuriousVerdict;
 use super::ranges::Ranges;
 use super::story::{Again, Story};
 
@@ -22,8 +22,8 @@ const COMPARED: usize = 4096;
 
 /// Returns the verdict of duplicate SACKs on each of these retransmissions.
 #[must_use]
-pub fn duplicate_sack(story: &Story<'_>, all: &[Again]) -> Vec<Verdict> {
-    let mut verdicts = vec![Verdict::Unknown; all.len()];
+pub fn duplicate_sack(story: &Story<'_>, all: &[Again]) -> Vec<SpuriousVerdict> {
+    let mut verdicts = vec![SpuriousVerdict::Unknown; all.len()];
     let acks = &story.flow.acknowledgments;
     for (at, ack) in acks.iter().enumerate() {
         let Some((left, right)) = ack.twice else { continue };
@@ -34,8 +34,11 @@ pub fn duplicate_sack(story: &Story<'_>, all: &[Again]) -> Vec<Verdict> {
             let again = &all[index];
             let waited = ack.time.saturating_sub(story.packet(again).time);
             let can_be = can_report(waited, story.least_round_trip);
-            if verdicts[index] == Verdict::Unknown && can_be && reported.touches(again.first, again.end) {
-                verdicts[index] = Verdict::Spurious;
+            if verdicts[index] == SpuriousVerdict::Unknown
+                && can_be
+                && reported.touches(again.first, again.end)
+            {
+                verdicts[index] = SpuriousVerdict::Spurious;
                 reported.remove(again.first, again.end);
                 if reported.is_empty() {
                     break;
@@ -44,10 +47,11 @@ pub fn duplicate_sack(story: &Story<'_>, all: &[Again]) -> Vec<Verdict> {
         }
     }
     if acks.iter().any(|ack| ack.twice.is_some()) {
-        let silent = verdicts.iter_mut().zip(all).filter(|(verdict, _)| **verdict == Verdict::Unknown);
+        let silent =
+            verdicts.iter_mut().zip(all).filter(|(verdict, _)| **verdict == SpuriousVerdict::Unknown);
         silent
             .filter(|(_, again)| is_answered(story, again))
-            .for_each(|(verdict, _)| *verdict = Verdict::Necessary);
+            .for_each(|(verdict, _)| *verdict = SpuriousVerdict::Necessary);
     }
     verdicts
 }

@@ -5,7 +5,7 @@ use super::delivery::{self, Delivery};
 use super::pair::{Sides, offset};
 use super::states::State;
 use super::story::{Again, Story};
-use super::{Evidence, Signs, Verdict};
+use super::{Evidence, Signs, SpuriousVerdict};
 use super::{alignment, arrivals, duplicate_sack, forward, gap, round_trip_bound, states, timestamps};
 use crate::loss_events::Ends;
 use crate::retransmission::Cause;
@@ -34,7 +34,7 @@ pub struct Retransmission {
     /// Verdict of each evidence.
     pub signs: Signs,
     /// Joint verdict.
-    pub verdict: Verdict,
+    pub verdict: SpuriousVerdict,
     /// Evidence that decided.
     pub evidence: Option<Evidence>,
     /// Time of the acknowledgment that covers it, in nanoseconds since 1970.
@@ -81,7 +81,7 @@ pub fn examine(sides: &Sides<'_>, states: Option<&[State]>) -> Examined {
         let deliveries = arrivals::deliveries(flow, receiver, offset(flow, receiver));
         write(&mut signs, Evidence::Arrivals, by_delivery(&story, &all, &deliveries));
     }
-    let each = |evidence: fn(&Story<'_>, &Again) -> Verdict| {
+    let each = |evidence: fn(&Story<'_>, &Again) -> SpuriousVerdict| {
         all.iter().map(|again| evidence(&story, again)).collect()
     };
     write(&mut signs, Evidence::Acknowledged, each(acknowledged));
@@ -113,20 +113,20 @@ pub fn examine(sides: &Sides<'_>, states: Option<&[State]>) -> Examined {
 }
 
 /// Returns the verdict on each retransmission, from the outcomes of the transmissions before it.
-fn by_delivery(story: &Story<'_>, all: &[Again], deliveries: &[Delivery]) -> Vec<Verdict> {
+fn by_delivery(story: &Story<'_>, all: &[Again], deliveries: &[Delivery]) -> Vec<SpuriousVerdict> {
     let verdict =
         |again: &Again| delivery::verdict(&story.flow.transmissions, &story.index, again.at, deliveries);
     all.iter().map(verdict).collect()
 }
 
 /// Says *spurious* if the receiver had acknowledged all of it before it was sent again.
-fn acknowledged(story: &Story<'_>, again: &Again) -> Verdict {
+fn acknowledged(story: &Story<'_>, again: &Again) -> SpuriousVerdict {
     let from = story.acks_behind(story.flow.transmissions[again.before].order);
     let told = story.is_told(from, again.acks, again.first, again.end);
-    if told { Verdict::Spurious } else { Verdict::Unknown }
+    if told { SpuriousVerdict::Spurious } else { SpuriousVerdict::Unknown }
 }
 
-fn write(signs: &mut [Signs], evidence: Evidence, verdicts: Vec<Verdict>) {
+fn write(signs: &mut [Signs], evidence: Evidence, verdicts: Vec<SpuriousVerdict>) {
     signs.iter_mut().zip(verdicts).for_each(|(signs, verdict)| signs.set(evidence, verdict));
 }
 
@@ -147,20 +147,20 @@ fn spread(all: &[Again], signs: &mut [Signs]) -> Vec<u32> {
         let Some(earlier) = before(place) else { continue };
         repeated[place] = repeated[earlier] + 1;
         for evidence in Evidence::ALL {
-            if signs[earlier].of(evidence) == Verdict::Spurious {
-                signs[place].set(evidence, Verdict::Spurious);
+            if signs[earlier].of(evidence) == SpuriousVerdict::Spurious {
+                signs[place].set(evidence, SpuriousVerdict::Spurious);
             }
         }
     }
     for place in (0..all.len()).rev() {
         let Some(earlier) = before(place) else { continue };
         for evidence in Evidence::ALL {
-            let is_free = signs[earlier].of(evidence) == Verdict::Unknown;
+            let is_free = signs[earlier].of(evidence) == SpuriousVerdict::Unknown;
             if is_free
-                && signs[place].of(evidence) == Verdict::Necessary
+                && signs[place].of(evidence) == SpuriousVerdict::Necessary
                 && all[earlier].end == all[place].end
             {
-                signs[earlier].set(evidence, Verdict::Necessary);
+                signs[earlier].set(evidence, SpuriousVerdict::Necessary);
             }
         }
     }

@@ -15,21 +15,23 @@
 //! 5682 does not cover fast retransmissions: where a path changes the order, the argument does not
 //! hold.
 
-use super::Verdict;
+use super::SpuriousVerdict;
 use super::flow::Acknowledgment;
 use super::story::{Again, Story};
 use crate::retransmission::Cause;
 
 /// Returns F-RTO's verdict on a retransmission.
 #[must_use]
-pub fn forward(story: &Story<'_>, again: &Again) -> Verdict {
+pub fn forward(story: &Story<'_>, again: &Again) -> SpuriousVerdict {
     if again.cause != Cause::Timeout {
-        return Verdict::Unknown;
+        return SpuriousVerdict::Unknown;
     }
     let edge = story.edge_before(again.acks);
-    let Some(first) = story.beyond(again.acks, edge.max(again.end - 1)) else { return Verdict::Unknown };
+    let Some(first) = story.beyond(again.acks, edge.max(again.end - 1)) else {
+        return SpuriousVerdict::Unknown;
+    };
     if edge >= again.end {
-        return Verdict::Unknown;
+        return SpuriousVerdict::Unknown;
     }
     let acks = &story.flow.acknowledgments;
     let highest = story.sent_before(again.at);
@@ -39,7 +41,7 @@ pub fn forward(story: &Story<'_>, again: &Again) -> Verdict {
     // At the first acknowledgment: data above it that the receiver had not reported.
     let (low, high) = (told, number.min(highest));
     if !hole && low < high && story.is_sent_once(low, high.min(low + 1), again.at, order) {
-        return Verdict::Spurious;
+        return SpuriousVerdict::Spurious;
     }
     // After it, until everything that was outstanding is acknowledged.
     let mut could_show = false;
@@ -51,7 +53,7 @@ pub fn forward(story: &Story<'_>, again: &Again) -> Verdict {
         let is_original = story.is_sent_once(edge, edge + 1, again.at, order);
         could_show |= is_original;
         if ack.number > edge && is_original && edge >= told {
-            return Verdict::Spurious;
+            return SpuriousVerdict::Spurious;
         }
         let told = story.told_before(at);
         let block = ack.sacks.iter().find(|block| block.1 > told && block.0 < highest);
@@ -59,13 +61,13 @@ pub fn forward(story: &Story<'_>, again: &Again) -> Verdict {
             let byte = block.0.max(told);
             byte < highest && story.is_sent_once(byte, byte + 1, again.at, order)
         }) {
-            return Verdict::Spurious;
+            return SpuriousVerdict::Spurious;
         }
     }
     // Bytes that were not the expected ones may have arrived long before, unless SACK would have
     // reported them.
     let awaited = story.flow.sack || story.edge_before(first) >= again.first;
-    if awaited && (hole || could_show) { Verdict::Necessary } else { Verdict::Unknown }
+    if awaited && (hole || could_show) { SpuriousVerdict::Necessary } else { SpuriousVerdict::Unknown }
 }
 
 /// Maximum number of segments sent after the retransmission's predecessor that are searched for in

@@ -11,21 +11,21 @@
 //! A duplicate acknowledgment shows that the receiver holds data. So does covered data that was
 //! sent just once, before the segment at the hole.
 
-use super::Verdict;
+use super::SpuriousVerdict;
 use super::duplicate_sack::SURE_SHARE;
 use super::story::{Again, Story};
 
 /// Returns the verdict of an acknowledgment that covers a retransmission together with a hole below
 /// it.
 #[must_use]
-pub fn gap(story: &Story<'_>, again: &Again) -> Verdict {
+pub fn gap(story: &Story<'_>, again: &Again) -> SpuriousVerdict {
     if story.flow.sack {
-        return Verdict::Unknown;
+        return SpuriousVerdict::Unknown;
     }
-    let Some(at) = story.beyond(again.acks, again.end - 1) else { return Verdict::Unknown };
+    let Some(at) = story.beyond(again.acks, again.end - 1) else { return SpuriousVerdict::Unknown };
     let (edge, ack) = (story.edge_before(at), &story.flow.acknowledgments[at]);
     if edge >= again.first {
-        return Verdict::Unknown;
+        return SpuriousVerdict::Unknown;
     }
     let sent = &story.flow.transmissions;
     let least = story.least_round_trip.map_or(0, |trip| (trip as f64 * SURE_SHARE) as u64);
@@ -35,13 +35,13 @@ pub fn gap(story: &Story<'_>, again: &Again) -> Verdict {
         let can_be = ack.time.saturating_sub(packet.time) >= least;
         packet.first <= edge && edge < packet.end && packet.order < ack.order && can_be
     });
-    let Some(first) = fillers.next() else { return Verdict::Unknown };
+    let Some(first) = fillers.next() else { return SpuriousVerdict::Unknown };
     if first.max(fillers.max().unwrap_or(0)) >= again.at {
-        return Verdict::Unknown;
+        return SpuriousVerdict::Unknown;
     }
     let holds = story.is_duplicate_since(story.acks_behind(sent[again.before].order), at) || {
         let highest = ack.number - 1;
         highest >= again.end && story.is_sent_once(highest, ack.number, first, ack.order)
     };
-    if holds { Verdict::Spurious } else { Verdict::Unknown }
+    if holds { SpuriousVerdict::Spurious } else { SpuriousVerdict::Unknown }
 }

@@ -7,7 +7,7 @@
 //! all later needless retransmissions, and restores the window (step 8, and the threshold:
 //! `pipe_prev`). It does not save earlier ones, which the timer sent as it backed off.
 
-use super::Verdict;
+use super::SpuriousVerdict;
 use super::examine::Examined;
 use super::states::State;
 use crate::retransmission::Cause;
@@ -55,7 +55,7 @@ pub fn episodes(examined: &Examined, states: Option<&[State]>) -> Vec<Episode> {
     // episode ends: that of the last acknowledgment that covers one of its retransmissions.
     let mut going_on: Option<u64> = None;
     let mut ends: Vec<u64> = Vec::new();
-    for again in examined.retransmissions.iter().filter(|again| again.verdict == Verdict::Spurious) {
+    for again in examined.retransmissions.iter().filter(|again| again.verdict == SpuriousVerdict::Spurious) {
         let bytes = u64::from(again.length);
         if going_on.is_some_and(|outstanding| again.first < outstanding)
             && let Some(episode) = episodes.last_mut()

@@ -8,26 +8,28 @@
 //!   shows when bytes above it arrived. It does not hold for a timeout: data held by a stalled link
 //!   arrives at any time.
 
-use super::Verdict;
+use super::SpuriousVerdict;
 use super::duplicate_sack::SURE_SHARE;
 use super::story::{Again, Story};
 use crate::retransmission::Cause;
 
 /// Returns the verdict of round-trip times on a retransmission.
 #[must_use]
-pub fn round_trip_bound(story: &Story<'_>, again: &Again) -> Verdict {
-    let Some(least) = story.least_round_trip else { return Verdict::Unknown };
+pub fn round_trip_bound(story: &Story<'_>, again: &Again) -> SpuriousVerdict {
+    let Some(least) = story.least_round_trip else { return SpuriousVerdict::Unknown };
     if story.edge_before(again.acks) >= again.end {
-        return Verdict::Unknown;
+        return SpuriousVerdict::Unknown;
     }
-    let Some(ack) = story.covering(again.acks, again.first, again.end) else { return Verdict::Unknown };
+    let Some(ack) = story.covering(again.acks, again.first, again.end) else {
+        return SpuriousVerdict::Unknown;
+    };
     let waited = story.flow.acknowledgments[ack].time.saturating_sub(story.packet(again).time);
     if (waited as f64) < least as f64 * SURE_SHARE {
-        Verdict::Spurious
+        SpuriousVerdict::Spurious
     } else if matches!(again.cause, Cause::Fast | Cause::Rack) && is_known(story, again, ack) {
-        Verdict::Necessary
+        SpuriousVerdict::Necessary
     } else {
-        Verdict::Unknown
+        SpuriousVerdict::Unknown
     }
 }
 

@@ -15,26 +15,26 @@
 //! first of them. It reveals something about the others if that first segment was retransmitted,
 //! too, between their transmissions: see [`behind_edge`].
 
-use super::Verdict;
+use super::SpuriousVerdict;
 use super::story::{Again, Story};
 
 /// Returns the verdict of time stamps on a retransmission.
 #[must_use]
-pub fn timestamps(story: &Story<'_>, again: &Again) -> Verdict {
-    let Some(stamp) = story.packet(again).stamp else { return Verdict::Unknown };
+pub fn timestamps(story: &Story<'_>, again: &Again) -> SpuriousVerdict {
+    let Some(stamp) = story.packet(again).stamp else { return SpuriousVerdict::Unknown };
     let edge = story.edge_before(again.acks);
     if edge >= again.end {
-        return Verdict::Unknown;
+        return SpuriousVerdict::Unknown;
     }
-    let Some(ack) = story.beyond(again.acks, edge.max(again.first)) else { return Verdict::Unknown };
-    let Some(echo) = story.flow.acknowledgments[ack].echo else { return Verdict::Unknown };
+    let Some(ack) = story.beyond(again.acks, edge.max(again.first)) else { return SpuriousVerdict::Unknown };
+    let Some(echo) = story.flow.acknowledgments[ack].echo else { return SpuriousVerdict::Unknown };
     let edge = story.edge_before(ack);
     if edge < again.first {
         return behind_edge(story, again, ack, edge, echo);
     }
     // A clock that did not tick between the two transmissions reveals nothing.
     if echo == stamp && carriers(story, edge, stamp, ack).any(|at| at < again.at) {
-        return Verdict::Unknown;
+        return SpuriousVerdict::Unknown;
     }
     at_edge(echo, stamp)
 }
@@ -42,8 +42,12 @@ pub fn timestamps(story: &Story<'_>, again: &Again) -> Verdict {
 /// Returns the verdict of the echo in the acknowledgment that advances the left edge over a
 /// retransmission with the time stamp `stamp`, if the edge was in it.
 #[must_use]
-pub const fn at_edge(echo: u32, stamp: u32) -> Verdict {
-    if echo.wrapping_sub(stamp).cast_signed() < 0 { Verdict::Spurious } else { Verdict::Necessary }
+pub const fn at_edge(echo: u32, stamp: u32) -> SpuriousVerdict {
+    if echo.wrapping_sub(stamp).cast_signed() < 0 {
+        SpuriousVerdict::Spurious
+    } else {
+        SpuriousVerdict::Necessary
+    }
 }
 
 /// Returns the verdict on a retransmission that the acknowledgment at `ack` covers together with
@@ -60,12 +64,12 @@ pub const fn at_edge(echo: u32, stamp: u32) -> Verdict {
 /// Suppose that c was sent after the predecessor. If the predecessor had arrived, it would have
 /// arrived before c, beyond a hole, and SACK would have reported it. It did not, so the
 /// retransmission was necessary.
-fn behind_edge(story: &Story<'_>, again: &Again, ack: usize, edge: u64, echo: u32) -> Verdict {
+fn behind_edge(story: &Story<'_>, again: &Again, ack: usize, edge: u64, echo: u32) -> SpuriousVerdict {
     let mut carriers = carriers(story, edge, echo, ack);
-    let (Some(carrier), None) = (carriers.next(), carriers.next()) else { return Verdict::Unknown };
+    let (Some(carrier), None) = (carriers.next(), carriers.next()) else { return SpuriousVerdict::Unknown };
     let from = story.acks_behind(story.flow.transmissions[again.before].order);
     if story.is_told(from, ack, again.first, again.end) {
-        return Verdict::Unknown;
+        return SpuriousVerdict::Unknown;
     }
     let sent = &story.flow.transmissions;
     let between = || {
@@ -74,11 +78,11 @@ fn behind_edge(story: &Story<'_>, again: &Again, ack: usize, edge: u64, echo: u3
         })
     };
     if carrier < again.before && between() {
-        Verdict::Spurious
+        SpuriousVerdict::Spurious
     } else if story.flow.sack && (again.before + 1..again.at).contains(&carrier) {
-        Verdict::Necessary
+        SpuriousVerdict::Necessary
     } else {
-        Verdict::Unknown
+        SpuriousVerdict::Unknown
     }
 }
 

@@ -13,7 +13,7 @@ use super::flow::Flow;
 use super::pair::{Sides, offset};
 use super::ranges::Ranges;
 use super::utilization::{Period, link_time};
-use super::{Evidence, Signs, Verdict};
+use super::{Evidence, Signs, SpuriousVerdict};
 use crate::TraceError;
 use crate::loss_events::Ends;
 use capture::{Direction, Fate, Header, LinkId, Loss, Reason};
@@ -190,7 +190,7 @@ impl Fates {
     /// A packet that the link delivered, but the receiver's TCP discarded for its old time stamp,
     /// does not count as delivered, as far as the receiver's side was captured.
     #[must_use]
-    pub fn verdicts(&self, sides: &Sides<'_>, examined: &Examined) -> Vec<Verdict> {
+    pub fn verdicts(&self, sides: &Sides<'_>, examined: &Examined) -> Vec<SpuriousVerdict> {
         let flow = sides.sender.1;
         let mut deliveries = self.deliveries(flow);
         if let Some((_, receiver)) = sides.receiver {
@@ -234,21 +234,26 @@ fn follow<'a>(
 
 impl Score {
     /// Adds one verdict; ignored if the truth is unknown.
-    pub fn add(&mut self, truth: Verdict, said: Verdict) {
+    pub fn add(&mut self, truth: SpuriousVerdict, said: SpuriousVerdict) {
         let count = match (truth, said) {
-            (Verdict::Spurious, Verdict::Spurious) => &mut self.found,
-            (Verdict::Spurious, Verdict::Necessary) => &mut self.mistaken,
-            (Verdict::Spurious, Verdict::Unknown) => &mut self.missed,
-            (Verdict::Necessary, Verdict::Spurious) => &mut self.false_alarms,
-            (Verdict::Necessary, Verdict::Necessary) => &mut self.confirmed,
-            (Verdict::Necessary, Verdict::Unknown) => &mut self.open,
-            (Verdict::Unknown, _) => return,
+            (SpuriousVerdict::Spurious, SpuriousVerdict::Spurious) => &mut self.found,
+            (SpuriousVerdict::Spurious, SpuriousVerdict::Necessary) => &mut self.mistaken,
+            (SpuriousVerdict::Spurious, SpuriousVerdict::Unknown) => &mut self.missed,
+            (SpuriousVerdict::Necessary, SpuriousVerdict::Spurious) => &mut self.false_alarms,
+            (SpuriousVerdict::Necessary, SpuriousVerdict::Necessary) => &mut self.confirmed,
+            (SpuriousVerdict::Necessary, SpuriousVerdict::Unknown) => &mut self.open,
+            (SpuriousVerdict::Unknown, _) => return,
         };
         *count += 1;
     }
 
     /// Adds the joint verdicts of the evidence that `admitted` accepts.
-    pub fn add_all(&mut self, examined: &Examined, truth: &[Verdict], admitted: impl Fn(Evidence) -> bool) {
+    pub fn add_all(
+        &mut self,
+        examined: &Examined,
+        truth: &[SpuriousVerdict],
+        admitted: impl Fn(Evidence) -> bool,
+    ) {
         let signs = |signs: &Signs| signs.combined(&admitted).0;
         examined
             .retransmissions

@@ -2,7 +2,7 @@
 //! receiver that answers at once.
 
 use super::conversation::{MS, Packet, ack, data, examined, handshake};
-use capture_analysis::spurious::{Evidence, Retransmission, Verdict};
+use capture_analysis::spurious::{Evidence, Retransmission, SpuriousVerdict};
 use proptest::prelude::*;
 
 /// Data of a segment in bytes, and the bottleneck's time for one segment.
@@ -23,7 +23,7 @@ use Fate::{Arrives, Dropped, Lost};
 
 /// Returns the sender's capture of these segments, and the truth about each retransmission. `sent`
 /// has times in ms, segment numbers and fates.
-fn capture(sent: &[(u64, u32, Fate)]) -> (Vec<Packet>, Vec<Verdict>) {
+fn capture(sent: &[(u64, u32, Fate)]) -> (Vec<Packet>, Vec<SpuriousVerdict>) {
     let mut packets = handshake(false);
     let mut there = vec![false; 1 + sent.iter().map(|sent| sent.1).max().unwrap_or(0) as usize];
     let mut known = vec![false; there.len()];
@@ -32,7 +32,7 @@ fn capture(sent: &[(u64, u32, Fate)]) -> (Vec<Packet>, Vec<Verdict>) {
         packets.push(data(at, 1001 + number * SEGMENT, SEGMENT as usize));
         let number = number as usize;
         if std::mem::replace(&mut known[number], true) {
-            truth.push(if there[number] { Verdict::Spurious } else { Verdict::Necessary });
+            truth.push(if there[number] { SpuriousVerdict::Spurious } else { SpuriousVerdict::Necessary });
         }
         if fate == Dropped {
             continue;
@@ -49,7 +49,7 @@ fn capture(sent: &[(u64, u32, Fate)]) -> (Vec<Packet>, Vec<Verdict>) {
 }
 
 /// Returns alignment's verdict on each retransmission, with the truth.
-fn said(sent: &[(u64, u32, Fate)]) -> Vec<(Verdict, Verdict)> {
+fn said(sent: &[(u64, u32, Fate)]) -> Vec<(SpuriousVerdict, SpuriousVerdict)> {
     let (packets, truth) = capture(sent);
     let examined = examined(&[packets]);
     let alignment = |again: &Retransmission| again.signs.of(Evidence::Alignment);
@@ -76,7 +76,7 @@ fn which_of_many_was_lost_behind_a_hole_is_told_by_the_gap_it_leaves() {
     assert_eq!(said.len(), 21);
     for (number, (said, truth)) in said.into_iter().enumerate() {
         assert_eq!(said, truth, "retransmission {number}");
-        assert_eq!(said == Verdict::Necessary, [0, 7, 12, 20].contains(&number));
+        assert_eq!(said == SpuriousVerdict::Necessary, [0, 7, 12, 20].contains(&number));
     }
 }
 
@@ -95,8 +95,8 @@ fn what_leaves_no_gap_cannot_be_told() {
     assert_eq!(written(&eight), written(&nine));
     assert_ne!(capture(&eight).1, capture(&nine).1);
     let said = said(&eight);
-    assert_eq!([said[8].0, said[9].0], [Verdict::Unknown; 2]);
-    assert_eq!([said[7].0, said[10].0], [Verdict::Spurious; 2]);
+    assert_eq!([said[8].0, said[9].0], [SpuriousVerdict::Unknown; 2]);
+    assert_eq!([said[7].0, said[10].0], [SpuriousVerdict::Spurious; 2]);
 }
 
 /// A path that changes the order leaves acknowledgments over: nothing sent after what was answered
@@ -127,8 +127,8 @@ fn nothing_is_said_of_a_path_that_changes_the_order() {
     };
     let all = said(&packets);
     assert_eq!(all.len(), 12 + 40);
-    assert!(all.iter().all(|said| said.0 == Verdict::Unknown));
-    assert!(all[..12].iter().all(|said| said.1 == Verdict::Spurious), "sooner than any round trip");
+    assert!(all.iter().all(|said| said.0 == SpuriousVerdict::Unknown));
+    assert!(all[..12].iter().all(|said| said.1 == SpuriousVerdict::Spurious), "sooner than any round trip");
     // The last part alone is sufficient for verdicts.
     let mut alone = handshake(false);
     alone.extend(packets.iter().filter(|packet| packet.at >= 3000 * MS).cloned().map(|packet| Packet {
@@ -136,7 +136,7 @@ fn nothing_is_said_of_a_path_that_changes_the_order() {
         ack: if packet.back { packet.ack - 7200 } else { packet.ack },
         ..packet
     }));
-    assert!(said(&alone)[1..].iter().all(|said| said.0 == Verdict::Spurious));
+    assert!(said(&alone)[1..].iter().all(|said| said.0 == SpuriousVerdict::Spurious));
 }
 
 proptest! {
@@ -182,9 +182,9 @@ proptest! {
         let said = said(&sent);
         prop_assert_eq!(said.len(), 60);
         for (number, (said, truth)) in said.iter().enumerate() {
-            prop_assert!(said == truth || *said == Verdict::Unknown, "retransmission {}: {:?}", number, (said, truth));
+            prop_assert!(said == truth || *said == SpuriousVerdict::Unknown, "retransmission {}: {:?}", number, (said, truth));
         }
-        let open = said.iter().filter(|(said, _)| *said == Verdict::Unknown).count();
+        let open = said.iter().filter(|(said, _)| *said == SpuriousVerdict::Unknown).count();
         prop_assert!(open <= 6, "{} of 60 are unknown", open);
     }
 }

@@ -2,7 +2,7 @@
 
 use super::conversation::{MS, Packet, ack, data, examined, handshake, interfaces, said, stamped};
 use capture_analysis::spurious::Evidence::Arrivals;
-use capture_analysis::spurious::Verdict::{Necessary, Spurious, Unknown};
+use capture_analysis::spurious::SpuriousVerdict::{Necessary, Spurious, Unknown};
 use capture_analysis::spurious::pair;
 
 /// The receiver's capture: its clock is three hours ahead, and data arrives 20 ms after it was

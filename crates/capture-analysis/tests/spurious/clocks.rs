@@ -1,7 +1,7 @@
 //! Verdicts do not depend on the receiver's clock, and verdicts from two captures are true.
 
 use super::conversation::{MS, Packet, ack, data, examined, handshake, said};
-use capture_analysis::spurious::{Evidence, Verdict};
+use capture_analysis::spurious::{Evidence, SpuriousVerdict};
 use proptest::prelude::*;
 
 /// A step of a sender: which segment, whether it is lost, its additional delay in ms, and the time
@@ -82,8 +82,8 @@ proptest! {
         let mut seen = std::collections::BTreeSet::new();
         let again: Vec<u16> = copies.filter(|packet| !seen.insert(packet.seq)).map(|packet| packet.identification).collect();
         for ((said, truth), identification) in said(&examined.retransmissions, Evidence::Arrivals).into_iter().zip(truth).zip(again) {
-            let expected = if truth { Verdict::Spurious } else { Verdict::Necessary };
-            prop_assert!(said == expected || (said == Verdict::Unknown && identification > last), "{said:?}, truly {expected:?}");
+            let expected = if truth { SpuriousVerdict::Spurious } else { SpuriousVerdict::Necessary };
+            prop_assert!(said == expected || (said == SpuriousVerdict::Unknown && identification > last), "{said:?}, truly {expected:?}");
         }
     }
 }

@@ -1,9 +1,9 @@
 //! Conversations as captures. The client's first number is 1000, the server's 5000; data goes from
 //! the client to the server.
 
-use capture_analysis::analysis::{self, Options, Unwatched};
+use capture_analysis::analysis::{self, AnalysisOptions, Unwatched};
 use capture_analysis::spurious::collect::{Collector, Interface};
-use capture_analysis::spurious::{Evidence, Examined, Retransmission, Verdict, examine, pair};
+use capture_analysis::spurious::{Evidence, Examined, Retransmission, SpuriousVerdict, examine, pair};
 use etherparse::{PacketBuilder, TcpOptionElement};
 use std::path::Path;
 
@@ -130,7 +130,7 @@ pub fn interfaces(captures: &[Vec<Packet>]) -> Vec<Interface> {
         let bytes = capture(packets);
         let reader = capture::packets::Reader::new(&bytes[..]).expect("a capture");
         let mut collector = Collector::new(Unwatched);
-        let trace = analysis::analyse(reader, Path::new(name), &Options::default(), &mut collector)
+        let trace = analysis::analyse(reader, Path::new(name), &AnalysisOptions::default(), &mut collector)
             .expect("no I/O error");
         collector.finish(name, &trace).remove(0)
     };
@@ -151,6 +151,6 @@ pub fn seen(sack: bool, packets: &[Packet]) -> Vec<Retransmission> {
 }
 
 /// Returns one evidence's verdict on each retransmission.
-pub fn said(retransmissions: &[Retransmission], evidence: Evidence) -> Vec<Verdict> {
+pub fn said(retransmissions: &[Retransmission], evidence: Evidence) -> Vec<SpuriousVerdict> {
     retransmissions.iter().map(|again| again.signs.of(evidence)).collect()
 }

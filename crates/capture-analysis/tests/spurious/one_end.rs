@@ -1,12 +1,12 @@
 //! Verdicts from a capture at the sender.
 
 use super::conversation::{Packet, ack, data, handshake, sack, said, seen, stamped};
-use capture_analysis::analysis::{self, Options, Unwatched};
+use capture_analysis::analysis::{self, AnalysisOptions, Unwatched};
 use capture_analysis::retransmission::Cause;
 use capture_analysis::spurious::Evidence::{
     Acknowledged, DuplicateSack, Forward, Gap, RoundTrip, Timestamps,
 };
-use capture_analysis::spurious::Verdict::{Necessary, Spurious, Unknown};
+use capture_analysis::spurious::SpuriousVerdict::{Necessary, Spurious, Unknown};
 use std::path::Path;
 
 /// LL-34, RFC 3522: the first acknowledgment after a retransmission echoes the original's time
@@ -289,7 +289,7 @@ fn counts_without_packets_follow_the_same_rules() {
     let counted = |packets: &[Packet]| {
         let bytes = super::conversation::capture(&[handshake(true), packets.to_vec()].concat());
         let reader = capture::packets::Reader::new(&bytes[..]).expect("a capture");
-        let trace = analysis::analyse(reader, Path::new("x"), &Options::default(), &mut Unwatched)
+        let trace = analysis::analyse(reader, Path::new("x"), &AnalysisOptions::default(), &mut Unwatched)
             .expect("no I/O error");
         let causes = trace.interfaces[0].connections.all()[0].halves[0].retransmissions();
         (causes.spurious_by_timestamps, causes.spurious_by_dsack)

@@ -4,7 +4,7 @@ use super::conversation::{ack, data, examined, handshake, interfaces, stamped};
 use capture_analysis::retransmission::Cause;
 use capture_analysis::spurious::response::episodes;
 use capture_analysis::spurious::states::State;
-use capture_analysis::spurious::{Verdict, examine, pair};
+use capture_analysis::spurious::{SpuriousVerdict, examine, pair};
 
 /// LL-27, L 4.x: a delay longer than the timeout. The timer backs off once, then everything is
 /// retransmitted as the originals' acknowledgments arrive.
@@ -45,7 +45,7 @@ fn ll_34_a_genuine_loss_is_no_spurious_timeout() {
     packets.push(stamped(data(500, 1001, 100), 500, 1));
     packets.push(stamped(ack(540, 1101), 2, 500));
     let lost = examined(&[packets.clone()]);
-    assert_eq!(lost.retransmissions[0].verdict, Verdict::Necessary);
+    assert_eq!(lost.retransmissions[0].verdict, SpuriousVerdict::Necessary);
     assert!(episodes(&lost, None).is_empty());
     // Here the acknowledgment was late, and echoes the original.
     packets[5] = stamped(ack(540, 1101), 2, 100);

@@ -1,9 +1,9 @@
 //! Verdicts compared with what the link did.
 
 use super::conversation::{ack, data, examined, handshake, interfaces};
-use capture::{Direction, Ended, Fate, Flow, LinkId, Loss, Reason, Time};
+use capture::{Direction, EndedPacket, Fate, Flow, LinkId, Loss, Reason, Time};
 use capture_analysis::spurious::truth::Fates;
-use capture_analysis::spurious::{Evidence, Score, Verdict, pair};
+use capture_analysis::spurious::{Evidence, Score, SpuriousVerdict, pair};
 
 /// Fate on link `link` of a segment that reached it at `at` ms.
 fn fate(link: u16, number: u64, at: u64, sequence: u32, lost: Option<Loss>) -> Fate {
@@ -16,12 +16,13 @@ fn fate(link: u16, number: u64, at: u64, sequence: u32, lost: Option<Loss>) -> F
         tcp_sequence: Some(sequence),
         payload: Some(100),
     };
-    let whole = Ended::untouched(LinkId(link), Direction::Down, number, 140, at, at).fate(None, Some(flow));
+    let whole =
+        EndedPacket::untouched(LinkId(link), Direction::Down, number, 140, at, at).fate(None, Some(flow));
     Fate { lost: lost.map(Reason::Known), ..whole }
 }
 
 /// Returns the truth about the retransmissions of one segment that was sent three times.
-fn truth(fates: &[Fate]) -> Vec<Verdict> {
+fn truth(fates: &[Fate]) -> Vec<SpuriousVerdict> {
     let packets = vec![data(100, 1001, 100), data(500, 1001, 100), data(1100, 1001, 100), ack(1140, 1101)];
     let captures = interfaces(&[[handshake(true), packets.clone()].concat()]);
     let mut all = Fates::default();
@@ -33,7 +34,7 @@ fn truth(fates: &[Fate]) -> Vec<Verdict> {
 
 #[test]
 fn the_nth_transmission_is_the_nth_fate() {
-    use Verdict::{Necessary, Spurious, Unknown};
+    use SpuriousVerdict::{Necessary, Spurious, Unknown};
     let fates = |first, second, third| {
         [(0, 1, first), (1, 2, second), (2, 3, third)]
             .map(|(number, at, lost)| fate(0, number, at, 1001, lost))
@@ -56,7 +57,7 @@ fn the_nth_transmission_is_the_nth_fate() {
 /// Packets reach the second link in the order in which they left the first.
 #[test]
 fn a_way_over_two_links() {
-    use Verdict::{Necessary, Spurious};
+    use SpuriousVerdict::{Necessary, Spurious};
     let first = [(0, 1, None), (1, 2, Some(Loss::Error)), (2, 3, None)]
         .map(|(number, at, lost)| fate(0, number, at, 1001, lost));
     let second = [(0, 11, Some(Loss::QueueFull)), (1, 13, None)]
@@ -77,13 +78,13 @@ fn a_link_that_changes_the_order_before_another_one() {
     let first = [left(0, 1, 20), left(1, 2, 3), left(2, 4, 30)];
     let second = [(0, 13, Some(Loss::Error)), (1, 21, None), (2, 31, None)]
         .map(|(number, at, lost)| fate(1, number, at, 1001, lost));
-    let spurious = Verdict::Spurious;
+    let spurious = SpuriousVerdict::Spurious;
     assert_eq!(truth(&[first.to_vec(), second.to_vec()].concat()), [spurious, spurious]);
 }
 
 #[test]
 fn recall_and_precision() {
-    use Verdict::{Necessary, Spurious, Unknown};
+    use SpuriousVerdict::{Necessary, Spurious, Unknown};
     let mut score = Score::default();
     for (truth, said) in [
         (Spurious, Spurious),
@@ -108,13 +109,16 @@ fn recall_and_precision() {
 #[test]
 fn evidence_decides_in_the_order_of_its_ranks() {
     let mut signs = capture_analysis::spurious::Signs::default();
-    signs.set(Evidence::RoundTrip, Verdict::Necessary);
-    assert_eq!(signs.combined(|_| true), (Verdict::Necessary, Some(Evidence::RoundTrip)));
-    signs.set(Evidence::Timestamps, Verdict::Necessary);
-    signs.set(Evidence::DuplicateSack, Verdict::Spurious);
-    assert_eq!(signs.combined(|_| true), (Verdict::Spurious, Some(Evidence::DuplicateSack)));
+    signs.set(Evidence::RoundTrip, SpuriousVerdict::Necessary);
+    assert_eq!(signs.combined(|_| true), (SpuriousVerdict::Necessary, Some(Evidence::RoundTrip)));
+    signs.set(Evidence::Timestamps, SpuriousVerdict::Necessary);
+    signs.set(Evidence::DuplicateSack, SpuriousVerdict::Spurious);
+    assert_eq!(signs.combined(|_| true), (SpuriousVerdict::Spurious, Some(Evidence::DuplicateSack)));
     assert_eq!(signs.combined(|one| one != Evidence::DuplicateSack).1, Some(Evidence::Timestamps));
-    signs.set(Evidence::Arrivals, Verdict::Necessary);
-    assert_eq!(signs.combined(|_| true), (Verdict::Necessary, Some(Evidence::Arrivals)));
-    assert_eq!(capture_analysis::spurious::Signs::default().combined(|_| true), (Verdict::Unknown, None));
+    signs.set(Evidence::Arrivals, SpuriousVerdict::Necessary);
+    assert_eq!(signs.combined(|_| true), (SpuriousVerdict::Necessary, Some(Evidence::Arrivals)));
+    assert_eq!(
+        capture_analysis::spurious::Signs::default().combined(|_| true),
+        (SpuriousVerdict::Unknown, None)
+    );
 }

@@ -1,6 +1,6 @@
 //! Types that a column can hold. Each converts to a cell of a fixed kind.
 
-use super::{Cell, Kind};
+use super::{Cell, ColumnType};
 use crate::senders::{Algorithm, CongestionState};
 use crate::units::{Span, Time};
 use std::borrow::Cow;
@@ -11,7 +11,7 @@ use vocabulary::{ChannelState, Direction, LinkId};
 /// A field of a row that is a cell of its table.
 pub trait Field: Sized {
     /// Kind of the column.
-    const KIND: Kind;
+    const KIND: ColumnType;
     /// Whether cells of the column may be empty.
     const OPTIONAL: bool = false;
 
@@ -30,7 +30,7 @@ pub trait Field: Sized {
 }
 
 impl<F: Field> Field for Option<F> {
-    const KIND: Kind = F::KIND;
+    const KIND: ColumnType = F::KIND;
     const OPTIONAL: bool = true;
 
     fn cell(&self) -> Cell<'_> {
@@ -43,7 +43,7 @@ impl<F: Field> Field for Option<F> {
 }
 
 impl Field for bool {
-    const KIND: Kind = Kind::Bool;
+    const KIND: ColumnType = ColumnType::Bool;
 
     fn cell(&self) -> Cell<'_> {
         Cell::Bool(*self)
@@ -55,7 +55,7 @@ impl Field for bool {
 }
 
 impl Field for String {
-    const KIND: Kind = Kind::Text;
+    const KIND: ColumnType = ColumnType::Text;
 
     fn cell(&self) -> Cell<'_> {
         Cell::Text(Cow::Borrowed(self))
@@ -67,7 +67,7 @@ impl Field for String {
 }
 
 impl Field for IpAddr {
-    const KIND: Kind = Kind::Text;
+    const KIND: ColumnType = ColumnType::Text;
 
     fn cell(&self) -> Cell<'_> {
         Cell::Text(Cow::Owned(self.to_string()))
@@ -83,7 +83,7 @@ impl Field for IpAddr {
 macro_rules! numbers {
     ($($type:ty as $number:ty, $kind:expr, $to:expr, $from:expr;)+) => {
         $(impl Field for $type {
-            const KIND: Kind = $kind;
+            const KIND: ColumnType = $kind;
 
             fn cell(&self) -> Cell<'_> {
                 let to: fn(Self) -> u64 = $to;
@@ -98,13 +98,13 @@ macro_rules! numbers {
 }
 
 numbers! {
-    u8 as u8, Kind::Bits(8), u64::from, u8::from;
-    u16 as u16, Kind::Bits(16), u64::from, u16::from;
-    u32 as u32, Kind::Bits(32), u64::from, u32::from;
-    u64 as u64, Kind::Bits(64), u64::from, u64::from;
-    LinkId as u16, Kind::Bits(16), |link| u64::from(link.0), LinkId;
-    Span as u64, Kind::Bits(64), Self::as_nanos, Self::from_nanos;
-    Time as u64, Kind::Rising, Self::as_nanos, Self::from_nanos;
+    u8 as u8, ColumnType::Bits(8), u64::from, u8::from;
+    u16 as u16, ColumnType::Bits(16), u64::from, u16::from;
+    u32 as u32, ColumnType::Bits(32), u64::from, u32::from;
+    u64 as u64, ColumnType::Bits(64), u64::from, u64::from;
+    LinkId as u16, ColumnType::Bits(16), |link| u64::from(link.0), LinkId;
+    Span as u64, ColumnType::Bits(64), Self::as_nanos, Self::from_nanos;
+    Time as u64, ColumnType::Rising, Self::as_nanos, Self::from_nanos;
 }
 
 /// Implements [`Field`] for types whose values have names. Each line has the type and its methods
@@ -112,7 +112,7 @@ numbers! {
 macro_rules! names {
     ($($type:ty, $name:ident, $from:ident;)+) => {
         $(impl Field for $type {
-            const KIND: Kind = Kind::Text;
+            const KIND: ColumnType = ColumnType::Text;
 
             fn cell(&self) -> Cell<'_> {
                 Cell::Text(Cow::Borrowed(self.$name()))
@@ -137,7 +137,7 @@ names! {
 }
 
 impl Field for crate::event::Reason {
-    const KIND: Kind = Kind::Text;
+    const KIND: ColumnType = ColumnType::Text;
 
     fn cell(&self) -> Cell<'_> {
         Cell::text(Some(self.name()))

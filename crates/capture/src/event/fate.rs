@@ -1,6 +1,6 @@
 //! The end of a packet on a link.
 //!
-//! [`Ended`] is the emulator's report: small, without memory of its own, with stages by number.
+//! [`EndedPacket`] is the emulator's report: small, without memory of its own, with stages by number.
 //! [`Fate`] is the log's row for it: with stages by name, and with the packet's addresses and
 //! ports.
 
@@ -12,7 +12,7 @@ use vocabulary::{Cause, ChannelState, Direction, LinkId, Loss, Sending};
 
 /// The end of a packet, as the emulator reports it. A duplicate has its own record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Ended {
+pub struct EndedPacket {
     /// The link.
     pub link: LinkId,
     /// The direction.
@@ -70,10 +70,10 @@ pub enum Reason {
     Other(String),
 }
 
-/// A row of the event log. Fields without a comment are as in [`Ended`]. The log stores them in
+/// A row of the event log. Fields without a comment are as in [`EndedPacket`]. The log stores them in
 /// this order, so new fields go at the end.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[allow(missing_docs, reason = "`Ended` documents them")]
+#[allow(missing_docs, reason = "`EndedPacket` documents them")]
 pub struct Fate {
     pub link: LinkId,
     #[serde(with = "stored::direction")]
@@ -101,7 +101,7 @@ pub struct Fate {
     pub flow: Option<Flow>,
 }
 
-impl Ended {
+impl EndedPacket {
     /// Creates the end of a packet that was delivered without any effects. Callers add the effects
     /// of the stages.
     #[must_use]

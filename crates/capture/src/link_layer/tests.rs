@@ -5,7 +5,7 @@ use crate::log::LogError;
 use crate::packets;
 use crate::schema::Contents;
 use crate::table::{Converted, TableError, recover};
-use crate::{Options, Recorder, example, fates, senders};
+use crate::{Recorder, RecorderOptions, example, fates, senders};
 use ::packet::checksum::is_ipv4_right;
 use ::packet::rlp::{Body, Frame, Size, Supervision};
 use proptest::prelude::*;
@@ -255,8 +255,11 @@ fn blocks_that_go_up_say_so() {
 fn the_recorder_writes_both() {
     let dir = tempfile::tempdir().expect("a directory");
     let (table, capture) = (dir.path().join("a.parquet"), dir.path().join("b.pcapng"));
-    let options =
-        Options { link_layer: Some(table.clone()), blocks: Some(capture.clone()), ..Options::default() };
+    let options = RecorderOptions {
+        link_layer: Some(table.clone()),
+        blocks: Some(capture.clone()),
+        ..RecorderOptions::default()
+    };
     let mut recorder = Recorder::start(example::header(), options).expect("a recorder");
     let row = |time_ns, ns| {
         let at = Time::from_nanos(time_ns);
@@ -288,7 +291,7 @@ fn a_log_that_was_left_over_is_said() {
     let dir = tempfile::tempdir().expect("a directory");
     let table = dir.path().join("a.parquet");
     fs::write(crate::table::log_path(&table), written(&[])).expect("a log");
-    let options = Options { link_layer: Some(table), ..Options::default() };
+    let options = RecorderOptions { link_layer: Some(table), ..RecorderOptions::default() };
     let error = Recorder::start(example::header(), options).err().expect("refused").to_string();
     assert!(error.contains("lasthop convert"), "{error}");
 }

@@ -8,7 +8,7 @@
 
 use super::words;
 use super::write::{Interface, Packet, Writer};
-use crate::event::{Ended, Header, LinkInfo, Outcome};
+use crate::event::{EndedPacket, Header, LinkInfo, Outcome};
 use crate::units::{Time, WallTime};
 use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Write};
@@ -150,7 +150,7 @@ impl<W: Write> Order<W> {
 
     /// Adds the end of a packet or a copy. `bytes` are those with which it leaves, if they have
     /// changed or it is a copy. `stage` is as in [`words::fate`].
-    pub fn ended(&mut self, ended: &Ended, stage: Option<&str>, bytes: Option<&[u8]>) {
+    pub fn ended(&mut self, ended: &EndedPacket, stage: Option<&str>, bytes: Option<&[u8]>) {
         let Some(ends) = self.ends.get(&ended.link) else { return };
         let interface = ends.leaving(ended.direction);
         let key = (ended.link, ended.direction, ended.number);

@@ -1,6 +1,6 @@
 use super::*;
 use crate::Tail;
-use crate::event::{Ended, Outcome};
+use crate::event::{EndedPacket, Outcome};
 use crate::example;
 use crate::packets::{self, Reader};
 use crate::units::{Span, Time, WallTime};
@@ -39,15 +39,19 @@ fn comments(packets: &[packets::Packet]) -> Vec<&str> {
 
 #[test]
 fn fates_in_words() {
-    let whole = Ended { stage: Some(2), ..example::delivered(12, 1_000_000_000, 1_082_134_000) };
-    let lost =
-        |loss, channel| Ended { outcome: Outcome::Lost(loss), channel, left: at(1_234_567_890), ..whole };
+    let whole = EndedPacket { stage: Some(2), ..example::delivered(12, 1_000_000_000, 1_082_134_000) };
+    let lost = |loss, channel| EndedPacket {
+        outcome: Outcome::Lost(loss),
+        channel,
+        left: at(1_234_567_890),
+        ..whole
+    };
     let mut cases = vec![
         whole,
-        Ended { bits_flipped: 3, ..whole },
-        Ended { bits_flipped: 1, checksum_spoiled: true, copy: true, ..whole },
-        Ended { congestion_marked: true, held: Span::from_millis(1500), overtaken: 1, ..whole },
-        Ended { overtaken: 5, direction: Direction::Up, ..whole },
+        EndedPacket { bits_flipped: 3, ..whole },
+        EndedPacket { bits_flipped: 1, checksum_spoiled: true, copy: true, ..whole },
+        EndedPacket { congestion_marked: true, held: Span::from_millis(1500), overtaken: 1, ..whole },
+        EndedPacket { overtaken: 5, direction: Direction::Up, ..whole },
         lost(Loss::Error, Some(ChannelState::Bad)),
         lost(Loss::Error, Some(ChannelState::Good)),
     ];
@@ -69,13 +73,13 @@ fn a_packet_is_recorded_at_both_ends_with_its_fate() {
     let mut order = order(1 << 20);
     enter(&mut order, 0, 1_000);
     enter(&mut order, 1, 2_000);
-    let lost = Ended {
+    let lost = EndedPacket {
         outcome: Outcome::Lost(Loss::QueueFull),
         stage: Some(0),
         ..example::delivered(1, 2_000, 2_000)
     };
     order.ended(&lost, Some("queue"), None);
-    let damaged = Ended { bits_flipped: 2, ..example::delivered(0, 1_000, 5_000) };
+    let damaged = EndedPacket { bits_flipped: 2, ..example::delivered(0, 1_000, 5_000) };
     order.ended(&damaged, Some("errors"), Some(&[7; 60]));
     order.settled(at(6_000)).expect("written");
     let (packets, interfaces) = read(&order.finish().expect("finished").1);
@@ -117,10 +121,10 @@ fn copies_and_packets_in_flight_are_told() {
     enter(&mut order, 0, 10);
     enter(&mut order, 1, 20);
     enter(&mut order, 2, 25);
-    order.ended(&Ended { copy: true, ..example::delivered(0, 10, 30) }, None, Some(&[9; 60]));
+    order.ended(&EndedPacket { copy: true, ..example::delivered(0, 10, 30) }, None, Some(&[9; 60]));
     order.ended(&example::delivered(0, 10, 40), None, None);
     order.ended(
-        &Ended { copy: true, outcome: Outcome::Lost(Loss::Red), ..example::delivered(1, 20, 45) },
+        &EndedPacket { copy: true, outcome: Outcome::Lost(Loss::Red), ..example::delivered(1, 20, 45) },
         None,
         Some(&[9; 60]),
     );
@@ -169,7 +173,7 @@ fn a_link_can_be_added_while_the_capture_goes_on() {
 }
 
 /// Generates ends of packets of links 0 and 1, numbered in the order of the list.
-fn any_run() -> impl Strategy<Value = Vec<(Ended, Vec<u8>)>> {
+fn any_run() -> impl Strategy<Value = Vec<(EndedPacket, Vec<u8>)>> {
     prop::collection::vec((example::ended(), prop::collection::vec(any::<u8>(), 20..40)), 0..30).prop_map(
         |mut ends| {
             for (number, (ended, bytes)) in ends.iter_mut().enumerate() {
@@ -183,7 +187,7 @@ fn any_run() -> impl Strategy<Value = Vec<(Ended, Vec<u8>)>> {
 }
 
 /// Drives `order` through a run in the order of time.
-fn drive<W: io::Write>(order: &mut Order<W>, ends: &[(Ended, Vec<u8>)]) {
+fn drive<W: io::Write>(order: &mut Order<W>, ends: &[(EndedPacket, Vec<u8>)]) {
     // Arrivals come before departures at the same time.
     let mut steps: Vec<(Time, bool, usize)> = Vec::new();
     for (place, (ended, _)) in ends.iter().enumerate() {

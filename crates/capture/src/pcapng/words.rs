@@ -1,6 +1,6 @@
 //! Texts of fates, for the comments on packets.
 
-use crate::event::{Ended, Outcome};
+use crate::event::{EndedPacket, Outcome};
 use crate::units::{Span, Time};
 use std::fmt::{self, Write};
 use vocabulary::{ChannelState, Direction, Loss};
@@ -11,7 +11,7 @@ pub fn packet(text: &mut String, direction: Direction, number: u64) {
 }
 
 /// Appends how the packet or copy ended. `stage` is the name of the stage that lost or damaged it.
-pub fn fate(text: &mut String, ended: &Ended, stage: Option<&str>) {
+pub fn fate(text: &mut String, ended: &EndedPacket, stage: Option<&str>) {
     separate(text);
     if ended.copy {
         text.push_str("duplicate ");
@@ -53,7 +53,7 @@ fn lost(text: &mut String, loss: Loss, channel: Option<ChannelState>, stage: Opt
     }
 }
 
-fn delivered(text: &mut String, ended: &Ended, stage: Option<&str>) {
+fn delivered(text: &mut String, ended: &EndedPacket, stage: Option<&str>) {
     write(text, format_args!("delivered after {}", millis(ended.left.since(ended.arrived))));
     match ended.bits_flipped {
         0 => {}

@@ -1,6 +1,6 @@
 //! A part of the recording, passed between the threads.
 
-use crate::event::{Ended, LinkInfo};
+use crate::event::{EndedPacket, LinkInfo};
 use crate::link_layer::{Row, Way};
 use crate::units::Time;
 use std::ops::Range;
@@ -31,7 +31,7 @@ pub(super) enum Entry {
     /// A packet entered a link.
     Entered { link: LinkId, direction: Direction, number: u64, at: Time, length: u32, bytes: Kept },
     /// A packet or copy ended. The bytes are kept only for copies and changed packets.
-    Ended { ended: Ended, bytes: Kept },
+    Ended { ended: EndedPacket, bytes: Kept },
     /// An event at one end of a link layer.
     LinkLayer(Row),
     /// An RLP block is at one end.

@@ -1,4 +1,4 @@
-//! Options: what to record, and with how much memory.
+//! RecorderOptions: what to record, and with how much memory.
 
 use crate::units::Span;
 use std::fmt;
@@ -6,9 +6,9 @@ use std::io::Write;
 use std::path::PathBuf;
 use vocabulary::LinkId;
 
-/// Options of a recording. By default, only the counters are kept.
+/// RecorderOptions of a recording. By default, only the counters are kept.
 #[derive(Debug)]
-pub struct Options {
+pub struct RecorderOptions {
     /// Where to write a capture.
     pub capture: Option<CaptureTo>,
     /// Links whose packets are captured; `None` means all. Fates and counters always cover all
@@ -37,7 +37,7 @@ pub enum CaptureTo {
     Writer(Box<dyn Write + Send>),
 }
 
-impl Default for Options {
+impl Default for RecorderOptions {
     fn default() -> Self {
         Self {
             capture: None,

@@ -82,7 +82,8 @@ fn drive(recorder: &mut Recorder, count: u64) {
         recorder.entered(LINK, Direction::Down, number, at(now), 1000, &bytes);
         let outcome = if number % 10 == 0 { Outcome::Lost(Loss::Outage) } else { Outcome::Delivered };
         if number >= 10 {
-            let ended = Ended { length: 1000, outcome, ..example::delivered(number - 10, now - 10_000, now) };
+            let ended =
+                EndedPacket { length: 1000, outcome, ..example::delivered(number - 10, now - 10_000, now) };
             recorder.ended(&ended, &bytes);
         }
         recorder.settled(at(now));
@@ -98,10 +99,10 @@ fn packets(disk: &Kept) -> Vec<packets::Packet> {
 fn capture_event_log_and_counters_agree() {
     let dir = tempfile::tempdir().expect("a directory");
     let (capture, events) = (dir.path().join("x.pcapng"), dir.path().join("x.parquet"));
-    let options = Options {
+    let options = RecorderOptions {
         capture: Some(CaptureTo::Path(capture.clone())),
         events: Some(events.clone()),
-        ..Options::default()
+        ..RecorderOptions::default()
     };
     let mut recorder = Recorder::start(example::header(), options).expect("started");
     drive(&mut recorder, 5_000);
@@ -134,8 +135,11 @@ fn a_slow_disk_makes_the_caller_wait_and_is_counted() {
     let (give, live) = channel();
     let disk = Kept::default();
     // Two chunks, the minimum.
-    let options =
-        Options { capture: Some(to(Slow { live, disk: disk.clone() })), memory: 0, ..Options::default() };
+    let options = RecorderOptions {
+        capture: Some(to(Slow { live, disk: disk.clone() })),
+        memory: 0,
+        ..RecorderOptions::default()
+    };
     let mut recorder = Recorder::start(example::header(), options).expect("started");
     assert_eq!(recorder.stalls(), Stalls::default());
     give.send(recorder.live()).expect("the disk is there");
@@ -154,7 +158,7 @@ fn a_slow_disk_makes_the_caller_wait_and_is_counted() {
 fn a_full_disk_is_told_at_the_end_and_the_counters_go_on() {
     let disk = Kept::default();
     let full = Full { left: 1_000_000, disk: disk.clone() };
-    let options = Options { capture: Some(to(full)), ..Options::default() };
+    let options = RecorderOptions { capture: Some(to(full)), ..RecorderOptions::default() };
     let mut recorder = Recorder::start(example::header(), options).expect("started");
     drive(&mut recorder, 5_000);
     let error = recorder.close(at(6_000_000)).expect_err("the disk is full");
@@ -169,12 +173,15 @@ fn a_full_disk_is_told_at_the_end_and_the_counters_go_on() {
 #[test]
 fn records_go_to_the_disk_when_they_are_old_enough() {
     let disk = Kept::default();
-    let options =
-        Options { capture: Some(to(disk.clone())), age: crate::Span::from_nanos(500), ..Options::default() };
+    let options = RecorderOptions {
+        capture: Some(to(disk.clone())),
+        age: crate::Span::from_nanos(500),
+        ..RecorderOptions::default()
+    };
     let mut recorder = Recorder::start(example::header(), options).expect("started");
     assert_eq!(recorder.due(), Time::NEVER);
     recorder.entered(LINK, Direction::Up, 0, at(1_000), 4, b"abcd");
-    let ended = Ended { direction: Direction::Up, ..example::delivered(0, 1_000, 1_200) };
+    let ended = EndedPacket { direction: Direction::Up, ..example::delivered(0, 1_000, 1_200) };
     recorder.ended(&ended, b"abcd");
     recorder.settled(at(1_200));
     assert_eq!(recorder.due(), at(1_500));
@@ -195,7 +202,7 @@ fn records_go_to_the_disk_when_they_are_old_enough() {
 fn the_log_of_another_run_is_not_overwritten() {
     let dir = tempfile::tempdir().expect("a directory");
     let events = dir.path().join("x.parquet");
-    let options = || Options { events: Some(events.clone()), ..Options::default() };
+    let options = || RecorderOptions { events: Some(events.clone()), ..RecorderOptions::default() };
     let first = Recorder::start(example::header(), options()).expect("started");
     let refused = Recorder::start(example::header(), options()).err().expect("refused");
     assert!(
@@ -209,7 +216,7 @@ fn the_log_of_another_run_is_not_overwritten() {
 #[test]
 fn a_file_that_cannot_be_created_is_named() {
     let path = PathBuf::from("/nonexistent/x.pcapng");
-    let options = Options { capture: Some(CaptureTo::Path(path)), ..Options::default() };
+    let options = RecorderOptions { capture: Some(CaptureTo::Path(path)), ..RecorderOptions::default() };
     let error = Recorder::start(example::header(), options).err().expect("no such directory").to_string();
     assert!(error.starts_with("cannot create the capture `/nonexistent/x.pcapng`: "), "{error}");
 }
@@ -218,9 +225,9 @@ fn a_file_that_cannot_be_created_is_named() {
 fn stages_are_named_as_they_are_when_the_packet_ends() {
     let dir = tempfile::tempdir().expect("a directory");
     let events = dir.path().join("x.parquet");
-    let options = Options { events: Some(events.clone()), ..Options::default() };
+    let options = RecorderOptions { events: Some(events.clone()), ..RecorderOptions::default() };
     let mut recorder = Recorder::start(example::header(), options).expect("started");
-    let lost = |number| Ended {
+    let lost = |number| EndedPacket {
         outcome: Outcome::Lost(Loss::Error),
         stage: Some(2),
         ..example::delivered(number, 5, 9)
@@ -239,7 +246,7 @@ fn stages_are_named_as_they_are_when_the_packet_ends() {
 fn whose_a_packet_is_was_read_before_it_was_damaged() {
     let dir = tempfile::tempdir().expect("a directory");
     let events = dir.path().join("x.parquet");
-    let options = Options { events: Some(events.clone()), ..Options::default() };
+    let options = RecorderOptions { events: Some(events.clone()), ..RecorderOptions::default() };
     let mut recorder = Recorder::start(example::header(), options).expect("started");
     let mut bytes = Vec::new();
     let builder = etherparse::PacketBuilder::ipv4([10, 0, 0, 1], [10, 0, 0, 2], 64).tcp(1111, 80, 7, 100);
@@ -248,8 +255,8 @@ fn whose_a_packet_is_was_read_before_it_was_damaged() {
     // The first octets of the source address and of the sequence number.
     bytes[12] ^= 0x80;
     bytes[24] ^= 0x80;
-    let damaged = Ended { bits_flipped: 2, length: bytes.len() as u32, ..example::delivered(0, 5, 9) };
-    recorder.ended(&Ended { copy: true, ..damaged }, &bytes);
+    let damaged = EndedPacket { bits_flipped: 2, length: bytes.len() as u32, ..example::delivered(0, 5, 9) };
+    recorder.ended(&EndedPacket { copy: true, ..damaged }, &bytes);
     recorder.ended(&damaged, &bytes);
     recorder.close(at(10)).expect("closed");
     let fates: Vec<Fate> =

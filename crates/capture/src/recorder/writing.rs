@@ -5,8 +5,8 @@
 
 use super::chunk::{Chunk, Entry};
 use super::link_layers::LinkLayers;
-use super::{CaptureTo, Captured, Live, Logged, Options, RecordError, Recorded};
-use crate::event::{Ended, Fate, Flow, Header, LinkInfo, Note};
+use super::{CaptureTo, Captured, Live, Logged, RecordError, Recorded, RecorderOptions};
+use crate::event::{EndedPacket, Fate, Flow, Header, LinkInfo, Note};
 use crate::fates::LogWriter;
 use crate::output;
 use crate::pcapng::Order;
@@ -57,7 +57,7 @@ struct Events {
 }
 
 impl Writing {
-    pub(super) fn open(header: Header, options: Options, live: Live) -> Result<Self, RecordError> {
+    pub(super) fn open(header: Header, options: RecorderOptions, live: Live) -> Result<Self, RecordError> {
         // The logs first: if one is refused, no capture must have been replaced.
         let events = options.events.map(|path| Events::open(path, &header)).transpose()?;
         let link_layers = LinkLayers::open(options.link_layer, options.blocks, &header)?;
@@ -163,7 +163,7 @@ impl Capture {
     fn write(&mut self, chunk: &Chunk, header: &Header) -> io::Result<()> {
         let mut described = Described::new(header);
         for entry in chunk.entries() {
-            if let Entry::Entered { link, .. } | Entry::Ended { ended: Ended { link, .. }, .. } = entry
+            if let Entry::Entered { link, .. } | Entry::Ended { ended: EndedPacket { link, .. }, .. } = entry
                 && self.links.as_ref().is_some_and(|links| !links.contains(link))
             {
                 continue;
@@ -267,7 +267,7 @@ impl<'a> Described<'a> {
         self.newer.iter().rev().find(|link| link.id == id).copied().or_else(|| self.header.link(id))
     }
 
-    fn stage(&self, ended: &Ended) -> Option<&'a str> {
+    fn stage(&self, ended: &EndedPacket) -> Option<&'a str> {
         self.link(ended.link)?.stage(ended.direction, ended.stage?)
     }
 

@@ -1,7 +1,7 @@
 //! Schema of the log of sender states, with the columns of its table.
 
 use super::{Header, LossState, SCHEMA, SenderState};
-use crate::column::{Cell, Column, Kind, column};
+use crate::column::{Cell, Column, ColumnType, column};
 use crate::schema::{Contents, Schema};
 use crate::table;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -15,20 +15,20 @@ impl Schema for SenderState {
     #[rustfmt::skip]
     const COLUMNS: &'static [Column<Self>] = &[
         column!("time_ns", at, "when the segment reached TCP, in ns since the start of the run; the state is that before it"),
-        column!("node", Kind::Text, true, "name of the sender's node",
+        column!("node", ColumnType::Text, true, "name of the sender's node",
             |state, header| Cell::text(header.nodes.get(usize::from(state.node)).map(String::as_str)),
             |_, _| {}),
         column!("node_id", node, "number of the sender's node"),
-        column!("src", Kind::Text, false, "the sender's address",
+        column!("src", ColumnType::Text, false, "the sender's address",
             |state, _| Cell::Text(state.local.ip().to_string().into()),
             |state, cell| if let Some(address) = cell.parsed() { state.local.set_ip(address) }),
-        column!("sport", Kind::Bits(16), false, "the sender's port",
+        column!("sport", ColumnType::Bits(16), false, "the sender's port",
             |state, _| Cell::number(state.local.port()),
             |state, cell| state.local.set_port(cell.int())),
-        column!("dst", Kind::Text, false, "the receiver's address",
+        column!("dst", ColumnType::Text, false, "the receiver's address",
             |state, _| Cell::Text(state.remote.ip().to_string().into()),
             |state, cell| if let Some(address) = cell.parsed() { state.remote.set_ip(address) }),
-        column!("dport", Kind::Bits(16), false, "the receiver's port",
+        column!("dport", ColumnType::Bits(16), false, "the receiver's port",
             |state, _| Cell::number(state.remote.port()),
             |state, cell| state.remote.set_port(cell.int())),
         column!("payload_bytes", payload, "payload of the segment that came; 0 of a pure ACK"),

@@ -10,18 +10,18 @@ fn counts_what_happened() {
     for _ in 0..4 {
         summary.entered(link, down, 100);
     }
-    let ended = Ended { link, direction: down, length: 100, ..example::delivered(0, 1_000, 5_000) };
+    let ended = EndedPacket { link, direction: down, length: 100, ..example::delivered(0, 1_000, 5_000) };
     summary.ended(&ended);
     let found_by = Some(packet::Check::TcpEnd);
-    summary.ended(&Ended {
+    summary.ended(&EndedPacket {
         bits_flipped: 2,
         found_by,
         overtaken: 1,
         left: Time::from_nanos(10_000),
         ..ended
     });
-    summary.ended(&Ended { copy: true, congestion_marked: true, ..ended });
-    summary.ended(&Ended { outcome: Outcome::Lost(Loss::Outage), bits_flipped: 1, ..ended });
+    summary.ended(&EndedPacket { copy: true, congestion_marked: true, ..ended });
+    summary.ended(&EndedPacket { outcome: Outcome::Lost(Loss::Outage), bits_flipped: 1, ..ended });
     let way = summary.way(link, down);
     assert_eq!((way.packets, way.bytes, way.delivered, way.delivered_bytes), (4, 400, 3, 300));
     assert_eq!(

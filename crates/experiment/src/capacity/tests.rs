@@ -5,7 +5,7 @@
 
 use super::*;
 use crate::recording::Recording;
-use capture::{Header, LinkId, LinkInfo, Options, Recorder, WallTime, WayInfo};
+use capture::{Header, LinkId, LinkInfo, Recorder, RecorderOptions, WallTime, WayInfo};
 use capture_analysis::layers::limiter::{self, Limiter};
 use emulator::simulated::Simulated;
 use emulator::{Emulator, Ending, Observer, PortId, WayId, control};
@@ -61,7 +61,7 @@ fn info(link: &Link) -> LinkInfo {
 fn recording(folder: &tempfile::TempDir, info: LinkInfo) -> Recording {
     let header = Header::new("test", WallTime::from_nanos(STARTED), 1, vec![info.clone()]);
     let events = Some(folder.path().join("x.parquet"));
-    let options = Options { events, memory: 1 << 22, ..Options::default() };
+    let options = RecorderOptions { events, memory: 1 << 22, ..RecorderOptions::default() };
     Recording::new(Recorder::start(header, options).expect("a recorder"), vec![info], true)
 }
 

@@ -1,7 +1,7 @@
 //! Tests of plans: their meaning, and the errors in invalid ones.
 
 use super::*;
-use crate::workload::{Amount, Kind};
+use crate::workload::{Amount, Traffic};
 use link::units::{BitRate, ByteCount};
 
 /// A plan with a factor whose levels carry a variable.
@@ -69,7 +69,7 @@ fn levels_and_their_variables_are_filled_in() {
     let plan = plan(PLAN);
     let cell = &plan.cells()[3];
     let experiment = plan.experiment(cell, 2, 7).unwrap();
-    let Kind::Bulk { amount, from, to, .. } = &experiment.workloads[0].kind else { panic!("bulk") };
+    let Traffic::Bulk { amount, from, to, .. } = &experiment.workloads[0].kind else { panic!("bulk") };
     assert_eq!(*amount, Amount::Bytes(ByteCount::new(60_000_000)));
     assert_eq!(
         (*from, *to),
@@ -78,7 +78,7 @@ fn levels_and_their_variables_are_filled_in() {
     let link = &experiment.scenario.links[0];
     assert_eq!(link.profile.down.rate(), BitRate::from_bits_per_second(11_000_000));
     assert!(link.profile.down.find("errors").is_some() && link.title == "wifi-b+lite-1");
-    let Kind::Command { line, .. } = &experiment.workloads[1].kind else { panic!("command") };
+    let Traffic::Command { line, .. } = &experiment.workloads[1].kind else { panic!("command") };
     assert_eq!(line, "ping -c 2 10.0.0.1 | awk '{ print $1 }'");
     assert_eq!(experiment.measure, "download");
 }
@@ -200,7 +200,7 @@ fn a_scenario_table_of_ltcp() {
     assert_eq!(addresses, [("1", 1), ("3", 3), ("4", 4), ("2", 2)]);
     assert!(scenario.links[1].profile.up.find("errors").is_some(), "0.1 % from 3 to 4");
     assert!(scenario.links[1].profile.down.find("errors").is_none(), "none from 4 to 3");
-    let Kind::Command { line, .. } = &experiment.workloads[0].kind else { panic!("command") };
+    let Traffic::Command { line, .. } = &experiment.workloads[0].kind else { panic!("command") };
     assert_eq!(line, "ping -c 5 10.0.0.2");
 }
 
@@ -337,7 +337,7 @@ command = "ping -c {repetition} {address.server} | awk '{ print $1 }'""#;
     };
     let second = link::units::Span::from_secs(1);
     let usual = |kind| match kind {
-        Kind::Ping { size, interval, duration, .. } => Some((size, interval, duration)),
+        Traffic::Ping { size, interval, duration, .. } => Some((size, interval, duration)),
         _ => None,
     };
     assert_eq!(usual(kind("")), Some((ByteCount::new(56), second, None)));

@@ -2,7 +2,7 @@
 //! lost.
 
 use capture::senders::INFINITE_SSTHRESH;
-use capture_analysis::loss_events::{self, Kind};
+use capture_analysis::loss_events::{self, LossDetection};
 use results::{Connection, LossEvent, LossKind, Protocol};
 use std::net::IpAddr;
 use std::path::Path;
@@ -49,11 +49,11 @@ pub fn of(event: &loss_events::LossEvent) -> LossEvent {
     LossEvent {
         at_ns: change.at.as_nanos(),
         kind: match change.kind {
-            Kind::Recovery => LossKind::Recovery,
-            Kind::Timeout => LossKind::Timeout,
-            Kind::Cwr => LossKind::Reduction,
+            LossDetection::Recovery => LossKind::Recovery,
+            LossDetection::Timeout => LossKind::Timeout,
+            LossDetection::Cwr => LossKind::Reduction,
         },
-        n: judged.filter(|_| change.kind == Kind::Recovery).map(|judged| judged.n as u16),
+        n: judged.filter(|_| change.kind == LossDetection::Recovery).map(|judged| judged.n as u16),
         lost: event.truth.segments,
         cause: event.truth.cause,
         verdict: judged.and_then(|judged| judged.verdict),

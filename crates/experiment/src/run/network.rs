@@ -134,14 +134,14 @@ pub fn recording(
     let links: Vec<_> = links.collect();
     let header = Header::new(env!("CARGO_PKG_VERSION"), started, seed, links.clone());
     let has_link_layer = ready.iter().any(|ready| ready.link.has_medium());
-    let options = capture::Options {
+    let options = capture::RecorderOptions {
         capture: files.capture().map(CaptureTo::Path),
         capture_links: Some(experiment.capture.links.iter().map(|&place| LinkId(place as u16)).collect()),
         snap_length: experiment.capture.snap_length,
         events: files.events(),
         link_layer: files.link_layer().filter(|_| has_link_layer),
         blocks: files.blocks().filter(|_| has_link_layer),
-        ..capture::Options::default()
+        ..capture::RecorderOptions::default()
     };
     let recorder = Recorder::start(header, options).map_err(|error| error.to_string())?;
     Ok(Recording::new(recorder, links, files.wants_bytes()).watching(files.watch()))

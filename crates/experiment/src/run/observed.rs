@@ -9,9 +9,9 @@
 //! is lost yet there, and the round-trip times are complete.
 
 use crate::plan::Experiment;
-use crate::workload::Kind;
+use crate::workload::Traffic;
 use crate::workload::ground::SERVERS;
-use capture_analysis::analysis::{self, Options, Unwatched};
+use capture_analysis::analysis::{self, AnalysisOptions, Unwatched};
 use results::{Connection, Protocol, RoundTrips};
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
@@ -29,8 +29,8 @@ pub fn add(
     capture: &Path,
     started: u64,
 ) -> Result<(), String> {
-    let trace =
-        analysis::read(capture, &Options::default(), &mut Unwatched).map_err(|error| error.to_string())?;
+    let trace = analysis::read(capture, &AnalysisOptions::default(), &mut Unwatched)
+        .map_err(|error| error.to_string())?;
     let mut best: Vec<&capture_analysis::Connection> = Vec::new();
     for seen in trace.interfaces.iter().flat_map(|interface| interface.connections.all()) {
         match best.iter_mut().find(|known| is_same(known, seen)) {
@@ -81,9 +81,9 @@ fn sender(connection: &capture_analysis::Connection) -> &capture_analysis::half:
 fn of_ours(experiment: &Experiment, connection: &capture_analysis::Connection) -> bool {
     (0..).zip(&experiment.workloads).any(|(place, workload)| {
         let server = match workload.kind {
-            Kind::Bulk { to, .. } => to,
-            Kind::Request { server, .. } => server,
-            Kind::Datagrams { .. } | Kind::Ping { .. } | Kind::Command { .. } => return false,
+            Traffic::Bulk { to, .. } => to,
+            Traffic::Request { server, .. } => server,
+            Traffic::Datagrams { .. } | Traffic::Ping { .. } | Traffic::Command { .. } => return false,
         };
         let address = IpAddr::V4(experiment.scenario.nodes[server].address());
         let end = connection.end(1);

@@ -9,7 +9,7 @@ use crate::workload::datagrams::Datagrams;
 use crate::workload::ground::{Ground, Stop};
 use crate::workload::ping::Ping;
 use crate::workload::request::Requests;
-use crate::workload::{Kind, Workload};
+use crate::workload::{Traffic, Workload};
 use link::Seed;
 use netlab::mesh::Mesh;
 use results::Connection;
@@ -87,7 +87,7 @@ pub fn run(
 fn start_servers(ground: &Ground<'_>, workloads: &[Workload]) -> Result<Vec<Option<Program>>, String> {
     let mut servers = Vec::new();
     for workload in workloads {
-        let Kind::Command { node, line, listens: Some(port) } = &workload.kind else {
+        let Traffic::Command { node, line, listens: Some(port) } = &workload.kind else {
             servers.push(None);
             continue;
         };
@@ -130,7 +130,7 @@ fn one(
         return Ok(Vec::new());
     }
     match &workload.kind {
-        Kind::Bulk { from, to, amount, connections, congestion_control } => Bulk {
+        Traffic::Bulk { from, to, amount, connections, congestion_control } => Bulk {
             name,
             place,
             from: *from,
@@ -140,7 +140,7 @@ fn one(
             congestion_control: congestion_control.as_deref(),
         }
         .run(ground),
-        Kind::Request {
+        Traffic::Request {
             client,
             server,
             request,
@@ -162,7 +162,7 @@ fn one(
             congestion_control: congestion_control.as_deref(),
         }
         .run(ground),
-        Kind::Datagrams { from, to, rate, size, duration, on_off } => Datagrams {
+        Traffic::Datagrams { from, to, rate, size, duration, on_off } => Datagrams {
             name,
             place,
             from: *from,
@@ -173,11 +173,11 @@ fn one(
             on_off: *on_off,
         }
         .run(ground),
-        Kind::Ping { from, to, size, interval, duration } => {
+        Traffic::Ping { from, to, size, interval, duration } => {
             let (from, to, size) = (*from, *to, *size);
             Ping { name, place, from, to, size, interval: *interval, duration: *duration }.run(ground)
         }
-        Kind::Command { node, line, .. } => {
+        Traffic::Command { node, line, .. } => {
             Program::start(ground, name, *node, line)?.wait(ground, workload.background)
         }
     }

@@ -14,8 +14,8 @@ use crate::sample::{ACK, FIN, FIRST, Line, PSH, S, Sample, hit, on, sack, stamps
 use crate::{Acceptance, ByteWindow, Localization, Policy};
 
 /// Returns the verdict on a segment accepted in order, with right ports and without a guess.
-fn accepted(confirmed: bool, bytes: u32) -> Verdict {
-    Verdict::Accept(Acceptance { confirmed, bytes, ..Acceptance::default() })
+fn accepted(confirmed: bool, bytes: u32) -> SegmentVerdict {
+    SegmentVerdict::Accept(Acceptance { confirmed, bytes, ..Acceptance::default() })
 }
 
 /// Returns the segment that follows this one.

@@ -15,7 +15,7 @@ use crate::failure::Failure;
 use crate::outputs;
 use arguments::AnalyzeArguments;
 use capture::Tail;
-use capture_analysis::analysis::{self, Options, Watch};
+use capture_analysis::analysis::{self, AnalysisOptions, Watch};
 use capture_analysis::row::ConnectionRow;
 use capture_analysis::{Analysis, Trace, TraceError, sequence, table, xpl};
 use progress::Progress;
@@ -86,7 +86,7 @@ fn print(arguments: &AnalyzeArguments, output: &mut BufWriter<StdoutLock<'static
 /// Reads a capture, and reports on standard error what could not be read.
 fn read(arguments: &AnalyzeArguments, path: &Path, watch: &mut impl Watch) -> Result<Trace, TraceError> {
     let silence = (arguments.silence * 1e9) as u64;
-    let options = Options { interface: arguments.interface.clone(), silence };
+    let options = AnalysisOptions { interface: arguments.interface.clone(), silence };
     let trace = analysis::read(path, &options, watch)?;
     let name = path.display();
     if trace.tail != Tail::Complete {

@@ -7,7 +7,7 @@ use clap::Args;
 use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, Table};
 use report::difference::{CellDifference, Difference, Pair, Unmatched};
-use report::{Options, Page, side_by_side};
+use report::{Page, PageOptions, side_by_side};
 use results::{Directory, Metric};
 use serde_json::json;
 use std::path::PathBuf;
@@ -77,7 +77,7 @@ pub fn run(arguments: &CompareArguments) -> Result<i32, Failure> {
     }
     if let Some(output) = &arguments.output {
         let both: Directory = side_by_side::merge(&first, &second, &names);
-        let options = Options { overloaded: arguments.overloaded, ..Options::default() };
+        let options = PageOptions { overloaded: arguments.overloaded, ..PageOptions::default() };
         write(&Page::of(&both, options), output)?;
     }
     Ok(0)

@@ -68,7 +68,7 @@ pub fn run(arguments: &LinkArguments) -> Result<i32, Failure> {
     let registry = Registry::open()?;
     notice.swept(&registry.sweep()?);
     let mut run = registry.begin()?;
-    let rights = rights::acquire(&mut run, &rights::Options::default())?;
+    let rights = rights::acquire(&mut run, &rights::RightsOptions::default())?;
     let mut link = HostLink::create(run, &rights, &host_link_options(arguments, &assembled, whole_segments))?;
     guest::align();
     let recorder = start_recorder(arguments, &wanted, &info, seed)?;
@@ -241,13 +241,13 @@ fn start_recorder(
     let started = std::time::UNIX_EPOCH.elapsed().unwrap_or_default();
     let started = WallTime::from_nanos(started.as_nanos() as u64);
     let header = Header::new(env!("CARGO_PKG_VERSION"), started, seed, vec![link.clone()]);
-    let options = capture::Options {
+    let options = capture::RecorderOptions {
         capture: arguments.capture.clone().map(CaptureTo::Path),
         snap_length: arguments.snaplen.unwrap_or(65_535),
         events: arguments.events.clone(),
         link_layer: wanted.records.clone(),
         blocks: wanted.blocks.clone(),
-        ..capture::Options::default()
+        ..capture::RecorderOptions::default()
     };
     Ok(Recorder::start(header, options)?)
 }

@@ -4,7 +4,7 @@
 use crate::failure::Failure;
 use crate::outputs;
 use clap::Args;
-use report::{Options, Page, html};
+use report::{Page, PageOptions, html};
 use std::path::{Path, PathBuf};
 
 /// Arguments of `lasthop report`.
@@ -33,7 +33,7 @@ pub fn run(arguments: &ReportArguments) -> Result<i32, Failure> {
     let output = arguments.output.clone().unwrap_or_else(|| beside(&arguments.run));
     let directory = report::open(&arguments.run)?;
     outputs::check([Some(&output)])?;
-    let options = Options { overloaded: arguments.overloaded, ..Options::default() };
+    let options = PageOptions { overloaded: arguments.overloaded, ..PageOptions::default() };
     write(&Page::of(&directory, options), &output)?;
     Ok(0)
 }

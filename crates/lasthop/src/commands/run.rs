@@ -8,11 +8,11 @@ pub use arguments::RunArguments;
 
 use crate::clock::{Clock, GuestKernel, guest_kernel, processors};
 use crate::failure::Failure;
-use experiment::campaign::{Asked, Campaign, Capacity, Guests, Place};
+use experiment::campaign::{Asked, Campaign, Capacity, Guests, RunEnvironment};
 use experiment::plan::{Plan, file::PlanFile};
 use progress::Bar;
-use report::{Options, Page, html};
-use results::{Besides, Directory, Verdict};
+use report::{Page, PageOptions, html};
+use results::{Besides, Directory, RunVerdict};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -54,14 +54,14 @@ pub fn run(arguments: &RunArguments) -> Result<i32, Failure> {
     let left = campaign.left();
     let processors = processors();
     let (place, capacity) = match kernel {
-        None => (Place::Host, Capacity::of(processors.len())),
+        None => (RunEnvironment::Host, Capacity::of(processors.len())),
         Some(kernel) => {
             let capacity = Capacity::runs(processors.len());
             let mut guests = Guests::new(kernel.path, kernel.about, processors);
             if let Some(seconds) = arguments.patience {
                 guests.patience = Duration::from_secs(seconds);
             }
-            (Place::Guests(guests), capacity)
+            (RunEnvironment::Guests(guests), capacity)
         }
     };
     let capacity = arguments.jobs.map_or(capacity, Capacity::runs);
@@ -88,7 +88,8 @@ pub fn run(arguments: &RunArguments) -> Result<i32, Failure> {
     let table = results::table::write(&directory)?;
     results::loss_table::write(&directory)?;
     let report = directory.path.join("report.html");
-    let page = Page::of(&directory, Options { overloaded: arguments.overloaded, ..Options::default() });
+    let page =
+        Page::of(&directory, PageOptions { overloaded: arguments.overloaded, ..PageOptions::default() });
     html::write(&page, &report).map_err(|error| format!("cannot write {}: {error}", report.display()))?;
     let besides = Besides { overloaded: arguments.overloaded, dropped_calls: arguments.dropped_calls };
     summary::print(&directory, directory.measured(), besides, arguments.json)?;
@@ -103,7 +104,7 @@ pub fn run(arguments: &RunArguments) -> Result<i32, Failure> {
         );
         return Ok(INTERRUPTED);
     }
-    let failed = directory.manifest.runs.iter().any(|run| run.verdict == Verdict::Failed);
+    let failed = directory.manifest.runs.iter().any(|run| run.verdict == RunVerdict::Failed);
     Ok(if failed { SOME_FAILED } else { 0 })
 }
 

@@ -44,7 +44,8 @@ pub(super) fn all(places: &Places) -> Vec<Check> {
 }
 
 fn end(namespace: &Namespace, places: &Places, whole_segments: bool) -> Result<Tun> {
-    let options = tun::Options { whole_segments, device: places.tun.clone(), ..tun::Options::default() };
+    let options =
+        tun::TunOptions { whole_segments, device: places.tun.clone(), ..tun::TunOptions::default() };
     Tun::open(namespace, &options)
 }
 

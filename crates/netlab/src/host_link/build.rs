@@ -46,7 +46,7 @@ pub(super) fn build(mut run: Run, rights: &Rights, options: &HostLinkOptions) ->
     run.update(|state| state.inside = Some(inside_id))?;
     let device = format!("lasthop-{}", run.id());
     let open = |namespace: &Namespace, name: &str, hardware_address| {
-        let options = tun::Options {
+        let options = tun::TunOptions {
             name: name.to_owned(),
             layer: options.layer,
             hardware_address,
@@ -54,7 +54,7 @@ pub(super) fn build(mut run: Run, rights: &Rights, options: &HostLinkOptions) ->
             queue_length: options.queue_length,
             whole_segments: options.whole_segments,
             device: options.device.clone(),
-            ..tun::Options::default()
+            ..tun::TunOptions::default()
         };
         Tun::open(namespace, &options)
     };

@@ -39,7 +39,7 @@ impl CommandLine {
 
 /// How the program ended, or why it did not start.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Ended {
+pub enum CommandEnd {
     /// It ran.
     Exited(Exit),
     /// It could not be executed.
@@ -51,7 +51,7 @@ pub enum Ended {
     },
 }
 
-impl Ended {
+impl CommandEnd {
     /// Returns the exit status as shells define it: the program's own, 128 + n for signal n, 126 or
     /// 127.
     #[must_use]
@@ -84,8 +84,8 @@ mod tests {
 
     #[test]
     fn statuses_are_those_of_a_shell() {
-        assert_eq!(Ended::Exited(Exit::Code(3)).status(), 3);
-        assert_eq!(Ended::Exited(Exit::Signal(libc::SIGINT)).status(), 130);
-        assert_eq!(Ended::NotStarted { code: 127, message: String::new() }.status(), 127);
+        assert_eq!(CommandEnd::Exited(Exit::Code(3)).status(), 3);
+        assert_eq!(CommandEnd::Exited(Exit::Signal(libc::SIGINT)).status(), 130);
+        assert_eq!(CommandEnd::NotStarted { code: 127, message: String::new() }.status(), 127);
     }
 }

@@ -28,7 +28,7 @@ macro_rules! need_root {
 
 /// Returns whether links can be created here, by creating a device.
 pub fn can_make_links() -> Result<(), netlab::Error> {
-    netlab::tun::Tun::open(&Namespace::new()?, &netlab::tun::Options::default()).map(drop)
+    netlab::tun::Tun::open(&Namespace::new()?, &netlab::tun::TunOptions::default()).map(drop)
 }
 
 /// A shell command that waits for end of file; a shell's `read` would return status 1 then.

@@ -59,8 +59,8 @@ fn each_cell_that_is_not_compared_says_what_is_missing_and_where() {
     let mut second = campaign("/two", 2, &levels);
     for (run, rows) in second.manifest.runs.iter_mut().zip(&mut second.connections) {
         match run.cell {
-            1 => run.verdict = Verdict::Failed,
-            2 => run.verdict = [Verdict::Overloaded, Verdict::DroppedCall][run.repetition as usize],
+            1 => run.verdict = RunVerdict::Failed,
+            2 => run.verdict = [RunVerdict::Overloaded, RunVerdict::DroppedCall][run.repetition as usize],
             4 => rows[0].workload = "voice".into(),
             5 => rows[0].protocol = results::Protocol::Program,
             _ => {}

@@ -4,7 +4,7 @@
 use super::windows::Windows;
 use capture_analysis::retransmission::Cause;
 use capture_analysis::sequence::{
-    AckPoint, Kind, LossPoint, Mark, MarkPoint, SackPoint, SegmentPoint, Series,
+    AckPoint, LossPoint, Mark, MarkPoint, PointKind, SackPoint, SegmentPoint, Series,
 };
 use capture_analysis::throughput::Rates;
 use serde::Serialize;
@@ -147,15 +147,15 @@ impl Segments {
 /// Returns the letter for the kind of a segment; for retransmissions it shows the cause.
 fn letter(point: &SegmentPoint) -> char {
     match (point.kind, point.cause) {
-        (Kind::New, _) if point.push => 'P',
-        (Kind::New, _) => '.',
-        (Kind::OutOfOrder, _) => 'O',
-        (Kind::Probe, _) => 'W',
-        (Kind::Retransmission, Some(Cause::Fast | Cause::Rack)) => 'F',
-        (Kind::Retransmission, Some(Cause::Timeout)) => 'T',
-        (Kind::Retransmission, Some(Cause::TailProbe)) => 'L',
-        (Kind::Retransmission, Some(Cause::KeepAlive)) => 'K',
-        (Kind::Retransmission, Some(Cause::Unknown) | None) => 'R',
+        (PointKind::New, _) if point.push => 'P',
+        (PointKind::New, _) => '.',
+        (PointKind::OutOfOrder, _) => 'O',
+        (PointKind::Probe, _) => 'W',
+        (PointKind::Retransmission, Some(Cause::Fast | Cause::Rack)) => 'F',
+        (PointKind::Retransmission, Some(Cause::Timeout)) => 'T',
+        (PointKind::Retransmission, Some(Cause::TailProbe)) => 'L',
+        (PointKind::Retransmission, Some(Cause::KeepAlive)) => 'K',
+        (PointKind::Retransmission, Some(Cause::Unknown) | None) => 'R',
     }
 }
 
@@ -270,7 +270,7 @@ mod tests {
     use super::*;
 
     fn segment(time_ns: u64, first: u64, last: u64, cause: Option<Cause>) -> SegmentPoint {
-        let kind = if cause.is_some() { Kind::Retransmission } else { Kind::New };
+        let kind = if cause.is_some() { PointKind::Retransmission } else { PointKind::New };
         SegmentPoint { time_ns, first, last, kind, cause, push: false }
     }
 

@@ -2,8 +2,8 @@
 //! retransmits.
 
 use capture::{
-    CaptureTo, ChannelState, Direction, Ended, Header, Layer, LinkId, LinkInfo, Loss, Options, Outcome,
-    Recorder, Time, WallTime, WayInfo,
+    CaptureTo, ChannelState, Direction, EndedPacket, Header, Layer, LinkId, LinkInfo, Loss, Outcome,
+    Recorder, RecorderOptions, Time, WallTime, WayInfo,
 };
 use etherparse::{PacketBuilder, TcpOptionElement};
 use std::collections::BTreeSet;
@@ -138,10 +138,10 @@ fn record(capture: &Path, events: &Path, started_unix_ns: u64, seed: u64, packet
     let link =
         LinkInfo { id: LinkId(0), name: "wlan".into(), layer: Layer::Ip, mtu: 576, up: way(), down: way() };
     let header = Header::new("0.1.0", WallTime::from_nanos(started_unix_ns), seed, vec![link]);
-    let options = Options {
+    let options = RecorderOptions {
         capture: Some(CaptureTo::Path(capture.to_owned())),
         events: Some(events.to_owned()),
-        ..Options::default()
+        ..RecorderOptions::default()
     };
     let mut recorder = Recorder::start(header, options).expect("a recorder");
     let mut numbers = [0, 0];
@@ -164,11 +164,11 @@ fn record(capture: &Path, events: &Path, started_unix_ns: u64, seed: u64, packet
             recorder.entered(LinkId(0), packet.direction, number_of[index], arrived, length, &packet.bytes);
             continue;
         }
-        let ended = Ended {
+        let ended = EndedPacket {
             outcome: if packet.lost { Outcome::Lost(Loss::Error) } else { Outcome::Delivered },
             stage: packet.lost.then_some(0),
             channel: Some(if packet.lost { ChannelState::Bad } else { ChannelState::Good }),
-            ..Ended::untouched(
+            ..EndedPacket::untouched(
                 LinkId(0),
                 packet.direction,
                 number_of[index],

@@ -12,7 +12,7 @@ use results::directory::write_manifest;
 use results::manifest::Levels;
 use results::{
     Cell, Clock, Connection, Expectation, Factor, Level, LinkCounters, Machine, Manifest, PlanText,
-    PlannedWorkload, Protocol, RoundTrips, RunRecord, Verdict,
+    PlannedWorkload, Protocol, RoundTrips, RunRecord, RunVerdict,
 };
 use results::{RunEnded, journal};
 use std::collections::BTreeMap;
@@ -195,18 +195,20 @@ fn run(cell: &Cell, repetition: u32, random: &mut ChaCha8Rng) -> RunEnded {
     let goodput_bps = ceiling * kept;
     let seconds = TRANSFER as f64 * 8.0 / goodput_bps;
     let (verdict, reasons): (_, Vec<String>) = match (cell.number, repetition) {
-        (4, 3) => (Verdict::Failed, vec![format!("workload download: the connection was reset {HOSTILE}")]),
+        (4, 3) => {
+            (RunVerdict::Failed, vec![format!("workload download: the connection was reset {HOSTILE}")])
+        }
         (7, 5) => (
-            Verdict::Overloaded,
+            RunVerdict::Overloaded,
             vec![
                 "89 of 3142 packets left too late, by more than 2ms and 5 % of the link's own time".into(),
                 "the recorder was blocked 2 times".into(),
             ],
         ),
-        _ => (Verdict::Good, Vec::new()),
+        _ => (RunVerdict::Good, Vec::new()),
     };
-    let failed = verdict == Verdict::Failed;
-    let slow = if verdict == Verdict::Overloaded { 3.0 } else { 1.0 };
+    let failed = verdict == RunVerdict::Failed;
+    let slow = if verdict == RunVerdict::Overloaded { 3.0 } else { 1.0 };
     let timeouts = (share * 100.0 * random.random_range(0.0..2.0)).round() as u64;
     let round_trip = (180.0 + 900.0 * kept + normal(0.0, 25.0, random)) * 1e6;
     let delays = (0..200).map(|sample| (round_trip * (0.7 + f64::from(sample) / 300.0)) as u64).collect();

@@ -1,7 +1,7 @@
 //! `bind`, `connect`, `listen`, `shutdown`, `ioctl`, and the names of both ends.
 
 use super::{Answer, Bypass, Detour, Given, Program, Room, Socket, datagrams, done, options};
-use crate::descriptor::{self, Kind};
+use crate::descriptor::{self, DescriptorType};
 use crate::ioctl::{Answerer, answerer};
 use crate::privilege::is_privileged;
 use crate::{LISTENING, Request, Response, SHORT, address, sender};
@@ -18,7 +18,7 @@ pub(super) fn bind(program: &impl Program, socket: &Socket, address: Given) -> D
         return Err(libc::EACCES.into());
     }
     done(program, &Request::Bind { socket: socket.id, address }, None)?;
-    if socket.kind == Kind::Datagram {
+    if socket.kind == DescriptorType::Datagram {
         sender::bound(socket, address);
     }
     Ok(Answer::Value(0))
@@ -28,7 +28,7 @@ pub(super) fn connect(program: &impl Program, socket: &Socket, address: Given) -
     let mut place = [0; address::LONGEST];
     let octets = address.read(program, &mut place)?;
     let address = match socket.kind {
-        Kind::Datagram => sender::peer(socket, octets)?,
+        DescriptorType::Datagram => sender::peer(socket, octets)?,
         _ => address::read(octets)?,
     };
     connect_to(program, socket, address, socket.is_nonblocking())?;
@@ -46,7 +46,7 @@ pub(super) fn connect_to(
 }
 
 pub(super) fn listen(program: &impl Program, socket: &Socket, backlog: i32) -> Detour {
-    if socket.kind == Kind::Datagram {
+    if socket.kind == DescriptorType::Datagram {
         return Err(libc::EOPNOTSUPP.into());
     }
     done(program, &Request::Listen { socket: socket.id, backlog }, Some(socket.as_fd()))?;
@@ -61,7 +61,7 @@ pub(super) fn shutdown(program: &impl Program, socket: &Socket, how: i32) -> Det
         return Err(libc::EINVAL.into());
     }
     let ask = |how| done(program, &Request::Shutdown { socket: socket.id, how }, None);
-    if socket.kind != Kind::Stream {
+    if socket.kind != DescriptorType::Stream {
         return ask(how).map(|()| Answer::Value(0));
     }
     let polled = descriptor::polled(socket, PollFlags::OUT);

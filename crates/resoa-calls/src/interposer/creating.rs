@@ -2,7 +2,7 @@
 
 use super::{Answer, Bypass, Detour, Program, Room, Socket, Stop};
 use crate::carried::{Maker, maker};
-use crate::descriptor::{self, Kind};
+use crate::descriptor::{self, DescriptorType};
 use crate::{LISTENING, Request, Response, SHORT};
 use rustix::fd::OwnedFd;
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
@@ -22,7 +22,8 @@ pub fn create(program: &impl Program, family: i32, kind: i32, protocol: i32) -> 
         Maker::Agent => {}
     }
     // The agent refuses types that do not exist.
-    let made = if kind & !FLAGS == libc::SOCK_DGRAM { Kind::Datagram } else { Kind::Stream };
+    let made =
+        if kind & !FLAGS == libc::SOCK_DGRAM { DescriptorType::Datagram } else { DescriptorType::Stream };
     let request = Request::Socket { family, kind, protocol, sees_data: sees_data(program) };
     match program.ask(&request, None, &mut [0; SHORT])? {
         (Response::Descriptor(_), Some(descriptor)) => made_of(descriptor, made, kind),
@@ -36,7 +37,7 @@ fn sees_data<P: Program>(_: &P) -> bool {
 }
 
 /// Returns a new descriptor with the flags that the program wants.
-fn made_of(descriptor: OwnedFd, kind: Kind, flags: i32) -> Detour {
+fn made_of(descriptor: OwnedFd, kind: DescriptorType, flags: i32) -> Detour {
     if flags & libc::SOCK_NONBLOCK != 0 {
         let present = fcntl_getfl(&descriptor)?;
         fcntl_setfl(&descriptor, present | OFlags::NONBLOCK)?;
@@ -51,10 +52,10 @@ pub(super) fn accept(program: &impl Program, listener: &Socket, peer: Room, flag
     // The kernel also checks this first. The connection stays in the queue until a number is free.
     program.has_number_left(listener)?;
     match listener.kind {
-        Kind::Datagram => return Err(libc::EOPNOTSUPP.into()),
+        DescriptorType::Datagram => return Err(libc::EOPNOTSUPP.into()),
         // Another process may have called `listen`, so only the descriptor says whether it listens.
-        Kind::Stream | Kind::Listener if descriptor::mark(listener) == LISTENING => {}
-        Kind::Stream | Kind::Listener => return Err(libc::EINVAL.into()),
+        DescriptorType::Stream | DescriptorType::Listener if descriptor::mark(listener) == LISTENING => {}
+        DescriptorType::Stream | DescriptorType::Listener => return Err(libc::EINVAL.into()),
     }
     let mut arrive = program.arrivals(listener);
     loop {
@@ -68,7 +69,7 @@ pub(super) fn accept(program: &impl Program, listener: &Socket, peer: Room, flag
             Ok((Response::Accepted { peer: address, .. }, Some(descriptor))) => {
                 descriptor::inherit(listener, &descriptor);
                 peer.give(program, address)?;
-                return made_of(descriptor, Kind::Stream, flags);
+                return made_of(descriptor, DescriptorType::Stream, flags);
             }
             // This connection has ended meanwhile: try the next one.
             Err(Stop::Errno(libc::EAGAIN)) => {}

@@ -1,6 +1,6 @@
 //! Outcomes of a call that an interposer stopped.
 
-use crate::descriptor::Kind;
+use crate::descriptor::DescriptorType;
 use rustix::fd::OwnedFd;
 
 /// The result of a successful call.
@@ -13,7 +13,7 @@ pub enum Answer {
         /// The descriptor. It has O_NONBLOCK if the program wants that.
         descriptor: OwnedFd,
         /// The kind of socket.
-        kind: Kind,
+        kind: DescriptorType,
         /// Whether it gets FD_CLOEXEC.
         cloexec: bool,
     },

@@ -2,7 +2,7 @@
 //! also set on the descriptor, because the kernel does both there.
 
 use super::{Answer, Bypass, Detour, Given, Program, Room, Socket, Stop, datagrams, done};
-use crate::descriptor::{self, Kind};
+use crate::descriptor::{self, DescriptorType};
 use crate::option::{LONGEST, is_of_both, is_of_the_descriptor, is_telling};
 use crate::{Request, SHORT, sender};
 use rustix::fd::AsFd;
@@ -16,7 +16,7 @@ pub(super) fn get(program: &impl Program, socket: &Socket, level: i32, name: i32
     }
     let room = value.octets(program)?;
     if (level, name) == (libc::SOL_SOCKET, libc::SO_ERROR) {
-        if socket.kind == Kind::Datagram {
+        if socket.kind == DescriptorType::Datagram {
             // The packet about this error must not report it again.
             datagrams::takes_error(socket);
         }
@@ -83,7 +83,7 @@ pub(super) fn set(program: &impl Program, socket: &Socket, level: i32, name: i32
     }
     let mut octets = vec![0; value.within(LONGEST)?];
     program.read(value.at, &mut octets)?;
-    let is_datagram = socket.kind == Kind::Datagram;
+    let is_datagram = socket.kind == DescriptorType::Datagram;
     let descriptor = (is_datagram && is_telling(level, name)).then(|| socket.as_fd());
     let request = Request::SetOption { socket: socket.id, level, name, value: octets };
     done(program, &request, descriptor)?;

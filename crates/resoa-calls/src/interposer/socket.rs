@@ -1,6 +1,6 @@
 //! The remote socket of a call.
 
-use crate::descriptor::{self, Kind};
+use crate::descriptor::{self, DescriptorType};
 use crate::{SocketId, SocketName};
 use rustix::fd::{AsFd, BorrowedFd};
 use rustix::fs::{OFlags, fcntl_getfl};
@@ -15,7 +15,7 @@ pub struct Socket<'a> {
     /// The agent's number of the socket.
     pub id: SocketId,
     /// The kind of the descriptor.
-    pub kind: Kind,
+    pub kind: DescriptorType,
 }
 
 impl AsFd for Socket<'_> {

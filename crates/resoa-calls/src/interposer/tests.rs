@@ -4,7 +4,7 @@ use super::{
     Answer, Beside, Bypass, Call, Detour, Given, Message, Packet, Piece, Program, Room, Socket, Stop,
 };
 use super::{answer, create, messages::several, streams};
-use crate::descriptor::{Kind, set_mark};
+use crate::descriptor::{DescriptorType, set_mark};
 use crate::{Answered, LISTENING, Request, Response, SocketId};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with, socketpair};
@@ -141,7 +141,7 @@ fn pair(kind: SocketType) -> (OwnedFd, OwnedFd) {
     socketpair(AddressFamily::UNIX, kind, SocketFlags::CLOEXEC, None).expect("descriptors")
 }
 
-fn of(descriptor: &OwnedFd, kind: Kind) -> Socket<'_> {
+fn of(descriptor: &OwnedFd, kind: DescriptorType) -> Socket<'_> {
     Socket { descriptor: descriptor.as_fd(), id: ID, kind }
 }
 
@@ -158,7 +158,7 @@ fn outcome(program: &Fake, socket: &Socket, call: Call) -> Result<usize, Stop> {
 fn bypasses() {
     let program = Fake::of(|_| Ok(Response::Done));
     let stream = fresh();
-    let socket = of(&stream, Kind::Stream);
+    let socket = of(&stream, DescriptorType::Stream);
     let (level, name) = (libc::SOL_SOCKET, libc::SO_PEEK_OFF);
     let (room, value) = (Room { value: 0, length: 0 }, Given { at: 0, length: 4 });
     let (data, flags) = (Piece { address: 0, length: 0 }, 0);
@@ -189,7 +189,7 @@ fn arguments() {
     .holding(BASE + 32, &2_i32.to_ne_bytes())
     .holding(BASE + 36, &(-1_i32).to_ne_bytes());
     let stream = fresh();
-    let socket = of(&stream, Kind::Stream);
+    let socket = of(&stream, DescriptorType::Stream);
     let bind = |at, length| outcome(&program, &socket, Call::Bind(Given { at, length }));
     assert_eq!(bind(NOWHERE, 16), Err(libc::EFAULT.into()));
     assert_eq!(bind(NOWHERE, -1), Err(libc::EINVAL.into()));
@@ -224,7 +224,7 @@ fn errors_without_an_agent() {
     let value = Room { value: BASE + 4, length: BASE };
     for error in [libc::ECONNRESET, 0] {
         let call = Call::GetOption { level: libc::SOL_SOCKET, name: libc::SO_ERROR, value };
-        assert_eq!(outcome(&program, &of(&stream, Kind::Stream), call), Ok(0));
+        assert_eq!(outcome(&program, &of(&stream, DescriptorType::Stream), call), Ok(0));
         assert_eq!(program.at(BASE + 4, 4), error.to_ne_bytes());
     }
 }
@@ -240,16 +240,16 @@ fn halves() {
     };
     let (rd, wr, both) = (libc::SHUT_RD, libc::SHUT_WR, libc::SHUT_RDWR);
     for how in [rd, wr, both] {
-        assert_eq!(shut(&fresh(), Kind::Stream, how), (Ok(0), vec![asked(how)]));
-        assert_eq!(shut(&fresh(), Kind::Listener, how), (Ok(0), vec![asked(how)]));
+        assert_eq!(shut(&fresh(), DescriptorType::Stream, how), (Ok(0), vec![asked(how)]));
+        assert_eq!(shut(&fresh(), DescriptorType::Listener, how), (Ok(0), vec![asked(how)]));
     }
     for (how, expected) in [(rd, vec![asked(rd)]), (wr, vec![]), (both, vec![asked(rd)])] {
         let (stream, other) = pair(SocketType::STREAM);
-        assert_eq!(shut(&stream, Kind::Stream, how), (Ok(0), expected));
+        assert_eq!(shut(&stream, DescriptorType::Stream, how), (Ok(0), expected));
         let at_end = crate::descriptor::is_at_end(&other);
         assert_eq!(at_end, how != rd, "{how}");
     }
-    assert_eq!(shut(&fresh(), Kind::Stream, 3), (Err(libc::EINVAL.into()), vec![]));
+    assert_eq!(shut(&fresh(), DescriptorType::Stream, 3), (Err(libc::EINVAL.into()), vec![]));
 }
 
 /// `accept` checks for a free number before it checks the socket, skips a connection that has
@@ -262,18 +262,18 @@ fn accepting() {
     };
     let (listener, _agent) = pair(SocketType::STREAM);
     let mut program = Fake::of(|_| Err(libc::EAGAIN)).holding(BASE + 32, &16_i32.to_ne_bytes());
-    assert_eq!(accept(&program, &listener, Kind::Stream, 0), Err(libc::EINVAL.into()));
-    assert_eq!(accept(&program, &listener, Kind::Datagram, 0), Err(libc::EOPNOTSUPP.into()));
-    assert_eq!(accept(&program, &listener, Kind::Listener, 1), Err(libc::EINVAL.into()));
+    assert_eq!(accept(&program, &listener, DescriptorType::Stream, 0), Err(libc::EINVAL.into()));
+    assert_eq!(accept(&program, &listener, DescriptorType::Datagram, 0), Err(libc::EOPNOTSUPP.into()));
+    assert_eq!(accept(&program, &listener, DescriptorType::Listener, 1), Err(libc::EINVAL.into()));
     assert_eq!(program.asked(), []);
     set_mark(&listener, LISTENING);
-    assert_eq!(accept(&program, &listener, Kind::Stream, 0), Err(libc::EINVAL.into()));
+    assert_eq!(accept(&program, &listener, DescriptorType::Stream, 0), Err(libc::EINVAL.into()));
     assert_eq!(program.asked().len(), 2);
     program.has_number = false;
-    assert_eq!(accept(&program, &listener, Kind::Datagram, 0), Err(libc::EMFILE.into()));
+    assert_eq!(accept(&program, &listener, DescriptorType::Datagram, 0), Err(libc::EMFILE.into()));
     program.has_number = true;
     program.agent = |_| Ok(Response::Accepted { socket: ID, peer: PEER });
-    assert_eq!(accept(&program, &listener, Kind::Listener, libc::SOCK_NONBLOCK), Ok(usize::MAX));
+    assert_eq!(accept(&program, &listener, DescriptorType::Listener, libc::SOCK_NONBLOCK), Ok(usize::MAX));
     assert_eq!(program.at(BASE, 16), &crate::address::written(PEER)[..]);
 }
 
@@ -281,7 +281,7 @@ fn accepting() {
 #[test]
 fn failures_of_streams() {
     let (stream, _other) = pair(SocketType::STREAM);
-    let socket = of(&stream, Kind::Stream);
+    let socket = of(&stream, DescriptorType::Stream);
     let reset = Fake::of(|_| Ok(Response::Value(libc::ETIMEDOUT.to_ne_bytes().to_vec())));
     let told = Fake::of(|_| Ok(Response::Value(0_i32.to_ne_bytes().to_vec())));
     let nobody = Fake::of(|_| Err(libc::ENETDOWN));
@@ -313,7 +313,7 @@ fn failures_of_streams() {
 fn failures_of_datagrams() {
     let (datagram, _other) = pair(SocketType::SEQPACKET);
     set_mark(&datagram, crate::datagram::CONNECTED);
-    let socket = of(&datagram, Kind::Datagram);
+    let socket = of(&datagram, DescriptorType::Datagram);
     let (data, to) = (Piece { address: BASE, length: 4 }, Given { at: 0, length: 0 });
     let send = |agent| outcome(&Fake::of(agent), &socket, Call::Send { data, flags: 0, to });
     assert_eq!(send(|_| Ok(Response::Value(0_i32.to_ne_bytes().to_vec()))), Err(libc::EPIPE.into()));

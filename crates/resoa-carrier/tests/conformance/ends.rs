@@ -2,7 +2,7 @@
 
 use resoa_carrier::keys::SecretKey;
 use resoa_carrier::memory::Memory;
-use resoa_carrier::{Allowed, AnyCarrier, Carrier, Place};
+use resoa_carrier::{Allowed, AnyCarrier, Carrier, CarrierAddress};
 use resoa_protocol::lhp::{Connection, Identity, Indication, LastHop, Provider, Service};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::time::{Duration, Instant};
@@ -123,11 +123,11 @@ impl Ends {
 /// of its own.
 fn at(place: &str, client: &SecretKey, allowed: &Allowed) -> (AnyCarrier, AnyCarrier, Vec<u8>) {
     let key = SecretKey::generate().expect("random octets");
-    let place: Place = place.parse().expect("a place");
+    let place: CarrierAddress = place.parse().expect("a place");
     let (server, place) = place.serve(&key, allowed).expect("this host's");
     let place = match place {
-        Place::Ether { interface, .. } => {
-            Place::Ether { interface, server: Some(resoa_carrier::MacAddress([0; 6])) }
+        CarrierAddress::Ether { interface, .. } => {
+            CarrierAddress::Ether { interface, server: Some(resoa_carrier::MacAddress([0; 6])) }
         }
         place => place,
     };

@@ -122,11 +122,11 @@ impl ClientsHost {
 
 /// Creates the client's network at the server.
 fn access(cable: &Cable) -> ClientsHost {
-    let options = tun::Options {
+    let options = tun::TunOptions {
         name: "access0".into(),
         layer: Layer::Ethernet,
         hardware_address: [2, 0, 0, 0, 0, 8],
-        ..tun::Options::default()
+        ..tun::TunOptions::default()
     };
     let tun = Tun::open(&cable.here, &options).expect("a TAP device");
     cable::gains(&cable.here, tun.index(), ACCESS.into());

@@ -63,7 +63,7 @@ impl Drop for Link {
 }
 
 fn device(namespace: &Namespace, way: Way, is_far: bool) -> (Tun, OwnedFd) {
-    let tun = Tun::open(namespace, &tun::Options { name: "link0".into(), ..tun::Options::default() });
+    let tun = Tun::open(namespace, &tun::TunOptions { name: "link0".into(), ..tun::TunOptions::default() });
     let tun = tun.expect("a TUN device");
     let [near, far] = way.addresses();
     let (own, other) = if is_far { (far, near) } else { (near, far) };

@@ -79,7 +79,7 @@ pub fn far(way: Way, holds: bool) -> (Far, Rig) {
 pub fn far_with(way: Way, hold: impl FnOnce(&str) -> Option<FinHold>) -> (Far, Rig) {
     let namespace = Namespace::current().expect("a namespace");
     let [here, there] = way.addresses();
-    let options = tun::Options { name: DEVICE.into(), ..tun::Options::default() };
+    let options = tun::TunOptions { name: DEVICE.into(), ..tun::TunOptions::default() };
     let tun = Tun::open(&namespace, &options).expect("a TUN device");
     join(&namespace, tun.index(), here, there);
     rustix::io::ioctl_fionbio(&tun, true).expect("a descriptor");

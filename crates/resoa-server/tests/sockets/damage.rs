@@ -1,7 +1,7 @@
 //! A link that loses 5 % of the datagrams, duplicates 5 % and delays 10 %.
 
 use crate::wire::{Faults, Wire};
-use resoa_carrier::Place;
+use resoa_carrier::CarrierAddress;
 use std::time::Duration;
 
 const FAULTS: Faults = Faults {
@@ -13,7 +13,7 @@ const FAULTS: Faults = Faults {
 
 /// Returns the address at which a client reaches a server over such a link. The link exists as long
 /// as the process.
-pub fn wire_to(server: Place) -> Place {
+pub fn wire_to(server: CarrierAddress) -> CarrierAddress {
     let wire = |at| {
         let wire = Wire::new(at, FAULTS, 1);
         let address = wire.address;
@@ -21,8 +21,8 @@ pub fn wire_to(server: Place) -> Place {
         address
     };
     match server {
-        Place::Udp(at) => Place::Udp(wire(at)),
-        Place::Quic(at) => Place::Quic(wire(at)),
+        CarrierAddress::Udp(at) => CarrierAddress::Udp(wire(at)),
+        CarrierAddress::Quic(at) => CarrierAddress::Quic(wire(at)),
         other => panic!("{other} does not go by datagrams"),
     }
 }

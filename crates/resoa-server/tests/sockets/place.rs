@@ -1,7 +1,7 @@
 //! Any carrier that a place names. If it needs keys, both ends have some. FINs are not held.
 
 use resoa_carrier::keys::SecretKey;
-use resoa_carrier::{Allowed, AnyCarrier, Place};
+use resoa_carrier::{Allowed, AnyCarrier, CarrierAddress};
 use resoa_protocol::lhp::{Connection, DisconnectReason, Indication, LastHop, Provider, Service};
 use resoa_server::FinHold;
 
@@ -9,9 +9,12 @@ pub type Carried = AnyCarrier;
 
 /// Returns the server's and the client's end, the connection to be made, and the server's address.
 /// `between` replaces the place that the client connects to.
-pub fn pair(place: &str, between: impl FnOnce(Place) -> Place) -> (Carried, Carried, Connection, Vec<u8>) {
+pub fn pair(
+    place: &str,
+    between: impl FnOnce(CarrierAddress) -> CarrierAddress,
+) -> (Carried, Carried, Connection, Vec<u8>) {
     let [ours, theirs] = [(); 2].map(|()| SecretKey::generate().expect("random octets"));
-    let place: Place = place.parse().expect("a place");
+    let place: CarrierAddress = place.parse().expect("a place");
     let allowed =
         if place.is_secure() { Allowed::keys([theirs.public()].into()) } else { Allowed::anybody() };
     let (server, place) = place.serve(&ours, &allowed).expect("loopback");

@@ -1,6 +1,6 @@
 use super::*;
 use crate::PlannedWorkload;
-use crate::Verdict::{Failed, Good, Overloaded};
+use crate::RunVerdict::{Failed, Good, Overloaded};
 use crate::example::{campaign, expectation, factors, selection};
 
 /// 1000 bit/s without loss, less with loss; `lite` regains half of the difference. Cells as in the

@@ -1,5 +1,5 @@
 use super::*;
-use crate::Verdict;
+use crate::RunVerdict;
 use crate::example::{campaign, connection, run};
 
 /// Returns the value for a run without TCP Lite.
@@ -146,11 +146,11 @@ fn wrong_data_are_those_of_connections_that_were_looked_at() {
 #[test]
 fn a_cells_values_are_those_of_the_runs_that_count() {
     let runs = [
-        (0, Verdict::Good, 1.0),
-        (1, Verdict::Good, 2.0),
-        (0, Verdict::Overloaded, 3.0),
-        (0, Verdict::Failed, 4.0),
-        (0, Verdict::Good, 5.0),
+        (0, RunVerdict::Good, 1.0),
+        (1, RunVerdict::Good, 2.0),
+        (0, RunVerdict::Overloaded, 3.0),
+        (0, RunVerdict::Failed, 4.0),
+        (0, RunVerdict::Good, 5.0),
     ];
     let directory = campaign(&runs);
     let values = |overloaded| cell_values(&directory, 0, Metric::Goodput, "bulk", overloaded);

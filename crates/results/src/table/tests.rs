@@ -4,7 +4,7 @@ use crate::example::{campaign, connection};
 
 /// Two runs: one with two connections, and an overloaded one.
 fn directory() -> Directory {
-    let mut directory = campaign(&[(4, Verdict::Good, 0.1), (0, Verdict::Overloaded, 2.5)]);
+    let mut directory = campaign(&[(4, RunVerdict::Good, 0.1), (0, RunVerdict::Overloaded, 2.5)]);
     let round_trips =
         RoundTrips { samples: 3, min_ns: 1, mean_ns: 2, median_ns: 3, p95_ns: 4, p99_ns: 5, max_ns: 6 };
     directory.connections[0].push(Connection {
@@ -161,7 +161,7 @@ fn every_counter_of_link_layers_has_a_column() {
 #[test]
 fn words_are_those_of_the_manifest() {
     for (ours, theirs) in [
-        (verdict(&crate::example::run(0, 0)), serde_json::to_value(Verdict::Good)),
+        (verdict(&crate::example::run(0, 0)), serde_json::to_value(RunVerdict::Good)),
         (protocol(&connection("bulk", 0)), serde_json::to_value(Protocol::Tcp)),
     ] {
         assert_eq!(theirs.unwrap(), ours);

@@ -29,7 +29,7 @@ pub struct Peer {
 impl Peer {
     /// Creates the device in `namespace`, with IPv4 or IPv6 addresses.
     pub fn new(namespace: &Namespace, is_ipv6: bool) -> Self {
-        let options = tun::Options { name: DEVICE.into(), ..tun::Options::default() };
+        let options = tun::TunOptions { name: DEVICE.into(), ..tun::TunOptions::default() };
         let tun = Tun::open(namespace, &options).expect("a TUN device");
         let (here, there, prefix_length): (IpAddr, IpAddr, u8) = if is_ipv6 {
             ("fd00::1".parse().expect("an address"), "fd00::2".parse().expect("an address"), 128)

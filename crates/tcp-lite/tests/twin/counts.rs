@@ -1,6 +1,6 @@
 //! Counts of outcomes and of damaged fields, by name: an outcome that hardly occurs is not tested.
 
-use header_repair::Verdict;
+use header_repair::SegmentVerdict;
 use packet::Field;
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ pub struct Counts {
 
 impl Counts {
     /// Counts one packet.
-    pub fn note(&mut self, verdict: Verdict, hit: Vec<&'static str>) {
+    pub fn note(&mut self, verdict: SegmentVerdict, hit: Vec<&'static str>) {
         *self.outcomes.entry(outcome_name(verdict)).or_default() += 1;
         for field in hit {
             *self.fields.entry(field).or_default() += 1;
@@ -60,9 +60,9 @@ pub fn field_name(field: Field) -> &'static str {
 }
 
 /// Returns the outcome's name, which has the phases, so that each can be counted.
-fn outcome_name(verdict: Verdict) -> String {
+fn outcome_name(verdict: SegmentVerdict) -> String {
     match verdict {
-        Verdict::Accept(how) => {
+        SegmentVerdict::Accept(how) => {
             let mut name = "accept".to_owned();
             for (is_so, word) in [
                 (how.confirmed, " confirmed"),
@@ -76,7 +76,7 @@ fn outcome_name(verdict: Verdict) -> String {
             }
             name
         }
-        Verdict::Discard(reason) => format!("discard {}", reason.name()),
+        SegmentVerdict::Discard(reason) => format!("discard {}", reason.name()),
         other => format!("{other:?}").to_lowercase(),
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::packets::Given;
 use crate::world::{Connection, NEVER, World};
-use header_repair::{Bucket, SocketView, Sockets, Track, Tuple, Verdict};
+use header_repair::{Bucket, SegmentVerdict, SocketView, Sockets, Track, Tuple};
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::ops::Range;
 use tcp_lite::{Reason, Totals, option};
@@ -18,7 +18,7 @@ impl Sockets for Views<'_> {
 
 impl World {
     /// Gives the packet to both twins and returns the verdict.
-    pub fn judge(&mut self, given: &Given, case: u64) -> Verdict {
+    pub fn judge(&mut self, given: &Given, case: u64) -> SegmentVerdict {
         let here = 0..self.connections.len();
         let verdict = self.give(&given.packet, case, here);
         let track = self.compare_memory(given.connection, case);
@@ -27,7 +27,7 @@ impl World {
     }
 
     /// Gives the packet to both twins; only the sockets of these connections exist.
-    pub fn give(&mut self, packet: &[u8], case: u64, here: Range<usize>) -> Verdict {
+    pub fn give(&mut self, packet: &[u8], case: u64, here: Range<usize>) -> SegmentVerdict {
         let out = self.lite.judge(packet).expect("the kernel takes it");
         let mut bytes = packet.to_vec();
         let views = Views(&self.connections[here]);

@@ -60,7 +60,7 @@ fn again(at: usize, cause: Cause) -> Retransmission {
         repeated: 0,
         cause,
         signs: Signs::default(),
-        verdict: crate::spurious::Verdict::Unknown,
+        verdict: crate::spurious::SpuriousVerdict::Unknown,
         evidence: None,
         answered: None,
         outstanding: 0,

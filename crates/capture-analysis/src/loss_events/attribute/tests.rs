@@ -152,7 +152,7 @@ fn n_beside_what_was_lost() {
     assert_eq!((event.judged().map(|judged| judged.n), event.truth.segments), (Some(3), 1));
     rows[2] = Seen { judged: judged(3, 0, 1), ..rows[2].in_state(TimedOut) };
     let event = attribute(&rows, Vec::new()).0[0];
-    assert_eq!((event.change.kind, event.judged().is_some()), (Kind::Timeout, true));
+    assert_eq!((event.change.kind, event.judged().is_some()), (LossDetection::Timeout, true));
     rows[2] = Seen { judged: None, ..one_recovery(1000)[2] };
     assert_eq!(attribute(&rows, Vec::new()).0[0].judged(), None);
 }

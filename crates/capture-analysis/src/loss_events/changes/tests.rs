@@ -4,7 +4,7 @@ use CongestionState::{Cwr, Disorder, Loss, Open, Recovery};
 use loss_differentiation::{LossVerdict, Reason};
 
 /// Returns kind, time, time of the first row that shows it, and the range that was outstanding.
-fn found(rows: &[Seen]) -> Vec<(Kind, u64, u64, u32, u32)> {
+fn found(rows: &[Seen]) -> Vec<(LossDetection, u64, u64, u32, u32)> {
     let of = |change: &Change| {
         (change.kind, change.at.as_nanos(), change.seen.as_nanos(), change.snd_una, change.snd_nxt)
     };
@@ -23,7 +23,7 @@ fn recovery_begins_at_the_segment_before() {
         row(40, 1100, 2400).in_state(Recovery).windows(8, 5),
         row(50, 2000, 2500).windows(5, 5),
     ];
-    assert_eq!(found(&rows), [(Kind::Recovery, 20, 30, 1100, 2000)]);
+    assert_eq!(found(&rows), [(LossDetection::Recovery, 20, 30, 1100, 2000)]);
     let change = changes(&rows)[0];
     assert_eq!((change.cwnd, change.ssthresh), ([10, 9], [Some(8), Some(5)]));
 }
@@ -37,7 +37,7 @@ fn a_timeout_lies_between_two_segments() {
         row(900, 1000, 2500).in_state(Loss).windows(1, 5),
         row(950, 1100, 2500).in_state(Loss),
     ];
-    assert_eq!(found(&rows), [(Kind::Timeout, 10, 900, 1000, 2500)]);
+    assert_eq!(found(&rows), [(LossDetection::Timeout, 10, 900, 1000, 2500)]);
 }
 
 #[test]
@@ -45,8 +45,11 @@ fn every_way_into_a_state_is_an_event_and_no_way_out() {
     let rows = [Open, Cwr, Recovery, Loss, Recovery, Open, Disorder, Open];
     let rows: Vec<Seen> =
         rows.into_iter().zip(0..).map(|(state, at)| row(at, 1000, 2000).in_state(state)).collect();
-    let kinds: Vec<Kind> = changes(&rows).iter().map(|change| change.kind).collect();
-    assert_eq!(kinds, [Kind::Cwr, Kind::Recovery, Kind::Timeout, Kind::Recovery]);
+    let kinds: Vec<LossDetection> = changes(&rows).iter().map(|change| change.kind).collect();
+    assert_eq!(
+        kinds,
+        [LossDetection::Cwr, LossDetection::Recovery, LossDetection::Timeout, LossDetection::Recovery]
+    );
 }
 
 /// There is no event if no row shows its beginning, or if the sender's state is not recorded.
@@ -68,11 +71,11 @@ fn a_recovery_right_behind_another() {
     assert_eq!(with(1900, 5).len(), 1, "a partial ACK");
     assert_eq!(with(1900, 3).len(), 1, "the threshold alone says nothing");
     assert_eq!(with(2000, 5).len(), 1, "without SACK it stays in recovery here");
-    assert_eq!(with(2000, 3)[1..], [(Kind::Recovery, 20, 30, 2000, 2200)]);
-    assert_eq!(with(2100, 2)[1..], [(Kind::Recovery, 20, 30, 2100, 2200)]);
+    assert_eq!(with(2000, 3)[1..], [(LossDetection::Recovery, 20, 30, 2000, 2200)]);
+    assert_eq!(with(2100, 2)[1..], [(LossDetection::Recovery, 20, 30, 2100, 2200)]);
     // The numbers of the current recovery count, not those of the first.
     let rows = [row(1, 100, 500), begun[0], begun[1], row(30, 1900, 2600).in_state(Recovery)];
-    assert_eq!(found(&rows), [(Kind::Recovery, 10, 20, 1000, 2000)]);
+    assert_eq!(found(&rows), [(LossDetection::Recovery, 10, 20, 1000, 2000)]);
 }
 
 #[test]
@@ -81,7 +84,7 @@ fn numbers_wrap() {
     let begun = [row(10, high, 100), row(20, high, 300).in_state(Recovery)];
     let with = |una| found(&[begun[0], begun[1], row(30, una, 400).in_state(Recovery)]);
     assert_eq!(with(50).len(), 1);
-    assert_eq!(with(150)[1..], [(Kind::Recovery, 20, 30, 150, 300)]);
+    assert_eq!(with(150)[1..], [(LossDetection::Recovery, 20, 30, 150, 300)]);
 }
 
 /// A timeout during recovery from another one keeps the state and reduces the window again.
@@ -93,7 +96,7 @@ fn a_second_timeout() {
         row(510, 1100, 2000).in_state(Loss).windows(2, 5),
         row(900, 1100, 2000).in_state(Loss).windows(1, 5),
     ];
-    assert_eq!(found(&rows)[1..], [(Kind::Timeout, 510, 900, 1100, 2000)]);
+    assert_eq!(found(&rows)[1..], [(LossDetection::Timeout, 510, 900, 1100, 2000)]);
 }
 
 fn judged(events: u32, timeouts: u32, local: u32) -> Judged {
@@ -134,10 +137,10 @@ fn a_verdict_belongs_to_the_event_that_was_counted() {
     assert_eq!(
         verdicts,
         [
-            (Kind::Cwr, Some(judged(0, 0, 1))),
-            (Kind::Recovery, None),
-            (Kind::Recovery, Some(judged(1, 0, 1))),
-            (Kind::Timeout, Some(judged(1, 1, 1))),
+            (LossDetection::Cwr, Some(judged(0, 0, 1))),
+            (LossDetection::Recovery, None),
+            (LossDetection::Recovery, Some(judged(1, 0, 1))),
+            (LossDetection::Timeout, Some(judged(1, 1, 1))),
         ]
     );
 }
@@ -156,6 +159,9 @@ fn counters_tell_more_than_states() {
         counting(row(70, 2000, 2500).in_state(Loss).windows(1, 2), 2, 2, 1),
     ];
     let kinds: Vec<_> = found(&rows).iter().map(|change| (change.0, change.1)).collect();
-    let (recovery, timeout) = (Kind::Recovery, Kind::Timeout);
-    assert_eq!(kinds, [(Kind::Cwr, 10), (recovery, 20), (recovery, 40), (timeout, 50), (timeout, 60)]);
+    let (recovery, timeout) = (LossDetection::Recovery, LossDetection::Timeout);
+    assert_eq!(
+        kinds,
+        [(LossDetection::Cwr, 10), (recovery, 20), (recovery, 40), (timeout, 50), (timeout, 60)]
+    );
 }

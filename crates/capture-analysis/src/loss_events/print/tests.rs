@@ -1,6 +1,6 @@
 use super::*;
 use crate::loss_events::tests::ENDS;
-use crate::loss_events::{Cause, Change, Judged, Kind, Truth};
+use crate::loss_events::{Cause, Change, Judged, LossDetection, Truth};
 use capture::Time;
 use loss_differentiation::{LossVerdict, Reason};
 
@@ -25,7 +25,7 @@ fn sample() -> Vec<LossEvent> {
     vec![
         event(
             76_000_250,
-            Kind::Recovery,
+            LossDetection::Recovery,
             105,
             Some(84),
             judged(1, wireless, Reason::Detector),
@@ -34,7 +34,7 @@ fn sample() -> Vec<LossEvent> {
         ),
         event(
             181_500_000,
-            Kind::Recovery,
+            LossDetection::Recovery,
             69,
             Some(34),
             judged(7, congestion, Reason::Detector),
@@ -43,15 +43,15 @@ fn sample() -> Vec<LossEvent> {
         ),
         event(
             182_000_000,
-            Kind::Timeout,
+            LossDetection::Timeout,
             34,
             Some(17),
             judged(1, congestion, Reason::Timeout),
             3,
             Cause::Outage,
         ),
-        event(190_000_000, Kind::Cwr, 5, Some(INFINITE_SSTHRESH), None, 0, Cause::None),
-        event(191_000_000, Kind::Recovery, 5, None, None, 1, Cause::Congestion),
+        event(190_000_000, LossDetection::Cwr, 5, Some(INFINITE_SSTHRESH), None, 0, Cause::None),
+        event(191_000_000, LossDetection::Recovery, 5, None, None, 1, Cause::Congestion),
     ]
 }
 

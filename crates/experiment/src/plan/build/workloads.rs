@@ -5,7 +5,7 @@ use crate::plan::error::unknown;
 use crate::plan::file::WorkloadFile;
 use crate::plan::text::Text;
 use crate::scenario::Scenario;
-use crate::workload::{Amount, Kind, Workload, ping};
+use crate::workload::{Amount, Traffic, Workload, ping};
 use link::nearest::nearest;
 use link::units::{ByteCount, Span};
 
@@ -49,13 +49,13 @@ struct One<'a> {
 }
 
 impl One<'_> {
-    fn kind(&self) -> Result<Kind, PlanError> {
+    fn kind(&self) -> Result<Traffic, PlanError> {
         let (fields, file) = (self.fields, self.file);
         let kind = fields.text(&file.kind)?;
         match kind.as_str() {
             "bulk" => {
                 self.takes(&kind, &["from", "to", "bytes", "duration", "connections", "congestion-control"])?;
-                Ok(Kind::Bulk {
+                Ok(Traffic::Bulk {
                     from: self.node("from", file.from.as_ref())?,
                     to: self.node("to", file.to.as_ref())?,
                     amount: self.amount()?,
@@ -75,7 +75,7 @@ impl One<'_> {
                     "congestion-control",
                 ];
                 self.takes(&kind, &own)?;
-                Ok(Kind::Request {
+                Ok(Traffic::Request {
                     client: self.node("from", file.from.as_ref())?,
                     server: self.node("to", file.to.as_ref())?,
                     request: fields.parsed_or(file.request.as_ref(), REQUEST)?,
@@ -88,7 +88,7 @@ impl One<'_> {
             }
             "datagrams" => {
                 self.takes(&kind, &["from", "to", "rate", "size", "duration", "on", "off"])?;
-                Ok(Kind::Datagrams {
+                Ok(Traffic::Datagrams {
                     from: self.node("from", file.from.as_ref())?,
                     to: self.node("to", file.to.as_ref())?,
                     rate: fields.parsed(self.needed("rate", file.rate.as_ref())?)?,
@@ -99,7 +99,7 @@ impl One<'_> {
             }
             "ping" => {
                 self.takes(&kind, &["from", "to", "size", "interval", "duration"])?;
-                Ok(Kind::Ping {
+                Ok(Traffic::Ping {
                     from: self.node("from", file.from.as_ref())?,
                     to: self.node("to", file.to.as_ref())?,
                     size: self.echo()?,
@@ -109,13 +109,13 @@ impl One<'_> {
             }
             "command" => {
                 self.takes(&kind, &["node", "command", "listens"])?;
-                Ok(Kind::Command {
+                Ok(Traffic::Command {
                     node: self.node("node", file.node.as_ref())?,
                     line: self.command()?,
                     listens: file.listens.as_ref().map(|text| fields.parsed(text)).transpose()?,
                 })
             }
-            other => Err(fields.wrong(&file.kind, unknown("kind of workload", other, Kind::NAMES))),
+            other => Err(fields.wrong(&file.kind, unknown("kind of workload", other, Traffic::NAMES))),
         }
     }
 

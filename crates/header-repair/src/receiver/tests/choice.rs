@@ -11,7 +11,7 @@ fn two() -> (Line, [Sample; 2]) {
     let mut line = Line::new(Parameters::default());
     for sample in [&first, &other] {
         line.open(sample, Policy::Normal);
-        assert_eq!(line.take(&mut sample.build()), Verdict::Pass);
+        assert_eq!(line.take(&mut sample.build()), SegmentVerdict::Pass);
         line.receive(&sample.tuple(), 536);
     }
     (line, [next(&first), next(&other)])
@@ -28,7 +28,7 @@ fn a_port_between_two_connections_is_decided_by_the_sequence_number() {
             damaged[22..24].copy_from_slice(&between.to_be_bytes());
             let verdict = line.clone().take(&mut damaged);
             let found = Acceptance { confirmed: true, approximate: true, ..Acceptance::default() };
-            assert_eq!(verdict, Verdict::Accept(found));
+            assert_eq!(verdict, SegmentVerdict::Accept(found));
             assert_eq!(damaged, packet);
         }
     }
@@ -40,7 +40,7 @@ fn a_port_that_became_the_other_connection_s_delivers_nothing_to_it() {
     let mut damaged = second.build();
     damaged[22..24].copy_from_slice(&other.local_port.to_be_bytes());
     let before = damaged.clone();
-    assert_eq!(line.clone().take(&mut damaged), Verdict::Discard(Reason::Position));
+    assert_eq!(line.clone().take(&mut damaged), SegmentVerdict::Discard(Reason::Position));
     assert_eq!(damaged, before);
 }
 
@@ -52,20 +52,20 @@ fn two_connections_at_the_same_place_are_a_tie() {
     line.open(&Sample { local_port: 40003, ..first.clone() }, Policy::Bold);
     let mut damaged = Sample { local_port: 40001, ..first }.build();
     damaged[100] ^= 1;
-    assert_eq!(line.take(&mut damaged), Verdict::Discard(Reason::Ambiguous));
+    assert_eq!(line.take(&mut damaged), SegmentVerdict::Discard(Reason::Ambiguous));
 }
 
 #[test]
 fn a_connection_without_lite_takes_no_part() {
     let (mut line, [second, other]) = two();
     line.receiver.switch(other.tuple(), false, 0);
-    assert_eq!(line.take(&mut hit(&other.build(), 20, 130)), Verdict::NotLite);
+    assert_eq!(line.take(&mut hit(&other.build(), 20, 130)), SegmentVerdict::NotLite);
     let between = Sample { local_port: 40001, ..other };
-    assert_eq!(line.take(&mut hit(&between.build(), 20, 130)), Verdict::Discard(Reason::NoConnection));
+    assert_eq!(line.take(&mut hit(&between.build(), 20, 130)), SegmentVerdict::Discard(Reason::NoConnection));
     line.receiver.close(&second.tuple());
     assert_eq!(
         line.take(&mut hit(&between.build(), 20, 130)),
-        Verdict::NotOurs,
+        SegmentVerdict::NotOurs,
         "no Lite connection is left"
     );
 }
@@ -77,7 +77,7 @@ fn a_socket_that_is_gone_or_off_takes_nothing() {
     line.host.0.remove(&other.tuple());
     for sample in [second, other] {
         let verdict = line.take(&mut hit(&sample.build(), 20, 130));
-        assert_eq!(verdict, Verdict::Discard(Reason::NoConnection));
+        assert_eq!(verdict, SegmentVerdict::Discard(Reason::NoConnection));
     }
 }
 
@@ -117,7 +117,7 @@ fn consecutive_ports_100_000_times_without_a_misdelivery() {
             }
             // Each starts from the same state, with the same S and places.
             match line.clone().take(&mut damaged) {
-                Verdict::Accept(_) => {
+                SegmentVerdict::Accept(_) => {
                     delivered += 1;
                     let header = TcpHeader::read(&damaged[20..]).expect("20 bytes");
                     assert_eq!(header.get(Field::SourcePort), u32::from(sent.remote_port));
@@ -126,10 +126,10 @@ fn consecutive_ports_100_000_times_without_a_misdelivery() {
                 }
                 // One in 65 536 wrong checksums looks like a partial one. It is left alone, and TCP
                 // drops it.
-                Verdict::Discard(_) | Verdict::Unverifiable => discarded += 1,
+                SegmentVerdict::Discard(_) | SegmentVerdict::Unverifiable => discarded += 1,
                 // Wrong bits that compensate for each other in the sum: TCP itself takes this one
                 // for undamaged.
-                Verdict::Pass => undetected += 1,
+                SegmentVerdict::Pass => undetected += 1,
                 verdict => panic!("damaged, and yet {verdict:?}"),
             }
         }
@@ -146,8 +146,8 @@ fn a_crowd_stays_one_until_all_have_ended() {
     let two_bits_off = || hit(&Sample { local_port: 40003, ..of(0) }.build(), 20, 130);
     (0..33).for_each(|n| line.open(&of(n), Policy::Normal));
     (1..33).for_each(|n| line.receiver.close(&of(n).tuple()));
-    assert_eq!(line.take(&mut two_bits_off()), Verdict::Discard(Reason::NoConnection));
+    assert_eq!(line.take(&mut two_bits_off()), SegmentVerdict::Discard(Reason::NoConnection));
     line.receiver.close(&of(0).tuple());
     line.open(&of(0), Policy::Normal);
-    assert!(matches!(line.take(&mut two_bits_off()), Verdict::Accept(_)));
+    assert!(matches!(line.take(&mut two_bits_off()), SegmentVerdict::Accept(_)));
 }

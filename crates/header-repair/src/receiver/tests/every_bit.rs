@@ -11,13 +11,13 @@ use super::*;
 /// [`crate::confirm`]): PSH, FIN and ECN, other padding, and time stamps slightly ahead. Those show
 /// nothing about the payload. The socket has nothing in flight, so only one acknowledgment number
 /// is plausible.
-fn expected(bit: usize, len: u32, options: &[u8]) -> Verdict {
+fn expected(bit: usize, len: u32, options: &[u8]) -> SegmentVerdict {
     match Field::at(bit) {
         Some(Field::SourcePort | Field::DestinationPort) => {
-            Verdict::Accept(Acceptance { confirmed: true, approximate: true, ..Acceptance::default() })
+            SegmentVerdict::Accept(Acceptance { confirmed: true, approximate: true, ..Acceptance::default() })
         }
         Some(Field::Cwr | Field::Ece) => {
-            Verdict::Accept(Acceptance { guess: true, bytes: len, ..Acceptance::default() })
+            SegmentVerdict::Accept(Acceptance { guess: true, bytes: len, ..Acceptance::default() })
         }
         Some(Field::Checksum | Field::Psh | Field::Fin) => accepted(false, len),
         None if is_possible_option(bit - 160, options) => accepted(false, len),
@@ -52,7 +52,8 @@ fn every_header_bit(first: &Sample, policy: Policy) -> usize {
         assert_eq!(damaged, packet, "bit {bit}: restored to the bit");
         let track = line.receiver.track(&second.tuple()).expect("open");
         assert_eq!((track.contiguous, track.highest), (FIRST + 1072, FIRST + 1072));
-        confirmed += usize::from(matches!(verdict, Verdict::Accept(Acceptance { confirmed: true, .. })));
+        confirmed +=
+            usize::from(matches!(verdict, SegmentVerdict::Accept(Acceptance { confirmed: true, .. })));
     }
     confirmed
 }
@@ -81,11 +82,11 @@ fn a_push_that_was_meant_is_lost_only_with_the_checksum() {
         let mut damaged = hit(&packet, 20, bit);
         let mut without = Sample { flags: ACK, ..second.clone() }.build();
         let verdict = Line::after(&first, Policy::Normal).take(&mut damaged);
-        let is_confirmed = matches!(verdict, Verdict::Accept(Acceptance { confirmed: true, .. }));
+        let is_confirmed = matches!(verdict, SegmentVerdict::Accept(Acceptance { confirmed: true, .. }));
         let expected = expected(bit, u32::from(S), &[]);
         assert_eq!(
             is_confirmed,
-            matches!(expected, Verdict::Accept(Acceptance { confirmed: true, .. })),
+            matches!(expected, SegmentVerdict::Accept(Acceptance { confirmed: true, .. })),
             "bit {bit}"
         );
         assert_eq!(&damaged, if is_confirmed { &packet } else { &mut without }, "bit {bit}");
@@ -108,7 +109,7 @@ fn all_bits_of_the_payload_are_delivered_as_they_came() {
         // damaged payload.
         assert_eq!(damaged[..36], packet[..36]);
         assert_eq!(damaged[38..second.data().start], packet[38..second.data().start]);
-        assert_eq!(Line::after(&first, Policy::Normal).take(&mut damaged), Verdict::Pass);
+        assert_eq!(Line::after(&first, Policy::Normal).take(&mut damaged), SegmentVerdict::Pass);
         let offset = u64::from(S);
         assert_eq!(
             line.receiver.ranges(&second.tuple()).expect("open").held(),
@@ -135,7 +136,9 @@ fn the_split_of_single_bit_errors_is_that_of_the_specification() {
         let mut damaged = hit(&packet, 20, bit);
         let received = TcpHeader::read(&damaged[20..]).expect("20 bytes").get(Field::Sequence);
         let mut line = line.clone();
-        let Verdict::Accept(acceptance) = line.take(&mut damaged) else { panic!("bit {bit} is discarded") };
+        let SegmentVerdict::Accept(acceptance) = line.take(&mut damaged) else {
+            panic!("bit {bit} is discarded")
+        };
         let is_header = bit < 160;
         header += usize::from(is_header);
         let is_placed = received == second.seq;
@@ -168,12 +171,12 @@ fn without_confirmation_a_hit_sequence_number_is_discarded_and_all_else_is_salva
             [bit, 129, 131, 134].iter().fold(packet.clone(), |packet, bit| hit(&packet, 20, *bit));
         let before = damaged.clone();
         match line.clone().take(&mut damaged) {
-            Verdict::Accept(acceptance) => {
+            SegmentVerdict::Accept(acceptance) => {
                 assert!(!acceptance.confirmed && Field::at(bit) != Some(Field::Sequence), "bit {bit}");
                 assert_eq!((&damaged[..36], &damaged[38..40]), (&packet[..36], &packet[38..40]), "bit {bit}");
             }
             verdict => {
-                assert_eq!(verdict, Verdict::Discard(Reason::Position), "bit {bit}");
+                assert_eq!(verdict, SegmentVerdict::Discard(Reason::Position), "bit {bit}");
                 assert_eq!((Field::at(bit), damaged), (Some(Field::Sequence), before));
             }
         }

@@ -216,12 +216,12 @@ fn run(transfer: &Transfer) -> Result<u64, TestCaseError> {
                 packet = hit(&packet, 20, bit);
             }
             match line.take(&mut packet) {
-                Verdict::Pass => on_the_way.push_back(Delivered { packet, wrong_bits: 0 }),
-                Verdict::Accept(Acceptance { confirmed, .. }) => {
+                SegmentVerdict::Pass => on_the_way.push_back(Delivered { packet, wrong_bits: 0 }),
+                SegmentVerdict::Accept(Acceptance { confirmed, .. }) => {
                     let wrong_bits = u32::from(bit >= header_bits && !confirmed);
                     on_the_way.push_back(Delivered { packet, wrong_bits });
                 }
-                Verdict::Discard(_) | Verdict::Unverifiable => {}
+                SegmentVerdict::Discard(_) | SegmentVerdict::Unverifiable => {}
                 verdict => prop_assert!(false, "{:?}", verdict),
             }
             while on_the_way.len() > transfer.backlog {

@@ -13,7 +13,7 @@ fn doubtful() -> [Sample; 3] {
     [wrong_port, behind, wrong_seq]
 }
 
-fn verdict(sample: &Sample, policy: Policy) -> Verdict {
+fn verdict(sample: &Sample, policy: Policy) -> SegmentVerdict {
     let mut packet = sample.build();
     *packet.last_mut().expect("payload") ^= 0x21;
     Line::after(&Sample::default(), policy).take(&mut packet)
@@ -22,9 +22,10 @@ fn verdict(sample: &Sample, policy: Policy) -> Verdict {
 #[test]
 fn policies_decide_as_the_specification_says() {
     let accept = |approximate, out_of_order, guess| {
-        Verdict::Accept(Acceptance { confirmed: false, approximate, guess, out_of_order, bytes: 536 })
+        SegmentVerdict::Accept(Acceptance { confirmed: false, approximate, guess, out_of_order, bytes: 536 })
     };
-    let (policy, position) = (Verdict::Discard(Reason::Policy), Verdict::Discard(Reason::Position));
+    let (policy, position) =
+        (SegmentVerdict::Discard(Reason::Policy), SegmentVerdict::Discard(Reason::Position));
     // A damaged port is restored, which is a guess as well.
     let (port, behind, seq) =
         (accept(true, false, true), accept(false, true, false), accept(false, false, true));
@@ -57,7 +58,7 @@ fn a_bold_position_must_still_lie_in_the_window() {
     line.open(&Sample::default(), Policy::Bold);
     let mut packet = Sample { seq: FIRST ^ 1 << 30, ..Sample::default() }.build();
     packet[60] ^= 1;
-    assert_eq!(line.take(&mut packet), Verdict::Discard(Reason::Position));
+    assert_eq!(line.take(&mut packet), SegmentVerdict::Discard(Reason::Position));
 }
 
 #[test]
@@ -65,7 +66,7 @@ fn the_socket_s_own_policy_counts() {
     let mut line = Line::after(&Sample::default(), Policy::Bold);
     let [wrong_port, ..] = doubtful();
     line.view(&Sample::default().tuple()).settings = on(Policy::Strict);
-    assert_eq!(line.take(&mut hit(&wrong_port.build(), 20, 4000)), Verdict::Discard(Reason::Policy));
+    assert_eq!(line.take(&mut hit(&wrong_port.build(), 20, 4000)), SegmentVerdict::Discard(Reason::Policy));
 }
 
 #[test]
@@ -79,7 +80,7 @@ fn random_sequence_numbers_hit_nothing_but_the_discrete_places() {
         packet[101] ^= 0x55;
         let verdict = line.clone().take(&mut packet);
         let is_place = offset % u32::from(S) == 0;
-        assert_eq!(matches!(verdict, Verdict::Accept(_)), is_place, "{offset}: {verdict:?}");
+        assert_eq!(matches!(verdict, SegmentVerdict::Accept(_)), is_place, "{offset}: {verdict:?}");
     }
 }
 
@@ -97,13 +98,13 @@ fn damage_is_accepted_only_inside_the_byte_window() {
         let mut line = Line::after(&first, Policy::Normal);
         line.view(&first.tuple()).settings.window = Some(ByteWindow { from, len: length });
         let verdict = line.take(&mut hit(&second.build(), 20, 130));
-        let expected = if inside { accepted(false, 536) } else { Verdict::Discard(Reason::Window) };
+        let expected = if inside { accepted(false, 536) } else { SegmentVerdict::Discard(Reason::Window) };
         assert_eq!(verdict, expected, "{length} from {from}");
         // A confirmed segment is undamaged, but the window applies to it too.
         let mut line = Line::after(&first, Policy::Normal);
         line.view(&first.tuple()).settings.window = Some(ByteWindow { from, len: length });
         let verdict = line.take(&mut hit(&second.build(), 20, 33));
-        let expected = if inside { accepted(true, 0) } else { Verdict::Discard(Reason::Window) };
+        let expected = if inside { accepted(true, 0) } else { SegmentVerdict::Discard(Reason::Window) };
         assert_eq!(verdict, expected, "{length} from {from}");
     }
 }
@@ -117,7 +118,8 @@ fn byte_windows_count_across_the_end_of_the_sequence_numbers() {
     line.view(&first.tuple()).bytes_received = 1 << 33;
     line.view(&first.tuple()).settings.window = Some(ByteWindow { from: 1 << 33, len: 3 * 536 });
     let third = next(&second);
-    let behind = Verdict::Accept(Acceptance { out_of_order: true, bytes: 536, ..Acceptance::default() });
+    let behind =
+        SegmentVerdict::Accept(Acceptance { out_of_order: true, bytes: 536, ..Acceptance::default() });
     assert_eq!(line.take(&mut hit(&third.build(), 20, 130)), behind);
     assert_eq!(line.take(&mut hit(&second.build(), 20, 130)), accepted(false, 536));
     let from = 1u64 << 33;
@@ -153,9 +155,9 @@ fn guesses_are_limited_and_come_back_with_time() {
         packet[60] ^= 1;
         line.receiver.packet(&mut packet, None, now, &line.host)
     };
-    let is_taken = |verdict| matches!(verdict, Verdict::Accept(_));
+    let is_taken = |verdict| matches!(verdict, SegmentVerdict::Accept(_));
     assert!(is_taken(take(1000)) && is_taken(take(1000)));
-    assert_eq!(take(1099), Verdict::Discard(Reason::Rate));
+    assert_eq!(take(1099), SegmentVerdict::Discard(Reason::Rate));
     assert!(is_taken(take(1100)));
-    assert_eq!(take(1100), Verdict::Discard(Reason::Rate));
+    assert_eq!(take(1100), SegmentVerdict::Discard(Reason::Rate));
 }

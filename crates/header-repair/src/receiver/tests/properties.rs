@@ -22,7 +22,7 @@ fn line(policy: Policy, localization: Localization) -> (Line, Vec<Sample>) {
     let mut line = Line::new(Parameters { localization, ..Parameters::default() });
     for sample in &samples {
         line.open(sample, policy);
-        assert_eq!(line.take(&mut sample.build()), Verdict::Pass);
+        assert_eq!(line.take(&mut sample.build()), SegmentVerdict::Pass);
         line.receive(&sample.tuple(), sample.payload.len());
     }
     (line, samples)
@@ -68,8 +68,8 @@ fn valid(
 
 /// Checks that bytes are unchanged unless accepted, and that an accepted packet is right and has no
 /// flag that is never salvaged.
-fn check(verdict: Verdict, before: &[u8], after: &[u8]) -> Result<(), TestCaseError> {
-    let Verdict::Accept(acceptance) = verdict else {
+fn check(verdict: SegmentVerdict, before: &[u8], after: &[u8]) -> Result<(), TestCaseError> {
+    let SegmentVerdict::Accept(acceptance) = verdict else {
         prop_assert_eq!(before, after);
         return Ok(());
     };
@@ -98,7 +98,7 @@ proptest! {
         }
         let mut after = bytes.clone();
         let verdict = line.receiver.packet(&mut after, merged, now, &line.host);
-        prop_assert!(!matches!(verdict, Verdict::Accept(_)) || mode);
+        prop_assert!(!matches!(verdict, SegmentVerdict::Accept(_)) || mode);
         check(verdict, &bytes, &after)?;
     }
 
@@ -126,7 +126,7 @@ proptest! {
         check(verdict, &packet, &after)?;
         let now = line.receiver.counters();
         prop_assert_eq!(now.damaged, now.accepted + now.all_discarded());
-        let is_damaged = matches!(verdict, Verdict::Accept(_) | Verdict::Discard(_));
+        let is_damaged = matches!(verdict, SegmentVerdict::Accept(_) | SegmentVerdict::Discard(_));
         prop_assert_eq!(now.damaged - counted.damaged, u64::from(is_damaged));
     }
 
@@ -138,7 +138,7 @@ proptest! {
         let (mut line, samples) = line(policy, localization);
         let (_, packet) = valid(&samples, which, ahead, flags, has_sack, len);
         let mut after = packet.clone();
-        prop_assert_eq!(line.take(&mut after), Verdict::Pass);
+        prop_assert_eq!(line.take(&mut after), SegmentVerdict::Pass);
         prop_assert_eq!(packet, after);
     }
 
@@ -151,7 +151,7 @@ proptest! {
         for at in hits {
             packet = hit(&packet, sample.transport(), at);
         }
-        if let Verdict::Accept(acceptance) = line.take(&mut packet) {
+        if let SegmentVerdict::Accept(acceptance) = line.take(&mut packet) {
             prop_assert!(!acceptance.approximate && !acceptance.out_of_order);
         }
     }

@@ -9,15 +9,15 @@ fn switched_on_late_nothing_known_before_is_believed() {
     line.open(&first, Policy::Normal);
     line.receiver.switch(first.tuple(), false, FIRST);
     // These segments pass unseen.
-    assert_eq!(line.take(&mut first.build()), Verdict::NotOurs);
+    assert_eq!(line.take(&mut first.build()), SegmentVerdict::NotOurs);
     line.receive(&first.tuple(), 536);
     line.receiver.switch(first.tuple(), true, FIRST + 536);
     let track = *line.receiver.track(&first.tuple()).expect("open");
     assert_eq!((track.known, track.contiguous, track.highest), (false, FIRST + 536, FIRST + 536));
     let second = next(&first);
-    assert_eq!(line.take(&mut hit(&second.build(), 20, 130)), Verdict::Discard(Reason::Template));
+    assert_eq!(line.take(&mut hit(&second.build(), 20, 130)), SegmentVerdict::Discard(Reason::Template));
     // One right segment is enough.
-    assert_eq!(line.take(&mut second.build()), Verdict::Pass);
+    assert_eq!(line.take(&mut second.build()), SegmentVerdict::Pass);
     assert_eq!(line.take(&mut hit(&next(&second).build(), 20, 130)), accepted(false, 536));
 }
 
@@ -47,8 +47,8 @@ fn a_connection_may_become_known_by_being_switched() {
     line.open(&first, Policy::Normal);
     line.receiver.close(&first.tuple());
     line.receiver.switch(first.tuple(), true, FIRST);
-    assert_eq!(line.take(&mut hit(&first.build(), 20, 130)), Verdict::Discard(Reason::Template));
-    assert_eq!(line.take(&mut first.build()), Verdict::Pass);
+    assert_eq!(line.take(&mut hit(&first.build(), 20, 130)), SegmentVerdict::Discard(Reason::Template));
+    assert_eq!(line.take(&mut first.build()), SegmentVerdict::Pass);
     assert_eq!(line.take(&mut hit(&next(&first).build(), 20, 130)), accepted(false, 536));
 }
 
@@ -63,14 +63,14 @@ fn options_that_cannot_be_restored_twice_in_a_row_end_repair_until_others_come()
     let take_right = |line: &mut Line, options: &[u8]| {
         assert_eq!(
             line.take(&mut Sample { options: options.to_vec(), ..second.clone() }.build()),
-            Verdict::Pass
+            SegmentVerdict::Pass
         );
     };
     take_right(&mut line, &[30, 4, 0, 0]);
     line.receive(&connection, 536);
     assert_eq!(line.clone().take(&mut damaged()), accepted(false, 536), "one may have been damaged");
     take_right(&mut line, &[30, 4, 0, 0]);
-    assert_eq!(line.take(&mut damaged()), Verdict::Discard(Reason::Options));
+    assert_eq!(line.take(&mut damaged()), SegmentVerdict::Discard(Reason::Options));
     take_right(&mut line, &[]);
     assert_eq!(line.take(&mut damaged()), accepted(false, 536));
 }
@@ -88,8 +88,8 @@ fn options_of_the_handshake_that_cannot_be_restored_forbid_repair_for_ever() {
     };
     line.open(&first, Policy::Normal);
     line.receiver.open(first.tuple(), handshake, true);
-    assert_eq!(line.take(&mut first.build()), Verdict::Pass);
-    assert_eq!(line.take(&mut hit(&next(&first).build(), 20, 130)), Verdict::Discard(Reason::Options));
+    assert_eq!(line.take(&mut first.build()), SegmentVerdict::Pass);
+    assert_eq!(line.take(&mut hit(&next(&first).build(), 20, 130)), SegmentVerdict::Discard(Reason::Options));
 }
 
 #[test]
@@ -99,7 +99,7 @@ fn an_injected_acknowledgment_does_not_stall_repairs() {
     // Right ports and a right checksum, all else made up. The socket refuses it, but is not asked
     // about right segments.
     let injected = Sample { ack: first.ack.wrapping_add(1 << 30), seq: FIRST + 7, ..first.clone() };
-    assert_eq!(line.take(&mut injected.build()), Verdict::Pass);
+    assert_eq!(line.take(&mut injected.build()), SegmentVerdict::Pass);
     let second = next(&first).build();
     let mut damaged = hit(&second, 20, (second.len() - 21) * 8);
     assert_eq!(line.take(&mut damaged), accepted(false, 536));
@@ -141,10 +141,10 @@ fn a_connection_that_ended_unseen_is_forgotten_when_its_socket_is_asked_for() {
     let mut line = Line::after(&first, Policy::Normal);
     let damaged = || hit(&next(&first).build(), 20, 130);
     line.view(&first.tuple()).settings.on = false;
-    assert_eq!(line.take(&mut damaged()), Verdict::Discard(Reason::NoConnection));
+    assert_eq!(line.take(&mut damaged()), SegmentVerdict::Discard(Reason::NoConnection));
     assert!(line.receiver.track(&first.tuple()).is_some(), "its socket is there");
     line.host.0.remove(&first.tuple());
-    assert_eq!(line.take(&mut damaged()), Verdict::Discard(Reason::NoConnection));
+    assert_eq!(line.take(&mut damaged()), SegmentVerdict::Discard(Reason::NoConnection));
     assert_eq!(line.receiver.track(&first.tuple()), None);
-    assert_eq!(line.take(&mut damaged()), Verdict::NotOurs);
+    assert_eq!(line.take(&mut damaged()), SegmentVerdict::NotOurs);
 }

@@ -4,7 +4,7 @@
 use super::*;
 
 /// Returns the verdict on a second segment with a damaged checksum field, and its bytes.
-fn after_first(sample: &Sample) -> (Verdict, Vec<u8>) {
+fn after_first(sample: &Sample) -> (SegmentVerdict, Vec<u8>) {
     let mut line = Line::after(&Sample::default(), Policy::Normal);
     let mut packet = hit(&sample.build(), 20, 130);
     (line.take(&mut packet), packet)
@@ -28,7 +28,7 @@ fn a_cleared_fin_takes_no_sequence_number() {
     assert_eq!(contiguous, FIRST + 1072);
     // The sender retransmits the FIN. It arrives undamaged and ends the stream.
     let again = Sample { seq: contiguous, payload: Vec::new(), ..second };
-    assert_eq!(line.take(&mut again.build()), Verdict::Pass);
+    assert_eq!(line.take(&mut again.build()), SegmentVerdict::Pass);
     assert_eq!(line.receiver.track(&again.tuple()).expect("open").contiguous, FIRST + 1073);
 }
 
@@ -38,7 +38,7 @@ fn data_with_syn_or_rst_lose_it_and_are_accepted_as_a_guess() {
         let second = next(&Sample { flags, ..Sample::default() });
         let (verdict, packet) = after_first(&second);
         let guessed = Acceptance { guess: true, bytes: 536, ..Acceptance::default() };
-        assert_eq!(verdict, Verdict::Accept(guessed));
+        assert_eq!(verdict, SegmentVerdict::Accept(guessed));
         assert_eq!(packet, Sample { flags: ACK, ..second }.build());
     }
 }
@@ -48,7 +48,7 @@ fn segments_without_payload_are_discarded() {
     for flags in [ACK, 2, 2 | ACK, ACK | FIN, 4, 4 | ACK] {
         let empty = next(&Sample { flags, ..Sample::default() });
         let (verdict, packet) = after_first(&Sample { payload: Vec::new(), ..empty.clone() });
-        assert_eq!(verdict, Verdict::Discard(Reason::Empty));
+        assert_eq!(verdict, SegmentVerdict::Discard(Reason::Empty));
         assert_eq!(packet, hit(&Sample { payload: Vec::new(), ..empty }.build(), 20, 130));
     }
 }
@@ -58,7 +58,7 @@ fn a_segment_shorter_than_its_header_is_discarded() {
     let mut packet = Sample { payload: Vec::new(), ..Sample::default() }.build();
     packet[3] -= 1;
     let mut line = Line::after(&Sample::default(), Policy::Normal);
-    assert_eq!(line.take(&mut packet), Verdict::Discard(Reason::Short));
+    assert_eq!(line.take(&mut packet), SegmentVerdict::Discard(Reason::Short));
 }
 
 #[test]
@@ -66,7 +66,7 @@ fn a_damaged_ipv4_header_forbids_repair() {
     let mut packet = hit(&next(&Sample::default()).build(), 20, 130);
     packet[8] ^= 1;
     let mut line = Line::after(&Sample::default(), Policy::Normal);
-    assert_eq!(line.take(&mut packet), Verdict::Discard(Reason::Ip));
+    assert_eq!(line.take(&mut packet), SegmentVerdict::Discard(Reason::Ip));
 }
 
 #[test]
@@ -77,7 +77,7 @@ fn a_partial_checksum_is_left_alone_and_counted() {
     packet[36..38].copy_from_slice(&arrival.pseudo.to_be_bytes());
     let before = packet.clone();
     let mut line = Line::after(&Sample::default(), Policy::Normal);
-    assert_eq!(line.take(&mut packet), Verdict::Unverifiable);
+    assert_eq!(line.take(&mut packet), SegmentVerdict::Unverifiable);
     assert_eq!(packet, before);
     assert_eq!(line.receiver.counters().unverifiable, 1);
 }
@@ -90,13 +90,13 @@ fn merged_segments_are_learnt_from_without_a_look_at_their_checksum() {
     let before = packet.clone();
     let mut line = Line::new(Parameters::default());
     line.open(&first, Policy::Normal);
-    assert_eq!(line.receiver.packet(&mut packet, Some(1000), 0, &line.host), Verdict::Pass);
+    assert_eq!(line.receiver.packet(&mut packet, Some(1000), 0, &line.host), SegmentVerdict::Pass);
     assert_eq!(packet, before);
     let track = *line.receiver.track(&first.tuple()).expect("open");
     assert_eq!((track.contiguous, track.payload), (FIRST + 20_000, 1000));
     // For an unknown connection it is left alone.
     let mut other = Sample { local_port: 40001, ..merged }.build();
-    assert_eq!(line.receiver.packet(&mut other, Some(1000), 0, &line.host), Verdict::NotOurs);
+    assert_eq!(line.receiver.packet(&mut other, Some(1000), 0, &line.host), SegmentVerdict::NotOurs);
 }
 
 #[test]
@@ -109,7 +109,7 @@ fn restored_time_stamps_are_never_newer_than_the_last_good_ones() {
     for bit in (160..256).chain([130, 2000]) {
         let mut damaged = hit(&packet, 20, bit);
         let verdict = Line::after(&first, Policy::Normal).take(&mut damaged);
-        assert!(matches!(verdict, Verdict::Accept(_)), "bit {bit}: {verdict:?}");
+        assert!(matches!(verdict, SegmentVerdict::Accept(_)), "bit {bit}: {verdict:?}");
         assert_eq!(damaged[40..52], stamps(1_000_000), "bit {bit}");
     }
     // If another field was damaged, the received time stamps are confirmed, and rightly newer.
@@ -163,10 +163,10 @@ fn once_sack_blocks_occur_a_doubtful_header_length_is_discarded() {
     let first = Sample { options: stamps(1_000_000).to_vec(), ..Sample::default() };
     let blocks = Sample { options: [stamps(1_000_000), sack()].concat(), ..next(&first) };
     let mut line = Line::after(&first, Policy::Normal);
-    assert_eq!(line.take(&mut blocks.build()), Verdict::Pass);
+    assert_eq!(line.take(&mut blocks.build()), SegmentVerdict::Pass);
     let third = next(&blocks);
     for bit in 96..100 {
         let verdict = line.clone().take(&mut hit(&third.build(), 20, bit));
-        assert_eq!(verdict, Verdict::Discard(Reason::HeaderLength), "bit {bit}");
+        assert_eq!(verdict, SegmentVerdict::Discard(Reason::HeaderLength), "bit {bit}");
     }
 }

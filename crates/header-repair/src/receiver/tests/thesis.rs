@@ -43,13 +43,13 @@ fn right_partial_and_other_sockets_segments_are_left_alone() {
         assert_eq!(after, packet);
         verdict
     };
-    assert_eq!(take(&sample.build(), on(Policy::Normal)), Verdict::Pass);
-    assert_eq!(take(&hit(&sample.build(), 20, 130), off), Verdict::NotLite);
+    assert_eq!(take(&sample.build(), on(Policy::Normal)), SegmentVerdict::Pass);
+    assert_eq!(take(&hit(&sample.build(), 20, 130), off), SegmentVerdict::NotLite);
     let elsewhere = Sample { local_port: 1, ..sample.clone() };
-    assert_eq!(take(&hit(&elsewhere.build(), 20, 130), on(Policy::Normal)), Verdict::NotLite);
+    assert_eq!(take(&hit(&elsewhere.build(), 20, 130), on(Policy::Normal)), SegmentVerdict::NotLite);
     let mut wrong_ip = hit(&sample.build(), 20, 130);
     wrong_ip[8] ^= 1;
-    assert_eq!(take(&wrong_ip, on(Policy::Normal)), Verdict::Discard(Reason::Ip));
+    assert_eq!(take(&wrong_ip, on(Policy::Normal)), SegmentVerdict::Discard(Reason::Ip));
 }
 
 #[test]
@@ -61,8 +61,8 @@ fn the_byte_window_holds() {
     receiver.switch(first.tuple(), true, FIRST);
     let mut take = |sample: &Sample| receiver.packet(&mut hit(&sample.build(), 20, 130), None, 0, &host);
     assert_eq!(take(&first), accepted(false, 536));
-    assert_eq!(take(&next(&first)), Verdict::Discard(Reason::Window));
-    assert_eq!(take(&Sample { seq: FIRST - 1, ..first.clone() }), Verdict::Discard(Reason::Window));
+    assert_eq!(take(&next(&first)), SegmentVerdict::Discard(Reason::Window));
+    assert_eq!(take(&Sample { seq: FIRST - 1, ..first.clone() }), SegmentVerdict::Discard(Reason::Window));
     let ranges = receiver.ranges(&first.tuple()).expect("known");
     assert_eq!(ranges.held(), std::slice::from_ref(&(0..536)));
     assert_eq!(receiver.counters().discarded(Reason::Window), 2);

@@ -13,7 +13,7 @@ use capture_analysis::spurious::collect::{Collector, Interface};
 use capture_analysis::spurious::response::{Episode, episodes};
 use capture_analysis::spurious::truth::{Carried, Fates};
 use capture_analysis::spurious::utilization::Period;
-use capture_analysis::spurious::{Examined, Verdict, examine, pair, states};
+use capture_analysis::spurious::{Examined, SpuriousVerdict, examine, pair, states};
 use scores::Scores;
 use std::io::{BufWriter, StdoutLock, Write};
 
@@ -22,7 +22,7 @@ struct Direction<'a> {
     examined: Examined,
     episodes: Vec<Episode>,
     /// True verdict of each retransmission, if known.
-    truth: Option<Vec<Verdict>>,
+    truth: Option<Vec<SpuriousVerdict>>,
     /// Links with a constant rate on the path, with their utilization.
     periods: Vec<(&'a Carried, Period)>,
 }
@@ -53,7 +53,7 @@ pub fn print(
         if let Some(truth) = &truth {
             scores.add(&examined, truth);
         }
-        let spurious = examined.count(|again| again.verdict == Verdict::Spurious).1;
+        let spurious = examined.count(|again| again.verdict == SpuriousVerdict::Spurious).1;
         let periods = fates.as_ref().map(|fates| fates.periods(examined.ends, spurious)).unwrap_or_default();
         directions.push(Direction { examined, episodes, truth, periods });
     }

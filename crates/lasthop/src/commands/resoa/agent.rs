@@ -7,7 +7,7 @@ use clap::Args;
 use confinement::{Confinement, Needs, raise_descriptor_limit};
 use resoa_agent::{Agent, AgentSettings, LocalRules};
 use resoa_calls::Connected;
-use resoa_carrier::Place;
+use resoa_carrier::CarrierAddress;
 use resoa_carrier::keys::{PublicKey, SecretKey};
 use resoa_policy::Destination;
 use resoa_protocol::message::AddressMode;
@@ -45,7 +45,7 @@ pub struct AgentArguments {
     /// Address and port of the server, after the carrier (udp:, ether:, quic:, tcp: or plain:)
     /// [default carrier: udp:]
     #[arg(long, value_name = "[CARRIER:]ADDRESS", required_unless_present = "config")]
-    pub server: Option<Place>,
+    pub server: Option<CarrierAddress>,
     /// File with this agent's secret key, from `lasthop resoa key` [default: a temporary key]
     #[arg(long, value_name = "FILE")]
     pub key: Option<PathBuf>,
@@ -96,7 +96,9 @@ pub fn place() -> PathBuf {
 
 /// Returns the server, its public key, the agent's secret key, and the rules for local
 /// destinations.
-fn whom(arguments: &AgentArguments) -> Result<(Place, Option<PublicKey>, SecretKey, LocalRules), Failure> {
+fn whom(
+    arguments: &AgentArguments,
+) -> Result<(CarrierAddress, Option<PublicKey>, SecretKey, LocalRules), Failure> {
     let mut local = LocalRules::default();
     let mut whom = None;
     if let Some(file) = &arguments.config {
@@ -179,7 +181,7 @@ pub fn run(arguments: &AgentArguments) -> Result<i32, Failure> {
     Ok(0)
 }
 
-fn say(server: &Place, connected: &Connected) {
+fn say(server: &CarrierAddress, connected: &Connected) {
     match connected {
         Connected::Yes { address, sockets } => {
             anstream::eprintln!(

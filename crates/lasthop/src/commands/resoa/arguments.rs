@@ -3,7 +3,7 @@
 use super::agent::AgentArguments;
 use super::run::RunArguments;
 use clap::{Args, Subcommand};
-use resoa_carrier::Place;
+use resoa_carrier::CarrierAddress;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
@@ -73,7 +73,7 @@ pub struct ServeArguments {
     /// Address and port to listen on (port 0: any free one), after the carrier: udp:, ether:,
     /// quic:, tcp: or plain: [default carrier: udp:]
     #[arg(long, value_name = "[CARRIER:]ADDRESS", required_unless_present = "check")]
-    pub listen: Option<Place>,
+    pub listen: Option<CarrierAddress>,
     /// File with the server's secret key, from `lasthop resoa key` [default: a temporary key]
     #[arg(long, value_name = "FILE")]
     pub key: Option<PathBuf>,
@@ -153,7 +153,7 @@ pub struct PairArguments {
     pub key: Option<PathBuf>,
     /// Server: address at which the client reaches it, as for `serve --listen`
     #[arg(long, value_name = "[CARRIER:]ADDRESS", requires = "policy")]
-    pub at: Option<Place>,
+    pub at: Option<CarrierAddress>,
     /// Server: name of the client
     #[arg(long, value_name = "NAME")]
     pub name: Option<String>,

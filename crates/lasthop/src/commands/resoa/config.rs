@@ -13,7 +13,7 @@
 
 use crate::failure::Failure;
 use resoa_agent::LocalRules;
-use resoa_carrier::Place;
+use resoa_carrier::CarrierAddress;
 use resoa_carrier::keys::PublicKey;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClientConfig {
     /// Address of the server.
-    pub server: Place,
+    pub server: CarrierAddress,
     /// Public key of the server.
     pub server_key: PublicKey,
     /// Path of the client's secret key.

@@ -12,7 +12,7 @@
 use super::arguments::PairArguments;
 use super::config::{ClientConfig, Local};
 use crate::failure::Failure;
-use resoa_carrier::Place;
+use resoa_carrier::CarrierAddress;
 use resoa_carrier::keys::{PublicKey, SecretKey};
 use resoa_policy::Policy;
 use std::fs::{self, OpenOptions};
@@ -23,7 +23,7 @@ use std::path::Path;
 /// A parsed line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Line {
-    Server { name: String, place: Place, key: PublicKey },
+    Server { name: String, place: CarrierAddress, key: PublicKey },
     Client { name: String, key: PublicKey },
 }
 
@@ -54,7 +54,7 @@ pub fn run(arguments: &PairArguments) -> Result<i32, Failure> {
 }
 
 /// At the server: prints the line for the client.
-fn offer(policy: &Path, key: &Path, place: Place, name: String) -> Result<i32, Failure> {
+fn offer(policy: &Path, key: &Path, place: CarrierAddress, name: String) -> Result<i32, Failure> {
     let name = named(name)?;
     if policy.exists() && Policy::read(policy)?.clients().any(|(_, client)| client.name == name) {
         return Err(taken(policy, &name).into());
@@ -79,7 +79,7 @@ fn offer(policy: &Path, key: &Path, place: Place, name: String) -> Result<i32, F
 }
 
 /// At the client: creates the key and the configuration, and prints the line for the server.
-fn answer(name: String, place: Place, server_key: PublicKey, out: &Path) -> Result<i32, Failure> {
+fn answer(name: String, place: CarrierAddress, server_key: PublicKey, out: &Path) -> Result<i32, Failure> {
     let key_path = out.with_extension("key");
     if out.exists() {
         let which = ClientConfig::read(out)
@@ -246,7 +246,7 @@ mod tests {
     #[test]
     fn lines_are_read_as_written() {
         let (name, key) = ("laptop".to_owned(), PublicKey([9; 32]));
-        let place: Place = "tcp:192.0.2.1:4000".parse().expect("a place");
+        let place: CarrierAddress = "tcp:192.0.2.1:4000".parse().expect("a place");
         for line in [Line::Server { name: name.clone(), place, key }, Line::Client { name, key }] {
             let text = line.text();
             assert_eq!(Line::read(&format!("  {}\n", text.replace(' ', "  "))).expect("the same"), line);

@@ -8,7 +8,7 @@ use crate::signals::SignalPipe;
 use confinement::{Confinement, Needs, raise_descriptor_limit};
 use questions::Questions;
 use resoa_carrier::keys::SecretKey;
-use resoa_carrier::{Allowed, AnyCarrier, Place};
+use resoa_carrier::{Allowed, AnyCarrier, CarrierAddress};
 use resoa_policy::{Client, Policy};
 use resoa_protocol::ServerSettings;
 use resoa_protocol::server::Addresses;
@@ -141,8 +141,8 @@ fn check(arguments: &ServeArguments) -> Result<i32, Failure> {
 }
 
 /// Returns the policy: the clients that may connect, and what each may do.
-fn policy(arguments: &ServeArguments, listen: &Place) -> Result<Policy, Failure> {
-    let is_near = matches!(listen, Place::Plain(address) if address.ip().is_loopback());
+fn policy(arguments: &ServeArguments, listen: &CarrierAddress) -> Result<Policy, Failure> {
+    let is_near = matches!(listen, CarrierAddress::Plain(address) if address.ip().is_loopback());
     if !listen.is_secure() && !is_near && !arguments.insecure {
         return Err(format!(
             "--listen {listen}: this carrier is not authenticated, so anyone who can reach it is a client; use tcp:, or --insecure if only trusted hosts can"
@@ -171,10 +171,10 @@ fn policy(arguments: &ServeArguments, listen: &Place) -> Result<Policy, Failure>
 
 /// Starts the carrier. It accepts the clients that the policy has at the time when they connect.
 fn open(
-    listen: &Place,
+    listen: &CarrierAddress,
     key: &SecretKey,
     current: &Arc<Mutex<Arc<Policy>>>,
-) -> Result<(AnyCarrier, Place), Failure> {
+) -> Result<(AnyCarrier, CarrierAddress), Failure> {
     let allowed = if listen.is_secure() {
         let current = Arc::clone(current);
         Allowed::by(move |key| current.lock().unwrap_or_else(PoisonError::into_inner).has(key))
@@ -187,7 +187,7 @@ fn open(
 /// Reads the policy again. If it has an error, the old policy stays in force.
 fn reload_policy(
     arguments: &ServeArguments,
-    listen: &Place,
+    listen: &CarrierAddress,
     confinement: &Confinement,
     host: &mut Host<AnyCarrier>,
     current: &Mutex<Arc<Policy>>,

@@ -3,7 +3,7 @@
 use clap::{Args, Subcommand};
 use link::units::{BitRate, Span};
 use std::path::PathBuf;
-use timers::{Kind, Settings};
+use timers::{Settings, TimerAlgorithm};
 
 /// Arguments of `lasthop rto`.
 #[derive(Debug, Args)]
@@ -134,7 +134,7 @@ pub struct CaptureArguments {
 pub struct TimerArguments {
     /// Timers to compare: lite, lite-ticks, rfc6298, linux, eifel
     #[arg(long = "timer", value_name = "LIST", value_delimiter = ',', value_parser = kind)]
-    pub kinds: Vec<Kind>,
+    pub kinds: Vec<TimerAlgorithm>,
     /// Granularity of the clock [default: 500ms for lite-ticks, none for the others]
     #[arg(long, value_name = "TIME")]
     pub tick: Option<Span>,
@@ -145,9 +145,8 @@ pub fn settings(tick: Option<Span>) -> Settings {
     Settings { tick_s: tick.map(Span::as_secs_f64) }
 }
 
-fn kind(text: &str) -> Result<Kind, String> {
-    Kind::ALL
-        .into_iter()
-        .find(|kind| kind.name() == text)
-        .ok_or_else(|| format!("`{text}` is not a timer: use {}", Kind::ALL.map(Kind::name).join(", ")))
+fn kind(text: &str) -> Result<TimerAlgorithm, String> {
+    TimerAlgorithm::ALL.into_iter().find(|kind| kind.name() == text).ok_or_else(|| {
+        format!("`{text}` is not a timer: use {}", TimerAlgorithm::ALL.map(TimerAlgorithm::name).join(", "))
+    })
 }

@@ -8,7 +8,7 @@ use crate::commands::analyze::progress::Progress;
 use crate::failure::Failure;
 use crate::figure::Figure;
 use crate::outputs;
-use capture_analysis::analysis::{self, Analysis, Options, Watch};
+use capture_analysis::analysis::{self, Analysis, AnalysisOptions, Watch};
 use capture_analysis::connection::Seen;
 use packet::Segment;
 use serde_json::json;
@@ -89,7 +89,7 @@ fn most(directions: &[Direction]) -> Option<&Direction> {
 }
 
 fn read(arguments: &CaptureArguments) -> Result<Vec<Direction>, Failure> {
-    let options = Options { interface: arguments.interface.clone(), ..Options::default() };
+    let options = AnalysisOptions { interface: arguments.interface.clone(), ..AnalysisOptions::default() };
     let progress = Progress::new(&arguments.file);
     let mut gathering = Gathering { progress, arguments, found: BTreeMap::new(), begun: BTreeMap::new() };
     let trace = analysis::read(&arguments.file, &options, &mut gathering)?;

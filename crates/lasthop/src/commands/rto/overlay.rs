@@ -155,7 +155,7 @@ impl<'a> Overlay<'a> {
 mod tests {
     use super::*;
     use timers::bulk::Regime;
-    use timers::{Kind, follow};
+    use timers::{TimerAlgorithm, follow};
 
     /// LL-33: over a transfer that equals the model, the model matches exactly, in every column.
     #[test]
@@ -166,8 +166,10 @@ mod tests {
         let last = samples[samples.len() - 1];
         samples.push(Sample { at_s: last.at_s + 6.25, rtt_s: 25.0, flight: 4.0 });
         let set = Settings::default();
-        let timers: Vec<Followed> =
-            [Kind::Lite, Kind::Eifel].into_iter().filter_map(|kind| follow(kind, set, &samples)).collect();
+        let timers: Vec<Followed> = [TimerAlgorithm::Lite, TimerAlgorithm::Eifel]
+            .into_iter()
+            .filter_map(|kind| follow(kind, set, &samples))
+            .collect();
         let overlay = Overlay::new(&samples, &timers, set).unwrap_or_else(|error| panic!("{error}"));
         let mut text = Vec::new();
         overlay.text(&mut text).unwrap_or_else(|error| panic!("{error}"));

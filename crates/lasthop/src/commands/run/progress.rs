@@ -2,7 +2,7 @@
 
 use experiment::campaign::Progress;
 use indicatif::{HumanDuration, ProgressBar, ProgressStyle};
-use results::Verdict;
+use results::RunVerdict;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::io::IsTerminal;
@@ -59,12 +59,12 @@ impl Bar {
                 self.advanced.remove(&(run.run.cell, run.run.repetition));
                 self.through += Duration::from_secs_f64(run.run.seconds);
                 self.line.inc(1);
-                if run.run.verdict != Verdict::Good {
+                if run.run.verdict != RunVerdict::Good {
                     self.bad += 1;
                     let what = match run.run.verdict {
-                        Verdict::Failed => "failed",
-                        Verdict::DroppedCall => "dropped call",
-                        Verdict::Good | Verdict::Overloaded => "overloaded",
+                        RunVerdict::Failed => "failed",
+                        RunVerdict::DroppedCall => "dropped call",
+                        RunVerdict::Good | RunVerdict::Overloaded => "overloaded",
                     };
                     let reasons = run.run.reasons.join("; ");
                     self.say(&format!(

@@ -6,7 +6,7 @@ use link::units::BitRate;
 use results::expectation;
 use results::metric::{Metric, cell_values};
 use results::statistics::{self, Bootstrap, Distribution, Estimator, Interval};
-use results::{Besides, Cell, Directory, Protocol, Verdict};
+use results::{Besides, Cell, Directory, Protocol, RunVerdict};
 use serde_json::{Map, Value, json};
 
 /// Shown instead of a figure for which there are too few runs.
@@ -37,7 +37,7 @@ impl Figures<'_> {
         }
     }
 
-    fn count(&self, verdict: Verdict) -> usize {
+    fn count(&self, verdict: RunVerdict) -> usize {
         let runs = self.directory.manifest.runs.iter();
         runs.filter(|run| run.cell == self.cell.number && run.verdict == verdict).count()
     }
@@ -52,9 +52,9 @@ impl Figures<'_> {
         let mut object = json!({
             "levels": levels,
             "repetitions": self.ended(),
-            "failed": self.count(Verdict::Failed),
-            "overloaded": self.count(Verdict::Overloaded),
-            "dropped_calls": self.count(Verdict::DroppedCall),
+            "failed": self.count(RunVerdict::Failed),
+            "overloaded": self.count(RunVerdict::Overloaded),
+            "dropped_calls": self.count(RunVerdict::DroppedCall),
         });
         for metric in Metric::ALL {
             object[metric.name()] = distribution(&self.values(metric));
@@ -141,8 +141,11 @@ pub fn table(directory: &Directory, measure: &str, besides: Besides) -> Table {
 }
 
 fn bad(figures: &Figures<'_>) -> String {
-    let parts =
-        [(Verdict::Failed, "failed"), (Verdict::DroppedCall, "dropped"), (Verdict::Overloaded, "overloaded")];
+    let parts = [
+        (RunVerdict::Failed, "failed"),
+        (RunVerdict::DroppedCall, "dropped"),
+        (RunVerdict::Overloaded, "overloaded"),
+    ];
     let parts = parts.map(|(verdict, word)| (figures.count(verdict), word));
     let said: Vec<_> =
         parts.iter().filter(|(count, _)| *count > 0).map(|(count, word)| format!("{count} {word}")).collect();

@@ -10,7 +10,7 @@ use emulator::{Command, Control, Emulator, Ending, Observer, control};
 use link::{Direction, Link};
 use netlab::address::{self, Address};
 use netlab::route::{self, Metrics, Prefix, Route};
-use netlab::tun::{Options, Tun};
+use netlab::tun::{Tun, TunOptions};
 use netlab::{Namespace, sysctl};
 use packet::Layer;
 use std::io;
@@ -149,11 +149,11 @@ impl Host {
                 sysctl::write(&namespace, &format!("net.ipv6.conf.{which}.disable_ipv6"), "1")?;
             }
         }
-        let options = Options {
+        let options = TunOptions {
             name: "check0".into(),
             mtu: MTU.into(),
             queue_length: DEVICE_QUEUE,
-            ..Options::default()
+            ..TunOptions::default()
         };
         let tun = Tun::open(&namespace, &options)?;
         let index = tun.index();

@@ -5,7 +5,7 @@ use capture_analysis::layers::cause::Waiting;
 use capture_analysis::layers::idle::Hold;
 use capture_analysis::layers::utilization::Use;
 use capture_analysis::layers::view::RATES;
-use capture_analysis::spurious::Verdict;
+use capture_analysis::spurious::SpuriousVerdict;
 use capture_analysis::spurious::utilization::Waste;
 use std::io::{self, Write};
 
@@ -18,7 +18,7 @@ pub fn print(output: &mut impl Write, tracing: &Tracing, others: usize) -> io::R
     writeln!(output, "  link below:      {}", tracing.below.as_deref().unwrap_or("unknown"))?;
     clocks(output, tracing)?;
     let (count, bytes) = examined.count(|_| true);
-    let (spurious, spurious_bytes) = examined.count(|again| again.verdict == Verdict::Spurious);
+    let (spurious, spurious_bytes) = examined.count(|again| again.verdict == SpuriousVerdict::Spurious);
     writeln!(
         output,
         "  {} packets with data ({} bytes), {count} retransmitted ({bytes}), {spurious} of these spurious ({spurious_bytes})",

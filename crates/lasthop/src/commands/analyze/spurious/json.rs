@@ -5,7 +5,7 @@ use super::scores::{self, Scores};
 use capture_analysis::retransmission::Cause;
 use capture_analysis::spurious::response::Episode;
 use capture_analysis::spurious::utilization::{Period, Waste};
-use capture_analysis::spurious::{Evidence, Verdict};
+use capture_analysis::spurious::{Evidence, SpuriousVerdict};
 use serde::Serialize;
 use std::io::{self, Write};
 use std::net::SocketAddr;
@@ -40,18 +40,18 @@ pub struct Row {
     length: u32,
     repeated: u32,
     cause: Cause,
-    verdict: Verdict,
+    verdict: SpuriousVerdict,
     evidence: Option<&'static str>,
-    truth: Option<Verdict>,
+    truth: Option<SpuriousVerdict>,
     answered_ns: Option<u64>,
-    arrivals: Verdict,
-    acknowledged: Verdict,
-    timestamps: Verdict,
-    dsack: Verdict,
-    round_trip: Verdict,
-    gap: Verdict,
-    f_rto: Verdict,
-    alignment: Verdict,
+    arrivals: SpuriousVerdict,
+    acknowledged: SpuriousVerdict,
+    timestamps: SpuriousVerdict,
+    dsack: SpuriousVerdict,
+    round_trip: SpuriousVerdict,
+    gap: SpuriousVerdict,
+    f_rto: SpuriousVerdict,
+    alignment: SpuriousVerdict,
 }
 
 #[derive(Serialize)]
@@ -103,9 +103,9 @@ pub fn print(output: &mut impl Write, direction: &Direction<'_>) -> io::Result<(
         bytes: examined.sent.1,
         least_round_trip_ns: examined.least_round_trip,
         retransmissions: Row::all(direction).collect(),
-        spurious: total(Verdict::Spurious),
-        necessary: total(Verdict::Necessary),
-        unknown: total(Verdict::Unknown),
+        spurious: total(SpuriousVerdict::Spurious),
+        necessary: total(SpuriousVerdict::Necessary),
+        unknown: total(SpuriousVerdict::Unknown),
         recoveries: direction.episodes.iter().map(Recovery::from).collect(),
         links: direction
             .periods

@@ -1,6 +1,6 @@
 //! How often each kind of evidence, alone and combined, agrees with what the link did.
 
-use capture_analysis::spurious::{Evidence, Examined, Score, Verdict};
+use capture_analysis::spurious::{Evidence, Examined, Score, SpuriousVerdict};
 use serde::Serialize;
 use std::fmt;
 
@@ -34,7 +34,7 @@ pub struct Row {
 
 impl Scores {
     /// Adds the retransmissions of one direction of a connection.
-    pub fn add(&mut self, examined: &Examined, truth: &[Verdict]) {
+    pub fn add(&mut self, examined: &Examined, truth: &[SpuriousVerdict]) {
         for (score, evidence) in self.alone.iter_mut().zip(Evidence::ALL) {
             score.add_all(examined, truth, |other| other == evidence);
         }

@@ -4,7 +4,7 @@ use super::Direction;
 use capture_analysis::retransmission::Cause;
 use capture_analysis::spurious::response::{Episode, Window};
 use capture_analysis::spurious::utilization::Waste;
-use capture_analysis::spurious::{Evidence, Examined, Retransmission, Verdict};
+use capture_analysis::spurious::{Evidence, Examined, Retransmission, SpuriousVerdict};
 use std::io::{self, Write};
 
 /// Prints one direction of a connection.
@@ -80,7 +80,7 @@ fn lines(output: &mut impl Write, direction: &Direction<'_>) -> io::Result<()> {
 
 /// Lists the evidence that agrees with the verdict, and in brackets the evidence that does not.
 fn signs(again: &Retransmission) -> String {
-    let said = |evidence: &Evidence| again.signs.of(*evidence) != Verdict::Unknown;
+    let said = |evidence: &Evidence| again.signs.of(*evidence) != SpuriousVerdict::Unknown;
     let name = |evidence: Evidence| {
         let agrees = again.signs.of(evidence) == again.verdict;
         if agrees { evidence.name().to_owned() } else { format!("(not {})", evidence.name()) }
@@ -97,7 +97,7 @@ fn causes(output: &mut impl Write, examined: &Examined) -> io::Result<()> {
     )?;
     let line = |output: &mut dyn Write, name: &str, is: &dyn Fn(&Retransmission) -> bool| {
         let count = |verdict| examined.count(|again| is(again) && again.verdict == verdict);
-        let [spurious, necessary, unknown] = Verdict::ALL.map(count);
+        let [spurious, necessary, unknown] = SpuriousVerdict::ALL.map(count);
         if spurious.0 + necessary.0 + unknown.0 == 0 {
             return Ok(());
         }
@@ -121,7 +121,7 @@ fn evidence(output: &mut impl Write, examined: &Examined) -> io::Result<()> {
     )?;
     for evidence in Evidence::ALL {
         let count = |verdict| examined.count(|again| again.signs.of(evidence) == verdict).0;
-        let [spurious, necessary, unknown] = Verdict::ALL.map(count);
+        let [spurious, necessary, unknown] = SpuriousVerdict::ALL.map(count);
         let decided = examined.count(|again| again.evidence == Some(evidence)).0;
         writeln!(output, "  {:<12}{spurious:>10}{necessary:>10}{unknown:>10}{decided:>10}", evidence.name())?;
     }
