@@ -85,8 +85,8 @@ pub struct Totals {
 
 /// Reads connection `connection` of the capture at `path`.
 ///
-/// Connections are counted from 1, as `lasthop analyze` does, on `interface` (a name or a number), or
-/// on that of the first TCP segment. There are at most `limit` points (at least 16) of each sort
+/// Connections are counted from 1, as `lasthop analyze` does, on `interface` (a name or a number),
+/// or on that of the first TCP segment. There are at most `limit` points (at least 16) of each sort
 /// and direction.
 pub fn read(
     path: &Path,

@@ -93,9 +93,9 @@ impl<S: Schema> Column<S> {
 /// * `column!("copy", copy, "meaning")`: a field of the row.
 /// * `column!("src", flow(Flow::UNKNOWN).source, "meaning")`: a field of a part that may be
 ///   missing. The expression in parentheses is the part before its first field was read.
-/// * `column!("node", ColumnType::Text, true, "meaning", get, set)`: anything else. The flag says whether
-///   cells may be empty; `get` takes a cell out of a row and its header; `set` puts a cell into a
-///   row.
+/// * `column!("node", ColumnType::Text, true, "meaning", get, set)`: anything else. The flag says
+///   whether cells may be empty; `get` takes a cell out of a row and its header; `set` puts a cell
+///   into a row.
 macro_rules! column {
     ($name:literal, $($field:ident).+, $meaning:expr) => {
         $crate::column::Column::of_field(

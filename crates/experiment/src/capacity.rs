@@ -1,8 +1,8 @@
 //! The capacity of a link's limiter, in the terms of the event log.
 //!
 //! The event log has the packets that were sent, not what else could have been sent. For a limiter
-//! with a trace, this is the reference of utilization (`capture_analysis::layers::limiter`). The trace itself
-//! may be unavailable when the log is read.
+//! with a trace, this is the reference of utilization (`capture_analysis::layers::limiter`). The
+//! trace itself may be unavailable when the log is read.
 
 use capture::event::{After, Rate};
 use capture::{Capacity, Time};

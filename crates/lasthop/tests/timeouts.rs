@@ -1,5 +1,5 @@
-//! Tests of the timeouts that `lasthop analyze` finds from packets alone, compared with the sender's
-//! own count (TCP_INFO) in the same runs.
+//! Tests of the timeouts that `lasthop analyze` finds from packets alone, compared with the
+//! sender's own count (TCP_INFO) in the same runs.
 //!
 //! With the virtual clock nothing is late, so a difference is an error of classification. In 108
 //! runs of this plan (errors of 0 to 30 %, queues of 5 to 1000 packets, reno and cubic) there was

@@ -3,8 +3,8 @@
  * TCP Lite: socket options by which a program says which damage it can use.
  *
  * The level of all options is IPPROTO_TCP. They exist for programs in a control group that
- * `lasthop tcp-lite` is attached to; elsewhere the kernel answers ENOPROTOOPT. tcp_lite(7) documents
- * them.
+ * `lasthop tcp-lite` is attached to; elsewhere the kernel answers ENOPROTOOPT. tcp_lite(7)
+ * documents them.
  */
 #ifndef TCP_LITE_H
 #define TCP_LITE_H

@@ -6,8 +6,8 @@
 //! in place, damage included, so that only real losses look like congestion to the sender.
 //!
 //! * [`Lite`] loads the programs of `bpf/` and attaches them to a control group and to interfaces.
-//! * [`Settings`] chooses the rules for damaged segments. The crate [`header_repair`] has the algorithm
-//!   as a pure function, against which the programs are tested.
+//! * [`Settings`] chooses the rules for damaged segments. The crate [`header_repair`] has the
+//!   algorithm as a pure function, against which the programs are tested.
 //! * [`Totals`] counts the outcomes.
 
 mod attach;

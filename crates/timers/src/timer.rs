@@ -57,8 +57,9 @@ pub enum TimerAlgorithm {
 /// Settings of a timer.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Settings {
-    /// Granularity of the clock in seconds: the tick of [`TimerAlgorithm::LiteTicks`] and [`TimerAlgorithm::Eifel`],
-    /// and G of RFC 6298. `None` means 500 ms for the first, and 0 for the others.
+    /// Granularity of the clock in seconds: the tick of [`TimerAlgorithm::LiteTicks`] and
+    /// [`TimerAlgorithm::Eifel`], and G of RFC 6298. `None` means 500 ms for the first, and 0 for
+    /// the others.
     pub tick_s: Option<f64>,
 }
 

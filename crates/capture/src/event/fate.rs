@@ -1,8 +1,8 @@
 //! The end of a packet on a link.
 //!
-//! [`EndedPacket`] is the emulator's report: small, without memory of its own, with stages by number.
-//! [`Fate`] is the log's row for it: with stages by name, and with the packet's addresses and
-//! ports.
+//! [`EndedPacket`] is the emulator's report: small, without memory of its own, with stages by
+//! number. [`Fate`] is the log's row for it: with stages by name, and with the packet's addresses
+//! and ports.
 
 use super::Flow;
 use crate::units::{Span, Time};
@@ -70,8 +70,8 @@ pub enum Reason {
     Other(String),
 }
 
-/// A row of the event log. Fields without a comment are as in [`EndedPacket`]. The log stores them in
-/// this order, so new fields go at the end.
+/// A row of the event log. Fields without a comment are as in [`EndedPacket`]. The log stores them
+/// in this order, so new fields go at the end.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "`EndedPacket` documents them")]
 pub struct Fate {

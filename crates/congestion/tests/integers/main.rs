@@ -1,6 +1,7 @@
-//! Compares the C side of the congestion controls, in user space, with the pure crate `loss-differentiation` and
-//! with models written from the formulas, on random connections. Statistics must agree within the
-//! stated rounding; verdicts, thresholds, windows and counters must be equal.
+//! Compares the C side of the congestion controls, in user space, with the pure crate
+//! `loss-differentiation` and with models written from the formulas, on random connections.
+//! Statistics must agree within the stated rounding; verdicts, thresholds, windows and counters
+//! must be equal.
 //!
 //! `CC_CASES` is the number of connections (default 25 000, of 100 steps each).
 //! `scripts/check/mutate-cc` shows that the test detects small changes on either side.

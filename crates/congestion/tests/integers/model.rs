@@ -1,5 +1,5 @@
-//! Expected behaviour of the C side: from `loss_differentiation` where it has it, otherwise from the formulas
-//! again, in floating point.
+//! Expected behaviour of the C side: from `loss_differentiation` where it has it, otherwise from
+//! the formulas again, in floating point.
 
 mod rates;
 

@@ -1,6 +1,6 @@
-//! `lasthop analyze`: analyses the TCP connections of captures. It also prints states of TCP senders,
-//! their loss events and unnecessary retransmissions, RLP traces, and both layers of a link
-//! together.
+//! `lasthop analyze`: analyses the TCP connections of captures. It also prints states of TCP
+//! senders, their loss events and unnecessary retransmissions, RLP traces, and both layers of a
+//! link together.
 
 pub mod arguments;
 mod layers;

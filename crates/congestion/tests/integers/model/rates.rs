@@ -1,4 +1,5 @@
-//! Models that `loss_differentiation` lacks: rounds, Vegas, Veno's slow growth, the bandwidth of Westwood+.
+//! Models that `loss_differentiation` lacks: rounds, Vegas, Veno's slow growth, the bandwidth of
+//! Westwood+.
 
 use crate::connection::Connection;
 use loss_differentiation::{Usage, Window};
