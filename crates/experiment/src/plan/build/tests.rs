@@ -142,6 +142,9 @@ fn values_that_no_workload_can_run_with() {
     for one in ["on = \"1s\"", "off = \"1s\""] {
         assert!(refused_workload(&datagrams(one)).contains("`on` and `off` go together"));
     }
+    // The sender would look for the next time on for ever, even after the end of the run.
+    let never = refused_workload(&datagrams("on = \"0s\"\noff = \"0s\""));
+    assert_eq!(never, "`on` is no time at all: nothing would be sent");
     let bulk = "kind = \"bulk\"\nfrom = \"a\"\nto = \"b\"\nbytes = \"1kB\"";
     assert!(refused_workload(&format!("{bulk}\nconnections = 0")).contains("at least 1"));
     let none = "kind = \"bulk\"\nfrom = \"a\"\nto = \"b\"";
