@@ -117,7 +117,7 @@ fn numbers_of_nodes() {
 
 #[test]
 fn names_of_nodes_are_those_of_hosts() {
-    for name in ["a_b", "a.b", "localhost", "", "1a", "a b"] {
+    for name in ["a_b", "a.b", "localhost", "", "1a", "a b", "0", "254", "07", "+7"] {
         let (line, said) = refused(&format!("[[scenario.links]]\nbetween = [\"{name}\", \"b\"]\n{BULK}"));
         assert_eq!(line, Some(2), "{name}");
         assert!(said.contains("no name for a node"), "{said}");
