@@ -20,17 +20,20 @@ const LEAST_MTU: u16 = 68;
 
 pub fn build(fields: &Fields<'_>, file: &ScenarioFile, catalogue: &Catalogue) -> Result<Scenario, PlanError> {
     let mut names: Vec<String> = Vec::new();
+    for node in &file.nodes {
+        let name = fields.text(&node.name)?;
+        check_node_name(fields, &node.name, &name)?;
+        if names.contains(&name) {
+            return Err(fields.wrong(&node.name, format!("there are two nodes `{name}`")));
+        }
+        names.push(name);
+    }
     let mut add = |name: String| {
         names.iter().position(|known| *known == name).unwrap_or_else(|| {
             names.push(name);
             names.len() - 1
         })
     };
-    for node in &file.nodes {
-        let name = fields.text(&node.name)?;
-        check_node_name(fields, &node.name, &name)?;
-        add(name);
-    }
     let mut links = Vec::new();
     for link in &file.links {
         let ends = [fields.text(&link.between[0])?, fields.text(&link.between[1])?];

@@ -40,6 +40,14 @@ fn a_node_of_another_generation_inherits_nothing() {
     assert_eq!(c.stack.sysctls, both, "the node's come last, and win");
 }
 
+/// The settings of the second one would be ignored.
+#[test]
+fn a_node_is_described_once() {
+    let node = "[[scenario.nodes]]\nname = \"a\"\n";
+    let (line, said) = refused_scenario(&format!("{SCENARIO}{node}{node}stack = \"2001\"\n"));
+    assert_eq!((line, said.as_str()), (Some(6), "there are two nodes `a`"));
+}
+
 #[test]
 fn only_sysctls_of_the_network_belong_to_a_node() {
     let (line, said) = refused_scenario(&format!(
