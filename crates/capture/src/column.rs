@@ -190,3 +190,40 @@ macro_rules! bounded {
 }
 
 bounded!(u8 u16 u32 u64);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use vocabulary::{ChannelState, LinkId};
+
+    #[test]
+    fn numbers_without_room_are_the_greatest_and_other_cells_the_least() {
+        let cell = Cell::Number(u64::from(u16::MAX) + 1);
+        assert_eq!((cell.int::<u8>(), cell.int::<u16>(), cell.int::<u32>()), (u8::MAX, u16::MAX, 0x1_0000));
+        assert_eq!(Cell::Number(u64::MAX).int::<u64>(), u64::MAX);
+        assert_eq!((Cell::Null.int::<u16>(), Cell::Text("7".into()).int::<u16>()), (0, 0));
+    }
+
+    #[test]
+    fn cells_as_text() {
+        let texts = [Cell::Null, Cell::Bool(false), Cell::Number(7), Cell::Text("x".into())];
+        let expected = [None, Some("false"), Some("7"), Some("x")];
+        assert_eq!(texts.map(|cell| cell.to_text()), expected.map(|text| text.map(str::to_owned)));
+    }
+
+    /// A later program may know more names.
+    #[test]
+    fn a_value_without_a_meaning_leaves_the_field_as_it_is() {
+        let mut state = ChannelState::Bad;
+        state.set(&Cell::Text("awful".into()));
+        assert_eq!(state, ChannelState::Bad);
+        state.set(&Cell::Text("good".into()));
+        assert_eq!(state, ChannelState::Good);
+        let mut known = Some(ChannelState::Bad);
+        known.set(&Cell::Text("awful".into()));
+        assert_eq!(known, None, "of a field that may be empty nothing is known");
+        let mut link = LinkId(3);
+        link.set(&Cell::Number(4));
+        assert_eq!((link, link.cell()), (LinkId(4), Cell::Number(4)));
+    }
+}

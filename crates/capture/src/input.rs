@@ -126,3 +126,86 @@ impl fmt::Display for Tail {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Gives what is in it in this many bytes at a time; an empty piece is a call that a signal
+    /// interrupted.
+    struct Pieces {
+        pieces: Vec<Vec<u8>>,
+        /// What comes behind the last piece.
+        end: Option<io::ErrorKind>,
+    }
+
+    impl Read for Pieces {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            if self.pieces.is_empty() {
+                return self.end.map_or(Ok(0), |kind| Err(kind.into()));
+            }
+            let piece = self.pieces.remove(0);
+            if piece.is_empty() {
+                return Err(io::ErrorKind::Interrupted.into());
+            }
+            assert!(buffer.len() >= piece.len(), "there is always room");
+            buffer[..piece.len()].copy_from_slice(&piece);
+            Ok(piece.len())
+        }
+    }
+
+    fn pieces(pieces: &[&[u8]], end: Option<io::ErrorKind>) -> Input<Pieces> {
+        Input::new(Pieces { pieces: pieces.iter().map(|piece| piece.to_vec()).collect(), end })
+    }
+
+    fn tail<T>(result: Result<T, End>) -> Option<Tail> {
+        match result {
+            Err(End::Tail(tail)) => Some(tail),
+            _ => None,
+        }
+    }
+
+    #[test]
+    fn records_come_whole_however_the_source_gives_them() {
+        let mut input = pieces(&[b"ab", b"", b"c", b"defgh", b"i"], None);
+        assert_eq!(input.begin(3).ok(), Some(&b"abc"[..]));
+        assert_eq!((input.at(), input.more(1).ok()), (0, Some(&b"abcd"[..])));
+        assert_eq!(input.begin(2).ok(), Some(&b"ef"[..]));
+        assert_eq!((input.at(), input.record()), (4, &b"ef"[..]));
+        assert_eq!(input.damaged(), Tail::Damaged { at: 4 });
+        assert_eq!(tail(input.begin(4)), Some(Tail::Truncated { at: 6, spare: 3 }));
+        assert_eq!(input.record(), b"ghi", "what there is of it");
+    }
+
+    #[test]
+    fn a_source_ends_behind_a_record_or_in_it() {
+        let mut input = pieces(&[b"abcd"], None);
+        assert!(input.begin(4).is_ok());
+        assert_eq!(tail(input.begin(1)), Some(Tail::Complete));
+        let mut input = pieces(&[b"abcd"], None);
+        assert!(input.begin(2).is_ok());
+        assert_eq!(tail(input.more(3)), Some(Tail::Truncated { at: 0, spare: 4 }));
+    }
+
+    #[test]
+    fn an_error_of_the_source_is_no_end() {
+        let mut input = pieces(&[b"abcd"], Some(io::ErrorKind::PermissionDenied));
+        assert!(input.begin(4).is_ok());
+        let Err(End::Failed(error)) = input.begin(1) else { panic!("no error") };
+        assert_eq!(error.kind(), io::ErrorKind::PermissionDenied);
+    }
+
+    /// Records longer than the memory that is read ahead, and many short ones.
+    #[test]
+    fn memory_grows_with_a_record_and_is_used_again() {
+        let bytes: Vec<u8> = (0..3 * READ_AHEAD).map(|at| (at % 251) as u8).collect();
+        let mut input = Input::new(&bytes[..]);
+        let long = READ_AHEAD + 10;
+        assert_eq!(input.begin(long).ok(), Some(&bytes[..long]));
+        for at in (long..bytes.len() - 1000).step_by(1000) {
+            assert_eq!(input.begin(1000).ok(), Some(&bytes[at..at + 1000]), "{at}");
+            assert_eq!(input.at(), at as u64);
+        }
+        assert!(input.buffer.len() <= 4 * READ_AHEAD, "{}", input.buffer.len());
+    }
+}

@@ -217,3 +217,62 @@ fn put<S: Schema, T>(
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::Fate;
+    use crate::{LinkId, example, fates, link_layer, senders};
+    use parquet::file::metadata::KeyValue;
+    use parquet::file::properties::WriterProperties;
+    use parquet::schema::printer::print_schema;
+
+    /// Other programs read these files: types and names of version 1 of each schema stay.
+    #[test]
+    fn the_types_of_all_columns() {
+        let mut text = Vec::new();
+        print_schema(&mut text, &schema::<Fate>().expect("a schema"));
+        print_schema(&mut text, &schema::<senders::SenderState>().expect("a schema"));
+        print_schema(&mut text, &schema::<link_layer::Row>().expect("a schema"));
+        insta::assert_snapshot!(String::from_utf8(text).expect("text"));
+    }
+
+    /// Columns of the right name and another type leave their fields as they are, and numbers that
+    /// have no room become the greatest.
+    #[test]
+    fn columns_of_other_types() {
+        let schema = "message x { required binary length (STRING); required int64 link_id; required double number;
+            required boolean copy; repeated int32 bits_flipped; optional group flow { required binary src (STRING); } }";
+        let schema = parse_message_type(schema).expect("a schema");
+        let mut writer = SerializedFileWriter::new(Vec::new(), schema.into(), WriterProperties::new().into())
+            .expect("a table");
+        let mut group = writer.next_row_group().expect("a group");
+        let text = |text: &str| ByteArray::from(text.as_bytes().to_vec());
+        for place in 0..6 {
+            let mut column = group.next_column().expect("a column").expect("there is one more");
+            match place {
+                0 => column.typed::<ByteArrayType>().write_batch(&[text("7"), text("8")], None, None),
+                1 => column.typed::<Int64Type>().write_batch(&[3, 70_000], None, None),
+                2 => column.typed::<parquet::data_type::DoubleType>().write_batch(&[1.0, 2.0], None, None),
+                3 => column.typed::<BoolType>().write_batch(&[true, false], None, None),
+                4 => column.typed::<Int32Type>().write_batch(&[1, 2, 3], Some(&[1, 1, 1]), Some(&[0, 1, 0])),
+                _ => column.typed::<ByteArrayType>().write_batch(&[text("10.0.0.1")], Some(&[0, 1]), None),
+            }
+            .expect("values");
+            column.close().expect("closed");
+        }
+        group.close().expect("closed");
+        let header = serde_json::to_string(&example::header()).expect("JSON");
+        for (key, value) in [("lasthop.schema", "1"), ("lasthop.header", header.as_str())] {
+            writer.append_key_value_metadata(KeyValue::new(key.to_owned(), value.to_owned()));
+        }
+        let bytes = bytes::Bytes::from(writer.into_inner().expect("bytes"));
+        let rows: Vec<_> =
+            fates::Reader::new(bytes).expect("a table").map(|fate| fate.expect("a fate")).collect();
+        let blank = Fate::blank();
+        let first = Fate { link: LinkId(3), copy: true, ..blank.clone() };
+        let source = [10, 0, 0, 1].into();
+        let flow = Some(crate::Flow { source, ..crate::Flow::UNKNOWN });
+        assert_eq!(rows, [first, Fate { link: LinkId(u16::MAX), flow, ..blank }]);
+    }
+}

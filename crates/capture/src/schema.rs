@@ -126,3 +126,22 @@ impl RunHeader for senders::Header {
         Run { schema: self.schema, lasthop: &self.lasthop, seed: self.seed, started: self.started }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    /// A log of one kind is never taken for another.
+    #[test]
+    fn contents_are_told_apart() {
+        let kinds: BTreeSet<u8> = Contents::ALL.into_iter().flat_map(Contents::kinds).collect();
+        assert_eq!(kinds, [1, 2, 5, 6, 8, 9].into(), "3, 4 and 7 are those of every log");
+        assert_eq!(
+            Contents::ALL.map(Contents::key),
+            ["lasthop.header", "lasthop.senders", "lasthop.link-layer"]
+        );
+        let names: BTreeSet<_> = Contents::ALL.into_iter().map(Contents::table).collect();
+        assert_eq!(names.len(), Contents::ALL.len());
+    }
+}

@@ -123,3 +123,53 @@ fn unknown(name: &str) -> String {
     };
     format!("there is no profile `{name}`: {hint} (a file needs a path, such as ./{name}.toml)")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A trace is beside its profile, and a profile below the folder of the plan.
+    #[test]
+    fn files_start_from_the_file_that_names_them() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let below = folder.path().join("profiles");
+        fs::create_dir(&below).expect("created");
+        let text =
+            "kind = \"link\"\ntitle = \"t\"\nsource = \"s\"\n[down]\nrate = { mahimahi = \"cell.trace\" }\n";
+        fs::write(below.join("mine.toml"), text).expect("written");
+        let mut catalogue = Catalogue::in_folder(folder.path());
+        let error = catalogue.link("profiles/mine.toml").expect_err("no trace").to_string();
+        assert!(error.contains("cell.trace cannot be read"), "{error}");
+        fs::write(below.join("cell.trace"), "1\n2\n").expect("written");
+        let (_, link) = catalogue.link("profiles/mine.toml").expect("a profile");
+        assert!(link.down.to_string().contains("cell.trace"), "{}", link.down);
+        assert_eq!(catalogue.file("profiles/cell.trace").expect("a file"), "1\n2\n");
+        assert!(catalogue.file("cell.trace").is_err());
+        let error = catalogue.link("profiles/other.toml").expect_err("no file").to_string();
+        assert!(error.starts_with("read profile profiles/other.toml: "), "{error}");
+    }
+
+    /// A name without an ending and without a path is never a file.
+    #[test]
+    fn names_of_profiles_and_paths_of_files() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let catalogue = Catalogue::in_folder(folder.path());
+        for name in ["gsmm", "gsm.tml"] {
+            let error = catalogue.find(name).expect_err("no profile").to_string();
+            assert!(error.starts_with(&format!("there is no profile `{name}`: ")), "{error}");
+        }
+        for path in ["x.toml", "./x"] {
+            let error = catalogue.find(path).expect_err("no file").to_string();
+            assert!(error.starts_with(&format!("read profile {path}: ")), "{error}");
+        }
+        assert!(catalogue.loss("gsm").is_err_and(|error| error.to_string().contains("is a link profile")));
+        assert!(catalogue.link("lite-1").is_err_and(|error| error.to_string().contains("is a loss profile")));
+    }
+
+    #[test]
+    fn every_built_in_profile_is_found_by_its_name() {
+        for profile in all().expect("profiles") {
+            assert_eq!(Catalogue::default().find(&profile.name).expect("a profile").name, profile.name);
+        }
+    }
+}

@@ -220,4 +220,90 @@ mod tests {
             assert_eq!(recording.due(), at(3610));
         }
     }
+
+    #[test]
+    fn ways_are_the_directions_of_links() {
+        use Direction::{Down, Up};
+        assert_eq!(
+            [0, 1, 2, 3].map(|way| place(WayId(way))),
+            [(LinkId(0), Up), (LinkId(0), Down), (LinkId(1), Up), (LinkId(1), Down),]
+        );
+    }
+
+    /// Returns the end of packet 7 of way 3, after these effects of stages 4, 5, ….
+    fn after(effects: &[Effect]) -> Ended {
+        let at = Time::from_nanos;
+        let mut packet = Packet::new(7, Frame::owned(packet::Layer::Ip, vec![0x45; 40]), at(100));
+        packet.at = at(900);
+        packet.sending = link::Sending { start: at(200), end: at(300) };
+        packet.channel = Some(link::ChannelState::Bad);
+        for (stage, &effect) in (4..).zip(effects) {
+            packet.marks.push(link::Mark { stage, at: at(500), effect });
+        }
+        ended(WayId(3), &packet)
+    }
+
+    #[test]
+    fn each_effect_of_a_stage_has_its_field() {
+        let at = Time::from_nanos;
+        let untouched = Ended {
+            sending: link::Sending { start: at(200), end: at(300) },
+            channel: Some(link::ChannelState::Bad),
+            ..Ended::untouched(LinkId(1), Direction::Down, 7, 40, at(100), at(900))
+        };
+        assert_eq!(after(&[]), untouched);
+        let marked = after(&[
+            Effect::CongestionMarked,
+            Effect::Copied,
+            Effect::Held(Span::from_nanos(50)),
+            Effect::Overtaken(3),
+        ]);
+        let expected = Ended {
+            congestion_marked: true,
+            copy: true,
+            held: Span::from_nanos(50),
+            overtaken: 3,
+            ..untouched
+        };
+        assert_eq!(marked, expected, "none of them names a stage");
+        let lost = after(&[Effect::Overtaken(1), Effect::Lost(link::Loss::Outage)]);
+        assert_eq!((lost.outcome, lost.stage), (Outcome::Lost(link::Loss::Outage), Some(5)));
+    }
+
+    /// Damage is counted with the check that finds it, unless nobody receives the packet.
+    #[test]
+    fn damage_adds_up_and_is_judged_when_it_arrives() {
+        let damaged = after(&[Effect::BitsFlipped(2), Effect::CongestionMarked, Effect::BitsFlipped(3)]);
+        assert_eq!((damaged.bits_flipped, damaged.stage), (5, Some(6)));
+        assert!(damaged.found_by.is_some());
+        let spoiled = after(&[Effect::ChecksumSpoiled]);
+        assert!(spoiled.checksum_spoiled && spoiled.stage == Some(4) && spoiled.found_by.is_some());
+        let lost = after(&[Effect::BitsFlipped(2), Effect::Lost(link::Loss::Outage)]);
+        assert_eq!((lost.bits_flipped, lost.stage, lost.found_by), (2, Some(5), None));
+        assert_eq!(after(&[]).found_by, None);
+    }
+
+    #[test]
+    fn bytes_are_only_made_if_they_are_wanted() {
+        let frame = Frame::owned(packet::Layer::Ip, vec![1, 2, 3]);
+        let mut memory = vec![9; 5];
+        assert_eq!(bytes(&frame, false, &mut memory), [0_u8; 0]);
+        assert_eq!(bytes(&frame, true, &mut memory), [1, 2, 3]);
+    }
+
+    #[test]
+    fn each_reason_of_an_overload_is_told() {
+        let (on_time, no_pause) = (Punctuality::default(), Pauses::default());
+        let stalls = |count| capture::Stalls { count, ..capture::Stalls::default() };
+        assert!(overload(&on_time, &no_pause, 0, stalls(0)).is_empty());
+        let dropped = overload(&on_time, &no_pause, 3, stalls(0));
+        assert_eq!(dropped, [Overload::DroppedByKernel { packets: 3 }]);
+        let stalled = overload(&on_time, &no_pause, 0, stalls(2));
+        assert_eq!(stalled, [Overload::RecorderBlocked { times: 2 }]);
+        let mut late = Punctuality::default();
+        late.note(Time::ZERO, Time::ZERO + Span::from_secs(9), Span::ZERO);
+        let all = overload(&late, &no_pause, 1, stalls(1));
+        assert!(matches!(all[0], Overload::FarTooLate { .. } | Overload::Late { .. }), "{all:?}");
+        assert!(all.len() >= 3, "{all:?}");
+    }
 }

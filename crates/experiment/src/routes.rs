@@ -58,6 +58,7 @@ fn distances(nodes: usize, links: &[[usize; 2]], to: usize) -> Vec<Option<usize>
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     /// Walks from `at` to `to` and returns the number of links on the way.
     fn walk(hops: &[Hop], links: &[[usize; 2]], mut at: usize, to: usize) -> Option<usize> {
@@ -92,5 +93,39 @@ mod tests {
     #[test]
     fn of_two_links_side_by_side_the_first() {
         assert!(shortest(2, &[[0, 1], [1, 0]]).iter().all(|hop| hop.by == 0));
+    }
+
+    proptest! {
+        /// Every connected pair has a hop, over the shortest path, and no other pair has one.
+        /// Shortest distances are those of Floyd and Warshall.
+        #[test]
+        fn all_paths_are_shortest(
+            (nodes, links) in (1..7_usize).prop_flat_map(|nodes| {
+                (Just(nodes), prop::collection::vec([0..nodes, 0..nodes], 0..10))
+            }),
+        ) {
+            let links: Vec<_> = links.into_iter().filter(|[a, b]| a != b).collect();
+            let mut distance = vec![vec![None; nodes]; nodes];
+            for &[a, b] in &links {
+                (distance[a][b], distance[b][a]) = (Some(1), Some(1));
+            }
+            for by in 0..nodes {
+                for from in 0..nodes {
+                    for to in 0..nodes {
+                        let around = distance[from][by].zip(distance[by][to]).map(|(one, other)| one + other);
+                        let known: Option<usize> = distance[from][to];
+                        distance[from][to] = [known, around].into_iter().flatten().min();
+                    }
+                }
+            }
+            let hops = shortest(nodes, &links);
+            for from in 0..nodes {
+                for to in (0..nodes).filter(|&to| to != from) {
+                    prop_assert_eq!(walk(&hops, &links, from, to), distance[from][to], "{} to {}", from, to);
+                    let its = hops.iter().filter(|hop| (hop.at, hop.to) == (from, to)).count();
+                    prop_assert_eq!(its, usize::from(distance[from][to].is_some()));
+                }
+            }
+        }
     }
 }

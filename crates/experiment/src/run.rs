@@ -220,13 +220,7 @@ fn finish(
     let late = overload(&punctuality, &pauses, dropped, recorded.stalls);
     let links = counters(experiment, &recorded.summary, &counted);
     let dropped_calls = dropped_calls(&links);
-    let verdict = match (dropped_calls.is_empty(), reasons.is_empty(), late.is_empty()) {
-        // Failures in such a run are consequences of the disconnection.
-        (false, ..) => RunVerdict::DroppedCall,
-        (true, false, _) => RunVerdict::Failed,
-        (true, true, false) => RunVerdict::Overloaded,
-        (true, true, true) => RunVerdict::Good,
-    };
+    let verdict = verdict(!dropped_calls.is_empty(), !reasons.is_empty(), !late.is_empty());
     reasons.splice(0..0, dropped_calls);
     reasons.extend(late.iter().map(ToString::to_string));
     reasons.extend(refused.map(|(count, error)| format!("{count} packets could not be delivered: {error}")));
@@ -261,6 +255,17 @@ fn finish(
         },
         connections,
     })
+}
+
+/// Judges a run: whether calls were dropped, whether workloads failed, and whether it was overloaded.
+const fn verdict(dropped_calls: bool, failed: bool, late: bool) -> Verdict {
+    match (dropped_calls, failed, late) {
+        // Failures in such a run are consequences of the disconnection.
+        (true, ..) => Verdict::DroppedCall,
+        (false, true, _) => Verdict::Failed,
+        (false, false, true) => Verdict::Overloaded,
+        (false, false, false) => Verdict::Good,
+    }
 }
 
 /// Returns the reasons of a run with dropped calls (LL-35).
@@ -338,16 +343,4 @@ fn let_connections_close(mesh: &Mesh, experiment: &Experiment) {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_run_may_open_what_it_needs_and_its_programs_no_more() {
-        let limit = |current, maximum| Rlimit { current, maximum };
-        assert_eq!(enough(limit(Some(1024), Some(4096)), 300), Some(1024));
-        assert_eq!(enough(limit(Some(1024), Some(4096)), 2000), Some(2000));
-        assert_eq!(enough(limit(Some(1024), Some(4096)), 9000), Some(4096));
-        assert_eq!(enough(limit(Some(1024), None), 9000), Some(9000));
-        assert_eq!(enough(limit(None, None), 9000), None);
-    }
-}
+mod tests;

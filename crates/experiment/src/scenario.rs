@@ -161,3 +161,110 @@ impl Scenario {
         if slowest.is_finite() { slowest * crossings } else { 1e6 }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use link::stage::bottleneck::{BottleneckSpec, RateSpec};
+    use link::units::BitRate;
+    use proptest::prelude::*;
+
+    fn node(name: &str, number: u8) -> Node {
+        let stack = crate::stack::Generation::Modern.stack();
+        Node { name: name.to_owned(), number, stack, lite: Acceptance::Off }
+    }
+
+    /// Returns a link with these rates up and down, in bit/s.
+    fn link(name: &str, between: [usize; 2], mtu: u16, rates: [Option<u64>; 2]) -> Link {
+        let mut profile = LinkProfile::default();
+        for (direction, rate) in [&mut profile.up, &mut profile.down].into_iter().zip(rates) {
+            if let Some(rate) = rate.and_then(BitRate::from_bits_per_second) {
+                let rate = RateSpec::Constant(rate);
+                let spec = BottleneckSpec { rate, ..BottleneckSpec::default() };
+                direction.put(link::spec::StageSpec::Bottleneck(spec));
+            }
+        }
+        Link { name: name.to_owned(), between, profile, title: String::new(), mtu }
+    }
+
+    /// Nodes `a`, `b`, `c` and `d`; `d` is alone.
+    fn chain() -> Scenario {
+        Scenario {
+            nodes: [("a", 1), ("b", 2), ("c", 253), ("d", 4)].map(|(name, number)| node(name, number)).into(),
+            links: vec![
+                link("bc", [1, 2], 1000, [Some(8_000_000), Some(800_000)]),
+                link("ab", [0, 1], 500, [Some(8_000_000), Some(80_000_000)]),
+                link("free", [0, 1], 1500, [None, None]),
+            ],
+            parameters: Vec::new(),
+        }
+    }
+
+    proptest! {
+        /// So `fd00::123` and `10.0.0.123` are recognized as the same node.
+        #[test]
+        fn both_addresses_have_the_same_digits(number in 1..=253_u8) {
+            let node = node("n", number);
+            prop_assert_eq!(node.address().to_string(), format!("10.0.0.{number}"));
+            prop_assert_eq!(node.address6().to_string(), format!("fd00::{number}"));
+        }
+    }
+
+    #[test]
+    fn devices_have_the_names_of_links_that_the_kernel_accepts() {
+        let device = |name: &str| link(name, [0, 1], 1500, [None, None]).device(6);
+        for name in ["air", "a-b_2", "fifteen-letters"] {
+            assert_eq!(device(name), name);
+        }
+        for name in ["sixteen--letters", "lo", "a.b", "a b", "a/b", "ä"] {
+            assert_eq!(device(name), "link7", "{name}");
+        }
+    }
+
+    #[test]
+    fn every_node_is_found_by_name_and_by_both_addresses() {
+        let scenario = chain();
+        assert_eq!(
+            scenario.hosts(),
+            "127.0.0.1 localhost\n::1 localhost\n\
+             10.0.0.1 a a.lasthop\nfd00::1 a a.lasthop\n10.0.0.2 b b.lasthop\nfd00::2 b b.lasthop\n\
+             10.0.0.253 c c.lasthop\nfd00::253 c c.lasthop\n10.0.0.4 d d.lasthop\nfd00::4 d d.lasthop\n"
+        );
+        assert_eq!(scenario.node_at("10.0.0.253".parse().expect("an address")), Some("c"));
+        assert_eq!(scenario.node_at("fd00::253".parse().expect("an address")), Some("c"));
+        assert_eq!(scenario.node_at("10.0.0.3".parse().expect("an address")), None);
+        assert_eq!((scenario.node("c"), scenario.node("e")), (Some(2), None));
+    }
+
+    #[test]
+    fn a_path_has_its_links_in_order() {
+        let scenario = chain();
+        assert_eq!(scenario.path(0, 2), [1, 0]);
+        assert_eq!(scenario.path(2, 0), [0, 1]);
+        assert!(scenario.path(0, 3).is_empty() && scenario.path(1, 1).is_empty());
+    }
+
+    /// The slowest direction of any link limits in packets, and each link is crossed twice.
+    #[test]
+    fn packets_of_a_flow_over_several_links() {
+        let scenario = chain();
+        let close = |path: &[usize], expected: f64| {
+            let rate = scenario.packets_per_second(path);
+            assert!((rate - expected).abs() < 1e-6, "{path:?}: {rate}");
+        };
+        close(&[0], 2.0 * 100.0);
+        close(&[1], 2.0 * 2000.0);
+        close(&[1, 0], 4.0 * 100.0);
+        close(&[2], 1e6);
+        close(&[2, 1], 4.0 * 2000.0);
+    }
+
+    #[test]
+    fn who_accepts_damage() {
+        let mut scenario = chain();
+        assert_eq!(scenario.acceptance(), Acceptance::Off);
+        scenario.nodes[1].lite = Acceptance::Thesis;
+        assert_eq!(scenario.acceptance(), Acceptance::Thesis);
+        assert_eq!([0, 1, 2, 3].map(|node| scenario.accepts(node)), [false, true, false, false]);
+    }
+}

@@ -73,3 +73,30 @@ pub(crate) fn family(address: IpAddr) -> AddressFamily {
         IpAddr::V6(_) => AddressFamily::Inet6,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn listed(attributes: Vec<AddressAttribute>) -> Option<Address> {
+        let mut message = AddressMessage::default();
+        message.header.index = 3;
+        message.header.prefix_len = 32;
+        message.attributes = attributes;
+        parse(RouteNetlinkMessage::NewAddress(message))
+    }
+
+    /// On a point-to-point interface the peer's address comes first.
+    #[test]
+    fn the_own_address_and_not_the_peers() {
+        let own = IpAddr::from([10, 0, 0, 1]);
+        let peer = IpAddr::from([10, 0, 0, 2]);
+        let address = |address| Some(Address { index: 3, address, prefix_length: 32 });
+        let both = vec![AddressAttribute::Address(peer), AddressAttribute::Local(own)];
+        assert_eq!(listed(both), address(own));
+        let six = IpAddr::from([0xfd00, 0, 0, 0, 0, 0, 0, 1]);
+        assert_eq!(listed(vec![AddressAttribute::Address(six)]), address(six), "IPv6 has no other");
+        assert_eq!(listed(Vec::new()), None);
+        assert_eq!(parse(RouteNetlinkMessage::DelAddress(AddressMessage::default())), None);
+    }
+}

@@ -215,4 +215,54 @@ mod tests {
         assert_eq!(mount_point(text), Some(PathBuf::from("/sys/fs/cgroup/unified")));
         assert_eq!(mount_point("33 31 0:30 / /c rw - cgroup cgroup rw,cpuacct\n"), None);
     }
+
+    /// The group of a run lies below that of its caller, where cgroup v2 is mounted.
+    #[test]
+    fn where_the_group_of_a_run_will_be() {
+        let process = tempfile::tempdir().expect("a folder");
+        let v1 = "33 31 0:30 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu\n";
+        let v2 = "41 31 0:38 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n";
+        let planned = |mounts: &str, groups: &str| {
+            std::fs::write(process.path().join("mountinfo"), mounts).expect("written");
+            std::fs::write(process.path().join("cgroup"), groups).expect("written");
+            Cgroup::planned_for(process.path(), "x").map_err(|error| error.to_string())
+        };
+        let unified = Path::new("/sys/fs/cgroup/unified");
+        let both = format!("{v1}{v2}");
+        assert_eq!(planned(&both, "3:cpu:/other\n0::/user.slice/a\n"), Ok(unified.join("user.slice/a/x")));
+        assert_eq!(planned(&both, "0::/\n"), Ok(unified.join("x")));
+        let error = planned(v1, "0::/\n").expect_err("no mount");
+        assert!(error.starts_with("cgroup v2 is not mounted; "), "{error}");
+        let error = planned(v2, "3:cpu:/other\n").expect_err("no group");
+        assert!(error.starts_with("this process is in no v2 control group; "), "{error}");
+        std::fs::remove_file(process.path().join("cgroup")).expect("removed");
+        assert!(Cgroup::planned_for(process.path(), "x").is_err());
+    }
+
+    /// A directory of another file system is never taken for a group, whatever its name.
+    #[test]
+    fn folders_are_no_groups() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let named = folder.path().join("lasthop-1-2-3");
+        std::fs::create_dir(&named).expect("created");
+        assert!(!is_of_a_run(&named));
+        let root = Path::new("/sys/fs/cgroup");
+        assert!(!is_of_a_run(root), "a group, but not of a run");
+    }
+
+    /// Groups below it go first; one that is gone already is no error.
+    #[test]
+    fn a_group_is_removed_with_those_below_it() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("group");
+        std::fs::create_dir_all(path.join("below/below")).expect("created");
+        let group = Cgroup::existing(path.clone());
+        group.remove().expect("removed");
+        assert!(!path.exists());
+        group.remove().expect("it is gone already");
+        std::fs::create_dir(&path).expect("created");
+        std::fs::write(path.join("cgroup.procs"), "12\n7\n").expect("written");
+        assert_eq!(group.processes().expect("read"), [12, 7]);
+        assert!(group.remove().is_err(), "a file that is no group's own stays");
+    }
 }

@@ -164,3 +164,91 @@ fn copy(mut from: &TcpStream, mut to: &TcpStream) {
     let _ = std::io::copy(&mut from, &mut to);
     let _ = to.shutdown(Shutdown::Write);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{Read, Write};
+    use std::net::Ipv4Addr;
+
+    const LOCAL: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
+
+    /// Returns a forwarder on a port that is free for UDP and TCP.
+    fn forwarder(server: SocketAddr) -> Forwarder {
+        let own = Namespace::current().expect("a namespace");
+        for _ in 0..100 {
+            let free = TcpListener::bind(LOCAL).and_then(|its| its.local_addr()).expect("a port");
+            if let Some(forwarder) = Forwarder::start(&own, free, server).expect("started") {
+                return forwarder;
+            }
+        }
+        panic!("no port is free");
+    }
+
+    /// Each client gets the answer to its own question, whatever the order of the answers.
+    #[test]
+    fn answers_go_to_those_who_asked() {
+        let server = UdpSocket::bind(LOCAL).expect("a port");
+        let forwarder = forwarder(server.local_addr().expect("an address"));
+        let clients = [b"one", b"two"].map(|question| {
+            let client = UdpSocket::bind(LOCAL).expect("a port");
+            client.set_read_timeout(Some(PATIENCE)).expect("set");
+            client.connect(forwarder.address()).expect("connected");
+            client.send(question).expect("sent");
+            client
+        });
+        let mut questions = Vec::new();
+        let mut buffer = [0; 100];
+        server.set_read_timeout(Some(PATIENCE)).expect("set");
+        for _ in 0..2 {
+            let (length, from) = server.recv_from(&mut buffer).expect("a question");
+            questions.push((buffer[..length].to_vec(), from));
+        }
+        assert_ne!(questions[0].1, questions[1].1, "a socket for each question");
+        questions.sort();
+        for (question, from) in questions.iter().rev() {
+            server.send_to(&[question, &b"!"[..]].concat(), from).expect("sent");
+        }
+        let answers = clients.map(|client| {
+            let length = client.recv(&mut buffer).expect("an answer");
+            String::from_utf8_lossy(&buffer[..length]).into_owned()
+        });
+        assert_eq!(answers, ["one!", "two!"]);
+    }
+
+    #[test]
+    fn connections_are_relayed_until_both_sides_have_closed() {
+        let server = TcpListener::bind(LOCAL).expect("a port");
+        let forwarder = forwarder(server.local_addr().expect("an address"));
+        let mut client = TcpStream::connect(forwarder.address()).expect("connected");
+        client.write_all(b"question").expect("sent");
+        client.shutdown(Shutdown::Write).expect("no more questions");
+        let (mut relayed, _) = server.accept().expect("a connection");
+        let mut heard = String::new();
+        relayed.read_to_string(&mut heard).expect("the end of the questions");
+        relayed.write_all(b"answer").expect("sent");
+        drop(relayed);
+        let mut answer = String::new();
+        client.read_to_string(&mut answer).expect("the end of the answers");
+        assert_eq!((heard.as_str(), answer.as_str()), ("question", "answer"));
+    }
+
+    /// A server that listens on all addresses answers itself.
+    #[test]
+    fn a_forwarder_is_not_needed_where_the_address_is_taken() {
+        let own = Namespace::current().expect("a namespace");
+        let taken = TcpListener::bind(LOCAL).expect("a port");
+        let address = taken.local_addr().expect("an address");
+        assert!(Forwarder::start(&own, address, LOCAL).expect("no error").is_none());
+    }
+
+    #[test]
+    fn a_forwarder_that_is_dropped_gives_its_port_back() {
+        let address = forwarder(LOCAL).address();
+        let deadline = std::time::Instant::now() + PATIENCE;
+        while UdpSocket::bind(address).is_err() || TcpListener::bind(address).is_err() {
+            assert!(std::time::Instant::now() < deadline, "it listens still");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+}

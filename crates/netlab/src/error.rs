@@ -81,3 +81,18 @@ impl<T, E: Into<io::Error>> Trying<T> for std::result::Result<T, E> {
         self.map_err(|source| Error::System { what: what(), source: source.into() })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_says_what_was_tried_and_the_reason() {
+        let failed = || Err::<(), _>(io::Error::from_raw_os_error(libc::EBUSY));
+        let error = failed().trying(|| "open the door".to_owned()).expect_err("failed");
+        assert_eq!(error.errno(), Some(libc::EBUSY));
+        assert!(error.to_string().starts_with("open the door: "), "{error}");
+        let missing = Error::missing("no key", "ask for one");
+        assert_eq!((missing.to_string().as_str(), missing.errno()), ("no key; ask for one", None));
+    }
+}

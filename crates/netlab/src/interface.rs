@@ -150,3 +150,57 @@ fn parse(message: RouteNetlinkMessage) -> Option<Interface> {
     }
     Some(interface)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use netlink_packet_route::link::Stats64;
+
+    /// Drops of the kernel in front of the emulator are `tx_dropped`.
+    #[test]
+    fn each_field_of_an_interface_has_its_place() {
+        let mut message = LinkMessage::default();
+        message.header.index = 3;
+        message.header.link_layer_type = 1.into();
+        message.header.flags = LinkFlags::Up;
+        let mut counters = Stats64::default();
+        (counters.rx_packets, counters.tx_packets) = (1, 2);
+        (counters.rx_dropped, counters.tx_dropped) = (3, 4);
+        (counters.rx_bytes, counters.tx_errors) = (5, 6);
+        message.attributes = vec![
+            LinkAttribute::IfName("air".to_owned()),
+            LinkAttribute::Mtu(576),
+            LinkAttribute::TxQueueLen(1000),
+            LinkAttribute::Address(vec![2, 0, 0, 0, 0, 1]),
+            LinkAttribute::Stats64(counters),
+        ];
+        let expected = Interface {
+            index: 3,
+            name: "air".to_owned(),
+            mtu: 576,
+            queue_length: 1000,
+            up: true,
+            loopback: false,
+            link_layer: 1,
+            hardware_address: vec![2, 0, 0, 0, 0, 1],
+            statistics: Statistics { rx_packets: 1, tx_packets: 2, rx_dropped: 3, tx_dropped: 4 },
+        };
+        assert_eq!(parse(RouteNetlinkMessage::NewLink(message)), Some(expected));
+        let mut down = LinkMessage::default();
+        down.header.flags = LinkFlags::Loopback;
+        let down = parse(RouteNetlinkMessage::NewLink(down)).expect("an interface");
+        assert_eq!((down.up, down.loopback, down.name.as_str()), (false, true, ""));
+        assert_eq!(parse(RouteNetlinkMessage::DelLink(LinkMessage::default())), None);
+    }
+
+    /// Reading needs no rights.
+    #[test]
+    fn the_loopback_device_is_found_by_its_name() {
+        let own = Namespace::current().expect("a namespace");
+        let found = find(&own, "lo").expect("it is everywhere");
+        assert!(found.loopback && found.index == LOOPBACK, "{found:?}");
+        assert!(list(&own).expect("interfaces").iter().any(|its| its.name == "lo"));
+        let error = find(&own, "no-such-device").expect_err("none").to_string();
+        assert!(error.starts_with("find interface no-such-device: "), "{error}");
+    }
+}

@@ -219,4 +219,65 @@ mod tests {
             "invalid port to publish \"http\": expected PORT or OUTSIDE:INSIDE, numbers from 1 to 65535"
         );
     }
+
+    fn rules<'a>(ipv6: bool, echo: Option<&str>, publish: &'a [Publish]) -> Rules<'a> {
+        let addresses = crate::plan::choose(&[]).expect("a pair");
+        let echo = echo.map(|address| address.parse().expect("an address"));
+        Rules { table: "lasthop_7", device: "lasthop-7", addresses, ipv6, echo, publish }
+    }
+
+    /// The whole table of a link with everything: each port leads to its own server, a server of
+    /// `::1` stays the caller's, and packets from the link itself are not redirected.
+    #[test]
+    fn the_table_of_a_link() {
+        let publish = ["80:8000".parse().expect("ports"), "53".parse().expect("a port")];
+        let redirections = "    \
+    meta nfproto ipv4 fib daddr type local meta l4proto { tcp, udp } th dport 80 dnat ip to 100.64.0.2:8000
+    meta nfproto ipv6 ip6 daddr != ::1 fib daddr type local meta l4proto { tcp, udp } th dport 80 dnat ip6 to [fd6c:6173:7468:6f70::2]:8000
+    meta nfproto ipv4 fib daddr type local meta l4proto { tcp, udp } th dport 53 dnat ip to 100.64.0.2:53
+    meta nfproto ipv6 ip6 daddr != ::1 fib daddr type local meta l4proto { tcp, udp } th dport 53 dnat ip6 to [fd6c:6173:7468:6f70::2]:53
+";
+        let expected = format!(
+            "table inet lasthop_7 {{
+  chain prerouting {{
+    type nat hook prerouting priority dstnat; policy accept;
+    iifname \"lasthop-7\" ip daddr 10.0.2.2 icmp type echo-request dnat ip to 100.64.0.1
+    iifname \"lasthop-7\" accept
+{redirections}  }}
+  chain output {{
+    type nat hook output priority -100; policy accept;
+{redirections}  }}
+  chain postrouting {{
+    type nat hook postrouting priority srcnat; policy accept;
+    ip saddr 100.64.0.2 oifname != \"lasthop-7\" masquerade
+    ip6 saddr fd6c:6173:7468:6f70::2 oifname != \"lasthop-7\" masquerade
+    ip saddr 127.0.0.0/8 oifname \"lasthop-7\" masquerade
+  }}
+  chain forward {{
+    type filter hook forward priority filter; policy accept;
+    iifname \"lasthop-7\" accept
+    oifname \"lasthop-7\" accept
+  }}
+}}
+"
+        );
+        assert_eq!(compose(&rules(true, Some("10.0.2.2"), &publish)), expected);
+    }
+
+    #[test]
+    fn what_a_link_does_not_need_is_not_in_its_table() {
+        let text = compose(&rules(false, None, &[]));
+        for absent in ["ip6", "echo-request", "dport"] {
+            assert!(!text.contains(absent), "{absent}: {text}");
+        }
+        assert!(!compose(&rules(false, Some("fd00::1"), &[])).contains("echo-request"), "IPv4 only");
+    }
+
+    /// The state of a dead run may name only these, or it is not undone.
+    #[test]
+    fn sysctls_of_forwarding() {
+        assert_eq!(sysctls(false), [("net.ipv4.ip_forward", "1")]);
+        assert_eq!(sysctls(true)[1..], [("net.ipv6.conf.all.forwarding", "1")]);
+        assert_eq!(table("12"), "lasthop_12");
+    }
 }

@@ -53,19 +53,20 @@ impl Addresses {
 /// Returns the first pair that overlaps nothing in `taken`, apart from default routes.
 pub fn choose(taken: &[Prefix]) -> Result<Addresses> {
     let taken: Vec<Prefix> = taken.iter().copied().filter(|prefix| prefix.length > 0).collect();
-    let mut number = 0;
+    let mut numbered = 0;
     for (pool, length) in POOLS {
+        // IPv6 numbers continue across both pools, so that no pair of the second shares its number
+        // with one of the first.
+        let first = numbered;
+        let count = 1_u32 << (30 - length);
+        numbered += count;
         let whole = Prefix { address: IpAddr::V4(pool), length };
         let here: Vec<Prefix> = taken.iter().copied().filter(|prefix| prefix.overlaps(whole)).collect();
         if here.iter().any(|prefix| prefix.length <= length) {
             continue;
         }
-        // IPv6 numbers continue across both pools, so that no pair of the second shares its number
-        // with one of the first.
-        let count = 1_u32 << (30 - length);
         for block in 0..count {
-            let pair = Addresses::at(pool.to_bits() + block * 4, number);
-            number += 1;
+            let pair = Addresses::at(pool.to_bits() + block * 4, first + block);
             let [v4, v6] = pair.blocks();
             if !here.iter().any(|prefix| prefix.overlaps(v4))
                 && !taken.iter().any(|prefix| prefix.overlaps(v6))
@@ -83,6 +84,7 @@ pub fn choose(taken: &[Prefix]) -> Result<Addresses> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     fn block(address: &str, length: u8) -> Prefix {
         Prefix { address: address.parse().expect("an address"), length }
@@ -107,5 +109,54 @@ mod tests {
         let pair = choose(&[block("100.64.0.0", 10)]).expect("a pair");
         assert_eq!(pair.outside, Ipv4Addr::new(198, 18, 0, 1));
         assert!(choose(&[block("96.0.0.0", 3), block("198.16.0.0", 12)]).is_err());
+    }
+
+    /// Each pair lies in its own blocks, the caller first, and both numbers go together.
+    #[test]
+    fn blocks_of_a_pair() {
+        let pair = choose(&[block("100.64.0.0", 29)]).expect("a pair");
+        assert_eq!(pair.blocks(), [block("100.64.0.8", 30), block("fd6c:6173:7468:6f70::8", 126)]);
+        assert_eq!(pair.inside, Ipv4Addr::new(100, 64, 0, 10));
+        assert_eq!(pair.inside6, "fd6c:6173:7468:6f70::a".parse::<Ipv6Addr>().expect("an address"));
+    }
+
+    /// A pair of the second pool never has the IPv6 addresses of one of the first.
+    #[test]
+    fn pools_have_different_numbers() {
+        let all_of_the_first = Prefix { address: IpAddr::V6(POOL6), length: 106 };
+        let halves = [block("100.64.0.0", 11), block("100.96.0.0", 11)];
+        for taken in [&halves[..], &[block("100.64.0.0", 10)]] {
+            let pair = choose(taken).expect("a pair");
+            assert_eq!(pair.outside, Ipv4Addr::new(198, 18, 0, 1));
+            let [_, v6] = pair.blocks();
+            assert!(!v6.overlaps(all_of_the_first), "{v6}");
+        }
+    }
+
+    proptest! {
+        /// The chosen pair is the first that overlaps nothing.
+        #[test]
+        fn a_pair_is_free_and_no_earlier_one_is(
+            taken in prop::collection::vec((0..40_u32, 28..=32_u8, any::<bool>()), 0..12),
+        ) {
+            let taken: Vec<Prefix> = taken
+                .into_iter()
+                .map(|(at, length, six)| {
+                    let pool = Ipv4Addr::new(100, 64, 0, 0);
+                    match six {
+                        true => Prefix {
+                            address: IpAddr::V6(Ipv6Addr::from_bits(POOL6.to_bits() + u128::from(at))),
+                            length: length + 96,
+                        },
+                        false => Prefix { address: IpAddr::V4(Ipv4Addr::from_bits(pool.to_bits() + at)), length },
+                    }
+                })
+                .collect();
+            let is_free = |pair: Addresses| pair.blocks().iter().all(|block| taken.iter().all(|its| !its.overlaps(*block)));
+            let chosen = choose(&taken).expect("a pair");
+            let pool = Ipv4Addr::new(100, 64, 0, 0).to_bits();
+            let first = (0..100).map(|number| Addresses::at(pool + number * 4, number)).find(|pair| is_free(*pair));
+            prop_assert_eq!(Some(chosen), first);
+        }
     }
 }

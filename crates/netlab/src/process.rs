@@ -176,4 +176,61 @@ mod tests {
         assert!(!process.is_alive());
         child.wait().expect("reaped");
     }
+
+    #[test]
+    fn a_line_that_is_cut_short_is_none() {
+        let text = "7 (a) S 3 7 7 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0";
+        assert!(parse(text).is_none());
+        assert!(parse("").is_none());
+        let zombie = format!("{} 4711", text.replace(" S ", " Z "));
+        assert!(parse(&zombie).expect("a stat line").zombie);
+    }
+
+    /// Processes of another run, and those with the mark in another variable, are not its own.
+    #[test]
+    fn processes_of_a_run_are_in_its_namespace_and_have_its_mark() {
+        let own = Namespace::current().expect("a namespace");
+        let inside = NamespaceId::of(&own).expect("an identity");
+        let id = format!("test-{}", std::process::id());
+        let start = |name: &str, value: &str| {
+            std::process::Command::new("sleep").arg("60").env(name, value).spawn().expect("sleep")
+        };
+        let mut children =
+            [start("LASTHOP", &id), start("LASTHOP", &format!("{id}0")), start("OTHER_LASTHOP", &id)];
+        let found: Vec<_> = of_run(&id, inside).into_iter().map(|process| process.pid).collect();
+        let elsewhere = NamespaceId { inode: inside.inode + 1, ..inside };
+        let reused = NamespaceId { cookie: inside.cookie + 1, ..inside };
+        let others = [of_run(&id, elsewhere), of_run(&id, reused)];
+        for child in &mut children {
+            child.kill().expect("killed");
+            child.wait().expect("reaped");
+        }
+        assert_eq!(found, [children[0].id()]);
+        assert_eq!(others, [Vec::new(), Vec::new()]);
+    }
+
+    /// The rest of the group dies with its leader, and a deaf leader after the grace time.
+    #[test]
+    fn a_group_is_ended_with_its_leader() {
+        use std::io::{BufRead, BufReader};
+        use std::os::unix::process::CommandExt;
+        let ended = |script: &str| {
+            let mut command = std::process::Command::new("/bin/sh");
+            command.args(["-c", script]).stdout(std::process::Stdio::piped()).process_group(0);
+            let mut leader = command.spawn().expect("started");
+            let mut line = String::new();
+            BufReader::new(leader.stdout.take().expect("piped")).read_line(&mut line).expect("its child");
+            let child = ProcessId::of(line.trim().parse().expect("a pid"));
+            end_group(&mut leader, Duration::from_millis(100));
+            let deadline = Instant::now() + Duration::from_secs(10);
+            let is_alive = || child.is_some_and(ProcessId::is_alive);
+            while is_alive() && Instant::now() < deadline {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            assert!(!is_alive(), "{script}");
+            leader.wait().expect("reaped").to_string()
+        };
+        assert_eq!(ended("(trap '' TERM; sleep 60) & echo $!; wait"), "signal: 15 (SIGTERM)");
+        assert_eq!(ended("trap '' TERM; sleep 60 & echo $!; while :; do wait; done"), "signal: 9 (SIGKILL)");
+    }
 }

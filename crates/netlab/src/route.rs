@@ -250,6 +250,7 @@ fn ip(address: &RouteAddress) -> Option<IpAddr> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     fn prefix(text: &str) -> Prefix {
         let (address, length) = text.split_once('/').expect("a prefix");
@@ -266,5 +267,106 @@ mod tests {
         assert!(prefix("fd00::1/128").overlaps(prefix("fd00::/64")));
         assert!(!prefix("fd00:0:0:1::/64").overlaps(prefix("fd00::/64")));
         assert!(!prefix("0.0.0.0/0").overlaps(prefix("::/0")));
+    }
+
+    proptest! {
+        /// Two blocks overlap exactly if one of the two first addresses lies in the other block.
+        #[test]
+        fn overlapping_is_sharing_an_address(a in any::<u32>(), b in any::<u32>(), long in 0..=32_u8, short in 0..=32_u8, near in any::<bool>()) {
+            let b = if near { a ^ (b & 0xff) } else { b };
+            let range = |bits: u32, length: u8| {
+                let hosts = u32::MAX.checked_shr(length.into()).unwrap_or(0);
+                (bits & !hosts)..=(bits | hosts)
+            };
+            let (one, other) = (range(a, long), range(b, short));
+            let shared = one.contains(other.start()) || other.contains(one.start());
+            let v4 = |bits, length| Prefix { address: IpAddr::V4(Ipv4Addr::from_bits(bits)), length };
+            prop_assert_eq!(v4(a, long).overlaps(v4(b, short)), shared);
+            prop_assert_eq!(v4(b, short).overlaps(v4(a, long)), shared);
+            let v6 = |bits: u32, length| Prefix { address: IpAddr::V6(Ipv6Addr::from_bits(u128::from(bits))), length: length + 96 };
+            prop_assert_eq!(v6(a, long).overlaps(v6(b, short)), shared);
+            prop_assert!(!v4(a, long).overlaps(v6(b, short)));
+        }
+    }
+
+    fn route(destination: &str, via: Option<&str>) -> Route {
+        let via = via.map(|via| via.parse().expect("an address"));
+        Route { via, ..Route::on_link(prefix(destination), 7, Metrics::default()) }
+    }
+
+    /// What is asked of the kernel is what its list says afterwards.
+    #[test]
+    fn routes_are_read_as_they_are_written() {
+        let v4 = Prefix::DEFAULT_V4.address;
+        let v6 = Prefix::DEFAULT_V6.address;
+        for (destination, via, any) in [
+            ("10.0.0.2/32", None, v4),
+            ("0.0.0.0/0", Some("10.0.0.1"), v4),
+            ("fd00::2/128", None, v6),
+            ("::/0", Some("fd00::1"), v6),
+        ] {
+            let route = route(destination, via);
+            let listed = parse(&compose(&route), any);
+            let expected = Listed {
+                destination: route.destination,
+                via: route.via,
+                index: Some(7),
+                congestion_control: Some("cubic".to_owned()),
+                from_router_advertisement: false,
+                leads_out: true,
+            };
+            assert_eq!(listed, expected);
+        }
+    }
+
+    #[test]
+    fn every_setting_of_a_route_is_told_to_the_kernel() {
+        let metrics = Metrics {
+            congestion_control: "vegas".to_owned(),
+            initial_congestion_window: Some(1),
+            initial_receive_window: Some(2),
+            mtu: Some(3),
+            announced_segment_size: Some(4),
+            window: Some(5),
+            quick_acknowledgements: true,
+        };
+        let source = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 9));
+        let all = Route {
+            source: Some(source),
+            priority: Some(6),
+            ..Route::by_way_of(prefix("0.0.0.0/0"), IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1)), 7, metrics)
+        };
+        let message = compose(&all);
+        assert_eq!((message.header.scope, message.header.table), (RouteScope::Universe, 254));
+        let expected = [
+            RouteAttribute::Gateway(RouteAddress::Inet(Ipv4Addr::new(10, 0, 0, 1))),
+            RouteAttribute::Oif(7),
+            RouteAttribute::PrefSource(RouteAddress::Inet(Ipv4Addr::new(10, 0, 0, 9))),
+            RouteAttribute::Priority(6),
+            RouteAttribute::Metrics(vec![
+                RouteMetric::CcAlgo("vegas".to_owned()),
+                RouteMetric::InitCwnd(1),
+                RouteMetric::InitRwnd(2),
+                RouteMetric::Mtu(3),
+                RouteMetric::Advmss(4),
+                RouteMetric::Window(5),
+                RouteMetric::QuickAck(1),
+            ]),
+        ];
+        assert_eq!(message.attributes, expected);
+        let few = compose(&route("10.0.0.2/32", None));
+        assert_eq!(few.header.scope, RouteScope::Link);
+        let metrics = RouteAttribute::Metrics(vec![RouteMetric::CcAlgo("cubic".to_owned())]);
+        assert_eq!(few.attributes.last(), Some(&metrics), "the kernel's defaults otherwise");
+    }
+
+    /// Such routes decide whether IPv6 may cross the caller.
+    #[test]
+    fn routes_of_router_advertisements_and_routes_that_lead_nowhere() {
+        let mut message = compose(&route("::/0", Some("fd00::1")));
+        message.header.protocol = RouteProtocol::Ra;
+        assert!(parse(&message, Prefix::DEFAULT_V6.address).from_router_advertisement);
+        message.header.kind = RouteType::Unreachable;
+        assert!(!parse(&message, Prefix::DEFAULT_V6.address).leads_out);
     }
 }

@@ -149,3 +149,42 @@ impl Drop for Quiet {
         let _ = change_mask(libc::SIG_SETMASK, &self.former_mask);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::net::UnixStream;
+    use std::time::Duration;
+
+    #[test]
+    fn what_can_be_read_is_told_apart() {
+        let (ours, theirs) = UnixStream::pair().expect("a pair");
+        let (silent, _other) = UnixStream::pair().expect("a pair");
+        let ready = |time| wait_readable([&silent, &theirs], time).expect("polled");
+        assert_eq!(ready(Some(Duration::ZERO)), [false, false]);
+        std::io::Write::write_all(&mut &ours, b"x").expect("written");
+        assert_eq!(ready(None), [false, true]);
+        std::io::Read::read_exact(&mut &theirs, &mut [0]).expect("read");
+        drop(ours);
+        assert_eq!(ready(None), [false, true], "the end can be read, too");
+    }
+
+    /// A blocked signal waits in the descriptor, and only the named ones are blocked.
+    #[test]
+    fn blocked_signals_are_read_one_by_one() {
+        // The mask and the signals are those of this thread alone.
+        std::thread::spawn(|| {
+            block_only(&[libc::SIGUSR1, libc::SIGUSR2]).expect("blocked");
+            let descriptor = descriptor(&[libc::SIGUSR1]).expect("a descriptor");
+            assert_eq!(next(&descriptor), None);
+            for signal in [libc::SIGUSR2, libc::SIGUSR1, libc::SIGUSR1] {
+                // SAFETY: the thread is this one, and the signals are blocked.
+                assert_eq!(unsafe { libc::pthread_kill(libc::pthread_self(), signal) }, 0);
+            }
+            assert_eq!(wait_readable([&descriptor], None).expect("polled"), [true]);
+            assert_eq!((next(&descriptor), next(&descriptor)), (Some(libc::SIGUSR1), None), "others wait");
+        })
+        .join()
+        .expect("no panic");
+    }
+}

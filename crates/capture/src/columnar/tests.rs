@@ -67,3 +67,43 @@ fn a_file_that_is_none_is_named() {
     fs::write(&path, "not Parquet").expect("a file");
     assert!(matches!(Table::read(&path), Err(TableError::Parquet(_))));
 }
+
+/// Of another program: columns of kinds that are not ours are left out, and the rest is read.
+#[test]
+fn columns_of_other_kinds_are_left_out() {
+    use parquet::data_type::Int32Type;
+    use parquet::file::properties::WriterProperties;
+    use parquet::schema::parser::parse_message_type;
+    let schema =
+        "message x { required int32 small; required int64 signed (INTEGER(64,true)); required int64 plain;
+        required int64 ours (INTEGER(64,false)); repeated double list; required boolean yes; }";
+    let schema = parse_message_type(schema).expect("a schema");
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join("other.parquet");
+    let file = File::create(&path).expect("a file");
+    let mut writer =
+        SerializedFileWriter::new(file, schema.into(), WriterProperties::new().into()).expect("a table");
+    // Two groups of rows.
+    for rows in [[1, -1], [3, 4]] {
+        let mut group = writer.next_row_group().expect("a group");
+        for place in 0..6 {
+            let mut column = group.next_column().expect("a column").expect("there is one more");
+            match place {
+                0 => column.typed::<Int32Type>().write_batch(&[1, 2], None, None),
+                1..=3 => column.typed::<Int64Type>().write_batch(&rows, None, None),
+                4 => column.typed::<DoubleType>().write_batch(&[0.5], Some(&[1, 0]), Some(&[0, 0])),
+                _ => column.typed::<BoolType>().write_batch(&[true, false], None, None),
+            }
+            .expect("values");
+            column.close().expect("closed");
+        }
+        group.close().expect("closed");
+    }
+    writer.close().expect("closed");
+    let read = Table::read(&path).expect("a table");
+    let ours = Values::Number(vec![Some(1), Some(u64::MAX), Some(3), Some(4)]);
+    let yes = Values::Bool(vec![Some(true), Some(false), Some(true), Some(false)]);
+    let named = |name: &str, values| Column { name: name.to_owned(), meaning: String::new(), values };
+    assert_eq!(read.columns, [named("ours", ours), named("yes", yes)]);
+    assert_eq!((read.rows(), read.column("small"), read.column("yes")), (4, None, Some(&read.columns[1])));
+}

@@ -120,6 +120,7 @@ fn digits(number: u64) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
     fn opportunities_at_one_instant_and_instants_alike_are_one_step() {
@@ -140,5 +141,36 @@ mod tests {
         let list = vec![(1_000_000, Some(5_000_000)), (9, None)];
         let text = serde_json::to_string(&list).expect("text");
         assert_eq!(Rate::Lines { lines: list, after: After::Last }.size() + 1, text.len());
+    }
+
+    /// The instants that steps stand for, as the documentation of [`Rate`] says.
+    fn instants(steps: &[(u64, u64, u64)]) -> Vec<u64> {
+        let (mut all, mut now) = (Vec::new(), 0);
+        for &(delta, count, times) in steps {
+            for _ in 0..times {
+                now += delta;
+                all.extend((0..count).map(|_| now));
+            }
+        }
+        all
+    }
+
+    proptest! {
+        #[test]
+        fn steps_are_the_instants_of_the_trace(deltas in prop::collection::vec(0..4_u64, 0..50)) {
+            let trace: Vec<u64> = deltas.iter().scan(0, |now, delta| { *now += delta; Some(*now) }).collect();
+            let rate = Rate::opportunities(1504, 1, trace.iter().copied(), true);
+            let Rate::Opportunities { steps, .. } = rate else { panic!("{rate:?}") };
+            prop_assert_eq!(instants(&steps), trace);
+            prop_assert!(steps.windows(2).all(|two| (two[0].0, two[0].1) != (two[1].0, two[1].1)), "packed");
+        }
+    }
+
+    #[test]
+    fn other_fields_of_opportunities_are_kept() {
+        let rate = Rate::opportunities(1504, 1_000_000, [5].into_iter(), false);
+        let expected =
+            Rate::Opportunities { bytes: 1504, unit_ns: 1_000_000, steps: vec![(5, 1, 1)], repeats: false };
+        assert_eq!(rate, expected);
     }
 }

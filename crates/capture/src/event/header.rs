@@ -91,3 +91,33 @@ impl LinkInfo {
         self.way(direction).stages.get(usize::from(place)).map(String::as_str)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::example;
+
+    #[test]
+    fn a_link_is_described_by_the_last_word_about_its_number() {
+        let mut header = example::header();
+        let mut second = header.links[1].clone();
+        second.name = "renamed".to_owned();
+        header.describe(second.clone());
+        header.describe(LinkInfo { id: LinkId(9), ..second });
+        let all: Vec<_> = header.links.iter().map(|link| (link.id.0, link.name.as_str())).collect();
+        assert_eq!(all, [(0, "wlan"), (1, "renamed"), (9, "renamed")]);
+        assert_eq!(header.link(LinkId(9)).map(|link| link.id), Some(LinkId(9)));
+        assert_eq!(header.link(LinkId(2)), None);
+    }
+
+    #[test]
+    fn stages_are_those_of_their_direction() {
+        let link = &example::header().links[0];
+        assert_eq!(
+            (link.stage(Direction::Up, 2), link.stage(Direction::Down, 2)),
+            (Some("delay"), Some("errors"))
+        );
+        assert_eq!((link.stage(Direction::Up, 3), link.stage(Direction::Down, 3)), (None, Some("delay")));
+        assert_eq!(link.way(Direction::Down).bits_per_second, Some(384_000));
+    }
+}

@@ -295,3 +295,19 @@ fn a_log_that_was_left_over_is_said() {
     let error = Recorder::start(example::header(), options).err().expect("refused").to_string();
     assert!(error.contains("lasthop convert"), "{error}");
 }
+
+/// The log has room for a sign, and for no time behind `i64::MAX`.
+#[test]
+fn times_before_the_start_and_behind_all_others() {
+    let stored = |time: i64| {
+        let stored: Stored = (time, LinkId(1), Direction::Up, Way::Sent, Event::First, 2, 3, 4);
+        let bytes = postcard::to_extend(&stored, Vec::new()).expect("bytes");
+        postcard::from_bytes::<Row>(&bytes).expect("a row").record.at
+    };
+    assert_eq!([-5, 0, 5].map(stored), [Time::ZERO, Time::ZERO, Time::from_nanos(5)]);
+    let record = Record { at: Time::NEVER, way: Way::Sent, event: Event::First, ns: 2, nr: 3, aux: 4 };
+    let row = Row { link: LinkId(1), end: Direction::Up, record };
+    let bytes = postcard::to_extend(&row, Vec::new()).expect("bytes");
+    let read = postcard::from_bytes::<Row>(&bytes).expect("a row");
+    assert_eq!(read.record.at, Time::from_nanos(i64::MAX.cast_unsigned()));
+}

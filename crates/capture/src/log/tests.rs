@@ -1,6 +1,6 @@
 use super::*;
 use crate::fates::{LogReader as Reader, LogWriter as Writer, Record};
-use crate::schema::Contents;
+use crate::schema::{Contents, Schema};
 use crate::units::Time;
 use crate::{Tail, example};
 use proptest::prelude::*;
@@ -119,4 +119,165 @@ fn what_is_no_log_is_said_to_be_none() {
         Reader::new(&later[..]),
         Err(LogError::Schema { contents: Contents::Fates, found: 9, newest: 1 })
     ));
+}
+
+/// Bytes of the only record of a log, in hexadecimal digits.
+fn body<S: Schema>(header: &S::Header, row: &S) -> String {
+    let mut writer = super::Writer::new(Vec::new(), header).expect("a header");
+    let begun = writer.get_ref().len();
+    writer.row(row).expect("a row");
+    let body = &writer.get_ref()[begun + FRAME..];
+    body.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().join(" ")
+}
+
+/// The numbers of these values, one in a line.
+fn numbers<T: serde::Serialize + std::fmt::Debug>(values: &[T]) -> String {
+    let bytes = |value| postcard::to_extend(value, Vec::new()).expect("bytes");
+    values.iter().map(|value| format!("{value:?}: {:?}\n", bytes(value))).collect()
+}
+
+/// The fields of version 1 of each schema, their order and their forms are fixed for ever: a log
+/// that a killed run left is read by a later program. Each field has a value of its own.
+#[test]
+fn the_bytes_of_version_1() {
+    use crate::senders::{self, LossState, SenderState};
+    use crate::{ChannelState, Direction, Fate, Flow, LinkId, Loss, Reason, Sending, Span, WallTime};
+    use vocabulary::link_layer::{Event, Record as Noted, Way};
+    let at = Time::from_nanos;
+    let flow = Flow {
+        source: [10, 0, 0, 1].into(),
+        destination: [10, 0, 0, 2].into(),
+        protocol: 6,
+        ports: Some((16, 17)),
+        tcp_sequence: Some(18),
+        payload: Some(19),
+    };
+    let fate = Fate {
+        link: LinkId(1),
+        direction: Direction::Up,
+        copy: false,
+        number: 2,
+        length: 3,
+        arrived: at(4),
+        sending: Sending { start: at(5), end: at(6) },
+        left: at(7),
+        lost: Some(Reason::Known(Loss::Outage)),
+        stage: Some("x".to_owned()),
+        channel: Some(ChannelState::Bad),
+        bits_flipped: 8,
+        checksum_spoiled: true,
+        congestion_marked: false,
+        held: Span::from_nanos(9),
+        overtaken: 11,
+        flow: Some(flow),
+    };
+    let row = crate::link_layer::Row {
+        link: LinkId(1),
+        end: Direction::Down,
+        record: Noted { at: at(2), way: Way::Received, event: Event::Reject, ns: 3, nr: 4, aux: 5 },
+    };
+    let mut words = [0x4c48_0104; senders::LOSS_STATE_WORDS];
+    for (number, word) in (1..).zip(&mut words[1..]) {
+        *word = 256 * number;
+    }
+    words[8] = u32::from_le_bytes([3, 1, 1, 2]);
+    let state = SenderState {
+        at: at(1),
+        node: 2,
+        payload: Some(3),
+        snd_una: 4,
+        snd_nxt: 5,
+        cwnd: 6,
+        ssthresh: Some(7),
+        srtt_us: Some(8),
+        rttvar_us: Some(9),
+        rto_us: Some(10),
+        state: Some(senders::CongestionState::Recovery),
+        snd_wnd: 11,
+        rcv_wnd: 12,
+        packets_out: Some(13),
+        sacked_out: Some(14),
+        lost_out: Some(15),
+        retrans_out: Some(16),
+        retransmitted: Some(17),
+        delivered: Some(18),
+        pacing_rate: Some(19),
+        loss: LossState::read(&words),
+        ..SenderState::nothing_known(([10, 0, 0, 1], 20).into(), ([10, 0, 0, 2], 21).into())
+    };
+    let header = senders::Header {
+        schema: senders::SCHEMA,
+        lasthop: "0.1.0".to_owned(),
+        started: WallTime::from_nanos(0),
+        seed: 0,
+        source: String::new(),
+        nodes: Vec::new(),
+    };
+    let fates = example::header();
+    // Values of enumerations are numbers.
+    let ends = [numbers(&Way::ALL), numbers(&Event::ALL)].concat();
+    let states = [
+        numbers(&senders::CongestionState::ALL),
+        numbers(&senders::Algorithm::ALL),
+        numbers(&senders::Verdict::ALL),
+        numbers(&senders::Reason::ALL),
+    ];
+    let parts = [body(&fates, &fate), body(&fates, &row), ends, body(&header, &state), states.concat()];
+    insta::assert_snapshot!(parts.join("\n"));
+}
+
+#[test]
+fn a_record_longer_than_a_reader_takes_is_not_written() {
+    let mut writer = Writer::new(Vec::new(), &example::header()).expect("a header");
+    let note = |length| Note { at: Time::ZERO, text: "x".repeat(length) };
+    let around = serde_json::to_vec(&note(0)).expect("JSON").len();
+    writer.note(&note(LONGEST - around)).expect("the longest");
+    let bytes = writer.get_ref().len();
+    assert!(writer.note(&note(LONGEST - around + 1)).is_err());
+    assert_eq!(writer.get_ref().len(), bytes, "nothing of it is written");
+    let (records, tail) = read(writer.get_ref());
+    assert_eq!((records.len(), tail), (1, Some(Tail::Complete)));
+}
+
+/// The checksum covers the kind as well, and a body that is none of its kind is damage.
+#[test]
+fn a_record_that_is_none_is_where_the_log_ends() {
+    let whole = written(&small());
+    let second = written(&small()[..1]).len();
+    let damaged = (small()[..1].to_vec(), Some(Tail::Damaged { at: second as u64 }));
+    let mut kind = whole.clone();
+    kind[second + FRAME - 1] = 200;
+    assert_eq!(read(&kind), damaged);
+    let mut length = whole.clone();
+    length[second..second + 4].copy_from_slice(&(LONGEST as u32 + 1).to_le_bytes());
+    assert_eq!(read(&length), damaged);
+    let mut body = whole[..second].to_vec();
+    let record = [&[kind::NOTE], &b"{}"[..]].concat();
+    body.extend(2_u32.to_le_bytes());
+    body.extend(crc32fast::hash(&record).to_le_bytes());
+    body.extend(record);
+    assert_eq!(read(&body), damaged, "a note without a text");
+}
+
+/// The header says what is in the log, so that it must come first.
+#[test]
+fn a_log_without_a_header() {
+    let header = written(&[]).len();
+    let records = written(&small());
+    let headless = [&MAGIC[..], &records[header..]].concat();
+    assert!(matches!(Reader::new(&headless[..]), Err(LogError::NoHeader)));
+}
+
+#[test]
+fn links_are_described_as_of_the_last_record() {
+    let mut link = example::header().links[0].clone();
+    link.name = "renamed".to_owned();
+    let bytes = written(&[small()[0].clone(), Record::Link(link), small()[1].clone()]);
+    let mut reader = Reader::new(&bytes[..]).expect("a log");
+    let mut names = Vec::new();
+    while let Some(record) = reader.next() {
+        record.expect("no I/O error");
+        names.push(reader.header().links[0].name.clone());
+    }
+    assert_eq!(names, ["wlan", "renamed", "renamed"]);
 }

@@ -182,3 +182,100 @@ proptest! {
 }
 
 const MAGIC: [u8; 4] = super::pcapng::MAGIC;
+
+/// A block of pcapng in little-endian order.
+fn block(kind: u32, body: &[u8]) -> Vec<u8> {
+    let length = (body.len() as u32 + 12).to_le_bytes();
+    [&kind.to_le_bytes()[..], &length, body, &length].concat()
+}
+
+fn words(words: &[u32]) -> Vec<u8> {
+    words.iter().flat_map(|word| word.to_le_bytes()).collect()
+}
+
+/// A section with two interfaces that count in nanoseconds; the second one keeps 5 bytes.
+fn two_interfaces() -> Vec<u8> {
+    let resolution = [9, 0, 1, 0, 9, 0, 0, 0];
+    let interface = |link_type, snap_length: u32| {
+        block(1, &[&words(&[link_type, snap_length])[..], &resolution].concat())
+    };
+    let section = block(0x0A0D_0D0A, &words(&[0x1A2B_3C4D, 1, u32::MAX, u32::MAX]));
+    [section, interface(1, 5), interface(101, 0)].concat()
+}
+
+/// Blocks that tcpdump and old versions of Wireshark write.
+#[test]
+fn packets_of_all_kinds_of_blocks() {
+    let time = 7_u64 << 32 | 9;
+    // The forerunner of the enhanced packet block: interface and drops have 16 bits each.
+    let old = block(2, &[&words(&[3 << 16 | 1, 7, 9, 3, 1400])[..], b"abc\0"].concat());
+    let simple = block(3, &[&words(&[900])[..], b"wxyz1234"].concat());
+    let (packets, tail) = read(&[two_interfaces(), old, simple].concat());
+    let packet = |interface, time, length, bytes: &[u8]| Packet {
+        interface,
+        time: WallTime::from_nanos(time),
+        length,
+        bytes: bytes.to_vec(),
+        comments: Vec::new(),
+        inbound: None,
+    };
+    let expected = [packet(1, time, 1400, b"abc"), packet(0, 0, 900, b"wxyz1")];
+    assert_eq!((&packets[..], tail), (&expected[..], Some(Tail::Complete)));
+}
+
+#[test]
+fn a_direction_is_the_last_one_said() {
+    let flagged = |flags: &[u32]| {
+        let option = |flags: &u32| [&[2, 0, 4, 0][..], &flags.to_le_bytes()].concat();
+        let options = flags.iter().flat_map(option).collect::<Vec<_>>();
+        let body = [&words(&[0, 0, 7, 4, 4])[..], b"abcd", &options].concat();
+        read(&[two_interfaces(), block(6, &body)].concat()).0[0].inbound
+    };
+    assert_eq!([0, 1, 2, 3].map(|flags| flagged(&[flags])), [None, Some(true), Some(false), None]);
+    assert_eq!(flagged(&[1 << 24 | 2]), Some(false), "other bits mean other things");
+    assert_eq!((flagged(&[]), flagged(&[1, 2])), (None, Some(false)));
+}
+
+/// Nothing behind such a block can be trusted, and all before it is read.
+#[test]
+fn a_block_that_makes_no_sense_ends_the_capture() {
+    let good = block(6, &[&words(&[1, 0, 7, 4, 4])[..], b"abcd"].concat());
+    let begun = [two_interfaces(), good.clone()].concat();
+    let changed = |at: usize, to: u32| {
+        let mut block = good.clone();
+        block[at..at + 4].copy_from_slice(&to.to_le_bytes());
+        block
+    };
+    let length = good.len() as u32;
+    let cases = [
+        ("a length that the end of the block contradicts", changed(good.len() - 4, length - 4)),
+        ("no multiple of four", changed(4, length + 1)),
+        ("shorter than a block can be", changed(4, 8)),
+        ("longer than any block", changed(4, LONGEST as u32 + 4)),
+        ("an interface that was not described", changed(8, 2)),
+        ("more bytes kept than there are", changed(20, 9)),
+        ("an interface without a snap length", block(1, &words(&[101]))),
+        ("a section of an unknown byte order", block(0x0A0D_0D0A, &words(&[0x1A2B_3C4E, 1, 0, 0]))),
+    ];
+    for (what, wrong) in cases {
+        let (packets, tail) = read(&[begun.clone(), wrong, good.clone()].concat());
+        assert_eq!((packets.len(), tail), (1, Some(Tail::Damaged { at: begun.len() as u64 })), "{what}");
+    }
+    let no_interface = block(0x0A0D_0D0A, &words(&[0x1A2B_3C4D, 1, 0, 0]));
+    let simple = block(3, &[&words(&[4])[..], b"abcd"].concat());
+    assert!(matches!(read(&[no_interface, simple].concat()).1, Some(Tail::Damaged { .. })));
+    assert!(matches!(Reader::new(&block(1, &words(&[1, 0]))[..]), Err(CaptureError::NotACapture(_))));
+}
+
+/// The upper bits of a pcap's link type tell of the frame check sequence.
+#[test]
+fn the_header_of_a_pcap() {
+    let header = words(&[0xa1b2_c3d4, 0x0004_0002, 0, 0, 96, 0x1400_0065]);
+    let reader = Reader::new(&header[..]).expect("a capture");
+    let interface = &reader.interfaces()[0];
+    assert_eq!((interface.link_type, interface.snap_length), (101, 96));
+    let wrong = [header.clone(), words(&[1, 2, LONGEST as u32 + 1, 9])].concat();
+    assert_eq!(read(&wrong), (Vec::new(), Some(Tail::Damaged { at: header.len() as u64 })));
+    let cut = [header.clone(), words(&[1, 2, 9, 9]), vec![0; 8]].concat();
+    assert_eq!(read(&cut).1, Some(Tail::Truncated { at: header.len() as u64, spare: 24 }));
+}

@@ -277,3 +277,58 @@ fn texts_too_long_for_an_option_are_cut_between_characters() {
     let (_, interfaces) = read(&writer.into_inner());
     assert!(interfaces[0].name.chars().all(|c| c == 'é') && interfaces[0].name.len() > 65_000);
 }
+
+/// Wireshark shows an interface's speed; a link has one if both directions have the same.
+#[test]
+fn speeds_and_directions_of_interfaces() {
+    use pcap_file::pcapng::blocks::interface_description::InterfaceDescriptionOption;
+    use pcap_file::pcapng::{Block, PcapNgReader};
+    let mut header = example::header();
+    header.links[1].up.bits_per_second = Some(5_000_000_000);
+    header.links[1].down.bits_per_second = Some(5_000_000_000);
+    let mut order = Order::new(Vec::new(), &header, 65_535, 1 << 20).expect("a capture");
+    order.entered(LinkId(1), Direction::Up, 0, at(5), 4, b"abcd");
+    let up = Ended { link: LinkId(1), direction: Direction::Up, ..example::delivered(0, 5, 9) };
+    order.ended(&up, None, None);
+    let bytes = order.finish().expect("finished").1;
+    let mut reader = PcapNgReader::new(&bytes[..]).expect("pcapng");
+    let mut speeds = Vec::new();
+    while let Some(block) = reader.next_block() {
+        if let Block::InterfaceDescription(interface) = block.expect("a block") {
+            speeds.push(interface.options.iter().find_map(|option| match option {
+                InterfaceDescriptionOption::IfSpeed(speed) => Some(*speed),
+                _ => None,
+            }));
+        }
+    }
+    assert_eq!(speeds, [None, None, Some(5_000_000_000), Some(5_000_000_000)]);
+    let (packets, _) = read(&bytes);
+    let ways: Vec<_> = packets.iter().map(|packet| (packet.interface, packet.inbound)).collect();
+    assert_eq!(ways, [(2, Some(false)), (3, Some(true))], "from the host to the network");
+}
+
+/// Late records are written behind the others, and counted.
+#[test]
+fn records_that_come_too_late_are_counted() {
+    let mut order = order(1 << 20);
+    for number in [0, 2] {
+        enter(&mut order, number, 100);
+        order.ended(&example::delivered(number, 100, 200), None, None);
+    }
+    order.settled(at(300)).expect("written");
+    enter(&mut order, 1, 150);
+    order.ended(&example::delivered(1, 150, 200), None, None);
+    order.settled(at(400)).expect("written");
+    let report = order.report();
+    assert_eq!((report.records, report.out_of_order, report.without_fate), (6, 1, 0));
+    assert_eq!(report.most_held, 4 * (60 + 256), "both records of two packets");
+}
+
+/// A packet of a link that nobody described has no interface.
+#[test]
+fn packets_of_unknown_links_are_left_out() {
+    let mut order = order(1 << 20);
+    order.entered(LinkId(7), Direction::Up, 0, at(5), 4, b"abcd");
+    order.ended(&Ended { link: LinkId(7), ..example::delivered(0, 5, 9) }, None, None);
+    assert!(written(order).is_empty());
+}

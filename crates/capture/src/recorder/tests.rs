@@ -266,3 +266,86 @@ fn whose_a_packet_is_was_read_before_it_was_damaged() {
         assert_eq!((flow.source, flow.tcp_sequence, flow.payload), ([10, 0, 0, 1].into(), Some(7), Some(3)));
     }
 }
+
+/// A capture may leave out links and the ends of packets; logs and counters have all links, and
+/// headers that are longer than what is captured.
+#[test]
+fn what_is_left_out_of_a_capture_is_in_the_log() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let (disk, events) = (Kept::default(), dir.path().join("x.parquet"));
+    let options = Options {
+        capture: Some(to(disk.clone())),
+        capture_links: Some(vec![LinkId(1)]),
+        snap_length: 20,
+        events: Some(events.clone()),
+        ..Options::default()
+    };
+    let mut recorder = Recorder::start(example::header(), options).expect("started");
+    let mut bytes = Vec::new();
+    let builder = etherparse::PacketBuilder::ethernet2([2; 6], [4; 6]).ipv4([10, 0, 0, 1], [10, 0, 0, 2], 64);
+    builder.tcp(1111, 80, 7, 100).write(&mut bytes, &[0; 200]).expect("a packet");
+    let length = bytes.len() as u32;
+    for link in [LinkId(0), LinkId(1)] {
+        let bytes = if link == LINK { &bytes[14..] } else { &bytes[..] };
+        recorder.entered(link, Direction::Down, 0, at(5), bytes.len() as u32, bytes);
+        let ended = Ended { link, length: bytes.len() as u32, ..example::delivered(0, 5, 9) };
+        recorder.ended(&ended, bytes);
+    }
+    let closed = recorder.close(at(10)).expect("closed");
+    let captured = packets(&disk);
+    let seen: Vec<_> =
+        captured.iter().map(|packet| (packet.interface, packet.bytes.len(), packet.length)).collect();
+    assert_eq!(seen, [(3, 20, length), (2, 20, length)]);
+    for link in [LinkId(0), LinkId(1)] {
+        assert_eq!(closed.summary.way(link, Direction::Down).delivered, 1);
+    }
+    let fates = fates::Reader::open(&events).expect("a table").map(|fate| fate.expect("a fate"));
+    let ports: Vec<_> = fates.map(|fate| fate.flow.and_then(|flow| flow.ports)).collect();
+    assert_eq!(ports, [Some((1111, 80)); 2]);
+}
+
+/// Each file is given up by itself.
+#[test]
+fn files_that_are_full_do_not_touch_the_others() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let (events, full) = (dir.path().join("x.parquet"), PathBuf::from("/dev/full"));
+    let options = Options {
+        capture: Some(CaptureTo::Path(full.clone())),
+        blocks: Some(full.clone()),
+        events: Some(events.clone()),
+        ..Options::default()
+    };
+    let mut recorder = Recorder::start(example::header(), options).expect("started");
+    drive(&mut recorder, 100);
+    recorder.settled(at(100_000));
+    let error = recorder.close(at(200_000)).expect_err("a disk is full");
+    let whats: Vec<_> = error
+        .errors
+        .iter()
+        .map(|error| match error {
+            RecordError::Write { what, path, .. } => (*what, path.clone()),
+            other => panic!("{other}"),
+        })
+        .collect();
+    assert_eq!(whats, [("capture", Some(full.clone())), ("capture of blocks", Some(full))]);
+    let text = error.to_string();
+    assert_eq!(text.matches("; the capture of blocks `/dev/full` ends").count(), 1, "{text}");
+    assert_eq!(error.recorded.events, Some(Logged { path: events, fates: 90 }));
+    assert_eq!((error.recorded.capture, error.recorded.blocks), (None, None));
+}
+
+/// A note is cut where a chunk has no room for it.
+#[test]
+fn long_notes_are_cut() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let events = dir.path().join("x.parquet");
+    let options = Options { events: Some(events.clone()), ..Options::default() };
+    let mut recorder = Recorder::start(example::header(), options).expect("started");
+    for _ in 0..5 {
+        recorder.note(at(7), &"x".repeat(chunk::BYTES));
+    }
+    recorder.close(at(9)).expect("closed");
+    let reader = fates::Reader::open(&events).expect("a table");
+    let lengths: Vec<_> = reader.notes().iter().map(|note| (note.at, note.text.len())).collect();
+    assert_eq!(lengths, [(at(7), chunk::BYTES / 2); 5]);
+}

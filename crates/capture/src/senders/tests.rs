@@ -170,3 +170,26 @@ fn every_column_has_a_name_of_its_own_and_a_meaning() {
     let lines = SenderState::COLUMNS.iter().map(|column| format!("{}: {}", column.name, column.meaning));
     insta::assert_snapshot!(lines.collect::<Vec<_>>().join("\n"));
 }
+
+/// `enum tcp_ca_state` of Linux (include/net/tcp.h).
+#[test]
+fn congestion_states_have_the_kernels_numbers() {
+    let names: Vec<_> =
+        (0..=5).map(|number| CongestionState::from_number(number).map(CongestionState::name)).collect();
+    assert_eq!(names, [Some("open"), Some("disorder"), Some("cwr"), Some("recovery"), Some("loss"), None]);
+    for state in CongestionState::ALL {
+        assert_eq!(CongestionState::from_name(state.name()), Some(state));
+    }
+}
+
+/// Counters of the kernel are read one after the other, and may contradict each other.
+#[test]
+fn segments_in_flight_are_never_less_than_none() {
+    let counters = |packets_out, sacked_out, lost_out| {
+        let (packets_out, sacked_out, lost_out) = (Some(packets_out), Some(sacked_out), Some(lost_out));
+        SenderState { packets_out, sacked_out, lost_out, retrans_out: Some(2), ..SenderState::blank() }
+            .in_flight()
+    };
+    assert_eq!(counters(3, 2, 2), Some(2));
+    assert_eq!(counters(3, u32::MAX, 2), Some(2));
+}

@@ -53,3 +53,29 @@ proptest! {
         prop_assert_eq!(first, whole);
     }
 }
+
+/// Totals are those of one direction of all links.
+#[test]
+fn totals_are_per_direction() {
+    let mut summary = Summary::default();
+    let ways = [(0, Direction::Up), (1, Direction::Up), (1, Direction::Down)];
+    for (place, (link, direction)) in ways.into_iter().enumerate() {
+        summary.entered(LinkId(link), direction, 10_u32.pow(place as u32));
+    }
+    assert_eq!(Direction::BOTH.map(|direction| summary.total(direction).bytes), [11, 100]);
+    assert_eq!(summary.iter().count(), 3);
+    assert_eq!(summary.way(LinkId(0), Direction::Down), Counters::default());
+}
+
+#[test]
+fn lengths_of_nothing_and_of_a_long_time() {
+    let mut spread = Spread::default();
+    assert_eq!((spread.min(), spread.mean(), spread.max(), spread.count()), (None, None, None, 0));
+    spread.add(Span::ZERO);
+    assert_eq!((spread.min(), spread.max()), (Some(Span::ZERO), Some(Span::ZERO)));
+    // The sum has more than 64 bits.
+    spread.add(Span::from_nanos(u64::MAX));
+    spread.add(Span::from_nanos(u64::MAX));
+    assert_eq!(spread.mean(), Some(Span::from_nanos(u64::MAX / 3 * 2)));
+    assert_eq!((spread.min(), spread.max()), (Some(Span::ZERO), Some(Span::from_nanos(u64::MAX))));
+}

@@ -193,3 +193,53 @@ fn remove(folder: &Path) -> Result<(), CampaignError> {
         _ => Ok(()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Files of other runs, and of earlier ones with other names, stay.
+    #[test]
+    fn a_guest_s_files_move_into_the_run_directory() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (inside, outside) = (folder.path().join("inside"), folder.path().join("outside"));
+        let write = |path: PathBuf| {
+            fs::create_dir_all(path.parent().expect("a parent")).expect("created");
+            fs::write(&path, path.file_name().expect("a name").as_encoded_bytes()).expect("written");
+        };
+        for name in ["captures/a", "events/b", "logs/c", "logs/d", "unfinished/result"] {
+            write(inside.join(name));
+        }
+        write(outside.join("captures/old"));
+        keep(&inside, &outside).expect("moved");
+        for name in ["captures/a", "captures/old", "events/b", "logs/c", "logs/d"] {
+            assert_eq!(
+                fs::read(outside.join(name)).expect(name),
+                name.rsplit('/').next().expect("a name").as_bytes()
+            );
+        }
+        assert!(!outside.join("unfinished").exists(), "what only the run needs stays inside");
+        remove(&inside).expect("removed");
+        assert!(!inside.exists());
+        remove(&inside).expect("nothing to remove is no error");
+        let file = outside.join("logs/c");
+        assert!(matches!(remove(&file), Err(CampaignError::File { doing: "remove", .. })));
+    }
+
+    #[test]
+    fn guests_take_processors_in_their_order() {
+        let about = results::Guest {
+            source: String::new(),
+            key: String::new(),
+            fallback: false,
+            hz: 1000,
+            start_unix_ns: 0,
+            memory_mib: 512,
+            verified: true,
+        };
+        let guests = Guests::new(PathBuf::from("kernel"), about, vec![2, 5, 7]);
+        assert!(guests.verify);
+        let mut free = guests.free.into_inner().expect("no panic");
+        assert_eq!([free.pop(), free.pop(), free.pop(), free.pop()], [Some(2), Some(5), Some(7), None]);
+    }
+}

@@ -215,3 +215,6 @@ impl Fields<'_> {
         self.source.error_somewhere(message)
     }
 }
+
+#[cfg(test)]
+mod tests;

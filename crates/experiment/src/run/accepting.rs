@@ -117,6 +117,35 @@ mod tests {
     }
 
     #[test]
+    fn each_counter_has_its_place() {
+        let totals = Totals {
+            damaged: 1,
+            accepted: 2,
+            confirmed: 3,
+            guessed: 4,
+            out_of_order: 5,
+            approximate: 6,
+            bytes: 7,
+            unverifiable: 8,
+            untracked: 9,
+            ..Totals::default()
+        };
+        let expected = LiteTotals {
+            damaged: 1,
+            accepted: 2,
+            confirmed: 3,
+            guessed: 4,
+            out_of_order: 5,
+            approximate: 6,
+            bytes: 7,
+            unverifiable: 8,
+            untracked: 9,
+            discarded: std::collections::BTreeMap::new(),
+        };
+        assert_eq!(row(&totals), expected);
+    }
+
+    #[test]
     fn settings_of_each_way() {
         assert!(settings(Acceptance::Off).is_none());
         assert!(

@@ -177,3 +177,148 @@ impl Files {
         logs
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::Plan;
+    use results::Cell;
+
+    const PLAN: &str = "[[scenario.links]]\nbetween = [\"a\", \"b\"]\n[[workloads]]\nname = \"w\"\n\
+        kind = \"bulk\"\nfrom = \"a\"\nto = \"b\"\nbytes = \"1kB\"\n[capture]\n";
+
+    /// Returns the files of cell 1 in this repetition, with these fields of `[capture]`.
+    fn files(directory: &std::path::Path, repetition: u32, capture: &str) -> Files {
+        let text = format!("{PLAN}{capture}\n");
+        let plan = Plan::parse("plan.toml", &text).unwrap_or_else(|error| panic!("{error}"));
+        let experiment = plan.experiment(&plan.cells()[0], repetition, 0).expect("an experiment");
+        let job = Job {
+            plan_file: "plan.toml".to_owned(),
+            plan_text: text,
+            cell: Cell { number: 1, levels: Vec::new() },
+            repetition,
+            seed: 0,
+            directory: directory.to_owned(),
+            control_group: None,
+        };
+        Files::new(&job, &experiment).expect("files")
+    }
+
+    /// Everything that a run can write, relative to the run directory.
+    fn all(stem: &str) -> [String; 5] {
+        [
+            format!("captures/{stem}.pcapng"),
+            format!("events/{stem}.parquet"),
+            format!("events/{stem}-senders.parquet"),
+            format!("events/{stem}-link-layer.parquet"),
+            format!("captures/{stem}-blocks.pcapng"),
+        ]
+    }
+
+    const EACH: &str =
+        "keep = \"all\"\nevents = \"all\"\nsenders = \"all\"\nlink-layer = \"all\"\nblocks = \"all\"";
+
+    #[test]
+    fn each_file_has_its_name() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let files = files(folder.path(), 2, EACH);
+        let wanted = [files.capture(), files.events(), files.senders(), files.link_layer(), files.blocks()];
+        assert_eq!(wanted, all("c001-r02").map(|name| Some(folder.path().join(name))));
+        assert!(files.scratch().is_dir() && files.logs_folder().is_dir());
+        assert_eq!(files.scratch(), folder.path().join("unfinished/c001-r02"));
+    }
+
+    #[test]
+    fn nothing_is_left_of_an_attempt_that_was_interrupted_but_all_of_other_runs() {
+        let folder = tempfile::tempdir().expect("a folder");
+        drop(files(folder.path(), 0, ""));
+        let mine = all("c001-r00");
+        let logs = [1, 2, 3].map(|table: usize| format!("{}.log", mine[table]));
+        let others = all("c001-r01");
+        for name in mine.iter().chain(&logs).chain(&others) {
+            fs::write(folder.path().join(name), "old").expect("written");
+        }
+        drop(files(folder.path(), 0, "keep = \"none\""));
+        for name in mine.iter().chain(&logs) {
+            assert!(!folder.path().join(name).exists(), "{name}");
+        }
+        for name in &others {
+            assert!(folder.path().join(name).exists(), "{name}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_to_be_kept_is_removed_at_the_end() {
+        let kept = |repetition, capture: &str, failed| {
+            let folder = tempfile::tempdir().expect("a folder");
+            let files = files(folder.path(), repetition, capture);
+            let names = all(files.stem());
+            for name in &names {
+                fs::write(folder.path().join(name), "new").expect("written");
+            }
+            let Kept { captures, events, senders, link_layers } = files.keep(failed);
+            let [mut expected, mut listed] = [Vec::new(), [captures, events, senders, link_layers].concat()];
+            expected.extend(names.into_iter().filter(|name| folder.path().join(name).exists()));
+            expected.sort();
+            listed.sort();
+            assert_eq!(listed, expected, "what is listed is there, and nothing else");
+            listed
+        };
+        let sorted = |places: &[usize], stem| {
+            let mut names: Vec<_> = places.iter().map(|&place| all(stem)[place].clone()).collect();
+            names.sort();
+            names
+        };
+        assert_eq!(kept(1, EACH, false), sorted(&[0, 1, 2, 3, 4], "c001-r01"));
+        assert_eq!(kept(0, "", false), sorted(&[0, 1], "c001-r00"));
+        assert_eq!(kept(1, "", true), sorted(&[], "c001-r01"));
+        let failed = "keep = \"none\"\nevents = \"failed\"\nsenders = \"all\"\nblocks = \"first\"";
+        assert_eq!(kept(1, failed, false), sorted(&[2], "c001-r01"));
+        assert_eq!(kept(0, failed, true), sorted(&[1, 2, 4], "c001-r00"));
+    }
+
+    /// A kernel may not show the states of senders, and most links have no link layer.
+    #[test]
+    fn files_that_were_not_written_are_not_listed() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let Kept { captures, events, senders, link_layers } = files(folder.path(), 0, EACH).keep(false);
+        assert!([captures, events, senders, link_layers].concat().is_empty());
+    }
+
+    /// Loss events need both tables during the run, whether or not these are kept.
+    #[test]
+    fn loss_events_need_the_states_of_senders_and_the_fates() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let wanted = |repetition, capture: &str| {
+            let files = files(folder.path(), repetition, capture);
+            let recorded =
+                [files.capture(), files.events(), files.senders(), files.link_layer(), files.blocks()];
+            (recorded.map(|path| path.is_some()), files.wants_bytes())
+        };
+        assert_eq!(wanted(0, "keep = \"none\""), ([false; 5], false));
+        let losses = "keep = \"none\"\nlosses = \"first\"";
+        assert_eq!(wanted(0, losses), ([false, true, true, false, false], true));
+        assert_eq!(wanted(1, losses), ([false; 5], false));
+        assert_eq!(
+            wanted(1, "keep = \"failed\"\nevents = \"none\""),
+            ([true, false, false, false, false], true)
+        );
+        assert_eq!(
+            wanted(0, "keep = \"none\"\nblocks = \"all\""),
+            ([false, false, false, false, true], false)
+        );
+        let kept = files(folder.path(), 0, losses);
+        fs::write(kept.events().expect("a path"), "fates").expect("written");
+        assert!(kept.keep(false).events.is_empty() && kept.events().is_some_and(|path| !path.exists()));
+    }
+
+    #[test]
+    fn logs_are_those_of_this_run_in_the_order_of_their_names() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let files = files(folder.path(), 1, "");
+        for name in ["c001-r01-wget.log", "c001-r01-nginx.log", "c001-r10-wget.log", "c001-r01.log"] {
+            fs::write(files.logs_folder().join(name), "").expect("written");
+        }
+        assert_eq!(files.logs(), ["logs/c001-r01-nginx.log", "logs/c001-r01-wget.log"]);
+    }
+}

@@ -65,3 +65,74 @@ pub fn of(event: &loss_events::LossEvent) -> LossEvent {
         ssthresh: change.ssthresh[1].filter(|&segments| segments < INFINITE_SSTHRESH),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use capture::{Cause, Time};
+    use trace::loss_events::{Change, Judged, Truth};
+
+    fn event(kind: Kind, rtt_us: u32, ssthresh: Option<u32>) -> loss_events::LossEvent {
+        let judged = Judged {
+            n: 3,
+            verdict: None,
+            reason: None,
+            base: 4,
+            rtt_us,
+            mean_ns: 6,
+            dev_ns: 7,
+            events: 8,
+            timeouts: 9,
+            local: 10,
+        };
+        let change = Change {
+            at: Time::from_nanos(11),
+            seen: Time::from_nanos(12),
+            kind,
+            cwnd: [13, 14],
+            ssthresh: [Some(15), ssthresh],
+            snd_una: 17,
+            snd_nxt: 18,
+            judged: Some(judged),
+        };
+        loss_events::LossEvent { change, truth: Truth { packets: 19, segments: 20, cause: Cause::Wireless } }
+    }
+
+    /// The window before the event, and the threshold after it.
+    #[test]
+    fn each_figure_of_a_loss_event_has_its_place() {
+        let expected = LossEvent {
+            at_ns: 11,
+            kind: LossKind::Recovery,
+            n: Some(3),
+            lost: 20,
+            cause: Cause::Wireless,
+            verdict: None,
+            reason: None,
+            rtt_us: Some(5),
+            mean_ns: Some(6),
+            dev_ns: Some(7),
+            cwnd: 13,
+            ssthresh: Some(16),
+        };
+        assert_eq!(of(&event(Kind::Recovery, 5, Some(16))), expected);
+        let timeout = of(&event(Kind::Timeout, 5, Some(16)));
+        assert_eq!((timeout.kind, timeout.n), (LossKind::Timeout, None), "counts are those of recoveries");
+        assert_eq!(of(&event(Kind::Cwr, 5, Some(16))).kind, LossKind::Reduction);
+    }
+
+    #[test]
+    fn figures_that_are_not_known_are_none() {
+        let without_sample = of(&event(Kind::Recovery, 0, Some(INFINITE_SSTHRESH)));
+        assert_eq!(
+            (without_sample.rtt_us, without_sample.mean_ns, without_sample.dev_ns),
+            (None, None, None)
+        );
+        assert_eq!((without_sample.n, without_sample.ssthresh), (Some(3), None));
+        let largest = of(&event(Kind::Recovery, 0, Some(INFINITE_SSTHRESH - 1)));
+        assert_eq!(largest.ssthresh, Some(INFINITE_SSTHRESH - 1));
+        let mut unjudged = event(Kind::Recovery, 5, None);
+        unjudged.change.judged = None;
+        assert_eq!((of(&unjudged).n, of(&unjudged).rtt_us), (None, None));
+    }
+}

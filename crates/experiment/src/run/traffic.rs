@@ -182,3 +182,34 @@ fn one(
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::Plan;
+
+    /// Returns whether the run ends by itself after these endings, each of a workload in the
+    /// background or not. The plan has two workloads in the foreground and one in the background.
+    fn over_by_itself(limit: &str, endings: &[bool]) -> bool {
+        let bulk = "[[workloads]]\nkind = \"bulk\"\nfrom = \"a\"\nto = \"b\"\nbytes = \"1kB\"\n";
+        let text = format!(
+            "[stop]\nafter = \"{limit}\"\n[[scenario.links]]\nbetween = [\"a\", \"b\"]\n\
+             {bulk}name = \"1\"\n{bulk}name = \"2\"\nbackground = true\n{bulk}name = \"3\"\n"
+        );
+        let plan = Plan::parse("plan.toml", &text).unwrap_or_else(|error| panic!("{error}"));
+        let experiment = plan.experiment(&plan.cells()[0], 0, 0).expect("an experiment");
+        let (tell, words) = channel();
+        for (place, &background) in endings.iter().enumerate() {
+            tell.send((place, background)).expect("a receiver");
+        }
+        wait_for_foreground(&experiment, &words)
+    }
+
+    #[test]
+    fn a_run_waits_for_all_in_the_foreground_and_no_others() {
+        assert!(over_by_itself("1h", &[false, false]));
+        assert!(over_by_itself("1h", &[true, false, false]));
+        assert!(!over_by_itself("10ms", &[true, false]), "one in the foreground goes on");
+        assert!(!over_by_itself("10ms", &[]));
+    }
+}

@@ -248,3 +248,104 @@ fn read(mut connection: &TcpStream, buffer: &mut [u8]) -> Option<usize> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::ground::tests::without_network;
+    use super::*;
+    use link::units::{ByteCount, Span};
+
+    const SECOND: u64 = 1_000_000_000;
+
+    fn bulk(amount: Amount) -> Bulk<'static> {
+        Bulk { name: "w", place: 2, from: 0, to: 1, amount, connections: 1, congestion_control: None }
+    }
+
+    fn sent() -> Sent {
+        Sent {
+            start: SECOND,
+            established: Some(SECOND + 1),
+            port: 18_000,
+            info: tcp::Info {
+                data_segments_sent: 7,
+                retransmissions: 5,
+                timeouts: 3,
+                ..tcp::Info::default()
+            },
+            congestion_control: "reno".to_owned(),
+            round_trips: RoundTrips::of(vec![4]),
+            error: None,
+        }
+    }
+
+    fn received(bytes: u64) -> Received {
+        Received { bytes, last: 3 * SECOND, idle_max: 9, wrong: Some(Wrong { bytes: 11, misplaced: 13 }) }
+    }
+
+    /// Goodput is in bit/s, from `connect` to the last byte.
+    #[test]
+    fn a_row_has_what_both_ends_measured() {
+        let bulk = bulk(Amount::Bytes(ByteCount::new(500)));
+        let row = without_network(|ground| bulk.row(ground, 4, sent(), Ok(received(500))));
+        let expected = Connection {
+            workload: "w".to_owned(),
+            number: 4,
+            protocol: Protocol::Tcp,
+            from: "a".to_owned(),
+            to: "b".to_owned(),
+            from_port: 18_000,
+            to_port: 5003,
+            congestion_control: "reno".to_owned(),
+            complete: true,
+            error: None,
+            start_ns: SECOND,
+            established_ns: Some(SECOND + 1),
+            end_ns: 3 * SECOND,
+            bytes: 500,
+            goodput_bps: 2000.0,
+            segments: 7,
+            retransmissions: 5,
+            timeouts: 3,
+            lost: 0,
+            round_trips: RoundTrips::of(vec![4]),
+            idle_max_ns: 9,
+            wrong_bytes: Some(11),
+            misplaced: Some(13),
+            losses: None,
+        };
+        assert_eq!(row, expected);
+    }
+
+    #[test]
+    fn a_connection_with_a_byte_too_few_or_too_many_is_not_complete() {
+        let bytes = bulk(Amount::Bytes(ByteCount::new(500)));
+        for count in [499, 501] {
+            let row = without_network(|ground| bytes.row(ground, 0, sent(), Ok(received(count))));
+            assert_eq!((row.complete, row.error.as_deref()), (false, Some("not all bytes arrived")));
+        }
+        let time = bulk(Amount::Time(Span::from_secs(1)));
+        let complete =
+            |count| without_network(|ground| time.row(ground, 0, sent(), Ok(received(count)))).complete;
+        assert_eq!([0, 1].map(complete), [false, true]);
+    }
+
+    /// What the sender says comes first: it knows why; an error after the last byte is none.
+    #[test]
+    fn why_a_connection_is_not_complete() {
+        let bulk = bulk(Amount::Bytes(ByteCount::new(500)));
+        let reset = || Sent { error: Some(io::Error::other("reset")), ..sent() };
+        let error = |sent, received, over: bool| {
+            without_network(|ground| {
+                if over {
+                    ground.stop.tell();
+                }
+                bulk.row(ground, 0, sent, received).error
+            })
+        };
+        assert_eq!(error(reset(), Ok(received(1)), false).as_deref(), Some("reset"));
+        assert_eq!(error(sent(), Err("no receiver".into()), false).as_deref(), Some("no receiver"));
+        assert_eq!(error(reset(), Err("no receiver".into()), false).as_deref(), Some("reset"));
+        assert_eq!(error(reset(), Ok(received(1)), true).as_deref(), Some("cut off when the run was over"));
+        assert_eq!(error(reset(), Ok(received(500)), true), None);
+    }
+}

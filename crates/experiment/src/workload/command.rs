@@ -146,3 +146,56 @@ fn ended(status: ExitStatus) -> String {
         None => format!("ended by a signal ({status})"),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::process::ExitStatusExt;
+
+    #[test]
+    fn how_a_program_ended() {
+        assert_eq!(ended(ExitStatus::from_raw(3 << 8)), "ended with status 3");
+        assert!(ended(ExitStatus::from_raw(9)).starts_with("ended by a signal (signal: 9"));
+    }
+
+    /// Returns the rows of a program on node `a`, which is waited for.
+    fn rows(line: &str, background: bool, over: bool) -> Vec<Connection> {
+        super::super::ground::tests::without_network(|ground| {
+            let log = ground.logs.join("log");
+            let output = File::create(&log).expect("a log");
+            let mut command = Command::new("/bin/sh");
+            command.args(["-c", line]).stdout(output).process_group(0);
+            let child = command.spawn().expect("started");
+            let (name, node) = ("w".to_owned(), "a".to_owned());
+            if over {
+                ground.stop.tell();
+            }
+            let program = Program { name, node, start: 5, child, log };
+            program.wait(ground, background).expect("waited for")
+        })
+    }
+
+    #[test]
+    fn a_program_is_a_row_with_its_status_and_last_words() {
+        let good = rows("echo well", false, false);
+        assert_eq!(good.len(), 1);
+        let Connection { workload, protocol, from, to, complete, error, start_ns, end_ns, .. } = &good[0];
+        assert_eq!([workload, from, to], ["w", "a", "a"]);
+        assert_eq!((*protocol, *complete, error, *start_ns), (Protocol::Program, true, &None, 5));
+        assert!(*end_ns > 0);
+        let bad = rows("echo first; echo 'no such host'; echo; exit 4", true, false);
+        assert_eq!(bad[0].error.as_deref(), Some("ended with status 4; it said: no such host"));
+        assert!(!bad[0].complete);
+        assert_eq!(
+            rows("exit 1", false, false)[0].error.as_deref(),
+            Some("ended with status 1; it said nothing")
+        );
+    }
+
+    /// A server runs until the end; any other program that does was not fast enough.
+    #[test]
+    fn a_program_that_the_run_does_not_wait_for_is_ended() {
+        assert_eq!(rows("sleep 600", true, true)[0].error, None);
+        assert_eq!(rows("sleep 600", false, true)[0].error.as_deref(), Some("ended when the run was over"));
+    }
+}

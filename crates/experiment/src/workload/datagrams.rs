@@ -210,3 +210,80 @@ impl Received {
         self.delays.push(now.saturating_sub(sent));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::ground::tests::without_network;
+    use super::*;
+
+    const SECOND: u64 = 1_000_000_000;
+
+    fn datagram(number: u64, sent: u64, length: usize) -> Vec<u8> {
+        let mut bytes = [number.to_be_bytes(), sent.to_be_bytes()].concat();
+        bytes.resize(length, 0);
+        bytes
+    }
+
+    fn row(sent: Sent, received: Received) -> Connection {
+        let datagrams = Datagrams {
+            name: "w",
+            place: 2,
+            from: 0,
+            to: 1,
+            rate: BitRate::from_bits_per_second(1).expect("a rate"),
+            size: ByteCount::new(20),
+            duration: None,
+            on_off: None,
+        };
+        without_network(|ground| datagrams.row(ground, sent, received))
+    }
+
+    /// Goodput is in bit/s, from the first datagram sent to the last that arrived.
+    #[test]
+    fn a_row_has_what_arrived() {
+        let mut received = Received::default();
+        received.note(&datagram(0, SECOND, 20), SECOND + 30);
+        received.note(&datagram(2, 2 * SECOND, 20), 2 * SECOND + 50);
+        received.note(&datagram(1, SECOND + 100, 20), 3 * SECOND);
+        received.note(&datagram(1, SECOND + 100, 20), 9 * SECOND);
+        received.note(&datagram(3, SECOND, 15), 9 * SECOND);
+        let row = row(Sent { start: SECOND, count: 7, port: 18_000, error: None }, received);
+        let expected = Connection {
+            workload: "w".to_owned(),
+            number: 0,
+            protocol: Protocol::Udp,
+            from: "a".to_owned(),
+            to: "b".to_owned(),
+            from_port: 18_000,
+            to_port: 5003,
+            congestion_control: String::new(),
+            complete: true,
+            error: None,
+            start_ns: SECOND,
+            established_ns: Some(SECOND + 30),
+            end_ns: 3 * SECOND,
+            bytes: 60,
+            goodput_bps: 240.0,
+            segments: 7,
+            retransmissions: 0,
+            timeouts: 0,
+            // Duplicates do not count as arrived, and neither does what is too short for a header.
+            lost: 4,
+            round_trips: RoundTrips::of(vec![30, 50, 2 * SECOND - 100]),
+            idle_max_ns: SECOND + 20,
+            wrong_bytes: None,
+            misplaced: None,
+            losses: None,
+        };
+        assert_eq!(row, expected);
+    }
+
+    #[test]
+    fn a_row_of_nothing() {
+        let error = Some(io::Error::other("no way"));
+        let row = row(Sent { start: SECOND, count: 2, port: 0, error }, Received::default());
+        assert_eq!((row.complete, row.error.as_deref()), (false, Some("no way")));
+        assert_eq!((row.end_ns, row.bytes, row.lost, row.established_ns), (SECOND, 0, 2, None));
+        assert!(row.goodput_bps.abs() < f64::EPSILON && row.round_trips.is_none());
+    }
+}

@@ -96,8 +96,7 @@ impl Ground<'_> {
         let descriptor = socket(AddressFamily::INET, SocketType::STREAM, Some(ipproto::TCP))?;
         rustix::io::fcntl_setfd(&descriptor, rustix::io::FdFlags::CLOEXEC)?;
         sockopt::set_socket_reuseaddr(&descriptor, true)?;
-        if workload < WITH_PORTS {
-            let port = CLIENTS + workload as u16 * CLIENTS_EACH as u16 + (number % CLIENTS_EACH) as u16;
+        if let Some(port) = client_port(workload, number) {
             bind(&descriptor, &SocketAddr::new(IpAddr::V4(std::net::Ipv4Addr::UNSPECIFIED), port))?;
         }
         let set = |socket: BorrowedFd<'_>| match congestion_control {
@@ -110,6 +109,12 @@ impl Ground<'_> {
         set(stream.as_fd())?;
         Ok(stream)
     }
+}
+
+/// Returns the port of a workload's client with this number; `None` if the kernel chooses.
+fn client_port(workload: usize, number: u32) -> Option<u16> {
+    (workload < WITH_PORTS)
+        .then(|| CLIENTS + workload as u16 * CLIENTS_EACH as u16 + (number % CLIENTS_EACH) as u16)
 }
 
 /// Signal to workloads that the run is over.
@@ -163,5 +168,97 @@ impl Stop {
             }
             std::thread::sleep(left.min(LOOK));
         }
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+    use crate::plan::Plan;
+    use std::collections::HashSet;
+    use std::io::Read;
+
+    /// Calls `work` with the environment of nodes `a` (0) and `b` (1), without a network.
+    pub fn without_network<T>(work: impl FnOnce(&Ground<'_>) -> T) -> T {
+        let text = "[[scenario.links]]\nbetween = [\"a\", \"b\"]\n[[workloads]]\nname = \"w\"\n\
+                    kind = \"command\"\nnode = \"a\"\ncommand = \"true\"\n";
+        let plan = Plan::parse("plan.toml", text).expect("a plan");
+        let scenario = plan.experiment(&plan.cells()[0], 0, 0).expect("an experiment").scenario;
+        let mesh = Mesh::build(&[], &[], &[]).expect("no network");
+        let folder = tempfile::tempdir().expect("a folder");
+        let stop = Stop::default();
+        let ground = Ground {
+            scenario: &scenario,
+            mesh: &mesh,
+            origin: Instant::now(),
+            seed: Seed::campaign(1),
+            stop: &stop,
+            scratch: folder.path(),
+            logs: folder.path(),
+            stem: "c000-r00",
+        };
+        work(&ground)
+    }
+
+    /// So the packets of a repeated run have the same ports, and no two connections share a pair.
+    #[test]
+    fn clients_have_ports_of_their_own() {
+        let all: HashSet<_> = (0..WITH_PORTS)
+            .flat_map(|workload| (0..CLIENTS_EACH).filter_map(move |number| client_port(workload, number)))
+            .collect();
+        assert_eq!(all.len(), WITH_PORTS * CLIENTS_EACH as usize);
+        assert!(all.iter().all(|port| (CLIENTS..=CLIENTS + 52_000).contains(port)));
+        assert!(!all.contains(&SERVERS) && !all.contains(&(SERVERS + 4998)), "no port of a server");
+        assert_eq!(client_port(1, CLIENTS_EACH + 2), client_port(1, 2), "they are used again");
+        assert_eq!(client_port(WITH_PORTS, 0), None);
+    }
+
+    #[test]
+    fn servers_have_a_port_for_each_workload() {
+        without_network(|ground| {
+            assert_eq!(ground.server(1, 0).to_string(), "10.0.0.2:5001");
+            assert_eq!(ground.server(0, 3).to_string(), "10.0.0.1:5004");
+        });
+    }
+
+    fn connected() -> (TcpStream, TcpStream) {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a listener");
+        let client = TcpStream::connect(listener.local_addr().expect("an address")).expect("connected");
+        (client, listener.accept().expect("accepted").0)
+    }
+
+    #[test]
+    fn nothing_blocks_in_a_connection_when_the_run_is_over() {
+        let stop = Stop::default();
+        let (client, mut server) = connected();
+        let watched = stop.watch(client).expect("the run is not over");
+        stop.tell();
+        assert!(stop.is_over());
+        assert_eq!(server.read(&mut [0]).expect("the end"), 0, "the other end sees the end");
+        assert_eq!((&*watched).read(&mut [0]).expect("the end"), 0);
+        let error = stop.watch(connected().0).expect_err("the run is over");
+        assert_eq!(error.to_string(), "the run is over");
+    }
+
+    /// A program waits for the end of a connection, which must not depend on the end of the run.
+    #[test]
+    fn a_watched_connection_closes_with_its_owner() {
+        let stop = Stop::default();
+        let (client, mut server) = connected();
+        drop(stop.watch(client).expect("the run is not over"));
+        assert_eq!(server.read(&mut [0]).expect("the end"), 0);
+        let _other = stop.watch(connected().0).expect("the run is not over");
+        let known = stop.connections.lock().expect("no panic").len();
+        assert_eq!(known, 1, "closed connections are forgotten");
+    }
+
+    #[test]
+    fn sleeping_ends_at_the_time_or_with_the_run() {
+        let (stop, begin) = (Stop::default(), Instant::now());
+        stop.sleep_until(begin, Duration::from_millis(60));
+        assert!(begin.elapsed() >= Duration::from_millis(60));
+        stop.sleep_until(begin, Duration::from_millis(1));
+        stop.tell();
+        stop.sleep_until(begin, Duration::MAX);
     }
 }

@@ -242,4 +242,42 @@ mod tests {
         assert_eq!(reply(&own, 7), None, "a request, not a reply");
         assert_eq!(reply(&[], 7), None);
     }
+
+    /// Round-trip times are those of each number, whatever the order of replies.
+    #[test]
+    fn a_row_has_the_trips_that_were_answered() {
+        const SECOND: u64 = 1_000_000_000;
+        let (size, interval) = (ByteCount::new(50), Span::from_secs(1));
+        let ping = Ping { name: "w", place: 2, from: 0, to: 1, size, interval, duration: None };
+        let row = |times, replies: &[(u64, u64)], error| {
+            let sent = Sent { start: SECOND, times, error };
+            let replies = replies.iter().copied().collect();
+            super::super::ground::tests::without_network(|ground| ping.row(ground, sent, &replies))
+        };
+        let times = vec![SECOND, 2 * SECOND, 3 * SECOND, 4 * SECOND];
+        // The reply to request 0 is the last; one to a request that was never sent does not count.
+        let replies = [(1, 2 * SECOND + 40), (2, 3 * SECOND + 10), (0, 4 * SECOND), (9, 3 * SECOND)];
+        let expected = Connection {
+            workload: "w".to_owned(),
+            protocol: Protocol::Icmp,
+            from: "a".to_owned(),
+            to: "b".to_owned(),
+            from_port: 3,
+            complete: true,
+            start_ns: SECOND,
+            established_ns: Some(2 * SECOND + 40),
+            end_ns: 4 * SECOND,
+            bytes: 150,
+            goodput_bps: 400.0,
+            segments: 4,
+            lost: 1,
+            round_trips: RoundTrips::of(vec![40, 10, 3 * SECOND]),
+            idle_max_ns: SECOND - 10,
+            ..Connection::default()
+        };
+        assert_eq!(row(times, &replies, None), expected);
+        let none = row(vec![SECOND], &[], Some(io::Error::other("no way")));
+        assert_eq!((none.complete, none.error.as_deref(), none.lost), (false, Some("no way"), 1));
+        assert_eq!((none.end_ns, none.established_ns, none.round_trips), (SECOND, None, None));
+    }
 }

@@ -211,3 +211,90 @@ impl Requests<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::ground::tests::without_network;
+    use super::*;
+
+    const SECOND: u64 = 1_000_000_000;
+
+    fn row(received: u64, error: Option<&str>, over: bool) -> Connection {
+        let requests = Requests {
+            name: "w",
+            place: 2,
+            client: 0,
+            server: 1,
+            request: ByteCount::new(100),
+            response: ByteCount::new(400),
+            times: 3,
+            pause: Span::ZERO,
+            clients: 1,
+            congestion_control: None,
+        };
+        let asked = Asked {
+            number: 4,
+            start: SECOND,
+            established: Some(SECOND + 1),
+            end: 3 * SECOND,
+            port: 18_000,
+            received,
+            idle_max: 9,
+            error: error.map(io::Error::other),
+        };
+        let info = tcp::Info {
+            round_trip: Duration::from_micros(2),
+            data_segments_sent: 7,
+            retransmissions: 5,
+            timeouts: 3,
+            ..tcp::Info::default()
+        };
+        let served = Served { info, congestion_control: "reno".to_owned() };
+        without_network(|ground| {
+            if over {
+                ground.stop.tell();
+            }
+            requests.row(ground, asked, served)
+        })
+    }
+
+    /// Eq. 8.1: the bytes of request and response. A response goes from the server to the client.
+    #[test]
+    fn a_row_is_about_the_way_of_the_response() {
+        let expected = Connection {
+            workload: "w".to_owned(),
+            number: 4,
+            protocol: Protocol::Tcp,
+            from: "b".to_owned(),
+            to: "a".to_owned(),
+            from_port: 5003,
+            to_port: 18_000,
+            congestion_control: "reno".to_owned(),
+            complete: true,
+            error: None,
+            start_ns: SECOND,
+            established_ns: Some(SECOND + 1),
+            end_ns: 3 * SECOND,
+            bytes: 500,
+            goodput_bps: 2000.0,
+            segments: 7,
+            retransmissions: 5,
+            timeouts: 3,
+            lost: 0,
+            round_trips: RoundTrips::of(vec![2000]),
+            idle_max_ns: 9,
+            wrong_bytes: None,
+            misplaced: None,
+            losses: None,
+        };
+        assert_eq!(row(400, None, false), expected);
+        assert_eq!(row(400, Some("reset"), true), expected, "an error after the last byte is none");
+    }
+
+    #[test]
+    fn a_response_that_is_cut_short() {
+        let cut = row(399, Some("reset"), false);
+        assert_eq!((cut.complete, cut.bytes, cut.error.as_deref()), (false, 399, Some("reset")));
+        assert_eq!(row(399, Some("reset"), true).error.as_deref(), Some("cut off when the run was over"));
+    }
+}

@@ -36,7 +36,7 @@ pub(super) fn build(mut run: Run, rights: &Rights, options: &HostLinkOptions) ->
 
     listening::check_free(&outside_namespace, &options.publish)?;
     let addresses = claim(&mut run, &outside_namespace, &name_servers, options)?;
-    let leaves = network_beyond(&outside_namespace)?;
+    let leaves = network_beyond(&route::list(&outside_namespace)?);
     notes.extend(leaves.notes.iter().cloned());
     let host = rights.host().unwrap_or(IpAddr::V4(addresses.outside));
 
@@ -149,8 +149,8 @@ struct Beyond {
     notes: Vec<String>,
 }
 
-fn network_beyond(outside: &Namespace) -> Result<Beyond> {
-    let routes = route::list(outside)?;
+/// Judges the routes of the caller.
+fn network_beyond(routes: &[route::Listed]) -> Beyond {
     let mut defaults =
         routes.iter().filter(|route| route.destination.length == 0 && route.leads_out).peekable();
     let mut notes = Vec::new();
@@ -168,7 +168,7 @@ fn network_beyond(outside: &Namespace) -> Result<Beyond> {
                 .to_owned(),
         );
     }
-    Ok(Beyond { ipv6: has_six && !learned, notes })
+    Beyond { ipv6: has_six && !learned, notes }
 }
 
 /// Adds the addresses and routes of both ends.
@@ -272,5 +272,47 @@ fn name_service(
             Ok((None, None))
         }
         Err(error) => Err(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn default(destination: Prefix) -> route::Listed {
+        route::Listed {
+            destination,
+            via: None,
+            index: Some(2),
+            congestion_control: None,
+            from_router_advertisement: false,
+            leads_out: true,
+        }
+    }
+
+    /// Forwarding would make the kernel forget a default route that a router advertised, and the
+    /// caller its network.
+    #[test]
+    fn ipv6_crosses_a_caller_that_keeps_its_routes() {
+        let beyond = |routes: &[route::Listed]| {
+            let Beyond { ipv6, notes } = network_beyond(routes);
+            (ipv6, notes.iter().map(|note| note.split(':').next().unwrap_or_default().to_owned()).collect())
+        };
+        let (four, six) = (default(Prefix::DEFAULT_V4), default(Prefix::DEFAULT_V6));
+        let learned = route::Listed { from_router_advertisement: true, ..six.clone() };
+        let nowhere = |route: &route::Listed| route::Listed { leads_out: false, ..route.clone() };
+        let inner = |route: &route::Listed| {
+            let destination = Prefix { length: 64, ..route.destination };
+            route::Listed { destination, from_router_advertisement: true, ..route.clone() }
+        };
+        let none = || vec!["the caller has no default route".to_owned()];
+        let ends = || vec!["IPv6 ends at the caller".to_owned()];
+        assert_eq!(beyond(&[]), (false, none()));
+        assert_eq!(beyond(&[four.clone()]), (false, Vec::new()));
+        assert_eq!(beyond(&[four.clone(), six.clone()]), (true, Vec::new()));
+        assert_eq!(beyond(&[six.clone(), inner(&six)]), (true, Vec::new()), "only default routes count");
+        assert_eq!(beyond(&[four.clone(), six.clone(), learned.clone()]), (false, ends()));
+        assert_eq!(beyond(&[four, nowhere(&six)]), (false, Vec::new()));
+        assert_eq!(beyond(&[nowhere(&learned)]), (false, none()));
     }
 }

@@ -108,4 +108,54 @@ mod tests {
         assert!(matches!(receive(&theirs), Ok(Some(Order::End))));
         assert!(matches!(receive::<Order>(&theirs), Ok(None)));
     }
+
+    /// A message that was cut off by the death of its sender is none.
+    #[test]
+    fn half_a_message_is_end_of_file() {
+        for count in [2, 4, 6] {
+            let (ours, theirs) = UnixStream::pair().expect("a pair");
+            let (whole, read) = UnixStream::pair().expect("a pair");
+            send(&whole, &Order::Signal(15)).expect("sent");
+            drop(whole);
+            let mut bytes = Vec::new();
+            (&read).read_to_end(&mut bytes).expect("a message");
+            (&ours).write_all(&bytes[..count]).expect("a part");
+            drop(ours);
+            assert!(matches!(receive::<Order>(&theirs), Ok(None)), "{count}");
+        }
+    }
+
+    #[test]
+    fn a_message_of_another_kind_is_an_error() {
+        let (ours, theirs) = UnixStream::pair().expect("a pair");
+        send(&ours, &Report::Keeping).expect("sent");
+        let error = receive::<Order>(&theirs).expect_err("no order").to_string();
+        assert!(error.starts_with("keeper: "), "{error}");
+        drop(theirs);
+        let error = send(&ours, &Order::End).expect_err("nobody is there").to_string();
+        assert!(error.starts_with("keeper: it does not listen: "), "{error}");
+    }
+
+    /// Words of a command line are any bytes.
+    #[test]
+    fn a_command_line_arrives_as_it_is() {
+        use std::os::unix::ffi::OsStringExt;
+        let odd = OsString::from_vec(vec![0xff, b'"', b'\n', 0xc3]);
+        let start = || Start {
+            program: odd.clone(),
+            arguments: vec![OsString::new(), odd.clone()],
+            environment: vec![("A".into(), odd.clone())],
+            overlays: Overlays::default(),
+            host: "fd00::1".parse().expect("an address"),
+            cgroup: Some(PathBuf::from("/sys/fs/cgroup/x")),
+            ignored: vec![1, 2],
+        };
+        let (ours, theirs) = UnixStream::pair().expect("a pair");
+        send(&ours, &Order::Start(Box::new(start()))).expect("sent");
+        let Ok(Some(Order::Start(got))) = receive(&theirs) else { panic!("no order") };
+        let Start { program, arguments, environment, overlays, host, cgroup, ignored } = *got;
+        let sent = start();
+        assert_eq!((program, arguments, environment), (sent.program, sent.arguments, sent.environment));
+        assert_eq!((overlays, host, cgroup, ignored), (sent.overlays, sent.host, sent.cgroup, sent.ignored));
+    }
 }

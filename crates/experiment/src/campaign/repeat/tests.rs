@@ -75,3 +75,55 @@ fn other_files_and_missing_ones() {
     fs::remove_file(runs.second.join("logs/a")).expect("removed");
     assert!(runs.difference().is_some_and(|difference| difference.starts_with("logs/a: second run: ")));
 }
+
+/// Every field of a packet counts.
+#[test]
+fn how_packets_differ() {
+    let one = Packet {
+        interface: 1,
+        time: capture::WallTime::from_nanos(500),
+        length: 9,
+        bytes: vec![1, 2, 3],
+        comments: vec!["lost".to_owned()],
+        inbound: None,
+    };
+    let difference = |other: &Packet| packet(&one, other);
+    assert_eq!(difference(&one.clone()), None);
+    let earlier = Packet { time: capture::WallTime::from_nanos(400), interface: 2, ..one.clone() };
+    assert_eq!(difference(&earlier).as_deref(), Some("is 100 ns earlier"));
+    let elsewhere = Packet { interface: 2, bytes: Vec::new(), ..one.clone() };
+    assert_eq!(difference(&elsewhere).as_deref(), Some("is on interface 2 instead of 1"));
+    let damaged = Packet { bytes: vec![1, 9, 3], comments: Vec::new(), ..one.clone() };
+    assert_eq!(difference(&damaged).as_deref(), Some("differs from byte 2 on"));
+    let longer = Packet { length: 10, ..one.clone() };
+    assert_eq!(difference(&longer).as_deref(), Some("differs from byte 4 on"));
+    let told = Packet { comments: Vec::new(), ..one.clone() };
+    assert_eq!(difference(&told).as_deref(), Some("has the comments [] instead of [\"lost\"]"));
+}
+
+/// The headers of captures are no packets, but part of the comparison.
+#[test]
+fn captures_that_differ_in_their_headers() {
+    let one = pcap(&[(1, 1)]);
+    let mut other = one.clone();
+    other[16] ^= 1;
+    let runs = Runs::new(&[("captures/a.pcapng", &one, &other), (RESULT, b"{}", b"{}")]);
+    assert_eq!(runs.difference().as_deref(), Some("captures/a.pcapng: something beside the packets"));
+}
+
+/// A capture shows the most, and results the least.
+#[test]
+fn captures_are_compared_first_and_results_last() {
+    let (one, other) = (pcap(&[(1, 1)]), pcap(&[(2, 1)]));
+    let files: [(&str, &[u8], &[u8]); 4] = [
+        (RESULT, b"1", b"2"),
+        ("logs/a", b"1", b"2"),
+        ("events/a", b"1", b"2"),
+        ("captures/a.pcapng", &one, &other),
+    ];
+    let names: Vec<_> = (1..=4)
+        .map(|count| Runs::new(&files[..count]).difference().expect("a difference"))
+        .map(|difference| difference.split(':').next().unwrap_or_default().to_owned())
+        .collect();
+    assert_eq!(names, ["the results", "logs/a", "events/a", "captures/a.pcapng"]);
+}

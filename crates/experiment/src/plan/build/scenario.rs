@@ -20,17 +20,20 @@ const LEAST_MTU: u16 = 68;
 
 pub fn build(fields: &Fields<'_>, file: &ScenarioFile, catalogue: &Catalogue) -> Result<Scenario, PlanError> {
     let mut names: Vec<String> = Vec::new();
+    for node in &file.nodes {
+        let name = fields.text(&node.name)?;
+        check_node_name(fields, &node.name, &name)?;
+        if names.contains(&name) {
+            return Err(fields.wrong(&node.name, format!("there are two nodes `{name}`")));
+        }
+        names.push(name);
+    }
     let mut add = |name: String| {
         names.iter().position(|known| *known == name).unwrap_or_else(|| {
             names.push(name);
             names.len() - 1
         })
     };
-    for node in &file.nodes {
-        let name = fields.text(&node.name)?;
-        check_node_name(fields, &node.name, &name)?;
-        add(name);
-    }
     let mut links = Vec::new();
     for link in &file.links {
         let ends = [fields.text(&link.between[0])?, fields.text(&link.between[1])?];
@@ -133,14 +136,18 @@ fn check_one_way(fields: &Fields<'_>, file: &ScenarioFile, nodes: &[Node]) -> Re
 /// Returns the numbers of nodes in their addresses: their names if all are numbers, otherwise their
 /// order.
 fn number(names: &[String]) -> Vec<u8> {
-    let own: Option<Vec<u8>> =
-        names.iter().map(|name| name.parse().ok().filter(|&number| (1..=253).contains(&number))).collect();
+    let own: Option<Vec<u8>> = names.iter().map(|name| own_number(name)).collect();
     own.unwrap_or_else(|| (1..=253).take(names.len()).collect())
 }
 
+/// Returns the number that is the name of a node, from 1 to 253 and written in one way only: the
+/// nodes `7` and `07` would have the same address.
+fn own_number(name: &str) -> Option<u8> {
+    name.parse().ok().filter(|number: &u8| (1..=253).contains(number) && number.to_string() == name)
+}
+
 fn check_node_name(fields: &Fields<'_>, text: &Text, name: &str) -> Result<(), PlanError> {
-    let number = name.parse::<u8>().is_ok();
-    if number || (is_name(name) && !name.contains(['_', '.']) && name != "localhost") {
+    if own_number(name).is_some() || (is_name(name) && !name.contains(['_', '.']) && name != "localhost") {
         return Ok(());
     }
     Err(fields.wrong(text, format!("`{name}` is not a valid node name: use letters, digits and `-`, as in host names, or a number from 1 to 253")))

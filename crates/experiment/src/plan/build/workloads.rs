@@ -230,7 +230,10 @@ impl One<'_> {
     fn on_off(&self) -> Result<Option<(Span, Span)>, PlanError> {
         match (&self.file.on, &self.file.off) {
             (None, None) => Ok(None),
-            (Some(on), Some(off)) => Ok(Some((self.fields.parsed(on)?, self.fields.parsed(off)?))),
+            (Some(on), Some(off)) => match self.fields.parsed(on)? {
+                Span::ZERO => Err(self.fields.wrong(on, "`on` is no time at all: nothing would be sent")),
+                mean => Ok(Some((mean, self.fields.parsed(off)?))),
+            },
             (Some(one), None) | (None, Some(one)) => Err(self.fields.wrong(
                 one,
                 "`on` and `off` must be given together: they are the mean times of sending and of silence",

@@ -1,0 +1,263 @@
+//! Tests of the way from a plan's fields to nodes, links, workloads and captures.
+//!
+//! Each field has a value of its own here, so a field that lands in another one's place shows.
+
+mod nodes;
+
+use super::*;
+use crate::workload::{Amount, Kind};
+use link::units::{BitRate, ByteCount};
+
+/// A scenario of two nodes, `a` (0) and `b` (1), and a bulk workload.
+pub(super) const SCENARIO: &str = "[[scenario.links]]\nbetween = [\"a\", \"b\"]\n";
+pub(super) const BULK: &str =
+    "[[workloads]]\nname = \"w\"\nkind = \"bulk\"\nfrom = \"a\"\nto = \"b\"\nbytes = \"1kB\"\n";
+
+pub(super) fn parse(text: &str) -> Result<Plan, PlanError> {
+    Plan::parse("plan.toml", text)
+}
+
+pub(super) fn built(text: &str) -> Experiment {
+    let plan = parse(text).unwrap_or_else(|error| panic!("{error}"));
+    plan.experiment(&plan.cells()[0], 0, 0).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Returns the number of the line and the message of the error in a plan.
+pub(super) fn refused(text: &str) -> (Option<usize>, String) {
+    let error = parse(text).map(|_| ()).expect_err("a wrong plan");
+    (error.at.map(|(line, _)| line), error.message)
+}
+
+/// Builds the workload with these fields, behind another workload.
+fn workload(fields: &str) -> Workload {
+    let text = format!("{SCENARIO}{BULK}[[workloads]]\nname = \"x\"\n{fields}\n");
+    built(&text).workloads.swap_remove(1)
+}
+
+fn refused_workload(fields: &str) -> String {
+    refused(&format!("{SCENARIO}{BULK}[[workloads]]\nname = \"x\"\n{fields}\n")).1
+}
+
+#[test]
+fn each_field_of_a_workload_has_its_place() {
+    let bulk = workload(
+        "kind = \"bulk\"\nfrom = \"b\"\nto = \"a\"\nduration = \"3s\"\nconnections = 4\n\
+         congestion-control = \"reno\"\nstart = \"5s\"\nbackground = true",
+    );
+    let expected = Workload {
+        name: "x".to_owned(),
+        start: Span::from_secs(5),
+        background: true,
+        kind: Kind::Bulk {
+            from: 1,
+            to: 0,
+            amount: Amount::Time(Span::from_secs(3)),
+            connections: 4,
+            congestion_control: Some("reno".to_owned()),
+        },
+    };
+    assert_eq!(bulk, expected);
+    let request = workload(
+        "kind = \"request\"\nfrom = \"b\"\nto = \"a\"\nrequest = \"2B\"\nresponse = \"3B\"\ntimes = 4\n\
+         pause = \"5s\"\nconnections = 6\ncongestion-control = \"reno\"",
+    );
+    let expected = Kind::Request {
+        client: 1,
+        server: 0,
+        request: ByteCount::new(2),
+        response: ByteCount::new(3),
+        times: 4,
+        pause: Span::from_secs(5),
+        connections: 6,
+        congestion_control: Some("reno".to_owned()),
+    };
+    assert_eq!((request.start, request.background, request.kind), (Span::ZERO, false, expected));
+    let datagrams = workload(
+        "kind = \"datagrams\"\nfrom = \"b\"\nto = \"a\"\nrate = \"8kbit\"\nsize = \"20B\"\n\
+         duration = \"3s\"\non = \"4s\"\noff = \"5s\"",
+    );
+    let expected = Kind::Datagrams {
+        from: 1,
+        to: 0,
+        rate: BitRate::from_bits_per_second(8000).expect("a rate"),
+        size: ByteCount::new(20),
+        duration: Some(Span::from_secs(3)),
+        on_off: Some((Span::from_secs(4), Span::from_secs(5))),
+    };
+    assert_eq!(datagrams.kind, expected);
+    let ping = workload(
+        "kind = \"ping\"\nfrom = \"b\"\nto = \"a\"\nsize = \"20B\"\ninterval = \"2s\"\nduration = \"9s\"",
+    );
+    let expected = Kind::Ping {
+        from: 1,
+        to: 0,
+        size: ByteCount::new(20),
+        interval: Span::from_secs(2),
+        duration: Some(Span::from_secs(9)),
+    };
+    assert_eq!(ping.kind, expected);
+    let command =
+        workload("kind = \"command\"\nnode = \"b\"\ncommand = \"x {address.a} {address6.b}\"\nlistens = 80");
+    let expected = Kind::Command { node: 1, line: "x 10.0.0.1 fd00::2".to_owned(), listens: Some(80) };
+    assert_eq!(command.kind, expected);
+}
+
+/// The defaults that the schema documents.
+#[test]
+fn fields_of_a_workload_that_are_left_out() {
+    let request = workload("kind = \"request\"\nfrom = \"b\"\nto = \"a\"\nresponse = \"3B\"").kind;
+    let expected = Kind::Request {
+        client: 1,
+        server: 0,
+        request: ByteCount::new(100),
+        response: ByteCount::new(3),
+        times: 1,
+        pause: Span::ZERO,
+        connections: 1,
+        congestion_control: None,
+    };
+    assert_eq!(request, expected);
+    let datagrams = workload("kind = \"datagrams\"\nfrom = \"b\"\nto = \"a\"\nrate = \"8kbit\"").kind;
+    let Kind::Datagrams { size, duration, on_off, .. } = datagrams else { panic!("datagrams") };
+    assert_eq!((size, duration, on_off), (ByteCount::new(1000), None, None));
+}
+
+#[test]
+fn values_that_no_workload_can_run_with() {
+    let datagrams =
+        |fields: &str| format!("kind = \"datagrams\"\nfrom = \"a\"\nto = \"b\"\nrate = \"1mbit\"\n{fields}");
+    for (least, most) in [(16, 65_507)] {
+        for size in [least, most] {
+            let Kind::Datagrams { size: its, .. } = workload(&datagrams(&format!("size = \"{size}B\""))).kind
+            else {
+                panic!("datagrams")
+            };
+            assert_eq!(its, ByteCount::new(size));
+        }
+        for size in [least - 1, most + 1] {
+            let said = refused_workload(&datagrams(&format!("size = \"{size}B\"")));
+            assert!(said.contains("16 to 65507 bytes"), "{said}");
+        }
+    }
+    for one in ["on = \"1s\"", "off = \"1s\""] {
+        assert!(refused_workload(&datagrams(one)).contains("`on` and `off` go together"));
+    }
+    // The sender would look for the next time on for ever, even after the end of the run.
+    let never = refused_workload(&datagrams("on = \"0s\"\noff = \"0s\""));
+    assert_eq!(never, "`on` is no time at all: nothing would be sent");
+    let bulk = "kind = \"bulk\"\nfrom = \"a\"\nto = \"b\"\nbytes = \"1kB\"";
+    assert!(refused_workload(&format!("{bulk}\nconnections = 0")).contains("at least 1"));
+    let none = "kind = \"bulk\"\nfrom = \"a\"\nto = \"b\"";
+    assert_eq!(refused_workload(none), "a bulk workload needs `bytes`");
+    let no_rate = "kind = \"datagrams\"\nfrom = \"a\"\nto = \"b\"";
+    assert_eq!(refused_workload(no_rate), "a datagrams workload needs `rate`");
+    let no_response = "kind = \"request\"\nfrom = \"a\"\nto = \"b\"";
+    assert_eq!(refused_workload(no_response), "a request workload needs `response`");
+    let (line, said) = refused(&format!("{SCENARIO}{BULK}{BULK}"));
+    assert_eq!((line, said.as_str()), (Some(10), "there are two workloads `w`"));
+}
+
+#[test]
+fn what_is_captured_and_kept_unless_the_plan_says_otherwise() {
+    let capture = |fields: &str| built(&format!("{SCENARIO}{BULK}[capture]\n{fields}\n")).capture;
+    let usual = Capture {
+        keep: Keep::First,
+        events: Keep::First,
+        senders: Keep::None,
+        losses: Keep::None,
+        link_layer: Keep::None,
+        blocks: Keep::None,
+        links: vec![0],
+        snap_length: 96,
+    };
+    assert_eq!(capture(""), usual);
+    assert_eq!(
+        capture("keep = \"failed\""),
+        Capture { keep: Keep::Failed, events: Keep::Failed, ..usual.clone() }
+    );
+    assert_eq!(capture("keep = \"all\"\nevents = \"none\"").events, Keep::None);
+    let each =
+        "keep = \"all\"\nevents = \"failed\"\nsenders = \"first\"\nlosses = \"all\"\nsnap-length = 200";
+    let expected = Capture {
+        keep: Keep::All,
+        events: Keep::Failed,
+        senders: Keep::First,
+        losses: Keep::All,
+        snap_length: 200,
+        ..usual
+    };
+    assert_eq!(capture(each), expected);
+    let said = refused(&format!("{SCENARIO}{BULK}[capture]\nkeep = \"al\"\n"));
+    assert_eq!(said, (Some(10), "there is no choice `al`: did you mean `all`?".to_owned()));
+}
+
+#[test]
+fn links_are_captured_by_their_name() {
+    let links = "[[scenario.links]]\nname = \"one\"\nbetween = [\"a\", \"b\"]\n\
+                 [[scenario.links]]\nbetween = [\"b\", \"c\"]\n\
+                 [[scenario.links]]\nname = \"three\"\nbetween = [\"c\", \"a\"]\n";
+    let text = |names: &str| format!("{links}{BULK}[capture]\nlinks = {names}\n");
+    assert_eq!(built(&text("[\"three\", \"b-c\"]")).capture.links, [2, 1]);
+    assert_eq!(built(&text("[]")).capture.links, [0_usize; 0]);
+    assert_eq!(built(&format!("{links}{BULK}")).capture.links, [0, 1, 2]);
+    let (line, said) = refused(&text("[\"thre\"]"));
+    assert_eq!((line, said.as_str()), (Some(16), "there is no link `thre`: did you mean `three`?"));
+}
+
+#[test]
+fn a_run_ends_after_an_hour_or_as_the_plan_says() {
+    assert_eq!(built(&format!("{SCENARIO}{BULK}")).limit, Span::from_secs(3600));
+    assert_eq!(built(&format!("{SCENARIO}{BULK}[stop]\nafter = \"90s\"\n")).limit, Span::from_secs(90));
+}
+
+#[test]
+fn factors_that_are_none() {
+    let factor = |fields: &str| refused(&format!("{SCENARIO}{BULK}[[factors]]\nname = \"f\"\n{fields}\n"));
+    assert_eq!(
+        factor("levels = [{ size = 1 }]"),
+        (Some(11), "a level that is a table needs a `name`".to_owned())
+    );
+    let (line, said) = factor("levels = [\"x\", [1]]");
+    assert_eq!(line, Some(11));
+    assert!(said.starts_with("a level is a text, a number or a table"), "{said}");
+    let (_, said) = factor("levels = [{ name = \"x\", sizes = [1] }]");
+    assert_eq!(said, "variable `sizes` is no text, number or switch");
+    let (line, said) = factor("levels = [1]\n[[factors]]\nname = \"f\"\nlevels = [2]");
+    assert_eq!((line, said.as_str()), (Some(13), "there are two factors `f`"));
+    let (line, said) = factor("levels = [1, 1]");
+    assert_eq!((line, said.as_str()), (Some(11), "there are two levels `1` of `f`"));
+    assert!(
+        refused(&format!("{SCENARIO}{BULK}[[factors]]\nname = \"0\"\nlevels = [1]\n")).1.contains("no name")
+    );
+}
+
+/// Numbers and switches are filled in as TOML prints them.
+#[test]
+fn levels_are_texts_numbers_and_switches() {
+    let text = format!(
+        "{SCENARIO}{BULK}background = \"{{of}}\"\nconnections = \"{{n}}\"\nstart = \"{{t}}s\"\n{BULK}\
+         [[factors]]\nname = \"n\"\nlevels = [{{ name = 2, of = true, t = 0.5 }}]\n"
+    )
+    .replacen("\"w\"", "\"v{seed}-{repetition}\"", 1);
+    let plan = parse(&text).unwrap_or_else(|error| panic!("{error}"));
+    let workload = plan.experiment(&plan.cells()[0], 8, 9).expect("an experiment").workloads.remove(0);
+    assert_eq!((workload.name.as_str(), workload.background), ("v9-8", true));
+    assert_eq!((workload.start, workload.kind.connections()), (Span::from_millis(500), 2));
+}
+
+/// A factor's title is its name if it has none.
+#[test]
+fn titles_of_factors() {
+    let text = format!(
+        "{SCENARIO}{BULK}[[factors]]\nname = \"f\"\nlevels = [1]\n\
+         [[factors]]\nname = \"g\"\ntitle = \"the other\"\nlevels = [1]\n"
+    );
+    let titles: Vec<_> = parse(&text).expect("a plan").factors.into_iter().map(|its| its.title).collect();
+    assert_eq!(titles, ["f", "the other"]);
+}
+
+#[test]
+fn a_measured_workload_that_is_none() {
+    let (line, said) = refused(&format!("measure = \"x\"\n{SCENARIO}{BULK}"));
+    assert_eq!((line, said.as_str()), (Some(1), "there is no workload `x`: there are w"));
+}
