@@ -258,13 +258,13 @@ fn finish(
 }
 
 /// Judges a run: whether calls were dropped, whether workloads failed, and whether it was overloaded.
-const fn verdict(dropped_calls: bool, failed: bool, late: bool) -> Verdict {
+const fn verdict(dropped_calls: bool, failed: bool, late: bool) -> RunVerdict {
     match (dropped_calls, failed, late) {
         // Failures in such a run are consequences of the disconnection.
-        (true, ..) => Verdict::DroppedCall,
-        (false, true, _) => Verdict::Failed,
-        (false, false, true) => Verdict::Overloaded,
-        (false, false, false) => Verdict::Good,
+        (true, ..) => RunVerdict::DroppedCall,
+        (false, true, _) => RunVerdict::Failed,
+        (false, false, true) => RunVerdict::Overloaded,
+        (false, false, false) => RunVerdict::Good,
     }
 }
 
