@@ -10,7 +10,7 @@ pub use rules::LocalRules;
 use crate::poller::{Poller, Token};
 use crate::stack::{Half, Stack};
 use resoa_carrier::Carrier;
-use resoa_protocol::message::{AddressMode, Create, Query};
+use resoa_protocol::message::{AddressMode, Create, Operation, Query};
 use resoa_protocol::{CallId, Client, Errno, Settings, SocketCall, Stream, Timers};
 use rules::Chooser;
 use std::io;
@@ -100,10 +100,11 @@ impl Associations {
     /// The stack that a call chooses, if there is a choice and the call makes it.
     pub(crate) fn stack_for_call(&self, what: &SocketCall) -> Option<Stack> {
         let Local { chooser, .. } = self.local.as_ref()?;
-        match what {
-            SocketCall::Connect(to) => Some(chooser.to(*to)),
-            SocketCall::Bind(address) => Some(chooser.at(*address)),
-            SocketCall::Listen { .. } => Some(Stack::Remote),
+        let SocketCall::Operation(operation) = what else { return None };
+        match operation {
+            Operation::Connect(to) => Some(chooser.to(*to)),
+            Operation::Bind(address) => Some(chooser.at(*address)),
+            Operation::Listen { .. } => Some(Stack::Remote),
             _ => None,
         }
     }
@@ -187,7 +188,7 @@ impl Clients<'_> {
     }
 
     /// Makes a call at a socket's half.
-    pub(crate) fn call(&mut self, half: Half, call: CallId, what: SocketCall) {
+    pub(crate) fn call(&mut self, half: Half, call: CallId, what: impl Into<SocketCall>) {
         self.half(half).call(call, what);
     }
 }

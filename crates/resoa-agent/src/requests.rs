@@ -1,10 +1,10 @@
 //! What each request leads to: from the call that makes it by its socket to a client, and back.
 
 use crate::agent::Agent;
-use crate::calls::{Asked, Waiting, create, query_of, response, socket_call};
+use crate::calls::{Asked, Waiting, create, response, socket_call};
 use crate::stack::{Half, Stack};
 use resoa_calls::{Request, Response, SocketId, ioctl};
-use resoa_protocol::message::Ancillary;
+use resoa_protocol::message::{Ancillary, Operation};
 use resoa_protocol::{CallId, DatagramPart, Errno, SocketCall, Value};
 use rustix::event::epoll::EventFlags;
 use rustix::fd::OwnedFd;
@@ -59,7 +59,6 @@ impl Agent {
         match request {
             Request::Resolve(query) => {
                 self.calls.wait(call, Waiting::Resolve);
-                let query = query_of(query);
                 let stack = self.associations.stack_for_query(&query);
                 self.associations.of_mut(stack).look_up(call, query, now);
                 self.settle(now);
@@ -75,7 +74,14 @@ impl Agent {
             request => {
                 // What was closed before must be closed for these: its address is free, and nobody
                 // listens there.
-                if matches!(request, Request::Bind { .. } | Request::Connect { .. } | Request::Listen { .. })
+                if let Request::Operation {
+                    operation:
+                        Operation::Bind(_)
+                        | Operation::Connect(_)
+                        | Operation::Disconnect
+                        | Operation::Listen { .. },
+                    ..
+                } = request
                 {
                     self.hear_ends(now);
                 }
@@ -108,7 +114,9 @@ impl Agent {
                     Ancillary::read(&ancillary).map(|ancillary| DatagramPart { to, ancillary, bytes, more });
                 self.send_to(socket, part, now)
             }
-            Request::Ioctl { socket, command, .. } if ioctl::is_about_time(command) => {
+            Request::Operation { socket, operation: Operation::Ioctl { command, .. }, .. }
+                if ioctl::is_about_time(command) =>
+            {
                 self.sockets.time_of_last(socket, command)
             }
             Request::TakeUndelivered(socket) => {
@@ -158,7 +166,11 @@ impl Agent {
         now: Duration,
     ) -> Result<(), i32> {
         let nonblocking = match request {
-            Request::Connect { nonblocking, .. } => Some(nonblocking),
+            Request::Operation {
+                operation: Operation::Connect(_) | Operation::Disconnect,
+                nonblocking,
+                ..
+            } => Some(nonblocking),
             _ => None,
         };
         let (socket, what, waiting) = socket_call(request, descriptor, self.sockets.closes())?;
@@ -230,12 +242,12 @@ impl Agent {
                 // Whoever found it: what another call's look has closed may have had the address,
                 // too.
                 let is_worth_it = self.sockets.closes() > again.closes;
-                let half =
-                    if is_worth_it { self.half(socket, &again.what, now) } else { Err(Errno::EADDRINUSE) };
+                let bind = Operation::Bind(again.address).into();
+                let half = if is_worth_it { self.half(socket, &bind, now) } else { Err(Errno::EADDRINUSE) };
                 match half {
                     Ok(half) => {
                         self.calls.wait(call, Waiting::Address { socket, again: None });
-                        return self.call_half(half, call, again.what, now);
+                        return self.call_half(half, call, bind, now);
                     }
                     Err(error) => Response::Failed(error.linux()),
                 }

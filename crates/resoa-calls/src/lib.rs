@@ -54,7 +54,7 @@ pub mod time;
 
 pub use connection::{Agent, Answered, CallError, SHORT, Started, receive_request, respond};
 pub use name::{SocketId, SocketName};
-pub use request::{Connected, Query, Request, Response, Status};
+pub use request::{Connected, Request, Response, Status};
 
 /// SO_PRIORITY of a listener's descriptor. It has no meaning for AF_UNIX and is the same for
 /// everybody who holds the descriptor: interposers set it when `listen` has succeeded, and look at

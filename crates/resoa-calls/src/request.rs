@@ -1,6 +1,11 @@
 //! What is asked of the agent, and its answers.
+//!
+//! Calls that a server may have to execute are [`Operation`]s from here to the server's stack. The
+//! other requests end at the agent or at the client's half of a socket, so the Export Protocol has
+//! no operation for them.
 
 use crate::SocketId;
+use resoa_protocol::message::{Operation, Query};
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
 
@@ -19,29 +24,18 @@ pub enum Request {
         /// its datagrams](crate::datagram).
         sees_data: bool,
     },
-    /// `bind`
-    Bind {
-        /// Which socket.
+    /// A call that the server may have to execute. `getsockopt` is answered by
+    /// [`Response::Value`], and so is an `ioctl` that returns one.
+    ///
+    /// The program's descriptor comes along with `connect` and `listen`, and with `setsockopt` of a
+    /// datagram socket if the option [tells](crate::option::is_telling).
+    Operation {
+        /// The socket.
         socket: SocketId,
-        /// Where.
-        address: SocketAddr,
-    },
-    /// `connect`; of a stream with the program's descriptor. Answered when it is over, or at once
-    /// with EINPROGRESS.
-    Connect {
-        /// Which socket.
-        socket: SocketId,
-        /// Where to; `None` is `AF_UNSPEC`.
-        address: Option<SocketAddr>,
-        /// The descriptor has O_NONBLOCK.
+        /// The call.
+        operation: Operation,
+        /// `connect` does not wait for the connection: its answer is EINPROGRESS.
         nonblocking: bool,
-    },
-    /// `listen`, with the program's descriptor.
-    Listen {
-        /// Which socket.
-        socket: SocketId,
-        /// As the program said it.
-        backlog: i32,
     },
     /// `accept`, after an octet was read from the listener; answered by [`Response::Accepted`] with
     /// a descriptor.
@@ -59,38 +53,6 @@ pub enum Request {
         socket: SocketId,
         /// `SHUT_…`
         how: i32,
-    },
-    /// `setsockopt`, of a datagram socket with the program's descriptor if it
-    /// [tells](crate::option::is_telling).
-    SetOption {
-        /// Which socket.
-        socket: SocketId,
-        /// `SOL_…`
-        level: i32,
-        /// `SO_…`, `TCP_…`
-        name: i32,
-        /// What.
-        value: Vec<u8>,
-    },
-    /// `getsockopt`; answered by [`Response::Value`].
-    GetOption {
-        /// Which socket.
-        socket: SocketId,
-        /// `SOL_…`
-        level: i32,
-        /// `SO_…`, `TCP_…`
-        name: i32,
-        /// Room that the program has.
-        length: u32,
-    },
-    /// `ioctl`; answered by [`Response::Value`] if it leaves one.
-    Ioctl {
-        /// Which socket.
-        socket: SocketId,
-        /// Which.
-        command: u32,
-        /// What.
-        argument: Vec<u8>,
     },
     /// `getsockname`; answered by [`Response::Address`].
     LocalName(SocketId),
@@ -127,20 +89,12 @@ pub enum Request {
     SeesData(SocketId),
 }
 
-/// A look-up of hosts and services, executed by the server.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Query {
-    /// As `getaddrinfo`.
-    Host {
-        /// Name or number; empty for none.
-        host: String,
-        /// Name or number; empty for none.
-        service: String,
-        /// `AF_UNSPEC`, `AF_INET`, `AF_INET6`.
-        family: i32,
-    },
-    /// As `getnameinfo`.
-    Address(SocketAddr),
+impl Request {
+    /// Creates the request of a call that waits for its result.
+    #[must_use]
+    pub fn operation(socket: SocketId, operation: Operation) -> Self {
+        Self::Operation { socket, operation, nonblocking: false }
+    }
 }
 
 /// What a call came to.
@@ -288,9 +242,13 @@ mod tests {
         let socket = SocketId(7);
         let requests = [
             Request::Socket { family: 2, kind: 1, protocol: 0, sees_data: true },
-            Request::Connect { socket, address: Some(([192, 0, 2, 1], 80).into()), nonblocking: true },
-            Request::SetOption { socket, level: 1, name: 7, value: vec![0; 4] },
-            Request::Resolve(Query::Host { host: "a".into(), service: String::new(), family: 0 }),
+            Request::Operation {
+                socket,
+                operation: Operation::Connect(([192, 0, 2, 1], 80).into()),
+                nonblocking: true,
+            },
+            Request::operation(socket, Operation::SetOption { level: 1, name: 7, value: vec![0; 4] }),
+            Request::Resolve(Query::Host { host: "a".into(), service: String::new(), family: None }),
         ];
         for request in requests {
             let octets = postcard::to_stdvec(&request).expect("fits");

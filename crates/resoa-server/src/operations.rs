@@ -32,7 +32,7 @@ impl Socket {
                 Some(options::get(self.fd.as_fd(), level, name, length))
             }
             // The client answers those of sockets; those of interfaces would tell of the server's.
-            Operation::Ioctl { .. } | Operation::Resolve(_) => Some(Err(Errno::EINVAL)),
+            Operation::Ioctl { .. } => Some(Err(Errno::EINVAL)),
         }
     }
 

@@ -323,7 +323,7 @@ impl<'a> AtHalf<'a> {
         self.association.client.stream(self.id)
     }
 
-    pub(crate) fn call(&mut self, call: CallId, what: SocketCall) {
+    pub(crate) fn call(&mut self, call: CallId, what: impl Into<SocketCall>) {
         self.at(|client, id, now, out| client.call(id, call, what, now, out));
     }
 

@@ -9,6 +9,7 @@ use super::Sockets;
 use crate::associations::{Associations, Clients};
 use crate::stack::{Half, Stack};
 use resoa_calls::SocketId;
+use resoa_protocol::message::Operation;
 use resoa_protocol::{Errno, SocketCall, Stage};
 use std::net::SocketAddr;
 
@@ -43,7 +44,10 @@ impl Sockets {
             Some(half) => half,
             None => self.make_half(id, clients)?,
         };
-        if matches!(what, SocketCall::Bind(_) | SocketCall::Connect(_) | SocketCall::Listen { .. }) {
+        if matches!(
+            what,
+            SocketCall::Operation(Operation::Bind(_) | Operation::Connect(_) | Operation::Listen { .. })
+        ) {
             self.count(id, half.stack);
         }
         Ok(half)

@@ -9,7 +9,7 @@ use crate::poller::{Poller, Token};
 use crate::stack::Half;
 use crate::sys;
 use resoa_calls::{Response, SocketId, ioctl, sender};
-use resoa_protocol::message::Family;
+use resoa_protocol::message::{Family, Operation};
 use resoa_protocol::{CallId, DatagramPart, Errno, SocketCall, Stage};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, socketpair};
@@ -233,17 +233,17 @@ impl Sockets {
             Family::V6 => (Ipv6Addr::UNSPECIFIED, 0).into(),
         };
         let call = self.shared.own.begin(Purpose::Name(id));
-        clients.call(half, call, SocketCall::Bind(any));
+        clients.call(half, call, Operation::Bind(any));
     }
 
     /// Before a call: what the program has sent is seen to. Of a stream that matters to options
     /// alone, which mean what is sent later (TCP_CORK).
     pub(crate) fn progress_first(&mut self, id: SocketId, what: &SocketCall, clients: &mut Clients) {
-        let is_option = matches!(what, SocketCall::SetOption { .. });
-        let is_cork = matches!(
-            what,
-            SocketCall::SetOption { level: libc::SOL_UDP | libc::IPPROTO_UDPLITE, name: libc::UDP_CORK, .. }
-        );
+        let option = match what {
+            SocketCall::Operation(Operation::SetOption { level, name, .. }) => Some((*level, *name)),
+            _ => None,
+        };
+        let is_cork = matches!(option, Some((libc::SOL_UDP | libc::IPPROTO_UDPLITE, libc::UDP_CORK)));
         match self.table.get(&id).map(|socket| &socket.form) {
             Some(Form::Datagram(_)) => {
                 self.progress(id, clients);
@@ -251,7 +251,7 @@ impl Sockets {
                     self.datagrams_up_at_once(id, clients);
                 }
             }
-            Some(Form::Stream(_)) if is_option => self.progress(id, clients),
+            Some(Form::Stream(_)) if option.is_some() => self.progress(id, clients),
             _ => {}
         }
     }
@@ -260,7 +260,7 @@ impl Sockets {
     pub(crate) fn names_itself(&mut self, id: SocketId, what: &SocketCall) {
         if let Some(packets) = self.packets(id)
             && packets.name == Name::None
-            && matches!(what, SocketCall::Bind(_) | SocketCall::Connect(_))
+            && matches!(what, SocketCall::Operation(Operation::Bind(_) | Operation::Connect(_)))
         {
             packets.name = Name::Given;
         }

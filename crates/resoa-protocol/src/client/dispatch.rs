@@ -31,7 +31,7 @@ impl Client {
             }),
             Body::Control(control) => self.control(target, &control, now, out),
             // Only clients send these.
-            Body::Request { .. } | Body::Call { .. } => {}
+            Body::Request { .. } | Body::Resolve { .. } | Body::Call { .. } => {}
         }
     }
 

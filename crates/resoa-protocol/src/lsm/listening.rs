@@ -4,7 +4,6 @@
 //! The server makes a connection before the client can give it a number, so until `accept` it is
 //! called by its listener and incarnation.
 
-use super::requests::Purpose;
 use super::waiting::Wait;
 use super::{Lsm, Remote, State};
 use crate::calls::{Action, CallId, Cause, Value};
@@ -26,18 +25,17 @@ impl Lsm {
     pub(super) fn listen(
         &mut self,
         call: CallId,
-        backlog: i32,
+        backlog: u32,
         out: &mut Vec<Action>,
     ) -> Result<Option<Value>, Errno> {
         if self.create.kind != Kind::Stream {
             return Err(Errno::EOPNOTSUPP);
         }
-        let backlog = backlog.cast_unsigned();
         match self.state {
             State::Listening => self.tell(Call::Listen { backlog }, out),
             // Without an address of its own, or with one that others may share, it can fail (A8).
             State::Unconnected | State::Refused if self.local.is_none() || self.options.shares_address => {
-                self.request(Purpose::Listen(call), Operation::Listen { backlog }, out);
+                self.request(Some(call), Operation::Listen { backlog }, out);
                 return Ok(None);
             }
             State::Unconnected | State::Refused => {
