@@ -216,7 +216,7 @@ impl Agent {
 
     /// A message for this has come.
     fn progress_target(&mut self, stack: Stack, target: Target, now: Duration) {
-        let socket = self.associations.of(stack).socket_of(target);
+        let socket = self.associations.of(stack).client().socket_of(target);
         let has_program = socket.is_some_and(|id| self.sockets.of(Half { stack, id }).is_some());
         // One that nobody has accepted is its listener's affair.
         let id = match target {

@@ -11,7 +11,7 @@ use crate::poller::{Poller, Token};
 use crate::stack::{Half, Stack};
 use resoa_carrier::Carrier;
 use resoa_protocol::message::{AddressMode, Create, Operation, Query};
-use resoa_protocol::{CallId, Client, Errno, Settings, SocketCall, Stream, Timers};
+use resoa_protocol::{Client, Errno, Settings, SocketCall, Stream, Timers};
 use rules::Chooser;
 use std::io;
 use std::net::SocketAddr;
@@ -133,12 +133,12 @@ impl Associations {
     /// Collects messages until [`flush`](Self::flush): they leave in one segment or packet,
     /// whatever they are about.
     pub(crate) fn gather(&mut self) {
-        self.all().for_each(Association::gather);
+        self.all().for_each(|association| association.carrier.gather());
     }
 
     /// See [`gather`](Self::gather).
     pub(crate) fn flush(&mut self) {
-        self.all().for_each(Association::flush);
+        self.all().for_each(|association| association.carrier.flush());
     }
 
     /// What has happened to calls and sockets since this was last asked, in its order.
@@ -150,19 +150,9 @@ impl Associations {
         }
     }
 
-    /// A pass over a socket has seen to all that had happened to it.
-    pub(crate) fn is_seen_to(&mut self, half: Half) {
-        self.of_mut(half.stack).is_seen_to(half.id);
-    }
-
     /// The state of a half; `None` if there is none.
     pub(crate) fn stream(&self, half: Half) -> Option<Stream> {
-        self.of(half.stack).stream(half.id)
-    }
-
-    /// Makes a half.
-    pub(crate) fn socket(&mut self, stack: Stack, create: Create) -> Result<Half, Errno> {
-        Ok(Half { stack, id: self.of_mut(stack).socket(create)? })
+        self.of(half.stack).client().stream(half.id)
     }
 
     /// The clients at an instant, for what happens then.
@@ -187,9 +177,10 @@ impl Clients<'_> {
         AtHalf::new(self.associations.of_mut(half.stack), half.id, self.now)
     }
 
-    /// Makes a call at a socket's half.
-    pub(crate) fn call(&mut self, half: Half, call: CallId, what: impl Into<SocketCall>) {
-        self.half(half).call(call, what);
+    /// Makes a half.
+    pub(crate) fn socket(&mut self, stack: Stack, create: Create) -> Result<Half, Errno> {
+        let id = self.associations.of_mut(stack).at(self.now, |client, _| client.socket(create))?;
+        Ok(Half { stack, id })
     }
 }
 

@@ -28,7 +28,10 @@ impl Agent {
         if let Some(what) = self.calls.given_up(call, events) {
             let half = what.socket().and_then(|socket| self.sockets.half_of(socket));
             if let Some(half) = half {
-                self.associations.at(now).half(half).interrupt(call);
+                self.associations
+                    .at(now)
+                    .half(half)
+                    .at(|client, id, now, out| client.interrupt(id, call, now, out));
                 self.settle(now);
             }
             self.calls.hang_up(call, &self.poller);
@@ -60,7 +63,7 @@ impl Agent {
             Request::Resolve(query) => {
                 self.calls.wait(call, Waiting::Resolve);
                 let stack = self.associations.stack_for_query(&query);
-                self.associations.of_mut(stack).look_up(call, query, now);
+                self.associations.of_mut(stack).at(now, |client, out| client.look_up(call, query, now, out));
                 self.settle(now);
             }
             Request::Closed(socket) => {
@@ -207,7 +210,7 @@ impl Agent {
     }
 
     fn call_half(&mut self, half: Half, call: CallId, what: SocketCall, now: Duration) {
-        self.associations.at(now).call(half, call, what);
+        self.associations.at(now).half(half).call(call, what);
         self.settle(now);
     }
 

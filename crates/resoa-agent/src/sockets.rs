@@ -212,7 +212,7 @@ impl Sockets {
             _ => return,
         };
         if let Some(half) = self.half_of(id) {
-            clients.is_seen_to(half);
+            clients.of_mut(half.stack).is_seen_to(half.id);
         }
         match found {
             Found::Open => {}
@@ -306,7 +306,7 @@ impl Sockets {
             None => self.forget(id),
             Some(half) => {
                 let call = self.shared.own.begin(Purpose::Close(id));
-                clients.call(half, call, SocketCall::Close { may_wait: true });
+                clients.half(half).call(call, SocketCall::Close { may_wait: true });
             }
         }
     }

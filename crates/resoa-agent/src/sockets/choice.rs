@@ -92,7 +92,7 @@ impl Sockets {
 
     /// Closes a half that no program has.
     pub(crate) fn abandon(&mut self, half: Half, clients: &mut Clients) {
-        clients.call(half, self.shared.own.next(), SocketCall::Close { may_wait: false });
+        clients.half(half).call(self.shared.own.next(), SocketCall::Close { may_wait: false });
     }
 
     /// A half for a socket that has none, with the options that were set.
@@ -104,7 +104,7 @@ impl Sockets {
         socket.half = Some(half);
         for ((level, name), value) in socket.choice.options.clone() {
             let what = SocketCall::SetOptionAgain { level, name, value };
-            clients.call(half, self.shared.own.next(), what);
+            clients.half(half).call(self.shared.own.next(), what);
         }
         Ok(half)
     }

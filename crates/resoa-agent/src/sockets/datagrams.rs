@@ -10,7 +10,7 @@ use crate::stack::Half;
 use crate::sys;
 use resoa_calls::{Response, SocketId, ioctl, sender};
 use resoa_protocol::message::{Family, Operation};
-use resoa_protocol::{CallId, DatagramPart, Errno, SocketCall, Stage};
+use resoa_protocol::{CallId, Client, DatagramPart, Errno, SocketCall, Stage};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, socketpair};
 use std::io;
@@ -101,7 +101,9 @@ impl Sockets {
     /// none is left.
     pub(crate) fn take_undelivered(&mut self, id: SocketId, clients: &mut Clients) -> Response {
         let Some(socket) = self.table.get(&id) else { return Response::Failed(libc::EBADF) };
-        let taken = socket.half.and_then(|half| clients.half(half).take_undelivered());
+        let taken = socket
+            .half
+            .and_then(|half| clients.half(half).at(|client, id, _, _| client.take_undelivered(id)));
         self.progress(id, clients);
         match taken {
             Some((to, ancillary, octets)) => {
@@ -217,7 +219,7 @@ impl Sockets {
             self.give_name(id, half, clients);
         }
         self.shared.counts.octets.0 += part.bytes.len() as u64;
-        clients.half(half).give_datagram(part, is_last)
+        clients.half(half).at(|client, id, now, out| client.give_datagram(id, part, is_last, now, out))
     }
 
     /// The first datagram of a socket gives it an address, as natively; the datagram does not wait
@@ -233,7 +235,7 @@ impl Sockets {
             Family::V6 => (Ipv6Addr::UNSPECIFIED, 0).into(),
         };
         let call = self.shared.own.begin(Purpose::Name(id));
-        clients.call(half, call, Operation::Bind(any));
+        clients.half(half).call(call, Operation::Bind(any));
     }
 
     /// Before a call: what the program has sent is seen to. Of a stream that matters to options
@@ -283,7 +285,7 @@ impl Sockets {
         let (Form::Datagram(packets), Some(half)) = (&mut socket.form, socket.half) else { return };
         let Name::Asked { askers } = std::mem::replace(&mut packets.name, Name::Given) else { return };
         for call in askers {
-            clients.call(half, call, SocketCall::LocalName);
+            clients.half(half).call(call, SocketCall::LocalName);
         }
     }
 
@@ -291,7 +293,7 @@ impl Sockets {
         let Some(socket) = self.table.get_mut(&id) else { return };
         let (Form::Datagram(packets), Some(half)) = (&mut socket.form, socket.half) else { return };
         while !packets.is_closed() && packets.has_room() {
-            let Some((from, ancillary, bytes)) = clients.half(half).take_datagram() else { return };
+            let Some((from, ancillary, bytes)) = clients.half(half).at(Client::take_datagram) else { return };
             self.shared.counts.octets.1 += bytes.len() as u64;
             packets.write(from, &ancillary, bytes, time_of_day);
         }
