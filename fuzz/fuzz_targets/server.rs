@@ -198,9 +198,9 @@ impl<'a> World<'a> {
         Some((number & 2 == 0).then_some(Create { family, kind }))
     }
 
-    fn operation(&mut self) -> Option<Operation> {
-        let number = self.byte()?;
-        Some(match number % 8 {
+    fn request(&mut self, xid: Xid) -> Option<Body> {
+        let (create, number) = (self.create()?, self.byte()?);
+        let operation = match number % 8 {
             0 => Operation::Bind(address(number)),
             1 | 2 => Operation::Connect(address(number)),
             3 => Operation::Disconnect,
@@ -208,8 +208,9 @@ impl<'a> World<'a> {
             5 => Operation::SetOption { level: 1, name: 8, value: vec![number; 4] },
             6 => Operation::GetOption { level: 6, name: 11, length: 200 },
             _ if number & 8 == 0 => Operation::Ioctl { command: 1, argument: vec![0; 4] },
-            _ => Operation::Resolve(Query::Address(address(number))),
-        })
+            _ => return Some(Body::Resolve { xid, query: Query::Address(address(number)) }),
+        };
+        Some(Body::Request { xid, create, operation })
     }
 
     fn call(&mut self) -> Option<Call> {
@@ -271,11 +272,7 @@ impl<'a> World<'a> {
         }
         let target = self.target()?;
         let body = match what % 8 {
-            1 | 2 => Body::Request {
-                xid: Xid((what >> 4).into()),
-                create: self.create()?,
-                operation: self.operation()?,
-            },
+            1 | 2 => self.request(Xid((what >> 4).into()))?,
             3..=6 => {
                 let consumed = u32::from(self.byte()?) * 100;
                 Body::Call { create: self.create()?, consumed, call: self.call()? }
@@ -386,7 +383,9 @@ impl<'a> World<'a> {
         let octets = message.encode();
         assert!(octets.len() <= MESSAGE_OCTETS, "{} octets", octets.len());
         assert_eq!(Message::decode(&octets).as_ref(), Ok(message));
-        assert!(!matches!(message.body, Body::Request { .. } | Body::Call { .. }), "a client's: {message:?}");
+        let is_of_client =
+            matches!(message.body, Body::Request { .. } | Body::Resolve { .. } | Body::Call { .. });
+        assert!(!is_of_client, "a client's: {message:?}");
         let Some(link) = self.link(connection) else { panic!("for nobody: {message:?}") };
         assert!(!link.is_off || message.may_be_lost(), "it does not take {message:?}");
     }

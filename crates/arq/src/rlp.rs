@@ -36,6 +36,7 @@
 //! The model in `arq/src/model` has a window of 3 and 4 numbers, where the same problem exists.
 
 mod connection;
+mod mode;
 mod parameters;
 mod reception;
 pub mod relay;
@@ -48,6 +49,7 @@ pub use parameters::{Parameters, Recovery, TICKS_PER_SECOND};
 pub use throttle::Throttle;
 
 use super::{Order, ReceiveWindow, SendWindow};
+use mode::Mode;
 use packet::rlp::Frame;
 use relay::{Numbers, Packer, Unpacker};
 use throttle::Buffer;
@@ -71,10 +73,6 @@ pub enum Role {
 }
 
 /// One end; see the [module](self).
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "each is a state variable of the standard, independent of the others"
-)]
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Rlp {
     role: Role,
@@ -82,30 +80,9 @@ pub struct Rlp {
     /// Parameters in force.
     parameters: Parameters,
     mode: Mode,
-    /// Ticks until T1 expires; 0 if it does not run.
-    t1: u16,
-    /// Number of attempts of the command that waits for an answer: polls, SABM, XID, DISC; 0 if
-    /// none does. Not counted if there is no limit.
-    attempts: u16,
-    /// Whether a poll, SABM, XID or DISC is to be sent.
-    command_due: bool,
-    /// Whether the end is between P and F.
-    polling: bool,
     answer: Option<Answer>,
     send: SendWindow<Outgoing>,
     receive: ReceiveWindow<Vec<u8>, Gap>,
-    /// Ticks until REJ may be sent again, and whether one is wanted.
-    reject: (u16, bool),
-    /// Ticks until the number of the oldest frame, which was given up, is announced again.
-    skip: u16,
-    /// Whether the other end sent RNR.
-    peer_busy: bool,
-    /// Whether the other end sent XOFF.
-    peer_stop: bool,
-    /// Value of X in the last field that was sent.
-    told_stop: bool,
-    /// Whether X is to be sent even without other data.
-    status_due: bool,
     packer: Packer,
     unpacker: Unpacker,
     buffer: Option<Buffer>,
@@ -127,24 +104,7 @@ struct Outgoing {
 /// Data of a missing frame: ticks until it is requested (again).
 type Gap = u16;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-enum Mode {
-    /// Not connected yet.
-    Disconnected,
-    /// XID was sent.
-    Negotiating,
-    /// SABM was sent. `answered` if a SABM of the other end was answered meanwhile.
-    Connecting { answered: bool },
-    /// Connected. `proved` if the other end is known to be connected, so that frames cannot be lost
-    /// to a second SABM.
-    Connected { proved: bool },
-    /// DISC was sent.
-    Disconnecting,
-    /// Disconnected for good.
-    Ended,
-}
-
-/// A response that is to be sent.
+/// A response that is due.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum Answer {
     Acknowledge,
@@ -212,19 +172,9 @@ impl Rlp {
             wanted: parameters,
             parameters,
             mode: Mode::Disconnected,
-            t1: 0,
-            attempts: 0,
-            command_due: false,
-            polling: false,
             answer: None,
             send: SendWindow::new(parameters.modulus, usize::from(parameters.send_window)),
             receive: ReceiveWindow::new(parameters.modulus, receive_window(&parameters), Order::InSequence),
-            reject: (0, false),
-            skip: 0,
-            peer_busy: false,
-            peer_stop: false,
-            told_stop: false,
-            status_due: false,
             packer: Packer::default(),
             unpacker: Unpacker::default(),
             buffer: throttle.map(Buffer::new),
@@ -247,7 +197,7 @@ impl Rlp {
     /// Tells whether the connection is up at this end.
     #[must_use]
     pub fn is_connected(&self) -> bool {
-        matches!(self.mode, Mode::Connected { .. })
+        matches!(self.mode, Mode::Accepted | Mode::Connected(_))
     }
 
     /// Tells whether the connection has ended.
@@ -270,13 +220,8 @@ impl Rlp {
         for (_, gap) in self.receive.gaps_mut() {
             *gap = gap.saturating_sub(1);
         }
-        self.reject.0 = self.reject.0.saturating_sub(1);
-        self.skip = self.skip.saturating_sub(1);
-        if self.t1 > 0 {
-            self.t1 -= 1;
-            if self.t1 == 0 {
-                self.expire(now, out);
-            }
+        if self.mode.tick() {
+            self.expire(now, out);
         }
         if self.mode == Mode::Ended {
             let numbers: Vec<_> = self.packer.drain().collect();

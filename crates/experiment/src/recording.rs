@@ -231,7 +231,7 @@ mod tests {
     }
 
     /// Returns the end of packet 7 of way 3, after these effects of stages 4, 5, ….
-    fn after(effects: &[Effect]) -> Ended {
+    fn after(effects: &[Effect]) -> EndedPacket {
         let at = Time::from_nanos;
         let mut packet = Packet::new(7, Frame::owned(packet::Layer::Ip, vec![0x45; 40]), at(100));
         packet.at = at(900);
@@ -246,10 +246,10 @@ mod tests {
     #[test]
     fn each_effect_of_a_stage_has_its_field() {
         let at = Time::from_nanos;
-        let untouched = Ended {
+        let untouched = EndedPacket {
             sending: link::Sending { start: at(200), end: at(300) },
             channel: Some(link::ChannelState::Bad),
-            ..Ended::untouched(LinkId(1), Direction::Down, 7, 40, at(100), at(900))
+            ..EndedPacket::untouched(LinkId(1), Direction::Down, 7, 40, at(100), at(900))
         };
         assert_eq!(after(&[]), untouched);
         let marked = after(&[
@@ -258,7 +258,7 @@ mod tests {
             Effect::Held(Span::from_nanos(50)),
             Effect::Overtaken(3),
         ]);
-        let expected = Ended {
+        let expected = EndedPacket {
             congestion_marked: true,
             copy: true,
             held: Span::from_nanos(50),

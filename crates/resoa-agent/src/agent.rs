@@ -216,7 +216,7 @@ impl Agent {
 
     /// Processes a message for this target.
     fn progress_target(&mut self, stack: Stack, target: Target, now: Duration) {
-        let socket = self.associations.of(stack).socket_of(target);
+        let socket = self.associations.of(stack).client().socket_of(target);
         let has_program = socket.is_some_and(|id| self.sockets.of(Half { stack, id }).is_some());
         // Messages for a connection that was not accepted yet concern its listener.
         let id = match target {

@@ -10,8 +10,8 @@ pub use rules::LocalRules;
 use crate::poller::{Poller, Token};
 use crate::stack::{Half, Stack};
 use resoa_carrier::Carrier;
-use resoa_protocol::message::{AddressMode, Create, Query};
-use resoa_protocol::{CallId, Client, Errno, Settings, SocketCall, Stream, Timers};
+use resoa_protocol::message::{AddressMode, Create, Operation, Query};
+use resoa_protocol::{Client, Errno, Settings, SocketCall, Stream, Timers};
 use rules::Chooser;
 use std::io;
 use std::net::SocketAddr;
@@ -100,10 +100,11 @@ impl Associations {
     /// Returns the stack that a call chooses, if there is a choice and the call determines it.
     pub(crate) fn stack_for_call(&self, what: &SocketCall) -> Option<Stack> {
         let Local { chooser, .. } = self.local.as_ref()?;
-        match what {
-            SocketCall::Connect(to) => Some(chooser.to(*to)),
-            SocketCall::Bind(address) => Some(chooser.at(*address)),
-            SocketCall::Listen { .. } => Some(Stack::Remote),
+        let SocketCall::Operation(operation) = what else { return None };
+        match operation {
+            Operation::Connect(to) => Some(chooser.to(*to)),
+            Operation::Bind(address) => Some(chooser.at(*address)),
+            Operation::Listen { .. } => Some(Stack::Remote),
             _ => None,
         }
     }
@@ -132,12 +133,12 @@ impl Associations {
     /// Collects messages until [`flush`](Self::flush), so that they leave in one segment or packet,
     /// whatever their subject.
     pub(crate) fn gather(&mut self) {
-        self.all().for_each(Association::gather);
+        self.all().for_each(|association| association.carrier.gather());
     }
 
     /// See [`gather`](Self::gather).
     pub(crate) fn flush(&mut self) {
-        self.all().for_each(Association::flush);
+        self.all().for_each(|association| association.carrier.flush());
     }
 
     /// Takes the events of calls and sockets since the last call, in order.
@@ -149,19 +150,9 @@ impl Associations {
         }
     }
 
-    /// Notes that a pass over a socket has processed all of its events.
-    pub(crate) fn is_seen_to(&mut self, half: Half) {
-        self.of_mut(half.stack).is_seen_to(half.id);
-    }
-
-    /// Returns the state of a half; `None` if it does not exist.
+    /// The state of a half; `None` if there is none.
     pub(crate) fn stream(&self, half: Half) -> Option<Stream> {
-        self.of(half.stack).stream(half.id)
-    }
-
-    /// Creates a half.
-    pub(crate) fn socket(&mut self, stack: Stack, create: Create) -> Result<Half, Errno> {
-        Ok(Half { stack, id: self.of_mut(stack).socket(create)? })
+        self.of(half.stack).client().stream(half.id)
     }
 
     /// Returns the clients at this instant.
@@ -186,9 +177,10 @@ impl Clients<'_> {
         AtHalf::new(self.associations.of_mut(half.stack), half.id, self.now)
     }
 
-    /// Makes a call at a socket's half.
-    pub(crate) fn call(&mut self, half: Half, call: CallId, what: SocketCall) {
-        self.half(half).call(call, what);
+    /// Makes a half.
+    pub(crate) fn socket(&mut self, stack: Stack, create: Create) -> Result<Half, Errno> {
+        let id = self.associations.of_mut(stack).at(self.now, |client, _| client.socket(create))?;
+        Ok(Half { stack, id })
     }
 }
 

@@ -4,7 +4,7 @@
 mod arguments;
 mod waiting;
 
-pub(crate) use arguments::{create, query_of, socket_call};
+pub(crate) use arguments::{create, socket_call};
 pub(crate) use waiting::{Waiting, response};
 
 use crate::listening::Listening;

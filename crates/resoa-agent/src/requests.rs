@@ -1,10 +1,10 @@
 //! Processing of requests: from a call to its socket and the client, and back.
 
 use crate::agent::Agent;
-use crate::calls::{Asked, Waiting, create, query_of, response, socket_call};
+use crate::calls::{Asked, Waiting, create, response, socket_call};
 use crate::stack::{Half, Stack};
 use resoa_calls::{Request, Response, SocketId, ioctl};
-use resoa_protocol::message::Ancillary;
+use resoa_protocol::message::{Ancillary, Operation};
 use resoa_protocol::{CallId, DatagramPart, Errno, SocketCall, Value};
 use rustix::event::epoll::EventFlags;
 use rustix::fd::OwnedFd;
@@ -27,7 +27,10 @@ impl Agent {
         if let Some(what) = self.calls.given_up(call, events) {
             let half = what.socket().and_then(|socket| self.sockets.half_of(socket));
             if let Some(half) = half {
-                self.associations.at(now).half(half).interrupt(call);
+                self.associations
+                    .at(now)
+                    .half(half)
+                    .at(|client, id, now, out| client.interrupt(id, call, now, out));
                 self.settle(now);
             }
             self.calls.hang_up(call, &self.poller);
@@ -58,9 +61,8 @@ impl Agent {
         match request {
             Request::Resolve(query) => {
                 self.calls.wait(call, Waiting::Resolve);
-                let query = query_of(query);
                 let stack = self.associations.stack_for_query(&query);
-                self.associations.of_mut(stack).look_up(call, query, now);
+                self.associations.of_mut(stack).at(now, |client, out| client.look_up(call, query, now, out));
                 self.settle(now);
             }
             Request::Closed(socket) => {
@@ -74,7 +76,14 @@ impl Agent {
             request => {
                 // These calls must find earlier closed sockets closed: their addresses are free,
                 // and their listeners are gone.
-                if matches!(request, Request::Bind { .. } | Request::Connect { .. } | Request::Listen { .. })
+                if let Request::Operation {
+                    operation:
+                        Operation::Bind(_)
+                        | Operation::Connect(_)
+                        | Operation::Disconnect
+                        | Operation::Listen { .. },
+                    ..
+                } = request
                 {
                     self.hear_ends(now);
                 }
@@ -107,7 +116,9 @@ impl Agent {
                     Ancillary::read(&ancillary).map(|ancillary| DatagramPart { to, ancillary, bytes, more });
                 self.send_to(socket, part, now)
             }
-            Request::Ioctl { socket, command, .. } if ioctl::is_about_time(command) => {
+            Request::Operation { socket, operation: Operation::Ioctl { command, .. }, .. }
+                if ioctl::is_about_time(command) =>
+            {
                 self.sockets.time_of_last(socket, command)
             }
             Request::TakeUndelivered(socket) => {
@@ -157,7 +168,11 @@ impl Agent {
         now: Duration,
     ) -> Result<(), i32> {
         let nonblocking = match request {
-            Request::Connect { nonblocking, .. } => Some(nonblocking),
+            Request::Operation {
+                operation: Operation::Connect(_) | Operation::Disconnect,
+                nonblocking,
+                ..
+            } => Some(nonblocking),
             _ => None,
         };
         let (socket, what, waiting) = socket_call(request, descriptor, self.sockets.closes())?;
@@ -194,7 +209,7 @@ impl Agent {
     }
 
     fn call_half(&mut self, half: Half, call: CallId, what: SocketCall, now: Duration) {
-        self.associations.at(now).call(half, call, what);
+        self.associations.at(now).half(half).call(call, what);
         self.settle(now);
     }
 
@@ -229,12 +244,12 @@ impl Agent {
                 // This also counts sockets that were closed on behalf of another call since: one
                 // may have had the address.
                 let is_worth_it = self.sockets.closes() > again.closes;
-                let half =
-                    if is_worth_it { self.half(socket, &again.what, now) } else { Err(Errno::EADDRINUSE) };
+                let bind = Operation::Bind(again.address).into();
+                let half = if is_worth_it { self.half(socket, &bind, now) } else { Err(Errno::EADDRINUSE) };
                 match half {
                     Ok(half) => {
                         self.calls.wait(call, Waiting::Address { socket, again: None });
-                        return self.call_half(half, call, again.what, now);
+                        return self.call_half(half, call, bind, now);
                     }
                     Err(error) => Response::Failed(error.linux()),
                 }

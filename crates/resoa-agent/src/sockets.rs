@@ -38,7 +38,7 @@ use names::Names;
 use own_calls::{OwnCalls, Purpose};
 use pairs::Pairs;
 use resoa_calls::SocketId;
-use resoa_protocol::message::Half as Direction;
+use resoa_protocol::message::{Half as Direction, Operation};
 use resoa_protocol::schedule::Schedule;
 use resoa_protocol::{CallId, Errno, SocketCall, Stage, Stream};
 use rustc_hash::FxHashMap;
@@ -144,7 +144,7 @@ impl Sockets {
         let is_spent = matches!(form, Some(Form::Loose { is_spent: true }));
         match what {
             // A pair that was refused cannot be connected again.
-            SocketCall::Connect(_) | SocketCall::Listen { .. }
+            SocketCall::Operation(Operation::Connect(_) | Operation::Listen { .. })
                 if is_spent && stream.stage == Stage::Unconnected && !stream.untold =>
             {
                 Err(Errno::ECONNABORTED)
@@ -213,7 +213,7 @@ impl Sockets {
             _ => return,
         };
         if let Some(half) = self.half_of(id) {
-            clients.is_seen_to(half);
+            clients.of_mut(half.stack).is_seen_to(half.id);
         }
         match found {
             Found::Open => {}
@@ -307,7 +307,7 @@ impl Sockets {
             None => self.forget(id),
             Some(half) => {
                 let call = self.shared.own.begin(Purpose::Close(id));
-                clients.call(half, call, SocketCall::Close { may_wait: true });
+                clients.half(half).call(call, SocketCall::Close { may_wait: true });
             }
         }
     }

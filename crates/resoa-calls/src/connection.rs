@@ -218,6 +218,7 @@ fn receive<'a, T: Deserialize<'a>>(
 mod tests {
     use super::*;
     use crate::SocketId;
+    use resoa_protocol::message::Operation;
     use rustix::net::{accept, bind, listen, socketpair};
     use std::thread;
 
@@ -226,7 +227,7 @@ mod tests {
     fn a_call_and_its_answer() {
         let folder = tempfile::tempdir().expect("a folder");
         let agent = Agent::at(folder.path().join("agent"));
-        let request = Request::Listen { socket: SocketId(3), backlog: -1 };
+        let request = Request::operation(SocketId(3), Operation::Listen { backlog: u32::MAX });
         assert!(matches!(agent.call(&request, None), Err(CallError::NoAgent { .. })));
         let listener = socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
             .expect("descriptors");

@@ -56,7 +56,7 @@ pub mod time;
 
 pub use connection::{Agent, Answered, CallError, SHORT, Started, receive_request, respond};
 pub use name::{SocketId, SocketName};
-pub use request::{Connected, Query, Request, Response, Status};
+pub use request::{Connected, Request, Response, Status};
 
 /// SO_PRIORITY of a listener's descriptor.
 ///

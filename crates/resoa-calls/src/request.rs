@@ -1,6 +1,7 @@
 //! Requests to the agent, and its responses.
 
 use crate::SocketId;
+use resoa_protocol::message::{Operation, Query};
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
 
@@ -19,32 +20,21 @@ pub enum Request {
         /// may come [among its datagrams](crate::datagram).
         sees_data: bool,
     },
-    /// `bind`
-    Bind {
+    /// A call that the server may have to execute. `getsockopt` is answered by
+    /// [`Response::Value`], and so is an `ioctl` that returns one.
+    ///
+    /// The program's descriptor comes along with `connect` and `listen`, and with `setsockopt` of a
+    /// datagram socket if the option [tells](crate::option::is_telling).
+    Operation {
         /// The socket.
         socket: SocketId,
-        /// The address.
-        address: SocketAddr,
-    },
-    /// `connect`; for a stream with the program's descriptor. Answered when the attempt has ended,
-    /// or at once with EINPROGRESS.
-    Connect {
-        /// The socket.
-        socket: SocketId,
-        /// The destination; `None` is `AF_UNSPEC`.
-        address: Option<SocketAddr>,
-        /// Whether the descriptor has O_NONBLOCK.
+        /// The call.
+        operation: Operation,
+        /// `connect` does not wait for the connection: its answer is EINPROGRESS.
         nonblocking: bool,
     },
-    /// `listen`, with the program's descriptor.
-    Listen {
-        /// The socket.
-        socket: SocketId,
-        /// The backlog as the program gave it.
-        backlog: i32,
-    },
-    /// `accept`, after a byte was read from the listener; answered by [`Response::Accepted`] with a
-    /// descriptor.
+    /// `accept`, after an octet was read from the listener; answered by [`Response::Accepted`] with
+    /// a descriptor.
     Accept {
         /// The listener.
         socket: SocketId,
@@ -59,38 +49,6 @@ pub enum Request {
         socket: SocketId,
         /// `SHUT_…`
         how: i32,
-    },
-    /// `setsockopt`; for a datagram socket with the program's descriptor if the option [asks for
-    /// control messages](crate::option::is_telling).
-    SetOption {
-        /// The socket.
-        socket: SocketId,
-        /// `SOL_…`
-        level: i32,
-        /// `SO_…`, `TCP_…`
-        name: i32,
-        /// The value.
-        value: Vec<u8>,
-    },
-    /// `getsockopt`; answered by [`Response::Value`].
-    GetOption {
-        /// The socket.
-        socket: SocketId,
-        /// `SOL_…`
-        level: i32,
-        /// `SO_…`, `TCP_…`
-        name: i32,
-        /// Size of the program's room, in bytes.
-        length: u32,
-    },
-    /// `ioctl`; answered by [`Response::Value`] if there is a result.
-    Ioctl {
-        /// The socket.
-        socket: SocketId,
-        /// The number of the request.
-        command: u32,
-        /// The argument.
-        argument: Vec<u8>,
     },
     /// `getsockname`; answered by [`Response::Address`].
     LocalName(SocketId),
@@ -128,20 +86,12 @@ pub enum Request {
     SeesData(SocketId),
 }
 
-/// A look-up of hosts and services, executed by the server.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Query {
-    /// As `getaddrinfo`.
-    Host {
-        /// Name or number; empty for none.
-        host: String,
-        /// Name or number; empty for none.
-        service: String,
-        /// `AF_UNSPEC`, `AF_INET`, `AF_INET6`.
-        family: i32,
-    },
-    /// As `getnameinfo`.
-    Address(SocketAddr),
+impl Request {
+    /// Creates the request of a call that waits for its result.
+    #[must_use]
+    pub fn operation(socket: SocketId, operation: Operation) -> Self {
+        Self::Operation { socket, operation, nonblocking: false }
+    }
 }
 
 /// The result of a call.
@@ -289,9 +239,13 @@ mod tests {
         let socket = SocketId(7);
         let requests = [
             Request::Socket { family: 2, kind: 1, protocol: 0, sees_data: true },
-            Request::Connect { socket, address: Some(([192, 0, 2, 1], 80).into()), nonblocking: true },
-            Request::SetOption { socket, level: 1, name: 7, value: vec![0; 4] },
-            Request::Resolve(Query::Host { host: "a".into(), service: String::new(), family: 0 }),
+            Request::Operation {
+                socket,
+                operation: Operation::Connect(([192, 0, 2, 1], 80).into()),
+                nonblocking: true,
+            },
+            Request::operation(socket, Operation::SetOption { level: 1, name: 7, value: vec![0; 4] }),
+            Request::Resolve(Query::Host { host: "a".into(), service: String::new(), family: None }),
         ];
         for request in requests {
             let octets = postcard::to_stdvec(&request).expect("fits");

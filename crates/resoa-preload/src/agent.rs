@@ -168,7 +168,7 @@ mod tests {
     use crate::control::room;
     use crate::program::{Here, given as given_by};
     use resoa_calls::{SocketId, address, datagram, receive_request, respond, sender};
-    use resoa_protocol::message::Ancillary;
+    use resoa_protocol::message::{Ancillary, Operation};
     use rustix::net::{
         AddressFamily, SocketAddrUnix, SocketFlags, SocketType, accept, bind, listen, socket_with,
     };
@@ -233,18 +233,20 @@ mod tests {
         const HERE: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 80);
         let folder = tempfile::tempdir().expect("a folder");
         let agent = agent(&folder, |request| match request {
-            Request::GetOption { .. } => Response::Value(104_i32.to_ne_bytes().to_vec()),
+            Request::Operation { operation: Operation::GetOption { .. }, .. } => {
+                Response::Value(104_i32.to_ne_bytes().to_vec())
+            }
             Request::PeerName(_) => Response::Address(HERE),
-            Request::Bind { .. } => Response::Failed(libc::EADDRINUSE),
+            Request::Operation { operation: Operation::Bind(_), .. } => Response::Failed(libc::EADDRINUSE),
             _ => Response::Done,
         });
         let socket = SocketId(7);
         let name = libc::SO_ERROR;
         let requests = [
-            Request::GetOption { socket, level: libc::SOL_SOCKET, name, length: 4 },
+            Request::operation(socket, Operation::GetOption { level: libc::SOL_SOCKET, name, length: 4 }),
             Request::PeerName(socket),
-            Request::Bind { socket, address: HERE },
-            Request::Connect { socket, address: Some(HERE), nonblocking: true },
+            Request::operation(socket, Operation::Bind(HERE)),
+            Request::Operation { socket, operation: Operation::Connect(HERE), nonblocking: true },
             Request::Shutdown { socket, how: libc::SHUT_WR },
             Request::Closed(socket),
         ];
@@ -253,11 +255,14 @@ mod tests {
                 let started = start_at(&agent, request, Some(rustix::stdio::stdin())).expect("it is there");
                 let mut place = [0; SHORT];
                 match (answer(waited(started), &mut place), request) {
-                    (Ok((Response::Value(value), _)), Request::GetOption { .. }) => {
+                    (
+                        Ok((Response::Value(value), _)),
+                        Request::Operation { operation: Operation::GetOption { .. }, .. },
+                    ) => {
                         assert_eq!(value, 104_i32.to_ne_bytes());
                     }
                     (Ok((Response::Address(HERE), _)), Request::PeerName(_))
-                    | (Err(libc::EADDRINUSE), Request::Bind { .. })
+                    | (Err(libc::EADDRINUSE), Request::Operation { operation: Operation::Bind(_), .. })
                     | (Ok((Response::Done, _)), _) => {}
                     (other, _) => panic!("{other:?}"),
                 }

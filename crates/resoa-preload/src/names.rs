@@ -6,7 +6,8 @@ mod hosts;
 mod numbers;
 
 use crate::agent;
-use resoa_calls::{Query, Request, Response};
+use resoa_calls::{Request, Response};
+use resoa_protocol::message::{Family, Query};
 use std::ffi::CStr;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -16,11 +17,13 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 /// # Errors
 /// `EAI_…`
 fn addresses(host: &str, family: i32) -> Result<Vec<IpAddr>, i32> {
-    let of_family = |address: &IpAddr| match family {
-        libc::AF_INET => address.is_ipv4(),
-        libc::AF_INET6 => address.is_ipv6(),
-        _ => true,
+    let family = match family {
+        libc::AF_INET => Some(Family::V4),
+        libc::AF_INET6 => Some(Family::V6),
+        _ => None,
     };
+    let of_family =
+        |address: &IpAddr| family.is_none_or(|family| address.is_ipv4() == (family == Family::V4));
     let mut found: Vec<IpAddr> = if is_localhost(host) {
         vec![Ipv6Addr::LOCALHOST.into(), Ipv4Addr::LOCALHOST.into()]
     } else {

@@ -1,6 +1,6 @@
 //! Socket calls as values: requests of a program, results, signals and readiness.
 
-use crate::message::{Ancillary, Half, Query, Unresolved};
+use crate::message::{Ancillary, Half, Operation, Unresolved};
 use crate::{Errno, RsockId};
 use std::net::SocketAddr;
 
@@ -11,19 +11,10 @@ pub struct CallId(pub u64);
 /// A call of a program on a socket.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum SocketCall {
-    /// `bind`.
-    Bind(SocketAddr),
-    /// `listen`.
-    Listen {
-        /// As the program passed it; negative means as many as possible.
-        backlog: i32,
-    },
+    /// A call that the server may have to execute.
+    Operation(Operation),
     /// `accept`; the new socket is blocking, whatever the listener is.
     Accept,
-    /// `connect`.
-    Connect(SocketAddr),
-    /// `connect` with `AF_UNSPEC`.
-    Disconnect,
     /// `write`, `send`, `sendto`, `sendmsg`.
     Send {
         /// The bytes to send.
@@ -47,15 +38,6 @@ pub enum SocketCall {
         /// Whether SO_LINGER may make the call wait; not at the exit of a process.
         may_wait: bool,
     },
-    /// `setsockopt`, with Linux's numbers and layouts.
-    SetOption {
-        /// Level, `SOL_…`.
-        level: i32,
-        /// Name, `SO_…`, `TCP_…`.
-        name: i32,
-        /// The value.
-        value: Vec<u8>,
-    },
     /// `setsockopt`, repeated for an option that was already set on the socket that this one
     /// replaces. The call does not wait for the server and reports no error of it, so later calls
     /// do not wait either.
@@ -67,22 +49,6 @@ pub enum SocketCall {
         /// The value.
         value: Vec<u8>,
     },
-    /// `getsockopt`, with Linux's numbers and layouts.
-    GetOption {
-        /// Level, `SOL_…`.
-        level: i32,
-        /// Name, `SO_…`, `TCP_…`.
-        name: i32,
-        /// Size of the program's buffer in bytes.
-        length: u32,
-    },
-    /// `ioctl`, with Linux's numbers.
-    Ioctl {
-        /// The request number.
-        command: u32,
-        /// The bytes behind the argument pointer.
-        argument: Vec<u8>,
-    },
     /// `fcntl(F_SETFL)`: O_NONBLOCK.
     SetNonblocking(bool),
     /// `fcntl(F_SETFL)`: O_ASYNC.
@@ -91,6 +57,12 @@ pub enum SocketCall {
     LocalName,
     /// `getpeername`.
     PeerName,
+}
+
+impl From<Operation> for SocketCall {
+    fn from(operation: Operation) -> Self {
+        Self::Operation(operation)
+    }
 }
 
 /// Flags `MSG_…` of the sending calls.
@@ -317,6 +289,3 @@ pub enum Action {
     /// The state of the registration has changed.
     Registration(crate::client::Registration),
 }
-
-/// A look-up of hosts and services, which belongs to no socket.
-pub type LookUp = Query;

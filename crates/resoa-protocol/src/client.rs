@@ -92,13 +92,13 @@ impl Client {
         &mut self,
         socket: RsockId,
         call: CallId,
-        what: SocketCall,
+        what: impl Into<SocketCall>,
         now: Duration,
         out: &mut Vec<Action>,
     ) {
         let mut actions = Vec::new();
         match self.sockets.get_mut(&socket) {
-            Some(socket) => socket.call(call, what, self.off, now, &mut actions),
+            Some(socket) => socket.call(call, what.into(), self.off, now, &mut actions),
             None => actions.push(Action::Return { call, result: Err(Errno::EBADF) }),
         }
         self.settle(socket, actions, now, out);

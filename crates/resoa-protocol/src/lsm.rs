@@ -31,7 +31,7 @@ mod undelivered;
 mod waiting;
 
 use crate::calls::{Action, CallId, Cause, Readiness, Signal, SocketCall, Value};
-use crate::message::{Body, Call, Create, Message, RsockType, Update};
+use crate::message::{Body, Call, Create, Message, Operation, RsockType, Update};
 use crate::settings::Settings;
 use crate::{Errno, RsockId, Target};
 use listening::Child;
@@ -124,27 +124,15 @@ impl Lsm {
         out: &mut Vec<Action>,
     ) {
         let result = match what {
-            SocketCall::Bind(address) => self.bind(call, address, out),
-            SocketCall::Listen { backlog } => self.listen(call, backlog, out),
+            SocketCall::Operation(operation) => self.operation(call, operation, is_off, now, out),
             SocketCall::Accept => self.accept(call, now, out),
-            SocketCall::Connect(peer) => self.connect(call, peer, now, out),
-            SocketCall::Disconnect => self.disconnect(call, out),
             SocketCall::Send { bytes, to, flags } => self.send(call, bytes, to, flags, now, out),
             SocketCall::Receive { length, flags } => self.receive(call, length, flags, now, out),
             SocketCall::Shutdown(half) => self.shutdown(half, now, out).map(Some),
             SocketCall::Close { may_wait } => Ok(self.close(call, may_wait, now, out)),
-            SocketCall::SetOption { level, name, value } => {
-                // Connections of a listener inherit its options. A far host may connect at once, so
-                // the program must wait until the server has the option. If the server is lost,
-                // nothing is sent.
-                let waits = self.state == State::Listening || is_off && !self.is_lost();
-                self.set_option(Some(call), !waits, (level, name), value, out)
-            }
             SocketCall::SetOptionAgain { level, name, value } => {
                 self.set_option(None, true, (level, name), value, out)
             }
-            SocketCall::GetOption { level, name, length } => self.get_option(call, level, name, length, out),
-            SocketCall::Ioctl { command, argument } => self.ioctl(call, command, argument, out),
             SocketCall::SetNonblocking(nonblocking) => {
                 self.nonblocking = nonblocking;
                 Ok(Some(Value::Done))
@@ -162,7 +150,32 @@ impl Lsm {
         self.progress(now, out);
     }
 
-    /// Processes an update from the server's half.
+    /// Carries out a call that the server may have to execute.
+    fn operation(
+        &mut self,
+        call: CallId,
+        operation: Operation,
+        is_off: bool,
+        now: Duration,
+        out: &mut Vec<Action>,
+    ) -> Result<Option<Value>, Errno> {
+        match operation {
+            Operation::Bind(address) => self.bind(call, address, out),
+            Operation::Connect(peer) => self.connect(call, peer, now, out),
+            Operation::Disconnect => self.disconnect(call, out),
+            Operation::Listen { backlog } => self.listen(call, backlog, out),
+            Operation::SetOption { level, name, value } => {
+                // The next connection of a listener inherits it. A far host that connects when the
+                // program says so does not wait for us. A server that is lost is told nothing.
+                let waits = self.state == State::Listening || is_off && !self.is_lost();
+                self.set_option(Some(call), !waits, (level, name), value, out)
+            }
+            Operation::GetOption { level, name, length } => self.get_option(call, level, name, length, out),
+            Operation::Ioctl { command, argument } => self.ioctl(call, command, argument, out),
+        }
+    }
+
+    /// News of the server's half.
     pub(crate) fn update(&mut self, update: Update, now: Duration, out: &mut Vec<Action>) {
         // This answers an attempt to connect that was given up and had succeeded meanwhile.
         if self.remote == Remote::Unknown {

@@ -41,6 +41,7 @@ pub use update::Update;
 
 use crate::lhp::Lost;
 use crate::{Errno, RsockId, Target, Xid};
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
 /// Version in the header of each message.
@@ -81,7 +82,14 @@ pub enum Body {
         /// The operation to execute.
         operation: Operation,
     },
-    /// Result of a request.
+    /// A look-up (RESOLVE, a REQUEST of no socket).
+    Resolve {
+        /// Number that the response repeats.
+        xid: Xid,
+        /// What to look up.
+        query: Query,
+    },
+    /// Result of a request or a look-up.
     Response {
         /// Number of the request.
         xid: Xid,
@@ -113,7 +121,7 @@ pub struct Create {
 }
 
 /// An address family.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Family {
     /// `AF_INET`.
     V4,

@@ -152,7 +152,7 @@ impl Pair {
     }
 
     /// Begins a call.
-    fn begin(&mut self, socket: RsockId, what: SocketCall) -> CallId {
+    fn begin(&mut self, socket: RsockId, what: impl Into<SocketCall>) -> CallId {
         self.last_call += 1;
         let call = CallId(self.last_call);
         self.at_client(|client, now, out| client.call(socket, call, what, now, out));
@@ -165,7 +165,7 @@ impl Pair {
     }
 
     /// Executes a call that returns at once.
-    fn call(&mut self, socket: RsockId, what: SocketCall) -> Returned {
+    fn call(&mut self, socket: RsockId, what: impl Into<SocketCall>) -> Returned {
         let call = self.begin(socket, what);
         self.ended(call).expect("returns at once")
     }
@@ -190,7 +190,7 @@ impl Pair {
     /// Creates a connected stream: socket 1 at end point 1, if it is the first.
     fn connected(&mut self) -> RsockId {
         let socket = self.socket(STREAM);
-        let call = self.begin(socket, SocketCall::Connect(address(80)));
+        let call = self.begin(socket, Operation::Connect(address(80)));
         self.done(socket.0.into(), Ok(Reply::Connected { local: address(40_000), peer: address(80) }));
         assert_eq!(self.ended(call), Some(Ok(Value::Done)));
         self.stack.clear();
@@ -229,11 +229,11 @@ impl Pair {
 
     fn set(&mut self, socket: RsockId, name: i32, value: &[i32]) -> Returned {
         let value = value.iter().flat_map(|number| number.to_ne_bytes()).collect();
-        self.call(socket, SocketCall::SetOption { level: SOL_SOCKET, name, value })
+        self.call(socket, Operation::SetOption { level: SOL_SOCKET, name, value })
     }
 
     fn get(&mut self, socket: RsockId, name: i32) -> i32 {
-        match self.call(socket, SocketCall::GetOption { level: SOL_SOCKET, name, length: 4 }) {
+        match self.call(socket, Operation::GetOption { level: SOL_SOCKET, name, length: 4 }) {
             Ok(Value::Option(value)) => i32::from_ne_bytes(value.try_into().expect("four octets")),
             other => panic!("{other:?}"),
         }

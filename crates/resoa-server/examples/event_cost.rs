@@ -14,7 +14,7 @@ use guest::{Guest, PATIENCE, sending};
 use resoa_carrier::keys::SecretKey;
 use resoa_carrier::{Allowed, AnyCarrier, CarrierAddress};
 use resoa_protocol::lhp::{LastHop, Provider, Service};
-use resoa_protocol::message::{AddressMode, Create, Family, RsockType};
+use resoa_protocol::message::{AddressMode, Create, Family, Operation, RsockType};
 use resoa_protocol::server::Addresses;
 use resoa_protocol::{
     CallId, Client, ReceiveFlags, RsockId, ServerSettings, Settings, SocketCall, Timers, Value,
@@ -155,7 +155,7 @@ fn other(guest: &mut Guest<AnyCarrier>, far: &TcpListener, stalls: bool) -> TcpS
 fn connected(guest: &mut Guest<AnyCarrier>, to: SocketAddr) -> RsockId {
     let socket =
         guest.client.socket(Create { family: Family::V4, kind: RsockType::Stream }).expect("registered");
-    assert_eq!(call(guest, socket, SocketCall::Connect(to)), Value::Done);
+    assert_eq!(call(guest, socket, Operation::Connect(to)), Value::Done);
     socket
 }
 
@@ -165,7 +165,7 @@ fn exchange(guest: &mut Guest<AnyCarrier>, socket: RsockId) {
     call(guest, socket, SocketCall::Receive { length: OCTETS, flags });
 }
 
-fn call(guest: &mut Guest<AnyCarrier>, socket: RsockId, what: SocketCall) -> Value {
+fn call(guest: &mut Guest<AnyCarrier>, socket: RsockId, what: impl Into<SocketCall>) -> Value {
     let call: CallId = guest.begin(socket, what);
     until(guest, |guest| guest.ended(call)).expect("succeeds")
 }

@@ -20,6 +20,7 @@ use netlab::address::{self, Address};
 use netlab::route::{self, Metrics, Prefix, Route};
 use netlab::veth::{self, End};
 use netlab::{Namespace, interface, sysctl};
+use resoa_protocol::message::Operation;
 use resoa_protocol::{RsockId, Settings, SocketCall, Value};
 use resoa_server::FinHold;
 use rig::{Rig, Turns, reading, sending};
@@ -104,7 +105,7 @@ fn listener(far: &Namespace) -> TcpListener {
 
 fn connected(rig: &mut Rig, listener: &TcpListener) -> (RsockId, TcpStream) {
     let socket = rig.socket();
-    let connect = SocketCall::Connect(listener.local_addr().expect("is bound"));
+    let connect = Operation::Connect(listener.local_addr().expect("is bound"));
     assert_eq!(rig.call(socket, connect), Ok(Value::Done));
     (socket, listener.accept().expect("has connected").0)
 }

@@ -33,7 +33,7 @@ impl Socket {
             }
             // The client answers requests about sockets itself. Those about interfaces would reveal
             // the server's.
-            Operation::Ioctl { .. } | Operation::Resolve(_) => Some(Err(Errno::EINVAL)),
+            Operation::Ioctl { .. } => Some(Err(Errno::EINVAL)),
         }
     }
 

@@ -1,6 +1,7 @@
 //! Setup, reset and end of a connection, and expiration of T1.
 
-use super::{Abandoned, Answer, Indication, Mode, Output, Parameters, Rlp, receive_window};
+use super::mode::{Command, Connection, Mode};
+use super::{Abandoned, Answer, Indication, Output, Parameters, Rlp, receive_window};
 use crate::Then;
 use packet::rlp::{Function, xid};
 use vocabulary::link_layer::{Event, Way};
@@ -10,84 +11,63 @@ impl Rlp {
     /// Sets up the connection, with XID first if the parameters say so. Only one end does this.
     pub fn connect(&mut self) {
         if self.mode == Mode::Disconnected {
-            self.mode =
-                if self.wanted.negotiate { Mode::Negotiating } else { Mode::Connecting { answered: false } };
-            self.command_due = true;
+            let command = Command::default();
+            self.mode = if self.wanted.negotiate {
+                Mode::Negotiating(command)
+            } else {
+                Mode::Connecting { command, answered: false }
+            };
         }
     }
 
     /// Ends the connection. Packets that are not delivered are lost.
     pub fn disconnect(&mut self) {
-        if !matches!(self.mode, Mode::Disconnecting | Mode::Ended) {
-            self.clear();
-            self.mode = Mode::Disconnecting;
-            self.command_due = true;
+        if !matches!(self.mode, Mode::Disconnecting(_) | Mode::Ended) {
+            self.restart(Mode::Disconnecting(Command::default()));
         }
     }
 
     /// Resets the link from this end.
     pub(super) fn reset(&mut self, now: Time, out: &mut Output) {
         self.note(now, Way::Sent, Event::Reset, 0, 0, out);
-        self.clear();
-        self.mode = Mode::Connecting { answered: false };
-        self.command_due = true;
+        self.restart(Mode::Connecting { command: Command::default(), answered: false });
     }
 
-    /// Starts again at number 0. All packets in flight become `doomed`.
-    fn clear(&mut self) {
+    /// Begins again in this mode with number 0: everything in flight is doomed.
+    fn restart(&mut self, mode: Mode) {
+        self.mode = mode;
         let flying = self.send.clear();
         self.doomed.extend(flying.into_iter().filter_map(|slot| slot.body.packets));
         self.doomed.extend(self.packer.drop_begun(None).map(|number| (number, number)));
         self.receive.clear();
         self.lose_place();
-        self.t1 = 0;
-        self.attempts = 0;
-        self.command_due = false;
-        self.polling = false;
         self.answer = None;
-        self.reject = (0, false);
-        self.skip = 0;
-        self.peer_busy = false;
-        self.peer_stop = false;
-        self.told_stop = false;
-        self.status_due = false;
     }
 
     /// Ends the connection for good.
     fn end(&mut self, out: &mut Output) {
-        self.clear();
-        self.mode = Mode::Ended;
+        self.restart(Mode::Ended);
         self.report(Abandoned::Disconnected, out);
         out.indications.push(Indication::Disconnected);
     }
 
-    /// Counts an attempt. Returns whether it exceeds the limit.
-    fn attempt(&mut self) -> bool {
-        let Some(most) = self.parameters.persistency.retransmissions else { return false };
-        self.attempts = self.attempts.saturating_add(1).min(most.saturating_add(1));
-        self.attempts > most
-    }
-
-    /// Handles the expiration of T1.
+    /// T1 has expired.
     pub(super) fn expire(&mut self, now: Time, out: &mut Output) {
-        match self.mode {
-            Mode::Disconnected | Mode::Ended => {}
-            Mode::Negotiating | Mode::Connecting { .. } => {
-                self.command_due = true;
-                if self.attempt() && self.parameters.persistency.then == Then::Disconnect {
+        let persistency = self.parameters.persistency;
+        match &mut self.mode {
+            Mode::Disconnected | Mode::Accepted | Mode::Ended => {}
+            Mode::Negotiating(command) | Mode::Connecting { command, .. } => {
+                if command.expire(persistency) && persistency.then == Then::Disconnect {
                     self.end(out);
                 }
             }
-            Mode::Disconnecting => {
-                self.command_due = true;
-                if self.attempt() {
+            Mode::Disconnecting(command) => {
+                if command.expire(persistency) {
                     self.end(out);
                 }
             }
-            Mode::Connected { .. } => {
-                self.polling = true;
-                self.command_due = true;
-                if self.attempt() {
+            Mode::Connected(connection) => {
+                if connection.poll(persistency) {
                     self.exhausted(self.send.oldest(), now, out);
                 }
             }
@@ -100,13 +80,14 @@ impl Rlp {
             Then::Reset => self.reset(now, out),
             Then::Disconnect => self.disconnect(),
             Then::GiveUp => {
-                self.attempts = 0;
+                let Mode::Connected(connection) = &mut self.mode else { return };
+                connection.forgive();
                 if self.send.give_up(ns) {
                     let packets = self.send.slot(ns).and_then(|slot| slot.body.packets);
                     // The rest of a packet that will be incomplete need not be sent.
                     packets.and_then(|packets| self.packer.drop_begun(Some(packets)));
                     // X may have been in that frame.
-                    self.status_due = true;
+                    connection.status_due = true;
                 }
             }
         }
@@ -148,19 +129,18 @@ impl Rlp {
     /// Processes a SABM.
     fn set_mode(&mut self, now: Time, out: &mut Output) {
         match self.mode {
-            Mode::Ended | Mode::Disconnecting => {
+            Mode::Ended | Mode::Disconnecting(_) => {
                 self.answer = Some(Answer::DisconnectedMode);
                 return;
             }
-            // Data in flight were cleared when this end's own SABM became due.
-            Mode::Connecting { .. } => self.mode = Mode::Connecting { answered: true },
-            Mode::Disconnected | Mode::Negotiating | Mode::Connected { .. } => {
+            // What was in flight was cleared when our own SABM was due.
+            Mode::Connecting { command, .. } => self.mode = Mode::Connecting { command, answered: true },
+            Mode::Disconnected | Mode::Negotiating(_) | Mode::Accepted | Mode::Connected(_) => {
                 if self.is_connected() {
                     self.note(now, Way::Received, Event::Reset, 0, 0, out);
                 }
-                self.clear();
-                self.mode = Mode::Connected { proved: false };
-                // The other end has accepted no data since it sent SABM.
+                self.restart(Mode::Accepted);
+                // The other end takes nothing any more since it has sent SABM.
                 self.report(Abandoned::Reset, out);
                 out.indications.push(Indication::Connected);
             }
@@ -171,15 +151,12 @@ impl Rlp {
     /// Processes a UA.
     fn acknowledged(&mut self, out: &mut Output) {
         match self.mode {
-            Mode::Connecting { answered } => {
-                self.mode = Mode::Connected { proved: !answered };
-                self.t1 = 0;
-                self.attempts = 0;
-                self.command_due = false;
+            Mode::Connecting { answered, .. } => {
+                self.mode = if answered { Mode::Accepted } else { Mode::Connected(Connection::default()) };
                 self.report(Abandoned::Reset, out);
                 out.indications.push(Indication::Connected);
             }
-            Mode::Disconnecting => self.end(out),
+            Mode::Disconnecting(_) => self.end(out),
             _ => {}
         }
     }
@@ -189,15 +166,12 @@ impl Rlp {
         let Ok(theirs) = xid::Parameters::parse(information) else { return };
         let mut agreed = self.wanted;
         agreed.agree(&theirs, self.role);
-        if command && matches!(self.mode, Mode::Disconnected) {
+        if command && self.mode == Mode::Disconnected {
             self.apply(agreed);
             self.answer = Some(Answer::Exchange(agreed.to_xid(self.role).to_octets()));
-        } else if !command && self.mode == Mode::Negotiating {
+        } else if !command && matches!(self.mode, Mode::Negotiating(_)) {
             self.apply(agreed);
-            self.mode = Mode::Connecting { answered: false };
-            self.t1 = 0;
-            self.attempts = 0;
-            self.command_due = true;
+            self.mode = Mode::Connecting { command: Command::default(), answered: false };
         }
     }
 

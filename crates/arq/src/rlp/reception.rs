@@ -1,7 +1,8 @@
 //! Processing of arriving blocks.
 
-use super::throttle::Piece;
-use super::{Abandoned, Answer, BLOCK_OCTETS, Indication, Mode, Output, Recovery, Rlp};
+use super::mode::{Connection, Mode, Timer};
+use super::throttle::{Buffer, Piece};
+use super::{Abandoned, Answer, BLOCK_OCTETS, Indication, Output, Recovery, Rlp};
 use crate::{Arrival, SlotState};
 use packet::rlp::l2r::{Field, Item};
 use packet::rlp::{Body, Frame, Supervision};
@@ -23,9 +24,7 @@ impl Rlp {
             }
             Body::Information { supervision, ns, nr, information } => {
                 self.supervised((*command, *poll_final), *supervision, *nr, now, out);
-                if self.is_connected() {
-                    self.information(*ns, information, now, out);
-                }
+                self.information(*ns, information, now, out);
             }
         }
     }
@@ -40,21 +39,24 @@ impl Rlp {
         out: &mut Output,
     ) {
         let nr = u16::from(nr);
-        let Mode::Connected { proved } = &mut self.mode else {
+        // The other end is connected.
+        if self.mode == Mode::Accepted {
+            self.mode = Mode::Connected(Connection::default());
+        }
+        let Mode::Connected(connection) = &mut self.mode else {
             if command && poll_final && matches!(self.mode, Mode::Disconnected | Mode::Ended) {
                 self.answer = Some(Answer::DisconnectedMode);
             }
             return;
         };
-        *proved = true;
         if command && poll_final {
             self.answer = Some(Answer::Final);
         }
         match supervision {
             Supervision::ReceiveReady | Supervision::ReceiveNotReady => {
-                self.peer_busy = supervision == Supervision::ReceiveNotReady;
+                connection.peer.busy = supervision == Supervision::ReceiveNotReady;
                 self.acknowledge(nr, out);
-                if self.polling && !command && poll_final {
+                if !command && poll_final {
                     self.checkpoint(now, out);
                 }
             }
@@ -90,17 +92,20 @@ impl Rlp {
         let given_up = done.into_iter().filter(|slot| slot.state == SlotState::GivenUp);
         self.doomed.extend(given_up.filter_map(|slot| slot.body.packets));
         self.report(Abandoned::GivenUp, out);
-        self.skip = 0;
-        if !self.polling {
-            self.t1 = if self.send.outstanding() > 0 { self.parameters.t1_ticks } else { 0 };
+        let Mode::Connected(connection) = &mut self.mode else { return };
+        connection.skip = 0;
+        if !connection.is_polling() {
+            let t1 = self.parameters.t1_ticks;
+            connection.timer = if self.send.outstanding() > 0 { Timer::Running(t1) } else { Timer::Stopped };
         }
     }
 
     /// Processes the request to retransmit frame `nr`, alone or with all frames behind it. Ignores
     /// it while a copy of the frame may be in transit (rule 1).
     fn requested(&mut self, nr: u16, and_later: bool, now: Time, out: &mut Output) {
+        let Mode::Connected(connection) = &mut self.mode else { return };
         let Some(slot) = self.send.slot(nr) else { return };
-        if self.polling || slot.state != SlotState::Sent || slot.body.under_way > 0 {
+        if connection.is_polling() || slot.state != SlotState::Sent || slot.body.under_way > 0 {
             return;
         }
         if self.parameters.persistency.is_spent(slot.sent) {
@@ -112,22 +117,22 @@ impl Rlp {
         } else {
             self.send.again(nr);
         }
-        self.t1 = self.parameters.t1_ticks;
+        connection.timer = Timer::Running(self.parameters.t1_ticks);
     }
 
     /// Processes the answer to a poll: the other end misses frame V(A), if any frame is
     /// outstanding.
     fn checkpoint(&mut self, now: Time, out: &mut Output) {
-        self.polling = false;
-        self.command_due = false;
-        self.attempts = 0;
+        let Mode::Connected(Connection { timer: timer @ Timer::Polling(_), .. }) = &mut self.mode else {
+            return;
+        };
         let oldest = self.send.oldest();
         let newest = self.send.slots().next_back().map(|(ns, _)| ns);
         let (Some(slot), Some(newest)) = (self.send.slot(oldest), newest) else {
-            self.t1 = 0;
+            *timer = Timer::Stopped;
             return;
         };
-        self.t1 = self.parameters.t1_ticks;
+        *timer = Timer::Running(self.parameters.t1_ticks);
         if slot.state == SlotState::Sent && self.parameters.persistency.is_spent(slot.sent) {
             self.exhausted(oldest, now, out);
             return;
@@ -146,11 +151,14 @@ impl Rlp {
 
     /// Processes a numbered frame.
     fn information(&mut self, ns: u8, field: &[u8], now: Time, out: &mut Output) {
+        let Mode::Connected(connection) = &mut self.mode else { return };
         let mut passed = Vec::new();
         match self.receive.receive(u16::from(ns), field.to_vec(), &mut passed) {
-            Arrival::InSequence(_) => self.reject = (0, false),
-            Arrival::Outside => self.reject.1 = self.parameters.recovery == Recovery::GoBack,
-            Arrival::Ahead | Arrival::Again => {}
+            Arrival::InSequence(_) => connection.reject = None,
+            Arrival::Outside if self.parameters.recovery == Recovery::GoBack => {
+                connection.reject.get_or_insert(0);
+            }
+            Arrival::Outside | Arrival::Ahead | Arrival::Again => {}
         }
         self.relay(passed, now, out);
     }
@@ -170,8 +178,10 @@ impl Rlp {
     fn relay(&mut self, fields: Vec<Vec<u8>>, now: Time, out: &mut Output) {
         for field in fields {
             let Ok(Field { stop, items }) = Field::parse(&field) else { continue };
-            if stop != self.peer_stop {
-                self.peer_stop = stop;
+            if let Mode::Connected(connection) = &mut self.mode
+                && stop != connection.peer.stop
+            {
+                connection.peer.stop = stop;
                 self.note(now, Way::Received, if stop { Event::XOff } else { Event::XOn }, 0, 0, out);
             }
             match &mut self.buffer {
@@ -191,7 +201,7 @@ impl Rlp {
 
     /// Lets the line behind the buffer carry its data of one tick.
     pub(super) fn drain(&mut self, out: &mut Output) {
-        let carried = self.buffer.as_mut().map(super::throttle::Buffer::tick).unwrap_or_default();
+        let carried = self.buffer.as_mut().map(Buffer::tick).unwrap_or_default();
         for piece in carried {
             match piece {
                 Piece::Items(items) => self.unpack(items, out),

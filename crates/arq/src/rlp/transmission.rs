@@ -1,7 +1,9 @@
 //! Composition of blocks: a response that is due, the announcement of a frame that was given up, a
 //! poll, or information with supervision.
 
-use super::{Answer, INFORMATION_OCTETS, Mode, Outgoing, Output, Rlp, USER_OCTETS};
+use super::mode::{Mode, Timer};
+use super::throttle::Buffer;
+use super::{Answer, INFORMATION_OCTETS, Outgoing, Output, Rlp, USER_OCTETS};
 use crate::SlotState;
 use packet::rlp::l2r::{Field, Item};
 use packet::rlp::{Body, Frame, Function, Supervision};
@@ -14,24 +16,22 @@ impl Rlp {
         if let Some(answer) = self.answer.take() {
             return self.answered(answer);
         }
-        match self.mode {
-            Mode::Disconnected | Mode::Ended => unnumbered(false, false, Function::Null, Vec::new()),
-            Mode::Negotiating => {
-                let parameters = self.wanted.to_xid(self.role).to_octets();
-                self.command(Function::Exchange, parameters)
-            }
-            Mode::Connecting { .. } => self.command(Function::SetMode, Vec::new()),
-            Mode::Disconnecting => self.command(Function::Disconnect, Vec::new()),
-            Mode::Connected { proved } => self.connected(proved, now, out),
-        }
-    }
-
-    /// Returns a command, which is repeated every T1, or NULL in between.
-    fn command(&mut self, function: Function, information: Vec<u8>) -> Frame {
-        if !std::mem::take(&mut self.command_due) {
+        let t1 = self.parameters.t1_ticks;
+        let (is_due, function) = match &mut self.mode {
+            Mode::Accepted | Mode::Connected(_) => return self.connected(now, out),
+            Mode::Disconnected | Mode::Ended => (false, Function::Null),
+            Mode::Negotiating(command) => (command.send(t1), Function::Exchange),
+            Mode::Connecting { command, .. } => (command.send(t1), Function::SetMode),
+            Mode::Disconnecting(command) => (command.send(t1), Function::Disconnect),
+        };
+        // A command is repeated every T1, with NULL between.
+        if !is_due {
             return unnumbered(false, false, Function::Null, Vec::new());
         }
-        self.t1 = self.parameters.t1_ticks;
+        let information = match function {
+            Function::Exchange => self.wanted.to_xid(self.role).to_octets(),
+            _ => Vec::new(),
+        };
         unnumbered(true, true, function, information)
     }
 
@@ -49,24 +49,27 @@ impl Rlp {
         }
     }
 
-    fn connected(&mut self, proved: bool, now: Time, out: &mut Output) -> Frame {
+    fn connected(&mut self, now: Time, out: &mut Output) -> Frame {
         let t1 = self.parameters.t1_ticks;
-        if self.skip == 0
-            && let Some((ns, slot)) = self.send.slots().next()
-            && slot.state == SlotState::GivenUp
-        {
-            self.skip = t1;
-            return unnumbered(true, false, Function::Information, vec![ns as u8]);
+        if let Mode::Connected(connection) = &mut self.mode {
+            if connection.skip == 0
+                && let Some((ns, slot)) = self.send.slots().next()
+                && slot.state == SlotState::GivenUp
+            {
+                connection.skip = t1;
+                return unnumbered(true, false, Function::Information, vec![ns as u8]);
+            }
+            if let Timer::Polling(poll) = &mut connection.timer
+                && poll.send(t1)
+            {
+                return Frame {
+                    command: true,
+                    poll_final: true,
+                    body: supervisory(self.ready(), self.receive.next()),
+                };
+            }
         }
-        if std::mem::take(&mut self.command_due) {
-            self.t1 = t1;
-            return Frame {
-                command: true,
-                poll_final: true,
-                body: supervisory(self.ready(), self.receive.next()),
-            };
-        }
-        let information = if self.polling || !proved { None } else { self.numbered(now, out) };
+        let information = self.numbered(now, out);
         let (supervision, nr) = self.supervision(now, out);
         let body = match information {
             Some((ns, information)) => Body::Information { supervision, ns: ns as u8, nr, information },
@@ -78,21 +81,26 @@ impl Rlp {
     /// Returns a numbered frame, if there is one to send: the oldest retransmission, or a new
     /// frame.
     fn numbered(&mut self, now: Time, out: &mut Output) -> Option<(u16, Vec<u8>)> {
-        let round_trip = self.parameters.round_trip_ticks();
+        let (t1, round_trip) = (self.parameters.t1_ticks, self.parameters.round_trip_ticks());
+        let Mode::Connected(connection) = &mut self.mode else { return None };
+        if connection.is_polling() {
+            return None;
+        }
         if let Some(again) = self.send.send_again() {
             again.body.under_way = round_trip;
             let (ns, before, field) = (again.ns, u32::from(again.sent) - 1, again.body.field.clone());
+            connection.timer = Timer::Running(t1);
             self.note(now, Way::Sent, Event::Again, ns, before, out);
-            self.t1 = self.parameters.t1_ticks;
             return Some((ns, field));
         }
-        if self.peer_busy || !self.send.is_open() {
-            out.stalled = !self.peer_busy && !self.peer_stop && !self.packer.is_empty();
+        let peer = connection.peer;
+        if peer.busy || !self.send.is_open() {
+            out.stalled = !peer.busy && !peer.stop && !self.packer.is_empty();
             return None;
         }
-        let stop = self.buffer.as_ref().is_some_and(super::throttle::Buffer::stop);
-        let taken = if self.peer_stop { None } else { self.packer.take(USER_OCTETS) };
-        if taken.is_none() && stop == self.told_stop && !self.status_due {
+        let stop = self.buffer.as_ref().is_some_and(Buffer::stop);
+        let taken = if peer.stop { None } else { self.packer.take(USER_OCTETS) };
+        if taken.is_none() && stop == connection.told_stop && !connection.status_due {
             return None;
         }
         // A field with only X is still in the middle of a packet. The packet is incomplete if the
@@ -102,15 +110,15 @@ impl Rlp {
         let octets = items.iter().map(characters).sum();
         let field = Field { stop, items }.to_octets(INFORMATION_OCTETS);
         let ns = self.send.send(Outgoing { field: field.clone(), packets, under_way: 0 });
-        if stop != self.told_stop {
+        let told = std::mem::replace(&mut connection.told_stop, stop);
+        connection.status_due = false;
+        if connection.timer == Timer::Stopped {
+            connection.timer = Timer::Running(t1);
+        }
+        if stop != told {
             self.note(now, Way::Sent, if stop { Event::XOff } else { Event::XOn }, ns, 0, out);
         }
-        self.told_stop = stop;
-        self.status_due = false;
         self.note(now, Way::Sent, Event::First, ns, octets, out);
-        if self.t1 == 0 {
-            self.t1 = self.parameters.t1_ticks;
-        }
         Some((ns, field))
     }
 
@@ -126,8 +134,10 @@ impl Rlp {
             return (Supervision::SelectiveReject, ns as u8);
         }
         let next = self.receive.next();
-        if self.reject == (0, true) {
-            self.reject.0 = t1;
+        if let Mode::Connected(connection) = &mut self.mode
+            && connection.reject == Some(0)
+        {
+            connection.reject = Some(t1);
             self.note(now, Way::Sent, Event::Reject, next, 0, out);
             return (Supervision::Reject, next as u8);
         }
@@ -135,7 +145,7 @@ impl Rlp {
     }
 
     fn ready(&self) -> Supervision {
-        let is_full = self.buffer.as_ref().is_some_and(super::throttle::Buffer::is_full);
+        let is_full = self.buffer.as_ref().is_some_and(Buffer::is_full);
         if is_full { Supervision::ReceiveNotReady } else { Supervision::ReceiveReady }
     }
 }

@@ -219,7 +219,7 @@ fn the_bytes_of_version_1() {
     let states = [
         numbers(&senders::CongestionState::ALL),
         numbers(&senders::Algorithm::ALL),
-        numbers(&senders::Verdict::ALL),
+        numbers(&senders::LossVerdict::ALL),
         numbers(&senders::Reason::ALL),
     ];
     let parts = [body(&fates, &fate), body(&fates, &row), ends, body(&header, &state), states.concat()];

@@ -288,7 +288,7 @@ fn speeds_and_directions_of_interfaces() {
     header.links[1].down.bits_per_second = Some(5_000_000_000);
     let mut order = Order::new(Vec::new(), &header, 65_535, 1 << 20).expect("a capture");
     order.entered(LinkId(1), Direction::Up, 0, at(5), 4, b"abcd");
-    let up = Ended { link: LinkId(1), direction: Direction::Up, ..example::delivered(0, 5, 9) };
+    let up = EndedPacket { link: LinkId(1), direction: Direction::Up, ..example::delivered(0, 5, 9) };
     order.ended(&up, None, None);
     let bytes = order.finish().expect("finished").1;
     let mut reader = PcapNgReader::new(&bytes[..]).expect("pcapng");
@@ -329,6 +329,6 @@ fn records_that_come_too_late_are_counted() {
 fn packets_of_unknown_links_are_left_out() {
     let mut order = order(1 << 20);
     order.entered(LinkId(7), Direction::Up, 0, at(5), 4, b"abcd");
-    order.ended(&Ended { link: LinkId(7), ..example::delivered(0, 5, 9) }, None, None);
+    order.ended(&EndedPacket { link: LinkId(7), ..example::delivered(0, 5, 9) }, None, None);
     assert!(written(order).is_empty());
 }

@@ -273,12 +273,12 @@ fn whose_a_packet_is_was_read_before_it_was_damaged() {
 fn what_is_left_out_of_a_capture_is_in_the_log() {
     let dir = tempfile::tempdir().expect("a directory");
     let (disk, events) = (Kept::default(), dir.path().join("x.parquet"));
-    let options = Options {
+    let options = RecorderOptions {
         capture: Some(to(disk.clone())),
         capture_links: Some(vec![LinkId(1)]),
         snap_length: 20,
         events: Some(events.clone()),
-        ..Options::default()
+        ..RecorderOptions::default()
     };
     let mut recorder = Recorder::start(example::header(), options).expect("started");
     let mut bytes = Vec::new();
@@ -288,7 +288,7 @@ fn what_is_left_out_of_a_capture_is_in_the_log() {
     for link in [LinkId(0), LinkId(1)] {
         let bytes = if link == LINK { &bytes[14..] } else { &bytes[..] };
         recorder.entered(link, Direction::Down, 0, at(5), bytes.len() as u32, bytes);
-        let ended = Ended { link, length: bytes.len() as u32, ..example::delivered(0, 5, 9) };
+        let ended = EndedPacket { link, length: bytes.len() as u32, ..example::delivered(0, 5, 9) };
         recorder.ended(&ended, bytes);
     }
     let closed = recorder.close(at(10)).expect("closed");
@@ -309,11 +309,11 @@ fn what_is_left_out_of_a_capture_is_in_the_log() {
 fn files_that_are_full_do_not_touch_the_others() {
     let dir = tempfile::tempdir().expect("a directory");
     let (events, full) = (dir.path().join("x.parquet"), PathBuf::from("/dev/full"));
-    let options = Options {
+    let options = RecorderOptions {
         capture: Some(CaptureTo::Path(full.clone())),
         blocks: Some(full.clone()),
         events: Some(events.clone()),
-        ..Options::default()
+        ..RecorderOptions::default()
     };
     let mut recorder = Recorder::start(example::header(), options).expect("started");
     drive(&mut recorder, 100);
@@ -339,7 +339,7 @@ fn files_that_are_full_do_not_touch_the_others() {
 fn long_notes_are_cut() {
     let dir = tempfile::tempdir().expect("a directory");
     let events = dir.path().join("x.parquet");
-    let options = Options { events: Some(events.clone()), ..Options::default() };
+    let options = RecorderOptions { events: Some(events.clone()), ..RecorderOptions::default() };
     let mut recorder = Recorder::start(example::header(), options).expect("started");
     for _ in 0..5 {
         recorder.note(at(7), &"x".repeat(chunk::BYTES));

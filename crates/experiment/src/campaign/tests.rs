@@ -169,7 +169,7 @@ fn a_complete_campaign_has_an_end() {
     let out = folder.path().join("out");
     let mut campaign = Campaign::resume(&out, None).expect("a campaign");
     let interrupted = AtomicBool::new(false);
-    let all = campaign.run(&Place::Host, Capacity::runs(1), &interrupted, &mut |_| panic!("no run"));
+    let all = campaign.run(&RunEnvironment::Host, Capacity::runs(1), &interrupted, &mut |_| panic!("no run"));
     assert!(all.expect("a campaign"));
     assert!(campaign.manifest().ended_unix_ns.is_some() && !out.join(SCRATCH).exists());
 }
@@ -179,7 +179,7 @@ fn an_interrupted_campaign_starts_no_run_and_is_not_complete() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut campaign = Campaign::create(plan(), &asked(folder.path())).expect("a campaign");
     let interrupted = AtomicBool::new(true);
-    let all = campaign.run(&Place::Host, Capacity::runs(1), &interrupted, &mut |_| panic!("no run"));
+    let all = campaign.run(&RunEnvironment::Host, Capacity::runs(1), &interrupted, &mut |_| panic!("no run"));
     assert!(!all.expect("a campaign"));
     assert_eq!((campaign.manifest().ended_unix_ns, campaign.left().len()), (None, 12));
 }

@@ -70,9 +70,9 @@ pub fn of(event: &loss_events::LossEvent) -> LossEvent {
 mod tests {
     use super::*;
     use capture::{Cause, Time};
-    use trace::loss_events::{Change, Judged, Truth};
+    use capture_analysis::loss_events::{Change, Judged, Truth};
 
-    fn event(kind: Kind, rtt_us: u32, ssthresh: Option<u32>) -> loss_events::LossEvent {
+    fn event(kind: LossDetection, rtt_us: u32, ssthresh: Option<u32>) -> loss_events::LossEvent {
         let judged = Judged {
             n: 3,
             verdict: None,
@@ -115,23 +115,23 @@ mod tests {
             cwnd: 13,
             ssthresh: Some(16),
         };
-        assert_eq!(of(&event(Kind::Recovery, 5, Some(16))), expected);
-        let timeout = of(&event(Kind::Timeout, 5, Some(16)));
+        assert_eq!(of(&event(LossDetection::Recovery, 5, Some(16))), expected);
+        let timeout = of(&event(LossDetection::Timeout, 5, Some(16)));
         assert_eq!((timeout.kind, timeout.n), (LossKind::Timeout, None), "counts are those of recoveries");
-        assert_eq!(of(&event(Kind::Cwr, 5, Some(16))).kind, LossKind::Reduction);
+        assert_eq!(of(&event(LossDetection::Cwr, 5, Some(16))).kind, LossKind::Reduction);
     }
 
     #[test]
     fn figures_that_are_not_known_are_none() {
-        let without_sample = of(&event(Kind::Recovery, 0, Some(INFINITE_SSTHRESH)));
+        let without_sample = of(&event(LossDetection::Recovery, 0, Some(INFINITE_SSTHRESH)));
         assert_eq!(
             (without_sample.rtt_us, without_sample.mean_ns, without_sample.dev_ns),
             (None, None, None)
         );
         assert_eq!((without_sample.n, without_sample.ssthresh), (Some(3), None));
-        let largest = of(&event(Kind::Recovery, 0, Some(INFINITE_SSTHRESH - 1)));
+        let largest = of(&event(LossDetection::Recovery, 0, Some(INFINITE_SSTHRESH - 1)));
         assert_eq!(largest.ssthresh, Some(INFINITE_SSTHRESH - 1));
-        let mut unjudged = event(Kind::Recovery, 5, None);
+        let mut unjudged = event(LossDetection::Recovery, 5, None);
         unjudged.change.judged = None;
         assert_eq!((of(&unjudged).n, of(&unjudged).rtt_us), (None, None));
     }

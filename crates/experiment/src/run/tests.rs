@@ -51,7 +51,7 @@ fn a_job_with_an_error_is_a_failed_run() {
     execute(&job).expect("a result");
     let text = fs::read(job.result()).expect("a file");
     let RunEnded { run, connections } = serde_json::from_slice(&text).expect("a result");
-    assert_eq!((run.cell, run.repetition, run.verdict), (4, 5, Verdict::Failed));
+    assert_eq!((run.cell, run.repetition, run.verdict), (4, 5, RunVerdict::Failed));
     assert!(run.reasons[0].starts_with("plan.toml:1:"), "{:?}", run.reasons);
     assert!(run.started_unix_ns > 0 && connections.is_empty());
     fs::remove_dir_all(folder.path()).expect("removed");
@@ -62,7 +62,7 @@ fn a_job_with_an_error_is_a_failed_run() {
 #[test]
 fn the_gravest_verdict_counts() {
     let of = |number: u8| verdict(number & 4 > 0, number & 2 > 0, number & 1 > 0);
-    use Verdict::{DroppedCall, Failed, Good, Overloaded};
+    use RunVerdict::{DroppedCall, Failed, Good, Overloaded};
     let expected = [Good, Overloaded, Failed, Failed, DroppedCall, DroppedCall, DroppedCall, DroppedCall];
     assert_eq!([0, 1, 2, 3, 4, 5, 6, 7].map(of), expected);
 }
@@ -92,10 +92,11 @@ fn counters_of_each_direction_of_each_link() {
     let at = capture::Time::from_nanos;
     let (link, down) = (capture::LinkId(1), capture::Direction::Down);
     let mut summary = capture::Summary::default();
-    let end =
-        |number, arrived, left| capture::Ended::untouched(link, down, number, 100, at(arrived), at(left));
+    let end = |number, arrived, left| {
+        capture::EndedPacket::untouched(link, down, number, 100, at(arrived), at(left))
+    };
     // Each waits for 30 ns and takes 500 ns.
-    let mut delivered = |count, change: fn(&mut capture::Ended)| {
+    let mut delivered = |count, change: fn(&mut capture::EndedPacket)| {
         for number in 0..count {
             let mut ended = end(number, 1_000, 1_500);
             ended.sending = link::Sending { start: at(1_030), end: at(1_040) };
@@ -107,7 +108,10 @@ fn counters_of_each_direction_of_each_link() {
     delivered(2, |ended| ended.copy = true);
     delivered(3, |ended| ended.overtaken = 1);
     delivered(4, |ended| ended.bits_flipped = 1);
-    summary.ended(&capture::Ended { outcome: capture::Outcome::Lost(capture::Loss::Outage), ..end(9, 0, 1) });
+    summary.ended(&capture::EndedPacket {
+        outcome: capture::Outcome::Lost(capture::Loss::Outage),
+        ..end(9, 0, 1)
+    });
     (0..9).for_each(|_| summary.entered(link, down, 100));
     summary.entered(link, down, 11);
     let layer = Counters { first: 1, again: 2, erased: 3, rejects: 4, resets: 5, stalls: 6 };

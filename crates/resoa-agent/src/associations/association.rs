@@ -4,14 +4,12 @@
 use resoa_calls::Connected;
 use resoa_carrier::{Carrier, Outbox};
 use resoa_protocol::lhp::{Connection, DisconnectReason, Indication, Provider, Service};
-use resoa_protocol::message::{Ancillary, Create, Query, Refusal};
+use resoa_protocol::message::Refusal;
 use resoa_protocol::{
-    Action, CallId, Client, DatagramPart, Errno, Message, Registration, RsockId, SocketCall, Stream, Target,
-    Value,
+    Action, CallId, Client, Errno, Message, Registration, RsockId, SocketCall, Stream, Target, Value,
 };
 use rustix::fd::BorrowedFd;
 use std::io;
-use std::net::SocketAddr;
 use std::time::Duration;
 
 /// Pause before the first retry after a loss. It doubles each time.
@@ -22,8 +20,8 @@ const LONGEST: Duration = Duration::from_secs(10);
 /// An association with a server; see the [module](self).
 pub(crate) struct Association {
     client: Client,
-    carrier: Box<dyn Carrier<Error = io::Error>>,
-    /// The server's address, in the carrier's format.
+    pub(super) carrier: Box<dyn Carrier<Error = io::Error>>,
+    /// Where the carrier finds it.
     address: Vec<u8>,
     link: Connection,
     outbox: Outbox,
@@ -135,15 +133,7 @@ impl Association {
         self.indication(Indication::Disconnected(DisconnectReason::Unreachable), now);
     }
 
-    pub(super) fn gather(&mut self) {
-        self.carrier.gather();
-    }
-
-    pub(super) fn flush(&mut self) {
-        self.carrier.flush();
-    }
-
-    /// Returns the carrier's reports, to be [processed](Self::hear) one by one.
+    /// What the carrier reports, to be [heard](Self::hear) one by one.
     pub(crate) fn poll(&mut self) -> Vec<(Connection, Indication)> {
         let mut happened = Vec::new();
         self.carrier.poll(&mut happened);
@@ -177,36 +167,25 @@ impl Association {
         None
     }
 
-    /// Returns the half that a server message is for.
-    pub(crate) fn socket_of(&self, target: Target) -> Option<RsockId> {
-        self.client.socket_of(target)
-    }
-
-    /// Returns the state of a half; `None` if it does not exist.
-    pub(super) fn stream(&self, socket: RsockId) -> Option<Stream> {
-        self.client.stream(socket)
-    }
-
-    /// Creates a half.
-    pub(super) fn socket(&mut self, create: Create) -> Result<RsockId, Errno> {
-        self.client.socket(create)
-    }
-
-    /// Looks up a name.
-    pub(crate) fn look_up(&mut self, call: CallId, query: Query, now: Duration) {
-        self.at(now, |client, out| client.look_up(call, query, now, out));
+    pub(crate) fn client(&self) -> &Client {
+        &self.client
     }
 
     pub(super) fn take_happened(&mut self) -> Vec<Happened> {
         std::mem::take(&mut self.happened)
     }
 
-    pub(super) fn is_seen_to(&mut self, socket: RsockId) {
+    /// A pass over a socket has seen to all that had happened to it.
+    pub(crate) fn is_seen_to(&mut self, socket: RsockId) {
         self.happened.retain(|happened| !matches!(happened, Happened::Ready(ready) if *ready == socket));
     }
 
-    /// Applies an event to the client, and carries out the resulting actions.
-    fn at<T>(&mut self, now: Duration, event: impl FnOnce(&mut Client, &mut Vec<Action>) -> T) -> T {
+    /// Does something at the client, and carries out what follows from it.
+    pub(crate) fn at<T>(
+        &mut self,
+        now: Duration,
+        event: impl FnOnce(&mut Client, &mut Vec<Action>) -> T,
+    ) -> T {
         let mut out = Vec::new();
         let result = event(&mut self.client, &mut out);
         self.carry_out(out, now);
@@ -313,7 +292,11 @@ impl<'a> AtHalf<'a> {
         self.now
     }
 
-    fn at<T>(&mut self, event: impl FnOnce(&mut Client, RsockId, Duration, &mut Vec<Action>) -> T) -> T {
+    /// Does something at the half, and carries out what follows from it.
+    pub(crate) fn at<T>(
+        &mut self,
+        event: impl FnOnce(&mut Client, RsockId, Duration, &mut Vec<Action>) -> T,
+    ) -> T {
         let (id, now) = (self.id, self.now);
         self.association.at(now, |client, out| event(client, id, now, out))
     }
@@ -323,44 +306,9 @@ impl<'a> AtHalf<'a> {
         self.association.client.stream(self.id)
     }
 
-    pub(crate) fn call(&mut self, call: CallId, what: SocketCall) {
+    /// Makes a call of a program.
+    pub(crate) fn call(&mut self, call: CallId, what: impl Into<SocketCall>) {
         self.at(|client, id, now, out| client.call(id, call, what, now, out));
-    }
-
-    pub(crate) fn interrupt(&mut self, call: CallId) {
-        self.at(|client, id, now, out| client.interrupt(id, call, now, out));
-    }
-
-    pub(crate) fn consumed(&mut self, count: usize) {
-        self.at(|client, id, now, out| client.consumed(id, count, now, out));
-    }
-
-    pub(crate) fn give(&mut self, bytes: &[u8], urgent: bool) {
-        self.at(|client, id, now, out| client.give(id, bytes, urgent, now, out));
-    }
-
-    pub(crate) fn give_last(&mut self, bytes: &[u8]) {
-        self.at(|client, id, now, out| client.give_last(id, bytes, now, out));
-    }
-
-    pub(crate) fn take(&mut self, most: usize) -> Vec<u8> {
-        self.at(|client, id, now, out| client.take(id, most, now, out))
-    }
-
-    pub(crate) fn take_urgent(&mut self) -> Option<u8> {
-        self.at(Client::take_urgent)
-    }
-
-    pub(crate) fn give_datagram(&mut self, part: DatagramPart, is_last: bool) -> Result<(), Errno> {
-        self.at(|client, id, now, out| client.give_datagram(id, part, is_last, now, out))
-    }
-
-    pub(crate) fn take_datagram(&mut self) -> Option<(SocketAddr, Ancillary, Vec<u8>)> {
-        self.at(Client::take_datagram)
-    }
-
-    pub(crate) fn take_undelivered(&mut self) -> Option<(SocketAddr, Ancillary, Vec<u8>)> {
-        self.association.client.take_undelivered(self.id)
     }
 }
 

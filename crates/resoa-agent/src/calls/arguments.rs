@@ -2,9 +2,9 @@
 //! that returns.
 
 use super::waiting::{Again, Waiting};
-use resoa_calls::{Query, Request, SocketId};
+use resoa_calls::{Request, SocketId};
 use resoa_protocol::SocketCall;
-use resoa_protocol::message::{self, Create, Family, Half, RsockType};
+use resoa_protocol::message::{Create, Family, Half, Operation, RsockType};
 use rustix::fd::OwnedFd;
 use rustix::net::SocketFlags;
 
@@ -48,17 +48,25 @@ pub(crate) fn socket_call(
     closes: u64,
 ) -> Result<(SocketId, SocketCall, Waiting), i32> {
     Ok(match request {
-        Request::Bind { socket, address } => {
-            let what = SocketCall::Bind(address);
-            let again = Some(Again { what: what.clone(), closes });
-            (socket, what, Waiting::Address { socket, again })
-        }
-        Request::Connect { socket, address, .. } => {
-            let what = address.map_or(SocketCall::Disconnect, SocketCall::Connect);
-            (socket, what, Waiting::Connect { socket, address, descriptor })
-        }
-        Request::Listen { socket, backlog } => {
-            (socket, SocketCall::Listen { backlog }, Waiting::Listen { socket, descriptor })
+        Request::Operation { socket, operation, .. } => {
+            let waiting = match &operation {
+                Operation::Bind(address) => {
+                    Waiting::Address { socket, again: Some(Again { address: *address, closes }) }
+                }
+                Operation::Connect(address) => {
+                    Waiting::Connect { socket, address: Some(*address), descriptor }
+                }
+                Operation::Disconnect => Waiting::Connect { socket, address: None, descriptor },
+                Operation::Listen { .. } => Waiting::Listen { socket, descriptor },
+                Operation::SetOption { level, name, value } => {
+                    Waiting::Set { socket, option: ((*level, *name), value.clone()), descriptor }
+                }
+                Operation::Ioctl { command, .. } if u64::from(*command) == libc::TIOCOUTQ => {
+                    Waiting::Outstanding { socket }
+                }
+                Operation::GetOption { .. } | Operation::Ioctl { .. } => Waiting::Plain { socket },
+            };
+            (socket, operation.into(), waiting)
         }
         Request::Accept { socket, flags } => (socket, SocketCall::Accept, Waiting::Accept { socket, flags }),
         Request::Shutdown { socket, how } => {
@@ -69,23 +77,6 @@ pub(crate) fn socket_call(
                 _ => return Err(libc::EINVAL),
             };
             (socket, SocketCall::Shutdown(half), Waiting::Shut { socket })
-        }
-        Request::SetOption { socket, level, name, value } => {
-            let option = ((level, name), value.clone());
-            (
-                socket,
-                SocketCall::SetOption { level, name, value },
-                Waiting::Set { socket, option, descriptor },
-            )
-        }
-        Request::GetOption { socket, level, name, length } => {
-            (socket, SocketCall::GetOption { level, name, length }, Waiting::Plain { socket })
-        }
-        Request::Ioctl { socket, command, argument } => {
-            let is_outstanding = u64::from(command) == libc::TIOCOUTQ;
-            let waiting =
-                if is_outstanding { Waiting::Outstanding { socket } } else { Waiting::Plain { socket } };
-            (socket, SocketCall::Ioctl { command, argument }, waiting)
         }
         Request::LocalName(socket) => (socket, SocketCall::LocalName, Waiting::Plain { socket }),
         Request::PeerName(socket) => (socket, SocketCall::PeerName, Waiting::Plain { socket }),
@@ -98,19 +89,4 @@ pub(crate) fn socket_call(
         | Request::TakeUndelivered(_)
         | Request::SendTo { .. } => return Err(libc::EOPNOTSUPP),
     })
-}
-
-/// Converts a look-up to the server's format.
-pub(crate) fn query_of(query: Query) -> message::Query {
-    match query {
-        Query::Host { host, service, family } => {
-            let family = match family {
-                libc::AF_INET => Some(Family::V4),
-                libc::AF_INET6 => Some(Family::V6),
-                _ => None,
-            };
-            message::Query::Host { host, service, family }
-        }
-        Query::Address(address) => message::Query::Address(address),
-    }
 }

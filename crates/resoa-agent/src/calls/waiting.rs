@@ -3,6 +3,7 @@
 use resoa_calls::{Response, SocketId};
 use resoa_protocol::{Errno, Value};
 use rustix::fd::OwnedFd;
+use std::net::SocketAddr;
 
 /// The action when a call returns.
 #[derive(Debug)]
@@ -15,7 +16,7 @@ pub(crate) enum Waiting {
     /// `bind`: closed descriptors may have had the address, so it is tried once more.
     Address { socket: SocketId, again: Option<Again> },
     /// `connect`, with the program's descriptor.
-    Connect { socket: SocketId, address: Option<std::net::SocketAddr>, descriptor: Option<OwnedFd> },
+    Connect { socket: SocketId, address: Option<SocketAddr>, descriptor: Option<OwnedFd> },
     /// `listen`, with the program's descriptor.
     Listen { socket: SocketId, descriptor: Option<OwnedFd> },
     /// `accept`, with the program's flags for the new descriptor.
@@ -30,10 +31,10 @@ pub(crate) enum Waiting {
     Closed,
 }
 
-/// A call that is repeated if sockets were closed since it was made.
+/// A `bind` that is repeated if sockets were closed since it was made.
 #[derive(Debug)]
 pub(crate) struct Again {
-    pub(crate) what: resoa_protocol::SocketCall,
+    pub(crate) address: SocketAddr,
     /// [`Sockets::closes`](crate::sockets::Sockets::closes) at the time of the request to the
     /// server.
     pub(crate) closes: u64,

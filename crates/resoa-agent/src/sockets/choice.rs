@@ -10,6 +10,7 @@ use super::Sockets;
 use crate::associations::{Associations, Clients};
 use crate::stack::{Half, Stack};
 use resoa_calls::SocketId;
+use resoa_protocol::message::Operation;
 use resoa_protocol::{Errno, SocketCall, Stage};
 use std::net::SocketAddr;
 
@@ -44,7 +45,10 @@ impl Sockets {
             Some(half) => half,
             None => self.make_half(id, clients)?,
         };
-        if matches!(what, SocketCall::Bind(_) | SocketCall::Connect(_) | SocketCall::Listen { .. }) {
+        if matches!(
+            what,
+            SocketCall::Operation(Operation::Bind(_) | Operation::Connect(_) | Operation::Listen { .. })
+        ) {
             self.count(id, half.stack);
         }
         Ok(half)
@@ -89,7 +93,7 @@ impl Sockets {
 
     /// Closes a half that no program uses.
     pub(crate) fn abandon(&mut self, half: Half, clients: &mut Clients) {
-        clients.call(half, self.shared.own.next(), SocketCall::Close { may_wait: false });
+        clients.half(half).call(self.shared.own.next(), SocketCall::Close { may_wait: false });
     }
 
     /// Creates a half for a socket without one, and sets the program's options.
@@ -101,7 +105,7 @@ impl Sockets {
         socket.half = Some(half);
         for ((level, name), value) in socket.choice.options.clone() {
             let what = SocketCall::SetOptionAgain { level, name, value };
-            clients.call(half, self.shared.own.next(), what);
+            clients.half(half).call(self.shared.own.next(), what);
         }
         Ok(half)
     }

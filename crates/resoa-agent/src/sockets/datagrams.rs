@@ -9,8 +9,8 @@ use crate::poller::{Poller, Token};
 use crate::stack::Half;
 use crate::sys;
 use resoa_calls::{Response, SocketId, ioctl, sender};
-use resoa_protocol::message::Family;
-use resoa_protocol::{CallId, DatagramPart, Errno, SocketCall, Stage};
+use resoa_protocol::message::{Family, Operation};
+use resoa_protocol::{CallId, Client, DatagramPart, Errno, SocketCall, Stage};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, socketpair};
 use std::io;
@@ -102,7 +102,9 @@ impl Sockets {
     /// among the datagrams is withdrawn.
     pub(crate) fn take_undelivered(&mut self, id: SocketId, clients: &mut Clients) -> Response {
         let Some(socket) = self.table.get(&id) else { return Response::Failed(libc::EBADF) };
-        let taken = socket.half.and_then(|half| clients.half(half).take_undelivered());
+        let taken = socket
+            .half
+            .and_then(|half| clients.half(half).at(|client, id, _, _| client.take_undelivered(id)));
         self.progress(id, clients);
         match taken {
             Some((to, ancillary, octets)) => {
@@ -221,7 +223,7 @@ impl Sockets {
             self.give_name(id, half, clients);
         }
         self.shared.counts.octets.0 += part.bytes.len() as u64;
-        clients.half(half).give_datagram(part, is_last)
+        clients.half(half).at(|client, id, now, out| client.give_datagram(id, part, is_last, now, out))
     }
 
     /// Gives a socket an address with its first datagram, as natively. The datagram does not wait
@@ -237,17 +239,17 @@ impl Sockets {
             Family::V6 => (Ipv6Addr::UNSPECIFIED, 0).into(),
         };
         let call = self.shared.own.begin(Purpose::Name(id));
-        clients.call(half, call, SocketCall::Bind(any));
+        clients.half(half).call(call, Operation::Bind(any));
     }
 
     /// Processes data that the program has sent before a call. For streams this matters only to
     /// options, which apply to later data (TCP_CORK).
     pub(crate) fn progress_first(&mut self, id: SocketId, what: &SocketCall, clients: &mut Clients) {
-        let is_option = matches!(what, SocketCall::SetOption { .. });
-        let is_cork = matches!(
-            what,
-            SocketCall::SetOption { level: libc::SOL_UDP | libc::IPPROTO_UDPLITE, name: libc::UDP_CORK, .. }
-        );
+        let option = match what {
+            SocketCall::Operation(Operation::SetOption { level, name, .. }) => Some((*level, *name)),
+            _ => None,
+        };
+        let is_cork = matches!(option, Some((libc::SOL_UDP | libc::IPPROTO_UDPLITE, libc::UDP_CORK)));
         match self.table.get(&id).map(|socket| &socket.form) {
             Some(Form::Datagram(_)) => {
                 self.progress(id, clients);
@@ -255,7 +257,7 @@ impl Sockets {
                     self.datagrams_up_at_once(id, clients);
                 }
             }
-            Some(Form::Stream(_)) if is_option => self.progress(id, clients),
+            Some(Form::Stream(_)) if option.is_some() => self.progress(id, clients),
             _ => {}
         }
     }
@@ -264,7 +266,7 @@ impl Sockets {
     pub(crate) fn names_itself(&mut self, id: SocketId, what: &SocketCall) {
         if let Some(packets) = self.packets(id)
             && packets.name == Name::None
-            && matches!(what, SocketCall::Bind(_) | SocketCall::Connect(_))
+            && matches!(what, SocketCall::Operation(Operation::Bind(_) | Operation::Connect(_)))
         {
             packets.name = Name::Given;
         }
@@ -287,7 +289,7 @@ impl Sockets {
         let (Form::Datagram(packets), Some(half)) = (&mut socket.form, socket.half) else { return };
         let Name::Asked { askers } = std::mem::replace(&mut packets.name, Name::Given) else { return };
         for call in askers {
-            clients.call(half, call, SocketCall::LocalName);
+            clients.half(half).call(call, SocketCall::LocalName);
         }
     }
 
@@ -295,7 +297,7 @@ impl Sockets {
         let Some(socket) = self.table.get_mut(&id) else { return };
         let (Form::Datagram(packets), Some(half)) = (&mut socket.form, socket.half) else { return };
         while !packets.is_closed() && packets.has_room() {
-            let Some((from, ancillary, bytes)) = clients.half(half).take_datagram() else { return };
+            let Some((from, ancillary, bytes)) = clients.half(half).at(Client::take_datagram) else { return };
             self.shared.counts.octets.1 += bytes.len() as u64;
             packets.write(from, &ancillary, bytes, time_of_day);
         }

@@ -7,7 +7,7 @@ use super::socket::Found;
 use crate::associations::AtHalf;
 use resoa_calls::{SocketId, SocketName};
 use resoa_protocol::message;
-use resoa_protocol::{SocketCall, Stage};
+use resoa_protocol::{Client, SocketCall, Stage};
 use rustix::event::epoll::EventFlags;
 use std::time::Duration;
 
@@ -94,7 +94,7 @@ impl StreamEnd {
         let count = self.end.consumed(name, half.now());
         if count > 0 {
             shared.counts.octets.1 += count as u64;
-            half.consumed(count);
+            half.at(|client, id, now, out| client.consumed(id, count, now, out));
         }
     }
 
@@ -111,7 +111,7 @@ impl StreamEnd {
                 return;
             }
             shared.counts.octets.0 += bytes.len() as u64;
-            half.give(&bytes, urgent);
+            half.at(|client, id, now, out| client.give(id, &bytes, urgent, now, out));
         }
     }
 
@@ -127,9 +127,9 @@ impl StreamEnd {
                 }
                 return;
             }
-            let bytes = half.take(CHUNK);
+            let bytes = half.at(|client, id, now, out| client.take(id, CHUNK, now, out));
             let written = if bytes.is_empty() {
-                let Some(octet) = half.take_urgent() else { return };
+                let Some(octet) = half.at(Client::take_urgent) else { return };
                 self.end.write_urgent(octet, &mut shared.weights)
             } else {
                 self.end.write(bytes, &mut shared.weights)
@@ -152,7 +152,7 @@ impl StreamEnd {
                 rest.extend(bytes);
             }
             shared.counts.octets.0 += rest.len() as u64;
-            half.give_last(&rest);
+            half.at(|client, id, now, out| client.give_last(id, &rest, now, out));
             return Found::Closed;
         }
         let is_written = stream.waiting == 0 && self.end.is_written();

@@ -3,6 +3,7 @@
 use crate::rig::{Program, Rig};
 use resoa_calls::{Request, Response};
 use resoa_protocol::Settings;
+use resoa_protocol::message::Operation;
 use rustix::fd::OwnedFd;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketType, bind, socket};
 use std::net::{IpAddr, SocketAddr};
@@ -31,7 +32,7 @@ fn place(first: u16, number: u8) -> SocketAddr {
 
 fn bound(rig: &Rig, address: SocketAddr) -> Program {
     let program = rig.stream();
-    assert_eq!(rig.call(&Request::Bind { socket: program.id, address }, None), Response::Done);
+    assert_eq!(rig.call(&Request::operation(program.id, Operation::Bind(address)), None), Response::Done);
     program
 }
 
@@ -59,7 +60,7 @@ fn closed_by_many() {
 fn listeners_closed_by_many() {
     at_the_same_time(20_100, |rig, address| {
         let listener = bound(rig, address);
-        let listen = Request::Listen { socket: listener.id, backlog: 1 };
+        let listen = Request::operation(listener.id, Operation::Listen { backlog: 1 });
         assert_eq!(rig.call(&listen, Some(&listener.fd)), Response::Done);
     });
 }
@@ -77,7 +78,7 @@ fn strangers_come_and_go() {
         });
         while !strangers.is_finished() {
             let program = rig.stream();
-            let bind = Request::Bind { socket: program.id, address: place(20_200, 7) };
+            let bind = Request::operation(program.id, Operation::Bind(place(20_200, 7)));
             // Makes the agent look for closed sockets.
             assert_eq!(rig.call(&bind, None), Response::Failed(libc::EADDRINUSE));
         }

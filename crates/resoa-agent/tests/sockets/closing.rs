@@ -2,6 +2,7 @@
 
 use crate::rig::{HERE, Program, Rig, at, read_exactly, until, until_polled};
 use resoa_calls::{Request, Response};
+use resoa_protocol::message::Operation;
 use rustix::event::PollFlags;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -111,7 +112,7 @@ fn the_server_is_lost() {
     rustix::net::listen(&full, 0).expect("listens");
     let first = TcpStream::connect(at(&full)).expect("there is room for one");
     let waits = rig.stream();
-    let request = Request::Connect { socket: waits.id, address: Some(at(&full)), nonblocking: false };
+    let request = Request::operation(waits.id, Operation::Connect(at(&full)));
     let call = rig.calls().start(&request, Some(rustix::fd::AsFd::as_fd(&waits.fd))).expect("is taken");
     // When the agent answers this, it has received the call.
     rig.status();

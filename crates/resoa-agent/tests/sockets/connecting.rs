@@ -2,6 +2,7 @@
 
 use crate::rig::{Program, Rig, at, nobody, polled, until, until_polled};
 use resoa_calls::{Request, Response};
+use resoa_protocol::message::Operation;
 use rustix::event::PollFlags;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -95,7 +96,7 @@ fn connect_that_is_interrupted() {
     let rig = Rig::new();
     let (listener, first) = silent();
     let program = rig.stream();
-    let request = Request::Connect { socket: program.id, address: Some(at(&listener)), nonblocking: false };
+    let request = Request::operation(program.id, Operation::Connect(at(&listener)));
     interrupted(&rig, &request, &program);
     until_polled(&program.fd, PollFlags::empty());
     drop((listener.accept().expect("the first"), first));
@@ -142,8 +143,7 @@ fn shutdown_while_it_connects() {
         assert_eq!(rig.error(&program), libc::ECONNRESET);
 
         let program = rig.stream();
-        let request =
-            Request::Connect { socket: program.id, address: Some(at(&listener)), nonblocking: false };
+        let request = Request::operation(program.id, Operation::Connect(at(&listener)));
         let fd = rustix::fd::AsFd::as_fd(&program.fd);
         let call = rig.calls().start(&request, Some(fd)).expect("is taken");
         rig.status();
@@ -208,7 +208,7 @@ fn sockets_that_there_are_not() {
     // Another socket's descriptor is refused.
     let (one, other) = (rig.stream(), rig.stream());
     let listener = TcpListener::bind("127.0.0.1:0").expect("loopback");
-    let request = Request::Connect { socket: one.id, address: Some(at(&listener)), nonblocking: false };
+    let request = Request::operation(one.id, Operation::Connect(at(&listener)));
     assert_eq!(rig.call(&request, Some(&other.fd)), Response::Failed(libc::EBADF));
 }
 
@@ -222,9 +222,9 @@ fn sockets_of_another_agent() {
         let name = libc::SO_ERROR;
         for request in [
             Request::PeerName(stale),
-            Request::GetOption { socket: stale, level: libc::SOL_SOCKET, name, length: 4 },
+            Request::operation(stale, Operation::GetOption { level: libc::SOL_SOCKET, name, length: 4 }),
             Request::Shutdown { socket: stale, how: libc::SHUT_RD },
-            Request::Listen { socket: stale, backlog: 1 },
+            Request::operation(stale, Operation::Listen { backlog: 1 }),
         ] {
             assert_eq!(now.call(&request, None), Response::Failed(libc::EBADF), "{request:?}");
         }
@@ -238,14 +238,14 @@ fn sockets_that_nobody_uses() {
     let rig = Rig::new();
     let program = rig.stream();
     let address = nobody();
-    assert_eq!(rig.call(&Request::Bind { socket: program.id, address }, None), Response::Done);
+    assert_eq!(rig.call(&Request::operation(program.id, Operation::Bind(address)), None), Response::Done);
     assert_eq!(rig.call(&Request::LocalName(program.id), None), Response::Address(address));
     drop((program, rig.stream()));
     // The address is free again at once.
     let program = rig.stream();
-    assert_eq!(rig.call(&Request::Bind { socket: program.id, address }, None), Response::Done);
+    assert_eq!(rig.call(&Request::operation(program.id, Operation::Bind(address)), None), Response::Done);
     let other = rig.stream();
-    let bind = Request::Bind { socket: other.id, address };
+    let bind = Request::operation(other.id, Operation::Bind(address));
     assert_eq!(rig.call(&bind, None), Response::Failed(libc::EADDRINUSE));
     drop((program, other));
     until(|| (rig.status().open == 0).then_some(()));

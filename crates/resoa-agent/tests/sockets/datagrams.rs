@@ -2,14 +2,15 @@
 
 use crate::rig::{HERE, Program, Rig, until_polled};
 use resoa_calls::datagram::{BESIDE, CONNECTED, FRONT, TELLS, header, read_slip, received, said, split};
-use resoa_calls::{Query, Request, Response, descriptor};
-use resoa_protocol::message::Ancillary;
+use resoa_calls::{Request, Response, descriptor};
+use resoa_protocol::message::{Ancillary, Family, Operation, Query};
 use rustix::event::PollFlags;
 use std::net::{SocketAddr, UdpSocket};
 
 impl Rig {
     fn connect_datagrams(&self, program: &Program, address: Option<SocketAddr>) {
-        let request = Request::Connect { socket: program.id, address, nonblocking: false };
+        let operation = address.map_or(Operation::Disconnect, Operation::Connect);
+        let request = Request::operation(program.id, operation);
         assert_eq!(self.call(&request, Some(&program.fd)), Response::Done);
     }
 }
@@ -127,7 +128,7 @@ fn told_beside() {
 /// Sets an option as an interposer does, with the descriptor passed along.
 fn set(rig: &Rig, program: &Program, level: i32, name: i32) {
     let value = 1_i32.to_ne_bytes().to_vec();
-    let request = Request::SetOption { socket: program.id, level, name, value };
+    let request = Request::operation(program.id, Operation::SetOption { level, name, value });
     let answer = rig.call(&request, Some(&program.fd));
     assert!(matches!(answer, Response::Done | Response::Value(_)), "{answer:?}");
 }
@@ -151,7 +152,7 @@ fn control_messages() {
     let rig = Rig::new();
     let [one, other] = [(); 2].map(|()| rig.socket(libc::SOCK_DGRAM));
     let names = [&one, &other].map(|program| {
-        let bind = Request::Bind { socket: program.id, address: (HERE, 0).into() };
+        let bind = Request::operation(program.id, Operation::Bind((HERE, 0).into()));
         assert!(matches!(rig.call(&bind, None), Response::Done | Response::Address(_)));
         match rig.call(&Request::LocalName(program.id), None) {
             Response::Address(name) => name,
@@ -256,8 +257,10 @@ fn errors_come_among_datagrams() {
     let (nobody, address) = far();
     drop(nobody);
     rig.connect_datagrams(&program, Some(address));
-    let error =
-        Request::GetOption { socket: program.id, level: libc::SOL_SOCKET, name: libc::SO_ERROR, length: 4 };
+    let error = Request::operation(
+        program.id,
+        Operation::GetOption { level: libc::SOL_SOCKET, name: libc::SO_ERROR, length: 4 },
+    );
     for _ in 0..2 {
         program.write(b"x");
         until_polled(&program.fd, PollFlags::IN | PollFlags::OUT);
@@ -337,7 +340,7 @@ fn datagrams_give_an_address() {
     program.write(&[&header(Some(address))[..], b"x"].concat());
     let Response::Address(name) = rig.call(&Request::LocalName(program.id), None) else { panic!("a name") };
     assert_eq!(heard(&far).1.port(), name.port());
-    let bind = Request::Bind { socket: program.id, address: (HERE, 0).into() };
+    let bind = Request::operation(program.id, Operation::Bind((HERE, 0).into()));
     assert_eq!(rig.call(&bind, None), Response::Failed(libc::EINVAL));
     drop(program);
     rig.nothing_is_left();
@@ -364,7 +367,7 @@ fn datagrams_give_an_address_again() {
 #[test]
 fn names_are_the_servers() {
     let rig = Rig::new();
-    let host = Query::Host { host: "192.0.2.7".into(), service: "80".into(), family: libc::AF_INET };
+    let host = Query::Host { host: "192.0.2.7".into(), service: "80".into(), family: Some(Family::V4) };
     let found = rig.call(&Request::Resolve(host), None);
     assert_eq!(found, Response::Hosts(vec![([192, 0, 2, 7], 80).into()]));
 }

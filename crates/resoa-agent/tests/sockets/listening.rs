@@ -2,6 +2,7 @@
 
 use crate::rig::{HERE, Program, Rig, polled, read_exactly, until, until_polled};
 use resoa_calls::{Request, Response};
+use resoa_protocol::message::Operation;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::OwnedFd;
 use std::io::{ErrorKind, Read, Write};
@@ -9,11 +10,11 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 
 impl Rig {
     /// Returns a program's listener and its address.
-    pub fn listener(&self, kind: i32, backlog: i32) -> (Program, SocketAddr) {
+    pub fn listener(&self, kind: i32, backlog: u32) -> (Program, SocketAddr) {
         let program = self.socket(kind);
-        let bind = Request::Bind { socket: program.id, address: (HERE, 0).into() };
+        let bind = Request::operation(program.id, Operation::Bind((HERE, 0).into()));
         assert_eq!(self.call(&bind, None), Response::Done);
-        let listen = Request::Listen { socket: program.id, backlog };
+        let listen = Request::operation(program.id, Operation::Listen { backlog });
         assert_eq!(self.call(&listen, Some(&program.fd)), Response::Done);
         // `listen` does not wait for the server. This request does, and the server answers in
         // order.
@@ -142,7 +143,7 @@ fn listener_that_is_shut() {
     }
     // The server learns of it later than the program.
     until(|| TcpStream::connect(address).err());
-    let listen = Request::Listen { socket: listener.id, backlog: 8 };
+    let listen = Request::operation(listener.id, Operation::Listen { backlog: 8 });
     assert_eq!(rig.call(&listen, Some(&listener.fd)), Response::Done);
     // The stack had chosen the port, and chooses it again.
     let Response::Address(address) = rig.call(&Request::LocalName(listener.id), None) else {

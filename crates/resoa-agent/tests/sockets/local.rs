@@ -3,8 +3,8 @@
 
 use crate::rig::{HERE, PATIENCE, Program, Rig, THERE, at, until};
 use resoa_calls::datagram::{header, split};
-use resoa_calls::{Query, Request, Response};
-use resoa_protocol::message::Ancillary;
+use resoa_calls::{Request, Response};
+use resoa_protocol::message::{Ancillary, Family, Operation, Query};
 use std::io::{ErrorKind, Write};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
 
@@ -49,7 +49,7 @@ fn heard_from(far: &UdpSocket, expected: &[u8]) -> SocketAddr {
 
 fn bind(rig: &Rig, program: &Program, address: &str) -> Response {
     let address = address.parse().expect("an address with a port");
-    rig.call(&Request::Bind { socket: program.id, address }, None)
+    rig.call(&Request::operation(program.id, Operation::Bind(address)), None)
 }
 
 fn own_address(rig: &Rig, program: &Program) -> SocketAddr {
@@ -107,7 +107,7 @@ fn options_are_kept() {
         // An option that is refused changes nothing, at any stack.
         let value = 0_i32.to_ne_bytes().to_vec();
         let (level, name) = (libc::IPPROTO_TCP, libc::TCP_KEEPIDLE);
-        let refused = Request::SetOption { socket: program.id, level, name, value };
+        let refused = Request::operation(program.id, Operation::SetOption { level, name, value });
         assert_eq!(rig.call(&refused, None), Response::Failed(libc::EINVAL));
         assert_eq!(seen_at(&rig, &program, &far), seen);
         for (level, name, value) in options {
@@ -181,7 +181,7 @@ fn addresses_choose() {
     assert_eq!(seen_at(&rig, &program, &near), NEAR);
     let listening = rig.stream();
     assert_eq!(bind(&rig, &listening, "127.0.0.2:0"), Response::Done);
-    let listen = Request::Listen { socket: listening.id, backlog: 1 };
+    let listen = Request::operation(listening.id, Operation::Listen { backlog: 1 });
     assert_eq!(rig.call(&listen, Some(&listening.fd)), Response::Done);
     // The server within the process gets `listen` later (C83).
     until(|| TcpStream::connect(own_address(&rig, &listening)).ok());
@@ -219,7 +219,7 @@ fn without_a_server() {
     assert_eq!(rig.connect(&program, at(&far)), Response::Failed(libc::ENETDOWN));
     assert_eq!(seen_at(&rig, &rig.stream(), &near), HERE);
     let resolve = |host: &str| {
-        let query = Query::Host { host: host.into(), service: "80".into(), family: libc::AF_INET };
+        let query = Query::Host { host: host.into(), service: "80".into(), family: Some(Family::V4) };
         rig.call(&Request::Resolve(query), None)
     };
     assert_eq!(resolve("localhost"), Response::Hosts(vec!["127.0.0.1:80".parse().expect("an address")]));

@@ -7,7 +7,7 @@ use resoa_calls::{Connected, Request, Response, SocketId};
 use resoa_carrier::Carrier;
 use resoa_carrier::memory::Memory;
 use resoa_protocol::lhp::{Connection, Handed, Identity, Indication, LastHop, Provider, Service, Statistics};
-use resoa_protocol::message::{AddressMode, Body, Call, Message};
+use resoa_protocol::message::{AddressMode, Body, Call, Message, Operation};
 use resoa_protocol::server::Addresses;
 use resoa_protocol::{ServerSettings, Settings, Timers};
 use resoa_server::Host;
@@ -157,7 +157,7 @@ impl Both {
 
     fn connected(&mut self, to: SocketAddr) -> OwnedFd {
         let (socket, fd) = self.stream();
-        let request = Request::Connect { socket, address: Some(to), nonblocking: false };
+        let request = Request::operation(socket, Operation::Connect(to));
         assert_eq!(self.call(&request, Some(&fd)).0, Response::Done);
         fd
     }
@@ -172,7 +172,7 @@ fn a_call_among_much_data() {
     let to = far.local_addr().expect("is bound");
     let programs: Vec<OwnedFd> = (0..MANY).map(|_| both.connected(to)).collect();
     let (socket, listener) = both.stream();
-    both.call(&Request::Listen { socket, backlog: 8 }, Some(&listener));
+    both.call(&Request::operation(socket, Operation::Listen { backlog: 8 }), Some(&listener));
     let Response::Address(address) = both.call(&Request::LocalName(socket), None).0 else {
         panic!("no address")
     };

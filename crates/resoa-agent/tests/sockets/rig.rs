@@ -5,7 +5,7 @@ use resoa_agent::{Agent, AgentSettings, LocalRules};
 use resoa_calls::{Connected, Request, Response, SocketId, SocketName, Status};
 use resoa_carrier::memory::Memory;
 use resoa_protocol::lhp::Identity;
-use resoa_protocol::message::AddressMode;
+use resoa_protocol::message::{AddressMode, Operation};
 use resoa_protocol::server::Addresses;
 use resoa_protocol::{ServerSettings, Settings, Timers};
 use resoa_server::{Host, ServerThread, keep_kernel_lists};
@@ -154,12 +154,13 @@ impl Rig {
     }
 
     pub fn connect(&self, program: &Program, to: SocketAddr) -> Response {
-        let request = Request::Connect { socket: program.id, address: Some(to), nonblocking: false };
+        let request = Request::operation(program.id, Operation::Connect(to));
         self.call(&request, Some(&program.fd))
     }
 
     pub fn begin_to_connect(&self, program: &Program, to: SocketAddr) -> Response {
-        let request = Request::Connect { socket: program.id, address: Some(to), nonblocking: true };
+        let request =
+            Request::Operation { socket: program.id, operation: Operation::Connect(to), nonblocking: true };
         self.call(&request, Some(&program.fd))
     }
 
@@ -169,7 +170,7 @@ impl Rig {
     }
 
     pub fn option(&self, program: &Program, level: i32, name: i32) -> i32 {
-        let request = Request::GetOption { socket: program.id, level, name, length: 4 };
+        let request = Request::operation(program.id, Operation::GetOption { level, name, length: 4 });
         match self.call(&request, None) {
             Response::Value(value) => i32::from_ne_bytes(value.try_into().expect("an int")),
             other => panic!("{other:?}"),
@@ -178,7 +179,7 @@ impl Rig {
 
     pub fn set_option(&self, program: &Program, level: i32, name: i32, value: &[i32]) {
         let value = value.iter().flat_map(|number| number.to_ne_bytes()).collect();
-        let request = Request::SetOption { socket: program.id, level, name, value };
+        let request = Request::operation(program.id, Operation::SetOption { level, name, value });
         assert_eq!(self.call(&request, None), Response::Done);
     }
 

@@ -5,6 +5,7 @@ use crate::descriptor::{self, DescriptorType};
 use crate::ioctl::{Answerer, answerer};
 use crate::privilege::is_privileged;
 use crate::{LISTENING, Request, Response, SHORT, address, sender};
+use resoa_protocol::message::Operation;
 use rustix::event::PollFlags;
 use rustix::fd::AsFd;
 use rustix::net::Shutdown;
@@ -17,7 +18,7 @@ pub(super) fn bind(program: &impl Program, socket: &Socket, address: Given) -> D
     if is_privileged(address.port()) && !program.may_bind_any_port() {
         return Err(libc::EACCES.into());
     }
-    done(program, &Request::Bind { socket: socket.id, address }, None)?;
+    done(program, &Request::operation(socket.id, Operation::Bind(address)), None)?;
     if socket.kind == DescriptorType::Datagram {
         sender::bound(socket, address);
     }
@@ -42,14 +43,16 @@ pub(super) fn connect_to(
     address: Option<SocketAddr>,
     nonblocking: bool,
 ) -> Detour<()> {
-    program.connect(socket, &Request::Connect { socket: socket.id, address, nonblocking })
+    let operation = address.map_or(Operation::Disconnect, Operation::Connect);
+    program.connect(socket, &Request::Operation { socket: socket.id, operation, nonblocking })
 }
 
 pub(super) fn listen(program: &impl Program, socket: &Socket, backlog: i32) -> Detour {
     if socket.kind == DescriptorType::Datagram {
         return Err(libc::EOPNOTSUPP.into());
     }
-    done(program, &Request::Listen { socket: socket.id, backlog }, Some(socket.as_fd()))?;
+    let operation = Operation::Listen { backlog: backlog.cast_unsigned() };
+    done(program, &Request::operation(socket.id, operation), Some(socket.as_fd()))?;
     descriptor::set_mark(socket, LISTENING);
     Ok(Answer::Value(0))
 }
@@ -110,7 +113,7 @@ pub(super) fn ioctl(program: &impl Program, socket: &Socket, command: u32, at: u
         Answerer::Agent { given, taken } => {
             let mut argument = vec![0; given];
             program.read(at, &mut argument)?;
-            let request = Request::Ioctl { socket: socket.id, command, argument };
+            let request = Request::operation(socket.id, Operation::Ioctl { command, argument });
             if let Response::Value(value) = program.ask(&request, None, &mut [0; SHORT])?.0 {
                 program.write(at, &value[..value.len().min(taken)])?;
             }

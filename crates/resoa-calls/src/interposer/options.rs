@@ -5,6 +5,7 @@ use super::{Answer, Bypass, Detour, Given, Program, Room, Socket, Stop, datagram
 use crate::descriptor::{self, DescriptorType};
 use crate::option::{LONGEST, is_of_both, is_of_the_descriptor, is_telling};
 use crate::{Request, SHORT, sender};
+use resoa_protocol::message::Operation;
 use rustix::fd::AsFd;
 
 /// Length in bytes of the longest value in an answer.
@@ -40,7 +41,8 @@ fn asked<'a>(
     room: usize,
     place: &'a mut [u8],
 ) -> Detour<&'a [u8]> {
-    let request = Request::GetOption { socket: socket.id, level, name, length: room as u32 };
+    let operation = Operation::GetOption { level, name, length: room as u32 };
+    let request = Request::operation(socket.id, operation);
     Ok(program.ask(&request, None, place)?.0.value()?)
 }
 
@@ -85,9 +87,8 @@ pub(super) fn set(program: &impl Program, socket: &Socket, level: i32, name: i32
     program.read(value.at, &mut octets)?;
     let is_datagram = socket.kind == DescriptorType::Datagram;
     let descriptor = (is_datagram && is_telling(level, name)).then(|| socket.as_fd());
-    let request = Request::SetOption { socket: socket.id, level, name, value: octets };
-    done(program, &request, descriptor)?;
-    let Request::SetOption { value: octets, .. } = request else { return Ok(Answer::Value(0)) };
+    let operation = Operation::SetOption { level, name, value: octets.clone() };
+    done(program, &Request::operation(socket.id, operation), descriptor)?;
     if is_datagram {
         sender::option_is_set(socket, level, name, &octets);
     }

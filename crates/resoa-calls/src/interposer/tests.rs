@@ -6,6 +6,7 @@ use super::{
 use super::{answer, create, messages::several, streams};
 use crate::descriptor::{DescriptorType, set_mark};
 use crate::{Answered, LISTENING, Request, Response, SocketId};
+use resoa_protocol::message::Operation;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with, socketpair};
 use std::cell::{Cell, RefCell};
@@ -182,7 +183,9 @@ fn bypasses() {
 fn arguments() {
     let program = Fake::of(|request| match request {
         Request::LocalName(_) => Ok(Response::Address(PEER)),
-        Request::GetOption { .. } => Ok(Response::Value(vec![1, 2, 3, 4])),
+        Request::Operation { operation: Operation::GetOption { .. }, .. } => {
+            Ok(Response::Value(vec![1, 2, 3, 4]))
+        }
         _ => Ok(Response::Done),
     })
     .holding(BASE, &crate::address::written(PEER))

@@ -9,6 +9,7 @@
 use resoa_calls::{
     Agent, LISTENING, Request, Response, SocketId, SocketName, datagram, descriptor, receive_request, respond,
 };
+use resoa_protocol::message::Operation;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::net::{
@@ -135,23 +136,8 @@ impl FakeAgent {
                 let socket = self.named(&theirs);
                 Some((Response::Descriptor(socket), Some(theirs)))
             }
-            Request::Bind { address, .. } if address.port() == 1 => failed(libc::EADDRINUSE),
-            Request::Bind { socket, address } => {
-                self.state.lock().expect("no panic").local.insert(socket, address);
-                plain(Response::Done)
-            }
-            Request::Connect { socket, address, nonblocking } => {
-                Some((self.connect(socket, address, nonblocking, &descriptor?)?, None))
-            }
-            Request::Listen { .. } => {
-                let ours = self.join(&descriptor?);
-                let waking = ours.try_clone().expect("descriptors");
-                thread::spawn(move || {
-                    thread::sleep(ARRIVAL);
-                    send(&waking, &[0], SendFlags::NOSIGNAL).map(drop)
-                });
-                self.state.lock().expect("no panic").held.push(ours);
-                plain(Response::Done)
+            Request::Operation { socket, ref operation, nonblocking } => {
+                plain(self.operation(socket, operation, nonblocking, descriptor)?)
             }
             Request::Accept { .. } => {
                 let (theirs, ours) = pair(SocketType::STREAM);
@@ -176,20 +162,6 @@ impl FakeAgent {
                 let peer = self.state.lock().expect("no panic").peer.get(&socket).copied();
                 plain(peer.map_or(Response::Failed(libc::ENOTCONN), Response::Address))
             }
-            Request::GetOption { socket, name: libc::SO_ERROR, .. } => {
-                let mut state = self.state.lock().expect("no panic");
-                let error = state.errors.get_mut(&socket).map_or(0, std::mem::take);
-                plain(Response::Value(error.to_ne_bytes().to_vec()))
-            }
-            Request::GetOption { name: libc::SO_PRIORITY, .. } => {
-                plain(Response::Value(LISTENING.to_ne_bytes().to_vec()))
-            }
-            Request::GetOption { level, name, length, .. } => {
-                let mut value = (level * 100 + name).to_ne_bytes().to_vec();
-                value.truncate(length as usize);
-                plain(Response::Value(value))
-            }
-            Request::SetOption { name: 77, .. } => failed(libc::ENOPROTOOPT),
             Request::Shutdown { socket, .. } => {
                 let state = self.state.lock().expect("no panic");
                 let is_fresh = !state.peer.contains_key(&socket) && !state.pairs.contains_key(&socket);
@@ -201,21 +173,63 @@ impl FakeAgent {
                 }
                 plain(Response::Done)
             }
-            Request::Ioctl { .. } => plain(Response::Value(42_i32.to_ne_bytes().to_vec())),
-            // There is no previous part of a datagram that this could complete.
+            // Nothing has begun here that it could be the rest of.
             Request::SendTo { socket, address: None, .. }
                 if !self.state.lock().expect("no panic").peer.contains_key(&socket) =>
             {
                 failed(libc::EDESTADDRREQ)
             }
-            Request::SetOption { .. } | Request::SendTo { .. } | Request::SeesData(_) => {
-                plain(Response::Done)
-            }
+            Request::SendTo { .. } | Request::SeesData(_) => plain(Response::Done),
             _ => failed(libc::ENOSYS),
         }
     }
 
-    /// Connects by the port's rules; `None` means never.
+    /// `None`: never.
+    fn operation(
+        &self,
+        socket: SocketId,
+        operation: &Operation,
+        nonblocking: bool,
+        descriptor: Option<OwnedFd>,
+    ) -> Option<Response> {
+        let state = || self.state.lock().expect("no panic");
+        Some(match *operation {
+            Operation::Bind(address) if address.port() == 1 => Response::Failed(libc::EADDRINUSE),
+            Operation::Bind(address) => {
+                state().local.insert(socket, address);
+                Response::Done
+            }
+            Operation::Connect(peer) => self.connect(socket, Some(peer), nonblocking, &descriptor?)?,
+            Operation::Disconnect => self.connect(socket, None, nonblocking, &descriptor?)?,
+            Operation::Listen { .. } => {
+                let ours = self.join(&descriptor?);
+                let waking = ours.try_clone().expect("descriptors");
+                thread::spawn(move || {
+                    thread::sleep(ARRIVAL);
+                    send(&waking, &[0], SendFlags::NOSIGNAL).map(drop)
+                });
+                state().held.push(ours);
+                Response::Done
+            }
+            Operation::SetOption { name: 77, .. } => Response::Failed(libc::ENOPROTOOPT),
+            Operation::SetOption { .. } => Response::Done,
+            Operation::GetOption { name: libc::SO_ERROR, .. } => {
+                let error = state().errors.get_mut(&socket).map_or(0, std::mem::take);
+                Response::Value(error.to_ne_bytes().to_vec())
+            }
+            Operation::GetOption { name: libc::SO_PRIORITY, .. } => {
+                Response::Value(LISTENING.to_ne_bytes().to_vec())
+            }
+            Operation::GetOption { level, name, length } => {
+                let mut value = (level * 100 + name).to_ne_bytes().to_vec();
+                value.truncate(length as usize);
+                Response::Value(value)
+            }
+            Operation::Ioctl { .. } => Response::Value(42_i32.to_ne_bytes().to_vec()),
+        })
+    }
+
+    /// By the port; `None`: never.
     fn connect(
         &self,
         socket: SocketId,

@@ -6,6 +6,7 @@ mod agent;
 use agent::FakeAgent;
 use resoa_calls::{Request, SocketId};
 use resoa_notify::{Closing, launch};
+use resoa_protocol::message::Operation;
 use rustix::process::{DumpableBehavior, Pid, Signal, dumpable_behavior, geteuid, kill_process};
 use std::io::Read as _;
 use std::os::unix::process::ExitStatusExt;
@@ -47,7 +48,12 @@ fn run_and(agent: &FakeAgent, command: &mut Command, closing: Closing) -> Output
     Output { status: running.wait().expect("it was started"), stdout, stderr: Vec::new() }
 }
 
-/// Runs a scene, which must succeed.
+/// The operation that was asked for, if any.
+fn operation(asked: &Request) -> Option<&Operation> {
+    if let Request::Operation { operation, .. } = asked { Some(operation) } else { None }
+}
+
+/// Plays a scene, which must end well.
 fn play(scene: &str) -> FakeAgent {
     let agent = FakeAgent::start();
     let output = run(&agent, Command::new(program()).arg(scene));
@@ -95,23 +101,22 @@ fn calls_of_a_client() {
     let asked = agent.asked();
     let found = |wanted: fn(&Request) -> bool| asked.iter().filter(|asked| wanted(asked)).count();
     assert_eq!(found(|asked| matches!(asked, Request::Socket { .. })), 2);
-    assert_eq!(found(|asked| matches!(asked, Request::Connect { .. })), 3);
-    // For the unconnected socket, which might have a pending connect.
+    assert_eq!(found(|asked| matches!(operation(asked), Some(Operation::Connect(_)))), 3);
+    // Of the one that is not connected, and might have a connect that waits.
     assert_eq!(found(|asked| matches!(asked, Request::Shutdown { .. })), 1);
-    assert_eq!(
-        found(
-            |asked| matches!(asked, Request::SetOption { name: libc::SO_RCVTIMEO, value, .. } if value.len() == 16)
-        ),
-        1
-    );
+    let timeouts = found(|asked| match operation(asked) {
+        Some(Operation::SetOption { name: libc::SO_RCVTIMEO, value, .. }) => value.len() == 16,
+        _ => false,
+    });
+    assert_eq!(timeouts, 1);
 }
 
 /// Section 3.2, C31: the program's privileges decide whether it may bind a port.
 #[test]
 fn a_port_that_takes_a_privilege() {
     let asked = play("privileged").asked();
-    let ports = asked.iter().filter_map(|asked| match asked {
-        Request::Bind { address, .. } => Some(address.port()),
+    let ports = asked.iter().filter_map(|asked| match operation(asked) {
+        Some(Operation::Bind(address)) => Some(address.port()),
         _ => None,
     });
     let expected: &[_] = if geteuid().is_root() { &[80, 8080] } else { &[8080] };
@@ -247,7 +252,7 @@ fn many_signals() {
     let asked = agent.asked();
     let found = |wanted: fn(&Request) -> bool| asked.iter().filter(|asked| wanted(asked)).count();
     assert_eq!(found(|asked| matches!(asked, Request::Socket { .. })), 300);
-    assert_eq!(found(|asked| matches!(asked, Request::Bind { .. })), 300);
+    assert_eq!(found(|asked| matches!(operation(asked), Some(Operation::Bind(_)))), 300);
 }
 
 /// If a program is killed while it waits, its call is interrupted and nothing hangs.
@@ -256,7 +261,7 @@ fn killed_while_it_waits() {
     let agent = FakeAgent::start();
     let mut running = launch(agent.agent(), Command::new(program()).arg("stuck"), Closing::Passes)
         .expect("the kernel has filters");
-    while !agent.asked().iter().any(|asked| matches!(asked, Request::Connect { .. })) {
+    while !agent.asked().iter().any(|asked| matches!(operation(asked), Some(Operation::Connect(_)))) {
         thread::sleep(Duration::from_millis(1));
     }
     let child = Pid::from_child(&running.child);

@@ -3,7 +3,8 @@
 use crate::program::{Here, given};
 use crate::{agent, real};
 use libc::{c_char, c_int, sockaddr, socklen_t};
-use resoa_calls::{Query, Request, Response};
+use resoa_calls::{Request, Response};
+use resoa_protocol::message::Query;
 use std::net::{IpAddr, SocketAddr};
 use std::ptr;
 

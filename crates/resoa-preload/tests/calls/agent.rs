@@ -1,8 +1,9 @@
 //! An agent without a server: the port of an address determines the result of a call.
 
 use resoa_calls::{
-    Query, Request, Response, SocketId, SocketName, datagram, descriptor::set_mark, receive_request, respond,
+    Request, Response, SocketId, SocketName, datagram, descriptor::set_mark, receive_request, respond,
 };
+use resoa_protocol::message::{Operation, Query};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::net::{
@@ -93,19 +94,13 @@ impl Agent {
     fn answer(&mut self, request: Request, descriptor: Option<OwnedFd>, connection: OwnedFd) {
         let (response, descriptor) = match request {
             Request::Socket { family, kind, .. } => self.socket(family, kind),
-            Request::Connect { address: Some(address), .. } if address.port() == SILENT => {
+            Request::Operation { operation: Operation::Connect(address), .. } if address.port() == SILENT => {
                 // Until the program no longer waits for an answer.
                 thread::spawn(move || poll(&mut [PollFd::new(&connection, PollFlags::RDHUP)], None));
                 return;
             }
-            Request::Connect { socket, address, nonblocking } => {
-                (self.connect(socket, address, nonblocking, &descriptor.expect("the program's")), None)
-            }
-            Request::Listen { socket, .. } => {
-                let end = self.joined(&descriptor.expect("the program's"));
-                send(&end, b"1", SendFlags::NOSIGNAL).expect("it is there");
-                self.sockets.entry(socket).or_default().end = Some(end);
-                (Response::Done, None)
+            Request::Operation { socket, operation, nonblocking } => {
+                (self.operation(socket, operation, nonblocking, descriptor), None)
             }
             Request::Accept { .. } => {
                 let id = self.next();
@@ -127,25 +122,14 @@ impl Agent {
                     _ => (Response::Done, None),
                 }
             }
-            Request::Bind { address, .. } if address.port() == 9 => {
-                (Response::Failed(libc::EADDRINUSE), None)
-            }
             // There is no previous part of a datagram that this could complete.
             Request::SendTo { socket, address: None, .. }
                 if self.sockets.entry(socket).or_default().peer.is_none() =>
             {
                 (Response::Failed(libc::EDESTADDRREQ), None)
             }
-            Request::Bind { .. } | Request::Closed(_) | Request::SendTo { .. } | Request::SeesData(_) => {
-                (Response::Done, None)
-            }
-            Request::SetOption { socket, level, name, value } => {
-                self.sockets.entry(socket).or_default().options.insert((level, name), value);
-                (Response::Done, None)
-            }
+            Request::Closed(_) | Request::SendTo { .. } | Request::SeesData(_) => (Response::Done, None),
             Request::TakeUndelivered(_) => (Response::Failed(libc::EAGAIN), None),
-            Request::GetOption { socket, level, name, .. } => (self.option(socket, level, name), None),
-            Request::Ioctl { command, .. } => (Response::Value(command.to_ne_bytes().to_vec()), None),
             Request::LocalName(_) => (Response::Address(([192, 0, 2, 1], 4000).into()), None),
             Request::PeerName(socket) => match self.sockets.entry(socket).or_default().peer {
                 Some(peer) => (Response::Address(peer), None),
@@ -155,6 +139,33 @@ impl Agent {
             Request::Status => (Response::Failed(libc::ENOSYS), None),
         };
         let _ = respond(&connection, &response, descriptor.as_ref().map(AsFd::as_fd));
+    }
+
+    fn operation(
+        &mut self,
+        id: SocketId,
+        operation: Operation,
+        nonblocking: bool,
+        descriptor: Option<OwnedFd>,
+    ) -> Response {
+        let theirs = || descriptor.expect("the program's");
+        match operation {
+            Operation::Bind(address) if address.port() == 9 => return Response::Failed(libc::EADDRINUSE),
+            Operation::Bind(_) => {}
+            Operation::Connect(peer) => return self.connect(id, Some(peer), nonblocking, &theirs()),
+            Operation::Disconnect => return self.connect(id, None, nonblocking, &theirs()),
+            Operation::Listen { .. } => {
+                let end = self.joined(&theirs());
+                send(&end, b"1", SendFlags::NOSIGNAL).expect("it is there");
+                self.sockets.entry(id).or_default().end = Some(end);
+            }
+            Operation::SetOption { level, name, value } => {
+                self.sockets.entry(id).or_default().options.insert((level, name), value);
+            }
+            Operation::GetOption { level, name, .. } => return self.option(id, level, name),
+            Operation::Ioctl { command, .. } => return Response::Value(command.to_ne_bytes().to_vec()),
+        }
+        Response::Done
     }
 
     fn name(&self, socket: SocketId) -> SocketName {

@@ -31,7 +31,7 @@ impl Client {
             }),
             Body::Control(control) => self.control(target, &control, now, out),
             // Only clients send these.
-            Body::Request { .. } | Body::Call { .. } => {}
+            Body::Request { .. } | Body::Resolve { .. } | Body::Call { .. } => {}
         }
     }
 
@@ -69,14 +69,14 @@ impl Client {
                 }
             }
             Control::Error(Fault::NoBuffers) => {
-                if let Some(id) = self.find(target) {
+                if let Some(id) = self.socket_of(target) {
                     self.at(id, now, out, |socket, actions| socket.not_created(now, actions));
                 }
             }
             // The server does not have the socket, or has it in another state: the two halves no
             // longer agree (C81).
             Control::Error(fault @ (Fault::InvalidRsockId | Fault::NotAllowed)) => {
-                if let Some(id) = self.find(target) {
+                if let Some(id) = self.socket_of(target) {
                     if fault == Fault::NotAllowed {
                         self.abort_remote(target, out);
                     }
@@ -88,7 +88,8 @@ impl Client {
     }
 
     /// Returns the socket of a target, whichever name the server uses.
-    pub(super) fn find(&self, target: Target) -> Option<RsockId> {
+    #[must_use]
+    pub fn socket_of(&self, target: Target) -> Option<RsockId> {
         match target {
             Target::Socket(id) => self.sockets.contains_key(&id).then_some(id),
             Target::Child { .. } => self.children.get(&target).copied(),
@@ -103,7 +104,7 @@ impl Client {
         event: impl FnOnce(&mut Self, RsockId, Duration, &mut Vec<Action>),
     ) {
         let (Target::Socket(RsockId(number)) | Target::Child { listener: RsockId(number), .. }) = target;
-        if let Some(id) = self.find(target) {
+        if let Some(id) = self.socket_of(target) {
             event(self, id, now, out);
         } else if number == 0 || number > self.last_socket {
             // A smaller number means a closed socket and a late message (A17). This socket never

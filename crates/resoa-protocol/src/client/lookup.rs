@@ -6,8 +6,8 @@
 //! answer would delay all other look-ups.
 
 use super::Client;
-use crate::calls::{Action, CallId, LookUp, Value};
-use crate::message::{Body, Control, Message, Operation, Reply};
+use crate::calls::{Action, CallId, Value};
+use crate::message::{Body, Control, Message, Query, Reply};
 use crate::{Errno, RsockId, Target, Xid};
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -19,7 +19,7 @@ pub(crate) const AT_A_TIME: usize = 4;
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub(super) struct LookUps {
     outstanding: Vec<Outstanding>,
-    queue: VecDeque<(CallId, LookUp)>,
+    queue: VecDeque<(CallId, Query)>,
     last: u32,
 }
 
@@ -45,7 +45,7 @@ impl LookUps {
 
 impl Client {
     /// Looks up a host, a service or the name of an address.
-    pub fn look_up(&mut self, call: CallId, query: LookUp, now: Duration, out: &mut Vec<Action>) {
+    pub fn look_up(&mut self, call: CallId, query: Query, now: Duration, out: &mut Vec<Action>) {
         if self.limits().is_none() {
             out.push(Action::Return { call, result: Err(Errno::ENETDOWN) });
             return;
@@ -63,8 +63,8 @@ impl Client {
         let xid = Xid(self.look_ups.last);
         let deadline = now + self.request_timeout();
         self.look_ups.outstanding.push(Outstanding { xid, call, deadline, unanswered: 0 });
-        let body = Body::Request { xid, create: None, operation: Operation::Resolve(query) };
-        self.carry_out(Action::Send(Message { target: Target::Socket(RsockId::CLIENT), body }), out);
+        let message = Message { target: Target::Socket(RsockId::CLIENT), body: Body::Resolve { xid, query } };
+        self.carry_out(Action::Send(message), out);
     }
 
     pub(super) fn looked_up(

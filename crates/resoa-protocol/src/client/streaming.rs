@@ -3,17 +3,11 @@
 use super::Client;
 use crate::calls::{Action, DatagramPart, Stream};
 use crate::message::Ancillary;
-use crate::{Errno, RsockId, Target};
+use crate::{Errno, RsockId};
 use std::net::SocketAddr;
 use std::time::Duration;
 
 impl Client {
-    /// Returns the socket of a target, whichever name the server uses.
-    #[must_use]
-    pub fn socket_of(&self, target: Target) -> Option<RsockId> {
-        self.find(target)
-    }
-
     /// Returns the state of a socket; `None` if it does not exist.
     #[must_use]
     pub fn stream(&self, socket: RsockId) -> Option<Stream> {

@@ -6,7 +6,6 @@
 //! of an attempt returns its outcome, the next one returns EISCONN or starts a new attempt.
 
 use super::Lsm;
-use super::requests::Purpose;
 use super::state::{Halves, State};
 use super::waiting::Wait;
 use crate::Errno;
@@ -47,7 +46,7 @@ impl Lsm {
         if is_bound || self.state.stage() != Stage::Unconnected {
             return Err(Errno::EINVAL);
         }
-        self.request(Purpose::Bind { call, address }, Operation::Bind(address), out);
+        self.request(Some(call), Operation::Bind(address), out);
         Ok(None)
     }
 
@@ -60,13 +59,13 @@ impl Lsm {
     ) -> Result<Option<Value>, Errno> {
         self.may_connect(&peer)?;
         if self.create.kind != RsockType::Stream {
-            self.request(Purpose::ConnectDatagram(call), Operation::Connect(peer), out);
+            self.request(Some(call), Operation::Connect(peer), out);
             return Ok(None);
         }
         let again = matches!(self.state, State::Connecting { .. });
         match self.state {
             State::Unconnected => {
-                self.request(Purpose::Connect, Operation::Connect(peer), out);
+                self.request(None, Operation::Connect(peer), out);
                 self.state = State::Connecting { source: None };
             }
             State::Connecting { .. } if self.nonblocking => return Err(Errno::EALREADY),
@@ -150,7 +149,7 @@ impl Lsm {
             // Aborting a connection this way and reusing the socket is not supported.
             return Err(Errno::EOPNOTSUPP);
         }
-        self.request(Purpose::Disconnect(call), Operation::Disconnect, out);
+        self.request(Some(call), Operation::Disconnect, out);
         Ok(None)
     }
 }

@@ -4,7 +4,6 @@
 //! The server creates its half of a connection before the client can give it a number. So until
 //! `accept` it is named by its listener and incarnation.
 
-use super::requests::Purpose;
 use super::waiting::Wait;
 use super::{Lsm, Remote, State};
 use crate::calls::{Action, CallId, Cause, Value};
@@ -26,19 +25,18 @@ impl Lsm {
     pub(super) fn listen(
         &mut self,
         call: CallId,
-        backlog: i32,
+        backlog: u32,
         out: &mut Vec<Action>,
     ) -> Result<Option<Value>, Errno> {
         if self.create.kind != RsockType::Stream {
             return Err(Errno::EOPNOTSUPP);
         }
-        let backlog = backlog.cast_unsigned();
         match self.state {
             State::Listening => self.tell(Call::Listen { backlog }, out),
             // `listen` can fail on a socket without an address, or with one that others may share
             // (A8).
             State::Unconnected | State::Refused if self.local.is_none() || self.options.shares_address => {
-                self.request(Purpose::Listen(call), Operation::Listen { backlog }, out);
+                self.request(Some(call), Operation::Listen { backlog }, out);
                 return Ok(None);
             }
             State::Unconnected | State::Refused => {

@@ -4,7 +4,6 @@
 //! Numbers and layouts are those of Linux (`asm-generic/socket.h`, `tcp.h`, `ioctls.h`), because
 //! programs use them.
 
-use super::requests::Purpose;
 use super::told::Told;
 use super::{Lsm, State};
 use crate::Errno;
@@ -282,8 +281,7 @@ impl Lsm {
                     self.say_option((level, name), value, out);
                     return Ok(Some(Value::Done));
                 };
-                let purpose = Purpose::SetOption { call, level, name };
-                self.request(purpose, Operation::SetOption { level, name, value }, out);
+                self.request(Some(call), Operation::SetOption { level, name, value }, out);
                 return Ok(None);
             }
         }
@@ -333,8 +331,7 @@ impl Lsm {
         if self.is_lost() {
             return Err(Errno::ECONNRESET);
         }
-        let operation = Operation::GetOption { level, name, length };
-        self.request(Purpose::GetOption { call, length }, operation, out);
+        self.request(Some(call), Operation::GetOption { level, name, length }, out);
         Ok(None)
     }
 
@@ -439,7 +436,7 @@ impl Lsm {
             }
             _ if self.is_lost() => return Err(Errno::ECONNRESET),
             _ => {
-                self.request(Purpose::Ioctl(call), Operation::Ioctl { command, argument }, out);
+                self.request(Some(call), Operation::Ioctl { command, argument }, out);
                 return Ok(None);
             }
         };

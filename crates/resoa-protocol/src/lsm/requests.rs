@@ -20,15 +20,15 @@ use std::time::Duration;
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub(super) struct Requests {
     outstanding: Option<Outstanding>,
-    queue: VecDeque<(Purpose, Operation)>,
+    queue: VecDeque<Request>,
     last: u32,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct Outstanding {
     xid: Xid,
-    purpose: Purpose,
-    /// Time at which the server is asked about it; `None` until the client has set the timer.
+    request: Request,
+    /// When the server is asked after it; none until the client has set the timer.
     deadline: Option<Duration>,
     timeout: Duration,
     unanswered: u32,
@@ -36,49 +36,16 @@ struct Outstanding {
 
 /// Purpose of a request, which determines how its answer is processed.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) enum Purpose {
-    Bind {
-        call: CallId,
-        address: SocketAddr,
-    },
-    /// Calls that wait for a connection are in a queue of their own.
-    Connect,
-    ConnectDatagram(CallId),
-    Disconnect(CallId),
-    Listen(CallId),
-    SetOption {
-        call: CallId,
-        level: i32,
-        name: i32,
-    },
-    GetOption {
-        call: CallId,
-        length: u32,
-    },
-    Ioctl(CallId),
-}
-
-impl Purpose {
-    fn call(&self) -> Option<CallId> {
-        match *self {
-            Self::Connect => None,
-            Self::ConnectDatagram(call)
-            | Self::Disconnect(call)
-            | Self::Listen(call)
-            | Self::Ioctl(call)
-            | Self::Bind { call, .. }
-            | Self::SetOption { call, .. }
-            | Self::GetOption { call, .. } => Some(call),
-        }
-    }
+struct Request {
+    call: Option<CallId>,
+    operation: Operation,
 }
 
 impl Requests {
     /// Gives up all requests. Returns the calls that wait for them.
     pub(super) fn abandon(&mut self) -> Vec<CallId> {
-        let outstanding = self.outstanding.take().map(|outstanding| outstanding.purpose);
-        let queued = self.queue.drain(..).map(|(purpose, _)| purpose);
-        outstanding.into_iter().chain(queued).filter_map(|purpose| purpose.call()).collect()
+        let outstanding = self.outstanding.take().map(|outstanding| outstanding.request);
+        outstanding.into_iter().chain(self.queue.drain(..)).filter_map(|request| request.call).collect()
     }
 
     pub(super) fn deadline(&self) -> Option<Duration> {
@@ -96,8 +63,8 @@ pub(crate) enum Asked {
 }
 
 impl Lsm {
-    pub(super) fn request(&mut self, purpose: Purpose, operation: Operation, out: &mut Vec<Action>) {
-        self.requests.queue.push_back((purpose, operation));
+    pub(super) fn request(&mut self, call: Option<CallId>, operation: Operation, out: &mut Vec<Action>) {
+        self.requests.queue.push_back(Request { call, operation });
         self.next_request(out);
     }
 
@@ -105,11 +72,12 @@ impl Lsm {
         if self.requests.outstanding.is_some() {
             return;
         }
-        let Some((purpose, operation)) = self.requests.queue.pop_front() else { return };
+        let Some(request) = self.requests.queue.pop_front() else { return };
+        let operation = request.operation.clone();
         self.requests.last += 1;
         let xid = Xid(self.requests.last);
         self.requests.outstanding =
-            Some(Outstanding { xid, purpose, deadline: None, timeout: Duration::ZERO, unanswered: 0 });
+            Some(Outstanding { xid, request, deadline: None, timeout: Duration::ZERO, unanswered: 0 });
         let body = Body::Request { xid, create: self.creation(out), operation };
         out.push(Action::Send(Message { target: self.target, body }));
     }
@@ -192,51 +160,57 @@ impl Lsm {
         } else {
             self.options.told.clear();
         }
-        match outstanding.purpose {
-            Purpose::Connect => self.connected(outcome, out),
-            purpose => self.answered(purpose, outcome, out),
+        let Request { call, operation } = outstanding.request;
+        match call {
+            None => self.connected(outcome, out),
+            Some(call) => self.answered(call, operation, outcome, out),
         }
         self.next_request(out);
         self.progress(now, out);
     }
 
-    fn answered(&mut self, purpose: Purpose, outcome: Result<Reply, Errno>, out: &mut Vec<Action>) {
-        let Some(call) = purpose.call() else { return };
-        let result = outcome.and_then(|reply| match (purpose, reply) {
-            (Purpose::Bind { address, .. }, Reply::Local(local)) => {
+    fn answered(
+        &mut self,
+        call: CallId,
+        operation: Operation,
+        outcome: Result<Reply, Errno>,
+        out: &mut Vec<Action>,
+    ) {
+        let result = outcome.and_then(|reply| match (operation, reply) {
+            (Operation::Bind(address), Reply::Local(local)) => {
                 (self.local, self.bound) = (Some(local), Some(address));
                 Ok(Value::Done)
             }
-            (Purpose::Listen(_), Reply::Local(local)) => {
+            (Operation::Listen { .. }, Reply::Local(local)) => {
                 self.local = Some(local);
                 self.state = State::Listening;
                 Ok(Value::Done)
             }
-            (Purpose::ConnectDatagram(_), Reply::Connected { local, peer }) => {
+            (Operation::Connect(_), Reply::Connected { local, peer }) => {
                 (self.local, self.peer) = (Some(local), Some(peer));
                 Ok(Value::Done)
             }
-            (Purpose::Disconnect(_), Reply::Done) => {
-                // The address passed to `bind` is kept, and addresses that the stack chose are not
+            (Operation::Disconnect, Reply::Done) => {
+                // What `bind` has asked for is kept, and nothing that the stack has chosen
                 // (`__udp_disconnect`).
                 let is_any = |address: &SocketAddr| address.ip().is_unspecified() && address.port() == 0;
                 (self.local, self.peer) = (self.bound.filter(|address| !is_any(address)), None);
                 Ok(Value::Done)
             }
-            (Purpose::SetOption { level: SOL_IPV6, name: IPV6_ADDRFORM, .. }, _) => {
+            (Operation::SetOption { level: SOL_IPV6, name: IPV6_ADDRFORM, .. }, _) => {
                 self.become_version_4();
                 Ok(Value::Done)
             }
-            (Purpose::SetOption { level, name, .. }, Reply::Value(value)) => {
+            (Operation::SetOption { level, name, .. }, Reply::Value(value)) => {
                 self.options.remember(level, name, value);
                 Ok(Value::Done)
             }
-            (Purpose::GetOption { length, .. }, Reply::Value(mut value)) => {
+            (Operation::GetOption { length, .. }, Reply::Value(mut value)) => {
                 value.truncate(length as usize);
                 Ok(Value::Option(value))
             }
-            (Purpose::Ioctl(_), Reply::Value(value)) => Ok(Value::Option(value)),
-            (Purpose::SetOption { .. } | Purpose::Ioctl(_), Reply::Done) => Ok(Value::Done),
+            (Operation::Ioctl { .. }, Reply::Value(value)) => Ok(Value::Option(value)),
+            (Operation::SetOption { .. } | Operation::Ioctl { .. }, Reply::Done) => Ok(Value::Done),
             _ => Err(Errno::EPROTO),
         });
         self.give_back(call, result, out);

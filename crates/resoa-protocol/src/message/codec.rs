@@ -5,7 +5,7 @@
 use super::call::Call;
 use super::control::Control;
 use super::field::Reader;
-use super::operation::{Operation, Reply};
+use super::operation::{Operation, Query, Reply};
 use super::update::Update;
 use super::{Body, Create, Family, MESSAGE_OCTETS, Message, RsockType, VERSION};
 use crate::{Errno, Incarnation, RsockId, Target, Xid};
@@ -92,13 +92,15 @@ impl Message {
     pub fn encode(&self) -> Vec<u8> {
         let (kind, op, mut flags) = match &self.body {
             Body::Request { operation, .. } => (REQUEST, operation.op(), 0),
+            Body::Resolve { .. } => (REQUEST, Query::OP, 0),
             Body::Response { outcome, .. } => (RESPONSE, outcome.as_ref().map_or(0, Reply::op), 0),
             Body::Call { call, .. } => (CALL, call.op(), call.flags()),
             Body::Update(update) => (UPDATE, update.op(), update.flags()),
             Body::Control(control) => (CONTROL, control.code(), control.flags()),
         };
         let mut fields = Vec::new();
-        if let Body::Request { xid, .. } | Body::Response { xid, .. } = &self.body {
+        if let Body::Request { xid, .. } | Body::Resolve { xid, .. } | Body::Response { xid, .. } = &self.body
+        {
             fields.extend(xid.0.to_be_bytes());
         }
         let socket = match self.target {
@@ -121,6 +123,7 @@ impl Message {
         }
         match &self.body {
             Body::Request { operation, .. } => operation.write(&mut fields),
+            Body::Resolve { query, .. } => query.write(&mut fields),
             Body::Response { outcome: Ok(reply), .. } => reply.write(&mut fields),
             Body::Response { outcome: Err(error), .. } => fields.push(error.code()),
             Body::Call { call, .. } => call.write(&mut fields),
@@ -164,9 +167,11 @@ impl Message {
         if has_consumed && consumed == 0 {
             return Err(DecodeError::value("consumed", consumed));
         }
-        let has_create = matches!(kind, REQUEST | CALL) && flag(CREATE);
+        let is_resolve = (kind, op) == (REQUEST, Query::OP);
+        let has_create = matches!(kind, REQUEST | CALL) && !is_resolve && flag(CREATE);
         let create = if has_create { Some(Create::read(&mut reader)?) } else { None };
         let body = match kind {
+            REQUEST if is_resolve => Body::Resolve { xid: Xid(xid), query: Query::read(&mut reader)? },
             REQUEST => Body::Request { xid: Xid(xid), create, operation: Operation::read(op, &mut reader)? },
             RESPONSE => Body::Response { xid: Xid(xid), outcome: read_outcome(op, &mut reader)? },
             CALL => Body::Call { create, consumed, call: Call::read(op, &mut flags, &mut reader)? },

@@ -2,10 +2,14 @@
 
 use super::field::{Reader, put_address, put_text};
 use super::{DecodeError, Family};
+use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
 
-/// A call that the server executes while the program waits.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+/// A call of a program on a socket that the server may have to execute while the program waits.
+///
+/// The same value goes from the interposer of the program's calls to the agent, from there to the
+/// client's half of the socket, and in a REQUEST to the server and its stack.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Operation {
     /// `bind` (6.2.3), because only the server knows which addresses are free.
     Bind(SocketAddr),
@@ -13,13 +17,13 @@ pub enum Operation {
     Connect(SocketAddr),
     /// `connect` to `AF_UNSPEC`: removes the destination of a datagram socket.
     Disconnect,
-    /// `listen` that can fail: on a socket without an address, or with one that others may share
-    /// (A8).
+    /// `listen`. It is a REQUEST if it can fail: on a socket without an address, or with one that
+    /// others may share (A8).
     Listen {
-        /// Number of connections that may wait.
+        /// Number of connections that may wait. A negative one of the program's is a large one.
         backlog: u32,
     },
-    /// `setsockopt` of an option of the server's TCP or IP.
+    /// `setsockopt`, with the layouts of Linux.
     SetOption {
         /// As in `setsockopt`, Linux's number.
         level: i32,
@@ -28,7 +32,7 @@ pub enum Operation {
         /// The value, as in `setsockopt`.
         value: Vec<u8>,
     },
-    /// `getsockopt` of an option of the server's TCP or IP (`TCP_INFO`).
+    /// `getsockopt`, with the layouts of Linux.
     GetOption {
         /// As in `getsockopt`, Linux's number.
         level: i32,
@@ -37,19 +41,17 @@ pub enum Operation {
         /// Size of the program's buffer in bytes.
         length: u32,
     },
-    /// `ioctl` that the client cannot answer.
+    /// `ioctl`.
     Ioctl {
         /// As in `ioctl`, Linux's number.
         command: u32,
         /// The bytes that the program passed.
         argument: Vec<u8>,
     },
-    /// A look-up of hosts and services (6.2.6), for the client as a whole.
-    Resolve(Query),
 }
 
-/// A look-up.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+/// A look-up of hosts and services (6.2.6), which belongs to no socket.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Query {
     /// Addresses of a host, as `getaddrinfo` finds them.
     Host {
@@ -120,7 +122,6 @@ impl Operation {
             Self::SetOption { .. } => 5,
             Self::GetOption { .. } => 6,
             Self::Ioctl { .. } => 7,
-            Self::Resolve(_) => 8,
         }
     }
 
@@ -134,19 +135,6 @@ impl Operation {
             Self::Ioctl { command, argument } => {
                 out.extend(command.to_be_bytes());
                 out.extend(argument);
-            }
-            Self::Resolve(Query::Host { host, service, family }) => {
-                out.push(match family {
-                    None => 0,
-                    Some(Family::V4) => 4,
-                    Some(Family::V6) => 6,
-                });
-                put_text(host, out);
-                put_text(service, out);
-            }
-            Self::Resolve(Query::Address(address)) => {
-                out.push(1);
-                put_address(address, out);
             }
         }
     }
@@ -167,16 +155,42 @@ impl Operation {
                 length: reader.u32("length")?,
             },
             7 => Self::Ioctl { command: reader.u32("command")?, argument: reader.remainder() },
-            8 => Self::Resolve(match reader.u8("query")? {
-                1 => Query::Address(reader.address("address")?),
-                family @ (0 | 4 | 6) => Query::Host {
-                    host: reader.text("host")?,
-                    service: reader.text("service")?,
-                    family: [Family::V4, Family::V6].get(usize::from(family / 2).wrapping_sub(2)).copied(),
-                },
-                value => return Err(DecodeError::value("query", value)),
-            }),
             _ => return Err(DecodeError::value("request", op)),
+        })
+    }
+}
+
+impl Query {
+    /// The code of RESOLVE, among those of operations.
+    pub(super) const OP: u8 = 8;
+
+    pub(super) fn write(&self, out: &mut Vec<u8>) {
+        match self {
+            Self::Host { host, service, family } => {
+                out.push(match family {
+                    None => 0,
+                    Some(Family::V4) => 4,
+                    Some(Family::V6) => 6,
+                });
+                put_text(host, out);
+                put_text(service, out);
+            }
+            Self::Address(address) => {
+                out.push(1);
+                put_address(address, out);
+            }
+        }
+    }
+
+    pub(super) fn read(reader: &mut Reader) -> Result<Self, DecodeError> {
+        Ok(match reader.u8("query")? {
+            1 => Self::Address(reader.address("address")?),
+            family @ (0 | 4 | 6) => Self::Host {
+                host: reader.text("host")?,
+                service: reader.text("service")?,
+                family: [Family::V4, Family::V6].get(usize::from(family / 2).wrapping_sub(2)).copied(),
+            },
+            value => return Err(DecodeError::value("query", value)),
         })
     }
 }

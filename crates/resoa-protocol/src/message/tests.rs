@@ -62,10 +62,14 @@ fn operation() -> impl Strategy<Value = Operation> {
             length
         }),
         (any::<u32>(), octets()).prop_map(|(command, argument)| Operation::Ioctl { command, argument }),
-        ("[a-zä.]{0,9}", "[a-z0-9]{0,4}", prop::option::of(family())).prop_map(|(host, service, family)| {
-            Operation::Resolve(Query::Host { host, service, family })
-        }),
-        address().prop_map(|address| Operation::Resolve(Query::Address(address))),
+    ]
+}
+
+fn query() -> impl Strategy<Value = Query> {
+    prop_oneof![
+        ("[a-zä.]{0,9}", "[a-z0-9]{0,4}", prop::option::of(family()))
+            .prop_map(|(host, service, family)| Query::Host { host, service, family }),
+        address().prop_map(Query::Address),
     ]
 }
 
@@ -196,6 +200,7 @@ pub(crate) fn message() -> impl Strategy<Value = Message> {
             create,
             operation
         }),
+        (any::<u32>(), query()).prop_map(|(xid, query)| Body::Resolve { xid: Xid(xid), query }),
         (any::<u32>(), outcome).prop_map(|(xid, outcome)| Body::Response { xid: Xid(xid), outcome }),
         (create(), any::<u32>(), call()).prop_map(|(create, consumed, call)| Body::Call {
             create,
@@ -265,6 +270,29 @@ fn control_codes_are_those_of_the_table() {
     assert_eq!(octets(Control::Error(Fault::NoBuffers)), with(header(8, 0), &[1]));
 }
 
+/// C20: the octets of each request.
+#[test]
+fn octets_of_requests() {
+    let octets = |body| Message { target: Target::Socket(RsockId(3)), body }.encode();
+    let to = SocketAddr::from(([192, 0, 2, 1], 80));
+    let (level, name) = (1, 2);
+    for (op, operation, fields) in [
+        (1, Operation::Bind(to), &[4, 0, 80, 192, 0, 2, 1][..]),
+        (2, Operation::Connect(to), &[4, 0, 80, 192, 0, 2, 1]),
+        (3, Operation::Disconnect, &[]),
+        (4, Operation::Listen { backlog: u32::MAX }, &[255; 4]),
+        (5, Operation::SetOption { level, name, value: vec![7] }, &[0, 0, 0, 1, 0, 0, 0, 2, 7]),
+        (6, Operation::GetOption { level, name, length: 4 }, &[0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 4]),
+        (7, Operation::Ioctl { command: 5, argument: vec![6] }, &[0, 0, 0, 5, 6]),
+    ] {
+        let header = [0x11, op, 0, 0, 0, 0, 3, 0, 0, 0, 9];
+        let expected = [&header[..], fields].concat();
+        assert_eq!(octets(Body::Request { xid: Xid(9), create: None, operation }), expected);
+    }
+    let resolve = Body::Resolve { xid: Xid(9), query: Query::Address(to) };
+    assert_eq!(octets(resolve), [0x11, 8, 0, 0, 0, 0, 3, 0, 0, 0, 9, 1, 4, 0, 80, 192, 0, 2, 1]);
+}
+
 /// C107: data costs 7 bytes, or 11 with a report of what was read. TCP/IP costs at least 40, and 52
 /// with time stamps.
 #[test]
@@ -321,6 +349,9 @@ fn errors_name_the_field() {
     assert_eq!(error(&[0x13, 3, 0, 0, 0, 0, 1]), "data: expected 1 octets, only 0 are left");
     assert_eq!(error(&[0x14, 2, 0, 0, 0, 0, 1, 0, 0, 0, 0, 9]), "1 octets after the last field");
     assert_eq!(error(&[0x14, 6, 0x80, 0, 0, 0, 1]), "flags: 0x80 is not a defined value");
+    // A look-up creates no socket.
+    let resolve = [0x11, 8, 2, 0, 0, 0, 0, 0, 0, 0, 9, 1, 4, 0, 80, 192, 0, 2, 1];
+    assert_eq!(error(&resolve), "flags: 0x2 has no meaning");
     // A flag that announces control messages although there are none, or only half of one.
     let beside = |records: &[u8]| error(&[&[0x13, 4, 0x80, 0, 0, 0, 1, 0][..], records].concat());
     assert_eq!(beside(&[0]), "control messages: 0x0 is not a defined value");

@@ -5,12 +5,13 @@ use super::far::FarClose;
 use super::stream::SMALL;
 use super::world::{CREATE, LINK, World};
 use crate::calls::{ReceiveFlags, SocketCall, Value};
+use crate::message::Operation;
 use crate::settings::{LingerPolicy, Mutation};
 use crate::{Errno, RsockId};
 use stateright::{Checker, Model, Property};
 
 struct Accepting {
-    backlog: i32,
+    backlog: u32,
     mutation: Option<Mutation>,
 }
 
@@ -79,7 +80,7 @@ impl Accepting {
     }
 
     /// Executes a call that returns at once, and returns its result.
-    fn call(world: &mut World, socket: RsockId, what: SocketCall) -> Result<Value, Errno> {
+    fn call(world: &mut World, socket: RsockId, what: impl Into<SocketCall>) -> Result<Value, Errno> {
         world.program.begin();
         world.call(socket, what);
         world.program.result().cloned().expect("returns at once")
@@ -145,7 +146,7 @@ impl Accepting {
     /// connection may always wait.
     fn keeps_to_backlog(&self, state: &State) -> bool {
         let waiting = state.world.server.waiting(LINK);
-        waiting <= self.backlog.cast_unsigned().div_ceil(2).max(1) as usize
+        waiting <= self.backlog.div_ceil(2).max(1) as usize
     }
 
     /// I15: at the end neither side has anything left, and each far host knows how its connection
@@ -176,7 +177,7 @@ impl Model for Accepting {
         let mut world = World::new(SMALL, LingerPolicy::Linux, self.mutation);
         assert_eq!(world.client.socket(CREATE), Ok(LISTENER));
         world.program.begin();
-        world.call(LISTENER, SocketCall::Listen { backlog: self.backlog });
+        world.call(LISTENER, Operation::Listen { backlog: self.backlog });
         world.exchange();
         assert_eq!(world.program.result(), Some(&Ok(Value::Done)));
         vec![State { world, open: true, children: Vec::new() }]

@@ -7,6 +7,7 @@ use super::stream::SMALL;
 use super::world::{CREATE, Connects, LINK, World, address};
 use crate::calls::SocketCall;
 use crate::calls::{CallId, Value};
+use crate::message::Operation;
 use crate::settings::LingerPolicy;
 use crate::{Errno, RsockId};
 use stateright::{Checker, Model, Property};
@@ -90,7 +91,7 @@ impl Connecting {
             Step::Connect => {
                 state.tries += 1;
                 world.program.begin();
-                world.call(SOCKET, SocketCall::Connect(address(9)));
+                world.call(SOCKET, Operation::Connect(address(9)));
             }
             Step::Interrupt => {
                 world.at_client(|client, out| client.interrupt(SOCKET, CallId(0), super::world::NOW, out));

@@ -6,7 +6,7 @@ use super::program::{Doing, READ};
 use super::world::{Buffers, World};
 use crate::RsockId;
 use crate::calls::{ReceiveFlags, SendFlags, SocketCall};
-use crate::message::Half;
+use crate::message::{Half, Operation};
 use crate::server::Server;
 use crate::settings::{LingerPolicy, Mutation};
 use stateright::{Checker, Model, Property};
@@ -247,7 +247,7 @@ impl Model for Stream {
             let seconds = LINGER.as_secs() as i32;
             let value = [1_i32.to_ne_bytes(), seconds.to_ne_bytes()].concat();
             world.program.begin();
-            world.call(socket, SocketCall::SetOption { level: SOL_SOCKET, name: SO_LINGER, value });
+            world.call(socket, Operation::SetOption { level: SOL_SOCKET, name: SO_LINGER, value });
         }
         world.program = super::program::Program::default();
         vec![world]

@@ -129,7 +129,7 @@ impl World {
         true
     }
 
-    pub(super) fn call(&mut self, socket: RsockId, what: SocketCall) {
+    pub(super) fn call(&mut self, socket: RsockId, what: impl Into<SocketCall>) {
         self.at_client(|client, out| client.call(socket, CallId(0), what, NOW, out));
     }
 
@@ -255,7 +255,7 @@ impl World {
     pub(super) fn connected_socket(&mut self) -> RsockId {
         let socket = self.client.socket(CREATE).expect("the client is registered");
         self.program.begin();
-        self.call(socket, SocketCall::Connect(address(9)));
+        self.call(socket, Operation::Connect(address(9)));
         self.exchange();
         assert_eq!(self.program.result(), Some(&Ok(Value::Done)), "connects");
         socket

@@ -44,7 +44,6 @@ impl Rsm {
             // changes the backlog.
             Operation::Listen { .. } => is_new || self.state == State::Listening,
             Operation::SetOption { .. } | Operation::GetOption { .. } | Operation::Ioctl { .. } => true,
-            Operation::Resolve(_) => false,
         };
         // After our RST, TCP no longer has it, so only we can answer.
         if !is_allowed || self.state == State::Reset {

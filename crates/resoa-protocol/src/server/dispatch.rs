@@ -2,7 +2,7 @@
 
 use super::{Server, ServerAction};
 use crate::lhp::Connection;
-use crate::message::{Body, Call, Control, Create, Fault, Message, Operation};
+use crate::message::{Body, Call, Control, Create, Fault, Message};
 use crate::rsm::Rsm;
 use crate::tcp::{Endpoint, TcpAction};
 use crate::{Errno, Incarnation, RsockId, Target, Xid};
@@ -40,7 +40,7 @@ impl Server {
         }
         let target = message.target;
         match message.body {
-            Body::Request { xid, operation: Operation::Resolve(query), .. } => {
+            Body::Resolve { xid, query } => {
                 if let Some(peer) = self.peers.get_mut(&connection) {
                     peer.resolving.insert(xid);
                 }

@@ -4,7 +4,7 @@ use super::{LINK, Pair, STREAM, address};
 use crate::calls::{CallId, SendFlags, SocketCall};
 use crate::lhp::{DisconnectReason, Indication};
 use crate::message::tests::message;
-use crate::message::{Ancillary, Body, Control, Reply};
+use crate::message::{Ancillary, Body, Control, Operation, Reply};
 use crate::tcp::{Endpoint, TcpEvent};
 use crate::{Errno, Incarnation, Message, RsockId, Target};
 use proptest::prelude::*;
@@ -78,8 +78,8 @@ proptest! {
                     calls += 1;
                     let call = CallId(calls);
                     let what = match number % 4 {
-                        0 => SocketCall::Connect(address(80)),
-                        1 => SocketCall::Listen { backlog: 2 },
+                        0 => Operation::Connect(address(80)).into(),
+                        1 => Operation::Listen { backlog: 2 }.into(),
                         2 => SocketCall::Send { bytes: vec![1; 5], to: None, flags: SendFlags::default() },
                         _ => SocketCall::Close { may_wait: true },
                     };

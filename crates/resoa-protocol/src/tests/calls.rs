@@ -8,8 +8,8 @@ use crate::settings::Settings;
 use crate::tcp::{TcpAction, TcpEvent};
 use crate::{Errno, RsockId};
 
-fn connect(port: u16) -> SocketCall {
-    SocketCall::Connect(address(port))
+fn connect(port: u16) -> Operation {
+    Operation::Connect(address(port))
 }
 
 /// C17, C30, C35, C38: `socket` sends no message, and with `connect` it takes 2; names take none.
@@ -56,19 +56,19 @@ fn one_socket_more_than_the_limit() {
 fn bind_asks_the_server() {
     let mut pair = Pair::new();
     let socket = pair.socket(STREAM);
-    let other = SocketCall::Bind("[::1]:80".parse().expect("an address"));
+    let other = Operation::Bind("[::1]:80".parse().expect("an address"));
     assert_eq!(pair.call(socket, other), Err(Errno::EAFNOSUPPORT));
-    let call = pair.begin(socket, SocketCall::Bind(address(80)));
+    let call = pair.begin(socket, Operation::Bind(address(80)));
     pair.done(1, Err(Errno::EADDRINUSE));
     assert_eq!(pair.ended(call), Some(Err(Errno::EADDRINUSE)));
-    let call = pair.begin(socket, SocketCall::Bind(address(0)));
+    let call = pair.begin(socket, Operation::Bind(address(0)));
     pair.done(1, Ok(Reply::Local(address(5000))));
     assert_eq!(pair.ended(call), Some(Ok(Value::Done)));
     assert_eq!(pair.call(socket, SocketCall::LocalName), Ok(Value::Address(address(5000))));
-    assert_eq!(pair.call(socket, SocketCall::Bind(([0, 0, 0, 0], 1).into())), Err(Errno::EINVAL));
+    assert_eq!(pair.call(socket, Operation::Bind(([0, 0, 0, 0], 1).into())), Err(Errno::EINVAL));
     // That the server does not have an address is reported first, although the socket has one
     // already.
-    let call = pair.begin(socket, SocketCall::Bind(address(1)));
+    let call = pair.begin(socket, Operation::Bind(address(1)));
     pair.done(1, Err(Errno::EADDRNOTAVAIL));
     assert_eq!(pair.ended(call), Some(Err(Errno::EADDRNOTAVAIL)));
     assert_eq!(pair.call(socket, SocketCall::LocalName), Ok(Value::Address(address(5000))));
@@ -182,7 +182,7 @@ fn connect_that_is_interrupted() {
 fn requests_follow_each_other() {
     let mut pair = Pair::new();
     let socket = pair.socket(STREAM);
-    let option = |name| SocketCall::GetOption { level: 6, name, length: 4 };
+    let option = |name| Operation::GetOption { level: 6, name, length: 4 };
     let calls = [pair.begin(socket, option(1)), pair.begin(socket, option(2))];
     assert_eq!(pair.messages, [1, 0]);
     pair.done(1, Ok(Reply::Value(vec![1])));

@@ -3,7 +3,7 @@
 use super::{Pair, bytes};
 use crate::calls::{CallId, SocketCall, Value};
 use crate::client::Client;
-use crate::message::{Half, Reply};
+use crate::message::{Half, Operation, Reply};
 use crate::server::{Addresses, ServerSettings};
 use crate::settings::{LingerPolicy, Settings};
 use crate::tcp::{TcpAction, TcpEvent};
@@ -48,7 +48,7 @@ fn connecting_sockets_are_closed_by_the_stack() {
         if let Some(linger) = linger {
             assert_eq!(pair.set(socket, SO_LINGER, &linger), Ok(Value::Done));
         }
-        pair.begin(socket, SocketCall::Connect(super::address(80)));
+        pair.begin(socket, Operation::Connect(super::address(80)));
         pair.stack.clear();
         let call = close(&mut pair, socket);
         assert_eq!(pair.ended(call), Some(Ok(Value::Done)), "{linger:?}");
@@ -61,7 +61,7 @@ fn connecting_sockets_are_closed_by_the_stack() {
 fn connections_that_the_client_has_not_heard_of_end_by_fin() {
     let mut pair = Pair::new();
     let socket = pair.socket(super::STREAM);
-    pair.begin(socket, SocketCall::Connect(super::address(80)));
+    pair.begin(socket, Operation::Connect(super::address(80)));
     pair.flows = false;
     pair.done(1, Ok(Reply::Connected { local: super::address(40_000), peer: super::address(80) }));
     pair.stack.clear();
@@ -319,7 +319,7 @@ fn octets_after_both_halves_were_shut() {
         assert_eq!(pair.asked(), [TcpAction::Abort], "{halves:?}");
         assert_eq!(pair.get(socket, 4), Errno::ECONNRESET.linux(), "SO_ERROR");
         // TCP_INFO, which only TCP knows. A request for it once made the program wait for ever.
-        let info = SocketCall::GetOption { level: 6, name: 11, length: 8 };
+        let info = Operation::GetOption { level: 6, name: 11, length: 8 };
         assert_eq!(pair.call(socket, info), Err(Errno::EINVAL));
         close(&mut pair, socket);
         assert_eq!((pair.client.sockets(), pair.server.sockets(super::LINK)), (0, 0));
@@ -364,7 +364,7 @@ fn shutdown_while_connecting() {
         let mut pair = Pair::new();
         let socket = pair.socket(super::STREAM);
         assert_eq!(pair.call(socket, SocketCall::SetNonblocking(!is_waiting)), Ok(Value::Done));
-        let connect = pair.begin(socket, SocketCall::Connect(super::address(80)));
+        let connect = pair.begin(socket, Operation::Connect(super::address(80)));
         assert_eq!(pair.ended(connect).is_none(), is_waiting);
         pair.stack.clear();
         pair.flows = !has_connected;
@@ -382,7 +382,7 @@ fn shutdown_while_connecting() {
             assert_eq!(pair.get(socket, 4), Errno::ECONNRESET.linux(), "SO_ERROR");
         }
         assert_eq!(pair.read(socket, 9), bytes(&[]));
-        assert_eq!(pair.call(socket, SocketCall::Connect(super::address(80))), Err(Errno::ECONNABORTED));
+        assert_eq!(pair.call(socket, Operation::Connect(super::address(80))), Err(Errno::ECONNABORTED));
         assert_eq!(pair.call(socket, SocketCall::Shutdown(half)), Err(Errno::ENOTCONN));
         pair.messages = [0; 2];
         close(&mut pair, socket);
@@ -395,7 +395,7 @@ fn shutdown_while_connecting() {
 fn close_while_connecting() {
     let mut pair = Pair::new();
     let socket = pair.socket(super::STREAM);
-    let waits = pair.begin(socket, SocketCall::Connect(super::address(80)));
+    let waits = pair.begin(socket, Operation::Connect(super::address(80)));
     pair.stack.clear();
     close(&mut pair, socket);
     assert_eq!(pair.ended(waits), Some(Err(Errno::EBADF)));

@@ -26,7 +26,7 @@ fn datagrams_keep_their_boundaries() {
     let socket = pair.socket(DATAGRAM);
     assert_eq!(pair.call(socket, send_to(b"x", None)), Err(Errno::EDESTADDRREQ));
     assert_eq!(pair.call(socket, send_to(&vec![0; 65_508], Some(53))), Err(Errno::EMSGSIZE));
-    assert_eq!(pair.call(socket, SocketCall::Listen { backlog: 1 }), Err(Errno::EOPNOTSUPP));
+    assert_eq!(pair.call(socket, Operation::Listen { backlog: 1 }), Err(Errno::EOPNOTSUPP));
     assert_eq!(pair.call(socket, send_to(b"ab", Some(53))), Ok(Value::Count(2)));
     assert_eq!(pair.call(socket, send_to(b"", Some(53))), Ok(Value::Count(0)));
     let sent = |bytes: &[u8]| TcpAction::SendTo {
@@ -79,7 +79,7 @@ fn datagrams_with_a_destination() {
     let settings = Settings { receive_buffer: 8, report_after: 1, ..Settings::default() };
     let mut pair = Pair::with(settings, ServerSettings::new(Addresses::shared(address(0).ip())));
     let socket = pair.socket(DATAGRAM);
-    let call = pair.begin(socket, SocketCall::Connect(address(53)));
+    let call = pair.begin(socket, Operation::Connect(address(53)));
     pair.done(1, Ok(Reply::Connected { local: address(4000), peer: address(53) }));
     assert_eq!(pair.ended(call), Some(Ok(Value::Done)));
     assert_eq!(pair.call(socket, send_to(b"x", None)), Ok(Value::Count(1)));
@@ -115,16 +115,16 @@ fn addresses_of_the_disconnected() {
         let mut pair = Pair::new();
         let socket = pair.socket(DATAGRAM);
         if let Some(wanted) = asked_for {
-            let bind = pair.begin(socket, SocketCall::Bind(wanted));
+            let bind = pair.begin(socket, Operation::Bind(wanted));
             let port = if wanted.port() == 0 { 5000 } else { wanted.port() };
             pair.done(1, Ok(Reply::Local(SocketAddr::new(wanted.ip(), port))));
             assert_eq!(pair.ended(bind), Some(Ok(Value::Done)));
         }
-        let connect = pair.begin(socket, SocketCall::Connect(address(53)));
+        let connect = pair.begin(socket, Operation::Connect(address(53)));
         pair.done(1, Ok(Reply::Connected { local: address(5000), peer: address(53) }));
         assert_eq!(pair.ended(connect), Some(Ok(Value::Done)));
         assert_eq!(pair.call(socket, SocketCall::LocalName), Ok(Value::Address(address(5000))));
-        let disconnect = pair.begin(socket, SocketCall::Disconnect);
+        let disconnect = pair.begin(socket, Operation::Disconnect);
         pair.done(1, Ok(Reply::Done));
         assert_eq!(pair.ended(disconnect), Some(Ok(Value::Done)));
         assert_eq!(pair.call(socket, SocketCall::LocalName), Ok(Value::Address(left)), "{asked_for:?}");
@@ -205,7 +205,7 @@ fn names_are_looked_up_by_the_server() {
     pair.at_server(|server, _, out| server.resolved(LINK, Xid(last + 1), Ok(nothing), out));
     let call = CallId(101 + u64::from(last));
     assert_eq!(pair.ended(call), Some(Ok(Value::Unresolved(Unresolved::NoName))));
-    assert!(!matches!(pair.asked()[..], [TcpAction::Execute(Operation::Resolve(_)), ..]));
+    assert_eq!(pair.asked(), []);
 }
 
 /// C91: a driver moves whole datagrams with their addresses and control messages. A datagram that
@@ -438,7 +438,7 @@ fn datagrams_do_not_wait_here() {
     assert!(pair.up.iter().chain(&pair.down).all(Message::may_be_lost));
     // A message of the same socket does.
     pair.event(1, TcpEvent::Failed(Errno::ECONNREFUSED));
-    pair.begin(socket, SocketCall::Bind(address(9)));
+    pair.begin(socket, Operation::Bind(address(9)));
     assert!(pair.call(socket, send_to(b"behind it", Some(53))).is_ok());
     pair.event(1, TcpEvent::Datagram { from: address(53), ancillary: Ancillary::none(), bytes: vec![2; 3] });
     assert_eq!((pair.up.len(), pair.down.len()), (2, 2));

@@ -24,7 +24,7 @@ fn the_link_is_lost() {
     let fresh = pair.socket(STREAM);
     pair.event(2, TcpEvent::Received(b"x".to_vec()));
     let waits = pair.receive(reads, 1);
-    let asks = pair.begin(has, SocketCall::GetOption { level: 6, name: 11, length: 9 });
+    let asks = pair.begin(has, Operation::GetOption { level: 6, name: 11, length: 9 });
     lose(&mut pair);
     assert_eq!(pair.registrations.pop(), Some(Registration::Lost(DisconnectReason::Unreachable)));
     for call in [waits, asks] {
@@ -181,7 +181,7 @@ fn requests_are_asked_after() {
     let round_trip = Some(Duration::from_millis(500));
     pair.client.statistics(Statistics { round_trip, healthy: true, retransmissions: 0 });
     let socket = pair.socket(STREAM);
-    let call = pair.begin(socket, SocketCall::Connect(address(80)));
+    let call = pair.begin(socket, Operation::Connect(address(80)));
     assert_eq!((pair.client.deadline(), pair.messages), (Some(Duration::from_secs(5)), [1, 0]));
     expire(&mut pair, false);
     assert_eq!((pair.client.deadline(), pair.messages), (Some(Duration::from_secs(10)), [1, 0]));
@@ -204,7 +204,7 @@ fn requests_are_asked_after() {
 fn a_server_that_does_not_answer() {
     let mut pair = Pair::new();
     let socket = pair.socket(STREAM);
-    let call = pair.begin(socket, SocketCall::Connect(address(80)));
+    let call = pair.begin(socket, Operation::Connect(address(80)));
     pair.flows = false;
     for _ in 0..16 {
         expire(&mut pair, true);
@@ -244,7 +244,7 @@ fn no_room_for_a_call_without_an_answer() {
     pair.event(1, TcpEvent::NotCreated);
     assert_eq!(pair.get(socket, 4), Errno::ENOBUFS.linux());
     pair.stack.clear();
-    pair.begin(socket, SocketCall::Connect(address(80)));
+    pair.begin(socket, Operation::Connect(address(80)));
     assert!(matches!(pair.asked()[0], TcpAction::Create { .. }));
 }
 
@@ -265,7 +265,7 @@ fn options_of_a_half_that_could_not_be_made() {
     let is_create = |action: &TcpAction| matches!(action, TcpAction::Create { .. });
     pair.event(1, TcpEvent::NotCreated);
     pair.stack.clear();
-    let call = pair.begin(socket, SocketCall::Connect(address(80)));
+    let call = pair.begin(socket, Operation::Connect(address(80)));
     let asked = pair.asked();
     let connect = TcpAction::Execute(Operation::Connect(address(80)));
     assert!(is_create(&asked[0]), "{asked:?}");
@@ -273,7 +273,7 @@ fn options_of_a_half_that_could_not_be_made() {
     // It fails for this one, too: the options come first, so no call waits for their answers.
     pair.event(2, TcpEvent::NotCreated);
     assert_eq!(pair.ended(call), Some(Err(Errno::ENOBUFS)));
-    let call = pair.begin(socket, SocketCall::Connect(address(80)));
+    let call = pair.begin(socket, Operation::Connect(address(80)));
     let asked = pair.asked();
     assert!(is_create(&asked[0]), "{asked:?}");
     assert_eq!(asked[1..], [option(2, 1), option(9, 0), connect]);
@@ -303,7 +303,7 @@ fn said_of_a_half_that_could_not_be_made() {
         for name in [9, 2] {
             assert_eq!(pair.set(socket, name, &[1]), Ok(Value::Done));
         }
-        let call = pair.begin(socket, SocketCall::Connect(address(80)));
+        let call = pair.begin(socket, Operation::Connect(address(80)));
         for message in std::mem::take(&mut pair.up) {
             pair.at_server(|server, now, out| server.message(LINK, message, now, out));
             let made = |(endpoint, action)| matches!(action, TcpAction::Create { .. }).then_some(endpoint);
@@ -318,7 +318,7 @@ fn said_of_a_half_that_could_not_be_made() {
         pair.event(1, TcpEvent::FinAcknowledged);
         pair.stack.clear();
         assert_eq!(pair.get(socket, 4), 0, "told already");
-        let call = pair.begin(socket, SocketCall::Connect(address(80)));
+        let call = pair.begin(socket, Operation::Connect(address(80)));
         let (endpoint, _) = pair.stack[0].clone();
         assert_eq!(pair.asked().len(), 4);
         for _ in 0..2 {
@@ -336,7 +336,7 @@ fn said_of_a_half_that_could_not_be_made() {
 fn a_request_that_is_not_known() {
     let mut pair = Pair::new();
     let socket = pair.connected();
-    let call = pair.begin(socket, SocketCall::GetOption { level: 6, name: 11, length: 9 });
+    let call = pair.begin(socket, Operation::GetOption { level: 6, name: 11, length: 9 });
     pair.stack.clear();
     let answer = Control::Pending { xid: Xid(2), pending: false };
     let answer = Message::socket_control(socket, answer);

@@ -9,9 +9,9 @@ use crate::tcp::{Endpoint, TcpAction, TcpEvent};
 use crate::{Errno, RsockId};
 
 impl Pair {
-    fn listener(&mut self, backlog: i32) -> RsockId {
+    fn listener(&mut self, backlog: u32) -> RsockId {
         let socket = self.socket(STREAM);
-        let call = self.begin(socket, SocketCall::Listen { backlog });
+        let call = self.begin(socket, Operation::Listen { backlog });
         self.done(1, Ok(Reply::Local(address(7000))));
         assert_eq!(self.ended(call), Some(Ok(Value::Done)));
         self.stack.clear();
@@ -34,12 +34,12 @@ impl Pair {
 fn listen_by_call_and_by_request() {
     let mut pair = Pair::new();
     let socket = pair.socket(STREAM);
-    let call = pair.begin(socket, SocketCall::Bind(address(7000)));
+    let call = pair.begin(socket, Operation::Bind(address(7000)));
     pair.done(1, Ok(Reply::Local(address(7000))));
     assert_eq!(pair.ended(call), Some(Ok(Value::Done)));
     pair.messages = [0; 2];
     pair.stack.clear();
-    assert_eq!(pair.call(socket, SocketCall::Listen { backlog: 5 }), Ok(Value::Done));
+    assert_eq!(pair.call(socket, Operation::Listen { backlog: 5 }), Ok(Value::Done));
     assert_eq!(pair.messages, [1, 0]);
     assert_eq!(pair.asked(), [execute(Operation::Listen { backlog: 5 })]);
     // If it fails later, the next call reports the error.
@@ -50,12 +50,12 @@ fn listen_by_call_and_by_request() {
     let mut pair = Pair::new();
     let socket = pair.socket(STREAM);
     let call =
-        pair.begin(socket, SocketCall::SetOption { level: 1, name: 2, value: 1_i32.to_ne_bytes().to_vec() });
+        pair.begin(socket, Operation::SetOption { level: 1, name: 2, value: 1_i32.to_ne_bytes().to_vec() });
     pair.done(1, Ok(Reply::Value(1_i32.to_ne_bytes().to_vec())));
     assert_eq!(pair.ended(call), Some(Ok(Value::Done)));
-    pair.begin(socket, SocketCall::Bind(address(7000)));
+    pair.begin(socket, Operation::Bind(address(7000)));
     pair.done(1, Ok(Reply::Local(address(7000))));
-    let call = pair.begin(socket, SocketCall::Listen { backlog: 5 });
+    let call = pair.begin(socket, Operation::Listen { backlog: 5 });
     assert_eq!(pair.ended(call), None);
     pair.done(1, Err(Errno::EADDRINUSE));
     assert_eq!(pair.ended(call), Some(Err(Errno::EADDRINUSE)));
@@ -64,7 +64,7 @@ fn listen_by_call_and_by_request() {
     let listener = pair.listener(5);
     assert_eq!(pair.call(listener, SocketCall::LocalName), Ok(Value::Address(address(7000))));
     assert_eq!(pair.get(listener, 30), 1, "SO_ACCEPTCONN");
-    assert_eq!(pair.call(listener, SocketCall::Connect(address(1))), Err(Errno::EISCONN));
+    assert_eq!(pair.call(listener, Operation::Connect(address(1))), Err(Errno::EISCONN));
     assert_eq!(pair.read(listener, 1), Err(Errno::ENOTCONN));
 }
 
@@ -78,10 +78,10 @@ fn backlog_counts_what_is_not_accepted() {
         let listener = pair.listener(backlog);
         for held in 1..=taken {
             pair.arrival(held as u16);
-            assert_eq!(pair.asked(), [admit(held < taken, (backlog - held).max(0).cast_unsigned())]);
+            assert_eq!(pair.asked(), [admit(held < taken, backlog.saturating_sub(held))]);
         }
         assert!(matches!(pair.call(listener, SocketCall::Accept), Ok(Value::Accepted { .. })));
-        assert_eq!(pair.asked(), [admit(true, (backlog - taken + 1).cast_unsigned())]);
+        assert_eq!(pair.asked(), [admit(true, backlog + 1 - taken)]);
     }
 }
 
@@ -122,7 +122,7 @@ fn a_program_that_accepts_all_the_time_loses_none() {
 fn two_processes_listen_at_once() {
     let mut pair = Pair::new();
     let socket = pair.socket(STREAM);
-    let calls = [5, 7].map(|backlog| pair.begin(socket, SocketCall::Listen { backlog }));
+    let calls = [5, 7].map(|backlog| pair.begin(socket, Operation::Listen { backlog }));
     for (call, backlog) in calls.into_iter().zip([5, 7]) {
         assert_eq!(pair.asked().pop(), Some(execute(Operation::Listen { backlog })));
         pair.done(1, Ok(Reply::Local(address(7000))));
@@ -138,10 +138,10 @@ fn a_listener_that_listens_again() {
     for named in [false, true] {
         let mut pair = Pair::new();
         let socket = pair.socket(STREAM);
-        let bind = pair.begin(socket, SocketCall::Bind(address(if named { 7000 } else { 0 })));
+        let bind = pair.begin(socket, Operation::Bind(address(if named { 7000 } else { 0 })));
         pair.done(1, Ok(Reply::Local(address(7000))));
         assert_eq!(pair.ended(bind), Some(Ok(Value::Done)));
-        let listen = || SocketCall::Listen { backlog: 1 };
+        let listen = || Operation::Listen { backlog: 1 };
         assert_eq!(pair.call(socket, listen()), Ok(Value::Done));
         pair.done(1, Ok(Reply::Local(address(7000))));
         assert_eq!(pair.call(socket, SocketCall::Shutdown(Half::Both)), Ok(Value::Done));
@@ -207,7 +207,7 @@ fn listener_that_goes_away() {
         assert_eq!(pair.client.sockets(), usize::from(!close));
         if !close {
             assert_eq!(pair.call(listener, SocketCall::Accept), Err(Errno::EINVAL));
-            let again = pair.begin(listener, SocketCall::Listen { backlog: 1 });
+            let again = pair.begin(listener, Operation::Listen { backlog: 1 });
             pair.done(1, Ok(Reply::Local(address(7001))));
             assert_eq!(pair.ended(again), Some(Ok(Value::Done)));
         }
@@ -279,7 +279,7 @@ fn another_backlog() {
         (3, TcpAction::Admit { accept: true, backlog: 2 }),
         (1, TcpAction::Admit { accept: false, backlog: 0 }),
     ] {
-        pair.begin(listener, SocketCall::Listen { backlog });
+        pair.begin(listener, Operation::Listen { backlog });
         pair.event(1, TcpEvent::Done(Ok(Reply::Local(address(7000)))));
         assert_eq!(pair.asked().last(), Some(&admit), "{backlog}");
     }
@@ -292,7 +292,7 @@ fn options_of_a_listener_are_asked_for() {
     let mut pair = Pair::new();
     let listener = pair.listener(5);
     let set =
-        |level, name, value: i32| SocketCall::SetOption { level, name, value: value.to_ne_bytes().to_vec() };
+        |level, name, value: i32| Operation::SetOption { level, name, value: value.to_ne_bytes().to_vec() };
     // SO_RCVBUF, TCP_NODELAY.
     for (level, name) in [(1, 8), (6, 1)] {
         let call = pair.begin(listener, set(level, name, 60_000));

@@ -24,12 +24,12 @@ fn options_of_the_client() {
     assert_eq!(pair.set(socket, 60, &[1]), Err(Errno::ENOPROTOOPT));
     assert_eq!(pair.set(socket, 19, &[5]), Err(Errno::ENOPROTOOPT));
     assert_eq!(
-        pair.call(socket, SocketCall::Ioctl { command: 0x541b, argument: vec![] }),
+        pair.call(socket, Operation::Ioctl { command: 0x541b, argument: vec![] }),
         Ok(Value::Option(number(0)))
     );
     assert_eq!(pair.messages, [0, 0]);
     // A shared TCP cannot provide this (C39). Libraries work without it.
-    let ulp = SocketCall::SetOption { level: 6, name: 31, value: b"tls".to_vec() };
+    let ulp = Operation::SetOption { level: 6, name: 31, value: b"tls".to_vec() };
     assert_eq!(pair.call(socket, ulp), Err(Errno::ENOENT));
 }
 
@@ -39,7 +39,7 @@ fn options_of_the_client() {
 fn a_high_low_water_mark() {
     let mut pair = Pair::new();
     let socket = pair.connected();
-    let set = |value| SocketCall::SetOption { level: SOL_SOCKET, name: 18, value: number(value) };
+    let set = |value| Operation::SetOption { level: SOL_SOCKET, name: 18, value: number(value) };
     assert_eq!(pair.call(socket, set(1000)), Ok(Value::Done));
     assert_eq!((pair.get(socket, 18), pair.messages), (1000, [0, 0]));
     for value in [1153, i32::MAX, -1] {
@@ -64,8 +64,8 @@ fn a_high_low_water_mark() {
 fn no_interface() {
     let mut pair = Pair::new();
     let socket = pair.socket(STREAM);
-    let get = SocketCall::GetOption { level: SOL_SOCKET, name: 25, length: 16 };
-    let set = |value: &[u8]| SocketCall::SetOption { level: SOL_SOCKET, name: 25, value: value.to_vec() };
+    let get = Operation::GetOption { level: SOL_SOCKET, name: 25, length: 16 };
+    let set = |value: &[u8]| Operation::SetOption { level: SOL_SOCKET, name: 25, value: value.to_vec() };
     assert_eq!(pair.call(socket, get), Ok(Value::Option(Vec::new())));
     assert_eq!(pair.call(socket, set(b"")), Ok(Value::Done));
     assert_eq!(pair.call(socket, set(b"\0\0\0\0")), Ok(Value::Done));
@@ -89,8 +89,8 @@ fn send_buffers_at_first() {
 fn fast_open() {
     const CONNECT: i32 = 30;
     let mut pair = Pair::new();
-    let set = |value: i32| SocketCall::SetOption { level: 6, name: CONNECT, value: number(value) };
-    let get = |name: i32| SocketCall::GetOption { level: 6, name, length: 40 };
+    let set = |value: i32| Operation::SetOption { level: 6, name: CONNECT, value: number(value) };
+    let get = |name: i32| Operation::GetOption { level: 6, name, length: 40 };
     let connected = pair.connected();
     assert_eq!(pair.call(connected, set(1)), Err(Errno::EINVAL));
     let socket = pair.socket(STREAM);
@@ -126,16 +126,16 @@ fn time_stamps() {
 fn errors_have_no_queue() {
     let mut pair = Pair::new();
     let socket = pair.socket(STREAM);
-    let get = |level, name| SocketCall::GetOption { level, name, length: 4 };
+    let get = |level, name| Operation::GetOption { level, name, length: 4 };
     assert_eq!(pair.call(socket, get(0, 11)), Ok(Value::Option(number(0))));
     for (value, read_back) in [(1, 1), (7, 1), (0, 0)] {
-        let set = SocketCall::SetOption { level: 0, name: 11, value: number(value) };
+        let set = Operation::SetOption { level: 0, name: 11, value: number(value) };
         assert_eq!(pair.call(socket, set), Ok(Value::Done));
         assert_eq!(pair.call(socket, get(0, 11)), Ok(Value::Option(number(read_back))));
     }
     assert_eq!(pair.messages, [0, 0]);
     // For this one the server returns what its kernel returns.
-    pair.begin(socket, SocketCall::SetOption { level: 41, name: 25, value: number(1) });
+    pair.begin(socket, Operation::SetOption { level: 41, name: 25, value: number(1) });
     assert_eq!(pair.messages, [1, 0]);
 }
 
@@ -157,8 +157,8 @@ fn keep_alive_is_told() {
 fn options_that_are_told() {
     let mut pair = Pair::new();
     let socket = pair.socket(STREAM);
-    let set = |level, name, value| SocketCall::SetOption { level, name, value };
-    let get = |level, name| SocketCall::GetOption { level, name, length: 4 };
+    let set = |level, name, value| Operation::SetOption { level, name, value };
+    let get = |level, name| Operation::GetOption { level, name, length: 4 };
     // TCP_NODELAY, TCP_KEEPIDLE, TCP_KEEPCNT, SO_REUSEADDR, IP_TTL: before the first use, in one
     // message each and without an answer.
     let valid = [(6, 1, 7, 1), (6, 4, 60, 60), (6, 6, 127, 127), (SOL_SOCKET, 2, 1, 1), (0, 2, 64, 64)];
@@ -195,7 +195,7 @@ fn options_while_the_link_takes_nothing() {
     let socket = pair.connected();
     pair.at_client(|client, now, out| client.indication(Indication::Off, now, out));
     // TCP_NODELAY, TCP_QUICKACK. Values that the stack would refuse are still refused at once.
-    let set = |name, value| SocketCall::SetOption { level: 6, name, value: number(value) };
+    let set = |name, value| Operation::SetOption { level: 6, name, value: number(value) };
     assert_eq!(pair.call(socket, set(4, 0)), Err(Errno::EINVAL));
     let calls = [(1, 5), (12, 1)].map(|(name, value)| pair.begin(socket, set(name, value)));
     assert_eq!(calls.map(|call| pair.ended(call)), [None, None]);
@@ -205,7 +205,7 @@ fn options_while_the_link_takes_nothing() {
         pair.done(1, Ok(Reply::Value(number(1))));
         assert_eq!(pair.ended(call), Some(Ok(Value::Done)));
     }
-    let get = |name| SocketCall::GetOption { level: 6, name, length: 4 };
+    let get = |name| Operation::GetOption { level: 6, name, length: 4 };
     assert_eq!(pair.call(socket, get(1)), Ok(Value::Option(number(1))));
     // TCP_QUICKACK does not last.
     let call = pair.begin(socket, get(12));
@@ -226,12 +226,12 @@ fn options_of_the_server() {
     let mut pair = Pair::new();
     let socket = pair.connected();
     // TCP_DEFER_ACCEPT, which the kernel rounds up.
-    let set = SocketCall::SetOption { level: 6, name: 9, value: number(2) };
+    let set = Operation::SetOption { level: 6, name: 9, value: number(2) };
     let call = pair.begin(socket, set);
     assert_eq!(pair.ended(call), None);
     pair.done(1, Ok(Reply::Value(number(3))));
     assert_eq!(pair.ended(call), Some(Ok(Value::Done)));
-    let get = |name| SocketCall::GetOption { level: 6, name, length: 4 };
+    let get = |name| Operation::GetOption { level: 6, name, length: 4 };
     assert_eq!(pair.call(socket, get(9)), Ok(Value::Option(number(3))));
     assert_eq!(pair.messages, [1, 1]);
     // TCP_INFO, truncated to the program's buffer.
@@ -256,7 +256,7 @@ fn options_that_are_set_again() {
     pair.done(1, Ok(Reply::Value(number(3))));
     let linger = [number(1), number(7)].concat();
     assert_eq!(pair.call(socket, again(SOL_SOCKET, 13, linger.clone())), Ok(Value::Done));
-    let get = |level, name| SocketCall::GetOption { level, name, length: 8 };
+    let get = |level, name| Operation::GetOption { level, name, length: 8 };
     assert_eq!(pair.call(socket, get(SOL_SOCKET, 13)), Ok(Value::Option(linger)));
     assert_eq!(pair.messages, [1, 0]);
     let call = pair.begin(socket, get(6, 9));
@@ -274,7 +274,7 @@ fn a_larger_receive_buffer() {
     let settings = Settings { receive_buffer: 4, ..Settings::default() };
     let mut pair = Pair::with(settings, ServerSettings::new(Addresses::shared(super::address(0).ip())));
     let socket = pair.connected();
-    let set = SocketCall::SetOption { level: SOL_SOCKET, name: 8, value: number(4) };
+    let set = Operation::SetOption { level: SOL_SOCKET, name: 8, value: number(4) };
     pair.begin(socket, set);
     pair.done(1, Ok(Reply::Value(number(8))));
     pair.event(1, TcpEvent::Received(b"0123456789".to_vec()));
@@ -287,10 +287,10 @@ fn a_larger_receive_buffer() {
 fn ioctl_is_forwarded() {
     let mut pair = Pair::new();
     let socket = pair.connected();
-    let call = pair.begin(socket, SocketCall::Ioctl { command: 0x8910, argument: vec![1] });
+    let call = pair.begin(socket, Operation::Ioctl { command: 0x8910, argument: vec![1] });
     pair.done(1, Ok(Reply::Value(vec![2])));
     assert_eq!(pair.ended(call), Some(Ok(Value::Option(vec![2]))));
-    let nonblocking = SocketCall::Ioctl { command: 0x5421, argument: number(1) };
+    let nonblocking = Operation::Ioctl { command: 0x5421, argument: number(1) };
     assert_eq!(pair.call(socket, nonblocking), Ok(Value::Done));
     let call = pair.receive(socket, 1);
     assert_eq!(pair.ended(call), Some(Err(Errno::EAGAIN)));

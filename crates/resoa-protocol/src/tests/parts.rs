@@ -3,8 +3,8 @@
 use super::datagrams::beside;
 use super::{DATAGRAM, Pair, STREAM, address};
 use crate::Errno;
-use crate::calls::{DatagramPart, SocketCall, Value};
-use crate::message::Ancillary;
+use crate::calls::{DatagramPart, Value};
+use crate::message::{Ancillary, Operation};
 use crate::server::{Addresses, ServerSettings};
 use crate::settings::Settings;
 use crate::tcp::{TcpAction, TcpEvent};
@@ -40,8 +40,8 @@ fn datagrams_of_several_parts() {
     assert_eq!(give(&mut pair, Some(9), 1, b"x", true), (Err(Errno::EMSGSIZE), false));
     assert_eq!(sent(&mut pair), []);
 
-    let cork = |on: i32| SocketCall::SetOption { level: 17, name: 1, value: on.to_ne_bytes().to_vec() };
-    let is_corked = SocketCall::GetOption { level: 17, name: 1, length: 4 };
+    let cork = |on: i32| Operation::SetOption { level: 17, name: 1, value: on.to_ne_bytes().to_vec() };
+    let is_corked = Operation::GetOption { level: 17, name: 1, length: 4 };
     assert_eq!(pair.call(socket, cork(7)), Ok(Value::Done));
     assert_eq!(pair.call(socket, is_corked.clone()), Ok(Value::Option(1_i32.to_ne_bytes().to_vec())));
     assert_eq!(give(&mut pair, Some(9), 1, b"ab", false), (Ok(()), true));
@@ -79,7 +79,7 @@ fn parts_without_room() {
     assert_eq!(give(&[3; 20], false, true), (Ok(()), false));
     // What UDP_CORK has held back needs no room either.
     assert_eq!(give(&[4; 20], true, false), (Ok(()), true));
-    let off = SocketCall::SetOption { level: 17, name: 1, value: vec![0; 4] };
+    let off = Operation::SetOption { level: 17, name: 1, value: vec![0; 4] };
     assert_eq!(pair.call(socket, off), Ok(Value::Done));
     assert!(!pair.client.stream(socket).expect("it is open").begun);
     pair.flows = true;

@@ -5,7 +5,7 @@ use crate::Message;
 use crate::calls::{SocketCall, Value};
 use crate::client::{Client, Registration};
 use crate::lhp::{Connection, DisconnectReason, Identity};
-use crate::message::{Accepted, AddressMode, Body, Control, Modes, Refusal};
+use crate::message::{Accepted, AddressMode, Body, Control, Modes, Operation, Refusal};
 use crate::server::{Addresses, Grant, Server, ServerAction, ServerSettings};
 use crate::settings::{Mutation, Settings};
 use crate::tcp::TcpAction;
@@ -91,7 +91,7 @@ fn an_address_that_the_client_brings() {
     let mut pair = Pair::unregistered(mode, Settings::default(), ServerSettings::new(addresses));
     pair.register();
     let socket = pair.socket(STREAM);
-    pair.begin(socket, SocketCall::Connect(address(80)));
+    pair.begin(socket, Operation::Connect(address(80)));
     let create = TcpAction::Create { create: STREAM, source: own, foreign: true };
     assert_eq!(pair.asked()[0], create);
 }

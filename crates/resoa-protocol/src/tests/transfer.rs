@@ -4,6 +4,7 @@ use super::{Pair, address, bytes};
 use crate::calls::{ReceiveFlags, SendFlags, Signal, SocketCall, Value};
 use crate::client::Client;
 use crate::lhp::Indication;
+use crate::message::Operation;
 use crate::server::{Addresses, ServerSettings};
 use crate::settings::Settings;
 use crate::tcp::{TcpAction, TcpEvent};
@@ -32,7 +33,7 @@ fn writes_in_three_regimes() {
     assert_eq!(pair.asked(), [sent(b"ab"), sent(b"c")]);
     assert_eq!(pair.poll(socket), "");
     // C41: TIOCOUTQ counts both places.
-    let outq = SocketCall::Ioctl { command: 0x5411, argument: Vec::new() };
+    let outq = Operation::Ioctl { command: 0x5411, argument: Vec::new() };
     assert_eq!(pair.call(socket, outq), Ok(Value::Option(5_u32.to_ne_bytes().to_vec())));
     let waits = pair.send(socket, b"fgh");
     assert_eq!(pair.ended(waits), None);
@@ -92,7 +93,7 @@ fn windows_follow_the_reader() {
 /// be missing. A connection inherits the buffer of its listener.
 #[test]
 fn windows_of_small_buffers() {
-    let rcvbuf = SocketCall::SetOption { level: 1, name: 8, value: 4096_i32.to_ne_bytes().to_vec() };
+    let rcvbuf = Operation::SetOption { level: 1, name: 8, value: 4096_i32.to_ne_bytes().to_vec() };
     let mut pair = Pair::new();
     let (large, small) = (pair.connected(), pair.connected());
     assert_eq!(pair.call(small, rcvbuf.clone()), Ok(Value::Done));
@@ -106,7 +107,7 @@ fn windows_of_small_buffers() {
         assert_eq!(pair.asked(), reported);
     }
     // Also of a buffer that is so small that the kernel enlarges it.
-    let least = SocketCall::SetOption { level: 1, name: 8, value: 1_i32.to_ne_bytes().to_vec() };
+    let least = Operation::SetOption { level: 1, name: 8, value: 1_i32.to_ne_bytes().to_vec() };
     assert_eq!(pair.call(small, least), Ok(Value::Done));
     pair.asked();
     assert_eq!(pair.read(small, 287), bytes(&[7; 287]));
@@ -122,7 +123,7 @@ fn windows_of_small_buffers() {
 fn room_goes_along() {
     let mut pair = Pair::new();
     let socket = pair.connected();
-    let outq = SocketCall::Ioctl { command: 0x5411, argument: Vec::new() };
+    let outq = Operation::Ioctl { command: 0x5411, argument: Vec::new() };
     let left = |pair: &mut Pair| match pair.call(socket, outq.clone()) {
         Ok(Value::Option(value)) => i32::from_ne_bytes(value.try_into().expect("four octets")),
         other => panic!("{other:?}"),
@@ -233,12 +234,12 @@ fn urgent_octets() {
     pair.event(1, TcpEvent::Urgent { ahead: 2 });
     assert_eq!(pair.signals, [Signal::Urgent]);
     assert_eq!(urgent(&mut pair, socket), Err(Errno::EAGAIN), "it has not come");
-    let readable = SocketCall::Ioctl { command: 0x541b, argument: Vec::new() };
+    let readable = Operation::Ioctl { command: 0x541b, argument: Vec::new() };
     pair.event(1, TcpEvent::Received(b"abUcd".to_vec()));
     assert_eq!(pair.poll(socket), "IOP");
     assert_eq!(pair.call(socket, readable), Ok(Value::Option(2_u32.to_ne_bytes().to_vec())));
     assert_eq!(pair.read(socket, 9), bytes(b"ab"));
-    let at_mark = SocketCall::Ioctl { command: 0x8905, argument: Vec::new() };
+    let at_mark = Operation::Ioctl { command: 0x8905, argument: Vec::new() };
     assert_eq!(pair.call(socket, at_mark), Ok(Value::Option(1_u32.to_ne_bytes().to_vec())));
     assert_eq!(urgent(&mut pair, socket), bytes(b"U"));
     assert_eq!((urgent(&mut pair, socket), pair.poll(socket).as_str()), (Err(Errno::EINVAL), "IO"));

@@ -8,7 +8,7 @@
 use crate::cable::{self, Cable};
 use crate::site::{Site, Turns, policy, sending};
 use crate::wire::{PORT, listens, reading};
-use resoa_protocol::message::RsockType;
+use resoa_protocol::message::{Operation, RsockType};
 use resoa_protocol::{RsockId, SocketCall, Value};
 use resoa_server::FinHold;
 use std::net::{IpAddr, SocketAddr};
@@ -53,10 +53,10 @@ fn connects(own: IpAddr, to: SocketAddr, listening: &Receiver<()>, has_closed: &
     let (mut site, guest) = site(own, "near0");
     listening.recv().expect("B listens");
     let socket = site.socket(guest, cable::family(own), RsockType::Stream);
-    assert_eq!(site.call(guest, socket, SocketCall::Connect(to)), Ok(Value::Done));
+    assert_eq!(site.call(guest, socket, Operation::Connect(to)), Ok(Value::Done));
     exchanges(&mut site, guest, socket);
     let value = [1, 300].iter().flat_map(|number: &i32| number.to_ne_bytes()).collect();
-    let linger = SocketCall::SetOption { level: libc::SOL_SOCKET, name: libc::SO_LINGER, value };
+    let linger = Operation::SetOption { level: libc::SOL_SOCKET, name: libc::SO_LINGER, value };
     assert_eq!(site.call(guest, socket, linger), Ok(Value::Done));
     assert_eq!(site.call(guest, socket, reading(1)), Ok(Value::Bytes(b"n".to_vec())));
     assert_eq!(site.call(guest, socket, sending(b"precious".to_vec())), Ok(Value::Count(8)));

@@ -4,7 +4,7 @@
 use crate::site::{Site, at, policy};
 use confinement::{Confinement, Needs};
 use netlab::{Namespace, interface};
-use resoa_protocol::message::{AddressMode, Family, RsockType};
+use resoa_protocol::message::{AddressMode, Family, Operation, RsockType};
 use resoa_protocol::{SocketCall, Value};
 use rustix::thread::UnshareFlags;
 
@@ -32,7 +32,7 @@ fn the_clients_own_address() {
         (Family::V6, RsockType::Datagram, "[::ffff:203.0.113.9]:8083"),
     ] {
         let socket = site.socket(guest, family, kind);
-        assert_eq!(site.call(guest, socket, SocketCall::Bind(at(wanted))), Ok(Value::Done), "{wanted}");
+        assert_eq!(site.call(guest, socket, Operation::Bind(at(wanted))), Ok(Value::Done), "{wanted}");
         assert_eq!(site.call(guest, socket, SocketCall::LocalName), Ok(Value::Address(at(wanted))));
     }
 }

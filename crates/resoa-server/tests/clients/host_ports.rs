@@ -4,8 +4,8 @@
 use crate::site::{Site, at, policy};
 use confinement::{Confinement, Needs};
 use netlab::{Namespace, interface, sysctl};
-use resoa_protocol::message::{Family, RsockType};
-use resoa_protocol::{Errno, RsockId, SocketCall, Value};
+use resoa_protocol::message::{Family, Operation, RsockType};
+use resoa_protocol::{Errno, RsockId, Value};
 use rustix::net::{self, AddressFamily, SocketType, sockopt};
 use rustix::thread::UnshareFlags;
 use std::net::SocketAddr;
@@ -79,12 +79,12 @@ fn sharing(site: &mut Site, guest: usize, family: Family, kind: RsockType) -> Rs
 
 fn set(site: &mut Site, guest: usize, socket: RsockId, (level, name): (i32, i32)) {
     let value = 1_i32.to_ne_bytes().into();
-    let call = SocketCall::SetOption { level, name, value };
+    let call = Operation::SetOption { level, name, value };
     assert_eq!(site.call(guest, socket, call), Ok(Value::Done));
 }
 
 fn bind(site: &mut Site, guest: usize, socket: RsockId, to: &str) -> Result<Value, Errno> {
-    site.call(guest, socket, SocketCall::Bind(at(to)))
+    site.call(guest, socket, Operation::Bind(at(to)))
 }
 
 /// A daemon of another user shares its datagram port with everybody, and daemons of the server's
@@ -163,9 +163,9 @@ fn a_daemon_that_comes_before_listen() {
     let socket = sharing(&mut site, guest, Family::V4, RsockType::Stream);
     assert_eq!(bind(&mut site, guest, socket, "0.0.0.0:8080"), Ok(Value::Done));
     let comes = daemon(0, SocketType::STREAM, libc::SO_REUSEPORT, true, "0.0.0.0:8080");
-    assert_eq!(site.call(guest, socket, SocketCall::Listen { backlog: 5 }), Err(Errno::EADDRINUSE));
+    assert_eq!(site.call(guest, socket, Operation::Listen { backlog: 5 }), Err(Errno::EADDRINUSE));
     drop(comes);
-    assert_eq!(site.call(guest, socket, SocketCall::Listen { backlog: 5 }), Ok(Value::Done));
+    assert_eq!(site.call(guest, socket, Operation::Listen { backlog: 5 }), Ok(Value::Done));
 }
 
 /// The kernel never chooses a port that is in use, even if it is told to choose shared ones.
@@ -192,7 +192,7 @@ fn ports_that_the_kernel_chooses() {
     // By connecting a datagram socket.
     let socket = sharing(&mut site, guest, Family::V4, RsockType::Datagram);
     let to: SocketAddr = at("127.0.0.1:9");
-    assert_eq!(site.call(guest, socket, SocketCall::Connect(to)), Err(Errno::EADDRINUSE));
+    assert_eq!(site.call(guest, socket, Operation::Connect(to)), Err(Errno::EADDRINUSE));
     drop(daemons);
-    assert_eq!(site.call(guest, socket, SocketCall::Connect(to)), Ok(Value::Done));
+    assert_eq!(site.call(guest, socket, Operation::Connect(to)), Ok(Value::Done));
 }

@@ -18,7 +18,7 @@ const BOTH: &str =
 fn goes_on(site: &mut Site, guest: usize) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("loopback");
     let socket = site.stream(guest);
-    let connect = SocketCall::Connect(listener.local_addr().expect("is bound"));
+    let connect = Operation::Connect(listener.local_addr().expect("is bound"));
     assert_eq!(site.call(guest, socket, connect), Ok(Value::Done));
     let mut far = listener.accept().expect("has connected").0;
     assert_eq!(site.call(guest, socket, sending(b"x".to_vec())), Ok(Value::Count(1)));
@@ -145,7 +145,7 @@ fn more_than_it_may_have_under_way() {
     rustix::net::sockopt::set_socket_recv_buffer_size(&listener, 32 << 10).expect("small");
     for _ in 0..32 {
         let socket = site.stream(bad);
-        assert_eq!(site.call(bad, socket, SocketCall::Connect(to)), Ok(Value::Done));
+        assert_eq!(site.call(bad, socket, Operation::Connect(to)), Ok(Value::Done));
         far.push(listener.accept().expect("has connected").0);
         sockets.push(socket);
     }
@@ -187,7 +187,7 @@ fn far_hosts_that_take_nothing() {
     rustix::net::sockopt::set_socket_recv_buffer_size(&listener, 32 << 10).expect("small");
     let connected = |site: &mut Site| {
         let socket = site.stream(bad);
-        assert_eq!(site.call(bad, socket, SocketCall::Connect(to)), Ok(Value::Done));
+        assert_eq!(site.call(bad, socket, Operation::Connect(to)), Ok(Value::Done));
         (socket, listener.accept().expect("has connected").0)
     };
     let (idle, mut far_of_idle) = connected(&mut site);
@@ -225,7 +225,7 @@ fn far_hosts_that_reset() {
     let mut stalled = Vec::new();
     for _ in 0..32 {
         let socket = site.stream(bad);
-        assert_eq!(site.call(bad, socket, SocketCall::Connect(to)), Ok(Value::Done));
+        assert_eq!(site.call(bad, socket, Operation::Connect(to)), Ok(Value::Done));
         stalled.push((socket, listener.accept().expect("has connected").0));
     }
     for &(socket, _) in &stalled {

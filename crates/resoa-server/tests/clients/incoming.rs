@@ -2,7 +2,7 @@
 
 use crate::guest::PATIENCE;
 use crate::site::{Site, Turns, at, policy, sending};
-use resoa_protocol::message::{Family, RsockType};
+use resoa_protocol::message::{Family, Operation, RsockType};
 use resoa_protocol::{Errno, ReceiveFlags, RsockId, SocketCall, Value};
 use rustix::net::sockopt;
 use std::io::{Read, Write};
@@ -27,7 +27,7 @@ fn received(site: &mut Site, guest: usize, socket: RsockId) -> (Vec<u8>, Option<
 
 /// Binds a socket to a port that the kernel chooses, and returns the port.
 fn bound(site: &mut Site, guest: usize, socket: RsockId, to: &str) -> u16 {
-    assert_eq!(site.call(guest, socket, SocketCall::Bind(at(to))), Ok(Value::Done));
+    assert_eq!(site.call(guest, socket, Operation::Bind(at(to))), Ok(Value::Done));
     match site.call(guest, socket, SocketCall::LocalName) {
         Ok(Value::Address(local)) => local.port(),
         other => panic!("{other:?}"),
@@ -37,14 +37,14 @@ fn bound(site: &mut Site, guest: usize, socket: RsockId, to: &str) -> u16 {
 /// Starts to listen. LISTEN has no answer, so the next call with an answer shows that the server
 /// has it.
 fn listens(site: &mut Site, guest: usize, socket: RsockId) {
-    assert_eq!(site.call(guest, socket, SocketCall::Listen { backlog: 5 }), Ok(Value::Done));
-    let option = SocketCall::GetOption { level: libc::IPPROTO_TCP, name: libc::TCP_INFO, length: 8 };
+    assert_eq!(site.call(guest, socket, Operation::Listen { backlog: 5 }), Ok(Value::Done));
+    let option = Operation::GetOption { level: libc::IPPROTO_TCP, name: libc::TCP_INFO, length: 8 };
     assert!(matches!(site.call(guest, socket, option), Ok(Value::Option(_))));
 }
 
 /// Asserts that the client may not listen; the next call returns the error.
 fn may_not_listen(site: &mut Site, guest: usize, socket: RsockId) {
-    assert_eq!(site.call(guest, socket, SocketCall::Listen { backlog: 5 }), Ok(Value::Done));
+    assert_eq!(site.call(guest, socket, Operation::Listen { backlog: 5 }), Ok(Value::Done));
     assert_eq!(site.call(guest, socket, SocketCall::Accept), Err(Errno::EACCES));
 }
 
@@ -93,7 +93,7 @@ fn who_may_not_listen_hears_answers_alone() {
         site.until(|site| (site.refusals().get("listen").copied() >= Some(before.max(1) + 1)).then_some(()));
         let asked = friend.local_addr().expect("is bound");
         if connected {
-            assert_eq!(site.call(guest, socket, SocketCall::Connect(asked)), Ok(Value::Done));
+            assert_eq!(site.call(guest, socket, Operation::Connect(asked)), Ok(Value::Done));
             send(&mut site, guest, socket, None);
         } else {
             send(&mut site, guest, socket, Some(asked));
@@ -181,7 +181,7 @@ fn groups_of_the_host() {
     let join = |site: &mut Site, guest, socket| {
         let value = [group.octets(), Ipv4Addr::LOCALHOST.octets()].concat();
         let (level, name) = (libc::IPPROTO_IP, libc::IP_ADD_MEMBERSHIP);
-        site.call(guest, socket, SocketCall::SetOption { level, name, value })
+        site.call(guest, socket, Operation::SetOption { level, name, value })
     };
     for (guest, joined) in [(closed, Err(Errno::ENETUNREACH)), (open, Ok(Value::Done))] {
         let socket = site.socket(guest, Family::V4, RsockType::Datagram);

@@ -1,7 +1,7 @@
 //! The server enforces policies.
 
 use crate::site::{Site, Turns, at, policy, sending};
-use resoa_protocol::message::{AddressMode, Family, Refusal, RsockType};
+use resoa_protocol::message::{AddressMode, Family, Operation, Refusal, RsockType};
 use resoa_protocol::server::Addresses;
 use resoa_protocol::{Errno, ReceiveFlags, Registration, ServerSettings, SocketCall, Value};
 use std::io::Read;
@@ -28,9 +28,9 @@ fn destinations_are_those_of_the_policy() {
     assert_eq!(site.refusals(), [("loopback".to_owned(), 5)].into());
     // A socket can be used after a refusal.
     let socket = site.stream(open);
-    assert_eq!(site.call(open, socket, SocketCall::Connect(at("127.0.0.2:9"))), Err(Errno::ENETUNREACH));
+    assert_eq!(site.call(open, socket, Operation::Connect(at("127.0.0.2:9"))), Err(Errno::ENETUNREACH));
     assert_eq!(
-        site.call(open, socket, SocketCall::Connect(at(&format!("127.0.0.1:{port}")))),
+        site.call(open, socket, Operation::Connect(at(&format!("127.0.0.1:{port}")))),
         Ok(Value::Done)
     );
 }
@@ -65,28 +65,28 @@ fn two_clients_and_one_port() {
         "address = \"127.0.0.1\"\n[clients.a]\nkey = \"KEY1\"\n[clients.b]\nkey = \"KEY2\"\n",
     ));
     let (first, second) = (site.guest(1), site.guest(2));
-    let reuse = || SocketCall::SetOption {
+    let reuse = || Operation::SetOption {
         level: libc::SOL_SOCKET,
         name: libc::SO_REUSEPORT,
         value: 1_i32.to_ne_bytes().into(),
     };
     let bound = site.stream(first);
     assert_eq!(site.call(first, bound, reuse()), Ok(Value::Done));
-    assert_eq!(site.call(first, bound, SocketCall::Bind(at("0.0.0.0:0"))), Ok(Value::Done));
+    assert_eq!(site.call(first, bound, Operation::Bind(at("0.0.0.0:0"))), Ok(Value::Done));
     let Ok(Value::Address(name)) = site.call(first, bound, SocketCall::LocalName) else { panic!("is bound") };
-    assert_eq!(site.call(first, bound, SocketCall::Listen { backlog: 5 }), Ok(Value::Done));
+    assert_eq!(site.call(first, bound, Operation::Listen { backlog: 5 }), Ok(Value::Done));
     let other = site.stream(second);
     assert_eq!(site.call(second, other, reuse()), Ok(Value::Done));
-    assert_eq!(site.call(second, other, SocketCall::Bind(name)), Err(Errno::EADDRINUSE));
-    // The kernel would allow it: a second socket of the first client may bind.
+    assert_eq!(site.call(second, other, Operation::Bind(name)), Err(Errno::EADDRINUSE));
+    // The kernel would have let it: the first client's own second socket may.
     let own = site.stream(first);
     assert_eq!(site.call(first, own, reuse()), Ok(Value::Done));
-    assert_eq!(site.call(first, own, SocketCall::Bind(name)), Ok(Value::Done));
+    assert_eq!(site.call(first, own, Operation::Bind(name)), Ok(Value::Done));
     for socket in [bound, own] {
         assert_eq!(site.call(first, socket, SocketCall::Close { may_wait: true }), Ok(Value::Done));
     }
     site.until(|site| (site.host.sockets() == 1).then_some(()));
-    assert_eq!(site.call(second, other, SocketCall::Bind(name)), Ok(Value::Done));
+    assert_eq!(site.call(second, other, Operation::Bind(name)), Ok(Value::Done));
 }
 
 /// C10: a port that the kernel has chosen for one client cannot be bound by another, even if both
@@ -101,7 +101,7 @@ fn two_clients_and_a_chosen_port() {
         let socket = site.socket(guest, Family::V4, kind);
         for name in [libc::SO_REUSEADDR, libc::SO_REUSEPORT] {
             let value = 1_i32.to_ne_bytes().into();
-            let set = SocketCall::SetOption { level: libc::SOL_SOCKET, name, value };
+            let set = Operation::SetOption { level: libc::SOL_SOCKET, name, value };
             assert_eq!(site.call(guest, socket, set), Ok(Value::Done));
         }
         socket
@@ -119,12 +119,12 @@ fn two_clients_and_a_chosen_port() {
     site.call(first, sends, send(Some(to))).expect("is taken");
     let from = site.far(heard);
     let connected = sharing(&mut site, first, RsockType::Datagram);
-    assert_eq!(site.call(first, connected, SocketCall::Connect(to)), Ok(Value::Done));
+    assert_eq!(site.call(first, connected, Operation::Connect(to)), Ok(Value::Done));
     site.call(first, connected, send(None)).expect("is taken");
     let from_connected = site.far(heard);
     let stream = sharing(&mut site, first, RsockType::Stream);
     let to = listener.local_addr().expect("is bound");
-    assert_eq!(site.call(first, stream, SocketCall::Connect(to)), Ok(Value::Done));
+    assert_eq!(site.call(first, stream, Operation::Connect(to)), Ok(Value::Done));
     let from_stream = listener.accept().expect("has connected").1;
 
     for (kind, own, name) in [
@@ -133,12 +133,12 @@ fn two_clients_and_a_chosen_port() {
         (RsockType::Stream, stream, from_stream),
     ] {
         let thief = sharing(&mut site, second, kind);
-        assert_eq!(site.call(second, thief, SocketCall::Bind(name)), Err(Errno::EADDRINUSE), "{kind:?}");
+        assert_eq!(site.call(second, thief, Operation::Bind(name)), Err(Errno::EADDRINUSE), "{kind:?}");
         if kind == RsockType::Datagram {
-            // Closing the socket releases the port.
+            // With the socket, the port goes.
             assert_eq!(site.call(first, own, SocketCall::Close { may_wait: true }), Ok(Value::Done));
             site.until(|site| {
-                (site.call(second, thief, SocketCall::Bind(name)) == Ok(Value::Done)).then_some(())
+                (site.call(second, thief, Operation::Bind(name)) == Ok(Value::Done)).then_some(())
             });
         }
     }
@@ -186,7 +186,7 @@ fn equal_numbers_at_two_clients() {
     for guest in guests {
         let socket = site.stream(guest);
         assert_eq!(socket, resoa_protocol::RsockId(1));
-        assert_eq!(site.call(guest, socket, SocketCall::Connect(to)), Ok(Value::Done));
+        assert_eq!(site.call(guest, socket, Operation::Connect(to)), Ok(Value::Done));
         far.push(listener.accept().expect("has connected").0);
         let bytes = vec![guest as u8; 100];
         assert_eq!(site.call(guest, socket, sending(bytes)), Ok(Value::Count(100)));

@@ -4,6 +4,7 @@
 //! The limit applies to the process, so each test runs itself once more in a process of its own.
 
 use crate::site::{Site, Turns, at, policy};
+use resoa_protocol::message::Operation;
 use resoa_protocol::{Errno, RsockId, SocketCall, Value};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -51,13 +52,13 @@ impl Starved {
         let far = TcpListener::bind("127.0.0.1:0").expect("loopback");
         let to = far.local_addr().expect("is bound");
         let listener = site.stream(guest);
-        assert_eq!(site.call(guest, listener, SocketCall::Bind(at("0.0.0.0:0"))), Ok(Value::Done));
-        assert_eq!(site.call(guest, listener, SocketCall::Listen { backlog: 5 }), Ok(Value::Done));
+        assert_eq!(site.call(guest, listener, Operation::Bind(at("0.0.0.0:0"))), Ok(Value::Done));
+        assert_eq!(site.call(guest, listener, Operation::Listen { backlog: 5 }), Ok(Value::Done));
         let Ok(Value::Address(name)) = site.call(guest, listener, SocketCall::LocalName) else {
             panic!("is bound")
         };
         let socket = site.stream(guest);
-        assert_eq!(site.call(guest, socket, SocketCall::Connect(to)), Ok(Value::Done));
+        assert_eq!(site.call(guest, socket, Operation::Connect(to)), Ok(Value::Done));
         // Open the connecting socket before the limit is lowered, because the limit applies to new
         // descriptors.
         let coming = std::thread::spawn({

@@ -4,10 +4,10 @@ pub use crate::guest::{Returned, Turns, sending};
 use resoa_carrier::memory::Memory;
 use resoa_policy::Policy;
 use resoa_protocol::lhp::{Identity, LastHop, Provider, Service};
-use resoa_protocol::message::{AddressMode, Create, Family, RsockType};
+use resoa_protocol::message::{AddressMode, Create, Family, Operation, Query, RsockType};
 use resoa_protocol::server::Addresses;
 use resoa_protocol::{
-    Action, CallId, Client, LookUp, Registration, RsockId, ServerSettings, Settings, SocketCall, Timers,
+    Action, CallId, Client, Registration, RsockId, ServerSettings, Settings, SocketCall, Timers,
 };
 use resoa_server::{FinHold, Host};
 use std::collections::BTreeMap;
@@ -103,7 +103,7 @@ impl Site {
         self.socket(guest, Family::V4, RsockType::Stream)
     }
 
-    pub fn begin(&mut self, guest: usize, socket: RsockId, what: SocketCall) -> CallId {
+    pub fn begin(&mut self, guest: usize, socket: RsockId, what: impl Into<SocketCall>) -> CallId {
         self.guests[guest].begin(socket, what)
     }
 
@@ -111,8 +111,8 @@ impl Site {
         self.guests[guest].ended(call)
     }
 
-    /// Makes a call and waits for its result.
-    pub fn call(&mut self, guest: usize, socket: RsockId, what: SocketCall) -> Returned {
+    /// A call, to its end.
+    pub fn call(&mut self, guest: usize, socket: RsockId, what: impl Into<SocketCall>) -> Returned {
         let call = self.begin(guest, socket, what);
         self.until(|site| site.ended(guest, call))
     }
@@ -120,10 +120,10 @@ impl Site {
     pub fn connect(&mut self, guest: usize, to: SocketAddr) -> Returned {
         let family = if to.is_ipv4() { Family::V4 } else { Family::V6 };
         let socket = self.socket(guest, family, RsockType::Stream);
-        self.call(guest, socket, SocketCall::Connect(to))
+        self.call(guest, socket, Operation::Connect(to))
     }
 
-    pub fn look_up(&mut self, guest: usize, query: LookUp) -> Returned {
+    pub fn look_up(&mut self, guest: usize, query: Query) -> Returned {
         let call = self.guests[guest].next_call();
         self.at(guest, |client, now, out| client.look_up(call, query, now, out));
         self.until(|site| site.ended(guest, call))

@@ -3,7 +3,7 @@
 
 use crate::cable::{self, Cable};
 use crate::site::{Site, Turns, policy, sending};
-use resoa_protocol::message::{AddressMode, Refusal, RsockType};
+use resoa_protocol::message::{AddressMode, Operation, Refusal, RsockType};
 use resoa_protocol::{Errno, ReceiveFlags, Registration, RsockId, SocketCall, Value};
 use std::io::{Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpStream};
@@ -20,7 +20,7 @@ pub fn reading(length: usize) -> SocketCall {
 pub fn connects(site: &mut Site, guest: usize, cable: &Cable) -> IpAddr {
     let listener = cable.listener();
     let socket = site.socket(guest, cable.family(), RsockType::Stream);
-    let connect = SocketCall::Connect(listener.local_addr().expect("is bound"));
+    let connect = Operation::Connect(listener.local_addr().expect("is bound"));
     assert_eq!(site.call(guest, socket, connect), Ok(Value::Done));
     let (mut far, peer) = listener.accept().expect("has connected");
     assert_eq!(site.call(guest, socket, SocketCall::LocalName), Ok(Value::Address(peer)));
@@ -33,10 +33,10 @@ pub fn listens(site: &mut Site, guest: usize, address: IpAddr) -> Result<RsockId
     let family = cable::family(address);
     let any = if address.is_ipv4() { "0.0.0.0" } else { "::" }.parse().expect("an address");
     let socket = site.socket(guest, family, RsockType::Stream);
-    site.call(guest, socket, SocketCall::Bind(SocketAddr::new(any, PORT)))?;
-    site.call(guest, socket, SocketCall::Listen { backlog: 4 })?;
-    // LISTEN has no answer, so the next call with an answer shows that the server has it.
-    let option = SocketCall::GetOption { level: libc::IPPROTO_TCP, name: libc::TCP_INFO, length: 8 };
+    site.call(guest, socket, Operation::Bind(SocketAddr::new(any, PORT)))?;
+    site.call(guest, socket, Operation::Listen { backlog: 4 })?;
+    // LISTEN has no answer: it is there when something behind it has one.
+    let option = Operation::GetOption { level: libc::IPPROTO_TCP, name: libc::TCP_INFO, length: 8 };
     assert!(matches!(site.call(guest, socket, option), Ok(Value::Option(_))));
     Ok(socket)
 }
@@ -64,7 +64,7 @@ fn exchange(site: &mut Site, guest: usize, socket: RsockId, far: &mut TcpStream)
 pub fn sends(site: &mut Site, guest: usize, cable: &Cable) -> IpAddr {
     let far = cable.far_datagrams();
     let socket = site.socket(guest, cable.family(), RsockType::Datagram);
-    let connect = SocketCall::Connect(far.local_addr().expect("is bound"));
+    let connect = Operation::Connect(far.local_addr().expect("is bound"));
     assert_eq!(site.call(guest, socket, connect), Ok(Value::Done));
     assert_eq!(site.call(guest, socket, sending(b"u".to_vec())), Ok(Value::Count(1)));
     site.far(|| far.recv_from(&mut [0; 8]).expect("arrives").1.ip())
@@ -100,7 +100,7 @@ fn addresses_of_several_clients() {
         }
         assert_eq!(listens(&mut site, guests[3], near), Err(Errno::EADDRINUSE));
         let socket = site.socket(guests[0], cable.family(), RsockType::Stream);
-        let elsewhere = SocketCall::Bind(SocketAddr::new(b, 0));
+        let elsewhere = Operation::Bind(SocketAddr::new(b, 0));
         assert_eq!(site.call(guests[0], socket, elsewhere), Err(Errno::EADDRNOTAVAIL));
     }
 }

@@ -5,7 +5,7 @@ use crate::ground::{WAYS, Way, enter, join, prepare};
 use crate::rig::{Rig, Turns, bytes};
 use netlab::veth::{self, End};
 use netlab::{Namespace, interface};
-use resoa_protocol::message::Half;
+use resoa_protocol::message::{Half, Operation};
 use resoa_protocol::{RsockId, Settings, SocketCall, Value};
 use resoa_server::FinHold;
 use std::io::{ErrorKind, Read, Write};
@@ -63,7 +63,7 @@ impl Cable {
         let bind = || Ok(TcpListener::bind(there).expect("its own address"));
         let listener = self.far.enter(bind).expect("a namespace");
         let socket = self.rig.socket();
-        let connect = SocketCall::Connect(listener.local_addr().expect("is bound"));
+        let connect = Operation::Connect(listener.local_addr().expect("is bound"));
         assert_eq!(self.rig.call(socket, connect), Ok(Value::Done));
         (socket, listener.accept().expect("has connected").0)
     }

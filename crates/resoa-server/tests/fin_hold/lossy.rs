@@ -4,7 +4,7 @@ use crate::ground::{WAYS, Way, enter, join, prepare};
 use crate::rig::{Rig, Turns, bytes, reading};
 use netlab::Namespace;
 use netlab::tun::{self, Tun};
-use resoa_protocol::message::Half;
+use resoa_protocol::message::{Half, Operation};
 use resoa_protocol::{Settings, SocketCall, Value};
 use resoa_server::FinHold;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -93,7 +93,7 @@ fn everything_ends_though_packets_are_lost() {
         let listener = there.enter(bind).expect("a namespace");
         let address = listener.local_addr().expect("is bound");
         let sockets = [(); CONNECTIONS].map(|()| rig.socket());
-        let connects = sockets.map(|socket| rig.begin(socket, SocketCall::Connect(address)));
+        let connects = sockets.map(|socket| rig.begin(socket, Operation::Connect(address)));
         let connected = connects.map(|connect| rig.until(|rig| rig.ended(connect)));
         assert!(connected.iter().all(|outcome| *outcome == Ok(Value::Done)), "{connected:?}");
         for (number, socket) in sockets.into_iter().enumerate() {

@@ -6,7 +6,7 @@ use crate::rig::{Rig, Turns, bytes};
 use crate::written::{Far, far, far_with, in_all_ways};
 use netlab::{Namespace, sysctl};
 use packet::Tcp;
-use resoa_protocol::message::Half;
+use resoa_protocol::message::{Half, Operation};
 use resoa_protocol::{RsockId, SocketCall, Value};
 use resoa_server::{FinHold, FinHoldError};
 use rustix::thread::{CapabilitySet, CapabilitySets};
@@ -202,8 +202,8 @@ fn reset_while_held() {
 fn listening(rig: &mut Rig, way: Way) -> (RsockId, u16) {
     let socket = rig.socket();
     let any = SocketAddr::new(way.addresses()[0], 0);
-    assert_eq!(rig.call(socket, SocketCall::Bind(any)), Ok(Value::Done));
-    assert_eq!(rig.call(socket, SocketCall::Listen { backlog: 1 }), Ok(Value::Done));
+    assert_eq!(rig.call(socket, Operation::Bind(any)), Ok(Value::Done));
+    assert_eq!(rig.call(socket, Operation::Listen { backlog: 1 }), Ok(Value::Done));
     let port = match rig.call(socket, SocketCall::LocalName) {
         Ok(Value::Address(address)) => address.port(),
         other => panic!("{other:?}"),

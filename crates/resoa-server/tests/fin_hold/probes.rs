@@ -5,7 +5,8 @@ use crate::ground::{WAYS, enter};
 use crate::rig::{Rig, Turns, reading};
 use crate::written::{Far, far};
 use packet::Tcp;
-use resoa_protocol::{Errno, RsockId, SocketCall, Value};
+use resoa_protocol::message::Operation;
+use resoa_protocol::{Errno, RsockId, Value};
 use std::time::{Duration, Instant};
 
 /// Runs a test for both IP versions; other header options do not matter here.
@@ -20,7 +21,7 @@ fn in_both_versions(test: impl Fn(Far, Rig)) {
 }
 
 fn set(rig: &mut Rig, socket: RsockId, level: i32, name: i32, value: i32) {
-    let option = SocketCall::SetOption { level, name, value: value.to_ne_bytes().to_vec() };
+    let option = Operation::SetOption { level, name, value: value.to_ne_bytes().to_vec() };
     assert_eq!(rig.call(socket, option), Ok(Value::Done));
 }
 

@@ -4,6 +4,7 @@
 use crate::rig::{Rig, Turns};
 use crate::written::{Connection, FIRST_OCTET, Far, PORT, in_all_ways};
 use packet::{Segment, Tcp};
+use resoa_protocol::message::Operation;
 use resoa_protocol::{RsockId, SocketCall, Value};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, sockopt};
 use std::io::Read;
@@ -34,7 +35,7 @@ fn native(far: &mut Far, rig: &mut Rig) -> TcpStream {
 fn remote(far: &mut Far, rig: &mut Rig) -> RsockId {
     let socket = rig.socket();
     let (level, name) = (libc::SOL_SOCKET, libc::SO_RCVBUF);
-    let option = SocketCall::SetOption { level, name, value: RCVBUF.to_ne_bytes().to_vec() };
+    let option = Operation::SetOption { level, name, value: RCVBUF.to_ne_bytes().to_vec() };
     assert_eq!(rig.call(socket, option), Ok(Value::Done));
     far.takes(rig, socket);
     socket
@@ -208,8 +209,8 @@ fn a_backlog_overflows_as_it_does_natively() {
         println!("{natively:?}");
 
         let socket = rig.socket();
-        assert_eq!(rig.call(socket, SocketCall::Bind(here)), Ok(Value::Done));
-        assert_eq!(rig.call(socket, SocketCall::Listen { backlog: 2 }), Ok(Value::Done));
+        assert_eq!(rig.call(socket, Operation::Bind(here)), Ok(Value::Done));
+        assert_eq!(rig.call(socket, Operation::Listen { backlog: 2 }), Ok(Value::Done));
         let Ok(Value::Address(name)) = rig.call(socket, SocketCall::LocalName) else { panic!("is bound") };
         // LISTEN has no answer, but this call has.
         rig.option(socket, libc::IPPROTO_TCP, libc::TCP_INFO);
@@ -227,10 +228,10 @@ fn a_listen_that_is_on_its_way() {
     in_all_ways(false, |mut far, mut rig| {
         let here = SocketAddr::new(far.way().addresses()[0], 0);
         let socket = rig.socket();
-        assert_eq!(rig.call(socket, SocketCall::Bind(here)), Ok(Value::Done));
+        assert_eq!(rig.call(socket, Operation::Bind(here)), Ok(Value::Done));
         let Ok(Value::Address(name)) = rig.call(socket, SocketCall::LocalName) else { panic!("is bound") };
         // The call returns without a turn of the server.
-        assert_eq!(rig.call(socket, SocketCall::Listen { backlog: 2 }), Ok(Value::Done));
+        assert_eq!(rig.call(socket, Operation::Listen { backlog: 2 }), Ok(Value::Done));
         far.asks(PORT, name.port());
         let refused = far.found().expect("the kernel answers at once");
         assert!(refused.tcp.has(Tcp::RST), "{refused:?}");

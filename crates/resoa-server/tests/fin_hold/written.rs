@@ -9,7 +9,8 @@ use netlab::tun::{self, Tun};
 use packet::checksum::{self, ChecksumStatus};
 use packet::segment::Content;
 use packet::{Headers, Layer, Segment, Tcp};
-use resoa_protocol::{RsockId, Settings, SocketCall, Value};
+use resoa_protocol::message::Operation;
+use resoa_protocol::{RsockId, Settings, Value};
 use resoa_server::FinHold;
 use rustix::io::Errno;
 use std::net::{IpAddr, SocketAddr};
@@ -127,7 +128,7 @@ impl Far {
 
     /// Connects an existing socket to it.
     pub fn takes(&mut self, rig: &mut Rig, socket: RsockId) {
-        let connect = rig.begin(socket, SocketCall::Connect(self.address()));
+        let connect = rig.begin(socket, Operation::Connect(self.address()));
         self.answers(rig);
         assert_eq!(rig.until(|rig| rig.ended(connect)), Ok(Value::Done));
     }

@@ -1,7 +1,7 @@
 //! Start and end of connections, as seen by the program and by the far host.
 
 use crate::rig::{LOOPBACKS, Rig, Turns, bytes, listener};
-use resoa_protocol::message::Half;
+use resoa_protocol::message::{Half, Operation};
 use resoa_protocol::{Errno, SocketCall, Value};
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr};
@@ -57,10 +57,10 @@ fn refused() {
         let mut rig = Rig::new(own);
         let nobody = listener(own).local_addr().expect("was bound");
         let socket = rig.socket();
-        assert_eq!(rig.call(socket, SocketCall::Connect(nobody)), Err(Errno::ECONNREFUSED));
+        assert_eq!(rig.call(socket, Operation::Connect(nobody)), Err(Errno::ECONNREFUSED));
         let somebody = listener(own);
         let address = somebody.local_addr().expect("is bound");
-        assert_eq!(rig.call(socket, SocketCall::Connect(address)), Ok(Value::Done));
+        assert_eq!(rig.call(socket, Operation::Connect(address)), Ok(Value::Done));
         assert_eq!(rig.close(socket), Ok(Value::Done));
         rig.nothing_is_left();
     }
@@ -75,19 +75,19 @@ fn connect_without_an_answer() {
     // The queue holds one connection more than its length. The next SYN gets no answer.
     let far = far_listener(own, 0);
     let first = rig.socket();
-    assert_eq!(rig.call(first, SocketCall::Connect(far.1)), Ok(Value::Done));
+    assert_eq!(rig.call(first, Operation::Connect(far.1)), Ok(Value::Done));
     let second = rig.socket();
     assert_eq!(rig.call(second, SocketCall::SetNonblocking(true)), Ok(Value::Done));
-    assert_eq!(rig.call(second, SocketCall::Connect(far.1)), Err(Errno::EINPROGRESS));
-    assert_eq!(rig.call(second, SocketCall::Connect(far.1)), Err(Errno::EALREADY));
+    assert_eq!(rig.call(second, Operation::Connect(far.1)), Err(Errno::EINPROGRESS));
+    assert_eq!(rig.call(second, Operation::Connect(far.1)), Err(Errno::EALREADY));
     rig.until(|rig| (rig.host.sockets() == 2).then_some(()));
     // The answer to another request in between is not mistaken for that of the connect.
     let (level, name, value) = (libc::SOL_SOCKET, libc::SO_KEEPALIVE, 1_i32.to_ne_bytes().to_vec());
-    assert_eq!(rig.call(second, SocketCall::SetOption { level, name, value }), Ok(Value::Done));
+    assert_eq!(rig.call(second, Operation::SetOption { level, name, value }), Ok(Value::Done));
     for _ in 0..20 {
         rig.turn();
     }
-    assert_eq!(rig.call(second, SocketCall::Connect(far.1)), Err(Errno::EALREADY));
+    assert_eq!(rig.call(second, Operation::Connect(far.1)), Err(Errno::EALREADY));
     assert_eq!(rig.close(second), Ok(Value::Done));
     rig.until(|rig| (rig.host.sockets() == 1).then_some(()));
     assert_eq!(rig.close(first), Ok(Value::Done));
@@ -206,7 +206,7 @@ fn the_far_host_speaks_first() {
         let mut rig = Rig::new(own);
         let listener = listener(own);
         let socket = rig.socket();
-        let connect = rig.begin(socket, SocketCall::Connect(listener.local_addr().expect("is bound")));
+        let connect = rig.begin(socket, Operation::Connect(listener.local_addr().expect("is bound")));
         // The kernel connects while the server does not look.
         rig.until(|rig| (rig.host.sockets() == 1).then_some(()));
         let mut far = listener.accept().expect("has connected").0;
@@ -224,7 +224,7 @@ fn connections_come_from_the_clients_address() {
     let mut rig = Rig::new(own);
     let listener = listener(LOOPBACKS[0]);
     let socket = rig.socket();
-    let connect = SocketCall::Connect(listener.local_addr().expect("is bound"));
+    let connect = Operation::Connect(listener.local_addr().expect("is bound"));
     assert_eq!(rig.call(socket, connect), Ok(Value::Done));
     assert_eq!(listener.accept().expect("has connected").1.ip(), own);
 }

@@ -91,7 +91,7 @@ impl<C: Carrier> Guest<C> {
         CallId(self.last_call)
     }
 
-    pub fn begin(&mut self, socket: RsockId, what: SocketCall) -> CallId {
+    pub fn begin(&mut self, socket: RsockId, what: impl Into<SocketCall>) -> CallId {
         let call = self.next_call();
         self.at(|client, now, out| client.call(socket, call, what, now, out));
         call

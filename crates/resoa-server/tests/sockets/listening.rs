@@ -1,7 +1,7 @@
 //! Listeners on the kernel's TCP: accepted connections, and limits of the queue.
 
 use crate::rig::{LOOPBACKS, Rig, Turns, bytes};
-use resoa_protocol::message::Half;
+use resoa_protocol::message::{Half, Operation};
 use resoa_protocol::{RsockId, SocketCall, Value};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
@@ -10,10 +10,10 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
 
 /// Creates a listening socket. Returns it and its address.
-fn listening(rig: &mut Rig, own: IpAddr, backlog: i32) -> (RsockId, SocketAddr) {
+fn listening(rig: &mut Rig, own: IpAddr, backlog: u32) -> (RsockId, SocketAddr) {
     let socket = rig.socket();
-    assert_eq!(rig.call(socket, SocketCall::Bind(SocketAddr::new(own, 0))), Ok(Value::Done));
-    assert_eq!(rig.call(socket, SocketCall::Listen { backlog }), Ok(Value::Done));
+    assert_eq!(rig.call(socket, Operation::Bind(SocketAddr::new(own, 0))), Ok(Value::Done));
+    assert_eq!(rig.call(socket, Operation::Listen { backlog }), Ok(Value::Done));
     match rig.call(socket, SocketCall::LocalName) {
         Ok(Value::Address(address)) => {
             assert_eq!(address.ip(), own);
@@ -129,9 +129,9 @@ fn backlog_is_that_of_a_native_listener() {
     });
 }
 
-fn backlog_is_native(own: IpAddr, backlog: i32) {
+fn backlog_is_native(own: IpAddr, backlog: u32) {
     let native = TcpListener::bind(SocketAddr::new(own, 0)).expect("loopback");
-    rustix::net::listen(&native, backlog).expect("is bound");
+    rustix::net::listen(&native, backlog.cast_signed()).expect("is bound");
     let expected = takes(native.local_addr().expect("is bound"), || {}).len();
 
     let mut rig = Rig::new(own);
@@ -156,7 +156,7 @@ fn a_larger_backlog_while_nothing_is_accepted() {
         let (listener, address) = listening(&mut rig, own, 1);
         let _first = TcpStream::connect(address).expect("there is room");
         rig.until(|rig| (rig.host.sockets() == 3).then_some(()));
-        assert_eq!(rig.call(listener, SocketCall::Listen { backlog: 5 }), Ok(Value::Done));
+        assert_eq!(rig.call(listener, Operation::Listen { backlog: 5 }), Ok(Value::Done));
         let _more = rig.far(|| [(); 2].map(|()| TcpStream::connect(address).expect("there is room")));
         rig.until(|rig| (rig.host.sockets() == 5).then_some(()));
     }
@@ -171,11 +171,11 @@ fn bind_fails_as_the_kernel_says() {
         let native = TcpListener::bind(SocketAddr::new(own, 0)).expect("loopback");
         let taken = native.local_addr().expect("is bound");
         let socket = rig.socket();
-        let bind = rig.call(socket, SocketCall::Bind(taken));
+        let bind = rig.call(socket, Operation::Bind(taken));
         assert_eq!(bind, Err(resoa_protocol::Errno::EADDRINUSE));
         let any = if own.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
         let unnamed = rig.socket();
-        assert_eq!(rig.call(unnamed, SocketCall::Bind(SocketAddr::new(any, 0))), Ok(Value::Done));
+        assert_eq!(rig.call(unnamed, Operation::Bind(SocketAddr::new(any, 0))), Ok(Value::Done));
         let Ok(Value::Address(name)) = rig.call(unnamed, SocketCall::LocalName) else { panic!("is bound") };
         assert!(name.ip() == any && name.port() != 0, "{name}");
         let other = SocketAddr::new(
@@ -184,7 +184,7 @@ fn bind_fails_as_the_kernel_says() {
         );
         // The address is checked before whether the socket is bound already.
         for socket in [socket, unnamed] {
-            assert_eq!(rig.call(socket, SocketCall::Bind(other)), Err(resoa_protocol::Errno::EADDRNOTAVAIL));
+            assert_eq!(rig.call(socket, Operation::Bind(other)), Err(resoa_protocol::Errno::EADDRNOTAVAIL));
         }
     }
 }

@@ -3,7 +3,7 @@
 use crate::carried::{Carried, cut, hold, opened, pair};
 use crate::guest::{Guest, Returned};
 pub use crate::guest::{Turns, sending};
-use resoa_protocol::message::{AddressMode, Create, Family, RsockType};
+use resoa_protocol::message::{AddressMode, Create, Family, Operation, RsockType};
 use resoa_protocol::server::Addresses;
 use resoa_protocol::{
     CallId, Client, ReceiveFlags, Registration, RsockId, ServerSettings, Settings, SocketCall, Timers, Value,
@@ -72,7 +72,7 @@ impl Rig {
         self.guest.client.socket(Create { family, kind: RsockType::Stream }).expect("registered")
     }
 
-    pub fn begin(&mut self, socket: RsockId, what: SocketCall) -> CallId {
+    pub fn begin(&mut self, socket: RsockId, what: impl Into<SocketCall>) -> CallId {
         self.guest.begin(socket, what)
     }
 
@@ -80,8 +80,8 @@ impl Rig {
         self.guest.ended(call)
     }
 
-    /// Makes a call and waits for its result.
-    pub fn call(&mut self, socket: RsockId, what: SocketCall) -> Returned {
+    /// A call, to its end.
+    pub fn call(&mut self, socket: RsockId, what: impl Into<SocketCall>) -> Returned {
         let call = self.begin(socket, what);
         self.until(|rig| rig.ended(call))
     }
@@ -101,12 +101,12 @@ impl Rig {
     /// Sets SO_LINGER to this many seconds.
     pub fn linger(&mut self, socket: RsockId, seconds: i32) {
         let value = [1, seconds].iter().flat_map(|number: &i32| number.to_ne_bytes()).collect();
-        let option = SocketCall::SetOption { level: libc::SOL_SOCKET, name: libc::SO_LINGER, value };
+        let option = Operation::SetOption { level: libc::SOL_SOCKET, name: libc::SO_LINGER, value };
         assert_eq!(self.call(socket, option), Ok(Value::Done));
     }
 
     pub fn option(&mut self, socket: RsockId, level: i32, name: i32) -> Vec<u8> {
-        match self.call(socket, SocketCall::GetOption { level, name, length: 256 }) {
+        match self.call(socket, Operation::GetOption { level, name, length: 256 }) {
             Ok(Value::Option(value)) => value,
             other => panic!("{other:?}"),
         }
@@ -117,7 +117,7 @@ impl Rig {
         let listener = listener(self.own);
         let address = listener.local_addr().expect("is bound");
         let socket = self.socket();
-        assert_eq!(self.call(socket, SocketCall::Connect(address)), Ok(Value::Done));
+        assert_eq!(self.call(socket, Operation::Connect(address)), Ok(Value::Done));
         (socket, listener.accept().expect("has connected").0)
     }
 

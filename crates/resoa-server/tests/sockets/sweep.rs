@@ -2,7 +2,8 @@
 //! with varied sizes of everything.
 
 use crate::rig::{LOOPBACKS, Rig, Turns, listener, reading, sending};
-use resoa_protocol::{Settings, SocketCall, Value};
+use resoa_protocol::message::Operation;
+use resoa_protocol::{Settings, Value};
 use rustix::net::sockopt;
 use std::io::{Read, Write};
 use std::net::IpAddr;
@@ -78,10 +79,10 @@ fn scenario(own: IpAddr, conditions: &Conditions) {
     let socket = rig.socket();
     if let Some(octets) = receives {
         let (level, name) = (libc::SOL_SOCKET, libc::SO_RCVBUF);
-        let option = SocketCall::SetOption { level, name, value: octets.to_ne_bytes().to_vec() };
+        let option = Operation::SetOption { level, name, value: octets.to_ne_bytes().to_vec() };
         assert_eq!(rig.call(socket, option), Ok(Value::Done));
     }
-    assert_eq!(rig.call(socket, SocketCall::Connect(to)), Ok(Value::Done));
+    assert_eq!(rig.call(socket, Operation::Connect(to)), Ok(Value::Done));
     assert_eq!(rig.call(socket, sending(pattern(request))), Ok(Value::Count(request)));
     let mut found = Vec::new();
     loop {

@@ -1,6 +1,7 @@
 //! Bulk transfers, and options of the real socket.
 
 use crate::rig::{LOOPBACKS, Rig, Turns, bytes, reading, sending};
+use resoa_protocol::message::Operation;
 use resoa_protocol::{Errno, SocketCall, Value};
 use std::io::{Read, Write};
 use std::net::Shutdown;
@@ -87,7 +88,7 @@ fn options_of_the_real_socket() {
     for own in LOOPBACKS {
         let mut rig = Rig::new(own);
         let (socket, _far) = rig.connected();
-        let set = |name, value: i32| SocketCall::SetOption {
+        let set = |name, value: i32| Operation::SetOption {
             level: libc::SOL_SOCKET,
             name,
             value: value.to_ne_bytes().to_vec(),
@@ -106,7 +107,7 @@ fn options_of_the_real_socket() {
         // Works also if the server cannot open files any more.
         let choose = |name: &[u8]| {
             let (level, value) = (libc::IPPROTO_TCP, name.to_vec());
-            SocketCall::SetOption { level, name: libc::TCP_CONGESTION, value }
+            Operation::SetOption { level, name: libc::TCP_CONGESTION, value }
         };
         assert_eq!(rig.call(socket, choose(b"reno")), Ok(Value::Done));
         // Padded with zeros, as natively.
@@ -128,7 +129,7 @@ fn acknowledgements_by_themselves() {
         // Delay the acknowledgement, so that it arrives after the server's last look at the socket.
         rustix::net::sockopt::set_tcp_quickack(&far, false).expect("is a socket");
         assert_eq!(rig.send(socket, b"abc"), Ok(Value::Count(3)));
-        let inquiry = SocketCall::Ioctl { command: libc::TIOCOUTQ as u32, argument: Vec::new() };
+        let inquiry = Operation::Ioctl { command: libc::TIOCOUTQ as u32, argument: Vec::new() };
         rig.until(|rig| match rig.call(socket, inquiry.clone()) {
             Ok(Value::Option(left)) => (left == 0_u32.to_ne_bytes()).then_some(()),
             other => panic!("{other:?}"),

@@ -2,7 +2,8 @@
 
 use crate::guest::PATIENCE;
 use crate::rig::{LOOPBACKS, Rig, Turns, listener};
-use resoa_protocol::{SocketCall, Value};
+use resoa_protocol::Value;
+use resoa_protocol::message::Operation;
 use rustix::fd::{AsFd, AsRawFd};
 use rustix::net::{AddressFamily, SocketType, sockopt};
 use std::io::{Read, Write};
@@ -106,11 +107,11 @@ fn a_program_that_does_not_read_stops_the_sender() {
         let admitted = native(own);
         let socket = rig.socket();
         let value = RCVBUF.to_ne_bytes().to_vec();
-        let option = SocketCall::SetOption { level: libc::SOL_SOCKET, name: libc::SO_RCVBUF, value };
+        let option = Operation::SetOption { level: libc::SOL_SOCKET, name: libc::SO_RCVBUF, value };
         assert_eq!(rig.call(socket, option), Ok(Value::Done));
         let listener = listener(own);
         let address: SocketAddr = listener.local_addr().expect("is bound");
-        assert_eq!(rig.call(socket, SocketCall::Connect(address)), Ok(Value::Done));
+        assert_eq!(rig.call(socket, Operation::Connect(address)), Ok(Value::Done));
         let mut far = sender(listener.accept().expect("has connected").0);
 
         let first = places(&mut far, || rig.turn());

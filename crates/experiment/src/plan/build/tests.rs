@@ -5,7 +5,7 @@
 mod nodes;
 
 use super::*;
-use crate::workload::{Amount, Kind};
+use crate::workload::{Amount, Traffic};
 use link::units::{BitRate, ByteCount};
 
 /// A scenario of two nodes, `a` (0) and `b` (1), and a bulk workload.
@@ -48,7 +48,7 @@ fn each_field_of_a_workload_has_its_place() {
         name: "x".to_owned(),
         start: Span::from_secs(5),
         background: true,
-        kind: Kind::Bulk {
+        kind: Traffic::Bulk {
             from: 1,
             to: 0,
             amount: Amount::Time(Span::from_secs(3)),
@@ -61,7 +61,7 @@ fn each_field_of_a_workload_has_its_place() {
         "kind = \"request\"\nfrom = \"b\"\nto = \"a\"\nrequest = \"2B\"\nresponse = \"3B\"\ntimes = 4\n\
          pause = \"5s\"\nconnections = 6\ncongestion-control = \"reno\"",
     );
-    let expected = Kind::Request {
+    let expected = Traffic::Request {
         client: 1,
         server: 0,
         request: ByteCount::new(2),
@@ -76,7 +76,7 @@ fn each_field_of_a_workload_has_its_place() {
         "kind = \"datagrams\"\nfrom = \"b\"\nto = \"a\"\nrate = \"8kbit\"\nsize = \"20B\"\n\
          duration = \"3s\"\non = \"4s\"\noff = \"5s\"",
     );
-    let expected = Kind::Datagrams {
+    let expected = Traffic::Datagrams {
         from: 1,
         to: 0,
         rate: BitRate::from_bits_per_second(8000).expect("a rate"),
@@ -88,7 +88,7 @@ fn each_field_of_a_workload_has_its_place() {
     let ping = workload(
         "kind = \"ping\"\nfrom = \"b\"\nto = \"a\"\nsize = \"20B\"\ninterval = \"2s\"\nduration = \"9s\"",
     );
-    let expected = Kind::Ping {
+    let expected = Traffic::Ping {
         from: 1,
         to: 0,
         size: ByteCount::new(20),
@@ -98,7 +98,7 @@ fn each_field_of_a_workload_has_its_place() {
     assert_eq!(ping.kind, expected);
     let command =
         workload("kind = \"command\"\nnode = \"b\"\ncommand = \"x {address.a} {address6.b}\"\nlistens = 80");
-    let expected = Kind::Command { node: 1, line: "x 10.0.0.1 fd00::2".to_owned(), listens: Some(80) };
+    let expected = Traffic::Command { node: 1, line: "x 10.0.0.1 fd00::2".to_owned(), listens: Some(80) };
     assert_eq!(command.kind, expected);
 }
 
@@ -106,7 +106,7 @@ fn each_field_of_a_workload_has_its_place() {
 #[test]
 fn fields_of_a_workload_that_are_left_out() {
     let request = workload("kind = \"request\"\nfrom = \"b\"\nto = \"a\"\nresponse = \"3B\"").kind;
-    let expected = Kind::Request {
+    let expected = Traffic::Request {
         client: 1,
         server: 0,
         request: ByteCount::new(100),
@@ -118,7 +118,7 @@ fn fields_of_a_workload_that_are_left_out() {
     };
     assert_eq!(request, expected);
     let datagrams = workload("kind = \"datagrams\"\nfrom = \"b\"\nto = \"a\"\nrate = \"8kbit\"").kind;
-    let Kind::Datagrams { size, duration, on_off, .. } = datagrams else { panic!("datagrams") };
+    let Traffic::Datagrams { size, duration, on_off, .. } = datagrams else { panic!("datagrams") };
     assert_eq!((size, duration, on_off), (ByteCount::new(1000), None, None));
 }
 
@@ -128,7 +128,8 @@ fn values_that_no_workload_can_run_with() {
         |fields: &str| format!("kind = \"datagrams\"\nfrom = \"a\"\nto = \"b\"\nrate = \"1mbit\"\n{fields}");
     for (least, most) in [(16, 65_507)] {
         for size in [least, most] {
-            let Kind::Datagrams { size: its, .. } = workload(&datagrams(&format!("size = \"{size}B\""))).kind
+            let Traffic::Datagrams { size: its, .. } =
+                workload(&datagrams(&format!("size = \"{size}B\""))).kind
             else {
                 panic!("datagrams")
             };
