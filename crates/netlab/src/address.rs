@@ -73,3 +73,26 @@ pub(crate) fn family(address: IpAddr) -> AddressFamily {
         IpAddr::V6(_) => AddressFamily::Inet6,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn listed(attributes: Vec<AddressAttribute>) -> Option<Address> {
+        let mut message = AddressMessage::default();
+        message.header.index = 7;
+        message.header.prefix_len = 30;
+        message.attributes = attributes;
+        parse(RouteNetlinkMessage::NewAddress(message))
+    }
+
+    #[test]
+    fn the_own_address_is_listed_and_not_the_peers() {
+        let [own, peer, six] = ["10.0.0.1", "10.0.0.2", "fd00::1"].map(|text| text.parse().expect("valid"));
+        let expected = |address| Some(Address { index: 7, address, prefix_length: 30 });
+        let both = vec![AddressAttribute::Address(peer), AddressAttribute::Local(own)];
+        assert_eq!(listed(both), expected(own));
+        assert_eq!(listed(vec![AddressAttribute::Address(six)]), expected(six));
+        assert_eq!(listed(Vec::new()), None);
+    }
+}

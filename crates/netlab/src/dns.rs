@@ -164,3 +164,85 @@ fn copy(mut from: &TcpStream, mut to: &TcpStream) {
     let _ = std::io::copy(&mut from, &mut to);
     let _ = to.shutdown(Shutdown::Write);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{Read, Write};
+    use std::net::Ipv4Addr;
+
+    const ANY: (Ipv4Addr, u16) = (Ipv4Addr::LOCALHOST, 0);
+
+    fn socket() -> (UdpSocket, SocketAddr) {
+        let socket = UdpSocket::bind(ANY).expect("a socket");
+        socket.set_read_timeout(Some(Duration::from_mins(1))).expect("set");
+        let address = socket.local_addr().expect("an address");
+        (socket, address)
+    }
+
+    /// Serves datagrams with `asking` queries in progress while `work` runs; returns the number
+    /// afterwards.
+    fn serving(asking: usize, work: impl FnOnce(SocketAddr, &UdpSocket)) -> usize {
+        let ((serving, listen), (server, to)) = (socket(), socket());
+        let reply = Arc::new(serving.try_clone().expect("a socket"));
+        let (stopping, asking) = (AtomicBool::new(false), Arc::new(AtomicUsize::new(asking)));
+        std::thread::scope(|scope| {
+            scope.spawn(|| serve_datagrams(&serving, &reply, to, &stopping, &asking));
+            work(listen, &server);
+            stopping.store(true, Ordering::SeqCst);
+            server.send_to(&[], listen).expect("woken");
+        });
+        asking.load(Ordering::SeqCst)
+    }
+
+    #[test]
+    fn each_answer_goes_to_the_client_that_asked() {
+        let left = serving(AT_ONCE - 2, |listen, server| {
+            let clients = [socket().0, socket().0];
+            let mut bytes = [0; 16];
+            for (client, question) in clients.iter().zip([b"1?", b"2?"]) {
+                client.send_to(question, listen).expect("sent");
+            }
+            for _ in &clients {
+                let (length, from) = server.recv_from(&mut bytes).expect("a question");
+                assert_eq!(length, 2);
+                server.send_to(&[bytes[0], b'!'], from).expect("answered");
+            }
+            for (client, answer) in clients.iter().zip([b"1!", b"2!"]) {
+                let (length, from) = client.recv_from(&mut bytes).expect("an answer");
+                assert_eq!((&bytes[..length], from), (&answer[..], listen));
+            }
+        });
+        assert_eq!(left, AT_ONCE - 2, "answered questions leave room for others");
+    }
+
+    #[test]
+    fn questions_beyond_the_limit_are_dropped() {
+        let left = serving(AT_ONCE, |listen, _| {
+            socket().0.send_to(b"?", listen).expect("sent");
+        });
+        assert_eq!(left, AT_ONCE);
+    }
+
+    /// A client that has sent its last query still gets the answers.
+    #[test]
+    fn over_tcp_each_direction_ends_by_itself() {
+        let listener = TcpListener::bind(ANY).expect("a listener");
+        let to = listener.local_addr().expect("an address");
+        let own = TcpListener::bind(ANY).expect("a listener");
+        let mut client = TcpStream::connect(own.local_addr().expect("an address")).expect("connected");
+        let accepted = own.accept().expect("accepted").0;
+        std::thread::scope(|scope| {
+            scope.spawn(move || relay(&accepted, to).expect("relayed"));
+            client.write_all(b"question").expect("sent");
+            client.shutdown(Shutdown::Write).expect("shut down");
+            let mut server = listener.accept().expect("accepted").0;
+            let (mut question, mut answer) = (String::new(), String::new());
+            server.read_to_string(&mut question).expect("read");
+            server.write_all(b"answer").expect("sent");
+            drop(server);
+            client.read_to_string(&mut answer).expect("read");
+            assert_eq!((question.as_str(), answer.as_str()), ("question", "answer"));
+        });
+    }
+}

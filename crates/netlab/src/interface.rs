@@ -150,3 +150,44 @@ fn parse(message: RouteNetlinkMessage) -> Option<Interface> {
     }
     Some(interface)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use netlink_packet_route::link::{LinkLayerType, Stats64};
+
+    #[test]
+    fn each_value_of_the_kernels_is_in_its_field() {
+        let mut message = LinkMessage::default();
+        message.header.index = 7;
+        message.header.flags = LinkFlags::Up;
+        message.header.link_layer_type = LinkLayerType::Ether;
+        let mut counted = Stats64::default();
+        (counted.rx_packets, counted.tx_packets) = (1, 2);
+        (counted.rx_dropped, counted.tx_dropped) = (3, 4);
+        (counted.rx_bytes, counted.tx_bytes, counted.rx_errors, counted.tx_errors) = (91, 92, 93, 94);
+        message.attributes = vec![
+            LinkAttribute::IfName("lasthop0".into()),
+            LinkAttribute::Mtu(1400),
+            LinkAttribute::TxQueueLen(500),
+            LinkAttribute::Address(vec![2, 0, 0, 0, 0, 1]),
+            LinkAttribute::Broadcast(vec![255; 6]),
+            LinkAttribute::Stats64(counted),
+        ];
+        let expected = Interface {
+            index: 7,
+            name: "lasthop0".into(),
+            mtu: 1400,
+            queue_length: 500,
+            up: true,
+            loopback: false,
+            link_layer: 1,
+            hardware_address: vec![2, 0, 0, 0, 0, 1],
+            statistics: Statistics { rx_packets: 1, tx_packets: 2, rx_dropped: 3, tx_dropped: 4 },
+        };
+        assert_eq!(parse(RouteNetlinkMessage::NewLink(message.clone())), Some(expected));
+        message.header.flags = LinkFlags::Loopback;
+        let down = parse(RouteNetlinkMessage::NewLink(message)).expect("an interface");
+        assert_eq!((down.up, down.loopback), (false, true));
+    }
+}

@@ -176,4 +176,30 @@ mod tests {
         assert!(!process.is_alive());
         child.wait().expect("reaped");
     }
+
+    #[test]
+    fn a_zombie_is_not_alive() {
+        for (letter, zombie) in [("Z", true), ("X", true), ("R", false), ("D", false), ("T", false)] {
+            let text = format!("7 (a) {letter} 3 7 7 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 4711 0 0");
+            assert_eq!(parse(&text).expect("a stat line").zombie, zombie, "{letter}");
+        }
+    }
+
+    /// The leader ends at once, and a process that it has started ignores SIGTERM.
+    #[test]
+    fn with_its_leader_the_whole_group_ends() {
+        use std::io::Read;
+        use std::os::unix::process::CommandExt;
+        let mut leader = std::process::Command::new("sh")
+            .args(["-c", "(trap '' TERM; echo x; sleep 20; echo y) & exec sleep 20"])
+            .process_group(0)
+            .stdout(std::process::Stdio::piped())
+            .spawn()
+            .expect("sh");
+        let mut output = leader.stdout.take().expect("a pipe");
+        output.read_exact(&mut [0; 2]).expect("the process ignores SIGTERM by now");
+        end_group(&mut leader, Duration::from_mins(1));
+        // All writers are gone; a survivor would write once more.
+        assert_eq!(output.read(&mut [0]).expect("end of file"), 0);
+    }
 }

@@ -267,4 +267,75 @@ mod tests {
         assert!(!prefix("fd00:0:0:1::/64").overlaps(prefix("fd00::/64")));
         assert!(!prefix("0.0.0.0/0").overlaps(prefix("::/0")));
     }
+
+    #[test]
+    fn each_metric_is_in_its_own_attribute() {
+        let metrics = Metrics {
+            congestion_control: "reno".into(),
+            initial_congestion_window: Some(1),
+            initial_receive_window: Some(2),
+            mtu: Some(3),
+            announced_segment_size: Some(4),
+            window: Some(5),
+            quick_acknowledgements: true,
+        };
+        let on_link = Route::on_link(prefix("10.1.0.0/16"), 7, metrics);
+        let route = Route { source: Some([10, 0, 0, 1].into()), priority: Some(9), ..on_link };
+        let message = compose(&route);
+        let expected = [
+            RouteAttribute::Destination(RouteAddress::Inet([10, 1, 0, 0].into())),
+            RouteAttribute::Oif(7),
+            RouteAttribute::PrefSource(RouteAddress::Inet([10, 0, 0, 1].into())),
+            RouteAttribute::Priority(9),
+            RouteAttribute::Metrics(vec![
+                RouteMetric::CcAlgo("reno".into()),
+                RouteMetric::InitCwnd(1),
+                RouteMetric::InitRwnd(2),
+                RouteMetric::Mtu(3),
+                RouteMetric::Advmss(4),
+                RouteMetric::Window(5),
+                RouteMetric::QuickAck(1),
+            ]),
+        ];
+        assert_eq!(message.attributes, expected);
+        let plain = compose(&Route::on_link(Prefix::DEFAULT_V4, 7, Metrics::default()));
+        let cubic = RouteAttribute::Metrics(vec![RouteMetric::CcAlgo("cubic".into())]);
+        assert_eq!(plain.attributes, [RouteAttribute::Oif(7), cubic], "a default route has no destination");
+    }
+
+    #[test]
+    fn a_listed_route_is_the_one_that_was_added() {
+        for (to, via) in [("10.1.0.0/16", "10.0.0.2"), ("0.0.0.0/0", "10.0.0.2"), ("fd01::/64", "fd00::2")] {
+            let via: IpAddr = via.parse().expect("an address");
+            let unspecified = if via.is_ipv4() { Prefix::DEFAULT_V4 } else { Prefix::DEFAULT_V6 }.address;
+            let route = Route::by_way_of(prefix(to), via, 7, Metrics::default());
+            let mut message = compose(&route);
+            let mut expected = Listed {
+                destination: route.destination,
+                via: Some(via),
+                index: Some(7),
+                congestion_control: Some("cubic".into()),
+                from_router_advertisement: false,
+                leads_out: true,
+            };
+            assert_eq!(parse(&message, unspecified), expected);
+            message.header.protocol = RouteProtocol::Ra;
+            message.header.kind = RouteType::BlackHole;
+            (expected.from_router_advertisement, expected.leads_out) = (true, false);
+            assert_eq!(parse(&message, unspecified), expected);
+        }
+    }
+
+    /// The kernel takes a next hop only if a route of a narrower scope leads to it.
+    #[test]
+    fn only_ipv4_routes_without_a_next_hop_have_the_scope_of_the_link() {
+        let scope = |to: &str, via: Option<&str>| {
+            let via = via.map(|text| text.parse().expect("an address"));
+            let route = Route { via, ..Route::on_link(prefix(to), 7, Metrics::default()) };
+            compose(&route).header.scope
+        };
+        assert_eq!(scope("10.1.0.0/16", None), RouteScope::Link);
+        assert_eq!(scope("10.1.0.0/16", Some("10.0.0.2")), RouteScope::Universe);
+        assert_eq!(scope("fd01::/64", None), RouteScope::Universe);
+    }
 }

@@ -108,4 +108,15 @@ mod tests {
         assert!(matches!(receive(&theirs), Ok(Some(Order::End))));
         assert!(matches!(receive::<Order>(&theirs), Ok(None)));
     }
+
+    /// A main process that is killed while it writes must not keep its keeper from undoing the run.
+    #[test]
+    fn death_in_the_middle_of_a_message_is_end_of_file_too() {
+        for part in [&[][..], &[9], &9_u32.to_ne_bytes(), &[&9_u32.to_ne_bytes()[..], b"\"E"].concat()] {
+            let (mut ours, theirs) = UnixStream::pair().expect("a pair");
+            ours.write_all(part).expect("sent");
+            drop(ours);
+            assert!(matches!(receive::<Order>(&theirs), Ok(None)), "{part:?}");
+        }
+    }
 }
