@@ -216,14 +216,6 @@ mod tests {
         assert_eq!(left, AT_ONCE - 2, "answered questions leave room for others");
     }
 
-    #[test]
-    fn questions_beyond_the_limit_are_dropped() {
-        let left = serving(AT_ONCE, |listen, _| {
-            socket().0.send_to(b"?", listen).expect("sent");
-        });
-        assert_eq!(left, AT_ONCE);
-    }
-
     /// A client that has sent its last query still gets the answers.
     #[test]
     fn over_tcp_each_direction_ends_by_itself() {
