@@ -96,3 +96,34 @@ fn a_directory_in_tmp_goes_with_its_last_run() {
     drop(registry.begin().expect("it is made anew"));
     assert!(!registry.path().exists());
 }
+
+/// The last run to be undone restores a sysctl, to its value before the first of them.
+#[test]
+fn a_sysctl_is_remembered_for_runs_of_the_same_namespace() {
+    let (_guard, registry) = registry();
+    let [here, elsewhere] = [(5, 50), (5, 51)].map(|(inode, cookie)| NamespaceId { inode, cookie });
+    let mut run = registry.begin().expect("a run");
+    run.update(|state| {
+        state.outside = Some(here);
+        // Nothing restores it: when the run is dropped, this namespace does not exist.
+        state.made = vec![Made::Sysctl { key: "net.ipv4.ip_forward".into(), former: "0".into() }];
+    })
+    .expect("written");
+    let of = |namespace, key| remembered(&registry, namespace, key).expect("read");
+    assert_eq!(of(here, "net.ipv4.ip_forward"), Some("0".into()));
+    assert_eq!(of(here, "net.ipv6.conf.all.forwarding"), None);
+    assert_eq!(of(elsewhere, "net.ipv4.ip_forward"), None, "its inode number is used again");
+}
+
+#[test]
+fn runs_are_listed_oldest_first_and_their_ids_are_used_again() {
+    let (_guard, registry) = registry();
+    let first = registry.begin().expect("a run");
+    let mut second = registry.begin().expect("another");
+    second.update(|state| state.started -= 100).expect("written");
+    let ids = || registry.list().expect("a list").into_iter().map(|state| state.id).collect::<Vec<_>>();
+    assert_eq!(ids(), ["2", "1"]);
+    drop(first);
+    let third = registry.begin().expect("a third");
+    assert_eq!((third.id(), ids()), ("1", vec!["2".to_owned(), "1".to_owned()]));
+}
