@@ -158,9 +158,9 @@ mod tests {
         Input::new(Pieces { pieces: pieces.iter().map(|piece| piece.to_vec()).collect(), end })
     }
 
-    fn tail<T>(result: Result<T, End>) -> Option<Tail> {
+    fn tail<T>(result: &Result<T, End>) -> Option<Tail> {
         match result {
-            Err(End::Tail(tail)) => Some(tail),
+            Err(End::Tail(tail)) => Some(*tail),
             _ => None,
         }
     }
@@ -173,7 +173,7 @@ mod tests {
         assert_eq!(input.begin(2).ok(), Some(&b"ef"[..]));
         assert_eq!((input.at(), input.record()), (4, &b"ef"[..]));
         assert_eq!(input.damaged(), Tail::Damaged { at: 4 });
-        assert_eq!(tail(input.begin(4)), Some(Tail::Truncated { at: 6, spare: 3 }));
+        assert_eq!(tail(&input.begin(4)), Some(Tail::Truncated { at: 6, spare: 3 }));
         assert_eq!(input.record(), b"ghi", "what there is of it");
     }
 
@@ -181,10 +181,10 @@ mod tests {
     fn a_source_ends_behind_a_record_or_in_it() {
         let mut input = pieces(&[b"abcd"], None);
         assert!(input.begin(4).is_ok());
-        assert_eq!(tail(input.begin(1)), Some(Tail::Complete));
+        assert_eq!(tail(&input.begin(1)), Some(Tail::Complete));
         let mut input = pieces(&[b"abcd"], None);
         assert!(input.begin(2).is_ok());
-        assert_eq!(tail(input.more(3)), Some(Tail::Truncated { at: 0, spare: 4 }));
+        assert_eq!(tail(&input.more(3)), Some(Tail::Truncated { at: 0, spare: 4 }));
     }
 
     #[test]

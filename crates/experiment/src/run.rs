@@ -257,7 +257,8 @@ fn finish(
     })
 }
 
-/// Judges a run: whether calls were dropped, whether workloads failed, and whether it was overloaded.
+/// Judges a run: whether calls were dropped, whether workloads failed, and whether it was
+/// overloaded.
 const fn verdict(dropped_calls: bool, failed: bool, late: bool) -> RunVerdict {
     match (dropped_calls, failed, late) {
         // Failures in such a run are consequences of the disconnection.

@@ -143,12 +143,11 @@ mod tests {
                 .into_iter()
                 .map(|(at, length, six)| {
                     let pool = Ipv4Addr::new(100, 64, 0, 0);
-                    match six {
-                        true => Prefix {
-                            address: IpAddr::V6(Ipv6Addr::from_bits(POOL6.to_bits() + u128::from(at))),
-                            length: length + 96,
-                        },
-                        false => Prefix { address: IpAddr::V4(Ipv4Addr::from_bits(pool.to_bits() + at)), length },
+                    if six {
+                        let address = IpAddr::V6(Ipv6Addr::from_bits(POOL6.to_bits() + u128::from(at)));
+                        Prefix { address, length: length + 96 }
+                    } else {
+                        Prefix { address: IpAddr::V4(Ipv4Addr::from_bits(pool.to_bits() + at)), length }
                     }
                 })
                 .collect();

@@ -202,4 +202,45 @@ mod tests {
         let elsewhere = Parameters { work: "/other".into(), processor: None, ..parameters };
         assert_eq!(command_line(&elsewhere).join(" "), line);
     }
+
+    /// Every word, in its order: the line goes into the kernel's random numbers, so another one is
+    /// another run.
+    #[test]
+    fn the_command_line_word_by_word() {
+        let path = PathBuf::from("/x");
+        let parameters = Parameters {
+            kernel: path.clone(),
+            program: path.clone(),
+            work: path,
+            seed: u64::MAX,
+            memory_mib: 64,
+            processor: None,
+        };
+        let expected = [
+            "mem=64M",
+            "time-travel=inf-cpu",
+            "time-travel-start=1767225600000000000",
+            "um_seed=18446744073709551615",
+            "clock_file=/lasthop/work/clock",
+            "umid=lasthop",
+            "uml_dir=/lasthop/memory",
+            "seccomp=auto",
+            "con=null",
+            "ssl=null",
+            "stderr=1",
+            "console=stderr0",
+            "loglevel=5",
+            "noreboot",
+            "root=/dev/root",
+            "rootfstype=hostfs",
+            "rootflags=/",
+            "ro",
+            "init=/lasthop/program",
+            "--",
+            "__guest",
+        ];
+        assert_eq!(command_line(&parameters), expected);
+        let text = serde_json::to_string(&parameters).expect("JSON");
+        assert_eq!(serde_json::from_str::<Parameters>(&text).expect("parameters"), parameters);
+    }
 }

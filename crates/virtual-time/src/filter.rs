@@ -131,4 +131,55 @@ mod tests {
         };
         std::thread::spawn(confined).join().expect("what is left works");
     }
+
+    /// Each call that is named is refused, whatever else is wrong with it.
+    #[test]
+    fn every_call_that_is_named_is_refused() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = std::ffi::CString::new(folder.path().join("file").as_os_str().as_encoded_bytes());
+        let path = path.expect("no zero");
+        File::create(folder.path().join("file")).expect("room");
+        let errno = |call: i64, arguments: [i64; 4]| {
+            let [a, b, c, d] = arguments;
+            // SAFETY: each call is refused, or fails for its other arguments, or changes the mode
+            // of a file of this test; pointers are null or lead to a text that outlives the call.
+            let result = unsafe { libc::syscall(call, a, b, c, d) };
+            (result < 0).then(|| io::Error::last_os_error().raw_os_error().unwrap_or_default())
+        };
+        let confined = move || {
+            enter().expect("the kernel has filters");
+            let keys = [libc::SYS_keyctl, libc::SYS_add_key, libc::SYS_request_key];
+            let others = [libc::SYS_socket, libc::SYS_connect, libc::SYS_io_uring_setup, libc::SYS_openat2];
+            for call in keys.into_iter().chain(others) {
+                assert_eq!(errno(call, [-1, 0, 0, 0]), Some(libc::EPERM), "{call}");
+            }
+            let name = path.as_ptr() as i64;
+            let at = i64::from(libc::AT_FDCWD);
+            for mode in [0o4700, 0o2700, 0o6700] {
+                let flags = i64::from(libc::O_CREAT | libc::O_WRONLY);
+                let mut calls = vec![
+                    (libc::SYS_fchmod, [-1, mode, 0, 0]),
+                    (libc::SYS_fchmodat, [at, name, mode, 0]),
+                    (FCHMODAT2, [at, name, mode, 0]),
+                    (libc::SYS_openat, [at, name, flags, mode]),
+                ];
+                #[cfg(target_arch = "x86_64")]
+                calls.extend([
+                    (libc::SYS_chmod, [name, mode, 0, 0]),
+                    (libc::SYS_creat, [name, mode, 0, 0]),
+                    (libc::SYS_open, [name, flags, mode, 0]),
+                ]);
+                for (call, arguments) in calls {
+                    assert_eq!(errno(call, arguments), Some(libc::EPERM), "{call} {mode:o}");
+                }
+            }
+            // Without O_CREAT the mode means nothing, and the sticky bit gives no rights.
+            assert_eq!(errno(libc::SYS_openat, [at, name, i64::from(libc::O_RDONLY), 0o4700]), None);
+            assert_eq!(errno(libc::SYS_fchmodat, [at, name, 0o1700, 0]), None);
+            let pair = |kind: i32| errno(libc::SYS_socketpair, [1, i64::from(kind), 0, 0]);
+            assert_eq!(pair(libc::SOCK_DGRAM | libc::SOCK_CLOEXEC), Some(libc::EPERM));
+            assert_eq!(pair(libc::SOCK_SEQPACKET), Some(libc::EFAULT), "the kernel's own");
+        };
+        std::thread::spawn(confined).join().expect("what is left works");
+    }
 }

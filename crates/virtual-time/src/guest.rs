@@ -206,4 +206,17 @@ mod tests {
         assert_eq!(killed_for_memory("nr_free_pages 5\noom_kill 2\noom_kill_other 9\n"), 2);
         assert_eq!(killed_for_memory(""), 0);
     }
+
+    #[test]
+    fn how_a_program_of_the_guest_ended() {
+        assert_eq!(by_signal(ExitStatus::from_raw(3 << 8)), None);
+        assert_eq!(by_signal(ExitStatus::from_raw(9)).as_deref(), Some("signal 9 ended it"));
+    }
+
+    /// On a host nothing is waited for, and the hidden subcommand is of no use.
+    #[test]
+    fn a_host_is_no_guest() {
+        assert!(!is_here() && entry().is_none());
+        align();
+    }
 }

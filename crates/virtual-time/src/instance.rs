@@ -229,7 +229,7 @@ impl Drop for Instance {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::path::Path;
+    use netlab::process::ProcessId;
 
     #[test]
     fn the_last_lines_of_a_console() {
@@ -292,5 +292,80 @@ mod tests {
         let error = instance.wait(&AtomicBool::new(false), &mut |_| {}).expect_err("it stands still");
         assert!(matches!(error, Error::StandsStill { virtual_seconds: 0.0, .. }), "{error}");
         assert!(!Path::new(&format!("/proc/{begin}")).exists());
+    }
+
+    /// Returns a guest whose outer process is this script of the shell, in the shared folder.
+    fn guest(folder: &tempfile::TempDir, script: &str, patience: Duration) -> Instance {
+        let work = folder.path().to_owned();
+        Clock::create(&work).expect("a clock");
+        let mut command = std::process::Command::new("/bin/sh");
+        command.args(["-c", script]).current_dir(&work).stdout(Stdio::null()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("started");
+        let console = child.stderr.take().map(|console| thread::spawn(move || last_lines(console)));
+        Instance { child, console, work, started: Instant::now(), patience }
+    }
+
+    static GO_ON: AtomicBool = AtomicBool::new(false);
+
+    #[test]
+    fn a_guest_that_ends_gives_its_result() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let ended = GuestEnded { status: Some(3), message: None, at: 17, killed_for_memory: 1 };
+        ended.write(folder.path()).expect("written");
+        let guest = guest(&folder, "exit 1", PATIENCE);
+        let result = guest.wait(&GO_ON, &mut |_| {}).expect("no error").expect("not interrupted");
+        assert_eq!(result.guest, ended, "whatever the outer process says");
+    }
+
+    /// The console tells why a kernel crashed.
+    #[test]
+    fn a_guest_that_crashes_shows_its_console() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let guest = guest(&folder, "echo one >&2; printf 'Kernel panic' >&2; exit 4", PATIENCE);
+        let Err(Error::Crashed { status, console }) = guest.wait(&GO_ON, &mut |_| {}) else {
+            panic!("no crash");
+        };
+        assert_eq!((status.as_str(), console.join("|").as_str()), ("exit status: 4", "one|Kernel panic"));
+        let said = Error::Crashed { status, console }.to_string();
+        assert!(said.ends_with("(exit status: 4); its console: one | Kernel panic"), "{said}");
+    }
+
+    /// Its process ends with the value, so that nothing of it is left.
+    #[test]
+    fn a_guest_that_is_interrupted_or_stands_still_is_ended() {
+        let is_alive = |pid| ProcessId::of(pid).is_some_and(ProcessId::is_alive);
+        let folder = tempfile::tempdir().expect("a folder");
+        let interrupted = guest(&folder, "exec sleep 600", PATIENCE);
+        let pid = interrupted.child.id();
+        assert!(is_alive(pid));
+        let result = interrupted.wait(&AtomicBool::new(true), &mut |_| {});
+        assert!(matches!(result, Ok(None)) && !is_alive(pid), "{result:?}");
+        let standing = guest(&folder, "exec sleep 600", Duration::from_millis(50));
+        let pid = standing.child.id();
+        let result = standing.wait(&GO_ON, &mut |advance| panic!("{advance:?}"));
+        let Err(Error::StandsStill { virtual_seconds, wall_seconds }) = result else { panic!("{result:?}") };
+        assert!(virtual_seconds.abs() < f64::EPSILON && wall_seconds >= 0.05 && !is_alive(pid));
+    }
+
+    #[test]
+    fn the_advance_of_the_clock_is_reported() {
+        let folder = tempfile::tempdir().expect("a folder");
+        // The clock shows 2^8 ns. Whoever sees it creates the file that the process waits for.
+        let script = "printf '\\0\\1\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0' >clock; \
+                      while ! [ -e seen ]; do sleep 0.01; done";
+        let guest = guest(&folder, script, PATIENCE);
+        let (seen, mut advances) = (folder.path().join("seen"), Vec::new());
+        let result = guest.wait(&GO_ON, &mut |advance| {
+            advances.push(advance);
+            std::fs::write(&seen, "").expect("written");
+        });
+        assert!(matches!(result, Err(Error::Crashed { .. })), "{result:?}");
+        assert_eq!(advances, [Advance::To(Duration::from_nanos(256))]);
+    }
+
+    #[test]
+    fn a_console_is_any_bytes() {
+        let lines = last_lines(&b"one\n\xff\xfe\n\nlast"[..]);
+        assert_eq!(lines, ["one", "\u{fffd}\u{fffd}", "", "last"]);
     }
 }

@@ -132,3 +132,60 @@ pub fn find(cache: &Cache) -> Result<Option<Kernel>, KernelError> {
 pub fn key(recipe: &Recipe) -> Option<String> {
     tools::compiler().map(|compiler| recipe.key(&compiler))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Makes a program that prints these texts for the two options. Another process writes it: a
+    /// file that this one has open for writing, and its children for a moment, cannot be run.
+    fn kernel(folder: &Path, version: &str, options: &str) -> PathBuf {
+        let path = folder.join("linux");
+        let script = format!(
+            "cat >\"$0\" <<'END'\n#!/bin/sh\ncase $1 in\n--version) {version} ;;\n--showconfig) {options} ;;\n*) exit 9 ;;\nesac\nEND\nchmod +x \"$0\""
+        );
+        let status = Command::new("/bin/sh").arg("-c").arg(script).arg(&path).status().expect("a shell");
+        assert!(status.success());
+        path
+    }
+
+    #[test]
+    fn a_kernel_that_was_built_elsewhere_says_what_it_is() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let options =
+            "echo '# CONFIG_SMP is not set'; echo 'CONFIG_HZ=250'; echo 'CONFIG_CC_VERSION_TEXT=\"gcc 12\"'";
+        let path = kernel(folder.path(), "echo 7.2.12-x", options);
+        let kernel = Kernel::from_file(&path).expect("a kernel");
+        let expected = Kernel {
+            path: path.clone(),
+            release: "7.2.12-x".to_owned(),
+            package: "a kernel of one's own".to_owned(),
+            version: String::new(),
+            key: checksum::of_file(&path).expect("read"),
+            compiler: "gcc 12".to_owned(),
+            fallback: false,
+        };
+        assert_eq!(kernel, expected);
+        assert_eq!(kernel.hz().expect("it says so"), 250);
+    }
+
+    #[test]
+    fn what_is_no_kernel_is_named() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let said = |version: &str, options: &str| {
+            let path = kernel(folder.path(), version, options);
+            let error = match Kernel::from_file(&path) {
+                Ok(kernel) => kernel.hz().map(drop),
+                Err(error) => Err(error),
+            };
+            error.expect_err("no kernel").to_string().replace(&path.display().to_string(), "FILE")
+        };
+        let none = "FILE is no kernel that runs here: ";
+        assert_eq!(said("exit 2", "true"), format!("{none}--version ended with exit status: 2"));
+        assert_eq!(said("true", "exit 3"), format!("{none}--showconfig ended with exit status: 3"));
+        let no_hz = format!("{none}it does not say its CONFIG_HZ");
+        assert_eq!([said("true", "true"), said("true", "echo CONFIG_HZ=many")], [no_hz.clone(), no_hz]);
+        let missing = Kernel::from_file(&folder.path().join("none")).expect_err("no file").to_string();
+        assert!(missing.starts_with("cannot read "), "{missing}");
+    }
+}

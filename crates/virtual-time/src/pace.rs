@@ -145,4 +145,42 @@ mod tests {
             assert_eq!(seen, Seen::Moved(Duration::from_millis(second * 101)));
         }
     }
+
+    /// A clock that covers a tenth of a window is not slow, and one that stands exactly as long as
+    /// it may does not stand still.
+    #[test]
+    fn on_the_border() {
+        let seconds = Duration::from_secs;
+        let mut pace = Pace::new(seconds(60));
+        assert_eq!(pace.look(seconds(30), clock(3000, 0)), Seen::Moved(seconds(3)));
+        assert_eq!(pace.look(seconds(90), clock(3000, 0)), Seen::Same);
+        let wall = Duration::from_millis(60_001);
+        let stands = Seen::StandsStill { at: seconds(3), wall };
+        assert_eq!(pace.look(seconds(30) + wall, clock(3000, 0)), stands);
+        let mut pace = Pace::new(seconds(60));
+        assert!(matches!(pace.look(seconds(30), clock(2999, 0)), Seen::Slow(_)));
+        let mut pace = Pace::new(seconds(60));
+        let before = Duration::from_millis(29_999);
+        assert!(matches!(pace.look(before, clock(1, 0)), Seen::Moved(_)), "no window has passed");
+    }
+
+    /// What happened before the window does not count in it.
+    #[test]
+    fn a_window_has_its_own_calls_and_advance() {
+        let mut pace = Pace::new(Duration::from_mins(1));
+        let first = pace.look(Duration::from_secs(30), clock(40_000, 1_000_000));
+        assert_eq!(first, Seen::Moved(Duration::from_secs(40)));
+        let Seen::Slow(slow) = pace.look(Duration::from_secs(70), clock(40_500, 1_000_300)) else {
+            panic!("it is slow");
+        };
+        let expected = Slow {
+            at: Duration::from_millis(40_500),
+            moved: Duration::from_millis(500),
+            wall: Duration::from_secs(40),
+            charged: 300,
+        };
+        assert_eq!(slow, expected);
+        let polls = |charged| Slow { charged, ..slow }.to_string().contains("a program polls");
+        assert_eq!([400_000, 400_001].map(polls), [false, true], "ten thousand in a second");
+    }
 }

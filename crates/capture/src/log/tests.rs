@@ -133,7 +133,8 @@ fn body<S: Schema>(header: &S::Header, row: &S) -> String {
 /// The numbers of these values, one in a line.
 fn numbers<T: serde::Serialize + std::fmt::Debug>(values: &[T]) -> String {
     let bytes = |value| postcard::to_extend(value, Vec::new()).expect("bytes");
-    values.iter().map(|value| format!("{value:?}: {:?}\n", bytes(value))).collect()
+    let lines: Vec<_> = values.iter().map(|value| format!("{value:?}: {:?}\n", bytes(value))).collect();
+    lines.concat()
 }
 
 /// The fields of version 1 of each schema, their order and their forms are fixed for ever: a log

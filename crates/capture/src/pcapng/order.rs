@@ -64,8 +64,10 @@ struct Waiting {
     bytes: Vec<u8>,
     comment: String,
     inbound: bool,
-    /// The packet whose fate the record waits for.
-    fate_of: Option<(LinkId, Direction, u64)>,
+    /// The packet, where it enters.
+    enters: Option<(LinkId, Direction, u64)>,
+    /// Whether its fate is not known yet.
+    waits: bool,
 }
 
 enum Inside {
@@ -143,7 +145,15 @@ impl<W: Write> Order<W> {
         own.extend_from_slice(bytes);
         words::packet(&mut comment, direction, number);
         let key = (link, direction, number);
-        let record = Waiting { interface, length, bytes: own, comment, inbound: false, fate_of: Some(key) };
+        let record = Waiting {
+            interface,
+            length,
+            bytes: own,
+            comment,
+            inbound: false,
+            enters: Some(key),
+            waits: true,
+        };
         let place = self.put(at, record);
         self.inside.insert(key, Inside::Waiting(place));
     }
@@ -169,7 +179,8 @@ impl<W: Write> Order<W> {
             words::packet(&mut comment, ended.direction, ended.number);
             words::fate(&mut comment, ended, stage);
             let length = ended.length;
-            let record = Waiting { interface, length, bytes: own, comment, inbound: true, fate_of: None };
+            let record =
+                Waiting { interface, length, bytes: own, comment, inbound: true, enters: None, waits: false };
             self.put(ended.left, record);
         }
         if let Some(Inside::Waiting(place)) = self.inside.get(&key)
@@ -179,10 +190,10 @@ impl<W: Write> Order<W> {
             // the comment has both fates.
             words::fate(&mut entering.comment, ended, stage);
             if !ended.copy {
-                entering.fate_of = None;
+                entering.waits = false;
             }
         }
-        if !ended.copy {
+        if !ended.copy && matches!(self.inside.get(&key), Some(Inside::Written(_))) {
             self.inside.remove(&key);
         }
     }
@@ -198,16 +209,18 @@ impl<W: Write> Order<W> {
     pub fn write_ready(&mut self) -> io::Result<()> {
         self.report.most_held = self.report.most_held.max(self.held);
         while let Some(first) = self.waiting.first_entry() {
-            let ready = first.key().0 <= self.settled && first.get().fate_of.is_none();
+            let ready = first.key().0 <= self.settled && !first.get().waits;
             if !ready && self.held <= self.limit {
                 break;
             }
             let (place, mut record) = first.remove_entry();
-            if let Some(key) = record.fate_of {
+            if let Some(key) = record.enters.filter(|_| record.waits) {
                 self.report.without_fate += 1;
                 words::unknown(&mut record.comment);
                 let head = &record.bytes[..record.bytes.len().min(HEADERS)];
                 self.inside.insert(key, Inside::Written(head.to_vec()));
+            } else if let Some(key) = record.enters {
+                self.inside.remove(&key);
             }
             self.write(place.0, record)?;
         }
@@ -222,7 +235,7 @@ impl<W: Write> Order<W> {
     /// Writes all records, marks packets that are still inside as in flight, and flushes.
     pub fn finish(mut self) -> io::Result<(OrderReport, W)> {
         while let Some((place, mut record)) = self.waiting.pop_first() {
-            if record.fate_of.is_some() {
+            if record.waits {
                 words::in_flight(&mut record.comment);
             }
             self.write(place.0, record)?;

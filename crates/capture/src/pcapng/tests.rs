@@ -132,6 +132,27 @@ fn copies_and_packets_in_flight_are_told() {
     insta::assert_snapshot!(comments(&packets).join("\n"));
 }
 
+/// The record of a packet waits for earlier ones, and its copy may end in the meantime.
+#[test]
+fn a_copy_that_ends_behind_its_original_is_told_too() {
+    let mut order = order(1 << 20);
+    enter(&mut order, 0, 10);
+    enter(&mut order, 1, 20);
+    order.ended(&example::delivered(1, 20, 40), None, None);
+    let lost = Outcome::Lost(Loss::Red);
+    order.ended(&Ended { copy: true, outcome: lost, ..example::delivered(1, 20, 45) }, None, Some(&[9; 60]));
+    order.settled(at(50)).expect("written");
+    order.ended(&example::delivered(0, 10, 60), None, None);
+    order.settled(at(70)).expect("written");
+    assert_eq!(order.report().records, 4);
+    // The record is written: nothing can be added to it any more.
+    order.ended(&Ended { copy: true, outcome: lost, ..example::delivered(1, 20, 80) }, None, Some(&[9; 60]));
+    let packets = written(order);
+    let told = comments(&packets)[1];
+    assert!(told.starts_with("lasthop: down #1 delivered after 0.00002 ms; duplicate lost: "), "{told}");
+    assert_eq!(told.matches("duplicate").count(), 1, "{told}");
+}
+
 #[test]
 fn memory_is_bounded_whatever_is_inside() {
     let limit = 100_000;

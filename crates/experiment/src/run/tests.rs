@@ -61,8 +61,8 @@ fn a_job_with_an_error_is_a_failed_run() {
 /// A dropped call explains failures, and a failure explains lateness.
 #[test]
 fn the_gravest_verdict_counts() {
-    let of = |number: u8| verdict(number & 4 > 0, number & 2 > 0, number & 1 > 0);
     use RunVerdict::{DroppedCall, Failed, Good, Overloaded};
+    let of = |number: u8| verdict(number & 4 > 0, number & 2 > 0, number & 1 > 0);
     let expected = [Good, Overloaded, Failed, Failed, DroppedCall, DroppedCall, DroppedCall, DroppedCall];
     assert_eq!([0, 1, 2, 3, 4, 5, 6, 7].map(of), expected);
 }

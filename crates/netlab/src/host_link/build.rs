@@ -308,7 +308,7 @@ mod tests {
         let none = || vec!["the caller has no default route".to_owned()];
         let ends = || vec!["IPv6 ends at the caller".to_owned()];
         assert_eq!(beyond(&[]), (false, none()));
-        assert_eq!(beyond(&[four.clone()]), (false, Vec::new()));
+        assert_eq!(beyond(std::slice::from_ref(&four)), (false, Vec::new()));
         assert_eq!(beyond(&[four.clone(), six.clone()]), (true, Vec::new()));
         assert_eq!(beyond(&[six.clone(), inner(&six)]), (true, Vec::new()), "only default routes count");
         assert_eq!(beyond(&[four.clone(), six.clone(), learned.clone()]), (false, ends()));

@@ -49,6 +49,12 @@ impl Archive {
         Ok(archive)
     }
 
+    /// Returns an archive that is never asked.
+    #[cfg(test)]
+    pub(super) fn for_tests(folder: &Path) -> Self {
+        Self { folder: folder.to_owned(), mirror: String::new(), codename: None }
+    }
+
     fn write(&self, name: &str, text: &str) -> Result<(), KernelError> {
         let path = self.folder.join(name);
         fs::write(&path, text).map_err(KernelError::file("write", &path))
@@ -234,5 +240,37 @@ mod tests {
         ]
         .map(str::to_owned);
         assert_eq!(installed(&lines), ["libsigsegv2", "m4"]);
+    }
+
+    #[test]
+    fn only_packages_and_bytes_of_files_count() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let packages = folder.path().join("packages");
+        fs::create_dir_all(packages.join("folder.deb/below")).expect("made");
+        fs::remove_dir_all(packages.join("folder.deb")).expect("removed");
+        for (name, text) in [("a.deb", "12345"), ("a.deb.part", "123"), ("notes", "1")] {
+            fs::write(packages.join(name), text).expect("written");
+        }
+        fs::create_dir(packages.join("partial")).expect("made");
+        assert_eq!(size(&packages), 9);
+        assert_eq!(size(&folder.path().join("missing")), 0);
+        let archive = Archive::for_tests(folder.path());
+        assert_eq!(archive.packages().expect("listed"), [packages.join("a.deb")]);
+    }
+
+    /// The machine's own configuration is not read, and its lists are not touched.
+    #[test]
+    fn apt_is_called_with_its_private_configuration() {
+        let archive = Archive::for_tests(Path::new("/private"));
+        let command = archive.command("apt-get");
+        let environment: Vec<_> = command.get_envs().collect();
+        let expected = [("APT_CONFIG", "/private/apt.conf"), ("LC_ALL", "C")];
+        assert_eq!(environment, expected.map(|(name, value)| (name.as_ref(), Some(value.as_ref()))));
+        assert_eq!(command.get_current_dir(), Some(Path::new("/private/packages")));
+        let text = configuration(Path::new("/private"), &[]);
+        for key in ["main", "parts", "sourceparts", "preferences", "preferencesparts"] {
+            assert!(text.contains(&format!("Dir::Etc::{key} \"/dev/null\";")), "{key}: {text}");
+        }
+        assert_eq!(sources("m", "trixie", Some("trixie"), false), "deb m trixie main\n", "each suite once");
     }
 }

@@ -326,6 +326,7 @@ impl Building<'_> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::archive::Archive;
     use super::*;
 
     /// Builds `recipe` until it is patched; returns the result and the notices.
@@ -367,5 +368,158 @@ mod tests {
         recipe.source.sha256 = "00".repeat(32);
         let (result, _) = until_patched(recipe);
         assert!(matches!(result, Err(KernelError::Checksum { .. })), "{result:?}");
+    }
+
+    /// A recipe whose build script is this one.
+    fn recipe(script: &str) -> Recipe {
+        let source = "package = 'linux-source-7.2'\nversion = '7.2.1-1'\nsuite = 's'\nsize = 1\nsha256 = '00'\ncompile_lines = 4";
+        let config = "CONFIG_NET=y\n# CONFIG_SMP is not set\n";
+        let files = [("source.toml", source), ("config", config), ("build", script)];
+        Recipe::of(files.map(|(name, text)| (name.to_owned(), text.into())).into()).expect("a recipe")
+    }
+
+    /// Does `work` on a build in a cache below `folder`; returns its result and what was told.
+    fn on_site<T>(
+        folder: &Path,
+        script: &str,
+        work: impl FnOnce(&mut Building<'_>, &Tools) -> Result<T, KernelError>,
+    ) -> (Result<T, KernelError>, Vec<Progress>) {
+        let (cache, go_on) = (Cache::at(folder), AtomicBool::new(false));
+        let workshop = cache.workshop("0f");
+        let recipe = recipe(script);
+        recipe.write(&workshop.join("recipe")).expect("written");
+        fs::create_dir_all(workshop.join("tree")).expect("made");
+        let log = File::create(workshop.join("build.log")).expect("a log");
+        let (key, compiler) = ("0f".to_owned(), "gcc 12".to_owned());
+        let programs = Programs::new(log, &go_on);
+        let site = Site { cache: &cache, recipe, compiler, key, workshop, programs };
+        let mut told = Vec::new();
+        let mut tell = |progress| told.push(progress);
+        let mut building = Building { site, tell: &mut tell, seconds: BTreeMap::new() };
+        let tools = building.site.workshop.join("tools");
+        let archive = Archive::for_tests(&tools);
+        let tools = Tools::fetch(&tools, &[], &archive, &mut building.site.programs);
+        let tools = tools.expect("no error").expect("none are needed");
+        (work(&mut building, &tools), told)
+    }
+
+    fn said<T: std::fmt::Debug>(result: Result<T, KernelError>) -> String {
+        result.expect_err("an error").to_string()
+    }
+
+    #[test]
+    fn the_script_gets_step_tree_and_processors() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let script = "echo \"$#\" \"$1\" \"$2\"; [ \"$3\" -ge 1 ]";
+        let (outcome, _) =
+            on_site(folder.path(), script, |it, tools| it.site.script("patch", tools, &mut |_| {}));
+        let outcome = outcome.expect("it ran");
+        let tree = folder.path().join("kernel/0f.building/tree");
+        assert!(outcome.success);
+        assert_eq!(outcome.lines, [format!("3 patch {}", tree.display())]);
+    }
+
+    /// Of a fallback kernel they are only noted: plans that need none of them run on it.
+    #[test]
+    fn options_that_were_dropped_are_an_error_unless_the_source_is_another() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let configured = |script: &str, fallback| {
+            on_site(folder.path(), script, |it, tools| it.configure(tools, fallback)).0
+        };
+        let right = "echo CONFIG_NET=y >\"$2/.config\"";
+        let (options, dropped) = configured(right, false).expect("configured");
+        assert_eq!((options.get("NET").map(String::as_str), dropped.len()), (Some("y"), 0));
+        let wrong = "echo CONFIG_SMP=y >\"$2/.config\"";
+        let text = said(configured(wrong, false));
+        assert!(text.ends_with(": NET is n instead of y, SMP is y instead of n"), "{text}");
+        let (_, dropped) = configured(wrong, true).expect("configured");
+        assert_eq!(dropped.len(), 2);
+        let text = said(configured("echo 'no such target'; exit 2", true));
+        let log = folder.path().join("kernel/failed.log");
+        assert_eq!(text, format!("configuring failed: no such target\nAll of it is in {}", log.display()));
+    }
+
+    /// The compiler's lines are indented; what it says besides is no progress.
+    #[test]
+    #[expect(clippy::redundant_closure_for_method_calls, reason = "the method is not general enough")]
+    fn the_progress_of_compiling() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let script = "echo warning; for each in 1 2 3 4 5; do echo '  CC x.o'; done; echo ' LD y'";
+        let (result, told) = on_site(folder.path(), script, |it, tools| it.compile(tools));
+        result.expect("compiled");
+        assert_eq!(told, [0.25, 0.5, 0.75, 1.0, 1.0].map(|share| Progress::At(Step::Compile, share)));
+        let (result, _) = on_site(folder.path(), "echo broken; exit 1", |it, tools| it.compile(tools));
+        assert!(said(result).starts_with("compiling failed: broken\n"));
+    }
+
+    #[test]
+    fn steps_are_told_and_their_times_added_up() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (seconds, told) = on_site(folder.path(), "", |it, _| {
+            it.step(Step::Patch, |_| Ok(()))?;
+            it.step(Step::Patch, |_| Ok(()))?;
+            let failed: Result<(), _> = it.step(Step::Check, |_| Err(KernelError::Interrupted));
+            assert!(failed.is_err());
+            Ok(it.seconds.keys().cloned().collect::<Vec<_>>())
+        });
+        assert_eq!(seconds.expect("no error"), ["patching"], "a step that failed has no time");
+        let kinds: Vec<_> = told
+            .iter()
+            .map(|progress| match progress {
+                Progress::Began(step) => ("began", *step),
+                Progress::Ended(step, _) => ("ended", *step),
+                other => panic!("{other:?}"),
+            })
+            .collect();
+        let twice = [("began", Step::Patch), ("ended", Step::Patch)];
+        assert_eq!(kinds, [&twice[..], &twice, &[("began", Step::Check)]].concat());
+    }
+
+    /// What is built gets into the cache in one step, and nothing of the work stays.
+    #[test]
+    fn a_kernel_is_checked_and_put_into_the_cache() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let script = "printf '#!/bin/sh\\necho Linux; echo 7.2.1-lasthop' >\"$2/linux.stripped\"; chmod +x \"$2/linux.stripped\"";
+        let (result, _) = on_site(folder.path(), script, |it, tools| {
+            it.compile(tools)?;
+            let kernel = Kernel {
+                path: it.site.cache.place("0f").join("linux"),
+                release: it.check()?,
+                package: "linux-source-7.2".to_owned(),
+                version: "7.2.1-1".to_owned(),
+                key: "0f".to_owned(),
+                compiler: "gcc 12".to_owned(),
+                fallback: false,
+            };
+            let (seconds, config) = (BTreeMap::new(), config::Options::new());
+            let record = Record { kernel, seconds, dropped: Vec::new(), config };
+            it.put(&record)?;
+            Ok(record)
+        });
+        let record = result.expect("built");
+        assert_eq!(record.kernel.release, "7.2.1-lasthop", "the last line");
+        let cache = Cache::at(folder.path());
+        assert_eq!(cache.record("0f"), Some(record));
+        assert!(cache.place("0f").join("build.log").is_file() && !cache.workshop("0f").exists());
+        let script = "printf '#!/bin/sh\\nexit 3' >\"$2/linux.stripped\"; chmod +x \"$2/linux.stripped\"";
+        let (result, _) = on_site(folder.path(), script, |it, tools| {
+            it.compile(tools)?;
+            it.check()
+        });
+        assert!(said(result).starts_with("checking the kernel failed: "));
+    }
+
+    #[test]
+    fn another_build_is_waited_for_and_told_once() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let cache = Cache::at(folder.path());
+        let (mut told, go_on) = (Vec::new(), AtomicBool::new(false));
+        let (first, waited) = lock(&cache, "0f", &go_on, &mut |_| panic!("nobody builds")).expect("a lock");
+        assert!(!waited);
+        let stop = AtomicBool::new(true);
+        let gave_up = lock(&cache, "0f", &stop, &mut |progress| told.push(progress)).map(drop);
+        assert!(matches!(gave_up, Err(KernelError::Interrupted)), "{gave_up:?}");
+        assert!(matches!(&told[..], [Progress::Note(words)] if words.contains("waiting for it")), "{told:?}");
+        drop(first);
     }
 }

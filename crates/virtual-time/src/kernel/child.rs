@@ -199,4 +199,36 @@ mod tests {
             programs.run(&mut Command::new("no-such-program"), &mut |_| {}).expect_err("it is not there");
         assert!(error.to_string().starts_with("cannot run no-such-program: "), "{error}");
     }
+
+    #[test]
+    fn an_error_shows_the_last_lines_or_what_apt_marks() {
+        let outcome = |lines: Vec<String>| Outcome { success: false, lines };
+        let many = outcome((0..30).map(|number| number.to_string()).collect());
+        let last: Vec<_> = (18..30).map(|number| number.to_string()).collect();
+        assert_eq!((many.tail(), many.errors()), (last.join("\n"), last.join("\n")));
+        let apt = ["Reading lists", "E: no route", "W: old", "E: gave up", "Done"].map(str::to_owned);
+        assert_eq!(outcome(apt.into()).errors(), "no route\ngave up");
+        assert_eq!(outcome(Vec::new()).tail(), "");
+    }
+
+    /// A silent program shows its progress by other means: the size of a download.
+    #[test]
+    fn a_silent_program_ticks() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let go_on = AtomicBool::new(false);
+        let mut programs = Programs::new(File::create(folder.path().join("log")).expect("a log"), &go_on);
+        let (file, mut ticks) = (folder.path().join("ticked"), 0);
+        let script = format!(
+            "for _ in $(seq 3000); do [ -e '{}' ] && break; sleep 0.01; done; echo line",
+            file.display()
+        );
+        let outcome = programs.run(&mut shell(&script), &mut |sign| {
+            if matches!(sign, Sign::Tick) {
+                ticks += 1;
+                std::fs::write(&file, "").expect("written");
+            }
+        });
+        assert_eq!(outcome.expect("it ran").lines, ["line"]);
+        assert!(ticks >= 1);
+    }
 }

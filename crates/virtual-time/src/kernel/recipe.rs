@@ -243,4 +243,37 @@ mod tests {
             assert_eq!(error.to_string(), format!("kernel/{part}: is missing"));
         }
     }
+
+    /// The build script finds its files beside itself, and applies patches in this order.
+    #[test]
+    fn files_are_written_where_the_script_looks_for_them() {
+        let mut files = files();
+        for name in ["patches/10-c.patch", "patches/02-b.patch", "README.md"] {
+            files.insert(name.to_owned(), Vec::new());
+        }
+        let recipe = Recipe::of(files).expect("a recipe");
+        assert_eq!(recipe.patches().collect::<Vec<_>>(), ["01-a.patch", "02-b.patch", "10-c.patch"]);
+        let folder = tempfile::tempdir().expect("a folder");
+        recipe.write(folder.path()).expect("written");
+        let text = |name: &str| fs::read_to_string(folder.path().join(name)).ok();
+        assert_eq!(text("src/net/x.c").as_deref(), Some("x"));
+        assert_eq!((text("config"), text("build")), (Some(recipe.config()), Some("make".to_owned())));
+        assert_eq!(text("patches/01-a.patch").as_deref(), Some("a"));
+        assert_eq!((text("README.md"), text("source.toml")), (None, None), "no inputs of the script");
+    }
+
+    /// A field that is misspelt would leave the source unchecked.
+    #[test]
+    fn a_source_with_other_fields_is_refused() {
+        let with = |change: &dyn Fn(&str) -> String| {
+            let mut files = files();
+            let text = String::from_utf8(files[SOURCE].clone()).expect("text");
+            files.insert(SOURCE.to_owned(), change(&text).into_bytes());
+            Recipe::of(files).map(drop).expect_err("refused").to_string()
+        };
+        let missing = with(&|text| text.replace("sha256", "sha265"));
+        assert!(missing.starts_with("kernel/source.toml: ") && missing.contains("sha265"), "{missing}");
+        let more = with(&|text| format!("{text}\nmirror = 'x'"));
+        assert!(more.contains("mirror"), "{more}");
+    }
 }

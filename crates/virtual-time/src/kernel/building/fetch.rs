@@ -192,4 +192,15 @@ mod tests {
         let said = error.to_string();
         assert!(said.contains("aa") && said.contains("bb") && said.contains("linux-source-7.2"), "{said}");
     }
+
+    #[test]
+    fn the_source_is_the_archive_in_the_package() {
+        let folder = tempfile::tempdir().expect("a folder");
+        assert_eq!(tarball(folder.path()), None);
+        assert_eq!(tarball(&folder.path().join("missing")), None);
+        for name in ["linux-patch-7.2.patch.xz", "linux-source-7.2.tar.xz", "linux-source-7.2.tar.xz.sig"] {
+            fs::write(folder.path().join(name), "").expect("written");
+        }
+        assert_eq!(tarball(folder.path()), Some(folder.path().join("linux-source-7.2.tar.xz")));
+    }
 }
