@@ -1,9 +1,9 @@
-// What is under the pointer, and what lies between two places, in words. Pure.
+// Describes the point under the pointer, and the distance between two places. Pure.
 
 import { fixed, number } from "../units";
 import { firstFrom, type Points } from "./tile";
 
-/** A place that the reader means: a point of a graph, or anywhere. */
+/** A selected place: a point of a graph, or any position. */
 export interface Spot {
   /** Nanoseconds. */
   time: number;
@@ -14,7 +14,7 @@ export interface Spot {
   label: string | null;
 }
 
-/** Farther from the pointer than this, in pixels, nothing is meant. */
+/** Maximum distance from the pointer to a selected point, in pixels. */
 export const REACH = 12;
 
 /**
@@ -44,7 +44,7 @@ export function nearest(
   return best;
 }
 
-/** What is there. */
+/** Describes the place. */
 export function told({ time, bytes, label }: Spot, segment: number | null): string {
   return `${label ?? "here"}\n${seconds(time)}\n${size(bytes, segment)}`;
 }
