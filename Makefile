@@ -1,7 +1,7 @@
 # lasthop: build, test, demonstrate, measure, install.
 #
-# Run one of these from the root of the repository. Each target first installs the Debian packages
-# that it needs and that are missing.
+# Run one of these from the root of the repository. Every target except install-lite checks the Rust
+# toolchain and installs missing Debian packages first.
 #
 #   make                  Build the release binaries.
 #   make demo             Download a file over an emulated UMTS link, then run a small campaign.

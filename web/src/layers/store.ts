@@ -1,9 +1,7 @@
-// The tiles that have been unpacked, and the way to more. What was not needed for long is
-// forgotten.
+// The unpacked tiles, and the queue of tiles to unpack. Tiles unused for long are discarded.
 //
-// A few tiles are unpacked at a time, so that a window that needs many does not stop the frames,
-// and whoever asks last is served first: tiles of windows that the reader has left are not waited
-// for.
+// Only a few tiles are unpacked at a time, so that a window that needs many does not block frames.
+// The latest request is served first: tiles of windows that the reader has left are dropped.
 
 import { inflated, type Points, unpacked } from "./tile";
 
