@@ -1,15 +1,25 @@
-# lasthop: build, test, demonstrate, measure.
+# lasthop: build, test, demonstrate, measure, install.
 #
-#   make demo    a download behind an emulated UMTS link, and a campaign with its report, from a bare clone
-#   make demo-virtual    the kernel whose clock jumps over idle time, and half an hour over GSM in seconds, twice the same
-#   make test    everything that CI runs
-#   make bench   ratios against other emulators, measured side by side in one run: rattan, and mahimahi and ns-3 if they are installed
-#   make install-cc     the command, and the systemd unit that loads a congestion control at each start (lasthop-cc@NAME), below PREFIX
-#   make install-lite   the C header and the manual page of TCP Lite, below PREFIX (/usr/local)
-#   make soak    remote sockets while things fail, and an hour of connections that come and go
-#   make install-resoa  the command, the preload library and the systemd unit of the server of remote sockets, below PREFIX
-#   make fuzz    the fuzz targets of what comes from outside, FUZZ_SECONDS (default 30) each
-#   make hostile attacks on a server of remote sockets, in namespaces: what was tried, what clients noticed, and whether one succeeded
+# Run one of these from the root of the repository. Every target except install-lite checks the Rust
+# toolchain and installs missing Debian packages first.
+#
+#   make                  Build the release binaries.
+#   make demo             Download a file over an emulated UMTS link, then run a small campaign.
+#   make demo-virtual     Run half an hour of GSM in seconds, twice, with identical packets.
+#   make test             Run everything that CI runs.
+#   make fuzz             Run each fuzz target for FUZZ_SECONDS (default 30).
+#   make hostile          Attack a server of remote sockets inside network namespaces.
+#   make soak             Inject failures into remote sockets, then open and close connections
+#                         for SOAK_SECONDS (default 3600).
+#   make bench            Measure against other emulators (rattan; mahimahi and ns-3 if
+#                         installed) and proxies, side by side.
+#   make install-lite     Install the C header and manual page of TCP Lite.
+#   make install-cc       Install lasthop and the systemd unit lasthop-cc@NAME, which loads a
+#                         congestion control at boot.
+#   make install-resoa    Install lasthop, the preload library and the systemd unit of the
+#                         server of remote sockets.
+#
+# The install targets write below PREFIX (default /usr/local); DESTDIR is respected.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
@@ -53,8 +63,8 @@ bench: build
 	@cargo build --release --locked --quiet --package resoa-carrier --example bulk
 	@scripts/bench/carriers target/release/lasthop target/release/examples/bulk
 
-# What becomes of programs on remote sockets when something fails; connections made and closed for
-# SOAK_SECONDS (default an hour), and what is left.
+# Shows what programs on remote sockets see when something fails. Then opens and closes connections
+# for SOAK_SECONDS (default 3600) and reports what is left over.
 soak: build
 	@scripts/build/require python3 nftables
 	@SLOW=1 scripts/resoa/failures target/release/lasthop
@@ -75,7 +85,7 @@ install-lite:
 	install -D -m 644 crates/tcp-lite/include/tcp_lite.h $(DESTDIR)$(PREFIX)/include/tcp_lite.h
 	install -D -m 644 docs/man/tcp_lite.7 $(DESTDIR)$(PREFIX)/share/man/man7/tcp_lite.7
 
-# PREFIX/lib/systemd/system is one of systemd's places for /usr and /usr/local.
+# systemd searches PREFIX/lib/systemd/system if PREFIX is /usr or /usr/local.
 install-cc: build
 	install -D -m 755 target/release/lasthop $(DESTDIR)$(PREFIX)/bin/lasthop
 	install -d $(DESTDIR)$(PREFIX)/lib/systemd/system

@@ -1,5 +1,5 @@
-//! Any text at all can be read as each of the three traces, and what was read is written so that it
-//! reads to the same.
+//! Any text is parsed as each of the three traces or refused, and the written trace parses to the
+//! same trace.
 
 use link::blocks::{BitTrace, BlockTrace, Format, RlpTrace};
 use link::units::Span;

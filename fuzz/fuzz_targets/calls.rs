@@ -1,5 +1,5 @@
-//! What any program of the host can send to the agent of remote sockets is a request or is refused;
-//! and addresses that programs give.
+//! Any message of a local program to the agent of remote sockets is a request or is refused. Covers
+//! the addresses that programs pass.
 
 use resoa_calls::{address, ancillary, datagram, receive_request};
 use resoa_protocol::control_messages;
@@ -7,7 +7,7 @@ use std::io::ErrorKind;
 use std::os::unix::net::UnixDatagram;
 use std::sync::OnceLock;
 
-/// A connection, as a program and the agent have it.
+/// A connection between a program and the agent.
 fn pair() -> &'static (UnixDatagram, UnixDatagram) {
     static PAIR: OnceLock<(UnixDatagram, UnixDatagram)> = OnceLock::new();
     PAIR.get_or_init(|| UnixDatagram::pair().expect("descriptors"))
@@ -42,7 +42,7 @@ pub fn run(octets: &[u8]) {
             }));
         }
     }
-    // What a program lays out as control messages, for either version of IP.
+    // Control messages as a program lays them out, for either version of IP.
     for to in ["192.0.2.1:9", "[2001:db8::1]:9", "[::ffff:192.0.2.1]:9"] {
         if let Ok(said) = ancillary::said(octets, to.parse().expect("an address")) {
             let (control, is_cut) = control_messages::laid_out(&said, usize::MAX);

@@ -1,4 +1,4 @@
-//! Any bytes at all can be read as a capture.
+//! Any bytes are parsed as a capture or refused.
 
 /// One input.
 pub fn run(bytes: &[u8]) {

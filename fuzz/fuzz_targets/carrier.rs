@@ -1,6 +1,6 @@
-//! Whatever comes to a carrier of remote sockets from outside is read or refused: what strangers
-//! send over datagrams, the framing of TCP, the streams of QUIC, and messages as their order is
-//! found out. The first octet says which.
+//! A carrier of remote sockets parses or refuses all outside input: datagrams of strangers, TCP
+//! framing, QUIC streams, and messages while their order is restored. The first byte selects the
+//! case.
 
 use resoa_carrier::fuzz;
 

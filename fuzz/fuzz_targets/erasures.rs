@@ -1,4 +1,4 @@
-//! Any text at all can be read as a trace of what was lost.
+//! Any text is parsed as a trace of losses or refused.
 
 use link::fit::ErasureTrace;
 use link::units::Span;

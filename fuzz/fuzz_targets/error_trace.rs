@@ -1,4 +1,4 @@
-//! Any text at all can be read as times at which a channel is bad.
+//! Any text is parsed as a trace of the times at which a channel is bad, or refused.
 
 use link::stage::errors::ErrorTrace;
 

@@ -1,5 +1,4 @@
-//! Any bytes at all can be read as an event log, of fates, of the states of senders or of link
-//! layers.
+//! Any bytes are parsed as an event log of packets, sender states or link layers, or refused.
 
 /// One input.
 pub fn run(bytes: &[u8]) {

@@ -1,4 +1,4 @@
-//! Files that are read: captures, event logs, plans.
+//! Files: captures, event logs, plans.
 #![no_main]
 
 mod capture;

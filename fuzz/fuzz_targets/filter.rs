@@ -1,5 +1,5 @@
-//! Any first line can be read as a filter; one that is one can be asked about the bytes of the
-//! other lines, and prints a text that reads back as the same filter.
+//! Any first line is parsed as a filter or refused. A valid filter can be applied to the bytes of
+//! the other lines, and its printed form parses to the same filter.
 
 use link::filter::Filter;
 use packet::{Frame, Layer};

@@ -1,4 +1,4 @@
-//! The gate of the server of remote sockets, of which clients ask anything in any order.
+//! The gate of the server of remote sockets, under any requests of clients in any order.
 
 /// One input.
 pub fn run(octets: &[u8]) {

@@ -1,5 +1,4 @@
-//! The handshake of QUIC between a client and a server, of whose datagrams somebody on the way
-//! changes, drops, repeats and adds some.
+//! A QUIC handshake whose datagrams an attacker on the path changes, drops, repeats and adds to.
 
 /// One input.
 pub fn run(octets: &[u8]) {

@@ -1,9 +1,9 @@
-//! Segments of a few connections, mutated: whatever comes, bytes change only on acceptance, what is
-//! accepted is right, bears no flag that is never salvaged and keeps its payload, and every damaged
-//! segment ends in one outcome.
+//! Mutated segments of a few connections. For any input, bytes change only on acceptance; an
+//! accepted segment is correct, carries no flag that is never salvaged and keeps its payload; and
+//! every damaged segment ends in exactly one outcome.
 //!
-//! The input is read as a script: two bytes of settings, then segments of eight bytes and the
-//! mutations of each.
+//! The input is a script: two bytes of settings, then segments of eight bytes, each with its
+//! mutations.
 
 use packet::checksum::{self, Verdict as Sum};
 use packet::{Field, Headers, Layer, Tcp, TcpHeader};
@@ -13,8 +13,8 @@ use header_repair::{
 };
 use std::collections::HashMap;
 
-/// Sequence number and header length of each connection; neighbouring local ports, one stream about
-/// to wrap.
+/// Sequence number and header length of each connection. The local ports are neighbours, and one
+/// stream is about to wrap.
 const CONNECTIONS: [(u32, usize); 4] = [(1_000_000, 20), (u32::MAX - 900, 32), (1_000_536, 32), (77, 20)];
 const S: usize = 536;
 const STAMPS: [u8; 12] = [1, 1, 8, 10, 0, 1, 0, 0, 0, 0, 0, 9];
@@ -91,7 +91,7 @@ fn step(receiver: &mut Receiver, host: &mut Host, segment: &[u8; 8], now: u64, m
     }
     let counters = receiver.counters();
     assert_eq!(counters.damaged, counters.accepted + counters.all_discarded());
-    // The socket takes in what is in order.
+    // The socket receives data in order.
     let view = host.0.get_mut(&tuple(which)).expect("opened");
     let track = receiver.track(&tuple(which)).expect("open");
     let more = track.contiguous.wrapping_sub(view.rcv_nxt);
@@ -103,7 +103,8 @@ fn step(receiver: &mut Receiver, host: &mut Host, segment: &[u8; 8], now: u64, m
 
 fn accepted(before: &[u8], after: &[u8], mode: Mode) {
     if mode == Mode::Thesis {
-        // It trusts every header, even one that cannot be read: only the checksum may differ.
+        // This receiver trusts every header, even one that cannot be parsed: only the checksum may
+        // differ.
         assert_eq!((&before[..36], &before[38..]), (&after[..36], &after[38..]));
         return;
     }
@@ -121,13 +122,13 @@ fn tuple(which: usize) -> Tuple {
     Tuple::new(remote, local)
 }
 
-/// A right segment, with SACK blocks if bit 4 of `extra` is set.
+/// Returns a correct segment, with SACK blocks if bit 4 of `extra` is set.
 fn build(which: usize, seq: u32, flags: u8, len: u8, extra: u8) -> Vec<u8> {
     let mut options = if CONNECTIONS[which].1 > 20 { STAMPS.to_vec() } else { Vec::new() };
     if extra & 0x10 != 0 {
         options.extend(SACK);
     }
-    // Full segments mostly.
+    // Most segments are full.
     let payload = if len < 128 { S } else { usize::from(len) - 128 };
     let total = 40 + options.len() + payload;
     let mut bytes = vec![0; total];

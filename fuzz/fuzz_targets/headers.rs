@@ -1,5 +1,5 @@
-//! Any bytes at all can be parsed, verified, marked and spoiled; regions lie inside; spoiling
-//! changes two bytes at most and leaves nothing that passes for right.
+//! Any bytes can be parsed, verified, marked and damaged as a packet. Regions lie inside the
+//! packet; damage changes at most two bytes and never leaves a valid checksum.
 
 use packet::checksum::{self, Verdict};
 use packet::{Ecn, Frame, Headers, Layer, Region, ecn};

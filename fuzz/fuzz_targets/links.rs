@@ -1,4 +1,4 @@
-//! Models of links, headers of packets, traces and profiles.
+//! Link models, packet headers, traces and profiles.
 #![no_main]
 
 mod blocks;

@@ -1,5 +1,5 @@
-//! One end of the Link Layer Protocol whose other side says anything: it keeps to its packets'
-//! length, is done at each moment, and ends when nothing comes any more.
+//! One end of the Link Layer Protocol with an arbitrary peer. It respects the packet length,
+//! finishes its work at each instant, and ends when no more input arrives.
 
 /// One input.
 pub fn run(octets: &[u8]) {

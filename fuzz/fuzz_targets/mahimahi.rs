@@ -1,4 +1,4 @@
-//! Any text at all can be read as a mahimahi trace, which has an opportunity at least.
+//! Any text is parsed as a mahimahi trace with at least one delivery opportunity, or refused.
 
 use link::stage::bottleneck::mahimahi::MahimahiTrace;
 

@@ -1,5 +1,5 @@
-//! What a program whose calls are notified can say: numbers and arguments of calls, messages in its
-//! memory, the kernel's word of its threads.
+//! Arbitrary input from a program under seccomp notification: call numbers and arguments, messages
+//! in its memory, and the kernel's information on its threads.
 
 /// One input.
 pub fn run(octets: &[u8]) {

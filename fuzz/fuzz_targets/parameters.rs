@@ -1,5 +1,5 @@
-//! Any text at all can be read as parameters; they apply as a whole or not at all, and what they
-//! make can be built or is refused.
+//! Any text is parsed as parameters or refused. Parameters apply completely or not at all, and the
+//! resulting link can be built or is refused.
 
 use link::Seed;
 use link::profile::{Parameters, Resolve};

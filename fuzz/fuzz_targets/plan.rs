@@ -1,12 +1,11 @@
-//! Any text at all can be read as a plan, or is refused with a message; what was read has cells
-//! that can be built.
+//! Any text is parsed as a plan or refused with a message. The cells of a valid plan can be built.
 
 use experiment::plan::Plan;
 
 /// One input.
 pub fn run(octets: &[u8]) {
     let Ok(text) = std::str::from_utf8(octets) else { return };
-    // Profiles by path would be read from this machine.
+    // Skip profiles given by path, which would be read from this machine.
     if text.contains('/') || text.contains(".toml") {
         return;
     }

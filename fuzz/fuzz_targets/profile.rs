@@ -1,5 +1,5 @@
-//! Any text at all can be read as a profile; what was read can be printed, measured and built, or
-//! is refused.
+//! Any text is parsed as a profile or refused. The links of a valid profile can be printed and
+//! measured; building them succeeds or returns an error.
 
 use link::profile::{Content, LinkProfile, Profile};
 use link::{Direction, Seed};
@@ -7,8 +7,8 @@ use link::{Direction, Seed};
 /// One input.
 pub fn run(octets: &[u8]) {
     let Ok(text) = std::str::from_utf8(octets) else { return };
-    // Files that it names hold what the profile itself does: hardly ever a trace, which other
-    // targets are for.
+    // Files that the profile names have the profile's own content, which is rarely a trace: other
+    // targets cover traces.
     let Ok(profile) = Profile::parse("fuzz.toml", text, &mut |_| Ok(text.to_owned())) else { return };
     assert!(!profile.title.trim().is_empty() && !profile.source.trim().is_empty());
     let link = match profile.content {

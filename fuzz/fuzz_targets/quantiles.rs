@@ -1,4 +1,4 @@
-//! Any text at all can be read as a measured distribution of delays, and drawn from if it is one.
+//! Any text is parsed as a measured delay distribution or refused; a valid one can be sampled.
 
 use link::stage::delay::{DelaySpec, Empirical, Law, Quantiles};
 use link::stage::spec::FromFile;

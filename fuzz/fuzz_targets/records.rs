@@ -1,5 +1,5 @@
-//! Sealed records over TCP, of which somebody in between changes, drops or adds something: nothing
-//! is taken but what was sent. A handshake each time makes it slow.
+//! Sealed records over TCP that an attacker on the path changes, drops or adds to: only sent data
+//! is accepted. Each input needs a handshake, which makes this target slow.
 
 /// One input.
 pub fn run(octets: &[u8]) {

@@ -1,5 +1,5 @@
-//! Any octets can be read as a message of the Export Protocol or are refused; what can be read is
-//! written again as the same octets.
+//! Any bytes are parsed as a message of the Export Protocol or refused. A parsed message is written
+//! as the same bytes.
 
 use resoa_protocol::Message;
 

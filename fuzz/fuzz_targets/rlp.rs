@@ -1,12 +1,12 @@
-//! Any octets can be read as a frame of RLP, as parameters of an XID and as a field of L2R; what
-//! can be read is the same after it was written and read again.
+//! Any bytes are parsed as an RLP frame, XID parameters and an L2R field, or refused. A parsed
+//! value is the same after writing and parsing again.
 
 use packet::rlp::{Body, Frame, Size, fcs, l2r, xid};
 
 /// One input.
 pub fn run(octets: &[u8]) {
     read(octets);
-    // The check sequence keeps a fuzzer out: here it is put right.
+    // A fuzzer cannot guess the frame check sequence, so it is corrected here.
     let mut frame = octets.to_vec();
     frame.resize(if octets.len() > 30 { 72 } else { 30 }, 0);
     let content = frame.len() - 3;

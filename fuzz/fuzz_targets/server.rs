@@ -1,12 +1,12 @@
-//! The server's state machine of remote sockets. Clients say anything in any order, lose their
-//! connections and come again; the stack does what a stack may do. Whatever happens,
+//! The state machine of the server of remote sockets. Clients send any message in any order, lose
+//! their connections and return; the stack does whatever a stack may do. Always:
 //!
-//! * the stack is asked only what it can do: for end points that there are, of their kind, and no
-//!   more than they may have;
-//! * messages are the server's to say, are written so that they read back, and go only to clients
-//!   that are there and take some;
-//! * an ERROR is not answered by an ERROR;
-//! * when the clients have gone, no end point is left.
+//! * the server asks the stack only for possible operations: on existing end points, of their kind,
+//!   and within their limits;
+//! * the server sends only messages that it may send, they parse back to the same message, and they
+//!   go only to present clients that accept messages;
+//! * an ERROR is never answered with an ERROR;
+//! * no end point is left when the clients have gone.
 
 use resoa_protocol::lhp::{Connection, Identity};
 use resoa_protocol::message::{
@@ -23,9 +23,9 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 const SEND_SPACE: u32 = 64 << 10;
-/// What waits for the stack at a time.
+/// Maximum number of operations that wait for the stack at a time.
 const PENDING: usize = 256;
-/// Clients; the first two are the same one.
+/// Number of clients; the first two are the same client.
 const CLIENTS: [u8; 3] = [1, 1, 2];
 
 /// One input.
@@ -35,7 +35,7 @@ pub fn run(octets: &[u8]) {
     world.end();
 }
 
-/// What a client's connection is.
+/// State of a client's connection.
 #[derive(Default)]
 struct Link {
     connection: u64,
@@ -43,17 +43,17 @@ struct Link {
     is_off: bool,
 }
 
-/// An end point as the stack has it.
+/// An end point as the stack sees it.
 struct Socket {
     kind: Kind,
     asked: VecDeque<Operation>,
     is_connected: bool,
     is_listening: bool,
     unacknowledged: u64,
-    /// Octets that were told and not consumed.
+    /// Bytes that were announced and not yet consumed.
     told: u64,
     is_shut: bool,
-    /// The far host's FIN: has come, and is acknowledged.
+    /// Whether the far host's FIN has arrived, and whether it is acknowledged.
     fin: [bool; 2],
 }
 
@@ -77,7 +77,7 @@ struct World<'a> {
     server: Server,
     links: [Link; 3],
     stack: BTreeMap<Endpoint, Socket>,
-    /// Those that could not be made: what is asked of them is nothing to anybody.
+    /// End points that could not be created; requests for them have no effect.
     never: BTreeSet<Endpoint>,
     last: u64,
     connections: u64,
@@ -160,7 +160,7 @@ impl<'a> World<'a> {
             }
             _ if is_there => {
                 let message = self.message()?;
-                // What could not have come by a carrier is not said.
+                // Skip messages that a carrier could not have delivered.
                 if let Ok(message) = Message::decode(&message.encode()) {
                     let is_error = matches!(message.body, Body::Control(Control::Error(_)));
                     self.server.message(connection, message, now, &mut out);
@@ -261,7 +261,7 @@ impl<'a> World<'a> {
     fn message(&mut self) -> Option<Message> {
         let what = self.byte()?;
         if what == u8::MAX {
-            // As it stands in the script.
+            // As in the script.
             let length = usize::from(self.byte()?).min(self.script.len());
             let (octets, rest) = self.script.split_at(length);
             self.script = rest;
@@ -284,7 +284,7 @@ impl<'a> World<'a> {
         Some(Message { target, body })
     }
 
-    /// Something happens at an end point that can happen there.
+    /// Makes an event happen at an end point that allows it.
     fn stack_does(&mut self, out: &mut Vec<ServerAction>) -> Option<()> {
         let (which, what) = (self.byte()?, self.byte()?);
         let count = self.stack.len().max(1);
@@ -345,13 +345,13 @@ impl<'a> World<'a> {
         Some(())
     }
 
-    /// A number that no end point had.
+    /// Returns an id that no end point has had.
     fn fresh(&mut self, endpoint: Endpoint) {
         assert!(endpoint.0 > self.last, "{endpoint:?} again");
         self.last = endpoint.0;
     }
 
-    /// What the server wants done.
+    /// Carries out the server's requests.
     fn take(&mut self, out: Vec<ServerAction>) {
         let mut queue = VecDeque::from(out);
         while let Some(action) = queue.pop_front() {

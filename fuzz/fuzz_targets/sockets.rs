@@ -1,4 +1,4 @@
-//! Remote sockets: what comes from strangers, clients and programs.
+//! Remote sockets: input from strangers, clients and programs.
 #![no_main]
 
 mod calls;

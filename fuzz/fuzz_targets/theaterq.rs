@@ -1,4 +1,4 @@
-//! Any text at all can be read as a TheaterQ trace.
+//! Any text is parsed as a TheaterQ trace or refused.
 
 use link::stage::bottleneck::theaterq::TheaterqTrace;
 

@@ -1,5 +1,5 @@
-//! Any bytes at all can be analysed as a capture, and the figures of its connections agree with
-//! each other; those of its retransmissions too.
+//! Any bytes can be analysed as a capture. The figures of its connections, and of their
+//! retransmissions, are consistent.
 
 /// One input.
 pub fn run(bytes: &[u8]) {

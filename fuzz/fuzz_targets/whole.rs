@@ -1,9 +1,9 @@
-//! Whatever a device hands over with a virtio header, its parts can be written, marked, changed and
-//! joined, and what they say of themselves holds for the bytes they become.
+//! For any packet with a virtio header from a device, its parts can be written, marked, changed and
+//! joined, and their properties hold for the resulting bytes.
 
 use packet::{Frame, Headers, Layer, Run, ecn, virtio, whole};
 
-/// Parts looked at in each input: enough for a first, a middle and a last.
+/// Parts examined in each input: enough for a first, a middle and a last.
 const LOOKED_AT: usize = 8;
 
 /// One input.
@@ -24,8 +24,8 @@ pub fn run(bytes: &[u8]) {
             let _ = frame.mark_ce();
         }
         assert_eq!(frame.to_bytes().len(), frame.len());
-        // A packet by itself may come with a checksum field in the middle of its IP header; then
-        // they differ.
+        // A packet that is not split may have its checksum field in the middle of its IP header;
+        // then the two differ.
         if virtio.segmentation.is_some() {
             agree(&frame);
         }

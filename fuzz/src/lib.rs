@@ -1,13 +1,13 @@
-//! Targets in groups: each group is one program, and the environment variable `FUZZ_TARGET` says
-//! which of its targets it runs.
+//! Groups of fuzz targets: each group is one program, and the environment variable `FUZZ_TARGET`
+//! selects the target.
 
 use std::env;
 use std::process;
 
-/// Takes one input, and panics if something does not hold.
+/// Runs one input; panics if a property does not hold.
 pub type Target = fn(&[u8]);
 
-/// The target that `FUZZ_TARGET` names; ends the process if there is none of that name.
+/// Returns the target that `FUZZ_TARGET` names; exits the process if the name is unknown.
 pub fn chosen(targets: &[(&str, Target)]) -> Target {
     let wanted = env::var("FUZZ_TARGET").unwrap_or_default();
     if let Some((_, target)) = targets.iter().find(|(name, _)| *name == wanted) {
@@ -18,7 +18,7 @@ pub fn chosen(targets: &[(&str, Target)]) -> Target {
     process::exit(2)
 }
 
-/// Makes a group of modules, each of which has a function `run` that is a [`Target`].
+/// Defines a group of modules, each with a function `run` that is a [`Target`].
 #[macro_export]
 macro_rules! group {
     ($($target:ident),+ $(,)?) => {

@@ -1,30 +1,30 @@
-// What the reader chose, and which cells that leaves. Pure: the controls change a choice, the
-// figures are drawn of it.
+// The reader's choice, and the cells that it leaves. Pure: controls change a choice, and figures
+// are drawn from it.
 
 import type { Cell, Factor, Page, Statistics } from "./data";
 import { FAR } from "./figures/extent";
 
 export interface Choice {
-  /** Place of the measure. */
+  /** Index of the measure. */
   measure: number;
-  /** Place of the factor on the horizontal axis; `null` without factors. */
+  /** Index of the factor on the horizontal axis; `null` without factors. */
   x: number | null;
-  /** Place of the factor that colours show; `null` for none. */
+  /** Index of the factor shown by colour; `null` for none. */
   colour: number | null;
-  /** For each factor the places of the levels that are hidden. */
+  /** Indices of the hidden levels, for each factor. */
   hidden: ReadonlySet<number>[];
   /** Whether overloaded runs count. */
   overloaded: boolean;
 }
 
-/** Cells that one panel shows, and what they have in common. */
+/** Cells of one panel, and the levels they share. */
 export interface Panel {
   /**
    * `loss=lite-1`: the levels of the factors that neither axis nor colour show; empty if there are
    * none.
    */
   title: string;
-  /** Places of the cells. */
+  /** Indices of the cells. */
   cells: number[];
 }
 
@@ -61,7 +61,7 @@ function farApart(page: Page, factor: number): boolean {
   return known.length > 1 && Math.max(...known) > FAR * Math.min(...known);
 }
 
-/** Whether there is something to switch. */
+/** Whether there are overloaded runs, which the reader can include. */
 export function hasOverloaded(page: Page): boolean {
   return page.runs.verdict.includes("overloaded");
 }
@@ -71,7 +71,7 @@ export function statistics(of: { good: Statistics; all: Statistics | null }, cho
   return (choice.overloaded ? of.all : null) ?? of.good;
 }
 
-/** Places of the cells none of whose levels is hidden. */
+/** Indices of the cells without a hidden level. */
 export function visible(cells: readonly Cell[], choice: Choice): number[] {
   const places = cells.map((_, place) => place);
   return places.filter((place) =>
@@ -79,7 +79,7 @@ export function visible(cells: readonly Cell[], choice: Choice): number[] {
   );
 }
 
-/** Level of a factor in a cell; a campaign without factors has one level of everything. */
+/** Level of a factor in a cell; without factors, all cells have the same level. */
 export function level(cell: Cell | undefined, factor: number | null): number {
   return factor === null ? 0 : (cell?.levels[factor] ?? -1);
 }
@@ -108,7 +108,7 @@ export function panels(page: Page, choice: Choice, shownBy: readonly (number | n
   return [...all.values()];
 }
 
-/** Runs of a cell that count, as places. */
+/** Indices of the runs of a cell that count. */
 export function counting(page: Page, cell: number, choice: Choice): number[] {
   const counts = (run: number) => {
     const verdict = page.runs.verdict[run];

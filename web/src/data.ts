@@ -1,14 +1,14 @@
-// What crates/report wrote into the page; crates/report/src/page.rs and its neighbours say the same
-// in Rust.
+// The data that crates/report embeds in the page; crates/report/src/page.rs and its neighbours
+// define the same in Rust.
 
-/** The schema that this page draws. */
+/** Version of the schema that this page reads. */
 export const SCHEMA = 5;
 
 export type Verdict = "good" | "overloaded" | "dropped-call" | "failed";
 
 export interface Page {
   schema: number;
-  /** Of how many runs there is an interval for the mean, one for the median, and a line. */
+  /** Minimum numbers of runs for an interval of the mean, one of the median, and a line. */
   least: { mean: number; median: number; line: number };
   about: About;
   factors: Factor[];
@@ -54,7 +54,7 @@ export interface Factor {
 export interface Cell {
   number: number;
   label: string;
-  /** For each factor the place of its level. */
+  /** Index of the level, for each factor. */
   levels: (number | null)[];
 }
 
@@ -122,12 +122,12 @@ export interface Test {
   corrected: number;
   a12: number;
   magnitude: Magnitude;
-  /** Whether no difference of so few values is significant. */
+  /** Whether so few values cannot show a significant difference. */
   too_few: boolean;
 }
 
 export interface Scatter {
-  /** Places of the measures. */
+  /** Indices of the measures. */
   x: number;
   y: number;
   good: Drawn[];
@@ -176,17 +176,17 @@ export interface Figure {
   note: string;
 }
 
-/** Why something was lost, in truth, in the order in which they are shown. */
+/** True causes of losses, in display order. */
 export const CAUSES = ["wireless", "congestion", "outage", "mixed", "none"] as const;
 export type Cause = (typeof CAUSES)[number];
 
-/** What a sender takes a loss for. */
+/** Causes that a sender can assume for a loss. */
 export const TAKEN = ["wireless", "congestion"] as const;
 export type Taken = (typeof TAKEN)[number];
 
-/** What losses were taken for. */
+/** How losses were classified. */
 export interface Losses {
-  /** What the places of `bins` stand for; the first and the last one for all beyond as well. */
+  /** Differences that the entries of `bins` count; the first and last include all beyond. */
   differences: number[];
   good: CountedLosses;
   all: CountedLosses | null;
@@ -200,10 +200,10 @@ export interface CountedLosses {
 }
 
 export interface LossGroup {
-  /** Place of the cell or level. */
+  /** Index of the cell or level. */
   at: number | null;
   congestion_control: string;
-  /** Connections that were looked at. */
+  /** Number of connections examined. */
   connections: number;
   causes: LossesOfCause[];
   counts: LossCounts | null;
@@ -223,7 +223,7 @@ export interface LossesOfCause extends Record<Taken, Share> {
   reductions: number;
 }
 
-/** Lost segments as senders counted them, less those that were lost. */
+/** Lost segments as senders counted them, minus the true number. */
 export interface LossCounts {
   right: Share;
   mean: number;
@@ -233,7 +233,7 @@ export interface LossCounts {
   shares: number[];
 }
 
-/** Loss events of a sender, an entry each in every list. */
+/** Loss events of a sender; each list has one entry per event. */
 export interface PackedEvents {
   time: number[];
   kind: ("recovery" | "timeout" | "reduction")[];
@@ -282,7 +282,7 @@ export interface Links {
   waiting_ms: (number | null)[];
 }
 
-/** Reads the element that the numbers are in; an error says what a reader can do. */
+/** Reads the embedded data; throws an error with advice for the reader. */
 export function read(document: Document): Page {
   const text = document.getElementById("data")?.textContent ?? "";
   const page = JSON.parse(text) as Page;

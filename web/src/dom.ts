@@ -1,10 +1,10 @@
-// Elements in one expression. Text becomes text nodes: nothing that a campaign says is ever read as
-// markup.
+// Creates elements in one expression. Text becomes text nodes, so no text of a campaign is ever
+// parsed as markup.
 
 type Child = Node | string | null | undefined | false;
 type Attributes = Record<string, string | number | boolean | EventListener>;
 
-/** An element with its attributes (`on…` are listeners, `false` is absent) and children. */
+/** Creates an element with attributes (`on…` adds a listener, `false` omits it) and children. */
 export function h<Name extends keyof HTMLElementTagNameMap>(
   name: Name,
   attributes: Attributes = {},
@@ -21,7 +21,7 @@ export function h<Name extends keyof HTMLElementTagNameMap>(
 
 const SVG = "http://www.w3.org/2000/svg";
 
-/** The same for SVG. */
+/** Creates an SVG element in the same way. */
 export function svg<Name extends keyof SVGElementTagNameMap>(
   name: Name,
   attributes: Record<string, string | number> = {},

@@ -1,5 +1,5 @@
-// Builds the page: what was run first, then what the reader can choose, then the figures and tables
-// that follow it.
+// Builds the page: the description of the campaign, the reader's controls, and the figures and
+// tables that follow them.
 
 import "uplot/dist/uPlot.min.css";
 import "./style.css";
@@ -32,7 +32,7 @@ interface Section {
   nothing: string;
 }
 
-/** Of one run there is no distribution, and nothing to compare. */
+/** A single run has no distribution and no comparison. */
 function sectionsOfOne(page: Page): Section[] {
   const shown = sections(page).filter(({ id }) => ["losses", "sequences", "links"].includes(id));
   return [{ id: "measured", title: "Measured", draw: () => [measureTable(page)], nothing: "Nothing was measured." }, ...shown];

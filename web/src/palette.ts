@@ -31,7 +31,7 @@ export const CAUSE = {
   none: "#8c8c8c",
 } as const;
 
-/** Symbols of what a sender took a loss for, for those who see no colours. */
+/** Symbols of a loss's assumed cause, for readers who cannot see colours. */
 export const TAKEN_FOR = { wireless: "triangle", congestion: "square", none: "circle" } as const;
 
 /**

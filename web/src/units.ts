@@ -1,4 +1,4 @@
-// Numbers as people read them: a unit of the right size, and as many digits as say something.
+// Formats numbers for readers: a unit of suitable size, and only significant digits.
 
 /** A unit to show values in: multiply with `scale`, write `unit` behind. */
 export interface Shown {
@@ -78,7 +78,7 @@ function group(whole: string): string {
   return whole.length > 4 ? whole.replace(/\B(?=(\d{3})+$)/g, "\u202f") : whole;
 }
 
-/** A p-value: below a thousandth nobody cares by how much. */
+/** Formats a p-value; values below a thousandth are not distinguished. */
 export function probability(p: number): string {
   return p < 0.001 ? "< 0.001" : p.toFixed(3);
 }
@@ -88,7 +88,7 @@ export function range(low: number, high: number, digits = 4): string {
   return low === high ? number(low, digits) : `${number(low, digits)} to ${number(high, digits)}`;
 }
 
-/** A length of time in the two largest units that it has. */
+/** Formats a duration in its two largest units. */
 export function duration(seconds: number): string {
   if (seconds < 60) return `${number(seconds, 3)} s`;
   const whole = Math.round(seconds);

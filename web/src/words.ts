@@ -2,15 +2,15 @@
 
 import type { Cause, Measure, PackedEvents, Taken } from "./data";
 
-/** Instead of a figure that so few runs do not give. */
+/** Shown instead of a figure that needs more runs. */
 export const TOO_FEW = "n too small";
 
-/** Which workload a figure is of. */
+/** Name of a figure's workload. */
 export function whose({ workload, background }: Pick<Measure, "workload" | "background">): string {
   return `Workload “${workload}”${background ? ", which is in the background" : ""}.`;
 }
 
-/** What lost the packets. */
+/** The true cause of a loss. */
 export const CAUSE_WORDS: Readonly<Record<Cause, string>> = {
   wireless: "wireless error",
   congestion: "queue",
@@ -19,14 +19,14 @@ export const CAUSE_WORDS: Readonly<Record<Cause, string>> = {
   none: "nothing lost",
 };
 
-/** What the sender took that for. */
+/** The cause that the sender assumed. */
 export const TAKEN_WORDS: Readonly<Record<Taken | "none", string>> = {
   wireless: "taken for wireless",
   congestion: "taken for congestion",
   none: "no verdict",
 };
 
-/** How the sender met it. */
+/** How the sender detected the loss. */
 export const KIND_WORDS: Readonly<Record<PackedEvents["kind"][number], string>> = {
   recovery: "recovery",
   timeout: "timeout",

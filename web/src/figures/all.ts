@@ -1,5 +1,5 @@
-// Every figure of a page as a file, each under the name that its button gives it and as the page
-// opens with it.
+// Every figure of a page as a file, under the name of its save button and in the state in which the
+// page opens.
 
 import { initial } from "../choice";
 import type { Page } from "../data";
@@ -23,7 +23,7 @@ const WIDTH = 1080;
 /** The files, with names of their own. */
 export function allFigures(page: Page): Saved[] {
   const choice = initial(page);
-  // Of one run there is no distribution, and nothing to compare.
+  // A single run has no distribution and no comparison.
   const single = page.runs.cell.length === 1 && page.factors.length === 0;
   const figures: (FigureParts | null)[] = single
     ? []
@@ -38,7 +38,7 @@ export function allFigures(page: Page): Saved[] {
   ]);
 }
 
-/** What losses were taken for, summed in every way. */
+/** Classification of losses, for every grouping. */
 function losses(page: Page): (FigureParts | null)[] {
   const [of, choice] = [page.losses, initial(page)];
   if (of === null) return [];
@@ -56,7 +56,7 @@ function sequences(page: Page): Saved[] {
   });
 }
 
-/** Names that others have already get a number. */
+/** Makes names unique by appending numbers. */
 export function distinct(files: Saved[]): Saved[] {
   const taken = new Set<string>();
   return files.map(({ name, text }) => {

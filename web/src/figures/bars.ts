@@ -1,4 +1,4 @@
-// Two ranges on one axis: what is published above, ours below.
+// Two ranges on one axis: the published one above, the measured one below.
 
 import * as Plot from "@observablehq/plot";
 import type { Figure } from "../data";
@@ -29,7 +29,7 @@ export function bars(figure: Figure, width: number): SVGSVGElement {
       Plot.axisX({ label: figure.unit, labelAnchor: "center", labelArrow: "none", ticks: Math.max(2, Math.floor(width / 70)), tickSize: 3 }),
       Plot.axisY({ label: null, tickSize: 0 }),
       Plot.barX(rows, { x1: "low", x2: "high", y: "name", fill: "colour", fillOpacity: 0.75 }),
-      // A single number has no width; its ends are marked, so that it is seen.
+      // A single number has no width; marks at its ends make it visible.
       Plot.tickX(rows, { x: "low", y: "name", stroke: "colour", strokeWidth: 2.5 }),
       Plot.tickX(rows, { x: "high", y: "name", stroke: "colour", strokeWidth: 2.5 }),
     ],

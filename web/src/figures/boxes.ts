@@ -95,7 +95,7 @@ function draw(page: Page, choice: Choice, panel: Panel, levels: number[], y: Ext
       runs.push({ column, at: levels.indexOf(place) + jitter(repetition) * half, value, place, overloaded, title });
     }
   }
-  // A single run is its own median and mean: their marks would hide whose it is.
+  // A single run is its own median and mean; their marks would hide the dot's symbol.
   const several = ({ count }: Box) => count > 1;
   const at = (box: Box) => levels.indexOf(box.place);
   const common = { fx: "column" } as const;

@@ -2,7 +2,7 @@
 
 export type Extent = [number, number];
 
-/** Least and greatest of the numbers; `null` of none. */
+/** Minimum and maximum of the numbers; `null` if there are none. */
 export function extent(values: Iterable<number | null | undefined>): Extent | null {
   let [low, high] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
   for (const value of values) {
@@ -23,7 +23,7 @@ export function axis(values: Extent | null): Extent {
   return [low - air, high + air];
 }
 
-/** Greatest values that are further apart than this are not for one axis. */
+/** Maxima with a larger ratio than this do not share an axis. */
 export const FAR = 4;
 
 /**

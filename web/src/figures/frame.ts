@@ -9,14 +9,14 @@ export interface FigureParts {
   name: string;
   plates: Plate[];
   legend: Legend;
-  /** What the legend is about. */
+  /** Title of the legend. */
   legendTitle: string;
   caption: (Node | string)[];
   width: number;
   columns: number;
 }
 
-/** Puts a figure together. */
+/** Builds a figure. */
 export function frame(parts: FigureParts): HTMLElement {
   const panels = parts.plates.map(({ title, drawing }) =>
     h("div", { class: "panel" }, title !== "" && h("h4", {}, title), drawing),
@@ -31,7 +31,7 @@ export function frame(parts: FigureParts): HTMLElement {
   );
 }
 
-/** The same as a file. */
+/** Returns the figure as a file. */
 export function saved({ name, plates, legend, columns }: FigureParts): Saved {
   return { name: `${name}.svg`, text: file(plates, legend, columns) };
 }
@@ -45,7 +45,7 @@ export function saveButton(file: () => Saved): HTMLElement {
   return h("button", { type: "button", class: "save", onclick: save }, "Save as SVG");
 }
 
-/** How many panels stand side by side in `width` pixels, and how wide each is. */
+/** Number of panels side by side in `width` pixels, and the width of each. */
 export function layout(panels: number, width: number, least: number): { columns: number; each: number } {
   const columns = Math.max(1, Math.min(panels, Math.floor(width / least)));
   return { columns, each: Math.floor(Math.min((width - 16 * (columns - 1)) / columns, 1080)) };

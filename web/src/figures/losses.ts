@@ -1,6 +1,5 @@
-// What losses were taken for, by what they were; and how far the senders' counts of lost segments
-// were off. Rows are cells, or the levels that they are summed over; both figures have the same
-// rows.
+// Classification of losses by their true cause, and the error of the senders' counts of lost
+// segments. Rows are cells, or levels that sum over cells; both figures have the same rows.
 
 import * as Plot from "@observablehq/plot";
 import { type Choice, level, levelName, panels, visible } from "../choice";
@@ -17,13 +16,13 @@ import { symbolPath } from "./symbols";
  */
 export type Sum = "cells" | "together" | number;
 
-/** Groups that one panel shows, each with what its row is called. */
+/** Groups of one panel, each with the label of its row. */
 export interface LossPanel {
   title: string;
   rows: { label: string; group: LossGroup }[];
 }
 
-/** Wide letters of a label, in pixels. */
+/** Width of a wide letter of a label, in pixels. */
 const LETTER = 6.4;
 
 /** The groups that the reader asked for. */
@@ -31,7 +30,7 @@ export function counted(losses: Losses, choice: Choice): CountedLosses {
   return (choice.overloaded ? losses.all : null) ?? losses.good;
 }
 
-/** Those that are visible, in the order of cells or levels. */
+/** The visible groups, in the order of cells or levels. */
 export function groupsOf(page: Page, losses: Losses, choice: Choice, sum: Sum): LossGroup[] {
   const all = counted(losses, choice);
   if (sum === "together") return all.together;
@@ -42,7 +41,7 @@ export function groupsOf(page: Page, losses: Losses, choice: Choice, sum: Sum): 
   return (all.levels[sum] ?? []).filter(({ at }) => at === null || !choice.hidden[sum]?.has(at));
 }
 
-/** The same in panels. */
+/** The visible groups, split into panels. */
 export function lossPanels(page: Page, losses: Losses, choice: Choice, sum: Sum): LossPanel[] {
   const groups = groupsOf(page, losses, choice, sum);
   if (sum === "together") return [{ title: "", rows: groups.map((group) => ({ label: group.congestion_control, group })) }];
@@ -74,7 +73,7 @@ export function shareWords({ of, all, value, interval }: { of: number; all: numb
   return `${number(of, 12)} of ${number(all, 12)}${known}`;
 }
 
-/** Name of a figure, with what was summed over. */
+/** Name of a figure, with its grouping. */
 function named(page: Page, name: string, sum: Sum): string {
   if (sum === "cells") return name;
   return sum === "together" ? `${name}-all` : `${name}-by-${slug(page.factors[sum]?.name ?? "")}`;
@@ -85,7 +84,7 @@ function kept(all: LossPanel[], keep: (group: LossGroup) => boolean): LossPanel[
   return all.map(({ title, rows }) => ({ title, rows: rows.filter(({ group }) => keep(group)) })).filter(({ rows }) => rows.length > 0);
 }
 
-/** Room that the labels of rows need, the same in all panels. */
+/** Room for the labels of rows, the same in all panels. */
 function margin(all: LossPanel[]): number {
   const longest = Math.max(...all.flatMap(({ rows }) => rows.map(({ label }) => label.length)));
   return Math.min(260, 16 + Math.ceil(LETTER * longest));
@@ -93,7 +92,7 @@ function margin(all: LossPanel[]): number {
 
 const STYLE = { background: "none", fontSize: "12px", overflow: "visible", maxWidth: "none" };
 
-/** Which share of the losses of each cause was taken for wireless. */
+/** Share of the losses of each cause that was classified as wireless. */
 export function takenFor(page: Page, losses: Losses, choice: Choice, sum: Sum, width: number): FigureParts | null {
   const all = kept(lossPanels(page, losses, choice, sum), ({ causes }) => causes.some(({ wireless }) => wireless.all > 0));
   if (all.length === 0) return null;
@@ -147,7 +146,7 @@ function drawShares({ rows }: LossPanel, there: Cause[], left: number, width: nu
   return drawing as SVGSVGElement;
 }
 
-/** How far the senders' counts were off. */
+/** Error of the senders' counts of lost segments. */
 export function countedRight(page: Page, losses: Losses, choice: Choice, sum: Sum, width: number): FigureParts | null {
   const all = kept(lossPanels(page, losses, choice, sum), ({ counts }) => counts !== null);
   if (all.length === 0) return null;
@@ -160,7 +159,7 @@ export function countedRight(page: Page, losses: Losses, choice: Choice, sum: Su
   return { name: named(page, "losses-counted", sum), plates, legend: [], legendTitle: "", caption: [caption], width, columns };
 }
 
-/** What a place of the differences is called. */
+/** Label of a bin of the differences. */
 export function differenceName(differences: readonly number[], place: number): string {
   const value = differences[place] ?? 0;
   const text = value > 0 ? `+${value}` : String(value).replace("-", "−");
@@ -192,7 +191,7 @@ function drawDifferences({ rows }: LossPanel, differences: number[], left: numbe
     marks: [
       Plot.axisX({ label: "counted less lost (segments)", labelAnchor: "center", labelArrow: "none", tickSize: 0 }),
       Plot.axisY({ label: null, tickSize: 0, tickFormat: (row: number) => rows[row]?.label ?? "" }),
-      // No darker than that: the numbers stand on it, in the colour of the text.
+      // A darker cell would make its number, in the text colour, unreadable.
       Plot.cell(boxes, { className: "difference", x: "name", y: "row", fill: "#0072b2", fillOpacity: ({ share }: { share: number }) => 0.06 + 0.54 * share, title: "title" }),
       Plot.text(boxes, { x: "name", y: "row", text: "text", fill: "currentColor" }),
     ],

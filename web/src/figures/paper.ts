@@ -9,7 +9,7 @@ import { symbolPath } from "./symbols";
 const FONT = "Helvetica, Arial, sans-serif";
 const GAP = 16;
 const TITLE = 18;
-/** Width of a letter of a title in pixels: nobody knows it, and this is a wide guess. */
+/** Assumed width of a title's letter in pixels: a generous estimate. */
 const LETTER = 7.6;
 
 /** A figure as a file. */
@@ -18,7 +18,7 @@ export interface Saved {
   text: string;
 }
 
-/** Letters, digits and dots alone, and hyphens between them: what a name of a file can have. */
+/** Reduces a text to letters, digits, dots and hyphens, for a file name. */
 export function slug(text: string): string {
   return text
     .toLowerCase()
@@ -133,7 +133,7 @@ export function file(plates: readonly Plate[], legend: Legend, columns: number):
 /** Attributes with coordinates. */
 const COORDINATES = ["d", "transform", "x", "y", "x1", "x2", "y1", "y2", "cx", "cy", "r", "width", "height"];
 
-/** Without style sheets, classes, tips, the font of the screen, and digits that nobody sees. */
+/** Removes style sheets, classes, tips, the screen font and excess digits. */
 function clean(drawing: SVGSVGElement): SVGSVGElement {
   for (const element of drawing.querySelectorAll("style, title, [aria-label=tip]")) element.remove();
   for (const element of [drawing, ...drawing.querySelectorAll("*")]) {
@@ -148,7 +148,7 @@ function clean(drawing: SVGSVGElement): SVGSVGElement {
   return drawing;
 }
 
-/** Numbers what is referred to from 1: the page has counted all that was drawn before. */
+/** Numbers references from 1: the page's counter includes earlier drawings. */
 function rename(body: SVGElement): void {
   const known = new Map([...body.querySelectorAll("[id]")].map((element, place) => [element.id, `part-${place + 1}`]));
   for (const element of body.querySelectorAll("*")) {

@@ -1,6 +1,6 @@
-// Coordinates in files: with no more digits than a print has.
+// Coordinates in files, without more digits than print can show.
 
-/** Numbers with a point: of those more digits than two are of no use in a coordinate. */
+/** Numbers with a decimal point; coordinates need only two decimals. */
 const LONG = /-?\d*\.\d+(?:e[-+]?\d+)?/g;
 
 /** A text with its numbers to a hundredth of a pixel. */

@@ -20,12 +20,12 @@ interface Dot {
   title: string;
 }
 
-/** The factor whose levels the dots show unless the reader chooses another one. */
+/** Factor whose levels the dots show by default. */
 export function dotsOf(choice: Choice): number | null {
   return choice.x ?? choice.colour;
 }
 
-/** The figure of one workload; `factor` is the one whose levels the dots show. */
+/** The figure of one workload; the dots show the levels of `factor`. */
 export function scatter(page: Page, of: Scatter, choice: Choice, factor: number | null, width: number): FigureParts | null {
   const [xs, ys] = [page.measures[of.x], page.measures[of.y]];
   if (xs === undefined || ys === undefined) return null;
@@ -73,14 +73,14 @@ export function scatter(page: Page, of: Scatter, choice: Choice, factor: number 
   return { name: named(page, "goodput-retransmissions", ys), plates, legend, legendTitle: title, caption, width, columns };
 }
 
-/** Why there is no line. */
+/** Reason why there is no line. */
 export function without(drawn: Drawn | undefined, least: number): string {
   const points = drawn?.points ?? 0;
   if (points < least) return `${TOO_FEW} for a line: ${points} ${points === 1 ? "run" : "runs"} of at least ${least}.`;
   return `no line: all ${points} runs have the same share of retransmissions.`;
 }
 
-/** What a line says. */
+/** Description of a line. */
 export function words(line: Line, unit: string): string {
   const { slope, intercept } = line;
   const { scale, unit: better } = shown(unit, [intercept.value]);

@@ -14,7 +14,7 @@ export function symbolPath(name: (typeof SYMBOLS)[number], radius: number): stri
   return path;
 }
 
-/** Lets Plot draw a dot and takes its outline. */
+/** Extracts the outline of a dot drawn by Plot. */
 function drawn(name: (typeof SYMBOLS)[number], radius: number): string {
   if (name === "circle") return `M${radius},0A${radius},${radius},0,1,1,${-radius},0A${radius},${radius},0,1,1,${radius},0Z`;
   const figure = Plot.plot({ marks: [Plot.dot([0], { frameAnchor: "middle", symbol: name, r: radius })] });

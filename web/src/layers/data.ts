@@ -1,7 +1,7 @@
-// What the page of a multi-layer view reads before it has any point;
-// crates/report/src/layers/page.rs says the same in Rust.
+// Data that the page of a multi-layer view reads before any point; crates/report/src/layers/page.rs
+// defines the same in Rust.
 
-/** Version of this; a change raises it in both. */
+/** Version of this format; a change raises it in both languages. */
 export const SCHEMA = 1;
 
 export type Layer = "tcp-sender" | "tcp-receiver" | "link-sender" | "link-receiver" | "lost" | "sender-state";
@@ -52,7 +52,7 @@ export interface View {
   graphs: PackedGraph[];
 }
 
-/** What the file says. */
+/** Contents of the file. */
 export function read(document: Document): View {
   const view = JSON.parse(document.getElementById("data")?.textContent ?? "null") as View | null;
   if (view?.schema !== SCHEMA) {

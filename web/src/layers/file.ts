@@ -1,5 +1,5 @@
-// The window as a drawing for papers: what is on the screen, as lines instead of pixels, black on
-// white.
+// Saves the window as a drawing for papers: the screen's content as lines instead of pixels, black
+// on white.
 
 import { svg } from "../dom";
 import { rounded } from "../figures/rounded";
@@ -14,7 +14,7 @@ import type { Window } from "./window";
 
 const [WIDTH, HEIGHT] = [760, 480];
 const ROOM = { left: 112, right: 14, top: 40, bottom: 48 };
-/** A pixel of a print is divided so often: what is closer is drawn once. */
+/** Subdivisions of a printed pixel; points closer than one are drawn once. */
 const STEPS = 4;
 
 export interface Shown {

@@ -16,7 +16,7 @@ function symbol(look: Look): SVGSVGElement {
   );
 }
 
-/** The legend of a scene; `changed` hears of every switch. */
+/** The legend of a scene; calls `changed` at every switch. */
 export function legend(scene: Scene, changed: () => void): HTMLElement {
   const entry = (place: number) => {
     const graph = scene.view.graphs[place];

@@ -1,5 +1,4 @@
-// Builds the page of a multi-layer view: what can be switched above, the drawing, what it says
-// below.
+// Builds the page of a multi-layer view: switches above, the drawing, and the readout below.
 
 import "../style.css";
 import "./layers.css";
@@ -17,7 +16,7 @@ import { airy, moved, type Place, same, scaled, sensible, understood, type Windo
 
 const MIDDLE: Place = { x: 0.5, y: 0.5 };
 
-/** Milliseconds that a window stands still before the address says it. */
+/** Milliseconds without movement before the address is updated. */
 const STILL = 200;
 
 function build(view: View, root: HTMLElement): void {
@@ -29,7 +28,7 @@ function build(view: View, root: HTMLElement): void {
   let later: ReturnType<typeof setTimeout> | undefined;
   let said = location.hash;
   const say = () => {
-    // The reader has given another address, which is followed when the browser says so.
+    // The reader has entered another address; it applies when the browser reports it.
     if (location.hash !== said) return;
     said = same(screen.window, whole()) ? "" : `#${words(screen.window)}`;
     if (said !== location.hash) history.replaceState(null, "", said === "" ? location.pathname + location.search : said);
@@ -40,7 +39,7 @@ function build(view: View, root: HTMLElement): void {
     later = setTimeout(say, STILL);
   };
 
-  /** As high as what is drawn between the times that are shown. */
+  /** Fits the height to the content between the times shown. */
   const fit = async () => {
     const { from, to } = screen.window;
     const tall = { from, to, low: -Infinity, high: Infinity };
@@ -61,7 +60,7 @@ function build(view: View, root: HTMLElement): void {
     show({ from, to, low: bottom, high: top });
   };
 
-  /** What the address says, or everything. */
+  /** The window in the address, or everything. */
   const follow = () => {
     const wanted = understood(location.hash);
     if (wanted === null) return show(whole());

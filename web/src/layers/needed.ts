@@ -56,7 +56,7 @@ export function needed(graph: PackedGraph, ratio: number, window: Window, pixel:
   return { tiles, detail };
 }
 
-/** Places of the tiles that a window touches. */
+/** Indices of the tiles that a window touches. */
 function touched(graph: PackedGraph, tiles: readonly PackedTile[], { from, to, low, high }: Window): number[] {
   const found: number[] = [];
   const start = endingFrom(tiles, from);

@@ -70,7 +70,7 @@ export function word(colour: string): number {
   return (0xff000000 | ((rgb & 0xff) << 16) | (rgb & 0xff00) | (rgb >> 16)) >>> 0;
 }
 
-/** How many points of a tile are between two times. */
+/** Number of points of a tile between two times. */
 export function countBetween({ time }: Points, { from, to }: Window): number {
   return firstFrom(time, to) - firstFrom(time, from);
 }
@@ -113,7 +113,7 @@ export function steps(
   for (const { time, bytes } of line) {
     if (time >= window.from) inside += 1;
     const [across, height] = [x(Math.max(time, window.from)), y(bytes + offset)];
-    // Most windows say again what they have said.
+    // Most windows repeat the previous value.
     if (height === level) continue;
     if (level === null) context.moveTo(across, height);
     else {
@@ -156,7 +156,7 @@ export function marks(
   context.setLineDash([]);
 }
 
-/** Whether so many marks would cover a drawing of so many pixels. */
+/** Whether this many marks would cover a drawing of this many pixels. */
 export function crowded(count: number, room: number): boolean {
   return count > room / 16;
 }

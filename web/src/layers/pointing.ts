@@ -1,4 +1,4 @@
-// What the reader does with wheel, pointer and keys.
+// Handles wheel, pointer and keys.
 
 import type { Screen } from "./screen";
 import { moved, part, type Place, scaled, type Window } from "./window";
@@ -6,7 +6,7 @@ import { moved, part, type Place, scaled, type Window } from "./window";
 /** A pointer that moves less than this, in pixels, between down and up has clicked. */
 const CLICK = 4;
 
-/** How much a unit of the wheel zooms. */
+/** Zoom for each unit of the wheel. */
 const WHEEL = 0.0015;
 
 export interface Actions {

@@ -1,9 +1,9 @@
-// What is under the pointer, and what lies between two places, in words. Pure.
+// Describes the point under the pointer, and the distance between two places. Pure.
 
 import { fixed, number } from "../units";
 import { firstFrom, type Points } from "./tile";
 
-/** A place that the reader means: a point of a graph, or anywhere. */
+/** A selected place: a point of a graph, or any position. */
 export interface Spot {
   /** Nanoseconds. */
   time: number;
@@ -14,13 +14,10 @@ export interface Spot {
   label: string | null;
 }
 
-/** Farther from the pointer than this, in pixels, nothing is meant. */
+/** Maximum distance from the pointer to a selected point, in pixels. */
 export const REACH = 12;
 
-/**
- * The nearest point; `far` tells how far something is, in pixels, and `from` and `to` are as far as
- * it can be.
- */
+/** The nearest point between `from` and `to`; `far` returns the distance of a point in pixels. */
 export function nearest(
   tiles: readonly { points: Points; label: string; offset: number; mark: boolean }[],
   from: number,
@@ -44,12 +41,12 @@ export function nearest(
   return best;
 }
 
-/** What is there. */
+/** Describes the place. */
 export function told({ time, bytes, label }: Spot, segment: number | null): string {
   return `${label ?? "here"}\n${seconds(time)}\n${size(bytes, segment)}`;
 }
 
-/** From one place to another: time, bytes and the rate, which is a slope. */
+/** Time, bytes and rate (the slope) between two places. */
 export function between(one: Spot, other: Spot, segment: number | null): string {
   const [first, last] = one.time <= other.time ? [one, other] : [other, one];
   const time = (last.time - first.time) / 1e9;
@@ -60,7 +57,7 @@ export function between(one: Spot, other: Spot, segment: number | null): string 
   return `${fixed(time, 6)} s, ${size(bytes, segment)}: ${rate}`;
 }
 
-/** A slope: bytes and bits a second. */
+/** A slope in bytes and bits per second. */
 export function rateWords(slope: number): string {
   return `${number(slope, 4)} bytes/s (${number(slope * 8, 4)} bit/s)`;
 }

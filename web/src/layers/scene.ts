@@ -1,5 +1,4 @@
-// What is drawn of a view: which graphs, with or without offsets, and the points of each that are
-// there.
+// The content of a view: the visible graphs, with or without offsets, and their unpacked points.
 
 import type { PackedGraph, View } from "./data";
 import { type Needed, needed, type Pixel } from "./needed";
@@ -8,15 +7,15 @@ import { type Look, looks } from "./symbols";
 import type { Points } from "./tile";
 import type { Window } from "./window";
 
-/** A graph that is drawn. */
+/** A drawn graph. */
 export interface Part {
   graph: PackedGraph;
   look: Look;
-  /** Bytes that are added now. */
+  /** Bytes currently added to its values. */
   offset: number;
-  /** Tiles that have been unpacked, the coarse ones first. */
+  /** Unpacked tiles, coarse ones first. */
   tiles: Points[];
-  /** How close the points are if all tiles are there. */
+  /** Detail of the points once all tiles are unpacked. */
   detail: Needed["detail"];
 }
 
@@ -28,7 +27,7 @@ export interface Scene {
   /** Whether layers are moved away from one another. */
   offsets: boolean;
   offset(graph: PackedGraph): number;
-  /** The parts that a window has, and the tiles that it lacks. */
+  /** The parts of a window, and the tiles still missing. */
   parts(window: Window, pixel: Pixel): { parts: Part[]; missing: number[] };
   bring: Store["bring"];
 }

@@ -1,6 +1,6 @@
-// The drawing on the screen: three canvases above one another. The lowest has axes, steps and
-// marks, the middle one the points, the highest what is written above them (regressions, the
-// ruler), so that a pointer that moves has nothing else drawn again.
+// The drawing on the screen, as three stacked canvases. The lowest has axes, steps and marks, the
+// middle one the points, the highest the overlays (regressions, the ruler). A moving pointer
+// therefore redraws the overlays only.
 
 import { h } from "../dom";
 import { axes, ROOM } from "./axes";
@@ -10,13 +10,13 @@ import type { Part, Scene } from "./scene";
 import { FEW } from "./symbols";
 import type { Place, Window } from "./window";
 
-/** What has been drawn. */
+/** The result of drawing a frame. */
 export interface Drawn {
   /** Points inside. */
   points: number;
-  /** Whether tiles are still to come. */
+  /** Whether tiles are still missing. */
   waiting: boolean;
-  /** The coarsest of the graphs. */
+  /** The coarsest detail among the graphs. */
   detail: Part["detail"];
 }
 
@@ -37,7 +37,7 @@ export class Screen {
   ruler: Spot[] = [];
   /** Bytes of a segment, if the axis is in segments. */
   segment: number | null = null;
-  /** Hears of every frame. */
+  /** Called after every frame. */
   drawn: (drawn: Drawn) => void = () => {};
 
   constructor(scene: Scene) {
@@ -85,19 +85,19 @@ export class Screen {
     return { x: x / this.#size.width, y: 1 - y / this.#size.height };
   }
 
-  /** Says what is at a place, or nothing. */
+  /** Shows a description at a place, or hides it. */
   point(place: Place | null): void {
     this.#pointer = place !== null && place.x >= 0 && place.x <= 1 && place.y >= 0 && place.y <= 1 ? place : null;
     this.#over();
   }
 
-  /** Shows which part would be shown. */
+  /** Shows the part that a selection would zoom to. */
   rectangle(corners: [Place, Place] | null): void {
     this.#rectangle = corners;
     this.#over();
   }
 
-  /** The point that is meant by a place, or the place itself. */
+  /** The point nearest to a place, or the place itself. */
   spot({ x, y }: Place): Spot {
     const { from, to, low, high } = this.#window;
     const [time, bytes] = [from + x * (to - from), low + y * (high - low)];
@@ -180,7 +180,7 @@ export class Screen {
     this.drawn({ points, waiting: missing.length > 0, detail });
   }
 
-  /** Says what is wrong instead of drawing. */
+  /** Shows an error instead of the drawing. */
   readonly fail = (error: unknown): void => {
     this.element.replaceChildren(h("p", { class: "error" }, error instanceof Error ? error.message : String(error)));
   };

@@ -1,29 +1,24 @@
-// The tiles that have been unpacked, and the way to more. What was not needed for long is
-// forgotten.
+// The unpacked tiles, and the queue of tiles to unpack. Tiles unused for long are discarded.
 //
-// A few tiles are unpacked at a time, so that a window that needs many does not stop the frames,
-// and whoever asks last is served first: tiles of windows that the reader has left are not waited
-// for.
+// Only a few tiles are unpacked at a time, so that a window that needs many does not block frames.
+// The latest request is served first: tiles of windows that the reader has left are dropped.
 
 import { inflated, type Points, unpacked } from "./tile";
 
-/** Tiles that are kept: 64 kB each, so that this is 130 MB at most. */
+/** Number of tiles kept: 64 kB each, 130 MB at most. */
 const KEPT = 2000;
 
-/** Tiles that are unpacked at the same time. */
+/** Number of tiles unpacked at the same time. */
 const TOGETHER = 4;
 
 export interface Store {
-  /** The points of a tile, if they are there; they stay a while from now on. */
+  /** The points of a tile, if unpacked; keeps them for a while. */
   get(number: number): Points | undefined;
-  /**
-   * Brings these tiles: true when they are there, false if somebody has asked for others in the
-   * meantime.
-   */
+  /** Unpacks these tiles; resolves to false if a newer request replaces this one. */
   bring(tiles: readonly number[]): Promise<boolean>;
 }
 
-/** How a tile becomes points. */
+/** Converts a tile's text to points. */
 export type Unpack = (number: number) => Promise<Points>;
 
 /**

@@ -1,4 +1,4 @@
-// How graphs are told apart: a colour a layer, a symbol a graph. Pure.
+// Distinguishes graphs: a colour for each layer, a symbol for each graph. Pure.
 
 import { LAYER } from "../palette";
 import type { PackedGraph, Shape } from "./data";

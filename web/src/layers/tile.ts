@@ -1,4 +1,4 @@
-// Texts of tiles as points; crates/report/src/layers/tile.rs says how they are packed.
+// Converts texts of tiles to points; crates/report/src/layers/tile.rs defines the packing.
 
 /** Points in order of time: nanoseconds, and bytes without the graph's offset. */
 export interface Points {

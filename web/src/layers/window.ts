@@ -1,5 +1,5 @@
-// What is shown: a stretch of time and of bytes, how the reader moves it, and its words in the
-// address. Pure.
+// The visible window: a range of time and of bytes, its movements, and its text in the address.
+// Pure.
 
 /** Nanoseconds since time zero, and bytes as they are drawn (with offsets). */
 export interface Window {
@@ -15,20 +15,20 @@ export interface Place {
   y: number;
 }
 
-/** Nobody sees less than this, in nanoseconds and bytes. */
+/** Smallest window, in nanoseconds and bytes. */
 const SMALLEST = { time: 1000, bytes: 1 };
 
-/** Nobody sees more than the whole so many times. */
+/** Largest window, as a multiple of the whole. */
 const WIDEST = 4;
 
-/** With some air around, so that nothing lies on the frame. */
+/** Adds a margin, so that no point lies on the frame. */
 export function airy({ from, to, low, high }: Window): Window {
   const time = Math.max((to - from) * 0.02, SMALLEST.time);
   const bytes = Math.max((high - low) * 0.04, SMALLEST.bytes);
   return { from: from - time, to: to + time, low: low - bytes, high: high + bytes };
 }
 
-/** Moved by shares of itself. */
+/** Moves a window by shares of its size. */
 export function moved({ from, to, low, high }: Window, { x, y }: Place): Window {
   const [across, up] = [x * (to - from), y * (high - low)];
   return { from: from + across, to: to + across, low: low + up, high: high + up };
@@ -45,7 +45,7 @@ export function scaled({ from, to, low, high }: Window, factor: Place, at: Place
   };
 }
 
-/** A part of it between two places, in any order. */
+/** The part of a window between two places, in any order. */
 export function part({ from, to, low, high }: Window, one: Place, other: Place): Window {
   const time = (x: number) => from + x * (to - from);
   const bytes = (y: number) => low + y * (high - low);
@@ -57,7 +57,7 @@ export function part({ from, to, low, high }: Window, one: Place, other: Place):
   };
 }
 
-/** Neither smaller nor larger than makes sense, and not beside everything. */
+/** Limits a window's size, and keeps it over the data. */
 export function sensible(window: Window, whole: Window): Window {
   const [from, to] = held(window.from, window.to, whole.from, whole.to, SMALLEST.time);
   const [low, high] = held(window.low, window.high, whole.low, whole.high, SMALLEST.bytes);
@@ -70,7 +70,7 @@ function held(start: number, end: number, first: number, last: number, least: nu
   return [middle - size / 2, middle + size / 2];
 }
 
-/** Whether two are the same but for rounding. */
+/** Whether two windows are equal up to rounding. */
 export function same(one: Window, other: Window): boolean {
   const [time, bytes] = [(one.to - one.from) * 1e-6, (one.high - one.low) * 1e-6];
   const near = (first: number, second: number, most: number) => Math.abs(first - second) <= most;
@@ -112,7 +112,7 @@ export function understood(fragment: string): { from: number; to: number; bytes:
   return times && { from: times[0] * 1e9, to: times[1] * 1e9, bytes: range("bytes") };
 }
 
-/** Round numbers between two others, about `count` of them, and how far apart they are. */
+/** About `count` round numbers between two others, and their spacing. */
 export function ticks(low: number, high: number, count: number): { step: number; values: number[] } {
   const rough = (high - low) / Math.max(count, 1);
   const power = 10 ** Math.floor(Math.log10(rough));

@@ -1,4 +1,4 @@
-// What was run, on what, and which runs went wrong.
+// The plan, the machine, and the runs that went wrong.
 
 import type { Page, Trouble, Verdict } from "../data";
 import { h } from "../dom";
@@ -63,7 +63,7 @@ function links(page: Page): HTMLElement[] {
   return [h("details", open ? { open } : {}, h("summary", {}, "The links"), list)];
 }
 
-/** How many runs ended how, and a row for each that did not go well. */
+/** Number of runs by outcome, and a row for each run that did not go well. */
 export function verdicts(page: Page): HTMLElement[] {
   const count = (verdict: Verdict) => page.runs.verdict.filter((one) => one === verdict).length;
   const missing = Math.max(0, page.about.planned - page.runs.cell.length);

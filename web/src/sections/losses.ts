@@ -1,4 +1,4 @@
-// What losses were taken for: per cell, or summed as the reader chooses.
+// Classification of losses, per cell or summed as the reader chooses.
 
 import type { Choice } from "../choice";
 import type { Losses, Page } from "../data";

@@ -1,4 +1,4 @@
-// What is drawn below a time-sequence plot, with what its colours mean.
+// The charts below a time-sequence plot, with their legends.
 
 import type { Legend } from "../figures/paper";
 import { SEQUENCE } from "../palette";
@@ -29,7 +29,7 @@ const ABOUT_EVENTS =
   "Each loss event is marked at the window before it: the colour shows the true cause, the symbol the sender's verdict. " +
   "A timeout is drawn at the time of the last segment before it. Point at a mark for details.";
 
-/** The charts of a run that there is something for. */
+/** The charts of a run for which there are data. */
 export function below(sequence: Sequence): Below[] {
   const entry = (name: string, colour: string, path = STEP) => ({ name, colour, path, line: 1.75 });
   const all: Below[] = [];

@@ -11,7 +11,7 @@ import type { Sequence } from "./unpack";
 const WIDTH = 760;
 const STROKE = "M0,-6V6";
 
-/** What the colours and marks of a time-sequence plot mean. */
+/** Meaning of the colours and marks of a time-sequence plot. */
 export const KEY: Legend = [
   { name: "data", colour: SEQUENCE.data, path: STROKE, line: 2 },
   { name: "retransmission (R)", colour: SEQUENCE.retransmission, path: STROKE, line: 3.5 },

@@ -15,7 +15,7 @@ const HEIGHT = 200;
 
 /** Lines on one axis. */
 export interface Chart {
-  /** What it shows, for those who do not see it. */
+  /** Description for readers who cannot see the chart. */
   description: string;
   /** Beside the axis. */
   label: string;
@@ -33,7 +33,7 @@ export interface Line {
   shape: "step" | "line";
   /** Seconds, in order. */
   time: ArrayLike<number>;
-  /** `null`: not known, the value before goes on. */
+  /** `null`: unknown, the previous value continues. */
   values: readonly (number | null)[];
 }
 
@@ -169,7 +169,7 @@ export function chartScreen(chart: Chart, width: number, changed: (from: number,
   return { element, range: () => range(plot), zoom, destroy: () => plot.destroy() };
 }
 
-/** What prints on the same quarter of a pixel is drawn once. */
+/** Points on the same quarter of a printed pixel are drawn once. */
 function quarter(value: number): number {
   return Math.round(value * 4) / 4;
 }

@@ -1,5 +1,5 @@
-// Marks of loss events in the plot of a sender's window: the colour is what really lost the
-// packets, the symbol what the sender took that for. Pure.
+// Marks of loss events in the plot of a sender's window. The colour shows the true cause, the
+// symbol the cause that the sender assumed. Pure.
 
 import { CAUSES, type PackedEvents, type Taken } from "../data";
 import { symbolPath } from "../figures/symbols";
@@ -15,7 +15,7 @@ export interface Mark {
   value: number;
   colour: string;
   symbol: (typeof SYMBOLS)[number];
-  /** What it is, in lines. */
+  /** Description, in lines. */
   text: string;
 }
 
@@ -28,7 +28,7 @@ export const [RADIUS, RING] = [5, 1] as const;
 /** Loss events with their times in seconds. */
 export type Events = Omit<PackedEvents, "time"> & { time: Float64Array };
 
-/** A mark an event, at the window before it. */
+/** One mark for each event, at the window before it. */
 export function lossMarks(events: Events): Mark[] {
   return events.cause.map((cause, place) => ({
     time: events.time[place] ?? 0,
@@ -57,7 +57,7 @@ function words(events: Events, place: number): string {
   return lines.join("\n");
 }
 
-/** What colours and symbols mean. */
+/** Meaning of colours and symbols. */
 export function markLegend(): Legend {
   const causes = CAUSES.map((cause) => ({ name: CAUSE_WORDS[cause], colour: CAUSE[cause], path: "M-5,-5H5V5H-5Z" }));
   const taken = (["wireless", "congestion", "none"] as const).map((verdict) => ({

@@ -2,7 +2,7 @@
 // of a pixel is drawn once. No stroke, tick or cross that can be told apart from others is lost.
 // Pure; all numbers are pixels, y downwards.
 
-/** Steps in a pixel that are told apart: at a print's 100 pixels an inch a step is 0.06 mm. */
+/** Distinct steps in a pixel: at a print's 100 pixels per inch a step is 0.06 mm. */
 const STEPS = 4;
 
 /** A stroke is seen however short it is. */

@@ -1,5 +1,4 @@
-// The time-sequence plot as a drawing for papers: what the screen shows, as lines instead of
-// pixels.
+// The time-sequence plot as a drawing for papers: the screen's content as lines instead of pixels.
 
 import * as Plot from "@observablehq/plot";
 import { svg } from "../dom";

@@ -1,5 +1,5 @@
-// What a time-sequence plot consists of, after the graphs of tcptrace (LTCP thesis, appendix
-// B.2.1). Pure.
+// The layers of a time-sequence plot, after the graphs of tcptrace (LTCP thesis, appendix B.2.1).
+// Pure.
 //
 // Each layer is a list of strokes in seconds and bytes; one painter draws them on the screen,
 // another one into a file.
@@ -8,7 +8,7 @@ import { SEQUENCE } from "../palette";
 import { type Sequence, type Strokes, within } from "./unpack";
 
 export interface Layer {
-  /** What the legend calls it. */
+  /** Name in the legend. */
   name: string;
   /** A colour; `text` for the colour of the text. */
   colour: string;
@@ -27,7 +27,7 @@ export interface Point {
   text?: string;
 }
 
-/** More texts than this hide what they are about. */
+/** With more texts than this, they would hide the points. */
 export const TEXTS = 60;
 
 /**
@@ -46,7 +46,7 @@ const KINDS: Readonly<Record<string, string>> = {
   R: "retransmission, cause unknown",
 };
 
-/** The layers of what happens between two times, the lowest one first. */
+/** The layers between two times, the lowest one first. */
 export function layers(sequence: Sequence, from: number, to: number): Layer[] {
   const { segments, acks, sacks, losses, marks } = sequence;
   const acked = ackedBetween(acks.time, from, to);
@@ -107,7 +107,7 @@ function ackedBetween(time: Float64Array, from: number, to: number): number[] {
   return Array.from({ length: Math.max(0, Math.min(end + 1, time.length) - first) }, (_, place) => first + place);
 }
 
-/** What is at a place of the plot, in words; `near` tells how far something is, in pixels. */
+/** Describes a place of the plot; `near` returns a distance in pixels. */
 export function describe(
   sequence: Sequence,
   from: number,

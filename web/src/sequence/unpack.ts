@@ -23,7 +23,7 @@ export interface Sequence {
    * they were recorded.
    */
   windows: { time: Float64Array; cwnd: number[]; ssthresh: (number | null)[]; events: Events | null } | null;
-  /** When the last thing happened. */
+  /** Time of the last event. */
   end: number;
 }
 
@@ -64,7 +64,7 @@ function windows({ events, ...of }: NonNullable<PackedSequence["windows"]>): Non
   return { ...of, time: times(of.time), events: events === null ? null : { ...events, time: times(events.time) } };
 }
 
-/** Makes the differences values again. */
+/** Converts differences back to values. */
 export function unpack(packed: PackedSequence): Sequence {
   const acks = times(packed.acks.time);
   let known = 0;
@@ -103,7 +103,7 @@ export function within(time: Float64Array, from: number, to: number): [number, n
   return [lowerBound(time, (value) => value >= from), lowerBound(time, (value) => value > to)];
 }
 
-/** The first place from which on `holds` is true. */
+/** The first index from which on `holds` is true. */
 function lowerBound(values: Float64Array, holds: (value: number) => boolean): number {
   let [low, high] = [0, values.length];
   while (low < high) {

@@ -1,4 +1,4 @@
-// Ours beside the published, a row each.
+// Measured values beside published ones, one row each.
 
 import type { Figure, Page } from "../data";
 import { h } from "../dom";

@@ -63,7 +63,7 @@ function shares<Of>(title: string, of: (row: Of) => Share | null | undefined): C
   ];
 }
 
-/** The confusion matrix of each group, a row a cause. */
+/** The confusion matrix of each group, one row per cause. */
 export function verdictTable(page: Page, losses: Losses, choice: Choice, sum: Sum): HTMLElement | null {
   const rows: Row[] = groupsOf(page, losses, choice, sum).flatMap((group) => group.causes.map((row) => ({ ...row, group })));
   if (rows.length === 0) return null;
@@ -79,7 +79,7 @@ export function verdictTable(page: Page, losses: Losses, choice: Choice, sum: Su
   return table("losses-taken-for", columns, rows);
 }
 
-/** How well each group's senders counted, a row a group. */
+/** Accuracy of each group's senders, one row per group. */
 export function countTable(page: Page, losses: Losses, choice: Choice, sum: Sum): HTMLElement | null {
   const rows = groupsOf(page, losses, choice, sum).filter(({ counts }) => counts !== null);
   if (rows.length === 0) return null;

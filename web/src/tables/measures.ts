@@ -1,10 +1,10 @@
-// Everything that was measured of a single run.
+// All measurements of a single run.
 
 import type { Measure, Page } from "../data";
 import { number, shown } from "../units";
 import { type Column, table } from "./table";
 
-/** A row a metric, of the page's only run. */
+/** One row per metric of the page's only run. */
 export function measureTable(page: Page): HTMLElement | null {
   if (page.measures.length === 0) return null;
   const value = ({ values }: Measure) => values[0] ?? null;

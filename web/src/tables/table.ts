@@ -6,13 +6,13 @@ import { h } from "../dom";
 export interface Column<Row> {
   /** Heading, with the unit. */
   title: string;
-  /** What the reader sees. */
+  /** Text on the page. */
   text: (row: Row) => Node | string;
   /** What the file holds: whole numbers and words; by default the text. Nothing for `null`. */
   value?: (row: Row) => Field;
-  /** Numbers stand at the right. */
+  /** Whether to align numbers to the right. */
   numeric?: boolean;
-  /** For the file alone. */
+  /** Whether the column is only in the file. */
   hidden?: boolean;
 }
 

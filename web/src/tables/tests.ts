@@ -1,4 +1,4 @@
-// Which differences chance would make as well, and how large the others are.
+// Tests which differences are significant, and how large they are.
 
 import { type Choice, statistics, visible } from "../choice";
 import type { Page, Test } from "../data";
