@@ -68,7 +68,7 @@ fn all_is_well_for_root() {
 fn each_check_can_fail() {
     need_root!();
     broken("TUN device", "cannot open /nowhere/tun: No such file", |places| {
-        places.tun = PathBuf::from("/nowhere/tun")
+        places.tun = PathBuf::from("/nowhere/tun");
     });
     broken("nftables", "nft is not installed; apt-get install nftables", |places| places.nft = None);
     broken("pasta", "pasta is not installed; apt-get install passt", |places| places.pasta = None);

@@ -239,59 +239,7 @@ mod tests {
         assert_eq!(lines.len(), CONSOLE_LINES);
         assert_eq!(lines.front().map(String::as_str), Some("line 40"));
         assert_eq!(console_text(&[String::new(), " a ".into(), "b".into()]), "a | b");
-        assert_eq!(console_text(&[]), "no output");
-    }
-
-    /// A guest whose kernel is this shell script, with its shared directory.
-    fn guest(script: &str, patience: Duration) -> (tempfile::TempDir, Instance) {
-        let folder = tempfile::tempdir().expect("a folder");
-        Clock::create(folder.path()).expect("written");
-        let mut child = std::process::Command::new("sh")
-            .args(["-c", script])
-            .current_dir(folder.path())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("sh");
-        let console = child.stderr.take().map(|console| thread::spawn(move || last_lines(console)));
-        let work = folder.path().to_owned();
-        (folder, Instance { child, console, work, started: Instant::now(), patience })
-    }
-
-    const PATIENT: Duration = Duration::from_mins(10);
-
-    #[test]
-    fn a_kernel_without_a_result_has_crashed_whatever_its_status() {
-        for (script, status) in [("echo oops >&2", 0), ("echo oops >&2; exit 3", 3)] {
-            let (_folder, instance) = guest(script, PATIENT);
-            let error = instance.wait(&AtomicBool::new(false), &mut |_| {}).expect_err("no result");
-            let expected = format!(
-                "the guest's kernel ended without a result (exit status: {status}); its console: oops"
-            );
-            assert_eq!(error.to_string(), expected);
-        }
-    }
-
-    /// The kernel's own status says nothing about the program.
-    #[test]
-    fn a_result_counts_whatever_the_kernels_status() {
-        let result = GuestEnded { status: Some(2), message: None, at: 5, killed_for_memory: 0 };
-        let (folder, instance) = guest("exit 1", PATIENT);
-        result.write(folder.path()).expect("written");
-        let ended = instance.wait(&AtomicBool::new(false), &mut |_| {}).expect("a result");
-        assert_eq!(ended.expect("not interrupted").guest, result);
-    }
-
-    #[test]
-    fn an_interrupted_guest_and_one_that_stands_still_are_killed() {
-        let (_folder, instance) = guest("exec sleep 600", PATIENT);
-        let begin = instance.child.id();
-        assert!(instance.wait(&AtomicBool::new(true), &mut |_| {}).expect("no error").is_none());
-        assert!(!Path::new(&format!("/proc/{begin}")).exists());
-        let (_folder, instance) = guest("exec sleep 600", Duration::ZERO);
-        let begin = instance.child.id();
-        let error = instance.wait(&AtomicBool::new(false), &mut |_| {}).expect_err("it stands still");
-        assert!(matches!(error, Error::StandsStill { virtual_seconds: 0.0, .. }), "{error}");
-        assert!(!Path::new(&format!("/proc/{begin}")).exists());
+        assert_eq!(console_text(&[]), "it said nothing");
     }
 
     /// Returns a guest whose outer process is this script of the shell, in the shared folder.

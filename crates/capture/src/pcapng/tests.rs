@@ -140,13 +140,21 @@ fn a_copy_that_ends_behind_its_original_is_told_too() {
     enter(&mut order, 1, 20);
     order.ended(&example::delivered(1, 20, 40), None, None);
     let lost = Outcome::Lost(Loss::Red);
-    order.ended(&Ended { copy: true, outcome: lost, ..example::delivered(1, 20, 45) }, None, Some(&[9; 60]));
+    order.ended(
+        &EndedPacket { copy: true, outcome: lost, ..example::delivered(1, 20, 45) },
+        None,
+        Some(&[9; 60]),
+    );
     order.settled(at(50)).expect("written");
     order.ended(&example::delivered(0, 10, 60), None, None);
     order.settled(at(70)).expect("written");
     assert_eq!(order.report().records, 4);
     // The record is written: nothing can be added to it any more.
-    order.ended(&Ended { copy: true, outcome: lost, ..example::delivered(1, 20, 80) }, None, Some(&[9; 60]));
+    order.ended(
+        &EndedPacket { copy: true, outcome: lost, ..example::delivered(1, 20, 80) },
+        None,
+        Some(&[9; 60]),
+    );
     let packets = written(order);
     let told = comments(&packets)[1];
     assert!(told.starts_with("lasthop: down #1 delivered after 0.00002 ms; duplicate lost: "), "{told}");
