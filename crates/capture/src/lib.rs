@@ -40,9 +40,9 @@
 //!
 //! `entered` and `ended` copy into a chunk of memory and return; a thread of the recorder writes.
 //! `bytes` may be longer than needed: the recorder cuts it. The bytes of a packet are copied again
-//! at its end only if it was changed ([`Ended::is_unchanged`] is false) or is a copy.
+//! at its end only if it was changed ([`EndedPacket::is_unchanged`] is false) or is a copy.
 //!
-//! If the disk is slower than the link for longer than [`Options::memory`] lasts, the calls block.
+//! If the disk is slower than the link for longer than [`RecorderOptions::memory`] lasts, the calls block.
 //! [`Recorder::stalls`] counts such waits, and the run is overloaded.
 //!
 //! [`Recorder::note`] records events such as a changed parameter. [`Recorder::describe`] records a

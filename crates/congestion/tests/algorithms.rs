@@ -104,7 +104,7 @@ fn refusals_leave_nothing() {
     let folder = Path::new("/sys/fs/bpf/lasthop/congestion").join(&blocked.0);
     std::fs::create_dir(&folder).expect("a folder");
     let error = load("newzag", &blocked.0, &[]);
-    assert!(error.contains("make /sys/fs/bpf/lasthop/congestion"), "{error}");
+    assert!(error.contains("cannot create /sys/fs/bpf/lasthop/congestion"), "{error}");
     std::fs::remove_dir(&folder).expect("it was left alone");
     objects::wait_until_only(&before);
     let end = std::time::Instant::now() + std::time::Duration::from_secs(20);

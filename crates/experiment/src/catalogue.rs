@@ -139,7 +139,7 @@ mod tests {
         fs::write(below.join("mine.toml"), text).expect("written");
         let mut catalogue = Catalogue::in_folder(folder.path());
         let error = catalogue.link("profiles/mine.toml").expect_err("no trace").to_string();
-        assert!(error.contains("cell.trace cannot be read"), "{error}");
+        assert!(error.contains("cannot read cell.trace: "), "{error}");
         fs::write(below.join("cell.trace"), "1\n2\n").expect("written");
         let (_, link) = catalogue.link("profiles/mine.toml").expect("a profile");
         assert!(link.down.to_string().contains("cell.trace"), "{}", link.down);
@@ -160,7 +160,7 @@ mod tests {
         }
         for path in ["x.toml", "./x"] {
             let error = catalogue.find(path).expect_err("no file").to_string();
-            assert!(error.starts_with(&format!("read profile {path}: ")), "{error}");
+            assert!(error.starts_with(&format!("cannot read profile `{path}`: ")), "{error}");
         }
         assert!(catalogue.loss("gsm").is_err_and(|error| error.to_string().contains("is a link profile")));
         assert!(catalogue.link("lite-1").is_err_and(|error| error.to_string().contains("is a loss profile")));

@@ -81,7 +81,7 @@ impl Receiver {
         &self.counters
     }
 
-    /// Judges one IP packet, and repairs it if the verdict is [`Verdict::Accept`]. Otherwise the
+    /// Judges one IP packet, and repairs it if the verdict is [`SegmentVerdict::Accept`]. Otherwise the
     /// bytes stay unchanged.
     ///
     /// `bytes` starts with the IP header. `merged` is the payload size of the parts if the kernel

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 fn capture(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../trace/tests/captures").join(name)
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../capture-analysis/tests/captures").join(name)
 }
 
 fn lasthop(arguments: &[&str]) -> Command {

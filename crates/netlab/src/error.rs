@@ -91,7 +91,7 @@ mod tests {
         let failed = || Err::<(), _>(io::Error::from_raw_os_error(libc::EBUSY));
         let error = failed().trying(|| "open the door".to_owned()).expect_err("failed");
         assert_eq!(error.errno(), Some(libc::EBUSY));
-        assert!(error.to_string().starts_with("open the door: "), "{error}");
+        assert!(error.to_string().starts_with("cannot open the door: "), "{error}");
         let missing = Error::missing("no key", "ask for one");
         assert_eq!((missing.to_string().as_str(), missing.errno()), ("no key; ask for one", None));
     }

@@ -201,6 +201,6 @@ mod tests {
         assert!(found.loopback && found.index == LOOPBACK, "{found:?}");
         assert!(list(&own).expect("interfaces").iter().any(|its| its.name == "lo"));
         let error = find(&own, "no-such-device").expect_err("none").to_string();
-        assert!(error.starts_with("find interface no-such-device: "), "{error}");
+        assert!(error.starts_with("cannot find interface no-such-device: "), "{error}");
     }
 }

@@ -244,7 +244,7 @@ fn sysctls_are_per_namespace() {
     sysctl::socket_buffers(&other, link::units::ByteCount::new(1)).expect("set");
     assert_eq!(sysctl::read(&other, "net.ipv4.tcp_rmem").expect("sysctl"), before, "never less than it was");
     let error = sysctl::write(&one, "net.ipv4.nosuch", "1").expect_err("there is none").to_string();
-    assert!(error.starts_with("write \"1\" to /proc/sys/net/ipv4/nosuch: "), "{error}");
+    assert!(error.starts_with("cannot write \"1\" to /proc/sys/net/ipv4/nosuch: "), "{error}");
 }
 
 #[test]

@@ -397,5 +397,5 @@ fn a_script_saves_the_figures() {
     assert!(literature.starts_with("<?xml") && literature.ends_with("</svg>\n"), "{literature}");
     assert!(literature.contains("&lt;/script&gt;&lt;b&gt;bold"), "what a campaign says is text");
     let (good, _, error) = run(&["--only", "boxs-*"]);
-    assert!(!good && error.contains("no figure matches boxs-*. There are: boxes-goodput.svg"), "{error}");
+    assert!(!good && error.contains("no figure matches boxs-*. Available: boxes-goodput.svg"), "{error}");
 }

@@ -8,7 +8,7 @@
 //! * [`datagram`] is the Link Layer Protocol over UDP or Ethernet, authenticated and encrypted, for
 //!   hops that lose packets.
 //! * [`quic`] is QUIC, with keys instead of certificates.
-//! * [`Place`] names a carrier and the address where a server accepts clients.
+//! * [`CarrierAddress`] names a carrier and the address where a server accepts clients.
 //! * [`keys`] contains the identities of clients and servers, for the carriers that authenticate;
 //!   [`Allowed`] says which clients a server accepts.
 

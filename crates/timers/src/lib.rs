@@ -1,7 +1,7 @@
 //! Retransmission timers of TCP as pure functions of round-trip times, and the bulk transfer on
 //! which they are compared (Ludwig 3.4; LL-30 to LL-33).
 //!
-//! * [`timer`]: input and output of every timer; [`Kind`] names them.
+//! * [`timer`]: input and output of every timer; [`TimerAlgorithm`] names them.
 //! * [`lite`], [`rfc6298`], [`linux`], [`eifel`]: the timers, from their formulas and rules, in
 //!   real arithmetic.
 //! * [`bulk`]: a network-limited bulk transfer in steady state, with one round-trip time per

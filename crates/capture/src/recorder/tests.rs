@@ -166,7 +166,7 @@ fn a_full_disk_is_told_at_the_end_and_the_counters_go_on() {
     assert_eq!(error.recorded.capture, None);
     assert!(matches!(&error.errors[..], [RecordError::Write { what: "capture", .. }]), "{error:?}");
     let text = error.to_string();
-    assert!(text.starts_with("the capture ends 0.00") && text.contains("no storage space"), "{text}");
+    assert!(text.starts_with("cannot write the capture from 0.00") && text.contains("no storage space"), "{text}");
     assert!(packets(&disk).len() > 500, "what was written can be read");
 }
 
@@ -329,7 +329,7 @@ fn files_that_are_full_do_not_touch_the_others() {
         .collect();
     assert_eq!(whats, [("capture", Some(full.clone())), ("capture of blocks", Some(full))]);
     let text = error.to_string();
-    assert_eq!(text.matches("; the capture of blocks `/dev/full` ends").count(), 1, "{text}");
+    assert_eq!(text.matches("; cannot write the capture of blocks `/dev/full` from").count(), 1, "{text}");
     assert_eq!(error.recorded.events, Some(Logged { path: events, fates: 90 }));
     assert_eq!((error.recorded.capture, error.recorded.blocks), (None, None));
 }

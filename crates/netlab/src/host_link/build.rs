@@ -305,8 +305,8 @@ mod tests {
             let destination = Prefix { length: 64, ..route.destination };
             route::Listed { destination, from_router_advertisement: true, ..route.clone() }
         };
-        let none = || vec!["the caller has no default route".to_owned()];
-        let ends = || vec!["IPv6 ends at the caller".to_owned()];
+        let none = || vec!["no default route here".to_owned()];
+        let ends = || vec!["no IPv6 beyond this host".to_owned()];
         assert_eq!(beyond(&[]), (false, none()));
         assert_eq!(beyond(std::slice::from_ref(&four)), (false, Vec::new()));
         assert_eq!(beyond(&[four.clone(), six.clone()]), (true, Vec::new()));

@@ -130,7 +130,7 @@ mod tests {
         let (ours, theirs) = UnixStream::pair().expect("a pair");
         send(&ours, &Report::Keeping).expect("sent");
         let error = receive::<Order>(&theirs).expect_err("no order").to_string();
-        assert!(error.starts_with("keeper: "), "{error}");
+        assert!(error.starts_with("keeper process: "), "{error}");
         drop(theirs);
         let error = send(&ours, &Order::End).expect_err("nobody is there").to_string();
         assert!(error.starts_with("keeper: it does not listen: "), "{error}");

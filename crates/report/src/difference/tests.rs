@@ -76,7 +76,7 @@ fn each_cell_that_is_not_compared_says_what_is_missing_and_where() {
     assert_eq!(
         reasons(&difference),
         [
-            ("loss=bad", "no run of `two` counts (2 failed)"),
+            ("loss=bad", "no run of `two` counts: 2 failed"),
             (
                 "loss=late",
                 "no run of `two` counts: 1 overloaded (--overloaded includes them), 1 with a dropped call"

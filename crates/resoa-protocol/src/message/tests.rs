@@ -351,7 +351,7 @@ fn errors_name_the_field() {
     assert_eq!(error(&[0x14, 6, 0x80, 0, 0, 0, 1]), "flags: 0x80 is not a defined value");
     // A look-up creates no socket.
     let resolve = [0x11, 8, 2, 0, 0, 0, 0, 0, 0, 0, 9, 1, 4, 0, 80, 192, 0, 2, 1];
-    assert_eq!(error(&resolve), "flags: 0x2 has no meaning");
+    assert_eq!(error(&resolve), "flags: 0x2 is not a defined value");
     // A flag that announces control messages although there are none, or only half of one.
     let beside = |records: &[u8]| error(&[&[0x13, 4, 0x80, 0, 0, 0, 1, 0][..], records].concat());
     assert_eq!(beside(&[0]), "control messages: 0x0 is not a defined value");

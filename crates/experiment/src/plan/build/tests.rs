@@ -220,9 +220,9 @@ fn factors_that_are_none() {
     );
     let (line, said) = factor("levels = [\"x\", [1]]");
     assert_eq!(line, Some(11));
-    assert!(said.starts_with("a level is a text, a number or a table"), "{said}");
+    assert!(said.starts_with("a level must be a string, a number or a table"), "{said}");
     let (_, said) = factor("levels = [{ name = \"x\", sizes = [1] }]");
-    assert_eq!(said, "variable `sizes` is no text, number or switch");
+    assert_eq!(said, "variable `sizes` is not a string, number or boolean");
     let (line, said) = factor("levels = [1]\n[[factors]]\nname = \"f\"\nlevels = [2]");
     assert_eq!((line, said.as_str()), (Some(13), "there are two factors `f`"));
     let (line, said) = factor("levels = [1, 1]");

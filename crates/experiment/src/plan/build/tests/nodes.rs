@@ -103,7 +103,7 @@ fn up_is_from_the_first_node_to_the_second() {
 fn links_have_two_ends_and_a_name_of_their_own() {
     let link = |ends: &str, name: &str| format!("[[scenario.links]]\nbetween = {ends}\nname = \"{name}\"\n");
     let (_, said) = refused_scenario(&(link("[\"a\", \"b\"]", "x") + &link("[\"b\", \"c\"]", "x")));
-    assert_eq!(said, "there are two links `x`: give them a `name`");
+    assert_eq!(said, "there are two links `x`: give each its own `name`");
     assert_eq!(refused_scenario(&link("[\"a\", \"a\"]", "x")).1, "a link from `a` to itself");
     assert!(refused_scenario("[scenario]").1.starts_with("the scenario has no links"));
 }
@@ -128,7 +128,7 @@ fn names_of_nodes_are_those_of_hosts() {
     for name in ["a_b", "a.b", "localhost", "", "1a", "a b", "0", "254", "07", "+7"] {
         let (line, said) = refused(&format!("[[scenario.links]]\nbetween = [\"{name}\", \"b\"]\n{BULK}"));
         assert_eq!(line, Some(2), "{name}");
-        assert!(said.contains("no name for a node"), "{said}");
+        assert!(said.contains("is not a valid node name"), "{said}");
     }
 }
 
@@ -141,7 +141,7 @@ fn there_are_addresses_for_253_nodes() {
     let text = |count| nodes(count) + &BULK.replace("\"b\"", "\"n1\"");
     let all = built(&text(253)).scenario.nodes;
     assert_eq!((all.len(), all[252].number), (253, 253));
-    assert!(refused(&text(254)).1.starts_with("254 nodes, but there are addresses for 253"));
+    assert!(refused(&text(254)).1.starts_with("254 nodes are too many: a scenario has at most 253"));
 }
 
 /// ltcp-newzag 1.3: each row is a direction; the first of a pair is up.
@@ -171,7 +171,7 @@ fn rows_of_a_scenario_table() {
     let said = |rows: &str| refused(&table(rows)).1;
     assert_eq!(
         said("[1, 5, 6, 1, 2, 0], [2, 6, 5, 1, 2, 0], [3, 5, 254, 1, 2, 0]"),
-        "scenario.table, row 3: node 254: nodes are 1 to 253"
+        "scenario.table, row 3: invalid node number 254: expected 1 to 253"
     );
     assert!(said("[1, 5, 6.5, 1, 2, 0]").contains("row 1: node 6.5"));
     assert!(said("[1, 5, 6, 1, 2, 101]").contains("row 1: "));
