@@ -263,7 +263,8 @@ impl Registry {
                 Entry::Empty | Entry::Foreign(_) => None,
             })
             .collect();
-        states.sort_by(|a, b| (a.started, &a.id).cmp(&(b.started, &b.id)));
+        // An id is a number without leading zeros, so a longer one is greater.
+        states.sort_by(|a, b| (a.started, a.id.len(), &a.id).cmp(&(b.started, b.id.len(), &b.id)));
         Ok(states)
     }
 

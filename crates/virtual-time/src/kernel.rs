@@ -108,9 +108,6 @@ fn says(path: &Path, option: &str) -> Result<String, KernelError> {
 /// Without a compiler (on a machine to which the cache was copied), any kernel of the embedded
 /// recipe will do.
 ///
-/// Without a compiler (a machine to which the cache was copied) any kernel of the embedded recipe
-/// will do.
-///
 /// # Errors
 /// [`KernelError::Untrusted`] if another user could have made or changed it.
 pub fn find(cache: &Cache) -> Result<Option<Kernel>, KernelError> {

@@ -126,4 +126,11 @@ fn runs_are_listed_oldest_first_and_their_ids_are_used_again() {
     drop(first);
     let third = registry.begin().expect("a third");
     assert_eq!((third.id(), ids()), ("1", vec!["2".to_owned(), "1".to_owned()]));
+    // Ten runs that begin in the same second: by number, not as text.
+    let started = third.state().started;
+    let mut more: Vec<_> = (0..8).map(|_| registry.begin().expect("a run")).collect();
+    for run in more.iter_mut().chain([&mut second]) {
+        run.update(|state| state.started = started).expect("written");
+    }
+    assert_eq!(ids(), (1..=10).map(|id| id.to_string()).collect::<Vec<_>>());
 }

@@ -141,11 +141,11 @@ fn values_that_no_workload_can_run_with() {
         }
     }
     for one in ["on = \"1s\"", "off = \"1s\""] {
-        assert!(refused_workload(&datagrams(one)).contains("`on` and `off` go together"));
+        assert!(refused_workload(&datagrams(one)).contains("`on` and `off` must be given together"));
     }
     // The sender would look for the next time on for ever, even after the end of the run.
     let never = refused_workload(&datagrams("on = \"0s\"\noff = \"0s\""));
-    assert_eq!(never, "`on` is no time at all: nothing would be sent");
+    assert_eq!(never, "`on` is 0, so nothing would be sent: use at least 1ns");
     let bulk = "kind = \"bulk\"\nfrom = \"a\"\nto = \"b\"\nbytes = \"1kB\"";
     assert!(refused_workload(&format!("{bulk}\nconnections = 0")).contains("at least 1"));
     let none = "kind = \"bulk\"\nfrom = \"a\"\nto = \"b\"";
@@ -156,6 +156,9 @@ fn values_that_no_workload_can_run_with() {
     assert_eq!(refused_workload(no_response), "a request workload needs `response`");
     let (line, said) = refused(&format!("{SCENARIO}{BULK}{BULK}"));
     assert_eq!((line, said.as_str()), (Some(10), "there are two workloads `w`"));
+    // Its log is `STEM-NAME.log`.
+    let (_, said) = refused(&format!("{SCENARIO}{}", BULK.replace("\"w\"", "\"up/down\"")));
+    assert!(said.starts_with("`up/down` is not a valid workload name"), "{said}");
 }
 
 #[test]

@@ -24,6 +24,12 @@ pub fn build(
     let mut workloads: Vec<Workload> = Vec::new();
     for file in files {
         let name = fields.text(&file.name)?;
+        if name.is_empty() || name.contains(['/', '\0']) {
+            return Err(fields.wrong(
+                &file.name,
+                format!("`{name}` is not a valid workload name: it becomes a part of file names, so it must not be empty or contain `/`"),
+            ));
+        }
         if workloads.iter().any(|known| known.name == name) {
             return Err(fields.wrong(&file.name, format!("there are two workloads `{name}`")));
         }
@@ -231,7 +237,9 @@ impl One<'_> {
         match (&self.file.on, &self.file.off) {
             (None, None) => Ok(None),
             (Some(on), Some(off)) => match self.fields.parsed(on)? {
-                Span::ZERO => Err(self.fields.wrong(on, "`on` is no time at all: nothing would be sent")),
+                Span::ZERO => {
+                    Err(self.fields.wrong(on, "`on` is 0, so nothing would be sent: use at least 1ns"))
+                }
                 mean => Ok(Some((mean, self.fields.parsed(off)?))),
             },
             (Some(one), None) | (None, Some(one)) => Err(self.fields.wrong(
