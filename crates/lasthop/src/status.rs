@@ -48,8 +48,10 @@ impl Asked {
         let words: Vec<_> = arguments.take(2).map(|word| word.to_string_lossy().into_owned()).collect();
         let words: Vec<_> = words.iter().map(String::as_str).collect();
         let looks_at_links = matches!(words[..], ["link", "list" | "set"]);
-        let runs =
-            matches!(words[..], ["link" | crate::commands::link::SUBCOMMAND, ..] | ["tcp-lite" | "lite" | "resoa", "run"]);
+        let runs = matches!(
+            words[..],
+            ["link" | crate::commands::link::SUBCOMMAND, ..] | ["tcp-lite" | "lite" | "resoa", "run"]
+        );
         Self { runs_a_program: runs && !looks_at_links }
     }
 

@@ -344,7 +344,8 @@ fn retransmission_timers() {
     let constant = ["rto", "model", "--receiver-limited", "--load", "8", "--cycles", "60"];
     insta::assert_snapshot!("rto_model_receiver_limited", lasthop(&constant));
 
-    let captures = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../capture-analysis/tests/captures");
+    let captures =
+        std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../capture-analysis/tests/captures");
     let capture = captures.join("errors.pcapng").display().to_string();
     let run = |arguments: &[&str]| lasthop(arguments).replace(&format!("{}/", captures.display()), "");
     let figure = path("capture.svg");

@@ -166,7 +166,10 @@ fn a_full_disk_is_told_at_the_end_and_the_counters_go_on() {
     assert_eq!(error.recorded.capture, None);
     assert!(matches!(&error.errors[..], [RecordError::Write { what: "capture", .. }]), "{error:?}");
     let text = error.to_string();
-    assert!(text.starts_with("cannot write the capture from 0.00") && text.contains("no storage space"), "{text}");
+    assert!(
+        text.starts_with("cannot write the capture from 0.00") && text.contains("no storage space"),
+        "{text}"
+    );
     assert!(packets(&disk).len() > 500, "what was written can be read");
 }
 

@@ -108,7 +108,10 @@ fn captures_that_differ_in_their_headers() {
     let mut other = one.clone();
     other[16] ^= 1;
     let runs = Runs::new(&[("captures/a.pcapng", &one, &other), (RESULT, b"{}", b"{}")]);
-    assert_eq!(runs.difference().as_deref(), Some("captures/a.pcapng: the packets are equal, but not the other blocks"));
+    assert_eq!(
+        runs.difference().as_deref(),
+        Some("captures/a.pcapng: the packets are equal, but not the other blocks")
+    );
 }
 
 /// A capture shows the most, and results the least.

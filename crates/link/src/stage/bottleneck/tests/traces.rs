@@ -203,7 +203,10 @@ fn errors_of_a_theaterq_trace_name_file_line_field_value_and_what_would_be_right
         error("0,2,3,4,5").starts_with("a.csv:1: KEEP `0`: must be a whole number of microseconds above 0")
     );
     assert!(error("18446744073709551615,2,3,4,5").contains("580 years"));
-    assert!(error("1,2,3,4294967296,5").contains("LOSS `4294967296`: a probability"));
+    assert!(
+        error("1,2,3,4294967296,5")
+            .contains("LOSS `4294967296`: must be a whole number from 0 to 4294967295")
+    );
     assert!(error("1,2,3,4").contains("5 fields (simple form) or 10 (extended)"));
     assert!(error("1,2,3,4,5\n1,2,3,4,5,6,7,8,9,10").contains("a.csv:2: line"));
     assert!(

@@ -97,7 +97,10 @@ fn what_cannot_be_is_refused_with_the_way_out() {
         ),
         ("process = { loss = \"90%\", burst = \"10ms\" }", "good = 1.111ms on average, with a tick of 10ms"),
         ("process = { loss = \"10%\", burst = \"0\" }", "burst = 0ms: must be above 0"),
-        ("process = { loss = \"10%\", burst = \"inf\" }", "burst = inf: must be finite if loss is below 100%"),
+        (
+            "process = { loss = \"10%\", burst = \"inf\" }",
+            "burst = inf: must be finite if loss is below 100%",
+        ),
         ("process = { good = \"0\", bad = \"0\" }", "one of good and bad must be above 0"),
         ("process = { good = \"inf\", bad = \"inf\" }", "needs start = \"good\" or \"bad\""),
         ("process = { p = \"0\", q = \"0\" }", "needs start = \"good\" or \"bad\""),
