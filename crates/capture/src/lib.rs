@@ -42,8 +42,8 @@
 //! `bytes` may be longer than needed: the recorder cuts it. The bytes of a packet are copied again
 //! at its end only if it was changed ([`EndedPacket::is_unchanged`] is false) or is a copy.
 //!
-//! If the disk is slower than the link for longer than [`RecorderOptions::memory`] lasts, the calls block.
-//! [`Recorder::stalls`] counts such waits, and the run is overloaded.
+//! If the disk is slower than the link for longer than [`RecorderOptions::memory`] lasts, the calls
+//! block. [`Recorder::stalls`] counts such waits, and the run is overloaded.
 //!
 //! [`Recorder::note`] records events such as a changed parameter. [`Recorder::describe`] records a
 //! new link or changed stages. [`Recorder::live`] is for another thread that shows the counters. To

@@ -1,10 +1,10 @@
 //! Recording of packets: calls for the emulator's thread, and a thread that writes.
 //!
 //! The calls copy into a chunk of memory and return. Chunks go to the writing thread when they are
-//! full or their first record is older than [`RecorderOptions::age`]; empty ones come back. If as many
-//! chunks are queued as [`RecorderOptions::memory`] allows, a call blocks until one comes back. So a
-//! recording is always complete; the run is late instead, and [`Stalls`] counts it. Once every
-//! chunk has its memory, the emulator's side allocates none.
+//! full or their first record is older than [`RecorderOptions::age`]; empty ones come back. If as
+//! many chunks are queued as [`RecorderOptions::memory`] allows, a call blocks until one comes
+//! back. So a recording is always complete; the run is late instead, and [`Stalls`] counts it. Once
+//! every chunk has its memory, the emulator's side allocates none.
 //!
 //! The only use of a clock is to measure stalls. `age` is in the times that the caller passes, so a
 //! recorder works in virtual time as in real time, and blocks when there is nothing to do.
@@ -66,7 +66,8 @@ struct Keep {
     leaving: usize,
 }
 
-/// A view of the counters during the run. They lag behind the records by up to [`RecorderOptions::age`].
+/// A view of the counters during the run. They lag behind the records by up to
+/// [`RecorderOptions::age`].
 #[derive(Debug, Clone, Default)]
 pub struct Live(Arc<Shared>);
 

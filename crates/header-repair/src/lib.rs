@@ -4,8 +4,8 @@
 //! Alfredsson and Brunstrom ("TCP-L: Allowing Bit Errors in Wireless TCP", section II) describe
 //! five phases. This crate implements these phases as a pure function: no I/O, no clock, no
 //! randomness. [`Receiver::packet`] takes the bytes of one IP packet, the time and a way to query
-//! the socket, and returns a [`SegmentVerdict`]. On [`SegmentVerdict::Accept`] the header in the bytes has been
-//! repaired; otherwise the bytes are unchanged.
+//! the socket, and returns a [`SegmentVerdict`]. On [`SegmentVerdict::Accept`] the header in the
+//! bytes has been repaired; otherwise the bytes are unchanged.
 //!
 //! | phase | what happens | where |
 //! |---|---|---|

@@ -81,8 +81,8 @@ impl Receiver {
         &self.counters
     }
 
-    /// Judges one IP packet, and repairs it if the verdict is [`SegmentVerdict::Accept`]. Otherwise the
-    /// bytes stay unchanged.
+    /// Judges one IP packet, and repairs it if the verdict is [`SegmentVerdict::Accept`]. Otherwise
+    /// the bytes stay unchanged.
     ///
     /// `bytes` starts with the IP header. `merged` is the payload size of the parts if the kernel
     /// merged several segments into this one, which means that it has verified them. `now` is in
