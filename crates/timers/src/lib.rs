@@ -2,7 +2,7 @@
 //! which they are compared (Ludwig 3.4; LL-30 to LL-33).
 //!
 //! * [`timer`]: input and output of every timer; [`TimerAlgorithm`] names them.
-//! * [`lite`], [`rfc6298`], [`linux`], [`eifel`]: the timers, from their formulas and rules, in
+//! * [`bsd`], [`rfc6298`], [`linux`], [`eifel`]: the timers, from their formulas and rules, in
 //!   real arithmetic.
 //! * [`bulk`]: a network-limited bulk transfer in steady state, with one round-trip time per
 //!   acknowledgment: Ludwig's spreadsheet.
