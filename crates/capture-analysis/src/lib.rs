@@ -3,9 +3,9 @@
 //!
 //! ```no_run
 //! use std::path::Path;
-//! use capture_analysis::analysis::{self, Options, Unwatched};
+//! use capture_analysis::analysis::{self, AnalysisOptions, Unwatched};
 //!
-//! let trace = analysis::read(Path::new("x.pcapng"), &Options::default(), &mut Unwatched)?;
+//! let trace = analysis::read(Path::new("x.pcapng"), &AnalysisOptions::default(), &mut Unwatched)?;
 //! for interface in &trace.interfaces {
 //!     for connection in interface.connections.all() {
 //!         println!("{}: {} bytes", connection.end(0), connection.halves[0].unique_bytes());

@@ -9,10 +9,10 @@
 //! # let way = || WayInfo { profile: "umts".into(), bits_per_second: Some(384_000), stages: vec!["errors".into()], ..WayInfo::default() };
 //! # let links = vec![LinkInfo { id: LinkId(0), name: "wlan".into(), layer: Layer::Ip, mtu: 1500, up: way(), down: way() }];
 //! let header = Header::new("0.1.0", WallTime::from_nanos(1_700_000_000_000_000_000), 7, links);
-//! let mut recorder = Recorder::start(header, Options {
+//! let mut recorder = Recorder::start(header, RecorderOptions {
 //!     capture: Some(CaptureTo::Path(capture_path)), // None: no capture
 //!     events: Some(events_path),                    // None: no event log
-//!     ..Options::default()                          // snap_length, memory, age
+//!     ..RecorderOptions::default()                  // snap_length, memory, age
 //! })?;
 //!
 //! // A packet comes to a link, before the pipeline sees it.
@@ -22,9 +22,9 @@
 //!
 //! // The pipeline's sink, delivered or lost: once for each packet, and once for each copy.
 //! let left = Time::from_nanos(82_000_000);
-//! recorder.ended(&Ended {
+//! recorder.ended(&EndedPacket {
 //!     outcome: Outcome::Lost(Loss::Error), stage: Some(0), channel: Some(ChannelState::Bad),
-//!     ..Ended::untouched(link, direction, number, 40, arrived, left)
+//!     ..EndedPacket::untouched(link, direction, number, 40, arrived, left)
 //! }, &bytes);
 //!
 //! // Once a turn of the event loop: everything due until now has been recorded, nothing earlier will come.

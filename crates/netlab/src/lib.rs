@@ -29,7 +29,7 @@
 //!     //    user enters a user namespace of its own. *Single-threaded*: the kernel refuses otherwise. From here on "the
 //!     //    caller's namespace" is what `Namespace::current()` says. Keep `rights` as long as the link.
 //!     let mut run = registry.begin()?;
-//!     let rights = rights::acquire(&mut run, &rights::Options::default())?;
+//!     let rights = rights::acquire(&mut run, &rights::RightsOptions::default())?;
 //!     // 4. Namespaces, TUN ends, addresses, routes, NAT, keeper. Still single-threaded: it ignores SIGINT and SIGQUIT and
 //!     //    blocks SIGTERM and SIGHUP, and threads started later must inherit that. It may start a thread of its own
 //!     //    (the DNS forwarder).

@@ -159,6 +159,6 @@ mod tests {
         fs::write(directory.path().join(FILE), bytes).unwrap();
         let error = read(directory.path()).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::InvalidData);
-        assert!(error.to_string().starts_with("runs.jsonl:2: "), "{error}");
+        assert!(error.to_string().starts_with("line 2: "), "{error}");
     }
 }

@@ -10,11 +10,11 @@
 //! * [`mod@follow`]: timers over measured round-trip times.
 //!
 //! ```
-//! use timers::{Kind, Settings, bulk::{Bulk, Regime}};
+//! use timers::{TimerAlgorithm, Settings, bulk::{Bulk, Regime}};
 //!
 //! // The load grows from 20 to 40 segments and is halved, over and over; a segment takes one second.
 //! let bulk = Bulk::new(40, 1.0, 12, Regime::NetworkLimited)?;
-//! let lite = bulk.run(Kind::Lite, Settings::default());
+//! let lite = bulk.run(TimerAlgorithm::Lite, Settings::default());
 //! let summary = bulk.last_cycle(&lite);
 //! // The timer's fault: at full load the timeout has come down to the round-trip time.
 //! assert!(summary.least_ratio < 1.01);

@@ -210,7 +210,10 @@ mod tests {
     #[test]
     fn how_a_program_of_the_guest_ended() {
         assert_eq!(by_signal(ExitStatus::from_raw(3 << 8)), None);
-        assert_eq!(by_signal(ExitStatus::from_raw(9)).as_deref(), Some("signal 9 ended it"));
+        assert_eq!(
+            by_signal(ExitStatus::from_raw(9)).as_deref(),
+            Some("the guest's program was killed by signal 9")
+        );
     }
 
     /// On a host nothing is waited for, and the hidden subcommand is of no use.

@@ -239,7 +239,7 @@ mod tests {
         assert_eq!(lines.len(), CONSOLE_LINES);
         assert_eq!(lines.front().map(String::as_str), Some("line 40"));
         assert_eq!(console_text(&[String::new(), " a ".into(), "b".into()]), "a | b");
-        assert_eq!(console_text(&[]), "it said nothing");
+        assert_eq!(console_text(&[]), "no output");
     }
 
     /// Returns a guest whose outer process is this script of the shell, in the shared folder.

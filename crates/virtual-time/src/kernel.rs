@@ -177,7 +177,7 @@ mod tests {
             };
             error.expect_err("no kernel").to_string().replace(&path.display().to_string(), "FILE")
         };
-        let none = "FILE is no kernel that runs here: ";
+        let none = "FILE is not a kernel that runs here: ";
         assert_eq!(said("exit 2", "true"), format!("{none}--version ended with exit status: 2"));
         assert_eq!(said("true", "exit 3"), format!("{none}--showconfig ended with exit status: 3"));
         let no_hz = format!("{none}it does not say its CONFIG_HZ");

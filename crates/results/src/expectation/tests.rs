@@ -309,7 +309,7 @@ fn each_reference_has_a_line_of_its_own() {
     let none = compare(&runs(&[(0, 1000.0, 1), (1, 800.0, 1), (1, 700.0, 1)]), &at());
     assert_eq!(none.ours, None);
     let why =
-        "no line through the 3 runs with lite=off, loss=one: retransmission-rate is the same in all of them";
+        "no line through the 3 runs with lite=off, loss=one: retransmission-rate is the same in all runs";
     assert!(none.note.contains(why), "{}", none.note);
 }
 

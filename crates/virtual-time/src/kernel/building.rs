@@ -436,7 +436,10 @@ mod tests {
         assert_eq!(dropped.len(), 2);
         let text = said(configured("echo 'no such target'; exit 2", true));
         let log = folder.path().join("kernel/failed.log");
-        assert_eq!(text, format!("configuring failed: no such target\nAll of it is in {}", log.display()));
+        assert_eq!(
+            text,
+            format!("configuring failed: no such target\nThe complete output is in {}", log.display())
+        );
     }
 
     /// The compiler's lines are indented; what it says besides is no progress.
