@@ -146,7 +146,7 @@ mod tests {
         assert_eq!(catalogue.file("profiles/cell.trace").expect("a file"), "1\n2\n");
         assert!(catalogue.file("cell.trace").is_err());
         let error = catalogue.link("profiles/other.toml").expect_err("no file").to_string();
-        assert!(error.starts_with("read profile profiles/other.toml: "), "{error}");
+        assert!(error.starts_with("cannot read profile `profiles/other.toml`: "), "{error}");
     }
 
     /// A name without an ending and without a path is never a file.

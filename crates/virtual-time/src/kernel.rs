@@ -180,7 +180,7 @@ mod tests {
         let none = "FILE is not a kernel that runs here: ";
         assert_eq!(said("exit 2", "true"), format!("{none}--version ended with exit status: 2"));
         assert_eq!(said("true", "exit 3"), format!("{none}--showconfig ended with exit status: 3"));
-        let no_hz = format!("{none}it does not say its CONFIG_HZ");
+        let no_hz = format!("{none}it does not report CONFIG_HZ");
         assert_eq!([said("true", "true"), said("true", "echo CONFIG_HZ=many")], [no_hz.clone(), no_hz]);
         let missing = Kernel::from_file(&folder.path().join("none")).expect_err("no file").to_string();
         assert!(missing.starts_with("cannot read "), "{missing}");

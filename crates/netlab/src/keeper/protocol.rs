@@ -133,7 +133,7 @@ mod tests {
         assert!(error.starts_with("keeper process: "), "{error}");
         drop(theirs);
         let error = send(&ours, &Order::End).expect_err("nobody is there").to_string();
-        assert!(error.starts_with("keeper: it does not listen: "), "{error}");
+        assert!(error.starts_with("keeper process: cannot send a message: "), "{error}");
     }
 
     /// Words of a command line are any bytes.

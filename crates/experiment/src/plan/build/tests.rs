@@ -229,9 +229,11 @@ fn factors_that_are_none() {
     let (line, said) = factor("levels = [1]\n[[factors]]\nname = \"f\"\nlevels = [2]");
     assert_eq!((line, said.as_str()), (Some(13), "there are two factors `f`"));
     let (line, said) = factor("levels = [1, 1]");
-    assert_eq!((line, said.as_str()), (Some(11), "there are two levels `1` of `f`"));
+    assert_eq!((line, said.as_str()), (Some(11), "factor `f` has two levels `1`"));
     assert!(
-        refused(&format!("{SCENARIO}{BULK}[[factors]]\nname = \"0\"\nlevels = [1]\n")).1.contains("no name")
+        refused(&format!("{SCENARIO}{BULK}[[factors]]\nname = \"0\"\nlevels = [1]\n"))
+            .1
+            .contains("is not a valid factor name")
     );
 }
 

@@ -104,7 +104,10 @@ fn links_have_two_ends_and_a_name_of_their_own() {
     let link = |ends: &str, name: &str| format!("[[scenario.links]]\nbetween = {ends}\nname = \"{name}\"\n");
     let (_, said) = refused_scenario(&(link("[\"a\", \"b\"]", "x") + &link("[\"b\", \"c\"]", "x")));
     assert_eq!(said, "there are two links `x`: give each its own `name`");
-    assert_eq!(refused_scenario(&link("[\"a\", \"a\"]", "x")).1, "a link from `a` to itself");
+    assert_eq!(
+        refused_scenario(&link("[\"a\", \"a\"]", "x")).1,
+        "link from `a` to itself: its ends must be two different nodes"
+    );
     assert!(refused_scenario("[scenario]").1.starts_with("the scenario has no links"));
 }
 
@@ -173,7 +176,7 @@ fn rows_of_a_scenario_table() {
         said("[1, 5, 6, 1, 2, 0], [2, 6, 5, 1, 2, 0], [3, 5, 254, 1, 2, 0]"),
         "scenario.table, row 3: invalid node number 254: expected 1 to 253"
     );
-    assert!(said("[1, 5, 6.5, 1, 2, 0]").contains("row 1: node 6.5"));
+    assert!(said("[1, 5, 6.5, 1, 2, 0]").contains("row 1: invalid node number 6.5"));
     assert!(said("[1, 5, 6, 1, 2, 101]").contains("row 1: "));
-    assert!(said("[1, 5, 6, 1, 2, 0]").contains("a link from 5 to 6 but none back"));
+    assert!(said("[1, 5, 6, 1, 2, 0]").contains("a link from 5 to 6 but none from 6 to 5"));
 }
