@@ -5,12 +5,12 @@
 //! The input is a script: two bytes of settings, then segments of eight bytes, each with its
 //! mutations.
 
-use packet::checksum::{self, Verdict as Sum};
-use packet::{Field, Headers, Layer, Tcp, TcpHeader};
 use header_repair::{
-    ByteWindow, Handshake, Localization, Mode, Parameters, Policy, Receiver, Settings, SocketView, Sockets,
-    Tuple, Verdict,
+    ByteWindow, Handshake, Localization, Mode, Parameters, Policy, Receiver, SegmentVerdict, Settings,
+    SocketView, Sockets, Tuple,
 };
+use packet::checksum::{self, ChecksumStatus as Sum};
+use packet::{Field, Headers, Layer, Tcp, TcpHeader};
 use std::collections::HashMap;
 
 /// Sequence number and header length of each connection. The local ports are neighbours, and one
@@ -84,7 +84,7 @@ fn step(receiver: &mut Receiver, host: &mut Host, segment: &[u8; 8], now: u64, m
     let before = bytes.clone();
     let merged = (extra & 0xc0 == 0xc0).then_some(u16::from(len));
     let verdict = receiver.packet(&mut bytes, merged, now * 1000, host);
-    if let Verdict::Accept(_) = verdict {
+    if let SegmentVerdict::Accept(_) = verdict {
         accepted(&before, &bytes, mode);
     } else {
         assert_eq!(before, bytes);

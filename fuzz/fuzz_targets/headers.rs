@@ -1,7 +1,7 @@
 //! Any bytes can be parsed, verified, marked and damaged as a packet. Regions lie inside the
 //! packet; damage changes at most two bytes and never leaves a valid checksum.
 
-use packet::checksum::{self, Verdict};
+use packet::checksum::{self, ChecksumStatus};
 use packet::{Ecn, Frame, Headers, Layer, Region, ecn};
 
 /// One input.
@@ -30,10 +30,10 @@ fn look(layer: Layer, bytes: &[u8]) {
             changed.len() <= 2
                 && changed.iter().all(|at| headers.transport().is_some_and(|start| *at >= start))
         );
-        assert_ne!(checksum::verify(&spoiled, &headers), Verdict::Right);
+        assert_ne!(checksum::verify(&spoiled, &headers), ChecksumStatus::Right);
     } else {
         assert_eq!(bytes, spoiled);
-        assert_ne!((before, headers.tcp().is_some()), (Verdict::Right, true));
+        assert_ne!((before, headers.tcp().is_some()), (ChecksumStatus::Right, true));
     }
     assert_eq!(Frame::owned(layer, bytes.to_vec()).headers(), Ok(headers));
 }

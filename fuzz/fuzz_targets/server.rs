@@ -10,8 +10,8 @@
 
 use resoa_protocol::lhp::{Connection, Identity};
 use resoa_protocol::message::{
-    AddressMode, Ancillary, Body, Call, CloseState, Control, Create, Family, Fault, Half, Kind,
-    MESSAGE_OCTETS, Operation, Query, Reply, Update,
+    AddressMode, Ancillary, Body, Call, CloseState, Control, Create, Family, Fault, Half, MESSAGE_OCTETS,
+    Operation, Query, Reply, RsockType, Update,
 };
 use resoa_protocol::server::Addresses;
 use resoa_protocol::{
@@ -45,7 +45,7 @@ struct Link {
 
 /// An end point as the stack sees it.
 struct Socket {
-    kind: Kind,
+    kind: RsockType,
     asked: VecDeque<Operation>,
     is_connected: bool,
     is_listening: bool,
@@ -58,7 +58,7 @@ struct Socket {
 }
 
 impl Socket {
-    fn new(kind: Kind, is_connected: bool) -> Self {
+    fn new(kind: RsockType, is_connected: bool) -> Self {
         Self {
             kind,
             asked: VecDeque::new(),
@@ -193,7 +193,7 @@ impl<'a> World<'a> {
 
     fn create(&mut self) -> Option<Option<Create>> {
         let number = self.byte()?;
-        let kind = [Kind::Stream, Kind::Datagram, Kind::Lite][usize::from(number / 4 % 3)];
+        let kind = [RsockType::Stream, RsockType::Datagram, RsockType::Lite][usize::from(number / 4 % 3)];
         let family = if number & 1 == 0 { Family::V4 } else { Family::V6 };
         Some((number & 2 == 0).then_some(Create { family, kind }))
     }
@@ -291,7 +291,7 @@ impl<'a> World<'a> {
         let Some((&endpoint, socket)) = self.stack.iter_mut().nth(usize::from(which) % count) else {
             return Some(());
         };
-        let is_stream = socket.kind == Kind::Stream;
+        let is_stream = socket.kind == RsockType::Stream;
         let is_up = is_stream && socket.is_connected;
         let event = match what % 10 {
             0 | 1 => {
@@ -334,7 +334,7 @@ impl<'a> World<'a> {
             9 if socket.is_listening => {
                 if let Some(child) = self.server.incoming(endpoint, address(1), address(what), out) {
                     self.fresh(child);
-                    self.stack.insert(child, Socket::new(Kind::Stream, true));
+                    self.stack.insert(child, Socket::new(RsockType::Stream, true));
                 }
                 return Some(());
             }
@@ -405,7 +405,7 @@ impl<'a> World<'a> {
             return;
         }
         let Some(socket) = self.stack.get_mut(&endpoint) else { panic!("{action:?} of nothing") };
-        let is_stream = socket.kind == Kind::Stream;
+        let is_stream = socket.kind == RsockType::Stream;
         match action {
             TcpAction::Create { .. } => {}
             TcpAction::Execute(operation) => {
