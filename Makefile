@@ -19,6 +19,13 @@
 #   make install-resoa    Install lasthop, the preload library and the systemd unit of the
 #                         server of remote sockets.
 #
+#   make deb              Build the Debian package and the package of its debug symbols.
+#   make static           Build the static binary (musl) and pack it.
+#   make kernel-package   Build the virtual-time kernel and its Debian package.
+#   make image            Build the OCI image from the packages.
+#   make release          Build all of these, the wheel, checksums and the SBOM, into DIST.
+#   make test-packages    Use the packages in DIST on bare systems of Debian 12 and 13.
+#
 # The install targets write below PREFIX (default /usr/local); DESTDIR is respected.
 
 SHELL := /bin/bash
@@ -29,7 +36,11 @@ RUN_PACKAGES   := iproute2 nftables
 TEST_PACKAGES  := tshark iputils-ping curl python3 ethtool passt chromium
 FUZZ_SECONDS   ?= 30
 
+VERSION        := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
+DIST           ?= target/lasthop-$(VERSION)
+
 .PHONY: demo demo-virtual test bench soak fuzz hostile build install-lite install-cc install-resoa
+.PHONY: deb static kernel-package image release test-packages
 
 build:
 	@scripts/build/require-rust
@@ -78,6 +89,33 @@ fuzz:
 hostile: build
 	@scripts/build/require python3 nftables iproute2
 	@scripts/check/hostile target/release/lasthop
+
+deb: build
+	@scripts/build/require dpkg-dev
+	@scripts/build/cargo-tool cargo-deb
+	@scripts/build/deb $(DIST)
+
+static:
+	@scripts/build/require-rust
+	@scripts/build/require $(BUILD_PACKAGES) musl-tools
+	@scripts/build/static
+	@scripts/build/static-archive $(DIST)
+
+# VERIFY=--verify builds the kernel twice and compares the two.
+kernel-package: build
+	@scripts/build/kernel-package target/release/lasthop $(DIST) $(VERIFY)
+
+image: deb kernel-package
+	@scripts/build/require buildah mmdebstrap uidmap
+	@scripts/build/image $(DIST)
+
+release: deb static kernel-package image wheel
+	@scripts/build/cargo-tool cargo-cyclonedx
+	@scripts/build/release $(DIST)
+
+test-packages:
+	@scripts/build/require mmdebstrap
+	@scripts/check/packages $(DIST)
 
 PREFIX ?= /usr/local
 

@@ -58,6 +58,7 @@ fn page(command: &Command, parent: Option<&str>, title: [&str; 5]) -> String {
     head.control("SH", ["DESCRIPTION"]);
     head.text([roman(format!("{about}."))]);
     for block in &help.prose {
+        head.control("PP", []);
         show(&mut head, block);
     }
 
@@ -68,10 +69,10 @@ fn page(command: &Command, parent: Option<&str>, title: [&str; 5]) -> String {
             "0 on success, {FAILURE} after an error, {USAGE} for an invalid command line."
         ))]);
     }
-    help.exit_status.iter().for_each(|block| show(&mut tail, block));
+    show_all(&mut tail, &help.exit_status);
     if !help.examples.is_empty() {
         tail.control("SH", ["EXAMPLES"]);
-        help.examples.iter().for_each(|block| show(&mut tail, block));
+        show_all(&mut tail, &help.examples);
     }
     see_also(&mut tail, command, parent);
 
@@ -87,10 +88,13 @@ fn from_clap(command: &Command) -> String {
         man.render_subcommands_section(&mut sections).expect("memory can be written");
     }
     let sections = String::from_utf8(sections).expect("clap has only text");
-    // Each section repeats the definition at the top of the page. Empty lines are errors in man(7).
+    // Each section repeats the definition at the top of the page. Empty lines and repeated breaks
+    // have no meaning in man(7).
     let definition = Roff::new().render();
     let sections = sections.replace(&definition, "");
-    sections.lines().filter(|line| !line.is_empty()).fold(String::new(), |text, line| text + line + "\n")
+    let mut lines: Vec<_> = sections.lines().filter(|line| !line.is_empty()).collect();
+    lines.dedup_by(|next, line| *line == ".br" && next == line);
+    lines.join("\n") + "\n"
 }
 
 /// Writes the usage, one line for each form of the command line.
@@ -119,15 +123,24 @@ fn words(form: &str, name: &str) -> Vec<Inline> {
     inlines
 }
 
+/// Writes the blocks at the beginning of a section.
+fn show_all(roff: &mut Roff, blocks: &[Block]) {
+    for (number, block) in blocks.iter().enumerate() {
+        if number > 0 {
+            roff.control("PP", []);
+        }
+        show(roff, block);
+    }
+}
+
 /// Writes paragraphs filled, and literal lines as they are.
 fn show(roff: &mut Roff, block: &Block) {
     match block {
         Block::Paragraph(lines) => {
-            roff.control("PP", []);
             lines.iter().for_each(|&line| _ = roff.text([roman(line)]));
         }
         Block::Literal(lines) => {
-            roff.control("PP", []).control("RS", ["2"]).control("EX", []);
+            roff.control("RS", ["2"]).control("EX", []);
             lines.iter().for_each(|&line| _ = roff.text([roman(line)]));
             roff.control("EE", []).control("RE", []);
         }
@@ -188,7 +201,7 @@ mod tests {
     fn the_page_of_a_command_with_every_section() {
         insta::assert_snapshot!(page_of("lasthop-link-set.1"));
         let link = page_of("lasthop-link.1");
-        assert!(link.contains(".SH \"EXIT STATUS\"\n.PP\nThe exit status is the program"), "{link}");
+        assert!(link.contains(".SH \"EXIT STATUS\"\nThe exit status is the program"), "{link}");
         assert!(link.contains(".SH SUBCOMMANDS\n"), "{link}");
         assert!(!link.contains("split"), "hidden options stay hidden");
     }
