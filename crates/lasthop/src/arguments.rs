@@ -57,6 +57,8 @@ pub enum Command {
     /// Build, show or remove the virtual-time kernel
     Kernel(crate::commands::kernel::arguments::KernelArguments),
     /// Check what works on this machine, and explain how to fix the rest
+    #[command(after_help = "\
+Exit status: 0 if links work here, 1 otherwise.")]
     Doctor,
     /// Remove network namespaces, devices and other objects that killed runs left behind
     Clean,
@@ -69,6 +71,8 @@ pub enum Command {
     Report(crate::commands::report::ReportArguments),
     /// Compare two campaigns cell by cell
     Compare(crate::commands::compare::CompareArguments),
+    /// Write manual pages and completion scripts of this command
+    Generate(crate::commands::generate::GenerateArguments),
 }
 
 /// Arguments of `lasthop link`. A guest of the virtual clock gets them as JSON.
@@ -257,6 +261,8 @@ pub struct ProfilesArguments {
 
 /// Arguments of `lasthop self-check`.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Exit status: 0 if every value is as requested, 1 otherwise.")]
 pub struct SelfCheckArguments {
     /// Random seed
     #[arg(long, default_value_t = 1)]

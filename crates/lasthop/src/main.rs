@@ -73,6 +73,7 @@ fn run(arguments: Arguments) -> Result<i32, Failure> {
         Command::Doctor => Ok(commands::doctor::run()),
         Command::Report(arguments) => commands::report::run(&arguments),
         Command::Compare(arguments) => commands::compare::run(&arguments),
+        Command::Generate(arguments) => commands::generate::run(&arguments),
         Command::SelfCheck(arguments) => commands::self_check::run(&arguments),
     }
 }

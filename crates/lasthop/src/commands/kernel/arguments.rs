@@ -25,7 +25,8 @@ pub struct KernelArguments {
 pub enum KernelVerb {
     /// Fetch, patch and compile the kernel unless it exists, and print its path
     Build(BuildArguments),
-    /// Show the kernel and what it contains (exit status 1 if there is none)
+    /// Show the kernel and what it contains
+    #[command(after_help = "Exit status: 0, or 1 if there is no kernel.")]
     Show {
         /// Print one JSON object, with the whole configuration
         #[arg(long)]
@@ -40,8 +41,9 @@ pub enum KernelVerb {
 #[command(after_help = "\
 The build needs gcc, make, patch and perl (build-essential), a download of 165 MB from the archive,
 2.5 GB of disk while it runs and 10 MB afterwards. It fetches other tools and uses them without
-installing them. The download uses apt's proxy. The exit status is 0 on success, 4 if the archive
-cannot be reached, and 1 after any other error.
+installing them. The download uses apt's proxy.
+
+The exit status is 0 on success, 4 if the archive cannot be reached, and 1 after any other error.
 
 Examples:
   lasthop kernel build

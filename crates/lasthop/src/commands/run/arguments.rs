@@ -16,8 +16,10 @@ with `lasthop kernel build`). Hours take seconds, no packet is late, and the sam
 kernel give the same captures, byte for byte.
 
 Results are in runs/NAME/TIME-SEED/: manifest.json, results.parquet (a row per connection),
-captures, event logs, report.html. Exit status: 0 if every run was good, overloaded or had a dropped
-call, 1 if some failed, 130 after Ctrl-C.
+captures, event logs, report.html.
+
+Exit status: 0 if every run was good, overloaded or had a dropped call, 1 if some failed, 130 after
+Ctrl-C.
 
 Examples:
   lasthop run experiments/quickstart.toml
