@@ -72,8 +72,8 @@ def test_a_failed_test_has_what_its_link_did(pytester: pytest.Pytester) -> None:
             "*Captured stdout call*",
             "said in the test",
             "*lasthop link*",
-            "link *, seed 7, MTU 1500",
-            "down * lost*",
+            "link *, seed 7, MTU 576",
+            "down *1 lost (1 wireless error)*",
             "report:  *evidence/test_*test_timeout/link.html",
             "capture: *link.pcapng",
         ]
