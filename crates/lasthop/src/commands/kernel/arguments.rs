@@ -6,11 +6,14 @@ use clap::{Args, Subcommand};
 #[derive(Debug, Args)]
 #[command(after_help = "\
 The kernel is Linux as an ordinary program (User-Mode Linux) whose clock jumps over idle time.
-It is built once, from Debian's source, and kept in ~/.cache/lasthop; XDG_CACHE_HOME and
-LASTHOP_CACHE change that directory. Nothing is installed.
+It is built once, from Debian's source, and kept in ~/.cache/lasthop (XDG_CACHE_HOME), or with
+--system in /var/cache/lasthop for all users of the machine. The package lasthop-kernel has it in
+/usr/lib/lasthop. All three are searched, in this order; if LASTHOP_CACHE names a directory, only
+that one is. Nothing is installed.
 
 Examples:
   lasthop kernel build
+  sudo lasthop kernel build --system
   lasthop kernel show
   lasthop kernel show --json | jq .kernel
   LASTHOP_CACHE=/big/disk lasthop kernel build --keep-source")]
@@ -32,8 +35,12 @@ pub enum KernelVerb {
         #[arg(long)]
         json: bool,
     },
-    /// Remove the cached kernels
-    Clean,
+    /// Remove the kernels that were built
+    Clean {
+        /// Remove those for all users of this machine instead of your own
+        #[arg(long)]
+        system: bool,
+    },
 }
 
 /// Arguments of `lasthop kernel build`.
@@ -49,6 +56,9 @@ Examples:
   lasthop kernel build
   lasthop kernel build --force --keep-source")]
 pub struct BuildArguments {
+    /// Build it for all users of this machine, in /var/cache/lasthop (as root)
+    #[arg(long)]
+    pub system: bool,
     /// Build the kernel even if it exists
     #[arg(long)]
     pub force: bool,
