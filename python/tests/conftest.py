@@ -13,6 +13,9 @@ import lasthop
 
 pytest_plugins = ["pytester"]
 
+# pytester gives the tests that it runs another home directory, which has no kernels.
+os.environ.setdefault("LASTHOP_CACHE", str(Path.home() / ".cache/lasthop"))
+
 
 @functools.cache
 def why_no_links() -> str | None:

@@ -243,8 +243,9 @@ def _complete(item: pytest.Item, ended: _Ended) -> Iterator[pytest.TestReport]:
     phases = {report.when for report in ended.reports}
     yield from ended.reports
     if "teardown" not in phases:
-        when = "call" if "setup" in phases else "setup"
-        yield _report(item, when, ended.why or "the test's process ended without its reports")
+        if "setup" not in phases:
+            yield _report(item, "setup")
+        yield _report(item, "call", ended.why or "the test's process ended without its reports")
         yield _report(item, "teardown")
 
 
