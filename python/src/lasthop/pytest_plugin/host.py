@@ -23,11 +23,16 @@ class HostEnd:
 
     def __init__(self, place: str, address: str) -> None:
         """Connect to the helper process at the Unix socket `place`."""
-        self.address = address
-        """Address of the host for the test: that of `host.lasthop`."""
         self._process = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._process.connect(place)
         self._sockets: list[socket.socket] = []
+        # Connecting a UDP socket chooses its address and sends nothing.
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+            probe.connect((address, 9))
+            self._process.sendall(json.dumps({"towards": probe.getsockname()[0]}).encode())
+        self.address: str = self._process.recv(4096).decode()
+        """Address of these sockets for the test. It is that of `host.lasthop`, except for an
+        ordinary user with pasta: `host.lasthop` is then a host beyond the end of the link."""
 
     def listen(self, port: int = 0, *, backlog: int = 128) -> socket.socket:
         """Return a TCP socket that listens on the host, at `port` or a free port.

@@ -37,11 +37,22 @@ def answer(connection: socket.socket) -> None:
     """Answer each request with a socket, or with the reason why there is none."""
     with connection:
         while request := connection.recv(4096):
+            wanted = json.loads(request)
             try:
-                with create(json.loads(request)) as created:
+                if "towards" in wanted:
+                    connection.sendall(address_towards(wanted["towards"]).encode())
+                    continue
+                with create(wanted) as created:
                     socket.send_fds(connection, [b"ok"], [created.fileno()])
             except OSError as error:
                 connection.sendall((error.strerror or str(error)).encode())
+
+
+def address_towards(peer: str) -> str:
+    """Return the address of this host that `peer` reaches."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        probe.connect((peer, 9))
+        return str(probe.getsockname()[0])
 
 
 def create(wanted: dict[str, int]) -> socket.socket:
