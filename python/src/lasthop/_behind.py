@@ -63,8 +63,7 @@ def run_behind_link(
     Raises `subprocess.TimeoutExpired`, and `LasthopError` if lasthop itself failed.
     """
     with tempfile.TemporaryDirectory(prefix="lasthop-") as folder:
-        parameters.setdefault("json", Path(folder, "summary.json"))
-        summary = Path(parameters["json"])
+        summary = Path(parameters.setdefault("json", Path(folder, "summary.json")))
         words = [_command.binary(), "link", *arguments(parameters)]
         words += [f"--clock={clock}"]
         words += [f"--serve={serve}"] if serve is not None else []

@@ -63,8 +63,9 @@ class Link:
         self._summary: LinkSummary | None = None
         self._folder = tempfile.TemporaryDirectory(prefix="lasthop-")
         parameters = LinkParameters(**parameters)
-        parameters.setdefault("seed", secrets.randbits(32))
-        parameters.setdefault("json", self._file("summary.json"))
+        self.seed: int = parameters.setdefault("seed", secrets.randbits(32))
+        """Random seed of the link."""
+        self._json = Path(parameters.setdefault("json", self._file("summary.json")))
         self.parameters = parameters
         """The parameters, with the seed that was drawn if none was given."""
         self._holder: subprocess.Popen[str] | None = None
@@ -97,11 +98,6 @@ class Link:
             self._end()
             self._folder.cleanup()
             raise
-
-    @property
-    def seed(self) -> int:
-        """Random seed of the link."""
-        return self.parameters["seed"]
 
     @property
     def messages(self) -> str:
@@ -224,7 +220,7 @@ class Link:
             status = self._end()
             try:
                 self._last_messages = self.messages
-                self._summary = read_summary(Path(self.parameters["json"]))
+                self._summary = read_summary(self._json)
             except FileNotFoundError:
                 raise _command.failure(self._last_messages, status, self._command) from None
             finally:

@@ -64,8 +64,14 @@ class Evidence:
         if self.keep is not Keep.NONE:
             files["capture"] = self.folder / "link.pcapng"
             files["events"] = self.folder / "link.parquet"
-        self.parameters = LinkParameters(**{**files, **parameters})
+        files.update(parameters)
+        self.parameters = files
         return self.parameters
+
+    @property
+    def json(self) -> Path:
+        """File for the summary of the link."""
+        return Path(self.parameters.get("json", self.folder / "link.json"))
 
     def end(self, summary: LinkSummary | None, messages: str) -> None:
         """Keep what the link said and did."""
@@ -95,10 +101,10 @@ class Evidence:
             "capture": Path(self.parameters.get("capture", "")),
             "events": Path(self.parameters.get("events", "")),
         }
-        report, json = self.folder / "link.html", Path(self.parameters["json"])
-        if not report.exists() and json.exists():
+        report = self.folder / "link.html"
+        if not report.exists() and self.json.exists():
             try:
-                _command.output_of("report", json, "--output", report)
+                _command.output_of("report", self.json, "--output", report)
             except LasthopError as error:
                 self.messages += f"lasthop: no report: {error}\n"
         return {name: path for name, path in {"report": report, **files}.items() if path.is_file()}

@@ -132,7 +132,7 @@ class _Order:
             messages, why = self._run(words, folder)
             if reports.exists():
                 self.lines = [json.loads(line) for line in reports.read_text().splitlines()]
-        summary = Path(self.evidence.parameters["json"])
+        summary = self.evidence.json
         self.evidence.end(read_summary(summary) if summary.exists() else None, messages)
         counted = self.evidence.summary
         return _Ended(
@@ -228,7 +228,8 @@ class _Order:
             if isinstance(report, pytest.TestReport):
                 # Place and reason of a skip, which JSON made a list.
                 if isinstance(report.longrepr, list):
-                    report.longrepr = tuple(report.longrepr)
+                    path, line_number, reason = report.longrepr
+                    report.longrepr = (str(path), int(line_number), str(reason))
                 report.user_properties = [
                     (str(name), value) for name, value in report.user_properties
                 ]
