@@ -13,6 +13,9 @@
 #                         for SOAK_SECONDS (default 3600).
 #   make bench            Measure against other emulators (rattan; mahimahi and ns-3 if
 #                         installed) and proxies, side by side.
+#   make wheel            Build the Python wheel, with the static binary inside.
+#   make test-wheel       Install the wheel on bare Debian 12 and 13 systems, as root and as a user,
+#                         and run a test behind a link there.
 #   make install-lite     Install the C header and manual page of TCP Lite.
 #   make install-cc       Install lasthop and the systemd unit lasthop-cc@NAME, which loads a
 #                         congestion control at boot.
@@ -33,14 +36,15 @@ SHELL := /bin/bash
 
 BUILD_PACKAGES := build-essential clang libelf-dev zlib1g-dev pkg-config
 RUN_PACKAGES   := iproute2 nftables
-TEST_PACKAGES  := tshark iputils-ping curl python3 ethtool passt chromium
+TEST_PACKAGES  := tshark iputils-ping curl python3 python3-venv ethtool passt chromium
 FUZZ_SECONDS   ?= 30
+
 
 VERSION        := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
 DIST           ?= target/lasthop-$(VERSION)
 
 .PHONY: demo demo-virtual test bench soak fuzz hostile build install-lite install-cc install-resoa
-.PHONY: deb static kernel-package image release test-packages
+.PHONY: deb static kernel-package image wheel release test-packages test-wheel
 
 build:
 	@scripts/build/require-rust
@@ -85,6 +89,15 @@ fuzz:
 	@scripts/build/require-rust
 	@scripts/build/require $(BUILD_PACKAGES)
 	@scripts/check/fuzz $(FUZZ_SECONDS)
+
+# The command in the wheel is the static binary; the preload library is that of the C library.
+wheel: build static
+	@scripts/build/require python3 python3-venv binutils
+	@scripts/build/wheel target/x86_64-unknown-linux-musl/release/lasthop target/release/libresoa_preload.so $(DIST)
+
+test-wheel: wheel
+	@scripts/build/require mmdebstrap
+	@scripts/check/wheel "$$(ls -t $(DIST)/lasthop-*.whl | head -n 1)"
 
 hostile: build
 	@scripts/build/require python3 nftables iproute2

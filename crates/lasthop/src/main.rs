@@ -55,6 +55,7 @@ fn run(arguments: Arguments) -> Result<i32, Failure> {
             Some(RunningLinks::Set { id, direction, parameters }) => {
                 commands::link::set(&id, &direction, &parameters)
             }
+            Some(RunningLinks::Exec { id, command }) => commands::link::exec(&id, &command),
             None => commands::link::run(&link),
         },
         Command::Run(arguments) => commands::run::run(&arguments),

@@ -2,7 +2,7 @@
 
 mod arguments;
 mod progress;
-mod summary;
+pub mod summary;
 
 pub use arguments::RunArguments;
 
