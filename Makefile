@@ -11,6 +11,7 @@
 #   make hostile          Attack a server of remote sockets inside network namespaces.
 #   make soak             Inject failures into remote sockets, then open and close connections
 #                         for SOAK_SECONDS (default 3600).
+#   make test-slurm       Run a campaign on a Slurm cluster of one node, made for the test.
 #   make bench            Measure against other emulators (rattan; mahimahi and ns-3 if
 #                         installed) and proxies, side by side.
 #   make install-lite     Install the C header and manual page of TCP Lite.
@@ -29,7 +30,7 @@ RUN_PACKAGES   := iproute2 nftables
 TEST_PACKAGES  := tshark iputils-ping curl python3 ethtool passt chromium
 FUZZ_SECONDS   ?= 30
 
-.PHONY: demo demo-virtual test bench soak fuzz hostile build install-lite install-cc install-resoa
+.PHONY: demo demo-virtual test test-slurm bench soak fuzz hostile build install-lite install-cc install-resoa
 
 build:
 	@scripts/build/require-rust
@@ -47,6 +48,11 @@ test:
 	@scripts/build/require-rust
 	@scripts/build/require $(BUILD_PACKAGES) $(RUN_PACKAGES) $(TEST_PACKAGES)
 	@scripts/check/test
+
+test-slurm: build
+	@scripts/build/require slurm-wlm munge
+	@target/release/lasthop kernel build >/dev/null
+	@scripts/check/slurm target/release/lasthop
 
 bench: build
 	@scripts/build/require iperf3 ethtool

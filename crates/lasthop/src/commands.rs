@@ -8,6 +8,7 @@ pub mod doctor;
 pub mod fit;
 pub mod kernel;
 pub mod link;
+pub mod merge;
 pub mod profiles;
 pub mod report;
 pub mod resoa;

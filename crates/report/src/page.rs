@@ -17,7 +17,7 @@ use serde::Serialize;
 
 /// Version of the data that the page reads; incremented with every change, so that a page never
 /// draws data that it does not know.
-pub const SCHEMA: u32 = 5;
+pub const SCHEMA: u32 = 6;
 
 /// PageOptions of a page.
 #[derive(Debug, Clone, Copy)]
@@ -83,7 +83,6 @@ struct Runs {
     repetition: Vec<u32>,
     verdict: Vec<RunVerdict>,
     seconds: Vec<f64>,
-    wall_seconds: Vec<f64>,
 }
 
 impl Default for PageOptions {
@@ -195,7 +194,6 @@ fn runs(directory: &Directory) -> Runs {
         runs.repetition.push(run.repetition);
         runs.verdict.push(run.verdict);
         runs.seconds.push(run.seconds);
-        runs.wall_seconds.push(run.wall_seconds);
     }
     runs
 }

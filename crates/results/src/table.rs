@@ -179,14 +179,11 @@ pub fn of(directory: &Directory) -> Table {
 
 /// Returns the metadata that all tables of a campaign have.
 pub(crate) fn metadata(manifest: &Manifest) -> BTreeMap<String, String> {
-    let started = manifest.guest.as_ref().map_or(manifest.started_unix_ns, |guest| guest.start_unix_ns);
     let metadata = [
         ("lasthop.schema", manifest.schema.to_string()),
         ("lasthop.version", manifest.lasthop.clone()),
         ("lasthop.seed", manifest.seed.to_string()),
-        // With the virtual clock it is the guests' start, so that the same campaign gives the same
-        // file.
-        ("lasthop.started_unix_ns", started.to_string()),
+        ("lasthop.started_unix_ns", manifest.start_by_run_clock().to_string()),
         ("lasthop.plan", manifest.plan.name.clone()),
     ];
     metadata.map(|(key, value)| (key.to_owned(), value)).into()
