@@ -3,7 +3,7 @@
 use crate::side_by_side::is_merged;
 use results::{Clock, Manifest, RunVerdict};
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
 /// Description of a campaign.
@@ -136,20 +136,22 @@ fn machine(machine: &results::Machine) -> String {
 /// Returns every profile of each link direction, in the order of first occurrence.
 fn links(manifest: &Manifest) -> Vec<Link> {
     let mut links: Vec<Link> = Vec::new();
+    let mut places: HashMap<(&str, &str, &str), usize> = HashMap::new();
     for run in &manifest.runs {
         for way in &run.links {
-            let same = |known: &&mut Link| {
-                (&known.name, &known.direction, &known.profile) == (&way.link, &way.direction, &way.profile)
-            };
-            match links.iter_mut().find(same) {
-                Some(known) if known.cells.contains(&run.cell) => {}
-                Some(known) => known.cells.push(run.cell),
-                None => links.push(Link {
+            let place = *places.entry((&way.link, &way.direction, &way.profile)).or_insert_with(|| {
+                links.push(Link {
                     name: way.link.clone(),
                     direction: way.direction.clone(),
                     profile: way.profile.clone(),
-                    cells: vec![run.cell],
-                }),
+                    cells: Vec::new(),
+                });
+                links.len() - 1
+            });
+            // Runs of a cell mostly follow each other.
+            let cells = &mut links[place].cells;
+            if cells.last() != Some(&run.cell) && !cells.contains(&run.cell) {
+                cells.push(run.cell);
             }
         }
     }

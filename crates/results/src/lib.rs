@@ -46,7 +46,7 @@ pub use manifest::{
     At, Cell, Clock, Expectation, Factor, Guest, Lateness, Level, Levels, Machine, Manifest, Part, PlanText,
     PlannedWorkload, RunRecord, RunVerdict, Selection,
 };
-pub use metric::{Metric, cell_values};
+pub use metric::{Metric, cell_values, values_by_cell};
 pub use shard::Shard;
 pub use statistics::Distribution;
 pub use tcp_lite::LiteTotals;

@@ -80,13 +80,15 @@ mod tests {
     use crate::example::cells;
     use proptest::prelude::*;
 
-    /// A contract: shards that were run before an update must fit shards that are run after it.
+    /// A contract: shards that were run before an update must fit shards that are run after it. The
+    /// numbers are those of another implementation of BLAKE3.
     #[test]
     fn the_rule_never_changes() {
         let shards =
             |of| [0, 1, 2, 3].map(|repetition| Shard::of_run("lite=on, loss=one", repetition, of).number);
-        assert_eq!((shards(2), shards(7), shards(64)), ([0; 4], [0; 4], [0; 4]));
-        assert_eq!(Shard::of_run("all", 0, 1_000_000).number, 0);
+        assert_eq!((shards(2), shards(7)), ([1, 1, 2, 2], [1, 2, 4, 1]));
+        assert_eq!(shards(64), [43, 35, 46, 64]);
+        assert_eq!(Shard::of_run("all", 0, 1_000_000).number, 372_128);
     }
 
     #[test]

@@ -17,7 +17,7 @@ use crate::{
 };
 use capture::columnar::{Column, Table, Values};
 use capture::table::TableError;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::path::PathBuf;
 
@@ -162,8 +162,9 @@ const LINK_LAYER: &[Field] = fields! {
 pub fn of(directory: &Directory) -> Table {
     let manifest = &directory.manifest;
     let mut rows = Vec::new();
+    let cells: HashMap<_, _> = manifest.cells.iter().map(|cell| (cell.number, cell)).collect();
     for (run, connections) in directory.runs() {
-        let cell = manifest.cells.iter().find(|cell| cell.number == run.cell);
+        let cell = cells.get(&run.cell).copied();
         rows.extend(connections.iter().map(|connection| Row { cell, run, connection }));
     }
     let level = |row: &Row<'_>, factor: &str| Some(row.cell?.level(factor)?.to_owned());
