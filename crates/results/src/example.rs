@@ -57,6 +57,7 @@ pub fn manifest() -> Manifest {
         factors: factors(),
         cells: cells(),
         repetitions: 2,
+        looks: Vec::new(),
         runs: Vec::new(),
         expectations: Vec::new(),
         units: BTreeMap::new(),

@@ -29,9 +29,13 @@ pub mod loss_event;
 pub mod loss_table;
 pub mod manifest;
 pub mod metric;
+pub mod paired;
+pub mod requirement;
+pub mod selection;
 pub mod statistics;
 pub mod table;
 pub mod tcp_lite;
+mod unit;
 
 pub use confusion::{Confusion, Taken};
 pub use connection::{Connection, Protocol, RoundTrips};
@@ -45,6 +49,7 @@ pub use manifest::{
     PlannedWorkload, RunRecord, RunVerdict, Selection,
 };
 pub use metric::{Metric, cell_values};
+pub use requirement::{Judgement, Requirement, Verdict};
 pub use statistics::Distribution;
 pub use tcp_lite::LiteTotals;
 

@@ -45,8 +45,12 @@ pub struct Manifest {
     pub factors: Vec<Factor>,
     /// Combinations of levels that were run.
     pub cells: Vec<Cell>,
-    /// Repetitions requested for each cell.
+    /// Repetitions requested for each cell; for a gate, those of the cells that needed most.
     pub repetitions: u32,
+    /// For a gate, the numbers of repetitions at which it looks at the results; empty for other
+    /// campaigns.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub looks: Vec<u32>,
     /// Runs that have ended, in the order of cell and repetition.
     pub runs: Vec<RunRecord>,
     /// Figures from the literature for comparison.

@@ -134,6 +134,7 @@ fn manifest(seed: u64) -> Manifest {
         ],
         cells,
         repetitions: REPETITIONS,
+        looks: Vec::new(),
         runs: Vec::new(),
         expectations: expectations(),
         units: BTreeMap::new(),

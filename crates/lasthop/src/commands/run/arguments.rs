@@ -1,7 +1,8 @@
-//! The command line of `lasthop run`.
+//! The command line of `lasthop run`, and what it has in common with `lasthop gate`.
 
 use crate::clock::Clock;
 use clap::Args;
+use results::Besides;
 use std::path::PathBuf;
 
 /// Arguments of `lasthop run`.
@@ -29,8 +30,25 @@ Examples:
   lasthop run --schema > plan.schema.json")]
 #[allow(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub struct RunArguments {
+    #[command(flatten)]
+    pub campaign: CampaignArguments,
+    /// List the runs without running them
+    #[arg(long)]
+    pub list: bool,
+    /// Print the JSON schema of plans, for editors
+    #[arg(long, conflicts_with = "plan")]
+    pub schema: bool,
+    /// Print the summary as one JSON object on one line
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of the commands that run a campaign.
+#[derive(Debug, Clone, Args)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
+pub struct CampaignArguments {
     /// Plan of the campaign
-    #[arg(value_name = "PLAN.toml", conflicts_with_all = ["resume", "schema"])]
+    #[arg(value_name = "PLAN.toml", conflicts_with = "resume")]
     pub plan: Option<PathBuf>,
     /// Run only cells with these levels (repeatable)
     #[arg(long, value_name = "FACTOR=LEVEL,..")]
@@ -63,22 +81,20 @@ pub struct RunArguments {
     /// Resume the interrupted campaign in this run directory, with its original settings
     #[arg(long, value_name = "DIR", conflicts_with_all = ["only", "repetitions", "seed", "out"])]
     pub resume: Option<PathBuf>,
-    /// Include overloaded runs in the summary
+    /// Include overloaded runs in the figures
     #[arg(long)]
     pub overloaded: bool,
-    /// Include runs with a dropped call, whose link layer disconnected, in the summary
+    /// Include runs with a dropped call, whose link layer disconnected, in the figures
     #[arg(long)]
     pub dropped_calls: bool,
-    /// List the runs without running them
-    #[arg(long)]
-    pub list: bool,
-    /// Print the JSON schema of plans, for editors
-    #[arg(long)]
-    pub schema: bool,
-    /// Print the summary as one JSON object on one line
-    #[arg(long)]
-    pub json: bool,
     /// Print no progress
     #[arg(short, long)]
     pub quiet: bool,
+}
+
+impl CampaignArguments {
+    /// Returns the kinds of runs that count besides good ones.
+    pub fn besides(&self) -> Besides {
+        Besides { overloaded: self.overloaded, dropped_calls: self.dropped_calls }
+    }
 }
