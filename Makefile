@@ -13,6 +13,8 @@
 #                         for SOAK_SECONDS (default 3600).
 #   make bench            Measure against other emulators (rattan; mahimahi and ns-3 if
 #                         installed) and proxies, side by side.
+#   make test-ci-templates
+#                         Execute the CI templates of packaging/ci in a bare Debian.
 #   make install-lite     Install the C header and manual page of TCP Lite.
 #   make install-cc       Install lasthop and the systemd unit lasthop-cc@NAME, which loads a
 #                         congestion control at boot.
@@ -29,7 +31,7 @@ RUN_PACKAGES   := iproute2 nftables
 TEST_PACKAGES  := tshark iputils-ping curl python3 ethtool passt chromium
 FUZZ_SECONDS   ?= 30
 
-.PHONY: demo demo-virtual test bench soak fuzz hostile build install-lite install-cc install-resoa
+.PHONY: demo demo-virtual test bench soak fuzz hostile build install-lite install-cc install-resoa test-ci-templates
 
 build:
 	@scripts/build/require-rust
@@ -78,6 +80,10 @@ fuzz:
 hostile: build
 	@scripts/build/require python3 nftables iproute2
 	@scripts/check/hostile target/release/lasthop
+
+test-ci-templates: build
+	@scripts/build/require mmdebstrap python3-yaml
+	@scripts/check/ci-templates target/release/lasthop $(PACKAGE)
 
 PREFIX ?= /usr/local
 
