@@ -17,6 +17,8 @@
 #   make wheel            Build the Python wheel, with the static binary inside.
 #   make test-wheel       Install the wheel on bare Debian 12 and 13 systems, as root and as a user,
 #                         and run a test behind a link there.
+#   make test-ci-templates
+#                         Execute the CI templates of packaging/ci in a bare Debian.
 #   make install-lite     Install the C header and manual page of TCP Lite.
 #   make install-cc       Install lasthop and the systemd unit lasthop-cc@NAME, which loads a
 #                         congestion control at boot.
@@ -44,7 +46,8 @@ VERSION        := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head 
 DIST           ?= target/lasthop-$(VERSION)
 
 .PHONY: demo demo-virtual test bench soak fuzz hostile build install-lite install-cc install-resoa
-.PHONY: deb static kernel-package image wheel release test-packages test-wheel test-slurm
+.PHONY: deb static kernel-package image wheel release
+.PHONY: test-packages test-wheel test-slurm test-ci-templates
 
 build:
 	@scripts/build/require-rust
@@ -134,6 +137,10 @@ release: deb static kernel-package image wheel
 test-packages:
 	@scripts/build/require mmdebstrap
 	@scripts/check/packages $(DIST)
+
+test-ci-templates: build
+	@scripts/build/require mmdebstrap python3-yaml
+	@scripts/check/ci-templates target/release/lasthop $(PACKAGE)
 
 PREFIX ?= /usr/local
 

@@ -60,6 +60,9 @@ pub struct Campaign {
     journal: Journal,
     /// Runs that have already ended.
     done: Vec<RunEnded>,
+    /// The cells that are left to run, and their repetitions; all cells with the manifest's
+    /// repetitions if `None`.
+    stage: Option<(BTreeSet<u32>, u32)>,
 }
 
 /// Progress of a campaign.
@@ -105,6 +108,8 @@ pub struct Asked {
     pub guest: Option<(String, results::Guest)>,
     /// The part of the campaign to run; all of it if `None`.
     pub shard: Option<Shard>,
+    /// For a gate, the numbers of repetitions at which it looks at the results.
+    pub looks: Vec<u32>,
 }
 
 impl Campaign {
@@ -153,6 +158,7 @@ impl Campaign {
             repetitions: asked.repetitions.unwrap_or(plan.repetitions),
             shard: asked.shard,
             merged: Vec::new(),
+            looks: asked.looks.clone(),
             runs: Vec::new(),
             expectations: plan.expectations.clone(),
             units: results::table::units(),
@@ -160,7 +166,7 @@ impl Campaign {
         file("create", &directory, fs::create_dir_all(&directory))?;
         file("write the manifest in", &directory, directory::write_manifest(&directory, &manifest))?;
         let journal = file("write the journal in", &directory, Journal::open(&directory))?;
-        Ok(Self { plan, manifest, directory, journal, done: Vec::new() })
+        Ok(Self { plan, manifest, directory, journal, done: Vec::new(), stage: None })
     }
 
     /// Reopens a campaign that was interrupted.
@@ -196,7 +202,7 @@ impl Campaign {
         let journal = file("write the journal in", &directory, Journal::open(&directory))?;
         // An older lasthop that began the campaign may not have recorded them.
         (manifest.measure, manifest.workloads) = plan.workloads(&manifest.cells)?;
-        Ok(Self { plan, manifest, journal, done: done.collect(), directory })
+        Ok(Self { plan, manifest, journal, done: done.collect(), directory, stage: None })
     }
 
     /// Returns the run directory.
@@ -211,14 +217,40 @@ impl Campaign {
         &self.manifest
     }
 
+    /// Returns the plan.
+    #[must_use]
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// Limits what is left to these cells, up to this number of repetitions, which may be more than
+    /// the campaign was created with.
+    ///
+    /// # Errors
+    /// If the manifest cannot be written.
+    pub fn extend(&mut self, cells: BTreeSet<u32>, repetitions: u32) -> Result<(), CampaignError> {
+        self.stage = Some((cells, repetitions));
+        if repetitions > self.manifest.repetitions {
+            (self.manifest.repetitions, self.manifest.ended_unix_ns) = (repetitions, None);
+            let (directory, manifest) = (&self.directory, &self.manifest);
+            file("write the manifest in", directory, directory::write_manifest(directory, manifest))?;
+        }
+        Ok(())
+    }
+
     /// Returns the runs that are left, as cell and repetition.
     #[must_use]
     pub fn left(&self) -> Vec<(Cell, u32)> {
         let done: BTreeSet<_> =
             self.done.iter().map(|ended| (ended.run.cell, ended.run.repetition)).collect();
-        (0..self.manifest.repetitions)
+        let (cells, repetitions) = match &self.stage {
+            Some((cells, repetitions)) => (Some(cells), *repetitions),
+            None => (None, self.manifest.repetitions),
+        };
+        (0..repetitions)
             .flat_map(|repetition| self.manifest.cells.iter().map(move |cell| (cell, repetition)))
             .filter(|(cell, repetition)| !done.contains(&(cell.number, *repetition)))
+            .filter(|(cell, _)| cells.is_none_or(|cells| cells.contains(&cell.number)))
             .filter(|(cell, repetition)| self.manifest.plans(cell, *repetition))
             .map(|(cell, repetition)| (cell.clone(), repetition))
             .collect()

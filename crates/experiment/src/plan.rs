@@ -8,6 +8,7 @@ mod build;
 mod error;
 mod expectations;
 pub mod file;
+mod requirements;
 mod text;
 
 pub use error::PlanError;
@@ -18,7 +19,7 @@ use crate::workload::{Traffic, Workload};
 use error::{Source, unknown};
 use file::PlanFile;
 use link::units::Span;
-use results::{Cell, Expectation, Factor, Level, PlanText, PlannedWorkload};
+use results::{Cell, Expectation, Factor, Level, PlanText, PlannedWorkload, Requirement};
 use std::collections::BTreeMap;
 use std::path::Path;
 use text::Text;
@@ -34,8 +35,12 @@ pub struct Plan {
     pub repetitions: u32,
     /// The factors with all their levels.
     pub factors: Vec<Factor>,
+    /// Largest number of repetitions with which a gate decides the requirements.
+    pub max_repetitions: u32,
     /// Expected figures from the literature.
     pub expectations: Vec<Expectation>,
+    /// What a gate requires of the figures.
+    pub requirements: Vec<Requirement>,
     /// Variables of each level of each factor.
     variables: BTreeMap<Level, BTreeMap<String, Text>>,
     /// The directory of the files that it names.
@@ -46,6 +51,9 @@ pub struct Plan {
 /// Largest number of cells: each is built and checked before the first run, and more would run for
 /// years.
 const MOST_CELLS: usize = 10_000;
+
+/// Default of `max-repetitions`, as a multiple of `repetitions`.
+const GROWTH: u32 = 4;
 
 /// The complete experiment of one cell.
 #[derive(Debug, Clone, PartialEq)]
@@ -133,6 +141,26 @@ impl Experiment {
     }
 }
 
+impl Experiment {
+    /// Returns whether runs with different seeds may differ.
+    ///
+    /// `false` is certain with the virtual clock. A program may do anything, so it counts as
+    /// random.
+    #[must_use]
+    pub fn is_random(&self) -> bool {
+        let links = self.scenario.links.iter().any(|link| {
+            let profile = &link.profile;
+            profile.arq.is_some() || profile.up.is_random() || profile.down.is_random()
+        });
+        let traffic = self.workloads.iter().any(|workload| match &workload.kind {
+            Traffic::Command { .. } => true,
+            Traffic::Datagrams { on_off, .. } => on_off.is_some(),
+            Traffic::Bulk { .. } | Traffic::Request { .. } | Traffic::Ping { .. } => false,
+        });
+        links || traffic
+    }
+}
+
 impl Plan {
     /// Reads a plan. `file` is its name in errors; relative file names in the plan start from its
     /// directory.
@@ -156,6 +184,12 @@ impl Plan {
         if repetitions == 0 {
             return Err(source.error_somewhere("`repetitions` is 0: use at least 1"));
         }
+        let max_repetitions = read.max_repetitions.unwrap_or(repetitions.saturating_mul(GROWTH));
+        if max_repetitions < repetitions {
+            return Err(source.error_somewhere(format!(
+                "`max-repetitions` is {max_repetitions}, less than `repetitions`, which is {repetitions}: use at least {repetitions}"
+            )));
+        }
         let plan = Self {
             text: PlanText {
                 title: if read.title.is_empty() { name.clone() } else { read.title.clone() },
@@ -167,7 +201,9 @@ impl Plan {
             seed: read.seed,
             repetitions,
             factors,
+            max_repetitions,
             expectations: read.expect.clone(),
+            requirements: requirements::read(source, &read.require)?,
             variables,
             catalogue: Catalogue::in_folder(path.parent().unwrap_or(Path::new(""))),
             file: read,
@@ -254,7 +290,7 @@ impl Plan {
         build::experiment(self, source, cell, repetition, seed)
     }
 
-    /// Builds all cells, and checks the expectations.
+    /// Builds all cells, and checks the expectations and requirements.
     ///
     /// # Errors
     /// The first error found.
@@ -265,7 +301,8 @@ impl Plan {
         };
         let workloads = self.cells().into_iter().map(named).collect::<Result<Vec<_>, PlanError>>()?;
         let source = Source { file: &self.text.file, text: &self.text.text };
-        expectations::check(source, &self.file, &self.factors, &workloads)
+        expectations::check(source, &self.file, &self.factors, &workloads)?;
+        requirements::check(source, &self.file.require, self, &workloads)
     }
 
     /// Returns the measured workload of these cells, and all their workloads in the order of the

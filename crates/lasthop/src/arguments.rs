@@ -2,6 +2,7 @@
 
 use crate::clock::Clock;
 use crate::commands::fit::FitArguments;
+use crate::commands::gate::GateArguments;
 use crate::commands::run::RunArguments;
 use clap::{Args, Parser, Subcommand};
 use netlab::nat::Publish;
@@ -37,6 +38,8 @@ pub enum Command {
     Run(RunArguments),
     /// Merge the shards of a campaign (`lasthop run --shard`) into one run directory
     Merge(crate::commands::merge::MergeArguments),
+    /// Run a plan until its requirements are decided, and exit with the verdict: for CI
+    Gate(Box<GateArguments>),
     /// Deliver damaged TCP segments to programs that can use them (TCP Lite)
     #[command(alias = "lite")]
     TcpLite(Box<crate::commands::tcp_lite::arguments::TcpLiteArguments>),

@@ -6,6 +6,7 @@ pub mod compare;
 pub mod convert;
 pub mod doctor;
 pub mod fit;
+pub mod gate;
 pub mod generate;
 pub mod kernel;
 pub mod link;

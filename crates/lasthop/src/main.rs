@@ -60,6 +60,7 @@ fn run(arguments: Arguments) -> Result<i32, Failure> {
         },
         Command::Run(arguments) => commands::run::run(&arguments),
         Command::Merge(arguments) => commands::merge::run(&arguments),
+        Command::Gate(arguments) => commands::gate::run(&arguments),
         Command::Profiles(profiles) => commands::profiles::run(&profiles),
         Command::Fit(arguments) => commands::fit::run(&arguments),
         Command::Rto(arguments) => commands::rto::run(&arguments),

@@ -12,6 +12,8 @@ const NOT_EXECUTABLE: u8 = 126;
 const NOT_FOUND: u8 = 127;
 /// A failure of a command that runs no program.
 pub const FAILURE: u8 = 1;
+/// A failure of a command whose [`FAILURE`] is a verdict, as with grep(1) and diff(1).
+const TROUBLE: u8 = 2;
 /// An invalid command line, of a command that runs no program; clap's status.
 pub const USAGE: u8 = 2;
 
@@ -40,6 +42,8 @@ impl NotStarted {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Asked {
     runs_a_program: bool,
+    /// Whether the status of failure is a verdict.
+    judges: bool,
 }
 
 impl Asked {
@@ -52,7 +56,7 @@ impl Asked {
             words[..],
             ["link" | crate::commands::link::SUBCOMMAND, ..] | ["tcp-lite" | "lite" | "resoa", "run"]
         );
-        Self { runs_a_program: runs && !looks_at_links }
+        Self { runs_a_program: runs && !looks_at_links, judges: matches!(words[..], ["gate", ..]) }
     }
 
     /// Returns the exit status for `error`.
@@ -60,6 +64,7 @@ impl Asked {
         match error.downcast_ref::<NotStarted>() {
             Some(not_started) => not_started.status,
             None if self.runs_a_program => OWN_FAILURE,
+            None if self.judges => TROUBLE,
             None => FAILURE,
         }
     }
@@ -101,6 +106,7 @@ mod tests {
         let ours = io::Error::other("no such device");
         assert_eq!(asked("link -- true").failed(&ours), 125);
         assert_eq!(asked("clean").failed(&ours), 1);
+        assert_eq!(asked("gate plan.toml").failed(&ours), 2);
         for (kind, status) in [(io::ErrorKind::NotFound, 127), (io::ErrorKind::PermissionDenied, 126)] {
             assert_eq!(asked("lite run -- x").failed(&NotStarted::new("x", &kind.into())), status);
         }

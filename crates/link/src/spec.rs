@@ -1,5 +1,7 @@
 //! A direction of a link as data: its stages, their order and their parameters.
 
+mod random;
+
 use crate::pipeline::Pipeline;
 use crate::seed::Seed;
 use crate::stage::Stage;

@@ -74,6 +74,7 @@ pub fn campaign(path: &str, seed: u64, goodput: &[(&str, f64)]) -> Directory {
         repetitions: 2,
         shard: None,
         merged: Vec::new(),
+        looks: Vec::new(),
         runs: runs.collect(),
         expectations: vec![expectation.expect("an expectation")],
         units: [].into(),

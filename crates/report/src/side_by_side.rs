@@ -42,6 +42,7 @@ pub fn merge(first: &Directory, second: &Directory, names: &[String; 2]) -> Dire
         started_unix_ns: 0,
         ended_unix_ns: None,
         repetitions: first.manifest.repetitions.max(second.manifest.repetitions),
+        looks: Vec::new(),
         ..one.manifest
     };
     manifest.machine.processor =

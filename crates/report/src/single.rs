@@ -279,6 +279,7 @@ fn manifest(
         repetitions: 1,
         shard: None,
         merged: Vec::new(),
+        looks: Vec::new(),
         runs: vec![run],
         expectations: Vec::new(),
         units: BTreeMap::new(),

@@ -59,6 +59,7 @@ pub fn manifest() -> Manifest {
         repetitions: 2,
         shard: None,
         merged: Vec::new(),
+        looks: Vec::new(),
         runs: Vec::new(),
         expectations: Vec::new(),
         units: BTreeMap::new(),

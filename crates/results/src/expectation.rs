@@ -5,14 +5,14 @@
 
 use crate::manifest::selects;
 use crate::metric::{Metric, UnknownMetric, cell_values};
+use crate::selection::{self, counterpart};
 use crate::statistics::{Bootstrap, Distribution, Estimator, Interval, degradation, stream};
-use crate::{Cell, Directory, Expectation, Factor, RunVerdict, Selection};
+use crate::{Cell, Directory, Expectation, Factor, RunVerdict, Selection, unit};
 use line::{LinePoint, Lines};
 use serde::Serialize;
 
 mod error;
 mod line;
-mod unit;
 
 pub use error::ExpectationError;
 
@@ -96,21 +96,8 @@ pub fn check(
     factors: &[Factor],
     workloads: &[String],
 ) -> Result<(), ExpectationError> {
-    let known: Vec<String> = factors.iter().map(|factor| factor.name.clone()).collect();
-    let of = expectation.of.iter().map(|levels| ("where", levels));
-    let against = expectation.against.iter().flatten().map(|levels| ("against", levels));
-    for (field, (factor, levels)) in of.chain(against) {
-        let Some(found) = factors.iter().find(|known| known.name == *factor) else {
-            return Err(ExpectationError::Factor { field, factor: factor.clone(), known });
-        };
-        if let Some(level) = levels.iter().find(|level| !found.levels.contains(level)) {
-            let (level, factor, known) = (level.clone(), factor.clone(), found.levels.clone());
-            return Err(ExpectationError::Level { field, level, factor, known });
-        }
-    }
-    if let Some(name) = expectation.workload.as_ref().filter(|name| !workloads.contains(name)) {
-        return Err(ExpectationError::Workload { name: name.clone(), known: workloads.to_vec() });
-    }
+    let Expectation { of, against, workload, .. } = expectation;
+    selection::check(of, against.as_ref(), workload.as_ref(), factors, workloads)?;
     Figure::of(expectation, "").map(|_| ())
 }
 
@@ -144,13 +131,10 @@ pub fn compare(directory: &Directory, expectation: &Expectation) -> Comparison {
     let published = Range { low: expectation.low, high: expectation.high };
     let mut notes = Vec::new();
     let mut cells = Vec::new();
-    let workload = expectation.workload.as_deref().unwrap_or(directory.measured());
-    let known = directory.workloads();
-    match Figure::of(expectation, workload) {
-        _ if !known.is_empty() && !known.contains(&workload) => {
-            let known = known.into_iter().map(str::to_owned).collect();
-            notes.push(ExpectationError::Workload { name: workload.to_owned(), known }.to_string());
-        }
+    let named = expectation.workload.as_deref();
+    let workload = named.unwrap_or(directory.measured());
+    let figure = Figure::of(expectation, workload);
+    match selection::workload(directory, named).map_err(ExpectationError::from).and(figure) {
         Ok(figure) => cells = figure.cells(directory, expectation, &mut notes),
         Err(error) => notes.push(error.to_string()),
     }
@@ -309,12 +293,6 @@ impl<'a> Figure<'a> {
     fn is_reference(&self, cell: &Cell) -> bool {
         self.against.is_some_and(|against| selects(against, cell))
     }
-}
-
-/// Returns whether two cells have the same levels of all factors that `against` does not name.
-fn counterpart(cell: &Cell, other: &Cell, against: &Selection) -> bool {
-    let kept = |level: &&crate::Level| !against.contains_key(&level.factor);
-    cell.levels.iter().filter(kept).eq(other.levels.iter().filter(kept))
 }
 
 /// Describes the runs of these cells that do not count; `None` without any.

@@ -30,10 +30,14 @@ pub mod loss_table;
 pub mod manifest;
 pub mod merge;
 pub mod metric;
+pub mod paired;
+pub mod requirement;
+pub mod selection;
 pub mod shard;
 pub mod statistics;
 pub mod table;
 pub mod tcp_lite;
+mod unit;
 
 pub use confusion::{Confusion, Taken};
 pub use connection::{Connection, Protocol, RoundTrips};
@@ -47,6 +51,7 @@ pub use manifest::{
     PlannedWorkload, RunRecord, RunVerdict, Selection,
 };
 pub use metric::{Metric, cell_values, values_by_cell};
+pub use requirement::{Judgement, Requirement, Verdict};
 pub use shard::Shard;
 pub use statistics::Distribution;
 pub use tcp_lite::LiteTotals;

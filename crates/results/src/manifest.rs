@@ -46,7 +46,7 @@ pub struct Manifest {
     pub factors: Vec<Factor>,
     /// Combinations of levels that were run.
     pub cells: Vec<Cell>,
-    /// Repetitions requested for each cell.
+    /// Repetitions requested for each cell; for a gate, those of the cells that needed most.
     pub repetitions: u32,
     /// The part of the campaign in this directory (`--shard`); `None` if it is all of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -54,6 +54,10 @@ pub struct Manifest {
     /// The shards that were merged into this directory, in order; empty if it was not merged.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub merged: Vec<Part>,
+    /// For a gate, the numbers of repetitions at which it looks at the results; empty for other
+    /// campaigns.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub looks: Vec<u32>,
     /// Runs that have ended, in the order of cell and repetition.
     ///
     /// They are for other programs: lasthop reads them from the journal, which is never behind.

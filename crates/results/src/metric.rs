@@ -68,6 +68,16 @@ pub enum Metric {
     CountedRight,
 }
 
+/// Direction in which a metric improves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Better {
+    /// More is better.
+    Higher,
+    /// Less is better.
+    Lower,
+}
+
 /// A name that is not a metric's.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("there is no metric `{name}`{}", crate::instead(.name, &Metric::ALL.map(Metric::name)))]
@@ -176,6 +186,40 @@ impl Metric {
             Self::Misplaced => "blocks",
             Self::Fairness => "Jain's index",
         }
+    }
+
+    /// Returns the direction in which it improves; `None` if it describes the link or the sender
+    /// without being good or bad in itself.
+    #[must_use]
+    pub fn better(self) -> Option<Better> {
+        match self {
+            Self::Goodput
+            | Self::Bytes
+            | Self::Fairness
+            | Self::Salvaged
+            | Self::WirelessRecognized
+            | Self::CongestionRecognized
+            | Self::CountedRight => Some(Better::Higher),
+            Self::Completion
+            | Self::Retransmissions
+            | Self::RetransmissionRate
+            | Self::Timeouts
+            | Self::Rtt
+            | Self::RttP95
+            | Self::Loss
+            | Self::WrongBytes
+            | Self::Misplaced => Some(Better::Lower),
+            Self::DamagedSegments | Self::AcceptedSegments | Self::LossEvents | Self::TakenForWireless => {
+                None
+            }
+        }
+    }
+
+    /// Returns whether its values are plain numbers, counts or an index, so that a bound on them
+    /// needs no unit.
+    #[must_use]
+    pub fn is_plain_number(self) -> bool {
+        matches!(self.unit(), "segments" | "events" | "timeouts" | "blocks" | "Jain's index")
     }
 
     /// Returns its value for a workload, in a run with these connections.

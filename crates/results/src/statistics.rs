@@ -7,15 +7,19 @@
 
 mod bootstrap;
 mod distribution;
+mod looks;
 mod proportion;
 mod rank;
 mod regression;
+mod sequential;
 
 pub use bootstrap::{Bootstrap, Estimator, Interval};
 pub use distribution::{Distribution, quantile};
+pub use looks::Looks;
 pub use proportion::wilson;
 pub use rank::{Effect, Magnitude, MannWhitney, Method, effect, holm, mann_whitney, too_few_to_differ};
 pub use regression::{Coefficient, LEAST_POINTS, Line, change, ols};
+pub use sequential::{Ends, MeanEnds, QuantileEnds};
 
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;

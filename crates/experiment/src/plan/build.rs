@@ -63,11 +63,6 @@ fn read_level(
     source: Source<'_>,
     level: &serde_spanned::Spanned<toml::Value>,
 ) -> Result<(String, BTreeMap<String, Text>), PlanError> {
-    let scalar = |value: &toml::Value| match value {
-        toml::Value::String(text) => Some(text.clone()),
-        toml::Value::Table(_) | toml::Value::Array(_) | toml::Value::Datetime(_) => None,
-        other => Some(other.to_string()),
-    };
     let wrong = |message: &str| source.error(&level.span(), message);
     if let toml::Value::Table(table) = level.get_ref() {
         let mut variables = BTreeMap::new();
@@ -82,6 +77,15 @@ fn read_level(
     let name = scalar(level.get_ref())
         .ok_or_else(|| wrong("a level must be a string, a number or a table with a `name`"))?;
     Ok((name, BTreeMap::new()))
+}
+
+/// Returns a string, number or boolean as the name of a level.
+pub(super) fn scalar(value: &toml::Value) -> Option<String> {
+    match value {
+        toml::Value::String(text) => Some(text.clone()),
+        toml::Value::Table(_) | toml::Value::Array(_) | toml::Value::Datetime(_) => None,
+        other => Some(other.to_string()),
+    }
 }
 
 /// Builds the experiment of one cell.

@@ -47,7 +47,7 @@ impl Source<'_> {
     pub fn error(self, place: &Range<usize>, message: impl Into<String>) -> PlanError {
         let start = place.start.min(self.text.len());
         let before = &self.text.as_bytes()[..start];
-        let number = before.split(|&byte| byte == b'\n').count();
+        let number = self.line(start);
         let begin = before.iter().rposition(|&byte| byte == b'\n').map_or(0, |newline| newline + 1);
         let line = self.text[begin..].lines().next().unwrap_or_default();
         let column = self.text.get(begin..start).map_or(1, |before| before.chars().count() + 1);
@@ -57,6 +57,12 @@ impl Source<'_> {
             line: line.to_owned(),
             message: message.into(),
         }
+    }
+
+    /// Returns the number of the line with this byte, from 1.
+    pub fn line(self, place: usize) -> usize {
+        let before = &self.text.as_bytes()[..place.min(self.text.len())];
+        before.split(|&byte| byte == b'\n').count()
     }
 
     /// Returns an error about the file as a whole.

@@ -5,7 +5,7 @@
 use super::error::{PlanError, Source};
 use super::file::PlanFile;
 use results::manifest::selects;
-use results::{Cell, Factor, expectation};
+use results::{Cell, Factor, Selection, expectation};
 use serde::Deserialize;
 use serde_spanned::Spanned;
 use std::collections::BTreeMap;
@@ -29,13 +29,7 @@ pub fn check(
     workloads: &[(Cell, Vec<String>)],
 ) -> Result<(), PlanError> {
     for (place, expected) in plan.expect.iter().enumerate() {
-        let selected = workloads.iter().filter(|(cell, _)| selects(&expected.of, cell));
-        let mut names: Vec<String> = Vec::new();
-        for name in selected.flat_map(|(_, names)| names) {
-            if !names.contains(name) {
-                names.push(name.clone());
-            }
-        }
+        let names = workloads_of(&expected.of, workloads);
         expectation::check(expected, factors, &names).map_err(|error| {
             let message = format!("`expect` with the title `{}`: {error}", expected.title);
             match field(source.text, place, error.field()) {
@@ -45,6 +39,17 @@ pub fn check(
         })?;
     }
     Ok(())
+}
+
+/// Returns the names of the workloads of the selected cells.
+pub(super) fn workloads_of(of: &Selection, workloads: &[(Cell, Vec<String>)]) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for name in workloads.iter().filter(|(cell, _)| selects(of, cell)).flat_map(|(_, names)| names) {
+        if !names.contains(name) {
+            names.push(name.clone());
+        }
+    }
+    names
 }
 
 /// Returns the byte range of a field of the expectation with this number.

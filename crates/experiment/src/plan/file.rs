@@ -25,6 +25,9 @@ pub struct PlanFile {
     pub seed: Option<u64>,
     /// Repetitions of each cell (default 1); another number with `--repetitions`.
     pub repetitions: Option<u32>,
+    /// Repetitions of each cell that `lasthop gate` makes at most to decide the requirements
+    /// (default: four times `repetitions`); another number with `--max-repetitions`.
+    pub max_repetitions: Option<u32>,
     /// Name of the workload that figures are about; the first one that is not in the background if
     /// absent.
     pub measure: Option<Text>,
@@ -45,6 +48,49 @@ pub struct PlanFile {
     #[serde(default)]
     #[schemars(with = "Vec<serde_json::Value>")]
     pub expect: Vec<Expectation>,
+    /// What `lasthop gate` requires of the figures.
+    #[serde(default)]
+    #[schemars(with = "Vec<RequireFile>")]
+    pub require: Vec<Spanned<RequireFile>>,
+}
+
+/// A requirement: in each selected cell, a statistic of a metric reaches a bound.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct RequireFile {
+    /// What it is, in a line: the name of the test in reports.
+    pub title: Text,
+    /// The metric: `goodput`, `completion`, `retransmission-rate`, `timeouts`, `rtt-p95`, …
+    pub metric: Text,
+    /// Its workload; the one that figures are about if absent.
+    pub workload: Option<Text>,
+    /// The cells in which it must hold, by the levels of factors: `{ loss = "lite-1" }` or
+    /// `{ loss = ["lite-1", "lite-4"] }`; all cells if absent.
+    #[serde(rename = "where", default)]
+    #[schemars(with = "BTreeMap<String, LevelsFile>")]
+    pub of: BTreeMap<String, Spanned<toml::Value>>,
+    /// The cell to compare with: the one that has these levels, and those of the selected cell
+    /// otherwise. The bound is then one of the ratio, repetition by repetition.
+    #[schemars(with = "Option<BTreeMap<String, LevelsFile>>")]
+    pub against: Option<BTreeMap<String, Spanned<toml::Value>>>,
+    /// Statistic over the repetitions: `median` (default), `mean`, a percentile such as `p95`,
+    /// `min` or `max`.
+    pub statistic: Option<Text>,
+    /// Smallest value, with its unit: `4 Mbit/s`; a number or `90 %` with `against`.
+    pub at_least: Option<Text>,
+    /// Largest value, likewise.
+    pub at_most: Option<Text>,
+    /// One minus the largest probability of a wrong verdict (default 0.95).
+    pub confidence: Option<Text>,
+}
+
+/// A level or several, for the schema alone: an enumeration cannot say where in the file it stands.
+#[derive(JsonSchema)]
+#[serde(untagged)]
+#[allow(dead_code, reason = "only its schema is used")]
+enum LevelsFile {
+    One(Text),
+    Any(Vec<Text>),
 }
 
 /// Something that is varied.

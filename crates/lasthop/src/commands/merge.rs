@@ -67,7 +67,7 @@ pub fn run(arguments: &MergeArguments) -> Result<i32, Failure> {
         quiet: arguments.quiet,
     };
     let merged = shards.merge(&out, &interrupted)?;
-    conclusion::write(&merged.directory, shown)?;
+    conclusion::write(&merged.directory, shown.besides)?;
     if interrupted.load(Ordering::Acquire) {
         return Err(MergeError::Interrupted.into());
     }

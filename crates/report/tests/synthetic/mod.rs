@@ -136,6 +136,7 @@ fn manifest(seed: u64) -> Manifest {
         repetitions: REPETITIONS,
         shard: None,
         merged: Vec::new(),
+        looks: Vec::new(),
         runs: Vec::new(),
         expectations: expectations(),
         units: BTreeMap::new(),

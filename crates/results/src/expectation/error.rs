@@ -3,18 +3,14 @@
 use super::{STATISTICS, metrics};
 use crate::instead;
 use crate::metric::Metric;
+use crate::selection::SelectionError;
 
 /// Error in an expectation.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ExpectationError {
-    /// There is no such workload.
-    #[error("there is no workload `{name}`{}", instead(.name, known))]
-    Workload {
-        /// The name in the expectation.
-        name: String,
-        /// Workloads of the selected cells.
-        known: Vec<String>,
-    },
+    /// The selected cells or the workload do not exist.
+    #[error(transparent)]
+    Selection(#[from] SelectionError),
     /// There is no such metric.
     #[error("there is no metric `{name}`{}", instead(.name, &metrics()))]
     Metric {
@@ -29,28 +25,6 @@ pub enum ExpectationError {
     Statistic {
         /// The name in the expectation.
         name: String,
-    },
-    /// There is no such factor.
-    #[error("the plan has no factor `{factor}`{}", instead(factor, known))]
-    Factor {
-        /// `where` or `against`.
-        field: &'static str,
-        /// The name in the expectation.
-        factor: String,
-        /// The plan's factors.
-        known: Vec<String>,
-    },
-    /// There is no such level.
-    #[error("factor `{factor}` has no level `{level}`{}", instead(level, known))]
-    Level {
-        /// `where` or `against`.
-        field: &'static str,
-        /// The name in the expectation.
-        level: String,
-        /// Its factor.
-        factor: String,
-        /// The factor's levels.
-        known: Vec<String>,
     },
     /// The unit does not belong to the metric's quantity.
     #[error("`unit` = `{unit}` does not fit the metric, which is in {ours}")]
@@ -106,10 +80,9 @@ impl ExpectationError {
     #[must_use]
     pub fn field(&self) -> &'static str {
         match self {
-            Self::Workload { .. } => "workload",
+            Self::Selection(error) => error.field(),
             Self::Metric { .. } | Self::Against => "metric",
             Self::Statistic { .. } | Self::AtStatistic { .. } => "statistic",
-            Self::Factor { field, .. } | Self::Level { field, .. } => field,
             Self::Unit { .. } => "unit",
             Self::AtMetric { .. } | Self::AtUnit { .. } | Self::AtValue { .. } | Self::AtAlone => "at",
             Self::Range { .. } => "low",

@@ -1,10 +1,10 @@
 //! Figures read from the straight line through runs (TL-22): its change from where a metric is 0 to
 //! a value of that metric.
 
-use super::{CellFigure, ExpectationError, Range, selects, unit};
+use super::{CellFigure, ExpectationError, Range, selects};
 use crate::metric::{Metric, UnknownMetric};
 use crate::statistics::{LEAST_POINTS, change};
-use crate::{At, Cell, Directory, Expectation, Selection};
+use crate::{At, Cell, Directory, Expectation, Selection, unit};
 
 /// Confidence of the intervals.
 const CONFIDENCE: f64 = 0.95;

@@ -267,3 +267,36 @@ fn a_measured_workload_that_is_none() {
     let (line, said) = refused(&format!("measure = \"x\"\n{SCENARIO}{BULK}"));
     assert_eq!((line, said.as_str()), (Some(1), "there is no workload `x`: there are w"));
 }
+
+/// A gate takes values that agree as certain where nothing is random.
+#[test]
+fn what_depends_on_the_seed_is_random() {
+    let link = |parameters: &str| {
+        built(&format!("[[scenario.links]]\nbetween = [\"a\", \"b\"]\n{parameters}\n{BULK}")).is_random()
+    };
+    for parameters in [
+        "",
+        "profile = \"wifi-b\"\nloss = \"lite-0\"",
+        "up = \"rate=1mbit,delay=5ms,queue=50p,loss=0%\"",
+        "up = \"queue=codel,outage=10s+2s\"",
+    ] {
+        assert!(!link(parameters), "{parameters}");
+    }
+    for parameters in [
+        "loss = \"lite-1\"",
+        "down = \"loss=1%\"",
+        "up = \"delay=9ms,jitter=1ms\"",
+        "up = \"duplicate=1%\"",
+        "up = \"ber=1e-6\"",
+        "arq = \"rlp\"",
+        "profile = \"lte\"",
+    ] {
+        assert!(link(parameters), "{parameters}");
+    }
+    let with = |workload: &str| {
+        built(&format!("{SCENARIO}{BULK}[[workloads]]\nname = \"x\"\n{workload}\n")).is_random()
+    };
+    assert!(with("kind = \"command\"\nnode = \"a\"\ncommand = \"true\""));
+    let datagrams = "kind = \"datagrams\"\nfrom = \"a\"\nto = \"b\"\nrate = \"1mbit\"\nduration = \"1s\"";
+    assert!(!with(datagrams) && with(&format!("{datagrams}\non = \"1s\"\noff = \"1s\"")));
+}

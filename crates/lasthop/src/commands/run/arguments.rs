@@ -1,8 +1,8 @@
-//! The command line of `lasthop run`.
+//! The command line of `lasthop run`, and what it has in common with `lasthop gate`.
 
 use crate::clock::Clock;
 use clap::Args;
-use results::Shard;
+use results::{Besides, Shard};
 use std::path::PathBuf;
 
 /// Arguments of `lasthop run`.
@@ -22,10 +22,8 @@ agree on nothing but N. With --slurm a Slurm cluster does all this: an array of 
 a last job merges them, and lasthop shows the progress (docs/beyond-one-machine.md).
 
 Results are in runs/NAME/TIME-SEED/: manifest.json, results.parquet (a row per connection),
-captures, event logs, report.html.
-
-Exit status: 0 if every run was good, overloaded or had a dropped call, 1 if some failed, 130 after
-Ctrl-C.
+captures, event logs, report.html. Exit status: 0 if every run was good, overloaded or had a dropped
+call, 1 if some failed, 130 after Ctrl-C.
 
 Examples:
   lasthop run experiments/quickstart.toml
@@ -40,8 +38,46 @@ Examples:
   lasthop run --schema > plan.schema.json")]
 #[allow(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub struct RunArguments {
+    #[command(flatten)]
+    pub campaign: CampaignArguments,
+    /// Run only shard M of N of the campaign (M from 1); the plan or --seed must set the seed
+    #[arg(long, value_name = "M/N", conflicts_with = "resume")]
+    pub shard: Option<Shard>,
+    /// Run the campaign on a Slurm cluster, and follow it; options after `--` are sbatch's. With
+    /// --resume: follow its jobs, and submit again what was cancelled, preempted or failed
+    #[arg(long, conflicts_with_all = ["shard", "list", "estimate", "schema"])]
+    pub slurm: bool,
+    /// With --slurm: number of tasks, one for each shard [default: tasks of a quarter of an hour]
+    #[arg(long, value_name = "N", requires = "slurm", conflicts_with = "resume",
+        value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub tasks: Option<u32>,
+    /// List the runs without running them, with bounds on the time that they take
+    #[arg(long)]
+    pub list: bool,
+    /// Print how long the campaign would take, without running it. With --clock virtual: measured
+    /// on the first repetition of a few cells
+    #[arg(long, conflicts_with_all = ["list", "resume", "schema"])]
+    pub estimate: bool,
+    /// Print the JSON schema of plans, for editors
+    #[arg(long, conflicts_with = "plan")]
+    pub schema: bool,
+    /// Exit with 0 even if some runs failed
+    #[arg(long)]
+    pub accept_failed: bool,
+    /// Print the summary as one JSON object on one line
+    #[arg(long)]
+    pub json: bool,
+    /// Options of sbatch for all jobs
+    #[arg(last = true, requires = "slurm", value_name = "SBATCH OPTIONS")]
+    pub sbatch: Vec<String>,
+}
+
+/// Arguments of the commands that run a campaign.
+#[derive(Debug, Clone, Args)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
+pub struct CampaignArguments {
     /// Plan of the campaign
-    #[arg(value_name = "PLAN.toml", conflicts_with_all = ["resume", "schema"])]
+    #[arg(value_name = "PLAN.toml", conflicts_with = "resume")]
     pub plan: Option<PathBuf>,
     /// Run only cells with these levels (repeatable)
     #[arg(long, value_name = "FACTOR=LEVEL,..")]
@@ -71,46 +107,23 @@ pub struct RunArguments {
     /// Number of concurrent runs [default: as many as do not disturb each other]
     #[arg(short, long, value_name = "N")]
     pub jobs: Option<usize>,
-    /// Run only shard M of N of the campaign (M from 1); the plan or --seed must set the seed
-    #[arg(long, value_name = "M/N")]
-    pub shard: Option<Shard>,
-    /// Resume the interrupted campaign in this run directory, with its original settings. With
-    /// --slurm: follow its jobs, and submit again what was cancelled, preempted or failed
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["only", "repetitions", "seed", "out", "shard"])]
+    /// Resume the interrupted campaign in this run directory, with its original settings
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["only", "repetitions", "seed", "out"])]
     pub resume: Option<PathBuf>,
-    /// Run the campaign on a Slurm cluster, and follow it; options after `--` are sbatch's
-    #[arg(long, conflicts_with_all = ["shard", "list", "estimate", "schema"])]
-    pub slurm: bool,
-    /// With --slurm: number of tasks, one for each shard [default: tasks of a quarter of an hour]
-    #[arg(long, value_name = "N", requires = "slurm", conflicts_with = "resume",
-        value_parser = clap::value_parser!(u32).range(1..=100_000))]
-    pub tasks: Option<u32>,
-    /// Include overloaded runs in the summary
+    /// Include overloaded runs in the figures
     #[arg(long)]
     pub overloaded: bool,
-    /// Include runs with a dropped call, whose link layer disconnected, in the summary
+    /// Include runs with a dropped call, whose link layer disconnected, in the figures
     #[arg(long)]
     pub dropped_calls: bool,
-    /// List the runs without running them, with bounds on the time that they take
-    #[arg(long)]
-    pub list: bool,
-    /// Print how long the campaign would take, without running it. With --clock virtual: measured
-    /// on the first repetition of a few cells
-    #[arg(long, conflicts_with_all = ["list", "resume", "schema"])]
-    pub estimate: bool,
-    /// Print the JSON schema of plans, for editors
-    #[arg(long)]
-    pub schema: bool,
-    /// Exit with 0 even if some runs failed
-    #[arg(long)]
-    pub accept_failed: bool,
-    /// Print the summary as one JSON object on one line
-    #[arg(long)]
-    pub json: bool,
     /// Print no progress
     #[arg(short, long)]
     pub quiet: bool,
-    /// Options of sbatch for all jobs
-    #[arg(last = true, requires = "slurm", value_name = "SBATCH OPTIONS")]
-    pub sbatch: Vec<String>,
+}
+
+impl CampaignArguments {
+    /// Returns the kinds of runs that count besides good ones.
+    pub fn besides(&self) -> Besides {
+        Besides { overloaded: self.overloaded, dropped_calls: self.dropped_calls }
+    }
 }

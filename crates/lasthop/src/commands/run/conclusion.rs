@@ -20,12 +20,16 @@ pub struct Shown {
     pub quiet: bool,
 }
 
-/// Writes tables and report into the run directory.
-pub fn write(directory: &Directory, shown: Shown) -> Result<(), Failure> {
+/// Name of the report in a run directory.
+const REPORT: &str = "report.html";
+
+/// Writes tables and report into the run directory. Runs of `besides` count in addition to good
+/// ones.
+pub fn write(directory: &Directory, besides: Besides) -> Result<(), Failure> {
     results::table::write(directory)?;
     results::loss_table::write(directory)?;
-    let report = directory.path.join("report.html");
-    let options = PageOptions { overloaded: shown.besides.overloaded, ..PageOptions::default() };
+    let report = directory.path.join(REPORT);
+    let options = PageOptions { overloaded: besides.overloaded, ..PageOptions::default() };
     html::write(&Page::of(directory, options), &report)
         .map_err(|error| format!("cannot write {}: {error}", report.display()))?;
     Ok(())
@@ -38,10 +42,15 @@ pub fn tell(directory: &Directory, shown: Shown) -> Result<(), Failure> {
         if let Some(took) = took(directory) {
             anstream::eprintln!("lasthop: {took}");
         }
-        anstream::eprintln!("lasthop: rows: {}", directory.path.join(results::table::FILE).display());
-        anstream::eprintln!("lasthop: report: {}", directory.path.join("report.html").display());
+        say_files(directory);
     }
     Ok(())
+}
+
+/// Prints where the tables and the report are.
+pub fn say_files(directory: &Directory) {
+    anstream::eprintln!("lasthop: rows: {}", directory.path.join(results::table::FILE).display());
+    anstream::eprintln!("lasthop: report: {}", directory.path.join(REPORT).display());
 }
 
 /// Returns the exit status of a complete campaign.

@@ -20,9 +20,10 @@
 mod follow;
 mod jobs;
 
+use super::campaign::{INTERRUPTED, interrupted, place};
 use super::conclusion::{self, Shown};
 use super::estimate::human;
-use super::{INTERRUPTED, RunArguments, asked, bounds, interrupted, place, read_plan, shown};
+use super::{RunArguments, asked, bounds, read_plan, shown};
 use crate::clock::GuestKernel;
 use crate::failure::Failure;
 use experiment::campaign::{Asked, Campaign, default_directory};
@@ -65,7 +66,7 @@ pub fn run(arguments: &RunArguments, kernel: Option<GuestKernel>) -> Result<i32,
     }
     let interrupted = interrupted()?;
     let Some(size) = size(arguments, &plan, &asked, kernel, &interrupted)? else { return Ok(INTERRUPTED) };
-    if !arguments.quiet {
+    if !arguments.campaign.quiet {
         anstream::eprintln!("lasthop: {}", size.words);
     }
     let made = make(&folder, &plan, &asked, &size, arguments);
@@ -154,10 +155,10 @@ fn size(
         );
         Size { tasks, minutes, words }
     } else {
-        if !arguments.quiet {
+        if !arguments.campaign.quiet {
             anstream::eprintln!("lasthop: measuring the first repetition of a few cells here");
         }
-        let place = place(arguments, kernel);
+        let place = place(&arguments.campaign, kernel);
         let Some(pilot) = estimate.measure(plan, asked, (&place.0, place.1), interrupted)? else {
             return Ok(None);
         };

@@ -61,7 +61,7 @@ impl Submission {
         let place = quoted(&folder.to_string_lossy());
         let out = quoted(folder.to_string_lossy().trim_end_matches(super::SUFFIX));
         let patience =
-            arguments.patience.map_or_else(String::new, |seconds| format!(" --patience {seconds}"));
+            arguments.campaign.patience.map_or_else(String::new, |seconds| format!(" --patience {seconds}"));
         let task = format!(
             "#!/bin/sh\n\
              # A task of the array: runs what is left of its shard.\n\

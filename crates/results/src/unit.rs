@@ -1,4 +1,4 @@
-//! Units of published figures.
+//! Units of published figures and of bounds.
 
 /// Units by quantity, each with its size in the first unit of the quantity.
 const QUANTITIES: &[&[(&str, f64)]] = &[
@@ -9,7 +9,7 @@ const QUANTITIES: &[&[(&str, f64)]] = &[
 
 /// Returns the factor that converts a number from unit `from` to unit `to`; `None` if their
 /// quantities differ.
-pub(super) fn factor(from: &str, to: &str) -> Option<f64> {
+pub(crate) fn factor(from: &str, to: &str) -> Option<f64> {
     if from == to {
         return Some(1.0);
     }
@@ -17,6 +17,13 @@ pub(super) fn factor(from: &str, to: &str) -> Option<f64> {
         let size = |unit| units.iter().find(|(name, _)| *name == unit).map(|(_, size)| size);
         Some(size(from)? / size(to)?)
     })
+}
+
+/// Returns all units of the quantity of `unit`, that one first.
+pub(crate) fn of_quantity(unit: &'static str) -> Vec<&'static str> {
+    let units = QUANTITIES.iter().find(|units| units.iter().any(|(name, _)| *name == unit));
+    let others = units.into_iter().copied().flatten().map(|(name, _)| *name).filter(|name| *name != unit);
+    std::iter::once(unit).chain(others).collect()
 }
 
 #[cfg(test)]
@@ -31,5 +38,11 @@ mod tests {
         assert_eq!(factor("%", "%"), Some(1.0));
         assert_eq!(factor("%", "s"), None);
         assert_eq!(factor("segments", "bytes"), None);
+    }
+
+    #[test]
+    fn units_of_one_quantity_are_listed() {
+        assert_eq!(of_quantity("ms"), ["ms", "s", "us", "min"]);
+        assert_eq!(of_quantity("%"), ["%"]);
     }
 }
