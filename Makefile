@@ -11,6 +11,7 @@
 #   make hostile          Attack a server of remote sockets inside network namespaces.
 #   make soak             Inject failures into remote sockets, then open and close connections
 #                         for SOAK_SECONDS (default 3600).
+#   make test-slurm       Run a campaign on a Slurm cluster of one node, made for the test.
 #   make bench            Measure against other emulators (rattan; mahimahi and ns-3 if
 #                         installed) and proxies, side by side.
 #   make wheel            Build the Python wheel, with the static binary inside.
@@ -39,12 +40,11 @@ RUN_PACKAGES   := iproute2 nftables
 TEST_PACKAGES  := tshark iputils-ping curl python3 python3-venv ethtool passt chromium
 FUZZ_SECONDS   ?= 30
 
-
 VERSION        := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
 DIST           ?= target/lasthop-$(VERSION)
 
 .PHONY: demo demo-virtual test bench soak fuzz hostile build install-lite install-cc install-resoa
-.PHONY: deb static kernel-package image wheel release test-packages test-wheel
+.PHONY: deb static kernel-package image wheel release test-packages test-wheel test-slurm
 
 build:
 	@scripts/build/require-rust
@@ -62,6 +62,11 @@ test:
 	@scripts/build/require-rust
 	@scripts/build/require $(BUILD_PACKAGES) $(RUN_PACKAGES) $(TEST_PACKAGES)
 	@scripts/check/test
+
+test-slurm: build
+	@scripts/build/require slurm-wlm munge
+	@target/release/lasthop kernel build >/dev/null
+	@scripts/check/slurm target/release/lasthop
 
 bench: build
 	@scripts/build/require iperf3 ethtool

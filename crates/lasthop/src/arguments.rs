@@ -35,6 +35,8 @@ pub enum Command {
     Link(Box<LinkArguments>),
     /// Run a campaign: repeated experiments from a plan
     Run(RunArguments),
+    /// Merge the shards of a campaign (`lasthop run --shard`) into one run directory
+    Merge(crate::commands::merge::MergeArguments),
     /// Deliver damaged TCP segments to programs that can use them (TCP Lite)
     #[command(alias = "lite")]
     TcpLite(Box<crate::commands::tcp_lite::arguments::TcpLiteArguments>),

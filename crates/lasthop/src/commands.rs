@@ -9,6 +9,7 @@ pub mod fit;
 pub mod generate;
 pub mod kernel;
 pub mod link;
+pub mod merge;
 pub mod profiles;
 pub mod report;
 pub mod resoa;

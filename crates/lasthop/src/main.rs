@@ -59,6 +59,7 @@ fn run(arguments: Arguments) -> Result<i32, Failure> {
             None => commands::link::run(&link),
         },
         Command::Run(arguments) => commands::run::run(&arguments),
+        Command::Merge(arguments) => commands::merge::run(&arguments),
         Command::Profiles(profiles) => commands::profiles::run(&profiles),
         Command::Fit(arguments) => commands::fit::run(&arguments),
         Command::Rto(arguments) => commands::rto::run(&arguments),

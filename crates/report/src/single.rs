@@ -277,6 +277,8 @@ fn manifest(
         factors: Vec::new(),
         cells: vec![Cell { number: 0, levels: Vec::new() }],
         repetitions: 1,
+        shard: None,
+        merged: Vec::new(),
         runs: vec![run],
         expectations: Vec::new(),
         units: BTreeMap::new(),

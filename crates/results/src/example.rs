@@ -57,6 +57,8 @@ pub fn manifest() -> Manifest {
         factors: factors(),
         cells: cells(),
         repetitions: 2,
+        shard: None,
+        merged: Vec::new(),
         runs: Vec::new(),
         expectations: Vec::new(),
         units: BTreeMap::new(),

@@ -134,6 +134,8 @@ fn manifest(seed: u64) -> Manifest {
         ],
         cells,
         repetitions: REPETITIONS,
+        shard: None,
+        merged: Vec::new(),
         runs: Vec::new(),
         expectations: expectations(),
         units: BTreeMap::new(),
