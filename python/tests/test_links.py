@@ -158,9 +158,14 @@ time.sleep(600)
 
 @pytest.mark.usefixtures("links")
 @pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
-def test_nothing_is_left_of_a_process_that_is_ended(ending: signal.Signals) -> None:
+def test_nothing_is_left_of_a_process_that_is_ended(ending: signal.Signals, tmp_path: Path) -> None:
+    # A killed process leaves its temporary folder.
     process = subprocess.Popen(
-        [sys.executable, "-c", LEAVES], stdout=subprocess.PIPE, text=True, stderr=subprocess.DEVNULL
+        [sys.executable, "-c", LEAVES],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        env={**os.environ, "TMPDIR": str(tmp_path)},
     )
     assert process.stdout is not None
     _, program = process.stdout.readline().split()
