@@ -137,6 +137,10 @@ fn wrong(
 }
 
 fn check(statistic: Statistic, truth: fn(&Shape) -> f64, confidence: f64, cells: usize) {
+    // The error of the median is exactly what is allowed, so half of all simulations are above it.
+    // Four standard errors are what so many rounds can tell.
+    let alpha = 1.0 - confidence;
+    let most = alpha + 4.0 * (alpha * (1.0 - alpha) / f64::from(ROUNDS)).sqrt();
     for shape in shapes() {
         for campaign in CAMPAIGNS {
             for is_lower in [true, false] {
@@ -148,7 +152,7 @@ fn check(statistic: Statistic, truth: fn(&Shape) -> f64, confidence: f64, cells:
                     shape.name
                 );
                 for rate in rates {
-                    assert!(rate <= 1.0 - confidence, "{statistic} {side} of {}: {rate}", shape.name);
+                    assert!(rate <= most, "{statistic} {side} of {}: {rate}", shape.name);
                 }
             }
         }
