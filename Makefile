@@ -11,15 +11,26 @@
 #   make hostile          Attack a server of remote sockets inside network namespaces.
 #   make soak             Inject failures into remote sockets, then open and close connections
 #                         for SOAK_SECONDS (default 3600).
+#   make test-slurm       Run a campaign on a Slurm cluster of one node, made for the test.
 #   make bench            Measure against other emulators (rattan; mahimahi and ns-3 if
 #                         installed) and proxies, side by side.
 #   make test-ci-templates
 #                         Execute the CI templates of packaging/ci in a bare Debian.
+#   make wheel            Build the Python wheel, with the static binary inside.
+#   make test-wheel       Install the wheel on bare Debian 12 and 13 systems, as root and as a user,
+#                         and run a test behind a link there.
 #   make install-lite     Install the C header and manual page of TCP Lite.
 #   make install-cc       Install lasthop and the systemd unit lasthop-cc@NAME, which loads a
 #                         congestion control at boot.
 #   make install-resoa    Install lasthop, the preload library and the systemd unit of the
 #                         server of remote sockets.
+#
+#   make deb              Build the Debian package and the package of its debug symbols.
+#   make static           Build the static binary (musl) and pack it.
+#   make kernel-package   Build the virtual-time kernel and its Debian package.
+#   make image            Build the OCI image from the packages.
+#   make release          Build all of these, the wheel, checksums and the SBOM, into DIST.
+#   make test-packages    Use the packages in DIST on bare systems of Debian 12 and 13.
 #
 # The install targets write below PREFIX (default /usr/local); DESTDIR is respected.
 
@@ -28,10 +39,14 @@ SHELL := /bin/bash
 
 BUILD_PACKAGES := build-essential clang libelf-dev zlib1g-dev pkg-config
 RUN_PACKAGES   := iproute2 nftables
-TEST_PACKAGES  := tshark iputils-ping curl python3 ethtool passt chromium
+TEST_PACKAGES  := tshark iputils-ping curl python3 python3-venv ethtool passt chromium
 FUZZ_SECONDS   ?= 30
 
-.PHONY: demo demo-virtual test bench soak fuzz hostile build install-lite install-cc install-resoa test-ci-templates
+VERSION        := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
+DIST           ?= target/lasthop-$(VERSION)
+
+.PHONY: demo demo-virtual test bench soak fuzz hostile build install-lite install-cc install-resoa
+.PHONY: deb static kernel-package image wheel release test-packages test-wheel test-slurm test-ci-templates
 
 build:
 	@scripts/build/require-rust
@@ -49,6 +64,11 @@ test:
 	@scripts/build/require-rust
 	@scripts/build/require $(BUILD_PACKAGES) $(RUN_PACKAGES) $(TEST_PACKAGES)
 	@scripts/check/test
+
+test-slurm: build
+	@scripts/build/require slurm-wlm munge
+	@target/release/lasthop kernel build >/dev/null
+	@scripts/check/slurm target/release/lasthop
 
 bench: build
 	@scripts/build/require iperf3 ethtool
@@ -77,6 +97,15 @@ fuzz:
 	@scripts/build/require $(BUILD_PACKAGES)
 	@scripts/check/fuzz $(FUZZ_SECONDS)
 
+# The command in the wheel is the static binary; the preload library is that of the C library.
+wheel: build static
+	@scripts/build/require python3 python3-venv binutils
+	@scripts/build/wheel target/x86_64-unknown-linux-musl/release/lasthop target/release/libresoa_preload.so $(DIST)
+
+test-wheel: wheel
+	@scripts/build/require mmdebstrap
+	@scripts/check/wheel "$$(ls -t $(DIST)/lasthop-*.whl | head -n 1)"
+
 hostile: build
 	@scripts/build/require python3 nftables iproute2
 	@scripts/check/hostile target/release/lasthop
@@ -84,6 +113,33 @@ hostile: build
 test-ci-templates: build
 	@scripts/build/require mmdebstrap python3-yaml
 	@scripts/check/ci-templates target/release/lasthop $(PACKAGE)
+
+deb: build
+	@scripts/build/require dpkg-dev
+	@scripts/build/cargo-tool cargo-deb
+	@scripts/build/deb $(DIST)
+
+static:
+	@scripts/build/require-rust
+	@scripts/build/require $(BUILD_PACKAGES) musl-tools
+	@scripts/build/static
+	@scripts/build/static-archive $(DIST)
+
+# VERIFY=--verify builds the kernel twice and compares the two.
+kernel-package: build
+	@scripts/build/kernel-package target/release/lasthop $(DIST) $(VERIFY)
+
+image: deb kernel-package
+	@scripts/build/require buildah mmdebstrap uidmap
+	@scripts/build/image $(DIST)
+
+release: deb static kernel-package image wheel
+	@scripts/build/cargo-tool cargo-cyclonedx
+	@scripts/build/release $(DIST)
+
+test-packages:
+	@scripts/build/require mmdebstrap
+	@scripts/check/packages $(DIST)
 
 PREFIX ?= /usr/local
 

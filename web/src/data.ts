@@ -2,7 +2,7 @@
 // define the same in Rust.
 
 /** Version of the schema that this page reads. */
-export const SCHEMA = 5;
+export const SCHEMA = 6;
 
 export type Verdict = "good" | "overloaded" | "dropped-call" | "failed";
 
@@ -36,11 +36,15 @@ export interface About {
   /** `null` where it is not known, or not one. */
   clock: "real" | "virtual" | null;
   clock_words: string;
+  /** Empty where it is not known, or makes no difference (the virtual clock). */
   machine: string;
   seed: string;
+  /** 0 and `null` likewise. */
   started_ms: number;
   ended_ms: number | null;
   planned: number;
+  /** The part of the campaign, such as `3/8`; empty if it is all of it. */
+  shard: string;
   repetitions: number;
   links: { name: string; direction: string; profile: string; cells: number[] }[];
 }
@@ -63,7 +67,6 @@ export interface Runs {
   repetition: number[];
   verdict: Verdict[];
   seconds: number[];
-  wall_seconds: number[];
 }
 
 export interface Trouble {

@@ -21,11 +21,11 @@ export function example(): Page {
     least: { mean: 4, median: 6, line: 3 },
     about: {
       name: "example", title: "Example", description: "", plan_file: "", plan_text: "", lasthop: "", kernel: "", clock: "real", clock_words: "real: the host's",
-      machine: "", seed: "1", started_ms: 0, ended_ms: null, planned: 16, repetitions: 2, links: [],
+      machine: "", seed: "1", started_ms: 0, ended_ms: null, planned: 16, shard: "", repetitions: 2, links: [],
     },
     factors,
     cells,
-    runs: { cell, repetition: cell.map((_, run) => run % 2), verdict, seconds: cell.map(() => 1), wall_seconds: cell.map(() => 1) },
+    runs: { cell, repetition: cell.map((_, run) => run % 2), verdict, seconds: cell.map(() => 1) },
     troubles: [],
     measures: [],
     scatters: [],

@@ -28,7 +28,7 @@ use crate::plan::{Plan, PlanError};
 use crate::run::{Job, SCRATCH};
 use results::journal::Journal;
 use results::manifest::SCHEMA;
-use results::{Cell, Clock, Factor, Manifest, RunEnded, directory};
+use results::{Cell, Clock, Factor, Manifest, RunEnded, Shard, directory};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fs;
 use std::io;
@@ -108,6 +108,8 @@ pub struct Asked {
     pub guest: Option<(String, results::Guest)>,
     /// For a gate, the numbers of repetitions at which it looks at the results.
     pub looks: Vec<u32>,
+    /// The part of the campaign to run; all of it if `None`.
+    pub shard: Option<Shard>,
 }
 
 impl Campaign {
@@ -118,12 +120,21 @@ impl Campaign {
     /// stays as it is.
     pub fn create(plan: Plan, asked: &Asked) -> Result<Self, CampaignError> {
         let cells = plan.cells_of(&asked.only).map_err(CampaignError::Only)?;
-        let seed = asked.seed.or(plan.seed).unwrap_or_else(|| u64::from(rand::random::<u32>()));
+        Self::create_of(plan, cells, asked)
+    }
+
+    /// As [`Campaign::create`], with these cells of the plan instead of those that `asked` selects.
+    pub fn create_of(plan: Plan, cells: Vec<Cell>, asked: &Asked) -> Result<Self, CampaignError> {
+        let seed = asked.seed.or(plan.seed);
+        if let (Some(shard), None) = (asked.shard, seed) {
+            return Err(CampaignError::ShardWithoutSeed(shard));
+        }
+        let seed = seed.unwrap_or_else(|| u64::from(rand::random::<u32>()));
         let started = UNIX_EPOCH.elapsed().unwrap_or_default();
-        let directory = asked.out.clone().unwrap_or_else(|| {
-            let name = format!("{}-{seed}", machine::utc(started.as_secs()));
-            Path::new("runs").join(&plan.text.name).join(name)
-        });
+        let directory = asked
+            .out
+            .clone()
+            .unwrap_or_else(|| default_directory(&plan.text.name, started.as_secs(), seed, asked.shard));
         ground::check_new(&directory)?;
         let (measure, workloads) = plan.workloads(&cells)?;
         let manifest = Manifest {
@@ -146,6 +157,8 @@ impl Campaign {
             cells,
             repetitions: asked.repetitions.unwrap_or(plan.repetitions),
             looks: asked.looks.clone(),
+            shard: asked.shard,
+            merged: Vec::new(),
             runs: Vec::new(),
             expectations: plan.expectations.clone(),
             units: results::table::units(),
@@ -176,6 +189,15 @@ impl Campaign {
         }
         let plan = Plan::parse(&manifest.plan.file, &manifest.plan.text)?;
         let runs = std::mem::take(&mut manifest.runs);
+        if runs.is_empty() {
+            // It begins now, perhaps on another machine than the one that created it.
+            manifest.started_unix_ns = UNIX_EPOCH.elapsed().unwrap_or_default().as_nanos() as u64;
+            manifest.machine = machine::machine();
+            if guest.is_none() {
+                manifest.kernel = machine::kernel();
+            }
+            file("write the manifest in", &directory, directory::write_manifest(&directory, &manifest))?;
+        }
         let done = runs.into_iter().zip(connections).map(|(run, connections)| RunEnded { run, connections });
         let journal = file("write the journal in", &directory, Journal::open(&directory))?;
         // An older lasthop that began the campaign may not have recorded them.
@@ -226,9 +248,11 @@ impl Campaign {
             None => (None, self.manifest.repetitions),
         };
         (0..repetitions)
-            .flat_map(|repetition| self.manifest.cells.iter().map(move |cell| (cell.clone(), repetition)))
+            .flat_map(|repetition| self.manifest.cells.iter().map(move |cell| (cell, repetition)))
             .filter(|(cell, repetition)| !done.contains(&(cell.number, *repetition)))
+            .filter(|(cell, repetition)| self.manifest.plans(cell, *repetition))
             .filter(|(cell, _)| cells.is_none_or(|cells| cells.contains(&cell.number)))
+            .map(|(cell, repetition)| (cell.clone(), repetition))
             .collect()
     }
 
@@ -335,6 +359,14 @@ impl Campaign {
         let scratch = self.directory.join(SCRATCH);
         file("remove", &scratch, fs::remove_dir_all(&scratch))
     }
+}
+
+/// Returns the run directory of a campaign whose user names none: `runs/NAME/TIME-SEED`, and for a
+/// shard `runs/NAME/TIME-SEED-MofN`. `started` is in seconds since 1970.
+#[must_use]
+pub fn default_directory(name: &str, started: u64, seed: u64, shard: Option<Shard>) -> PathBuf {
+    let part = shard.map(|Shard { number, of }| format!("-{number}of{of}")).unwrap_or_default();
+    Path::new("runs").join(name).join(format!("{}-{seed}{part}", machine::utc(started)))
 }
 
 /// A run that has not started yet.

@@ -10,6 +10,7 @@
 //! | [`plan`] | the plan file, its errors, and the experiment that it describes for a cell |
 //! | [`scenario`], [`routes`], [`stack`], [`acceptance`] | nodes, links, paths, TCP, damage |
 //! | [`workload`] | traffic and its measurements |
+//! | [`duration`] | bounds on the duration of a run, from the plan |
 //! | [`run`] | one run, in its own namespaces |
 //! | [`campaign`] | all runs: order, processes, resuming, the run directory |
 //! | [`catalogue`], [`recording`], [`capacity`] | profiles by name; fates from the event loop to the recorder, and what limiters can send (`lasthop link` uses them as well) |
@@ -19,6 +20,7 @@ pub mod acceptance;
 pub mod campaign;
 pub mod capacity;
 pub mod catalogue;
+pub mod duration;
 pub mod parameters;
 pub mod plan;
 pub mod recording;

@@ -38,6 +38,8 @@ pub enum Command {
     Run(RunArguments),
     /// Run a plan until its requirements are decided, and exit with the verdict: for CI
     Gate(Box<GateArguments>),
+    /// Merge the shards of a campaign (`lasthop run --shard`) into one run directory
+    Merge(crate::commands::merge::MergeArguments),
     /// Deliver damaged TCP segments to programs that can use them (TCP Lite)
     #[command(alias = "lite")]
     TcpLite(Box<crate::commands::tcp_lite::arguments::TcpLiteArguments>),
@@ -60,6 +62,8 @@ pub enum Command {
     /// Build, show or remove the virtual-time kernel
     Kernel(crate::commands::kernel::arguments::KernelArguments),
     /// Check what works on this machine, and explain how to fix the rest
+    #[command(after_help = "\
+Exit status: 0 if links work here, 1 otherwise.")]
     Doctor,
     /// Remove network namespaces, devices and other objects that killed runs left behind
     Clean,
@@ -72,6 +76,8 @@ pub enum Command {
     Report(crate::commands::report::ReportArguments),
     /// Compare two campaigns cell by cell
     Compare(crate::commands::compare::CompareArguments),
+    /// Write manual pages and completion scripts of this command
+    Generate(crate::commands::generate::GenerateArguments),
 }
 
 /// Arguments of `lasthop link`. A guest of the virtual clock gets them as JSON.
@@ -116,11 +122,12 @@ Examples:
   lasthop link --profile gsm --arq rlp --down loss=10% -- curl -O http://host.lasthop:8000/file
   lasthop link --profile gsm-rlp --down loss=10% --rlpdump x.pcapng -- curl -O http://host.lasthop:8000/file
   lasthop link --profile lte -- lasthop link --profile lossy-wifi -- bash       (two hops)
-  lasthop link set 4f down rate=1mbit"
+  lasthop link set 1 down rate=1mbit
+  lasthop link exec 1 -- ping host.lasthop"
 )]
 #[allow(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub struct LinkArguments {
-    /// List or change running links
+    /// List or change running links, or run another program behind one
     #[command(subcommand)]
     #[serde(skip)]
     pub running: Option<RunningLinks>,
@@ -205,7 +212,7 @@ pub struct LinkArguments {
     pub command: Vec<OsString>,
 }
 
-/// Subcommands of `lasthop link`: `list` and `set`.
+/// Subcommands of `lasthop link`: `list`, `set` and `exec`.
 #[derive(Debug, Clone, Subcommand)]
 pub enum RunningLinks {
     /// List the running links
@@ -217,8 +224,8 @@ pub enum RunningLinks {
     /// Change parameters of a running link
     #[command(after_help = "\
 Examples:
-  lasthop link set 4f down rate=1mbit,delay=100ms
-  lasthop link set 4f both outage=now+5s")]
+  lasthop link set 1 down rate=1mbit,delay=100ms
+  lasthop link set 1 both outage=now+5s")]
     Set {
         /// ID of the link in `lasthop link list`, or its first digits
         id: String,
@@ -226,6 +233,24 @@ Examples:
         direction: String,
         /// Parameters to change, as in `lasthop link --down`
         parameters: String,
+    },
+    /// Run another program behind a running link
+    #[command(after_help = "\
+The link ends with its first program. It then ends programs that are still running behind it:
+SIGTERM, and SIGKILL after 2 s.
+
+The exit status is the program's. It is 125 if lasthop itself fails, 126 if the program cannot be
+executed and 127 if it is not found.
+
+Examples:
+  lasthop link exec 1 -- iperf3 -c host.lasthop
+  lasthop link exec 1                   (a second shell behind the link)")]
+    Exec {
+        /// ID of the link in `lasthop link list`, or its first digits
+        id: String,
+        /// The program and its arguments [default: your shell]
+        #[arg(last = true, value_name = "COMMAND")]
+        command: Vec<OsString>,
     },
 }
 
@@ -241,6 +266,8 @@ pub struct ProfilesArguments {
 
 /// Arguments of `lasthop self-check`.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Exit status: 0 if every value is as requested, 1 otherwise.")]
 pub struct SelfCheckArguments {
     /// Random seed
     #[arg(long, default_value_t = 1)]

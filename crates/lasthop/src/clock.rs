@@ -37,7 +37,7 @@ pub fn guest_kernel(memory_mib: Option<u32>, verified: bool) -> Result<GuestKern
             Kernel::from_file(Path::new(&path)).map_err(|error| format!("{OTHER_KERNEL}: {error}"))?
         }
         None => kernel::find(&Cache::of_user()?)?.ok_or(
-            "the virtual-time kernel is not built: build it with `lasthop kernel build`, which takes some minutes",
+            "the virtual-time kernel is not built: build it with `lasthop kernel build`, which takes some minutes, or install the package lasthop-kernel",
         )?,
     };
     let about = results::Guest {

@@ -55,10 +55,12 @@ fn run(arguments: Arguments) -> Result<i32, Failure> {
             Some(RunningLinks::Set { id, direction, parameters }) => {
                 commands::link::set(&id, &direction, &parameters)
             }
+            Some(RunningLinks::Exec { id, command }) => commands::link::exec(&id, &command),
             None => commands::link::run(&link),
         },
         Command::Run(arguments) => commands::run::run(&arguments),
         Command::Gate(arguments) => commands::gate::run(&arguments),
+        Command::Merge(arguments) => commands::merge::run(&arguments),
         Command::Profiles(profiles) => commands::profiles::run(&profiles),
         Command::Fit(arguments) => commands::fit::run(&arguments),
         Command::Rto(arguments) => commands::rto::run(&arguments),
@@ -73,6 +75,7 @@ fn run(arguments: Arguments) -> Result<i32, Failure> {
         Command::Doctor => Ok(commands::doctor::run()),
         Command::Report(arguments) => commands::report::run(&arguments),
         Command::Compare(arguments) => commands::compare::run(&arguments),
+        Command::Generate(arguments) => commands::generate::run(&arguments),
         Command::SelfCheck(arguments) => commands::self_check::run(&arguments),
     }
 }

@@ -1,6 +1,7 @@
 //! Control of a running link over a Unix socket in the state directory of the run. Request and
 //! answer are one line of JSON each.
 
+use netlab::Entrance;
 use serde::{Deserialize, Serialize};
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -28,6 +29,8 @@ pub enum Request {
         /// Parameters, as in `lasthop link --down`.
         parameters: String,
     },
+    /// Say how to run another program behind the link.
+    Enter,
 }
 
 /// The answer to a [`Request`].
@@ -41,6 +44,8 @@ pub enum Answer {
         /// Name and new description of each changed direction.
         now: Vec<(String, String)>,
     },
+    /// Answer to [`Request::Enter`].
+    Entrance(Entrance),
     /// The request failed, with the reason.
     Refused(String),
 }
@@ -130,7 +135,7 @@ mod tests {
         let path = folder.path().join(SOCKET);
         let listener = Listener::start(path.clone(), |request| match request {
             Request::Set { direction, parameters } => Answer::Changed { now: vec![(direction, parameters)] },
-            Request::Show => Answer::Refused("not today".into()),
+            Request::Show | Request::Enter => Answer::Refused("not today".into()),
         })
         .expect("a socket");
 

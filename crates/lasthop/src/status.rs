@@ -10,12 +10,12 @@ pub const OWN_FAILURE: u8 = 125;
 const NOT_EXECUTABLE: u8 = 126;
 /// The program was not found.
 const NOT_FOUND: u8 = 127;
-/// A failure of a command that runs no program.
-const FAILURE: u8 = 1;
 /// A failure of a command whose [`FAILURE`] is a verdict, as with grep(1) and diff(1).
 const TROUBLE: u8 = 2;
+/// A failure of a command that runs no program.
+pub const FAILURE: u8 = 1;
 /// An invalid command line, of a command that runs no program; clap's status.
-const USAGE: u8 = 2;
+pub const USAGE: u8 = 2;
 
 /// A program that could not be started.
 #[derive(Debug, thiserror::Error)]

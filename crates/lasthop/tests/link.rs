@@ -299,6 +299,35 @@ fn a_running_link_is_listed_and_changed() {
     assert!(time.is_some_and(|time| time >= 60.0), "{out}");
 }
 
+/// A further program has the link's network and names, its own exit status, and ends with the link.
+#[test]
+fn another_program_behind_a_running_link() {
+    let Some(world) = World::new() else { return };
+    let output = world.run(
+        "lasthop link -q --down delay=60ms -- sh -c 'until [ -e done ]; do sleep 0.05; done' & main=$!
+         until id=$(lasthop link list --json | sed -n 's/.*\"id\":\"\\([0-9a-f]*\\)\".*/\\1/p'); [ -n \"$id\" ]; do sleep 0.05; done
+         lasthop link exec $id -- sh -c 'ping -c 1 host.lasthop; echo $LASTHOP $LASTHOP_HOST $PPID; exit 3'; echo status $? $$ $id
+         lasthop link exec $id -- no-such-program; echo status $?
+         lasthop link exec $id -- /etc/hosts; echo status $?
+         lasthop link exec $id -- sh -c 'echo $$ > pid; exec sleep 1000' & other=$!
+         until [ -s pid ]; do sleep 0.05; done
+         touch done; wait $main; wait $other; echo status $?; [ $other = $(cat pid) ] && echo in its place
+         lasthop link exec $id -- true; echo status $?",
+    );
+    let (out, err) = (text(&output.stdout), text(&output.stderr));
+    let time =
+        out.lines().find_map(|line| line.split("time=").nth(1)?.split(' ').next()?.parse::<f64>().ok());
+    assert!(time.is_some_and(|time| time >= 60.0), "{out}{err}");
+    let mut said = out.lines().skip_while(|line| !line.starts_with("1 100."));
+    // The shell of this test is the parent of both: the program takes the command's place.
+    let names: Vec<_> = said.next().expect("the names").split(' ').collect();
+    assert_eq!(said.next(), Some(&*format!("status 3 {} {}", names[2], names[0])), "{out}{err}");
+    let rest: Vec<_> = said.collect();
+    assert_eq!(rest, ["status 127", "status 126", "status 143", "in its place", "status 125"], "{out}{err}");
+    assert!(err.contains("no-such-program: command not found"), "{err}");
+    assert!(err.contains("matches no link, or more than one (no link is running)"), "{err}");
+}
+
 /// A stage added to a running link has a name in the event log, which also has a note of the
 /// change.
 #[test]

@@ -21,6 +21,8 @@ fn lasthop(arguments: &[&str]) -> String {
 #[test]
 fn help() {
     insta::assert_snapshot!("help", lasthop(&["--help"]));
+    insta::assert_snapshot!("help_run", lasthop(&["run", "--help"]));
+    insta::assert_snapshot!("help_merge", lasthop(&["merge", "--help"]));
     insta::assert_snapshot!("help_link", lasthop(&["link", "--help"]));
     insta::assert_snapshot!("help_analyze", lasthop(&["analyze", "--help"]));
     insta::assert_snapshot!("help_retracer", lasthop(&["retracer", "--help"]));

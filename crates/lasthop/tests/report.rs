@@ -68,6 +68,31 @@ fn a_report_is_written_beside_the_runs_and_its_path_printed() {
     assert!(folder.path().join("elsewhere.html").exists());
 }
 
+/// The figures of `report --json` are those of the summary, and of each run.
+#[test]
+fn figures_as_json() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = campaign(folder.path(), "one", 0.0);
+    let output = lasthop(&["report", "one", "--json"], folder.path());
+    let figures: serde_json::Value = serde_json::from_slice(&output.stdout).expect("one JSON object");
+    assert_eq!((&figures["workload"], &figures["units"]["goodput"]), (&"download".into(), &"bit/s".into()));
+    let runs = figures["runs"].as_array().expect("runs");
+    assert_eq!(runs.len(), 12);
+    let of_cell = |cell: u64| runs.iter().filter(move |run| run["cell"] == cell);
+    for (number, cell) in figures["cells"].as_array().expect("cells").iter().enumerate() {
+        let values = of_cell(number as u64).filter_map(|run| run["metrics"]["goodput"].as_f64());
+        let mean = values.sum::<f64>() / 6.0;
+        assert_eq!(cell["goodput"]["mean"], mean, "{cell}");
+    }
+    assert_eq!((&runs[0]["verdict"], &runs[0]["metrics"]["rtt"]), (&"good".into(), &serde_json::Value::Null));
+    assert!(!path.join("report.html").exists(), "no report was asked for");
+
+    let output = lasthop(&["report", "one", "--json", "--workload", "upload"], folder.path());
+    let said = text(&output.stderr);
+    let expected = "--workload upload: the campaign has no such workload; it has download";
+    assert!(said.contains(expected) && output.status.code() == Some(1), "{said}");
+}
+
 #[test]
 fn a_path_that_is_no_run_is_an_error_with_a_way_out() {
     let folder = tempfile::tempdir().expect("a folder");

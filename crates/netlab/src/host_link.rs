@@ -18,8 +18,10 @@
 
 mod build;
 mod command;
+mod entrance;
 
 pub use command::{CommandEnd, CommandLine};
+pub use entrance::Entrance;
 
 use crate::dns::Forwarder;
 use crate::error::Result;
@@ -35,6 +37,7 @@ use crate::{Namespace, Rights};
 use link::units::ByteCount;
 use packet::Layer;
 use std::net::IpAddr;
+use std::os::fd::AsRawFd;
 use std::path::PathBuf;
 
 /// Options of a link, apart from its model.
@@ -179,6 +182,20 @@ impl HostLink {
             Started::Not { code, message } => Some(CommandEnd::NotStarted { code, message }),
         };
         Ok(())
+    }
+
+    /// Returns what another process of this user needs to run a program behind this link. It is
+    /// valid as long as the link is up.
+    pub fn entrance(&self) -> Result<Entrance> {
+        Ok(Entrance {
+            id: self.id().to_owned(),
+            pid: std::process::id(),
+            network: self.inside_namespace.fd().as_raw_fd(),
+            inode: self.inside_namespace.inode()?,
+            overlays: self.overlays.clone(),
+            host: self.host,
+            cgroup: self.cgroup.clone(),
+        })
     }
 
     /// Waits until the program and all its descendants have ended.

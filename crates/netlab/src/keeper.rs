@@ -4,7 +4,8 @@
 //! starts COMMAND behind the link, adopts COMMAND's orphaned descendants (PR_SET_CHILD_SUBREAPER)
 //! and undoes the run at the end:
 //!
-//! * COMMAND ends: the remaining descendants get SIGTERM, and SIGKILL after 2 s. Then the keeper
+//! * COMMAND ends: its remaining descendants, and programs that other processes started behind the
+//!   link, get SIGTERM, and SIGKILL after 2 s. Then the keeper
 //!   reports to the main process. The link carries packets until then.
 //! * The main process sends `End`: the same for COMMAND itself. Then the keeper removes NAT,
 //!   sysctls, control group and state.
@@ -26,12 +27,14 @@ pub(crate) use protocol::Start as StartOrder;
 
 use crate::error::{Error, Result, Trying};
 use crate::signals::{self, Disposition};
-use crate::state::Registry;
+use crate::state::{NamespaceId, Registry};
 use crate::{Namespace, checks, namespace};
+use descendants::Programs;
 use protocol::{Order, Report, Start, receive, send};
 use rustix::fd::{FromRawFd, OwnedFd};
 use rustix::process::{Pid, WaitOptions};
 use rustix::thread::UnshareFlags;
+use std::ffi::OsStr;
 use std::io::ErrorKind;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
@@ -41,7 +44,7 @@ use std::time::Duration;
 /// First argument of a keeper process.
 pub const SUBCOMMAND: &str = "__keeper";
 
-/// Time between SIGTERM and SIGKILL for descendants that outlive COMMAND.
+/// Time between SIGTERM and SIGKILL for programs that outlive COMMAND.
 const GRACE: Duration = Duration::from_secs(2);
 
 /// Acts as a keeper (or as a [check](crate::checks)) if this process was started as one.
@@ -141,7 +144,7 @@ impl Keeping {
             }
         };
         let grace = if reason == Reason::Asked { GRACE } else { Duration::ZERO };
-        descendants::end(&self.children, &self.control, grace)?;
+        self.end_programs(grace)?;
         let lines = self.undo()?;
         if reason == Reason::Asked {
             // The main process may have died meanwhile; then nobody needs the report.
@@ -150,7 +153,13 @@ impl Keeping {
         Ok(())
     }
 
-    /// Reaps ended children. If COMMAND is among them, ends its remaining descendants and reports.
+    /// Ends all programs that are still behind the link.
+    fn end_programs(&self, grace: Duration) -> Result<()> {
+        let inside = NamespaceId::of(&self.inside)?;
+        Programs { children: &self.children, control: &self.control, id: &self.id, inside }.end(grace)
+    }
+
+    /// Reaps ended children. If COMMAND is among them, ends the remaining programs and reports.
     fn reap(&mut self) -> Result<()> {
         while let Ok(Some((pid, status))) = rustix::process::wait(WaitOptions::NOHANG) {
             if Some(pid.as_raw_pid().cast_unsigned()) != self.command {
@@ -161,7 +170,7 @@ impl Keeping {
                 (Some(code), _) => Exit::Code(code as u8),
                 (None, signal) => Exit::Signal(signal.unwrap_or(libc::SIGKILL)),
             };
-            descendants::end(&self.children, &self.control, GRACE)?;
+            self.end_programs(GRACE)?;
             send_unless_dead(&self.control, &Report::Ended(exit));
             return Ok(());
         }
@@ -181,7 +190,6 @@ impl Keeping {
     }
 
     fn start(&mut self, start: &Start) {
-        let program = start.program.to_string_lossy().into_owned();
         let report = match spawn(&self.inside, &self.id, start) {
             Ok(Ok(pid)) => {
                 self.command = Some(pid);
@@ -189,14 +197,20 @@ impl Keeping {
                 Report::Started
             }
             Ok(Err(error)) => {
-                let code = if error.kind() == ErrorKind::NotFound { 127 } else { 126 };
-                let why = if code == 127 { "command not found".to_owned() } else { reason(&error) };
-                Report::NotStarted { code, message: format!("{program}: {why}") }
+                let (code, message) = not_executed(&start.program, &error);
+                Report::NotStarted { code, message }
             }
             Err(error) => Report::Failed { message: error.to_string() },
         };
         send_unless_dead(&self.control, &report);
     }
+}
+
+/// Returns the status and the message of a program that could not be executed, as in shells.
+pub(crate) fn not_executed(program: &OsStr, error: &std::io::Error) -> (u8, String) {
+    let code = if error.kind() == ErrorKind::NotFound { 127 } else { 126 };
+    let why = if code == 127 { "command not found".to_owned() } else { reason(error) };
+    (code, format!("{}: {why}", program.to_string_lossy()))
 }
 
 /// Returns the kernel's reason without Rust's "(os error N)".

@@ -3,7 +3,8 @@
 use crate::side_by_side::is_merged;
 use results::{Clock, Manifest, RunVerdict};
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
+use std::path::Path;
 
 /// Description of a campaign.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -11,7 +12,7 @@ pub(crate) struct About {
     name: String,
     title: String,
     description: String,
-    /// File of the plan, and its text.
+    /// Name of the plan's file, and its text.
     plan_file: String,
     plan_text: String,
     lasthop: String,
@@ -20,15 +21,18 @@ pub(crate) struct About {
     clock: Option<Clock>,
     /// Description of the clock, for people.
     clock_words: &'static str,
-    /// Description of the machine, as far as it is known.
+    /// Description of the machine, as far as it is known and matters.
     machine: String,
     /// A string, because a page's numbers have 53 bits; empty for two campaigns.
     seed: String,
-    /// Start and end in milliseconds since 1970, the unit of a page's times.
+    /// Start and end in milliseconds since 1970, the unit of a page's times; 0 and `None` if they
+    /// are not shown.
     started_ms: u64,
     ended_ms: Option<u64>,
     /// Number of planned runs.
     planned: usize,
+    /// The part of the campaign, such as `3/8`; empty if it is all of it.
+    shard: String,
     repetitions: u32,
     /// Profiles of the links, with the cells that had them if cells differ.
     links: Vec<Link>,
@@ -60,23 +64,31 @@ impl About {
     }
 }
 
+/// Describes a campaign.
+///
+/// By the virtual clock, a report depends only on plan, seed and kernel, as all other files do. So
+/// the machine and the host's times are left out; the manifest has them.
 pub(crate) fn of(manifest: &Manifest) -> About {
     let plan = &manifest.plan;
+    let host = manifest.clock != Some(Clock::Virtual);
+    // The page may go to other people, so it does not contain the path of the plan.
+    let plan_file = Path::new(&plan.file).file_name().unwrap_or_default().to_string_lossy().into_owned();
     About {
         name: plan.name.clone(),
         title: if plan.title.is_empty() { plan.name.clone() } else { plan.title.clone() },
         description: plan.description.clone(),
-        plan_file: plan.file.clone(),
+        plan_file,
         plan_text: plan.text.clone(),
         lasthop: manifest.lasthop.clone(),
         kernel: kernel(manifest),
         clock: manifest.clock,
         clock_words: clock(manifest),
-        machine: machine(&manifest.machine),
+        machine: if host { machine(&manifest.machine) } else { String::new() },
         seed: if is_merged(manifest) { String::new() } else { manifest.seed.to_string() },
-        started_ms: manifest.started_unix_ns / 1_000_000,
-        ended_ms: manifest.ended_unix_ns.map(|end| end / 1_000_000),
-        planned: manifest.cells.len() * manifest.repetitions as usize,
+        started_ms: if host { manifest.started_unix_ns / 1_000_000 } else { 0 },
+        ended_ms: manifest.ended_unix_ns.filter(|_| host).map(|end| end / 1_000_000),
+        planned: manifest.planned(),
+        shard: manifest.shard.map_or_else(String::new, |shard| shard.to_string()),
         repetitions: manifest.repetitions,
         links: links(manifest),
     }
@@ -124,20 +136,22 @@ fn machine(machine: &results::Machine) -> String {
 /// Returns every profile of each link direction, in the order of first occurrence.
 fn links(manifest: &Manifest) -> Vec<Link> {
     let mut links: Vec<Link> = Vec::new();
+    let mut places: HashMap<(&str, &str, &str), usize> = HashMap::new();
     for run in &manifest.runs {
         for way in &run.links {
-            let same = |known: &&mut Link| {
-                (&known.name, &known.direction, &known.profile) == (&way.link, &way.direction, &way.profile)
-            };
-            match links.iter_mut().find(same) {
-                Some(known) if known.cells.contains(&run.cell) => {}
-                Some(known) => known.cells.push(run.cell),
-                None => links.push(Link {
+            let place = *places.entry((&way.link, &way.direction, &way.profile)).or_insert_with(|| {
+                links.push(Link {
                     name: way.link.clone(),
                     direction: way.direction.clone(),
                     profile: way.profile.clone(),
-                    cells: vec![run.cell],
-                }),
+                    cells: Vec::new(),
+                });
+                links.len() - 1
+            });
+            // Runs of a cell mostly follow each other.
+            let cells = &mut links[place].cells;
+            if cells.last() != Some(&run.cell) && !cells.contains(&run.cell) {
+                cells.push(run.cell);
             }
         }
     }

@@ -73,6 +73,8 @@ pub fn campaign(path: &str, seed: u64, goodput: &[(&str, f64)]) -> Directory {
         cells: cells.collect(),
         repetitions: 2,
         looks: Vec::new(),
+        shard: None,
+        merged: Vec::new(),
         runs: runs.collect(),
         expectations: vec![expectation.expect("an expectation")],
         units: [].into(),

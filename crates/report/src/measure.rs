@@ -7,7 +7,7 @@ use results::statistics::{
     Bootstrap, Distribution, Estimator, Interval, Magnitude, effect, holm, mann_whitney, stream,
     too_few_to_differ,
 };
-use results::{Directory, Metric, RunRecord, cell_values};
+use results::{Directory, Metric, RunRecord, values_by_cell};
 use serde::Serialize;
 
 /// A metric of one workload.
@@ -102,9 +102,10 @@ fn measure(directory: &Directory, workload: &str, metric: Metric) -> Option<Meas
 }
 
 fn statistics(directory: &Directory, workload: &str, metric: Metric, overloaded: bool) -> Statistics {
+    let mut by_cell = values_by_cell(directory, metric, workload, overloaded);
     let cells = &directory.manifest.cells;
     let values: Vec<Vec<f64>> =
-        cells.iter().map(|cell| cell_values(directory, cell.number, metric, workload, overloaded)).collect();
+        cells.iter().map(|cell| by_cell.remove(&cell.number).unwrap_or_default()).collect();
     let seed = directory.manifest.seed;
     Statistics {
         cells: values.iter().map(|values| CellStatistics::of(values, seed)).collect(),

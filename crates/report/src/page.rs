@@ -14,10 +14,11 @@ use crate::sequence::{self, Sequences};
 use results::statistics::{Estimator, LEAST_POINTS};
 use results::{Directory, RunVerdict};
 use serde::Serialize;
+use std::collections::HashMap;
 
 /// Version of the data that the page reads; incremented with every change, so that a page never
 /// draws data that it does not know.
-pub const SCHEMA: u32 = 5;
+pub const SCHEMA: u32 = 6;
 
 /// PageOptions of a page.
 #[derive(Debug, Clone, Copy)]
@@ -83,7 +84,6 @@ struct Runs {
     repetition: Vec<u32>,
     verdict: Vec<RunVerdict>,
     seconds: Vec<f64>,
-    wall_seconds: Vec<f64>,
 }
 
 impl Default for PageOptions {
@@ -141,11 +141,6 @@ pub(crate) fn has_overloaded(directory: &Directory) -> bool {
     directory.manifest.runs.iter().any(|run| run.verdict == RunVerdict::Overloaded)
 }
 
-/// Returns the index of a cell in the manifest, by its number.
-pub(crate) fn place(directory: &Directory, number: u32) -> Option<usize> {
-    directory.manifest.cells.iter().position(|cell| cell.number == number)
-}
-
 fn factors(directory: &Directory) -> Vec<Factor> {
     let all = directory.manifest.factors.iter();
     all.map(|factor| Factor {
@@ -185,7 +180,9 @@ fn cells(directory: &Directory) -> Vec<Cell> {
 pub(crate) fn known_runs(
     directory: &Directory,
 ) -> impl Iterator<Item = (usize, &results::RunRecord, &[results::Connection])> {
-    directory.runs().filter_map(|(run, connections)| Some((place(directory, run.cell)?, run, connections)))
+    let places: HashMap<u32, usize> =
+        directory.manifest.cells.iter().enumerate().map(|(place, cell)| (cell.number, place)).collect();
+    directory.runs().filter_map(move |(run, connections)| Some((*places.get(&run.cell)?, run, connections)))
 }
 
 fn runs(directory: &Directory) -> Runs {
@@ -195,7 +192,6 @@ fn runs(directory: &Directory) -> Runs {
         runs.repetition.push(run.repetition);
         runs.verdict.push(run.verdict);
         runs.seconds.push(run.seconds);
-        runs.wall_seconds.push(run.wall_seconds);
     }
     runs
 }

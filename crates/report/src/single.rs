@@ -278,6 +278,8 @@ fn manifest(
         cells: vec![Cell { number: 0, levels: Vec::new() }],
         repetitions: 1,
         looks: Vec::new(),
+        shard: None,
+        merged: Vec::new(),
         runs: vec![run],
         expectations: Vec::new(),
         units: BTreeMap::new(),

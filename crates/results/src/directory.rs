@@ -54,22 +54,7 @@ struct SchemaOnly {
 impl Directory {
     /// Reads the manifest and the runs in `path`, finished or not.
     pub fn open(path: &Path) -> Result<Self, DirectoryError> {
-        let file = path.join(MANIFEST);
-        let text = fs::read_to_string(&file).map_err(|source| match source.kind() {
-            io::ErrorKind::NotFound => DirectoryError::NoManifest(path.to_owned()),
-            _ => DirectoryError::Read { path: file.clone(), source },
-        })?;
-        let wrong = |reason| DirectoryError::Manifest { path: file.clone(), reason };
-        let invalid = |error: serde_json::Error| wrong(error.to_string());
-        // The schema is read first, because a newer manifest may have entirely different fields.
-        let SchemaOnly { schema } = serde_json::from_str(&text).map_err(invalid)?;
-        if schema > manifest::SCHEMA {
-            let known = manifest::SCHEMA;
-            return Err(wrong(format!(
-                "schema {schema} is newer than this lasthop knows ({known}): use the lasthop that wrote it"
-            )));
-        }
-        let mut manifest: Manifest = serde_json::from_str(&text).map_err(invalid)?;
+        let mut manifest = read_manifest(path)?;
         let runs = journal::read(path)
             .map_err(|source| DirectoryError::Read { path: path.join(journal::FILE), source })?;
         let (records, connections) =
@@ -156,6 +141,26 @@ impl From<bool> for Besides {
     fn from(overloaded: bool) -> Self {
         Self { overloaded, ..Self::default() }
     }
+}
+
+/// Reads the manifest in `path`, without its runs.
+pub fn read_manifest(path: &Path) -> Result<Manifest, DirectoryError> {
+    let file = path.join(MANIFEST);
+    let text = fs::read_to_string(&file).map_err(|source| match source.kind() {
+        io::ErrorKind::NotFound => DirectoryError::NoManifest(path.to_owned()),
+        _ => DirectoryError::Read { path: file.clone(), source },
+    })?;
+    let wrong = |reason| DirectoryError::Manifest { path: file.clone(), reason };
+    let invalid = |error: serde_json::Error| wrong(error.to_string());
+    // The schema is read first, because a newer manifest may have entirely different fields.
+    let SchemaOnly { schema } = serde_json::from_str(&text).map_err(invalid)?;
+    if schema > manifest::SCHEMA {
+        let known = manifest::SCHEMA;
+        return Err(wrong(format!(
+            "schema {schema} is newer than this lasthop knows ({known}): use the lasthop that wrote it"
+        )));
+    }
+    serde_json::from_str(&text).map_err(invalid)
 }
 
 /// Writes the manifest into `directory`, completely or not at all.

@@ -58,6 +58,8 @@ pub fn manifest() -> Manifest {
         cells: cells(),
         repetitions: 2,
         looks: Vec::new(),
+        shard: None,
+        merged: Vec::new(),
         runs: Vec::new(),
         expectations: Vec::new(),
         units: BTreeMap::new(),

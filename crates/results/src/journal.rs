@@ -2,8 +2,11 @@
 
 use crate::{Connection, RunRecord};
 use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::fs::{File, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, BufRead, BufReader, Write};
+use std::ops::Range;
 use std::path::Path;
 
 /// Name of the journal in a run directory.
@@ -39,9 +42,17 @@ impl Journal {
 
     /// Appends a run and waits until it is on the disk.
     pub fn append(&mut self, ended: &RunEnded) -> io::Result<()> {
-        let mut line = serde_json::to_vec(ended)?;
-        line.push(b'\n');
-        self.0.write_all(&line)?;
+        self.append_all(std::slice::from_ref(ended))
+    }
+
+    /// Appends runs and waits once until all are on the disk.
+    pub fn append_all(&mut self, runs: &[RunEnded]) -> io::Result<()> {
+        let mut lines = Vec::new();
+        for ended in runs {
+            serde_json::to_writer(&mut lines, ended)?;
+            lines.push(b'\n');
+        }
+        self.0.write_all(&lines)?;
         self.0.sync_data()
     }
 }
@@ -51,25 +62,48 @@ impl Journal {
 /// Without a journal there are none. A last line without its end is ignored, so its run counts as
 /// not run. If a run occurs twice, the later line counts.
 pub fn read(directory: &Path) -> io::Result<Vec<RunEnded>> {
-    let bytes = match std::fs::read(directory.join(FILE)) {
-        Ok(bytes) => bytes,
+    Ok(lines(directory)?.into_iter().map(|line| line.ended).collect())
+}
+
+/// A run in a journal, with the place of its line.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Line {
+    pub(crate) ended: RunEnded,
+    /// Bytes of the line in the file, its end included.
+    pub(crate) place: Range<u64>,
+}
+
+/// As [`read`], with the places of the lines.
+pub(crate) fn lines(directory: &Path) -> io::Result<Vec<Line>> {
+    let mut input = match File::open(directory.join(FILE)) {
+        Ok(file) => BufReader::with_capacity(1 << 18, file),
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         Err(error) => return Err(error),
     };
-    let mut runs: Vec<RunEnded> = Vec::new();
-    // The file is split as bytes, because a line may be cut off within a character.
-    for (number, line) in bytes[..whole(&bytes)].split_inclusive(|&byte| byte == b'\n').enumerate() {
-        let ended: RunEnded = serde_json::from_slice(line).map_err(|error| {
-            io::Error::new(io::ErrorKind::InvalidData, format!("line {}: {error}", number + 1))
-        })?;
-        let same = |known: &RunEnded| {
-            (known.run.cell, known.run.repetition) == (ended.run.cell, ended.run.repetition)
-        };
-        runs.retain(|known| !same(known));
-        runs.push(ended);
+    let mut lines: Vec<Line> = Vec::new();
+    let mut known: HashMap<(u32, u32), usize> = HashMap::new();
+    // Lines are read as bytes, because a line may be cut off within a character.
+    let mut text = Vec::new();
+    let mut start = 0;
+    for number in 1_u64.. {
+        text.clear();
+        let place = start..start + input.read_until(b'\n', &mut text)? as u64;
+        if text.last() != Some(&b'\n') {
+            break;
+        }
+        start = place.end;
+        let ended: RunEnded = serde_json::from_slice(&text)
+            .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, format!("line {number}: {error}")))?;
+        match known.entry((ended.run.cell, ended.run.repetition)) {
+            Entry::Occupied(index) => lines[*index.get()] = Line { ended, place },
+            Entry::Vacant(index) => {
+                index.insert(lines.len());
+                lines.push(Line { ended, place });
+            }
+        }
     }
-    runs.sort_by_key(|ended| (ended.run.cell, ended.run.repetition));
-    Ok(runs)
+    lines.sort_by_key(|line| (line.ended.run.cell, line.ended.run.repetition));
+    Ok(lines)
 }
 
 /// Returns the length of all complete lines, in bytes.

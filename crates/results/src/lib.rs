@@ -28,10 +28,12 @@ pub mod links;
 pub mod loss_event;
 pub mod loss_table;
 pub mod manifest;
+pub mod merge;
 pub mod metric;
 pub mod paired;
 pub mod requirement;
 pub mod selection;
+pub mod shard;
 pub mod statistics;
 pub mod table;
 pub mod tcp_lite;
@@ -45,11 +47,12 @@ pub use journal::RunEnded;
 pub use links::{LinkCounters, LinkLayerCounters};
 pub use loss_event::{LossEvent, LossKind};
 pub use manifest::{
-    At, Cell, Clock, Expectation, Factor, Guest, Lateness, Level, Levels, Machine, Manifest, PlanText,
+    At, Cell, Clock, Expectation, Factor, Guest, Lateness, Level, Levels, Machine, Manifest, Part, PlanText,
     PlannedWorkload, RunRecord, RunVerdict, Selection,
 };
-pub use metric::{Metric, cell_values};
 pub use requirement::{Judgement, Requirement, Verdict};
+pub use metric::{Metric, cell_values, values_by_cell};
+pub use shard::Shard;
 pub use statistics::Distribution;
 pub use tcp_lite::LiteTotals;
 

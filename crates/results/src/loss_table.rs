@@ -9,6 +9,7 @@ use crate::table::metadata;
 use crate::{Cell, Connection, Directory, LossEvent, RunRecord};
 use capture::columnar::{Column, Table, Values};
 use capture::table::TableError;
+use std::collections::HashMap;
 use std::path::PathBuf;
 
 /// Name of the table in a run directory.
@@ -28,8 +29,9 @@ pub fn of(directory: &Directory) -> Option<Table> {
     let manifest = &directory.manifest;
     let mut looked_at = false;
     let mut rows = Vec::new();
+    let cells: HashMap<_, _> = manifest.cells.iter().map(|cell| (cell.number, cell)).collect();
     for (run, connections) in directory.runs() {
-        let cell = manifest.cells.iter().find(|cell| cell.number == run.cell);
+        let cell = cells.get(&run.cell).copied();
         for connection in connections {
             looked_at |= connection.losses.is_some();
             let events = connection.losses.iter().flatten();

@@ -1,7 +1,8 @@
 //! `manifest.json`: what was run, on what, and how each run ended.
 
-use crate::{LinkCounters, LiteTotals};
-use serde::{Deserialize, Serialize};
+use crate::{LinkCounters, LiteTotals, Shard};
+use serde::de::IgnoredAny;
+use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeMap;
 
 /// Version of the schema of a run directory; incremented when older readers could misread a new
@@ -51,12 +52,74 @@ pub struct Manifest {
     /// campaigns.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub looks: Vec<u32>,
+    /// The part of the campaign in this directory (`--shard`); `None` if it is all of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shard: Option<Shard>,
+    /// The shards that were merged into this directory, in order; empty if it was not merged.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub merged: Vec<Part>,
     /// Runs that have ended, in the order of cell and repetition.
+    ///
+    /// They are for other programs: lasthop reads them from the journal, which is never behind.
+    #[serde(deserialize_with = "no_runs")]
     pub runs: Vec<RunRecord>,
     /// Figures from the literature for comparison.
     pub expectations: Vec<Expectation>,
     /// Units of the columns of `results.parquet` and of the fields of `--json`.
     pub units: BTreeMap<String, String>,
+}
+
+/// Skips the runs of a manifest, which [`Manifest::runs`] gets from the journal.
+fn no_runs<'de, D: Deserializer<'de>>(input: D) -> Result<Vec<RunRecord>, D::Error> {
+    IgnoredAny::deserialize(input).map(|IgnoredAny| Vec::new())
+}
+
+impl Manifest {
+    /// Returns whether `repetition` of `cell` is to be run in this directory.
+    #[must_use]
+    pub fn plans(&self, cell: &Cell, repetition: u32) -> bool {
+        self.shard.is_none_or(|shard| shard.has(cell, repetition))
+    }
+
+    /// Returns the number of runs that are to be run in this directory.
+    #[must_use]
+    pub fn planned(&self) -> usize {
+        match self.shard {
+            None => self.cells.len() * self.repetitions as usize,
+            Some(shard) => {
+                let runs = |cell: &Cell| {
+                    let label = cell.label();
+                    let own = |repetition: &u32| Shard::of_run(&label, *repetition, shard.of) == shard;
+                    (0..self.repetitions).filter(own).count()
+                };
+                self.cells.iter().map(runs).sum()
+            }
+        }
+    }
+
+    /// Returns the start of the campaign in nanoseconds since 1970, by the clock of its runs.
+    ///
+    /// Files that depend only on plan, seed and kernel contain this time: by the virtual clock it
+    /// is when each guest starts.
+    #[must_use]
+    pub fn start_by_run_clock(&self) -> u64 {
+        self.guest.as_ref().map_or(self.started_unix_ns, |guest| guest.start_unix_ns)
+    }
+}
+
+/// A shard that was merged into a campaign: where and when it ran.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Part {
+    /// The shard.
+    pub shard: Shard,
+    /// Number of its runs.
+    pub runs: u64,
+    /// Machine that it ran on.
+    pub machine: Machine,
+    /// Its start, in nanoseconds since 1970 by the host's clock.
+    pub started_unix_ns: u64,
+    /// Its end; `None` if its process was killed after its last run.
+    pub ended_unix_ns: Option<u64>,
 }
 
 /// The plan as it was read.

@@ -17,7 +17,7 @@ use crate::{
 };
 use capture::columnar::{Column, Table, Values};
 use capture::table::TableError;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::path::PathBuf;
 
@@ -162,8 +162,9 @@ const LINK_LAYER: &[Field] = fields! {
 pub fn of(directory: &Directory) -> Table {
     let manifest = &directory.manifest;
     let mut rows = Vec::new();
+    let cells: HashMap<_, _> = manifest.cells.iter().map(|cell| (cell.number, cell)).collect();
     for (run, connections) in directory.runs() {
-        let cell = manifest.cells.iter().find(|cell| cell.number == run.cell);
+        let cell = cells.get(&run.cell).copied();
         rows.extend(connections.iter().map(|connection| Row { cell, run, connection }));
     }
     let level = |row: &Row<'_>, factor: &str| Some(row.cell?.level(factor)?.to_owned());
@@ -179,14 +180,11 @@ pub fn of(directory: &Directory) -> Table {
 
 /// Returns the metadata that all tables of a campaign have.
 pub(crate) fn metadata(manifest: &Manifest) -> BTreeMap<String, String> {
-    let started = manifest.guest.as_ref().map_or(manifest.started_unix_ns, |guest| guest.start_unix_ns);
     let metadata = [
         ("lasthop.schema", manifest.schema.to_string()),
         ("lasthop.version", manifest.lasthop.clone()),
         ("lasthop.seed", manifest.seed.to_string()),
-        // With the virtual clock it is the guests' start, so that the same campaign gives the same
-        // file.
-        ("lasthop.started_unix_ns", started.to_string()),
+        ("lasthop.started_unix_ns", manifest.start_by_run_clock().to_string()),
         ("lasthop.plan", manifest.plan.name.clone()),
     ];
     metadata.map(|(key, value)| (key.to_owned(), value)).into()

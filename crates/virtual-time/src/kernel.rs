@@ -103,25 +103,24 @@ fn says(path: &Path, option: &str) -> Result<String, KernelError> {
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// Returns the kernel of this program's recipe and this machine's compiler, if it is in the cache.
+/// Returns the kernel of this program's recipe, if it is in the cache.
 ///
-/// Without a compiler (on a machine to which the cache was copied), any kernel of the embedded
-/// recipe will do.
+/// The one of this machine's compiler comes first. Otherwise one of another compiler will do, such
+/// as that of a package, or of a cache that was copied: its key is in the manifest of each run.
 ///
 /// # Errors
 /// [`KernelError::Untrusted`] if another user could have made or changed it.
 pub fn find(cache: &Cache) -> Result<Option<Kernel>, KernelError> {
-    let recipe = Recipe::embedded()?;
-    let kernel = match tools::compiler() {
-        Some(compiler) => cache.record(&recipe.key(&compiler)).map(|record| record.kernel),
-        None => {
-            cache.records().into_iter().map(|record| record.kernel).find(|kernel| {
-                // The key also shows that the recipe is the same.
-                kernel.key == recipe.key(&kernel.compiler)
-            })
-        }
-    };
-    kernel.map(|kernel| cache.check(&kernel.key).map(|()| kernel)).transpose()
+    find_of(&Recipe::embedded()?, tools::compiler().as_deref(), cache)
+}
+
+/// Does the same as [`find`] for any recipe and compiler.
+fn find_of(recipe: &Recipe, compiler: Option<&str>, cache: &Cache) -> Result<Option<Kernel>, KernelError> {
+    let of_compiler = compiler.and_then(|compiler| cache.record(&recipe.key(compiler)));
+    // The key also shows that the recipe is the same.
+    let of_recipe = |record: &Record| record.kernel.key == recipe.key(&record.kernel.compiler);
+    let found = of_compiler.or_else(|| cache.records().into_iter().find(of_recipe));
+    found.map(|Record { kernel, .. }| Cache::check(&kernel).map(|()| kernel)).transpose()
 }
 
 /// Returns the key of the kernel that [`build`] would make here; `None` without a compiler.
@@ -133,6 +132,7 @@ pub fn key(recipe: &Recipe) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::BTreeMap;
 
     /// Makes a program that prints these texts for the two options. Another process writes it: a
     /// file that this one has open for writing, and its children for a moment, cannot be run.
@@ -164,6 +164,48 @@ mod tests {
         };
         assert_eq!(kernel, expected);
         assert_eq!(kernel.hz().expect("it says so"), 250);
+    }
+
+    /// A package has the kernel of the compiler that built it, whatever compiler there is here.
+    #[test]
+    fn the_kernel_of_this_compiler_comes_first_and_any_of_the_recipe_will_do() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (cache, recipe) = (Cache::at(folder.path()), Recipe::embedded().expect("a recipe"));
+        let found = |compiler| {
+            let kernel = find_of(&recipe, compiler, &cache).expect("trusted");
+            kernel.map(|kernel| kernel.compiler)
+        };
+        let put = |key: String, compiler: &str| {
+            let workshop = cache.workshop(&key);
+            std::fs::create_dir_all(&workshop).expect("a folder");
+            std::fs::write(workshop.join("linux"), "kernel").expect("written");
+            let kernel = Kernel {
+                path: PathBuf::new(),
+                release: "7.2.12-lasthop".to_owned(),
+                package: "linux-source-7.2".to_owned(),
+                version: "7.2.12-1".to_owned(),
+                key: key.clone(),
+                compiler: compiler.to_owned(),
+                fallback: false,
+            };
+            let record = Record {
+                kernel,
+                seconds: BTreeMap::new(),
+                dropped: Vec::new(),
+                config: config::Options::new(),
+            };
+            Cache::write_record(&workshop, &record).expect("written");
+            cache.put(&workshop, &key).expect("put");
+        };
+        put("0f".to_owned(), "gcc 13");
+        assert_eq!(found(Some("gcc 13")), None, "a kernel of another recipe");
+        put(recipe.key("gcc 12"), "gcc 12");
+        assert_eq!(
+            [found(Some("gcc 13")), found(None)],
+            [Some("gcc 12".to_owned()), Some("gcc 12".to_owned())]
+        );
+        put(recipe.key("gcc 13"), "gcc 13");
+        assert_eq!(found(Some("gcc 13")).as_deref(), Some("gcc 13"));
     }
 
     #[test]

@@ -13,6 +13,7 @@ export function about(page: Page): HTMLElement[] {
   const facts: [string, string | string[]][] = [
     ["Varied", factors],
     ["Runs", about.planned === 1 ? "" : `${page.runs.cell.length} of ${about.planned}: ${counted(page.cells.length, "cell")}, ${counted(about.repetitions, "repetition")} each`],
+    ["Shard", about.shard],
     ["Started", about.started_ms === 0 ? "" : instant(about.started_ms)],
     ["Took", took(page)],
     ["Clock", about.clock_words],
@@ -45,7 +46,7 @@ function took(page: Page): string {
   const runs = duration(sum(page.runs.seconds));
   if (page.about.planned === 1) return runs;
   const all = ended_ms === null ? "" : `${duration((ended_ms - started_ms) / 1000)}; `;
-  return `${all}all runs ${runs}${clock === "virtual" ? ` of virtual time, ${duration(sum(page.runs.wall_seconds))} of real time` : ""}`;
+  return `${all}all runs ${runs}${clock === "virtual" ? " of virtual time" : ""}`;
 }
 
 function links(page: Page): HTMLElement[] {

@@ -1,6 +1,7 @@
 //! Errors of starting or continuing a campaign.
 
 use crate::plan::PlanError;
+use results::Shard;
 use std::io;
 use std::path::PathBuf;
 
@@ -13,6 +14,11 @@ pub enum CampaignError {
     /// The selection of cells is invalid.
     #[error("--only {0}")]
     Only(String),
+    /// A shard of a plan without a seed: each shard would draw a seed of its own.
+    #[error(
+        "--shard {0} needs a seed, or each shard draws another one: add --seed NUMBER, the same for all shards, or `seed = NUMBER` to the plan"
+    )]
+    ShardWithoutSeed(Shard),
     /// The directory already contains a campaign.
     #[error("{} already contains a campaign: continue it with `lasthop run --resume {}`", .0.display(), .0.display())]
     Exists(PathBuf),

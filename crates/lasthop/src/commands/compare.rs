@@ -17,8 +17,10 @@ use std::path::PathBuf;
 #[command(after_help = "\
 The Mann-Whitney test compares cells with equal levels; Holm's method corrects p for the number of
 cells. The effect is A12 of Vargha and Delaney: the share of all pairs of runs in which the run of
-SECOND has the higher value. Exit status: 0 if at least one cell was compared, 1 if none was;
-without a comparison FILE is not written.
+SECOND has the higher value.
+
+Exit status: 0 if at least one cell was compared, 1 if none was; without a comparison FILE is not
+written.
 
 Examples:
   lasthop compare runs/umts/20261121T130000-7 runs/umts/20261122T090000-8

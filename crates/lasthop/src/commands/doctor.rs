@@ -1,10 +1,13 @@
 //! `lasthop doctor`: checks what works on this machine, and tells how to get the rest.
 
+use crate::commands::resoa::library;
 use netlab::checks::{self, Check, Places};
+use virtual_time::kernel::{self, Cache};
 
 /// Runs every check and prints its outcome. Returns 1 if a link would not work.
 pub fn run() -> i32 {
-    let checks = checks::all(&Places::default());
+    let mut checks = checks::all(&Places::default());
+    checks.extend([virtual_time_kernel(), preload_library()]);
     for Check { name, essential, outcome } in &checks {
         let (mark, detail) = match outcome {
             Ok(detail) => ("ok     ", detail),
@@ -20,6 +23,25 @@ pub fn run() -> i32 {
     let without = checks.iter().filter(|check| !check.essential && check.outcome.is_err()).count();
     anstream::println!("\n{}", verdict(missing, without));
     i32::from(missing > 0)
+}
+
+/// Looks for the kernel of the virtual clock.
+fn virtual_time_kernel() -> Check {
+    let outcome = match Cache::of_user().and_then(|cache| kernel::find(&cache)) {
+        Ok(Some(kernel)) => Ok(format!("{} at {}", kernel.release, kernel.path.display())),
+        Ok(None) => Err("there is none, so `--clock virtual` does not work\n\
+                         install the package lasthop-kernel, or run `lasthop kernel build`"
+            .to_owned()),
+        Err(error) => Err(error.to_string()),
+    };
+    Check { name: "virtual-time kernel".to_owned(), essential: false, outcome }
+}
+
+/// Looks for the library that intercepts programs' socket calls.
+fn preload_library() -> Check {
+    let outcome =
+        library::find(None).map(|path| path.display().to_string()).map_err(|error| error.to_string());
+    Check { name: "preload library of `lasthop resoa run`".to_owned(), essential: false, outcome }
 }
 
 fn verdict(missing: usize, without: usize) -> String {

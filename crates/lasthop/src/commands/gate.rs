@@ -2,10 +2,12 @@
 
 mod against;
 mod arguments;
+mod campaign_arguments;
 mod line;
 mod output;
 
 pub use arguments::GateArguments;
+pub use campaign_arguments::CampaignArguments;
 
 use crate::clock::Clock;
 use crate::commands::run::campaign::{INTERRUPTED, Prepared, conclude, say_files};

@@ -23,16 +23,21 @@ const MEGA: f64 = 1e6;
 
 /// Runs the subcommand.
 pub fn run(arguments: &KernelArguments) -> Result<i32, Failure> {
-    let cache = Cache::of_user()?;
     match &arguments.verb {
-        KernelVerb::Build(arguments) => build(arguments, &cache),
-        KernelVerb::Show { json } => show(&cache, *json),
-        KernelVerb::Clean => {
+        KernelVerb::Build(arguments) => build(arguments, &cache(arguments.system)?),
+        KernelVerb::Show { json } => show(&cache(false)?, *json),
+        KernelVerb::Clean { system } => {
+            let cache = cache(*system)?;
             let freed = cache.clean()? as f64 / MEGA;
             anstream::eprintln!("lasthop: {freed:.1} MB freed in {}", cache.folder().display());
             Ok(0)
         }
     }
+}
+
+/// Returns the cache of all users of this machine, or else the user's own.
+fn cache(system: bool) -> Result<Cache, KernelError> {
+    if system { Ok(Cache::of_machine()) } else { Cache::of_user() }
 }
 
 fn build(arguments: &BuildArguments, cache: &Cache) -> Result<i32, Failure> {

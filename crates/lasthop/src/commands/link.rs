@@ -7,7 +7,7 @@ mod serving;
 mod summary;
 mod virtually;
 
-pub use running::{list, set};
+pub use running::{exec, list, set};
 pub use virtually::{SUBCOMMAND, read_arguments};
 
 use crate::arguments::LinkArguments;
@@ -111,6 +111,7 @@ pub fn run(arguments: &LinkArguments) -> Result<i32, Failure> {
         seed,
         control.clone(),
         live,
+        link.entrance()?,
     );
     let listener =
         Listener::start(link.directory().join(remote::SOCKET), move |request| remote.answer(request))?;

@@ -11,6 +11,8 @@ mod serve;
 mod server_status;
 mod status;
 
+pub use run::library;
+
 use crate::failure::Failure;
 use arguments::{ResoaArguments, ResoaVerb};
 

@@ -26,6 +26,11 @@ impl Lab {
         Some(Self { folder: tempfile::tempdir().expect("a folder") })
     }
 
+    /// Creates a lab for tests that run nothing, which need no rights.
+    pub fn here() -> Self {
+        Self { folder: tempfile::tempdir().expect("a folder") }
+    }
+
     /// Creates a lab with the kernel of the virtual clock, or skips the test and returns `None`.
     pub fn with_virtual_clock() -> Option<Self> {
         let lab = Self::new()?;

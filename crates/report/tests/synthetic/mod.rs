@@ -135,6 +135,8 @@ fn manifest(seed: u64) -> Manifest {
         cells,
         repetitions: REPETITIONS,
         looks: Vec::new(),
+        shard: None,
+        merged: Vec::new(),
         runs: Vec::new(),
         expectations: expectations(),
         units: BTreeMap::new(),

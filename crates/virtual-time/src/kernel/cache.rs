@@ -12,6 +12,9 @@
 //!
 //! The cache removes nothing else there. It rejects a kernel that another user could have made or
 //! changed (`trust`).
+//!
+//! Kernels that all users of a machine share are searched after the user's own: those that root
+//! built ([`MACHINE`]), and the one of a package ([`PACKAGES`]).
 
 mod trust;
 
@@ -23,11 +26,20 @@ use std::collections::BTreeMap;
 use std::env;
 use std::ffi::OsString;
 use std::fs::{self, DirBuilder, File, TryLockError};
+use std::iter;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-/// Environment variable with the directory of this project's caches.
+/// Environment variable with the directory of this project's caches. No other one is searched if
+/// it is set.
 const OVERRIDE: &str = "LASTHOP_CACHE";
+/// Directory of the caches that all users of this machine share (Filesystem Hierarchy Standard,
+/// 5.5).
+const MACHINE: &str = "/var/cache/lasthop";
+/// Directory into which packages install.
+const PACKAGES: &str = "/usr/lib/lasthop";
+/// Directory of kernels in each of these.
+const KERNELS: &str = "kernel";
 const KERNEL: &str = "linux";
 const RECORD: &str = "build.json";
 const BUILDING: &str = "building";
@@ -40,6 +52,8 @@ const SOURCE: &str = "linux-source-";
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cache {
     folder: PathBuf,
+    /// Directories that are only read, in the order in which they are searched after `folder`.
+    shared: Vec<PathBuf>,
 }
 
 /// Contents of a kernel's `build.json`.
@@ -65,24 +79,34 @@ pub(super) struct Lock {
 
 impl Cache {
     /// Returns the user's cache: in `LASTHOP_CACHE`, or in `lasthop` in `XDG_CACHE_HOME` or
-    /// `~/.cache`.
+    /// `~/.cache`. The latter two are searched before the kernels that all users share.
     pub fn of_user() -> Result<Self, KernelError> {
         Self::by_environment(&|name| env::var_os(name).filter(|value| !value.is_empty()))
     }
 
-    fn by_environment(variable: &dyn Fn(&str) -> Option<OsString>) -> Result<Self, KernelError> {
-        let ours = variable(OVERRIDE).map(PathBuf::from);
-        let shared = || variable("XDG_CACHE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
-        let home = || variable("HOME").map(|home| Path::new(&home).join(".cache"));
-        let folder =
-            ours.or_else(|| Some(shared().or_else(home)?.join("lasthop"))).ok_or(KernelError::NoCache)?;
-        Ok(Self::at(&std::path::absolute(&folder).map_err(KernelError::file("find", &folder))?))
+    /// Returns the cache that all users of this machine share. Only root can write to it.
+    #[must_use]
+    pub fn of_machine() -> Self {
+        Self { shared: vec![Path::new(PACKAGES).join(KERNELS)], ..Self::at(Path::new(MACHINE)) }
     }
 
-    /// Returns the cache below `folder`.
+    fn by_environment(variable: &dyn Fn(&str) -> Option<OsString>) -> Result<Self, KernelError> {
+        let absolute =
+            |folder: PathBuf| std::path::absolute(&folder).map_err(KernelError::file("find", &folder));
+        if let Some(only) = variable(OVERRIDE) {
+            return Ok(Self::at(&absolute(only.into())?));
+        }
+        let xdg = variable("XDG_CACHE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
+        let home = || variable("HOME").map(|home| Path::new(&home).join(".cache"));
+        let caches = xdg.or_else(home).ok_or(KernelError::NoCache)?;
+        let shared = [MACHINE, PACKAGES].map(|folder| Path::new(folder).join(KERNELS));
+        Ok(Self { shared: shared.into(), ..Self::at(&absolute(caches.join("lasthop"))?) })
+    }
+
+    /// Returns the cache below `folder`, without any shared kernels.
     #[must_use]
     pub fn at(folder: &Path) -> Self {
-        Self { folder: folder.join("kernel") }
+        Self { folder: folder.join(KERNELS), shared: Vec::new() }
     }
 
     /// Returns the directory of the cache.
@@ -91,7 +115,7 @@ impl Cache {
         &self.folder
     }
 
-    /// Returns the directory of the kernel with this key, once it is built.
+    /// Returns the directory that the kernel with this key gets when it is built.
     #[must_use]
     pub fn place(&self, key: &str) -> PathBuf {
         self.folder.join(key)
@@ -107,36 +131,37 @@ impl Cache {
         self.folder.join(FAILED)
     }
 
-    /// Returns the record of the kernel with this key, if it is built.
+    /// Returns the record of the kernel with this key, if it is built: from the first directory
+    /// that has it.
     #[must_use]
     pub fn record(&self, key: &str) -> Option<Record> {
-        let place = self.place(key);
-        let mut record: Record = serde_json::from_slice(&fs::read(place.join(RECORD)).ok()?).ok()?;
-        // The cache may have been copied from another directory.
-        record.kernel.path = place.join(KERNEL);
-        (record.kernel.key == key && record.kernel.path.is_file()).then_some(record)
+        self.folders().find_map(|folder| read_record(folder, key))
     }
 
-    /// Refuses the kernel with this key if another user could have made or changed it.
+    /// Refuses a kernel of the cache if another user could have made or changed it.
     ///
     /// # Errors
     /// [`KernelError::Untrusted`] if so.
-    pub fn check(&self, key: &str) -> Result<(), KernelError> {
-        let place = self.place(key);
-        [place.join(KERNEL), place.join(RECORD)].iter().try_for_each(|path| trust::check(path))
+    pub fn check(kernel: &Kernel) -> Result<(), KernelError> {
+        [kernel.path.clone(), kernel.path.with_file_name(RECORD)]
+            .iter()
+            .try_for_each(|path| trust::check(path))
     }
 
-    /// Returns the records of all kernels in the cache, ordered by key.
+    /// Returns the records of all kernels in the cache, those of the first directory first, each
+    /// directory's ordered by key.
     #[must_use]
     pub fn records(&self) -> Vec<Record> {
-        let mut keys: Vec<_> = self.names().collect();
-        keys.sort();
-        keys.iter().filter_map(|key| self.record(key)).collect()
+        let of = |folder| {
+            let mut keys: Vec<_> = names(folder).collect();
+            keys.sort();
+            keys.into_iter().filter_map(move |key| read_record(folder, &key))
+        };
+        self.folders().flat_map(of).collect()
     }
 
-    fn names(&self) -> impl Iterator<Item = String> {
-        let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
-        entries.filter_map(|entry| entry.file_name().into_string().ok())
+    fn folders(&self) -> impl Iterator<Item = &Path> {
+        iter::once(&self.folder).chain(&self.shared).map(PathBuf::as_path)
     }
 
     /// Writes the record beside the kernel in `folder`.
@@ -184,8 +209,8 @@ impl Cache {
         }
     }
 
-    /// Removes all kernels and leftovers of builds, except those being built; returns the bytes
-    /// freed.
+    /// Removes all kernels and leftovers of builds, except those being built and those of other
+    /// directories; returns the bytes freed.
     ///
     /// Files that are not the cache's stay.
     ///
@@ -195,7 +220,7 @@ impl Cache {
         trust::check(&self.folder)?;
         let mut freed = 0;
         // Locks stay: another process may have opened one to lock it.
-        for name in self.names().filter(|name| self.is_kept(name)).collect::<Vec<_>>() {
+        for name in names(&self.folder).filter(|name| self.is_kept(name)).collect::<Vec<_>>() {
             let key = name.split_once('.').map_or(name.as_str(), |(key, _)| key);
             let lock = File::open(self.folder.join(format!("{key}.{LOCK}")));
             if lock.as_ref().is_ok_and(|file| matches!(file.try_lock(), Err(TryLockError::WouldBlock))) {
@@ -223,6 +248,20 @@ impl Cache {
             Some(_) => name == FAILED || name.starts_with(SOURCE),
         }
     }
+}
+
+/// Reads the record of the kernel with this key in a directory of kernels.
+fn read_record(folder: &Path, key: &str) -> Option<Record> {
+    let place = folder.join(key);
+    let mut record: Record = serde_json::from_slice(&fs::read(place.join(RECORD)).ok()?).ok()?;
+    // The directory may have been copied from another place.
+    record.kernel.path = place.join(KERNEL);
+    (record.kernel.key == key && record.kernel.path.is_file()).then_some(record)
+}
+
+fn names(folder: &Path) -> impl Iterator<Item = String> + use<> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().into_string().ok())
 }
 
 /// Returns the size in bytes of a file, or of everything in a directory.

@@ -1,9 +1,9 @@
 //! `--against`: the comparison with another campaign of the same seeds.
 
 use super::arguments::GateArguments;
+use super::campaign_arguments::CampaignArguments;
 use super::line::Line;
 use crate::clock::Clock;
-use crate::commands::run::CampaignArguments;
 use crate::failure::Failure;
 use experiment::plan::Plan;
 use results::paired::{self, Comparison, METRICS, PairingError};

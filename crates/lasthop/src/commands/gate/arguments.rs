@@ -1,6 +1,6 @@
 //! The command line of `lasthop gate`.
 
-use crate::commands::run::CampaignArguments;
+use super::campaign_arguments::CampaignArguments;
 use clap::Args;
 use results::Metric;
 use std::path::PathBuf;

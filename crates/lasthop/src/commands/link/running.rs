@@ -1,14 +1,16 @@
-//! Listing and changing running links.
+//! Listing and changing running links, and running more programs behind them.
 
-use super::{Failure, link_seed};
+use super::{Failure, command_line, link_seed};
+use crate::notice::Notice;
 use crate::remote::{self, Answer, Request, Running};
 use capture::{LinkId, Live};
 use emulator::{Command, Control, WayId};
 use experiment::catalogue::Catalogue;
 use link::Direction;
 use link::profile::{LinkProfile, Parameters};
-use netlab::Registry;
 use netlab::state::State;
+use netlab::{Entrance, Registry};
+use std::ffi::OsString;
 use std::sync::Mutex;
 use std::time::Instant;
 
@@ -23,6 +25,7 @@ pub struct Remote {
     control: Control,
     /// Counters of the recorder so far.
     live: Live,
+    entrance: Entrance,
 }
 
 impl Remote {
@@ -33,15 +36,17 @@ impl Remote {
         seed: u64,
         control: Control,
         live: Live,
+        entrance: Entrance,
     ) -> Self {
         let link = Mutex::new(link.clone());
-        Self { id, command, seed, started: Instant::now(), link, control, live }
+        Self { id, command, seed, started: Instant::now(), link, control, live, entrance }
     }
 
     /// Answers a request.
     pub fn answer(&self, request: Request) -> Answer {
         match request {
             Request::Show => self.show(),
+            Request::Enter => Answer::Entrance(self.entrance.clone()),
             Request::Set { direction, parameters } => match self.set(&direction, &parameters) {
                 Ok(now) => Answer::Changed { now },
                 Err(why) => Answer::Refused(why),
@@ -129,21 +134,8 @@ pub fn list(json: bool) -> Result<i32, Failure> {
 
 /// Runs `lasthop link set`.
 pub fn set(id: &str, direction: &str, parameters: &str) -> Result<i32, Failure> {
-    let registry = Registry::open()?;
-    let running: Vec<_> =
-        registry.list()?.into_iter().filter(State::is_running).map(|state| state.id).collect();
-    // The first digits suffice if they identify one link.
-    let mut matching = running.iter().filter(|known| known.starts_with(id));
-    let (Some(found), None) = (matching.next(), matching.next()) else {
-        let known = if running.is_empty() {
-            "no link is running".to_owned()
-        } else {
-            format!("running: {}", running.join(", "))
-        };
-        return Err(format!("`{id}` matches no link, or more than one ({known})").into());
-    };
     let request = Request::Set { direction: direction.to_owned(), parameters: parameters.to_owned() };
-    match remote::ask(&registry.path().join(found).join(remote::SOCKET), &request)? {
+    match ask(id, &request)? {
         Answer::Changed { now } => {
             for (direction, is) in now {
                 anstream::println!("{direction:<4} {is}");
@@ -151,8 +143,67 @@ pub fn set(id: &str, direction: &str, parameters: &str) -> Result<i32, Failure> 
             Ok(0)
         }
         Answer::Refused(why) => Err(why.into()),
-        Answer::Link(_) => {
-            Err("the link gave an unexpected answer: it may be of another version of lasthop".into())
-        }
+        Answer::Link(_) | Answer::Entrance(_) => Err(unexpected()),
+    }
+}
+
+/// Runs `lasthop link exec`: this process becomes the program. Returns only if it cannot be
+/// executed.
+pub fn exec(id: &str, command: &[OsString]) -> Result<i32, Failure> {
+    let entrance = match ask(id, &Request::Enter)? {
+        Answer::Entrance(entrance) => entrance,
+        Answer::Refused(why) => return Err(why.into()),
+        Answer::Link(_) | Answer::Changed { .. } => return Err(unexpected()),
+    };
+    let ended = entrance.execute(&command_line(command))?;
+    if let Some(message) = ended.message() {
+        Notice::new(false).warn(message);
+    }
+    Ok(ended.status().into())
+}
+
+/// Sends `request` to the running link whose id begins with `id`.
+fn ask(id: &str, request: &Request) -> Result<Answer, Failure> {
+    let registry = Registry::open()?;
+    let running: Vec<_> =
+        registry.list()?.into_iter().filter(State::is_running).map(|state| state.id).collect();
+    let found = matching(id, &running)?;
+    Ok(remote::ask(&registry.path().join(found).join(remote::SOCKET), request)?)
+}
+
+/// Returns the running link with this id, or else the only one whose id begins with it.
+fn matching<'a>(id: &str, running: &'a [String]) -> Result<&'a str, Failure> {
+    if let Some(exact) = running.iter().find(|known| *known == id) {
+        return Ok(exact);
+    }
+    let mut beginning = running.iter().filter(|known| known.starts_with(id));
+    if let (Some(found), None) = (beginning.next(), beginning.next()) {
+        return Ok(found);
+    }
+    let known = if running.is_empty() {
+        "no link is running".to_owned()
+    } else {
+        format!("running: {}", running.join(", "))
+    };
+    Err(format!("`{id}` matches no link, or more than one ({known})").into())
+}
+
+fn unexpected() -> Failure {
+    "the link gave an unexpected answer: it may be of another version of lasthop".into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn first_digits_identify_a_link_unless_another_has_the_whole_id() {
+        let running = ["1", "10", "25"].map(str::to_owned);
+        let found = |id| matching(id, &running).map_err(|error| error.to_string());
+        assert_eq!((found("1"), found("2")), (Ok("1"), Ok("25")));
+        let refused = |id: &str| format!("`{id}` matches no link, or more than one (running: 1, 10, 25)");
+        assert_eq!((found(""), found("3")), (Err(refused("")), Err(refused("3"))));
+        let none = matching("1", &[]).map_err(|error| error.to_string());
+        assert_eq!(none, Err("`1` matches no link, or more than one (no link is running)".to_owned()));
     }
 }

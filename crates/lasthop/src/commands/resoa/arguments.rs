@@ -115,7 +115,9 @@ pub struct ServeArguments {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Without --agent and --server the command asks both at their default sockets and shows those that
-answer. The exit status is 1 if an agent has no server.")]
+answer.
+
+The exit status is 0, or 1 if an agent has no server or nothing answers.")]
 pub struct StatusArguments {
     /// Socket of the agent [default: LASTHOP_RESOA, or the default of `lasthop resoa agent`]
     #[arg(long, value_name = "PATH")]

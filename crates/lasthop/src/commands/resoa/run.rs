@@ -1,7 +1,7 @@
 //! `lasthop resoa run`: runs a command with remote sockets. If its calls cannot be intercepted, it
 //! is not started.
 
-mod library;
+pub mod library;
 mod program;
 
 use super::{agent, agent_status};

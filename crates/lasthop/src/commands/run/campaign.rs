@@ -1,8 +1,8 @@
-//! Running a campaign: what `lasthop run` and `lasthop gate` have in common.
+//! Running a campaign step by step, as `lasthop gate` does.
 
-use super::arguments::CampaignArguments;
 use super::progress::Bar;
 use crate::clock::{Clock, GuestKernel, guest_kernel, processors};
+use crate::commands::gate::CampaignArguments;
 use crate::failure::Failure;
 use experiment::campaign::{Asked, Campaign, Capacity, Guests, RunEnvironment};
 use experiment::plan::Plan;
@@ -160,6 +160,7 @@ fn campaign(
         seed: arguments.seed,
         out: arguments.out.clone(),
         guest,
+        shard: None,
         looks: looks(&plan)?,
     };
     Ok(Campaign::create(plan, &asked)?)

@@ -4,32 +4,57 @@ use crate::failure::Failure;
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use link::units::BitRate;
 use results::expectation;
-use results::metric::{Metric, cell_values};
+use results::metric::{Metric, values_by_cell};
 use results::statistics::{self, Bootstrap, Distribution, Estimator, Interval};
 use results::{Besides, Cell, Directory, Protocol, RunVerdict};
 use serde_json::{Map, Value, json};
+use std::collections::HashMap;
+
+const VERDICTS: [RunVerdict; 4] =
+    [RunVerdict::Good, RunVerdict::Overloaded, RunVerdict::DroppedCall, RunVerdict::Failed];
 
 /// Shown instead of a figure for which there are too few runs.
 const TOO_FEW: &str = "n too small";
 
+/// The values of all runs by cell, from one pass for each metric: a campaign may have a million.
+struct CellValues {
+    metrics: HashMap<&'static str, HashMap<u32, Vec<f64>>>,
+    /// Number of runs of a cell with a verdict.
+    verdicts: HashMap<(u32, RunVerdict), usize>,
+}
+
+impl CellValues {
+    /// Collects the values of the workload `measure`.
+    fn of(directory: &Directory, measure: &str, besides: Besides) -> Self {
+        let of = |metric: Metric| (metric.name(), values_by_cell(directory, metric, measure, besides));
+        let mut verdicts = HashMap::new();
+        for run in &directory.manifest.runs {
+            *verdicts.entry((run.cell, run.verdict)).or_default() += 1;
+        }
+        Self { metrics: Metric::ALL.map(of).into(), verdicts }
+    }
+}
+
 /// The figures of one cell.
 struct Figures<'a> {
-    directory: &'a Directory,
+    all: &'a CellValues,
     cell: &'a Cell,
-    /// Name of the workload whose figures are shown.
-    measure: &'a str,
     besides: Besides,
 }
 
 impl Figures<'_> {
-    fn values(&self, metric: Metric) -> Vec<f64> {
-        cell_values(self.directory, self.cell.number, metric, self.measure, self.besides)
+    fn values(&self, metric: Metric) -> &[f64] {
+        self.all.metrics[metric.name()].get(&self.cell.number).map_or(&[], Vec::as_slice)
     }
 
     /// Adds the number of runs to `figure`, if not all counted runs have a value. A run of a
     /// command has a goodput only with a capture.
     fn with_runs(&self, figure: String, values: usize) -> String {
-        let counting = self.directory.counting(self.cell.number, self.besides).count();
+        let counting: usize = VERDICTS
+            .iter()
+            .filter(|verdict| self.besides.counts(**verdict))
+            .map(|&verdict| self.count(verdict))
+            .sum();
         if values == 0 || values == counting {
             figure
         } else {
@@ -38,12 +63,11 @@ impl Figures<'_> {
     }
 
     fn count(&self, verdict: RunVerdict) -> usize {
-        let runs = self.directory.manifest.runs.iter();
-        runs.filter(|run| run.cell == self.cell.number && run.verdict == verdict).count()
+        self.all.verdicts.get(&(self.cell.number, verdict)).copied().unwrap_or_default()
     }
 
     fn ended(&self) -> usize {
-        self.directory.manifest.runs.iter().filter(|run| run.cell == self.cell.number).count()
+        VERDICTS.iter().map(|&verdict| self.count(verdict)).sum()
     }
 
     fn json(&self) -> Value {
@@ -57,7 +81,7 @@ impl Figures<'_> {
             "dropped_calls": self.count(RunVerdict::DroppedCall),
         });
         for metric in Metric::ALL {
-            object[metric.name()] = distribution(&self.values(metric));
+            object[metric.name()] = distribution(self.values(metric));
         }
         object
     }
@@ -81,8 +105,9 @@ fn distribution(values: &[f64]) -> Value {
 
 /// Returns the object of `--json`.
 pub fn json(directory: &Directory, measure: &str, besides: Besides) -> Value {
+    let all = &CellValues::of(directory, measure, besides);
     let cells = directory.manifest.cells.iter();
-    let cells: Vec<_> = cells.map(|cell| Figures { directory, cell, measure, besides }.json()).collect();
+    let cells: Vec<_> = cells.map(|cell| Figures { all, cell, besides }.json()).collect();
     let mut object = json!({ "run_directory": directory.path, "workload": measure, "cells": cells });
     if let Some(guest) = &directory.manifest.guest {
         object["verified"] = verified(directory, guest).into();
@@ -106,23 +131,24 @@ pub fn table(directory: &Directory, measure: &str, besides: Besides) -> Table {
         ["goodput, median", "mean", "95 % interval", "retransmitted", "timeouts", "rtt, median", "not good"];
     let columns = ["runs"].into_iter().chain(program.then_some("time, median")).chain(columns);
     table.set_header(factors.iter().map(|factor| factor.name.as_str()).chain(columns));
+    let all = &CellValues::of(directory, measure, besides);
     for cell in &directory.manifest.cells {
-        let figures = Figures { directory, cell, measure, besides };
+        let figures = Figures { all, cell, besides };
         let goodput = figures.values(Metric::Goodput);
         let median = |metric: Metric, unit: &str, digits: usize| {
-            Distribution::of(&figures.values(metric)).map_or_else(
+            Distribution::of(figures.values(metric)).map_or_else(
                 || "-".to_owned(),
                 |all| figures.with_runs(format!("{:.digits$}{unit}", all.median), all.count),
             )
         };
-        let all = Distribution::of(&goodput);
+        let distribution = Distribution::of(goodput);
         let mut row: Vec<String> = cell.levels.iter().map(|level| level.level.clone()).collect();
         row.push(figures.ended().to_string());
         row.extend(program.then(|| median(Metric::Completion, " s", 3)));
         row.extend([
-            figures.with_runs(rate(all.map(|all| all.median)), goodput.len()),
-            rate(all.map(|all| all.mean)),
-            match interval(&goodput) {
+            figures.with_runs(rate(distribution.map(|all| all.median)), goodput.len()),
+            rate(distribution.map(|all| all.mean)),
+            match interval(goodput) {
                 Some(interval) => format!("{} … {}", rate(Some(interval.low)), rate(Some(interval.high))),
                 None if goodput.is_empty() => "-".to_owned(),
                 None => TOO_FEW.to_owned(),

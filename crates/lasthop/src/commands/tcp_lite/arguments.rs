@@ -35,6 +35,7 @@ pub enum TcpLiteVerb {
     /// Let programs of a control group ask for damaged segments, until detached
     Attach(AttachArguments),
     /// Show the attachments and what happened to damaged segments
+    #[command(after_help = "Exit status: 0, or 1 if nothing is attached.")]
     Status {
         /// Print one JSON object per attachment
         #[arg(long)]
@@ -54,8 +55,10 @@ pub const DEFAULT_NAME: &str = "lite";
 /// Arguments of `lasthop tcp-lite run`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
+A summary at the end shows what happened to damaged segments.
+
 The exit status is the program's. It is 125 if lasthop itself fails, 126 if the program cannot be
-executed and 127 if it is not found. A summary at the end shows what happened to damaged segments.
+executed and 127 if it is not found.
 
 Examples:
   lasthop tcp-lite run -- curl -O http://198.51.100.1/picture.jpg

@@ -37,6 +37,15 @@ fn the_environment_says_where() {
     assert_eq!(of(&all[2..]).as_deref(), Ok("/c/.cache/lasthop/kernel"));
     // The XDG specification says that a relative path must be ignored.
     assert_eq!(of(&[("XDG_CACHE_HOME", "b"), ("HOME", "/c")]).as_deref(), Ok("/c/.cache/lasthop/kernel"));
+    let shared = |variables: &[(&str, &str)]| {
+        let variables: BTreeMap<_, _> = variables.iter().copied().collect();
+        let cache = Cache::by_environment(&|name| variables.get(name).map(OsString::from));
+        cache.expect("a cache").shared.into_iter().map(|folder| folder.display().to_string()).collect()
+    };
+    let none: [String; 0] = [];
+    assert_eq!(shared(&all), none, "the given directory is the only one");
+    let found: Vec<String> = shared(&all[2..]);
+    assert_eq!(found, ["/var/cache/lasthop/kernel", "/usr/lib/lasthop/kernel"]);
     let error = of(&[]).expect_err("nothing is set");
     assert!(error.contains("set LASTHOP_CACHE, XDG_CACHE_HOME or HOME"), "{error}");
 }
@@ -49,6 +58,21 @@ fn what_was_put_is_found_where_it_is_now() {
     assert_eq!(record.kernel.path, cache.place(KEY).join("linux"));
     assert_eq!(cache.records(), [record]);
     assert_eq!(cache.record("10"), None);
+}
+
+/// A package and root's build serve all users; a user's own kernel comes first.
+#[test]
+fn shared_kernels_are_searched_after_the_users_own() {
+    let (own, package) = (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
+    let shared = with_a_kernel(package.path());
+    let cache = Cache { shared: vec![shared.folder().to_owned()], ..Cache::at(own.path()) };
+    let path_of = || cache.record(KEY).map(|record| record.kernel.path);
+    assert_eq!(path_of(), Some(shared.place(KEY).join(KERNEL)));
+    assert_eq!(cache.clean().expect("cleaned"), 0, "only the user's own are removed");
+    with_a_kernel(own.path());
+    assert_eq!(path_of(), Some(cache.place(KEY).join(KERNEL)));
+    let folders: Vec<_> = cache.records().into_iter().map(|record| record.kernel.path).collect();
+    assert_eq!(folders, [cache.place(KEY).join(KERNEL), shared.place(KEY).join(KERNEL)]);
 }
 
 #[test]
@@ -74,7 +98,7 @@ fn cleaning_leaves_files_of_others() {
     fs::write(cache.folder().join("linux-source-7.2_7.2.12-1_all.deb"), "source").expect("written");
     fs::write(cache.failed_log(), "no").expect("written");
     assert!(cache.clean().expect("cleaned") > 0);
-    let mut left: Vec<_> = cache.names().collect();
+    let mut left: Vec<_> = names(cache.folder()).collect();
     left.sort();
     assert_eq!(left, ["0f.old", "cafe", "linux", "notes.txt"]);
     assert!(cache.folder().join("linux/Makefile").exists());
@@ -86,10 +110,11 @@ fn a_cache_that_others_can_write() {
     use std::os::unix::fs::PermissionsExt;
     let folder = tempfile::tempdir().expect("a folder");
     let cache = with_a_kernel(folder.path());
-    cache.check(KEY).expect("our own");
+    let kernel = cache.record(KEY).expect("a kernel").kernel;
+    Cache::check(&kernel).expect("our own");
     fs::set_permissions(cache.folder(), fs::Permissions::from_mode(0o777)).expect("ours");
     let untrusted = |outcome: Result<(), KernelError>| matches!(outcome, Err(KernelError::Untrusted { .. }));
-    assert!(untrusted(cache.check(KEY)));
+    assert!(untrusted(Cache::check(&kernel)));
     assert!(untrusted(cache.clean().map(drop)));
     assert!(untrusted(cache.lock(KEY, &mut || Ok(())).map(drop)));
     assert!(cache.record(KEY).is_some(), "it is still there");

@@ -8,6 +8,12 @@ use std::path::{Path, PathBuf};
 const VARIABLE: &str = "LASTHOP_PRELOAD";
 /// File name of the library, as cargo builds it.
 const NAME: &str = "libresoa_preload.so";
+/// How to get the library.
+const WAY_OUT: &str = if cfg!(target_feature = "crt-static") {
+    "the static binary comes without it: use --seccomp"
+} else {
+    "build it with `cargo build --release -p resoa-preload`"
+};
 
 /// Returns the given path, or the first place where the library exists.
 pub fn find(said: Option<&Path>) -> Result<PathBuf, Failure> {
@@ -21,7 +27,7 @@ pub fn find(said: Option<&Path>) -> Result<PathBuf, Failure> {
     places.iter().find(|place| place.is_file()).cloned().ok_or_else(|| {
         let tried: Vec<_> = places.iter().map(|place| place.display().to_string()).collect();
         format!(
-            "no {NAME} at {}\nbuild it with `cargo build --release -p resoa-preload`, or give its path with --library FILE or {VARIABLE}",
+            "no {NAME} at {}\n{WAY_OUT}, or give its path with --library FILE or {VARIABLE}",
             tried.join(", ")
         )
         .into()
