@@ -5,16 +5,16 @@
 //! are compared in pairs, and what the seed does to both cancels.
 //!
 //! # Verdicts
-//! The change of a pair is that of the second value in percent of the first, signed so that worse is
-//! positive. A metric *regressed* in a cell if the median change is above the tolerance, and did not
-//! if it is at most the tolerance. Each is shown by a sign test, which is exact and assumes nothing
-//! about the values. Holm's method corrects its p for the number of comparisons, separately for each
-//! of the two questions. If neither is shown, the comparison is not decided. If all pairs are equal,
-//! there is nothing to decide: by the virtual clock this is the rule for a program that did not
-//! change.
+//! The change of a pair is that of the second value in percent of the first, signed so that worse
+//! is positive. A metric *regressed* in a cell if the median change is above the tolerance, and did
+//! not if it is at most the tolerance. Each is shown by a sign test, which is exact and assumes
+//! nothing about the values. Holm's method corrects its p for the number of comparisons, separately
+//! for each of the two questions. If neither is shown, the comparison is not decided. If all pairs
+//! are equal, there is nothing to decide: by the virtual clock this is the rule for a program that
+//! did not change.
 //!
-//! A run that failed in the second campaign alone is a regression of every metric of its cell. Pairs
-//! with any other run that has no value could have changed in either direction.
+//! A run that failed in the second campaign alone is a regression of every metric of its cell.
+//! Pairs with any other run that has no value could have changed in either direction.
 
 mod pairing;
 

@@ -53,7 +53,9 @@ impl Bound {
             (false, _) => unit::factor(unit, metric.unit()),
         };
         let scale = scale.ok_or_else(wrong)?;
-        Ok(Self { value: value * scale, unit: unit.to_owned(), scale })
+        // 95 % is 0.95, but 95 times 0.01 is not.
+        let value = if scale < 1.0 { value / (1.0 / scale) } else { value * scale };
+        Ok(Self { value, unit: unit.to_owned(), scale })
     }
 }
 

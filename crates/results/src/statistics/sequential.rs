@@ -121,8 +121,8 @@ fn with_more(alive: &[f64], share: f64, more: u32) -> Vec<f64> {
 ///   removes the skewness (On the removal of skewness by transformation, Journal of the Royal
 ///   Statistical Society B 54(1), 1992), with Student's quantiles and a skewness that is enlarged
 ///   by 6/n, since small samples show too little of it.
-/// * They spend a quarter of the allowed error. The looks share it without assuming how they depend on
-///   each other.
+/// * They spend a quarter of the allowed error. The looks share it without assuming how they depend
+///   on each other.
 /// * There are none for fewer than [`MeanEnds::LEAST`] values, and none if all values are equal.
 ///
 /// The simulations of `requirement` show for which values this suffices.

@@ -22,8 +22,10 @@ agree on nothing but N. With --slurm a Slurm cluster does all this: an array of 
 a last job merges them, and lasthop shows the progress (docs/beyond-one-machine.md).
 
 Results are in runs/NAME/TIME-SEED/: manifest.json, results.parquet (a row per connection),
-captures, event logs, report.html. Exit status: 0 if every run was good, overloaded or had a dropped
-call, 1 if some failed, 130 after Ctrl-C.
+captures, event logs, report.html.
+
+Exit status: 0 if every run was good, overloaded or had a dropped call, 1 if some failed, 130 after
+Ctrl-C.
 
 Examples:
   lasthop run experiments/quickstart.toml
