@@ -202,6 +202,7 @@ pub fn human(seconds: f64) -> String {
 }
 
 #[cfg(test)]
+#[allow(clippy::float_cmp, reason = "sums of whole numbers")]
 mod tests {
     use super::*;
 
