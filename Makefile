@@ -6,6 +6,7 @@
 #   make                  Build the release binaries.
 #   make demo             Download a file over an emulated UMTS link, then run a small campaign.
 #   make demo-virtual     Run half an hour of GSM in seconds, twice, with identical packets.
+#   make docs             Build the book: target/book/html, which opens without a network.
 #   make test             Run everything that CI runs.
 #   make fuzz             Run each fuzz target for FUZZ_SECONDS (default 30).
 #   make hostile          Attack a server of remote sockets inside network namespaces.
@@ -40,10 +41,10 @@ RUN_PACKAGES   := iproute2 nftables
 TEST_PACKAGES  := tshark iputils-ping curl python3 python3-venv ethtool passt chromium
 FUZZ_SECONDS   ?= 30
 
+.PHONY: demo demo-virtual docs test bench soak fuzz hostile build install-lite install-cc install-resoa
 VERSION        := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
 DIST           ?= target/lasthop-$(VERSION)
 
-.PHONY: demo demo-virtual test bench soak fuzz hostile build install-lite install-cc install-resoa
 .PHONY: deb static kernel-package image wheel release test-packages test-wheel test-slurm
 
 build:
@@ -57,6 +58,10 @@ demo: build
 
 demo-virtual: build
 	@scripts/demo/virtual target/release/lasthop
+
+docs:
+	@scripts/build/require-rust
+	@scripts/build/book
 
 test:
 	@scripts/build/require-rust
