@@ -62,6 +62,24 @@ fn trial(
     })
 }
 
+/// Checks that `docs/reference/` is what `lasthop generate reference` writes.
+fn reference() -> Result<(), String> {
+    let error = |error: std::io::Error| error.to_string();
+    let folder = tempfile::tempdir().map_err(error)?;
+    let committed = root().join("docs/reference");
+    let lasthop = || std::process::Command::new(env!("CARGO_BIN_EXE_lasthop"));
+    lasthop().args(["generate", "reference"]).arg(folder.path()).status().map_err(error)?;
+    for page in std::fs::read_dir(folder.path()).map_err(error)? {
+        let page = page.map_err(error)?;
+        let current = std::fs::read_to_string(page.path()).map_err(error)?;
+        if std::fs::read_to_string(committed.join(page.file_name())).ok().as_ref() != Some(&current) {
+            let name = page.file_name().display().to_string();
+            return Err(format!("{name} is not current: run `lasthop generate reference docs/reference`"));
+        }
+    }
+    Ok(())
+}
+
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
     let pages: Vec<_> = Page::all(&root()).into_iter().map(Arc::new).collect();
@@ -74,6 +92,7 @@ fn main() -> ExitCode {
     }
     let all = pages.clone();
     trials.push(Trial::test("contents", move || links::contents(&all).map_err(Failed::from)));
+    trials.push(Trial::test("reference", || reference().map_err(Failed::from)));
     let all = pages.clone();
     trials.push(Trial::test("counts", move || counts::check(&all).map_err(Failed::from)));
     // Sessions run programs by the real clock, which a busy machine delays: few at a time.
