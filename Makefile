@@ -6,6 +6,7 @@
 #   make                  Build the release binaries.
 #   make demo             Download a file over an emulated UMTS link, then run a small campaign.
 #   make demo-virtual     Run half an hour of GSM in seconds, twice, with identical packets.
+#   make docs             Build the book: target/book/html, which opens without a network.
 #   make test             Run everything that CI runs.
 #   make fuzz             Run each fuzz target for FUZZ_SECONDS (default 30).
 #   make hostile          Attack a server of remote sockets inside network namespaces.
@@ -45,7 +46,7 @@ FUZZ_SECONDS   ?= 30
 VERSION        := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
 DIST           ?= target/lasthop-$(VERSION)
 
-.PHONY: demo demo-virtual test bench soak fuzz hostile build install-lite install-cc install-resoa
+.PHONY: demo demo-virtual docs test bench soak fuzz hostile build install-lite install-cc install-resoa
 .PHONY: deb static kernel-package image wheel release
 .PHONY: test-packages test-wheel test-slurm test-ci-templates
 
@@ -60,6 +61,10 @@ demo: build
 
 demo-virtual: build
 	@scripts/demo/virtual target/release/lasthop
+
+docs:
+	@scripts/build/require-rust
+	@scripts/build/book
 
 test:
 	@scripts/build/require-rust

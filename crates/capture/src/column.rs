@@ -56,6 +56,16 @@ pub enum Cell<'a> {
 }
 
 impl<S: Schema> Column<S> {
+    /// Returns the type of its cells in one word.
+    #[must_use]
+    pub const fn type_name(&self) -> &'static str {
+        match self.kind {
+            ColumnType::Bool => "boolean",
+            ColumnType::Bits(_) | ColumnType::Rising => "number",
+            ColumnType::Text => "text",
+        }
+    }
+
     /// Returns the row's cell.
     #[must_use]
     pub fn cell<'a>(&self, row: &'a S, header: &'a S::Header) -> Cell<'a> {

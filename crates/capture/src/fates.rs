@@ -35,7 +35,7 @@ impl Schema for Fate {
             |fate, _| Cell::Number(fate.number), |fate, cell| fate.number = cell.int()),
         column!("copy", copy, "whether this is a copy that the link made"),
         column!("length", length, "bytes, at the link's layer"),
-        column!("arrived_ns", arrived, "when it came to the link, in ns since the start of the run"),
+        column!("arrived_ns", arrived, "when it arrived at the link, in ns since the start of the run"),
         column!("sending_start_ns", sending.start, "when the limiter sent its first bit; arrived_ns without a limiter"),
         column!("sending_end_ns", sending.end, "when the limiter sent its last bit; arrived_ns without a limiter"),
         column!("left_ns", left, "when it was delivered or lost"),
@@ -47,8 +47,8 @@ impl Schema for Fate {
         column!("bits_flipped", bits_flipped, "bits that the link flipped"),
         column!("checksum_spoiled", checksum_spoiled, "whether the link made the TCP or UDP checksum wrong and nothing else"),
         column!("ce_marked", congestion_marked, "whether the link set the ECN field to Congestion Experienced"),
-        column!("held_ns", held, "how long hiccups held it back"),
-        column!("overtaken", overtaken, "packets that had come after it and left before it"),
+        column!("held_ns", held, "time for which hiccups held it"),
+        column!("overtaken", overtaken, "packets that arrived after it and left before it"),
         column!("src", flow(Flow::UNKNOWN).source, "source address"),
         column!("dst", flow(Flow::UNKNOWN).destination, "destination address"),
         column!("protocol", flow(Flow::UNKNOWN).protocol, "IP protocol number: 6 TCP, 17 UDP"),
@@ -59,7 +59,7 @@ impl Schema for Fate {
             |fate, _| fate.flow.and_then(|flow| flow.ports).map_or(Cell::Null, |ports| Cell::number(ports.1)),
             |fate, cell| fate.flow.get_or_insert(Flow::UNKNOWN).ports.get_or_insert_default().1 = cell.int()),
         column!("tcp_seq", flow(Flow::UNKNOWN).tcp_sequence, "TCP sequence number of the first byte"),
-        column!("payload", flow(Flow::UNKNOWN).payload, "bytes behind the transport header"),
+        column!("payload", flow(Flow::UNKNOWN).payload, "bytes after the transport header"),
     ];
 
     fn blank() -> Self {

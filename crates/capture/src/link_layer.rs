@@ -83,11 +83,11 @@ impl Schema for Row {
         column!("link", ColumnType::Text, true, "name of the link",
             |row, header| Cell::text(header.link(row.link).map(|link| link.name.as_str())), |_, _| {}),
         column!("link_id", link, "number of the link"),
-        column!("end", end, "the end that noted it, by the direction in which it sends: up is the wireless host, down the network"),
-        column!("way", record.way, "S: this end sent it, or did it; R: received"),
-        column!("event", record.event, "DATA: a numbered frame for the first time; XMIT: again; SREJ: one frame is asked for again; REJ: all from \
+        column!("end", end, "the end that recorded it, by the direction in which it sends: up is the wireless host, down the network"),
+        column!("way", record.way, "S: this end sent or did it; R: this end received it"),
+        column!("event", record.event, "DATA: a numbered frame for the first time; XMIT: again; SREJ: one frame is requested again; REJ: all from \
             a number on; XON, XOFF: flow control; RST: reset; ERAS: a block that could not be decoded; OK: one that could"),
-        column!("ns", record.ns, "N(S), or the number that is asked for; 0 where there is none"),
+        column!("ns", record.ns, "N(S), or the requested number; 0 if there is none"),
         column!("nr", record.nr, "N(R), or the number that this end expects next"),
         column!("aux", record.aux, "DATA: octets of packets in the frame; XMIT: how often it was sent before; OK, ERAS: octets of the block"),
     ];

@@ -1,8 +1,10 @@
 //! Hidden subcommands with which lasthop starts itself again.
 
+use crate::arguments::Arguments;
 use crate::commands::link;
 use crate::left;
 use crate::status::Asked;
+use clap::Parser as _;
 use std::ffi::{OsStr, OsString};
 use std::process::ExitCode;
 
@@ -10,7 +12,7 @@ use std::process::ExitCode;
 type Entry = fn() -> Option<ExitCode>;
 
 /// All entries, in the order in which they are tried.
-const ENTRIES: [Entry; 6] = [
+const ENTRIES: [Entry; 7] = [
     // The first process of a guest of the virtual clock.
     virtual_time::guest::entry,
     // The process that becomes the kernel of a guest.
@@ -23,6 +25,8 @@ const ENTRIES: [Entry; 6] = [
     run,
     // `lasthop link` in a guest.
     link_in_guest,
+    // A command line of a page, which the tests of the pages parse and do not run.
+    parse,
 ];
 
 /// Runs the hidden subcommand of the command line; `None` if it has none.
@@ -51,4 +55,20 @@ fn link_in_guest() -> Option<ExitCode> {
     let file = argument(link::SUBCOMMAND)?;
     let ended = link::read_arguments(file.as_ref()).and_then(|arguments| link::run(&arguments));
     Some(left(ended, Asked::of(std::env::args_os().skip(1))))
+}
+
+/// Parses the rest of the command line as the arguments of `lasthop`. Prints the kind of clap's
+/// error on standard output, and the error itself on standard error.
+fn parse() -> Option<ExitCode> {
+    argument("__parse")?;
+    // The subcommand stands for the program's name.
+    let Err(error) = Arguments::try_parse_from(std::env::args_os().skip(1)) else {
+        return Some(ExitCode::SUCCESS);
+    };
+    if !error.use_stderr() {
+        return Some(ExitCode::SUCCESS);
+    }
+    anstream::println!("{:?}", error.kind());
+    let _ = error.print();
+    Some(ExitCode::FAILURE)
 }

@@ -50,6 +50,12 @@ pub fn of(directory: &Directory) -> Option<Table> {
     looked_at.then(|| Table { columns, metadata: metadata(manifest) })
 }
 
+/// Returns name and meaning of each column after the factors, in order.
+#[must_use]
+pub fn columns() -> Vec<(String, String)> {
+    behind(&[]).into_iter().map(|column| (column.name, column.meaning)).collect()
+}
+
 /// Returns the columns after the factors.
 #[rustfmt::skip]
 fn behind(rows: &[Row<'_>]) -> Vec<Column> {
@@ -58,17 +64,17 @@ fn behind(rows: &[Row<'_>]) -> Vec<Column> {
         text(rows, "workload", "name of the workload in the plan", |row| Some(row.connection.workload.clone())),
         number(rows, "number", "number of the connection in its workload, from 0", |row| Some(row.connection.number.into())),
         text(rows, "congestion_control", "congestion control of the sender", |row| Some(row.connection.congestion_control.clone())),
-        number(rows, "at_ns", "when the sender met the loss, in ns since the start of the run", |row| Some(row.event.at_ns)),
+        number(rows, "at_ns", "when the sender detected the loss, in ns since the start of the run", |row| Some(row.event.at_ns)),
         text(rows, "kind", "recovery, timeout, or reduction (the window alone: ECN, a full transmit queue, a tail loss probe)",
             |row| Some(row.event.kind.name().into())),
         number(rows, "n", "lost segments as the sender counted them", |row| row.event.n.map(u64::from)),
-        number(rows, "lost", "packets that links lost or damaged, in truth", |row| Some(row.event.lost.into())),
-        text(rows, "cause", "why, in truth: wireless, congestion, outage, mixed, or none (nothing was lost)",
+        number(rows, "lost", "packets that links lost or damaged, by the event log", |row| Some(row.event.lost.into())),
+        text(rows, "cause", "true cause: wireless, congestion, outage, mixed, or none (no packet was lost)",
             |row| Some(row.event.cause.name().into())),
-        text(rows, "verdict", "what the sender took it for: wireless or congestion; empty where its congestion control knows no difference",
+        text(rows, "verdict", "how the sender classified it: wireless or congestion; empty if its congestion control does not distinguish",
             |row| Some(row.event.verdict?.name().into())),
-        text(rows, "reason", "who decided that: detector, no-sample, timeout or local", |row| Some(row.event.reason?.name().into())),
-        number(rows, "rtt_us", "round-trip time that was judged, in us", |row| row.event.rtt_us.map(u64::from)),
+        text(rows, "reason", "what decided the verdict: detector, no-sample, timeout or local", |row| Some(row.event.reason?.name().into())),
+        number(rows, "rtt_us", "round-trip time that the detector judged, in us", |row| row.event.rtt_us.map(u64::from)),
         number(rows, "mean_ns", "mean of the round-trip times by then, in ns", |row| row.event.mean_ns),
         number(rows, "dev_ns", "their deviation, in ns", |row| row.event.dev_ns),
         number(rows, "cwnd_segments", "congestion window before", |row| Some(row.event.cwnd.into())),

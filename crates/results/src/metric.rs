@@ -165,6 +165,34 @@ impl Metric {
         }
     }
 
+    /// Returns what it measures, in one phrase.
+    #[must_use]
+    #[rustfmt::skip]
+    pub fn meaning(self) -> &'static str {
+        match self {
+            Self::Goodput => "bytes that arrived, divided by the time in which at least one connection existed",
+            Self::Completion => "time from the earliest start to the latest end; none if a connection is incomplete",
+            Self::Retransmissions => "segments that TCP retransmitted",
+            Self::RetransmissionRate => "retransmitted segments, as a share of all segments with data",
+            Self::Timeouts => "retransmission timeouts of TCP",
+            Self::Rtt => "median round-trip time; for datagrams the one-way delay",
+            Self::RttP95 => "95 % of the round-trip times were at most this",
+            Self::Loss => "datagrams that did not arrive, as a share of those sent",
+            Self::Bytes => "bytes of application data that arrived",
+            Self::Fairness => "equality of the goodputs of all TCP connections of all workloads (Jain, Chiu and Hawe 1984): 1 if all are equal, 1/n if one of n gets everything",
+            Self::DamagedSegments => "segments with a wrong checksum that reached nodes which accept damage",
+            Self::AcceptedSegments => "damaged segments that TCP Lite handed to TCP",
+            Self::Salvaged => "damaged segments that were accepted, as a share of all damaged ones",
+            Self::WrongBytes => "delivered bytes that differ from those sent",
+            Self::Misplaced => "blocks of 64 bytes in which at least half of the bytes are wrong: data from another position or connection",
+            Self::LossEvents => "loss events of TCP: recoveries, timeouts and other reductions of the window",
+            Self::WirelessRecognized => "share of loss events by damage alone that the detector classified as wireless",
+            Self::CongestionRecognized => "share of loss events by congestion alone that the detector classified as congestion",
+            Self::TakenForWireless => "share of all judged recoveries that the detector classified as wireless, whatever their causes",
+            Self::CountedRight => "share of counted recoveries in which the sender counted the lost segments right",
+        }
+    }
+
     /// Returns the unit of its values.
     #[must_use]
     pub fn unit(self) -> &'static str {

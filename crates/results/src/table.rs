@@ -69,14 +69,14 @@ const BEHIND: &[Field] = fields! {
     "number", "", "number of the connection in its workload, from 0", Number, |row| Some(row.connection.number.into());
     "protocol", "", "tcp, udp or icmp", Text, |row| Some(protocol(row.connection).into());
     "from", "", "node that the measured bytes came from", Text, |row| Some(row.connection.from.clone());
-    "to", "", "node that they went to", Text, |row| Some(row.connection.to.clone());
+    "to", "", "node that the measured bytes went to", Text, |row| Some(row.connection.to.clone());
     "from_port", "", "port at `from`", Number, |row| Some(row.connection.from_port.into());
     "to_port", "", "port at `to`", Number, |row| Some(row.connection.to_port.into());
     "congestion_control", "", "congestion control of `from`, by the kernel's name; empty for datagrams",
         Text, |row| Some(row.connection.congestion_control.clone());
     "complete", "", "whether all bytes arrived", Bool, |row| row.connection.complete;
-    "error", "", "what went wrong", Text, |row| row.connection.error.clone();
-    "start_ns", "ns", "when the application asked for the connection, or sent the first datagram, since the start of the run",
+    "error", "", "error message, if the connection failed", Text, |row| row.connection.error.clone();
+    "start_ns", "ns", "when the application called connect, or sent the first datagram, since the start of the run",
         Number, |row| Some(row.connection.start_ns);
     "established_ns", "ns", "when it was established, or the first datagram arrived, since the start of the run",
         Number, |row| row.connection.established_ns;
@@ -86,21 +86,21 @@ const BEHIND: &[Field] = fields! {
     "goodput_bps", "bit/s", "`bytes` over the time from start_ns to end_ns", Real, |row| row.connection.goodput_bps;
     "segments", "segments", "segments with data that were sent, retransmissions included; datagrams sent",
         Number, |row| Some(row.connection.segments);
-    "retransmissions", "segments", "segments that were sent again", Number, |row| Some(row.connection.retransmissions);
+    "retransmissions", "segments", "segments that were retransmitted", Number, |row| Some(row.connection.retransmissions);
     "timeouts", "timeouts", "retransmission timeouts", Number, |row| Some(row.connection.timeouts);
     "lost", "datagrams", "datagrams that did not arrive", Number, |row| Some(row.connection.lost);
     "rtt_samples", "samples", "round-trip times that TCP measured; for datagrams one-way delays, here and below",
         Number, |row| delay(row, |delays| delays.samples);
-    "rtt_min_ns", "ns", "least round-trip time", Number, |row| delay(row, |delays| delays.min_ns);
+    "rtt_min_ns", "ns", "shortest round-trip time", Number, |row| delay(row, |delays| delays.min_ns);
     "rtt_mean_ns", "ns", "mean round-trip time", Number, |row| delay(row, |delays| delays.mean_ns);
     "rtt_median_ns", "ns", "median round-trip time", Number, |row| delay(row, |delays| delays.median_ns);
     "rtt_p95_ns", "ns", "95 % of the round-trip times were at most this", Number, |row| delay(row, |delays| delays.p95_ns);
     "rtt_p99_ns", "ns", "99 % of the round-trip times were at most this", Number, |row| delay(row, |delays| delays.p99_ns);
     "rtt_max_ns", "ns", "longest round-trip time", Number, |row| delay(row, |delays| delays.max_ns);
     "idle_max_ns", "ns", "longest time without a byte read at the receiver", Number, |row| Some(row.connection.idle_max_ns);
-    "wrong_bytes", "bytes", "bytes that arrived as others than were sent; empty where nobody looked",
+    "wrong_bytes", "bytes", "bytes that differ from those sent; empty if they were not compared",
         Number, |row| row.connection.wrong_bytes;
-    "misplaced", "blocks", "blocks of 64 bytes of the stream in which at least half is wrong: data of another place or connection",
+    "misplaced", "blocks", "blocks of 64 bytes in which at least half of the bytes are wrong: data from another position or connection",
         Number, |row| row.connection.misplaced;
 };
 
@@ -110,33 +110,33 @@ const LITE: &[Field] = fields! {
     "lite_damaged", "segments", "segments with a wrong checksum at the run's nodes that accept damage, here and below",
         Number, |row| lite(row, |totals| totals.damaged);
     "lite_accepted", "segments", "damaged segments that were handed to TCP", Number, |row| lite(row, |totals| totals.accepted);
-    "lite_confirmed", "segments", "accepted, and right after the repair of the header",
+    "lite_confirmed", "segments", "accepted, with an intact payload: the checksum is right after the header was repaired",
         Number, |row| lite(row, |totals| totals.confirmed);
-    "lite_guessed", "segments", "accepted though fields were replaced that say whose it is or where it belongs",
+    "lite_guessed", "segments", "accepted after guesses: ports, constant fields or the sequence number were replaced without confirmation",
         Number, |row| lite(row, |totals| totals.guessed);
-    "lite_out_of_order", "segments", "accepted beyond a gap in the stream", Number, |row| lite(row, |totals| totals.out_of_order);
-    "lite_approximate", "segments", "accepted for a connection with other ports than it came with",
+    "lite_out_of_order", "segments", "accepted behind a hole in the stream", Number, |row| lite(row, |totals| totals.out_of_order);
+    "lite_approximate", "segments", "accepted after the ports were repaired",
         Number, |row| lite(row, |totals| totals.approximate);
-    "lite_bytes", "bytes", "application data that were accepted and may be wrong", Number, |row| lite(row, |totals| totals.bytes);
-    "lite_unverifiable", "segments", "segments that nobody could judge, since their checksum was left to a device",
+    "lite_bytes", "bytes", "accepted application data that may be wrong", Number, |row| lite(row, |totals| totals.bytes);
+    "lite_unverifiable", "segments", "segments that could not be checked, because their checksum was left to a device",
         Number, |row| lite(row, |totals| totals.unverifiable);
-    "lite_untracked", "connections", "connections that there was no room to know of",
+    "lite_untracked", "connections", "connections that the table of connections had no room for",
         Number, |row| lite(row, |totals| totals.untracked);
     "lite_discarded_empty", "segments", "discarded: without data", Number, |row| discarded(row, "empty");
     "lite_discarded_position", "segments", "discarded: neither expected next nor a multiple of the segment size away",
         Number, |row| discarded(row, "position");
     "lite_discarded_policy", "segments", "discarded: the policy forbids it", Number, |row| discarded(row, "policy");
-    "lite_discarded_window", "segments", "discarded: outside of the bytes in which damage is accepted",
+    "lite_discarded_window", "segments", "discarded: outside the window in which damage is accepted",
         Number, |row| discarded(row, "window");
     "lite_discarded_rate", "segments", "discarded: too many guesses", Number, |row| discarded(row, "rate");
-    "lite_discarded_template", "segments", "discarded: no right segment has come yet", Number, |row| discarded(row, "template");
+    "lite_discarded_template", "segments", "discarded: no undamaged segment to repair from has arrived yet", Number, |row| discarded(row, "template");
     "lite_discarded_options", "segments", "discarded: the connection has options that cannot be repaired",
         Number, |row| discarded(row, "options");
-    "lite_discarded_header_length", "segments", "discarded: where its data begin is not known",
+    "lite_discarded_header_length", "segments", "discarded: the length of its header is unknown",
         Number, |row| discarded(row, "header-length");
-    "lite_discarded_no_connection", "segments", "discarded: of no connection that accepts damage",
+    "lite_discarded_no_connection", "segments", "discarded: it matches no connection that accepts damage",
         Number, |row| discarded(row, "no-connection");
-    "lite_discarded_ambiguous", "segments", "discarded: of several connections equally likely",
+    "lite_discarded_ambiguous", "segments", "discarded: it matches several connections equally well",
         Number, |row| discarded(row, "ambiguous");
     "lite_discarded_short", "segments", "discarded: shorter than a header", Number, |row| discarded(row, "short");
     "lite_discarded_ip", "segments", "discarded: the IP header is damaged as well", Number, |row| discarded(row, "ip");
@@ -148,10 +148,10 @@ const LITE: &[Field] = fields! {
 const LINK_LAYER: &[Field] = fields! {
     "link_layer_frames", "frames", "numbered frames that the run's link layers sent for the first time, both directions, here and below",
         Number, |row| link_layer(row, |counted| counted.frames);
-    "link_layer_again", "frames", "numbered frames that were sent again", Number, |row| link_layer(row, |counted| counted.again);
+    "link_layer_again", "frames", "numbered frames that were retransmitted", Number, |row| link_layer(row, |counted| counted.again);
     "link_layer_erased", "blocks", "blocks or frames of any kind that could not be decoded",
         Number, |row| link_layer(row, |counted| counted.erased);
-    "link_layer_rejects", "frames", "how often frames were asked for again", Number, |row| link_layer(row, |counted| counted.rejects);
+    "link_layer_rejects", "frames", "requests for retransmission", Number, |row| link_layer(row, |counted| counted.rejects);
     "link_layer_resets", "resets", "resets of links", Number, |row| link_layer(row, |counted| counted.resets);
     "link_layer_stalls", "blocks", "blocks without new data because the window was full (RLP)",
         Number, |row| link_layer(row, |counted| counted.stalls);
@@ -208,6 +208,13 @@ pub fn write_csv(table: &Table, output: impl io::Write) -> io::Result<()> {
             .write_record(table.columns.iter().map(|column| column.values.text(row).unwrap_or_default()))?;
     }
     writer.flush()
+}
+
+/// Returns name, unit and meaning of each column that every campaign has, in order. The unit is
+/// empty if there is none.
+pub fn columns() -> impl Iterator<Item = [&'static str; 3]> {
+    let fields = BEFORE.iter().chain(BEHIND).chain(LITE).chain(LINK_LAYER);
+    fields.map(|field| [field.name, field.unit, field.meaning])
 }
 
 /// Returns the units of the columns that have one, for [`Manifest::units`](crate::Manifest::units).

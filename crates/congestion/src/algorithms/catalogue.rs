@@ -88,7 +88,7 @@ pub static CATALOGUE: &[Algorithm] = &[
     },
     Algorithm {
         name: "newzag_v1",
-        what: "NewZag version 1: the fewer segments are lost, the shorter the round-trip time of a wireless loss",
+        what: "NewZag version 1: the fewer segments are lost, the shorter the round-trip time must be for a wireless verdict",
         reference: "Lien 2009, section 5.2.1",
         recovery: KERNELS,
         parameters: &[gain(4), QUANTUM, PER_ACK, WIRELESS],

@@ -15,36 +15,36 @@ use std::collections::BTreeMap;
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct PlanFile {
-    /// What it is, in a line.
+    /// Title of the report, one line.
     #[serde(default)]
     pub title: String,
-    /// What it asks, and how to read the answer.
+    /// The question that the plan answers, and how to read the answer; shown in the report.
     #[serde(default)]
     pub description: String,
-    /// Seed of everything random; another with `--seed`. Drawn, and written down, if absent.
+    /// Seed of all random numbers; `--seed` overrides it. Drawn at random and recorded if absent.
     pub seed: Option<u64>,
-    /// Repetitions of each cell (default 1); another number with `--repetitions`.
+    /// Repetitions of each cell (default 1); `--repetitions` overrides it.
     pub repetitions: Option<u32>,
     /// Repetitions of each cell that `lasthop gate` makes at most to decide the requirements
     /// (default: four times `repetitions`); another number with `--max-repetitions`.
     pub max_repetitions: Option<u32>,
-    /// Name of the workload that figures are about; the first one that is not in the background if
-    /// absent.
+    /// Name of the workload that the figures describe (default: the first one without
+    /// `background`).
     pub measure: Option<Text>,
-    /// What is varied: the cells are all combinations of levels.
+    /// Factors that the experiment varies. The cells are all combinations of their levels.
     #[serde(default)]
     pub factors: Vec<FactorFile>,
     /// Nodes and links.
     pub scenario: ScenarioFile,
     /// Traffic.
     pub workloads: Vec<WorkloadFile>,
-    /// What is captured, and what of it is kept.
+    /// Captures and logs to record, and which of them to keep.
     #[serde(default)]
     pub capture: CaptureFile,
-    /// When a run is over besides by its workloads.
+    /// Time limit of a run.
     #[serde(default)]
     pub stop: StopFile,
-    /// Figures of the literature to print ours beside.
+    /// Published figures; the report prints ours beside each.
     #[serde(default)]
     #[schemars(with = "Vec<serde_json::Value>")]
     pub expect: Vec<Expectation>,
@@ -93,16 +93,16 @@ enum LevelsFile {
     Any(Vec<Text>),
 }
 
-/// Something that is varied.
+/// A factor: a property that the experiment varies.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct FactorFile {
-    /// Its name; `{name}` in the plan stands for its level.
+    /// Name of the factor; `{name}` in the plan stands for its level.
     pub name: Text,
-    /// What it is, for figures.
+    /// Label of the factor in figures.
     #[serde(default)]
     pub title: String,
-    /// Its levels: texts, or tables with a `name` and variables that go with the level:
+    /// Levels: texts, or tables with a `name` and variables of the level:
     /// `{ name = "umts", size = "3MB" }`.
     #[schemars(with = "Vec<LevelFile>")]
     pub levels: Vec<Spanned<toml::Value>>,
@@ -121,89 +121,84 @@ enum LevelFile {
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct ScenarioFile {
-    /// `modern` (the kernel's defaults, the default) or `2001` (as on hosts of that time: tcp-lite
-    /// 14.6).
+    /// TCP of all nodes: `modern` (default), the kernel's defaults, or `2001`, the TCP of hosts of
+    /// that time.
     pub stack: Option<Text>,
-    /// By the kernel's name, such as `cubic` (default with `modern`) or `reno` (default with
-    /// `2001`).
+    /// Congestion control by the kernel's name, such as `cubic` (default with `modern`) or `reno`
+    /// (default with `2001`).
     pub congestion_control: Option<Text>,
-    /// Window that a receiver advertises at most, such as `32kB`; with `2001` it is 32 kB unless
-    /// this says otherwise. With `modern` the kernel makes of it what the window's scale can say,
-    /// at least 64 kB (docs/limitations.md).
+    /// Largest window that a receiver advertises, such as `32kB` (default with `2001`: 32 kB). With
+    /// `modern`, in real time, the limit is at least 64 kB (docs/limitations.md).
     pub receive_window: Option<Text>,
     /// Initial congestion window in segments.
     pub initial_window: Option<Text>,
-    /// Whether connections of programs on any node accept damaged segments (TCP Lite): `off`
-    /// (default), `thesis` (headers are believed), or with headers repaired `strict`, `normal` or
-    /// `bold`, by how much is risked.
+    /// Whether programs on any node accept damaged segments (TCP Lite): `off` (default), `thesis`
+    /// (damaged headers are trusted), or a policy of header repair: `strict`, `normal` or `bold`.
     pub lite: Option<Text>,
-    /// Sysctls of the node: `{ "net.ipv4.tcp_ecn" = 1 }`.
+    /// Sysctls of all nodes: `{ "net.ipv4.tcp_ecn" = 1 }`.
     #[serde(default)]
     pub sysctls: BTreeMap<String, Text>,
-    /// Parameters of congestion controls, by module: `{ "newzag.gain" = 5 }`. They are one for all
-    /// nodes, and only runs by the virtual clock set them; on a host they are given when a
-    /// congestion control is loaded.
+    /// Parameters of congestion controls, by module: `{ "newzag.gain" = 5 }`. They apply to all
+    /// nodes and need `--clock virtual`; on a host, pass them to `lasthop cc load`.
     #[serde(default)]
     pub congestion_parameters: BTreeMap<String, Text>,
-    /// Maximum transmission unit of all links in bytes; the profile's, or 1500, if absent.
+    /// Maximum transmission unit of all links, in bytes (default: the profile's, or 1500).
     pub mtu: Option<Text>,
-    /// Nodes that differ from the others; all others are there because a link names them.
+    /// Nodes that differ from the others. All other nodes exist because a link names them.
     #[serde(default)]
     pub nodes: Vec<NodeFile>,
     /// Links, each between two nodes.
     #[serde(default)]
     pub links: Vec<LinkFile>,
-    /// Links as a scenario table of LTCP (ltcp-newzag 1.3): one row per direction, with link
-    /// number, source node, destination node, bandwidth in Mbit/s, delay in ms, packet loss rate in
-    /// percent.
+    /// Links as a scenario table of LTCP: one row per direction, with link number, source node,
+    /// destination node, bandwidth in Mbit/s, delay in ms, packet loss rate in percent.
     #[serde(default)]
     pub table: Vec<[f64; 6]>,
 }
 
-/// A node.
+/// A node that differs from the others.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct NodeFile {
-    /// Its name.
+    /// Name of the node.
     pub name: Text,
-    /// `modern` (the kernel's defaults) or `2001` (as on hosts of that time: tcp-lite 14.6).
+    /// TCP of this node: `modern`, the kernel's defaults, or `2001`, the TCP of hosts of that time.
     pub stack: Option<Text>,
-    /// By the kernel's name, such as `cubic` (default with `modern`) or `reno` (default with
-    /// `2001`).
+    /// Congestion control by the kernel's name, such as `cubic` (default with `modern`) or `reno`
+    /// (default with `2001`).
     pub congestion_control: Option<Text>,
-    /// Window that a receiver advertises at most, such as `32kB`; with `2001` it is 32 kB unless
-    /// this says otherwise. With `modern` the kernel makes of it what the window's scale can say,
-    /// at least 64 kB (docs/limitations.md).
+    /// Largest window that a receiver advertises, such as `32kB` (default with `2001`: 32 kB). With
+    /// `modern`, in real time, the limit is at least 64 kB (docs/limitations.md).
     pub receive_window: Option<Text>,
     /// Initial congestion window in segments.
     pub initial_window: Option<Text>,
-    /// Whether connections of this node's programs accept damaged segments (TCP Lite): `off`
-    /// (default), `thesis` (headers are believed), or with headers repaired `strict`, `normal` or
-    /// `bold`, by how much is risked.
+    /// Whether programs on this node accept damaged segments (TCP Lite): `off` (default), `thesis`
+    /// (damaged headers are trusted), or a policy of header repair: `strict`, `normal` or `bold`.
     pub lite: Option<Text>,
     /// Sysctls of the node: `{ "net.ipv4.tcp_ecn" = 1 }`.
     #[serde(default)]
     pub sysctls: BTreeMap<String, Text>,
 }
 
-/// A link.
+/// A link between two nodes.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct LinkFile {
-    /// Its name; `NODE-NODE` if absent.
+    /// Name of the link (default: `NODE-NODE`).
     pub name: Option<Text>,
-    /// Its ends. *Up* is from the first (the wireless host) to the second, *down* the other way.
+    /// The two nodes. *Up* is from the first, the wireless host, to the second; *down* is the other
+    /// direction.
     pub between: [Text; 2],
     /// Link profile, by name or path.
     pub profile: Option<Text>,
     /// Loss profile, by name or path.
     pub loss: Option<Text>,
-    /// Parameters of the direction from the first node to the second, as of `lasthop link --up`.
+    /// Parameters of the direction from the first node to the second, as for `lasthop link --up`.
     pub up: Option<Text>,
-    /// Parameters of the direction from the second node to the first.
+    /// Parameters of the direction from the second node to the first, as for `lasthop link --down`.
     pub down: Option<Text>,
-    /// Link layer with retransmissions over both directions, as of `lasthop link --arq`: `rlp`,
-    /// `llp`, with parameters behind a colon, or `none`.
+    /// Link layer with retransmissions in both directions, as for `lasthop link --arq`: `rlp` or
+    /// `llp`, each with optional parameters after a colon, or `none`.
     pub arq: Option<Text>,
     /// Maximum transmission unit in bytes.
     pub mtu: Option<Text>,
@@ -213,89 +208,90 @@ pub struct LinkFile {
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct WorkloadFile {
-    /// Its name.
+    /// Name of the workload.
     pub name: Text,
-    /// `bulk`, `request`, `datagrams`, `ping` or `command`.
+    /// Kind of traffic: `bulk`, `request`, `datagrams`, `ping` or `command`.
     pub kind: Text,
-    /// bulk, datagrams, ping: the node that sends; request: the client.
+    /// bulk, datagrams, ping: the sending node; request: the client.
     pub from: Option<Text>,
-    /// bulk, datagrams: the node that receives; request: the server; ping: the node that answers.
+    /// bulk, datagrams: the receiving node; request: the server; ping: the answering node.
     pub to: Option<Text>,
-    /// When it starts, after the run's start (default 0s).
+    /// Time of its start, after the start of the run (default 0s).
     pub start: Option<Text>,
-    /// Whether the run ends without waiting for it (default: no; servers and cross traffic want
-    /// yes).
+    /// Whether the run ends without waiting for it (default false; use true for servers and cross
+    /// traffic).
     pub background: Option<Text>,
-    /// bulk: bytes of each connection.
+    /// bulk: size of each transfer, such as `4MB`.
     pub bytes: Option<Text>,
-    /// bulk, datagrams, ping: how long; for bulk instead of `bytes`.
+    /// bulk, datagrams, ping: duration of sending; for bulk, instead of `bytes`.
     pub duration: Option<Text>,
-    /// bulk, request: connections side by side (default 1).
+    /// bulk, request: number of parallel connections (default 1).
     pub connections: Option<Text>,
-    /// bulk, request: congestion control of these connections, instead of the node's.
+    /// bulk, request: congestion control of these connections (default: the node's).
     pub congestion_control: Option<Text>,
-    /// request: bytes of the request (default 100B, resoa-evaluation 2.7).
+    /// request: size of the request (default 100B).
     pub request: Option<Text>,
-    /// request: bytes of the response.
+    /// request: size of the response.
     pub response: Option<Text>,
-    /// request: how many, each over a connection of its own, one after the other (default 1).
+    /// request: number of requests, each over a connection of its own, one after the other (default
+    /// 1).
     pub times: Option<Text>,
     /// request: time between a response and the next request (default 0s).
     pub pause: Option<Text>,
-    /// datagrams: rate while on, of application data.
+    /// datagrams: rate of application data while sending.
     pub rate: Option<Text>,
-    /// datagrams: bytes of application data in each (default 1000B); ping: bytes behind the headers
+    /// datagrams: application data in each datagram (default 1000B); ping: data after the headers
     /// of IP and ICMP (default 56B).
     pub size: Option<Text>,
-    /// datagrams: mean time on; with `off`, both drawn from exponential distributions. Always on if
-    /// absent.
+    /// datagrams: mean duration of sending, needs `off`; both are drawn from exponential
+    /// distributions. Always sending if absent.
     pub on: Option<Text>,
-    /// datagrams: mean time off.
+    /// datagrams: mean duration of a pause.
     pub off: Option<Text>,
-    /// ping: from one echo request to the next, answered or not (default 1s).
+    /// ping: time from one echo request to the next, answered or not (default 1s).
     pub interval: Option<Text>,
-    /// command: the node it runs on.
+    /// command: the node on which it runs.
     pub node: Option<Text>,
-    /// command: a line for the shell. `{address.NODE}` and `{address6.NODE}` are addresses; nodes'
-    /// names work as well.
+    /// command: a line for the shell. `{address.NODE}` and `{address6.NODE}` stand for addresses;
+    /// names of nodes work as well.
     pub command: Option<Text>,
-    /// command in the background: the TCP port on which it listens when it is ready; others start
-    /// then.
+    /// command in the background: the TCP port on which it listens once it is ready; the other
+    /// workloads start then.
     pub listens: Option<Text>,
 }
 
-/// What is captured.
+/// Captures and logs.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct CaptureFile {
-    /// Which runs' captures are kept: `first` (the first repetition of each cell, the default),
-    /// `all`, `failed` or `none`.
+    /// Runs whose captures to keep: `first` (default: the first repetition of each cell), `all`,
+    /// `failed` or `none`.
     pub keep: Option<Text>,
-    /// Which runs' event logs are kept (default: as `keep`).
+    /// Runs whose event logs to keep (default: as `keep`).
     pub events: Option<Text>,
-    /// Of which runs the state of every TCP sender at every acknowledgement is recorded: `first`,
-    /// `all`, `failed` or `none` (default: `none`, since it costs time at each segment).
+    /// Runs in which to record the state of every TCP sender at every acknowledgement: `first`,
+    /// `all`, `failed` or `none` (default, because it costs time at each segment).
     pub senders: Option<Text>,
-    /// In which runs the loss events of TCP senders are found, with what each was taken for and
-    /// what it was, into `losses.parquet`: `first`, `all`, `failed` or `none` (default: `none`,
-    /// since it takes the states of senders and the event log, kept or not).
+    /// Runs whose loss events of TCP senders to write to `losses.parquet`, each with the sender's
+    /// verdict and the true cause: `first`, `all`, `failed` or `none` (default, because it needs
+    /// the states of senders and the event log).
     pub losses: Option<Text>,
-    /// Of which runs is recorded what the ends of link layers with retransmissions (`arq`) sent,
-    /// received and asked for again: `first`, `all`, `failed` or `none` (default: `none`).
+    /// Runs in which to record the frames that link layers with retransmissions (`arq`) sent,
+    /// received and requested again: `first`, `all`, `failed` or `none` (default).
     pub link_layer: Option<Text>,
-    /// Of which runs the blocks of RLP are captured with all their octets, sent and received:
-    /// `first`, `all`, `failed` or `none` (default: `none`; 24 kB a second of each link).
+    /// Runs in which to capture all blocks of RLP, sent and received: `first`, `all`, `failed` or
+    /// `none` (default, because it takes 24 kB per second and link).
     pub blocks: Option<Text>,
-    /// Names of the links that are captured (default: all).
+    /// Names of the links to capture (default: all).
     pub links: Option<Vec<Text>>,
-    /// Bytes of each packet (default 96).
+    /// Bytes of each packet to capture (default 96).
     pub snap_length: Option<Text>,
 }
 
-/// When a run is over.
+/// Time limit of a run.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct StopFile {
-    /// Time after which a run has failed if workloads still go on (default 1h).
+    /// Time after which a run fails if its workloads have not ended (default 1h).
     pub after: Option<Text>,
 }

@@ -2,6 +2,7 @@
 
 mod help_text;
 mod man;
+mod reference;
 
 use crate::arguments::Arguments;
 use crate::failure::Failure;
@@ -31,6 +32,12 @@ pub struct GenerateArguments {
 pub enum GenerateVerb {
     /// Write a manual page of each command to a directory
     Man(ManArguments),
+    /// Write the reference pages of the documentation to a directory, as Markdown
+    Reference {
+        /// Directory to write to, created if missing; pages that it contains are replaced
+        #[arg(value_name = "DIR")]
+        directory: PathBuf,
+    },
     /// Print the completion script of a shell
     Completions {
         /// Shell to complete command lines in
@@ -54,6 +61,7 @@ pub struct ManArguments {
 pub fn run(arguments: &GenerateArguments) -> Result<i32, Failure> {
     match &arguments.verb {
         GenerateVerb::Man(ManArguments { directory, date }) => write_pages(directory, date).map(|()| 0),
+        GenerateVerb::Reference { directory } => reference::write(directory).map(|()| 0),
         GenerateVerb::Completions { shell } => pipe::status(print_completions(*shell)),
     }
 }
