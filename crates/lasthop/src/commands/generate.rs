@@ -53,14 +53,16 @@ pub struct ManArguments {
     #[arg(value_name = "DIR")]
     pub directory: PathBuf,
     /// Date in the pages' last line, such as the date of a release [default: no date]
-    #[arg(long, value_name = "YYYY-MM-DD", value_parser = date, default_value = "", hide_default_value = true)]
-    pub date: String,
+    #[arg(long, value_name = "YYYY-MM-DD", value_parser = date)]
+    pub date: Option<String>,
 }
 
 /// Runs the subcommand.
 pub fn run(arguments: &GenerateArguments) -> Result<i32, Failure> {
     match &arguments.verb {
-        GenerateVerb::Man(ManArguments { directory, date }) => write_pages(directory, date).map(|()| 0),
+        GenerateVerb::Man(ManArguments { directory, date }) => {
+            write_pages(directory, date.as_deref().unwrap_or_default()).map(|()| 0)
+        }
         GenerateVerb::Reference { directory } => reference::write(directory).map(|()| 0),
         GenerateVerb::Completions { shell } => pipe::status(print_completions(*shell)),
     }

@@ -98,7 +98,8 @@ pub fn run(arguments: &LinkArguments) -> Result<i32, Failure> {
     for direction in Direction::BOTH {
         notice.say(format_args!("  {direction:<4} {}", assembled.link.described(direction)));
     }
-    for note in link.notes() {
+    // No network leads out of a guest, which is no news there.
+    for note in link.notes().iter().filter(|_| !guest::is_here()) {
         notice.say(format_args!("  note: {note}"));
     }
     guest::align();

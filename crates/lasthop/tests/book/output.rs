@@ -1,8 +1,8 @@
 //! Comparison of a command's output with the one in the page.
 //!
 //! `[..]` stands for any characters of a line and `...` for any lines, as in trycmd. In a block
-//! with the word `varies`, numbers with their units and the widths of columns may differ. The
-//! seconds of the host that virtual time took may always differ.
+//! with the word `varies`, numbers with their units, the widths of columns and the causes of losses
+//! may differ. The seconds of the host that virtual time took may always differ.
 
 use snapbox::IntoData as _;
 use snapbox::Redactions;
@@ -18,13 +18,16 @@ pub fn normalized(actual: &str, expected: &str, varies: bool) -> String {
     matched(actual, expected)
 }
 
+/// Words between virtual time and the seconds of this host that it took: of a link, of a campaign.
+const TOOK: [&str; 2] = [" s of virtual time in ", " of virtual time took "];
+
 /// Replaces the seconds that virtual time took on this host by those in the page.
 fn with_host_seconds_of(expected: &str, actual: &str) -> String {
-    const IN: &str = " s of virtual time in ";
+    let passed = |line: &str| TOOK.iter().find_map(|words| Some(line.split_once(words)?.0.to_owned()));
     let line = |line: &str| {
-        let taken =
-            |expected: &&str| Some(expected.split_once(IN)?.0) == line.split_once(IN).map(|(ran, _)| ran);
-        let same = if line.contains(IN) { expected.lines().find(taken) } else { None };
+        let same = passed(line).and_then(|passed_here| {
+            expected.lines().find(|line| passed(line).as_ref() == Some(&passed_here))
+        });
         format!("{}\n", same.unwrap_or(line))
     };
     actual.lines().map(line).collect()
@@ -37,9 +40,25 @@ fn matched(actual: &str, expected: &str) -> String {
     filter.normalize(actual.to_owned().into_data(), &expected).render().unwrap_or_else(|| actual.to_owned())
 }
 
-/// Replaces each number, with the unit behind it, by `#`, and repeated spaces by one.
+/// Replaces each number, with the unit behind it, by `#`, repeated spaces by one, and the causes of
+/// losses by nothing.
 fn masked(text: &str) -> String {
-    text.lines().map(|line| mask_line(line) + "\n").collect()
+    text.lines().map(|line| mask_line(&without_causes(line)) + "\n").collect()
+}
+
+/// Removes the causes from `4 lost (3 queue full, 1 wireless error), …` and from the comment
+/// `… lost: queue full (stage bottleneck, …)`, and makes `none lost` a number.
+fn without_causes(line: &str) -> String {
+    let line = line.replace(" none lost", " 0 lost");
+    if let Some((counted, causes)) = line.split_once(" lost (")
+        && let Some((_, rest)) = causes.split_once(')')
+    {
+        return format!("{counted} lost{rest}");
+    }
+    match line.split_once(" lost: ") {
+        Some((packet, _)) => packet.rsplit('\t').next().unwrap_or(packet).to_owned() + " lost",
+        None => line,
+    }
 }
 
 fn mask_line(line: &str) -> String {

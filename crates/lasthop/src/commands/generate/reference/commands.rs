@@ -109,7 +109,8 @@ fn described(command: &Command, path: &str, level: usize) -> String {
     }
     for sub in shown(command) {
         let path = format!("{path} {}", sub.get_name());
-        let _ = writeln!(text, "{} {path}\n\n{}.\n", "#".repeat(level), sentence(sub.get_about()));
+        let about = wrapped(&format!("{}.", sentence(sub.get_about())));
+        let _ = writeln!(text, "{} {path}\n\n{about}\n", "#".repeat(level));
         text += &described(sub, &path, level + 1);
     }
     text
