@@ -31,18 +31,19 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         std::fs::create_dir_all(&path)?;
         let mut manifest = manifest(cells, repetitions, Shard { number, of });
         let mut journal = Journal::open(&path)?;
-        let mut batch = Vec::new();
+        let (mut runs, mut batch) = (Vec::new(), Vec::new());
         for repetition in 0..repetitions {
             for cell in manifest.cells.iter().filter(|cell| manifest.plans(cell, repetition)) {
                 batch.push(run(cell.number, repetition));
                 if batch.len() == BATCH {
                     journal.append_all(&batch)?;
-                    manifest.runs.extend(batch.drain(..).map(|ended| ended.run));
+                    runs.extend(batch.drain(..).map(|ended: RunEnded| ended.run));
                 }
             }
         }
         journal.append_all(&batch)?;
-        manifest.runs.extend(batch.into_iter().map(|ended| ended.run));
+        runs.extend(batch.into_iter().map(|ended| ended.run));
+        manifest.runs = runs;
         directory::write_manifest(&path, &manifest)?;
     }
     Ok(())

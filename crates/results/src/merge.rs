@@ -65,7 +65,7 @@ impl Shards {
         Manifest {
             started_unix_ns: manifests().map(|shard| shard.started_unix_ns).min().unwrap_or_default(),
             ended_unix_ns: manifests().filter_map(|shard| shard.ended_unix_ns).max(),
-            machine: together(manifests().map(|shard| &shard.machine)),
+            machine: together(&manifests().map(|shard| &shard.machine)),
             shard: None,
             ..first.clone()
         }
@@ -219,7 +219,7 @@ fn take(shard: &Path, folder: &Path, name: &str) -> Result<(), MergeError> {
 
 /// Describes the machines of all shards as one: the common values, or the different ones in a list.
 /// Of several machines, processors and memory are not known.
-fn together<'a>(machines: impl Iterator<Item = &'a Machine> + Clone) -> Machine {
+fn together<'a>(machines: &(impl Iterator<Item = &'a Machine> + Clone)) -> Machine {
     let distinct = |of: fn(&Machine) -> &String| {
         let words: BTreeSet<&str> = machines.clone().map(|machine| of(machine).as_str()).collect();
         words.into_iter().collect::<Vec<_>>().join(" / ")

@@ -27,6 +27,7 @@ Examples:
   lasthop run experiments/quickstart.toml --clock virtual --shard 1/2 --out shards/1
   lasthop run experiments/quickstart.toml --clock virtual --shard 2/2 --out shards/2
   lasthop merge shards/* --out quickstart")]
+#[allow(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub struct MergeArguments {
     /// Run directories of all shards, in any order
     #[arg(value_name = "DIR", required = true)]

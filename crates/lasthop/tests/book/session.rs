@@ -215,7 +215,8 @@ fn run(items: &[Item], folder: &Path) -> Result<Vec<Option<(String, i32)>>, Stri
         let output = std::fs::read(out.join(number.to_string())).ok()?;
         let output = String::from_utf8_lossy(&output).replace(&work.display().to_string(), "[..]");
         let lines = output.lines().filter(|line| !BUSY.iter().any(|busy| line.starts_with(busy)));
-        Some((lines.map(|line| format!("{}\n", line.trim_end())).collect(), status.trim().parse().ok()?))
+        let trimmed = lines.flat_map(|line| [line.trim_end(), "\n"]).collect();
+        Some((trimmed, status.trim().parse().ok()?))
     };
     Ok((0..count).map(result).collect())
 }

@@ -19,6 +19,7 @@ use std::process::Command;
 
 /// What a process needs to enter a link; see the [module](self).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(clippy::unsafe_derive_deserialize, reason = "no unsafe call relies on the fields")]
 pub struct Entrance {
     /// Id of the link.
     pub(super) id: String,

@@ -108,14 +108,12 @@ impl fmt::Display for Unfinished {
 }
 
 fn missing_words(missing: &[Shard]) -> String {
-    match missing {
-        [one] => format!("shard {one} is missing"),
-        _ => {
-            let shown: Vec<_> = missing.iter().take(8).map(ToString::to_string).collect();
-            let more = if missing.len() > shown.len() { ", …" } else { "" };
-            format!("{} shards are missing, {}{more}: the first of them", missing.len(), shown.join(", "))
-        }
+    if let [one] = missing {
+        return format!("shard {one} is missing");
     }
+    let shown: Vec<_> = missing.iter().take(8).map(ToString::to_string).collect();
+    let more = if missing.len() > shown.len() { ", …" } else { "" };
+    format!("{} shards are missing, {}{more}: the first of them", missing.len(), shown.join(", "))
 }
 
 fn unfinished_words(unfinished: &[Unfinished]) -> String {

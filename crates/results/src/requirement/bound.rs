@@ -79,8 +79,5 @@ fn four_digits(value: f64) -> String {
     }
     let digits = (3.0 - value.abs().log10().floor()).clamp(0.0, 9.0) as usize;
     let text = format!("{value:.digits$}");
-    match text.contains('.') {
-        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
-        false => text,
-    }
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }

@@ -192,7 +192,7 @@ impl<'a> Scales<'a> {
         let breaks = at_least.iter().any(|bound| fail.high < bound.value)
             || at_most.iter().any(|bound| fail.low > bound.value);
         judgement.figure = statistic.of(&known);
-        judgement.ends = statistic.estimates().then(|| match (at_least, at_most) {
+        judgement.ends = statistic.estimates().then_some(match (at_least, at_most) {
             (Some(_), None) => Ends { low: pass.low, high: fail.high },
             (None, Some(_)) => Ends { low: fail.low, high: pass.high },
             _ => pass,

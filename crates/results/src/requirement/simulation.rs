@@ -201,20 +201,20 @@ fn several_cells_do_not_add_their_errors() {
 /// The error that all of this avoids: looking five times at intervals that hold once.
 #[test]
 fn looking_again_and_again_at_intervals_of_one_look_is_wrong_too_often() {
-    let (mut random, mut passed) = (stream(1), 0);
+    let (mut random, mut wrong) = (stream(1), 0);
     for _ in 0..ROUNDS {
         let values: Vec<_> = (0..40)
             .map(|_| Outcome::Value(Normal::new(10.0, 1.0).expect("one").sample(&mut random)))
             .collect();
         let required = requirement(Statistic::MEDIAN, 10.0 + 1e-9, true, 0.95);
         let cell = Cell { number: 0, levels: Vec::new() };
-        let passes = |count: &u32| {
+        let passes_at = |count: &u32| {
             let looks = Looks::new(*count, *count);
             Scales::new(&required, &looks, 1).judge(&cell, None, &values, false).verdict == Verdict::Pass
         };
-        passed += u32::from(Looks::new(5, 40).repetitions().iter().any(passes));
+        wrong += u32::from(Looks::new(5, 40).repetitions().iter().any(passes_at));
     }
-    let share = f64::from(passed) / f64::from(ROUNDS);
+    let share = f64::from(wrong) / f64::from(ROUNDS);
     assert!(share > 0.08, "{share}");
 }
 

@@ -137,11 +137,15 @@ fn show_all(roff: &mut Roff, blocks: &[Block]) {
 fn show(roff: &mut Roff, block: &Block) {
     match block {
         Block::Paragraph(lines) => {
-            lines.iter().for_each(|&line| _ = roff.text([roman(line)]));
+            for line in lines {
+                roff.text([roman(*line)]);
+            }
         }
         Block::Literal(lines) => {
             roff.control("RS", ["2"]).control("EX", []);
-            lines.iter().for_each(|&line| _ = roff.text([roman(line)]));
+            for line in lines {
+                roff.text([roman(*line)]);
+            }
             roff.control("EE", []).control("RE", []);
         }
     }
@@ -150,7 +154,7 @@ fn show(roff: &mut Roff, block: &Block) {
 /// Refers to the page of the command above this one, and to pages that are not generated.
 fn see_also(roff: &mut Roff, command: &Command, parent: Option<&str>) {
     let others = match command.get_display_name() {
-        Some("lasthop-tcp-lite" | "lasthop-tcp-lite-run") | None | Some("lasthop") => Some(("tcp_lite", "7")),
+        Some("lasthop-tcp-lite" | "lasthop-tcp-lite-run" | "lasthop") | None => Some(("tcp_lite", "7")),
         _ => None,
     };
     let pages: Vec<_> = parent.map(|name| (name, SECTION)).into_iter().chain(others).collect();

@@ -78,7 +78,7 @@ pub fn run(arguments: &RunArguments, kernel: Option<GuestKernel>) -> Result<i32,
         // Nothing of a campaign that was not submitted stays.
         let _ = fs::remove_dir_all(&folder);
     })?;
-    finish(&folder, &out, submission, shown(arguments), &interrupted)
+    finish(&folder, &out, &submission, shown(arguments), &interrupted)
 }
 
 /// Follows a campaign that was submitted, after submitting again what ended without being complete.
@@ -107,7 +107,7 @@ pub fn resume(directory: &Path, shown: Shown) -> Result<i32, Failure> {
     if !shown.quiet && !again.is_empty() {
         anstream::eprintln!("lasthop: submitted again: {again}");
     }
-    finish(&folder, &out, submission, shown, &interrupted)
+    finish(&folder, &out, &submission, shown, &interrupted)
 }
 
 /// End of the name of the folder with the shards.
@@ -191,7 +191,7 @@ fn make(
         Campaign::create(plan.clone(), &Asked { shard, out, ..asked.clone() })?;
     }
     let submission = Submission::new(plan.text.name.clone(), size.tasks, size.minutes, &arguments.sbatch);
-    submission.write_scripts(folder, arguments)?;
+    Submission::write_scripts(folder, arguments)?;
     Ok(submission)
 }
 
@@ -199,7 +199,7 @@ fn make(
 fn finish(
     folder: &Path,
     out: &Path,
-    submission: Submission,
+    submission: &Submission,
     shown: Shown,
     interrupted: &AtomicBool,
 ) -> Result<i32, Failure> {
@@ -207,7 +207,7 @@ fn finish(
     if !shown.quiet {
         anstream::eprintln!("lasthop: {}, shards in {}", submission.words(), folder.display());
     }
-    match follow::until_merged(folder, out, &submission, shown.quiet, interrupted)? {
+    match follow::until_merged(folder, out, submission, shown.quiet, interrupted)? {
         follow::End::Merged => {
             let directory = Directory::open(out)?;
             conclusion::tell(&directory, shown)?;

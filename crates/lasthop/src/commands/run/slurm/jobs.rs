@@ -55,7 +55,7 @@ impl Submission {
     }
 
     /// Writes the scripts of the jobs.
-    pub fn write_scripts(&self, folder: &Path, arguments: &RunArguments) -> Result<(), Failure> {
+    pub fn write_scripts(folder: &Path, arguments: &RunArguments) -> Result<(), Failure> {
         let program = std::env::current_exe()?;
         let program = quoted(&program.to_string_lossy());
         let place = quoted(&folder.to_string_lossy());
@@ -283,7 +283,7 @@ impl Progress {
 /// Counts the complete lines of a journal; none if it does not exist yet.
 fn lines(path: &Path) -> Result<usize, Failure> {
     match std::fs::read(path) {
-        Ok(bytes) => Ok(bytes.iter().filter(|&&byte| byte == b'\n').count()),
+        Ok(bytes) => Ok(bytes.split(|&byte| byte == b'\n').count() - 1),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(0),
         Err(error) => Err(format!("cannot read {}: {error}", path.display()).into()),
     }
