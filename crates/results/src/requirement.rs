@@ -9,8 +9,8 @@
 //! The statistic of the repetitions differs from that of all runs that could be made. A requirement
 //! therefore holds if the lower end of an interval reaches the bound, and does not hold if the
 //! upper end stays below it (for `at-least`). The ends hold at all looks together
-//! ([`QuantileEnds`], [`MeanEnds`]), so a verdict is final, and wrong with a probability of at most
-//! 1 − confidence:
+//! ([`QuantileEnds`](crate::statistics::QuantileEnds), [`MeanEnds`](crate::statistics::MeanEnds)).
+//! So a verdict is final, and wrong with a probability of at most 1 − confidence:
 //!
 //! * A requirement that does not hold passes only if the ends are wrong in the one cell where it
 //!   does not hold.
