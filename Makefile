@@ -53,7 +53,7 @@ DIST           ?= target/lasthop-$(VERSION)
 build:
 	@scripts/build/require-rust
 	@scripts/build/require $(BUILD_PACKAGES) $(RUN_PACKAGES)
-	cargo build --release --locked
+	cargo build --release --locked --package lasthop --package resoa-preload
 
 demo: build
 	@scripts/build/require curl python3 tshark
@@ -78,6 +78,7 @@ test-slurm: build
 
 bench: build
 	@scripts/build/require iperf3 ethtool
+	@cargo build --release --locked --quiet --package bench
 	@scripts/bench/emulators target/release/lasthop
 	@scripts/build/require time
 	@target/release/lasthop kernel build >/dev/null
