@@ -59,6 +59,9 @@ pub struct HostLinkOptions {
     /// Bandwidth-delay product of the link, which socket buffers are set to; zero keeps the
     /// kernel's defaults. In the caller's namespace they are set only if it is a private one.
     pub bandwidth_delay_product: ByteCount,
+    /// Whether the host that programs reach is the link's own end, where a server is started. For an
+    /// ordinary user, it is otherwise the host behind pasta.
+    pub host_is_outside: bool,
     /// Ports of the caller that are forwarded to servers behind the link.
     pub publish: Vec<Publish>,
     /// The device file that opens TUN devices.
@@ -74,6 +77,7 @@ impl Default for HostLinkOptions {
             queue_length: 10_000,
             metrics: Metrics::default(),
             bandwidth_delay_product: ByteCount::new(0),
+            host_is_outside: false,
             publish: Vec::new(),
             device: PathBuf::from(crate::tun::DEVICE),
         }

@@ -185,6 +185,7 @@ fn host_link_options(
         whole_segments,
         metrics: Metrics { congestion_control: arguments.cc.clone(), ..Metrics::default() },
         bandwidth_delay_product: assembled.link.bandwidth_delay_product(),
+        host_is_outside: arguments.serve.is_some(),
         publish: arguments.publish.clone(),
         ..HostLinkOptions::default()
     }

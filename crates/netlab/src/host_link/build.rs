@@ -38,7 +38,8 @@ pub(super) fn build(mut run: Run, rights: &Rights, options: &HostLinkOptions) ->
     let addresses = claim(&mut run, &outside_namespace, &name_servers, options)?;
     let leaves = network_beyond(&route::list(&outside_namespace)?);
     notes.extend(leaves.notes.iter().cloned());
-    let host = rights.host().unwrap_or(IpAddr::V4(addresses.outside));
+    let beyond = rights.host().filter(|_| !options.host_is_outside);
+    let host = beyond.unwrap_or(IpAddr::V4(addresses.outside));
 
     // Vanishes with the last process in it.
     let inside_namespace = Namespace::new()?;
@@ -78,8 +79,7 @@ pub(super) fn build(mut run: Run, rights: &Rights, options: &HostLinkOptions) ->
     run.update(|state| state.keeper = keeper_process)?;
     // For the program; ordinary users seldom may create one, and then the run goes on without it.
     let cgroup = Cgroup::of_run(&mut run).ok().map(|group| group.path().to_owned());
-    let echo = rights.host();
-    translate(&mut run, &outside_namespace, &device, addresses, ipv6 && leaves.ipv6, echo, options)?;
+    translate(&mut run, &outside_namespace, &device, addresses, ipv6 && leaves.ipv6, beyond, options)?;
     if nat::forward_policy_drops(&outside_namespace).unwrap_or(false) {
         notes.push(format!(
             "a forward policy of this host is drop, so only {host} is reachable; to let {device} through: \
