@@ -59,8 +59,8 @@ pub struct HostLinkOptions {
     /// Bandwidth-delay product of the link, which socket buffers are set to; zero keeps the
     /// kernel's defaults. In the caller's namespace they are set only if it is a private one.
     pub bandwidth_delay_product: ByteCount,
-    /// Whether the host that programs reach is the link's own end, where a server is started. For an
-    /// ordinary user, it is otherwise the host behind pasta.
+    /// Whether the host that programs reach is the link's own end, where a server is started.
+    /// Otherwise it is the host behind pasta for an ordinary user.
     pub host_is_outside: bool,
     /// Ports of the caller that are forwarded to servers behind the link.
     pub publish: Vec<Publish>,
