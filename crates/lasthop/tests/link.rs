@@ -99,8 +99,8 @@ fn an_ordinary_user_reaches_the_server_at_the_other_end() {
     let output = world.run(
         r"
         chmod 755 . && mknod -m 666 tun c 10 200 && : 3<>tun || exit 77
-        ip link add dummy0 type dummy && ip address add 192.0.2.1/24 dev dummy0 && ip link set dummy0 up || exit 78
-        ip route add default via 192.0.2.2
+        ip link add v0 type veth peer name v1 && ip address add 192.0.2.1/24 dev v0
+        ip link set v0 up && ip link set v1 up && ip route add default via 192.0.2.2
         mkdir work && cp data work/other && chown -R 65534:65534 work
         mount --make-rprivate / && mount --bind tun /dev/net/tun
         cd work && unset LASTHOP_STATE_DIR && exec setpriv --reuid 65534 --regid 65534 --clear-groups -- \
@@ -108,11 +108,11 @@ fn an_ordinary_user_reaches_the_server_at_the_other_end() {
             sh -c 'curl -s --max-time 20 http://host.lasthop:8000/other | wc -c'
         ",
     );
-    match output.status.code() {
-        Some(77) => skip::skip!("no device node can be made in the temporary folder"),
-        Some(78) => skip::skip!("this kernel has no dummy device"),
-        _ => assert_eq!(text(&output.stdout).trim(), "200000", "{}", text(&output.stderr)),
+    if output.status.code() == Some(77) {
+        skip::skip!("no device node can be made in the temporary folder");
+        return;
     }
+    assert_eq!(text(&output.stdout).trim(), "200000", "{}", text(&output.stderr));
 }
 
 /// A port in use by a server of the host or by another link stays in use: nothing is run, and the
