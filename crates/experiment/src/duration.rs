@@ -122,7 +122,7 @@ mod tests {
 
     #[test]
     fn a_program_has_no_lower_bound_and_no_bound_exceeds_the_limit() {
-        close(bounds(&workload("command", "on = \"a\"\ncommand = \"true\"")), (0.0, 300.0));
+        close(bounds(&workload("command", "node = \"a\"\ncommand = \"true\"")), (0.0, 300.0));
         close(bounds(&workload("bulk", "from = \"a\"\nto = \"b\"\nbytes = \"1GB\"")), (300.0, 300.0));
         assert_eq!(
             super::times(Span::from_secs(u64::MAX / 1_000_000_000), u32::MAX),

@@ -148,10 +148,12 @@ fn a_campaign_goes_on_where_it_was() {
     assert!(!out.join(SCRATCH).exists());
     let read = results::Directory::open(&out).expect("a run directory");
     assert_eq!(read.manifest.ended_unix_ns, None, "it is not complete");
-    let manifest: Manifest =
+    // Other programs read the runs there; a manifest that lasthop reads gets them from the journal.
+    let manifest: serde_json::Value =
         serde_json::from_slice(&fs::read(out.join(directory::MANIFEST)).expect("read")).expect("a manifest");
-    let runs: Vec<_> = manifest.runs.iter().map(|run| (run.cell, run.repetition)).collect();
-    assert_eq!(runs, [(2, 1), (3, 0)], "in the order of cells");
+    let runs = manifest["runs"].as_array().expect("runs");
+    let runs: Vec<_> = runs.iter().map(|run| (run["cell"].as_u64(), run["repetition"].as_u64())).collect();
+    assert_eq!(runs, [(Some(2), Some(1)), (Some(3), Some(0))], "in the order of cells");
     for (run, connections) in read.manifest.runs.iter().zip(&read.connections) {
         assert_eq!(connections[0].number, 10 * run.cell + run.repetition);
     }

@@ -42,7 +42,7 @@ impl Bound {
                 "a ratio to `against`, such as `1.2` or `120 %`".to_owned()
             } else {
                 let known = unit::of_quantity(metric.unit());
-                format!("{metric} is in {}, such as `{number} {}`", known.join(", "), known[0])
+                format!("one of {metric} ({}), such as `{number} {}`", known.join(", "), known[0])
             },
         };
         let scale = match (is_ratio, unit) {

@@ -228,7 +228,7 @@ fn bounds_have_units_of_the_metric() {
     let wrong = |text, metric, ratio| parse(text, metric, ratio).expect_err("an error").to_string();
     assert_eq!(
         wrong("4", Metric::Goodput, false),
-        "the unit of `4` does not fit: expected goodput is in bit/s, kbit/s, Mbit/s, Gbit/s, byte/s, kB/s, such as `4 bit/s`"
+        "the unit of `4` does not fit: expected one of goodput (bit/s, kbit/s, Mbit/s, Gbit/s, byte/s, kB/s), such as `4 bit/s`"
     );
     assert_eq!(
         wrong("4 mbit", Metric::Goodput, true),
