@@ -67,7 +67,10 @@ def campaign(
         options += [f"--{name}={value}"] if value is not None else []
     options += [f"--out={Path(out)}"] if out is not None else []
     options += [f"--clock={clock}"] + ["--verify"] * verify
-    return _run([*options, "--", str(Path(plan))], check=check, progress=progress)
+    # Words after "--" are options of sbatch, so a name that looks like an option gets a folder.
+    file = str(Path(plan))
+    file = f"./{file}" if file.startswith("-") else file
+    return _run([*options, file], check=check, progress=progress)
 
 
 def resume(
