@@ -39,7 +39,7 @@ pub struct Plan {
     pub max_repetitions: u32,
     /// Expected figures from the literature.
     pub expectations: Vec<Expectation>,
-    /// What a gate requires of the figures.
+    /// Requirements that a gate decides.
     pub requirements: Vec<Requirement>,
     /// Variables of each level of each factor.
     variables: BTreeMap<Level, BTreeMap<String, Text>>,

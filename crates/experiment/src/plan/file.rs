@@ -48,7 +48,7 @@ pub struct PlanFile {
     #[serde(default)]
     #[schemars(with = "Vec<serde_json::Value>")]
     pub expect: Vec<Expectation>,
-    /// What `lasthop gate` requires of the figures.
+    /// Requirements that `lasthop gate` decides.
     #[serde(default)]
     #[schemars(with = "Vec<RequireFile>")]
     pub require: Vec<Spanned<RequireFile>>,
@@ -58,7 +58,7 @@ pub struct PlanFile {
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct RequireFile {
-    /// What it is, in a line: the name of the test in reports.
+    /// Title, in one line: the name of the test in reports.
     pub title: Text,
     /// The metric: `goodput`, `completion`, `retransmission-rate`, `timeouts`, `rtt-p95`, …
     pub metric: Text,
