@@ -46,21 +46,25 @@ FUZZ_SECONDS   ?= 30
 VERSION        := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
 DIST           ?= target/lasthop-$(VERSION)
 
-.PHONY: demo demo-virtual docs test bench soak fuzz hostile build install-lite install-cc install-resoa
+.PHONY: demo demo-virtual docs test bench soak fuzz hostile install-lite install-cc install-resoa
+.PHONY: build build-release build-demo build-dist
 .PHONY: deb static kernel-package image wheel release
 .PHONY: test-packages test-wheel test-slurm test-ci-templates
 
-build:
+build: build-release
+
+# A profile of Cargo.toml.
+build-release build-demo build-dist: build-%:
 	@scripts/build/require-rust
 	@scripts/build/require $(BUILD_PACKAGES) $(RUN_PACKAGES)
-	cargo build --release --locked --package lasthop --package resoa-preload
+	cargo build --profile $* --locked --package lasthop --package resoa-preload
 
-demo: build
+demo: build-demo
 	@scripts/build/require curl python3 tshark
-	@scripts/demo/real target/release/lasthop
+	@scripts/demo/real target/demo/lasthop
 
-demo-virtual: build
-	@scripts/demo/virtual target/release/lasthop
+demo-virtual: build-demo
+	@scripts/demo/virtual target/demo/lasthop
 
 docs:
 	@scripts/build/require-rust
@@ -105,9 +109,9 @@ fuzz:
 	@scripts/check/fuzz $(FUZZ_SECONDS)
 
 # The command in the wheel is the static binary; the preload library is that of the C library.
-wheel: build static
+wheel: build-dist static
 	@scripts/build/require python3 python3-venv binutils
-	@scripts/build/wheel target/x86_64-unknown-linux-musl/release/lasthop target/release/libresoa_preload.so $(DIST)
+	@scripts/build/wheel target/x86_64-unknown-linux-musl/dist/lasthop target/dist/libresoa_preload.so $(DIST)
 
 test-wheel: wheel
 	@scripts/build/require mmdebstrap
@@ -117,7 +121,7 @@ hostile: build
 	@scripts/build/require python3 nftables iproute2
 	@scripts/check/hostile target/release/lasthop
 
-deb: build
+deb: build-dist
 	@scripts/build/require dpkg-dev
 	@scripts/build/cargo-tool cargo-deb
 	@scripts/build/deb $(DIST)
@@ -129,8 +133,8 @@ static:
 	@scripts/build/static-archive $(DIST)
 
 # VERIFY=--verify builds the kernel twice and compares the two.
-kernel-package: build
-	@scripts/build/kernel-package target/release/lasthop $(DIST) $(VERIFY)
+kernel-package: build-dist
+	@scripts/build/kernel-package target/dist/lasthop $(DIST) $(VERIFY)
 
 image: deb kernel-package
 	@scripts/build/require buildah mmdebstrap uidmap
