@@ -147,8 +147,15 @@ const TYPE: u64 = 0xf;
 /// Permitted requests of `ioctl`: bytes waiting in a socket, non-blocking mode, whether a file
 /// descriptor is a terminal (for coloured output), and numbers and names of interfaces (for
 /// addresses with a scope).
-const REQUESTS: &[libc::Ioctl] =
-    &[libc::FIONREAD, libc::TIOCOUTQ, libc::FIONBIO, libc::TCGETS, libc::SIOCGIFINDEX, libc::SIOCGIFNAME];
+const REQUESTS: &[libc::Ioctl] = &[
+    libc::FIONREAD,
+    libc::TIOCOUTQ,
+    libc::FIONBIO,
+    libc::TCGETS,
+    // Of another type than the others with musl.
+    libc::SIOCGIFINDEX as libc::Ioctl,
+    libc::SIOCGIFNAME as libc::Ioctl,
+];
 
 /// Permitted commands of `fcntl`.
 const COMMANDS: &[i32] =

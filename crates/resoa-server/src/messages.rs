@@ -59,7 +59,8 @@ fn receive_with(
     message.msg_namelen = size_of::<SocketAddrStorage>() as libc::socklen_t;
     (message.msg_iov, message.msg_iovlen) = (&raw mut piece, 1);
     message.msg_control = control.0.as_mut_ptr().cast();
-    message.msg_controllen = CONTROL;
+    // Lengths are `size_t` in glibc and `socklen_t` in musl.
+    message.msg_controllen = CONTROL as _;
     // SAFETY: each of the three buffers has the length that is given for it.
     let count = unsafe { libc::recvmsg(fd.as_raw_fd(), &raw mut message, flags) };
     let count = usize::try_from(count).map_err(|_| io::Error::last_os_error())?;
@@ -69,7 +70,7 @@ fn receive_with(
     // SAFETY: the kernel has written an address of this length.
     let from = unsafe { SocketAddrAny::read(name.as_ptr(), message.msg_namelen) };
     let from = SocketAddr::try_from(from).ok();
-    let control = &control.0[..message.msg_controllen.min(CONTROL)];
+    let control = &control.0[..CONTROL.min(message.msg_controllen as usize)];
     Ok(from.map(|from| (count, from, read(control))))
 }
 
@@ -93,7 +94,7 @@ pub(crate) fn send(
     // SAFETY: all zeros are an empty message.
     let mut message: libc::msghdr = unsafe { mem::zeroed() };
     (message.msg_iov, message.msg_iovlen) = (&raw mut piece, 1);
-    (message.msg_control, message.msg_controllen) = (control.as_mut_ptr().cast(), control.len());
+    (message.msg_control, message.msg_controllen) = (control.as_mut_ptr().cast(), control.len() as _);
     let mut send = |name: *const libc::c_void, length: u32| {
         (message.msg_name, message.msg_namelen) = (name.cast_mut(), length);
         // SAFETY: each of the three buffers has the length that is given for it, and the kernel

@@ -61,7 +61,7 @@ pub(crate) fn socket_call(
                 Operation::SetOption { level, name, value } => {
                     Waiting::Set { socket, option: ((*level, *name), value.clone()), descriptor }
                 }
-                Operation::Ioctl { command, .. } if u64::from(*command) == libc::TIOCOUTQ => {
+                Operation::Ioctl { command, .. } if *command == resoa_calls::ioctl::TIOCOUTQ => {
                     Waiting::Outstanding { socket }
                 }
                 Operation::GetOption { .. } | Operation::Ioctl { .. } => Waiting::Plain { socket },

@@ -32,9 +32,9 @@ impl Interface {
 pub(super) fn find(name: &str) -> io::Result<Interface> {
     let socket =
         rustix::net::socket_with(AddressFamily::INET, SocketType::DGRAM, SocketFlags::CLOEXEC, None)?;
-    let index = ask(&socket, name, libc::SIOCGIFINDEX)?;
-    let hardware = ask(&socket, name, libc::SIOCGIFHWADDR)?;
-    let flags = ask(&socket, name, libc::SIOCGIFFLAGS)?;
+    let index = ask(&socket, name, libc::SIOCGIFINDEX as libc::Ioctl)?;
+    let hardware = ask(&socket, name, libc::SIOCGIFHWADDR as libc::Ioctl)?;
+    let flags = ask(&socket, name, libc::SIOCGIFFLAGS as libc::Ioctl)?;
     // SAFETY: each call has written the part that is read here, and all other bytes are 0.
     let (index, link_layer, flags) = unsafe {
         (index.ifr_ifru.ifru_ifindex, hardware.ifr_ifru.ifru_hwaddr.sa_family, flags.ifr_ifru.ifru_flags)
