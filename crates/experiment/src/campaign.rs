@@ -183,7 +183,7 @@ impl Campaign {
             return Err(CampaignError::OtherClock { directory, began });
         }
         if let Some(((_, now), began)) = guest.zip(manifest.guest.as_ref())
-            && let Some((what, began, now)) = difference(began, now)
+            && let Some((what, began, now)) = began.difference(now)
         {
             return Err(CampaignError::OtherGuest { directory, what, began, now });
         }
@@ -420,21 +420,6 @@ fn factors_of(factors: &[Factor], cells: &[Cell]) -> Vec<Factor> {
         ..factor.clone()
     };
     factors.iter().map(with_levels_used).collect()
-}
-
-/// Returns the first difference between two kernels or the ways in which they run: its name, and
-/// both values.
-fn difference(began: &results::Guest, now: &results::Guest) -> Option<(&'static str, String, String)> {
-    let parts = |guest: &results::Guest| {
-        [
-            ("kernel", format!("{} ({:.12})", guest.source, guest.key)),
-            ("--guest-memory", format!("{} MiB", guest.memory_mib)),
-            ("--verify", if guest.verified { "on" } else { "off" }.to_owned()),
-        ]
-    };
-    let both = parts(began).into_iter().zip(parts(now));
-    let mut both = both.map(|((what, began), (_, now))| (what, began, now));
-    both.find(|(_, began, now)| began != now)
 }
 
 /// Converts an error about a file into one of this module.

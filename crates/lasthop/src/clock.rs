@@ -48,6 +48,7 @@ pub fn guest_kernel(memory_mib: Option<u32>, verified: bool) -> Result<GuestKern
         start_unix_ns: boot::START_UNIX_NS,
         memory_mib: memory_mib.unwrap_or(instance::MEMORY_MIB),
         verified,
+        c_library: if cfg!(target_env = "musl") { "musl" } else { "gnu" }.to_owned(),
     };
     Ok(GuestKernel { path: kernel.path, release: kernel.release, about })
 }

@@ -2,8 +2,8 @@
 
 use crate::manifest::SCHEMA;
 use crate::{
-    Cell, Clock, Connection, Directory, Expectation, Factor, Level, Levels, Machine, Manifest, PlanText,
-    RunRecord, RunVerdict, Selection,
+    Cell, Clock, Connection, Directory, Expectation, Factor, Guest, Level, Levels, Machine, Manifest,
+    PlanText, RunRecord, RunVerdict, Selection,
 };
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -63,6 +63,19 @@ pub fn manifest() -> Manifest {
         runs: Vec::new(),
         expectations: Vec::new(),
         units: BTreeMap::new(),
+    }
+}
+
+pub fn guest() -> Guest {
+    Guest {
+        source: "linux-source-7.2 7.2.12-1".into(),
+        key: "0123456789abcdef".into(),
+        fallback: false,
+        hz: 1000,
+        start_unix_ns: 0,
+        memory_mib: 512,
+        verified: false,
+        c_library: "gnu".into(),
     }
 }
 

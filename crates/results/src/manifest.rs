@@ -164,6 +164,33 @@ pub struct Guest {
     pub memory_mib: u32,
     /// Whether each run was repeated and compared.
     pub verified: bool,
+    /// C library of the emulator and the workloads: `gnu`, or `musl` in the static binary. They make
+    /// other system calls with each, so times differ by microseconds.
+    #[serde(default = "gnu")]
+    pub c_library: String,
+}
+
+/// The only one before it was recorded.
+fn gnu() -> String {
+    "gnu".to_owned()
+}
+
+impl Guest {
+    /// Returns the first difference that makes runs not comparable: its name, and both values.
+    #[must_use]
+    pub fn difference(&self, other: &Self) -> Option<(&'static str, String, String)> {
+        let parts = |guest: &Self| {
+            [
+                ("kernel", format!("{} ({:.12})", guest.source, guest.key)),
+                ("C library of lasthop", guest.c_library.clone()),
+                ("--guest-memory", format!("{} MiB", guest.memory_mib)),
+                ("--verify", if guest.verified { "on" } else { "off" }.to_owned()),
+            ]
+        };
+        let both = parts(self).into_iter().zip(parts(other));
+        let mut both = both.map(|((what, one), (_, other))| (what, one, other));
+        both.find(|(_, one, other)| one != other)
+    }
 }
 
 /// Machine that a campaign ran on.
@@ -451,7 +478,32 @@ pub fn selects(selection: &Selection, cell: &Cell) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::example::{cells, selection};
+    use crate::example::{cells, guest, selection};
+
+    #[test]
+    fn another_kernel_or_another_way_of_running_it_is_told() {
+        let guest = guest();
+        assert_eq!(guest.difference(&guest.clone()), None);
+        let other = Guest { key: "fedcba9876543210".into(), memory_mib: 64, ..guest.clone() };
+        let (what, began, now) = guest.difference(&other).expect("a difference");
+        assert_eq!(what, "kernel");
+        assert_eq!(began, "linux-source-7.2 7.2.12-1 (0123456789ab)");
+        assert_eq!(now, "linux-source-7.2 7.2.12-1 (fedcba987654)");
+        let other = Guest { memory_mib: 64, ..guest.clone() };
+        let told = Some(("--guest-memory", "512 MiB".into(), "64 MiB".into()));
+        assert_eq!(guest.difference(&other), told);
+        let other = Guest { verified: true, ..guest.clone() };
+        assert_eq!(guest.difference(&other), Some(("--verify", "off".into(), "on".into())));
+        let other = Guest { c_library: "musl".into(), ..guest.clone() };
+        assert_eq!(guest.difference(&other), Some(("C library of lasthop", "gnu".into(), "musl".into())));
+    }
+
+    #[test]
+    fn a_guest_of_a_manifest_without_its_c_library_had_the_only_one() {
+        let mut old = serde_json::to_value(guest()).expect("JSON");
+        old.as_object_mut().expect("an object").remove("c_library");
+        assert_eq!(serde_json::from_value::<Guest>(old).expect("a guest"), guest());
+    }
 
     #[test]
     fn a_selection_takes_the_cells_that_have_one_of_each_of_its_levels() {

@@ -236,6 +236,7 @@ mod tests {
             start_unix_ns: 0,
             memory_mib: 512,
             verified: true,
+            c_library: "gnu".into(),
         };
         let guests = Guests::new(PathBuf::from("kernel"), about, vec![2, 5, 7]);
         assert!(guests.verify);

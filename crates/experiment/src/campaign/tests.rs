@@ -12,23 +12,8 @@ fn guest() -> results::Guest {
         start_unix_ns: 0,
         memory_mib: 512,
         verified: false,
+        c_library: "gnu".into(),
     }
-}
-
-#[test]
-fn another_kernel_or_another_way_of_running_it_is_told() {
-    let guest = guest();
-    assert_eq!(difference(&guest, &guest.clone()), None);
-    let other = results::Guest { key: "fedcba9876543210".into(), memory_mib: 64, ..guest.clone() };
-    let (what, began, now) = difference(&guest, &other).expect("a difference");
-    assert_eq!(what, "kernel");
-    assert_eq!(began, "linux-source-7.2 7.2.12-1 (0123456789ab)");
-    assert_eq!(now, "linux-source-7.2 7.2.12-1 (fedcba987654)");
-    let other = results::Guest { memory_mib: 64, ..guest.clone() };
-    let told = Some(("--guest-memory", "512 MiB".into(), "64 MiB".into()));
-    assert_eq!(difference(&guest, &other), told);
-    let other = results::Guest { verified: true, ..guest.clone() };
-    assert_eq!(difference(&guest, &other), Some(("--verify", "off".into(), "on".into())));
 }
 
 const PLAN: &str = r#"

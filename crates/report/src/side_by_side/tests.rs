@@ -69,6 +69,7 @@ fn a_campaign_by_the_virtual_clock_beside_one_by_the_real_one() {
         start_unix_ns: 0,
         memory_mib: 512,
         verified: false,
+        c_library: "gnu".into(),
     });
     for (one, other, clock_of) in [(&first, &second, "two"), (&second, &first, "one")] {
         let manifest = merge(one, other, &["one".into(), "two".into()]).manifest;

@@ -39,7 +39,6 @@ fn difference(one: &Manifest, other: &Manifest) -> Option<(&'static str, String,
         return Some(("plan", one, other));
     }
     let parts = |manifest: &Manifest| {
-        let guest = manifest.guest.as_ref();
         let clock = match manifest.clock {
             Some(Clock::Real) => "real",
             Some(Clock::Virtual) => "virtual",
@@ -53,17 +52,14 @@ fn difference(one: &Manifest, other: &Manifest) -> Option<(&'static str, String,
             ("number of shards", manifest.shard.map_or(0, |shard| shard.of).to_string()),
             ("clock", clock.to_owned()),
             ("release of the kernel", manifest.kernel.clone()),
-            (
-                "kernel",
-                guest.map_or_else(String::new, |guest| format!("{} ({:.12})", guest.source, guest.key)),
-            ),
-            ("--guest-memory", guest.map_or_else(String::new, |guest| guest.memory_mib.to_string())),
-            ("--verify", guest.is_some_and(|guest| guest.verified).to_string()),
         ]
     };
     let both = parts(one).into_iter().zip(parts(other));
     let mut both = both.map(|((what, one), (_, other))| (what, one, other));
-    both.find(|(_, one, other)| one != other).or_else(|| cells(&one.cells, &other.cells))
+    let guests = || one.guest.as_ref().zip(other.guest.as_ref());
+    both.find(|(_, one, other)| one != other)
+        .or_else(|| guests().and_then(|(one, other)| one.difference(other)))
+        .or_else(|| cells(&one.cells, &other.cells))
 }
 
 /// Returns how two selections of cells differ, as [`difference`] does.

@@ -102,10 +102,10 @@ pub fn notes(theirs: &Manifest, ours: &Manifest) -> Vec<String> {
     };
     compare("lasthop", &theirs.lasthop, &ours.lasthop);
     compare("the kernel", &theirs.kernel, &ours.kernel);
-    let key = |manifest: &Manifest| {
-        manifest.guest.as_ref().map_or_else(String::new, |guest| format!("{:.12}", guest.key))
-    };
-    compare("the virtual-time kernel", &key(theirs), &key(ours));
+    if let (Some(theirs), Some(ours)) = (&theirs.guest, &ours.guest) {
+        compare("the virtual-time kernel", &format!("{:.12}", theirs.key), &format!("{:.12}", ours.key));
+        compare("the C library of lasthop", &theirs.c_library, &ours.c_library);
+    }
     if ours.clock != Some(Clock::Virtual) {
         compare("the processor", &theirs.machine.processor, &ours.machine.processor);
     }
