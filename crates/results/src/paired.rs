@@ -256,4 +256,6 @@ fn worse_by(first: f64, second: f64, better: Better) -> f64 {
 }
 
 #[cfg(test)]
+mod simulation;
+#[cfg(test)]
 mod tests;
