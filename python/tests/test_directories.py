@@ -110,6 +110,56 @@ def test_errors_of_a_plan_come_before_anything_runs(tmp_path: Path) -> None:
     assert not (tmp_path / "run").exists()
 
 
+REQUIRED = """
+[[require]]
+title = "something arrives"
+metric = "goodput"
+where = { loss = "lite-0" }
+statistic = "mean"
+confidence = 0.5
+at-least = "1 kbit/s"
+
+[[require]]
+title = "faster than light"
+metric = "goodput"
+where = { loss = "lite-0" }
+statistic = "mean"
+confidence = 0.5
+at-least = "1 Tbit/s"
+"""
+
+
+def test_a_gate_is_typed(
+    campaign: lasthop.RunDirectory, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plan = tmp_path / "plan.toml"
+    plan.write_text(campaign.manifest.plan.text + REQUIRED)
+    gate = lasthop.gate(
+        plan, only="loss=lite-0", out=tmp_path / "run", junit=tmp_path / "gate.xml", overloaded=True
+    )
+    assert (gate.passed, gate.verdict) == (False, "fail")
+    titles = ["no run fails", "something arrives", "faster than light"]
+    assert [judgement.title for judgement in gate.judgements] == titles
+    assert [judgement.verdict for judgement in gate.judgements] == ["pass", "pass", "fail"]
+    fails = gate.judgements[2]
+    assert (fails.cell, fails.metric, fails.unit) == ("loss=lite-0", "goodput", "bit/s")
+    assert plan.read_text().splitlines()[(fails.line or 0) - 1] == "[[require]]"
+    assert fails.low is not None
+    assert fails.figure is not None
+    assert fails.low <= fails.figure <= 1e12
+    assert str(gate).splitlines()[2].startswith("fail         faster than light: loss=lite-0: mean")
+    assert (tmp_path / "gate.xml").is_file()
+    assert gate.directory.path == tmp_path / "run"
+    assert "runs to do" in capsys.readouterr().err
+    # The finished campaign, judged again and compared with itself.
+    again = lasthop.gate(
+        gate.directory, against=gate.directory, metric=["goodput"], overloaded=True, progress=False
+    )
+    assert again.judgements[:3] == gate.judgements
+    compared = again.judgements[3]
+    assert (compared.verdict, compared.figure, compared.unit) == ("pass", 0.0, "%")
+
+
 @pytest.mark.usefixtures("links")
 def test_failed_runs_are_in_the_directory(tmp_path: Path) -> None:
     plan = tmp_path / "plan.toml"

@@ -29,6 +29,7 @@ from lasthop._errors import (
     MissingLibraryError,
     RunDirectoryError,
 )
+from lasthop._gate import Gate, GateVerdict, Judgement, gate
 from lasthop._links import Link, LinkStatus, link
 from lasthop._manifest import Cell, Factor, LinkCounters, Manifest, Plan, Run
 from lasthop._parameters import LinkParameters
@@ -45,6 +46,9 @@ __all__ = [
     "DirectionSummary",
     "Distribution",
     "Factor",
+    "Gate",
+    "GateVerdict",
+    "Judgement",
     "LasthopError",
     "Link",
     "LinkCounters",
@@ -62,6 +66,7 @@ __all__ = [
     "__version__",
     "binary",
     "campaign",
+    "gate",
     "link",
     "read_summary",
     "read_table",

@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from lasthop import _command
 from lasthop._directories import RunDirectory, run_directory
@@ -62,15 +63,16 @@ def campaign(
     Ctrl-C ends the runs and leaves a directory that `resume` can continue. Raises `LasthopError`
     for an error in the plan, which is found before anything runs.
     """
-    options = [f"--only={one}" for one in ([only] if isinstance(only, str) else only)]
-    for name, value in (("repetitions", repetitions), ("seed", seed), ("jobs", jobs)):
-        options += [f"--{name}={value}"] if value is not None else []
-    options += [f"--out={Path(out)}"] if out is not None else []
-    options += [f"--clock={clock}"] + ["--verify"] * verify
-    # Words after "--" are options of sbatch, so a name that looks like an option gets a folder.
-    file = str(Path(plan))
-    file = f"./{file}" if file.startswith("-") else file
-    return _run([*options, file], check=check, progress=progress)
+    options = _command.options(
+        only=only,
+        repetitions=repetitions,
+        seed=seed,
+        out=out,
+        clock=clock,
+        verify=verify,
+        jobs=jobs,
+    )
+    return _run([*options, _command.file(plan)], check=check, progress=progress)
 
 
 def resume(
@@ -82,12 +84,28 @@ def resume(
 ) -> RunDirectory:
     """Continue the interrupted campaign of a run directory, with its original settings."""
     path = directory.path if isinstance(directory, RunDirectory) else Path(directory)
-    options = [f"--resume={path}"] + ([f"--jobs={jobs}"] if jobs is not None else [])
+    options = _command.options(resume=path, jobs=jobs)
     return _run(options, check=check, progress=progress)
 
 
 def _run(options: list[str], *, check: bool, progress: bool) -> RunDirectory:
-    words = [_command.binary(), "run", "--json", *options]
+    ended = follow("run", options, progress=progress)
+    directory = run_directory(ended["run_directory"])
+    failed = [run for run in directory.runs if run.verdict == "failed"]
+    if failed and check:
+        first = f"cell {failed[0].cell}, repetition {failed[0].repetition}"
+        reasons = "; ".join(failed[0].reasons)
+        message = f"{len(failed)} of {len(directory.runs)} runs failed, the first of them {first}"
+        raise CampaignError(f"{message}: {reasons}", directory)
+    return directory
+
+
+def follow(command: str, options: Sequence[str], *, progress: bool) -> dict[str, Any]:
+    """Run `lasthop COMMAND --json OPTIONS`, show its progress, and return the object it printed.
+
+    Raises `LasthopError` if it printed none.
+    """
+    words = [_command.binary(), command, "--json", *options]
     process = subprocess.Popen(
         words,
         stdin=subprocess.DEVNULL,
@@ -110,14 +128,8 @@ def _run(options: list[str], *, check: bool, progress: bool) -> RunDirectory:
     lines = output.splitlines()
     if not lines:
         raise _command.failure(shown.messages, status, words)
-    directory = run_directory(json.loads(lines[-1])["run_directory"])
-    failed = [run for run in directory.runs if run.verdict == "failed"]
-    if failed and check:
-        first = f"cell {failed[0].cell}, repetition {failed[0].repetition}"
-        reasons = "; ".join(failed[0].reasons)
-        message = f"{len(failed)} of {len(directory.runs)} runs failed, the first of them {first}"
-        raise CampaignError(f"{message}: {reasons}", directory)
-    return directory
+    printed: dict[str, Any] = json.loads(lines[-1])
+    return printed
 
 
 class _Progress:

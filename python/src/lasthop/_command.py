@@ -17,6 +17,8 @@ VARIABLE = "LASTHOP_BINARY"
 """Environment variable with the path of the command, if it is not the one of this package."""
 
 Argument = str | os.PathLike[str]
+Option = Argument | float | Sequence[str] | None
+"""Value of an option as a keyword."""
 
 
 def binary() -> str:
@@ -66,6 +68,30 @@ def _checked(path: str) -> str:
 def words(arguments: Iterable[Argument]) -> list[str]:
     """Return arguments of a command as text."""
     return [os.fspath(argument) for argument in arguments]
+
+
+def options(**values: Option) -> list[str]:
+    """Return the command's options for keywords: `max_repetitions=9` is `--max-repetitions=9`.
+
+    `None` and `False` are absent, `True` is an option without a value, and a sequence repeats it.
+    """
+    given: list[str] = []
+    for keyword, value in values.items():
+        name = f"--{keyword.replace('_', '-')}"
+        if value is True:
+            given.append(name)
+        elif isinstance(value, (str, int, float, os.PathLike)) and value is not False:
+            given.append(f"{name}={os.fspath(value) if isinstance(value, os.PathLike) else value}")
+        elif isinstance(value, Sequence):
+            given += [f"{name}={one}" for one in value]
+    return given
+
+
+def file(path: Argument) -> str:
+    """Return a file's name as an argument that is not read as an option."""
+    # Words after "--" are options of sbatch, so a name that looks like an option gets a folder.
+    name = str(Path(path))
+    return f"./{name}" if name.startswith("-") else name
 
 
 def output_of(*arguments: Argument) -> str:

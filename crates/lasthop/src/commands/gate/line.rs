@@ -5,7 +5,7 @@ use results::requirement::{Judgement, Requirement, Verdict};
 use results::{Directory, RunVerdict};
 use serde_json::{Value, json};
 
-/// What a line is about.
+/// What a verdict judges.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Subject {
     /// All runs: whether any failed.
@@ -19,7 +19,7 @@ pub enum Subject {
 /// A verdict and what it is based on.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Line {
-    /// What it is about.
+    /// What it judges.
     pub subject: Subject,
     /// The title of the requirement, or the metric that is compared.
     pub title: String,
@@ -29,7 +29,7 @@ pub struct Line {
     pub verdict: Verdict,
     /// The figure, with its statistic and interval.
     pub figure: String,
-    /// What it must reach.
+    /// The required bound, in words.
     pub bound: String,
     /// Number of repetitions, or of runs.
     pub runs: u32,

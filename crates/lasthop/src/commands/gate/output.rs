@@ -56,6 +56,7 @@ impl Report<'_> {
                 "title": line.title,
                 "cell": line.cell,
                 "verdict": line.verdict,
+                "explanation": line.explanation(),
                 "runs": line.runs,
                 "notes": line.notes,
                 "line": line.place,

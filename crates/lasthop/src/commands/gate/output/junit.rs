@@ -9,7 +9,7 @@ use std::time::Duration;
 
 /// Returns the document: one test suite, and a test for each line.
 ///
-/// What is not decided is an error of the test rather than a failure of what is tested.
+/// A verdict that is not decided is an error of the test, not a failure of the tested program.
 pub fn document(report: &Report<'_>) -> Result<String, Failure> {
     let manifest = &report.directory.manifest;
     let mut suite = TestSuite::new(manifest.plan.name.clone());
