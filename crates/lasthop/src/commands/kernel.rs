@@ -108,7 +108,10 @@ fn print(record: &Record, recipe: &Recipe) {
     let mut steps: Vec<_> = record.seconds.iter().collect();
     steps.sort_by(|one, other| other.1.total_cmp(one.1));
     let steps: Vec<_> = steps.iter().map(|(step, seconds)| format!("{step} {seconds:.0} s")).collect();
-    anstream::println!("built in {total:.0} s: {}", steps.join(", "));
+    // A package does not say how long its kernel took to build.
+    if !steps.is_empty() {
+        anstream::println!("built in {total:.0} s: {}", steps.join(", "));
+    }
 }
 
 /// Returns the enabled options with a prefix, without the prefix and in lower case.
