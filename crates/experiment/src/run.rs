@@ -36,6 +36,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant, UNIX_EPOCH};
+use virtual_time::guest;
 
 /// Parameters of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -125,6 +126,7 @@ fn run(job: &Job) -> Result<RunEnded, String> {
     let links = network::links(&experiment.scenario, &seed, files.watch())?;
     let mesh = network::build(&experiment.scenario, &links)?;
     accepting.watch(&experiment.scenario, &mesh)?;
+    guest::align();
     let started = UNIX_EPOCH.elapsed().unwrap_or_default().as_nanos() as u64;
     let recording = network::recording(&experiment, &links, job.seed, &files, started)?;
     let (control, controls) = control().map_err(|error| error.to_string())?;
@@ -132,6 +134,7 @@ fn run(job: &Job) -> Result<RunEnded, String> {
     let origin = Instant::now();
     let senders = senders::Senders::start(&files, &experiment, &mesh, job.seed, started, origin)?;
     let emulator = network::connect(host, recording, controls, &experiment.scenario, &mesh, links)?;
+    guest::align();
     let emulating = thread::Builder::new()
         .name("emulator".into())
         .spawn(move || emulator.run())

@@ -16,6 +16,7 @@ use results::Connection;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
+use virtual_time::guest;
 
 /// Runs all workloads; returns the rows of all, and the reasons why the run failed, if it did.
 pub fn run(
@@ -39,6 +40,7 @@ pub fn run(
     };
     let mut servers = start_servers(&ground, &experiment.workloads)?;
     // Start times count from here: the traffic does not depend on how long the servers took.
+    guest::align();
     let begin = Instant::now();
     let mut failures = Vec::new();
     let (ended, endings) = channel();

@@ -1,5 +1,5 @@
-//! Thousands of simulated pairs of campaigns, compared by the shipped code: how often the verdict is
-//! wrong, and how often there is one. With `--nocapture` the tests print their rates.
+//! Thousands of simulated pairs of campaigns, compared by the shipped code: how often the verdict
+//! is wrong, and how often there is one. With `--nocapture` the tests print their rates.
 
 use super::*;
 use crate::example::{campaign, run};
