@@ -108,7 +108,10 @@ impl Waiting {
             if let Some(status) = self.child.try_wait().trying(|| "wait for pasta".into())? {
                 let mut message = String::new();
                 let _ = self.child.stderr.take().expect("piped").read_to_string(&mut message);
-                let message = format!("{status}: {}", message.trim());
+                // In a container it cannot log, and says so after each message.
+                let said: Vec<_> =
+                    message.lines().filter(|line| !line.ends_with("bytes to syslog")).collect();
+                let message = format!("{status}: {}", said.join("; "));
                 return Err(Error::Program { program: "pasta".into(), message });
             }
             std::thread::sleep(Duration::from_millis(5));
