@@ -57,8 +57,8 @@ pub fn is_here() -> bool {
     fs::read_to_string("/proc/cpuinfo").is_ok_and(|text| text.contains("User Mode Linux"))
 }
 
-/// Waits, in a guest, until a third of a millisecond after a whole tenth of a second; on a host,
-/// returns at once.
+/// Waits, in a guest, until a third of a millisecond after a whole hundredth of a second; on a
+/// host, returns at once.
 ///
 /// The time that setting up a link takes varies by some hundred nanoseconds with the files of the
 /// host, because even failing system calls take virtual time. What follows this call still starts
@@ -66,7 +66,7 @@ pub fn is_here() -> bool {
 /// timers, which expire at whole milliseconds: packets of a regular flow would wait for those of
 /// neighbour discovery.
 pub fn align() {
-    const STEP: u64 = 100_000_000;
+    const STEP: u64 = 10_000_000;
     const PHASE: u64 = 333_333;
     if is_here() {
         let now = UNIX_EPOCH.elapsed().unwrap_or_default().as_nanos() as u64;
