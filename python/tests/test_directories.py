@@ -125,7 +125,7 @@ metric = "goodput"
 where = { loss = "lite-0" }
 statistic = "mean"
 confidence = 0.5
-at-least = "1 Tbit/s"
+at-least = "1000 Gbit/s"
 """
 
 
