@@ -217,7 +217,7 @@ fn packets_leave_within_a_microsecond_by_the_virtual_clock() {
 }
 
 /// How long the set-up takes depends on the host's files, because even failing system calls take
-/// virtual time. Nothing of it is left when the traffic begins.
+/// virtual time. The traffic still begins at the same nanosecond.
 #[test]
 fn traffic_begins_at_the_same_nanosecond_by_the_virtual_clock() {
     let Some(lab) = Lab::with_virtual_clock() else { return };

@@ -7,7 +7,7 @@ use crate::statistics::{Stream, stream};
 use crate::{RunRecord, RunVerdict};
 use rand_distr::{Distribution, Exp1, LogNormal, Normal};
 
-/// What a pair varies by, with a median of 0, in percent of the first value.
+/// Random differences within pairs, with a median of 0, in percent of the first value.
 struct Noise {
     name: &'static str,
     draw: fn(&mut Stream) -> f64,

@@ -5,7 +5,7 @@ use results::requirement::{Judgement, Requirement, Verdict};
 use results::{Directory, RunVerdict};
 use serde_json::{Value, json};
 
-/// What a verdict judges.
+/// Kinds of verdicts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Subject {
     /// All runs: whether any failed.
@@ -19,7 +19,7 @@ pub enum Subject {
 /// A verdict and what it is based on.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Line {
-    /// What it judges.
+    /// The kind.
     pub subject: Subject,
     /// The title of the requirement, or the metric that is compared.
     pub title: String,
