@@ -52,6 +52,7 @@ fn difference(one: &Manifest, other: &Manifest) -> Option<(&'static str, String,
             ("number of shards", manifest.shard.map_or(0, |shard| shard.of).to_string()),
             ("clock", clock.to_owned()),
             ("release of the kernel", manifest.kernel.clone()),
+            ("kernel", if manifest.guest.is_some() { "a guest's" } else { "the host's" }.to_owned()),
         ]
     };
     let both = parts(one).into_iter().zip(parts(other));

@@ -140,6 +140,9 @@ fn shards_of_different_campaigns_are_refused_with_what_differs() {
     differs("release of the kernel is 6.1.0 in …/1, but 6.2.0 in …/other", &|manifest| {
         manifest.kernel = "6.2.0".into();
     });
+    differs("kernel is the host's in …/1, but a guest's in …/other", &|manifest| {
+        manifest.guest = Some(guest());
+    });
     differs("number of shards is 2 in …/1, but 3 in …/other", &|manifest| {
         manifest.shard = Some(Shard { number: 2, of: 3 });
     });
