@@ -69,9 +69,10 @@ pub struct Rules<'a> {
     pub publish: &'a [Publish],
 }
 
-/// Returns the name of the table of run `id`.
-pub(crate) fn table(id: &str) -> String {
-    format!("lasthop_{id}")
+/// Returns the name of the table of the link whose outside device is `device`: `lasthop_1` for
+/// `lasthop-1`.
+pub(crate) fn table(device: &str) -> String {
+    device.replace('-', "_")
 }
 
 /// Adds the table to `namespace`, completely or not at all.
@@ -278,6 +279,6 @@ mod tests {
     fn sysctls_of_forwarding() {
         assert_eq!(sysctls(false), [("net.ipv4.ip_forward", "1")]);
         assert_eq!(sysctls(true)[1..], [("net.ipv6.conf.all.forwarding", "1")]);
-        assert_eq!(table("12"), "lasthop_12");
+        assert_eq!(table("lasthop-12-2"), "lasthop_12_2");
     }
 }

@@ -229,6 +229,31 @@ fn killing_an_outer_link_takes_the_inner_one_along() {
     assert!(groups.iter().flatten().all(|group| !group.exists()), "{groups:?}");
 }
 
+/// Both links have id 1, so the second device needs another name. The same happens when an id is
+/// free again while the former link's process still has its device open.
+#[test]
+fn links_of_two_state_directories_share_a_network() {
+    need_root!();
+    let caller = Caller::new();
+    // As on a host that forwards. Otherwise the first link to end would switch this off.
+    netlab::sysctl::write(&caller.namespace, "net.ipv4.ip_forward", "1").expect("sysctl");
+    let first = caller.start(&[]);
+    let others = tempfile::tempdir().expect("a directory");
+    let mut second = caller.command(ground::behind());
+    second.env("LASTHOP_STATE_DIR", others.path().join("states"));
+    second.args(["sh", "-c", &format!("echo $$; {}", ground::WAIT)]);
+    let second = ground::Running::of(second.spawn().expect("behind"));
+    let left = caller.leftovers();
+    for name in ["lasthop-1", "lasthop-1-2", "lasthop_1", "lasthop_1_2"] {
+        assert!(left.iter().any(|other| other == name), "{name}: {left:?}");
+    }
+    assert_eq!(first.finish().code(), 0);
+    let left = caller.leftovers();
+    assert!(left.iter().any(|name| name == "lasthop_1_2"), "the second link keeps its table: {left:?}");
+    assert_eq!(second.finish().code(), 0);
+    assert_eq!(caller.leftovers(), ["ip_forward = 1"]);
+}
+
 #[test]
 fn a_link_that_cannot_be_built_leaves_nothing() {
     need_root!();

@@ -24,6 +24,8 @@ const INSIDE: &str = "lasthop0";
 /// Hardware addresses on Ethernet: locally administered, the same in every run.
 const INSIDE_MAC: [u8; 6] = [0x02, 0, 0, 0, 0, 1];
 const OUTSIDE_MAC: [u8; 6] = [0x02, 0, 0, 0, 0, 2];
+/// How many names are tried for the outside device.
+const MOST_NAMES: u32 = 99;
 /// DNS (RFC 1035).
 const DNS: u16 = 53;
 
@@ -45,7 +47,6 @@ pub(super) fn build(mut run: Run, rights: &Rights, options: &HostLinkOptions) ->
     let inside_namespace = Namespace::new()?;
     let inside_id = NamespaceId::of(&inside_namespace)?;
     run.update(|state| state.inside = Some(inside_id))?;
-    let device = format!("lasthop-{}", run.id());
     let open = |namespace: &Namespace, name: &str, hardware_address| {
         let options = tun::TunOptions {
             name: name.to_owned(),
@@ -62,7 +63,8 @@ pub(super) fn build(mut run: Run, rights: &Rights, options: &HostLinkOptions) ->
     interface::loopback_up(&inside_namespace)?;
     sysctl::calm(&inside_namespace)?;
     let inside = open(&inside_namespace, INSIDE, INSIDE_MAC)?;
-    let outside = open(&outside_namespace, &device, OUTSIDE_MAC)?;
+    let outside = first_free(run.id(), |name| open(&outside_namespace, name, OUTSIDE_MAC))?;
+    let device = outside.name().to_owned();
     let ipv6 =
         sysctl::has_ipv6(&inside_namespace) && sysctl::has_ipv6(&outside_namespace) && options.mtu >= 1280;
     connect(&inside_namespace, &inside, &outside_namespace, &outside, addresses, ipv6, leaves.ipv6, options)?;
@@ -104,6 +106,24 @@ pub(super) fn build(mut run: Run, rights: &Rights, options: &HostLinkOptions) ->
         not_started: None,
         quiet,
     })
+}
+
+/// Opens the outside device under the first free name: `lasthop-ID`, `lasthop-ID-2` and so on.
+///
+/// The first name may be taken: by a link of another state directory, or by the link that had this
+/// id before. The id is free when the keeper has undone that link, which is before the link's own
+/// process closes its device.
+fn first_free(id: &str, open: impl Fn(&str) -> Result<Tun>) -> Result<Tun> {
+    let mut opened = open(&format!("lasthop-{id}"));
+    for number in 2..=MOST_NAMES {
+        match opened {
+            Err(error) if error.errno() == Some(libc::EBUSY) => {
+                opened = open(&format!("lasthop-{id}-{number}"));
+            }
+            other => return other,
+        }
+    }
+    opened
 }
 
 /// Chooses addresses that are unused here, and records them and the published ports.
@@ -242,7 +262,7 @@ fn translate(
     // second accepts replies that strict reverse-path filtering would drop.
     sysctl::write(outside, &format!("net.ipv4.conf.{device}.route_localnet"), "1")?;
     sysctl::write(outside, &format!("net.ipv4.conf.{device}.rp_filter"), "0")?;
-    let table = nat::table(run.id());
+    let table = nat::table(device);
     run.record(Made::Table { name: table.clone() })?;
     nat::add(outside, &Rules { table: &table, device, addresses, ipv6, echo, publish: &options.publish })
 }

@@ -80,7 +80,10 @@ fn undo_one(
 /// Returns whether runs make such objects: a wrong state is no reason to remove anything else.
 fn is_ours(state: &State, made: &Made) -> bool {
     match made {
-        Made::Table { name } => *name == nat::table(&state.id),
+        Made::Table { name } => {
+            let first = nat::table(&format!("lasthop-{}", state.id));
+            name.strip_prefix(&first).is_some_and(|rest| rest.is_empty() || rest.starts_with('_'))
+        }
         Made::Sysctl { key, .. } => nat::sysctls(true).iter().any(|(known, _)| known == key),
         Made::Cgroup { path } => !path.exists() || cgroup::is_of_a_run(path),
         Made::Process { .. } => true,
