@@ -57,7 +57,7 @@ build: build-release
 build-release build-demo build-dist: build-%:
 	@scripts/build/require-rust
 	@scripts/build/require $(BUILD_PACKAGES) $(RUN_PACKAGES)
-	cargo build --profile $* --locked --package lasthop --package resoa-preload
+	cargo build --profile $* --locked --package lasthop --package guest-link --package resoa-preload
 
 demo: build-demo
 	@scripts/build/require curl python3 tshark
@@ -108,10 +108,10 @@ fuzz:
 	@scripts/build/require $(BUILD_PACKAGES)
 	@scripts/check/fuzz $(FUZZ_SECONDS)
 
-# The command in the wheel is the static binary; the preload library is that of the C library.
+# The command in the wheel is the static binary; its libraries are those of the C library.
 wheel: build-dist static
 	@scripts/build/require python3 python3-venv binutils
-	@scripts/build/wheel target/x86_64-unknown-linux-musl/dist/lasthop target/dist/libresoa_preload.so $(DIST)
+	@scripts/build/wheel target/x86_64-unknown-linux-musl/dist/lasthop target/dist $(DIST)
 
 test-wheel: wheel
 	@scripts/build/require mmdebstrap
@@ -126,8 +126,8 @@ deb: build-dist
 	@scripts/build/cargo-tool cargo-deb
 	@scripts/build/deb $(DIST)
 
-static:
-	@scripts/build/require-rust
+# The library of the virtual clock is opened by its kernel, which has the C library of Debian.
+static: build-dist
 	@scripts/build/require $(BUILD_PACKAGES) musl-tools
 	@scripts/build/static
 	@scripts/build/static-archive $(DIST)
@@ -161,11 +161,13 @@ install-lite:
 # systemd searches PREFIX/lib/systemd/system if PREFIX is /usr or /usr/local.
 install-cc: build
 	install -D -m 755 target/release/lasthop $(DESTDIR)$(PREFIX)/bin/lasthop
+	install -D -m 644 target/release/liblasthop_link.so $(DESTDIR)$(PREFIX)/lib/lasthop/liblasthop_link.so
 	install -d $(DESTDIR)$(PREFIX)/lib/systemd/system
 	sed 's|/usr/local/bin|$(PREFIX)/bin|' packaging/systemd/lasthop-cc@.service > $(DESTDIR)$(PREFIX)/lib/systemd/system/lasthop-cc@.service
 
 install-resoa: build
 	install -D -m 755 target/release/lasthop $(DESTDIR)$(PREFIX)/bin/lasthop
+	install -D -m 644 target/release/liblasthop_link.so $(DESTDIR)$(PREFIX)/lib/lasthop/liblasthop_link.so
 	install -D -m 755 target/release/libresoa_preload.so $(DESTDIR)$(PREFIX)/lib/lasthop/libresoa_preload.so
 	install -d $(DESTDIR)$(PREFIX)/lib/systemd/system
 	sed 's|/usr/local/bin|$(PREFIX)/bin|' packaging/systemd/lasthop-resoa.service > $(DESTDIR)$(PREFIX)/lib/systemd/system/lasthop-resoa.service

@@ -1,4 +1,4 @@
-"""Build hook of hatchling: the wheel contains the command `lasthop` and its preload library."""
+"""Build hook of hatchling: the wheel contains the command `lasthop` and its libraries."""
 
 from __future__ import annotations
 
@@ -16,6 +16,5 @@ class CommandInWheel(BuildHookInterface):  # type: ignore[misc,type-arg]
         build_data["pure_python"] = False
         build_data["tag"] = f"py3-none-{os.environ['LASTHOP_WHEEL_PLATFORM']}"
         build_data["shared_scripts"] = {os.environ["LASTHOP_WHEEL_COMMAND"]: "lasthop"}
-        # `lasthop resoa run` looks for the library in ../lib/lasthop of the command's folder.
-        library = "lib/lasthop/libresoa_preload.so"
-        build_data["shared_data"] = {os.environ["LASTHOP_WHEEL_LIBRARY"]: library}
+        # The command looks for its libraries in ../lib/lasthop of its own folder.
+        build_data["shared_data"] = {os.environ["LASTHOP_WHEEL_LIBRARIES"]: "lib/lasthop"}

@@ -20,6 +20,7 @@ mod rlp_hop;
 mod tests;
 
 use super::{Order, Persistency, Then, rlp};
+use borsh::{BorshDeserialize, BorshSerialize};
 use packet::Frame;
 use std::collections::VecDeque;
 use vocabulary::Direction;
@@ -54,7 +55,7 @@ pub struct OnAir {
 }
 
 /// A protocol with its parameters.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, BorshSerialize, BorshDeserialize)]
 pub enum Protocol {
     /// RLP over a circuit with a block of 30 octets every 20 ms in each direction.
     Rlp(RlpHopSpec),
@@ -63,7 +64,7 @@ pub enum Protocol {
 }
 
 /// A circuit-switched data call.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, BorshSerialize, BorshDeserialize)]
 pub struct RlpHopSpec {
     /// Parameters of both ends. The mobile sets up the connection.
     pub parameters: rlp::Parameters,
@@ -89,7 +90,7 @@ impl Default for RlpHopSpec {
 }
 
 /// A link as the ReSoA thesis models it (10.2.4): a server and a delay in each direction.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, BorshSerialize, BorshDeserialize)]
 pub struct LlpHopSpec {
     /// Rate up.
     pub rate_up: BitRate,
@@ -145,7 +146,7 @@ pub enum HopError {
 }
 
 /// A record of one end, identified by the direction in which it sends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, BorshSerialize, BorshDeserialize)]
 pub struct EndRecord {
     /// [`Direction::Up`] is the wireless host, [`Direction::Down`] the network.
     pub end: Direction,
@@ -154,7 +155,7 @@ pub struct EndRecord {
 }
 
 /// An RLP block at one end, as a receiver beside that end would show it.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, BorshSerialize, BorshDeserialize)]
 pub struct Block {
     /// The end at which it was sent or received: [`Direction::Up`] is the wireless host.
     pub end: Direction,
@@ -169,7 +170,7 @@ pub struct Block {
 }
 
 /// Which data of a hop to collect for an observer, beside its packets.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub struct Watch {
     /// Records of the ends ([`EndRecord`]).
     pub records: bool,
@@ -178,7 +179,7 @@ pub struct Watch {
 }
 
 /// Counters of the frames that an end has sent.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub struct Counters {
     /// Numbered frames sent for the first time.
     pub first: u64,

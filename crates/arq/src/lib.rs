@@ -15,6 +15,8 @@
 //! so a model checker can visit all of them. The tests in `arq/src/model` do this with these
 //! functions.
 
+use borsh::{BorshDeserialize, BorshSerialize};
+
 pub mod hop;
 pub mod llp;
 #[cfg(test)]
@@ -31,7 +33,7 @@ pub use sending::{SendWindow, Slot, SlotState, Transmission};
 pub use spec::{ArqError, ArqSpec, LlpSpec, RlpSpec};
 
 /// Limit of retransmissions, and the action when it is reached (Ludwig 3.2.5, LL-05).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, BorshSerialize, BorshDeserialize)]
 pub struct Persistency {
     /// Maximum number of retransmissions of a frame; `None` means no limit.
     pub retransmissions: Option<u16>,
@@ -40,7 +42,7 @@ pub struct Persistency {
 }
 
 /// Action of a link layer when a frame has reached the limit of retransmissions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, BorshSerialize, BorshDeserialize)]
 pub enum Then {
     /// Resets the link: both ends start again at number 0, and frames in flight are lost.
     Reset,

@@ -1,7 +1,9 @@
 //! Frame numbers, which start again at 0 after a modulus.
 
+use borsh::{BorshDeserialize, BorshSerialize};
+
 /// A modulus of frame numbers, 2 to 65 536.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, BorshSerialize, BorshDeserialize)]
 pub struct Modulus(u32);
 
 impl Modulus {

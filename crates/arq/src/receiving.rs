@@ -5,10 +5,11 @@
 //! missing frames. It can keep data for this, such as a timer, with each gap.
 
 use super::Modulus;
+use borsh::{BorshDeserialize, BorshSerialize};
 use std::collections::VecDeque;
 
 /// When a frame is passed on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, BorshSerialize, BorshDeserialize)]
 pub enum Order {
     /// In the order of numbers, after all frames before it.
     #[default]

@@ -16,7 +16,7 @@ const RLP_WINDOW: u16 = 61;
 const LLP_WINDOW: u16 = 32;
 
 /// A protocol with its parameters.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, borsh::BorshSerialize, borsh::BorshDeserialize)]
 pub enum ArqSpec {
     /// The Radio Link Protocol of GSM data calls.
     Rlp(RlpSpec),
@@ -25,7 +25,7 @@ pub enum ArqSpec {
 }
 
 /// RLP over a circuit.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, borsh::BorshSerialize, borsh::BorshDeserialize)]
 pub struct RlpSpec {
     /// Parameters of both ends.
     pub parameters: Parameters,
@@ -37,7 +37,7 @@ pub struct RlpSpec {
 }
 
 /// LLP over a link. Rates and delays are those of the link.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, borsh::BorshSerialize, borsh::BorshDeserialize)]
 pub struct LlpSpec {
     /// Maximum number of outstanding frames.
     pub window: u16,

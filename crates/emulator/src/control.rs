@@ -1,17 +1,42 @@
 //! Commands from other threads to a running event loop.
 
 use crate::event_loop::WayId;
-use link::Link;
+use borsh::{BorshDeserialize, BorshSerialize};
+use link::seed::Seed;
+use link::stage::StageCommand;
 use link::units::Time;
+use link::{Link, LinkSpec};
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-/// A closure that changes or queries a link. The event loop calls it with the link and the current
-/// time.
-pub type Visit = Box<dyn FnOnce(&mut Link, Time) + Send>;
+/// A change of one direction of a running link. It is data, because the link may be in another
+/// address space: that of a guest's kernel.
+#[derive(Debug, Clone, PartialEq, BorshSerialize, BorshDeserialize)]
+pub struct LinkChange {
+    /// The link before the change.
+    pub former: LinkSpec,
+    /// The link after it.
+    pub next: LinkSpec,
+    /// Seed of the direction.
+    pub seed: Seed,
+    /// Commands for stages, by the name of the stage, after the change.
+    pub commands: Vec<(String, StageCommand)>,
+}
+
+impl LinkChange {
+    /// Makes the change on the way `way` of `link` at `now`.
+    ///
+    /// # Errors
+    /// As [`LinkSpec::change_into`], and if a stage does not know its command.
+    pub fn make(&self, way: WayId, link: &mut Link, now: Time) -> Result<(), String> {
+        let direction = way.direction();
+        self.former.change_into(&self.next, direction, link, &self.seed, now)?;
+        self.commands.iter().try_for_each(|(stage, command)| link.obey(direction, stage, *command, now))
+    }
+}
 
 /// A command to the event loop.
 pub enum Command {
@@ -19,8 +44,10 @@ pub enum Command {
     Stop,
     /// Pass a note to the observer, for readers of this run's results.
     Note(String),
-    /// Call a closure on the link of one way.
-    Visit(WayId, Visit),
+    /// Show the observer everything that has happened until now, and say so.
+    Settle(Sender<()>),
+    /// Change one way of a link, and send the result.
+    Change(WayId, Box<LinkChange>, Sender<Result<(), String>>),
 }
 
 /// The sending side of the command channel. Clones send to the same loop.
@@ -56,19 +83,20 @@ impl Control {
         }
     }
 
-    /// Calls `visit` on the link of one way and returns its result. `None` if the loop has ended.
-    pub fn visit<T: Send + 'static>(
-        &self,
-        way: WayId,
-        visit: impl FnOnce(&mut Link, Time) -> T + Send + 'static,
-    ) -> Option<T> {
+    /// Returns when the observer has seen everything that has happened until now, or the loop has
+    /// ended.
+    pub fn settle(&self) {
         let (answer, answered) = channel();
-        self.tell(Command::Visit(
-            way,
-            Box::new(move |link, now| {
-                let _ = answer.send(visit(link, now));
-            }),
-        ));
+        self.tell(Command::Settle(answer));
+        // An error means that the loop has ended.
+        let _ = answered.recv();
+    }
+
+    /// Changes one way of a link and returns the result. `None` if the loop has ended.
+    #[must_use]
+    pub fn change(&self, way: WayId, change: LinkChange) -> Option<Result<(), String>> {
+        let (answer, answered) = channel();
+        self.tell(Command::Change(way, Box::new(change), answer));
         answered.recv().ok()
     }
 }

@@ -68,6 +68,10 @@ struct Placed {
 
 /// Receives all events of a run. The loop calls it on its own thread, so its methods must be quick.
 pub trait Observer {
+    /// Returns whether the observer looks at the bytes of packets that no stage has damaged.
+    fn wants_bytes(&self) -> bool {
+        true
+    }
     /// The packet with this number entered the way at `now`.
     fn entered(&mut self, way: WayId, number: u64, frame: &Frame, now: Time);
     /// The packet was delivered, or lost if [`Packet::loss`] returns a cause.
@@ -106,6 +110,9 @@ pub trait Observer {
 pub struct Unobserved;
 
 impl Observer for Unobserved {
+    fn wants_bytes(&self) -> bool {
+        false
+    }
     fn entered(&mut self, _: WayId, _: u64, _: &Frame, _: Time) {}
     fn ended(&mut self, _: WayId, _: &Packet) {}
 }
@@ -129,6 +136,14 @@ pub struct Ending<D, O> {
     pub at: Time,
 }
 
+impl<D, O> Ending<D, O> {
+    /// Converts the driver.
+    pub fn map<E>(self, convert: impl FnOnce(D) -> E) -> Ending<E, O> {
+        let Self { driver, observer, punctuality, pauses, refused, counted, at } = self;
+        Ending { driver: convert(driver), observer, punctuality, pauses, refused, counted, at }
+    }
+}
+
 /// The event loop over any number of links.
 pub struct Emulator<D, O> {
     links: Vec<Placed>,
@@ -139,6 +154,10 @@ pub struct Emulator<D, O> {
     pauses: Pauses,
     /// Packets read since the last turn began.
     read: u64,
+    /// Latest time at which the next turn begins if the kernel does not suspend this process.
+    expected: Time,
+    /// Memory for packets that are read.
+    frames: Vec<Frame>,
 }
 
 impl<D: Driver, O: Observer> Emulator<D, O> {
@@ -146,8 +165,8 @@ impl<D: Driver, O: Observer> Emulator<D, O> {
     pub fn new(driver: D, observer: O, controls: Controls) -> Self {
         let outlet =
             Outlet { driver, observer, punctuality: Punctuality::default(), refused: None, now: Time::ZERO };
-        let (links, fed_by, pauses) = Default::default();
-        Self { links, fed_by, outlet, controls, pauses, read: 0 }
+        let (links, fed_by, pauses, frames) = Default::default();
+        Self { links, fed_by, outlet, controls, pauses, read: 0, expected: Time::NEVER, frames }
     }
 
     /// Adds a link between two ports. Packets from the first port go up, packets from the second go
@@ -175,42 +194,73 @@ impl<D: Driver, O: Observer> Emulator<D, O> {
     /// If the driver can no longer wait or read.
     pub fn run(mut self) -> io::Result<Ending<D, O>> {
         let mut ready = Vec::new();
-        let mut frames = Vec::new();
-        // Latest time at which the next turn begins if the kernel does not suspend this process.
-        let mut expected = Time::NEVER;
-        loop {
-            let mut stop = false;
-            while let Some(command) = self.controls.next() {
-                stop |= self.obey(command);
-            }
-            let now = self.outlet.driver.now();
-            self.pauses.note(expected, now, std::mem::take(&mut self.read));
-            self.outlet.now = now;
-            self.advance();
-            if stop {
-                return Ok(self.finish());
-            }
-            let wake = self.links.iter().map(|placed| placed.wake).min().unwrap_or(Time::NEVER);
+        while let Some(until) = self.turn() {
             ready.clear();
-            let longest = now + self.outlet.driver.longest_wait();
-            let until = wake.min(self.outlet.observer.due()).min(longest);
-            expected = until.max(now);
-            if !self.outlet.driver.wait(until, &mut ready)? && wake == Time::NEVER {
-                return Ok(self.finish());
+            if !self.outlet.driver.wait(until, &mut ready)? && self.wake() == Time::NEVER {
+                break;
             }
             for &port in &ready {
-                self.read(port, &mut frames)?;
+                self.receive(port)?;
             }
         }
+        Ok(self.finish())
+    }
+
+    /// Begins a turn: carries out commands and everything that is due. Returns how long to wait for
+    /// packets then; `None` after [`Command::Stop`].
+    ///
+    /// [`run`](Self::run) is made of this, of waiting, and of [`receive`](Self::receive). Call them
+    /// yourself where something else does the waiting ([`crate::guest`]).
+    pub fn turn(&mut self) -> Option<Time> {
+        let mut stop = false;
+        while let Some(command) = self.controls.next() {
+            stop |= self.obey(command);
+        }
+        let now = self.outlet.driver.now();
+        self.pauses.note(self.expected, now, std::mem::take(&mut self.read));
+        self.outlet.now = now;
+        self.advance();
+        if stop {
+            return None;
+        }
+        Some(self.until())
+    }
+
+    /// Returns how long to wait for packets. The next turn should begin then.
+    pub fn until(&mut self) -> Time {
+        let now = self.outlet.now;
+        let longest = now + self.outlet.driver.longest_wait();
+        let until = self.wake().min(self.outlet.observer.due()).min(longest);
+        self.expected = until.max(now);
+        until
+    }
+
+    /// Returns the earliest time at which a packet can leave a link.
+    pub fn wake(&self) -> Time {
+        self.links.iter().map(|placed| placed.wake).min().unwrap_or(Time::NEVER)
+    }
+
+    /// Returns the driver.
+    pub fn driver_mut(&mut self) -> &mut D {
+        &mut self.outlet.driver
+    }
+
+    /// Returns the observer.
+    pub fn observer_mut(&mut self) -> &mut O {
+        &mut self.outlet.observer
     }
 
     /// Hands packets from `port` to its link. After each read, it handles everything else that is
     /// due.
-    fn read(&mut self, port: PortId, frames: &mut Vec<Frame>) -> io::Result<()> {
+    ///
+    /// # Errors
+    /// If the driver can no longer read.
+    pub fn receive(&mut self, port: PortId) -> io::Result<()> {
         let Some(way) = self.fed_by.get(port.0).copied().flatten() else { return Ok(()) };
+        let mut frames = std::mem::take(&mut self.frames);
         let direction = way.direction();
         for _ in 0..READS_IN_A_ROW {
-            let more = self.outlet.driver.receive(port, frames)?;
+            let more = self.outlet.driver.receive(port, &mut frames)?;
             let now = self.outlet.driver.now();
             self.outlet.now = now;
             self.read += frames.len() as u64;
@@ -225,6 +275,7 @@ impl<D: Driver, O: Observer> Emulator<D, O> {
                 break;
             }
         }
+        self.frames = frames;
         Ok(())
     }
 
@@ -249,13 +300,21 @@ impl<D: Driver, O: Observer> Emulator<D, O> {
                 self.outlet.observer.note(&text, now);
                 false
             }
-            Command::Visit(way, visit) => {
+            Command::Settle(answer) => {
+                // The observer sees everything at once. Whoever does not wait does not miss it.
+                let _ = answer.send(());
+                false
+            }
+            Command::Change(way, change, answer) => {
                 let now = self.outlet.driver.now();
                 self.outlet.now = now;
                 if let Some(placed) = self.links.get_mut(way.link()) {
                     placed.touch(way.link(), &mut self.outlet, |link, sink| {
-                        link.visit(way.direction(), now, sink, visit);
+                        let made =
+                            link.visit(way.direction(), now, sink, |link, now| change.make(way, link, now));
                         sink.outlet.observer.visited(way, link, now);
+                        // Whoever does not wait for the result does not miss it.
+                        let _ = answer.send(made);
                     });
                 }
                 false
@@ -263,7 +322,8 @@ impl<D: Driver, O: Observer> Emulator<D, O> {
         }
     }
 
-    fn finish(mut self) -> Ending<D, O> {
+    /// Ends the run: packets that are still inside a link are lost.
+    pub fn finish(mut self) -> Ending<D, O> {
         let now = self.outlet.now;
         let mut counted = Vec::new();
         for (number, placed) in self.links.iter_mut().enumerate() {

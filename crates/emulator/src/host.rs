@@ -1,117 +1,104 @@
-//! The driver that suits the machine: epoll on the real clock, io_uring in virtual time.
+//! The event loop that suits the machine: in this process on a host, in the kernel of a guest.
 
 use crate::control::Controls;
-use crate::driver::{Driver, PortId};
+use crate::event_loop::{Emulator, Ending, Observer};
+use crate::framing::Segments;
+use crate::guest::{DEVICE, Remote};
 use crate::kernel::{Kernel, Port};
-use crate::ring::Ring;
-use link::units::{Span, Time};
-use packet::Frame;
-use std::{fs, io};
+use link::arq::hop::Watch;
+use link::{Link, LinkSpec, Seed};
+use packet::Layer;
+use std::io;
+use std::os::fd::BorrowedFd;
+use std::path::Path;
 
-/// A driver of either kind.
-#[expect(clippy::large_enum_variant, reason = "there is one of them, and it is moved twice")]
-pub enum Host {
-    /// The driver on epoll.
-    Kernel(Kernel),
-    /// The driver on io_uring.
-    Ring(Ring),
+/// A link that is built, and the data that it was built from.
+pub struct Planned {
+    /// The link.
+    pub link: Link,
+    /// Its specification.
+    pub spec: LinkSpec,
+    /// Its seed.
+    pub seed: Seed,
+    /// What is recorded of its link layer.
+    pub watch: Watch,
 }
 
-impl Host {
-    /// Creates the driver that suits the clock of this machine, without ports. Its time starts now.
-    /// Without io_uring, a run in virtual time takes longer but has the same result.
+impl Planned {
+    /// Builds a link.
+    ///
+    /// # Errors
+    /// As [`LinkSpec::build`].
+    pub fn build(spec: LinkSpec, seed: Seed, watch: Watch) -> Result<Self, link::spec::BuildError> {
+        let mut link = spec.build(&seed)?;
+        link.watch(watch);
+        Ok(Self { link, spec, seed, watch })
+    }
+}
+
+/// Number of packets dropped because the kernel handed them over in a form that cannot be cut into
+/// MTU-sized packets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Unusable(pub u64);
+
+/// An event loop in either place.
+pub enum Host<O> {
+    /// In this process, on epoll.
+    Here(Emulator<Kernel, O>),
+    /// In the kernel of this guest.
+    InKernel(Remote<O>),
+}
+
+impl<O: Observer> Host<O> {
+    /// Creates the loop, without links. Its time starts now. `precise` is for the real clock; see
+    /// [`Kernel::precise`].
     ///
     /// # Errors
     /// If the kernel has no file descriptor left.
-    pub fn new(controls: &Controls) -> io::Result<Self> {
-        if is_virtual(&fs::read_to_string("/proc/cmdline").unwrap_or_default())
-            && let Ok(ring) = Ring::new(controls)
-        {
-            return Ok(Self::Ring(ring));
+    pub fn new(observer: O, controls: Controls, precise: bool) -> io::Result<Self> {
+        if Path::new(DEVICE).exists() {
+            return Remote::open(observer, controls).map(Self::InKernel);
         }
-        Kernel::new(controls).map(Self::Kernel)
+        let kernel = Kernel::new(&controls)?;
+        let kernel = if precise { kernel.precise() } else { kernel };
+        Ok(Self::Here(Emulator::new(kernel, observer, controls)))
     }
 
-    /// Adds a port.
+    /// Adds a link between two devices with this MTU: first the wireless host's, then the
+    /// network's.
     ///
     /// # Errors
-    /// If the driver cannot wait for its descriptor.
-    pub fn add(&mut self, port: Port) -> io::Result<PortId> {
+    /// If the loop cannot use the devices' descriptors.
+    pub fn add_link(
+        &mut self,
+        planned: Planned,
+        ends: [BorrowedFd<'_>; 2],
+        layer: Layer,
+        segments: Segments,
+        mtu: u16,
+    ) -> io::Result<()> {
         match self {
-            Self::Kernel(kernel) => kernel.add(port),
-            Self::Ring(ring) => ring.add(port),
+            Self::Here(emulator) => {
+                let mut port = |end: BorrowedFd<'_>| {
+                    let port = Port::new(end.try_clone_to_owned()?, layer, segments, mtu.into());
+                    emulator.driver_mut().add(port)
+                };
+                let ports = [port(ends[0])?, port(ends[1])?];
+                emulator.add_link(planned.link, ports);
+                Ok(())
+            }
+            Self::InKernel(remote) => remote.add(planned, ends, layer, segments),
         }
     }
 
-    /// Returns the number of packets dropped because the kernel handed them over in a form that
-    /// cannot be cut into MTU-sized packets.
-    #[must_use]
-    pub fn unusable(&self) -> u64 {
+    /// Runs until [`Command::Stop`](crate::Command::Stop).
+    ///
+    /// # Errors
+    /// If the loop can no longer wait or read.
+    pub fn run(self) -> io::Result<Ending<Unusable, O>> {
         match self {
-            Self::Kernel(kernel) => kernel.unusable(),
-            Self::Ring(ring) => ring.unusable(),
+            Self::Here(emulator) => Ok(emulator.run()?.map(|kernel| Unusable(kernel.unusable()))),
+            Self::InKernel(remote) => remote.run(),
         }
-    }
-
-    fn driver(&mut self) -> &mut dyn Driver {
-        match self {
-            Self::Kernel(kernel) => kernel,
-            Self::Ring(ring) => ring,
-        }
-    }
-}
-
-/// Tells whether a kernel with this command line skips idle time. The other modes of time travel do
-/// not, or leave the clock to an external program.
-fn is_virtual(command_line: &str) -> bool {
-    command_line.split_ascii_whitespace().any(|word| word == "time-travel=inf-cpu")
-}
-
-impl Driver for Host {
-    fn now(&mut self) -> Time {
-        self.driver().now()
-    }
-
-    fn longest_wait(&self) -> Span {
-        match self {
-            Self::Kernel(kernel) => kernel.longest_wait(),
-            Self::Ring(ring) => ring.longest_wait(),
-        }
-    }
-
-    fn wait(&mut self, until: Time, ready: &mut Vec<PortId>) -> io::Result<bool> {
-        self.driver().wait(until, ready)
-    }
-
-    fn receive(&mut self, port: PortId, into: &mut Vec<Frame>) -> io::Result<bool> {
-        self.driver().receive(port, into)
-    }
-
-    fn send(&mut self, port: PortId, frame: Frame) -> io::Result<()> {
-        self.driver().send(port, frame)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.driver().flush()
-    }
-
-    fn finish(&mut self) -> io::Result<()> {
-        self.driver().finish()
-    }
-
-    fn recycle(&mut self, frame: Frame) {
-        self.driver().recycle(frame);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_infinitely_fast_processors_skip_idle_time() {
-        assert!(is_virtual("mem=512M time-travel=inf-cpu um_seed=7 root=/dev/root"));
-        assert!(!is_virtual("time-travel time-travel-start=0"));
-        assert!(!is_virtual("BOOT_IMAGE=/vmlinuz root=/dev/sda1 ro quiet"));
     }
 }

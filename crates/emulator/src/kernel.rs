@@ -16,7 +16,8 @@
 pub(crate) mod buffers;
 mod port;
 
-pub use port::{Port, Segments};
+pub use crate::framing::Segments;
+pub use port::Port;
 
 use crate::control::{Bell, Controls};
 use crate::driver::{Driver, PortId};

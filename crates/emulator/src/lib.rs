@@ -4,10 +4,9 @@
 //! which combines a clock and packet ports in one trait, since waiting involves both:
 //!
 //! * [`kernel::Kernel`] is for the real clock: TUN or TAP descriptors and epoll. It blocks when
-//!   there is nothing to do, and spins only with [`kernel::Kernel::precise`]. It also works in
-//!   virtual time, where time passes only while processes block.
-//! * [`ring::Ring`] does the same with io_uring and the fewest system calls. It is for virtual
-//!   time, where system calls are expensive.
+//!   there is nothing to do, and spins only with [`kernel::Kernel::precise`].
+//! * [`guest`] is for virtual time: the loop runs in the guest's kernel, without a system call for
+//!   a packet.
 //! * [`simulated::Simulated`] has no kernel: a script of arrivals, and a clock that jumps. Its
 //!   times are exact, for tests.
 //!
@@ -22,13 +21,14 @@
 mod control;
 mod driver;
 mod event_loop;
+mod framing;
+pub mod guest;
 pub mod host;
 pub mod kernel;
 pub mod pauses;
 pub mod punctuality;
-pub mod ring;
 pub mod simulated;
 
-pub use control::{Command, Control, Controls, control};
+pub use control::{Command, Control, Controls, LinkChange, control};
 pub use driver::{Driver, PortId};
 pub use event_loop::{Emulator, Ending, Observer, Unobserved, WayId};

@@ -10,6 +10,7 @@
 //! to one such sleep.
 
 use crate::punctuality::{FAR_TOO_LATE, FORGIVEN, LATE_SHARE, Overload};
+use borsh::{BorshDeserialize, BorshSerialize};
 use link::units::{Span, Time};
 
 /// A turn that is delayed by more than this counts as a pause. A loaded machine now and then delays
@@ -17,7 +18,7 @@ use link::units::{Span, Time};
 pub const PAUSE: Span = Span::from_millis(20);
 
 /// The pauses of a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, BorshSerialize, BorshDeserialize)]
 pub struct Pauses {
     /// Number of pauses.
     pub count: u64,

@@ -8,6 +8,7 @@
 //! limiter to the far end, without the time in the queue. A packet of 1500 B on a link of 384
 //! kbit/s and 270 ms takes 301 ms; 2 ms are 0.7 % of that.
 
+use borsh::{BorshDeserialize, BorshSerialize};
 use link::units::{Span, Time};
 use std::fmt;
 
@@ -32,7 +33,7 @@ pub const FORGIVEN: u64 = 10;
 pub const FAR_TOO_LATE: Span = Span::from_millis(200);
 
 /// Lateness of all packets of a run, as a histogram in powers of two.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, BorshSerialize, BorshDeserialize)]
 pub struct Punctuality {
     /// `counts[k]` is the number of packets that left at least 2^(k-1) ns and less than 2^k ns
     /// late; `counts[0]` is the number that left exactly on time.

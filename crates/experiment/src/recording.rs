@@ -116,6 +116,10 @@ fn ended(way: WayId, packet: &Packet) -> EndedPacket {
 }
 
 impl Observer for Recording {
+    fn wants_bytes(&self) -> bool {
+        self.wants_bytes
+    }
+
     fn entered(&mut self, way: WayId, number: u64, frame: &Frame, now: Time) {
         let (link, direction) = place(way);
         let bytes = bytes(frame, self.wants_bytes, &mut self.bytes);

@@ -17,7 +17,7 @@ use crate::recording::{Recording, overload};
 use crate::workload::Traffic;
 use accepting::Accepting;
 use capture::output;
-use emulator::host::Host;
+use emulator::host::Unusable;
 use emulator::{Command, Ending, WayId, control};
 pub use files::Files;
 use files::Kept;
@@ -130,10 +130,10 @@ fn run(job: &Job) -> Result<RunEnded, String> {
     let started = UNIX_EPOCH.elapsed().unwrap_or_default().as_nanos() as u64;
     let recording = network::recording(&experiment, &links, job.seed, &files, started)?;
     let (control, controls) = control().map_err(|error| error.to_string())?;
-    let host = Host::new(&controls).map_err(|error| error.to_string())?;
+    let emulator = network::connect(recording, controls, &experiment.scenario, &mesh, links)
+        .map_err(|error| error.to_string())?;
     let origin = Instant::now();
     let senders = senders::Senders::start(&files, &experiment, &mesh, job.seed, started, origin)?;
-    let emulator = network::connect(host, recording, controls, &experiment.scenario, &mesh, links)?;
     guest::align();
     let emulating = thread::Builder::new()
         .name("emulator".into())
@@ -199,7 +199,7 @@ fn finish(
     job: &Job,
     experiment: &Experiment,
     mesh: &Mesh,
-    ending: Ending<Host, Recording>,
+    ending: Ending<Unusable, Recording>,
     outcome: Outcome,
     files: &Files,
 ) -> Result<RunEnded, String> {
@@ -219,7 +219,7 @@ fn finish(
             losses::add(&mut connections, &senders, &events, |address| scenario.node_at(address))?;
         }
     }
-    let dropped = mesh.dropped_by_kernel().map_err(|error| error.to_string())? + driver.unusable();
+    let dropped = mesh.dropped_by_kernel().map_err(|error| error.to_string())? + driver.0;
     let late = overload(&punctuality, &pauses, dropped, recorded.stalls);
     let links = counters(experiment, &recorded.summary, &counted);
     let dropped_calls = dropped_calls(&links);

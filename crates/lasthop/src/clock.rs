@@ -5,7 +5,7 @@ use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use virtual_time::kernel::{self, Cache, Kernel};
-use virtual_time::{boot, instance};
+use virtual_time::{boot, instance, library};
 
 /// Clock of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum, Serialize, Deserialize)]
@@ -49,6 +49,7 @@ pub fn guest_kernel(memory_mib: Option<u32>, verified: bool) -> Result<GuestKern
         memory_mib: memory_mib.unwrap_or(instance::MEMORY_MIB),
         verified,
         c_library: if cfg!(target_env = "musl") { "musl" } else { "gnu" }.to_owned(),
+        link_library: library::hash(&library::find()?)?,
     };
     Ok(GuestKernel { path: kernel.path, release: kernel.release, about })
 }

@@ -1,5 +1,5 @@
-//! The emulator's packet scripts again, with real packets through real TUN devices and the virtual
-//! clock.
+//! The emulator's packet scripts again, with real packets through the devices of a guest and the
+//! virtual clock.
 //!
 //! In a guest, one program sends the packets of a script at their times, and another records their
 //! arrival times from the receiving kernel's timestamps (`SO_TIMESTAMPNS`). These times are

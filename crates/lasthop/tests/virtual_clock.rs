@@ -304,7 +304,10 @@ fn an_ordinary_user() {
     let Some(lab) = Lab::with_virtual_clock() else { return };
     let folder = lab.path("theirs");
     fs::create_dir(&folder).expect("a folder");
-    fs::copy(env!("CARGO_BIN_EXE_lasthop"), lab.path("lasthop")).expect("a copy");
+    let program = Path::new(env!("CARGO_BIN_EXE_lasthop"));
+    let library = "liblasthop_link.so";
+    fs::copy(program, lab.path("lasthop")).expect("a copy");
+    fs::copy(program.with_file_name(library), lab.path(library)).expect("a copy");
     let built = || shown_kernel()["kernel"]["path"].as_str().expect("a path").to_owned();
     fs::copy(std::env::var("LASTHOP_KERNEL").unwrap_or_else(|_| built()), lab.path("linux")).expect("a copy");
     fs::write(folder.join("plan.toml"), bulk()).expect("a plan");

@@ -6,7 +6,9 @@
 
 use crate::units::{Span, Time};
 use arrayvec::ArrayVec;
+use borsh::{BorshDeserialize, BorshSerialize};
 use std::fmt;
+use std::io;
 use std::ops::Deref;
 use vocabulary::Loss;
 
@@ -51,8 +53,27 @@ impl<'a> IntoIterator for &'a Marks {
     }
 }
 
+impl BorshSerialize for Marks {
+    /// Writes the marks as a list.
+    fn serialize<W: io::Write>(&self, to: &mut W) -> io::Result<()> {
+        self.deref().serialize(to)
+    }
+}
+
+impl BorshDeserialize for Marks {
+    fn deserialize_reader<R: io::Read>(from: &mut R) -> io::Result<Self> {
+        let list = Vec::<Mark>::deserialize_reader(from)?;
+        if list.is_empty() {
+            return Ok(Self::default());
+        }
+        let marks = ArrayVec::try_from(list.as_slice());
+        let marks = marks.map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
+        Ok(Self(Some(Box::new(marks))))
+    }
+}
+
 /// One effect of one stage on one packet.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, BorshSerialize, BorshDeserialize)]
 pub struct Mark {
     /// Number of the stage: its place in the pipeline, from 0. [`crate::Pipeline::stage_name`]
     /// gives its name.
@@ -64,7 +85,7 @@ pub struct Mark {
 }
 
 /// Effect of a stage on a packet.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, BorshSerialize, BorshDeserialize)]
 pub enum Effect {
     /// The packet is lost.
     Lost(Loss),
@@ -115,5 +136,46 @@ impl fmt::Display for Effect {
             Self::Overtaken(1) => f.write_str("overtaken by 1 packet"),
             Self::Overtaken(count) => write!(f, "overtaken by {count} packets"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const EFFECTS: [Effect; 7] = [
+        Effect::Lost(Loss::Error),
+        Effect::ChecksumSpoiled,
+        Effect::BitsFlipped(3),
+        Effect::CongestionMarked,
+        Effect::Copied,
+        Effect::Held(Span::MAX),
+        Effect::Overtaken(2),
+    ];
+
+    fn marks(effects: &[Effect]) -> Marks {
+        let mut marks = Marks::default();
+        for (stage, &effect) in (0..).zip(effects) {
+            marks.push(Mark { stage, at: Time::from_nanos(7), effect });
+        }
+        marks
+    }
+
+    #[test]
+    fn marks_pass_through_bytes() {
+        for effects in [&EFFECTS[..0], &EFFECTS[..1], &EFFECTS[..4], &EFFECTS[3..]] {
+            let marks = marks(effects);
+            let bytes = borsh::to_vec(&marks).expect("bytes");
+            assert_eq!(bytes, borsh::to_vec(&marks.to_vec()).expect("bytes"));
+            assert_eq!(borsh::from_slice::<Marks>(&bytes).expect("marks"), marks);
+        }
+    }
+
+    #[test]
+    fn more_than_four_marks_are_refused() {
+        let one = marks(&EFFECTS[..1])[0];
+        let bytes = borsh::to_vec(&vec![one; 5]).expect("bytes");
+        let error = borsh::from_slice::<Marks>(&bytes).expect_err("too many");
+        assert_eq!(error.kind(), io::ErrorKind::InvalidData);
     }
 }

@@ -22,18 +22,19 @@ mod parse;
 
 pub use parse::FilterError;
 
+use borsh::{BorshDeserialize, BorshSerialize};
 use packet::headers::{ICMP, ICMPV6, TCP, UDP};
 use packet::{Frame, Headers, Tcp};
 use std::fmt;
 use std::net::IpAddr;
 
 /// A predicate on packets; see the [module](self).
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub struct Filter {
     tree: Tree,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 enum Tree {
     Is(Primitive),
     Not(Box<Tree>),
@@ -43,7 +44,7 @@ enum Tree {
     Any(Vec<Tree>),
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 enum Primitive {
     Version(Version),
     Protocol(Protocol),
@@ -55,20 +56,20 @@ enum Primitive {
 }
 
 /// End of a packet to which a primitive applies.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 enum End {
     Either,
     Source,
     Destination,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 enum Version {
     Ip,
     Ip6,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 enum Protocol {
     Tcp,
     Udp,
@@ -76,7 +77,7 @@ enum Protocol {
     Icmp6,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 enum Flag {
     Syn,
     Fin,

@@ -21,6 +21,7 @@ use crate::stage::outage::OutagePlace;
 use crate::stage::spec::{Read, SpecError};
 use crate::units::{BitRate, ByteCount, Probability, Span, Time};
 use arq::{ArqError, ArqSpec};
+use borsh::{BorshDeserialize, BorshSerialize};
 use serde::Deserialize;
 use vocabulary::Direction;
 
@@ -51,7 +52,7 @@ pub enum Content {
 }
 
 /// Both directions of a link.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, BorshSerialize, BorshDeserialize)]
 pub struct LinkProfile {
     /// Maximum transmission unit in bytes, if the source states one.
     pub mtu: Option<u16>,

@@ -13,6 +13,7 @@
 //! Each stage has a key of its own, so adding or removing a stage does not change the random
 //! numbers of another.
 
+use borsh::{BorshDeserialize, BorshSerialize};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::fmt;
@@ -22,7 +23,7 @@ use vocabulary::Direction;
 pub type Stream = ChaCha8Rng;
 
 /// A node in the tree of seeds.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub struct Seed {
     key: [u8; 32],
 }

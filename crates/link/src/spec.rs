@@ -13,10 +13,11 @@ use crate::stage::hiccup::{Hiccup, HiccupSpec};
 use crate::stage::outage::{Outage, OutageSpec};
 use crate::stage::spec::{Read, SpecError};
 use crate::units::{BitRate, Span, Time};
+use borsh::{BorshDeserialize, BorshSerialize};
 use std::fmt;
 
 /// The parameters of one stage.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, BorshSerialize, BorshDeserialize)]
 pub enum StageSpec {
     /// A limiter and the queue in front of it.
     Bottleneck(BottleneckSpec),
@@ -46,7 +47,7 @@ pub struct BuildError {
 }
 
 /// One direction of a link: named stages in the order in which packets pass them.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, BorshSerialize, BorshDeserialize)]
 pub struct DirectionSpec {
     /// Name and parameters of each stage. The name also selects the stage's random stream (see
     /// [`crate::seed`]).

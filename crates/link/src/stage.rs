@@ -24,6 +24,7 @@ use crate::fate::Effect;
 use crate::packet::Packet;
 use crate::spec::StageSpec;
 use crate::units::{Span, Time};
+use borsh::{BorshDeserialize, BorshSerialize};
 use hiccup::HiccupCommand;
 use outage::OutageCommand;
 use vocabulary::Loss;
@@ -109,7 +110,7 @@ pub trait Stage: Send {
 }
 
 /// A command for a stage of a running link.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub enum StageCommand {
     /// For an outage stage.
     Outage(OutageCommand),

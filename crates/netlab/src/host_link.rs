@@ -79,7 +79,7 @@ impl Default for HostLinkOptions {
             bandwidth_delay_product: ByteCount::new(0),
             host_is_outside: false,
             publish: Vec::new(),
-            device: PathBuf::from(crate::tun::DEVICE),
+            device: crate::tun::device_of_links().to_owned(),
         }
     }
 }

@@ -150,6 +150,7 @@ fn build_end(namespace: &Namespace, link: &LinkOptions) -> Result<Tun> {
         mtu: link.mtu.into(),
         queue_length: link.queue_length,
         whole_segments: link.whole_segments,
+        device: tun::device_of_links().to_owned(),
         ..tun::TunOptions::default()
     };
     Tun::open(namespace, &options)

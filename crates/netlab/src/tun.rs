@@ -18,7 +18,7 @@ use crate::{Namespace, offload, sysctl};
 use packet::Layer;
 use rustix::fs::{Mode, OFlags};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Size in bytes of `struct virtio_net_hdr`, which precedes each packet with whole segments.
 pub const VIRTIO_HEADER_LENGTH: usize = 10;
@@ -61,6 +61,17 @@ impl Default for TunOptions {
 
 /// Path of the device file on Linux.
 pub const DEVICE: &str = "/dev/net/tun";
+
+/// Path of the device file in a guest's kernel, whose devices have links inside the kernel (crate
+/// `emulator`, module `guest`). It takes the requests that [`DEVICE`] takes.
+pub const GUEST_DEVICE: &str = "/dev/lasthop";
+
+/// Returns the device file for the ends of a link: that of the guest's kernel, if this is one.
+#[must_use]
+pub fn device_of_links() -> &'static Path {
+    let guest = Path::new(GUEST_DEVICE);
+    if guest.exists() { guest } else { Path::new(DEVICE) }
+}
 
 /// A TUN or TAP device; see the [module](self).
 #[derive(Debug)]

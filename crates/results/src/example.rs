@@ -76,6 +76,7 @@ pub fn guest() -> Guest {
         memory_mib: 512,
         verified: false,
         c_library: "gnu".into(),
+        link_library: "0123456789abcdef".into(),
     }
 }
 

@@ -168,6 +168,10 @@ pub struct Guest {
     /// make other system calls with each, so times differ by microseconds.
     #[serde(default = "gnu")]
     pub c_library: String,
+    /// SHA-256 of the library with the links, which the kernel opens. Builds on two machines give
+    /// different files of one behaviour, so runs with another one remain comparable.
+    #[serde(default)]
+    pub link_library: String,
 }
 
 /// The only one before it was recorded.

@@ -11,7 +11,7 @@
 
 use crate::filter;
 use crate::order::{Clock, PROGRAM, WORK};
-use crate::root::{self, KERNEL, MEMORY};
+use crate::root::{self, KERNEL, LIBRARY, MEMORY};
 use nix::sys::personality::{self, Persona};
 use rustix::fs::Mode;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit, umask};
@@ -41,6 +41,8 @@ pub struct Parameters {
     pub kernel: PathBuf,
     /// Absolute path of this program.
     pub program: PathBuf,
+    /// Absolute path of the library with the guest's links.
+    pub library: PathBuf,
     /// Absolute path of the directory shared with the guest.
     pub work: PathBuf,
     /// Seed of the guest's entropy.
@@ -63,6 +65,7 @@ pub fn command_line(parameters: &Parameters) -> Vec<String> {
         format!("time-travel-start={START_UNIX_NS}"),
         format!("um_seed={seed}"),
         format!("clock_file={}", Clock::file(Path::new(WORK)).display()),
+        format!("lasthop_link={LIBRARY}"),
         "umid=lasthop".into(),
         format!("uml_dir={MEMORY}"),
         // Without ptrace where the host supports it: the guest's system calls cost less.
@@ -126,7 +129,7 @@ fn prepare(parameters: &Parameters) -> Result<Command, String> {
     // The caller's umask would show in the modes of directories made here, and could lock out the
     // guest's other users.
     umask(Mode::from_raw_mode(0o022));
-    root::enter(&parameters.kernel, &parameters.program, &parameters.work)?;
+    root::enter(parameters)?;
     let tried = |what: &str, error: &dyn std::fmt::Display| format!("cannot {what}: {error}");
     personality::set(Persona::ADDR_NO_RANDOMIZE)
         .map_err(|error| tried("turn off address space randomization", &error))?;
@@ -191,6 +194,7 @@ mod tests {
         let parameters = Parameters {
             kernel: "/home/somebody/kernel".into(),
             program: "/home/somebody/lasthop".into(),
+            library: "/home/somebody/link.so".into(),
             work: "/home/somebody/runs".into(),
             seed: 7,
             memory_mib: 512,
@@ -211,6 +215,7 @@ mod tests {
         let parameters = Parameters {
             kernel: path.clone(),
             program: path.clone(),
+            library: path.clone(),
             work: path,
             seed: u64::MAX,
             memory_mib: 64,
@@ -222,6 +227,7 @@ mod tests {
             "time-travel-start=1767225600000000000",
             "um_seed=18446744073709551615",
             "clock_file=/lasthop/work/clock",
+            "lasthop_link=/lasthop/link",
             "umid=lasthop",
             "uml_dir=/lasthop/memory",
             "seccomp=auto",

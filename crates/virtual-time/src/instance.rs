@@ -2,6 +2,7 @@
 //! that its time stands still.
 
 use crate::boot::{self, Parameters};
+use crate::library;
 use crate::order::{Clock, GuestEnded, Order};
 use crate::pace::{Pace, Seen, Slow};
 use std::collections::VecDeque;
@@ -133,6 +134,10 @@ impl Boot {
         let parameters = Parameters {
             kernel: absolute(&self.kernel)?,
             program,
+            library: library::find().map_err(|source| Error::Start {
+                doing: "find the library of the guest's links".into(),
+                source,
+            })?,
             work: work.clone(),
             seed: self.seed,
             memory_mib: self.memory_mib,

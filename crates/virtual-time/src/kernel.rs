@@ -13,7 +13,7 @@
 mod archive;
 mod building;
 mod cache;
-mod checksum;
+pub(crate) mod checksum;
 mod child;
 pub mod config;
 mod error;

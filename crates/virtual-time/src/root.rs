@@ -9,9 +9,11 @@
 //! /usr, /etc, …        the host's, read-only, without set-user-ID programs; of devices there are names alone, and /dev/null
 //! /lasthop/kernel      the kernel                /lasthop/work       the folder
 //! /lasthop/program     this program              /lasthop/memory     the guest's memory, a file without a name
+//! /lasthop/link        the library of its links
 //! /lasthop/overlay, /lasthop/root, /lasthop/old  where the guest mounts its own things
 //! ```
 
+use crate::boot::Parameters;
 use rustix::mount::{
     MountFlags, MountPropagationFlags, UnmountFlags, mount, mount_bind_recursive, mount_change, unmount,
 };
@@ -28,6 +30,9 @@ pub const MEMORY: &str = "/lasthop/memory";
 /// Path of the kernel.
 pub const KERNEL: &str = "/lasthop/kernel";
 
+/// Path of the library with the guest's links.
+pub const LIBRARY: &str = "/lasthop/link";
+
 /// Directories of the host that the guest has its own of, or does not need.
 ///
 /// /run is hidden because daemons' sockets accept connections even on a read-only file system.
@@ -39,11 +44,9 @@ const ATTRIBUTES: u64 = libc::MOUNT_ATTR_RDONLY | libc::MOUNT_ATTR_NODEV | libc:
 
 /// Moves this process into that file system; it must have its own mount namespace.
 ///
-/// `kernel`, `program` and `work` are absolute paths.
-///
 /// # Errors
 /// If a step fails: a description of the step, and the reason.
-pub fn enter(kernel: &Path, program: &Path, work: &Path) -> Result<(), String> {
+pub fn enter(parameters: &Parameters) -> Result<(), String> {
     tried(
         "make all mounts private",
         mount_change("/", MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC),
@@ -62,7 +65,7 @@ pub fn enter(kernel: &Path, program: &Path, work: &Path) -> Result<(), String> {
     tried("enter the new root", chdir("/"))?;
     let (old, new) = (Path::new("/old"), Path::new("/new"));
     show(old, new)?;
-    own_things(old, new, kernel, program, work)?;
+    own_things(old, new, parameters)?;
     tried("bind the new root", mount_bind_recursive(new, new))?;
     tried("enter the new root", chdir(new))?;
     tried("change the root", pivot_root(".", "lasthop/old"))?;
@@ -94,7 +97,8 @@ fn show(old: &Path, new: &Path) -> Result<(), String> {
     Ok(())
 }
 
-fn own_things(old: &Path, new: &Path, kernel: &Path, program: &Path, work: &Path) -> Result<(), String> {
+fn own_things(old: &Path, new: &Path, parameters: &Parameters) -> Result<(), String> {
+    let Parameters { kernel, program, library, work, .. } = parameters;
     let proc = new.join("proc");
     tried("create a directory", fs::create_dir(&proc))?;
     // A container may not be allowed to mount /proc. The caller's will do: it contains this process
@@ -110,7 +114,7 @@ fn own_things(old: &Path, new: &Path, kernel: &Path, program: &Path, work: &Path
     for folder in ["", "work", "memory", "overlay", "root", "old"] {
         tried("create a directory", fs::create_dir(own.join(folder)))?;
     }
-    for (name, file) in [("kernel", kernel), ("program", program)] {
+    for (name, file) in [("kernel", kernel), ("program", program), ("link", library)] {
         let to = own.join(name);
         tried("create a file", fs::write(&to, ""))?;
         let what = format!("bind {}", file.display());
@@ -172,11 +176,20 @@ mod tests {
         let (kernel, work) = (folder.path().join("kernel"), folder.path().join("work"));
         fs::write(&kernel, "").expect("room");
         fs::create_dir(&work).expect("room");
+        let parameters = Parameters {
+            kernel: kernel.clone(),
+            program: kernel.clone(),
+            library: kernel,
+            work,
+            seed: 7,
+            memory_mib: 512,
+            processor: None,
+        };
         assert!(Path::new("/run").is_dir() && OpenOptions::new().read(true).open("/dev/zero").is_ok());
         let inside = move || {
             // SAFETY: the file descriptor table stays shared; the thread is the test's own.
             unsafe { rustix::thread::unshare_unsafe(UnshareFlags::NEWNS) }.expect("a namespace");
-            enter(&kernel, &kernel, &work).expect("mounts");
+            enter(&parameters).expect("mounts");
             fs::read("/etc/hosts").expect("as on the host");
             let refused = |path: &str, writing: bool| {
                 OpenOptions::new().read(true).write(writing).open(path).expect_err(path).kind()

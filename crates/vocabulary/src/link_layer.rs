@@ -2,10 +2,11 @@
 //! those of rlpdump (Ludwig 3.1.1, LL-07).
 
 use crate::units::Time;
+use borsh::{BorshDeserialize, BorshSerialize};
 use serde::{Deserialize, Serialize};
 
 /// A record of one end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, BorshSerialize, BorshDeserialize)]
 pub struct Record {
     /// Time of the event.
     pub at: Time,
@@ -23,7 +24,9 @@ pub struct Record {
 }
 
 /// Whether an end sent or received a frame.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, BorshSerialize, BorshDeserialize,
+)]
 pub enum Way {
     /// The end sent it.
     Sent,
@@ -35,7 +38,8 @@ pub enum Way {
 macro_rules! events {
     ($($(#[$doc:meta])+ $event:ident = $word:literal,)+) => {
         /// An event at an end of a link layer.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        #[derive(Serialize, Deserialize, BorshSerialize, BorshDeserialize)]
         pub enum Event {
             $($(#[$doc])+ $event,)+
         }
@@ -118,5 +122,14 @@ mod tests {
             assert_eq!(Way::from_letter(way.letter()), Some(way));
         }
         assert_eq!((Event::from_word("ok"), Way::from_letter("")), (None, None));
+    }
+
+    #[test]
+    fn records_pass_through_bytes() {
+        for (event, way) in Event::ALL.into_iter().flat_map(|event| Way::ALL.map(|way| (event, way))) {
+            let record = Record { at: Time::from_nanos(5), way, event, ns: 61, nr: u16::MAX, aux: 30 };
+            let bytes = borsh::to_vec(&record).expect("bytes");
+            assert_eq!(borsh::from_slice::<Record>(&bytes).expect("a record"), record);
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! Causes of packet loss: on the link, and in the terms of loss differentiation.
 
+use borsh::{BorshDeserialize, BorshSerialize};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -9,7 +10,7 @@ macro_rules! losses {
     ($($(#[$doc:meta])+ $loss:ident = $name:literal, $cause:expr, $words:literal;)+) => {
         /// Why a packet was lost. The names of [`Loss::name`] are part of the schema of logs and
         /// tables.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, BorshSerialize, BorshDeserialize)]
         pub enum Loss {
             $($(#[$doc])+ $loss,)+
         }
@@ -82,7 +83,7 @@ losses! {
 }
 
 /// State of an error process when it judged a packet.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, BorshSerialize, BorshDeserialize)]
 pub enum ChannelState {
     /// Few errors or none. Processes without states are always in this state.
     Good,

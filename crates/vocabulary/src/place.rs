@@ -1,6 +1,7 @@
 //! Where and when a packet is on a link.
 
 use crate::units::Time;
+use borsh::{BorshDeserialize, BorshSerialize};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -10,7 +11,20 @@ use std::fmt;
 pub struct LinkId(pub u16);
 
 /// One of the two directions of a link, seen from the wireless host.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    BorshSerialize,
+    BorshDeserialize,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum Direction {
     /// From the wireless host (the program behind the link) to the network.
@@ -20,7 +34,7 @@ pub enum Direction {
 }
 
 /// Time during which the limiter transmits a packet.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, BorshSerialize, BorshDeserialize)]
 pub struct Sending {
     /// Time of the first bit.
     pub start: Time,

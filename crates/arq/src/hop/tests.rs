@@ -148,3 +148,23 @@ impl Drive {
 fn secs(secs: u64) -> Time {
     Time::ZERO + Span::from_secs(secs)
 }
+
+#[test]
+fn records_blocks_and_counters_pass_through_bytes() {
+    fn check<T: BorshSerialize + BorshDeserialize + PartialEq + std::fmt::Debug>(value: &T) {
+        let bytes = borsh::to_vec(value).expect("bytes");
+        assert_eq!(borsh::from_slice::<T>(&bytes).expect("a value"), *value);
+    }
+    let watch = Watch { records: true, blocks: true };
+    let mut drive = Drive::new(&HopSpec::without_errors(Protocol::Rlp(RlpHopSpec::default())));
+    drive.hop.watch(watch);
+    drive.run(Time::ZERO + Span::from_secs(2), [Some(500), Some(200)]);
+    let (records, blocks) = (drive.hop.take_records(), drive.hop.take_blocks());
+    assert!(!records.is_empty() && !blocks.is_empty());
+    check(&watch);
+    check(&records);
+    check(&blocks);
+    for direction in Direction::BOTH {
+        check(&drive.hop.counters(direction));
+    }
+}

@@ -2,6 +2,7 @@
 
 use super::Role;
 use crate::{Modulus, Persistency, Then};
+use borsh::{BorshDeserialize, BorshSerialize};
 use packet::rlp::{MODULUS, xid};
 
 /// Ticks in a second: one frame in each direction every 20 ms (full rate, 240 bits).
@@ -10,7 +11,7 @@ pub const TICKS_PER_SECOND: u32 = 50;
 const XID_UNITS_PER_TICK: u16 = 2;
 
 /// Parameters that one end wants. Both ends need the same modulus and the same [`Recovery`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, BorshSerialize, BorshDeserialize)]
 pub struct Parameters {
     /// Modulus of frame numbers: 62, except in model checking.
     pub modulus: Modulus,
@@ -32,7 +33,7 @@ pub struct Parameters {
 }
 
 /// How a receiver requests lost frames.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, BorshSerialize, BorshDeserialize)]
 pub enum Recovery {
     /// SREJ for each missing frame; frames behind it are held. GSM networks use this (Ludwig
     /// 3.1.2).

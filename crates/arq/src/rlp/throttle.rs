@@ -8,11 +8,12 @@
 //! round trip.
 
 use super::parameters::TICKS_PER_SECOND;
+use borsh::{BorshDeserialize, BorshSerialize};
 use packet::rlp::l2r::Item;
 use std::collections::VecDeque;
 
 /// Rate of the line behind the link, and marks of the buffer before it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, BorshSerialize, BorshDeserialize)]
 pub struct Throttle {
     /// Rate in octets a second.
     pub rate: u32,

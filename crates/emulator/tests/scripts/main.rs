@@ -2,7 +2,7 @@
 //! nanosecond.
 //!
 //! `script.rs` describes the format. Each `.pkt` file beside this one runs over the shipped event
-//! loop on the simulated driver.
+//! loop twice: on the simulated driver, and on that of a guest's kernel. Both give the same.
 
 mod harness;
 mod script;
@@ -19,6 +19,8 @@ const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/scripts");
 fn verdict(file: &str, text: &str) -> Result<Vec<String>, ScriptError> {
     let script = Script::parse(file, text)?;
     let account = world::run(&script)?;
+    let in_kernel = world::run_in_kernel(&script)?;
+    assert_eq!(in_kernel, account, "{file}: in the kernel and simulated");
     Ok(verdict::mismatches(&script, &account).iter().map(ToString::to_string).collect())
 }
 

@@ -1,9 +1,13 @@
 //! Runs a script: its link under the shipped event loop, in a world where nothing is late.
 
 use crate::script::{Arrival, BAD_STATE, End, SHORTEST, Script, ScriptError, Setting};
+use emulator::guest::{End as LinkEnd, KernelLoop, Order, Replay};
+use emulator::host::Planned;
+use emulator::kernel::Segments;
 use emulator::simulated::Simulated;
-use emulator::{Command, Control, Emulator, Observer, PortId, WayId, control};
+use emulator::{Command, Control, Emulator, LinkChange, Observer, PortId, WayId, control};
 use etherparse::PacketBuilder;
+use link::arq;
 use link::profile::{Content, LinkProfile, Parameters, Profile, Resolve, builtin};
 use link::stage::StageCommand;
 use link::stage::errors::ErrorSpec;
@@ -12,7 +16,7 @@ use link::{ChannelState, Direction, Effect, Link, Loss, Packet, Seed};
 use packet::{Frame, Layer};
 use std::collections::VecDeque;
 use std::io;
-use std::sync::{Arc, Mutex};
+use std::sync::mpsc::{Receiver, channel};
 
 /// The events of a run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -28,27 +32,103 @@ pub struct Account {
 /// Runs `script`.
 pub fn run(script: &Script) -> Result<Account, ScriptError> {
     let (link, seed) = head(script)?;
-    let built = link.build(&Seed::campaign(seed).run(0).link("link"));
-    let built = built.map_err(|error| script.error(1, error))?;
-    let refused = Arc::new(Mutex::new(None));
-    let changes = changes(script, &link, seed, &refused)?;
-
-    let packets =
-        script.arrivals.iter().map(|(_, arrival)| (arrival.at, from(arrival.direction), frame(arrival)));
+    let built = plan(script, &link, seed)?.link;
+    let (changes, results) = changes(script, &link, seed)?;
     let (control, controls) = control().expect("an eventfd");
     let watch = Watch { control, changes, told: false, arrivals: Vec::new(), ended: Vec::new() };
-    let mut emulator = Emulator::new(Simulated::new(packets.collect()), watch, controls);
+    let mut emulator = Emulator::new(Simulated::new(packets(script).into()), watch, controls);
     emulator.add_link(built, Direction::BOTH.map(from));
     let ending = emulator.run().expect("a simulated world has no errors");
-    if let Some((line, why)) = refused.lock().expect("nobody panics with it").take() {
-        return Err(script.error(line, why));
-    }
+    accepted(script, results)?;
+    Ok(account(ending.observer, ending.driver.sent))
+}
 
-    let (lost, left): (Vec<_>, Vec<_>) = ending.observer.ended.into_iter().partition(|end| end.lost);
-    assert_eq!(left.len(), ending.driver.sent.len(), "what is delivered is sent, and nothing else is");
-    let left = left.into_iter().zip(ending.driver.sent);
+/// Runs `script` on the loop of a guest's kernel ([`emulator::guest`]), whose timers are on time.
+pub fn run_in_kernel(script: &Script) -> Result<Account, ScriptError> {
+    /// The kernel's clock when the run begins.
+    const ORIGIN: u64 = 5_000_000_000;
+    let (link, seed) = head(script)?;
+    let planned = plan(script, &link, seed)?;
+    let (mut changes, results) = changes(script, &link, seed)?;
+    let (control, _controls) = control().expect("an eventfd");
+    let (arrivals, ended, none) = (Vec::new(), Vec::new(), VecDeque::new());
+    let mut replay = Replay::new(Watch { control, changes: none, told: false, arrivals, ended });
+    let mut kernel = KernelLoop::new().expect("an eventfd");
+    let tell = |kernel: &mut KernelLoop, now: u64, order: &Order| {
+        kernel.order(now, &borsh::to_vec(order).expect("memory"));
+    };
+    let end = |port| LinkEnd { port, ethernet: false, segments: Segments::Split };
+    let Planned { link: mirror, spec, seed, watch } = planned;
+    tell(&mut kernel, 0, &Order::Add { spec: Box::new(spec), seed, watch, ends: [end(0), end(1)] });
+    replay.add(mirror);
+    tell(&mut kernel, ORIGIN, &Order::Begin { origin: ORIGIN, wants_bytes: true });
+
+    let (mut packets, mut sent) = (packets(script), Vec::new());
+    // The simulated driver lists ports in their order. In a kernel, arrivals have an order.
+    packets.make_contiguous().sort_by_key(|&(at, port, _)| (at, port));
+    loop {
+        let arrival = packets.front().map_or(Time::NEVER, |packet| packet.0);
+        let change = changes.front().map_or(Time::NEVER, |change| change.at);
+        let due =
+            if kernel.due() == u64::MAX { Time::NEVER } else { Time::from_nanos(kernel.due() - ORIGIN) };
+        let now = arrival.min(due).min(change);
+        if now == Time::NEVER {
+            break;
+        }
+        let clock = now.as_nanos() + ORIGIN;
+        if let Some((_, PortId(port), frame)) = packets.pop_front_if(|packet| packet.0 == now) {
+            kernel.packet(port as u32, clock, &frame.to_bytes());
+        } else if due == now {
+            kernel.turn(clock);
+        } else if let Some(Prepared { command: Command::Change(way, change, answer), .. }) =
+            changes.pop_front()
+        {
+            replay.expect(change.clone(), answer);
+            tell(&mut kernel, clock, &Order::Change { way: way.0 as u64, change });
+        }
+        sent.extend(
+            kernel
+                .outgoing()
+                .iter()
+                .map(|its| (now, PortId(its.port as usize), Frame::owned(Layer::Ip, its.bytes.clone()))),
+        );
+        kernel.sent();
+        // A reader may get the stream in any pieces.
+        for piece in kernel.events().chunks(7) {
+            replay.take(piece).expect("events");
+        }
+    }
+    let last = sent.last().map_or(0, |(at, ..)| at.as_nanos());
+    tell(&mut kernel, ORIGIN + last, &Order::Finish);
+    replay.take(kernel.events()).expect("events");
+    accepted(script, results)?;
+    Ok(account(replay.ending().expect("the run has ended").observer, sent))
+}
+
+fn plan(script: &Script, link: &LinkProfile, seed: u64) -> Result<Planned, ScriptError> {
+    let seed = Seed::campaign(seed).run(0).link("link");
+    let planned = link.spec().and_then(|spec| Planned::build(spec, seed, arq::hop::Watch::default()));
+    planned.map_err(|error| script.error(1, error))
+}
+
+fn packets(script: &Script) -> VecDeque<(Time, PortId, Frame)> {
+    let arrivals = script.arrivals.iter();
+    arrivals.map(|(_, arrival)| (arrival.at, from(arrival.direction), frame(arrival))).collect()
+}
+
+/// Returns the first error of a change.
+fn accepted(script: &Script, results: Results) -> Result<(), ScriptError> {
+    results.into_iter().try_for_each(|(line, result)| {
+        result.try_recv().unwrap_or(Ok(())).map_err(|why| script.error(line, why))
+    })
+}
+
+fn account(watch: Watch, sent: Vec<(Time, PortId, Frame)>) -> Account {
+    let (lost, left): (Vec<_>, Vec<_>) = watch.ended.into_iter().partition(|end| end.lost);
+    assert_eq!(left.len(), sent.len(), "what is delivered is sent, and nothing else is");
+    let left = left.into_iter().zip(sent);
     let left = left.map(|(end, (at, port, frame))| as_sent(end, at, port, &frame)).collect();
-    Ok(Account { arrivals: ending.observer.arrivals, left, lost })
+    Account { arrivals: watch.arrivals, left, lost }
 }
 
 /// Builds the link of `script` and returns it with the seed.
@@ -132,41 +212,36 @@ struct Prepared {
     command: Command,
 }
 
-/// The first error of a change, with its line.
-type Refused = Arc<Mutex<Option<(usize, String)>>>;
+/// Results of changes, by line of the script.
+type Results = Vec<(usize, Receiver<Result<(), String>>)>;
 
 fn changes(
     script: &Script,
     link: &LinkProfile,
     seed: u64,
-    refused: &Refused,
-) -> Result<VecDeque<Prepared>, ScriptError> {
+) -> Result<(VecDeque<Prepared>, Results), ScriptError> {
     let mut link = link.clone();
-    let mut prepared = VecDeque::new();
+    let (mut prepared, mut results) = (VecDeque::new(), Results::new());
     for (line, change) in &script.changes {
         let former = link.clone();
         let direction = change.direction;
         let commands = put(&mut link, direction, &change.parameters, &mut Files(script))
             .map_err(|why| script.error(*line, why))?;
         let next = link.clone();
-        let (place, refused) = (*line, Arc::clone(refused));
         let seed = Seed::campaign(seed).run(0).link("link").direction(direction);
-        // Does the same as `lasthop link set`.
-        let visit = move |link: &mut Link, now| {
-            let changed = former.change_into(&next, direction, link, &seed, now);
-            let obeyed = commands
-                .into_iter()
-                .try_for_each(|(stage, command)| link.obey(direction, stage, command, now));
-            if let Err(why) = changed.and(obeyed) {
-                refused.lock().expect("nobody panics with it").get_or_insert((place, why));
-            }
+        let spec = |link: &LinkProfile| link.spec().map_err(|why| script.error(*line, why.to_string()));
+        let changed = LinkChange {
+            former: spec(&former)?,
+            next: spec(&next)?,
+            seed,
+            commands: commands.into_iter().map(|(stage, command)| (stage.to_owned(), command)).collect(),
         };
-        prepared.push_back(Prepared {
-            at: change.at,
-            command: Command::Visit(way(change.direction), Box::new(visit)),
-        });
+        let (answer, answered) = channel();
+        let command = Command::Change(way(change.direction), Box::new(changed), answer);
+        prepared.push_back(Prepared { at: change.at, command });
+        results.push((*line, answered));
     }
-    Ok(prepared)
+    Ok((prepared, results))
 }
 
 /// Records all events, and sends the commands for changes when they are due.

@@ -237,6 +237,7 @@ mod tests {
             memory_mib: 512,
             verified: true,
             c_library: "gnu".into(),
+            link_library: "0123456789abcdef".into(),
         };
         let guests = Guests::new(PathBuf::from("kernel"), about, vec![2, 5, 7]);
         assert!(guests.verify);

@@ -13,6 +13,7 @@ fn guest() -> results::Guest {
         memory_mib: 512,
         verified: false,
         c_library: "gnu".into(),
+        link_library: "0123456789abcdef".into(),
     }
 }
 

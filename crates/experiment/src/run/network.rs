@@ -6,17 +6,17 @@ use crate::plan::Experiment;
 use crate::recording::Recording;
 use crate::scenario::{self, Scenario};
 use capture::{CaptureTo, Header, LinkId, LinkInfo, Recorder, WallTime, WayInfo};
-use emulator::host::Host;
-use emulator::kernel::{Port, Segments};
-use emulator::{Controls, Emulator};
+use emulator::Controls;
+use emulator::host::{Host, Planned};
+use emulator::kernel::Segments;
 use link::arq::hop::Watch;
 use link::units::{BitRate, ByteCount};
-use link::{Direction, Link, Seed};
+use link::{Direction, Seed};
 use netlab::mesh::{Hop, LinkOptions, Mesh, NodeOptions};
 use netlab::offload::{self, Offloads};
 use netlab::sysctl;
-use netlab::tun::Tun;
 use packet::Layer;
+use std::os::fd::AsFd;
 
 /// Capacity of a device's queue towards the emulator in packets: so large that only the model drops
 /// packets.
@@ -24,7 +24,7 @@ const DEVICE_QUEUE: u32 = 10_000;
 
 /// A link that is ready to run.
 pub struct Ready {
-    link: Link,
+    planned: Planned,
     whole_segments: bool,
 }
 
@@ -34,13 +34,13 @@ pub struct Ready {
 pub fn links(scenario: &Scenario, seed: &Seed, watch: Watch) -> Result<Vec<Ready>, String> {
     let cut = scenario.nodes.iter().any(|node| node.stack.cuts_segments());
     let build = |link: &scenario::Link| {
-        let built = link.profile.build(&seed.link(&link.name));
-        let mut built = built.map_err(|error| format!("link `{}`: {error}", link.name))?;
-        built.watch(watch);
+        let spec = link.profile.spec();
+        let planned = spec.and_then(|spec| Planned::build(spec, seed.link(&link.name), watch));
+        let planned = planned.map_err(|error| format!("link `{}`: {error}", link.name))?;
         // The judge of damaged segments needs each by itself, with a complete checksum.
         let judged = link.between.iter().any(|&end| scenario.accepts(end));
-        let whole_segments = !(cut || judged || built.changes_bytes());
-        Ok(Ready { link: built, whole_segments })
+        let whole_segments = !(cut || judged || planned.link.changes_bytes());
+        Ok(Ready { planned, whole_segments })
     };
     scenario.links.iter().map(build).collect()
 }
@@ -116,8 +116,8 @@ pub fn recording(
         let way = |direction| WayInfo {
             profile: link.profile.described(direction),
             bits_per_second: link.profile.rate(direction).map(BitRate::as_bits_per_second),
-            stages: ready.link.stage_names(direction).to_vec(),
-            capacity: capacity::of(&ready.link, direction, Layer::Ip, capture::Time::ZERO, room)
+            stages: ready.planned.link.stage_names(direction).to_vec(),
+            capacity: capacity::of(&ready.planned.link, direction, Layer::Ip, capture::Time::ZERO, room)
                 .into_iter()
                 .collect(),
         };
@@ -133,7 +133,7 @@ pub fn recording(
     let started = WallTime::from_nanos(started);
     let links: Vec<_> = links.collect();
     let header = Header::new(env!("CARGO_PKG_VERSION"), started, seed, links.clone());
-    let has_link_layer = ready.iter().any(|ready| ready.link.has_medium());
+    let has_link_layer = ready.iter().any(|ready| ready.planned.link.has_medium());
     let options = capture::RecorderOptions {
         capture: files.capture().map(CaptureTo::Path),
         capture_links: Some(experiment.capture.links.iter().map(|&place| LinkId(place as u16)).collect()),
@@ -150,27 +150,17 @@ pub fn recording(
 /// Returns the event loop with all links: ways 2n and 2n + 1 are up and down of link n, as
 /// [`Recording`] requires.
 pub fn connect(
-    mut host: Host,
     recording: Recording,
     controls: Controls,
     scenario: &Scenario,
     mesh: &Mesh,
     ready: Vec<Ready>,
-) -> Result<Emulator<Host, Recording>, String> {
-    let mut links = Vec::new();
+) -> std::io::Result<Host<Recording>> {
+    let mut host = Host::new(recording, controls, false)?;
     for ((link, ends), ready) in scenario.links.iter().zip(mesh.ends()).zip(ready) {
         let segments = if ready.whole_segments { Segments::Whole } else { Segments::Split };
-        let mut port = |end: &Tun| {
-            let descriptor = end.descriptor().map_err(|error| error.to_string())?;
-            let port = Port::new(descriptor, Layer::Ip, segments, link.mtu.into());
-            host.add(port).map_err(|error| error.to_string())
-        };
-        let (first, second) = (port(&ends[0])?, port(&ends[1])?);
-        links.push((ready.link, [first, second]));
+        let ends = [ends[0].as_fd(), ends[1].as_fd()];
+        host.add_link(ready.planned, ends, Layer::Ip, segments, link.mtu)?;
     }
-    let mut emulator = Emulator::new(host, recording, controls);
-    for (link, ports) in links {
-        emulator.add_link(link, ports);
-    }
-    Ok(emulator)
+    Ok(host)
 }

@@ -18,9 +18,9 @@ use crate::outputs;
 use crate::remote::{self, Listener};
 use assemble::{Assembled, assemble};
 use capture::{CaptureTo, Header, LinkId, LinkInfo, Recorder, WallTime, WayInfo};
-use emulator::host::Host;
-use emulator::kernel::{Kernel, Port, Segments};
-use emulator::{Command, Control, Emulator, Ending, control};
+use emulator::host::{Host, Planned, Unusable};
+use emulator::kernel::Segments;
+use emulator::{Command, Control, Ending, control};
 use experiment::capacity;
 use experiment::recording::Recording;
 use link::profile::LinkProfile;
@@ -28,20 +28,20 @@ use link::units::BitRate;
 use link::{Direction, Link, Seed};
 use link_layer::Wanted;
 use netlab::route::Metrics;
-use netlab::tun::Tun;
 use netlab::{CommandLine, HostLink, HostLinkOptions, Namespace, Registry, rights, tcp};
 use packet::Layer;
 use running::Remote;
 use serving::Serving;
 use std::ffi::OsString;
 use std::io;
+use std::os::fd::AsFd;
 use std::thread;
 use std::time::{Duration, Instant};
 use summary::Outcome;
 use virtual_time::guest;
 
 /// Result of the emulator thread.
-type Emulated = io::Result<Ending<Host, Recording>>;
+type Emulated = io::Result<Ending<Unusable, Recording>>;
 
 /// Runs the program and returns the exit status.
 pub fn run(arguments: &LinkArguments) -> Result<i32, Failure> {
@@ -58,10 +58,9 @@ pub fn run(arguments: &LinkArguments) -> Result<i32, Failure> {
         return Err(format!("{option} needs --clock virtual").into());
     }
     let seed = arguments.seed.unwrap_or_else(|| u64::from(rand::random::<u32>()));
-    let mut built = assembled.link.build(&link_seed(seed))?;
-    built.watch(wanted.watch());
-    let whole_segments = !built.changes_bytes() && !arguments.split;
-    let info = link_info(arguments, &assembled, &built);
+    let planned = Planned::build(assembled.link.spec()?, link_seed(seed), wanted.watch())?;
+    let whole_segments = !planned.link.changes_bytes() && !arguments.split;
+    let info = link_info(arguments, &assembled, &planned.link);
 
     // Nothing has been created and no thread started so far. Acquiring the rights of an ordinary
     // user requires that.
@@ -74,25 +73,13 @@ pub fn run(arguments: &LinkArguments) -> Result<i32, Failure> {
     let recorder = start_recorder(arguments, &wanted, &info, seed)?;
 
     let (control, controls) = control()?;
-    let mut host = if arguments.precise {
-        Host::Kernel(Kernel::new(&controls)?.precise())
-    } else {
-        Host::new(&controls)?
-    };
-    let segments = if whole_segments { Segments::Whole } else { Segments::Split };
-    let mut port = |tun: &Tun| -> Result<_, Failure> {
-        let descriptor = tun.descriptor()?;
-        Ok(host.add(Port::new(descriptor, layer(arguments), segments, assembled.mtu.into()))?)
-    };
-    let (inside, outside) = (port(link.inside())?, port(link.outside())?);
     let wants_bytes = arguments.capture.is_some() || arguments.events.is_some();
     let live = recorder.live();
-    let mut emulator = Emulator::new(
-        host,
-        Recording::new(recorder, vec![info], wants_bytes).watching(wanted.watch()),
-        controls,
-    );
-    emulator.add_link(built, [inside, outside]);
+    let recording = Recording::new(recorder, vec![info], wants_bytes).watching(wanted.watch());
+    let mut emulator = Host::new(recording, controls, arguments.precise)?;
+    let segments = if whole_segments { Segments::Whole } else { Segments::Split };
+    let ends = [link.inside().as_fd(), link.outside().as_fd()];
+    emulator.add_link(planned, ends, layer(arguments), segments, assembled.mtu)?;
 
     notice.say(format_args!("link {}, seed {seed}, MTU {}", link.id(), assembled.mtu));
     for direction in Direction::BOTH {

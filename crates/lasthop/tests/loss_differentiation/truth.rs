@@ -63,7 +63,8 @@ fn in_table(lab: &Lab, events: &[LossEvent]) {
     assert_eq!(rows("verdict"), expected(verdict));
 }
 
-/// Returns the number of data packets of the download that a full queue dropped until `end_ns`.
+/// Returns the number of data packets of the download that a full queue dropped before `end_ns`. At
+/// `end_ns` itself, an acknowledgement lets the sender send another, which belongs to no event yet.
 fn without_room(lab: &Lab, end_ns: u64) -> u32 {
     let events =
         capture::fates::Reader::open(&lab.path("out/events/c000-r00.parquet")).expect("an event log");
@@ -72,7 +73,7 @@ fn without_room(lab: &Lab, end_ns: u64) -> u32 {
         let port = fate.flow.and_then(|flow| flow.ports).map(|(_, destination)| destination);
         fate.lost.is_some() && fate.stage.as_deref() == Some("bottleneck") && port == Some(5001)
     });
-    lost.filter(|fate| fate.left.as_nanos() <= end_ns).count() as u32
+    lost.filter(|fate| fate.left.as_nanos() < end_ns).count() as u32
 }
 
 /// The receiver's window is too small to fill the queue. The only losses are therefore packets 300,

@@ -4,10 +4,11 @@
 use super::header::{Fields, Format, Header};
 use crate::stage::spec::{Line, TraceError};
 use crate::units::{ByteCount, Probability, Span};
+use borsh::{BorshDeserialize, BorshSerialize};
 use std::fmt;
 
 /// A block erasure trace. Blocks follow each other without gaps, one per [`BlockTrace::period`].
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub struct BlockTrace {
     /// The header of the file.
     pub header: Header,

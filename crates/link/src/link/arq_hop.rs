@@ -16,12 +16,13 @@ use crate::units::Time;
 use air::Air;
 use arq::Then;
 use arq::hop::{self, Block, Counters, EndRecord, Hop, OnAir, Protocol, Surroundings, Watch};
+use borsh::{BorshDeserialize, BorshSerialize};
 use packet::Frame;
 use std::collections::VecDeque;
 use vocabulary::{Direction, Loss};
 
 /// Description of a hop.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, BorshSerialize, BorshDeserialize)]
 pub struct HopSpec {
     /// The protocol with its parameters.
     pub protocol: Protocol,

@@ -7,10 +7,14 @@ use crate::seed::Seed;
 use crate::spec::{BuildError, DirectionSpec};
 use crate::units::{BitRate, Time};
 use arq::ArqSpec;
+use borsh::{BorshDeserialize, BorshSerialize};
 use vocabulary::Direction;
 
 /// Description of a [`Link`]. In arrays of directions, up is first.
-#[derive(Debug, Clone, PartialEq)]
+///
+/// The borsh form of a specification includes the contents of its trace files. Another process of
+/// the same program can build the link from it.
+#[derive(Debug, Clone, PartialEq, BorshSerialize, BorshDeserialize)]
 pub struct LinkSpec {
     /// The stages before the medium: all stages if there is none.
     pub above: [DirectionSpec; 2],
@@ -21,7 +25,7 @@ pub struct LinkSpec {
 }
 
 /// The connection between both directions of a link.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, BorshSerialize, BorshDeserialize)]
 pub enum MediumSpec {
     /// None: the directions are independent.
     None,

@@ -1,5 +1,6 @@
 //! Tests of the built-in profiles, of their format, and of parameters that change them.
 
+mod bytes;
 mod claims;
 mod form;
 mod goodput;

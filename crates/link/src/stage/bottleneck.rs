@@ -47,6 +47,7 @@ use crate::stage::spec::{Read, SpecError};
 use crate::stage::{Outbox, Stage};
 use crate::units::Time;
 use backlog::{Backlog, Waiting};
+use borsh::{BorshDeserialize, BorshSerialize};
 use codel::CoDel;
 use limiter::Limiter;
 use rand::RngExt;
@@ -57,7 +58,7 @@ use vocabulary::{Loss, Sending};
 
 /// Parameters of [`Bottleneck`]. The default is a perfect link: unlimited, so that no packet ever
 /// waits.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, BorshSerialize, BorshDeserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct BottleneckSpec {
     /// Rate of the limiter.

@@ -11,11 +11,12 @@ use crate::seed::Stream;
 use crate::spec::StageSpec;
 use crate::stage::{Outbox, Stage};
 use crate::units::{Probability, Time};
+use borsh::{BorshDeserialize, BorshSerialize};
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
 
 /// Parameters of [`Duplicate`].
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, BorshSerialize, BorshDeserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DuplicateSpec {
     /// Share of packets that are delivered twice.

@@ -34,6 +34,7 @@ use crate::seed::{Seed, Stream};
 use crate::spec::StageSpec;
 use crate::stage::{Outbox, Stage, StageCommand};
 use crate::units::{Span, Time};
+use borsh::{BorshDeserialize, BorshSerialize};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::fmt;
@@ -41,7 +42,7 @@ use trigger::Firing;
 use vocabulary::Loss;
 
 /// Parameters of [`Hiccup`].
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, BorshSerialize, BorshDeserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct HiccupSpec {
     /// Holds that start by a trigger; `None` for holds by command only.
@@ -63,7 +64,7 @@ pub struct HiccupSpec {
 }
 
 /// Holds that start by a trigger.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, BorshSerialize, BorshDeserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct HoldSpec {
     /// Duration of each hold.
@@ -73,7 +74,7 @@ pub struct HoldSpec {
 }
 
 /// Reordering of selected packets.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, BorshSerialize, BorshDeserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct ReorderSpec {
     /// Reordering length RL: number of packets that overtake a selected one.
@@ -88,7 +89,7 @@ pub struct ReorderSpec {
 }
 
 /// A command for a running hiccup.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub enum HiccupCommand {
     /// Holds packets for this long; [`Span::MAX`] holds until [`HiccupCommand::Release`].
     Hold(Span),

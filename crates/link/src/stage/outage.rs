@@ -20,6 +20,7 @@ use crate::seed::Seed;
 use crate::spec::StageSpec;
 use crate::stage::{Outbox, Stage, StageCommand};
 use crate::units::{Span, Time};
+use borsh::{BorshDeserialize, BorshSerialize};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use vocabulary::Loss;
@@ -27,7 +28,7 @@ use windows::{Commands, Process, Schedule};
 
 /// Parameters of [`Outage`]. Times count from the start of the run, or from the change of the
 /// parameters.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, BorshSerialize, BorshDeserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct OutageSpec {
     /// Outages at given times, in any order; they may overlap.
@@ -47,7 +48,9 @@ pub struct OutageSpec {
 
 /// Place of an outage on a link with a link layer ([`crate::arq`]). On other links it has no
 /// effect.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, BorshSerialize, BorshDeserialize,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum OutagePlace {
     /// Beneath the link layer: blocks or frames whose transmission overlaps the outage are erased,
@@ -60,7 +63,7 @@ pub enum OutagePlace {
 }
 
 /// An outage of a schedule.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, BorshSerialize, BorshDeserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ScheduledOutage {
     /// Time from the start of the schedule, or of its period, to the start of the outage.
@@ -70,7 +73,7 @@ pub struct ScheduledOutage {
 }
 
 /// A process of alternating times up and down, beginning with a time up.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, BorshSerialize, BorshDeserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct OutageProcess {
     /// Mean time up.
@@ -83,7 +86,9 @@ pub struct OutageProcess {
 }
 
 /// Time for which a packet is checked against outages.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, BorshSerialize, BorshDeserialize,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Judged {
     /// The instant at which the packet arrives at the stage.
@@ -96,7 +101,7 @@ pub enum Judged {
 }
 
 /// A command for a running link. Commands end only outages by command.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub enum OutageCommand {
     /// Takes the link down until [`OutageCommand::Up`].
     Down,

@@ -96,10 +96,12 @@ impl<'a> Line<'a> {
 }
 
 /// A file named in a specification, and its content once it was read. A profile contains only the
-/// name.
-#[derive(Debug, Clone, PartialEq)]
+/// name, the borsh form also the content.
+#[derive(Debug, Clone, PartialEq, borsh::BorshSerialize, borsh::BorshDeserialize)]
 pub struct FromFile<T> {
     name: String,
+    // For `Arc<T>`, borsh needs `T: Clone`, which its derive macro does not add.
+    #[borsh(bound(deserialize = "T: borsh::BorshDeserialize + Clone"))]
     content: Option<Arc<T>>,
 }
 

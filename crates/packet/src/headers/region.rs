@@ -1,12 +1,13 @@
 //! Parts of a packet that damage can be aimed at (TL-14).
 
 use super::Headers;
+use borsh::{BorshDeserialize, BorshSerialize};
 use std::fmt;
 use std::ops::Range;
 use std::str::FromStr;
 
 /// A part of a packet.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, BorshSerialize, BorshDeserialize)]
 pub enum Region {
     /// The IP packet with its header, without an Ethernet header before it and padding after it. On
     /// a real Ethernet the frame check sequence covers these, and a frame damaged there never

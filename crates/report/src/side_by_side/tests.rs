@@ -70,6 +70,7 @@ fn a_campaign_by_the_virtual_clock_beside_one_by_the_real_one() {
         memory_mib: 512,
         verified: false,
         c_library: "gnu".into(),
+        link_library: "0123456789abcdef".into(),
     });
     for (one, other, clock_of) in [(&first, &second, "two"), (&second, &first, "one")] {
         let manifest = merge(one, other, &["one".into(), "two".into()]).manifest;

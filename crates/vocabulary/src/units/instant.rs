@@ -1,6 +1,7 @@
 //! Points in time and time spans, in whole nanoseconds.
 
 use super::{UnitError, number_and_unit, serde_as_text, trimmed, whole};
+use borsh::{BorshDeserialize, BorshSerialize};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::ops::{Add, AddAssign, Mul, Sub};
@@ -11,7 +12,21 @@ const NANOS_PER_SECOND: u64 = 1_000_000_000;
 
 /// A point in time: nanoseconds since the start of the run, on the run's clock. Serde uses this
 /// number.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Default,
+    Serialize,
+    Deserialize,
+    BorshSerialize,
+    BorshDeserialize,
+)]
 #[serde(transparent)]
 pub struct Time(u64);
 
@@ -22,7 +37,9 @@ pub struct WallTime(u64);
 
 /// A time span in nanoseconds. Parses `70ms`, `1.5s`, `20us`, `200ns`, `5min`, `2h`; [`Span::MAX`]
 /// is `inf`. Serde uses this text; [`nanos`] is for rows of tables.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, BorshSerialize, BorshDeserialize,
+)]
 pub struct Span(u64);
 
 impl Time {

@@ -1,15 +1,16 @@
 //! Probabilities and bit error ratios.
 
 use super::{UnitError, number_and_unit, serde_as_text, trimmed};
+use borsh::{BorshDeserialize, BorshSerialize};
 use std::fmt;
 use std::str::FromStr;
 
 /// A probability, from 0 to 1 inclusive. Parses `1.5%` and `0.015`; prints per cent.
-#[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Default, BorshSerialize, BorshDeserialize)]
 pub struct Probability(f64);
 
 /// The probability that a bit is wrong, from 0 to 1. Parses and prints `1e-5`.
-#[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Default, BorshSerialize, BorshDeserialize)]
 pub struct BitErrorRatio(f64);
 
 impl Probability {

@@ -1,18 +1,21 @@
 //! Amounts of data and data rates.
 
 use super::{Span, UnitError, number_and_unit, serde_as_text, trimmed, whole};
+use borsh::{BorshDeserialize, BorshSerialize};
 use std::fmt;
 use std::str::FromStr;
 
 /// A rate in bits per second. Parses `384kbit`, `11Mbit`, `1.5Mbit/s`, `9600bit`, `125kB/s`, with
 /// factors of 1000, as tc does. Rejects `kbps`, which is kilobytes for tc and kilobits for mahimahi
 /// and iperf3.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, BorshSerialize, BorshDeserialize)]
 pub struct BitRate(u64);
 
 /// A number of bytes. Parses `64kB`, `1.5MB`, `64KiB`, `1500B`, `1500`. Rejects `64k` and `64KB`,
 /// which are 65536 bytes for tc and iperf3, and 64000 for others.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, BorshSerialize, BorshDeserialize,
+)]
 pub struct ByteCount(u64);
 
 impl BitRate {

@@ -4,7 +4,7 @@ use super::{Failure, command_line, link_seed};
 use crate::notice::Notice;
 use crate::remote::{self, Answer, Request, Running};
 use capture::{LinkId, Live};
-use emulator::{Command, Control, WayId};
+use emulator::{Command, Control, LinkChange, WayId};
 use experiment::catalogue::Catalogue;
 use link::Direction;
 use link::profile::{LinkProfile, Parameters};
@@ -56,6 +56,7 @@ impl Remote {
 
     fn show(&self) -> Answer {
         let link = self.link.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        self.control.settle();
         let summary = self.live.summary();
         let counted = |direction| {
             let counters = summary.way(LinkId(0), direction);
@@ -91,14 +92,15 @@ impl Remote {
             parameters.apply(changed, &mut Catalogue::default()).map_err(|error| error.to_string())?;
             let shown = next.described(direction);
             let seed = link_seed(self.seed).direction(direction);
-            let (changed, commands) = (next.clone(), parameters.commands());
-            let done = self.control.visit(WayId::of(0, direction), move |link, now| {
-                former.change_into(&changed, direction, link, &seed, now)?;
-                for (stage, command) in commands {
-                    link.obey(direction, stage, command, now)?;
-                }
-                Ok::<_, String>(())
-            });
+            let spec = |link: &LinkProfile| link.spec().map_err(|error| error.to_string());
+            let commands = parameters.commands().into_iter();
+            let change = LinkChange {
+                former: spec(&former)?,
+                next: spec(&next)?,
+                seed,
+                commands: commands.map(|(stage, command)| (stage.to_owned(), command)).collect(),
+            };
+            let done = self.control.change(WayId::of(0, direction), change);
             done.ok_or("the link has ended")??;
             self.control.tell(Command::Note(format!("{direction} changed ({parameters_as_given}): {shown}")));
             now.push((direction.to_string(), shown));

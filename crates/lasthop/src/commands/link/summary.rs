@@ -6,7 +6,7 @@ use crate::notice::Notice;
 use capture::output;
 use capture::{Direction, LinkId, Recorded, Summary};
 use emulator::Ending;
-use emulator::host::Host;
+use emulator::host::Unusable;
 use emulator::pauses::Pauses;
 use emulator::punctuality::{Overload, Punctuality};
 use experiment::recording::{Recording, overload};
@@ -39,10 +39,10 @@ fn words(check: Check) -> String {
 
 impl Outcome {
     /// Closes the recorder and determines whether the run was overloaded.
-    pub fn new(ended: Ending<Host, Recording>, dropped: u64, seed: u64) -> Result<Self, Failure> {
+    pub fn new(ended: Ending<Unusable, Recording>, dropped: u64, seed: u64) -> Result<Self, Failure> {
         let Ending { driver, observer, punctuality, pauses, refused, counted, at } = ended;
         let recorded = observer.into_recorder().close(at)?;
-        let overload = overload(&punctuality, &pauses, dropped + driver.unusable(), recorded.stalls);
+        let overload = overload(&punctuality, &pauses, dropped + driver.0, recorded.stalls);
         let refused =
             refused.map(|(count, error)| format!("{count} packets could not be delivered: {error}"));
         let counted = counted.into_iter().map(|(_, counted)| counted).collect();

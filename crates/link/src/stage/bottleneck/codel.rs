@@ -14,12 +14,13 @@ use crate::fate::Effect;
 use crate::stage::Outbox;
 use crate::stage::spec::SpecError;
 use crate::units::{Span, Time};
+use borsh::{BorshDeserialize, BorshSerialize};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use vocabulary::Loss;
 
 /// Parameters of CoDel.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, BorshSerialize, BorshDeserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct CoDelSpec {
     /// Waiting time that is acceptable permanently. Default: 5 ms (RFC 8289, section 4.4).

@@ -3,6 +3,7 @@
 //! A rate such as "11 Mbit/s" is ambiguous without it. A full-sized TCP segment on Ethernet has
 //! 1500 bytes of IP and occupies 1538 bytes on the wire.
 
+use borsh::{BorshDeserialize, BorshSerialize};
 use packet::{Frame, Layer};
 use serde::de::{Error, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -19,7 +20,7 @@ const ETHERNET_GAP: u64 = 8 + 12;
 
 /// Bytes of a packet that use capacity. The text form is `ip` (the default), `ethernet`, `wire`, or
 /// a number of bytes added to each IP packet.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, BorshSerialize, BorshDeserialize)]
 pub enum Counted {
     /// The IP packet: header and payload.
     #[default]

@@ -21,6 +21,7 @@
 
 use crate::stage::spec::{Line, TraceError};
 use crate::units::{Span, Time};
+use borsh::{BorshDeserialize, BorshSerialize};
 use std::sync::Arc;
 
 /// Bytes that one line of a trace can carry.
@@ -32,7 +33,7 @@ pub const TUN_HEADER: u64 = 4;
 const NANOS_PER_MILLI: u64 = 1_000_000;
 
 /// A trace: instants of opportunities since its start.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub struct MahimahiTrace {
     /// Nanoseconds, not decreasing; there is at least one, and the last is above 0.
     instants: Vec<u64>,

@@ -10,7 +10,7 @@ use std::str::FromStr;
 
 /// Limit of a queue. The packet being sent does not count, nor do packets in flight behind the
 /// limiter (M16). The text form is `50p`, `64kB`, `200ms` or `inf`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, borsh::BorshSerialize, borsh::BorshDeserialize)]
 pub enum Limit {
     /// No limit.
     #[default]
@@ -29,7 +29,7 @@ pub enum Limit {
 /// these disciplines with their default parameters. All others are a table with a `kind`:
 /// `drop-tail`, `drop-head` (both with `limit`), `codel`, `red`, `trace` (with
 /// `limit_in = "packets"` or `"bytes"`).
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, borsh::BorshSerialize, borsh::BorshDeserialize)]
 pub enum QueueSpec {
     /// A packet that finds no room is lost. With a limit in time, this is a packet that would wait
     /// longer for the start of its transmission, at the rate at its arrival. The wait is exact for
@@ -48,7 +48,18 @@ pub enum QueueSpec {
 
 /// Unit of the room in the queue in a TheaterQ trace, which does not state it (`pktqlen` and
 /// `byteqlen` of its `tc`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    Default,
+    Serialize,
+    Deserialize,
+    borsh::BorshSerialize,
+    borsh::BorshDeserialize,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum TraceLimit {
     /// Packets.

@@ -12,7 +12,7 @@ use std::str::FromStr;
 ///
 /// In a profile: `"11Mbit"`, `"inf"`, `{ mahimahi = "FILE", once = true }` or
 /// `{ theaterq = "FILE", at_end = "hold" }`.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, borsh::BorshSerialize, borsh::BorshDeserialize)]
 pub enum RateSpec {
     /// Unlimited: packets pass at once and never wait.
     #[default]
@@ -31,7 +31,18 @@ pub enum RateSpec {
 
 /// Whether a mahimahi trace is replayed once, after which no packet is sent (`mm-link --once`), or
 /// in endless rounds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    Default,
+    Serialize,
+    Deserialize,
+    borsh::BorshSerialize,
+    borsh::BorshDeserialize,
+)]
 #[serde(transparent)]
 pub struct Once(pub bool);
 

@@ -22,11 +22,12 @@ use super::backlog::Amount;
 use super::queue::Limit;
 use crate::stage::spec::SpecError;
 use crate::units::{ByteCount, Probability, Span, Time};
+use borsh::{BorshDeserialize, BorshSerialize};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// Parameters of RED.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, BorshSerialize, BorshDeserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RedSpec {
     /// Average below which no packet is lost, in packets or bytes.

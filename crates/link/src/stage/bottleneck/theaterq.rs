@@ -37,13 +37,14 @@
 
 use crate::stage::spec::{Line, TraceError};
 use crate::units::{BitRate, Probability, Span, Time};
+use borsh::{BorshDeserialize, BorshSerialize};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 const NANOS_PER_MICRO: u64 = 1_000;
 
 /// State of the link while a line applies.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, BorshSerialize, BorshDeserialize)]
 pub struct Entry {
     /// Propagation delay.
     pub latency: Span,
@@ -66,7 +67,7 @@ pub struct Entry {
 }
 
 /// Rate of the limiter while a line applies.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub enum EntryRate {
     /// Packets pass at once.
     Unlimited,
@@ -77,7 +78,9 @@ pub enum EntryRate {
 }
 
 /// Behaviour after the last line.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, BorshSerialize, BorshDeserialize,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum AtEnd {
     /// The trace begins again with the first line (`LOOP`).
@@ -105,7 +108,7 @@ impl Entry {
 }
 
 /// A trace.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, BorshSerialize, BorshDeserialize)]
 pub struct TheaterqTrace {
     /// Not empty, and as long as `ends`.
     entries: Vec<Entry>,

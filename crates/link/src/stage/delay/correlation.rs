@@ -3,6 +3,7 @@
 use super::spec::Law;
 use crate::stage::spec::SpecError;
 use crate::units::Span;
+use borsh::{BorshDeserialize, BorshSerialize};
 use std::fmt;
 use std::str::FromStr;
 
@@ -14,7 +15,7 @@ use std::str::FromStr;
 const DEVIATIONS: u64 = 10;
 
 /// Dependence between the delays of two packets.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub enum Correlation {
     /// The delay is a process in time. Delays this far apart have a correlation of about one half;
     /// beyond four times this distance they are uncorrelated.

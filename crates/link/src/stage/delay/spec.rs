@@ -13,7 +13,7 @@ use std::str::FromStr;
 ///
 /// In a profile: `"70ms"`, or a table with a `kind` (see [`Law`]), its parameters, `reorder` and
 /// `correlation`.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, borsh::BorshSerialize, borsh::BorshDeserialize)]
 pub struct DelaySpec {
     /// The distribution or course of the delay.
     pub law: Law,
@@ -26,7 +26,7 @@ pub struct DelaySpec {
 }
 
 /// Distribution or course of a delay.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, borsh::BorshSerialize, borsh::BorshDeserialize)]
 #[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
 pub enum Law {
     /// Constant.
@@ -84,7 +84,7 @@ pub enum Law {
 }
 
 /// A measured distribution in one of three forms.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, borsh::BorshSerialize, borsh::BorshDeserialize)]
 #[serde(
     untagged,
     deny_unknown_fields,
@@ -109,7 +109,18 @@ pub enum Empirical {
 }
 
 /// Interpolation between two rows of a trace.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    Default,
+    Serialize,
+    Deserialize,
+    borsh::BorshSerialize,
+    borsh::BorshDeserialize,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum Between {
     /// The delay of the earlier row.

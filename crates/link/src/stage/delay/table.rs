@@ -6,6 +6,7 @@
 
 use crate::stage::spec::{Line, TraceError};
 use crate::units::Span;
+use borsh::{BorshDeserialize, BorshSerialize};
 
 /// A line of a file and its one or two fields.
 type Row<'a> = (Line<'a>, Vec<&'a str>);
@@ -14,14 +15,14 @@ type Row<'a> = (Line<'a>, Vec<&'a str>);
 const UNITS: [&str; 4] = ["s", "ms", "us", "ns"];
 
 /// A quantile function of delays, with linear interpolation between its points.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, BorshSerialize, BorshDeserialize)]
 pub struct Quantiles {
     /// Probability from 0 to 1, and delay in nanoseconds; neither decreases.
     points: Vec<(f64, f64)>,
 }
 
 /// A delay as a function of time.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, BorshSerialize, BorshDeserialize)]
 pub struct Course {
     /// Nanoseconds since the first row, and the delay in nanoseconds. Times increase, and there are
     /// at least two rows.

@@ -2,6 +2,7 @@
 
 use super::two_state::Sojourn;
 use crate::units::{ByteCount, Span, UnitError};
+use borsh::{BorshDeserialize, BorshSerialize};
 use std::fmt;
 use std::str::FromStr;
 
@@ -26,7 +27,7 @@ pub trait Extent: Copy + PartialEq + fmt::Display + FromStr<Err: fmt::Display> {
 }
 
 /// A mean number of packets, 0 or more. Its text form is `2.5` or `inf`.
-#[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
+#[derive(Debug, Clone, Copy, PartialEq, PartialOrd, BorshSerialize, BorshDeserialize)]
 pub struct Packets(f64);
 
 /// Formats a value with four significant digits.

@@ -1,6 +1,7 @@
 //! Lists of packet numbers: `3,7,10-12`.
 
 use crate::units::UnitError;
+use borsh::{BorshDeserialize, BorshSerialize};
 use std::fmt;
 use std::ops::RangeInclusive;
 use std::str::FromStr;
@@ -8,7 +9,7 @@ use std::str::FromStr;
 /// A list of packet numbers, as counted by [`crate::Packet::number`]: all packets that arrived in
 /// this direction of the link, from 0. Captures and event logs have the same numbers, so the losses
 /// of one run can be repeated in the next. A duplicate shares the fate of its original.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, BorshSerialize, BorshDeserialize)]
 pub struct PacketList {
     /// Ranges in order, with gaps between them.
     ranges: Vec<RangeInclusive<u64>>,

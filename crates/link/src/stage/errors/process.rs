@@ -23,11 +23,12 @@ use super::two_state::TwoState;
 use crate::blocks::BlockTrace;
 use crate::stage::spec::{FromFile, Read, SpecError};
 use crate::units::{BitErrorRatio, ByteCount, Probability, Span};
+use borsh::{BorshDeserialize, BorshSerialize};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// Process that decides which packets are hit.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, BorshSerialize, BorshDeserialize)]
 #[serde(try_from = "Table", into = "Table")]
 pub enum ProcessSpec {
     /// Each packet independently, whatever its length: the packet drop generator of LTCP (1.8.4).
@@ -95,7 +96,7 @@ pub enum ProcessSpec {
 }
 
 /// Bit error ratios of a two-state channel (Gilbert-Elliott).
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, BorshSerialize, BorshDeserialize)]
 pub struct StateErrors {
     /// Bit error ratio in the good state.
     pub good: BitErrorRatio,

@@ -4,12 +4,13 @@ use super::process::ProcessSpec;
 use crate::filter::Filter;
 use crate::stage::spec::{Read, SpecError};
 use crate::units::BitErrorRatio;
+use borsh::{BorshDeserialize, BorshSerialize};
 use packet::Region;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// Parameters of [`super::Errors`].
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, BorshSerialize, BorshDeserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ErrorSpec {
     /// The process that selects packets.
@@ -30,7 +31,9 @@ pub struct ErrorSpec {
 
 /// When a packet is judged by a trace or a process that evolves in time. Other processes judge a
 /// packet as a whole.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, BorshSerialize, BorshDeserialize,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Sampled {
     /// At the instant at which the packet arrives at the stage. Behind a limiter this is the end of
@@ -45,7 +48,9 @@ pub enum Sampled {
 }
 
 /// Effect on a packet that is hit.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, BorshSerialize, BorshDeserialize,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum EffectSpec {
     /// The packet is lost.
@@ -64,7 +69,9 @@ pub enum EffectSpec {
 /// If the process has bit error ratios of its own, it determines the number of wrong bits. Each bit
 /// of the region is then wrong independently, and a packet without a wrong bit is not hit. For any
 /// other process, either `ber` or `bits` determines the number.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, BorshSerialize, BorshDeserialize,
+)]
 #[serde(default, deny_unknown_fields)]
 pub struct Flip {
     /// Region of the packet. A packet without such a region, or with an empty one, passes
@@ -84,7 +91,7 @@ pub struct Flip {
 
 /// Packets that errors spare. The process also evolves under these packets, so an exemption does
 /// not change which of the other packets are hit.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, BorshSerialize, BorshDeserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Exempt {
     /// Spares TCP segments with SYN, so that handshakes succeed (the packet drop generator's

@@ -15,13 +15,14 @@
 use crate::blocks::BlockTrace;
 use crate::stage::spec::{Line, SpecError, TraceError};
 use crate::units::Span;
+use borsh::{BorshDeserialize, BorshSerialize};
 use std::sync::Arc;
 use vocabulary::ChannelState;
 
 const WHAT: &str = "must be a time such as 120, 120ms or 1.5s";
 
 /// Times at which a channel is bad.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub struct ErrorTrace {
     /// Start and end in nanoseconds, in order and disjoint. It is not empty if it was read from a
     /// file.

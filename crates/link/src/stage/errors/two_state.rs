@@ -15,11 +15,12 @@
 use super::extent::{Extent, digits};
 use crate::stage::spec::SpecError;
 use crate::units::Probability;
+use borsh::{BorshDeserialize, BorshSerialize};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// Distribution of the lengths of stays.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, BorshSerialize, BorshDeserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Sojourn {
     /// Geometrically distributed over a whole number of ticks: a chain that is stepped at every
@@ -30,7 +31,9 @@ pub enum Sojourn {
 }
 
 /// State of a channel at its start.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, BorshSerialize, BorshDeserialize,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Start {
     /// Drawn in proportion to the mean sojourns, as if the channel had always existed.
@@ -43,7 +46,7 @@ pub enum Start {
 }
 
 /// The parameters in the form in which they were given.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, BorshSerialize, BorshDeserialize)]
 pub enum Form<U> {
     /// Mean lengths of stays.
     Sojourns {
@@ -70,7 +73,7 @@ pub enum Form<U> {
 
 /// A two-state Markov channel that evolves in `U`: time ([`crate::units::Span`]),
 /// [`crate::units::ByteCount`] or [`super::Packets`].
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, BorshSerialize, BorshDeserialize)]
 pub struct TwoState<U> {
     form: Form<U>,
     sojourn: Sojourn,

@@ -2,12 +2,15 @@
 
 use crate::packet::Packet;
 use crate::seed::Stream;
+use borsh::{BorshDeserialize, BorshSerialize};
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
 /// Order in which the packets of a hold leave at its end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, BorshSerialize, BorshDeserialize,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Release {
     /// In order of arrival.

@@ -2,6 +2,7 @@
 
 use crate::seed::Stream;
 use crate::units::{Span, Time};
+use borsh::{BorshDeserialize, BorshSerialize};
 use rand::RngExt;
 use rand_distr::Exp1;
 use serde::{Deserialize, Serialize};
@@ -12,7 +13,9 @@ use std::fmt;
 ///
 /// In TOML: `"command"`, `{ at = "5s" }`, `{ packet = 10 }`, `{ every = "10s" }`,
 /// `{ every-packets = 100 }`, `{ random = "30s" }`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, BorshSerialize, BorshDeserialize,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Trigger {
     /// Only by [`super::Hiccup::command`].

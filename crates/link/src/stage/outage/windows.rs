@@ -7,13 +7,16 @@
 use super::{OutageProcess, ScheduledOutage};
 use crate::seed::Stream;
 use crate::units::{Span, Time};
+use borsh::{BorshDeserialize, BorshSerialize};
 use rand::RngExt;
 use rand_distr::Exp1;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
 /// Distribution of the times of an outage process.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, BorshSerialize, BorshDeserialize,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Sojourn {
     /// Exponential and independent: a two-state Markov process.
