@@ -1,11 +1,12 @@
 //! The option `--clock`: the host's kernel, or a kernel whose clock jumps over idle time.
 
 use crate::failure::Failure;
+use crate::library::LINKS;
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use virtual_time::kernel::{self, Cache, Kernel};
-use virtual_time::{boot, instance, library};
+use virtual_time::{boot, instance};
 
 /// Clock of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum, Serialize, Deserialize)]
@@ -21,6 +22,8 @@ pub enum Clock {
 pub struct GuestKernel {
     /// Path of the kernel's file.
     pub path: PathBuf,
+    /// Path of the library with its links.
+    pub library: PathBuf,
     /// Output of `uname -r` in the guest.
     pub release: String,
     /// Source and settings of the kernel, for the manifest.
@@ -40,6 +43,7 @@ pub fn guest_kernel(memory_mib: Option<u32>, verified: bool) -> Result<GuestKern
             "the virtual-time kernel is not built: build it with `lasthop kernel build`, which takes some minutes, or install the package lasthop-kernel",
         )?,
     };
+    let library = LINKS.find()?;
     let about = results::Guest {
         source: format!("{} {}", kernel.package, kernel.version).trim_end().to_owned(),
         hz: kernel.hz()?,
@@ -49,9 +53,9 @@ pub fn guest_kernel(memory_mib: Option<u32>, verified: bool) -> Result<GuestKern
         memory_mib: memory_mib.unwrap_or(instance::MEMORY_MIB),
         verified,
         c_library: if cfg!(target_env = "musl") { "musl" } else { "gnu" }.to_owned(),
-        link_library: library::hash(&library::find()?)?,
+        link_library: kernel::checksum(&library)?,
     };
-    Ok(GuestKernel { path: kernel.path, release: kernel.release, about })
+    Ok(GuestKernel { path: kernel.path, library, release: kernel.release, about })
 }
 
 /// Returns the numbers of the processors that this process may use.

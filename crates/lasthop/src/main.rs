@@ -6,6 +6,7 @@ mod clock;
 mod commands;
 mod failure;
 mod figure;
+mod library;
 mod notice;
 mod outputs;
 mod pipe;

@@ -270,6 +270,26 @@ fn kernels() -> Vec<String> {
     command_lines().filter(|line| line.contains(&own)).collect()
 }
 
+/// The kernel says at boot what is wrong with a library that is not of this release.
+#[test]
+fn another_library_is_refused() {
+    let Some(lab) = Lab::with_virtual_clock() else { return };
+    let with = |library: &Path| {
+        let mut command = lab.lasthop(&["link", "--clock", "virtual", "--", "true"]);
+        let output = command.env("LASTHOP_LINK_LIBRARY", library).output().expect("lasthop runs");
+        assert_eq!(output.status.code(), Some(125));
+        text(&output.stderr).to_owned()
+    };
+    let preload = Path::new(env!("CARGO_BIN_EXE_lasthop")).with_file_name("libresoa_preload.so");
+    let said = with(&preload);
+    assert!(said.contains("has no lasthop_link_interface: it is not of this release"), "{said}");
+    fs::write(lab.path("file"), "no library").expect("written");
+    let said = with(&lab.path("file"));
+    assert!(said.contains("lasthop_link: /lasthop/link: "), "{said}");
+    let said = with(&lab.path("nowhere"));
+    assert!(said.contains("LASTHOP_LINK_LIBRARY: there is no file "), "{said}");
+}
+
 #[test]
 fn one_program_in_a_guest() {
     let Some(lab) = Lab::with_virtual_clock() else { return };

@@ -164,8 +164,8 @@ pub struct Guest {
     pub memory_mib: u32,
     /// Whether each run was repeated and compared.
     pub verified: bool,
-    /// C library of the emulator and the workloads: `gnu`, or `musl` in the static binary. They
-    /// make other system calls with each, so times differ by microseconds.
+    /// C library of the workloads: `gnu`, or `musl` in the static binary. They make other system
+    /// calls with each, so times may differ by microseconds.
     #[serde(default = "gnu")]
     pub c_library: String,
     /// SHA-256 of the library with the links, which the kernel opens. Builds on two machines give

@@ -2,7 +2,6 @@
 //! that its time stands still.
 
 use crate::boot::{self, Parameters};
-use crate::library;
 use crate::order::{Clock, GuestEnded, Order};
 use crate::pace::{Pace, Seen, Slow};
 use std::collections::VecDeque;
@@ -19,6 +18,8 @@ use std::time::{Duration, Instant};
 pub struct Boot {
     /// The kernel.
     pub kernel: PathBuf,
+    /// The library with the guest's links (crate `guest-link`).
+    pub library: PathBuf,
     /// The directory that the guest can write to, mounted there at
     /// [`order::WORK`](crate::order::WORK). It must exist.
     pub work: PathBuf,
@@ -134,10 +135,7 @@ impl Boot {
         let parameters = Parameters {
             kernel: absolute(&self.kernel)?,
             program,
-            library: library::find().map_err(|source| Error::Start {
-                doing: "find the library of the guest's links".into(),
-                source,
-            })?,
+            library: absolute(&self.library)?,
             work: work.clone(),
             seed: self.seed,
             memory_mib: self.memory_mib,

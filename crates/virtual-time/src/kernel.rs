@@ -13,7 +13,7 @@
 mod archive;
 mod building;
 mod cache;
-pub(crate) mod checksum;
+mod checksum;
 mod child;
 pub mod config;
 mod error;
@@ -24,6 +24,7 @@ mod version;
 
 pub use building::{Ask, Progress, Step, build};
 pub use cache::{Cache, Record, size};
+pub use checksum::of_file as checksum;
 pub use error::KernelError;
 pub use recipe::{Recipe, Source};
 

@@ -13,7 +13,6 @@
 //! | module | what |
 //! |---|---|
 //! | [`kernel`] | the kernel: its source, its build and its cache |
-//! | [`library`] | the library with the links, which the kernel opens |
 //! | [`order`] | the order to a guest, and how the guest ended: the files shared by both sides |
 //! | [`instance`] | a guest as seen from the host: booting it, watching its clock |
 //! | `pace` | whether the guest's clock moves, moves slowly, or stands still |
@@ -25,7 +24,6 @@ mod filter;
 pub mod guest;
 pub mod instance;
 pub mod kernel;
-pub mod library;
 pub mod order;
 mod pace;
 pub mod root;

@@ -23,6 +23,8 @@ use virtual_time::{Advance, Boot, instance};
 pub struct Guests {
     /// The kernel.
     kernel: PathBuf,
+    /// The library with the links.
+    library: PathBuf,
     /// Description of the kernel in the manifest.
     pub about: results::Guest,
     /// Whether each run is repeated and compared.
@@ -34,12 +36,12 @@ pub struct Guests {
 }
 
 impl Guests {
-    /// Returns guests of this kernel, one on each of `processors`.
+    /// Returns guests of this kernel and this library of links, one on each of `processors`.
     #[must_use]
-    pub fn new(kernel: PathBuf, about: results::Guest, mut processors: Vec<u32>) -> Self {
+    pub fn new(kernel: PathBuf, library: PathBuf, about: results::Guest, mut processors: Vec<u32>) -> Self {
         processors.reverse();
         let verify = about.verified;
-        Self { kernel, about, verify, patience: instance::PATIENCE, free: Mutex::new(processors) }
+        Self { kernel, library, about, verify, patience: instance::PATIENCE, free: Mutex::new(processors) }
     }
 
     /// Runs the job and reports its progress; returns `None` if it was interrupted.
@@ -131,6 +133,7 @@ impl Guests {
         };
         let boot = Boot {
             kernel: self.kernel.clone(),
+            library: self.library.clone(),
             work: folder.to_owned(),
             order,
             seed: Seed::campaign(job.seed).run(job.repetition.into()).guest(),
@@ -239,7 +242,7 @@ mod tests {
             c_library: "gnu".into(),
             link_library: "0123456789abcdef".into(),
         };
-        let guests = Guests::new(PathBuf::from("kernel"), about, vec![2, 5, 7]);
+        let guests = Guests::new(PathBuf::from("kernel"), PathBuf::from("library"), about, vec![2, 5, 7]);
         assert!(guests.verify);
         let mut free = guests.free.into_inner().expect("no panic");
         assert_eq!([free.pop(), free.pop(), free.pop(), free.pop()], [Some(2), Some(5), Some(7), None]);

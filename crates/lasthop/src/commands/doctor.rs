@@ -1,13 +1,17 @@
 //! `lasthop doctor`: checks what works on this machine, and tells how to get the rest.
 
-use crate::commands::resoa::library;
+use crate::library::{LINKS, Library, PRELOAD};
 use netlab::checks::{self, Check, Places};
 use virtual_time::kernel::{self, Cache};
 
 /// Runs every check and prints its outcome. Returns 1 if a link would not work.
 pub fn run() -> i32 {
     let mut checks = checks::all(&Places::default());
-    checks.extend([virtual_time_kernel(), preload_library()]);
+    checks.extend([
+        virtual_time_kernel(),
+        library("links of the virtual clock", &LINKS),
+        library("preload library of `lasthop resoa run`", &PRELOAD),
+    ]);
     for Check { name, essential, outcome } in &checks {
         let (mark, detail) = match outcome {
             Ok(detail) => ("ok     ", detail),
@@ -37,11 +41,10 @@ fn virtual_time_kernel() -> Check {
     Check { name: "virtual-time kernel".to_owned(), essential: false, outcome }
 }
 
-/// Looks for the library that intercepts programs' socket calls.
-fn preload_library() -> Check {
-    let outcome =
-        library::find(None).map(|path| path.display().to_string()).map_err(|error| error.to_string());
-    Check { name: "preload library of `lasthop resoa run`".to_owned(), essential: false, outcome }
+/// Looks for a library.
+fn library(name: &str, library: &Library) -> Check {
+    let outcome = library.find().map(|path| path.display().to_string()).map_err(|error| error.to_string());
+    Check { name: name.to_owned(), essential: false, outcome }
 }
 
 fn verdict(missing: usize, without: usize) -> String {

@@ -11,8 +11,6 @@ mod serve;
 mod server_status;
 mod status;
 
-pub use run::library;
-
 use crate::failure::Failure;
 use arguments::{ResoaArguments, ResoaVerb};
 

@@ -8,7 +8,10 @@ use std::io;
 use std::path::Path;
 
 /// Returns the SHA-256 of a file in hexadecimal digits.
-pub(crate) fn of_file(path: &Path) -> Result<String, KernelError> {
+///
+/// # Errors
+/// If it cannot be read.
+pub fn of_file(path: &Path) -> Result<String, KernelError> {
     let mut hash = Sha256::new();
     let mut file = File::open(path).map_err(KernelError::file("read", path))?;
     io::copy(&mut file, &mut Writer(&mut hash)).map_err(KernelError::file("read", path))?;

@@ -72,6 +72,7 @@ pub fn run(arguments: &LinkArguments) -> Result<i32, Failure> {
     };
     let boot = Boot {
         kernel: kernel.path,
+        library: kernel.library,
         work: work.path().to_owned(),
         order,
         seed: Seed::campaign(seed).run(0).guest(),

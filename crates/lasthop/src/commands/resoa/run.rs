@@ -1,11 +1,11 @@
 //! `lasthop resoa run`: runs a command with remote sockets. If its calls cannot be intercepted, it
 //! is not started.
 
-pub mod library;
 mod program;
 
 use super::{agent, agent_status};
 use crate::failure::Failure;
+use crate::library;
 use crate::status::NotStarted;
 use clap::Args;
 use program::{Interposer, Program};
@@ -97,7 +97,7 @@ pub fn run(arguments: &RunArguments) -> Result<i32, Failure> {
         anstream::eprintln!("lasthop: {why}: intercepting its calls by seccomp");
         return notified(&agent, &before, &mut command, arguments);
     }
-    let library = library::find(arguments.library.as_deref())?;
+    let library = preload_library(arguments.library.as_deref())?;
     command.env(PRELOAD, preload(&library));
     resoa_notify::guard().map_err(|error| {
         format!("cannot deny the network to programs that the library does not reach: {error}; the kernel needs CONFIG_SECCOMP_FILTER")
@@ -108,6 +108,20 @@ pub fn run(arguments: &RunArguments) -> Result<i32, Failure> {
         let error = command.exec();
         Err(NotStarted::new(&path.to_string_lossy(), &error).into())
     }
+}
+
+/// Returns the given library, or the one that belongs to this command.
+fn preload_library(said: Option<&Path>) -> Result<PathBuf, Failure> {
+    let path = said.map_or_else(|| library::PRELOAD.find(), |path| library::exists(path, "--library"))?;
+    // A colon or a space would end the path in LD_PRELOAD.
+    if path.to_string_lossy().contains([':', ' ']) {
+        let by = if said.is_some() { "--library" } else { library::PRELOAD.variable };
+        let path = path.display();
+        return Err(
+            format!("{by}: the loader accepts no path with a colon or a space, such as {path}").into()
+        );
+    }
+    Ok(path)
 }
 
 /// Answers the calls of the command and its child processes while they run.

@@ -105,7 +105,7 @@ pub fn place(arguments: &CampaignArguments, kernel: Option<GuestKernel>) -> (Run
         None => (RunEnvironment::Host, Capacity::of(processors.len())),
         Some(kernel) => {
             let capacity = Capacity::runs(processors.len());
-            let mut guests = Guests::new(kernel.path, kernel.about, processors);
+            let mut guests = Guests::new(kernel.path, kernel.library, kernel.about, processors);
             if let Some(seconds) = arguments.patience {
                 guests.patience = Duration::from_secs(seconds);
             }

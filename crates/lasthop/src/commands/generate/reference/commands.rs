@@ -48,6 +48,7 @@ source of the kernel cannot be fetched.
 | variable | meaning |
 |---|---|
 | `LASTHOP_CACHE` | folder of the virtual-time kernel (default: `lasthop` in `$XDG_CACHE_HOME` or `~/.cache`) |
+| `LASTHOP_LINK_LIBRARY` | path of the library with the links of the virtual clock (default: `liblasthop_link.so` beside the command or in lib/lasthop) |
 | `LASTHOP_STATE_DIR` | folder in which running links and objects to clean up are recorded |
 | `LASTHOP_RESOA` | socket of the agent of remote sockets |
 | `LASTHOP_HOST` | set for programs behind a link: address of the network's end |
