@@ -103,7 +103,7 @@ fn an_ordinary_user_reaches_the_server_at_the_other_end() {
         ip link set v0 up && ip link set v1 up && ip route add default via 192.0.2.2
         mkdir work && cp data work/other && chown -R 65534:65534 work
         mount --make-rprivate / && mount --bind tun /dev/net/tun
-        cd work && unset LASTHOP_STATE_DIR && exec setpriv --reuid 65534 --regid 65534 --clear-groups -- \
+        cd work && unset LASTHOP_STATE_DIR && setpriv --reuid 65534 --regid 65534 --clear-groups -- \
             ../lasthop link -q --serve 'exec python3 -m http.server 8000 2>/dev/null >&2' -- \
             sh -c 'curl -s --max-time 20 http://host.lasthop:8000/other | wc -c'
         ",
