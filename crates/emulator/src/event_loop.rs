@@ -15,7 +15,7 @@
 //! (see [`link::stage`]). The order does not affect either direction; it is the order in captures
 //! and logs.
 
-use crate::control::{Command, Controls};
+use crate::control::{Command, Controls, LinkChange};
 use crate::driver::{Driver, PortId};
 use crate::pauses::Pauses;
 use crate::punctuality::Punctuality;
@@ -32,7 +32,9 @@ const READS_IN_A_ROW: usize = 32;
 
 /// One direction of one link. Ways 2n and 2n + 1 are up and down of link n, in the order of
 /// [`Emulator::add_link`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, borsh::BorshSerialize, borsh::BorshDeserialize,
+)]
 pub struct WayId(pub usize);
 
 impl WayId {
@@ -150,7 +152,6 @@ pub struct Emulator<D, O> {
     /// The way that each port feeds.
     fed_by: Vec<Option<WayId>>,
     outlet: Outlet<D, O>,
-    controls: Controls,
     pauses: Pauses,
     /// Packets read since the last turn began.
     read: u64,
@@ -162,11 +163,11 @@ pub struct Emulator<D, O> {
 
 impl<D: Driver, O: Observer> Emulator<D, O> {
     /// Creates a loop without links.
-    pub fn new(driver: D, observer: O, controls: Controls) -> Self {
+    pub fn new(driver: D, observer: O) -> Self {
         let outlet =
             Outlet { driver, observer, punctuality: Punctuality::default(), refused: None, now: Time::ZERO };
         let (links, fed_by, pauses, frames) = Default::default();
-        Self { links, fed_by, outlet, controls, pauses, read: 0, expected: Time::NEVER, frames }
+        Self { links, fed_by, outlet, pauses, read: 0, expected: Time::NEVER, frames }
     }
 
     /// Adds a link between two ports. Packets from the first port go up, packets from the second go
@@ -188,13 +189,22 @@ impl<D: Driver, O: Observer> Emulator<D, O> {
         ways
     }
 
-    /// Runs until [`Command::Stop`], or until the driver reports that nothing will happen any more.
+    /// Runs until `controls` bring [`Command::Stop`], or until the driver reports that nothing will
+    /// happen any more.
     ///
     /// # Errors
     /// If the driver can no longer wait or read.
-    pub fn run(mut self) -> io::Result<Ending<D, O>> {
+    pub fn run(mut self, controls: &Controls) -> io::Result<Ending<D, O>> {
         let mut ready = Vec::new();
-        while let Some(until) = self.turn() {
+        loop {
+            let mut stop = false;
+            while let Some(command) = controls.next() {
+                stop |= self.obey(command);
+            }
+            let until = self.turn();
+            if stop {
+                break;
+            }
             ready.clear();
             if !self.outlet.driver.wait(until, &mut ready)? && self.wake() == Time::NEVER {
                 break;
@@ -206,24 +216,31 @@ impl<D: Driver, O: Observer> Emulator<D, O> {
         Ok(self.finish())
     }
 
-    /// Begins a turn: carries out commands and everything that is due. Returns how long to wait for
-    /// packets then; `None` after [`Command::Stop`].
+    /// Begins a turn: carries out everything that is due. Returns how long to wait for packets
+    /// then.
     ///
-    /// [`run`](Self::run) is made of this, of waiting, and of [`receive`](Self::receive). Call them
-    /// yourself where something else does the waiting ([`crate::guest`]).
-    pub fn turn(&mut self) -> Option<Time> {
-        let mut stop = false;
-        while let Some(command) = self.controls.next() {
-            stop |= self.obey(command);
-        }
+    /// [`run`](Self::run) is made of commands, of this, of waiting, and of
+    /// [`receive`](Self::receive). Call them yourself where something else does the waiting
+    /// ([`crate::guest`]).
+    pub fn turn(&mut self) -> Time {
         let now = self.outlet.driver.now();
         self.pauses.note(self.expected, now, std::mem::take(&mut self.read));
         self.outlet.now = now;
         self.advance();
-        if stop {
-            return None;
-        }
-        Some(self.until())
+        self.until()
+    }
+
+    /// Changes a way now; returns the result, or `None` if there is no such way.
+    pub fn change(&mut self, way: WayId, change: &LinkChange) -> Option<Result<(), String>> {
+        let now = self.outlet.driver.now();
+        self.outlet.now = now;
+        let placed = self.links.get_mut(way.link())?;
+        let mut made = Ok(());
+        placed.touch(way.link(), &mut self.outlet, |link, sink| {
+            made = link.visit(way.direction(), now, sink, |link, now| change.make(way, link, now));
+            sink.outlet.observer.visited(way, link, now);
+        });
+        Some(made)
     }
 
     /// Returns how long to wait for packets. The next turn should begin then.
@@ -301,21 +318,14 @@ impl<D: Driver, O: Observer> Emulator<D, O> {
                 false
             }
             Command::Settle(answer) => {
-                // The observer sees everything at once. Whoever does not wait does not miss it.
+                // This loop shows every event at once. An error means that nobody waits any more.
                 let _ = answer.send(());
                 false
             }
             Command::Change(way, change, answer) => {
-                let now = self.outlet.driver.now();
-                self.outlet.now = now;
-                if let Some(placed) = self.links.get_mut(way.link()) {
-                    placed.touch(way.link(), &mut self.outlet, |link, sink| {
-                        let made =
-                            link.visit(way.direction(), now, sink, |link, now| change.make(way, link, now));
-                        sink.outlet.observer.visited(way, link, now);
-                        // Whoever does not wait for the result does not miss it.
-                        let _ = answer.send(made);
-                    });
+                if let Some(made) = self.change(way, &change) {
+                    // An error means that nobody waits for the result any more.
+                    let _ = answer.send(made);
                 }
                 false
             }

@@ -6,10 +6,10 @@
 //! crate on a driver whose ports are network devices of the guest's kernel
 //! (`kernel/src/arch/um/drivers/lasthop_kern.c`). A timer of that kernel does the waiting.
 //!
-//! What observes the loop stays in the process that began the run, with its files and threads:
-//! [`Remote`] opens [`DEVICE`], writes orders to it ([`message`]), reads events in large pieces,
-//! and calls its [`Observer`](crate::Observer) as the loop would ([`Replay`]). So captures, logs
-//! and results come from the same code as on a host.
+//! The observer stays in the process that began the run, with its files and threads. There,
+//! [`Remote`] writes orders to the device file of the loop ([`message`]), reads events in large
+//! pieces, and calls the [`Observer`](crate::Observer) as the loop would ([`Replay`]). So captures,
+//! logs and results come from the same code as on a host.
 
 mod kernel_loop;
 mod message;
@@ -17,12 +17,9 @@ mod remote;
 mod replay;
 
 pub use kernel_loop::{KernelLoop, Outgoing};
-pub use message::{End, Order};
+pub use message::{Form, Order};
 pub use remote::Remote;
 pub use replay::Replay;
-
-/// Device file of the guest's kernel that gives a process links. On a host it does not exist.
-pub const DEVICE: &str = "/dev/lasthop";
 
 /// Bytes of events after which the kernel wakes the process that reads them. Few wake-ups are
 /// cheap, and the events of a busy second take a few MB.

@@ -2,15 +2,13 @@
 
 use crate::control::Controls;
 use crate::event_loop::{Emulator, Ending, Observer};
-use crate::framing::Segments;
-use crate::guest::{DEVICE, Remote};
+use crate::guest::{Form, Remote};
 use crate::kernel::{Kernel, Port};
 use link::arq::hop::Watch;
 use link::{Link, LinkSpec, Seed};
-use packet::Layer;
+use std::fs::File;
 use std::io;
 use std::os::fd::BorrowedFd;
-use std::path::Path;
 
 /// A link that is built, and the data that it was built from.
 pub struct Planned {
@@ -20,7 +18,7 @@ pub struct Planned {
     pub spec: LinkSpec,
     /// Its seed.
     pub seed: Seed,
-    /// What is recorded of its link layer.
+    /// The records of its link layer that are reported to the observer.
     pub watch: Watch,
 }
 
@@ -44,24 +42,24 @@ pub struct Unusable(pub u64);
 /// An event loop in either place.
 pub enum Host<O> {
     /// In this process, on epoll.
-    Here(Emulator<Kernel, O>),
+    Here(Emulator<Kernel, O>, Controls),
     /// In the kernel of this guest.
     InKernel(Remote<O>),
 }
 
 impl<O: Observer> Host<O> {
-    /// Creates the loop, without links. Its time starts now. `precise` is for the real clock; see
-    /// [`Kernel::precise`].
+    /// Creates the loop, without links: in the guest's kernel whose device file `guest` is, or in
+    /// this process. Its time starts now. `precise` is for the real clock; see [`Kernel::precise`].
     ///
     /// # Errors
     /// If the kernel has no file descriptor left.
-    pub fn new(observer: O, controls: Controls, precise: bool) -> io::Result<Self> {
-        if Path::new(DEVICE).exists() {
-            return Remote::open(observer, controls).map(Self::InKernel);
+    pub fn new(guest: Option<File>, observer: O, controls: Controls, precise: bool) -> io::Result<Self> {
+        if let Some(device) = guest {
+            return Ok(Self::InKernel(Remote::new(device, observer, controls)));
         }
         let kernel = Kernel::new(&controls)?;
         let kernel = if precise { kernel.precise() } else { kernel };
-        Ok(Self::Here(Emulator::new(kernel, observer, controls)))
+        Ok(Self::Here(Emulator::new(kernel, observer), controls))
     }
 
     /// Adds a link between two devices with this MTU: first the wireless host's, then the
@@ -73,21 +71,20 @@ impl<O: Observer> Host<O> {
         &mut self,
         planned: Planned,
         ends: [BorrowedFd<'_>; 2],
-        layer: Layer,
-        segments: Segments,
+        form: Form,
         mtu: u16,
     ) -> io::Result<()> {
         match self {
-            Self::Here(emulator) => {
+            Self::Here(emulator, _) => {
                 let mut port = |end: BorrowedFd<'_>| {
-                    let port = Port::new(end.try_clone_to_owned()?, layer, segments, mtu.into());
+                    let port = Port::new(end.try_clone_to_owned()?, form.layer, form.segments, mtu.into());
                     emulator.driver_mut().add(port)
                 };
                 let ports = [port(ends[0])?, port(ends[1])?];
                 emulator.add_link(planned.link, ports);
                 Ok(())
             }
-            Self::InKernel(remote) => remote.add(planned, ends, layer, segments),
+            Self::InKernel(remote) => remote.add(planned, ends, form),
         }
     }
 
@@ -97,7 +94,9 @@ impl<O: Observer> Host<O> {
     /// If the loop can no longer wait or read.
     pub fn run(self) -> io::Result<Ending<Unusable, O>> {
         match self {
-            Self::Here(emulator) => Ok(emulator.run()?.map(|kernel| Unusable(kernel.unusable()))),
+            Self::Here(emulator, controls) => {
+                Ok(emulator.run(&controls)?.map(|kernel| Unusable(kernel.unusable())))
+            }
             Self::InKernel(remote) => remote.run(),
         }
     }

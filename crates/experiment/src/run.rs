@@ -17,7 +17,7 @@ use crate::recording::{Recording, overload};
 use crate::workload::Traffic;
 use accepting::Accepting;
 use capture::output;
-use emulator::host::Unusable;
+use emulator::host::{Host, Unusable};
 use emulator::{Command, Ending, WayId, control};
 pub use files::Files;
 use files::Kept;
@@ -25,7 +25,7 @@ use link::arq::hop::Counters;
 use link::units::Span;
 use link::{Direction, Seed};
 use netlab::mesh::Mesh;
-use netlab::{isolation, tcp};
+use netlab::{isolation, tcp, tun};
 use results::{
     Cell, Connection, Lateness, LinkCounters, LinkLayerCounters, LiteTotals, RunEnded, RunRecord, RunVerdict,
 };
@@ -130,10 +130,12 @@ fn run(job: &Job) -> Result<RunEnded, String> {
     let started = UNIX_EPOCH.elapsed().unwrap_or_default().as_nanos() as u64;
     let recording = network::recording(&experiment, &links, job.seed, &files, started)?;
     let (control, controls) = control().map_err(|error| error.to_string())?;
-    let emulator = network::connect(recording, controls, &experiment.scenario, &mesh, links)
-        .map_err(|error| error.to_string())?;
+    let guest = tun::guest_loop().map_err(|error| error.to_string())?;
+    let mut emulator = Host::new(guest, recording, controls, false).map_err(|error| error.to_string())?;
+    // Beside time zero of the emulator, so that times of senders and of packets can be compared.
     let origin = Instant::now();
     let senders = senders::Senders::start(&files, &experiment, &mesh, job.seed, started, origin)?;
+    network::connect(&mut emulator, &experiment.scenario, &mesh, links).map_err(|error| error.to_string())?;
     guest::align();
     let emulating = thread::Builder::new()
         .name("emulator".into())

@@ -2,8 +2,8 @@
 //! interface (`kernel/src/arch/um/drivers/lasthop.h` declares the same).
 //!
 //! * The kernel calls one function at a time, with interrupts off.
-//! * A stack of the kernel has 16 KiB, and building a link alone needs more. So each function runs
-//!   on a stack of its own here ([`stack`]).
+//! * A stack of the kernel has 16 KiB, and building a link alone needs more. So what calls the loop
+//!   runs on a stack of this library ([`stack`]); functions that only look do not.
 //! * Slices that come in are copied before a function returns. Slices that go out stay valid until
 //!   the call that is named there.
 //! * A panic cannot unwind into the kernel: it prints its message on the console and aborts, which
@@ -24,10 +24,10 @@ pub extern "C" fn lasthop_link_interface() -> u64 {
     INTERFACE
 }
 
-/// Creates a loop; null if the host has no file descriptor left.
+/// Creates a loop.
 #[unsafe(no_mangle)]
 pub extern "C" fn lasthop_link_new() -> *mut KernelLoop {
-    on_own_stack(|| KernelLoop::new().map_or(std::ptr::null_mut(), |its| Box::into_raw(Box::new(its))))
+    on_own_stack(|| Box::into_raw(Box::default()))
 }
 
 /// Frees a loop.
@@ -121,15 +121,16 @@ pub unsafe extern "C" fn lasthop_link_outgoing(its: *mut KernelLoop, place: u64)
     Leaving { port: (*port).into(), bytes: bytes.as_ptr(), length: bytes.len() as u64 }
 }
 
-/// Says that all packets have left.
+/// Says that the devices have been handed all packets, and that they refused `refused` of them, the
+/// last with this errno.
 ///
 /// # Safety
 /// `its` is a loop.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lasthop_link_sent(its: *mut KernelLoop) {
+pub unsafe extern "C" fn lasthop_link_sent(its: *mut KernelLoop, refused: u64, errno: i32) {
     // SAFETY: by the contract of this function.
     let its = unsafe { &mut *its };
-    on_own_stack(|| its.sent());
+    on_own_stack(|| its.sent(refused, errno));
 }
 
 /// Returns the events until now and writes their length. They stay valid until the next call of

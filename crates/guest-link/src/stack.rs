@@ -67,3 +67,37 @@ fn new_stack() -> usize {
     unsafe { libc::mprotect(start, 4096, libc::PROT_NONE) };
     start as usize + SIZE
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::hint::black_box;
+    use std::os::unix::process::ExitStatusExt;
+    use std::process::Command;
+
+    /// Set in the process that panics.
+    const CHILD: &str = "LASTHOP_PANICS_ON_ITS_STACK";
+
+    /// Uses at least `depth` KiB of stack, and returns `depth`.
+    fn deep(depth: usize) -> usize {
+        let room = black_box([0_u8; 1024]);
+        if depth == 0 { room[0].into() } else { 1 + deep(depth - 1) + usize::from(room[1]) }
+    }
+
+    /// One test, because calls from two threads must not meet. A thread has 2 MiB of stack, and
+    /// half of the 8 MiB is more than that.
+    #[test]
+    fn the_stack_is_large_and_a_panic_on_it_ends_the_process_with_its_message() {
+        if std::env::var_os(CHILD).is_some() {
+            on_own_stack(|| panic!("link broken"));
+        }
+        assert_eq!(on_own_stack(|| deep(4096)), 4096);
+        let name = "stack::tests::the_stack_is_large_and_a_panic_on_it_ends_the_process_with_its_message";
+        let this = std::env::current_exe().expect("this program");
+        let child = Command::new(this).args(["--exact", name, "--nocapture"]).env(CHILD, "1").output();
+        let child = child.expect("it starts");
+        assert_eq!(child.status.signal(), Some(libc::SIGABRT));
+        let said = String::from_utf8_lossy(&child.stderr).into_owned();
+        assert!(said.contains("link broken"), "{said}");
+    }
+}

@@ -12,6 +12,8 @@ pub struct Library {
     pub variable: &'static str,
     /// How to get it.
     way_out: &'static str,
+    /// How to give its path.
+    by: &'static str,
 }
 
 /// The library that intercepts a program's socket calls.
@@ -23,6 +25,7 @@ pub const PRELOAD: Library = Library {
     } else {
         "build it with `cargo build --release -p resoa-preload`"
     },
+    by: "with --library FILE or LASTHOP_PRELOAD",
 };
 
 /// The library with the links of a guest, which its kernel opens.
@@ -30,6 +33,7 @@ pub const LINKS: Library = Library {
     name: "liblasthop_link.so",
     variable: "LASTHOP_LINK_LIBRARY",
     way_out: "build it with `cargo build --release -p guest-link`",
+    by: "in LASTHOP_LINK_LIBRARY",
 };
 
 impl Library {
@@ -42,8 +46,8 @@ impl Library {
         let places = self.places(env::current_exe().ok().as_deref());
         places.iter().find(|place| place.is_file()).cloned().ok_or_else(|| {
             let tried: Vec<_> = places.iter().map(|place| place.display().to_string()).collect();
-            let Self { name, variable, way_out } = self;
-            format!("no {name} at {}\n{way_out}, or give its path in {variable}", tried.join(", ")).into()
+            let Self { name, way_out, by, .. } = self;
+            format!("no {name} at {}\n{way_out}, or give its path {by}", tried.join(", ")).into()
         })
     }
 

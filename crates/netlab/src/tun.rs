@@ -17,6 +17,8 @@ use crate::interface::{self, Change, Statistics};
 use crate::{Namespace, offload, sysctl};
 use packet::Layer;
 use rustix::fs::{Mode, OFlags};
+use std::fs::File;
+use std::io::ErrorKind;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
@@ -71,6 +73,14 @@ pub const GUEST_DEVICE: &str = "/dev/lasthop";
 pub fn device_of_links() -> &'static Path {
     let guest = Path::new(GUEST_DEVICE);
     if guest.exists() { guest } else { Path::new(DEVICE) }
+}
+
+/// Opens an event loop in the guest's kernel; `None` on a host.
+pub fn guest_loop() -> Result<Option<File>> {
+    match File::options().read(true).write(true).open(GUEST_DEVICE) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        opened => opened.trying(|| format!("open {GUEST_DEVICE}")).map(Some),
+    }
 }
 
 /// A TUN or TAP device; see the [module](self).

@@ -3,12 +3,15 @@
 use crate::headers::{Headers, Unreadable};
 use crate::whole::{Misfit, Whole};
 use crate::{Ecn, checksum, ecn};
+use borsh::{BorshDeserialize, BorshSerialize};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::sync::Arc;
 
 /// The layer of a frame's first byte: TUN devices deliver IP, TAP devices Ethernet.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, BorshSerialize, BorshDeserialize,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum Layer {
     /// The frame starts with an IPv4 or IPv6 header.

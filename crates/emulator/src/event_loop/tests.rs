@@ -99,9 +99,9 @@ impl Observer for Seen {
 /// Runs one link. Port 0 is the host, port 1 the network.
 fn run(world: Simulated, up: Pipeline, down: Pipeline) -> Ending<Simulated, Seen> {
     let (_control, controls) = control().expect("an eventfd");
-    let mut emulator = Emulator::new(world, Seen::default(), controls);
+    let mut emulator = Emulator::new(world, Seen::default());
     emulator.add_link(Link::new(up, down), [PortId(0), PortId(1)]);
-    emulator.run().expect("the simulated world has no errors")
+    emulator.run(&controls).expect("the simulated world has no errors")
 }
 
 #[test]
@@ -139,13 +139,13 @@ fn both_directions_of_a_link_with_a_link_layer() {
     let run = |late: Span| {
         let (_control, controls) = control().expect("an eventfd");
         let world = Simulated::new(script.clone()).late_by(late);
-        let mut emulator = Emulator::new(world, Seen::default(), controls);
+        let mut emulator = Emulator::new(world, Seen::default());
         let arq = Some("rlp:window=1".parse().expect("a link layer"));
         let link = LinkProfile { arq, ..LinkProfile::default() };
         let mut link = link.build(&Seed::campaign(1)).expect("a link");
         link.watch(Watch { records: true, blocks: false });
         assert_eq!(emulator.add_link(link, [PortId(0), PortId(1)]), [WayId(0), WayId(1)]);
-        emulator.run().expect("the simulated world has no errors")
+        emulator.run(&controls).expect("the simulated world has no errors")
     };
     let ending = run(Span::ZERO);
     let sent: Vec<_> =
@@ -258,14 +258,14 @@ impl Stage for StopTheRun {
 fn what_is_inside_when_the_run_stops_is_lost_with_that_reason() {
     let (control, controls) = control().expect("an eventfd");
     let world = Simulated::new(vec![(at(0), PortId(0), frame(1)), (at(5_000), PortId(0), frame(2))]);
-    let mut emulator = Emulator::new(world, Seen::default(), controls);
+    let mut emulator = Emulator::new(world, Seen::default());
     let wait = Wait { span: Span::from_millis(10), promised: false, inside: VecDeque::new() };
     let pipeline = Pipeline::new(vec![
         ("stop".to_owned(), Box::new(StopTheRun(control)) as Box<dyn Stage>),
         ("wait".to_owned(), Box::new(wait)),
     ]);
     emulator.add_link(Link::new(pipeline, waits(&[])), [PortId(0), PortId(1)]);
-    let ending = emulator.run().expect("no errors");
+    let ending = emulator.run(&controls).expect("no errors");
     let effects: Vec<_> =
         ending.observer.ended.iter().map(|(_, p)| p.marks.last().map(|m| m.effect)).collect();
     assert_eq!(effects, [Some(Effect::Lost(Loss::RunEnded))]);

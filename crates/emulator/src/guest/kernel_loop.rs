@@ -1,26 +1,23 @@
 //! The event loop in the guest's kernel.
 
 use super::WORTH_READING;
-use super::message::{Body, Event, Final, Flight, Order, number};
-use crate::control::{Command, Control, control};
+use super::message::{Body, Event, Fate, Form, Order, Totals};
 use crate::driver::{Driver, PortId};
 use crate::event_loop::{Emulator, Ending, Observer, WayId};
 use crate::framing::{Framing, Segments};
 use crate::kernel::buffers::Buffers;
+use link::Packet;
 use link::arq::hop::Block;
 use link::link_layer::Record;
 use link::units::Time;
-use link::{Link, Packet};
 use packet::whole::Run;
 use packet::{Frame, virtio};
 use std::io;
-use std::sync::mpsc::channel;
 
 /// A packet that is to leave through a device of the kernel.
 #[derive(Debug)]
-#[repr(C)]
 pub struct Outgoing {
-    /// Number of the device.
+    /// Number of the device: devices are counted from 0 as they are put behind the loop.
     pub port: u32,
     /// The bytes, behind a virtio header if the device hands over whole segments.
     pub bytes: Vec<u8>,
@@ -32,81 +29,78 @@ pub struct Outgoing {
 /// at a time, and then sends what is [`outgoing`](Self::outgoing) and sets its timer to
 /// [`due`](Self::due).
 pub struct KernelLoop {
-    /// `None` when the run has ended.
-    emulator: Option<Emulator<Devices, EventLog>>,
-    /// The log, when the run has ended.
-    ended: EventLog,
-    control: Control,
+    phase: Phase,
     /// Events that a process is reading.
     reading: Vec<u8>,
-    /// Time zero of the run.
-    origin: u64,
-    begun: bool,
+    /// Time zero of the run; `None` before it begins.
+    origin: Option<u64>,
     due: Time,
     /// Whether a process waits for an answer among the events.
     answered: bool,
+    /// Packets that a device refused: their number, and the last errno.
+    refused: Option<(u64, i32)>,
+}
+
+enum Phase {
+    /// Before the end of the run.
+    Running(Box<Emulator<Devices, EventLog>>),
+    /// What remains after it: its last packets and events.
+    Ended(Devices, EventLog),
+}
+
+impl Default for KernelLoop {
+    /// Returns a loop without links.
+    fn default() -> Self {
+        let emulator = Emulator::new(Devices::default(), EventLog::default());
+        Self {
+            phase: Phase::Running(Box::new(emulator)),
+            reading: Vec::new(),
+            origin: None,
+            due: Time::NEVER,
+            answered: false,
+            refused: None,
+        }
+    }
 }
 
 impl KernelLoop {
-    /// Creates a loop without links.
-    ///
-    /// # Errors
-    /// If the host has no file descriptor left.
-    pub fn new() -> io::Result<Self> {
-        let (control, controls) = control()?;
-        let emulator = Emulator::new(Devices::default(), EventLog::default(), controls);
-        Ok(Self {
-            emulator: Some(emulator),
-            ended: EventLog::default(),
-            control,
-            reading: Vec::new(),
-            origin: 0,
-            begun: false,
-            due: Time::NEVER,
-            answered: false,
-        })
-    }
-
     /// Carries out an order of a process. If that is impossible, an event says why.
     pub fn order(&mut self, now: u64, bytes: &[u8]) {
         let done = match borsh::from_slice(bytes) {
             Ok(order) => self.carry_out(order, now),
-            Err(error) => Err(format!("an order that is none: {error}")),
+            Err(error) => Err(format!("this is no order: {error}")),
         };
         if let Err(why) = done {
-            self.log().tell(&Event::Failed(why));
+            self.log().report(&Event::Failed(why));
         }
         self.answered = true;
     }
 
     fn carry_out(&mut self, order: Order, now: u64) -> Result<(), String> {
-        let Some(emulator) = &mut self.emulator else { return Err("the run has ended".to_owned()) };
+        let Phase::Running(emulator) = &mut self.phase else { return Err("the run has ended".to_owned()) };
         match order {
-            Order::Add { spec, seed, watch, ends } => {
+            Order::Add { spec, seed, watch, form } => {
                 let mut link = spec.build(&seed).map_err(|error| error.to_string())?;
                 link.watch(watch);
-                let driver = emulator.driver_mut();
-                let ports = ends.map(|end| driver.add(end.port, Framing::new(end.layer(), end.segments)));
+                let ports = [(); 2].map(|()| emulator.driver_mut().add(form));
                 emulator.add_link(link, ports);
             }
             Order::Begin { origin, wants_bytes } => {
                 emulator.observer_mut().wants_bytes = wants_bytes;
-                (self.origin, self.begun) = (origin, true);
+                self.origin = Some(origin);
                 self.turn(now);
             }
             Order::Change { way, change } => {
-                let way = WayId(way as usize);
-                let (answer, answered) = channel();
-                self.control.tell(Command::Change(way, change, answer));
-                self.turn(now);
-                let made = answered.try_recv().map_err(|_| "there is no such way".to_owned())?;
-                let now = self.since_begin(now);
-                self.log().tell(&Event::Changed { way: number(way), now, made });
+                let now = since(self.origin.unwrap_or(now), now);
+                emulator.driver_mut().now = now;
+                let made = emulator.change(way, &change).ok_or("there is no such way")?;
+                self.due = emulator.turn();
+                self.log().report(&Event::Changed { way, now, made });
             }
             Order::Settle => {
                 self.turn(now);
-                let now = self.since_begin(now);
-                self.log().tell(&Event::Settled { now });
+                let now = since(self.origin.unwrap_or(now), now);
+                self.log().report(&Event::Settled { now });
             }
             Order::Finish => self.finish(now),
         }
@@ -115,10 +109,9 @@ impl KernelLoop {
 
     /// Takes a packet that a device sends, in the device's form.
     pub fn packet(&mut self, port: u32, now: u64, bytes: &[u8]) {
-        let now = self.since_begin(now);
-        let Some(emulator) = self.emulator.as_mut().filter(|_| self.begun) else { return };
+        let (Phase::Running(emulator), Some(origin)) = (&mut self.phase, self.origin) else { return };
         let driver = emulator.driver_mut();
-        driver.now = now;
+        driver.now = since(origin, now);
         let Some(port) = driver.arrive(port, bytes) else { return };
         // Reading from memory does not fail.
         let _ = emulator.receive(port);
@@ -127,29 +120,34 @@ impl KernelLoop {
 
     /// Does everything that is due.
     pub fn turn(&mut self, now: u64) {
-        let now = self.since_begin(now);
-        let Some(emulator) = self.emulator.as_mut().filter(|_| self.begun) else { return };
-        emulator.driver_mut().now = now;
-        self.due = emulator.turn().unwrap_or(Time::NEVER);
+        let (Phase::Running(emulator), Some(origin)) = (&mut self.phase, self.origin) else { return };
+        emulator.driver_mut().now = since(origin, now);
+        self.due = emulator.turn();
     }
 
     /// Returns when [`turn`](Self::turn) is to be called next; `u64::MAX` for never.
     #[must_use]
     pub fn due(&self) -> u64 {
-        if self.due == Time::NEVER { u64::MAX } else { self.due.as_nanos().saturating_add(self.origin) }
+        match (self.due, self.origin) {
+            (Time::NEVER, _) | (_, None) => u64::MAX,
+            (due, Some(origin)) => due.as_nanos().saturating_add(origin),
+        }
     }
 
     /// Returns the packets that are to leave now, in their order.
     #[must_use]
     pub fn outgoing(&mut self) -> &[Outgoing] {
-        self.emulator.as_mut().map_or(&[], |emulator| &emulator.driver_mut().out)
+        &self.devices().out
     }
 
-    /// Takes note that the outgoing packets have left.
-    pub fn sent(&mut self) {
-        if let Some(emulator) = &mut self.emulator {
-            let driver = emulator.driver_mut();
-            driver.out.drain(..).for_each(|outgoing| driver.buffers.put(outgoing.bytes));
+    /// Takes note that the devices have been handed the outgoing packets, and that they refused
+    /// `refused` of them, the last with `errno`.
+    pub fn sent(&mut self, refused: u64, errno: i32) {
+        let devices = self.devices();
+        devices.out.drain(..).for_each(|outgoing| devices.buffers.put(outgoing.bytes));
+        if refused > 0 {
+            let before = self.refused.map_or(0, |(count, _)| count);
+            self.refused = Some((before + refused, errno));
         }
     }
 
@@ -171,35 +169,42 @@ impl KernelLoop {
     }
 
     fn log(&mut self) -> &mut EventLog {
-        match &mut self.emulator {
-            Some(emulator) => emulator.observer_mut(),
-            None => &mut self.ended,
+        match &mut self.phase {
+            Phase::Running(emulator) => emulator.observer_mut(),
+            Phase::Ended(_, log) => log,
+        }
+    }
+
+    fn devices(&mut self) -> &mut Devices {
+        match &mut self.phase {
+            Phase::Running(emulator) => emulator.driver_mut(),
+            Phase::Ended(devices, _) => devices,
         }
     }
 
     fn finish(&mut self, now: u64) {
         self.turn(now);
-        let Some(emulator) = self.emulator.take() else { return };
+        let ended = Phase::Ended(Devices::default(), EventLog::default());
+        let Phase::Running(emulator) = std::mem::replace(&mut self.phase, ended) else { return };
         self.due = Time::NEVER;
         let Ending { driver, mut observer, punctuality, pauses, counted, at, .. } = emulator.finish();
-        let counted = counted.into_iter().map(|(way, counters)| (number(way), counters)).collect();
-        let unusable = driver.ports.iter().map(|(_, framing)| framing.unusable).sum();
-        let last = Final { at, punctuality, pauses, counted, unusable };
-        observer.tell(&Event::Finished(Box::new(last)));
-        self.ended = observer;
+        let unusable = driver.ports.iter().map(|framing| framing.unusable).sum();
+        let totals = Totals { at, punctuality, pauses, counted, unusable, refused: self.refused };
+        observer.report(&Event::Finished(Box::new(totals)));
+        self.phase = Phase::Ended(driver, observer);
     }
+}
 
-    fn since_begin(&self, now: u64) -> Time {
-        Time::from_nanos(now.saturating_sub(self.origin))
-    }
+fn since(origin: u64, now: u64) -> Time {
+    Time::from_nanos(now.saturating_sub(origin))
 }
 
 /// The driver: network devices of the kernel around the loop.
 #[derive(Default)]
 struct Devices {
     now: Time,
-    /// The kernel's number of each port, and the form of its packets.
-    ports: Vec<(u32, Framing)>,
+    /// By the number of the device.
+    ports: Vec<Framing>,
     arrived: Vec<Frame>,
     out: Vec<Outgoing>,
     buffers: Buffers,
@@ -208,25 +213,24 @@ struct Devices {
 }
 
 impl Devices {
-    fn add(&mut self, number: u32, framing: Framing) -> PortId {
-        self.ports.push((number, framing));
+    fn add(&mut self, form: Form) -> PortId {
+        self.ports.push(Framing::new(form.layer, form.segments));
         PortId(self.ports.len() - 1)
     }
 
-    fn arrive(&mut self, number: u32, bytes: &[u8]) -> Option<PortId> {
-        let place = self.ports.iter().position(|(known, _)| *known == number)?;
-        self.ports[place].1.parse(bytes, &mut self.buffers, &mut self.arrived);
-        Some(PortId(place))
+    fn arrive(&mut self, port: u32, bytes: &[u8]) -> Option<PortId> {
+        let framing = self.ports.get_mut(port as usize)?;
+        framing.parse(bytes, &mut self.buffers, &mut self.arrived);
+        Some(PortId(port as usize))
     }
 
-    fn leave(&mut self, PortId(place): PortId, run: Run) {
-        let (port, framing) = &mut self.ports[place];
-        let pieces = run.pieces(&mut framing.header);
+    fn leave(&mut self, PortId(port): PortId, run: Run) {
+        let pieces = run.pieces(&mut self.ports[port].header);
         let mut bytes = self.buffers.fitting(virtio::LEN + pieces.header.len() + pieces.payload.len());
         bytes.extend_from_slice(&pieces.virtio);
         bytes.extend_from_slice(pieces.header);
         bytes.extend_from_slice(pieces.payload);
-        self.out.push(Outgoing { port: *port, bytes });
+        self.out.push(Outgoing { port: port as u32, bytes });
         if let Some(whole) = run.into_buffer() {
             self.buffers.put(whole);
         }
@@ -252,12 +256,12 @@ impl Driver for Devices {
         if self.unflushed.is_some_and(|other| other != port) {
             self.flush()?;
         }
-        let (number, framing) = &mut self.ports[port.0];
+        let framing = &mut self.ports[port.0];
         if framing.segments == Segments::Split {
             let mut bytes = self.buffers.fitting(frame.len());
             frame.write_into(&mut bytes);
             self.buffers.take_back(frame);
-            self.out.push(Outgoing { port: *number, bytes });
+            self.out.push(Outgoing { port: port.0 as u32, bytes });
             return Ok(());
         }
         if let Some(run) = framing.join(frame) {
@@ -269,7 +273,7 @@ impl Driver for Devices {
 
     fn flush(&mut self) -> io::Result<()> {
         let Some(port) = self.unflushed.take() else { return Ok(()) };
-        if let Some(run) = self.ports[port.0].1.take_kept() {
+        if let Some(run) = self.ports[port.0].take_kept() {
             self.leave(port, run);
         }
         Ok(())
@@ -280,7 +284,7 @@ impl Driver for Devices {
     }
 }
 
-/// The observer: it writes down what a process will read.
+/// The observer: it writes events to the stream that a process reads.
 #[derive(Default)]
 struct EventLog {
     stream: Vec<u8>,
@@ -288,7 +292,7 @@ struct EventLog {
 }
 
 impl EventLog {
-    fn tell(&mut self, event: &Event<'_>) {
+    fn report(&mut self, event: &Event<'_>) {
         event.append(&mut self.stream);
     }
 }
@@ -296,23 +300,21 @@ impl EventLog {
 impl Observer for EventLog {
     fn entered(&mut self, way: WayId, number: u64, frame: &Frame, now: Time) {
         let body = Body::of(frame, self.wants_bytes);
-        self.tell(&Event::Entered { way: self::number(way), number, now, body });
+        self.report(&Event::Entered { way, number, now, body });
     }
 
     fn ended(&mut self, way: WayId, packet: &Packet) {
         // The observer has seen the bytes of the packets that no stage has touched.
         let with_bytes = packet.is_damaged() || self.wants_bytes && !packet.marks.is_empty();
         let body = Body::of(&packet.frame, with_bytes);
-        self.tell(&Event::Ended { way: number(way), packet: Flight::of(packet), body });
+        self.report(&Event::Ended { way, fate: Fate::of(packet), body });
     }
 
     fn noted(&mut self, way: WayId, record: &Record) {
-        self.tell(&Event::Noted { way: number(way), record: *record });
+        self.report(&Event::Noted { way, record: *record });
     }
 
     fn block(&mut self, way: WayId, block: &Block) {
-        self.tell(&Event::Block { way: number(way), block: block.clone() });
+        self.report(&Event::Block { way, block: block.clone() });
     }
-
-    fn visited(&mut self, _: WayId, _: &Link, _: Time) {}
 }

@@ -1,6 +1,6 @@
-//! What a process and the loop in the guest's kernel say to each other.
+//! Messages between a process and the event loop in its guest's kernel.
 //!
-//! Both are of the same build of lasthop, so the form has no versions. Orders are one write each.
+//! Both are of the same build of lasthop, so the messages have no version. Each order is one write.
 //! Events are a stream: four bytes with the length in the machine's byte order, and the event.
 
 use crate::control::LinkChange;
@@ -19,36 +19,28 @@ use packet::{Frame, Layer};
 use std::borrow::Cow;
 use std::io;
 
-/// One end of a link.
+/// The form of packets at both ends of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
-pub struct End {
-    /// Number that the kernel gave the device when it was put behind this loop.
-    pub port: u32,
-    /// Whether packets start with an Ethernet header.
-    pub ethernet: bool,
-    /// The form of packets.
+pub struct Form {
+    /// The layer of their first byte.
+    pub layer: Layer,
+    /// Whether segments stay whole.
     pub segments: Segments,
 }
 
-impl End {
-    pub(super) fn layer(self) -> Layer {
-        if self.ethernet { Layer::Ethernet } else { Layer::Ip }
-    }
-}
-
-/// What a process tells the loop.
+/// An order of a process to the loop.
 #[derive(Debug, Clone, PartialEq, BorshSerialize, BorshDeserialize)]
 pub enum Order {
-    /// Builds a link. Links are numbered in the order in which they come.
+    /// Builds a link between the two devices that were put behind this loop last.
     Add {
         /// The link.
         spec: Box<LinkSpec>,
         /// Its seed.
         seed: Seed,
-        /// What is recorded of its link layer.
+        /// The records of its link layer that are reported.
         watch: Watch,
-        /// The wireless host's end, and the network's.
-        ends: [End; 2],
+        /// The form of its packets.
+        form: Form,
     },
     /// Begins the run. Its time zero is this time of the monotonic clock, in nanoseconds.
     Begin {
@@ -60,7 +52,7 @@ pub enum Order {
     /// Changes a way; the answer is [`Event::Changed`].
     Change {
         /// The way.
-        way: u64,
+        way: WayId,
         /// The change.
         change: Box<LinkChange>,
     },
@@ -70,30 +62,30 @@ pub enum Order {
     Finish,
 }
 
-/// What the loop tells the process.
+/// An event that the loop reports to the process.
 #[derive(Debug, BorshSerialize, BorshDeserialize)]
 pub enum Event<'a> {
     /// A packet entered a way.
-    Entered { way: u64, number: u64, now: Time, body: Body<'a> },
+    Entered { way: WayId, number: u64, now: Time, body: Body<'a> },
     /// A packet was delivered or lost.
-    Ended { way: u64, packet: Flight, body: Body<'a> },
+    Ended { way: WayId, fate: Fate, body: Body<'a> },
     /// A link layer logged a record.
-    Noted { way: u64, record: Record },
+    Noted { way: WayId, record: Record },
     /// A link layer handled a block.
-    Block { way: u64, block: Block },
+    Block { way: WayId, block: Block },
     /// A way was changed, or not.
-    Changed { way: u64, now: Time, made: Result<(), String> },
+    Changed { way: WayId, now: Time, made: Result<(), String> },
     /// These were all events until now.
     Settled { now: Time },
     /// The run has ended.
-    Finished(Box<Final>),
-    /// The loop cannot do what it was told.
+    Finished(Box<Totals>),
+    /// An order could not be carried out, and why.
     Failed(String),
 }
 
-/// A packet without its bytes.
+/// The fate of a packet: all of [`Packet`] but its bytes.
 #[derive(Debug, Clone, BorshSerialize, BorshDeserialize)]
-pub struct Flight {
+pub struct Fate {
     number: u64,
     arrived: Time,
     at: Time,
@@ -105,24 +97,27 @@ pub struct Flight {
 /// The bytes of a packet, or only their number.
 #[derive(Debug, BorshSerialize, BorshDeserialize)]
 pub struct Body<'a> {
-    ethernet: bool,
+    layer: Layer,
     length: u32,
     bytes: Option<Cow<'a, [u8]>>,
 }
 
-/// The result of a run.
+/// Totals of a run.
 #[derive(Debug, Clone, BorshSerialize, BorshDeserialize)]
-pub struct Final {
+pub struct Totals {
     pub at: Time,
     pub punctuality: Punctuality,
     pub pauses: Pauses,
-    pub counted: Vec<(u64, Counters)>,
+    pub counted: Vec<(WayId, Counters)>,
+    /// Packets that could not be cut into MTU-sized packets.
     pub unusable: u64,
+    /// Packets that a device refused: their number, and the last errno.
+    pub refused: Option<(u64, i32)>,
 }
 
-impl Flight {
+impl Fate {
     pub fn of(packet: &Packet) -> Self {
-        let Packet { number, arrived, at, sending, channel, marks, .. } = packet;
+        let Packet { number, arrived, at, sending, channel, marks, frame: _ } = packet;
         Self {
             number: *number,
             arrived: *arrived,
@@ -141,18 +136,14 @@ impl Flight {
 
 impl<'a> Body<'a> {
     pub fn of(frame: &'a Frame, with_bytes: bool) -> Self {
-        Self {
-            ethernet: frame.layer() == Layer::Ethernet,
-            length: frame.len() as u32,
-            bytes: with_bytes.then(|| frame.to_bytes()),
-        }
+        let bytes = with_bytes.then(|| frame.to_bytes());
+        Self { layer: frame.layer(), length: frame.len() as u32, bytes }
     }
 
     /// Returns the frame. Without bytes, it has the right length and is all zeros.
     pub fn into_frame(self) -> Frame {
-        let layer = if self.ethernet { Layer::Ethernet } else { Layer::Ip };
         let bytes = self.bytes.map_or_else(|| vec![0; self.length as usize], Cow::into_owned);
-        Frame::owned(layer, bytes)
+        Frame::owned(self.layer, bytes)
     }
 }
 
@@ -178,9 +169,4 @@ impl Event<'_> {
         *stream = rest;
         borsh::from_slice(event).map(Some)
     }
-}
-
-/// Number of a way in messages.
-pub fn number(WayId(way): WayId) -> u64 {
-    way as u64
 }

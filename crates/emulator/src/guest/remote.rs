@@ -1,15 +1,12 @@
 //! The process's side of an event loop in the guest's kernel.
 
-use super::DEVICE;
-use super::message::{End, Order};
+use super::message::{Form, Order};
 use super::replay::Replay;
 use crate::control::{Bell, Command, Controls};
-use crate::event_loop::{Ending, Observer, WayId};
-use crate::framing::Segments;
+use crate::event_loop::{Ending, Observer};
 use crate::host::{Planned, Unusable};
 use borsh::BorshSerialize;
 use link::units::Time;
-use packet::Layer;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::time::Timespec;
 use std::fs::File;
@@ -35,38 +32,29 @@ pub struct Remote<O> {
 }
 
 impl<O: Observer> Remote<O> {
-    /// Opens a loop without links. Time zero of its run is now.
-    ///
-    /// # Errors
-    /// If the kernel has no such device, or refuses another loop.
-    pub fn open(observer: O, controls: Controls) -> io::Result<Self> {
-        let device = File::options().read(true).write(true).open(DEVICE)?;
+    /// Creates a loop without links in the kernel whose device file `device` is. Time zero of its
+    /// run is now.
+    pub fn new(device: File, observer: O, controls: Controls) -> Self {
         let bell = controls.bell();
         let (replay, origin) = (Replay::new(observer), monotonic());
-        Ok(Self { device, replay, controls, bell, origin, piece: vec![0; PIECE] })
+        Self { device, replay, controls, bell, origin, piece: vec![0; PIECE] }
     }
 
     /// Adds a link between two devices, given by their descriptors.
     ///
     /// # Errors
     /// If a descriptor is no device of this kernel, or the kernel cannot build the link.
-    pub fn add(
-        &mut self,
-        planned: Planned,
-        ends: [BorrowedFd<'_>; 2],
-        layer: Layer,
-        segments: Segments,
-    ) -> io::Result<()> {
+    pub fn add(&mut self, planned: Planned, ends: [BorrowedFd<'_>; 2], form: Form) -> io::Result<()> {
         let Planned { link, spec, seed, watch } = planned;
-        let end = |end: BorrowedFd<'_>| {
+        for end in ends {
             // SAFETY: the request takes a descriptor by value.
-            let port = unsafe { libc::ioctl(self.device.as_raw_fd(), ADD, end.as_raw_fd()) };
-            let port = u32::try_from(port).map_err(|_| io::Error::last_os_error())?;
-            Ok::<_, io::Error>(End { port, ethernet: layer == Layer::Ethernet, segments })
-        };
-        let ends = [end(ends[0])?, end(ends[1])?];
+            let added = unsafe { libc::ioctl(self.device.as_raw_fd(), ADD, end.as_raw_fd()) };
+            if added < 0 {
+                return Err(io::Error::last_os_error());
+            }
+        }
         self.replay.add(link);
-        self.tell(&Order::Add { spec: Box::new(spec), seed, watch, ends })
+        self.tell(&Order::Add { spec: Box::new(spec), seed, watch, form })
     }
 
     /// Runs until [`Command::Stop`].
@@ -98,13 +86,13 @@ impl<O: Observer> Remote<O> {
             }
             Command::Settle(answer) => {
                 self.tell(&Order::Settle)?;
-                // Whoever does not wait does not miss it.
+                // An error means that nobody waits any more.
                 let _ = answer.send(());
                 Ok(())
             }
-            Command::Change(WayId(way), change, answer) => {
+            Command::Change(way, change, answer) => {
                 self.replay.expect(change.clone(), answer);
-                self.tell(&Order::Change { way: way as u64, change })
+                self.tell(&Order::Change { way, change })
             }
         }
     }

@@ -1,8 +1,8 @@
 //! Events from the guest's kernel, shown to an observer as the loop would show them.
 
-use super::message::{Event, Final};
+use super::message::{Event, Totals};
 use crate::control::LinkChange;
-use crate::event_loop::{Ending, Observer, WayId};
+use crate::event_loop::{Ending, Observer};
 use crate::host::Unusable;
 use link::Link;
 use std::collections::VecDeque;
@@ -18,7 +18,7 @@ pub struct Replay<O> {
     rest: Vec<u8>,
     /// Changes that wait for their answer.
     changes: VecDeque<Asked>,
-    finished: Option<Final>,
+    totals: Option<Totals>,
 }
 
 /// A change that the kernel was told.
@@ -31,7 +31,7 @@ impl<O: Observer> Replay<O> {
     /// Creates the end of a stream without links.
     pub fn new(observer: O) -> Self {
         let (mirrors, rest, changes) = Default::default();
-        Self { observer, mirrors, rest, changes, finished: None }
+        Self { observer, mirrors, rest, changes, totals: None }
     }
 
     /// Returns the observer.
@@ -76,28 +76,26 @@ impl<O: Observer> Replay<O> {
     }
 
     fn show(&mut self, event: Event<'_>) -> io::Result<()> {
-        let way = |way: u64| WayId(way as usize);
         match event {
-            Event::Entered { way: its, number, now, body } => {
-                self.observer.entered(way(its), number, &body.into_frame(), now);
+            Event::Entered { way, number, now, body } => {
+                self.observer.entered(way, number, &body.into_frame(), now);
             }
-            Event::Ended { way: its, packet, body } => {
-                self.observer.ended(way(its), &packet.with(body.into_frame()));
+            Event::Ended { way, fate, body } => {
+                self.observer.ended(way, &fate.with(body.into_frame()));
             }
-            Event::Noted { way: its, record } => self.observer.noted(way(its), &record),
-            Event::Block { way: its, block } => self.observer.block(way(its), &block),
-            Event::Changed { way: its, now, made } => {
+            Event::Noted { way, record } => self.observer.noted(way, &record),
+            Event::Block { way, block } => self.observer.block(way, &block),
+            Event::Changed { way, now, mut made } => {
                 let Some(Asked { change, answer }) = self.changes.pop_front() else { return Ok(()) };
-                let (its, mut made) = (way(its), made);
-                if let Some(mirror) = self.mirrors.get_mut(its.link()) {
-                    made = made.and_then(|()| change.make(its, mirror, now));
-                    self.observer.visited(its, mirror, now);
+                if let Some(mirror) = self.mirrors.get_mut(way.link()) {
+                    made = made.and_then(|()| change.make(way, mirror, now));
+                    self.observer.visited(way, mirror, now);
                 }
-                // Whoever does not wait for the result does not miss it.
+                // An error means that nobody waits for the result any more.
                 let _ = answer.send(made);
             }
             Event::Settled { now } => self.observer.settled(now),
-            Event::Finished(last) => self.finished = Some(*last),
+            Event::Finished(totals) => self.totals = Some(*totals),
             Event::Failed(why) => return Err(io::Error::other(why)),
         }
         Ok(())
@@ -106,7 +104,7 @@ impl<O: Observer> Replay<O> {
     /// Returns whether the run has ended.
     #[must_use]
     pub fn is_finished(&self) -> bool {
-        self.finished.is_some()
+        self.totals.is_some()
     }
 
     /// Returns the result of the run.
@@ -114,11 +112,11 @@ impl<O: Observer> Replay<O> {
     /// # Errors
     /// If it has not ended.
     pub fn ending(mut self) -> io::Result<Ending<Unusable, O>> {
-        let Some(last) = self.finished else { return Err(io::Error::other("the run has not ended")) };
-        let Final { at, punctuality, pauses, counted, unusable } = last;
+        let Some(totals) = self.totals else { return Err(io::Error::other("the run has not ended")) };
+        let Totals { at, punctuality, pauses, counted, unusable, refused } = totals;
         self.observer.settled(at);
-        let counted = counted.into_iter().map(|(way, counters)| (WayId(way as usize), counters)).collect();
+        let refused = refused.map(|(count, errno)| (count, io::Error::from_raw_os_error(errno)));
         let (driver, observer) = (Unusable(unusable), self.observer);
-        Ok(Ending { driver, observer, punctuality, pauses, refused: None, counted, at })
+        Ok(Ending { driver, observer, punctuality, pauses, refused, counted, at })
     }
 }

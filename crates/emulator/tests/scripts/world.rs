@@ -1,7 +1,7 @@
 //! Runs a script: its link under the shipped event loop, in a world where nothing is late.
 
 use crate::script::{Arrival, BAD_STATE, End, SHORTEST, Script, ScriptError, Setting};
-use emulator::guest::{End as LinkEnd, KernelLoop, Order, Replay};
+use emulator::guest::{Form, KernelLoop, Order, Replay};
 use emulator::host::Planned;
 use emulator::kernel::Segments;
 use emulator::simulated::Simulated;
@@ -36,9 +36,9 @@ pub fn run(script: &Script) -> Result<Account, ScriptError> {
     let (changes, results) = changes(script, &link, seed)?;
     let (control, controls) = control().expect("an eventfd");
     let watch = Watch { control, changes, told: false, arrivals: Vec::new(), ended: Vec::new() };
-    let mut emulator = Emulator::new(Simulated::new(packets(script).into()), watch, controls);
+    let mut emulator = Emulator::new(Simulated::new(packets(script).into()), watch);
     emulator.add_link(built, Direction::BOTH.map(from));
-    let ending = emulator.run().expect("a simulated world has no errors");
+    let ending = emulator.run(&controls).expect("a simulated world has no errors");
     accepted(script, results)?;
     Ok(account(ending.observer, ending.driver.sent))
 }
@@ -53,13 +53,13 @@ pub fn run_in_kernel(script: &Script) -> Result<Account, ScriptError> {
     let (control, _controls) = control().expect("an eventfd");
     let (arrivals, ended, none) = (Vec::new(), Vec::new(), VecDeque::new());
     let mut replay = Replay::new(Watch { control, changes: none, told: false, arrivals, ended });
-    let mut kernel = KernelLoop::new().expect("an eventfd");
+    let mut kernel = KernelLoop::default();
     let tell = |kernel: &mut KernelLoop, now: u64, order: &Order| {
         kernel.order(now, &borsh::to_vec(order).expect("memory"));
     };
-    let end = |port| LinkEnd { port, ethernet: false, segments: Segments::Split };
+    let form = Form { layer: Layer::Ip, segments: Segments::Split };
     let Planned { link: mirror, spec, seed, watch } = planned;
-    tell(&mut kernel, 0, &Order::Add { spec: Box::new(spec), seed, watch, ends: [end(0), end(1)] });
+    tell(&mut kernel, 0, &Order::Add { spec: Box::new(spec), seed, watch, form });
     replay.add(mirror);
     tell(&mut kernel, ORIGIN, &Order::Begin { origin: ORIGIN, wants_bytes: true });
 
@@ -84,7 +84,7 @@ pub fn run_in_kernel(script: &Script) -> Result<Account, ScriptError> {
             changes.pop_front()
         {
             replay.expect(change.clone(), answer);
-            tell(&mut kernel, clock, &Order::Change { way: way.0 as u64, change });
+            tell(&mut kernel, clock, &Order::Change { way, change });
         }
         sent.extend(
             kernel
@@ -92,7 +92,7 @@ pub fn run_in_kernel(script: &Script) -> Result<Account, ScriptError> {
                 .iter()
                 .map(|its| (now, PortId(its.port as usize), Frame::owned(Layer::Ip, its.bytes.clone()))),
         );
-        kernel.sent();
+        kernel.sent(0, 0);
         // A reader may get the stream in any pieces.
         for piece in kernel.events().chunks(7) {
             replay.take(piece).expect("events");

@@ -76,9 +76,9 @@ fn limiter(rate: RateSpec, arrivals: &[(u64, usize)]) -> Limiter {
     };
     let (_control, controls) = control().expect("an eventfd");
     let world = Simulated::new(arrivals.iter().map(frame).collect());
-    let mut emulator = Emulator::new(world, observer, controls);
+    let mut emulator = Emulator::new(world, observer);
     emulator.add_link(link, [PortId(0), PortId(1)]);
-    let Ending { observer, at, .. } = emulator.run().expect("no errors");
+    let Ending { observer, at, .. } = emulator.run(&controls).expect("no errors");
     observer.into_recorder().close(at).expect("a log");
     let mut limiters = limiter::read(&folder.path().join("x.parquet")).expect("a table");
     assert_eq!(limiters.len(), 1);

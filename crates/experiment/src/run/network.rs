@@ -6,7 +6,7 @@ use crate::plan::Experiment;
 use crate::recording::Recording;
 use crate::scenario::{self, Scenario};
 use capture::{CaptureTo, Header, LinkId, LinkInfo, Recorder, WallTime, WayInfo};
-use emulator::Controls;
+use emulator::guest::Form;
 use emulator::host::{Host, Planned};
 use emulator::kernel::Segments;
 use link::arq::hop::Watch;
@@ -147,20 +147,18 @@ pub fn recording(
     Ok(Recording::new(recorder, links, files.wants_bytes()).watching(files.watch()))
 }
 
-/// Returns the event loop with all links: ways 2n and 2n + 1 are up and down of link n, as
+/// Adds all links to the event loop: ways 2n and 2n + 1 are up and down of link n, as
 /// [`Recording`] requires.
 pub fn connect(
-    recording: Recording,
-    controls: Controls,
+    emulator: &mut Host<Recording>,
     scenario: &Scenario,
     mesh: &Mesh,
     ready: Vec<Ready>,
-) -> std::io::Result<Host<Recording>> {
-    let mut host = Host::new(recording, controls, false)?;
+) -> std::io::Result<()> {
     for ((link, ends), ready) in scenario.links.iter().zip(mesh.ends()).zip(ready) {
         let segments = if ready.whole_segments { Segments::Whole } else { Segments::Split };
         let ends = [ends[0].as_fd(), ends[1].as_fd()];
-        host.add_link(ready.planned, ends, Layer::Ip, segments, link.mtu)?;
+        emulator.add_link(ready.planned, ends, Form { layer: Layer::Ip, segments }, link.mtu)?;
     }
-    Ok(host)
+    Ok(())
 }

@@ -18,6 +18,7 @@ use crate::outputs;
 use crate::remote::{self, Listener};
 use assemble::{Assembled, assemble};
 use capture::{CaptureTo, Header, LinkId, LinkInfo, Recorder, WallTime, WayInfo};
+use emulator::guest::Form;
 use emulator::host::{Host, Planned, Unusable};
 use emulator::kernel::Segments;
 use emulator::{Command, Control, Ending, control};
@@ -28,7 +29,7 @@ use link::units::BitRate;
 use link::{Direction, Link, Seed};
 use link_layer::Wanted;
 use netlab::route::Metrics;
-use netlab::{CommandLine, HostLink, HostLinkOptions, Namespace, Registry, rights, tcp};
+use netlab::{CommandLine, HostLink, HostLinkOptions, Namespace, Registry, rights, tcp, tun};
 use packet::Layer;
 use running::Remote;
 use serving::Serving;
@@ -76,10 +77,10 @@ pub fn run(arguments: &LinkArguments) -> Result<i32, Failure> {
     let wants_bytes = arguments.capture.is_some() || arguments.events.is_some();
     let live = recorder.live();
     let recording = Recording::new(recorder, vec![info], wants_bytes).watching(wanted.watch());
-    let mut emulator = Host::new(recording, controls, arguments.precise)?;
+    let mut emulator = Host::new(tun::guest_loop()?, recording, controls, arguments.precise)?;
     let segments = if whole_segments { Segments::Whole } else { Segments::Split };
     let ends = [link.inside().as_fd(), link.outside().as_fd()];
-    emulator.add_link(planned, ends, layer(arguments), segments, assembled.mtu)?;
+    emulator.add_link(planned, ends, Form { layer: layer(arguments), segments }, assembled.mtu)?;
 
     notice.say(format_args!("link {}, seed {seed}, MTU {}", link.id(), assembled.mtu));
     for direction in Direction::BOTH {

@@ -76,9 +76,10 @@ impl<O: Observer + Send + 'static> BenchLink<O> {
         }
         let mut port = |fd| kernel.add(Port::new(fd, Layer::Ip, Segments::Split, MTU.into()));
         let (inside, outside) = (port(inside)?, port(outside)?);
-        let mut emulator = Emulator::new(kernel, observer, controls);
+        let mut emulator = Emulator::new(kernel, observer);
         emulator.add_link(link, [inside, outside]);
-        let emulating = thread::Builder::new().name("emulator".into()).spawn(move || emulator.run())?;
+        let emulating =
+            thread::Builder::new().name("emulator".into()).spawn(move || emulator.run(&controls))?;
         Ok(Self { hosts: [near, far], control, emulating: Some(emulating) })
     }
 

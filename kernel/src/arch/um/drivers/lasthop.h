@@ -28,7 +28,7 @@ struct lasthop_library {
 	void (*turn)(struct lasthop_rust *its, unsigned long long now);
 	struct lasthop_to_do (*to_do)(struct lasthop_rust *its);
 	struct lasthop_leaving (*outgoing)(struct lasthop_rust *its, unsigned long long place);
-	void (*sent)(struct lasthop_rust *its);
+	void (*sent)(struct lasthop_rust *its, unsigned long long refused, int why);
 	const void *(*events)(struct lasthop_rust *its, unsigned long long *length);
 };
 

@@ -25,6 +25,7 @@
 #include <linux/rtnetlink.h>
 #include <linux/skbuff.h>
 #include <linux/virtio_net.h>
+#include <net/net_namespace.h>
 #include "lasthop.h"
 
 #define LASTHOP_ADD _IOW('L', 1, int)
@@ -73,11 +74,12 @@ static DEFINE_SPINLOCK(lock);
 /* Protects what descriptors are. */
 static DEFINE_MUTEX(opening);
 /* Memory for a packet in one piece. */
-static u8 flat[LONGEST_PACKET];
+static u8 flat[LONGEST_PACKET] __aligned(8);
 
 /* ---- from the library to the stack */
 
-static void deliver(struct end *end, const u8 *bytes, size_t length)
+/* Returns 0, or why the packet cannot be received. */
+static int deliver(struct end *end, const u8 *bytes, size_t length)
 {
 	struct net_device *dev = end->dev;
 	struct virtio_net_hdr header = {};
@@ -85,6 +87,8 @@ static void deliver(struct end *end, const u8 *bytes, size_t length)
 	size_t linear;
 	int error;
 
+	if (!netif_running(dev))
+		return -ENETDOWN;
 	if (end->whole) {
 		memcpy(&header, bytes, sizeof(header));
 		bytes += sizeof(header);
@@ -94,17 +98,18 @@ static void deliver(struct end *end, const u8 *bytes, size_t length)
 	skb = alloc_skb_with_frags(NET_SKB_PAD + NET_IP_ALIGN + linear, length - linear,
 				   PAGE_ALLOC_COSTLY_ORDER, &error, GFP_ATOMIC);
 	if (!skb)
-		goto dropped;
+		return error;
 	skb_reserve(skb, NET_SKB_PAD + NET_IP_ALIGN);
 	skb_put(skb, linear);
 	skb->data_len = length - linear;
 	skb->len += length - linear;
 	skb_store_bits(skb, 0, bytes, length);
-	if (end->whole && virtio_net_hdr_to_skb(skb, &header, true))
-		goto free;
+	if ((end->whole && virtio_net_hdr_to_skb(skb, &header, true)) ||
+	    (dev->type == ARPHRD_ETHER && !pskb_may_pull(skb, ETH_HLEN))) {
+		kfree_skb(skb);
+		return -EINVAL;
+	}
 	if (dev->type == ARPHRD_ETHER) {
-		if (!pskb_may_pull(skb, ETH_HLEN))
-			goto free;
 		skb->protocol = eth_type_trans(skb, dev);
 	} else {
 		skb->protocol = bytes[0] >> 4 == 6 ? htons(ETH_P_IPV6) : htons(ETH_P_IP);
@@ -117,11 +122,7 @@ static void deliver(struct end *end, const u8 *bytes, size_t length)
 	dev->stats.rx_bytes += length;
 	__skb_queue_tail(&end->received, skb);
 	napi_schedule(&end->napi);
-	return;
-free:
-	kfree_skb(skb);
-dropped:
-	dev->stats.rx_dropped++;
+	return 0;
 }
 
 static int poll_received(struct napi_struct *napi, int budget)
@@ -149,17 +150,21 @@ static int poll_received(struct napi_struct *napi, int budget)
 static u64 afterwards(struct loop *loop)
 {
 	struct lasthop_to_do to_do = library->to_do(loop->rust);
-	u64 place;
+	u64 place, refused = 0;
+	int why = 0;
 
 	for (place = 0; place < to_do.outgoing; place++) {
 		struct lasthop_leaving its = library->outgoing(loop->rust, place);
+		struct end *end = its.port < loop->count ? loop->ends[its.port] : NULL;
+		int error = end ? deliver(end, its.bytes, its.length) : -ENODEV;
 
-		if (its.port < loop->count && loop->ends[its.port] &&
-		    netif_running(loop->ends[its.port]->dev))
-			deliver(loop->ends[its.port], its.bytes, its.length);
+		if (error) {
+			refused++;
+			why = -error;
+		}
 	}
 	if (to_do.outgoing)
-		library->sent(loop->rust);
+		library->sent(loop->rust, refused, why);
 	if (to_do.readable)
 		wake_up_interruptible(&loop->readers);
 	return to_do.due;
@@ -202,12 +207,15 @@ static netdev_tx_t transmit(struct sk_buff *skb, struct net_device *dev)
 	skb_tx_timestamp(skb);
 	spin_lock_irqsave(&lock, flags);
 	/* Before the run and after it, nobody takes packets. */
-	if (!end->loop || skb->len > LONGEST_PACKET - sizeof(struct virtio_net_hdr))
+	if (!end->loop)
 		goto out;
-	if (before && virtio_net_hdr_from_skb(skb, (struct virtio_net_hdr *)flat, true, false, 0))
+	if (skb->len > LONGEST_PACKET - sizeof(struct virtio_net_hdr) ||
+	    (before && virtio_net_hdr_from_skb(skb, (struct virtio_net_hdr *)flat, true, false, 0)) ||
+	    skb_copy_bits(skb, 0, flat + before, skb->len)) {
+		/* The run reads this counter: it is overloaded if it lost packets in this way. */
+		dev->stats.tx_dropped++;
 		goto out;
-	if (skb_copy_bits(skb, 0, flat + before, skb->len))
-		goto out;
+	}
 	dev->stats.tx_packets++;
 	dev->stats.tx_bytes += skb->len;
 	library->packet(end->loop->rust, end->port, ktime_get_ns(), flat, before + skb->len);
@@ -248,24 +256,23 @@ static int stop_device(struct net_device *dev)
 	return 0;
 }
 
-static const struct net_device_ops of_ip = {
-	.ndo_open = open_device,
-	.ndo_stop = stop_device,
-	.ndo_start_xmit = transmit,
-	.ndo_fix_features = fix_features,
-};
+static int validate_address(struct net_device *dev)
+{
+	return dev->type == ARPHRD_ETHER ? eth_validate_addr(dev) : 0;
+}
 
-static const struct net_device_ops of_ethernet = {
+static const struct net_device_ops operations = {
 	.ndo_open = open_device,
 	.ndo_stop = stop_device,
 	.ndo_start_xmit = transmit,
 	.ndo_fix_features = fix_features,
 	.ndo_set_mac_address = eth_mac_addr,
-	.ndo_validate_addr = eth_validate_addr,
+	.ndo_validate_addr = validate_address,
 };
 
 static void set_up_common(struct net_device *dev)
 {
+	dev->netdev_ops = &operations;
 	dev->min_mtu = 68;
 	dev->max_mtu = 65535;
 	dev->priv_flags |= IFF_NO_QUEUE | IFF_LIVE_ADDR_CHANGE;
@@ -280,7 +287,6 @@ static void set_up_ip(struct net_device *dev)
 	dev->type = ARPHRD_NONE;
 	dev->flags = IFF_POINTOPOINT | IFF_NOARP | IFF_MULTICAST;
 	dev->mtu = 1500;
-	dev->netdev_ops = &of_ip;
 	set_up_common(dev);
 }
 
@@ -289,7 +295,6 @@ static void set_up_ethernet(struct net_device *dev)
 	ether_setup(dev);
 	dev->priv_flags &= ~IFF_TX_SKB_SHARING;
 	eth_hw_addr_random(dev);
-	dev->netdev_ops = &of_ethernet;
 	set_up_common(dev);
 }
 
@@ -307,6 +312,9 @@ static long make_end(struct opened *opened, void __user *argument)
 	request.ifr_name[IFNAMSIZ - 1] = '\0';
 	if (opened->end || opened->loop)
 		return -EINVAL;
+	/* As for a TUN device. */
+	if (!ns_capable(current->nsproxy->net_ns->user_ns, CAP_NET_ADMIN))
+		return -EPERM;
 	dev = alloc_netdev(sizeof(*end), request.ifr_name, NET_NAME_USER,
 			   request.ifr_flags & IFF_TAP ? set_up_ethernet : set_up_ip);
 	if (!dev)
@@ -319,7 +327,6 @@ static long make_end(struct opened *opened, void __user *argument)
 	netif_napi_add(dev, &end->napi, poll_received);
 	error = register_netdev(dev);
 	if (error) {
-		netif_napi_del(&end->napi);
 		free_netdev(dev);
 		/* What TUNSETIFF says of a name that is taken. */
 		return error == -EEXIST ? -EBUSY : error;
@@ -365,10 +372,6 @@ static int make_loop(struct opened *opened)
 	spin_lock_irqsave(&lock, flags);
 	loop->rust = library->new();
 	spin_unlock_irqrestore(&lock, flags);
-	if (!loop->rust) {
-		kfree(loop);
-		return -ENFILE;
-	}
 	loop->armed = U64_MAX;
 	hrtimer_setup(&loop->timer, fire, CLOCK_MONOTONIC, HRTIMER_MODE_ABS);
 	init_waitqueue_head(&loop->readers);
@@ -380,7 +383,7 @@ static int make_loop(struct opened *opened)
 static long add_end(struct loop *loop, int descriptor)
 {
 	struct opened *other;
-	struct end **ends;
+	struct end **ends, **former;
 	struct fd its = fdget(descriptor);
 	unsigned long flags;
 	long port = -EINVAL;
@@ -393,16 +396,20 @@ static long add_end(struct loop *loop, int descriptor)
 	if (!other->end || other->end->loop)
 		goto out;
 	port = -ENOMEM;
-	ends = krealloc_array(loop->ends, loop->count + 1, sizeof(*ends), GFP_KERNEL);
+	ends = kmalloc_array(loop->count + 1, sizeof(*ends), GFP_KERNEL);
 	if (!ends)
 		goto out;
 	spin_lock_irqsave(&lock, flags);
+	/* The timer uses the former array until here. */
+	former = loop->ends;
+	memcpy(ends, former, loop->count * sizeof(*ends));
 	loop->ends = ends;
 	port = loop->count++;
 	ends[port] = other->end;
 	other->end->port = port;
 	other->end->loop = loop;
 	spin_unlock_irqrestore(&lock, flags);
+	kfree(former);
 out:
 	fdput(its);
 	return port;
@@ -526,7 +533,6 @@ static void remove_end(struct end *end)
 	end->loop = NULL;
 	spin_unlock_irqrestore(&lock, flags);
 	unregister_netdev(dev);
-	netif_napi_del(&end->napi);
 	free_netdev(dev);
 }
 
