@@ -47,11 +47,11 @@ pub fn measure(count: u16, window: Window) -> io::Result<Measured> {
     let port = socket.local_addr()?.port();
     let addresses: Vec<SocketAddr> = names().map(|link| (far_address(link), port).into()).collect();
     let (stop, controls) = control()?;
-    let emulator = emulator(near, far, controls)?;
+    let emulator = emulator(near, far, &controls)?;
     thread::scope(|scope| {
-        let emulating = scope.spawn(|| {
+        let emulating = scope.spawn(move || {
             let before = processor::used_by_this_thread();
-            let ending = emulator.run()?;
+            let ending = emulator.run(&controls)?;
             let used = processor::used_by_this_thread().saturating_sub(before);
             Ok((used, ending.punctuality.total()))
         });
@@ -76,13 +76,13 @@ fn join<T>(thread: thread::ScopedJoinHandle<'_, T>) -> T {
 fn emulator(
     near: Vec<OwnedFd>,
     far: Vec<OwnedFd>,
-    controls: Controls,
+    controls: &Controls,
 ) -> io::Result<Emulator<Kernel, Unobserved>> {
-    let mut kernel = Kernel::new(&controls)?;
+    let mut kernel = Kernel::new(controls)?;
     let mut port = |device| kernel.add(Port::new(device, Layer::Ip, Segments::Split, MTU));
     let ends = near.into_iter().zip(far).map(|(near, far)| Ok((port(near)?, port(far)?)));
     let ends: Vec<_> = ends.collect::<io::Result<_>>()?;
-    let mut emulator = Emulator::new(kernel, Unobserved, controls);
+    let mut emulator = Emulator::new(kernel, Unobserved);
     for (number, (near, far)) in ends.into_iter().enumerate() {
         let seed = Seed::campaign(1).run(0).link(&number.to_string());
         emulator.add_link(link(&seed)?, [near, far]);

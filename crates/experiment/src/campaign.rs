@@ -48,7 +48,7 @@ pub enum RunEnvironment {
     /// On the host's kernel, with the real clock.
     Host,
     /// Each in a kernel of its own, with the virtual clock.
-    Guests(Guests),
+    Guests(Box<Guests>),
 }
 
 /// A campaign that is ready to run.

@@ -278,7 +278,7 @@ fn another_library_is_refused() {
         let mut command = lab.lasthop(&["link", "--clock", "virtual", "--", "true"]);
         let output = command.env("LASTHOP_LINK_LIBRARY", library).output().expect("lasthop runs");
         assert_eq!(output.status.code(), Some(125));
-        text(&output.stderr).to_owned()
+        text(&output.stderr)
     };
     let preload = Path::new(env!("CARGO_BIN_EXE_lasthop")).with_file_name("libresoa_preload.so");
     let said = with(&preload);

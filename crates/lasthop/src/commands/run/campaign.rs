@@ -109,7 +109,7 @@ pub fn place(arguments: &CampaignArguments, kernel: Option<GuestKernel>) -> (Run
             if let Some(seconds) = arguments.patience {
                 guests.patience = Duration::from_secs(seconds);
             }
-            (RunEnvironment::Guests(guests), capacity)
+            (RunEnvironment::Guests(Box::new(guests)), capacity)
         }
     };
     (place, arguments.jobs.map_or(capacity, Capacity::runs))
