@@ -61,11 +61,17 @@ impl WayId {
 struct Placed {
     link: Link,
     to: [PortId; 2],
-    /// When the link next has something due: an event inside, or a packet that leaves.
-    due: Time,
-    /// Earliest time at which a packet can leave the link. The loop wakes up for this time, because
-    /// events inside the link that happen late have no effect outside.
-    wake: Time,
+}
+
+/// When each link is due. Apart from the links, because the loop looks through all of these times
+/// for every packet.
+#[derive(Default)]
+struct DueTimes {
+    /// When each link next has something due: an event inside, or a packet that leaves.
+    due: Vec<Time>,
+    /// Earliest time at which a packet can leave each link. The loop wakes up for this time,
+    /// because events inside a link that happen late have no effect outside.
+    wake: Vec<Time>,
 }
 
 /// Receives all events of a run. The loop calls it on its own thread, so its methods must be quick.
@@ -149,6 +155,7 @@ impl<D, O> Ending<D, O> {
 /// The event loop over any number of links.
 pub struct Emulator<D, O> {
     links: Vec<Placed>,
+    times: DueTimes,
     /// The way that each port feeds.
     fed_by: Vec<Option<WayId>>,
     outlet: Outlet<D, O>,
@@ -166,8 +173,8 @@ impl<D: Driver, O: Observer> Emulator<D, O> {
     pub fn new(driver: D, observer: O) -> Self {
         let outlet =
             Outlet { driver, observer, punctuality: Punctuality::default(), refused: None, now: Time::ZERO };
-        let (links, fed_by, pauses, frames) = Default::default();
-        Self { links, fed_by, outlet, pauses, read: 0, expected: Time::NEVER, frames }
+        let (links, times, fed_by, pauses, frames) = Default::default();
+        Self { links, times, fed_by, outlet, pauses, read: 0, expected: Time::NEVER, frames }
     }
 
     /// Adds a link between two ports. Packets from the first port go up, packets from the second go
@@ -184,8 +191,9 @@ impl<D: Driver, O: Observer> Emulator<D, O> {
             assert!(self.fed_by[port].is_none(), "port {port} feeds two ways");
             self.fed_by[port] = Some(way);
         }
-        let (due, wake) = (link.due(), link.wake());
-        self.links.push(Placed { link, to: [network, wireless], due, wake });
+        self.times.due.push(link.due());
+        self.times.wake.push(link.wake());
+        self.links.push(Placed { link, to: [network, wireless] });
         ways
     }
 
@@ -234,9 +242,11 @@ impl<D: Driver, O: Observer> Emulator<D, O> {
     pub fn change(&mut self, way: WayId, change: &LinkChange) -> Option<Result<(), String>> {
         let now = self.outlet.driver.now();
         self.outlet.now = now;
-        let placed = self.links.get_mut(way.link())?;
+        if way.link() >= self.links.len() {
+            return None;
+        }
         let mut made = Ok(());
-        placed.touch(way.link(), &mut self.outlet, |link, sink| {
+        self.touch(way.link(), |link, sink| {
             made = link.visit(way.direction(), now, sink, |link, now| change.make(way, link, now));
             sink.outlet.observer.visited(way, link, now);
         });
@@ -254,7 +264,7 @@ impl<D: Driver, O: Observer> Emulator<D, O> {
 
     /// Returns the earliest time at which a packet can leave a link.
     pub fn wake(&self) -> Time {
-        self.links.iter().map(|placed| placed.wake).min().unwrap_or(Time::NEVER)
+        self.times.wake.iter().copied().min().unwrap_or(Time::NEVER)
     }
 
     /// Returns the driver.
@@ -281,7 +291,7 @@ impl<D: Driver, O: Observer> Emulator<D, O> {
             let now = self.outlet.driver.now();
             self.outlet.now = now;
             self.read += frames.len() as u64;
-            self.links[way.link()].touch(way.link(), &mut self.outlet, |link, sink| {
+            self.touch(way.link(), |link, sink| {
                 for frame in frames.drain(..) {
                     sink.outlet.observer.entered(way, link.arrivals(direction), &frame, now);
                     link.accept(direction, frame, now, sink);
@@ -299,9 +309,9 @@ impl<D: Driver, O: Observer> Emulator<D, O> {
     /// Handles everything that is due until now, on all links.
     fn advance(&mut self) {
         let now = self.outlet.now;
-        for (number, placed) in self.links.iter_mut().enumerate() {
-            if placed.due <= now {
-                placed.touch(number, &mut self.outlet, |link, sink| link.advance(now, sink));
+        for number in 0..self.links.len() {
+            if self.times.due[number] <= now {
+                self.touch(number, |link, sink| link.advance(now, sink));
             }
         }
         self.outlet.flush();
@@ -336,9 +346,10 @@ impl<D: Driver, O: Observer> Emulator<D, O> {
     pub fn finish(mut self) -> Ending<D, O> {
         let now = self.outlet.now;
         let mut counted = Vec::new();
-        for (number, placed) in self.links.iter_mut().enumerate() {
-            placed.touch(number, &mut self.outlet, |link, sink| link.finish(now, sink));
-            let of = |direction| Some((WayId::of(number, direction), placed.link.counters(direction)?));
+        for number in 0..self.links.len() {
+            self.touch(number, |link, sink| link.finish(now, sink));
+            let link = &self.links[number].link;
+            let of = |direction| Some((WayId::of(number, direction), link.counters(direction)?));
             counted.extend(Direction::BOTH.into_iter().filter_map(of));
         }
         self.outlet.flush();
@@ -350,18 +361,13 @@ impl<D: Driver, O: Observer> Emulator<D, O> {
         let Outlet { driver, observer, punctuality, refused, now } = self.outlet;
         Ending { driver, observer, punctuality, pauses: self.pauses, refused, counted, at: now }
     }
-}
 
-impl Placed {
     /// Runs `act` on the link with this number and updates the link's due times.
-    fn touch<D, O>(
-        &mut self,
-        number: usize,
-        outlet: &mut Outlet<D, O>,
-        act: impl FnOnce(&mut Link, &mut LinkOutlet<'_, D, O>),
-    ) {
-        act(&mut self.link, &mut LinkOutlet { outlet, link: number, to: self.to });
-        (self.due, self.wake) = (self.link.due(), self.link.wake());
+    fn touch(&mut self, number: usize, act: impl FnOnce(&mut Link, &mut LinkOutlet<'_, D, O>)) {
+        let Placed { link, to } = &mut self.links[number];
+        act(link, &mut LinkOutlet { outlet: &mut self.outlet, link: number, to: *to });
+        self.times.due[number] = link.due();
+        self.times.wake[number] = link.wake();
     }
 }
 
