@@ -46,6 +46,42 @@ fn intervals_hold_the_truth_as_often_as_they_say() {
     }
 }
 
+/// The formulas for many values give what resampling gives, also for skewed values: the ends differ
+/// by less than a twentieth of the width of the interval. Resampling itself differs as much with its
+/// stream: an end of 10 000 resamples has a standard deviation of 1.4 % of the width.
+#[test]
+fn the_ends_for_many_values_are_those_of_resampling() {
+    let mut random = stream(6);
+    for power in [1, 2] {
+        let values: Vec<f64> = (0..ANALYTIC_FROM)
+            .map(|_| {
+                let one: f64 = Exp1.sample(&mut random);
+                one.powi(power)
+            })
+            .collect();
+        for estimator in [Estimator::Mean, Estimator::Median] {
+            let how = Bootstrap::default();
+            let formula = how.interval(&values, estimator, &mut random).unwrap();
+            let drawn = how.bca(&values, |sample| estimator.of(sample), &mut random).unwrap();
+            let width = drawn.high - drawn.low;
+            for (one, other) in [(formula.low, drawn.low), (formula.high, drawn.high)] {
+                assert!((one - other).abs() < width / 20.0, "{estimator:?} {power} {formula:?} {drawn:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn many_values_without_spread_have_an_interval_without_width() {
+    for estimator in [Estimator::Mean, Estimator::Median] {
+        let interval = Bootstrap::default().interval(&[3.0; ANALYTIC_FROM], estimator, &mut stream(7));
+        assert_eq!(interval, Some(Interval { low: 3.0, high: 3.0, confidence: 0.95 }));
+        let mut values = [3.0; ANALYTIC_FROM];
+        values[7] = f64::NAN;
+        assert_eq!(Bootstrap::default().interval(&values, estimator, &mut stream(7)), None);
+    }
+}
+
 #[test]
 fn no_interval_where_nothing_can_be_said() {
     let how = Bootstrap::default();
