@@ -99,8 +99,11 @@ def test_wrong_parameters_are_found_here() -> None:
 @pytest.mark.usefixtures("links")
 def test_programs_end_with_the_link() -> None:
     with lasthop.link() as link:
-        program = link.popen(["sleep", "600"])
-    assert program.wait(timeout=10) == -signal.SIGTERM
+        program = link.popen(["sh", "-c", "echo started; sleep 600"], stdout=subprocess.PIPE)
+        # A program that is still on its way into the link may be killed at once.
+        assert program.stdout is not None
+        assert program.stdout.readline() == b"started\n"
+    assert program.wait(timeout=60) == -signal.SIGTERM
 
 
 @pytest.mark.usefixtures("links")
