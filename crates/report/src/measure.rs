@@ -46,9 +46,9 @@ pub struct CellStatistics {
     /// Quantiles and moments.
     #[serde(flatten)]
     pub distribution: Distribution,
-    /// 95 % interval for the median, by BCa bootstrap.
+    /// 95 % interval for the median ([`results::statistics::Bootstrap`]).
     pub median_interval: Option<Interval>,
-    /// 95 % interval for the mean, by BCa bootstrap.
+    /// 95 % interval for the mean ([`results::statistics::Bootstrap`]).
     pub mean_interval: Option<Interval>,
 }
 

@@ -121,11 +121,12 @@ enum LevelFile {
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct ScenarioFile {
-    /// TCP of all nodes: `modern` (default), the kernel's defaults, or `2001`, the TCP of hosts of
-    /// that time.
+    /// TCP of all nodes: `modern` (default), the kernel's defaults; `2001`, as far as any kernel
+    /// can be told; `linux-2.4`, `bsd`, `ns-2` or `lien-2005`, which need `--clock virtual`
+    /// (docs/stacks.md).
     pub stack: Option<Text>,
     /// Congestion control by the kernel's name, such as `cubic` (default with `modern`) or `reno`
-    /// (default with `2001`).
+    /// (default with other stacks).
     pub congestion_control: Option<Text>,
     /// Largest window that a receiver advertises, such as `32kB` (default with `2001`: 32 kB). With
     /// `modern`, in real time, the limit is at least 64 kB (docs/limitations.md).
@@ -162,10 +163,10 @@ pub struct ScenarioFile {
 pub struct NodeFile {
     /// Name of the node.
     pub name: Text,
-    /// TCP of this node: `modern`, the kernel's defaults, or `2001`, the TCP of hosts of that time.
+    /// TCP of this node, by the same names (default: the scenario's).
     pub stack: Option<Text>,
     /// Congestion control by the kernel's name, such as `cubic` (default with `modern`) or `reno`
-    /// (default with `2001`).
+    /// (default with other stacks).
     pub congestion_control: Option<Text>,
     /// Largest window that a receiver advertises, such as `32kB` (default with `2001`: 32 kB). With
     /// `modern`, in real time, the limit is at least 64 kB (docs/limitations.md).
