@@ -292,6 +292,39 @@ fn bsd_delays_acknowledgements_until_a_tick() {
     assert!(full >= 6, "{steps:?}");
 }
 
+/// RFC 2582 section 4: many losses in a window. The slow-but-steady sender repairs them one by one;
+/// the timer of an impatient one expires meanwhile.
+#[test]
+fn an_impatient_sender_does_not_repair_many_losses_one_by_one() {
+    let Some(lab) = Lab::with_virtual_clock() else { return };
+    let timeouts = |sysctls| {
+        let (lost, window) = ("60,62,64,66,68,70,72,74,76,78", Some("64kB"));
+        let transfer =
+            Transfer { stack: "ns-2", lost, window, sysctls, bytes: "300kB", ..Transfer::default() };
+        transfer.run(&lab).connection["timeouts"].clone()
+    };
+    // A timeout of 0.3 s, in ten round trips of 0.1 s.
+    let short = ", \"net.ipv4.tcp_rto_min_us\" = 300000";
+    let impatient = ", \"net.ipv4.tcp_rto_min_us\" = 300000, \"net.ipv4.tcp_period_impatient\" = 1";
+    assert_eq!([timeouts(short), timeouts(impatient)], [0, 1]);
+}
+
+/// Linux 2.4, `tcp_moderate_cwnd`: no more than three segments leave at once when a recovery ends.
+#[test]
+fn moderation_keeps_bursts_small() {
+    let Some(lab) = Lab::with_virtual_clock() else { return };
+    let burst = |sysctls| {
+        let (lost, window) = ("60,61,62,63", Some("64kB"));
+        let transfer =
+            Transfer { stack: "ns-2", lost, window, sysctls, bytes: "300kB", ..Transfer::default() };
+        let sent = transfer.run(&lab).sent;
+        let at_once = |first: &Captured| sent.iter().filter(|other| near(other.at, first.at, 1e-4)).count();
+        sent.iter().map(at_once).max().expect("segments")
+    };
+    let [free, moderated] = [burst(""), burst(", \"net.ipv4.tcp_period_max_burst\" = 3")];
+    assert!(moderated <= 4 && free > moderated, "{free} {moderated}");
+}
+
 /// On a host the settings do not exist.
 #[test]
 fn a_host_refuses_the_stacks_of_the_guest() {
