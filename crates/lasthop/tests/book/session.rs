@@ -20,6 +20,9 @@ const SHARED: [&str; 6] = ["experiments", "profiles", "examples", "docs", "scrip
 /// Network of the session: like that of most hosts it has an interface and a default route.
 const NETWORK: &str = "ip link set lo up && ip link add eth0 type veth peer name eth1 && ip address add 192.0.2.2/24 dev eth0 \
     && ip link set eth0 up && ip link set eth1 up && ip route add default via 192.0.2.1";
+/// Ends what a page leaves in the background, such as a link. Killed with its namespace, a link
+/// would leave its control group behind. What it prints then is not part of the page.
+const END_JOBS: &str = "running=$(jobs -p)\n[ -z \"$running\" ] || { kill $running; wait; }\n";
 /// Beginnings of lines that lasthop prints if other programs keep the processors busy.
 const BUSY: [&str; 2] = ["lasthop: the emulator did not run for ", "lasthop: warning: overloaded: "];
 
@@ -180,7 +183,9 @@ fn run(items: &[Item], folder: &Path) -> Result<Vec<Option<(String, i32)>>, Stri
         symlink(crate::root().join(shared), work.join(shared)).map_err(io)?;
     }
     symlink(env!("CARGO_BIN_EXE_lasthop"), programs.join("lasthop")).map_err(io)?;
-    std::fs::write(folder.join("script"), script(items, &work, &out)?).map_err(io)?;
+    let seen = folder.join("seen");
+    let ending = format!("cp -r {} {}\n{END_JOBS}", out.display(), seen.display());
+    std::fs::write(folder.join("script"), script(items, &work, &out)? + &ending).map_err(io)?;
 
     let path = std::env::var("PATH").unwrap_or_default();
     let mut shell = Command::new("unshare")
@@ -210,6 +215,8 @@ fn run(items: &[Item], folder: &Path) -> Result<Vec<Option<(String, i32)>>, Stri
         return Err(format!("the shell says: {errors}"));
     }
     let count = items.iter().filter(|item| matches!(item, Item::Run(_))).count();
+    // A session that did not end has no copy.
+    let out = if seen.exists() { seen } else { out };
     let result = |number: usize| {
         let status = std::fs::read_to_string(out.join(format!("{number}.status"))).ok()?;
         let output = std::fs::read(out.join(number.to_string())).ok()?;
