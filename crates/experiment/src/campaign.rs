@@ -136,6 +136,12 @@ impl Campaign {
             .clone()
             .unwrap_or_else(|| default_directory(&plan.text.name, started.as_secs(), seed, asked.shard));
         ground::check_new(&directory)?;
+        if asked.guest.is_none() {
+            for cell in &cells {
+                let scenario = plan.experiment(cell, 0, seed)?.scenario;
+                scenario.check_host().map_err(CampaignError::NeedsGuest)?;
+            }
+        }
         let (measure, workloads) = plan.workloads(&cells)?;
         let manifest = Manifest {
             schema: SCHEMA,

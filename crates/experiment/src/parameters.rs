@@ -6,7 +6,6 @@
 
 use std::fs;
 use std::path::PathBuf;
-use virtual_time::guest;
 
 /// A parameter of a congestion control's kernel module, and its value.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,19 +34,11 @@ impl Parameter {
     }
 }
 
-/// Sets the parameters.
+/// Sets the parameters in the kernel of a guest.
 ///
 /// # Errors
-/// On a host, if this kernel has no such module or parameter, or if it refuses the value.
+/// If this kernel has no such module or parameter, or if it refuses the value.
 pub fn set(parameters: &[Parameter]) -> Result<(), String> {
-    let Some(first) = parameters.first() else { return Ok(()) };
-    if !guest::is_here() {
-        return Err(format!(
-            "congestion-parameters `{}.{}` applies to the whole host, so a run does not set it: use `--clock virtual`, or load the \
-             congestion control with it (`lasthop cc load {} {}={}`)",
-            first.module, first.name, first.module, first.name, first.value
-        ));
-    }
     for parameter in parameters {
         let Parameter { module, name, value } = parameter;
         fs::write(parameter.path(), value).map_err(|error| match fs::read_dir(format!("/sys/module/{module}/parameters")) {

@@ -160,6 +160,27 @@ impl Scenario {
         let crossings = 2.0 * path.len() as f64;
         if slowest.is_finite() { slowest * crossings } else { 1e6 }
     }
+
+    /// Checks that a host can run this scenario, with its real clock.
+    ///
+    /// # Errors
+    /// If only the kernel of the virtual clock can: what needs it, and what to do.
+    pub fn check_host(&self) -> Result<(), String> {
+        if let Some(node) = self.nodes.iter().find(|node| node.stack.generation.needs_guest()) {
+            return Err(format!(
+                "stack `{}` of node `{}` needs the kernel of the virtual clock: use `--clock virtual`",
+                node.stack.generation.name(),
+                node.name
+            ));
+        }
+        match self.parameters.first() {
+            None => Ok(()),
+            Some(Parameter { module, name, value }) => Err(format!(
+                "congestion-parameters `{module}.{name}` applies to the whole host, so a run does not set it: use `--clock virtual`, or load \
+                 the congestion control with it (`lasthop cc load {module} {name}={value}`)"
+            )),
+        }
+    }
 }
 
 #[cfg(test)]

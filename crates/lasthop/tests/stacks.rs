@@ -332,8 +332,9 @@ fn a_host_refuses_the_stacks_of_the_guest() {
     let plan = "[scenario]\nstack = \"ns-2\"\n[[scenario.links]]\nname = \"air\"\nbetween = [\"a\", \"b\"]\n\
                 up = \"delay=1ms\"\ndown = \"delay=1ms\"\n[[workloads]]\nname = \"w\"\nkind = \"bulk\"\n\
                 from = \"a\"\nto = \"b\"\nbytes = \"1kB\"\n";
-    lab.run(plan, &[]);
-    let run = &lab.journal()[0]["run"];
+    let output = lab.run(plan, &[]);
     let expected = "stack `ns-2` of node `a` needs the kernel of the virtual clock: use `--clock virtual`";
-    assert!(run.to_string().contains(expected), "{run}");
+    let said = lab::text(&output.stderr);
+    assert!(!output.status.success() && said.contains(expected), "{said}");
+    assert!(!lab.path("out").exists(), "nothing has begun");
 }

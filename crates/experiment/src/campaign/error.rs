@@ -14,6 +14,9 @@ pub enum CampaignError {
     /// The selection of cells is invalid.
     #[error("--only {0}")]
     Only(String),
+    /// The plan needs the kernel of the virtual clock, and the campaign has the real clock.
+    #[error("{0}")]
+    NeedsGuest(String),
     /// A shard of a plan without a seed: each shard would draw a seed of its own.
     #[error(
         "--shard {0} needs a seed, or each shard draws another one: add --seed NUMBER, the same for all shards, or `seed = NUMBER` to the plan"

@@ -17,7 +17,6 @@ use netlab::offload::{self, Offloads};
 use netlab::sysctl;
 use packet::Layer;
 use std::os::fd::AsFd;
-use virtual_time::guest;
 
 /// Capacity of a device's queue towards the emulator in packets: so large that only the model drops
 /// packets.
@@ -100,19 +99,6 @@ pub fn build(scenario: &Scenario, ready: &[Ready]) -> Result<Mesh, String> {
         Ok(mesh)
     };
     build().map_err(|error| error.to_string())
-}
-
-/// Refuses, on a host, the stacks that only the kernel of the virtual clock has.
-pub fn check_stacks(scenario: &Scenario) -> Result<(), String> {
-    let needy = scenario.nodes.iter().find(|node| node.stack.generation.needs_guest());
-    match needy {
-        Some(node) if !guest::is_here() => Err(format!(
-            "stack `{}` of node `{}` needs the kernel of the virtual clock: use `--clock virtual`",
-            node.stack.generation.name(),
-            node.name
-        )),
-        _ => Ok(()),
-    }
 }
 
 /// Starts the recorder of fates and packets; `started` is the start of the run in nanoseconds since
