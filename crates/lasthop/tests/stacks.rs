@@ -127,11 +127,16 @@ impl Seen {
     }
 }
 
+/// Returns a transfer of 300 kB by `ns-2`, with a window that leaves room for a recovery.
+fn ns_2<'a>(lost: &'a str, sysctls: &'a str) -> Transfer<'a> {
+    Transfer { stack: "ns-2", lost, sysctls, window: Some("64kB"), bytes: "300kB", ..Transfer::default() }
+}
+
 fn near(value: f64, expected: f64, tolerance: f64) -> bool {
     (value - expected).abs() <= tolerance
 }
 
-/// M5, RFC 1122 section 4.2.3.1: the first timeout is 3 s, and it doubles. 4.4BSD: 6 s by a clock
+/// RFC 1122 section 4.2.3.1: the first timeout is 3 s, and it doubles. 4.4BSD: 6 s by a clock
 /// of 500 ms, so up to half a second earlier.
 #[test]
 fn a_lost_syn_waits_for_the_first_timeout_of_the_time() {
@@ -157,9 +162,10 @@ fn the_first_sample_sets_the_timeout_of_ns_2() {
     };
     let exact = ", \"net.ipv4.tcp_period_tick_us\" = 0";
     let [short, long] = [timeout("183.2ms", exact), timeout("333.2ms", exact)];
-    assert!(near(short, 1.0992, 0.002) && near(long, 1.9992, 0.002), "{short} {long}");
+    assert!(near(short, 1.0992, 0.0011) && near(long, 1.9992, 0.002), "{short} {long}");
+    // Three ticks, of which the minimum of 1 s makes more, or four.
     let ticks = timeout("183.2ms", "");
-    assert!(near(ticks, 0.9, 0.101) || near(ticks, 1.2, 0.001), "{ticks}");
+    assert!(near(ticks, 1.0, 1e-6) || near(ticks, 1.2, 1e-6), "{ticks}");
 }
 
 /// RFC 2581 section 3.1: a segment for each acknowledgement. With delayed acknowledgements, the
@@ -250,6 +256,21 @@ fn two_segments_behind_a_loss_do_not_reveal_it() {
     }
 }
 
+/// One SACKed segment behind three that are lost: the highest of them is three segments above the
+/// first, which is enough for FACK. RFC 3517 section 4 wants three SACKed segments.
+#[test]
+fn fack_counts_segments_and_rfc_3517_counts_sacked_ones() {
+    let Some(lab) = Lab::with_virtual_clock() else { return };
+    let bytes = format!("{}B", 20 * SEGMENT);
+    let repaired = |sysctls| {
+        let seen = Transfer { lost: "18-20", bytes: &bytes, sysctls, ..Transfer::default() }.run(&lab);
+        let times = seen.sent_at(16 * SEGMENT);
+        times[1] - times[0]
+    };
+    let [fack, dupthresh] = [repaired(""), repaired(", \"net.ipv4.tcp_period_loss_detection\" = 1")];
+    assert!((0.1..0.15).contains(&fack) && (0.29..0.5).contains(&dupthresh), "{fack} {dupthresh}");
+}
+
 /// The clock of Linux 2.4 has ticks of 10 ms, that of 4.4BSD of 500 ms: timeouts are whole ticks,
 /// and so is the time between two of them.
 #[test]
@@ -281,15 +302,21 @@ fn timers_run_by_the_ticks_of_the_time() {
 fn bsd_delays_acknowledgements_until_a_tick() {
     let Some(lab) = Lab::with_virtual_clock() else { return };
     let seen = Transfer { stack: "bsd", bytes: "30kB", ..Transfer::default() }.run(&lab);
-    // The initial window is one segment: its acknowledgement is the first after the SYN's.
     let data = seen.sent_at(0)[0];
-    let answer = seen.answers.iter().find(|each| each.at > data).expect("an acknowledgement");
-    let waited = answer.at - data - 0.1;
-    assert!((0.0..=0.21).contains(&waited), "{waited}");
-    let acknowledged: Vec<_> = seen.answers.iter().map(|each| each.tcp.acknowledgment).collect();
-    let steps: Vec<_> = acknowledged.windows(2).map(|pair| pair[1].wrapping_sub(pair[0])).collect();
-    let full = steps.iter().filter(|&&step| step == 2 * SEGMENT).count();
-    assert!(full >= 6, "{steps:?}");
+    let pairs = seen
+        .answers
+        .windows(2)
+        .map(|pair| (pair[1].at, pair[1].tcp.acknowledgment.wrapping_sub(pair[0].tcp.acknowledgment)));
+    // The last segment is short, and the end of the stream is acknowledged at once.
+    let (single, full): (Vec<_>, Vec<_>) =
+        pairs.filter(|(_, step)| *step >= SEGMENT).partition(|(_, step)| *step == SEGMENT);
+    assert!(full.len() >= 6 && full.iter().all(|(_, step)| *step == 2 * SEGMENT), "{full:?}");
+    // The initial window is one segment, which today's receiver acknowledges at once.
+    let waited = single[0].0 - data - 0.1;
+    assert!((0.02..=0.21).contains(&waited), "{waited}");
+    // Timers of today's kernel are up to 8 ms late (docs/limitations.md).
+    let ticks: Vec<_> = single.iter().map(|(at, _)| (at - single[0].0) / 0.2).collect();
+    assert!(ticks.len() >= 2 && ticks.iter().all(|tick| near(*tick, tick.round(), 0.05)), "{ticks:?}");
 }
 
 /// RFC 2582 section 4: many losses in a window. The slow-but-steady sender repairs them one by one;
@@ -297,16 +324,13 @@ fn bsd_delays_acknowledgements_until_a_tick() {
 #[test]
 fn an_impatient_sender_does_not_repair_many_losses_one_by_one() {
     let Some(lab) = Lab::with_virtual_clock() else { return };
-    let timeouts = |sysctls| {
-        let (lost, window) = ("60,62,64,66,68,70,72,74,76,78", Some("64kB"));
-        let transfer =
-            Transfer { stack: "ns-2", lost, window, sysctls, bytes: "300kB", ..Transfer::default() };
-        transfer.run(&lab).connection["timeouts"].clone()
-    };
     // A timeout of 0.3 s, in ten round trips of 0.1 s.
-    let short = ", \"net.ipv4.tcp_rto_min_us\" = 300000";
-    let impatient = ", \"net.ipv4.tcp_rto_min_us\" = 300000, \"net.ipv4.tcp_period_impatient\" = 1";
-    assert_eq!([timeouts(short), timeouts(impatient)], [0, 1]);
+    let timeouts = |more| {
+        let sysctls = format!(", \"net.ipv4.tcp_rto_min_us\" = 300000{more}");
+        let seen = ns_2("60,62,64,66,68,70,72,74,76,78", &sysctls).run(&lab);
+        seen.connection["timeouts"].clone()
+    };
+    assert_eq!([timeouts(""), timeouts(", \"net.ipv4.tcp_period_impatient\" = 1")], [0, 1]);
 }
 
 /// Linux 2.4, `tcp_moderate_cwnd`: no more than three segments leave at once when a recovery ends.
@@ -314,10 +338,7 @@ fn an_impatient_sender_does_not_repair_many_losses_one_by_one() {
 fn moderation_keeps_bursts_small() {
     let Some(lab) = Lab::with_virtual_clock() else { return };
     let burst = |sysctls| {
-        let (lost, window) = ("60,61,62,63", Some("64kB"));
-        let transfer =
-            Transfer { stack: "ns-2", lost, window, sysctls, bytes: "300kB", ..Transfer::default() };
-        let sent = transfer.run(&lab).sent;
+        let sent = ns_2("60-63", sysctls).run(&lab).sent;
         let at_once = |first: &Captured| sent.iter().filter(|other| near(other.at, first.at, 1e-4)).count();
         sent.iter().map(at_once).max().expect("segments")
     };
