@@ -149,15 +149,15 @@ impl Bootstrap {
         let (low, high) = match estimator {
             Estimator::Mean => {
                 let centre = mean(values)?;
-                let moment = |power: i32| values.iter().map(|one| (one - centre).powi(power)).sum::<f64>();
-                let spread = moment(2);
-                let acceleration = if spread > 0.0 { moment(3) / (6.0 * spread.powf(1.5)) } else { 0.0 };
+                let deviations: Vec<f64> = values.iter().map(|one| one - centre).collect();
+                let spread: f64 = deviations.iter().map(|one| one.powi(2)).sum();
+                let acceleration = acceleration_of(&deviations);
                 let normal = Normal::standard();
                 let end = |share: f64| {
                     // The bias of a mean is its acceleration.
                     let shifted = acceleration + normal.inverse_cdf(share);
-                    let deviations = shifted / (1.0 - acceleration * shifted).powi(2);
-                    centre + deviations * spread.sqrt() / values.len() as f64
+                    let errors = shifted / (1.0 - acceleration * shifted).powi(2);
+                    centre + errors * spread.sqrt() / values.len() as f64
                 };
                 (end(tail), end(1.0 - tail))
             }
@@ -226,7 +226,13 @@ fn acceleration(values: &[f64], estimate: &impl Fn(&mut [f64]) -> f64) -> f64 {
     };
     let jackknife: Vec<f64> = (0..values.len()).map(without).collect();
     let centre = mean(&jackknife).unwrap_or(0.0);
-    let moment = |power: i32| jackknife.iter().map(|one| (centre - one).powi(power)).sum::<f64>();
+    acceleration_of(&jackknife.iter().map(|one| centre - one).collect::<Vec<_>>())
+}
+
+/// Returns a of equation 14.15 from the influence of each value, in any unit: for a mean, how far
+/// the value is from it.
+fn acceleration_of(influences: &[f64]) -> f64 {
+    let moment = |power: i32| influences.iter().map(|one| one.powi(power)).sum::<f64>();
     let spread = moment(2);
     if spread > 0.0 { moment(3) / (6.0 * spread.powf(1.5)) } else { 0.0 }
 }
