@@ -242,9 +242,7 @@ impl<D: Driver, O: Observer> Emulator<D, O> {
     pub fn change(&mut self, way: WayId, change: &LinkChange) -> Option<Result<(), String>> {
         let now = self.outlet.driver.now();
         self.outlet.now = now;
-        if way.link() >= self.links.len() {
-            return None;
-        }
+        self.links.get(way.link())?;
         let mut made = Ok(());
         self.touch(way.link(), |link, sink| {
             made = link.visit(way.direction(), now, sink, |link, now| change.make(way, link, now));
