@@ -8,7 +8,8 @@ use netlab::route::Metrics;
 pub enum Generation {
     /// The kernel's defaults, with socket buffers that do not limit.
     Modern,
-    /// As in the TCP Lite experiments (tcp-lite 10.3 and 14.6), as far as any kernel can be told.
+    /// As in the TCP Lite experiments (tcp-lite 10.3 and 14.6), as far as any kernel can be
+    /// configured.
     ///
     /// SACK and time stamps, window scale 0, a fixed receive window, an initial window of one
     /// segment. No tail loss probe, F-RTO, ECN or fast open. TCP itself cuts segments.
@@ -73,7 +74,7 @@ const OF_THE_GUEST: &[(&str, &str)] = &[
 
 impl Generation {
     /// All generations, with their names in a plan.
-    const ALL: [(&str, Self); 6] = [
+    const ALL: [(&'static str, Self); 6] = [
         ("modern", Self::Modern),
         ("2001", Self::Of2001),
         ("linux-2.4", Self::Linux24),
@@ -82,16 +83,10 @@ impl Generation {
         ("lien-2005", Self::Lien2005),
     ];
 
-    /// All names in a plan.
-    pub const NAMES: [&str; 6] = {
-        let mut names = [""; 6];
-        let mut place = 0;
-        while place < names.len() {
-            names[place] = Self::ALL[place].0;
-            place += 1;
-        }
-        names
-    };
+    /// Returns all names in a plan.
+    pub fn names() -> impl Iterator<Item = &'static str> + Clone {
+        Self::ALL.into_iter().map(|(name, _)| name)
+    }
 
     /// Returns the generation with this name.
     #[must_use]
@@ -253,7 +248,7 @@ mod tests {
 
     #[test]
     fn names_and_generations_are_one_to_one() {
-        for name in Generation::NAMES {
+        for name in Generation::names() {
             assert_eq!(Generation::named(name).map(Generation::name), Some(name));
         }
         assert_eq!(Generation::named("2002"), None);

@@ -121,15 +121,16 @@ enum LevelFile {
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct ScenarioFile {
-    /// TCP of all nodes: `modern` (default), the kernel's defaults; `2001`, as far as any kernel
-    /// can be told; `linux-2.4`, `bsd`, `ns-2` or `lien-2005`, which need `--clock virtual`
-    /// (docs/stacks.md).
+    /// TCP of all nodes: `modern` (default), the kernel's defaults; `2001`, the TCP Lite thesis as
+    /// far as any kernel can be configured; `linux-2.4`, `bsd`, `ns-2` or `lien-2005`, which need
+    /// `--clock virtual` (docs/stacks.md).
     pub stack: Option<Text>,
     /// Congestion control by the kernel's name, such as `cubic` (default with `modern`) or `reno`
     /// (default with other stacks).
     pub congestion_control: Option<Text>,
-    /// Largest window that a receiver advertises, such as `32kB` (default with `2001`: 32 kB). With
-    /// `modern`, in real time, the limit is at least 64 kB (docs/limitations.md).
+    /// Largest window that a receiver advertises, such as `32kB` (default: the stack's,
+    /// docs/stacks.md). With `modern`, in real time, the limit is at least 64 kB
+    /// (docs/limitations.md).
     pub receive_window: Option<Text>,
     /// Initial congestion window in segments.
     pub initial_window: Option<Text>,
@@ -168,8 +169,9 @@ pub struct NodeFile {
     /// Congestion control by the kernel's name, such as `cubic` (default with `modern`) or `reno`
     /// (default with other stacks).
     pub congestion_control: Option<Text>,
-    /// Largest window that a receiver advertises, such as `32kB` (default with `2001`: 32 kB). With
-    /// `modern`, in real time, the limit is at least 64 kB (docs/limitations.md).
+    /// Largest window that a receiver advertises, such as `32kB` (default: the stack's,
+    /// docs/stacks.md). With `modern`, in real time, the limit is at least 64 kB
+    /// (docs/limitations.md).
     pub receive_window: Option<Text>,
     /// Initial congestion window in segments.
     pub initial_window: Option<Text>,

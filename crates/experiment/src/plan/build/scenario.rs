@@ -292,7 +292,7 @@ fn stack(fields: &Fields<'_>, file: &StackFields<'_>, base: Option<&Stack>) -> R
         Some(text) => {
             let name = fields.text(text)?;
             let generation = Generation::named(&name);
-            Some(generation.ok_or_else(|| fields.wrong(text, unknown("stack", &name, Generation::NAMES)))?)
+            Some(generation.ok_or_else(|| fields.wrong(text, unknown("stack", &name, Generation::names())))?)
         }
     };
     let mut stack = match (generation, base) {
