@@ -3,8 +3,8 @@
 //! A row is the state of a sender with unacknowledged data when a segment reached it, *before* it
 //! processed the segment. The effect of an ACK is therefore in the row of the next one. The
 //! kernel's tracepoint `tcp_probe` shows the same, and like it, rows exist for established
-//! connections only: a sender whose program closed it while data is in transit (FIN-WAIT-1) has no
-//! more rows.
+//! connections only. In the virtual-time kernel they also exist after one side has closed
+//! (FIN-WAIT-1, CLOSE-WAIT, CLOSING, LAST-ACK), until all data is acknowledged.
 //!
 //! The meaning of a version is fixed for ever. Columns may be added within a version; readers skip
 //! unknown ones. During a run records are appended to a [`crate::log`], and

@@ -83,6 +83,7 @@ fn the_virtual_clock_has_the_same_recorder() {
     let Some(lab) = Lab::with_virtual_clock() else { return };
     let states = record(&lab, VIRTUAL, "tracefs tcp/tcp_probe");
     agrees_with_capture(&lab.path("out"), &states);
+    goes_on_after_a_close(&lab.path("out"), &states);
     halves_at_the_loss(&lab.path("out"), &states);
     shown_as_table(&lab, &states);
     let first = fs::read(lab.path("out").join(TABLE)).expect("a table");
@@ -142,6 +143,14 @@ fn agrees_with_capture(out: &Path, states: &[SenderState]) {
             "{state:?}"
         );
     }
+}
+
+/// `bulk` closes its side as soon as the last byte is in the send buffer. States go on until the FIN
+/// is acknowledged (kernel/patches/07).
+fn goes_on_after_a_close(out: &Path, states: &[SenderState]) {
+    let numbers = acknowledged(&out.join("captures/c000-r00.pcapng"));
+    let last = of_sender(states).pop().expect("a state");
+    assert_eq!(Some(&last.snd_nxt), numbers.last(), "the number behind the FIN: {last:?}");
 }
 
 /// RFC 5681 section 3.2: the threshold is half of the window that was in use when the loss was
