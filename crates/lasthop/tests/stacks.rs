@@ -6,6 +6,7 @@ mod lab;
 
 use capture::senders::{CongestionState, Reader, SenderState};
 use lab::Lab;
+use lab::plan::air;
 use packet::Tcp;
 use packet::segment::{Content, Segment};
 use std::fs;
@@ -166,6 +167,23 @@ fn the_first_sample_sets_the_timeout_of_ns_2() {
     // Three ticks, of which the minimum of 1 s makes more, or four.
     let ticks = timeout("183.2ms", "");
     assert!(near(ticks, 1.0, 1e-6) || near(ticks, 1.2, 1e-6), "{ticks}");
+}
+
+/// M4: a server measures the time from its SYN to the end of the handshake in the same way.
+#[test]
+fn the_first_sample_sets_the_timeout_of_a_server() {
+    let Some(lab) = Lab::with_virtual_clock() else { return };
+    let link = "down = \"rate=10mbit,delay=333.2ms\"\nup = \"rate=10mbit,delay=333.2ms\"\n";
+    let rest = "[[workloads]]\nname = \"web\"\nkind = \"request\"\nfrom = \"mobile\"\nto = \"server\"\n\
+                response = \"10kB\"\n[capture]\nsenders = \"all\"\n";
+    let plan = air(link, rest).replacen("[scenario]\n", "[scenario]\nstack = \"ns-2\"\n", 1);
+    lab.succeed(&plan, &["--clock", "virtual"]);
+    let reader = Reader::open(&lab.path("out/events/c000-r00-senders.parquet")).expect("a table");
+    let mut states = reader.map(|state| state.expect("a state"));
+    let server = states.find(|state| state.local.port() == PORT).expect("a state of the server");
+    let first = server.rto_us.expect("a timeout") as f64 / 1e6;
+    // Three times six or seven ticks of 100 ms.
+    assert!(near(first, 1.8, 1e-6) || near(first, 2.1, 1e-6), "{first}");
 }
 
 /// RFC 2581 section 3.1: a segment for each acknowledgement. With delayed acknowledgements, the
