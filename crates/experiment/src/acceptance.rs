@@ -3,12 +3,15 @@
 use std::fmt;
 use tcp_lite::Policy;
 
-/// Whether all connections of a node's programs accept damage, without requesting it.
+/// Which connections of a node's programs accept damage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Acceptance {
     /// Segments with a wrong checksum are dropped, as by any TCP.
     #[default]
     Off,
+    /// TCP Lite is attached, and headers are repaired for the programs that request it. For others
+    /// it must change nothing (TL-24).
+    OnRequest,
     /// Every damaged segment is accepted as it is: its header is trusted (tcp-lite 8, thesis mode).
     Thesis,
     /// Headers are repaired, and segments that the risk policy forbids are dropped (tcp-lite 8).
@@ -16,8 +19,9 @@ pub enum Acceptance {
 }
 
 impl Acceptance {
-    const ALL: [Self; 5] = [
+    const ALL: [Self; 6] = [
         Self::Off,
+        Self::OnRequest,
         Self::Thesis,
         Self::Recovery(Policy::Strict),
         Self::Recovery(Policy::Normal),
@@ -25,13 +29,14 @@ impl Acceptance {
     ];
 
     /// All names in a plan.
-    pub const NAMES: [&str; 5] = ["off", "thesis", "strict", "normal", "bold"];
+    pub const NAMES: [&str; 6] = ["off", "on-request", "thesis", "strict", "normal", "bold"];
 
     /// Returns its name in a plan.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Off => "off",
+            Self::OnRequest => "on-request",
             Self::Thesis => "thesis",
             Self::Recovery(policy) => policy.name(),
         }

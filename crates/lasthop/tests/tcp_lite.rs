@@ -94,6 +94,17 @@ fn spoiled_checksums_are_accepted_by_the_virtual_clock() {
     spoiled_checksums(true, VIRTUAL);
 }
 
+/// TL-24: with TCP Lite attached and the option off, damage is retransmitted as without it.
+/// experiments/tcp-lite-off.toml compares the figures.
+#[test]
+fn nothing_is_accepted_for_programs_that_do_not_request_it() {
+    let Some(lab) = lab(true) else { return };
+    let [off, attached] = run(&lab, &plan("on-request", "loss=2%,damage=checksum"), VIRTUAL);
+    assert_eq!((count(&attached, "accepted"), sum(&attached, "wrong_bytes")), (0, 0), "{attached}");
+    let retransmissions = [&off, &attached].map(|ended| sum(ended, "retransmissions"));
+    assert!(retransmissions.iter().all(|count| (20..80).contains(count)), "{retransmissions:?}");
+}
+
 /// One wrong bit anywhere in a TCP segment.
 const ONE_BIT: &str = r#"
 kind = "loss"

@@ -74,6 +74,7 @@ impl Accepting {
 fn settings(acceptance: Acceptance) -> Option<Settings> {
     let (mode, policy) = match acceptance {
         Acceptance::Off => return None,
+        Acceptance::OnRequest => return Some(Settings::on_request(Mode::Recovery)),
         // No header is repaired in this mode, so there is no risk that a policy could forbid.
         Acceptance::Thesis => (Mode::Thesis, Policy::Normal),
         Acceptance::Recovery(policy) => (Mode::Recovery, policy),
@@ -148,6 +149,7 @@ mod tests {
     #[test]
     fn settings_of_each_way() {
         assert!(settings(Acceptance::Off).is_none());
+        assert!(settings(Acceptance::OnRequest).is_some_and(|settings| settings.every_connection.is_none()));
         assert!(
             settings(Acceptance::Thesis).is_some_and(|settings| settings.parameters.mode == Mode::Thesis)
         );
