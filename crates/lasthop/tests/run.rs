@@ -66,6 +66,10 @@ fn a_campaign_leaves_all_that_is_needed() {
             assert!(cell["retransmissions"]["median"].is_number());
         }
     }
+    let expected = &summary["expectations"][0];
+    assert_eq!((&expected["id"], &expected["unit"]), (&"X-1".into(), &"Mbit/s".into()));
+    assert_eq!(expected["published"], serde_json::json!({ "low": 1.0, "high": 4.0 }));
+    assert_eq!(expected["ours"].is_null(), expected["within"].is_null(), "{expected}");
     let manifest = json(&lab.path("out/manifest.json"));
     assert_eq!(manifest["seed"], 7);
     assert_eq!(manifest["runs"].as_array().map(Vec::len), Some(4));

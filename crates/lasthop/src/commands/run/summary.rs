@@ -108,11 +108,36 @@ pub fn json(directory: &Directory, measure: &str, besides: Besides) -> Value {
     let all = &CellValues::of(directory, measure, besides);
     let cells = directory.manifest.cells.iter();
     let cells: Vec<_> = cells.map(|cell| Figures { all, cell, besides }.json()).collect();
-    let mut object = json!({ "run_directory": directory.path, "workload": measure, "cells": cells });
+    let mut object = json!({
+        "run_directory": directory.path,
+        "workload": measure,
+        "cells": cells,
+        "expectations": expectations(directory),
+    });
     if let Some(guest) = &directory.manifest.guest {
         object["verified"] = verified(directory, guest).into();
     }
     object
+}
+
+/// Returns the plan's expectations from the literature about cells that were run, with our values.
+fn expectations(directory: &Directory) -> Vec<Value> {
+    let all = directory.manifest.expectations.iter();
+    all.filter(|expectation| expectation::concerns(directory, expectation))
+        .map(|expectation| {
+            let compared = expectation::compare(directory, expectation);
+            json!({
+                "id": expectation.id,
+                "title": expectation.title,
+                "source": expectation.source,
+                "published": compared.published,
+                "ours": compared.ours,
+                "unit": compared.unit,
+                "within": compared.ours.map(|_| compared.within),
+                "note": compared.note,
+            })
+        })
+        .collect()
 }
 
 /// Returns the table, a row for each cell.
