@@ -15,6 +15,7 @@
 #   make test-slurm       Run a campaign on a Slurm cluster of one node, made for the test.
 #   make bench            Measure against other emulators (rattan; mahimahi and ns-3 if
 #                         installed) and proxies, side by side.
+#   make literature       Repeat every published figure that the virtual clock can, and compare.
 #   make wheel            Build the Python wheel, with the static binary inside.
 #   make test-wheel       Install the wheel on bare Debian 12 and 13 systems, as root and as a user,
 #                         and run a test behind a link there.
@@ -46,7 +47,7 @@ FUZZ_SECONDS   ?= 30
 VERSION        := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
 DIST           ?= target/lasthop-$(VERSION)
 
-.PHONY: demo demo-virtual docs test bench soak fuzz hostile install-lite install-cc install-resoa
+.PHONY: demo demo-virtual docs test bench literature soak fuzz hostile install-lite install-cc install-resoa
 .PHONY: build build-release build-demo build-dist
 .PHONY: deb static kernel-package image wheel release
 .PHONY: test-packages test-wheel test-slurm test-ci-templates
@@ -95,6 +96,12 @@ bench: build
 	@scripts/bench/resoa target/release/lasthop
 	@cargo build --release --locked --quiet --package resoa-carrier --example bulk
 	@scripts/bench/carriers target/release/lasthop target/release/examples/bulk
+
+literature: build
+	@scripts/build/require iputils-ping traceroute tcpdump python3-pyftpdlib tnftp
+	@target/release/lasthop kernel build >/dev/null
+	@scripts/results/literature run --lasthop target/release/lasthop
+	@scripts/results/literature write
 
 # Shows what programs on remote sockets see when something fails. Then opens and closes connections
 # for SOAK_SECONDS (default 3600) and reports what is left over.
