@@ -145,8 +145,8 @@ fn agrees_with_capture(out: &Path, states: &[SenderState]) {
     }
 }
 
-/// `bulk` closes its side as soon as the last byte is in the send buffer. States go on until the FIN
-/// is acknowledged (kernel/patches/07).
+/// `bulk` closes its side as soon as the last byte is in the send buffer. States go on until the
+/// FIN is acknowledged (kernel/patches/07).
 fn goes_on_after_a_close(out: &Path, states: &[SenderState]) {
     let numbers = acknowledged(&out.join("captures/c000-r00.pcapng"));
     let last = of_sender(states).pop().expect("a state");

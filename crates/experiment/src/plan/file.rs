@@ -134,9 +134,9 @@ pub struct ScenarioFile {
     pub receive_window: Option<Text>,
     /// Initial congestion window in segments.
     pub initial_window: Option<Text>,
-    /// Whether programs on any node accept damaged segments (TCP Lite): `off` (default), `on-request`
-    /// (those that set the socket option), `thesis` (all, damaged headers are trusted), or, for all,
-    /// a policy of header repair: `strict`, `normal` or `bold`.
+    /// Whether programs on any node accept damaged segments (TCP Lite): `off` (default),
+    /// `on-request` (those that set the socket option), `thesis` (all, damaged headers are
+    /// trusted), or, for all, a policy of header repair: `strict`, `normal` or `bold`.
     pub lite: Option<Text>,
     /// Sysctls of all nodes: `{ "net.ipv4.tcp_ecn" = 1 }`.
     #[serde(default)]
@@ -176,9 +176,9 @@ pub struct NodeFile {
     pub receive_window: Option<Text>,
     /// Initial congestion window in segments.
     pub initial_window: Option<Text>,
-    /// Whether programs on this node accept damaged segments (TCP Lite): `off` (default), `on-request`
-    /// (those that set the socket option), `thesis` (all, damaged headers are trusted), or, for all,
-    /// a policy of header repair: `strict`, `normal` or `bold`.
+    /// Whether programs on this node accept damaged segments (TCP Lite): `off` (default),
+    /// `on-request` (those that set the socket option), `thesis` (all, damaged headers are
+    /// trusted), or, for all, a policy of header repair: `strict`, `normal` or `bold`.
     pub lite: Option<Text>,
     /// Sysctls of the node: `{ "net.ipv4.tcp_ecn" = 1 }`.
     #[serde(default)]
