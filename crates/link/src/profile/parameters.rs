@@ -55,18 +55,18 @@ macro_rules! keys {
 }
 
 keys! {
-    Rate "rate" "2mbit, inf",
+    Rate "rate" "2mbit, inf: rate of the limiter",
     Trace "trace" "FILE: a mahimahi or TheaterQ trace of the rate",
     Queue "queue" "50p, 64kB, 200ms, inf, codel, red: what the limiter's queue holds",
-    Counted "counted" "ip, ethernet, wire, or bytes added to a packet",
-    Delay "delay" "40ms",
+    Counted "counted" "ip, ethernet, wire, or bytes added to a packet: what the rate counts",
+    Delay "delay" "40ms: propagation delay",
     Jitter "jitter" "5ms: standard deviation of the delay, which keeps packets in order",
     Correlation "correlation" "50ms, none: time in which a delay that varies changes; none draws it for each packet",
-    Loss "loss" "1%, none, or a loss profile by name or path",
+    Loss "loss" "1%, none, or a loss profile by name or path: packets lost",
     Burst "burst" "100ms: mean length of a burst of losses, with loss=SHARE",
     Ber "ber" "1e-5: bits flipped",
     Damage "damage" "lose, checksum, or flip: what an error does",
-    Duplicate "duplicate" "1%",
+    Duplicate "duplicate" "1%: packets delivered twice",
     Outage "outage" "10s+2s: from 10 s on for 2 s",
 }
 
