@@ -66,12 +66,4 @@ mod tests {
             assert_eq!(Parameter::new(key, "5".to_owned()), None, "{key}");
         }
     }
-
-    #[test]
-    fn a_host_is_left_alone() {
-        let parameter = Parameter::new("tcp_cubic.beta", "717".to_owned()).expect("a parameter");
-        let error = set(&[parameter]).expect_err("this is a host");
-        assert!(error.contains("`tcp_cubic.beta`") && error.contains("--clock virtual"), "{error}");
-        assert_eq!(set(&[]), Ok(()));
-    }
 }
