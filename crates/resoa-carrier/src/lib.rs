@@ -8,6 +8,7 @@
 //! * [`datagram`] is the Link Layer Protocol over UDP or Ethernet, authenticated and encrypted, for
 //!   hops that lose packets.
 //! * [`quic`] is QUIC, with keys instead of certificates.
+//! * [`bare`] is datagrams as they are, for link layers that lose nothing.
 //! * [`CarrierAddress`] names a carrier and the address where a server accepts clients.
 //! * [`keys`] contains the identities of clients and servers, for the carriers that authenticate;
 //!   [`Allowed`] says which clients a server accepts.
@@ -15,6 +16,7 @@
 #![deny(unsafe_code)]
 
 mod allowed;
+pub mod bare;
 mod came;
 pub mod datagram;
 mod farewell;

@@ -7,12 +7,14 @@
 //! | `quic:192.0.2.1:4000` | QUIC |
 //! | `tcp:192.0.2.1:4000` | TCP |
 //! | `plain:192.0.2.1:4000` | TCP as it is |
+//! | `bare:192.0.2.1:4000` | datagrams as they are |
 //!
-//! All except `plain:` are authenticated and encrypted. An address without a carrier means `udp:`,
+//! All except `plain:` and `bare:` are authenticated and encrypted. An address without a carrier means `udp:`,
 //! which has the highest throughput on a hop that damages packets (docs/resoa-carriers.md has the
 //! figures).
 
 use crate::allowed::Allowed;
+use crate::bare::Bare;
 use crate::datagram::{self, Datagrams};
 use crate::keys::{PublicKey, SecretKey};
 use crate::quic::{Congestion, Quic};
@@ -34,6 +36,8 @@ pub type AnyCarrier = Box<dyn Carrier<Error = io::Error> + Send>;
 pub enum CarrierAddress {
     /// TCP, neither authenticated nor encrypted: the baseline.
     Plain(SocketAddr),
+    /// UDP datagrams, neither authenticated nor sent again: for link layers that lose nothing.
+    Bare(SocketAddr),
     /// TCP, authenticated and encrypted.
     Tcp(SocketAddr),
     /// UDP datagrams, authenticated and encrypted; the carrier itself retransmits and orders them.
@@ -80,6 +84,7 @@ impl FromStr for CarrierAddress {
         let address = || rest.parse().map_err(|_| wrong("expected ADDRESS:PORT after the carrier"));
         match carrier {
             "plain" => address().map(Self::Plain),
+            "bare" => address().map(Self::Bare),
             "tcp" => address().map(Self::Tcp),
             "udp" => address().map(Self::Udp),
             "quic" => address().map(Self::Quic),
@@ -105,6 +110,7 @@ impl fmt::Display for CarrierAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Plain(address) => write!(f, "plain:{address}"),
+            Self::Bare(address) => write!(f, "bare:{address}"),
             Self::Tcp(address) => write!(f, "tcp:{address}"),
             Self::Udp(address) => write!(f, "udp:{address}"),
             Self::Quic(address) => write!(f, "quic:{address}"),
@@ -145,7 +151,7 @@ impl CarrierAddress {
     /// Returns whether both ends are authenticated, and nobody else can read or change anything.
     #[must_use]
     pub fn is_secure(&self) -> bool {
-        !matches!(self, Self::Plain(_))
+        !matches!(self, Self::Plain(_) | Self::Bare(_))
     }
 
     /// Opens a server's end here that accepts these clients. Returns it with its place, which
@@ -156,7 +162,7 @@ impl CarrierAddress {
     /// nothing is authenticated.
     pub fn serve(&self, key: &SecretKey, allowed: &Allowed) -> io::Result<(AnyCarrier, Self)> {
         match *self {
-            Self::Plain(_) if !allowed.is_anybody() => Err(refused(
+            Self::Plain(_) | Self::Bare(_) if !allowed.is_anybody() => Err(refused(
                 io::ErrorKind::InvalidInput,
                 format!(
                     "{self} accepts every client, because nothing is verified there; to accept only listed clients, use tcp:, udp:, quic: or ether:"
@@ -166,6 +172,11 @@ impl CarrierAddress {
                 let end = Tcp::server(address, KeepAlive::default())?;
                 let bound = end.address().unwrap_or(address);
                 Ok((Box::new(end), Self::Plain(bound)))
+            }
+            Self::Bare(address) => {
+                let end = Bare::server(address)?;
+                let bound = end.address().unwrap_or(address);
+                Ok((Box::new(end), Self::Bare(bound)))
             }
             Self::Tcp(address) => {
                 let end = Tcp::secure_server(address, key, allowed.clone(), KeepAlive::default())?;
@@ -209,6 +220,10 @@ impl CarrierAddress {
             Self::Plain(address) => {
                 let identity = Identity(key.public().0.to_vec());
                 let end = Tcp::client(identity, KeepAlive::default())?;
+                Ok((Box::new(end), address.to_string().into_bytes()))
+            }
+            Self::Bare(address) => {
+                let end = Bare::client(*address, Identity(key.public().0.to_vec()))?;
                 Ok((Box::new(end), address.to_string().into_bytes()))
             }
             Self::Tcp(address) => {

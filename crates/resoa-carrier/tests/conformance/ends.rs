@@ -17,6 +17,7 @@ pub const PROVIDER: Provider = Provider { id: 1, protocol: 0 };
 pub enum Kind {
     memory,
     plain,
+    bare,
     tcp,
     udp,
     ether,
@@ -51,6 +52,7 @@ impl Ends {
                 (Box::new(server), Box::new(client), Vec::new())
             }
             Kind::plain => at("plain:127.0.0.1:0", &key, &Allowed::anybody()),
+            Kind::bare => at("bare:127.0.0.1:0", &key, &Allowed::anybody()),
             Kind::tcp => at("tcp:127.0.0.1:0", &key, &Allowed::keys([key.public()].into())),
             Kind::udp => at("udp:127.0.0.1:0", &key, &Allowed::keys([key.public()].into())),
             Kind::ether => at("ether:lo", &key, &Allowed::keys([key.public()].into())),
@@ -141,7 +143,7 @@ pub fn strangers(kind: Kind) -> Option<Ends> {
     let key = SecretKey::generate().expect("random octets");
     let allowed = Allowed::keys([SecretKey::generate().expect("random octets").public()].into());
     let (server, client, address) = match kind {
-        Kind::memory | Kind::plain => return None,
+        Kind::memory | Kind::plain | Kind::bare => return None,
         Kind::tcp => at("tcp:127.0.0.1:0", &key, &allowed),
         Kind::udp => at("udp:127.0.0.1:0", &key, &allowed),
         Kind::ether => at("ether:lo", &key, &allowed),

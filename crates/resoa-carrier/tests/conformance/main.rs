@@ -30,4 +30,4 @@ macro_rules! over {
     };
 }
 
-carriers!(memory plain tcp udp ether quic);
+carriers!(memory plain bare tcp udp ether quic);
