@@ -63,6 +63,7 @@ pub struct Campaign {
     /// The cells that are left to run, and their repetitions; all cells with the manifest's
     /// repetitions if `None`.
     stage: Option<(BTreeSet<u32>, u32)>,
+    preload: Option<PathBuf>,
 }
 
 /// Progress of a campaign.
@@ -172,7 +173,7 @@ impl Campaign {
         file("create", &directory, fs::create_dir_all(&directory))?;
         file("write the manifest in", &directory, directory::write_manifest(&directory, &manifest))?;
         let journal = file("write the journal in", &directory, Journal::open(&directory))?;
-        Ok(Self { plan, manifest, directory, journal, done: Vec::new(), stage: None })
+        Ok(Self { plan, manifest, directory, journal, done: Vec::new(), stage: None, preload: None })
     }
 
     /// Reopens a campaign that was interrupted.
@@ -208,7 +209,7 @@ impl Campaign {
         let journal = file("write the journal in", &directory, Journal::open(&directory))?;
         // An older lasthop that began the campaign may not have recorded them.
         (manifest.measure, manifest.workloads) = plan.workloads(&manifest.cells)?;
-        Ok(Self { plan, manifest, journal, done: done.collect(), directory, stage: None })
+        Ok(Self { plan, manifest, journal, done: done.collect(), directory, stage: None, preload: None })
     }
 
     /// Returns the run directory.
@@ -338,6 +339,13 @@ impl Campaign {
         Ok(all)
     }
 
+    /// Sets the library by which programs use remote sockets. A guest cannot find the host's.
+    #[must_use]
+    pub fn with_preload(mut self, library: Option<PathBuf>) -> Self {
+        self.preload = library;
+        self
+    }
+
     fn job(&self, cell: Cell, repetition: u32) -> Job {
         Job {
             plan_file: self.plan.text.file.clone(),
@@ -347,6 +355,7 @@ impl Campaign {
             seed: self.manifest.seed,
             directory: self.directory.clone(),
             control_group: None,
+            preload: self.preload.clone(),
         }
     }
 

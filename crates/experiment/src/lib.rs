@@ -9,6 +9,7 @@
 //! |---|---|
 //! | [`plan`] | the plan file, its errors, and the experiment that it describes for a cell |
 //! | [`scenario`], [`routes`], [`stack`], [`acceptance`] | nodes, links, paths, TCP, damage |
+//! | [`roles`] | programs on nodes beside the workloads: remote sockets, split proxies |
 //! | [`workload`] | traffic and its measurements |
 //! | [`duration`] | bounds on the duration of a run, from the plan |
 //! | [`run`] | one run, in its own namespaces |
@@ -25,6 +26,7 @@ pub mod parameters;
 pub mod plan;
 pub mod recording;
 pub mod rlp_trace;
+pub mod roles;
 pub mod routes;
 pub mod run;
 pub mod scenario;

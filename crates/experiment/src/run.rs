@@ -15,6 +15,7 @@ mod traffic;
 use crate::plan::{Experiment, Plan};
 use crate::recording::{Recording, overload};
 use crate::workload::Traffic;
+use crate::workload::end::RunClock;
 use accepting::Accepting;
 use capture::output;
 use emulator::host::{Host, Unusable};
@@ -56,6 +57,10 @@ pub struct Job {
     /// Directory of the control group made for the run, if it needs one that others have to remove.
     #[serde(default)]
     pub control_group: Option<PathBuf>,
+    /// Path of the library by which programs use remote sockets; if `None`, `lasthop resoa run`
+    /// finds its own.
+    #[serde(default)]
+    pub preload: Option<PathBuf>,
 }
 
 /// Longest time for which links stay up so that closed connections can finish.
@@ -133,7 +138,7 @@ fn run(job: &Job) -> Result<RunEnded, String> {
     let guest = tun::guest_loop().map_err(|error| error.to_string())?;
     let mut emulator = Host::new(guest, recording, controls, false).map_err(|error| error.to_string())?;
     // Beside time zero of the emulator, so that times of senders and of packets can be compared.
-    let origin = Instant::now();
+    let (origin, clock) = (Instant::now(), RunClock::start());
     let senders = senders::Senders::start(&files, &experiment, &mesh, job.seed, started, origin)?;
     network::connect(&mut emulator, &experiment.scenario, &mesh, links).map_err(|error| error.to_string())?;
     guest::align();
@@ -142,7 +147,7 @@ fn run(job: &Job) -> Result<RunEnded, String> {
         .spawn(move || emulator.run())
         .map_err(|error| error.to_string())?;
 
-    let traffic = traffic::run(&experiment, &mesh, origin, seed, &files);
+    let traffic = traffic::run(&experiment, &mesh, clock, job.preload.as_deref(), seed, &files);
     let_connections_close(&mesh, &experiment);
     control.tell(Command::Stop);
     let ending = emulating

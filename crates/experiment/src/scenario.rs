@@ -2,6 +2,8 @@
 
 use crate::acceptance::Acceptance;
 use crate::parameters::Parameter;
+use crate::roles::remote_sockets::RemoteSockets;
+use crate::roles::split_proxy::SplitProxy;
 use crate::routes::{self, Hop};
 use crate::stack::Stack;
 use link::Direction;
@@ -30,6 +32,10 @@ pub struct Node {
     pub stack: Stack,
     /// How it treats damaged segments.
     pub lite: Acceptance,
+    /// Where the TCP of its programs runs, if not on this node.
+    pub sockets: Option<RemoteSockets>,
+    /// The proxy that splits the connections that cross it.
+    pub proxy: Option<SplitProxy>,
 }
 
 /// A link.
@@ -101,6 +107,18 @@ impl Scenario {
     #[must_use]
     pub fn accepts(&self, node: usize) -> bool {
         self.nodes[node].lite != Acceptance::Off
+    }
+
+    /// Returns the node at which the TCP of a node's programs runs.
+    #[must_use]
+    pub fn tcp_at(&self, node: usize) -> usize {
+        self.nodes[node].sockets.as_ref().map_or(node, |sockets| sockets.at)
+    }
+
+    /// Returns the address that the sockets of a node's programs have.
+    #[must_use]
+    pub fn tcp_address(&self, node: usize) -> Ipv4Addr {
+        self.nodes[self.tcp_at(node)].address()
     }
 
     /// Returns the index of the node with this name.
@@ -192,7 +210,7 @@ mod tests {
 
     fn node(name: &str, number: u8) -> Node {
         let stack = crate::stack::Generation::Modern.stack();
-        Node { name: name.to_owned(), number, stack, lite: Acceptance::Off }
+        Node { name: name.to_owned(), number, stack, lite: Acceptance::Off, sockets: None, proxy: None }
     }
 
     /// Returns a link with these rates up and down, in bit/s.

@@ -3,6 +3,7 @@
 pub mod bulk;
 pub mod command;
 pub mod datagrams;
+pub mod end;
 pub mod ground;
 mod payload;
 pub mod ping;
@@ -12,6 +13,7 @@ mod server;
 
 pub(crate) use server::join;
 
+use borsh::{BorshDeserialize, BorshSerialize};
 use link::units::{BitRate, ByteCount, Span};
 
 /// One workload of a cell.
@@ -102,7 +104,7 @@ pub enum Traffic {
 }
 
 /// How much a connection carries.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub enum Amount {
     /// This number of bytes.
     Bytes(ByteCount),

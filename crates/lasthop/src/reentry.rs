@@ -12,7 +12,7 @@ use std::process::ExitCode;
 type Entry = fn() -> Option<ExitCode>;
 
 /// All entries, in the order in which they are tried.
-const ENTRIES: [Entry; 7] = [
+const ENTRIES: [Entry; 8] = [
     // The first process of a guest of the virtual clock.
     virtual_time::guest::entry,
     // The process that becomes the kernel of a guest.
@@ -23,6 +23,8 @@ const ENTRIES: [Entry; 7] = [
     netlab::isolation::entry,
     // One run of a campaign.
     run,
+    // An end of a workload whose sockets are remote.
+    end,
     // `lasthop link` in a guest.
     link_in_guest,
     // A command line of a page, which the tests of the pages parse and do not run.
@@ -43,6 +45,17 @@ fn argument(name: &str) -> Option<OsString> {
 fn run() -> Option<ExitCode> {
     let job = argument(experiment::campaign::SUBCOMMAND)?;
     Some(match experiment::campaign::execute(job.as_ref()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            anstream::eprintln!("lasthop: {error}");
+            ExitCode::FAILURE
+        }
+    })
+}
+
+fn end() -> Option<ExitCode> {
+    argument(experiment::workload::end::SUBCOMMAND)?;
+    Some(match experiment::workload::end::execute() {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             anstream::eprintln!("lasthop: {error}");

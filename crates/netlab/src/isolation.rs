@@ -107,6 +107,28 @@ pub fn settle() -> Result<()> {
         .trying(|| "mount /proc for a run".into())
 }
 
+/// Directories that are usually empty, in the order in which [`short_folder`] tries them.
+const USUALLY_EMPTY: [&str; 6] = ["/mnt", "/media", "/srv", "/var/opt", "/var/local", "/opt"];
+
+/// Mounts an empty file system over an empty directory, visible to the processes of this run only,
+/// and returns its path.
+///
+/// The path is short and every user can search it, which neither holds for a run directory. UNIX
+/// sockets need both: their paths have 107 bytes at most (unix(7)).
+///
+/// # Errors
+/// If none of some usual directories is empty, or the kernel refuses.
+pub fn short_folder() -> Result<&'static Path> {
+    let is_empty = |path: &&&str| std::fs::read_dir(path).is_ok_and(|mut all| all.next().is_none());
+    let path = USUALLY_EMPTY.iter().find(is_empty).ok_or_else(|| {
+        io::Error::other(format!("none of these directories is empty: {}", USUALLY_EMPTY.join(" ")))
+    });
+    let path = path.trying(|| "find a directory for the sockets of a run".into())?;
+    mount("sockets", *path, "tmpfs", MountFlags::NOSUID | MountFlags::NODEV, Some(c"mode=755"))
+        .trying(|| format!("mount a file system over {path}"))?;
+    Ok(Path::new(*path))
+}
+
 /// Bind-mounts `file` over another, visible to the processes of this run only.
 ///
 /// # Errors

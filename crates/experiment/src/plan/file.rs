@@ -183,6 +183,23 @@ pub struct NodeFile {
     /// Sysctls of the node: `{ "net.ipv4.tcp_ecn" = 1 }`.
     #[serde(default)]
     pub sysctls: BTreeMap<String, Text>,
+    /// Remote sockets: the TCP and UDP of this node's programs run at another node
+    /// (docs/resoa-plans.md): `{ at = "access", carrier = "udp" }`.
+    pub sockets: Option<SocketsFile>,
+    /// Program on this node that splits each TCP connection that crosses it in two: `haproxy`, or
+    /// `none` (default).
+    pub proxy: Option<Text>,
+}
+
+/// Remote sockets of a node.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct SocketsFile {
+    /// The node at which the TCP of this node's programs runs. Other nodes see its address.
+    pub at: Text,
+    /// Carrier between the two nodes: `udp` (default), `quic`, `tcp`, `plain` or `bare`
+    /// (docs/resoa-carriers.md); `none`: the sockets are those of the node's kernel.
+    pub carrier: Option<Text>,
 }
 
 /// A link between two nodes.

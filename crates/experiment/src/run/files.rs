@@ -200,6 +200,7 @@ mod tests {
             seed: 0,
             directory: directory.to_owned(),
             control_group: None,
+            preload: None,
         };
         Files::new(&job, &experiment).expect("files")
     }

@@ -85,7 +85,7 @@ fn of_ours(experiment: &Experiment, connection: &capture_analysis::Connection) -
             Traffic::Request { server, .. } => server,
             Traffic::Datagrams { .. } | Traffic::Ping { .. } | Traffic::Command { .. } => return false,
         };
-        let address = IpAddr::V4(experiment.scenario.nodes[server].address());
+        let address = IpAddr::V4(experiment.scenario.tcp_address(server));
         let end = connection.end(1);
         end.ip() == address && end.port() == SERVERS + place
     })
@@ -99,11 +99,14 @@ fn program<'a>(
     connection: &capture_analysis::Connection,
     started: u64,
 ) -> Option<&'a Connection> {
-    let node = experiment.scenario.node_at(connection.end(0).ip())?;
+    let scenario = &experiment.scenario;
+    // With remote sockets, the connections of a node's programs come from another node.
+    let at_node = scenario.node(scenario.node_at(connection.end(0).ip())?)?;
+    let runs_here = |name: &str| scenario.node(name).is_some_and(|node| scenario.tcp_at(node) == at_node);
     let at = connection.first_time.saturating_sub(started);
     let running = programs.iter().filter(|program| {
         program.protocol == Protocol::Program
-            && program.from == node
+            && runs_here(&program.from)
             && (program.start_ns..=program.end_ns).contains(&at)
     });
     let place = |program: &Connection| {

@@ -22,6 +22,7 @@ fn files_of_a_run_have_its_cell_and_repetition() {
         seed: 7,
         directory: "runs".into(),
         control_group: None,
+        preload: None,
     };
     assert_eq!(job.stem(), "c012-r03");
     assert_eq!(job.result(), Path::new("runs/unfinished/c012-r03.json"));
@@ -47,6 +48,7 @@ fn a_job_with_an_error_is_a_failed_run() {
         seed: 7,
         directory: folder.path().to_owned(),
         control_group: None,
+        preload: None,
     };
     execute(&job).expect("a result");
     let text = fs::read(job.result()).expect("a file");

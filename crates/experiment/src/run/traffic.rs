@@ -3,9 +3,11 @@
 
 use super::Files;
 use crate::plan::Experiment;
+use crate::roles::Roles;
 use crate::workload::bulk::Bulk;
 use crate::workload::command::Program;
 use crate::workload::datagrams::Datagrams;
+use crate::workload::end::RunClock;
 use crate::workload::ground::{Ground, Stop};
 use crate::workload::ping::Ping;
 use crate::workload::request::Requests;
@@ -13,6 +15,7 @@ use crate::workload::{Traffic, Workload};
 use link::Seed;
 use netlab::mesh::Mesh;
 use results::Connection;
+use std::path::Path;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -22,21 +25,24 @@ use virtual_time::guest;
 pub fn run(
     experiment: &Experiment,
     mesh: &Mesh,
-    origin: Instant,
+    clock: RunClock,
+    preload: Option<&Path>,
     seed: Seed,
     files: &Files,
 ) -> Result<(Vec<Connection>, Vec<String>), String> {
     let stop = Stop::default();
     let (scratch, logs) = (files.scratch(), files.logs_folder());
+    let roles = Roles::start(&experiment.scenario, mesh, &scratch, &logs, files.stem(), preload)?;
     let ground = Ground {
         scenario: &experiment.scenario,
         mesh,
-        origin,
+        clock,
         seed,
         stop: &stop,
         scratch: &scratch,
         logs: &logs,
         stem: files.stem(),
+        roles: &roles,
     };
     let mut servers = start_servers(&ground, &experiment.workloads)?;
     // Start times count from here: the traffic does not depend on how long the servers took.
@@ -94,7 +100,7 @@ fn start_servers(ground: &Ground<'_>, workloads: &[Workload]) -> Result<Vec<Opti
             continue;
         };
         let mut program = Program::start(ground, &workload.name, *node, line)?;
-        program.wait_until_it_listens(ground.namespace(*node), *port)?;
+        program.wait_until_it_listens(ground.namespace(ground.scenario.tcp_at(*node)), *port)?;
         servers.push(Some(program));
     }
     Ok(servers)

@@ -5,10 +5,12 @@
 //! the last FIN instead (tcp-lite 10.7), which is one round trip later.
 
 use super::Amount;
+use super::end::{ClientEnd, ClientPorts, ServerEnd, Site, Task, both};
 use super::ground::Ground;
 use super::payload::{Comparison, PIECE, Pattern, Stream, Wrong};
 use super::sampling::{Done, round_trips};
-use super::server::{join, serve};
+use super::server::{join, listen, serve};
+use borsh::{BorshDeserialize, BorshSerialize};
 use netlab::tcp;
 use results::{Connection, Protocol, RoundTrips};
 use std::collections::BTreeMap;
@@ -36,8 +38,27 @@ pub struct Bulk<'a> {
     pub congestion_control: Option<&'a str>,
 }
 
-/// Measurements at the receiver.
-struct Received {
+/// The sending end.
+#[derive(Debug, Clone, BorshSerialize, BorshDeserialize)]
+pub struct Sender {
+    server: SocketAddr,
+    ports: ClientPorts,
+    place: u16,
+    amount: Amount,
+    connections: u32,
+    congestion_control: Option<String>,
+}
+
+/// The receiving end.
+#[derive(Debug, Clone, BorshSerialize, BorshDeserialize)]
+pub struct Receiver {
+    address: SocketAddr,
+    place: u16,
+}
+
+/// Measurements at the receiver, for one connection.
+#[derive(Debug, Default, BorshSerialize, BorshDeserialize)]
+pub struct Received {
     bytes: u64,
     last: u64,
     idle_max: u64,
@@ -45,15 +66,19 @@ struct Received {
     wrong: Option<Wrong>,
 }
 
-/// Measurements at the sender.
-struct Sent {
+/// Measurements at the sender, for one connection.
+#[derive(Debug, Default, BorshSerialize, BorshDeserialize)]
+pub struct Sent {
     start: u64,
     established: Option<u64>,
     port: u16,
-    info: tcp::Info,
+    segments: u64,
+    retransmissions: u64,
+    timeouts: u64,
     congestion_control: String,
-    round_trips: Option<RoundTrips>,
-    error: Option<io::Error>,
+    /// Samples of the smoothed round-trip time, in nanoseconds.
+    round_trips: Vec<u64>,
+    error: Option<String>,
 }
 
 impl Bulk<'_> {
@@ -62,128 +87,23 @@ impl Bulk<'_> {
     /// # Errors
     /// If it cannot start; later errors are in the rows.
     pub fn run(&self, ground: &Ground<'_>) -> Result<Vec<Connection>, String> {
-        let server = ground.server(self.to, self.place);
-        let listener = ground
-            .namespace(self.to)
-            .enter(|| Ok(ground.listen(server)))
-            .map_err(|error| error.to_string())?
-            .map_err(|error| format!("cannot listen at {server}: {error}"))?;
-        let pattern = Pattern::new();
-        let (sent, received) = serve(
-            &listener,
-            |connection| self.receive(ground, connection, &pattern),
-            || {
-                thread::scope(|scope| {
-                    let pattern = &pattern;
-                    let start = |number| scope.spawn(move || self.send(ground, server, number, pattern));
-                    let senders: Vec<_> = (0..self.connections).map(start).collect();
-                    senders.into_iter().map(join).collect::<Result<Vec<Sent>, String>>()
-                })
-            },
-        );
+        let (server, place) = (ground.server(self.to, self.place), self.place as u16);
+        let to = Receiver { address: ground.listening(self.to, self.place), place };
+        let from = Sender {
+            server,
+            ports: ClientPorts::of(ground, self.from, self.place),
+            place,
+            amount: self.amount,
+            connections: self.connections,
+            congestion_control: self.congestion_control.map(str::to_owned),
+        };
+        let (sent, received) = both(ground, self.name, (self.to, &to), (self.from, &from))?;
         let mut received: BTreeMap<u16, _> = received.into_iter().collect();
         let row = |(number, sent): (u32, Sent)| {
-            let received = received.remove(&sent.port).unwrap_or_else(|| Ok(nothing()));
+            let received = received.remove(&sent.port).unwrap_or_else(|| Ok(Received::default()));
             self.row(ground, number, sent, received)
         };
-        Ok((0..).zip(sent?).map(row).collect())
-    }
-
-    fn send(
-        &self,
-        ground: &Ground<'_>,
-        server: SocketAddr,
-        number: u32,
-        pattern: &Pattern,
-    ) -> Result<Sent, String> {
-        let worked = ground.namespace(self.from).enter(|| {
-            let start = ground.now();
-            let connection = ground.connect(server, self.place, number, self.congestion_control);
-            Ok((start, connection))
-        });
-        let (start, connection) = worked.map_err(|error| error.to_string())?;
-        let established = ground.now();
-        let failed = |error| Sent {
-            start,
-            established: None,
-            port: 0,
-            info: tcp::Info::default(),
-            congestion_control: String::new(),
-            round_trips: None,
-            error: Some(error),
-        };
-        Ok(match connection {
-            Err(error) => failed(error),
-            Ok(connection) => {
-                let done = Done::default();
-                let port = connection.local_addr().map_or(0, |address| address.port());
-                let (error, round_trips) = thread::scope(|scope| {
-                    let samples = scope.spawn(|| round_trips(&connection, &done));
-                    let result = self.write(ground, &connection, pattern.stream(self.place, port));
-                    done.tell();
-                    (result.err(), samples.join().unwrap_or_default())
-                });
-                Sent {
-                    start,
-                    established: Some(established),
-                    port,
-                    info: tcp::info(&connection).unwrap_or_default(),
-                    congestion_control: tcp::congestion_control(&connection).unwrap_or_default(),
-                    round_trips: RoundTrips::of(round_trips),
-                    error,
-                }
-            }
-        })
-    }
-
-    /// Writes all, and waits until the receiver has read all and closed the connection.
-    fn write(&self, ground: &Ground<'_>, mut connection: &TcpStream, stream: Stream<'_>) -> io::Result<()> {
-        let mut offset = 0;
-        match self.amount {
-            Amount::Bytes(bytes) => {
-                while offset < bytes.get() {
-                    let next = (bytes.get() - offset).min(PIECE as u64);
-                    connection.write_all(stream.at(offset, next as usize))?;
-                    offset += next;
-                }
-            }
-            Amount::Time(time) => {
-                let end = Instant::now() + Duration::from(time);
-                while Instant::now() < end && !ground.stop.is_over() {
-                    connection.write_all(stream.at(offset, PIECE))?;
-                    offset += PIECE as u64;
-                }
-            }
-        }
-        connection.shutdown(Shutdown::Write)?;
-        io::copy(&mut connection, &mut io::sink()).map(drop)
-    }
-
-    /// Reads until the sender has closed the connection.
-    fn receive(
-        &self,
-        ground: &Ground<'_>,
-        connection: TcpStream,
-        pattern: &Pattern,
-    ) -> Result<Received, String> {
-        // The sender's port identifies the stream.
-        let sender = connection.peer_addr().ok();
-        let mut comparison = sender.map(|sender| Comparison::new(pattern.stream(self.place, sender.port())));
-        let connection = ground.stop.watch(connection).map_err(|error| error.to_string())?;
-        let mut received = Received { last: ground.now(), ..nothing() };
-        let mut buffer = vec![0; PIECE];
-        // On an error, what arrived until then counts; the sender reports why it ended.
-        while let Some(count @ 1..) = read(&connection, &mut buffer) {
-            let now = ground.now();
-            received.idle_max = received.idle_max.max(now - received.last);
-            received.last = now;
-            received.bytes += count as u64;
-            if let Some(comparison) = &mut comparison {
-                comparison.add(&buffer[..count]);
-            }
-        }
-        received.wrong = comparison.map(|comparison| comparison.wrong());
-        Ok(received)
+        Ok((0..).zip(sent).map(row).collect())
     }
 
     fn row(
@@ -196,14 +116,14 @@ impl Bulk<'_> {
         let over = ground.stop.is_over();
         let (received, lost) = match received {
             Ok(received) => (received, None),
-            Err(error) => (nothing(), Some(error)),
+            Err(error) => (Received::default(), Some(error)),
         };
         let whole = match self.amount {
             Amount::Bytes(bytes) => received.bytes == bytes.get(),
             Amount::Time(_) => received.bytes > 0,
         };
         let cut = (!whole && over).then(|| "cut off when the run was over".to_owned());
-        let error = sent.error.map(|error| error.to_string()).or(lost);
+        let error = sent.error.or(lost);
         let end_ns = if received.bytes > 0 { received.last } else { ground.now() };
         let seconds = end_ns.saturating_sub(sent.start) as f64 / 1e9;
         Connection {
@@ -222,11 +142,11 @@ impl Bulk<'_> {
             end_ns,
             bytes: received.bytes,
             goodput_bps: if seconds > 0.0 { received.bytes as f64 * 8.0 / seconds } else { 0.0 },
-            segments: sent.info.data_segments_sent,
-            retransmissions: sent.info.retransmissions,
-            timeouts: sent.info.timeouts,
+            segments: sent.segments,
+            retransmissions: sent.retransmissions,
+            timeouts: sent.timeouts,
             lost: 0,
-            round_trips: sent.round_trips,
+            round_trips: RoundTrips::of(sent.round_trips),
             idle_max_ns: received.idle_max,
             wrong_bytes: received.wrong.map(|wrong| wrong.bytes),
             misplaced: received.wrong.map(|wrong| wrong.misplaced),
@@ -235,8 +155,124 @@ impl Bulk<'_> {
     }
 }
 
-fn nothing() -> Received {
-    Received { bytes: 0, last: 0, idle_max: 0, wrong: None }
+impl From<Sender> for Task {
+    fn from(end: Sender) -> Self {
+        Self::BulkSender(end)
+    }
+}
+
+impl From<Receiver> for Task {
+    fn from(end: Receiver) -> Self {
+        Self::BulkReceiver(end)
+    }
+}
+
+impl ClientEnd for Sender {
+    type Outcome = Vec<Sent>;
+
+    fn run(&self, site: Site<'_>) -> Vec<Sent> {
+        let pattern = &Pattern::new();
+        thread::scope(|scope| {
+            let start = |number| scope.spawn(move || self.send(site, number, pattern));
+            let senders: Vec<_> = (0..self.connections).map(start).collect();
+            senders.into_iter().map(join).collect()
+        })
+    }
+}
+
+impl Sender {
+    fn send(&self, site: Site<'_>, number: u32, pattern: &Pattern) -> Sent {
+        let start = site.clock.now();
+        let connection =
+            site.connect(self.server, self.ports.port(number), self.congestion_control.as_deref());
+        let established = site.clock.now();
+        let connection = match connection {
+            Ok(connection) => connection,
+            Err(error) => return Sent { start, error: Some(error.to_string()), ..Sent::default() },
+        };
+        let done = Done::default();
+        let port = connection.local_addr().map_or(0, |address| address.port());
+        let (error, round_trips) = thread::scope(|scope| {
+            let samples = scope.spawn(|| round_trips(&connection, &done));
+            let result = self.write(site, &connection, pattern.stream(self.place, port));
+            done.tell();
+            (result.err(), samples.join().unwrap_or_default())
+        });
+        let info = tcp::info(&connection).unwrap_or_default();
+        Sent {
+            start,
+            established: Some(established),
+            port,
+            segments: info.data_segments_sent,
+            retransmissions: info.retransmissions,
+            timeouts: info.timeouts,
+            congestion_control: tcp::congestion_control(&connection).unwrap_or_default(),
+            round_trips,
+            error: error.map(|error| error.to_string()),
+        }
+    }
+
+    /// Writes all, and waits until the receiver has read all and closed the connection.
+    fn write(&self, site: Site<'_>, mut connection: &TcpStream, stream: Stream<'_>) -> io::Result<()> {
+        let mut offset = 0;
+        match self.amount {
+            Amount::Bytes(bytes) => {
+                while offset < bytes.get() {
+                    let next = (bytes.get() - offset).min(PIECE as u64);
+                    connection.write_all(stream.at(offset, next as usize))?;
+                    offset += next;
+                }
+            }
+            Amount::Time(time) => {
+                let end = Instant::now() + Duration::from(time);
+                while Instant::now() < end && !site.stop.is_over() {
+                    connection.write_all(stream.at(offset, PIECE))?;
+                    offset += PIECE as u64;
+                }
+            }
+        }
+        connection.shutdown(Shutdown::Write)?;
+        io::copy(&mut connection, &mut io::sink()).map(drop)
+    }
+}
+
+impl ServerEnd for Receiver {
+    /// By the sender's port.
+    type Outcome = Vec<(u16, Result<Received, String>)>;
+
+    fn serve<C: Send>(
+        &self,
+        site: Site<'_>,
+        clients: impl FnOnce() -> C + Send,
+    ) -> Result<(C, Self::Outcome), String> {
+        let listener = listen(self.address)?;
+        let pattern = Pattern::new();
+        Ok(serve(&listener, |connection| self.receive(site, connection, &pattern), clients))
+    }
+}
+
+impl Receiver {
+    /// Reads until the sender has closed the connection.
+    fn receive(&self, site: Site<'_>, connection: TcpStream, pattern: &Pattern) -> Result<Received, String> {
+        // The sender's port identifies the stream.
+        let sender = connection.peer_addr().ok();
+        let mut comparison = sender.map(|sender| Comparison::new(pattern.stream(self.place, sender.port())));
+        let connection = site.stop.watch(connection).map_err(|error| error.to_string())?;
+        let mut received = Received { last: site.clock.now(), ..Received::default() };
+        let mut buffer = vec![0; PIECE];
+        // On an error, what arrived until then counts; the sender reports why it ended.
+        while let Some(count @ 1..) = read(&connection, &mut buffer) {
+            let now = site.clock.now();
+            received.idle_max = received.idle_max.max(now - received.last);
+            received.last = now;
+            received.bytes += count as u64;
+            if let Some(comparison) = &mut comparison {
+                comparison.add(&buffer[..count]);
+            }
+        }
+        received.wrong = comparison.map(|comparison| comparison.wrong());
+        Ok(received)
+    }
 }
 
 /// Reads once; returns `None` on an error.
@@ -266,14 +302,11 @@ mod tests {
             start: SECOND,
             established: Some(SECOND + 1),
             port: 18_000,
-            info: tcp::Info {
-                data_segments_sent: 7,
-                retransmissions: 5,
-                timeouts: 3,
-                ..tcp::Info::default()
-            },
+            segments: 7,
+            retransmissions: 5,
+            timeouts: 3,
             congestion_control: "reno".to_owned(),
-            round_trips: RoundTrips::of(vec![4]),
+            round_trips: vec![4],
             error: None,
         }
     }
@@ -333,7 +366,7 @@ mod tests {
     #[test]
     fn why_a_connection_is_not_complete() {
         let bulk = bulk(Amount::Bytes(ByteCount::new(500)));
-        let reset = || Sent { error: Some(io::Error::other("reset")), ..sent() };
+        let reset = || Sent { error: Some("reset".to_owned()), ..sent() };
         let error = |sent, received, over: bool| {
             without_network(|ground| {
                 if over {

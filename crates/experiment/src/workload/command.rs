@@ -47,8 +47,15 @@ impl Program {
             output.try_clone().map_err(|error| format!("cannot write {}: {error}", log.display()))?;
         let node_name = ground.name(node);
         let start = ground.now();
+        let mut command = match ground.roles.sockets(node) {
+            None => Command::new("/bin/sh"),
+            Some(agent) => {
+                let mut command = agent.command().map_err(|error| error.to_string())?;
+                command.arg("/bin/sh");
+                command
+            }
+        };
         let spawned = ground.namespace(node).enter(|| {
-            let mut command = Command::new("/bin/sh");
             command
                 .args(["-c", line])
                 .current_dir(ground.scratch)

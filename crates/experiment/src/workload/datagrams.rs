@@ -5,7 +5,10 @@
 //! the receiver knows the one-way delay. On and off times are drawn from exponential distributions,
 //! with the seed of the workload.
 
+use super::end::{ClientEnd, ServerEnd, Site, Task, both};
 use super::ground::Ground;
+use borsh::{BorshDeserialize, BorshSerialize};
+use link::Seed;
 use link::units::{BitRate, ByteCount, Span};
 use rand_distr::{Distribution, Exp};
 use results::{Connection, Protocol, RoundTrips};
@@ -37,6 +40,23 @@ pub struct Datagrams<'a> {
     pub on_off: Option<(Span, Span)>,
 }
 
+/// The sending end.
+#[derive(Debug, Clone, BorshSerialize, BorshDeserialize)]
+pub struct Sender {
+    server: SocketAddr,
+    rate: BitRate,
+    size: ByteCount,
+    duration: Option<Span>,
+    on_off: Option<(Span, Span)>,
+    seed: Seed,
+}
+
+/// The receiving end.
+#[derive(Debug, Clone, BorshSerialize, BorshDeserialize)]
+pub struct Receiver {
+    address: SocketAddr,
+}
+
 /// Size of number and time in bytes.
 const HEADER: usize = 16;
 /// Time for which the receiver waits for late datagrams after the last was sent, restarted by each
@@ -46,16 +66,17 @@ const PATIENCE: Duration = Duration::from_secs(2);
 const LOOK: Duration = Duration::from_millis(100);
 
 /// Result of the sender.
-struct Sent {
+#[derive(Debug, BorshSerialize, BorshDeserialize)]
+pub struct Sent {
     start: u64,
     count: u64,
     port: u16,
-    error: Option<io::Error>,
+    error: Option<String>,
 }
 
 /// Measurements at the receiver.
-#[derive(Default)]
-struct Received {
+#[derive(Debug, Default, BorshSerialize, BorshDeserialize)]
+pub struct Received {
     first: Option<u64>,
     last: u64,
     bytes: u64,
@@ -70,70 +91,17 @@ impl Datagrams<'_> {
     /// # Errors
     /// If the receiver cannot start or fails.
     pub fn run(&self, ground: &Ground<'_>) -> Result<Vec<Connection>, String> {
-        let to = ground.server(self.to, self.place);
-        let inlet = ground
-            .namespace(self.to)
-            .enter(|| Ok(UdpSocket::bind(to)))
-            .map_err(|error| error.to_string())?
-            .map_err(|error| format!("cannot bind {to}: {error}"))?;
-        let sent_all = AtomicBool::new(false);
-        let (sent, arrived) = thread::scope(|scope| {
-            let receiving = scope.spawn(|| receive(ground, &inlet, &sent_all));
-            let sent = ground.namespace(self.from).enter(|| Ok(self.send(ground, to)));
-            sent_all.store(true, Ordering::Release);
-            (sent, super::server::join(receiving))
-        });
-        let sent = sent.map_err(|error| error.to_string())?;
-        let arrived = arrived.map_err(|error| format!("cannot receive at {to}: {error}"))?;
-        Ok(vec![self.row(ground, sent, arrived)])
-    }
-
-    /// Sends on an absolute timetable: a late wake-up does not lower the rate.
-    fn send(&self, ground: &Ground<'_>, to: SocketAddr) -> Sent {
-        let start = ground.now();
-        let mut sent = Sent { start, count: 0, port: 0, error: None };
-        sent.error = self.send_all(ground, to, &mut sent).err();
-        sent
-    }
-
-    fn send_all(&self, ground: &Ground<'_>, to: SocketAddr, sent: &mut Sent) -> io::Result<()> {
-        let socket = UdpSocket::bind((IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0))?;
-        socket.connect(to)?;
-        sent.port = socket.local_addr()?.port();
-        let mut datagram = vec![0; self.size.get() as usize];
-        let interval = Duration::from_nanos(self.rate.time_for(self.size).as_nanos());
-        let mut stream = ground.seed.workload(self.name).stream();
-        let mut draw = |mean: Span| {
-            let nanos = Exp::new(1.0).map_or(1.0, |law| law.sample(&mut stream)) * mean.as_nanos() as f64;
-            Duration::from_nanos(nanos as u64)
+        let to = Receiver { address: ground.listening(self.to, self.place) };
+        let from = Sender {
+            server: ground.server(self.to, self.place),
+            rate: self.rate,
+            size: self.size,
+            duration: self.duration,
+            on_off: self.on_off,
+            seed: ground.seed.workload(self.name),
         };
-        let begin = Instant::now();
-        let end = self.duration.map(Duration::from);
-        let mut due = Duration::ZERO;
-        let mut off_at = self.on_off.map(|(on, _)| draw(on));
-        while end.is_none_or(|end| due < end) {
-            if let (Some(off), Some((mean_on, mean_off))) = (off_at, self.on_off)
-                && due >= off
-            {
-                due = off + draw(mean_off);
-                off_at = Some(due + draw(mean_on));
-                continue;
-            }
-            ground.stop.sleep_until(begin, due);
-            if ground.stop.is_over() {
-                break;
-            }
-            datagram[..8].copy_from_slice(&sent.count.to_be_bytes());
-            datagram[8..HEADER].copy_from_slice(&ground.now().to_be_bytes());
-            match socket.send(&datagram) {
-                Ok(_) => sent.count += 1,
-                // An ICMP error said that nobody listens; the next datagram may arrive.
-                Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {}
-                Err(error) => return Err(error),
-            }
-            due += interval;
-        }
-        Ok(())
+        let (sent, received) = both(ground, self.name, (self.to, &to), (self.from, &from))?;
+        Ok(vec![self.row(ground, sent, received)])
     }
 
     fn row(&self, ground: &Ground<'_>, sent: Sent, received: Received) -> Connection {
@@ -148,7 +116,7 @@ impl Datagrams<'_> {
             to_port: ground.server(self.to, self.place).port(),
             congestion_control: String::new(),
             complete: sent.error.is_none(),
-            error: sent.error.map(|error| error.to_string()),
+            error: sent.error,
             start_ns: sent.start,
             established_ns: received.first,
             end_ns: received.last.max(sent.start),
@@ -167,8 +135,95 @@ impl Datagrams<'_> {
     }
 }
 
+impl From<Sender> for Task {
+    fn from(end: Sender) -> Self {
+        Self::DatagramSender(end)
+    }
+}
+
+impl From<Receiver> for Task {
+    fn from(end: Receiver) -> Self {
+        Self::DatagramReceiver(end)
+    }
+}
+
+impl ClientEnd for Sender {
+    type Outcome = Sent;
+
+    /// Sends on an absolute timetable: a late wake-up does not lower the rate.
+    fn run(&self, site: Site<'_>) -> Sent {
+        let mut sent = Sent { start: site.clock.now(), count: 0, port: 0, error: None };
+        sent.error = self.send_all(site, &mut sent).err().map(|error| error.to_string());
+        sent
+    }
+}
+
+impl Sender {
+    fn send_all(&self, site: Site<'_>, sent: &mut Sent) -> io::Result<()> {
+        let socket = UdpSocket::bind((IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0))?;
+        socket.connect(self.server)?;
+        sent.port = socket.local_addr()?.port();
+        let mut datagram = vec![0; self.size.get() as usize];
+        let interval = Duration::from_nanos(self.rate.time_for(self.size).as_nanos());
+        let mut stream = self.seed.stream();
+        let mut draw = |mean: Span| {
+            let nanos = Exp::new(1.0).map_or(1.0, |law| law.sample(&mut stream)) * mean.as_nanos() as f64;
+            Duration::from_nanos(nanos as u64)
+        };
+        let begin = Instant::now();
+        let end = self.duration.map(Duration::from);
+        let mut due = Duration::ZERO;
+        let mut off_at = self.on_off.map(|(on, _)| draw(on));
+        while end.is_none_or(|end| due < end) {
+            if let (Some(off), Some((mean_on, mean_off))) = (off_at, self.on_off)
+                && due >= off
+            {
+                due = off + draw(mean_off);
+                off_at = Some(due + draw(mean_on));
+                continue;
+            }
+            site.stop.sleep_until(begin, due);
+            if site.stop.is_over() {
+                break;
+            }
+            datagram[..8].copy_from_slice(&sent.count.to_be_bytes());
+            datagram[8..HEADER].copy_from_slice(&site.clock.now().to_be_bytes());
+            match socket.send(&datagram) {
+                Ok(_) => sent.count += 1,
+                // An ICMP error said that nobody listens; the next datagram may arrive.
+                Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {}
+                Err(error) => return Err(error),
+            }
+            due += interval;
+        }
+        Ok(())
+    }
+}
+
+impl ServerEnd for Receiver {
+    type Outcome = Received;
+
+    fn serve<C: Send>(
+        &self,
+        site: Site<'_>,
+        clients: impl FnOnce() -> C + Send,
+    ) -> Result<(C, Received), String> {
+        let address = self.address;
+        let socket = UdpSocket::bind(address).map_err(|error| format!("cannot bind {address}: {error}"))?;
+        let sent_all = AtomicBool::new(false);
+        let (sent, received) = thread::scope(|scope| {
+            let receiving = scope.spawn(|| receive(site, &socket, &sent_all));
+            let sent = clients();
+            sent_all.store(true, Ordering::Release);
+            (sent, super::server::join(receiving))
+        });
+        let received = received.map_err(|error| format!("cannot receive at {address}: {error}"))?;
+        Ok((sent, received))
+    }
+}
+
 /// Receives until all were sent and none has arrived for a while.
-fn receive(ground: &Ground<'_>, socket: &UdpSocket, sent_all: &AtomicBool) -> io::Result<Received> {
+fn receive(site: Site<'_>, socket: &UdpSocket, sent_all: &AtomicBool) -> io::Result<Received> {
     socket.set_read_timeout(Some(LOOK))?;
     let mut received = Received::default();
     let mut buffer = vec![0; 65_536];
@@ -177,11 +232,11 @@ fn receive(ground: &Ground<'_>, socket: &UdpSocket, sent_all: &AtomicBool) -> io
         match socket.recv(&mut buffer) {
             Ok(length) => {
                 heard = Instant::now();
-                received.note(&buffer[..length], ground.now());
+                received.note(&buffer[..length], site.clock.now());
             }
             Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => {
                 let quiet = sent_all.load(Ordering::Acquire) && heard.elapsed() > PATIENCE;
-                if quiet || ground.stop.is_over() {
+                if quiet || site.stop.is_over() {
                     return Ok(received);
                 }
             }
@@ -280,7 +335,7 @@ mod tests {
 
     #[test]
     fn a_row_of_nothing() {
-        let error = Some(io::Error::other("no way"));
+        let error = Some("no way".to_owned());
         let row = row(Sent { start: SECOND, count: 2, port: 0, error }, Received::default());
         assert_eq!((row.complete, row.error.as_deref()), (false, Some("no way")));
         assert_eq!((row.end_ns, row.bytes, row.lost, row.established_ns), (SECOND, 0, 2, None));

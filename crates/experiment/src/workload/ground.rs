@@ -1,13 +1,13 @@
 //! The environment of workloads: the network, the time of the run, and the signal to stop.
 
+use super::end::{RunClock, Site};
+use crate::roles::Roles;
 use crate::scenario::Scenario;
 use link::Seed;
+use netlab::Namespace;
 use netlab::mesh::Mesh;
-use netlab::{Namespace, tcp};
-use rustix::net::{AddressFamily, SocketType, bind, connect, ipproto, socket, sockopt};
 use std::io;
-use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream};
-use std::os::fd::{AsFd, BorrowedFd};
+use std::net::{IpAddr, Shutdown, SocketAddr, TcpStream};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -15,13 +15,6 @@ use std::time::{Duration, Instant};
 
 /// First port of servers: workload n has this port plus n.
 pub const SERVERS: u16 = 5001;
-/// First port of clients; fixed, so that a repeated run has the same ports.
-const CLIENTS: u16 = 10_000;
-/// Number of client ports per workload.
-const CLIENTS_EACH: u32 = 4000;
-/// Number of workloads with client ports of their own; for others the kernel chooses.
-const WITH_PORTS: usize = 13;
-
 /// The environment of a run's workloads.
 #[derive(Debug)]
 pub struct Ground<'a> {
@@ -29,8 +22,8 @@ pub struct Ground<'a> {
     pub scenario: &'a Scenario,
     /// The network built from them.
     pub mesh: &'a Mesh,
-    /// Start of the run.
-    pub origin: Instant,
+    /// Time of the run.
+    pub clock: RunClock,
     /// Seed of the run.
     pub seed: Seed,
     /// Signal that the run is over.
@@ -41,13 +34,21 @@ pub struct Ground<'a> {
     pub logs: &'a Path,
     /// Prefix of these names.
     pub stem: &'a str,
+    /// Programs of the run that nodes need.
+    pub roles: &'a Roles,
 }
 
 impl Ground<'_> {
+    /// Returns what the end of a workload needs of the run.
+    #[must_use]
+    pub fn site(&self) -> Site<'_> {
+        Site { clock: self.clock, stop: self.stop }
+    }
+
     /// Returns the time since the start in nanoseconds.
     #[must_use]
     pub fn now(&self) -> u64 {
-        self.origin.elapsed().as_nanos() as u64
+        self.clock.now()
     }
 
     /// Returns the name of a node.
@@ -62,59 +63,18 @@ impl Ground<'_> {
         self.mesh.node(node)
     }
 
-    /// Returns the address of the server of the workload with this index.
+    /// Returns the address at which a server on a node is reached, for the workload with this index.
     #[must_use]
     pub fn server(&self, node: usize, workload: usize) -> SocketAddr {
         let port = SERVERS + workload as u16;
-        SocketAddr::new(IpAddr::V4(self.scenario.nodes[node].address()), port)
+        SocketAddr::new(IpAddr::V4(self.scenario.tcp_address(node)), port)
     }
 
-    /// Listens in the calling thread's namespace.
-    ///
-    /// # Errors
-    /// If the port is taken.
-    pub fn listen(&self, at: SocketAddr) -> io::Result<TcpListener> {
-        TcpListener::bind(at)
+    /// Returns the address at which that server listens.
+    #[must_use]
+    pub fn listening(&self, node: usize, workload: usize) -> SocketAddr {
+        self.server(node, workload)
     }
-
-    /// Connects from the calling thread's namespace, with a congestion control of its own if one is
-    /// given.
-    ///
-    /// The congestion control is set before and after connecting. The first makes an unknown name
-    /// an error before anything is sent. The second is necessary because connecting replaces it by
-    /// that of the route (`tcp_ca_dst_init` of Linux).
-    ///
-    /// # Errors
-    /// If the server cannot be reached, the congestion control is unknown, or the run is over.
-    pub fn connect(
-        &self,
-        to: SocketAddr,
-        workload: usize,
-        number: u32,
-        congestion_control: Option<&str>,
-    ) -> io::Result<Arc<TcpStream>> {
-        let descriptor = socket(AddressFamily::INET, SocketType::STREAM, Some(ipproto::TCP))?;
-        rustix::io::fcntl_setfd(&descriptor, rustix::io::FdFlags::CLOEXEC)?;
-        sockopt::set_socket_reuseaddr(&descriptor, true)?;
-        if let Some(port) = client_port(workload, number) {
-            bind(&descriptor, &SocketAddr::new(IpAddr::V4(std::net::Ipv4Addr::UNSPECIFIED), port))?;
-        }
-        let set = |socket: BorrowedFd<'_>| match congestion_control {
-            Some(name) => tcp::set_congestion_control(socket, name).map_err(io::Error::other),
-            None => Ok(()),
-        };
-        set(descriptor.as_fd())?;
-        let stream = self.stop.watch(TcpStream::from(descriptor))?;
-        connect(&*stream, &to)?;
-        set(stream.as_fd())?;
-        Ok(stream)
-    }
-}
-
-/// Returns the port of a workload's client with this number; `None` if the kernel chooses.
-fn client_port(workload: usize, number: u32) -> Option<u16> {
-    (workload < WITH_PORTS)
-        .then(|| CLIENTS + workload as u16 * CLIENTS_EACH as u16 + (number % CLIENTS_EACH) as u16)
 }
 
 /// Signal to workloads that the run is over.
@@ -175,8 +135,8 @@ impl Stop {
 pub(super) mod tests {
     use super::*;
     use crate::plan::Plan;
-    use std::collections::HashSet;
     use std::io::Read;
+    use std::net::TcpListener;
 
     /// Calls `work` with the environment of nodes `a` (0) and `b` (1), without a network.
     pub fn without_network<T>(work: impl FnOnce(&Ground<'_>) -> T) -> T {
@@ -190,27 +150,15 @@ pub(super) mod tests {
         let ground = Ground {
             scenario: &scenario,
             mesh: &mesh,
-            origin: Instant::now(),
+            clock: RunClock::start(),
             seed: Seed::campaign(1),
             stop: &stop,
             scratch: folder.path(),
             logs: folder.path(),
             stem: "c000-r00",
+            roles: &Roles::default(),
         };
         work(&ground)
-    }
-
-    /// So the packets of a repeated run have the same ports, and no two connections share a pair.
-    #[test]
-    fn clients_have_ports_of_their_own() {
-        let all: HashSet<_> = (0..WITH_PORTS)
-            .flat_map(|workload| (0..CLIENTS_EACH).filter_map(move |number| client_port(workload, number)))
-            .collect();
-        assert_eq!(all.len(), WITH_PORTS * CLIENTS_EACH as usize);
-        assert!(all.iter().all(|port| (CLIENTS..=CLIENTS + 52_000).contains(port)));
-        assert!(!all.contains(&SERVERS) && !all.contains(&(SERVERS + 4998)), "no port of a server");
-        assert_eq!(client_port(1, CLIENTS_EACH + 2), client_port(1, 2), "they are used again");
-        assert_eq!(client_port(WITH_PORTS, 0), None);
     }
 
     #[test]

@@ -6,6 +6,8 @@
 //! differs in nearly all of its bytes. Bit errors spoil only a few bytes, which tells the two
 //! apart.
 
+use borsh::{BorshDeserialize, BorshSerialize};
+
 /// Number of bytes that are read and written at a time.
 pub const PIECE: usize = 64 * 1024;
 /// Length of the sequence: the first prime above 2^20. Within any TCP window, no multiple of a
@@ -46,8 +48,8 @@ impl Pattern {
     /// Returns the stream of the connection from this port, of the workload with this index in the
     /// plan.
     #[must_use]
-    pub fn stream(&self, workload: usize, port: u16) -> Stream<'_> {
-        let number = (workload << 16) + usize::from(port);
+    pub fn stream(&self, workload: u16, port: u16) -> Stream<'_> {
+        let number = (usize::from(workload) << 16) + usize::from(port);
         Stream { bytes: &self.bytes, start: number % PERIOD * STRIDE % PERIOD }
     }
 }
@@ -79,7 +81,7 @@ pub struct Comparison<'a> {
 }
 
 /// Errors in what arrived.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, BorshSerialize, BorshDeserialize)]
 pub struct Wrong {
     /// Number of bytes that differ from those sent.
     pub bytes: u64,

@@ -74,7 +74,7 @@ impl Ping<'_> {
     /// # Errors
     /// If the socket cannot be opened, or replies cannot be received.
     pub fn run(&self, ground: &Ground<'_>) -> Result<Vec<Connection>, String> {
-        let address = ground.server(self.to, self.place).ip();
+        let address = IpAddr::V4(ground.scenario.nodes[self.to].address());
         let asking = ground.namespace(self.from).enter(|| Ok(open(address)));
         let socket = asking
             .map_err(|error| error.to_string())?

@@ -6,8 +6,10 @@
 //! `throughput = (request bytes + response bytes) / (t_end - t_start)` (Eq. 8.1), from `connect` to
 //! the last byte of the response at the client; closing does not count (M1, M2).
 
+use super::end::{ClientEnd, ClientPorts, ServerEnd, Site, Task, both};
 use super::ground::Ground;
-use super::server::{join, serve};
+use super::server::{join, listen, serve};
+use borsh::{BorshDeserialize, BorshSerialize};
 use link::units::{ByteCount, Span};
 use netlab::tcp;
 use results::{Connection, Protocol, RoundTrips};
@@ -42,8 +44,31 @@ pub struct Requests<'a> {
     pub congestion_control: Option<&'a str>,
 }
 
+/// The end with the clients.
+#[derive(Debug, Clone, BorshSerialize, BorshDeserialize)]
+pub struct Client {
+    server: SocketAddr,
+    ports: ClientPorts,
+    request: ByteCount,
+    response: ByteCount,
+    times: u32,
+    pause: Span,
+    clients: u32,
+    congestion_control: Option<String>,
+}
+
+/// The end with the server.
+#[derive(Debug, Clone, BorshSerialize, BorshDeserialize)]
+pub struct Server {
+    address: SocketAddr,
+    request: ByteCount,
+    response: ByteCount,
+    congestion_control: Option<String>,
+}
+
 /// The client's measurements of one request.
-struct Asked {
+#[derive(Debug, BorshSerialize, BorshDeserialize)]
+pub struct Asked {
     number: u32,
     start: u64,
     established: Option<u64>,
@@ -51,13 +76,17 @@ struct Asked {
     port: u16,
     received: u64,
     idle_max: u64,
-    error: Option<io::Error>,
+    error: Option<String>,
 }
 
 /// The server's measurements of one request.
-#[derive(Default)]
-struct Served {
-    info: tcp::Info,
+#[derive(Debug, Default, BorshSerialize, BorshDeserialize)]
+pub struct Served {
+    /// The smoothed round-trip time at the end in nanoseconds; 0 if there is none.
+    round_trip: u64,
+    segments: u64,
+    retransmissions: u64,
+    timeouts: u64,
     congestion_control: String,
 }
 
@@ -67,52 +96,112 @@ impl Requests<'_> {
     /// # Errors
     /// If the server cannot start; later errors are in the rows.
     pub fn run(&self, ground: &Ground<'_>) -> Result<Vec<Connection>, String> {
-        let server = ground.server(self.server, self.place);
-        let listener = ground
-            .namespace(self.server)
-            .enter(|| Ok(ground.listen(server)))
-            .map_err(|error| error.to_string())?
-            .map_err(|error| format!("cannot listen at {server}: {error}"))?;
-        let (asked, answered) = serve(
-            &listener,
-            |connection| self.answer(ground, connection).unwrap_or_default(),
-            || {
-                thread::scope(|scope| {
-                    let start = |client| scope.spawn(move || self.ask_all(ground, server, client));
-                    let clients: Vec<_> = (0..self.clients).map(start).collect();
-                    clients.into_iter().map(join).collect::<Result<Vec<_>, String>>()
-                })
-            },
-        );
-        let mut answered: BTreeMap<u16, Served> = answered.into_iter().collect();
+        let congestion_control = self.congestion_control.map(str::to_owned);
+        let answering = Server {
+            address: ground.listening(self.server, self.place),
+            request: self.request,
+            response: self.response,
+            congestion_control: congestion_control.clone(),
+        };
+        let asking = Client {
+            server: ground.server(self.server, self.place),
+            ports: ClientPorts::of(ground, self.client, self.place),
+            request: self.request,
+            response: self.response,
+            times: self.times,
+            pause: self.pause,
+            clients: self.clients,
+            congestion_control,
+        };
+        let (asked, served) = both(ground, self.name, (self.server, &answering), (self.client, &asking))?;
+        let mut served: BTreeMap<u16, Served> = served.into_iter().collect();
         let row = |asked: Asked| {
-            let its = answered.remove(&asked.port).unwrap_or_default();
+            let its = served.remove(&asked.port).unwrap_or_default();
             self.row(ground, asked, its)
         };
-        Ok(asked?.into_iter().flatten().map(row).collect())
+        Ok(asked.into_iter().map(row).collect())
     }
 
+    fn row(&self, ground: &Ground<'_>, asked: Asked, served: Served) -> Connection {
+        let complete = asked.received == self.response.get();
+        let bytes = asked.received + if complete { self.request.get() } else { 0 };
+        let seconds = asked.end.saturating_sub(asked.start) as f64 / 1e9;
+        let cut = (!complete && ground.stop.is_over()).then(|| "cut off when the run was over".to_owned());
+        Connection {
+            workload: self.name.to_owned(),
+            number: asked.number,
+            protocol: Protocol::Tcp,
+            from: ground.name(self.server),
+            to: ground.name(self.client),
+            from_port: ground.server(self.server, self.place).port(),
+            to_port: asked.port,
+            congestion_control: served.congestion_control,
+            complete,
+            error: if complete { None } else { cut.or(asked.error) },
+            start_ns: asked.start,
+            established_ns: asked.established,
+            end_ns: asked.end,
+            bytes,
+            goodput_bps: if seconds > 0.0 { bytes as f64 * 8.0 / seconds } else { 0.0 },
+            segments: served.segments,
+            retransmissions: served.retransmissions,
+            timeouts: served.timeouts,
+            lost: 0,
+            round_trips: RoundTrips::of(if served.round_trip > 0 {
+                vec![served.round_trip]
+            } else {
+                Vec::new()
+            }),
+            idle_max_ns: asked.idle_max,
+            wrong_bytes: None,
+            misplaced: None,
+            losses: None,
+        }
+    }
+}
+
+impl From<Client> for Task {
+    fn from(end: Client) -> Self {
+        Self::RequestClient(end)
+    }
+}
+
+impl From<Server> for Task {
+    fn from(end: Server) -> Self {
+        Self::RequestServer(end)
+    }
+}
+
+impl ClientEnd for Client {
+    type Outcome = Vec<Asked>;
+
+    fn run(&self, site: Site<'_>) -> Vec<Asked> {
+        thread::scope(|scope| {
+            let start = |client| scope.spawn(move || self.ask_all(site, client));
+            let clients: Vec<_> = (0..self.clients).map(start).collect();
+            clients.into_iter().flat_map(join).collect()
+        })
+    }
+}
+
+impl Client {
     /// Makes all requests of one client.
-    fn ask_all(&self, ground: &Ground<'_>, server: SocketAddr, client: u32) -> Result<Vec<Asked>, String> {
-        let worked = ground.namespace(self.client).enter(|| {
-            let mut all = Vec::new();
-            for time in 0..self.times {
-                if time > 0 {
-                    let pause = Duration::from(self.pause);
-                    ground.stop.sleep_until(std::time::Instant::now(), pause);
-                }
-                if ground.stop.is_over() {
-                    break;
-                }
-                all.push(self.ask(ground, server, client * self.times + time));
+    fn ask_all(&self, site: Site<'_>, client: u32) -> Vec<Asked> {
+        let mut all = Vec::new();
+        for time in 0..self.times {
+            if time > 0 {
+                site.stop.sleep_until(std::time::Instant::now(), Duration::from(self.pause));
             }
-            Ok(all)
-        });
-        worked.map_err(|error| error.to_string())
+            if site.stop.is_over() {
+                break;
+            }
+            all.push(self.ask(site, client * self.times + time));
+        }
+        all
     }
 
-    fn ask(&self, ground: &Ground<'_>, server: SocketAddr, number: u32) -> Asked {
-        let start = ground.now();
+    fn ask(&self, site: Site<'_>, number: u32) -> Asked {
+        let start = site.clock.now();
         let mut asked = Asked {
             number,
             start,
@@ -123,15 +212,16 @@ impl Requests<'_> {
             idle_max: 0,
             error: None,
         };
-        asked.error = self.exchange(ground, server, &mut asked).err();
+        asked.error = self.exchange(site, &mut asked).err().map(|error| error.to_string());
         asked
     }
 
-    fn exchange(&self, ground: &Ground<'_>, server: SocketAddr, asked: &mut Asked) -> io::Result<()> {
-        let connection = ground.connect(server, self.place, asked.number, self.congestion_control)?;
-        asked.established = Some(ground.now());
+    fn exchange(&self, site: Site<'_>, asked: &mut Asked) -> io::Result<()> {
+        let port = self.ports.port(asked.number);
+        let connection = site.connect(self.server, port, self.congestion_control.as_deref())?;
+        asked.established = Some(site.clock.now());
         asked.port = connection.local_addr()?.port();
-        asked.end = ground.now();
+        asked.end = site.clock.now();
         let mut connection = &*connection;
         connection.write_all(&vec![b'?'; self.request.get() as usize])?;
         let mut buffer = vec![0; 64 * 1024];
@@ -140,19 +230,35 @@ impl Requests<'_> {
             if count == 0 {
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }
-            let now = ground.now();
+            let now = site.clock.now();
             asked.idle_max = asked.idle_max.max(now - asked.end);
             asked.end = now;
             asked.received += count as u64;
         }
         Ok(())
     }
+}
 
+impl ServerEnd for Server {
+    /// By the client's port.
+    type Outcome = Vec<(u16, Served)>;
+
+    fn serve<C: Send>(
+        &self,
+        site: Site<'_>,
+        clients: impl FnOnce() -> C + Send,
+    ) -> Result<(C, Self::Outcome), String> {
+        let listener = listen(self.address)?;
+        Ok(serve(&listener, |connection| self.answer(site, connection).unwrap_or_default(), clients))
+    }
+}
+
+impl Server {
     /// Reads a request, writes the response, and waits until the client has closed the connection.
-    fn answer(&self, ground: &Ground<'_>, connection: TcpStream) -> io::Result<Served> {
-        let connection = ground.stop.watch(connection)?;
+    fn answer(&self, site: Site<'_>, connection: TcpStream) -> io::Result<Served> {
+        let connection = site.stop.watch(connection)?;
         let mut connection = &*connection;
-        if let Some(name) = self.congestion_control {
+        if let Some(name) = &self.congestion_control {
             tcp::set_congestion_control(connection, name).map_err(io::Error::other)?;
         }
         let mut request = vec![0; self.request.get() as usize];
@@ -171,44 +277,14 @@ impl Requests<'_> {
             // remain.
             let _ = io::copy(&mut connection, &mut io::sink());
         }
+        let info = tcp::info(connection).unwrap_or_default();
         Ok(Served {
-            info: tcp::info(connection).unwrap_or_default(),
+            round_trip: info.round_trip.as_nanos() as u64,
+            segments: info.data_segments_sent,
+            retransmissions: info.retransmissions,
+            timeouts: info.timeouts,
             congestion_control: tcp::congestion_control(connection).unwrap_or_default(),
         })
-    }
-
-    fn row(&self, ground: &Ground<'_>, asked: Asked, served: Served) -> Connection {
-        let complete = asked.received == self.response.get();
-        let bytes = asked.received + if complete { self.request.get() } else { 0 };
-        let seconds = asked.end.saturating_sub(asked.start) as f64 / 1e9;
-        let smoothed = served.info.round_trip.as_nanos() as u64;
-        let cut = (!complete && ground.stop.is_over()).then(|| "cut off when the run was over".to_owned());
-        Connection {
-            workload: self.name.to_owned(),
-            number: asked.number,
-            protocol: Protocol::Tcp,
-            from: ground.name(self.server),
-            to: ground.name(self.client),
-            from_port: ground.server(self.server, self.place).port(),
-            to_port: asked.port,
-            congestion_control: served.congestion_control,
-            complete,
-            error: if complete { None } else { cut.or_else(|| asked.error.map(|error| error.to_string())) },
-            start_ns: asked.start,
-            established_ns: asked.established,
-            end_ns: asked.end,
-            bytes,
-            goodput_bps: if seconds > 0.0 { bytes as f64 * 8.0 / seconds } else { 0.0 },
-            segments: served.info.data_segments_sent,
-            retransmissions: served.info.retransmissions,
-            timeouts: served.info.timeouts,
-            lost: 0,
-            round_trips: RoundTrips::of(if smoothed > 0 { vec![smoothed] } else { Vec::new() }),
-            idle_max_ns: asked.idle_max,
-            wrong_bytes: None,
-            misplaced: None,
-            losses: None,
-        }
     }
 }
 
@@ -240,16 +316,15 @@ mod tests {
             port: 18_000,
             received,
             idle_max: 9,
-            error: error.map(io::Error::other),
+            error: error.map(str::to_owned),
         };
-        let info = tcp::Info {
-            round_trip: Duration::from_micros(2),
-            data_segments_sent: 7,
+        let served = Served {
+            round_trip: 2000,
+            segments: 7,
             retransmissions: 5,
             timeouts: 3,
-            ..tcp::Info::default()
+            congestion_control: "reno".to_owned(),
         };
-        let served = Served { info, congestion_control: "reno".to_owned() };
         without_network(|ground| {
             if over {
                 ground.stop.tell();

@@ -1,8 +1,17 @@
 //! The accepting side of a workload: a thread for each connection, until the clients have finished.
 
-use rustix::net::{Shutdown, shutdown};
-use std::net::{TcpListener, TcpStream};
+use nix::sys::socket::{Shutdown, shutdown};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::os::fd::AsRawFd;
 use std::thread;
+
+/// Listens in the calling thread's namespace.
+///
+/// # Errors
+/// If the address cannot be had.
+pub fn listen(address: SocketAddr) -> Result<TcpListener, String> {
+    TcpListener::bind(address).map_err(|error| format!("cannot listen at {address}: {error}"))
+}
 
 /// Runs `clients` while connections to `listener` are accepted and passed to `handle`.
 ///
@@ -32,7 +41,7 @@ pub fn serve<C, T: Send>(
         });
         let result = clients();
         // On Linux this wakes `accept`. It cannot fail for a listening socket.
-        let _ = shutdown(listener, Shutdown::Both);
+        let _ = shutdown(listener.as_raw_fd(), Shutdown::Both);
         (result, join(accepting))
     })
 }

@@ -5,8 +5,10 @@ use crate::acceptance::Acceptance;
 use crate::catalogue::Catalogue;
 use crate::parameters::Parameter;
 use crate::plan::error::unknown;
-use crate::plan::file::{LinkFile, NodeFile, ScenarioFile};
+use crate::plan::file::{LinkFile, NodeFile, ScenarioFile, SocketsFile};
 use crate::plan::text::{Text, is_name};
+use crate::roles::remote_sockets::{Carrier, RemoteSockets};
+use crate::roles::split_proxy::SplitProxy;
 use crate::scenario::{Link, MOST_NODES, Node, Scenario};
 use crate::stack::{Generation, Stack};
 use link::Seed;
@@ -78,6 +80,7 @@ pub fn build(fields: &Fields<'_>, file: &ScenarioFile, catalogue: &Catalogue) ->
     }
     let base = stack(fields, &of_scenario(file), None)?;
     let usual = acceptance(fields, file.lite.as_ref())?.unwrap_or_default();
+    let all = names.clone();
     let nodes: Vec<Node> = number(&names)
         .into_iter()
         .zip(names)
@@ -88,10 +91,15 @@ pub fn build(fields: &Fields<'_>, file: &ScenarioFile, catalogue: &Catalogue) ->
                 None => base.clone(),
             };
             let lite = acceptance(fields, own.and_then(|node| node.lite.as_ref()))?.unwrap_or(usual);
-            Ok(Node { name, number, stack, lite })
+            let sockets = own.and_then(|node| node.sockets.as_ref());
+            let sockets = sockets.map(|file| sockets_of(fields, file, &name, &all)).transpose()?.flatten();
+            let proxy = own.and_then(|node| node.proxy.as_ref());
+            let proxy = proxy.map(|text| proxy_of(fields, text)).transpose()?.flatten();
+            Ok(Node { name, number, stack, lite, sockets, proxy })
         })
         .collect::<Result<_, PlanError>>()?;
     check_one_way(fields, file, &nodes)?;
+    check_servers(fields, file, &nodes)?;
     let parameters = file.congestion_parameters.iter().map(|(key, value)| parameter(fields, key, value));
     Ok(Scenario { nodes, links, parameters: parameters.collect::<Result<_, _>>()? })
 }
@@ -110,6 +118,61 @@ fn acceptance(fields: &Fields<'_>, text: Option<&Text>) -> Result<Option<Accepta
     let name = fields.text(text)?;
     let known = Acceptance::named(&name);
     known.map(Some).ok_or_else(|| fields.wrong(text, unknown("lite mode", &name, Acceptance::NAMES)))
+}
+
+/// Reads the remote sockets of the node `name`; `None` if its sockets are the kernel's.
+fn sockets_of(
+    fields: &Fields<'_>,
+    file: &SocketsFile,
+    name: &str,
+    nodes: &[String],
+) -> Result<Option<RemoteSockets>, PlanError> {
+    let carrier = match &file.carrier {
+        None => Carrier::Udp,
+        Some(text) => match fields.text(text)?.as_str() {
+            "none" => return Ok(None),
+            given => Carrier::named(given)
+                .ok_or_else(|| fields.wrong(text, unknown("carrier", given, Carrier::NAMES)))?,
+        },
+    };
+    let at = fields.text(&file.at)?;
+    let known = || nodes.iter().map(String::as_str);
+    let place = nodes.iter().position(|node| *node == at);
+    let place = place.ok_or_else(|| fields.wrong(&file.at, unknown("node", &at, known())))?;
+    if at == name {
+        let message = format!("remote sockets of `{name}` at itself: name the node beyond its last hop");
+        return Err(fields.wrong(&file.at, message));
+    }
+    Ok(Some(RemoteSockets { at: place, carrier }))
+}
+
+/// Reads the split proxy of a node.
+fn proxy_of(fields: &Fields<'_>, text: &Text) -> Result<Option<SplitProxy>, PlanError> {
+    match fields.text(text)?.as_str() {
+        "none" => Ok(None),
+        name => SplitProxy::named(name)
+            .map(Some)
+            .ok_or_else(|| fields.wrong(text, unknown("proxy", name, SplitProxy::NAMES))),
+    }
+}
+
+/// Checks that the nodes with servers of remote sockets have sockets of their own.
+fn check_servers(fields: &Fields<'_>, file: &ScenarioFile, nodes: &[Node]) -> Result<(), PlanError> {
+    for node in nodes {
+        let Some(RemoteSockets { at, .. }) = node.sockets else { continue };
+        if nodes[at].sockets.is_some() {
+            let message = format!(
+                "`{}` has remote sockets at `{}`, which has remote sockets itself: name a node with its own",
+                node.name, nodes[at].name
+            );
+            let own = file.nodes.iter().find(|its| fields.text(&its.name).is_ok_and(|its| its == node.name));
+            return Err(match own.and_then(|its| its.sockets.as_ref()) {
+                Some(sockets) => fields.wrong(&sockets.at, message),
+                None => fields.wrong_somewhere(message),
+            });
+        }
+    }
+    Ok(())
 }
 
 /// Checks that all nodes that accept damage do it in the same way: a run has a single judge of

@@ -252,10 +252,12 @@ impl One<'_> {
     fn command(&self) -> Result<String, PlanError> {
         let text = self.needed("command", self.file.command.as_ref())?;
         self.fields.text_with(text, &|name| {
-            let node = |name: &str| Some(&self.scenario.nodes[self.scenario.node(name)?]);
-            let address = name.strip_prefix("address.").and_then(node).map(|node| node.address().to_string());
-            address.or_else(|| {
-                name.strip_prefix("address6.").and_then(node).map(|node| node.address6().to_string())
+            let scenario = self.scenario;
+            let node = |name: &str| scenario.node(name);
+            let address = name.strip_prefix("address.").and_then(node);
+            address.map(|node| scenario.tcp_address(node).to_string()).or_else(|| {
+                let node = name.strip_prefix("address6.").and_then(node)?;
+                Some(scenario.nodes[scenario.tcp_at(node)].address6().to_string())
             })
         })
     }

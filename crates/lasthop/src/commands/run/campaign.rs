@@ -4,6 +4,7 @@ use super::arguments::CampaignArguments;
 use super::progress::Bar;
 use crate::clock::{Clock, GuestKernel, guest_kernel, processors};
 use crate::failure::Failure;
+use crate::library::PRELOAD;
 use experiment::campaign::{Asked, Campaign, Capacity, Guests, RunEnvironment};
 use experiment::plan::Plan;
 use results::Directory;
@@ -141,12 +142,14 @@ fn campaign(
     add: &dyn Fn(&Plan, Clock, &mut Asked) -> Result<(), Failure>,
 ) -> Result<Campaign, Failure> {
     let mut asked = asked(arguments, kernel);
+    // Without it, programs are intercepted by seccomp (static binary), or a run says what is missing.
+    let preload = PRELOAD.find().ok();
     if let Some(directory) = &arguments.resume {
-        return Ok(Campaign::resume(directory, asked.guest.as_ref())?);
+        return Ok(Campaign::resume(directory, asked.guest.as_ref())?.with_preload(preload));
     }
     let plan = read_plan(arguments.plan.as_ref())?;
     add(&plan, if kernel.is_some() { Clock::Virtual } else { Clock::Real }, &mut asked)?;
-    Ok(Campaign::create(plan, &asked)?)
+    Ok(Campaign::create(plan, &asked)?.with_preload(preload))
 }
 
 /// Returns the options of a new campaign that all commands have.

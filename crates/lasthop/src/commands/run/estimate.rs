@@ -6,6 +6,7 @@
 //! takes as long as its links, so there is nothing to measure but the campaign itself.
 
 use crate::failure::Failure;
+use crate::library::PRELOAD;
 use experiment::campaign::{Asked, Campaign, Capacity, RunEnvironment};
 use experiment::plan::Plan;
 use results::{Cell, RunVerdict, Shard};
@@ -110,7 +111,8 @@ impl Estimate {
         let seed = Some(asked.seed.or(plan.seed).unwrap_or_default());
         let out = Some(folder.path().join("pilot"));
         let asked = Asked { repetitions: Some(1), seed, out, shard: None, ..asked.clone() };
-        let mut campaign = Campaign::create_of(plan.clone(), cells, &asked)?;
+        let mut campaign =
+            Campaign::create_of(plan.clone(), cells, &asked)?.with_preload(PRELOAD.find().ok());
         if !campaign.run(place, capacity, interrupted, &mut |_| ())? {
             return Ok(None);
         }

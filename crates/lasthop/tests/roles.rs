@@ -1,0 +1,157 @@
+//! Tests of the roles of nodes in plans: remote sockets and split proxies, by both clocks.
+
+mod lab;
+
+use lab::Lab;
+use serde_json::Value;
+use std::fs;
+
+/// Returns a plan with a mobile host, an access point and a server, and with these lines for nodes
+/// and workloads.
+fn plan(nodes: &str, workloads: &str) -> String {
+    format!(
+        "seed = 7\n[scenario]\nstack = \"2001\"\n{nodes}\n\
+         [[scenario.links]]\nname = \"air\"\nbetween = [\"mobile\", \"access\"]\n\
+         up = \"rate=2mbit,delay=20ms\"\ndown = \"rate=2mbit,delay=20ms\"\n\
+         [[scenario.links]]\nname = \"wire\"\nbetween = [\"access\", \"server\"]\n\
+         up = \"rate=10mbit,delay=10ms\"\ndown = \"rate=10mbit,delay=10ms\"\n\
+         {workloads}\n[capture]\nkeep = \"all\"\n"
+    )
+}
+
+fn remote(carrier: &str) -> String {
+    format!("[[scenario.nodes]]\nname = \"mobile\"\nsockets = {{ at = \"access\", carrier = \"{carrier}\" }}")
+}
+
+/// The nodes with a proxy at the access point.
+const SPLIT: &str =
+    "[[scenario.nodes]]\nname = \"mobile\"\n[[scenario.nodes]]\nname = \"access\"\nproxy = \"haproxy\"";
+
+/// Every kind of workload in both directions.
+const ALL: &str = "\
+[[workloads]]\nname = \"page\"\nkind = \"request\"\nfrom = \"mobile\"\nto = \"server\"\nresponse = \"30kB\"\ntimes = 2\n\
+[[workloads]]\nname = \"up\"\nkind = \"bulk\"\nfrom = \"mobile\"\nto = \"server\"\nbytes = \"100kB\"\n\
+[[workloads]]\nname = \"down\"\nkind = \"bulk\"\nfrom = \"server\"\nto = \"mobile\"\nbytes = \"100kB\"\nconnections = 2\n\
+[[workloads]]\nname = \"dots\"\nkind = \"datagrams\"\nfrom = \"server\"\nto = \"mobile\"\nrate = \"80kbit\"\nsize = \"100B\"\nduration = \"1s\"\n\
+[[workloads]]\nname = \"said\"\nkind = \"command\"\nnode = \"mobile\"\n\
+command = \"python3 -c 'import socket; s = socket.create_connection((\\\"{address.server}\\\", 7000)); s.sendall(b\\\"x\\\" * 5000); s.shutdown(1); assert s.recv(9) == b\\\"5000\\\"'\"\n\
+[[workloads]]\nname = \"hears\"\nkind = \"command\"\nnode = \"server\"\nbackground = true\nlistens = 7000\n\
+command = \"exec python3 -c 'import socket; l = socket.create_server((\\\"\\\", 7000)); c = l.accept()[0]; n = sum(map(len, iter(lambda: c.recv(4096), b\\\"\\\"))); c.sendall(str(n).encode()); c.close(); l.accept()'\"\n";
+
+/// Returns the rows of a workload.
+fn rows<'a>(run: &'a Value, workload: &str) -> Vec<&'a Value> {
+    let all = run["connections"].as_array().expect("connections");
+    all.iter().filter(|row| row["workload"] == workload).collect()
+}
+
+/// Checks that every workload is complete. The command has a row of its own and one of its
+/// connection.
+fn check(run: &Value) {
+    // By the real clock, a busy machine overloads a run, whose connections are complete all the same.
+    let verdict = &run["run"]["verdict"];
+    assert!(verdict == "good" || verdict == "overloaded", "{:#}", run["run"]["reasons"]);
+    for (workload, count, bytes) in
+        [("page", 2, 30_100), ("up", 1, 100_000), ("down", 2, 100_000), ("dots", 1, 10_000), ("said", 2, 0)]
+    {
+        let rows = rows(run, workload);
+        assert_eq!(rows.len(), count, "{workload}");
+        for row in rows {
+            assert_eq!((&row["complete"], &row["error"]), (&true.into(), &Value::Null), "{row:#}");
+            assert!(bytes == 0 || row["bytes"] == bytes, "{row:#}");
+        }
+    }
+}
+
+/// Returns a run's addresses on a link: those of senders and receivers of TCP.
+fn tcp_addresses(lab: &Lab, link: usize) -> Vec<[u8; 4]> {
+    let capture = lab.path("out").join("captures/c000-r00.pcapng");
+    let mut reader = capture::packets::Reader::open(&capture).expect("a capture");
+    let mut found = Vec::new();
+    while let Some(view) = reader.view() {
+        let view = view.expect("a packet");
+        let ip = view.bytes;
+        if view.number / 2 == link && ip[0] >> 4 == 4 && ip[9] == 6 {
+            for at in [12, 16] {
+                let address = [ip[at], ip[at + 1], ip[at + 2], ip[at + 3]];
+                if !found.contains(&address) {
+                    found.push(address);
+                }
+            }
+        }
+    }
+    found.sort_unstable();
+    found
+}
+
+const MOBILE: [u8; 4] = [10, 0, 0, 1];
+const ACCESS: [u8; 4] = [10, 0, 0, 2];
+const SERVER: [u8; 4] = [10, 0, 0, 3];
+
+/// All workloads run on remote sockets as on the kernel's, and no TCP crosses the last hop.
+#[test]
+fn workloads_run_unchanged_on_remote_sockets() {
+    let Some(lab) = Lab::new() else { return };
+    for carrier in ["udp", "bare", "none"] {
+        let _ = fs::remove_dir_all(lab.path("out"));
+        lab.succeed(&plan(&remote(carrier), ALL), &[]);
+        check(&lab.journal()[0]);
+        let (air, wire) = if carrier == "none" {
+            (vec![MOBILE, SERVER], vec![MOBILE, SERVER])
+        } else {
+            (vec![], vec![ACCESS, SERVER])
+        };
+        assert_eq!((tcp_addresses(&lab, 0), tcp_addresses(&lab, 1)), (air, wire), "{carrier}");
+    }
+}
+
+/// A transparent proxy ends each connection at the access point: both sides see each other's
+/// addresses, and each hop has a handshake of its own.
+#[test]
+fn a_split_proxy_is_transparent() {
+    let Some(lab) = Lab::new() else { return };
+    if std::process::Command::new("haproxy").arg("-v").output().is_err() {
+        skip::skip!("haproxy is not installed");
+        return;
+    }
+    lab.succeed(&plan(SPLIT, ALL), &[]);
+    let run = &lab.journal()[0];
+    check(run);
+    assert_eq!(tcp_addresses(&lab, 0), [MOBILE, SERVER]);
+    assert_eq!(tcp_addresses(&lab, 1), [MOBILE, SERVER]);
+    // By way of both links, connecting takes 60 ms and more.
+    for row in rows(run, "up") {
+        let of = |field: &str| row[field].as_u64().expect("a time");
+        let handshake = of("established_ns") - of("start_ns");
+        assert!((40_000_000..59_000_000).contains(&handshake), "{handshake}");
+    }
+}
+
+/// A guest repeats a run with roles to the byte.
+#[test]
+fn a_guest_repeats_roles() {
+    let Some(lab) = Lab::with_virtual_clock() else { return };
+    for nodes in [remote("udp"), remote("bare"), remote("quic"), SPLIT.to_owned()] {
+        let _ = fs::remove_dir_all(lab.path("out"));
+        lab.succeed(&plan(&nodes, ALL), &["--clock", "virtual", "--verify"]);
+        check(&lab.journal()[0]);
+    }
+}
+
+/// Errors name the place in the plan.
+#[test]
+fn roles_that_cannot_be() {
+    let lab = Lab::here();
+    let wrong = |nodes: &str| {
+        let output = lab.run(&plan(nodes, ALL), &["--list"]);
+        assert!(!output.status.success());
+        lab::text(&output.stderr)
+    };
+    insta::assert_snapshot!(wrong(&remote("upd")));
+    insta::assert_snapshot!(wrong("[[scenario.nodes]]\nname = \"mobile\"\nsockets = { at = \"acces\" }"));
+    insta::assert_snapshot!(wrong("[[scenario.nodes]]\nname = \"mobile\"\nsockets = { at = \"mobile\" }"));
+    insta::assert_snapshot!(wrong(
+        "[[scenario.nodes]]\nname = \"mobile\"\nsockets = { at = \"access\" }\n\
+         [[scenario.nodes]]\nname = \"access\"\nsockets = { at = \"server\" }"
+    ));
+    insta::assert_snapshot!(wrong("[[scenario.nodes]]\nname = \"access\"\nproxy = \"nginx\""));
+}
