@@ -70,6 +70,12 @@ impl Roles {
         Ok(roles)
     }
 
+    /// Returns which programs have ended although they should not have, and their last words.
+    #[must_use]
+    pub fn ended(&mut self) -> Vec<String> {
+        self.services.iter_mut().filter_map(Service::ended).collect()
+    }
+
     /// Returns the agent that holds the sockets of a node's programs; `None` if they are the
     /// kernel's.
     #[must_use]

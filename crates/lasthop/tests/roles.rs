@@ -38,6 +38,10 @@ command = \"python3 -c 'import socket; s = socket.create_connection((\\\"{addres
 [[workloads]]\nname = \"hears\"\nkind = \"command\"\nnode = \"server\"\nbackground = true\nlistens = 7000\n\
 command = \"exec python3 -c 'import socket; l = socket.create_server((\\\"\\\", 7000)); c = l.accept()[0]; n = sum(map(len, iter(lambda: c.recv(4096), b\\\"\\\"))); c.sendall(str(n).encode()); c.close(); l.accept()'\"\n";
 
+/// Two requests.
+const PAGES: &str = "[[workloads]]\nname = \"page\"\nkind = \"request\"\nfrom = \"mobile\"\nto = \"server\"\n\
+                     response = \"30kB\"\ntimes = 2\n";
+
 /// Returns the rows of a workload.
 fn rows<'a>(run: &'a Value, workload: &str) -> Vec<&'a Value> {
     let all = run["connections"].as_array().expect("connections");
@@ -47,7 +51,8 @@ fn rows<'a>(run: &'a Value, workload: &str) -> Vec<&'a Value> {
 /// Checks that every workload is complete. The command has a row of its own and one of its
 /// connection.
 fn check(run: &Value) {
-    // By the real clock, a busy machine overloads a run, whose connections are complete all the same.
+    // By the real clock, a busy machine overloads a run, whose connections are complete all the
+    // same.
     let verdict = &run["run"]["verdict"];
     assert!(verdict == "good" || verdict == "overloaded", "{:#}", run["run"]["reasons"]);
     for (workload, count, bytes) in
@@ -135,6 +140,17 @@ fn a_guest_repeats_roles() {
         lab.succeed(&plan(&nodes, ALL), &["--clock", "virtual", "--verify"]);
         check(&lab.journal()[0]);
     }
+}
+
+/// A server of remote sockets does some of its work once a minute.
+#[test]
+fn a_guest_serves_remote_sockets_for_minutes() {
+    let Some(lab) = Lab::with_virtual_clock() else { return };
+    let slow = plan(&remote("bare"), PAGES).replace("rate=2mbit", "rate=2400bit").replace("30kB", "20kB");
+    lab.succeed(&slow, &["--clock", "virtual"]);
+    let run = &lab.journal()[0];
+    assert_eq!(run["run"]["verdict"], "good", "{:#}", run["run"]["reasons"]);
+    assert!(run["run"]["seconds"].as_f64().is_some_and(|seconds| seconds > 120.0), "{:#}", run["run"]);
 }
 
 /// Errors name the place in the plan.

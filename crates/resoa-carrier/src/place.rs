@@ -9,9 +9,9 @@
 //! | `plain:192.0.2.1:4000` | TCP as it is |
 //! | `bare:192.0.2.1:4000` | datagrams as they are |
 //!
-//! All except `plain:` and `bare:` are authenticated and encrypted. An address without a carrier means `udp:`,
-//! which has the highest throughput on a hop that damages packets (docs/resoa-carriers.md has the
-//! figures).
+//! All except `plain:` and `bare:` are authenticated and encrypted. An address without a carrier
+//! means `udp:`, which has the highest throughput on a hop that damages packets
+//! (docs/resoa-carriers.md has the figures).
 
 use crate::allowed::Allowed;
 use crate::bare::Bare;

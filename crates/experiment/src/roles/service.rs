@@ -61,6 +61,12 @@ impl Service {
         Ok(service)
     }
 
+    /// Returns how it ended, if it did.
+    pub fn ended(&mut self) -> Option<String> {
+        let status = self.child.try_wait().ok().flatten()?;
+        Some(format!("{}: ended with {status}; {}", self.title, self.last_words()))
+    }
+
     fn wait_until(&mut self, ready: Ready<'_>, namespace: &Namespace) -> Result<(), String> {
         let end = Instant::now() + STARTING;
         while Instant::now() < end {
@@ -74,8 +80,8 @@ impl Service {
             if is_ready {
                 return Ok(());
             }
-            if let Some(status) = self.child.try_wait().map_err(|error| error.to_string())? {
-                return Err(format!("{}: ended with {status}; {}", self.title, self.last_words()));
+            if let Some(how) = self.ended() {
+                return Err(how);
             }
             thread::sleep(LOOK);
         }

@@ -32,7 +32,7 @@ pub fn run(
 ) -> Result<(Vec<Connection>, Vec<String>), String> {
     let stop = Stop::default();
     let (scratch, logs) = (files.scratch(), files.logs_folder());
-    let roles = Roles::start(&experiment.scenario, mesh, &scratch, &logs, files.stem(), preload)?;
+    let mut roles = Roles::start(&experiment.scenario, mesh, &scratch, &logs, files.stem(), preload)?;
     let ground = Ground {
         scenario: &experiment.scenario,
         mesh,
@@ -88,6 +88,7 @@ pub fn run(
             Err(reason) => failures.push(format!("workload `{}`: {reason}", workload.name)),
         }
     }
+    failures.extend(roles.ended());
     Ok((connections, failures))
 }
 

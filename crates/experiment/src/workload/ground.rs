@@ -63,7 +63,8 @@ impl Ground<'_> {
         self.mesh.node(node)
     }
 
-    /// Returns the address at which a server on a node is reached, for the workload with this index.
+    /// Returns the address at which a server on a node is reached, for the workload with this
+    /// index.
     #[must_use]
     pub fn server(&self, node: usize, workload: usize) -> SocketAddr {
         let port = SERVERS + workload as u16;

@@ -142,7 +142,8 @@ fn campaign(
     add: &dyn Fn(&Plan, Clock, &mut Asked) -> Result<(), Failure>,
 ) -> Result<Campaign, Failure> {
     let mut asked = asked(arguments, kernel);
-    // Without it, programs are intercepted by seccomp (static binary), or a run says what is missing.
+    // Without it, programs are intercepted by seccomp (static binary), or a run says what is
+    // missing.
     let preload = PRELOAD.find().ok();
     if let Some(directory) = &arguments.resume {
         return Ok(Campaign::resume(directory, asked.guest.as_ref())?.with_preload(preload));
