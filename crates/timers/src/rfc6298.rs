@@ -48,6 +48,15 @@ impl Timer for Rfc6298 {
 mod tests {
     use super::*;
 
+    /// M4, Eq. 10.4 of Schläger: three times a handshake of 0.3664 s, and of 0.6664 s.
+    #[test]
+    fn m4_the_first_timeout_is_three_times_the_first_sample() {
+        for (rtt_s, expected) in [(0.3664, 1.0992), (0.6664, 1.9992)] {
+            let first = Rfc6298::new(0.0).sample(&Sample { at_s: 0.0, rtt_s, flight: 1.0 });
+            assert!((first.rto_s - expected).abs() < 1e-9, "{}", first.rto_s);
+        }
+    }
+
     #[test]
     fn section_2_of_rfc_6298() {
         let sample = |rtt_s| Sample { at_s: 0.0, rtt_s, flight: 1.0 };
