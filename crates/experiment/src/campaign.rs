@@ -168,6 +168,7 @@ impl Campaign {
             looks: asked.looks.clone(),
             runs: Vec::new(),
             expectations: plan.expectations.clone(),
+            factorial: plan.factorial.clone(),
             units: results::table::units(),
         };
         file("create", &directory, fs::create_dir_all(&directory))?;

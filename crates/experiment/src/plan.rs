@@ -7,6 +7,7 @@
 mod build;
 mod error;
 mod expectations;
+mod factorial;
 pub mod file;
 mod requirements;
 mod text;
@@ -19,7 +20,7 @@ use crate::workload::{Traffic, Workload};
 use error::{Source, unknown};
 use file::PlanFile;
 use link::units::Span;
-use results::{Cell, Expectation, Factor, Level, PlanText, PlannedWorkload, Requirement};
+use results::{Cell, Expectation, Factor, FactorialDesign, Level, PlanText, PlannedWorkload, Requirement};
 use std::collections::BTreeMap;
 use std::path::Path;
 use text::Text;
@@ -39,6 +40,8 @@ pub struct Plan {
     pub max_repetitions: u32,
     /// Expected figures from the literature.
     pub expectations: Vec<Expectation>,
+    /// Factorial analyses of the results.
+    pub factorial: Vec<FactorialDesign>,
     /// Requirements that a gate decides.
     pub requirements: Vec<Requirement>,
     /// Variables of each level of each factor.
@@ -200,6 +203,7 @@ impl Plan {
             },
             seed: read.seed,
             repetitions,
+            factorial: factorial::read(source, &read.analysis.factorial, &factors)?,
             factors,
             max_repetitions,
             expectations: read.expect.clone(),
@@ -290,7 +294,7 @@ impl Plan {
         build::experiment(self, source, cell, repetition, seed)
     }
 
-    /// Builds all cells, and checks the expectations and requirements.
+    /// Builds all cells, and checks the expectations, the analyses and the requirements.
     ///
     /// # Errors
     /// The first error found.
@@ -302,6 +306,7 @@ impl Plan {
         let workloads = self.cells().into_iter().map(named).collect::<Result<Vec<_>, PlanError>>()?;
         let source = Source { file: &self.text.file, text: &self.text.text };
         expectations::check(source, &self.file, &self.factors, &workloads)?;
+        factorial::check(source, &self.file.analysis.factorial, &workloads)?;
         requirements::check(source, &self.file.require, self, &workloads)
     }
 

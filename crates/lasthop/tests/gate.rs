@@ -94,6 +94,7 @@ fn campaign(path: &Path, plan: &str, values: [Vec<Option<f64>>; 2]) {
         merged: Vec::new(),
         runs: Vec::new(),
         expectations: Vec::new(),
+        factorial: Vec::new(),
         units: BTreeMap::new(),
     };
     fs::create_dir_all(path).expect("a folder");

@@ -282,6 +282,7 @@ fn manifest(
         looks: Vec::new(),
         runs: vec![run],
         expectations: Vec::new(),
+        factorial: Vec::new(),
         units: BTreeMap::new(),
     }
 }

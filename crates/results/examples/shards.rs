@@ -91,6 +91,7 @@ fn manifest(cells: u32, repetitions: u32, shard: Shard) -> Manifest {
         merged: Vec::new(),
         runs: Vec::new(),
         expectations: Vec::new(),
+        factorial: Vec::new(),
         units: table::units(),
     }
 }

@@ -62,6 +62,7 @@ pub fn manifest() -> Manifest {
         looks: Vec::new(),
         runs: Vec::new(),
         expectations: Vec::new(),
+        factorial: Vec::new(),
         units: BTreeMap::new(),
     }
 }

@@ -15,14 +15,15 @@
 //! and [`Directory::open`] reads a directory in either state.
 //!
 //! The figures are one number per run ([`metric`]), statistics over the repetitions
-//! ([`statistics`]), the comparison with the literature ([`expectation`]), and the table for other
-//! programs ([`table`]).
+//! ([`statistics`]), the comparison with the literature ([`expectation`]), the share of each factor
+//! in the variation ([`factorial`]), and the table for other programs ([`table`]).
 #![forbid(unsafe_code)]
 
 pub mod confusion;
 pub mod connection;
 pub mod directory;
 pub mod expectation;
+pub mod factorial;
 pub mod journal;
 pub mod links;
 pub mod loss_event;
@@ -43,6 +44,7 @@ pub use confusion::{Confusion, Taken};
 pub use connection::{Connection, Protocol, RoundTrips};
 pub use directory::{Besides, Directory, DirectoryError};
 pub use expectation::{Comparison, ExpectationError, Range, compare};
+pub use factorial::FactorialDesign;
 pub use journal::RunEnded;
 pub use links::{LinkCounters, LinkLayerCounters};
 pub use loss_event::{LossEvent, LossKind};

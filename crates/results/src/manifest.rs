@@ -1,6 +1,6 @@
 //! `manifest.json`: what was run, on what, and how each run ended.
 
-use crate::{LinkCounters, LiteTotals, Shard};
+use crate::{FactorialDesign, LinkCounters, LiteTotals, Shard};
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeMap;
@@ -65,6 +65,9 @@ pub struct Manifest {
     pub runs: Vec<RunRecord>,
     /// Figures from the literature for comparison.
     pub expectations: Vec<Expectation>,
+    /// Factorial analyses of the plan.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub factorial: Vec<FactorialDesign>,
     /// Units of the columns of `results.parquet` and of the fields of `--json`.
     pub units: BTreeMap<String, String>,
 }

@@ -7,6 +7,7 @@
 
 mod bootstrap;
 mod distribution;
+mod factorial;
 mod looks;
 mod proportion;
 mod rank;
@@ -15,6 +16,7 @@ mod sequential;
 
 pub use bootstrap::{Bootstrap, Estimator, Interval};
 pub use distribution::{Distribution, quantile};
+pub use factorial::{Factorial, FactorialEffect, factorial};
 pub use looks::Looks;
 pub use proportion::wilson;
 pub use rank::{Effect, Magnitude, MannWhitney, Method, effect, holm, mann_whitney, too_few_to_differ};

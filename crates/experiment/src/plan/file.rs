@@ -52,6 +52,52 @@ pub struct PlanFile {
     #[serde(default)]
     #[schemars(with = "Vec<RequireFile>")]
     pub require: Vec<Spanned<RequireFile>>,
+    /// Analyses of the results, printed with them and in the report.
+    #[serde(default)]
+    pub analysis: AnalysisFile,
+}
+
+/// Analyses of the results.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct AnalysisFile {
+    /// 2^k factorial analyses: the share of a metric's variation that each factor and each
+    /// interaction of factors explains.
+    #[serde(default)]
+    #[schemars(with = "Vec<FactorialFile>")]
+    pub factorial: Vec<Spanned<FactorialFile>>,
+}
+
+/// A 2^k factorial analysis of all factors with two levels.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct FactorialFile {
+    /// Title, in one line.
+    pub title: Text,
+    /// The metric (default `goodput`): `completion`, `retransmission-rate`, `timeouts`, `rtt`, …
+    pub metric: Option<Text>,
+    /// Its workload; the one that figures are about if absent.
+    pub workload: Option<Text>,
+    /// The two levels to analyse of each factor that has more than two:
+    /// `{ rate = ["1mbit", "100mbit"] }`. They also set the order: effects are changes from the
+    /// first to the second.
+    #[serde(default)]
+    #[schemars(with = "BTreeMap<String, Vec<Text>>")]
+    pub levels: BTreeMap<String, Spanned<toml::Value>>,
+    /// Factors that are not analysed, each with the level of the cells to use:
+    /// `{ loss = "lite-0" }`.
+    #[serde(rename = "where", default)]
+    #[schemars(with = "BTreeMap<String, Text>")]
+    pub of: BTreeMap<String, Spanned<toml::Value>>,
+    /// The factor between whose two levels the response is the difference, the metric at the first
+    /// minus that at the second, repetition by repetition: `{ system = ["proxy", "plain"] }`.
+    #[schemars(with = "Option<BTreeMap<String, Vec<Text>>>")]
+    pub difference: Option<BTreeMap<String, Spanned<toml::Value>>>,
+    /// The same for the ratio: the metric at the first level over that at the second.
+    #[schemars(with = "Option<BTreeMap<String, Vec<Text>>>")]
+    pub ratio: Option<BTreeMap<String, Spanned<toml::Value>>>,
+    /// Response: `value` (default), or `log` for the decimal logarithm, where effects multiply.
+    pub response: Option<Text>,
 }
 
 /// A requirement: in each selected cell, a statistic of a metric reaches a bound.

@@ -68,7 +68,7 @@ fn requirement(source: Source<'_>, written: &Spanned<RequireFile>) -> Result<Req
 }
 
 /// Reads the levels of factors.
-fn selection(
+pub(super) fn selection(
     source: Source<'_>,
     written: &BTreeMap<String, Spanned<toml::Value>>,
 ) -> Result<Selection, PlanError> {

@@ -1,5 +1,7 @@
 //! Summary of a campaign: a text table, or one JSON object.
 
+mod factorial;
+
 use crate::failure::Failure;
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use link::units::BitRate;
@@ -113,6 +115,7 @@ pub fn json(directory: &Directory, measure: &str, besides: Besides) -> Value {
         "workload": measure,
         "cells": cells,
         "expectations": expectations(directory),
+        "factorial": factorial::json(directory, besides),
     });
     if let Some(guest) = &directory.manifest.guest {
         object["verified"] = verified(directory, guest).into();
@@ -274,6 +277,10 @@ pub fn print(directory: &Directory, measure: &str, besides: Besides, as_json: bo
         if others > 0 {
             anstream::println!(" {others} more concern cells that were not run");
         }
+    }
+    let analyses = factorial::text(directory, besides);
+    if !analyses.is_empty() {
+        anstream::println!("\n{analyses}");
     }
     if let Some(guest) = directory.manifest.guest.as_ref().filter(|guest| guest.verified) {
         anstream::println!("{}", verification(directory, guest));
