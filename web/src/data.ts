@@ -2,7 +2,7 @@
 // define the same in Rust.
 
 /** Version of the schema that this page reads. */
-export const SCHEMA = 6;
+export const SCHEMA = 7;
 
 export type Verdict = "good" | "overloaded" | "dropped-call" | "failed";
 
@@ -17,6 +17,7 @@ export interface Page {
   troubles: Trouble[];
   measures: Measure[];
   scatters: Scatter[];
+  factorial: Factorial[];
   literature: Figure[];
   /** `null` where no run has a loss event. */
   losses: Losses | null;
@@ -155,6 +156,51 @@ export interface Line {
   intercept: Coefficient;
   r_squared: number | null;
   points: number;
+}
+
+/** A factorial analysis of the plan. */
+export interface Factorial {
+  title: string;
+  /** Each factor with its two levels. */
+  factors: [string, [string, string]][];
+  /** Levels of factors that are not analysed; empty if there are none. */
+  fixed: string;
+  /** Whether the response is a logarithm. */
+  log: boolean;
+  good: FactorialOutcome;
+  all: FactorialOutcome | null;
+}
+
+/** An analysis, or why there is none. */
+export interface FactorialOutcome {
+  analysis: FactorialAnalysis | null;
+  why: string;
+}
+
+export interface FactorialAnalysis {
+  workload: string;
+  unit: string;
+  response: string;
+  repetitions: number;
+  mean: Coefficient;
+  /** The largest share first. */
+  effects: FactorialEffect[];
+  main_share: number;
+  interaction_share: number;
+  /** `null` with one repetition. */
+  error_share: number | null;
+  notes: string[];
+}
+
+/** A factor, or an interaction of factors. */
+export interface FactorialEffect {
+  factors: string[];
+  share: number;
+  effect: number;
+  interval: Interval | null;
+  significant: boolean | null;
+  /** For a logarithm, the factor between the two levels. */
+  factor?: number;
 }
 
 export interface Range {

@@ -15,6 +15,7 @@ import { controls, select } from "./sections/controls";
 import { losses } from "./sections/losses";
 import { sequences } from "./sections/sequences";
 import { cellTable } from "./tables/cells";
+import { factorialTables } from "./tables/factorial";
 import { linkTable } from "./tables/links";
 import { literatureTable } from "./tables/literature";
 import { measureTable } from "./tables/measures";
@@ -85,6 +86,9 @@ function sections(page: Page): Section[] {
       },
       nothing: "No factor has two levels to compare.",
     },
+    ...(page.factorial.length === 0
+      ? []
+      : [{ id: "factorial", title: "Factorial analysis", draw: (choice: Choice) => factorialTables(page, choice), nothing: "" }]),
     { id: "literature", title: "Comparison with the literature", still: true, draw: () => [literatureTable(page)], nothing: "The plan names no published figures." },
     ...(events === null ? [] : [{ id: "losses", title: "How senders classified losses", draw: events, nothing: "" }]),
     { id: "sequences", title: "Time-sequence plots and throughput", still: true, draw: (_choice, width) => graphs(width), nothing: "" },

@@ -29,6 +29,7 @@ export function example(): Page {
     troubles: [],
     measures: [],
     scatters: [],
+    factorial: [],
     literature: [],
     losses: null,
     sequences: { plots: [], notes: [] },

@@ -18,6 +18,7 @@ mod about;
 pub mod difference;
 #[cfg(test)]
 mod example;
+mod factorial;
 mod foreign;
 pub mod html;
 pub mod layers;

@@ -5,6 +5,7 @@
 //! them.
 
 use crate::about::{self, About, Trouble};
+use crate::factorial::{self, Factorial};
 use crate::links::{self, Links};
 use crate::literature::{self, Figure};
 use crate::losses::{self, Losses};
@@ -18,7 +19,7 @@ use std::collections::HashMap;
 
 /// Version of the data that the page reads; incremented with every change, so that a page never
 /// draws data that it does not know.
-pub const SCHEMA: u32 = 6;
+pub const SCHEMA: u32 = 7;
 
 /// PageOptions of a page.
 #[derive(Debug, Clone, Copy)]
@@ -41,6 +42,7 @@ pub struct Page {
     troubles: Vec<Trouble>,
     measures: Vec<Measure>,
     scatters: Vec<Scatter>,
+    factorial: Vec<Factorial>,
     literature: Vec<Figure>,
     losses: Option<Losses>,
     sequences: Sequences,
@@ -115,6 +117,7 @@ impl Page {
             troubles: about::troubles(&directory.manifest),
             scatters: scatter::all(directory, &measures),
             measures,
+            factorial: factorial::all(directory),
             literature: literature::all(directory),
             losses: losses::all(directory),
             sequences: sequence::all(directory, options.sequence_points),

@@ -3,7 +3,9 @@
 
 use crate::about;
 use results::manifest::Levels;
-use results::{Cell, Clock, Directory, Expectation, Factor, Level, Manifest, PlannedWorkload};
+use results::{
+    Cell, Clock, Directory, Expectation, Factor, FactorialDesign, Level, Manifest, PlannedWorkload,
+};
 use std::path::Path;
 
 /// Name of the factor.
@@ -50,6 +52,7 @@ pub fn merge(first: &Directory, second: &Directory, names: &[String; 2]) -> Dire
     manifest.cells.append(&mut other.manifest.cells);
     manifest.runs.append(&mut other.manifest.runs);
     manifest.expectations.append(&mut other.manifest.expectations);
+    manifest.factorial.append(&mut other.manifest.factorial);
     one.connections.append(&mut other.connections);
     Directory { path: one.path, manifest, connections: one.connections }
 }
@@ -74,6 +77,11 @@ fn label(directory: &mut Directory, name: &str, offset: u32) {
         *title = format!("{title} ({name})");
         workload.get_or_insert_with(|| measured.clone());
         of.insert(FACTOR.into(), Levels::One(name.to_owned()));
+    }
+    for FactorialDesign { title, fixed, workload, .. } in &mut directory.manifest.factorial {
+        *title = format!("{title} ({name})");
+        workload.get_or_insert_with(|| measured.clone());
+        fixed.push(level.clone());
     }
 }
 

@@ -96,6 +96,7 @@ fn every_section_is_there_and_nothing_is_fetched() {
         "scatter",
         "cells",
         "tests",
+        "factorial",
         "literature",
         "losses",
         "sequences",
@@ -119,6 +120,17 @@ fn every_section_is_there_and_nothing_is_fetched() {
     );
     assert_eq!(browser.evaluate("document.querySelectorAll('#cells tbody tr').length"), 9);
     assert_eq!(browser.evaluate("document.querySelectorAll('#tests tbody tr').length"), 18);
+    assert_eq!(
+        browser.evaluate("document.querySelectorAll('#factorial tbody tr').length"),
+        4,
+        "two factors, their interaction, and the errors"
+    );
+    assert_eq!(browser.evaluate("document.querySelectorAll('#factorial tbody tr svg rect').length"), 4);
+    let why = browser.evaluate("document.querySelectorAll('#factorial .hint')[0].textContent");
+    assert!(
+        why.as_str().is_some_and(|why| why.contains("repetition 3 of loss=lite-2, cc=cubic failed")),
+        "{why}"
+    );
     assert_eq!(browser.evaluate("document.querySelectorAll('#literature tbody tr').length"), 5);
     assert_eq!(browser.evaluate("document.querySelectorAll('#verdicts tbody tr').length"), 2);
     assert_eq!(complaints(&browser), Vec::<String>::new());

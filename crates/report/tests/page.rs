@@ -4,6 +4,7 @@
 mod synthetic;
 
 use report::{Page, PageOptions, html, open};
+use results::factorial::analyze;
 use results::statistics::{
     Bootstrap, Distribution, Estimator, effect, holm, mann_whitney, ols, stream, wilson,
 };
@@ -58,6 +59,26 @@ fn distributions_and_intervals_are_those_of_the_statistics() {
             }
         }
     }
+}
+
+/// The analysis is that of the crate `results`, without and with overloaded runs.
+#[test]
+fn factorial_analyses_are_those_of_the_statistics() {
+    let (_folder, directory, page) = page();
+    let all = page["factorial"].as_array().expect("analyses");
+    assert_eq!(all.len(), 2);
+    for (overloaded, key) in [(false, "good"), (true, "all")] {
+        let design = &directory.manifest.factorial[0];
+        let expected = analyze(&directory, design, overloaded).expect("an analysis");
+        assert_eq!(all[0][key]["analysis"], serde_json::to_value(expected).expect("JSON"));
+        assert_eq!(all[1][key]["analysis"], Value::Null);
+        let why = all[1][key]["why"].as_str().expect("a reason");
+        assert!(why.starts_with("repetition 3 of loss=lite-2, cc=cubic failed"), "{why}");
+    }
+    assert_eq!(
+        all[0]["factors"],
+        serde_json::json!([["loss", ["lite-0", "lite-4"]], ["cc", ["reno", "newzag"]]])
+    );
 }
 
 #[test]

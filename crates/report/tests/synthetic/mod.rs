@@ -9,10 +9,11 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, Normal};
 use results::directory::write_manifest;
+use results::factorial::{Compared, Comparison, TwoLevels};
 use results::manifest::Levels;
 use results::{
-    Cell, Clock, Connection, Expectation, Factor, Level, LinkCounters, Machine, Manifest, PlanText,
-    PlannedWorkload, Protocol, RoundTrips, RunRecord, RunVerdict,
+    Cell, Clock, Connection, Expectation, Factor, FactorialDesign, Level, LinkCounters, Machine, Manifest,
+    Metric, PlanText, PlannedWorkload, Protocol, RoundTrips, RunRecord, RunVerdict,
 };
 use results::{RunEnded, journal};
 use std::collections::BTreeMap;
@@ -139,8 +140,31 @@ fn manifest(seed: u64) -> Manifest {
         looks: Vec::new(),
         runs: Vec::new(),
         expectations: expectations(),
+        factorial: factorial(),
         units: BTreeMap::new(),
     }
+}
+
+/// An analysis, and one of cells in which a run failed.
+fn factorial() -> Vec<FactorialDesign> {
+    let two = |factor: &str, levels: [&str; 2]| TwoLevels {
+        factor: factor.into(),
+        levels: levels.map(str::to_owned),
+    };
+    let design = FactorialDesign {
+        title: format!("What goodput depends on {HOSTILE}"),
+        metric: Metric::Goodput,
+        workload: None,
+        factors: vec![two("loss", ["lite-0", "lite-4"]), two("cc", ["reno", "newzag"])],
+        fixed: Vec::new(),
+        compared: None,
+        log: false,
+    };
+    let compared = Some(Compared { levels: two("cc", ["newzag", "cubic"]), by: Comparison::Ratio });
+    let factors = vec![two("loss", ["lite-0", "lite-2"])];
+    let ratio =
+        FactorialDesign { title: "A failed run".into(), factors, compared, log: true, ..design.clone() };
+    vec![design, ratio]
 }
 
 fn expectations() -> Vec<Expectation> {
