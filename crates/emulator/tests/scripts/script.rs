@@ -29,6 +29,11 @@
 //!   (`--profile NAME`, `trace=NAME`).
 //! * A change (`!`) comes after everything else at its instant.
 
+#[path = "line.rs"]
+pub mod line;
+
+pub use line::ScriptError;
+use line::{Clock, packet, without_comment, word};
 use link::Direction;
 use link::units::Time;
 use std::collections::{BTreeMap, BTreeSet};
@@ -100,16 +105,6 @@ pub struct Change {
     pub parameters: String,
 }
 
-/// An error in a script.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ScriptError {
-    pub file: String,
-    pub line: usize,
-    pub why: String,
-}
-
-/// Length of the shortest packet: headers of IP and UDP, direction and number.
-pub const SHORTEST: usize = 20 + 8 + 3;
 /// Name of the effect that makes a packet a copy.
 const COPY: &str = "duplicate";
 
@@ -144,8 +139,7 @@ impl Script {
 #[derive(Default)]
 struct Reader {
     script: Script,
-    /// Time of the last line.
-    now: Time,
+    clock: Clock,
     /// The file that lines with a bar belong to.
     open_file: Option<String>,
     /// Packets without an end so far, by direction.
@@ -157,13 +151,7 @@ impl Reader {
         if let Some(text) = content.strip_prefix('|') {
             return self.line_of_file(line, text.strip_prefix(' ').unwrap_or(text));
         }
-        let content = content.split('#').scan(true, |first, part| {
-            // `#3` is a packet; `#` followed by anything else begins a comment.
-            let is_packet = part.starts_with(|c: char| c.is_ascii_digit());
-            let goes_on = std::mem::take(first) || is_packet;
-            goes_on.then_some(part)
-        });
-        let content = content.collect::<Vec<_>>().join("#");
+        let content = without_comment(content);
         let Some((first, rest)) = word(&content) else { return Ok(()) };
         if first == "file" {
             self.open_file = Some(rest.to_owned());
@@ -211,31 +199,15 @@ impl Reader {
     }
 
     fn event(&mut self, line: usize, time: &str, rest: &str) -> Result<(), String> {
-        let at = match time.strip_prefix('+') {
-            Some(gap) => Time::from_nanos(self.now.as_nanos().saturating_add(nanos(gap)?)),
-            None => Time::from_nanos(nanos(time)?),
-        };
-        if at < self.now {
-            return Err(format!("{at} lies before {}, the time of the line above", self.now));
-        }
-        self.now = at;
-        let what = "write it as TIME > DIRECTION LENGTH, with one of > < x !";
-        let (sign, rest) = word(rest).ok_or(what)?;
-        let (direction, rest) = word(rest).ok_or(what)?;
-        let direction = match direction {
-            "up" => Direction::Up,
-            "down" => Direction::Down,
-            other => return Err(format!("`{other}` is no direction: say up or down")),
-        };
+        let line::Event { at, sign, direction, rest } = self.clock.event(time, rest, "> < x !")?;
         match sign {
             ">" => self.arrival(line, at, direction, rest),
             "<" | "x" => self.end(line, at, direction, sign == "x", rest),
-            "!" => {
+            _ => {
                 let parameters = rest.to_owned();
                 self.script.changes.push((line, Change { at, direction, parameters }));
                 Ok(())
             }
-            other => Err(format!("`{other}`: {what}")),
         }
     }
 
@@ -299,52 +271,6 @@ fn reasons() -> impl Iterator<Item = String> {
 /// The words for a loss by an error process in its bad state.
 pub const BAD_STATE: &str = "wireless error in a bad state";
 
-/// Splits off the first word.
-fn word(text: &str) -> Option<(&str, &str)> {
-    let text = text.trim();
-    let (word, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
-    (!word.is_empty()).then_some((word, rest.trim()))
-}
-
-/// Parses `#N`, which may be missing, and a length. Returns the rest, too.
-fn packet(text: &str) -> Result<(Option<u64>, usize, &str), String> {
-    const WHAT: &str = "write a packet as #NUMBER LENGTH, such as #3 1000B or 1000B";
-    let (mut first, mut rest) = word(text).ok_or(WHAT)?;
-    let mut number = None;
-    if let Some(digits) = first.strip_prefix('#') {
-        number = Some(digits.parse().map_err(|_| format!("`{first}`: {WHAT}"))?);
-        (first, rest) = word(rest).ok_or(WHAT)?;
-    }
-    let length = first.strip_suffix('B').and_then(|digits| digits.parse().ok());
-    let length = length.ok_or_else(|| format!("`{first}`: {WHAT}"))?;
-    if !(SHORTEST..=65_535).contains(&length) {
-        return Err(format!("{length}B: a packet has {SHORTEST} to 65535 bytes"));
-    }
-    Ok((number, length, rest))
-}
-
-/// Parses a time in whole nanoseconds, without rounding.
-fn nanos(text: &str) -> Result<u64, String> {
-    let wrong = || format!("`{text}` is no time: write it like 0.034, 34ms, 34000us or 34000000ns");
-    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
-    let (number, unit) = text.split_at(end);
-    let places = match unit {
-        "" | "s" => 9,
-        "ms" => 6,
-        "us" => 3,
-        "ns" => 0,
-        _ => return Err(wrong()),
-    };
-    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
-    if fraction.len() > places {
-        return Err(format!("`{text}` is finer than a nanosecond"));
-    }
-    if whole.is_empty() {
-        return Err(wrong());
-    }
-    format!("{whole}{fraction:0<places$}").parse().map_err(|_| wrong())
-}
-
 impl fmt::Display for Arrival {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} > {} #{} {}B", self.at, self.direction, self.number, self.length)
@@ -356,11 +282,5 @@ impl fmt::Display for End {
         let sign = if self.lost { 'x' } else { '<' };
         write!(f, "{} {sign} {} #{} {}B", self.at, self.direction, self.number, self.length)?;
         if self.effects.is_empty() { Ok(()) } else { write!(f, " {}", self.effects) }
-    }
-}
-
-impl fmt::Display for ScriptError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}: {}", self.file, self.line, self.why)
     }
 }

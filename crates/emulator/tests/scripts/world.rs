@@ -1,6 +1,7 @@
 //! Runs a script: its link under the shipped event loop, in a world where nothing is late.
 
-use crate::script::{Arrival, BAD_STATE, End, SHORTEST, Script, ScriptError, Setting};
+use crate::script::line::SHORTEST;
+use crate::script::{Arrival, BAD_STATE, End, Script, ScriptError, Setting};
 use emulator::guest::{Form, KernelLoop, Order, Replay};
 use emulator::host::Planned;
 use emulator::kernel::Segments;
