@@ -68,6 +68,9 @@ const OF_THE_GUEST: &[(&str, &str)] = &[
     // delayed and merged.
     ("net.ipv4.tcp_comp_sack_nr", "0"),
     ("net.ipv4.tcp_backlog_ack_defer", "0"),
+    // A segment leaves as soon as the window has room for it. Today, segments of one write can wait
+    // for the acknowledgements of the next millisecond, and then leave together.
+    ("net.ipv4.tcp_tso_win_divisor", "255"),
     // The window grows by acknowledgements (RFC 2581), not by acknowledged segments.
     ("net.ipv4.tcp_period_growth_per_ack", "1"),
 ];
@@ -150,6 +153,7 @@ impl Generation {
                 ("net.ipv4.tcp_period_reduction", "1"),
                 ("net.ipv4.tcp_period_loss_detection", "2"),
                 ("net.ipv4.tcp_period_max_burst", "3"),
+                ("net.ipv4.tcp_period_growth_limit", "1"),
             ],
             Self::Bsd => &[
                 ("net.ipv4.tcp_sack", "0"),
@@ -163,6 +167,7 @@ impl Generation {
                 ("net.ipv4.tcp_period_reduction", "2"),
                 ("net.ipv4.tcp_period_no_limited_transmit", "1"),
                 ("net.ipv4.tcp_period_no_undo", "1"),
+                ("net.ipv4.tcp_period_growth_limit", "2"),
                 ("net.ipv4.tcp_period_reno", "1"),
             ],
             Self::Ns2 => &[
@@ -176,6 +181,7 @@ impl Generation {
                 ("net.ipv4.tcp_period_reduction", "2"),
                 ("net.ipv4.tcp_period_no_limited_transmit", "1"),
                 ("net.ipv4.tcp_period_no_undo", "1"),
+                ("net.ipv4.tcp_period_growth_limit", "2"),
             ],
             Self::Lien2005 => &[
                 ("net.ipv4.tcp_sack", "1"),
@@ -184,6 +190,7 @@ impl Generation {
                 ("net.ipv4.tcp_period_reduction", "1"),
                 ("net.ipv4.tcp_period_loss_detection", "2"),
                 ("net.ipv4.tcp_period_max_burst", "3"),
+                ("net.ipv4.tcp_period_growth_limit", "1"),
             ],
         }
     }
