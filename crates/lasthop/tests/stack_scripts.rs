@@ -61,7 +61,8 @@ fn plan(script: &Exchange, sysctls: &[(String, String)], lab: &Lab) -> String {
     all.insert("net.ipv6.conf.all.disable_ipv6", "1");
     all.extend(script.sysctls.iter().chain(sysctls).map(|(name, value)| (name.as_str(), value.as_str())));
     let sysctls: Vec<_> = all.iter().map(|(name, value)| format!("{name:?} = {value:?}")).collect();
-    let link: String = script.link.iter().map(|(way, value)| format!("{way} = {value:?}\n")).collect();
+    let link: Vec<_> = script.link.iter().map(|(way, value)| format!("{way} = {value:?}\n")).collect();
+    let link = link.concat();
     let profile = if script.lost.is_empty() { "" } else { "profile = \"listed.toml\"" };
     let writes = script.writes.iter().map(|(at, bytes)| format!("{}:{bytes}", START + at.as_nanos()));
     let (writes, program) = (writes.collect::<Vec<_>>().join(" "), lab.path(PROGRAM));

@@ -31,12 +31,12 @@ fn carry(lines: &mut [&mut Line], at: f64, bytes: f64) -> f64 {
 fn transmit(start: f64, transfer: Transfer, mut send: impl FnMut(f64) -> f64) {
     // Acknowledgements arrive in order, each of which lets the window grow by a segment.
     let mut acknowledgements = std::collections::VecDeque::new();
-    let (mut now, mut sent, mut acknowledged) = (start, 0, 0);
-    while sent < transfer.segments {
+    let (mut now, mut count, mut acknowledged) = (start, 0, 0);
+    while count < transfer.segments {
         let window = (1 + acknowledged).min(transfer.window);
-        while sent < transfer.segments && sent - acknowledged < window {
+        while count < transfer.segments && count - acknowledged < window {
             acknowledgements.push_back(send(now));
-            sent += 1;
+            count += 1;
         }
         let Some(next) = acknowledgements.pop_front() else { return };
         (now, acknowledged) = (next, acknowledged + 1);

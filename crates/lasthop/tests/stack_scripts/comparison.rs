@@ -8,8 +8,9 @@ use std::fmt;
 
 /// Largest distance of a packet's time from that of the script, in nanoseconds.
 ///
-/// It covers the readings of clocks (16 ns each) in kernels and programs, and the difference of some
-/// 300 ns between the clock of captures and those of the hosts. System calls have no price here.
+/// It covers the readings of clocks (16 ns each) in kernels and programs, and the difference of
+/// some 300 ns between the clock of captures and those of the hosts. System calls have no price
+/// here.
 pub const TOLERANCE: u64 = 1_000;
 
 /// A packet that TCP sent.
@@ -60,7 +61,7 @@ fn sending(script: &Exchange, direction: Direction, seen: &[&Seen]) -> Result<()
                     return Err(difference(script, *number, line, left.next(), '>'));
                 };
                 let is_its =
-                    |(_, line): &(usize, Line)| matches!(line, Line::Lost(lost) if is_end(lost, found));
+                    |(_, line): &(usize, Line)| matches!(line, Line::Lost(end) if is_end(end, found));
                 if found.lost && !script.lines.iter().any(is_its) {
                     return Err(difference(script, *number, line, Some(found), 'x'));
                 }

@@ -35,7 +35,8 @@ def receive(port):
 
 
 def send(address, port, end, writes):
-    # A sleep may end 50 us late unless the process asks for more precision (time(7), "Timer slack").
+    # A sleep may end 50 us late unless the process asks for more precision (time(7), "Timer
+    # slack").
     with open("/proc/self/timerslack_ns", "w") as slack:
         slack.write("1")
     connection = socket.socket()
