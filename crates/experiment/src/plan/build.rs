@@ -105,6 +105,13 @@ pub fn experiment(
     }
     variables.insert("repetition".to_owned(), repetition.to_string());
     variables.insert("seed".to_owned(), seed.to_string());
+    // A variable may name others, so that two factors can determine a value together.
+    let named = variables.clone();
+    for value in variables.values_mut().filter(|value| value.contains('{')) {
+        if let Ok(filled) = text::fill(value, &|name| named.get(name).cloned()) {
+            *value = filled;
+        }
+    }
     let fields = Fields { source, variables };
     let file = &plan.file;
     let scenario = scenario::build(&fields, &file.scenario, &plan.catalogue)?;

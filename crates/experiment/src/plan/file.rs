@@ -149,7 +149,7 @@ pub struct FactorFile {
     #[serde(default)]
     pub title: String,
     /// Levels: texts, or tables with a `name` and variables of the level:
-    /// `{ name = "umts", size = "3MB" }`.
+    /// `{ name = "umts", size = "3MB" }`. A variable may name a factor or another variable.
     #[schemars(with = "Vec<LevelFile>")]
     pub levels: Vec<Spanned<toml::Value>>,
 }

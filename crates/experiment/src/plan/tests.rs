@@ -83,6 +83,18 @@ fn levels_and_their_variables_are_filled_in() {
     assert_eq!(experiment.measure, "download");
 }
 
+/// So a value can depend on two factors: a window in packets on the size of a packet.
+#[test]
+fn a_variable_may_name_another() {
+    let text = PLAN
+        .replace("\"lite-0\", \"lite-1\"", "{ name = \"lite-0\", few = \"1kB\" }")
+        .replace("size = \"3MB\"", "size = \"{few}\"");
+    let plan = plan(&text);
+    let experiment = plan.experiment(&plan.cells()[0], 0, 7).unwrap();
+    let Traffic::Bulk { amount, .. } = &experiment.workloads[0].kind else { panic!("bulk") };
+    assert_eq!(*amount, Amount::Bytes(ByteCount::new(1000)));
+}
+
 #[test]
 fn a_node_s_tcp_differs_where_it_says_so() {
     let plan = plan(PLAN);
