@@ -9,8 +9,9 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Time within which a program must be ready.
-const STARTING: Duration = Duration::from_mins(1);
+/// Time within which a program must be ready. An agent may have to wait for the end of an outage of
+/// its hop.
+const STARTING: Duration = Duration::from_mins(10);
 /// Time between SIGTERM and SIGKILL.
 const GRACE: Duration = Duration::from_secs(2);
 /// Interval at which its log is read until it is ready.
