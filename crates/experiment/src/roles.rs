@@ -29,7 +29,7 @@ pub struct Roles {
     agents: BTreeMap<usize, Agent>,
 }
 
-/// What roles need of a run.
+/// Network and directories of a run, for the programs of roles.
 #[derive(Debug, Clone, Copy)]
 struct Place<'a> {
     scenario: &'a Scenario,
@@ -70,7 +70,7 @@ impl Roles {
         Ok(roles)
     }
 
-    /// Returns which programs have ended although they should not have, and their last words.
+    /// Returns a message for each program that ended too early: its status and its last line.
     #[must_use]
     pub fn ended(&mut self) -> Vec<String> {
         self.services.iter_mut().filter_map(Service::ended).collect()

@@ -23,7 +23,6 @@ use script::{Script, Setting};
 use std::fmt::Write;
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 
 const SCRIPTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../emulator/tests/scripts");
 /// Program that sends and receives in a guest.
@@ -189,20 +188,8 @@ fn mismatches(script: &Script, mut seen: Vec<Seen>) -> Vec<String> {
     wrong
 }
 
-fn has_python() -> bool {
-    let found = Command::new("python3").arg("--version").output();
-    let found = found.is_ok_and(|output| output.status.success());
-    if !found {
-        skip::skip!("packets at given times in a guest: there is no python3");
-    }
-    found
-}
-
 fn holds(name: &str) {
-    let Some(lab) = Lab::with_virtual_clock() else { return };
-    if !has_python() {
-        return;
-    }
+    let Some(lab) = Lab::with_python_in_a_guest() else { return };
     let script = script(name);
     let output = lab.run(&plan(&script, &lab), &["--clock", "virtual"]);
     let log = |node: &str| {

@@ -28,7 +28,6 @@ use segment::Shown;
 use std::fmt::Write;
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/stack_scripts");
 /// Program of both hosts.
@@ -163,20 +162,8 @@ fn script(name: &str) -> Exchange {
     Exchange::parse(&file, &text).unwrap_or_else(|error| panic!("{error}"))
 }
 
-fn has_python() -> bool {
-    let found = Command::new("python3").arg("--version").output();
-    let found = found.is_ok_and(|output| output.status.success());
-    if !found {
-        skip::skip!("writes at given times in a guest: there is no python3");
-    }
-    found
-}
-
 fn holds(name: &str) {
-    let Some(lab) = Lab::with_virtual_clock() else { return };
-    if !has_python() {
-        return;
-    }
+    let Some(lab) = Lab::with_python_in_a_guest() else { return };
     let script = script(name);
     let seen = run(&script, &[], &lab);
     let wrong = mismatches(&script, &seen);

@@ -59,7 +59,7 @@ impl Carrier {
         ("bare", Self::Bare),
     ];
 
-    /// All names in a plan; `none` stands for the kernel's sockets.
+    /// Values of `carrier` in a plan. With `none`, the node keeps its own sockets.
     pub const NAMES: [&'static str; 6] = ["none", "udp", "quic", "tcp", "plain", "bare"];
 
     /// Returns the carrier with this name.

@@ -35,8 +35,8 @@ pub struct Service {
 }
 
 impl Service {
-    /// Starts `command` on a node, and waits until it is ready. `title` is the name of its log,
-    /// and stands in messages.
+    /// Starts `command` on a node, and waits until it is ready. `title` names the log and
+    /// begins each message.
     ///
     /// # Errors
     /// If it cannot be started, ends, or is not ready in time.

@@ -24,7 +24,7 @@ pub enum SplitProxy {
 }
 
 impl SplitProxy {
-    /// All names in a plan; `none` stands for a router.
+    /// Values of `proxy` in a plan. With `none`, the node is a router.
     pub const NAMES: [&'static str; 2] = ["none", "haproxy"];
 
     /// Returns the proxy with this name.

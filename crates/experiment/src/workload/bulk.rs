@@ -88,7 +88,7 @@ impl Bulk<'_> {
     /// If it cannot start; later errors are in the rows.
     pub fn run(&self, ground: &Ground<'_>) -> Result<Vec<Connection>, String> {
         let (server, place) = (ground.server(self.to, self.place), self.place as u16);
-        let to = Receiver { address: ground.listening(self.to, self.place), place };
+        let to = Receiver { address: server, place };
         let from = Sender {
             server,
             ports: ClientPorts::of(ground, self.from, self.place),

@@ -91,9 +91,10 @@ impl Datagrams<'_> {
     /// # Errors
     /// If the receiver cannot start or fails.
     pub fn run(&self, ground: &Ground<'_>) -> Result<Vec<Connection>, String> {
-        let to = Receiver { address: ground.listening(self.to, self.place) };
+        let server = ground.server(self.to, self.place);
+        let to = Receiver { address: server };
         let from = Sender {
-            server: ground.server(self.to, self.place),
+            server,
             rate: self.rate,
             size: self.size,
             duration: self.duration,

@@ -37,7 +37,7 @@ pub struct RunClock {
     start: u64,
 }
 
-/// What an end needs of the run.
+/// The clock and the stop signal of a run, for an end of a workload.
 #[derive(Debug, Clone, Copy)]
 pub struct Site<'a> {
     /// Time of the run.
@@ -48,7 +48,7 @@ pub struct Site<'a> {
 
 /// An end that clients reach.
 pub trait ServerEnd: Into<Task> + Clone + Sync {
-    /// What it measured.
+    /// Measurements of this end.
     type Outcome: BorshSerialize + BorshDeserialize + Send;
 
     /// Serves while `clients` run. They begin when the server can be reached.
@@ -64,7 +64,7 @@ pub trait ServerEnd: Into<Task> + Clone + Sync {
 
 /// An end that connects.
 pub trait ClientEnd: Into<Task> + Clone + Sync {
-    /// What it measured.
+    /// Measurements of this end.
     type Outcome: BorshSerialize + BorshDeserialize + Send;
 
     /// Does its work; errors of single connections are in the outcome.

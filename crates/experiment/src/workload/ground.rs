@@ -39,7 +39,7 @@ pub struct Ground<'a> {
 }
 
 impl Ground<'_> {
-    /// Returns what the end of a workload needs of the run.
+    /// Returns the clock and the stop signal, for an end of a workload.
     #[must_use]
     pub fn site(&self) -> Site<'_> {
         Site { clock: self.clock, stop: self.stop }
@@ -63,18 +63,12 @@ impl Ground<'_> {
         self.mesh.node(node)
     }
 
-    /// Returns the address at which a server on a node is reached, for the workload with this
+    /// Returns the address at which a server on a node listens, for the workload with this
     /// index.
     #[must_use]
     pub fn server(&self, node: usize, workload: usize) -> SocketAddr {
         let port = SERVERS + workload as u16;
         SocketAddr::new(IpAddr::V4(self.scenario.tcp_address(node)), port)
-    }
-
-    /// Returns the address at which that server listens.
-    #[must_use]
-    pub fn listening(&self, node: usize, workload: usize) -> SocketAddr {
-        self.server(node, workload)
     }
 }
 

@@ -97,14 +97,15 @@ impl Requests<'_> {
     /// If the server cannot start; later errors are in the rows.
     pub fn run(&self, ground: &Ground<'_>) -> Result<Vec<Connection>, String> {
         let congestion_control = self.congestion_control.map(str::to_owned);
+        let address = ground.server(self.server, self.place);
         let answering = Server {
-            address: ground.listening(self.server, self.place),
+            address,
             request: self.request,
             response: self.response,
             congestion_control: congestion_control.clone(),
         };
         let asking = Client {
-            server: ground.server(self.server, self.place),
+            server: address,
             ports: ClientPorts::of(ground, self.client, self.place),
             request: self.request,
             response: self.response,

@@ -41,6 +41,17 @@ impl Lab {
         Some(lab)
     }
 
+    /// Creates a lab with the kernel of the virtual clock and python3, by which programs send at
+    /// given times, or skips the test and returns `None`.
+    pub fn with_python_in_a_guest() -> Option<Self> {
+        let found = Command::new("python3").arg("--version").output();
+        if !found.is_ok_and(|output| output.status.success()) {
+            skip::skip!("programs send at given times in a guest: there is no python3");
+            return None;
+        }
+        Self::with_virtual_clock()
+    }
+
     /// Returns the directory.
     pub fn folder(&self) -> &Path {
         self.folder.path()

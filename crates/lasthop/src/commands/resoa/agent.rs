@@ -42,8 +42,8 @@ pub struct AgentArguments {
     /// Configuration file with server and keys, as written by `lasthop resoa pair`
     #[arg(long, value_name = "FILE", conflicts_with_all = ["server", "key", "server_key"])]
     pub config: Option<PathBuf>,
-    /// Address and port of the server, after the carrier (udp:, ether:, quic:, tcp: or plain:)
-    /// [default carrier: udp:]
+    /// Address and port of the server, after the carrier (udp:, ether:, quic:, tcp:, plain: or
+    /// bare:) [default carrier: udp:]
     #[arg(long, value_name = "[CARRIER:]ADDRESS", required_unless_present = "config")]
     pub server: Option<CarrierAddress>,
     /// File with this agent's secret key, from `lasthop resoa key` [default: a temporary key]

@@ -71,7 +71,7 @@ Examples:
   lasthop resoa serve --policy policy.toml --check")]
 pub struct ServeArguments {
     /// Address and port to listen on (port 0: any free one), after the carrier: udp:, ether:,
-    /// quic:, tcp: or plain: [default carrier: udp:]
+    /// quic:, tcp:, plain: or bare: [default carrier: udp:]
     #[arg(long, value_name = "[CARRIER:]ADDRESS", required_unless_present = "check")]
     pub listen: Option<CarrierAddress>,
     /// File with the server's secret key, from `lasthop resoa key` [default: a temporary key]
