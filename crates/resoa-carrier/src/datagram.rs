@@ -270,7 +270,7 @@ impl Datagrams {
                 let Some(&connection) = self.numbers.get(&ours) else { return };
                 if let Some(peer) = self.peers.get_mut(&connection) {
                     self.due.insert(connection);
-                    peer.packet(&packet, from, self.port.rooms(), self.silence, now);
+                    peer.packet(&packet, from, &self.port, self.silence, now);
                     if !peer.is_stranger() {
                         self.strangers.gone(connection);
                     }

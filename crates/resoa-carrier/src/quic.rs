@@ -47,11 +47,14 @@ use crate::keys::{PublicKey, SecretKey};
 use crate::stage::{NOTHING_KNOWN, Stage};
 use crate::strangers::Strangers;
 use crate::tcp::KeepAlive;
+use crate::udp::route_mtu;
 use crate::wake::{WHOLE, Wake};
 use crate::{Allowed, Carrier};
 use link::Link;
 use quinn_proto::{ClientConfig, ConnectionHandle, Endpoint};
-use resoa_protocol::lhp::{Connection, Handed, Indication, LastHop, Provider, Service, Statistics};
+use resoa_protocol::lhp::{
+    Connection, DisconnectReason, Handed, Indication, LastHop, Provider, Service, Statistics,
+};
 use rustix::fd::BorrowedFd;
 use socket::Socket;
 use std::collections::{BTreeMap, HashMap};
@@ -69,6 +72,8 @@ const WAITING: usize = 1 << 20;
 const LANES: usize = 256;
 /// How long dropping this end waits for closed connections that still have data to deliver.
 const LINGER: Duration = Duration::from_secs(1);
+/// Bytes of a datagram that a path must carry for QUIC (RFC 9000, 14).
+const DATAGRAM: usize = 1200;
 /// Receive calls before the user is told of the messages.
 const LOOKS: usize = 8;
 
@@ -107,7 +112,7 @@ pub struct Quic {
     /// Connections to be dropped, whatever the other side may still send.
     forgotten: Vec<ConnectionHandle>,
     /// Connections that failed at once.
-    failed: Vec<Connection>,
+    failed: Vec<(Connection, DisconnectReason)>,
     last: u64,
     /// Whether messages are being collected, and whether there are any.
     gathers: bool,
@@ -225,15 +230,17 @@ impl Quic {
         self.links.get_mut(self.handles.get(&connection)?)
     }
 
-    fn connect_to(&mut self, connection: Connection, address: &[u8]) -> io::Result<()> {
-        let Role::Client { server, config } = &self.role else {
-            return Err(io::ErrorKind::Unsupported.into());
-        };
-        let text = std::str::from_utf8(address).map_err(|_| io::ErrorKind::InvalidInput)?;
-        let address: SocketAddr = text.parse().map_err(|_| io::ErrorKind::InvalidInput)?;
+    fn connect_to(&mut self, connection: Connection, address: &[u8]) -> Result<(), DisconnectReason> {
+        let Role::Client { server, config } = &self.role else { return Err(DisconnectReason::Unreachable) };
+        let address = std::str::from_utf8(address).ok().and_then(|text| text.parse::<SocketAddr>().ok());
+        let address = address.ok_or(DisconnectReason::Unreachable)?;
+        let least = DATAGRAM + if address.is_ipv4() { 20 + 8 } else { 40 + 8 };
+        if route_mtu(address).is_some_and(|mtu| mtu < least) {
+            return Err(DisconnectReason::Narrow);
+        }
         // TLS requires a name that it can parse. The name is not sent.
         let begun = self.endpoint.connect(Instant::now(), (**config).clone(), address, "lasthop");
-        let (handle, quic) = begun.map_err(io::Error::other)?;
+        let (handle, quic) = begun.map_err(|_| DisconnectReason::Unreachable)?;
         let link = Link::client(connection, quic, Arc::clone(&self.key), *server, self.silence);
         self.handles.insert(connection, handle);
         self.links.insert(handle, link);
@@ -255,8 +262,8 @@ impl LastHop for Quic {
     fn connect(&mut self, connection: Connection, address: &[u8]) {
         // A previous connection of this number is over.
         self.reset(connection);
-        if self.connect_to(connection, address).is_err() {
-            self.failed.push(connection);
+        if let Err(why) = self.connect_to(connection, address) {
+            self.failed.push((connection, why));
         }
         self.wake.ring();
     }

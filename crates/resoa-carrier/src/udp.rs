@@ -5,7 +5,7 @@ use quinn_udp::{RecvMeta, Transmit, UdpSocketState};
 use rustix::fd::{AsFd, BorrowedFd};
 use rustix::net::sockopt;
 use std::io::{self, ErrorKind, IoSliceMut};
-use std::net::{SocketAddr, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::ops::Range;
 
 /// Most bytes of datagrams sent in one call: together they may be no longer than the longest single
@@ -93,6 +93,16 @@ impl AsFd for Udp {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
     }
+}
+
+/// Returns the number of bytes that the route to this address carries in an IP packet, as far as
+/// the kernel knows it (IP_MTU, which exists for connected sockets only).
+pub(crate) fn route_mtu(to: SocketAddr) -> Option<usize> {
+    let any: IpAddr = if to.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
+    let socket = UdpSocket::bind((any, 0)).ok()?;
+    socket.connect(to).ok()?;
+    let mtu = if to.is_ipv4() { sockopt::ip_mtu(&socket) } else { sockopt::ipv6_mtu(&socket) };
+    mtu.ok().map(|octets| octets as usize)
 }
 
 /// Sets both buffers to `KERNEL` bytes, beyond the system's limit if we have the privilege,

@@ -172,7 +172,7 @@ impl Datagrams {
         };
         let Ok(ours) = self.number() else { return };
         let connection = self.next();
-        let rooms = self.port.rooms();
+        let rooms = self.port.rooms(from);
         let mut peer =
             Peer::answered(ours, theirs, from, first, answer, (client, keys), rooms, self.silence, now);
         if let (Role::Server(desk), Some(machine)) = (&self.role, peer.machine()) {

@@ -186,7 +186,7 @@ impl Peer {
         &mut self,
         packet: &Packet,
         from: Address,
-        rooms: (usize, usize),
+        port: &Port,
         silence: Silence,
         now: Duration,
     ) {
@@ -194,7 +194,7 @@ impl Peer {
             (Phase::Asking(asking), Packet::Answer { theirs, answer, .. }) => {
                 match asking.initiator.finish(answer) {
                     Ok(keys) => {
-                        let machine = Machine::new(Side::Client, rooms, silence, now);
+                        let machine = Machine::new(Side::Client, port.rooms(from), silence, now);
                         let keyed = Keyed {
                             keys,
                             machine,
@@ -263,7 +263,7 @@ impl Peer {
                 if !keyed.proved {
                     return;
                 }
-                let mut frames = Vec::with_capacity(port.rooms().1);
+                let mut frames = Vec::with_capacity(keyed.machine.packet_octets());
                 let mut run = port.run(address);
                 while !port.is_full() {
                     frames.clear();

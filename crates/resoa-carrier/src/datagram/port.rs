@@ -5,7 +5,7 @@ use super::ether::Ether;
 use crate::MacAddress;
 use crate::noise::TAG;
 use crate::strangers::Source;
-use crate::udp::{TOGETHER, Udp, enlarge};
+use crate::udp::{TOGETHER, Udp, enlarge, route_mtu};
 use quinn_udp::Transmit;
 use rustix::fd::{AsFd, BorrowedFd};
 use std::collections::VecDeque;
@@ -14,8 +14,10 @@ use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
 use std::ops::Range;
 
-/// Payload of a datagram in bytes: every path of today carries it unfragmented (RFC 9000, 14).
+/// Payload of a datagram in bytes: most paths of today carry it unfragmented (RFC 9000, 14).
 const DATAGRAM: usize = 1200;
+/// Shortest IP packet that is filled, even if the route claims to carry less.
+const SHORTEST: usize = 128;
 /// Length of an IP packet that most paths carry, and that is tried.
 const ETHERNET: usize = 1500;
 /// Runs of packets that wait for the kernel. More would be as good as lost.
@@ -116,13 +118,18 @@ impl Port {
         }
     }
 
-    /// Returns the bytes of frames that certainly fit a packet, and those that might.
-    pub(super) fn rooms(&self) -> (usize, usize) {
-        let (short, long) = match &self.kind {
-            PortSocket::Udp(udp) => {
-                (DATAGRAM, ETHERNET - if udp.address().is_ipv4() { 20 + 8 } else { 40 + 8 })
+    /// Returns the bytes of frames that certainly fit a packet to this address, as far as this host
+    /// knows, and those that might.
+    pub(super) fn rooms(&self, to: Address) -> (usize, usize) {
+        let (short, long) = match (&self.kind, to) {
+            (PortSocket::Udp(_), Address::Udp(to)) => {
+                // The first hop may be the narrow one: LoRaWAN carries 242 bytes.
+                let carried = route_mtu(to).unwrap_or(ETHERNET).clamp(SHORTEST, ETHERNET);
+                let room = carried - if to.is_ipv4() { 20 + 8 } else { 40 + 8 };
+                (DATAGRAM.min(room), room)
             }
-            PortSocket::Ether(ether) => ether.rooms(),
+            (PortSocket::Udp(_), Address::Ether(_)) => (DATAGRAM, DATAGRAM),
+            (PortSocket::Ether(ether), _) => ether.rooms(),
         };
         let beside = super::packet::HEADER + TAG;
         (short - beside, long - beside)

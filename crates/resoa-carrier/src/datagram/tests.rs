@@ -36,7 +36,7 @@ fn answered(port: &Port, from: Address) -> (Peer, Keys) {
     let outcome = noise::answer(&ours, &Allowed::anybody(), Carried::Llp, &first).expect("a client");
     let Answered { answer, taken } = outcome;
     let taken = taken.expect("is allowed");
-    let peer = Peer::answered(1, 2, from, &first, answer, taken, port.rooms(), SILENCE, Duration::ZERO);
+    let peer = Peer::answered(1, 2, from, &first, answer, taken, port.rooms(from), SILENCE, Duration::ZERO);
     (peer, initiator.finish(&answer).expect("the server"))
 }
 
@@ -53,7 +53,7 @@ fn who_says_no_hello() {
             let mut sealed = Vec::new();
             keys.seal(number.into(), frames, &mut sealed);
             let packet = Packet::Sealed { ours: 1, number, sealed: &sealed };
-            peer.packet(&packet, from, port.rooms(), SILENCE, Duration::ZERO);
+            peer.packet(&packet, from, &port, SILENCE, Duration::ZERO);
             assert!(peer.poll(&mut port, Duration::ZERO, |indication| told.push(indication)));
         }
         assert_eq!(peer.is_stranger(), is_bounded, "{says:?}");
@@ -75,7 +75,7 @@ fn stop_holds_until_go_on() {
     let mut sealed = Vec::new();
     keys.seal(0, HELLO, &mut sealed);
     let packet = Packet::Sealed { ours: 1, number: 0, sealed: &sealed };
-    peer.packet(&packet, from, port.rooms(), SILENCE, Duration::ZERO);
+    peer.packet(&packet, from, &port, SILENCE, Duration::ZERO);
     let machine = peer.machine().expect("is there");
     machine.accept();
     while !machine.is_full() {
@@ -99,7 +99,7 @@ fn a_stranger_that_resets() {
     let mut sealed = Vec::new();
     keys.seal(0, RESET, &mut sealed);
     let packet = Packet::Sealed { ours: 1, number: 0, sealed: &sealed };
-    peer.packet(&packet, from, port.rooms(), SILENCE, Duration::ZERO);
+    peer.packet(&packet, from, &port, SILENCE, Duration::ZERO);
     assert!(peer.poll(&mut port, Duration::ZERO, |told| panic!("{told:?}")));
     let gone = peer.deadline().expect("it has a time");
     assert!(gone < INTRODUCTION && !peer.poll(&mut port, gone, |told| panic!("{told:?}")));
@@ -293,9 +293,13 @@ fn turn_at(end: &mut Datagrams, now: Duration, told: &mut Vec<(Connection, Indic
     }
 }
 
-/// Has the server accept the client. Returns the indications of the client's user until the
-/// welcome.
-fn welcomed(client: &mut Datagrams, server: &mut Datagrams) -> Vec<(Connection, Indication)> {
+/// Has the server accept the client, after `before`. Returns the indications of the client's user
+/// until the welcome.
+fn welcomed(
+    client: &mut Datagrams,
+    server: &mut Datagrams,
+    before: impl Fn(),
+) -> Vec<(Connection, Indication)> {
     let mut told = [Vec::new(), Vec::new()];
     let begin = Instant::now();
     while told[0].is_empty() {
@@ -303,6 +307,7 @@ fn welcomed(client: &mut Datagrams, server: &mut Datagrams) -> Vec<(Connection, 
         turn(client, &mut told[0]);
         turn(server, &mut told[1]);
         if let Some((taken, _)) = told[1].pop() {
+            before();
             server.peers.get_mut(&taken).and_then(Peer::machine).expect("is there").accept();
         }
     }
@@ -310,8 +315,8 @@ fn welcomed(client: &mut Datagrams, server: &mut Datagrams) -> Vec<(Connection, 
     client
 }
 
-/// If the interface carries no packets of 1472 bytes, a probe of that length takes no other packet
-/// with it: the welcome arrives without a retransmission. The kernel still takes runs.
+/// If the interface carries no packets of 1500 bytes any more, a probe of that length takes no other
+/// packet with it: the welcome arrives without a retransmission. The kernel still takes runs.
 #[test]
 fn a_trial_goes_by_itself() {
     if !rustix::process::geteuid().is_root() {
@@ -319,7 +324,7 @@ fn a_trial_goes_by_itself() {
         return;
     }
     let alone = thread::spawn(|| {
-        loopback::of_this_thread(1400);
+        loopback::of_this_thread(9000);
         let (ours, theirs, keep_alive) = (key(), key(), KeepAlive::default());
         let mut server =
             Datagrams::udp_server(ANY_PORT.into(), &ours, Allowed::anybody(), keep_alive).expect("loopback");
@@ -328,7 +333,7 @@ fn a_trial_goes_by_itself() {
             Datagrams::udp_client(address, &theirs, ours.public(), keep_alive).expect("descriptors");
         let link = client.register(Service::Reliable, Provider { id: 4, protocol: 0 }).expect("always");
         client.connect_to(link, address.to_string().as_bytes(), Duration::ZERO).expect("an address");
-        let told = welcomed(&mut client, &mut server);
+        let told = welcomed(&mut client, &mut server, || loopback::carry(1400));
         assert_eq!(told, [(link, Indication::Connected)]);
         let mut run = server.port.run(Address::Udp(address));
         run.packet(1000).extend([0; 1000]);
@@ -363,6 +368,28 @@ fn an_interface_that_carries_less() {
         let client = Datagrams::ether_client("lo", &theirs, ours.public(), keep_alive);
         let (server, client) = (server.expect("loopback"), client.expect("loopback"));
         carries(over_ethernet, server, client, "00:00:00:00:00:00");
+    });
+    alone.join().expect("as it should be");
+}
+
+/// Over a first hop that carries less than QUIC asks of a path, packets have its length: LoRaWAN's
+/// 242 bytes.
+#[test]
+fn a_narrow_first_hop() {
+    if !rustix::process::geteuid().is_root() {
+        skip::skip!("namespaces need root");
+        return;
+    }
+    let alone = thread::spawn(|| {
+        loopback::of_this_thread(242);
+        let (ours, theirs, keep_alive) = (key(), key(), KeepAlive::default());
+        let server = Datagrams::udp_server(ANY_PORT.into(), &ours, Allowed::anybody(), keep_alive);
+        let server = server.expect("loopback");
+        let address = server.address().expect("is bound");
+        let client = Datagrams::udp_client(address, &theirs, ours.public(), keep_alive);
+        // Without the UDP and IP headers, and the 25 bytes of a sealed packet.
+        let lengths = [(242, 242 - 28 - 25); 2];
+        carries(lengths, server, client.expect("descriptors"), &address.to_string());
     });
     alone.join().expect("as it should be");
 }

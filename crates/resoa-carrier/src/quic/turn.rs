@@ -6,7 +6,7 @@ use super::{LOOKS, Quic, Role};
 use crate::stage::Stage;
 use crate::strangers::{INTRODUCTION, Source, draw};
 use quinn_proto::{DatagramEvent, EndpointEvent, Incoming, Transmit};
-use resoa_protocol::lhp::{Connection, DisconnectReason, Indication};
+use resoa_protocol::lhp::{Connection, Indication};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -15,8 +15,8 @@ impl Quic {
     pub(super) fn turn(&mut self, happened: &mut Vec<(Connection, Indication)>) {
         self.wake.take(Duration::ZERO);
         let now = Instant::now();
-        for connection in std::mem::take(&mut self.failed) {
-            happened.push((connection, Indication::Disconnected(DisconnectReason::Unreachable)));
+        for (connection, why) in std::mem::take(&mut self.failed) {
+            happened.push((connection, Indication::Disconnected(why)));
         }
         self.strangers.pass(now.saturating_duration_since(self.origin));
         let hurries = self.receive(now);

@@ -28,7 +28,7 @@ fn connected() -> Pair {
         Datagrams::udp_client(address, &super::key(), key.public(), keep_alive).expect("descriptors");
     let link = client.register(Service::Reliable, Provider { id: 4, protocol: 0 }).expect("always");
     client.connect_to(link, address.to_string().as_bytes(), Duration::ZERO).expect("an address");
-    welcomed(&mut client, &mut server);
+    welcomed(&mut client, &mut server, || {});
     let mut told = [Vec::new(), Vec::new()];
     // Until the initial length probe is over.
     for now in (1..10).map(|tenth| Duration::from_millis(100) * tenth) {
