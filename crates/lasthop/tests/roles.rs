@@ -153,6 +153,42 @@ fn a_guest_serves_remote_sockets_for_minutes() {
     assert!(run["run"]["seconds"].as_f64().is_some_and(|seconds| seconds > 120.0), "{:#}", run["run"]);
 }
 
+/// The receive window at the access point grows with the reader behind the last hop (RFC 7323's
+/// buffers of 64 KiB would take 4 s).
+#[test]
+fn a_window_grows_with_the_reader_behind_a_hop() {
+    let Some(lab) = Lab::with_virtual_clock() else { return };
+    let hop = |text: &str| {
+        let text = text.replace("stack = \"2001\"", "stack = \"modern\"").replace("30kB", "2MB");
+        text.replace("rate=2mbit,delay=20ms", "rate=20mbit,delay=50ms").replace("rate=10mbit", "rate=100mbit")
+    };
+    for carrier in ["udp", "quic", "bare"] {
+        let _ = fs::remove_dir_all(lab.path("out"));
+        lab.succeed(&hop(&plan(&remote(carrier), PAGES)), &["--clock", "virtual"]);
+        let run = &lab.journal()[0];
+        let seconds = run["run"]["seconds"].as_f64().expect("a time");
+        assert!(seconds < 2.0 * 2.0, "two times 2 MB in {seconds} s by {carrier}");
+    }
+}
+
+/// A hop with an MTU of 242 bytes: datagrams of the default carrier have that length, and QUIC says
+/// why it cannot be used.
+#[test]
+fn a_hop_of_short_packets() {
+    let Some(lab) = Lab::with_virtual_clock() else { return };
+    let hop = |text: &str| {
+        let air = "up = \"rate=2mbit,delay=20ms\"\ndown = \"rate=2mbit,delay=20ms\"";
+        text.replacen(air, "profile = \"lora\"", 1).replace("30kB", "2kB")
+    };
+    lab.succeed(&hop(&plan(&remote("udp"), PAGES)), &["--clock", "virtual"]);
+    assert_eq!(lab.journal()[0]["run"]["verdict"], "good");
+    let _ = fs::remove_dir_all(lab.path("out"));
+    let output = lab.run(&hop(&plan(&remote("quic"), PAGES)), &["--clock", "virtual"]);
+    assert!(!output.status.success());
+    let reasons = lab.journal()[0]["run"]["reasons"].to_string();
+    assert!(reasons.contains("the path's MTU is too small for this carrier"), "{reasons}");
+}
+
 /// Errors name the place in the plan.
 #[test]
 fn roles_that_cannot_be() {

@@ -338,6 +338,14 @@ fn low_water(fd: BorrowedFd, value: &[u8]) -> Result<Reply, Errno> {
     made.map(Reply::Value).map_err(|error| errors::errno(&error))
 }
 
+/// Makes room for a receive window of this many bytes, at most half of the maximum of `tcp_rmem`. A
+/// buffer that the program has set (SO_RCVBUF) stays, as it does on Linux.
+pub(crate) fn make_window(fd: BorrowedFd, window: u64) {
+    let mark = i32::try_from(window).unwrap_or(i32::MAX);
+    // The connection may be lost meanwhile, which the next look reports.
+    let _ = low_water(fd, &mark.to_ne_bytes());
+}
+
 /// Reads an option, truncated to `room` bytes.
 ///
 /// # Errors

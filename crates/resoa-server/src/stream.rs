@@ -5,17 +5,22 @@
 //!   when the program has read it. Until then it stays in the socket's buffer. So the kernel
 //!   advertises the window of a program that does not read (3.18). If data is left when the socket
 //!   closes, the kernel sends RST, as it should.
+//! * *Window.* It grows with its [reader], as that of a program on this host would.
 //! * *Acknowledgements.* They are read with SIOCOUTQ whenever the socket has an event, and by a
 //!   timer of the loop, since an acknowledgement alone causes no event. Time stamps of
 //!   acknowledgements (SO_TIMESTAMPING) would cause one, but they use the socket's receive buffer.
 //!   They would reduce the window, and would stop when the buffer is full, which is when they are
 //!   needed.
 
-use crate::{errors, sys, urgent};
+mod reader;
+
+use crate::{errors, options, sys, urgent};
+use reader::Reader;
 use resoa_protocol::{Errno, TcpEvent};
 use rustix::fd::AsFd;
 use rustix::net::{self, RecvFlags, SendFlags, Shutdown, sockopt};
 use std::collections::VecDeque;
+use std::time::Instant;
 
 /// State of our own FIN.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,6 +52,7 @@ pub(crate) struct Stream {
     /// Bytes that were reported, and those of them that the program has read.
     seen: u64,
     consumed: u64,
+    reader: Reader,
     /// Position of the urgent byte that was reported last.
     mark: Option<u64>,
     /// The far host's FIN was reported.
@@ -74,6 +80,7 @@ impl Stream {
             unacknowledged: 0,
             seen: 0,
             consumed: 0,
+            reader: Reader::new(),
             mark: None,
             ended: false,
             failed: false,
@@ -246,7 +253,8 @@ impl Stream {
         }
     }
 
-    /// Discards bytes that the program has read, so that the window may open.
+    /// Discards bytes that the program has read, so that the window may open, and lets it grow if
+    /// the program reads as fast as it allows.
     pub(crate) fn consume(&mut self, fd: impl AsFd, mut count: usize, buffer: &mut [u8]) {
         while count > 0 {
             let part = count.min(buffer.len());
@@ -262,6 +270,10 @@ impl Stream {
                 Err(_) => break,
             }
         }
+        let round_trip = || sys::round_trip(fd.as_fd());
+        if let Some(window) = self.reader.read(self.consumed, Instant::now(), round_trip) {
+            options::make_window(fd.as_fd(), window);
+        }
     }
 
     /// Reports bytes that were peeked at, and the urgent mark in front of the urgent byte. The
@@ -270,6 +282,7 @@ impl Stream {
     fn tell(&mut self, fd: impl AsFd, bytes: &[u8], events: &mut Vec<TcpEvent>) {
         let begin = self.seen;
         self.seen += bytes.len() as u64;
+        self.reader.arrived(self.seen, Instant::now());
         let mark = urgent::distance(fd).map(|distance| self.consumed + distance);
         let mut rest = bytes;
         if let Some(mark) = mark

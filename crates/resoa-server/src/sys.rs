@@ -1,5 +1,5 @@
 //! System calls without a safe wrapper of this generality: options by number, the amount of
-//! unacknowledged data, and the C library's resolver.
+//! unacknowledged data, the round-trip time, and the C library's resolver.
 #![expect(
     unsafe_code,
     reason = "options by number, with octets that a remote program gave, and the C library's resolver are in no safe library"
@@ -9,6 +9,7 @@ use resoa_protocol::message::Family;
 use rustix::fd::{AsRawFd, BorrowedFd};
 use std::ffi::{CStr, CString};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6};
+use std::time::Duration;
 use std::{io, mem, ptr};
 
 /// Maximum length in bytes of an option that is read.
@@ -46,6 +47,14 @@ pub(crate) fn unacknowledged(fd: BorrowedFd) -> io::Result<u32> {
     // SAFETY: the kernel writes one `int` to `count`.
     let result = unsafe { libc::ioctl(fd.as_raw_fd(), libc::TIOCOUTQ, &raw mut count) };
     if result == 0 { Ok(count.cast_unsigned()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Smoothed round-trip time of a TCP connection (`tcpi_rtt` of TCP_INFO); zero if it is unknown.
+pub(crate) fn round_trip(fd: BorrowedFd) -> Duration {
+    let end = mem::offset_of!(libc::tcp_info, tcpi_rtt) + size_of::<u32>();
+    let info = option(fd, libc::IPPROTO_TCP, libc::TCP_INFO, end).unwrap_or_default();
+    let micros = info.last_chunk().map_or(0, |octets| u32::from_ne_bytes(*octets));
+    Duration::from_micros(micros.into())
 }
 
 /// `getaddrinfo`, with each address once. A service without an entry for streams is looked up among
