@@ -1,5 +1,6 @@
 //! Traffic: the workloads that run over a scenario, and the measurements of each connection.
 
+mod arrivals;
 pub mod bulk;
 pub mod command;
 pub mod datagrams;

@@ -16,6 +16,8 @@ pub struct Info {
     pub round_trip: Duration,
     /// Smallest round-trip time in the kernel's measurement window.
     pub least_round_trip: Duration,
+    /// Bytes of data in a segment of the peer, as the kernel estimates them.
+    pub received_segment: u32,
     /// Congestion window in segments.
     pub congestion_window: u32,
     /// Slow start threshold in segments; 2^31 - 1 until it is set.
@@ -45,6 +47,7 @@ pub fn info(socket: impl AsFd) -> Result<Info> {
     Ok(Info {
         round_trip: micros(68),
         least_round_trip: micros(148),
+        received_segment: u32_at(20),
         congestion_window: u32_at(80),
         slow_start_threshold: u32_at(76),
         data_segments_sent: u32_at(156).into(),

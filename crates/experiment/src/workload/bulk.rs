@@ -5,6 +5,7 @@
 //! the last FIN instead (tcp-lite 10.7), which is one round trip later.
 
 use super::Amount;
+use super::arrivals::Arrivals;
 use super::end::{ClientEnd, ClientPorts, ServerEnd, Site, Task, both};
 use super::ground::Ground;
 use super::payload::{Comparison, PIECE, Pattern, Stream, Wrong};
@@ -14,7 +15,7 @@ use borsh::{BorshDeserialize, BorshSerialize};
 use netlab::tcp;
 use results::{Connection, Protocol, RoundTrips};
 use std::collections::BTreeMap;
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -258,30 +259,16 @@ impl Receiver {
         let sender = connection.peer_addr().ok();
         let mut comparison = sender.map(|sender| Comparison::new(pattern.stream(self.place, sender.port())));
         let connection = site.stop.watch(connection).map_err(|error| error.to_string())?;
-        let mut received = Received { last: site.clock.now(), ..Received::default() };
+        let mut arrivals = Arrivals::new(&connection, site.clock);
         let mut buffer = vec![0; PIECE];
         // On an error, what arrived until then counts; the sender reports why it ended.
-        while let Some(count @ 1..) = read(&connection, &mut buffer) {
-            let now = site.clock.now();
-            received.idle_max = received.idle_max.max(now - received.last);
-            received.last = now;
-            received.bytes += count as u64;
+        while let Ok(count @ 1..) = arrivals.read(&mut buffer) {
             if let Some(comparison) = &mut comparison {
                 comparison.add(&buffer[..count]);
             }
         }
-        received.wrong = comparison.map(|comparison| comparison.wrong());
-        Ok(received)
-    }
-}
-
-/// Reads once; returns `None` on an error.
-fn read(mut connection: &TcpStream, buffer: &mut [u8]) -> Option<usize> {
-    loop {
-        match connection.read(buffer) {
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            other => return other.ok(),
-        }
+        let Arrivals { last, idle_max, bytes, .. } = arrivals;
+        Ok(Received { bytes, last, idle_max, wrong: comparison.map(|comparison| comparison.wrong()) })
     }
 }
 

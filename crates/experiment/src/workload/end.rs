@@ -22,6 +22,7 @@ use std::io;
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, TcpStream};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// First port of clients; fixed, so that a repeated run has the same ports.
 const CLIENTS: u16 = 10_000;
@@ -138,12 +139,21 @@ impl RunClock {
     pub fn now(self) -> u64 {
         monotonic().saturating_sub(self.start)
     }
+
+    /// Converts a time of CLOCK_REALTIME, shortly before now.
+    pub(super) fn at_real_time(self, time: Duration) -> u64 {
+        let ago = time_of(ClockId::CLOCK_REALTIME).saturating_sub(time);
+        self.now().saturating_sub(ago.as_nanos() as u64)
+    }
 }
 
 /// Returns CLOCK_MONOTONIC in nanoseconds.
 fn monotonic() -> u64 {
-    let now = clock_gettime(ClockId::CLOCK_MONOTONIC).expect("Linux has this clock");
-    now.tv_sec().cast_unsigned() * 1_000_000_000 + now.tv_nsec().cast_unsigned()
+    time_of(ClockId::CLOCK_MONOTONIC).as_nanos() as u64
+}
+
+fn time_of(clock: ClockId) -> Duration {
+    clock_gettime(clock).expect("Linux has this clock").into()
 }
 
 impl Site<'_> {

@@ -6,6 +6,7 @@
 //! `throughput = (request bytes + response bytes) / (t_end - t_start)` (Eq. 8.1), from `connect` to
 //! the last byte of the response at the client; closing does not count (M1, M2).
 
+use super::arrivals::Arrivals;
 use super::end::{ClientEnd, ClientPorts, ServerEnd, Site, Task, both};
 use super::ground::Ground;
 use super::server::{join, listen, serve};
@@ -222,21 +223,12 @@ impl Client {
         let connection = site.connect(self.server, port, self.congestion_control.as_deref())?;
         asked.established = Some(site.clock.now());
         asked.port = connection.local_addr()?.port();
-        asked.end = site.clock.now();
-        let mut connection = &*connection;
-        connection.write_all(&vec![b'?'; self.request.get() as usize])?;
-        let mut buffer = vec![0; 64 * 1024];
-        while asked.received < self.response.get() {
-            let count = connection.read(&mut buffer)?;
-            if count == 0 {
-                return Err(io::ErrorKind::UnexpectedEof.into());
-            }
-            let now = site.clock.now();
-            asked.idle_max = asked.idle_max.max(now - asked.end);
-            asked.end = now;
-            asked.received += count as u64;
-        }
-        Ok(())
+        let mut arrivals = Arrivals::new(&connection, site.clock);
+        asked.end = arrivals.last;
+        (&*connection).write_all(&vec![b'?'; self.request.get() as usize])?;
+        let received = arrivals.read_all(self.response.get());
+        (asked.end, asked.idle_max, asked.received) = (arrivals.last, arrivals.idle_max, arrivals.bytes);
+        received
     }
 }
 

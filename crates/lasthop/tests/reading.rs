@@ -1,0 +1,96 @@
+//! Workloads read a connection with MSG_WAITALL, because system calls are what virtual time costs.
+//! This must not change the transfer.
+
+mod lab;
+
+use lab::Lab;
+use std::fs;
+
+/// A download by two programs, whose receiver reads whole segments with these flags.
+fn plan(flags: &str, down: &str) -> String {
+    format!(
+        "seed = 7\n[scenario]\ncongestion-control = \"cubic\"\n\
+         [[scenario.links]]\nname = \"link\"\nbetween = [\"receiver\", \"sender\"]\n\
+         up = \"rate=50mbit,delay=10ms\"\ndown = \"{down}\"\n\
+         [[workloads]]\nname = \"sends\"\nkind = \"command\"\nnode = \"sender\"\n\
+         command = \"python3 -c 'import socket; s = socket.create_connection((\\\"{{address.receiver}}\\\", 7000)); s.sendall(bytes(3000000)); s.shutdown(1); s.recv(1)'\"\n\
+         [[workloads]]\nname = \"reads\"\nkind = \"command\"\nnode = \"receiver\"\nbackground = true\nlistens = 7000\n\
+         command = \"exec python3 -c 'import socket; l = socket.create_server((\\\"\\\", 7000)); c = l.accept()[0]; list(iter(lambda: c.recv(45 * 1448, {flags}), b\\\"\\\")); c.close(); l.accept()'\"\n\
+         [capture]\nkeep = \"all\"\n"
+    )
+}
+
+/// A packet of TCP: where it was captured, sequence and acknowledgement numbers, window, length.
+type Packet = (usize, u32, u32, u16, u32);
+
+/// Runs a plan, and returns its packets with their times in nanoseconds.
+fn packets(lab: &Lab, plan: &str) -> Vec<(u64, Packet)> {
+    let _ = fs::remove_dir_all(lab.path("out"));
+    lab.succeed(plan, &["--clock", "virtual"]);
+    let capture = lab.path("out").join("captures/c000-r00.pcapng");
+    let mut reader = capture::packets::Reader::open(&capture).expect("a capture");
+    let mut found = Vec::new();
+    while let Some(view) = reader.view() {
+        let view = view.expect("a packet");
+        let tcp = &view.bytes[usize::from(view.bytes[0] & 15) * 4..];
+        let word = |at: usize| u32::from_be_bytes([tcp[at], tcp[at + 1], tcp[at + 2], tcp[at + 3]]);
+        let window = u16::from_be_bytes([tcp[14], tcp[15]]);
+        found.push((view.time.as_nanos(), (view.number, word(4), word(8), window, view.length)));
+    }
+    found
+}
+
+/// The same packets with the same windows and acknowledgements cross the link at the same times,
+/// but for the readings of the clock that the receiver's calls save, of 16 ns each.
+#[test]
+fn waiting_for_many_arrivals_changes_no_packet() {
+    let Some(lab) = Lab::with_python_in_a_guest() else { return };
+    for down in ["rate=50mbit,delay=10ms,queue=100p", "rate=5mbit,delay=30ms,loss=1%"] {
+        let each = packets(&lab, &plan("0", down));
+        let many = packets(&lab, &plan("socket.MSG_WAITALL", down));
+        assert!(each.len() > 4000, "{} packets", each.len());
+        assert_eq!(each.len(), many.len(), "{down}");
+        for (number, (each, many)) in each.iter().zip(&many).enumerate() {
+            assert_eq!(each.1, many.1, "packet {number} of {down}");
+            assert!(each.0.abs_diff(many.0) < 1000, "packet {number} of {down}: {} and {}", each.0, many.0);
+        }
+    }
+}
+
+/// A transfer's last arrival and its longest time without one are those of the capture, although
+/// the receiver does not see each arrival. The outage is after 100 calls for many and more, and the
+/// transfer ends in the middle of one.
+#[test]
+fn arrivals_have_the_times_of_the_capture() {
+    let Some(lab) = Lab::with_virtual_clock() else { return };
+    let workloads = [
+        "kind = \"bulk\"\nfrom = \"sender\"\nto = \"receiver\"\nbytes = \"9000001B\"",
+        "kind = \"bulk\"\nfrom = \"sender\"\nto = \"receiver\"\nduration = \"2s\"",
+        "kind = \"request\"\nfrom = \"receiver\"\nto = \"sender\"\nresponse = \"9000001B\"",
+    ];
+    for workload in workloads {
+        let plan = format!(
+            "seed = 7\n[scenario]\ncongestion-control = \"cubic\"\n\
+             [[scenario.links]]\nname = \"link\"\nbetween = [\"receiver\", \"sender\"]\n\
+             up = \"rate=50mbit,delay=10ms\"\ndown = \"rate=50mbit,delay=10ms,outage=1s+300ms\"\n\
+             [[workloads]]\nname = \"transfer\"\n{workload}\n[capture]\nkeep = \"all\"\n"
+        );
+        let captured = packets(&lab, &plan);
+        let run = &lab.journal()[0];
+        let row = &run["connections"][0];
+        let of = |field: &str| row[field].as_u64().expect("a time");
+        // Data that the link has handed to the receiver: interface 0 is the receiver's end.
+        let arrivals: Vec<_> = captured
+            .iter()
+            .filter(|(_, packet)| packet.0 == 0 && packet.4 > 100)
+            .map(|(time, _)| *time)
+            .collect();
+        let first_packet = captured.first().expect("a packet").0;
+        let last = arrivals.last().expect("data") - first_packet;
+        let longest = arrivals.windows(2).map(|two| two[1] - two[0]).max().expect("data");
+        // The first packet leaves within 100 us of `connect`.
+        assert!((of("end_ns") - of("start_ns")).abs_diff(last) < 100_000, "{row:#}, the capture says {last}");
+        assert!(longest > 300_000_000, "{longest}");
+        assert!(of("idle_max_ns").abs_diff(longest) < 1000, "{row:#}, the capture says {longest}");
+    }
+}
