@@ -30,6 +30,8 @@ pub struct Info {
     pub timeouts: u64,
     /// Bytes acknowledged by the peer.
     pub bytes_acknowledged: u64,
+    /// Segments that arrived out of order (Linux 5.4).
+    pub out_of_order: u32,
 }
 
 /// Reads `TCP_INFO` of a socket.
@@ -53,6 +55,7 @@ pub fn info(socket: impl AsFd) -> Result<Info> {
         data_segments_sent: u32_at(156).into(),
         retransmissions: u32_at(100).into(),
         timeouts: u16_at(240),
+        out_of_order: u32_at(224),
         bytes_acknowledged: if cfg!(target_endian = "little") {
             u64_at(120)
         } else {

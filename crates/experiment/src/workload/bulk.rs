@@ -55,6 +55,7 @@ pub struct Sender {
 pub struct Receiver {
     address: SocketAddr,
     place: u16,
+    amount: Amount,
 }
 
 /// Measurements at the receiver, for one connection.
@@ -89,7 +90,7 @@ impl Bulk<'_> {
     /// If it cannot start; later errors are in the rows.
     pub fn run(&self, ground: &Ground<'_>) -> Result<Vec<Connection>, String> {
         let (server, place) = (ground.server(self.to, self.place), self.place as u16);
-        let to = Receiver { address: server, place };
+        let to = Receiver { address: server, place, amount: self.amount };
         let from = Sender {
             server,
             ports: ClientPorts::of(ground, self.from, self.place),
@@ -259,7 +260,7 @@ impl Receiver {
         let sender = connection.peer_addr().ok();
         let mut comparison = sender.map(|sender| Comparison::new(pattern.stream(self.place, sender.port())));
         let connection = site.stop.watch(connection).map_err(|error| error.to_string())?;
-        let mut arrivals = Arrivals::new(&connection, site.clock);
+        let mut arrivals = Arrivals::new(&connection, site.clock, self.amount);
         let mut buffer = vec![0; PIECE];
         // On an error, what arrived until then counts; the sender reports why it ended.
         while let Ok(count @ 1..) = arrivals.read(&mut buffer) {

@@ -6,6 +6,7 @@
 //! `throughput = (request bytes + response bytes) / (t_end - t_start)` (Eq. 8.1), from `connect` to
 //! the last byte of the response at the client; closing does not count (M1, M2).
 
+use super::Amount;
 use super::arrivals::Arrivals;
 use super::end::{ClientEnd, ClientPorts, ServerEnd, Site, Task, both};
 use super::ground::Ground;
@@ -223,7 +224,7 @@ impl Client {
         let connection = site.connect(self.server, port, self.congestion_control.as_deref())?;
         asked.established = Some(site.clock.now());
         asked.port = connection.local_addr()?.port();
-        let mut arrivals = Arrivals::new(&connection, site.clock);
+        let mut arrivals = Arrivals::new(&connection, site.clock, Amount::Bytes(self.response));
         asked.end = arrivals.last;
         (&*connection).write_all(&vec![b'?'; self.request.get() as usize])?;
         let received = arrivals.read_all(self.response.get());
