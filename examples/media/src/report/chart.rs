@@ -12,6 +12,8 @@ use std::fmt::Write as _;
 const OFF: &str = "#e69f00";
 const ON: &str = "#0072b2";
 
+/// Most panels in a row.
+const ROW: usize = 3;
 const PANEL: f64 = 230.0;
 const GAP: f64 = 20.0;
 const LEFT: f64 = 58.0;
@@ -20,6 +22,8 @@ const RIGHT: f64 = 14.0;
 const TOP: f64 = 56.0;
 const HEIGHT: f64 = 210.0;
 const BOTTOM: f64 = 44.0;
+/// Space between two rows, for times and titles.
+const BETWEEN: f64 = 48.0;
 
 /// Returns the figure for a page, in the colour of the surrounding text.
 #[must_use]
@@ -55,8 +59,10 @@ fn label(sent: Sent) -> String {
 }
 
 fn size(collection: &Collection) -> (f64, f64) {
-    let panels = collection.plan.losses.len() as f64;
-    (LEFT + panels * (PANEL + GAP) - GAP + RIGHT, TOP + HEIGHT + BOTTOM)
+    let panels = collection.plan.losses.len();
+    let (columns, rows) = (panels.min(ROW) as f64, panels.div_ceil(ROW) as f64);
+    let height = TOP + rows * (HEIGHT + BETWEEN) - BETWEEN + BOTTOM;
+    (LEFT + columns * (PANEL + GAP) - GAP + RIGHT, height)
 }
 
 fn outcomes(collection: &Collection, sent: Sent) -> impl Iterator<Item = &Outcome> {
@@ -74,19 +80,21 @@ fn drawing(collection: &Collection, sent: Sent) -> String {
         out,
         "<text transform=\"translate(12,{}) rotate(-90)\" text-anchor=\"middle\" fill=\"currentColor\">{}</text>\
          <text x=\"{}\" y=\"{}\" text-anchor=\"middle\" fill=\"currentColor\">Time to the last byte (s)</text>",
-        TOP + HEIGHT / 2.0,
+        f64::midpoint(TOP, height - BOTTOM),
         sent.measure(),
         f64::midpoint(LEFT, width - RIGHT),
         height - 4.0
     );
     for (place, loss) in collection.plan.losses.iter().enumerate() {
-        let left = LEFT + place as f64 * (PANEL + GAP);
+        let (row, column) = (place / ROW, place % ROW);
+        let left = LEFT + column as f64 * (PANEL + GAP);
+        let top = TOP + row as f64 * (HEIGHT + BETWEEN);
         let _ = write!(
             out,
-            "<g transform=\"translate({left},{TOP})\"><text y=\"-8\" font-weight=\"bold\" fill=\"currentColor\">{}</text>",
+            "<g transform=\"translate({left},{top})\"><text y=\"-8\" font-weight=\"bold\" fill=\"currentColor\">{}</text>",
             super::page::escaped(&loss.title)
         );
-        axes(&mut out, &seconds, &decibels, place == 0);
+        axes(&mut out, &seconds, &decibels, column == 0);
         if let Some(best) = best {
             let y = decibels.place(best);
             let _ = write!(
