@@ -79,7 +79,10 @@ pub struct Test {
 /// The page opens with the first one, which is that of the workload that figures are about.
 pub(crate) fn all(directory: &Directory) -> Vec<Measure> {
     let workloads = directory.workloads();
-    let each = workloads.iter().flat_map(|workload| Metric::ALL.map(|metric| (workload, metric)));
+    let metrics = |workload| Metric::of_workload(directory, workload);
+    let each = workloads
+        .iter()
+        .flat_map(|workload| metrics(workload).into_iter().map(move |metric| (workload, metric)));
     each.filter_map(|(workload, metric)| measure(directory, workload, metric)).collect()
 }
 

@@ -200,6 +200,7 @@ fn connection(row: &ConnectionRow, number: u32, start: u64) -> Connection {
         wrong_bytes: None,
         misplaced: None,
         losses: None,
+        figures: BTreeMap::new(),
     }
 }
 

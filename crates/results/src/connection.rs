@@ -3,6 +3,7 @@
 
 use crate::LossEvent;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// Measurements of one connection. Times are since the start of the run, by the run's clock.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -63,6 +64,9 @@ pub struct Connection {
     /// Its loss events, in their order; `None` if not recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub losses: Option<Vec<LossEvent>>,
+    /// Figures that a program reported, by name ([`figure`](crate::figure)).
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub figures: BTreeMap<String, f64>,
 }
 
 /// Distribution of delays.
@@ -95,7 +99,7 @@ pub enum Protocol {
     Udp,
     /// ICMP: echo requests and their replies.
     Icmp,
-    /// A program, of which only the run time is known.
+    /// A program, of which only the run time is known, and what it reported.
     Program,
 }
 

@@ -2,12 +2,13 @@
 
 use crate::loss_event::judged;
 use crate::{
-    Besides, Connection, Directory, LiteTotals, LossEvent, LossKind, Protocol, RoundTrips, RunRecord,
+    Besides, Connection, Directory, FigureName, LiteTotals, LossEvent, LossKind, Protocol, RoundTrips,
+    RunRecord,
 };
 use capture::Cause;
 use capture::senders::LossVerdict;
-use serde::{Deserialize, Serialize};
-use std::collections::HashMap;
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use std::str::FromStr;
 
@@ -17,8 +18,7 @@ use std::str::FromStr;
 /// figures are about). For several connections, bytes and counts are added, rates are those of all
 /// segments together, and delays are the median over the connections, weighted by their samples.
 /// Metrics of TCP Lite are about the whole run, and have a value only if a node accepts damage.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Metric {
     /// Bytes that arrived over the time in which at least one connection existed.
     Goodput,
@@ -66,6 +66,8 @@ pub enum Metric {
     /// Share of recoveries in which the sender counted the lost segments right, of those where it
     /// counted.
     CountedRight,
+    /// A figure that the workload's program reported ([`figure`](crate::figure)).
+    Figure(FigureName),
 }
 
 /// Direction in which a metric improves.
@@ -87,7 +89,7 @@ pub struct UnknownMetric {
 }
 
 impl Metric {
-    /// All metrics.
+    /// All metrics but the figures of programs.
     pub const ALL: [Self; 20] = [
         Self::Goodput,
         Self::Completion,
@@ -110,6 +112,15 @@ impl Metric {
         Self::TakenForWireless,
         Self::CountedRight,
     ];
+
+    /// Returns all metrics, with the figures that programs of a workload reported in any run.
+    #[must_use]
+    pub fn of_workload(directory: &Directory, workload: &str) -> Vec<Self> {
+        let rows = directory.connections.iter().flatten().filter(|row| row.workload == workload);
+        let names: BTreeSet<_> = rows.flat_map(|row| row.figures.keys()).collect();
+        let figures = names.into_iter().filter_map(|name| FigureName::new(name)).map(Self::Figure);
+        Self::ALL.into_iter().chain(figures).collect()
+    }
 
     /// Returns its name in plans and options.
     #[must_use]
@@ -135,6 +146,7 @@ impl Metric {
             Self::CongestionRecognized => "congestion-recognized",
             Self::TakenForWireless => "taken-for-wireless",
             Self::CountedRight => "counted-right",
+            Self::Figure(figure) => figure.metric(),
         }
     }
 
@@ -162,6 +174,7 @@ impl Metric {
             Self::CongestionRecognized => "Congestion losses recognized",
             Self::TakenForWireless => "Losses taken for wireless",
             Self::CountedRight => "Loss events whose losses were counted right",
+            Self::Figure(figure) => figure.name(),
         }
     }
 
@@ -190,6 +203,7 @@ impl Metric {
             Self::CongestionRecognized => "share of loss events by congestion alone that the detector classified as congestion",
             Self::TakenForWireless => "share of all judged recoveries that the detector classified as wireless, whatever their causes",
             Self::CountedRight => "share of counted recoveries in which the sender counted the lost segments right",
+            Self::Figure(_) => "figure that the program of the workload reported",
         }
     }
 
@@ -213,11 +227,13 @@ impl Metric {
             Self::Bytes | Self::WrongBytes => "bytes",
             Self::Misplaced => "blocks",
             Self::Fairness => "Jain's index",
+            Self::Figure(figure) => figure.unit(),
         }
     }
 
     /// Returns the direction in which it improves; `None` if it describes the link or the sender
-    /// without being good or bad in itself.
+    /// without being good or bad in itself. Of the figures of programs, times are better if they
+    /// are shorter, and rates if they are higher.
     #[must_use]
     pub fn better(self) -> Option<Better> {
         match self {
@@ -240,6 +256,11 @@ impl Metric {
             Self::DamagedSegments | Self::AcceptedSegments | Self::LossEvents | Self::TakenForWireless => {
                 None
             }
+            Self::Figure(figure) => match figure.unit() {
+                "s" | "ms" => Some(Better::Lower),
+                "bit/s" => Some(Better::Higher),
+                _ => None,
+            },
         }
     }
 
@@ -247,7 +268,7 @@ impl Metric {
     /// needs no unit.
     #[must_use]
     pub fn is_plain_number(self) -> bool {
-        matches!(self.unit(), "segments" | "events" | "timeouts" | "blocks" | "Jain's index")
+        matches!(self.unit(), "" | "segments" | "events" | "timeouts" | "blocks" | "Jain's index")
     }
 
     /// Returns its value for a workload, in a run with these connections.
@@ -290,6 +311,7 @@ impl Metric {
                 share(counted, |event| event.n.map(u32::from) == Some(event.lost))
             }
             Self::Bytes => carriers(&measured).map(|rows| rows.iter().map(|row| row.bytes as f64).sum()),
+            Self::Figure(figure) => measured.iter().find_map(|row| row.figures.get(figure.name()).copied()),
         }
     }
 }
@@ -340,7 +362,20 @@ impl FromStr for Metric {
 
     fn from_str(name: &str) -> Result<Self, UnknownMetric> {
         let known = Self::ALL.into_iter().find(|metric| metric.name() == name);
-        known.ok_or_else(|| UnknownMetric { name: name.to_owned() })
+        let figure = || FigureName::in_metric(name).map(Self::Figure);
+        known.or_else(figure).ok_or_else(|| UnknownMetric { name: name.to_owned() })
+    }
+}
+
+impl Serialize for Metric {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
+}
+
+impl<'de> Deserialize<'de> for Metric {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(de::Error::custom)
     }
 }
 

@@ -4,7 +4,8 @@
 //! The first columns are `cell`, a column `factor.NAME` with the level of each factor, `repetition`
 //! and `verdict`. Then come the measurements of the connection. Columns `lite_…` have the counters
 //! of TCP Lite in its run, empty if no node accepts damage. Columns `link_layer_…` have the
-//! counters of its link layers with retransmissions, empty if no link has one. Runs of every
+//! counters of its link layers with retransmissions, empty if no link has one. Columns
+//! `figure.NAME` have the figures that programs reported, empty in rows of others. Runs of every
 //! verdict are included; a run without connections has no row.
 //!
 //! The file's metadata has the meaning of each column, with its unit, under `lasthop.columns`. It
@@ -12,12 +13,12 @@
 //! `lasthop.plan`, the plan's name.
 
 use crate::{
-    Cell, Connection, Directory, LinkLayerCounters, LiteTotals, Manifest, Protocol, RoundTrips, RunRecord,
-    RunVerdict,
+    Cell, Connection, Directory, FigureName, LinkLayerCounters, LiteTotals, Manifest, Protocol, RoundTrips,
+    RunRecord, RunVerdict,
 };
 use capture::columnar::{Column, Table, Values};
 use capture::table::TableError;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io;
 use std::path::PathBuf;
 
@@ -175,7 +176,25 @@ pub fn of(directory: &Directory) -> Table {
     });
     let before = BEFORE.iter().map(|field| field.column(&rows));
     let behind = BEHIND.iter().chain(LITE).chain(LINK_LAYER).map(|field| field.column(&rows));
-    Table { columns: before.chain(factors).chain(behind).collect(), metadata: metadata(manifest) }
+    let columns = before.chain(factors).chain(behind).chain(figures(&rows)).collect();
+    Table { columns, metadata: metadata(manifest) }
+}
+
+/// Returns a column for each figure that a program reported.
+fn figures(rows: &[Row<'_>]) -> Vec<Column> {
+    let names: BTreeSet<_> = rows.iter().flat_map(|row| row.connection.figures.keys()).collect();
+    let figures = names.into_iter().filter_map(|name| FigureName::new(name));
+    let column = |figure: FigureName| {
+        let unit = figure.unit();
+        let unit = if unit.is_empty() { String::new() } else { format!(", in {unit}") };
+        let values = rows.iter().map(|row| row.connection.figures.get(figure.name()).copied()).collect();
+        Column {
+            name: figure.metric().to_owned(),
+            meaning: format!("figure `{}` that the program reported{unit}", figure.name()),
+            values: Values::Real(values),
+        }
+    };
+    figures.map(column).collect()
 }
 
 /// Returns the metadata that all tables of a campaign have.

@@ -13,6 +13,7 @@ use link::units::Span;
 use results::{Cell, Factor, Level};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
+use std::path::PathBuf;
 use std::str::FromStr;
 
 /// Variables of each level.
@@ -214,6 +215,11 @@ impl Fields<'_> {
     /// Parses a text as a value, or returns a default if there is none.
     pub fn parsed_or<T: FromStr<Err: Display>>(&self, text: Option<&Text>, or: T) -> Result<T, PlanError> {
         text.map_or(Ok(or), |text| self.parsed(text))
+    }
+
+    /// Returns the absolute path of the directory of the plan.
+    pub fn folder(&self) -> PathBuf {
+        self.source.folder()
     }
 
     /// Returns an error about `text`.

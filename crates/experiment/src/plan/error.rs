@@ -3,6 +3,7 @@
 use link::nearest::nearest;
 use std::fmt;
 use std::ops::Range;
+use std::path::{self, Path, PathBuf};
 
 /// An error in a plan: file, line, field, and what would be right.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,6 +44,13 @@ pub struct Source<'a> {
 }
 
 impl Source<'_> {
+    /// Returns the absolute path of the directory of the file.
+    pub fn folder(self) -> PathBuf {
+        let file = Path::new(self.file);
+        let file = path::absolute(file).unwrap_or_else(|_| file.to_owned());
+        file.parent().unwrap_or(&file).to_owned()
+    }
+
     /// Returns an error about the byte range `place` of the file.
     pub fn error(self, place: &Range<usize>, message: impl Into<String>) -> PlanError {
         let start = place.start.min(self.text.len());

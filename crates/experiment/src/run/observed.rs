@@ -162,5 +162,6 @@ fn row(
         wrong_bytes: None,
         misplaced: None,
         losses: None,
+        figures: BTreeMap::new(),
     }
 }

@@ -153,6 +153,7 @@ impl Bulk<'_> {
             wrong_bytes: received.wrong.map(|wrong| wrong.bytes),
             misplaced: received.wrong.map(|wrong| wrong.misplaced),
             losses: None,
+            figures: BTreeMap::new(),
         }
     }
 }
@@ -333,6 +334,7 @@ mod tests {
             wrong_bytes: Some(11),
             misplaced: Some(13),
             losses: None,
+            figures: BTreeMap::new(),
         };
         assert_eq!(row, expected);
     }

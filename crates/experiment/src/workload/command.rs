@@ -2,10 +2,12 @@
 
 use super::ground::Ground;
 use netlab::{Namespace, listening, process};
-use results::{Connection, Protocol};
+use results::{Connection, Protocol, figure};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use std::collections::BTreeMap;
 use std::fs::File;
+use std::io::BufReader;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -99,7 +101,7 @@ impl Program {
     /// Waits for its end, or ends it when the run is over.
     ///
     /// # Errors
-    /// If it cannot be waited for.
+    /// If it cannot be waited for, or reported a figure that is no number.
     pub fn wait(
         mut self,
         ground: &Ground<'_>,
@@ -117,6 +119,7 @@ impl Program {
         };
         let end = ground.now();
         process::end_group(&mut self.child, GRACE);
+        let figures = self.figures()?;
         let error = match status {
             Some(status) if status.success() => None,
             // A server that is ended with the run has done its job.
@@ -133,8 +136,17 @@ impl Program {
             error,
             start_ns: self.start,
             end_ns: end,
+            figures,
             ..Connection::default()
         }])
+    }
+
+    /// Returns the figures that it reported.
+    fn figures(&self) -> Result<BTreeMap<String, f64>, String> {
+        let output = File::open(&self.log).map_err(figure::FigureError::from);
+        output
+            .and_then(|output| figure::of_output(BufReader::new(output)))
+            .map_err(|error| format!("{}: {error}", self.log.display()))
     }
 
     /// Returns the last line of its output, for an error message.
@@ -197,6 +209,14 @@ mod tests {
             rows("exit 1", false, false)[0].error.as_deref(),
             Some("ended with status 1; it said nothing")
         );
+    }
+
+    #[test]
+    fn a_program_reports_figures() {
+        let row = &rows("echo lasthop: load_s=1.25; echo lasthop: stalls=3", false, false)[0];
+        let figures = [("load_s".to_owned(), 1.25), ("stalls".to_owned(), 3.0)];
+        assert_eq!(row.figures, BTreeMap::from(figures));
+        assert!(row.complete);
     }
 
     /// A server runs until the end; any other program that does was not fast enough.

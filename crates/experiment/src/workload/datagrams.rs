@@ -12,7 +12,7 @@ use link::Seed;
 use link::units::{BitRate, ByteCount, Span};
 use rand_distr::{Distribution, Exp};
 use results::{Connection, Protocol, RoundTrips};
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -132,6 +132,7 @@ impl Datagrams<'_> {
             wrong_bytes: None,
             misplaced: None,
             losses: None,
+            figures: BTreeMap::new(),
         }
     }
 }
@@ -330,6 +331,7 @@ mod tests {
             wrong_bytes: None,
             misplaced: None,
             losses: None,
+            figures: BTreeMap::new(),
         };
         assert_eq!(row, expected);
     }

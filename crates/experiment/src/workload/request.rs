@@ -159,6 +159,7 @@ impl Requests<'_> {
             wrong_bytes: None,
             misplaced: None,
             losses: None,
+            figures: BTreeMap::new(),
         }
     }
 }
@@ -355,6 +356,7 @@ mod tests {
             wrong_bytes: None,
             misplaced: None,
             losses: None,
+            figures: BTreeMap::new(),
         };
         assert_eq!(row(400, None, false), expected);
         assert_eq!(row(400, Some("reset"), true), expected, "an error after the last byte is none");

@@ -68,8 +68,9 @@ fn figures(directory: &Directory, arguments: &ReportArguments) -> Result<Value, 
     };
     let besides = Besides { overloaded: arguments.overloaded, dropped_calls: arguments.dropped_calls };
     let mut object = summary::json(directory, workload, besides);
+    let known = Metric::of_workload(directory, workload);
     let runs = directory.runs().map(|(run, connections)| {
-        let metrics = Metric::ALL.into_iter().map(|metric| {
+        let metrics = known.iter().map(|metric| {
             (
                 metric.name().to_owned(),
                 metric.of_run(run, connections, workload).map_or(Value::Null, Value::from),
@@ -83,7 +84,7 @@ fn figures(directory: &Directory, arguments: &ReportArguments) -> Result<Value, 
         })
     });
     object["runs"] = runs.collect();
-    object["units"] = Metric::ALL
+    object["units"] = known
         .iter()
         .map(|metric| (metric.name().to_owned(), metric.unit().into()))
         .collect::<Map<_, _>>()

@@ -1,6 +1,7 @@
 use super::*;
 use crate::RunVerdict;
 use crate::example::{campaign, connection, run};
+use std::collections::BTreeMap;
 
 /// Returns the value for a run without TCP Lite.
 fn value(metric: Metric, rows: &[Connection], workload: &str) -> Option<f64> {
@@ -209,4 +210,21 @@ fn verdicts_are_counted_by_what_the_losses_were() {
     let quiet = [Connection { losses: Some(vec![]), ..connection("bulk", 1) }];
     assert_eq!(value(Metric::LossEvents, &quiet, "bulk"), Some(0.0));
     assert_eq!(value(Metric::WirelessRecognized, &quiet, "bulk"), None, "a share of nothing");
+}
+
+/// A program reports a figure, which has a name and a unit of its own.
+#[test]
+fn a_figure_of_a_program_is_a_metric() {
+    let figures = BTreeMap::from([("load_s".to_owned(), 1.5)]);
+    let program = Connection { protocol: Protocol::Program, figures, ..connection("page", 0) };
+    let load: Metric = "figure.load_s".parse().unwrap();
+    assert_eq!(value(load, &[connection("page", 5), program.clone()], "page"), Some(1.5));
+    assert_eq!(value(load, &[program.clone()], "other"), None);
+    assert_eq!(value("figure.paint_s".parse().unwrap(), &[program], "page"), None);
+    assert_eq!((load.name(), load.title(), load.unit()), ("figure.load_s", "load_s", "s"));
+    assert_eq!((load.better(), load.is_plain_number()), (Some(Better::Lower), false));
+    let written = serde_json::to_string(&load).unwrap();
+    assert_eq!(written, "\"figure.load_s\"");
+    assert_eq!(serde_json::from_str::<Metric>(&written).unwrap(), load);
+    assert!("figure.Load".parse::<Metric>().is_err());
 }

@@ -40,6 +40,8 @@ impl Bound {
             text: text.to_owned(),
             expected: if is_ratio {
                 "a ratio to `against`, such as `1.2` or `120 %`".to_owned()
+            } else if metric.unit().is_empty() {
+                "a plain number".to_owned()
             } else {
                 let known = unit::of_quantity(metric.unit());
                 format!("one of {metric} ({}), such as `{number} {}`", known.join(", "), known[0])

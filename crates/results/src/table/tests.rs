@@ -52,6 +52,20 @@ fn rows_say_where_they_belong() {
     assert_eq!(meaning, "`bytes` over the time from start_ns to end_ns, in bit/s");
 }
 
+/// A figure that some program reported is a column, empty in the rows of others.
+#[test]
+fn figures_of_programs_are_the_last_columns() {
+    let mut directory = directory();
+    assert!(of(&directory).columns.iter().all(|column| !column.name.starts_with("figure.")));
+    directory.connections[0][1].figures = BTreeMap::from([("load_s".into(), 1.5), ("stalls".into(), 2.0)]);
+    let table = of(&directory);
+    let [.., load, stalls] = &table.columns[..] else { panic!("columns") };
+    assert_eq!((load.name.as_str(), stalls.name.as_str()), ("figure.load_s", "figure.stalls"));
+    assert_eq!(load.meaning, "figure `load_s` that the program reported, in s");
+    assert_eq!(stalls.meaning, "figure `stalls` that the program reported");
+    assert_eq!(load.values, Values::Real(vec![None, Some(1.5), None]));
+}
+
 /// The table has a column for every field of [`Connection`], as its JSON names them.
 #[test]
 fn every_field_of_a_connection_has_a_column() {

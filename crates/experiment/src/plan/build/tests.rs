@@ -100,6 +100,10 @@ fn each_field_of_a_workload_has_its_place() {
         workload("kind = \"command\"\nnode = \"b\"\ncommand = \"x {address.a} {address6.b}\"\nlistens = 80");
     let expected = Traffic::Command { node: 1, line: "x 10.0.0.1 fd00::2".to_owned(), listens: Some(80) };
     assert_eq!(command.kind, expected);
+    let beside = workload("kind = \"command\"\nnode = \"b\"\ncommand = \"{plan-folder}/x\"");
+    let folder = std::env::current_dir().expect("a directory");
+    let line = format!("{}/x", folder.display());
+    assert_eq!(beside.kind, Traffic::Command { node: 1, line, listens: None });
 }
 
 /// The defaults that the schema documents.

@@ -251,9 +251,13 @@ impl One<'_> {
 
     fn command(&self) -> Result<String, PlanError> {
         let text = self.needed("command", self.file.command.as_ref())?;
-        self.fields.text_with(text, &|name| {
+        let fields = self.fields;
+        fields.text_with(text, &|name| {
             let scenario = self.scenario;
             let node = |name: &str| scenario.node(name);
+            if name == "plan-folder" {
+                return Some(fields.folder().to_string_lossy().into_owned());
+            }
             let address = name.strip_prefix("address.").and_then(node);
             address.map(|node| scenario.tcp_address(node).to_string()).or_else(|| {
                 let node = name.strip_prefix("address6.").and_then(node)?;

@@ -20,6 +20,8 @@ const TOO_FEW: &str = "n too small";
 
 /// The values of all runs by cell, from one pass for each metric: a campaign may have a million.
 struct CellValues {
+    /// In the order of the output.
+    known: Vec<Metric>,
     metrics: HashMap<&'static str, HashMap<u32, Vec<f64>>>,
     /// Number of runs of a cell with a verdict.
     verdicts: HashMap<(u32, RunVerdict), usize>,
@@ -33,7 +35,8 @@ impl CellValues {
         for run in &directory.manifest.runs {
             *verdicts.entry((run.cell, run.verdict)).or_default() += 1;
         }
-        Self { metrics: Metric::ALL.map(of).into(), verdicts }
+        let known = Metric::of_workload(directory, measure);
+        Self { metrics: known.iter().copied().map(of).collect(), known, verdicts }
     }
 }
 
@@ -82,7 +85,7 @@ impl Figures<'_> {
             "overloaded": self.count(RunVerdict::Overloaded),
             "dropped_calls": self.count(RunVerdict::DroppedCall),
         });
-        for metric in Metric::ALL {
+        for &metric in &self.all.known {
             object[metric.name()] = distribution(self.values(metric));
         }
         object
@@ -155,11 +158,14 @@ pub fn table(directory: &Directory, measure: &str, besides: Besides) -> Table {
         .iter()
         .flatten()
         .any(|row| row.workload == measure && row.protocol == Protocol::Program);
-    let columns =
+    let traffic =
         ["goodput, median", "mean", "95 % interval", "retransmitted", "timeouts", "rtt, median", "not good"];
-    let columns = ["runs"].into_iter().chain(program.then_some("time, median")).chain(columns);
-    table.set_header(factors.iter().map(|factor| factor.name.as_str()).chain(columns));
     let all = &CellValues::of(directory, measure, besides);
+    let reported = || all.known.iter().copied().filter(|metric| matches!(metric, Metric::Figure(_)));
+    let figures: Vec<_> = reported().map(|metric| format!("{}, median", metric.title())).collect();
+    let columns = ["runs"].into_iter().chain(program.then_some("time, median"));
+    let columns = columns.chain(figures.iter().map(String::as_str)).chain(traffic);
+    table.set_header(factors.iter().map(|factor| factor.name.as_str()).chain(columns));
     for cell in &directory.manifest.cells {
         let figures = Figures { all, cell, besides };
         let goodput = figures.values(Metric::Goodput);
@@ -173,6 +179,9 @@ pub fn table(directory: &Directory, measure: &str, besides: Besides) -> Table {
         let mut row: Vec<String> = cell.levels.iter().map(|level| level.level.clone()).collect();
         row.push(figures.ended().to_string());
         row.extend(program.then(|| median(Metric::Completion, " s", 3)));
+        row.extend(
+            reported().map(|metric| median(metric, &format!(" {}", metric.unit()), 3).trim_end().to_owned()),
+        );
         row.extend([
             figures.with_runs(rate(distribution.map(|all| all.median)), goodput.len()),
             rate(distribution.map(|all| all.mean)),

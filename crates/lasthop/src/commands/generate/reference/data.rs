@@ -71,13 +71,18 @@ pub fn metrics() -> Page {
                 name a metric in `[[expect]]`, `[[require]]` or `lasthop compare`."
             .to_owned(),
         body: format!(
-            "{}\n{}\n",
+            "{}\n{}\n\n{}\n",
             table(["metric", "title", "unit", "meaning"], rows),
             wrapped(
                 "A metric is computed over the connections of one workload. For several connections, bytes \
                  and counts are added, rates are those of all segments together, and delays are the median \
                  over the connections, weighted by their samples. Metrics of TCP Lite describe the whole run, \
                  and have a value only if a node accepts damage. A run without the necessary data has no value."
+            ),
+            wrapped(
+                "The metric `figure.NAME` is a figure that a program reported: a `command` workload that prints \
+                 the line `lasthop: load_s=1.25` has the metric `figure.load_s`. The last word of the name is the \
+                 unit: `_s`, `_ms`, `_bytes`, `_bps` or `_percent`; other figures are plain numbers."
             )
         ),
     }
@@ -92,7 +97,7 @@ pub fn tables() -> Page {
     section(
         "results.parquet",
         "A row for each connection of a campaign. The levels of the factors are in columns `factor.NAME` \
-         after `cell`.",
+         after `cell`. Figures that programs reported are in columns `figure.NAME`, the last ones.",
         table(
             ["column", "unit", "meaning"],
             results::table::columns()
