@@ -41,7 +41,7 @@ SHELL := /bin/bash
 
 BUILD_PACKAGES := build-essential clang libelf-dev zlib1g-dev pkg-config
 RUN_PACKAGES   := iproute2 nftables
-TEST_PACKAGES  := haproxy tshark iputils-ping curl python3 python3-venv ethtool passt chromium
+TEST_PACKAGES  := haproxy git lighttpd lighttpd-mod-openssl openssl tshark iputils-ping curl python3 python3-venv ethtool passt chromium
 FUZZ_SECONDS   ?= 30
 
 VERSION        := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)

@@ -506,8 +506,9 @@ fn the_plans_of_the_project() {
             .expect("it runs")
     };
     let mut plans = 0;
-    for entry in fs::read_dir(&folder).expect("experiments").flatten() {
-        let name = entry.file_name().to_string_lossy().into_owned();
+    let entries = [".", "applications"].map(|part| fs::read_dir(folder.join(part)).expect("plans"));
+    for entry in entries.into_iter().flatten().flatten() {
+        let name = entry.path().to_string_lossy().into_owned();
         if Path::new(&name).extension().is_some_and(|ending| ending == "toml") {
             plans += 1;
             let listed = lasthop(&["run", "--list", &name]);
