@@ -49,7 +49,9 @@ fn least(scenario: &Scenario, workload: &Workload) -> Span {
             let both = bytes(*client, *server, *request).max(bytes(*server, *client, *response));
             times(both, *connections).max(times(*pause, number.saturating_sub(1)))
         }
-        Traffic::Datagrams { duration, .. } | Traffic::Ping { duration, .. } => duration.unwrap_or_default(),
+        Traffic::Sessions { duration, .. }
+        | Traffic::Datagrams { duration, .. }
+        | Traffic::Ping { duration, .. } => duration.unwrap_or_default(),
         Traffic::Command { .. } => Span::ZERO,
     };
     workload.start + duration

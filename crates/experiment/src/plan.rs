@@ -135,6 +135,7 @@ impl Experiment {
         let scenario = &self.scenario;
         let path = |workload: &Workload| match workload.kind {
             Traffic::Bulk { from, to, .. }
+            | Traffic::Sessions { from, to, .. }
             | Traffic::Datagrams { from, to, .. }
             | Traffic::Ping { from, to, .. } => scenario.path(from, to),
             Traffic::Request { client, server, .. } => scenario.path(server, client),
@@ -157,6 +158,7 @@ impl Experiment {
         });
         let traffic = self.workloads.iter().any(|workload| match &workload.kind {
             Traffic::Command { .. } => true,
+            Traffic::Sessions { sources, .. } => *sources > 0,
             Traffic::Datagrams { on_off, .. } => on_off.is_some(),
             Traffic::Bulk { .. } | Traffic::Request { .. } | Traffic::Ping { .. } => false,
         });

@@ -11,11 +11,13 @@ pub mod ping;
 pub mod request;
 mod sampling;
 mod server;
+pub mod sessions;
 
 pub(crate) use server::join;
 
 use borsh::{BorshDeserialize, BorshSerialize};
 use link::units::{BitRate, ByteCount, Span};
+use sessions::Law;
 
 /// One workload of a cell.
 #[derive(Debug, Clone, PartialEq)]
@@ -63,6 +65,21 @@ pub enum Traffic {
         /// Number of parallel clients.
         connections: u32,
         /// Congestion control at both ends instead of the nodes'.
+        congestion_control: Option<String>,
+    },
+    /// Sessions of TCP sources: the cross traffic of other users (resoa-evaluation 4.7).
+    Sessions {
+        /// The node with the sources.
+        from: usize,
+        /// The receiver.
+        to: usize,
+        /// Number of sources.
+        sources: u32,
+        /// Law of the sessions of each source.
+        law: Law,
+        /// Time in which sessions arrive; until the run ends if `None`.
+        duration: Option<Span>,
+        /// Congestion control instead of the sender's.
         congestion_control: Option<String>,
     },
     /// Datagrams at a constant rate, continuous or in bursts.
@@ -115,13 +132,14 @@ pub enum Amount {
 
 impl Traffic {
     /// All names in a plan.
-    pub const NAMES: [&str; 5] = ["bulk", "request", "datagrams", "ping", "command"];
+    pub const NAMES: [&str; 6] = ["bulk", "request", "sessions", "datagrams", "ping", "command"];
 
     /// Returns how many connections this process has open for it at the same time.
     #[must_use]
     pub fn connections(&self) -> u32 {
         match self {
             Self::Bulk { connections, .. } | Self::Request { connections, .. } => *connections,
+            Self::Sessions { sources, .. } => *sources,
             Self::Datagrams { .. } | Self::Ping { .. } | Self::Command { .. } => 1,
         }
     }

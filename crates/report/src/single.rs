@@ -201,6 +201,7 @@ fn connection(row: &ConnectionRow, number: u32, start: u64) -> Connection {
         misplaced: None,
         losses: None,
         figures: BTreeMap::new(),
+        sessions: None,
     }
 }
 

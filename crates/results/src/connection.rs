@@ -67,6 +67,24 @@ pub struct Connection {
     /// Figures that a program reported, by name ([`figure`](crate::figure)).
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub figures: BTreeMap<String, f64>,
+    /// For sessions of cross traffic, of which one row has all: their counts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sessions: Option<SessionCounts>,
+}
+
+/// Counts of the sessions of cross traffic.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct SessionCounts {
+    /// Time in which sessions arrived, in nanoseconds.
+    pub arriving_ns: u64,
+    /// Sum of the lengths of all sessions that arrived. [`Connection::bytes`] has what was carried.
+    pub offered_bytes: u64,
+    /// Sessions that arrived.
+    pub arrived: u64,
+    /// Sessions that began; the others waited for an earlier one of their source.
+    pub begun: u64,
+    /// Sessions of which all was carried.
+    pub ended: u64,
 }
 
 /// Distribution of delays.
@@ -123,6 +141,14 @@ impl RoundTrips {
             p99_ns: at(0.99),
             max_ns,
         })
+    }
+}
+
+impl SessionCounts {
+    /// Returns the offered load in bit/s; `None` if sessions had no time to arrive.
+    #[must_use]
+    pub fn load(&self) -> Option<f64> {
+        (self.arriving_ns > 0).then(|| self.offered_bytes as f64 * 8e9 / self.arriving_ns as f64)
     }
 }
 

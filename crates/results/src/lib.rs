@@ -42,7 +42,7 @@ pub mod tcp_lite;
 mod unit;
 
 pub use confusion::{Confusion, Taken};
-pub use connection::{Connection, Protocol, RoundTrips};
+pub use connection::{Connection, Protocol, RoundTrips, SessionCounts};
 pub use directory::{Besides, Directory, DirectoryError};
 pub use expectation::{Comparison, ExpectationError, Range, compare};
 pub use factorial::FactorialDesign;

@@ -38,9 +38,12 @@ pub enum Metric {
     Loss,
     /// Bytes of application data that arrived.
     Bytes,
+    /// Load that sessions of cross traffic offered: the lengths of all that arrived, over the time
+    /// in which they arrived.
+    OfferedLoad,
     /// Equality of the goodputs of the TCP connections of all workloads: Jain's index (Jain, Chiu
     /// and Hawe 1984), which is 1 if all are equal, and 1/n if one of n gets everything. No value
-    /// for a single connection.
+    /// for a single connection. Sessions of cross traffic do not count.
     Fairness,
     /// Segments with a wrong checksum that reached nodes which accept damage.
     DamagedSegments,
@@ -90,7 +93,7 @@ pub struct UnknownMetric {
 
 impl Metric {
     /// All metrics but the figures of programs.
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 21] = [
         Self::Goodput,
         Self::Completion,
         Self::Retransmissions,
@@ -100,6 +103,7 @@ impl Metric {
         Self::RttP95,
         Self::Loss,
         Self::Bytes,
+        Self::OfferedLoad,
         Self::Fairness,
         Self::DamagedSegments,
         Self::AcceptedSegments,
@@ -135,6 +139,7 @@ impl Metric {
             Self::RttP95 => "rtt-p95",
             Self::Loss => "loss",
             Self::Bytes => "bytes",
+            Self::OfferedLoad => "offered-load",
             Self::Fairness => "fairness",
             Self::DamagedSegments => "damaged-segments",
             Self::AcceptedSegments => "accepted-segments",
@@ -163,6 +168,7 @@ impl Metric {
             Self::RttP95 => "95th percentile of the round-trip time",
             Self::Loss => "Datagrams lost",
             Self::Bytes => "Bytes delivered",
+            Self::OfferedLoad => "Load offered by sessions",
             Self::Fairness => "Fairness",
             Self::DamagedSegments => "Damaged segments",
             Self::AcceptedSegments => "Damaged segments accepted",
@@ -192,7 +198,8 @@ impl Metric {
             Self::RttP95 => "95 % of the round-trip times were at most this",
             Self::Loss => "datagrams that did not arrive, as a share of those sent",
             Self::Bytes => "bytes of application data that arrived",
-            Self::Fairness => "equality of the goodputs of all TCP connections of all workloads (Jain, Chiu and Hawe 1984): 1 if all are equal, 1/n if one of n gets everything",
+            Self::OfferedLoad => "lengths of the sessions of cross traffic that arrived, divided by the time in which they arrived",
+            Self::Fairness => "equality of the goodputs of all TCP connections of all workloads but sessions of cross traffic (Jain, Chiu and Hawe 1984): 1 if all are equal, 1/n if one of n gets everything",
             Self::DamagedSegments => "segments with a wrong checksum that reached nodes which accept damage",
             Self::AcceptedSegments => "damaged segments that TCP Lite handed to TCP",
             Self::Salvaged => "damaged segments that were accepted, as a share of all damaged ones",
@@ -211,7 +218,7 @@ impl Metric {
     #[must_use]
     pub fn unit(self) -> &'static str {
         match self {
-            Self::Goodput => "bit/s",
+            Self::Goodput | Self::OfferedLoad => "bit/s",
             Self::Completion => "s",
             Self::Retransmissions | Self::DamagedSegments | Self::AcceptedSegments => "segments",
             Self::RetransmissionRate
@@ -253,9 +260,11 @@ impl Metric {
             | Self::Loss
             | Self::WrongBytes
             | Self::Misplaced => Some(Better::Lower),
-            Self::DamagedSegments | Self::AcceptedSegments | Self::LossEvents | Self::TakenForWireless => {
-                None
-            }
+            Self::OfferedLoad
+            | Self::DamagedSegments
+            | Self::AcceptedSegments
+            | Self::LossEvents
+            | Self::TakenForWireless => None,
             Self::Figure(figure) => match figure.unit() {
                 "s" | "ms" => Some(Better::Lower),
                 "bit/s" => Some(Better::Higher),
@@ -292,6 +301,7 @@ impl Metric {
             Self::RttP95 => weighted_median(&measured, |delays| delays.p95_ns),
             Self::Loss => Count::of(measured.iter().filter(|row| row.protocol != Protocol::Tcp))?
                 .percent(|count| count.lost),
+            Self::OfferedLoad => offered_load(&measured),
             Self::Fairness => fairness(connections),
             Self::DamagedSegments => Some(run.lite.as_ref()?.damaged as f64),
             Self::AcceptedSegments => Some(run.lite.as_ref()?.accepted as f64),
@@ -455,10 +465,16 @@ fn share<'a>(events: impl Iterator<Item = &'a LossEvent>, so: impl Fn(&LossEvent
     (all > 0).then(|| 100.0 * count as f64 / all as f64)
 }
 
-/// Returns Jain's index of the goodputs of all TCP connections.
+/// Returns the load that sessions offered, in bit/s; `None` if there are no rows of sessions.
+fn offered_load(rows: &[&Connection]) -> Option<f64> {
+    let loads: Vec<f64> = rows.iter().filter_map(|row| row.sessions?.load()).collect();
+    (!loads.is_empty()).then(|| loads.iter().sum())
+}
+
+/// Returns Jain's index of the goodputs of all TCP connections that are not cross traffic.
 fn fairness(rows: &[Connection]) -> Option<f64> {
-    let goodputs: Vec<_> =
-        rows.iter().filter(|row| row.protocol == Protocol::Tcp).map(|row| row.goodput_bps).collect();
+    let tcp = rows.iter().filter(|row| row.protocol == Protocol::Tcp && row.sessions.is_none());
+    let goodputs: Vec<_> = tcp.map(|row| row.goodput_bps).collect();
     let sum: f64 = goodputs.iter().sum();
     let squares: f64 = goodputs.iter().map(|goodput| goodput * goodput).sum();
     (goodputs.len() > 1 && squares > 0.0).then(|| sum * sum / (goodputs.len() as f64 * squares))

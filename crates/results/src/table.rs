@@ -14,7 +14,7 @@
 
 use crate::{
     Cell, Connection, Directory, FigureName, LinkLayerCounters, LiteTotals, Manifest, Protocol, RoundTrips,
-    RunRecord, RunVerdict,
+    RunRecord, RunVerdict, SessionCounts,
 };
 use capture::columnar::{Column, Table, Values};
 use capture::table::TableError;
@@ -103,6 +103,14 @@ const BEHIND: &[Field] = fields! {
         Number, |row| row.connection.wrong_bytes;
     "misplaced", "blocks", "blocks of 64 bytes in which at least half of the bytes are wrong: data from another position or connection",
         Number, |row| row.connection.misplaced;
+    "sessions_arriving_ns", "ns", "time in which sessions of cross traffic arrived; empty for other workloads, here and below",
+        Number, |row| sessions(row, |counts| counts.arriving_ns);
+    "sessions_offered_bytes", "bytes", "sum of the lengths of the sessions that arrived; `bytes` has what was carried",
+        Number, |row| sessions(row, |counts| counts.offered_bytes);
+    "sessions_arrived", "sessions", "sessions that arrived", Number, |row| sessions(row, |counts| counts.arrived);
+    "sessions_begun", "sessions", "sessions that began; the others waited for an earlier one of their source",
+        Number, |row| sessions(row, |counts| counts.begun);
+    "sessions_ended", "sessions", "sessions of which all was carried", Number, |row| sessions(row, |counts| counts.ended);
 };
 
 /// Counters of TCP Lite in the whole run, the same in each of its rows.
@@ -259,6 +267,10 @@ impl Field {
 
 fn delay(row: &Row<'_>, of: impl Fn(&RoundTrips) -> u64) -> Option<u64> {
     row.connection.round_trips.as_ref().map(of)
+}
+
+fn sessions(row: &Row<'_>, of: impl Fn(&SessionCounts) -> u64) -> Option<u64> {
+    row.connection.sessions.as_ref().map(of)
 }
 
 fn link_layer(row: &Row<'_>, of: impl Fn(&LinkLayerCounters) -> u64) -> Option<u64> {

@@ -8,7 +8,7 @@ use super::file::PlanFile;
 use super::text::{self, Text, is_name};
 use super::{Capture, Experiment, Keep, Plan};
 use crate::scenario::Scenario;
-use crate::workload::Workload;
+use crate::workload::{Traffic, Workload};
 use link::units::Span;
 use results::{Cell, Factor, Level};
 use std::collections::{BTreeMap, BTreeSet};
@@ -131,7 +131,11 @@ pub fn experiment(
 /// Returns the name of the workload that the figures describe.
 fn measured(fields: &Fields<'_>, file: &PlanFile, workloads: &[Workload]) -> Result<String, PlanError> {
     let Some(name) = &file.measure else {
-        let first = workloads.iter().find(|workload| !workload.background).or(workloads.first());
+        // Cross traffic is measured only if the plan says so.
+        let crosses = |workload: &Workload| matches!(workload.kind, Traffic::Sessions { .. });
+        let foreground = || workloads.iter().filter(|workload| !workload.background);
+        let first = foreground().find(|workload| !crosses(workload));
+        let first = first.or_else(|| foreground().next()).or(workloads.first());
         return Ok(first.map(|workload| workload.name.clone()).unwrap_or_default());
     };
     let wanted = fields.text(name)?;

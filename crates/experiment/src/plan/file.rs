@@ -278,24 +278,26 @@ pub struct LinkFile {
 pub struct WorkloadFile {
     /// Name of the workload.
     pub name: Text,
-    /// Kind of traffic: `bulk`, `request`, `datagrams`, `ping` or `command`.
+    /// Kind of traffic: `bulk`, `request`, `sessions`, `datagrams`, `ping` or `command`.
     pub kind: Text,
-    /// bulk, datagrams, ping: the sending node; request: the client.
+    /// bulk, sessions, datagrams, ping: the sending node; request: the client.
     pub from: Option<Text>,
-    /// bulk, datagrams: the receiving node; request: the server; ping: the answering node.
+    /// bulk, sessions, datagrams: the receiving node; request: the server; ping: the answering
+    /// node.
     pub to: Option<Text>,
     /// Time of its start, after the start of the run (default 0s).
     pub start: Option<Text>,
-    /// Whether the run ends without waiting for it (default false; use true for servers and cross
-    /// traffic).
+    /// Whether the run ends without waiting for it (default false, and true for sessions; use true
+    /// for servers and cross traffic).
     pub background: Option<Text>,
-    /// bulk: size of each transfer, such as `4MB`.
+    /// bulk: size of each transfer, such as `4MB`; sessions: mean length of a session.
     pub bytes: Option<Text>,
-    /// bulk, datagrams, ping: duration of sending; for bulk, instead of `bytes`.
+    /// bulk, datagrams, ping: duration of sending; for bulk, instead of `bytes`. sessions: time in
+    /// which sessions arrive (default: until the run ends).
     pub duration: Option<Text>,
     /// bulk, request: number of parallel connections (default 1).
     pub connections: Option<Text>,
-    /// bulk, request: congestion control of these connections (default: the node's).
+    /// bulk, request, sessions: congestion control of these connections (default: the node's).
     pub congestion_control: Option<Text>,
     /// request: size of the request (default 100B).
     pub request: Option<Text>,
@@ -306,7 +308,13 @@ pub struct WorkloadFile {
     pub times: Option<Text>,
     /// request: time between a response and the next request (default 0s).
     pub pause: Option<Text>,
-    /// datagrams: rate of application data while sending.
+    /// sessions: number of TCP sources, each with one session at a time (default 1, 0 for none).
+    pub sources: Option<Text>,
+    /// sessions: standard deviation of the natural logarithm of a session's length (default 1.5, 0
+    /// for sessions of equal length).
+    pub sigma: Option<Text>,
+    /// datagrams: rate of application data while sending; sessions: offered load of all sources
+    /// together, instead of `interval`.
     pub rate: Option<Text>,
     /// datagrams: application data in each datagram (default 1000B); ping: data after the headers
     /// of IP and ICMP (default 56B).
@@ -316,7 +324,8 @@ pub struct WorkloadFile {
     pub on: Option<Text>,
     /// datagrams: mean duration of a pause.
     pub off: Option<Text>,
-    /// ping: time from one echo request to the next, answered or not (default 1s).
+    /// ping: time from one echo request to the next, answered or not (default 1s); sessions: mean
+    /// time from one arrival at a source to the next, instead of `rate`.
     pub interval: Option<Text>,
     /// command: the node on which it runs.
     pub node: Option<Text>,

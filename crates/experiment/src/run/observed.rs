@@ -81,7 +81,7 @@ fn sender(connection: &capture_analysis::Connection) -> &capture_analysis::half:
 fn of_ours(experiment: &Experiment, connection: &capture_analysis::Connection) -> bool {
     (0..).zip(&experiment.workloads).any(|(place, workload)| {
         let server = match workload.kind {
-            Traffic::Bulk { to, .. } => to,
+            Traffic::Bulk { to, .. } | Traffic::Sessions { to, .. } => to,
             Traffic::Request { server, .. } => server,
             Traffic::Datagrams { .. } | Traffic::Ping { .. } | Traffic::Command { .. } => return false,
         };
@@ -163,5 +163,6 @@ fn row(
         misplaced: None,
         losses: None,
         figures: BTreeMap::new(),
+        sessions: None,
     }
 }

@@ -11,6 +11,7 @@ use crate::workload::end::RunClock;
 use crate::workload::ground::{Ground, Stop};
 use crate::workload::ping::Ping;
 use crate::workload::request::Requests;
+use crate::workload::sessions::Sessions;
 use crate::workload::{Traffic, Workload};
 use link::Seed;
 use netlab::mesh::Mesh;
@@ -168,6 +169,17 @@ fn one(
             times: *times,
             pause: *pause,
             clients: *connections,
+            congestion_control: congestion_control.as_deref(),
+        }
+        .run(ground),
+        Traffic::Sessions { from, to, sources, law, duration, congestion_control } => Sessions {
+            name,
+            place,
+            from: *from,
+            to: *to,
+            sources: *sources,
+            law: *law,
+            duration: *duration,
             congestion_control: congestion_control.as_deref(),
         }
         .run(ground),

@@ -154,6 +154,7 @@ impl Bulk<'_> {
             misplaced: received.wrong.map(|wrong| wrong.misplaced),
             losses: None,
             figures: BTreeMap::new(),
+            sessions: None,
         }
     }
 }
@@ -335,6 +336,7 @@ mod tests {
             misplaced: Some(13),
             losses: None,
             figures: BTreeMap::new(),
+            sessions: None,
         };
         assert_eq!(row, expected);
     }

@@ -133,6 +133,7 @@ impl Datagrams<'_> {
             misplaced: None,
             losses: None,
             figures: BTreeMap::new(),
+            sessions: None,
         }
     }
 }
@@ -332,6 +333,7 @@ mod tests {
             misplaced: None,
             losses: None,
             figures: BTreeMap::new(),
+            sessions: None,
         };
         assert_eq!(row, expected);
     }

@@ -7,7 +7,7 @@
 mod program;
 
 use super::ground::{Ground, Stop};
-use super::{bulk, datagrams, request};
+use super::{bulk, datagrams, request, sessions};
 use borsh::{BorshDeserialize, BorshSerialize};
 use netlab::tcp;
 use nix::sys::socket::sockopt::ReuseAddr;
@@ -83,6 +83,10 @@ pub enum Task {
     RequestClient(request::Client),
     /// Its server.
     RequestServer(request::Server),
+    /// The sources of sessions.
+    SessionSources(sessions::Sources),
+    /// Their sink.
+    SessionSink(sessions::Sink),
     /// The sender of datagrams.
     DatagramSender(datagrams::Sender),
     /// Their receiver.
@@ -215,6 +219,12 @@ impl ClientPorts {
         }
     }
 
+    /// Returns whether a client of the same workload had the port of this client before.
+    #[must_use]
+    pub const fn repeats(number: u32) -> bool {
+        number >= CLIENTS_EACH
+    }
+
     /// Returns the port of the client with this number; `None` if the kernel chooses.
     #[must_use]
     pub fn port(self, number: u32) -> Option<u16> {
@@ -242,6 +252,7 @@ mod tests {
         assert!(!all.contains(&SERVERS) && !all.contains(&(SERVERS + 4998)), "no port of a server");
         let of = |number| ClientPorts::Of(1).port(number);
         assert_eq!(of(CLIENTS_EACH + 2), of(2), "they are used again");
+        assert_eq!([CLIENTS_EACH - 1, CLIENTS_EACH].map(ClientPorts::repeats), [false, true]);
         assert_eq!(ClientPorts::Any.port(0), None);
     }
 

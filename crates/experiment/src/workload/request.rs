@@ -160,6 +160,7 @@ impl Requests<'_> {
             misplaced: None,
             losses: None,
             figures: BTreeMap::new(),
+            sessions: None,
         }
     }
 }
@@ -357,6 +358,7 @@ mod tests {
             misplaced: None,
             losses: None,
             figures: BTreeMap::new(),
+            sessions: None,
         };
         assert_eq!(row(400, None, false), expected);
         assert_eq!(row(400, Some("reset"), true), expected, "an error after the last byte is none");

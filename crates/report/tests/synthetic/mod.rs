@@ -264,6 +264,7 @@ fn run(cell: &Cell, repetition: u32, random: &mut ChaCha8Rng) -> RunEnded {
         wrong_bytes: None,
         misplaced: None,
         losses: Some(losses::events(&level("loss"), &level("cc"), repetition)),
+        sessions: None,
     };
     let down = counters("down", segments + retransmissions, retransmissions);
     RunEnded {

@@ -1,6 +1,6 @@
 use super::*;
-use crate::RunVerdict;
 use crate::example::{campaign, connection, run};
+use crate::{RunVerdict, SessionCounts};
 use std::collections::BTreeMap;
 
 /// Returns the value for a run without TCP Lite.
@@ -66,6 +66,20 @@ fn fairness_is_jains_index_of_all_connections() {
     assert_eq!(of(&[1.0, 3.0]), Some(0.8));
     assert_eq!(of(&[1.0]), None);
     assert_eq!(of(&[0.0, 0.0]), None);
+}
+
+/// The row of sessions says what was offered, and takes no part in fairness.
+#[test]
+fn sessions_of_cross_traffic_offer_a_load() {
+    let counts = SessionCounts { arriving_ns: 2_000_000_000, offered_bytes: 500, ..SessionCounts::default() };
+    let crowd = Connection { sessions: Some(counts), goodput_bps: 1.0, ..connection("crowd", 400) };
+    let rows = [Connection { goodput_bps: 5.0, ..connection("bulk", 1) }, crowd, connection("bulk", 1)];
+    assert_eq!(value(Metric::OfferedLoad, &rows, "crowd"), Some(2000.0));
+    assert_eq!(value(Metric::OfferedLoad, &rows, "bulk"), None);
+    assert_eq!(value(Metric::Fairness, &rows[..2], "bulk"), None, "a single connection");
+    assert!(value(Metric::Fairness, &rows, "bulk").is_some());
+    let none = [Connection { sessions: Some(SessionCounts::default()), ..connection("crowd", 0) }];
+    assert_eq!(value(Metric::OfferedLoad, &none, "crowd"), None);
 }
 
 #[test]
@@ -170,7 +184,7 @@ fn names_are_the_same_everywhere() {
 
 #[test]
 fn a_wrong_name_is_answered_with_the_right_ones() {
-    let all = "goodput, completion, retransmissions, retransmission-rate, timeouts, rtt, rtt-p95, loss, bytes, fairness, damaged-segments, accepted-segments, salvaged, wrong-bytes, misplaced, loss-events, wireless-recognized, congestion-recognized, taken-for-wireless, counted-right";
+    let all = "goodput, completion, retransmissions, retransmission-rate, timeouts, rtt, rtt-p95, loss, bytes, offered-load, fairness, damaged-segments, accepted-segments, salvaged, wrong-bytes, misplaced, loss-events, wireless-recognized, congestion-recognized, taken-for-wireless, counted-right";
     let error = |name: &str| name.parse::<Metric>().unwrap_err().to_string();
     assert_eq!(
         error("godput"),

@@ -69,13 +69,18 @@ fn figures_of_programs_are_the_last_columns() {
 /// The table has a column for every field of [`Connection`], as its JSON names them.
 #[test]
 fn every_field_of_a_connection_has_a_column() {
-    let full = Connection { round_trips: Some(RoundTrips::default()), ..Connection::default() };
+    let full = Connection {
+        round_trips: Some(RoundTrips::default()),
+        sessions: Some(SessionCounts::default()),
+        ..Connection::default()
+    };
     let serde_json::Value::Object(fields) = serde_json::to_value(full).unwrap() else { panic!("an object") };
     let mut expected = Vec::new();
     for (name, value) in fields {
         match value {
-            serde_json::Value::Object(delays) => {
-                expected.extend(delays.keys().map(|delay| format!("rtt_{delay}")));
+            serde_json::Value::Object(parts) => {
+                let prefix = if name == "round_trips" { "rtt" } else { name.as_str() };
+                expected.extend(parts.keys().map(|part| format!("{prefix}_{part}")));
             }
             _ => expected.push(name),
         }

@@ -5,6 +5,7 @@
 mod nodes;
 
 use super::*;
+use crate::workload::sessions::Law;
 use crate::workload::{Amount, Traffic};
 use link::units::{BitRate, ByteCount};
 
@@ -72,6 +73,20 @@ fn each_field_of_a_workload_has_its_place() {
         congestion_control: Some("reno".to_owned()),
     };
     assert_eq!((request.start, request.background, request.kind), (Span::ZERO, false, expected));
+    let sessions = workload(
+        "kind = \"sessions\"\nfrom = \"b\"\nto = \"a\"\nsources = 4\ninterval = \"3s\"\nbytes = \"2B\"\n\
+         sigma = 0.5\nduration = \"5s\"\ncongestion-control = \"reno\"",
+    );
+    let law = Law { interval: Span::from_secs(3), mean: ByteCount::new(2), sigma: 0.5 };
+    let expected = Traffic::Sessions {
+        from: 1,
+        to: 0,
+        sources: 4,
+        law,
+        duration: Some(Span::from_secs(5)),
+        congestion_control: Some("reno".to_owned()),
+    };
+    assert_eq!((sessions.background, sessions.kind), (true, expected));
     let datagrams = workload(
         "kind = \"datagrams\"\nfrom = \"b\"\nto = \"a\"\nrate = \"8kbit\"\nsize = \"20B\"\n\
          duration = \"3s\"\non = \"4s\"\noff = \"5s\"",
@@ -121,9 +136,63 @@ fn fields_of_a_workload_that_are_left_out() {
         congestion_control: None,
     };
     assert_eq!(request, expected);
+    let sessions = "kind = \"sessions\"\nfrom = \"b\"\nto = \"a\"\nrate = \"8kbit\"\nbytes = \"500B\"";
+    let expected = Traffic::Sessions {
+        from: 1,
+        to: 0,
+        sources: 1,
+        law: Law { interval: Span::from_millis(500), mean: ByteCount::new(500), sigma: 1.5 },
+        duration: None,
+        congestion_control: None,
+    };
+    assert_eq!(workload(sessions).kind, expected);
     let datagrams = workload("kind = \"datagrams\"\nfrom = \"b\"\nto = \"a\"\nrate = \"8kbit\"").kind;
     let Traffic::Datagrams { size, duration, on_off, .. } = datagrams else { panic!("datagrams") };
     assert_eq!((size, duration, on_off), (ByteCount::new(1000), None, None));
+}
+
+/// The load is that of all sources together, so more sources have longer intervals.
+#[test]
+fn sources_share_the_load_of_a_sessions_workload() {
+    let interval = |sources: u32| {
+        let fields = format!(
+            "kind = \"sessions\"\nfrom = \"a\"\nto = \"b\"\nrate = \"400kbit\"\nbytes = \"12kB\"\n\
+             sources = {sources}"
+        );
+        let Traffic::Sessions { law, .. } = workload(&fields).kind else { panic!("sessions") };
+        law.interval
+    };
+    assert_eq!([1, 10].map(interval), [240, 2400].map(Span::from_millis));
+}
+
+/// Cross traffic is not what a plan measures, even if the run waits for it.
+#[test]
+fn sessions_are_measured_only_on_request() {
+    let sessions = "[[workloads]]\nname = \"x\"\nkind = \"sessions\"\nfrom = \"a\"\nto = \"b\"\n\
+                    rate = \"1mbit\"\nbytes = \"9kB\"\nduration = \"1s\"\n";
+    let measure = |text: String| built(&text).measure;
+    assert_eq!(measure(format!("{SCENARIO}{sessions}{BULK}")), "w");
+    assert_eq!(measure(format!("{SCENARIO}{sessions}background = false\n{BULK}")), "w");
+    assert_eq!(measure(format!("measure = \"x\"\n{SCENARIO}{sessions}{BULK}")), "x");
+    assert_eq!(measure(format!("{SCENARIO}{sessions}background = false\n")), "x", "there is no other");
+    assert!(refused(&format!("{SCENARIO}{sessions}")).1.contains("all workloads are in the background"));
+}
+
+#[test]
+fn sessions_that_cannot_be() {
+    let wrong =
+        |fields: &str| refused_workload(&format!("kind = \"sessions\"\nfrom = \"a\"\nto = \"b\"\n{fields}"));
+    assert!(wrong("rate = \"1mbit\"").contains("a sessions workload needs `bytes`"));
+    assert!(wrong("bytes = \"1kB\"").contains("a sessions workload needs `rate`"));
+    assert!(wrong("bytes = \"0B\"\nrate = \"1mbit\"").contains("mean length of at least 1B"));
+    assert!(wrong("bytes = \"1kB\"\nrate = \"1mbit\"\ninterval = \"1s\"").contains("exclude each other"));
+    assert!(wrong("bytes = \"1kB\"\ninterval = \"0s\"").contains("`interval` is 0"));
+    let sigma = |value: &str| wrong(&format!("bytes = \"1kB\"\nrate = \"1mbit\"\nsigma = {value}"));
+    assert!(sigma("-0.1").contains("invalid `sigma` -0.1: expected 0 to 5"));
+    assert!(sigma("5.1").contains("expected 0 to 5"));
+    assert!(sigma("\"nan\"").contains("expected 0 to 5"));
+    let size = wrong("bytes = \"1kB\"\nrate = \"1mbit\"\nsize = \"9B\"");
+    assert!(size.contains("a sessions workload has no field `size`"), "{size}");
 }
 
 #[test]

@@ -5,12 +5,16 @@ use crate::plan::error::unknown;
 use crate::plan::file::WorkloadFile;
 use crate::plan::text::Text;
 use crate::scenario::Scenario;
+use crate::workload::sessions::Law;
 use crate::workload::{Amount, Traffic, Workload, ping};
 use link::nearest::nearest;
-use link::units::{ByteCount, Span};
+use link::units::{BitRate, ByteCount, Span};
 
 /// Default size of a request (resoa-evaluation 2.6).
 const REQUEST: ByteCount = ByteCount::new(100);
+/// Default spread of the lengths of sessions, and the largest: with more, few sessions carry
+/// everything (resoa-evaluation 9, item 16).
+const SIGMA: (f64, f64) = (1.5, 5.0);
 /// Default application data of a datagram.
 const DATAGRAM: ByteCount = ByteCount::new(1000);
 /// Default data and interval of echo requests: those of the program `ping`.
@@ -33,12 +37,13 @@ pub fn build(
         if workloads.iter().any(|known| known.name == name) {
             return Err(fields.wrong(&file.name, format!("there are two workloads `{name}`")));
         }
-        let one = One { fields, file, scenario };
+        let kind = One { fields, file, scenario }.kind()?;
+        let crosses = matches!(kind, Traffic::Sessions { .. });
         workloads.push(Workload {
             name,
             start: fields.parsed_or(file.start.as_ref(), Span::ZERO)?,
-            background: fields.parsed_or(file.background.as_ref(), false)?,
-            kind: one.kind()?,
+            background: fields.parsed_or(file.background.as_ref(), crosses)?,
+            kind,
         });
     }
     if workloads.is_empty() {
@@ -92,6 +97,29 @@ impl One<'_> {
                     congestion_control: self.congestion_control()?,
                 })
             }
+            "sessions" => {
+                let own = [
+                    "from",
+                    "to",
+                    "sources",
+                    "rate",
+                    "interval",
+                    "bytes",
+                    "sigma",
+                    "duration",
+                    "congestion-control",
+                ];
+                self.takes(&kind, &own)?;
+                let sources = fields.parsed_or(file.sources.as_ref(), 1)?;
+                Ok(Traffic::Sessions {
+                    from: self.node("from", file.from.as_ref())?,
+                    to: self.node("to", file.to.as_ref())?,
+                    sources,
+                    law: self.law(sources)?,
+                    duration: file.duration.as_ref().map(|text| fields.parsed(text)).transpose()?,
+                    congestion_control: self.congestion_control()?,
+                })
+            }
             "datagrams" => {
                 self.takes(&kind, &["from", "to", "rate", "size", "duration", "on", "off"])?;
                 Ok(Traffic::Datagrams {
@@ -139,6 +167,8 @@ impl One<'_> {
             ("response", &file.response),
             ("times", &file.times),
             ("pause", &file.pause),
+            ("sources", &file.sources),
+            ("sigma", &file.sigma),
             ("rate", &file.rate),
             ("size", &file.size),
             ("on", &file.on),
@@ -198,6 +228,39 @@ impl One<'_> {
 
     fn congestion_control(&self) -> Result<Option<String>, PlanError> {
         self.file.congestion_control.as_ref().map(|text| self.fields.text(text)).transpose()
+    }
+
+    /// Reads the law of the sessions of each source.
+    fn law(&self, sources: u32) -> Result<Law, PlanError> {
+        let (fields, file) = (self.fields, self.file);
+        let bytes = self.needed("bytes", file.bytes.as_ref())?;
+        let mean: ByteCount = fields.parsed(bytes)?;
+        if mean.get() == 0 {
+            return Err(fields.wrong(bytes, "`bytes` is 0: a session has a mean length of at least 1B"));
+        }
+        let interval = match (&file.rate, &file.interval) {
+            (Some(rate), None) => {
+                let rate: BitRate = fields.parsed(rate)?;
+                rate.time_for(mean) * u64::from(sources)
+            }
+            (None, Some(interval)) => fields.parsed(interval)?,
+            (Some(rate), Some(_)) => {
+                let message = "`rate` and `interval` exclude each other: remove one of them";
+                return Err(fields.wrong(rate, message));
+            }
+            (None, None) => return self.needed("rate", None).map(|_| unreachable!("there is none")),
+        };
+        if let (Some(text), Span::ZERO) = (&file.interval, interval) {
+            return Err(fields.wrong(text, "`interval` is 0: use at least 1ns, usually 1s"));
+        }
+        let (usual, most) = SIGMA;
+        let sigma: f64 = fields.parsed_or(file.sigma.as_ref(), usual)?;
+        match &file.sigma {
+            Some(text) if !(0.0..=most).contains(&sigma) => {
+                Err(fields.wrong(text, format!("invalid `sigma` {sigma}: expected 0 to {most}")))
+            }
+            _ => Ok(Law { interval, mean, sigma }),
+        }
     }
 
     fn datagram(&self) -> Result<ByteCount, PlanError> {

@@ -163,6 +163,8 @@ pub fn execute() -> io::Result<()> {
             Task::BulkReceiver(end) => serving(&end, site, finished),
             Task::RequestClient(end) => connecting(&end, site),
             Task::RequestServer(end) => serving(&end, site, finished),
+            Task::SessionSources(end) => connecting(&end, site),
+            Task::SessionSink(end) => serving(&end, site, finished),
             Task::DatagramSender(end) => connecting(&end, site),
             Task::DatagramReceiver(end) => serving(&end, site, finished),
         };
