@@ -59,6 +59,7 @@ scripts! {
     loss_of_all "loss-of-all",
     mahimahi "mahimahi",
     outage "outage",
+    outage_after "outage-after",
     outage_now "outage-now",
     outage_transmission "outage-transmission",
     queue_burst "queue-burst",

@@ -97,7 +97,14 @@ impl Surroundings for Ways {
     }
 
     fn carries(&mut self, direction: Direction, sent: &OnAir) -> bool {
-        self.0[direction as usize].air.carries(sent)
+        let air = &mut self.0[direction as usize].air;
+        let is_right = air.carries(sent);
+        // At the end of a block or frame, none that overlaps what follows has been judged, in either
+        // direction: an outage from here on erases all of them.
+        if let Some(length) = air.count(sent) {
+            self.0.iter_mut().for_each(|way| way.air.obey(OutageCommand::DownFor(length), sent.end));
+        }
+        is_right
     }
 
     fn delivered(&mut self, direction: Direction, number: u64, octets: Option<&[u8]>, now: Time) {

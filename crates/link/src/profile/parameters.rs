@@ -10,7 +10,7 @@ use crate::stage::bottleneck::{BottleneckSpec, Once, RateSpec};
 use crate::stage::delay::{Correlation, DelaySpec, Law};
 use crate::stage::duplicate::DuplicateSpec;
 use crate::stage::errors::ErrorSpec;
-use crate::stage::outage::{OutageCommand, OutageSpec, ScheduledOutage};
+use crate::stage::outage::{OutageAfter, OutageCommand, OutageSpec, ScheduledOutage};
 use crate::stage::spec::FromFile;
 use crate::units::Span;
 use std::io;
@@ -67,7 +67,7 @@ keys! {
     Ber "ber" "1e-5: bits flipped",
     Damage "damage" "lose, checksum, or flip: what an error does",
     Duplicate "duplicate" "1%: packets delivered twice",
-    Outage "outage" "10s+2s: from 10 s on for 2 s",
+    Outage "outage" "10s+2s, 25kB+2s: from 10 s on, or after 25 kB were sent, for 2 s",
 }
 
 /// Access to the profiles and files that parameters name.
@@ -219,13 +219,16 @@ fn put(
             direction.put(StageSpec::Duplicate(DuplicateSpec { probability }));
         }
         Key::Outage => {
-            let (start, length) = value.split_once('+').ok_or("expected START+LENGTH, such as 10s+2s")?;
+            let (start, length) =
+                value.split_once('+').ok_or("expected START+LENGTH, such as 10s+2s or 25kB+2s")?;
             let length: Span = length.parse().map_err(said)?;
             let mut spec = match direction.find("outage") {
                 Some(StageSpec::Outage(spec)) => spec.clone(),
                 _ => OutageSpec::default(),
             };
-            if start != "now" {
+            if start.ends_with('B') {
+                spec.after.push(OutageAfter { bytes: start.parse().map_err(said)?, length });
+            } else if start != "now" {
                 spec.schedule.push(ScheduledOutage { start: start.parse().map_err(said)?, length });
             }
             direction.put(StageSpec::Outage(spec));

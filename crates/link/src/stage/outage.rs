@@ -1,9 +1,10 @@
 //! Outage: for some time the link is out and loses every packet.
 //!
-//! Outages follow a schedule, a random process or commands; the link is out if any of these says
-//! so. They evolve in time and do not depend on traffic. Scheduled outages are those of the ReSoA
-//! evaluation (Table 8.4, scenario S4: 0.01 s to 5 s at the start, in the middle or at the end of a
-//! transfer) for a link without a reliable link layer. With a reliable link layer, outages are
+//! Outages follow a schedule, a random process, commands or the number of bytes sent; the link is
+//! out if any of these says so. All but the last evolve in time and do not depend on traffic.
+//! Scheduled outages are those of the ReSoA evaluation (Table 8.4: 0.01 s to 5 s) for a link
+//! without a reliable link layer. Its scenario S4 has them at the start, in the middle or at the end
+//! of a transfer, whenever that is: [`OutageAfter`] counts the bytes. With a reliable link layer, outages are
 //! beneath it, on the air, and erase its blocks or frames ([`OutagePlace`]). For an outage without
 //! a link layer and without losses, [`super::hiccup`] holds the packets instead.
 //!
@@ -19,7 +20,7 @@ use crate::packet::Packet;
 use crate::seed::Seed;
 use crate::spec::StageSpec;
 use crate::stage::{Outbox, Stage, StageCommand};
-use crate::units::{Span, Time};
+use crate::units::{ByteCount, Span, Time};
 use borsh::{BorshDeserialize, BorshSerialize};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -34,6 +35,9 @@ pub struct OutageSpec {
     /// Outages at given times, in any order; they may overlap.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub schedule: Vec<ScheduledOutage>,
+    /// Outages after a number of bytes, in any order.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub after: Vec<OutageAfter>,
     /// Period with which the schedule repeats. If absent, the schedule happens once.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub period: Option<Span>,
@@ -72,6 +76,21 @@ pub struct ScheduledOutage {
     pub length: Span,
 }
 
+/// An outage after a number of bytes.
+///
+/// It begins at the end of the packet or frame with which that many bytes have been sent in its
+/// direction. Without a link layer, the bytes are those of packets that reach the stage, and the
+/// outage is one of its direction. Beneath a link layer, they are those of blocks or frames of any
+/// kind, erased or not, and the outage is one of both directions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, BorshSerialize, BorshDeserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OutageAfter {
+    /// Bytes that are sent before, from the start of the run or from the change of the parameters.
+    pub bytes: ByteCount,
+    /// Duration of the outage.
+    pub length: Span,
+}
+
 /// A process of alternating times up and down, beginning with a time up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, BorshSerialize, BorshDeserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
@@ -100,7 +119,7 @@ pub enum Judged {
     Transmission,
 }
 
-/// A command for a running link. Commands end only outages by command.
+/// A command for a running link. Commands end outages by command and those after a number of bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub enum OutageCommand {
     /// Takes the link down until [`OutageCommand::Up`].
@@ -129,6 +148,9 @@ pub enum OutageError {
     /// The schedule has a period, but no outage.
     #[error("a period of {0} without an outage: give `schedule = [{{ start = \"5s\", length = \"1s\" }}]`")]
     NothingToRepeat(Span),
+    /// An outage after no byte.
+    #[error("an outage after 0 bytes never begins: use at least 1B, or a time")]
+    AfterNothing,
     /// A mean time is zero.
     #[error("mean time {0} of the outage process is 0: both mean times must be above 0")]
     NoTime(&'static str),
@@ -141,6 +163,8 @@ impl fmt::Display for OutageSpec {
             .iter()
             .map(|outage| format!("out from {} for {}", outage.start, outage.length))
             .collect();
+        parts
+            .extend(self.after.iter().map(|after| format!("out after {} for {}", after.bytes, after.length)));
         parts.extend(self.period.map(|period| format!("again every {period}")));
         parts.extend(
             self.process.map(|process| format!("up {}, down {} at random", process.up, process.down)),
@@ -159,6 +183,8 @@ pub struct Outage {
     schedule: Schedule,
     process: Option<Process>,
     commands: Commands,
+    /// Bytes sent, as far as outages wait for them.
+    sent: u64,
     seed: Seed,
     /// Latest start of a query so far: earlier times are not asked for again.
     from: Time,
@@ -175,13 +201,14 @@ impl Outage {
                 .process
                 .map(|process| Process::new(process, Time::ZERO, seed.stage("process").stream())),
             commands: Commands::default(),
+            sent: 0,
             seed: seed.clone(),
             from: Time::ZERO,
             spec,
         })
     }
 
-    /// Takes over other parameters at `now`. A changed schedule or process starts anew, and outages
+    /// Takes over other parameters at `now`. A changed schedule, process or list `after` starts anew, and outages
     /// of the old one before `now` are forgotten. Outages by command stay.
     pub fn set(&mut self, spec: OutageSpec, now: Time) -> Result<(), OutageError> {
         spec.check()?;
@@ -194,6 +221,9 @@ impl Outage {
             let stream =
                 self.process.take().map_or_else(|| self.seed.stage("process").stream(), Process::into_stream);
             self.process = spec.process.map(|process| Process::new(process, now, stream));
+        }
+        if spec.after != self.spec.after {
+            self.sent = 0;
         }
         self.spec = spec;
         Ok(())
@@ -214,6 +244,15 @@ impl Outage {
         }
     }
 
+    /// Counts bytes that have been sent; returns the duration of the outage that begins with them,
+    /// if one does. The caller takes the link down.
+    pub(crate) fn count(&mut self, bytes: ByteCount) -> Option<Span> {
+        let before = self.sent;
+        self.sent += bytes.get();
+        let reached = |after: &&OutageAfter| (before + 1..=self.sent).contains(&after.bytes.get());
+        self.spec.after.iter().filter(reached).map(|after| after.length).max()
+    }
+
     /// Returns whether the link is out at any time from `start` to `end`, both included. Times
     /// before the latest `start` so far are ignored.
     pub(crate) fn is_out(&mut self, start: Time, end: Time) -> bool {
@@ -230,7 +269,11 @@ impl Stage for Outage {
             Judged::Instant => (packet.at, packet.at),
             Judged::Transmission => (packet.sending.start, packet.sending.end),
         };
-        if self.is_out(start, end) {
+        let is_out = self.is_out(start, end);
+        if let Some(length) = self.count(ByteCount::new(packet.frame.len() as u64)) {
+            self.command(end, OutageCommand::DownFor(length));
+        }
+        if is_out {
             out.lose(packet, Loss::Outage);
         } else {
             out.pass(packet);
@@ -261,7 +304,7 @@ impl OutageSpec {
     /// Returns whether no outage is planned, so that only commands take the link down.
     #[must_use]
     pub fn is_on_command(&self) -> bool {
-        self.schedule.is_empty() && self.process.is_none()
+        self.schedule.is_empty() && self.after.is_empty() && self.process.is_none()
     }
 
     fn check(&self) -> Result<(), OutageError> {
@@ -274,6 +317,9 @@ impl OutageSpec {
                     return Err(OutageError::BeyondPeriod { start, length, period });
                 }
             }
+        }
+        if self.after.iter().any(|after| after.bytes.get() == 0) {
+            return Err(OutageError::AfterNothing);
         }
         if let Some(process) = self.process {
             for (name, mean) in [("up", process.up), ("down", process.down)] {

@@ -66,6 +66,12 @@ impl Air {
         all.any(|outage| outage.is_out(start, last))
     }
 
+    /// Counts a block or frame that was sent; returns the duration of the outage that begins at its
+    /// end, if one does.
+    pub fn count(&mut self, sent: &OnAir) -> Option<Span> {
+        self.outages.iter_mut().filter_map(|outage| outage.count(sent.octets)).max()
+    }
+
     /// Executes a command for an outage. The current block or frame may have been judged already.
     pub fn obey(&mut self, command: OutageCommand, now: Time) {
         self.commanded.command(now, command);

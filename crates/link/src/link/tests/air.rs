@@ -110,6 +110,45 @@ fn outages_have_streams_of_their_own() {
     assert!(erased(&["outage", "fade"]).len() > one.len());
 }
 
+/// An outage after a number of bytes begins at the end of the frame with the last of them, to the
+/// nanosecond, in both directions. 1520 octets take 31.666 667 ms at 384 kbit/s: frame 1 ends at
+/// 63.333 334 ms, with 3040 octets. Frames 2 and 3 are sent up to 126.666 668 ms.
+#[test]
+fn outages_begin_after_bytes() {
+    for (after, erased) in [
+        ("3040B+1ns", 1),
+        ("3040B+31666667ns", 1),
+        ("3040B+31666668ns", 2),
+        ("1521B+31666668ns", 2),
+        ("1520B+63333334ns", 2),
+        ("1520B+63333335ns", 3),
+        ("1MB+1s", 0),
+    ] {
+        let clear = "rate=384kbit,delay=100ms";
+        let mut watched = Watched::new(&profile("llp", &format!("{clear},outage={after}"), clear));
+        watched.offer(10, 1500);
+        watched.run(at_ms(20_000));
+        let counted = counters(&watched.link, UP);
+        assert_eq!((watched.seen.ends.len(), counted.erased, counted.again), (10, erased, erased), "{after}");
+    }
+}
+
+/// While the data of one direction takes the air down, the other direction's acknowledgements are
+/// erased, too. Frame 3 ends at 126.666 668 ms. Frame 0 is acknowledged from 131.666 667 ms on, for
+/// 416.667 us, and frame 1 from 163.333 334 ms on.
+#[test]
+fn outages_after_bytes_are_in_both_directions() {
+    let clear = "rate=384kbit,delay=100ms";
+    for (length, erased) in [("4999999ns", 0), ("5ms", 1), ("36666666ns", 1), ("36666667ns", 2)] {
+        let up = format!("{clear},outage=6080B+{length}");
+        let mut watched = Watched::new(&profile("llp", &up, clear));
+        watched.offer(10, 1500);
+        watched.run(at_ms(20_000));
+        assert_eq!(watched.seen.ends.len(), 10, "{length}");
+        assert_eq!(counters(&watched.link, DOWN).erased, erased, "{length}");
+    }
+}
+
 /// An outage on the air erases each frame whose transmission it overlaps, and no packet. Frame 1 is
 /// sent from 31.67 to 63.33 ms.
 #[test]

@@ -68,6 +68,7 @@ fn each_does_what_it_says() {
     );
     assert_eq!(made("duplicate=1%"), "duplicate: 1%");
     assert_eq!(made("outage=10s+2s"), "outage: out from 10s for 2s");
+    assert_eq!(made("outage=25kB+2s"), "outage: out after 25kB for 2s");
     assert_eq!(made("outage=10s+2s,outage=1min+1s"), "outage: out from 10s for 2s, out from 60s for 1s");
     assert_eq!(made("outage=now+2s"), "outage: on command");
 }
@@ -186,7 +187,7 @@ fn errors_name_the_parameter_and_the_way_out() {
         "correlation=1s: correlation needs a varying delay: give delay=...,jitter=... as well"
     );
     assert!(refused("delay=40ms,jitter=5ms,correlation=often").contains("or `none` to draw a delay"));
-    assert_eq!(refused("outage=10s"), "outage=10s: expected START+LENGTH, such as 10s+2s");
+    assert_eq!(refused("outage=10s"), "outage=10s: expected START+LENGTH, such as 10s+2s or 25kB+2s");
     assert_eq!(
         refused("duplicate=200%"),
         "duplicate=200%: `200%` is not a probability: write it like 1.5% or 0.015 (0 to 1)"

@@ -203,9 +203,37 @@ fn impossible_parameters_are_named() {
         refuse("period = '0'\nschedule = [{ start = '0', length = '0' }]").starts_with("a period of 0ms")
     );
     assert_eq!(
+        refuse("after = [{ bytes = '0B', length = '1s' }]"),
+        "an outage after 0 bytes never begins: use at least 1B, or a time"
+    );
+    assert_eq!(
         refuse("process = { up = '0', down = '1s' }"),
         "mean time up of the outage process is 0: both mean times must be above 0"
     );
+}
+
+/// Bytes of a stage that counts packets; returns those that are lost.
+#[test]
+fn s4_an_outage_begins_with_a_number_of_bytes() {
+    let spec = "after = [{ bytes = '300B', length = '10ms' }, { bytes = '250B', length = '3ms' }]";
+    let mut stage = outage(spec, 1);
+    let mut lost = Vec::new();
+    for at in 0..30 {
+        let packet = Packet::new(at, Frame::owned(Layer::Ip, vec![0; 100]), ms(at));
+        let mut out = Outbox::default();
+        stage.accept(packet, &mut out);
+        lost.extend(out.take().1.iter().map(|packet| packet.number));
+    }
+    // The third packet, at 2 ms, has byte 250 and byte 300: the longer outage counts.
+    assert_eq!(lost, (3..12).collect::<Vec<_>>());
+    let command = |stage: &mut Outage, to: &str, now| {
+        let spec = toml::from_str(to).expect("a spec");
+        stage.change(&StageSpec::Outage(spec), now).expect("it changes");
+    };
+    command(&mut stage, "after = [{ bytes = '100B', length = '5ms' }]", ms(40));
+    assert!(!loses(&mut stage, ms(41)), "a packet of no bytes begins nothing");
+    stage.accept(Packet::new(0, Frame::owned(Layer::Ip, vec![0; 100]), ms(42)), &mut Outbox::default());
+    assert!(loses(&mut stage, ms(46)) && !loses(&mut stage, ms(47)), "it counts from the change on");
 }
 
 proptest! {
@@ -223,6 +251,7 @@ proptest! {
         let period = period.filter(|_| outages.iter().any(|outage| outage.1 > 0)).map(|more| end + more);
         let spec = OutageSpec {
             schedule,
+            after: Vec::new(),
             period: period.map(nanos),
             process: None,
             judged: Judged::Transmission,
