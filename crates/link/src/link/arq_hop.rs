@@ -99,8 +99,8 @@ impl Surroundings for Ways {
     fn carries(&mut self, direction: Direction, sent: &OnAir) -> bool {
         let air = &mut self.0[direction as usize].air;
         let is_right = air.carries(sent);
-        // At the end of a block or frame, none that overlaps what follows has been judged, in either
-        // direction: an outage from here on erases all of them.
+        // At the end of a block or frame, none that overlaps what follows has been judged, in
+        // either direction: an outage from here on erases all of them.
         if let Some(length) = air.count(sent) {
             self.0.iter_mut().for_each(|way| way.air.obey(OutageCommand::DownFor(length), sent.end));
         }

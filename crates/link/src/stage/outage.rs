@@ -3,10 +3,10 @@
 //! Outages follow a schedule, a random process, commands or the number of bytes sent; the link is
 //! out if any of these says so. All but the last evolve in time and do not depend on traffic.
 //! Scheduled outages are those of the ReSoA evaluation (Table 8.4: 0.01 s to 5 s) for a link
-//! without a reliable link layer. Its scenario S4 has them at the start, in the middle or at the end
-//! of a transfer, whenever that is: [`OutageAfter`] counts the bytes. With a reliable link layer, outages are
-//! beneath it, on the air, and erase its blocks or frames ([`OutagePlace`]). For an outage without
-//! a link layer and without losses, [`super::hiccup`] holds the packets instead.
+//! without a reliable link layer. Its scenario S4 has them at the start, in the middle or at the
+//! end of a transfer, whenever that is: [`OutageAfter`] counts the bytes. With a reliable link
+//! layer, outages are beneath it, on the air, and erase its blocks or frames ([`OutagePlace`]). For
+//! an outage without a link layer and without losses, [`super::hiccup`] holds the packets instead.
 //!
 //! An outage includes the instant of its start but not that of its end. By default a packet is lost
 //! if the link is out when the packet arrives at the stage. [`Judged`] can select the whole time of
@@ -208,8 +208,8 @@ impl Outage {
         })
     }
 
-    /// Takes over other parameters at `now`. A changed schedule, process or list `after` starts anew, and outages
-    /// of the old one before `now` are forgotten. Outages by command stay.
+    /// Takes over other parameters at `now`. A changed schedule, process or list `after` starts
+    /// anew, and outages of the old one before `now` are forgotten. Outages by command stay.
     pub fn set(&mut self, spec: OutageSpec, now: Time) -> Result<(), OutageError> {
         spec.check()?;
         if (&spec.schedule, spec.period) != (&self.spec.schedule, self.spec.period) {
