@@ -9,9 +9,13 @@
 //!   responses above 45 segments have a header more for each piece.
 //! * A window that is not a multiple of a segment makes TCP send short segments when it is full:
 //!   with a buffer for 8 segments, the client advertises 10 220 bytes.
+//! * With remote sockets, messages have their own headers, and the server reports to the client
+//!   that the far host has acknowledged the request. System calls cost a fraction of a microsecond.
 //! * Spurious timeouts send segments twice (Eq. 10.4), as over 9600 bit/s with a delay of 0.25 s.
 
 mod lab;
+#[path = "transfer_model/messages.rs"]
+mod messages;
 
 use capture::packets::Reader;
 use lab::Lab;
@@ -19,7 +23,7 @@ use packet::Tcp;
 use packet::segment::{Content, Segment};
 use std::fs;
 use std::iter::zip;
-use transfer_model::{Hop, Path, TcpSizes, Timeline, Transfer, end_to_end};
+use transfer_model::{ConnectMode, Hop, Path, Proxy, TcpSizes, Timeline, Transfer, end_to_end, proxy};
 
 /// Bytes of the data of a full segment.
 const DATA: u32 = 1448;
@@ -137,10 +141,8 @@ fn agree(scenario: Scenario, arrivals: &[f64], model: &Timeline) {
 
 /// Fig. 10.6, and scenarios of Figs. 10.9, 10.12, 10.18 and 10.19: either hop is the slower one, by
 /// far or not.
-#[test]
-fn v1_end_to_end_tcp_is_that_of_the_equations() {
-    let Some(lab) = Lab::with_virtual_clock() else { return };
-    let scenarios = [
+fn scenarios() -> [Scenario; 9] {
+    [
         Scenario::new((384e3, 0.1), (100e6, 0.025), 1),
         Scenario::new((384e3, 0.1), (100e6, 0.025), 2),
         Scenario::new((384e3, 0.1), (100e6, 0.025), 7),
@@ -150,8 +152,13 @@ fn v1_end_to_end_tcp_is_that_of_the_equations() {
         Scenario::new((11e6, 0.001), (5.5e6, 0.04), 45),
         Scenario::new((11e6, 0.1), (100e6, 0.001), 45),
         Scenario::new((100e6, 0.05), (384e3, 0.1), 45),
-    ];
-    for scenario in scenarios {
+    ]
+}
+
+#[test]
+fn v1_end_to_end_tcp_is_that_of_the_equations() {
+    let Some(lab) = Lab::with_virtual_clock() else { return };
+    for scenario in scenarios() {
         let captured = scenario.run(&lab, "");
         let model = end_to_end(&scenario.path, &sizes(&captured), scenario.transfer());
         let established = captured.iter().find(|packet| !packet.is_sent).expect("an answer").at;
@@ -176,4 +183,26 @@ fn v1_a_long_response_has_more_headers() {
     let headers = more as f64 * scenario.path.wireless.sending(sizes.acknowledgement);
     let (ours, expected) = (arrivals.last().expect("an arrival"), model.completion() + headers);
     assert!((ours / expected - 1.0).abs() <= 1e-6, "{ours} s and {expected} s with {more} headers");
+}
+
+/// The other half of V1: TCP runs at the access point, and messages cross the wireless hop.
+const REMOTE: &str =
+    "[[scenario.nodes]]\nname = \"client\"\nsockets = { at = \"access\", carrier = \"bare\" }\n";
+
+/// Equations 8.5 and 10.3. Our encoding enters them as sizes of messages. So do the report of the
+/// server's acknowledgement, which segments may have to wait for, and the fraction of a microsecond
+/// that system calls cost in virtual time.
+#[test]
+fn v1_remote_sockets_are_those_of_the_equations() {
+    let Some(lab) = Lab::with_virtual_clock() else { return };
+    for scenario in scenarios() {
+        scenario.run(&lab, REMOTE);
+        let exchange = messages::exchange(&lab);
+        let messages::Exchange { messages, handling, report, .. } = exchange;
+        let remote = Proxy { messages, handling, report, ..Proxy::new(ConnectMode::Confirmed) };
+        let model = proxy(&scenario.path, &exchange.tcp, &remote, scenario.transfer());
+        let off = exchange.established / model.established - 1.0;
+        assert!(off.abs() <= 1e-6, "{scenario:?}: {} and {}", exchange.established, model.established);
+        agree(scenario, &exchange.arrivals, &model);
+    }
 }

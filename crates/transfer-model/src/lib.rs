@@ -15,7 +15,7 @@
 //! as part of the sizes. A hop sends a packet for its size over the bit rate, and then it is on the
 //! way for the delay of the hop. TCP acknowledges each segment, its initial window is one segment,
 //! and slow start never ends; the window of the receiver limits it. The request is one packet, and
-//! the response is whole segments. Hosts take no time.
+//! the response is whole segments. Hosts take no time, unless a proxy has a [`Handling`].
 //!
 //! The equations suppose that the window of the proxy's TCP is open whatever waits for the wireless
 //! hop. [`WindowUpdates`] makes it count what the client has not taken, as the simulations of the
@@ -47,7 +47,7 @@ pub mod rounds;
 mod steady_state;
 
 pub use end_to_end::end_to_end;
-pub use proxy::{ConnectMode, Proxy, ProxySizes, WindowUpdates, proxy};
+pub use proxy::{ConnectMode, Handling, Proxy, ProxySizes, Report, WindowUpdates, proxy};
 pub use steady_state::{SteadyState, steady_state};
 
 /// A hop in both directions.

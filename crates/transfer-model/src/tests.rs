@@ -330,6 +330,30 @@ proptest! {
         agree(&of(None, whole), &of(updates, whole))?;
     }
 
+    /// A message between the segments delays those behind it, by its own length at most, and none
+    /// before it. Time that the proxy takes delays all.
+    #[test]
+    fn a_report_delays_what_is_behind_it(path in paths(), transfer in transfers(), behind in 0_usize..300, takes in 0.0..1e-3_f64) {
+        let (sizes, plain) = (TcpSizes::default(), Proxy::new(ConnectMode::Confirmed));
+        let before = proxy(&path, &sizes, &plain, transfer);
+        // The proxy sends it right behind the segment before it.
+        let reached = before.arrivals.get(behind.saturating_sub(1)).unwrap_or(&0.0);
+        let at = (reached - path.wireless.delay - path.wireless.sending(1500.0)).max(0.0);
+        let report = Some(Report { behind, at, bytes: 60.0 });
+        let with = proxy(&path, &sizes, &Proxy { report, ..plain }, transfer);
+        let sending = path.wireless.sending(60.0);
+        for (number, (before, with)) in zip(&before.arrivals, &with.arrivals).enumerate() {
+            let late = with - before;
+            prop_assert!((-1e-9..=sending + 1e-9).contains(&late), "{}", late);
+            prop_assert!(number >= behind || late.abs() <= 1e-12, "{} of {}", number, behind);
+        }
+        let handling = Handling { segment: takes, ..Handling::default() };
+        let slow = proxy(&path, &sizes, &Proxy { handling, ..plain }, transfer);
+        for (before, slow) in zip(&before.arrivals, &slow.arrivals) {
+            prop_assert!((slow - before - takes).abs() <= 1e-9, "{} and {}", before, slow);
+        }
+    }
+
     #[test]
     fn arrivals_are_in_order(path in paths(), transfer in transfers()) {
         for times in [tcp(&path, transfer), mode_0(&path, transfer)] {
