@@ -28,7 +28,7 @@ use crate::plan::{Plan, PlanError};
 use crate::run::{Job, SCRATCH};
 use results::journal::Journal;
 use results::manifest::SCHEMA;
-use results::{Cell, Clock, Factor, Manifest, RunEnded, Shard, directory};
+use results::{Cell, Clock, Factor, Manifest, Precision, RunControl, RunEnded, Shard, Stop, directory};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fs;
 use std::io;
@@ -109,8 +109,11 @@ pub struct Asked {
     pub guest: Option<(String, results::Guest)>,
     /// The part of the campaign to run; all of it if `None`.
     pub shard: Option<Shard>,
-    /// For a gate, the numbers of repetitions at which it looks at the results.
+    /// The numbers of repetitions at which a gate, or run control by precision, looks at the
+    /// results.
     pub looks: Vec<u32>,
+    /// Until when cells are repeated.
+    pub precision: Option<Precision>,
 }
 
 impl Campaign {
@@ -166,6 +169,7 @@ impl Campaign {
             shard: asked.shard,
             merged: Vec::new(),
             looks: asked.looks.clone(),
+            precision: asked.precision.clone().map(|rule| RunControl { rule, stops: Vec::new() }),
             runs: Vec::new(),
             expectations: plan.expectations.clone(),
             factorial: plan.factorial.clone(),
@@ -244,6 +248,17 @@ impl Campaign {
             file("write the manifest in", directory, directory::write_manifest(directory, manifest))?;
         }
         Ok(())
+    }
+
+    /// Records where cells stopped, in a campaign whose cells are repeated until they are precise.
+    ///
+    /// # Errors
+    /// If the manifest cannot be written.
+    pub fn record_stops(&mut self, stops: Vec<Stop>) -> Result<(), CampaignError> {
+        let Some(control) = &mut self.manifest.precision else { return Ok(()) };
+        control.stops = stops;
+        let (directory, manifest) = (&self.directory, &self.manifest);
+        file("write the manifest in", directory, directory::write_manifest(directory, manifest))
     }
 
     /// Returns the runs that are left, as cell and repetition.

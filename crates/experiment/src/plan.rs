@@ -9,6 +9,7 @@ mod error;
 mod expectations;
 mod factorial;
 pub mod file;
+mod precision;
 mod requirements;
 mod text;
 
@@ -20,7 +21,10 @@ use crate::workload::{Traffic, Workload};
 use error::{Source, unknown};
 use file::PlanFile;
 use link::units::Span;
-use results::{Cell, Expectation, Factor, FactorialDesign, Level, PlanText, PlannedWorkload, Requirement};
+use results::{
+    Cell, Expectation, Factor, FactorialDesign, Level, Levels, PlanText, PlannedWorkload, Precision,
+    Requirement, Selection,
+};
 use std::collections::BTreeMap;
 use std::path::Path;
 use text::Text;
@@ -36,8 +40,11 @@ pub struct Plan {
     pub repetitions: u32,
     /// The factors with all their levels.
     pub factors: Vec<Factor>,
-    /// Largest number of repetitions with which a gate decides the requirements.
+    /// Largest number of repetitions with which a gate decides the requirements, and until which a
+    /// run is repeated for its precision.
     pub max_repetitions: u32,
+    /// Until when cells are repeated; `repetitions` times if `None`.
+    pub precision: Option<Precision>,
     /// Expected figures from the literature.
     pub expectations: Vec<Expectation>,
     /// Factorial analyses of the results.
@@ -210,6 +217,7 @@ impl Plan {
             max_repetitions,
             expectations: read.expect.clone(),
             requirements: requirements::read(source, &read.require)?,
+            precision: precision::read(source, read.precision.as_ref())?,
             variables,
             catalogue: Catalogue::in_folder(path.parent().unwrap_or(Path::new(""))),
             file: read,
@@ -259,6 +267,18 @@ impl Plan {
         Ok(cells)
     }
 
+    /// Returns the levels that `text` selects, `FACTOR=LEVEL,LEVEL…,FACTOR=LEVEL…`, as a plan would
+    /// write them.
+    ///
+    /// # Errors
+    /// If a factor or level does not exist, with the existing ones.
+    pub fn selection(&self, text: &str) -> Result<Selection, String> {
+        let levels = |(factor, levels): (&str, Vec<&str>)| {
+            (factor.to_owned(), Levels::Any(levels.into_iter().map(str::to_owned).collect()))
+        };
+        Ok(self.selected(text)?.into_iter().map(levels).collect())
+    }
+
     /// Parses a selection into factors and levels.
     fn selected<'a>(&self, selection: &'a str) -> Result<Vec<(&'a str, Vec<&'a str>)>, String> {
         let mut selected: Vec<(&str, Vec<&str>)> = Vec::new();
@@ -296,7 +316,8 @@ impl Plan {
         build::experiment(self, source, cell, repetition, seed)
     }
 
-    /// Builds all cells, and checks the expectations, the analyses and the requirements.
+    /// Builds all cells, and checks the expectations, the analyses, the requirements and the
+    /// precision.
     ///
     /// # Errors
     /// The first error found.
@@ -309,7 +330,8 @@ impl Plan {
         let source = Source { file: &self.text.file, text: &self.text.text };
         expectations::check(source, &self.file, &self.factors, &workloads)?;
         factorial::check(source, &self.file.analysis.factorial, &workloads)?;
-        requirements::check(source, &self.file.require, self, &workloads)
+        requirements::check(source, &self.file.require, self, &workloads)?;
+        precision::check(source, self, &workloads)
     }
 
     /// Returns the measured workload of these cells, and all their workloads in the order of the

@@ -90,6 +90,7 @@ fn campaign(path: &Path, plan: &str, values: [Vec<Option<f64>>; 2]) {
         cells: (0..).zip(factor().levels).map(cell).collect(),
         repetitions,
         looks: Vec::new(),
+        precision: None,
         shard: None,
         merged: Vec::new(),
         runs: Vec::new(),

@@ -75,6 +75,7 @@ pub fn campaign(path: &str, seed: u64, goodput: &[(&str, f64)]) -> Directory {
         shard: None,
         merged: Vec::new(),
         looks: Vec::new(),
+        precision: None,
         runs: runs.collect(),
         expectations: vec![expectation.expect("an expectation")],
         factorial: Vec::new(),

@@ -45,6 +45,7 @@ pub fn merge(first: &Directory, second: &Directory, names: &[String; 2]) -> Dire
         ended_unix_ns: None,
         repetitions: first.manifest.repetitions.max(second.manifest.repetitions),
         looks: Vec::new(),
+        precision: None,
         ..one.manifest
     };
     manifest.machine.processor =

@@ -282,6 +282,7 @@ fn manifest(
         shard: None,
         merged: Vec::new(),
         looks: Vec::new(),
+        precision: None,
         runs: vec![run],
         expectations: Vec::new(),
         factorial: Vec::new(),

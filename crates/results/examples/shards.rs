@@ -87,6 +87,7 @@ fn manifest(cells: u32, repetitions: u32, shard: Shard) -> Manifest {
         cells: (0..cells).map(cell).collect(),
         repetitions,
         looks: Vec::new(),
+        precision: None,
         shard: Some(shard),
         merged: Vec::new(),
         runs: Vec::new(),

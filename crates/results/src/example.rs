@@ -60,6 +60,7 @@ pub fn manifest() -> Manifest {
         shard: None,
         merged: Vec::new(),
         looks: Vec::new(),
+        precision: None,
         runs: Vec::new(),
         expectations: Vec::new(),
         factorial: Vec::new(),

@@ -33,6 +33,7 @@ pub mod manifest;
 pub mod merge;
 pub mod metric;
 pub mod paired;
+pub mod precision;
 pub mod requirement;
 pub mod selection;
 pub mod shard;
@@ -55,6 +56,7 @@ pub use manifest::{
     PlannedWorkload, RunRecord, RunVerdict, Selection,
 };
 pub use metric::{Metric, cell_values, values_by_cell};
+pub use precision::{Precision, RunControl, Stop};
 pub use requirement::{Judgement, Requirement, Verdict};
 pub use shard::Shard;
 pub use statistics::Distribution;

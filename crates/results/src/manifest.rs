@@ -1,6 +1,6 @@
 //! `manifest.json`: what was run, on what, and how each run ended.
 
-use crate::{FactorialDesign, LinkCounters, LiteTotals, Shard};
+use crate::{FactorialDesign, LinkCounters, LiteTotals, RunControl, Shard, Stop};
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeMap;
@@ -46,7 +46,8 @@ pub struct Manifest {
     pub factors: Vec<Factor>,
     /// Combinations of levels that were run.
     pub cells: Vec<Cell>,
-    /// Repetitions requested for each cell; for a gate, those of the cells that needed most.
+    /// Repetitions requested for each cell; for a gate, and with [`Self::precision`], those of the
+    /// cells that needed most.
     pub repetitions: u32,
     /// The part of the campaign in this directory (`--shard`); `None` if it is all of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -54,10 +55,14 @@ pub struct Manifest {
     /// The shards that were merged into this directory, in order; empty if it was not merged.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub merged: Vec<Part>,
-    /// For a gate, the numbers of repetitions at which it looks at the results; empty for other
-    /// campaigns.
+    /// The numbers of repetitions at which a gate, or run control by precision, looks at the
+    /// results; empty for other campaigns.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub looks: Vec<u32>,
+    /// Until when the cells are repeated, and where each one stopped; `None` if all have
+    /// [`Self::repetitions`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub precision: Option<RunControl>,
     /// Runs that have ended, in the order of cell and repetition.
     ///
     /// They are for other programs: lasthop reads them from the journal, which is never behind.
@@ -88,7 +93,7 @@ impl Manifest {
     #[must_use]
     pub fn planned(&self) -> usize {
         match self.shard {
-            None => self.cells.len() * self.repetitions as usize,
+            None => self.cells.iter().map(|cell| self.repetitions_of(cell) as usize).sum(),
             Some(shard) => {
                 let runs = |cell: &Cell| {
                     let label = cell.label();
@@ -97,6 +102,19 @@ impl Manifest {
                 };
                 self.cells.iter().map(runs).sum()
             }
+        }
+    }
+
+    /// Returns the number of repetitions of a cell; with run control by precision, that at which it
+    /// stopped.
+    fn repetitions_of(&self, cell: &Cell) -> u32 {
+        match &self.precision {
+            Some(control) if !control.stops.is_empty() => {
+                let stops = control.stops.iter().filter(|stop| stop.cells().any(|own| own == cell.number));
+                let least = self.looks.first().copied().unwrap_or(self.repetitions);
+                stops.map(|stop: &Stop| stop.repetitions).max().unwrap_or(least)
+            }
+            _ => self.repetitions,
         }
     }
 

@@ -34,6 +34,7 @@ pub use error::RequirementError;
 pub use judgement::{Judgement, Verdict, cells_undecided, judge};
 pub use statistic::Statistic;
 
+use crate::selection::SelectionError;
 use crate::statistics::Looks;
 use crate::{Cell, Factor, Metric, Selection, selection};
 
@@ -80,7 +81,7 @@ impl Requirement {
         let Self { of, against, workload, at_least, at_most, confidence, .. } = self;
         selection::check(of, against.as_ref(), workload.as_ref(), factors, workloads)?;
         if self.pairs(cells)?.is_empty() {
-            return Err(RequirementError::NoCell { without: against.is_some() });
+            return Err(SelectionError::NoCell { without: against.is_some() }.into());
         }
         match (at_least, at_most) {
             (None, None) => return Err(RequirementError::Unbounded),

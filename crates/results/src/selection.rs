@@ -1,5 +1,6 @@
 //! Selections of cells by the levels of factors, as `[[expect]]` and `[[require]]` write them.
 
+use crate::manifest::selects;
 use crate::{Cell, Directory, Factor, Level, Selection, instead};
 
 /// Error in a selection, or in the name of a workload of the selected cells.
@@ -35,6 +36,22 @@ pub enum SelectionError {
         /// The factor's levels.
         known: Vec<String>,
     },
+    /// No cell is selected, apart from those to compare with.
+    #[error("`where` selects no cell{}", if *.without { " besides those of `against`" } else { "" })]
+    NoCell {
+        /// Whether `against` takes cells away.
+        without: bool,
+    },
+    /// A cell has no cell to compare with, or more than one.
+    #[error(
+        "`against` selects {found} cells to compare {cell} with: expected one; name one level of each factor that differs"
+    )]
+    References {
+        /// Label of the cell.
+        cell: String,
+        /// Number of reference cells.
+        found: usize,
+    },
 }
 
 impl SelectionError {
@@ -44,6 +61,8 @@ impl SelectionError {
         match self {
             Self::Workload { .. } => "workload",
             Self::Factor { field, .. } | Self::Level { field, .. } => field,
+            Self::NoCell { .. } => "where",
+            Self::References { .. } => "against",
         }
     }
 }
@@ -89,6 +108,34 @@ pub fn workload<'a>(directory: &'a Directory, named: Option<&'a str>) -> Result<
         return Err(SelectionError::Workload { name: workload.to_owned(), known });
     }
     Ok(workload)
+}
+
+/// Returns the cells that `of` selects, each with the cell that it is compared with: the one that
+/// `against` selects and that has the same levels of all factors which `against` does not name.
+/// Cells that `against` selects are not compared with themselves.
+///
+/// # Errors
+/// If there is not exactly one cell to compare with.
+pub fn pairs<'a>(
+    of: &Selection,
+    against: Option<&Selection>,
+    cells: &'a [Cell],
+) -> Result<Vec<(&'a Cell, Option<&'a Cell>)>, SelectionError> {
+    let selected = cells.iter().filter(|cell| selects(of, cell));
+    let Some(against) = against else {
+        return Ok(selected.map(|cell| (cell, None)).collect());
+    };
+    let compared = selected.filter(|cell| !selects(against, cell));
+    compared
+        .map(|cell| {
+            let references = cells.iter().filter(|other| selects(against, other));
+            let references: Vec<_> = references.filter(|other| counterpart(cell, other, against)).collect();
+            match references[..] {
+                [one] => Ok((cell, Some(one))),
+                _ => Err(SelectionError::References { cell: cell.label(), found: references.len() }),
+            }
+        })
+        .collect()
 }
 
 /// Returns whether two cells have the same levels of all factors that `against` does not name.

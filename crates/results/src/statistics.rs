@@ -13,6 +13,7 @@ mod proportion;
 mod rank;
 mod regression;
 mod sequential;
+mod width;
 
 pub use bootstrap::{Bootstrap, Estimator, Interval};
 pub use distribution::{Distribution, quantile};
@@ -22,6 +23,7 @@ pub use proportion::wilson;
 pub use rank::{Effect, Magnitude, MannWhitney, Method, effect, holm, mann_whitney, too_few_to_differ};
 pub use regression::{Coefficient, LEAST_POINTS, Line, change, ols};
 pub use sequential::{Ends, MeanEnds, QuantileEnds};
+pub use width::StudentEnds;
 
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;

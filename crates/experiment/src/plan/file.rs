@@ -25,8 +25,9 @@ pub struct PlanFile {
     pub seed: Option<u64>,
     /// Repetitions of each cell (default 1); `--repetitions` overrides it.
     pub repetitions: Option<u32>,
-    /// Repetitions of each cell that `lasthop gate` makes at most to decide the requirements
-    /// (default: four times `repetitions`); another number with `--max-repetitions`.
+    /// Repetitions of each cell that are made at most: by `lasthop gate` to decide the
+    /// requirements, and by `lasthop run` until `precision` is reached (default: four times
+    /// `repetitions`); another number with `--max-repetitions`.
     pub max_repetitions: Option<u32>,
     /// Name of the workload that the figures describe (default: the first one without
     /// `background`).
@@ -55,6 +56,38 @@ pub struct PlanFile {
     /// Analyses of the results, printed with them and in the report.
     #[serde(default)]
     pub analysis: AnalysisFile,
+    /// Repeats each cell until the interval of a mean is narrow enough: at least `repetitions`
+    /// times and at most `max-repetitions` times.
+    #[schemars(with = "Option<PrecisionFile>")]
+    pub precision: Option<Spanned<PrecisionFile>>,
+}
+
+/// Until when `lasthop run` repeats a cell.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct PrecisionFile {
+    /// The metric (default `goodput`): `completion`, `retransmission-rate`, `timeouts`, `rtt`, …
+    pub metric: Option<Text>,
+    /// Its workload; the one that figures are about if absent.
+    pub workload: Option<Text>,
+    /// The cells to repeat, by the levels of factors: `{ loss = "lite-1" }` or
+    /// `{ loss = ["lite-1", "lite-4"] }`; all cells if absent. Others have `repetitions`.
+    #[serde(rename = "where", default)]
+    #[schemars(with = "BTreeMap<String, LevelsFile>")]
+    pub of: BTreeMap<String, Spanned<toml::Value>>,
+    /// The cell to compare with: the one that has these levels, and those of the selected cell
+    /// otherwise. The mean is then that of the ratio, repetition by repetition, and both cells are
+    /// repeated.
+    #[schemars(with = "Option<BTreeMap<String, LevelsFile>>")]
+    pub against: Option<BTreeMap<String, Spanned<toml::Value>>>,
+    /// Largest distance of the ends of the interval from the mean, in percent of the mean: `2 %`.
+    pub within: Text,
+    /// Confidence of the interval (default 0.95).
+    pub confidence: Option<Text>,
+    /// When to look at the interval: `few` (default), at a few numbers of repetitions, with an
+    /// interval that holds at all of them together; or `every`, after each repetition, with the
+    /// ordinary interval, which is then somewhat too narrow.
+    pub looks: Option<Text>,
 }
 
 /// Analyses of the results.

@@ -120,31 +120,11 @@ fn ran(arguments: &GateArguments, other: Option<&Other>) -> Result<(Directory, b
     let path = prepared.campaign.directory().to_owned();
     let besides = asked.besides();
     let gate = Gate::over(&Directory::open(&path)?, besides)?;
-    let mut open: BTreeSet<u32> = prepared.campaign.manifest().cells.iter().map(|cell| cell.number).collect();
-    let mut complete = true;
-    for (number, repetitions) in gate.looks.repetitions().iter().enumerate() {
-        if number > 0 {
-            let judgements = gate.judgements(&Directory::open(&path)?)?;
-            open = cells_undecided(judgements.iter().flat_map(|(_, judgements)| judgements));
-        }
-        if open.is_empty() {
-            break;
-        }
-        prepared.campaign.extend(open.clone(), *repetitions)?;
-        match number {
-            0 => prepared.announce(),
-            _ if !asked.quiet && !prepared.campaign.left().is_empty() => anstream::eprintln!(
-                "lasthop: {} cells are not decided: {} more runs, up to {repetitions} repetitions",
-                open.len(),
-                prepared.campaign.left().len()
-            ),
-            _ => {}
-        }
-        complete = prepared.run()?;
-        if !complete {
-            break;
-        }
-    }
+    let open = |directory: &Directory| {
+        let judgements = gate.judgements(directory)?;
+        Ok(cells_undecided(judgements.iter().flat_map(|(_, judgements)| judgements)))
+    };
+    let complete = prepared.run_looks(&gate.looks, "decided", &open)?;
     let directory = Directory::open(&path)?;
     conclusion::write(&directory, besides)?;
     Ok((directory, complete))

@@ -4,6 +4,7 @@ mod arguments;
 pub mod campaign;
 pub mod conclusion;
 mod estimate;
+mod precision;
 mod progress;
 mod slurm;
 pub mod summary;
@@ -17,7 +18,8 @@ use conclusion::Shown;
 use estimate::Estimate;
 use experiment::campaign::Asked;
 use experiment::plan::{Plan, file::PlanFile};
-use results::Directory;
+use precision::Rule;
+use results::{Cell, Directory};
 
 /// Runs the plan.
 pub fn run(arguments: &RunArguments) -> Result<i32, Failure> {
@@ -32,7 +34,11 @@ pub fn run(arguments: &RunArguments) -> Result<i32, Failure> {
     if arguments.slurm {
         return match &arguments.campaign.resume {
             Some(directory) => slurm::resume(directory, shown(arguments)),
-            None => slurm::run(arguments, kernel(&arguments.campaign)?),
+            None => {
+                let plan = read_plan(arguments)?;
+                Rule::of(arguments, &plan, &selected(arguments, &plan)?)?;
+                slurm::run(arguments, kernel(&arguments.campaign)?)
+            }
         };
     }
     if arguments.estimate {
@@ -41,12 +47,14 @@ pub fn run(arguments: &RunArguments) -> Result<i32, Failure> {
     if arguments.campaign.plan.is_none() && arguments.campaign.resume.is_none() {
         return Err(NO_PLAN.into());
     }
-    let mut prepared = Prepared::new(&arguments.campaign, &|_, _, asked| {
+    let mut prepared = Prepared::new(&arguments.campaign, &|plan, _, asked| {
         asked.shard = arguments.shard;
+        if let Some(rule) = Rule::of(arguments, plan, &selected(arguments, plan)?)? {
+            rule.ask(asked);
+        }
         Ok(())
     })?;
-    prepared.announce();
-    let complete = prepared.run()?;
+    let complete = precision::run(&mut prepared, arguments.campaign.besides())?;
     let directory = Directory::open(prepared.campaign.directory())?;
     let shown = shown(arguments);
     conclusion::write(&directory, shown.besides)?;
@@ -84,7 +92,7 @@ fn read_plan(arguments: &RunArguments) -> Result<Plan, Failure> {
 /// Prints what a plan would run.
 fn list(arguments: &RunArguments) -> Result<i32, Failure> {
     let plan = read_plan(arguments)?;
-    let cells = plan.cells_of(&arguments.campaign.only).map_err(|error| format!("--only {error}"))?;
+    let cells = selected(arguments, &plan)?;
     for cell in &cells {
         let experiment = plan.experiment(cell, 0, 0)?;
         anstream::println!("{}", cell.label());
@@ -95,24 +103,35 @@ fn list(arguments: &RunArguments) -> Result<i32, Failure> {
         }
     }
     let estimate = bounds(arguments, &plan)?;
-    anstream::eprintln!("{}", numbers(&plan, &estimate, arguments));
+    anstream::eprintln!("{}", numbers(&plan, &estimate, arguments)?);
     anstream::eprintln!("{}", estimate.words());
     Ok(0)
 }
 
+/// Returns the cells that are to be run.
+fn selected(arguments: &RunArguments, plan: &Plan) -> Result<Vec<Cell>, Failure> {
+    Ok(plan.cells_of(&arguments.campaign.only).map_err(|error| format!("--only {error}"))?)
+}
+
 /// Computes what the plan alone says about the selected runs.
 fn bounds(arguments: &RunArguments, plan: &Plan) -> Result<Estimate, Failure> {
-    let cells = plan.cells_of(&arguments.campaign.only).map_err(|error| format!("--only {error}"))?;
     let repetitions = arguments.campaign.repetitions.unwrap_or(plan.repetitions);
-    Estimate::of(plan, cells, repetitions, arguments.shard)
+    Estimate::of(plan, selected(arguments, plan)?, repetitions, arguments.shard)
 }
 
 /// Describes the number of cells, repetitions and runs.
-fn numbers(plan: &Plan, estimate: &Estimate, arguments: &RunArguments) -> String {
+fn numbers(plan: &Plan, estimate: &Estimate, arguments: &RunArguments) -> Result<String, Failure> {
     let repetitions = arguments.campaign.repetitions.unwrap_or(plan.repetitions);
     let part = arguments.shard.map_or_else(String::new, |shard| format!(", shard {shard}"));
     let (cells, runs) = (estimate.cells(), estimate.runs());
-    format!("{cells} cells × {repetitions} repetitions{part}: {runs} runs")
+    Ok(match Rule::of(arguments, plan, &selected(arguments, plan)?)? {
+        None => format!("{cells} cells × {repetitions} repetitions{part}: {runs} runs"),
+        Some(Rule { precision, looks }) => format!(
+            "{cells} cells × {repetitions} to {} repetitions, until {}: at least {runs} runs, for which the times are",
+            looks.last(),
+            precision.in_words()
+        ),
+    })
 }
 
 /// Prints what the campaign would take: what the plan says, and by the virtual clock what a pilot
@@ -120,7 +139,7 @@ fn numbers(plan: &Plan, estimate: &Estimate, arguments: &RunArguments) -> String
 fn estimate(arguments: &RunArguments, kernel: Option<GuestKernel>) -> Result<i32, Failure> {
     let plan = read_plan(arguments)?;
     let estimate = bounds(arguments, &plan)?;
-    anstream::println!("{}", numbers(&plan, &estimate, arguments));
+    anstream::println!("{}", numbers(&plan, &estimate, arguments)?);
     anstream::println!("{}", estimate.words());
     if kernel.is_none() {
         anstream::println!(

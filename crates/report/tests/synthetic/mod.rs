@@ -138,6 +138,7 @@ fn manifest(seed: u64) -> Manifest {
         shard: None,
         merged: Vec::new(),
         looks: Vec::new(),
+        precision: None,
         runs: Vec::new(),
         expectations: expectations(),
         factorial: factorial(),

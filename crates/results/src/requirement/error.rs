@@ -68,22 +68,6 @@ pub enum RequirementError {
         /// `min` or `max`.
         statistic: String,
     },
-    /// No cell is selected, apart from those to compare with.
-    #[error("`where` selects no cell{}", if *.without { " besides those of `against`" } else { "" })]
-    NoCell {
-        /// Whether `against` takes cells away.
-        without: bool,
-    },
-    /// A cell has no cell to compare with, or more than one.
-    #[error(
-        "`against` selects {found} cells to compare {cell} with: expected one; name one level of each factor that differs"
-    )]
-    References {
-        /// Label of the cell.
-        cell: String,
-        /// Number of reference cells.
-        found: usize,
-    },
 }
 
 impl RequirementError {
@@ -97,8 +81,6 @@ impl RequirementError {
             Self::Number { field, .. } | Self::Unit { field, .. } => field,
             Self::Unbounded | Self::Empty { .. } => "at-least",
             Self::Confidence { .. } | Self::ConfidenceOfExtreme { .. } => "confidence",
-            Self::NoCell { .. } => "where",
-            Self::References { .. } => "against",
         }
     }
 }

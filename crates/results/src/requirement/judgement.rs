@@ -3,8 +3,7 @@
 use super::statistic::AllEnds;
 use super::values::{Outcome, outcomes, ratios};
 use super::{Requirement, RequirementError, Statistic};
-use crate::manifest::selects;
-use crate::selection::{self, counterpart};
+use crate::selection;
 use crate::statistics::{Ends, Looks, MeanEnds};
 use crate::{Besides, Cell, Directory};
 use serde::Serialize;
@@ -96,22 +95,7 @@ impl Requirement {
         &self,
         cells: &'a [Cell],
     ) -> Result<Vec<(&'a Cell, Option<&'a Cell>)>, RequirementError> {
-        let selected = cells.iter().filter(|cell| selects(&self.of, cell));
-        let Some(against) = &self.against else {
-            return Ok(selected.map(|cell| (cell, None)).collect());
-        };
-        let compared = selected.filter(|cell| !selects(against, cell));
-        compared
-            .map(|cell| {
-                let references = cells.iter().filter(|other| selects(against, other));
-                let references: Vec<_> =
-                    references.filter(|other| counterpart(cell, other, against)).collect();
-                match references[..] {
-                    [one] => Ok((cell, Some(one))),
-                    _ => Err(RequirementError::References { cell: cell.label(), found: references.len() }),
-                }
-            })
-            .collect()
+        Ok(selection::pairs(&self.of, self.against.as_ref(), cells)?)
     }
 }
 

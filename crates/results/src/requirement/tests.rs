@@ -258,14 +258,14 @@ fn what_is_wrong_is_found_before_anything_runs() {
     let unknown = Requirement { workload: Some("bluk".into()), ..good.clone() };
     assert!(matches!(check(&unknown), Err(RequirementError::Selection(SelectionError::Workload { .. }))));
     let itself = Requirement { against: Some(selection(ONE)), ..good.clone() };
-    assert_eq!(check(&itself), Err(RequirementError::NoCell { without: true }));
+    assert_eq!(check(&itself), Err(SelectionError::NoCell { without: true }.into()));
     let several = Requirement {
         against: Some(selection(&[("lite", &["on"]), ("loss", &["one", "two"])])),
         ..good.clone()
     };
     assert_eq!(
         check(&several),
-        Err(RequirementError::References { cell: "lite=off, loss=none".into(), found: 2 })
+        Err(SelectionError::References { cell: "lite=off, loss=none".into(), found: 2 }.into())
     );
     assert_eq!(check(&Requirement { at_least: None, ..good.clone() }), Err(RequirementError::Unbounded));
     for confidence in [0.4, 1.0, f64::NAN] {

@@ -34,6 +34,13 @@ impl Looks {
         Self(looks)
     }
 
+    /// Returns a look at each number from `first`, which counts as at least 1, to `last`.
+    #[must_use]
+    pub fn each(first: u32, last: u32) -> Self {
+        let first = first.max(1);
+        Self((first..=last.max(first)).collect())
+    }
+
     /// Returns looks as they were written down; `None` unless they ascend from at least 1.
     #[must_use]
     pub fn at(repetitions: &[u32]) -> Option<Self> {
@@ -74,6 +81,9 @@ mod tests {
         assert_eq!(Looks::new(10, 10).repetitions(), [10]);
         assert_eq!(Looks::new(10, 5).repetitions(), [10], "the plan's repetitions are always made");
         assert_eq!(Looks::new(1, 4).repetitions(), [1, 2, 3, 4]);
+        assert_eq!(Looks::new(30, 63).repetitions(), [30, 43, 63]);
+        assert_eq!(Looks::each(30, 33).repetitions(), [30, 31, 32, 33]);
+        assert_eq!(Looks::each(3, 1).repetitions(), [3]);
         assert_eq!(Looks::at(&[3, 5]), Some(Looks(vec![3, 5])));
         assert_eq!([&[][..], &[0, 1], &[3, 3], &[4, 2]].map(Looks::at), [const { None }; 4]);
     }

@@ -1,5 +1,6 @@
 //! The command line of `lasthop run`, and what it has in common with `lasthop gate`.
 
+use super::precision::PrecisionArguments;
 use crate::clock::Clock;
 use clap::Args;
 use results::{Besides, Shard};
@@ -16,6 +17,10 @@ With --clock virtual each run has a separate kernel whose clock jumps over idle 
 with `lasthop kernel build`). Hours take seconds, no packet is late, and the same plan, seed and
 kernel give the same captures, byte for byte.
 
+With [precision] in the plan, or --precision, each cell is repeated until the 95 % interval of a
+mean is narrow enough, between the plan's repetitions and max-repetitions. The summary and the
+manifest say where each cell stopped (experiments/README.md).
+
 With --shard M/N this process runs one of N parts of the campaign; `lasthop merge` puts them
 together. The parts are chosen by a hash of cell and repetition, so processes and machines need to
 agree on nothing but N. With --slurm a Slurm cluster does all this: an array of jobs runs the shards,
@@ -31,6 +36,7 @@ Examples:
   lasthop run experiments/quickstart.toml
   lasthop run experiments/tcp-baseline.toml --only link=umts,wifi-b --repetitions 5
   lasthop run experiments/tcp-baseline.toml --clock virtual
+  lasthop run experiments/tcp-baseline.toml --clock virtual --precision 2 -n 30 --max-repetitions 63
   lasthop run --list experiments/tcp-baseline.toml
   lasthop run experiments/tcp-baseline.toml --clock virtual --estimate
   lasthop run experiments/tcp-baseline.toml --clock virtual --shard 2/8 --out shards/2
@@ -42,6 +48,8 @@ Examples:
 pub struct RunArguments {
     #[command(flatten)]
     pub campaign: CampaignArguments,
+    #[command(flatten)]
+    pub precision: PrecisionArguments,
     /// Run only shard M of N of the campaign (M from 1); the plan or --seed must set the seed
     #[arg(long, value_name = "M/N", conflicts_with = "resume")]
     pub shard: Option<Shard>,

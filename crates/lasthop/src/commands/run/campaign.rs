@@ -8,7 +8,9 @@ use crate::library::PRELOAD;
 use experiment::campaign::{Asked, Campaign, Capacity, Guests, RunEnvironment};
 use experiment::plan::Plan;
 use results::Directory;
+use results::statistics::Looks;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -46,7 +48,11 @@ impl Prepared {
     pub fn announce(&self) {
         if !self.quiet {
             let manifest = self.campaign.manifest();
-            let (cells, repetitions) = (manifest.cells.len(), manifest.repetitions);
+            let cells = manifest.cells.len();
+            let repetitions = match (&manifest.precision, &manifest.looks[..]) {
+                (Some(_), [first, .., last]) => format!("{first} to {last}"),
+                _ => manifest.repetitions.to_string(),
+            };
             let part = manifest.shard.map_or_else(String::new, |shard| format!(", shard {shard}"));
             anstream::eprintln!("lasthop: {}: {}", manifest.plan.name, manifest.plan.title);
             anstream::eprintln!(
@@ -56,6 +62,44 @@ impl Prepared {
                 self.campaign.directory().display()
             );
         }
+    }
+
+    /// Runs the campaign look by look: at each, the cells that are `open` are repeated up to its
+    /// number of repetitions; all cells at the first one. It ends when none is open, or after the
+    /// last look. Returns whether it was not interrupted.
+    ///
+    /// `open` is computed from the run directory. `what` says what open cells are not yet.
+    pub fn run_looks(
+        &mut self,
+        looks: &Looks,
+        what: &str,
+        open: &dyn Fn(&Directory) -> Result<BTreeSet<u32>, Failure>,
+    ) -> Result<bool, Failure> {
+        let path = self.campaign.directory().to_owned();
+        let mut cells: BTreeSet<u32> =
+            self.campaign.manifest().cells.iter().map(|cell| cell.number).collect();
+        for (number, repetitions) in looks.repetitions().iter().enumerate() {
+            if number > 0 {
+                cells = open(&Directory::open(&path)?)?;
+            }
+            if cells.is_empty() {
+                break;
+            }
+            let count = cells.len();
+            self.campaign.extend(cells.clone(), *repetitions)?;
+            match number {
+                0 => self.announce(),
+                _ if !self.quiet && !self.campaign.left().is_empty() => anstream::eprintln!(
+                    "lasthop: {count} cells are not {what}: {} more runs, up to {repetitions} repetitions",
+                    self.campaign.left().len()
+                ),
+                _ => {}
+            }
+            if !self.run()? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// Runs what is left and shows the progress. Returns whether all runs have ended, rather than

@@ -1,6 +1,7 @@
 //! Summary of a campaign: a text table, or one JSON object.
 
 mod factorial;
+mod precision;
 
 use crate::failure::Failure;
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
@@ -120,6 +121,9 @@ pub fn json(directory: &Directory, measure: &str, besides: Besides) -> Value {
         "expectations": expectations(directory),
         "factorial": factorial::json(directory, besides),
     });
+    if directory.manifest.precision.is_some() {
+        object["precision"] = precision::json(directory);
+    }
     if let Some(guest) = &directory.manifest.guest {
         object["verified"] = verified(directory, guest).into();
     }
@@ -281,6 +285,9 @@ pub fn print(directory: &Directory, measure: &str, besides: Besides, as_json: bo
     }
     anstream::println!("{}", title(directory, measure));
     anstream::println!("{}", trimmed(&table(directory, measure, besides)));
+    if let Some(text) = precision::text(directory) {
+        anstream::println!("\n{text}");
+    }
     if let Some((table, others)) = comparison(directory) {
         anstream::println!("\nCompared with the literature:\n{}", trimmed(&table));
         if others > 0 {
