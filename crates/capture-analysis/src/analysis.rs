@@ -92,6 +92,12 @@ pub trait Watch {
         let _ = (interface, connection, segment, time, seen);
     }
 
+    /// Called for a packet of another protocol than TCP, with its captured bytes from IP on, and the
+    /// original length in bytes.
+    fn other(&mut self, interface: &Analysis, ip: &[u8], length: u32) {
+        let _ = (interface, ip, length);
+    }
+
     /// Called from time to time, with the numbers of bytes and packets read. `false` ends the
     /// reading.
     fn progress(&mut self, at: u64, packets: u64) -> bool {
@@ -217,14 +223,18 @@ impl Analysis {
             self.packets.not_ip += 1;
             return;
         };
+        let length = view.length.saturating_sub((bytes.len() - ip.len()) as u32);
         match Segment::read(ip) {
             Ok(Content::Tcp(segment)) => {
                 self.packets.tcp += 1;
-                watch.packet(ip, view.length.saturating_sub((bytes.len() - ip.len()) as u32));
+                watch.packet(ip, length);
                 let (connection, seen) = self.connections.add(&segment, time);
                 watch.segment(self, connection, &segment, time, &seen);
             }
-            Ok(Content::Other) => self.packets.other += 1,
+            Ok(Content::Other) => {
+                self.packets.other += 1;
+                watch.other(self, ip, length);
+            }
             Ok(Content::LaterFragment) => self.packets.later_fragments += 1,
             Ok(Content::Cut) | Err(_) => self.packets.unreadable += 1,
         }

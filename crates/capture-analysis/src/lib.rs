@@ -34,6 +34,7 @@ pub mod layer2;
 pub mod layers;
 pub mod long;
 pub mod loss_events;
+pub mod points;
 pub mod retransmission;
 pub mod round_trip;
 pub mod row;

@@ -91,6 +91,8 @@ pub struct Capture {
     pub senders: Keep,
     /// Runs in which loss events are found.
     pub losses: Keep,
+    /// Runs in which flows are counted at each end of a link.
+    pub points: Keep,
     /// Runs in which link-layer records are made and kept.
     pub link_layer: Keep,
     /// Runs in which the blocks of RLP are captured and kept.

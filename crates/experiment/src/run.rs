@@ -9,6 +9,7 @@ mod files;
 pub mod losses;
 mod network;
 mod observed;
+mod points;
 mod senders;
 mod traffic;
 
@@ -226,11 +227,17 @@ fn finish(
             losses::add(&mut connections, &senders, &events, |address| scenario.node_at(address))?;
         }
     }
+    let points = match files.capture().filter(|_| files.points()) {
+        None => None,
+        Some(capture) => Some(points::of(experiment, &capture, &connections)?),
+    };
     let dropped = mesh.dropped_by_kernel().map_err(|error| error.to_string())? + driver.0;
     let late = overload(&punctuality, &pauses, dropped, recorded.stalls);
     let links = counters(experiment, &recorded.summary, &counted);
     let dropped_calls = dropped_calls(&links);
     let verdict = verdict(!dropped_calls.is_empty(), !reasons.is_empty(), !late.is_empty());
+    let wanted = experiment.capture.points.keeps(job.repetition, verdict == RunVerdict::Failed);
+    let points = points.filter(|_| wanted);
     reasons.splice(0..0, dropped_calls);
     reasons.extend(late.iter().map(ToString::to_string));
     reasons.extend(refused.map(|(count, error)| format!("{count} packets could not be delivered: {error}")));
@@ -262,6 +269,7 @@ fn finish(
             senders,
             link_layers,
             logs: files.logs(),
+            points,
         },
         connections,
     })

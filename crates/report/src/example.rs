@@ -29,6 +29,7 @@ pub fn campaign(path: &str, seed: u64, goodput: &[(&str, f64)]) -> Directory {
         senders: vec![],
         link_layers: vec![],
         logs: vec![],
+        points: None,
     });
     // In 8 s the number of bytes equals the goodput in bit/s.
     let connection = |value: f64| Connection {

@@ -250,6 +250,7 @@ fn manifest(
         senders: Vec::new(),
         link_layers: Vec::new(),
         logs: Vec::new(),
+        points: None,
     };
     let stem = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     Manifest {

@@ -101,6 +101,7 @@ pub fn run(cell: u32, repetition: u32) -> RunRecord {
         senders: Vec::new(),
         link_layers: Vec::new(),
         logs: Vec::new(),
+        points: None,
     }
 }
 

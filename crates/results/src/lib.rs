@@ -7,6 +7,7 @@
 //!     runs.jsonl        one line for each run that ended, appended as it ends                   [`journal`]
 //!     results.parquet   a row per connection, written when the campaign closes                  [`Connection`]
 //!     losses.parquet    a row per loss event of a TCP connection, where the plan asks for them   [`LossEvent`]
+//!     points.parquet    a row per flow and end of a link, where the plan asks for them           [`points`]
 //!     captures/*.pcapng, events/*.parquet, events/*-senders.parquet, events/*-link-layer.parquet, logs/*
 //!     report.html
 //! ```
@@ -33,6 +34,7 @@ pub mod manifest;
 pub mod merge;
 pub mod metric;
 pub mod paired;
+pub mod points;
 pub mod precision;
 pub mod requirement;
 pub mod selection;

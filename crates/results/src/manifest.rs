@@ -1,5 +1,6 @@
 //! `manifest.json`: what was run, on what, and how each run ended.
 
+use crate::points::Point;
 use crate::{FactorialDesign, LinkCounters, LiteTotals, RunControl, Shard, Stop};
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -331,6 +332,9 @@ pub struct RunRecord {
     pub link_layers: Vec<String>,
     /// Outputs of commands that were kept, relative to the run directory.
     pub logs: Vec<String>,
+    /// What each flow had at each end of a link; `None` if the plan does not ask for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub points: Option<Vec<Point>>,
 }
 
 impl RunRecord {
@@ -354,6 +358,7 @@ impl RunRecord {
             senders: Vec::new(),
             link_layers: Vec::new(),
             logs: Vec::new(),
+            points: None,
         }
     }
 

@@ -109,6 +109,14 @@ class RunDirectory:
         """
         return self._table("losses.parquet", overloaded=overloaded, dropped_calls=dropped_calls)
 
+    def points(self, *, overloaded: bool = False, dropped_calls: bool = False) -> Table:
+        """Return the rows of `points.parquet` of runs that count.
+
+        There is one for each flow at each end of a link, with its packets, bytes, retransmissions
+        and spurious retransmissions. Only campaigns that record points have the file.
+        """
+        return self._table("points.parquet", overloaded=overloaded, dropped_calls=dropped_calls)
+
     def metrics(
         self,
         *,

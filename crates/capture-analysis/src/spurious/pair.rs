@@ -24,7 +24,16 @@ pub struct Sides<'a> {
 /// The only capture of a flow counts as the sender's side.
 #[must_use]
 pub fn pair(interfaces: &[Interface]) -> Vec<Sides<'_>> {
-    let mut groups: Vec<Vec<(&Interface, &Flow)>> = Vec::new();
+    groups(interfaces).iter().map(|group| sides(group)).collect()
+}
+
+/// A flow, with the interfaces that show it.
+pub type Group<'a> = Vec<(&'a Interface, &'a Flow)>;
+
+/// Returns every flow of these interfaces once, at all interfaces that show it.
+#[must_use]
+pub fn groups(interfaces: &[Interface]) -> Vec<Group<'_>> {
+    let mut groups: Vec<Group<'_>> = Vec::new();
     for interface in interfaces {
         let known = groups.len();
         for flow in &interface.flows {
@@ -40,10 +49,12 @@ pub fn pair(interfaces: &[Interface]) -> Vec<Sides<'_>> {
             }
         }
     }
-    groups.iter().map(|group| sides(group)).collect()
+    groups
 }
 
-fn sides<'a>(group: &[(&'a Interface, &'a Flow)]) -> Sides<'a> {
+/// Returns which captures of a flow are the sender's side and the receiver's. There must be one.
+#[must_use]
+pub fn sides<'a>(group: &[(&'a Interface, &'a Flow)]) -> Sides<'a> {
     let trip = |(_, flow): &(&Interface, &Flow)| flow.least_round_trip().unwrap_or(0);
     let mut sorted: Vec<(u64, (&Interface, &Flow))> = group.iter().map(|side| (trip(side), *side)).collect();
     // The sort is stable: with equal round-trip times, the first one is the sender's.

@@ -175,6 +175,7 @@ fn capture(fields: &Fields<'_>, file: &PlanFile, scenario: &Scenario) -> Result<
         events: keep(file.capture.events.as_ref(), kept)?,
         senders: keep(file.capture.senders.as_ref(), Keep::None)?,
         losses: keep(file.capture.losses.as_ref(), Keep::None)?,
+        points: keep(file.capture.points.as_ref(), Keep::None)?,
         link_layer: keep(file.capture.link_layer.as_ref(), Keep::None)?,
         blocks: keep(file.capture.blocks.as_ref(), Keep::None)?,
         links,

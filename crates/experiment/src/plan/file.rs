@@ -387,6 +387,10 @@ pub struct CaptureFile {
     /// verdict and the true cause: `first`, `all`, `failed` or `none` (default, because it needs
     /// the states of senders and the event log).
     pub losses: Option<Text>,
+    /// Runs of which to write to `points.parquet` what each flow had at each end of a link:
+    /// packets, bytes, retransmissions, and how many of these were spurious; `first`, `all`,
+    /// `failed` or `none` (default, because it needs the capture of the run).
+    pub points: Option<Text>,
     /// Runs in which to record the frames that link layers with retransmissions (`arq`) sent,
     /// received and requested again: `first`, `all`, `failed` or `none` (default).
     pub link_layer: Option<Text>,

@@ -75,7 +75,8 @@ impl Files {
     /// Returns the path of the capture, if one is wanted.
     #[must_use]
     pub fn capture(&self) -> Option<PathBuf> {
-        self.capture.keep.writes(self.repetition).then(|| self.directory.join(self.capture_name()))
+        let writes = self.capture.keep.writes(self.repetition) || self.points();
+        writes.then(|| self.directory.join(self.capture_name()))
     }
 
     /// Returns the path of the event log, if one is wanted.
@@ -115,6 +116,12 @@ impl Files {
     #[must_use]
     pub fn losses(&self) -> bool {
         self.capture.losses.writes(self.repetition)
+    }
+
+    /// Returns whether the flows at each end of a link are to be counted.
+    #[must_use]
+    pub fn points(&self) -> bool {
+        self.capture.points.writes(self.repetition)
     }
 
     /// Returns whether more than counters is recorded.
@@ -297,6 +304,8 @@ mod tests {
             (recorded.map(|path| path.is_some()), files.wants_bytes())
         };
         assert_eq!(wanted(0, "keep = \"none\""), ([false; 5], false));
+        let points = "keep = \"none\"\npoints = \"all\"";
+        assert_eq!(wanted(1, points), ([true, false, false, false, false], true));
         let losses = "keep = \"none\"\nlosses = \"first\"";
         assert_eq!(wanted(0, losses), ([false, true, true, false, false], true));
         assert_eq!(wanted(1, losses), ([false; 5], false));

@@ -5,6 +5,7 @@
 pub mod arguments;
 mod layers;
 mod losses;
+mod points;
 pub mod progress;
 mod rlpdump;
 mod senders;
@@ -39,6 +40,7 @@ pub fn run(arguments: &AnalyzeArguments) -> Result<i32, Failure> {
         AnalyzeArguments { rlpdump: true, .. } => rlpdump::print,
         AnalyzeArguments { losses: true, .. } => losses::print,
         AnalyzeArguments { spurious: true, .. } => spurious::print,
+        AnalyzeArguments { points: true, .. } => points::print,
         _ => print,
     };
     match print(arguments, &mut output).and_then(|()| Ok(output.flush()?)) {

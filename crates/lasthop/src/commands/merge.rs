@@ -15,8 +15,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 #[derive(Debug, Args)]
 #[command(after_help = "\
 The merged directory is that of the whole campaign. With --clock virtual, its results.parquet,
-losses.parquet, captures, event logs and report.html have the same bytes as without shards. The
-shards stay as they are; captures and event logs become hard links to theirs where possible.
+losses.parquet, points.parquet, captures, event logs and report.html have the same bytes as without
+shards. The shards stay as they are; captures and event logs become hard links to theirs where
+possible.
 
 Shards of different plans, seeds, kernels, versions or selections are refused, and so are shards
 that are missing, unfinished or there twice. A refused or interrupted merge writes nothing.

@@ -286,6 +286,7 @@ fn run(cell: &Cell, repetition: u32, random: &mut ChaCha8Rng) -> RunEnded {
             senders: Vec::new(),
             link_layers: Vec::new(),
             logs: Vec::new(),
+            points: None,
         },
         connections: vec![connection],
     }

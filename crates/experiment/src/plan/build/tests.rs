@@ -242,6 +242,7 @@ fn what_is_captured_and_kept_unless_the_plan_says_otherwise() {
         events: Keep::First,
         senders: Keep::None,
         losses: Keep::None,
+        points: Keep::None,
         link_layer: Keep::None,
         blocks: Keep::None,
         links: vec![0],

@@ -31,6 +31,7 @@ Examples:
   lasthop analyze --spurious sender.pcap receiver.pcap
   lasthop analyze --spurious --truth x.parquet x.pcapng
   lasthop analyze --spurious --csv --interface 1 x.pcapng > retransmissions.csv
+  lasthop analyze --points runs/NAME/TIME-SEED/captures/c000-r00.pcapng
   lasthop analyze --layers --html x.html x.pcapng
   lasthop analyze --layers --rlp call.rlp --clocks estimate --from 10s --to 60s sender.pcap receiver.pcap
   lasthop analyze --layers runs/NAME/TIME-SEED
@@ -59,6 +60,11 @@ pub struct AnalyzeArguments {
     /// connection, whatever their clocks
     #[arg(long, groups = ["rows", "sides"], conflicts_with_all = ["senders", "long", "parquet", "xpl"])]
     pub spurious: bool,
+    /// Print what each flow had at each interface: packets, bytes, retransmissions, and how many of
+    /// these were spurious, by what the receiver's interface saw. A capture of a run has both ends
+    /// of every link
+    #[arg(long, conflicts_with_all = ["rows", "sides", "senders", "long", "parquet", "xpl", "connection", "interface"])]
+    pub points: bool,
     /// Show TCP and the link layer below it on one time axis (MultiTracer): rates, the share of
     /// time with useful data on the link, and what TCP waited for in the rest. FILEs are captures
     /// of one connection's ends, or directories of runs, which print one line each. States, records
@@ -98,7 +104,7 @@ pub struct AnalyzeArguments {
     /// Print one end of an RLP link as an RLP trace; FILE is the records of link layers
     /// (events/*-link-layer.parquet of a campaign, or NAME-link-layer.parquet beside the events of
     /// `lasthop link`)
-    #[arg(long, conflicts_with_all = ["rows", "senders", "long", "json", "parquet", "xpl", "connection", "interface"])]
+    #[arg(long, conflicts_with_all = ["rows", "points", "senders", "long", "json", "parquet", "xpl", "connection", "interface"])]
     pub rlpdump: bool,
     /// With --rlpdump: end of the link to print
     #[arg(long, value_enum, default_value_t, requires = "rlpdump")]

@@ -28,6 +28,7 @@ const REPORT: &str = "report.html";
 pub fn write(directory: &Directory, besides: Besides) -> Result<(), Failure> {
     results::table::write(directory)?;
     results::loss_table::write(directory)?;
+    results::points::write(directory)?;
     let report = directory.path.join(REPORT);
     let options = PageOptions { overloaded: besides.overloaded, ..PageOptions::default() };
     html::write(&Page::of(directory, options), &report)

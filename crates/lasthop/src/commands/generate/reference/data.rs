@@ -114,6 +114,15 @@ pub fn tables() -> Page {
         ),
     );
     section(
+        "points.parquet",
+        "A row for each flow at each end of a link (`[capture] points`): one direction of a TCP connection, \
+         of a pair of UDP ports, or of another protocol. `cell` and the columns `factor.NAME` come first.",
+        table(
+            ["column", "meaning"],
+            results::points::columns().into_iter().map(|(name, meaning)| [format!("`{name}`"), meaning]),
+        ),
+    );
+    section(
         "Packet event log",
         "A row for each packet on each link: `events/*.parquet` of a campaign, `--events FILE` of \
          `lasthop link`.",
