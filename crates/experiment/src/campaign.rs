@@ -18,6 +18,7 @@ mod guest;
 mod machine;
 mod process;
 mod repeat;
+mod series;
 
 pub use capacity::Capacity;
 pub use error::CampaignError;
@@ -36,7 +37,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::thread;
-use std::time::UNIX_EPOCH;
+use std::time::{Duration, UNIX_EPOCH};
 use virtual_time::Advance;
 
 /// Hidden subcommand that executes a job.
@@ -130,8 +131,10 @@ impl Campaign {
     /// As [`Campaign::create`], with these cells of the plan instead of those that `asked` selects.
     pub fn create_of(plan: Plan, cells: Vec<Cell>, asked: &Asked) -> Result<Self, CampaignError> {
         let seed = asked.seed.or(plan.seed);
-        if let (Some(shard), None) = (asked.shard, seed) {
-            return Err(CampaignError::ShardWithoutSeed(shard));
+        match (asked.shard, seed) {
+            (Some(shard), None) => return Err(CampaignError::ShardWithoutSeed(shard)),
+            (Some(shard), _) if plan.series.is_some() => return Err(CampaignError::ShardOfSeries(shard)),
+            _ => {}
         }
         let seed = seed.unwrap_or_else(|| u64::from(rand::random::<u32>()));
         let started = UNIX_EPOCH.elapsed().unwrap_or_default();
@@ -170,6 +173,7 @@ impl Campaign {
             merged: Vec::new(),
             looks: asked.looks.clone(),
             precision: asked.precision.clone().map(|rule| RunControl { rule, stops: Vec::new() }),
+            series: plan.series.clone(),
             runs: Vec::new(),
             expectations: plan.expectations.clone(),
             factorial: plan.factorial.clone(),
@@ -264,18 +268,24 @@ impl Campaign {
     /// Returns the runs that are left, as cell and repetition.
     #[must_use]
     pub fn left(&self) -> Vec<(Cell, u32)> {
+        self.left_in_order().into_iter().map(|(cell, repetition, _)| (cell, repetition)).collect()
+    }
+
+    /// Returns the runs that are left in their order, each with the gap before it.
+    fn left_in_order(&self) -> Vec<(Cell, u32, Duration)> {
         let done: BTreeSet<_> =
             self.done.iter().map(|ended| (ended.run.cell, ended.run.repetition)).collect();
         let (cells, repetitions) = match &self.stage {
             Some((cells, repetitions)) => (Some(cells), *repetitions),
             None => (None, self.manifest.repetitions),
         };
-        (0..repetitions)
-            .flat_map(|repetition| self.manifest.cells.iter().map(move |cell| (cell, repetition)))
-            .filter(|(cell, repetition)| !done.contains(&(cell.number, *repetition)))
-            .filter(|(cell, _)| cells.is_none_or(|cells| cells.contains(&cell.number)))
-            .filter(|(cell, repetition)| self.manifest.plans(cell, *repetition))
-            .map(|(cell, repetition)| (cell.clone(), repetition))
+        self.manifest
+            .in_order(repetitions)
+            .into_iter()
+            .filter(|(cell, repetition, _)| !done.contains(&(cell.number, *repetition)))
+            .filter(|(cell, ..)| cells.is_none_or(|cells| cells.contains(&cell.number)))
+            .filter(|(cell, repetition, _)| self.manifest.plans(cell, *repetition))
+            .map(|(cell, repetition, gap)| (cell.clone(), repetition, gap))
             .collect()
     }
 
@@ -296,22 +306,31 @@ impl Campaign {
     ) -> Result<bool, CampaignError> {
         let scratch = self.directory.join(SCRATCH);
         file("create", &scratch, fs::create_dir_all(&scratch))?;
+        let is_real = matches!(place, RunEnvironment::Host);
+        // Runs of a series must not disturb each other at all. Kernels of their own do not.
+        let capacity = if self.manifest.series.is_some() && is_real { Capacity::runs(1) } else { capacity };
         let mut waiting: VecDeque<_> = self
-            .left()
+            .left_in_order()
             .into_iter()
-            .map(|(cell, repetition)| {
+            .map(|(cell, repetition, gap)| {
                 let experiment = self.plan.experiment(&cell, repetition, self.manifest.seed)?;
                 let load = experiment.packets_per_second();
                 let grouped = experiment.scenario.acceptance() != Acceptance::Off;
-                Ok(Waiting { cell, repetition, load, grouped })
+                let gap = if is_real { gap } else { Duration::ZERO };
+                Ok(Waiting { cell, repetition, load, grouped, gap })
             })
             .collect::<Result<_, PlanError>>()?;
         let (tell, words) = channel();
         let outcome = thread::scope(|scope| {
             let mut running: BTreeMap<(u32, u32), f64> = BTreeMap::new();
             loop {
-                while let Some(Waiting { cell, repetition, load, grouped }) = waiting.front().cloned() {
-                    if interrupted.load(Ordering::Acquire) || !capacity.admits(running.values(), load) {
+                while let Some(Waiting { cell, repetition, load, grouped, gap }) = waiting.front().cloned() {
+                    let may_start = || !interrupted.load(Ordering::Acquire);
+                    if !may_start() || !capacity.admits(running.values(), load) {
+                        break;
+                    }
+                    series::wait(gap, interrupted);
+                    if !may_start() {
                         break;
                     }
                     waiting.pop_front();
@@ -409,6 +428,8 @@ struct Waiting {
     load: f64,
     /// Whether it needs a control group.
     grouped: bool,
+    /// Time to wait before it.
+    gap: Duration,
 }
 
 /// A message from the thread of a run.

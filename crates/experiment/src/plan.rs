@@ -11,6 +11,7 @@ mod factorial;
 pub mod file;
 mod precision;
 mod requirements;
+mod series;
 mod text;
 
 pub use error::PlanError;
@@ -23,7 +24,7 @@ use file::PlanFile;
 use link::units::Span;
 use results::{
     Cell, Expectation, Factor, FactorialDesign, Level, Levels, PlanText, PlannedWorkload, Precision,
-    Requirement, Selection,
+    Requirement, Selection, Series,
 };
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -51,6 +52,8 @@ pub struct Plan {
     pub factorial: Vec<FactorialDesign>,
     /// Requirements that a gate decides.
     pub requirements: Vec<Requirement>,
+    /// How the runs follow each other.
+    pub series: Option<Series>,
     /// Variables of each level of each factor.
     variables: BTreeMap<Level, BTreeMap<String, Text>>,
     /// The directory of the files that it names.
@@ -215,6 +218,7 @@ impl Plan {
             seed: read.seed,
             repetitions,
             factorial: factorial::read(source, &read.analysis.factorial, &factors)?,
+            series: series::read(source, read.series.as_ref(), &factors)?,
             factors,
             max_repetitions,
             expectations: read.expect.clone(),

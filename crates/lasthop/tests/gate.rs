@@ -91,6 +91,7 @@ fn campaign(path: &Path, plan: &str, values: [Vec<Option<f64>>; 2]) {
         repetitions,
         looks: Vec::new(),
         precision: None,
+        series: None,
         shard: None,
         merged: Vec::new(),
         runs: Vec::new(),

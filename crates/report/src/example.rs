@@ -77,6 +77,7 @@ pub fn campaign(path: &str, seed: u64, goodput: &[(&str, f64)]) -> Directory {
         merged: Vec::new(),
         looks: Vec::new(),
         precision: None,
+        series: None,
         runs: runs.collect(),
         expectations: vec![expectation.expect("an expectation")],
         factorial: Vec::new(),

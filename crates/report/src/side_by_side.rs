@@ -46,6 +46,7 @@ pub fn merge(first: &Directory, second: &Directory, names: &[String; 2]) -> Dire
         repetitions: first.manifest.repetitions.max(second.manifest.repetitions),
         looks: Vec::new(),
         precision: None,
+        series: None,
         ..one.manifest
     };
     manifest.machine.processor =

@@ -284,6 +284,7 @@ fn manifest(
         merged: Vec::new(),
         looks: Vec::new(),
         precision: None,
+        series: None,
         runs: vec![run],
         expectations: Vec::new(),
         factorial: Vec::new(),

@@ -88,6 +88,7 @@ fn manifest(cells: u32, repetitions: u32, shard: Shard) -> Manifest {
         repetitions,
         looks: Vec::new(),
         precision: None,
+        series: None,
         shard: Some(shard),
         merged: Vec::new(),
         runs: Vec::new(),

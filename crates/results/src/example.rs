@@ -61,6 +61,7 @@ pub fn manifest() -> Manifest {
         merged: Vec::new(),
         looks: Vec::new(),
         precision: None,
+        series: None,
         runs: Vec::new(),
         expectations: Vec::new(),
         factorial: Vec::new(),

@@ -8,6 +8,7 @@
 //!     results.parquet   a row per connection, written when the campaign closes                  [`Connection`]
 //!     losses.parquet    a row per loss event of a TCP connection, where the plan asks for them   [`LossEvent`]
 //!     points.parquet    a row per flow and end of a link, where the plan asks for them           [`points`]
+//!     series.csv        the order of the runs and the gaps between them, of a series              [`series`]
 //!     captures/*.pcapng, events/*.parquet, events/*-senders.parquet, events/*-link-layer.parquet, logs/*
 //!     report.html
 //! ```
@@ -38,6 +39,7 @@ pub mod points;
 pub mod precision;
 pub mod requirement;
 pub mod selection;
+pub mod series;
 pub mod shard;
 pub mod statistics;
 pub mod table;
@@ -60,6 +62,7 @@ pub use manifest::{
 pub use metric::{Metric, cell_values, values_by_cell};
 pub use precision::{Precision, RunControl, Stop};
 pub use requirement::{Judgement, Requirement, Verdict};
+pub use series::Series;
 pub use shard::Shard;
 pub use statistics::Distribution;
 pub use tcp_lite::LiteTotals;

@@ -1,10 +1,12 @@
 //! `manifest.json`: what was run, on what, and how each run ended.
 
 use crate::points::Point;
-use crate::{FactorialDesign, LinkCounters, LiteTotals, RunControl, Shard, Stop};
+use crate::series::{self, Step};
+use crate::{FactorialDesign, LinkCounters, LiteTotals, RunControl, Series, Shard, Stop};
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
+use std::time::Duration;
 
 /// Version of the schema of a run directory; incremented when older readers could misread a new
 /// directory.
@@ -64,6 +66,9 @@ pub struct Manifest {
     /// [`Self::repetitions`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub precision: Option<RunControl>,
+    /// How the runs follow each other; `None` if as many as possible run at a time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub series: Option<Series>,
     /// Runs that have ended, in the order of cell and repetition.
     ///
     /// They are for other programs: lasthop reads them from the journal, which is never behind.
@@ -88,6 +93,23 @@ impl Manifest {
     #[must_use]
     pub fn plans(&self, cell: &Cell, repetition: u32) -> bool {
         self.shard.is_none_or(|shard| shard.has(cell, repetition))
+    }
+
+    /// Returns all runs of the campaign with so many repetitions in their order, each with the gap
+    /// before it.
+    ///
+    /// Runs go repetition by repetition through all cells.
+    #[must_use]
+    pub fn in_order(&self, repetitions: u32) -> Vec<(&Cell, u32, Duration)> {
+        let Some(series) = &self.series else {
+            let through = |repetition| self.cells.iter().map(move |cell| (cell, repetition, Duration::ZERO));
+            return (0..repetitions).flat_map(through).collect();
+        };
+        let steps = series::steps(series, &self.cells, repetitions, self.seed);
+        let cells: HashMap<u32, &Cell> = self.cells.iter().map(|cell| (cell.number, cell)).collect();
+        let with_cell =
+            |step: Step| Some((*cells.get(&step.cell)?, step.repetition, Duration::from_nanos(step.gap_ns)));
+        steps.into_iter().filter_map(with_cell).collect()
     }
 
     /// Returns the number of runs that are to be run in this directory.

@@ -22,6 +22,11 @@ pub enum CampaignError {
         "--shard {0} needs a seed, or each shard draws another one: add --seed NUMBER, the same for all shards, or `seed = NUMBER` to the plan"
     )]
     ShardWithoutSeed(Shard),
+    /// A shard of a series, whose runs follow each other.
+    #[error(
+        "--shard {0}: the runs of a [series] follow each other, so no part of them can run elsewhere: remove --shard, or [series] from the plan"
+    )]
+    ShardOfSeries(Shard),
     /// The directory already contains a campaign.
     #[error("{} already contains a campaign: continue it with `lasthop run --resume {}`", .0.display(), .0.display())]
     Exists(PathBuf),

@@ -60,6 +60,21 @@ pub struct PlanFile {
     /// times and at most `max-repetitions` times.
     #[schemars(with = "Option<PrecisionFile>")]
     pub precision: Option<Spanned<PrecisionFile>>,
+    /// Makes the runs one after the other, with random gaps, and logs their order (`series.csv`).
+    pub series: Option<SeriesFile>,
+}
+
+/// How the runs of a campaign follow each other.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct SeriesFile {
+    /// Shortest and longest gap: `["1s", "10s"]`. Gaps are uniformly distributed, and follow from
+    /// the seed. By the virtual clock they are logged, and nobody waits.
+    pub gap: [Text; 2],
+    /// Factors whose levels follow each other without a gap, such as the two systems of a pair:
+    /// `["system"]`.
+    #[serde(default)]
+    pub together: Vec<Text>,
 }
 
 /// Until when `lasthop run` repeats a cell.

@@ -20,6 +20,7 @@ repository saves all of them.
 Examples:
   lasthop report runs/umts/20261121T130000-7
   lasthop report runs/umts/20261121T130000-7 --json | jq '.cells[0].goodput.mean'
+  lasthop report runs/umts/20261121T130000-7 --json --confidence 0.99
   lasthop report x.json -o x.html        (after lasthop link --json x.json --capture x.pcapng --events x.parquet)")]
 pub struct ReportArguments {
     /// Run directory of a campaign, or summary of `lasthop link --json`, or directory with one
@@ -37,9 +38,18 @@ pub struct ReportArguments {
     /// With --json: workload to compute figures of [default: the campaign's]
     #[arg(long, value_name = "NAME", requires = "json")]
     pub workload: Option<String>,
+    /// With --json: confidence of the intervals of means
+    #[arg(long, value_name = "SHARE", requires = "json", default_value_t = 0.95, value_parser = confidence)]
+    pub confidence: f64,
     /// With --json: include runs with a dropped call in the summary
     #[arg(long, requires = "json")]
     pub dropped_calls: bool,
+}
+
+/// Parses a confidence.
+fn confidence(text: &str) -> Result<f64, String> {
+    let value = text.parse().ok().filter(|value: &f64| (0.5..=0.9999).contains(value));
+    value.ok_or_else(|| "expected a number from 0.5 to 0.9999, such as 0.99".to_owned())
 }
 
 /// Writes the report and prints its path.
@@ -67,7 +77,7 @@ fn figures(directory: &Directory, arguments: &ReportArguments) -> Result<Value, 
         })?,
     };
     let besides = Besides { overloaded: arguments.overloaded, dropped_calls: arguments.dropped_calls };
-    let mut object = summary::json(directory, workload, besides);
+    let mut object = summary::json(directory, workload, besides, arguments.confidence);
     let known = Metric::of_workload(directory, workload);
     let runs = directory.runs().map(|(run, connections)| {
         let metrics = known.iter().map(|metric| {

@@ -139,6 +139,7 @@ fn manifest(seed: u64) -> Manifest {
         merged: Vec::new(),
         looks: Vec::new(),
         precision: None,
+        series: None,
         runs: Vec::new(),
         expectations: expectations(),
         factorial: factorial(),

@@ -29,6 +29,9 @@ pub fn write(directory: &Directory, besides: Besides) -> Result<(), Failure> {
     results::table::write(directory)?;
     results::loss_table::write(directory)?;
     results::points::write(directory)?;
+    results::series::write(directory).map_err(|error| {
+        format!("cannot write {}: {error}", directory.path.join(results::series::FILE).display())
+    })?;
     let report = directory.path.join(REPORT);
     let options = PageOptions { overloaded: besides.overloaded, ..PageOptions::default() };
     html::write(&Page::of(directory, options), &report)

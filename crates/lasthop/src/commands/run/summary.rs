@@ -76,7 +76,7 @@ impl Figures<'_> {
         VERDICTS.iter().map(|&verdict| self.count(verdict)).sum()
     }
 
-    fn json(&self) -> Value {
+    fn json(&self, confidence: f64) -> Value {
         let levels: Map<_, _> =
             self.cell.levels.iter().map(|level| (level.factor.clone(), level.level.clone().into())).collect();
         let mut object = json!({
@@ -87,33 +87,37 @@ impl Figures<'_> {
             "dropped_calls": self.count(RunVerdict::DroppedCall),
         });
         for &metric in &self.all.known {
-            object[metric.name()] = distribution(self.values(metric));
+            object[metric.name()] = distribution(self.values(metric), confidence);
         }
         object
     }
 }
 
+/// Confidence of intervals that nobody chose.
+const CONFIDENCE: f64 = 0.95;
+
 /// Returns the confidence interval of the mean.
-fn interval(values: &[f64]) -> Option<Interval> {
+fn interval(values: &[f64], confidence: f64) -> Option<Interval> {
     // A separate random stream, so that the same values always give the same interval.
-    Bootstrap::default().interval(values, Estimator::Mean, &mut statistics::stream(0))
+    let bootstrap = Bootstrap { confidence, ..Bootstrap::default() };
+    bootstrap.interval(values, Estimator::Mean, &mut statistics::stream(0))
 }
 
-fn distribution(values: &[f64]) -> Value {
+fn distribution(values: &[f64], confidence: f64) -> Value {
     let Some(all) = Distribution::of(values) else { return Value::Null };
     let Distribution { count, min, q1, median, q3, max, mean, .. } = all;
-    let interval = interval(values).map(|interval| [interval.low, interval.high]);
+    let interval = interval(values, confidence).map(|interval| [interval.low, interval.high]);
     json!({
         "count": count, "median": median, "mean": mean, "q1": q1, "q3": q3, "min": min, "max": max,
         "interval": interval,
     })
 }
 
-/// Returns the object of `--json`.
-pub fn json(directory: &Directory, measure: &str, besides: Besides) -> Value {
+/// Returns the object of `--json`, with intervals of this confidence.
+pub fn json(directory: &Directory, measure: &str, besides: Besides, confidence: f64) -> Value {
     let all = &CellValues::of(directory, measure, besides);
     let cells = directory.manifest.cells.iter();
-    let cells: Vec<_> = cells.map(|cell| Figures { all, cell, besides }.json()).collect();
+    let cells: Vec<_> = cells.map(|cell| Figures { all, cell, besides }.json(confidence)).collect();
     let mut object = json!({
         "run_directory": directory.path,
         "workload": measure,
@@ -189,7 +193,7 @@ pub fn table(directory: &Directory, measure: &str, besides: Besides) -> Table {
         row.extend([
             figures.with_runs(rate(distribution.map(|all| all.median)), goodput.len()),
             rate(distribution.map(|all| all.mean)),
-            match interval(goodput) {
+            match interval(goodput, CONFIDENCE) {
                 Some(interval) => format!("{} … {}", rate(Some(interval.low)), rate(Some(interval.high))),
                 None if goodput.is_empty() => "-".to_owned(),
                 None => TOO_FEW.to_owned(),
@@ -280,7 +284,7 @@ fn digits(value: f64) -> String {
 /// Prints the summary as a table or as JSON.
 pub fn print(directory: &Directory, measure: &str, besides: Besides, as_json: bool) -> Result<(), Failure> {
     if as_json {
-        anstream::println!("{}", serde_json::to_string(&json(directory, measure, besides))?);
+        anstream::println!("{}", serde_json::to_string(&json(directory, measure, besides, CONFIDENCE))?);
         return Ok(());
     }
     anstream::println!("{}", title(directory, measure));
