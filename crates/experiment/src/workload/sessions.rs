@@ -21,6 +21,7 @@ use link::Seed;
 use link::units::{ByteCount, Span};
 use netlab::tcp;
 use results::{Connection, Protocol, RoundTrips, SessionCounts};
+use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::thread;
@@ -150,6 +151,7 @@ impl Sessions<'_> {
             wrong_bytes: None,
             misplaced: None,
             losses: None,
+            figures: BTreeMap::new(),
             sessions: Some(SessionCounts {
                 arriving_ns: sent.arriving,
                 offered_bytes: sent.offered,
@@ -387,6 +389,7 @@ mod tests {
             wrong_bytes: None,
             misplaced: None,
             losses: None,
+            figures: BTreeMap::new(),
             sessions: Some(SessionCounts {
                 arriving_ns: 4 * SECOND,
                 offered_bytes: 600,

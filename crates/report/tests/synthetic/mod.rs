@@ -267,6 +267,7 @@ fn run(cell: &Cell, repetition: u32, random: &mut ChaCha8Rng) -> RunEnded {
         misplaced: None,
         losses: Some(losses::events(&level("loss"), &level("cc"), repetition)),
         sessions: None,
+        figures: std::collections::BTreeMap::new(),
     };
     let down = counters("down", segments + retransmissions, retransmissions);
     RunEnded {
