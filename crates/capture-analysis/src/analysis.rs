@@ -92,8 +92,8 @@ pub trait Watch {
         let _ = (interface, connection, segment, time, seen);
     }
 
-    /// Called for a packet of another protocol than TCP, with its captured bytes from IP on, and the
-    /// original length in bytes.
+    /// Called for a packet of another protocol than TCP, with its captured bytes from IP on, and
+    /// the original length in bytes.
     fn other(&mut self, interface: &Analysis, ip: &[u8], length: u32) {
         let _ = (interface, ip, length);
     }

@@ -3,8 +3,8 @@
 //! A [`Series`] (`[series]` of a plan) makes the runs one after the other: repetition by repetition
 //! through all cells, where cells that differ only in the factors of [`Series::together`] follow
 //! each other directly. Before each other group is a random gap, so that no measurement keeps step
-//! with anything periodic (RFC 2330 section 11.1). So repetition *i* of a comparison of T and R over
-//! sizes *r* is the series *T(r₁) R(r₁) E₁ T(r₂) R(r₂) E₂ …* (M. Schläger, The Remote Socket
+//! with anything periodic (RFC 2330 section 11.1). So repetition *i* of a comparison of T and R
+//! over sizes *r* is the series *T(r₁) R(r₁) E₁ T(r₂) R(r₂) E₂ …* (M. Schläger, The Remote Socket
 //! Architecture, 2004, Eq. 9.2).
 //!
 //! [`steps`] is a pure function of the campaign: the gaps depend on its seed alone. `series.csv` in

@@ -1,10 +1,10 @@
 //! Reading a connection in few system calls, with the times of its arrivals.
 //!
-//! In virtual time a system call costs as much of the host's time as a packet. A receiver that reads
-//! whenever data has arrived makes one for each packet. With MSG_WAITALL, one call copies data as
-//! it arrives until the buffer is full. Windows and acknowledgements are those of a receiver that
-//! reads each arrival at once (`tests/reading.rs`). With SO_RCVLOWAT they would not be, because
-//! data then waits in the socket.
+//! In virtual time a system call costs as much of the host's time as a packet. A receiver that
+//! reads whenever data has arrived makes one for each packet. With MSG_WAITALL, one call copies
+//! data as it arrives until the buffer is full. Windows and acknowledgements are those of a
+//! receiver that reads each arrival at once (`tests/reading.rs`). With SO_RCVLOWAT they would not
+//! be, because data then waits in the socket.
 //!
 //! Such a call hides the times of its arrivals. Two of them are measured:
 //!

@@ -315,8 +315,8 @@ fn welcomed(
     client
 }
 
-/// If the interface carries no packets of 1500 bytes any more, a probe of that length takes no other
-/// packet with it: the welcome arrives without a retransmission. The kernel still takes runs.
+/// If the interface carries no packets of 1500 bytes any more, a probe of that length takes no
+/// other packet with it: the welcome arrives without a retransmission. The kernel still takes runs.
 #[test]
 fn a_trial_goes_by_itself() {
     if !rustix::process::geteuid().is_root() {
