@@ -17,6 +17,16 @@ fn segment(back: bool, sequence: u32, acknowledges: u32, length: usize, identifi
     bytes
 }
 
+/// The first packet of either side; data begins at number 1.
+fn syn(back: bool) -> Vec<u8> {
+    let (from, to, ports) = if back { (SERVER, CLIENT, (80, 1111)) } else { (CLIENT, SERVER, (1111, 80)) };
+    let builder = PacketBuilder::ipv4(from, to, 64).tcp(ports.0, ports.1, 0, 8000).syn();
+    let builder = if back { builder.ack(1) } else { builder };
+    let mut bytes = Vec::new();
+    builder.write(&mut bytes, &[]).expect("a packet");
+    bytes
+}
+
 /// Writes packets, each with its interface and its time in milliseconds.
 fn written(packets: &[(u32, u64, Vec<u8>)]) -> tempfile::NamedTempFile {
     let file = tempfile::NamedTempFile::new().expect("a file");
@@ -67,7 +77,11 @@ fn each_point_counts_what_passed_there() {
         (1, 333, segment(true, 1, 301, 0, 7)),
         (0, 343, segment(true, 1, 301, 0, 7)),
     ];
-    let mut packets = packets.to_vec();
+    let handshake = [(0, false), (10, false), (20, false), (20, true), (30, true), (40, true)];
+    let points = [0, 1, 2, 2, 1, 0];
+    let handshake = points.into_iter().zip(handshake).map(|(point, (at, back))| (point, at, syn(back)));
+    let later = packets.into_iter().map(|(point, at, bytes)| (point, at + 100, bytes));
+    let mut packets: Vec<_> = handshake.chain(later).collect();
     packets.sort_by_key(|(_, at, _)| *at);
     let file = written(&packets);
     let points = read(file.path()).expect("points");
@@ -78,12 +92,12 @@ fn each_point_counts_what_passed_there() {
     let counts = |counts: PointCounts| {
         (counts.packets, counts.data_bytes, counts.retransmissions, counts.spurious, counts.undecided)
     };
-    assert_eq!(counts(of("client")), (6, 600, 3, 1, 0), "all three are sent again");
-    assert_eq!(counts(of("middle")), (5, 500, 2, 1, 0), "the last one is new here");
-    assert_eq!(counts(of("server")), (4, 400, 1, 1, 0), "what came twice had been received");
-    assert_eq!(of("client").bytes, 6 * 140);
+    assert_eq!(counts(of("client")), (7, 600, 3, 1, 0), "all three are sent again");
+    assert_eq!(counts(of("middle")), (6, 500, 2, 1, 0), "the last one is new here");
+    assert_eq!(counts(of("server")), (5, 400, 1, 1, 0), "what came twice had been received");
+    assert_eq!(of("client").bytes, 40 + 6 * 140);
     let back = points.iter().filter(|point| point.from.port() == 80).map(|point| point.counts.packets);
-    assert_eq!(back.collect::<Vec<_>>(), [1, 1, 1]);
+    assert_eq!(back.collect::<Vec<_>>(), [2, 2, 2]);
 }
 
 #[test]
