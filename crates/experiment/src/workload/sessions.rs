@@ -56,7 +56,7 @@ pub struct Sessions<'a> {
 pub struct Sources {
     sink: SocketAddr,
     ports: ClientPorts,
-    sources: u32,
+    count: u32,
     law: Law,
     duration: Option<Span>,
     congestion_control: Option<String>,
@@ -107,7 +107,7 @@ impl Sessions<'_> {
         let sources = Sources {
             sink: address,
             ports: ClientPorts::of(ground, self.from, self.place),
-            sources: self.sources,
+            count: self.sources,
             law: self.law,
             duration: self.duration,
             congestion_control: self.congestion_control.map(str::to_owned),
@@ -183,7 +183,7 @@ impl ClientEnd for Sources {
         let (start, begin) = (site.clock.now(), Instant::now());
         thread::scope(|scope| {
             let run = |source| scope.spawn(move || self.source(site, source, start, begin));
-            let sources: Vec<_> = (0..self.sources).map(run).collect();
+            let sources: Vec<_> = (0..self.count).map(run).collect();
             sources.into_iter().map(join).collect()
         })
     }
@@ -200,7 +200,7 @@ impl Sources {
             if site.stop.is_over() {
                 break;
             }
-            let number = u64::from(source) + sent.begun * u64::from(self.sources);
+            let number = u64::from(source) + sent.begun * u64::from(self.count);
             let number = u32::try_from(number).unwrap_or(u32::MAX);
             sent.begun += 1;
             match self.session(site, number, session.length, &mut sent) {
@@ -271,7 +271,7 @@ impl Sent {
 
 /// Writes `length` bytes, and waits until the other end has closed the connection.
 fn write(mut connection: &TcpStream, length: ByteCount) -> io::Result<()> {
-    let piece = [b'.'; PIECE];
+    let piece = vec![b'.'; PIECE];
     let mut left = length.get();
     while left > 0 {
         let next = left.min(PIECE as u64);
