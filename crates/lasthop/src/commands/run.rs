@@ -32,14 +32,12 @@ pub fn run(arguments: &RunArguments) -> Result<i32, Failure> {
         return list(arguments);
     }
     if arguments.slurm {
-        return match &arguments.campaign.resume {
-            Some(directory) => slurm::resume(directory, shown(arguments)),
-            None => {
-                let plan = read_plan(arguments)?;
-                Rule::of(arguments, &plan, &selected(arguments, &plan)?)?;
-                slurm::run(arguments, kernel(&arguments.campaign)?)
-            }
-        };
+        if let Some(directory) = &arguments.campaign.resume {
+            return slurm::resume(directory, shown(arguments));
+        }
+        let plan = read_plan(arguments)?;
+        Rule::of(arguments, &plan, &selected(arguments, &plan)?)?;
+        return slurm::run(arguments, kernel(&arguments.campaign)?);
     }
     if arguments.estimate {
         return estimate(arguments, kernel(&arguments.campaign)?);

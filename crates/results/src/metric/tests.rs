@@ -233,7 +233,7 @@ fn a_figure_of_a_program_is_a_metric() {
     let program = Connection { protocol: Protocol::Program, figures, ..connection("page", 0) };
     let load: Metric = "figure.load_s".parse().unwrap();
     assert_eq!(value(load, &[connection("page", 5), program.clone()], "page"), Some(1.5));
-    assert_eq!(value(load, &[program.clone()], "other"), None);
+    assert_eq!(value(load, std::slice::from_ref(&program), "other"), None);
     assert_eq!(value("figure.paint_s".parse().unwrap(), &[program], "page"), None);
     assert_eq!((load.name(), load.title(), load.unit()), ("figure.load_s", "load_s", "s"));
     assert_eq!((load.better(), load.is_plain_number()), (Some(Better::Lower), false));
