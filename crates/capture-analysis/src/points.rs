@@ -1,5 +1,5 @@
-//! What each flow had at each point at which it was captured: packets, bytes, retransmissions, and
-//! those of them that were unnecessary.
+//! Counters of each flow at each point of capture: packets, bytes, retransmissions, and unnecessary
+//! retransmissions.
 //!
 //! A capture of a run has both ends of every link, so a connection over two links is seen at four
 //! points. A flow is one direction of a TCP connection, of a pair of UDP ports, or of another
@@ -41,7 +41,7 @@ pub struct Point {
     pub from: SocketAddr,
     /// The receiver.
     pub to: SocketAddr,
-    /// What passed.
+    /// Its counters.
     #[serde(flatten)]
     pub counts: PointCounts,
 }
@@ -58,7 +58,7 @@ pub enum Protocol {
     Other,
 }
 
-/// What passed a point. Everything below `bytes` is only counted for TCP.
+/// Counters of a flow at a point. Those below `bytes` are of TCP only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct PointCounts {
     /// Packets.
@@ -116,8 +116,9 @@ pub fn read(path: &Path) -> Result<Vec<Point>, TraceError> {
     let interfaces = collector.finish("", &trace);
     let spurious = Spurious::of(&interfaces);
     let mut points = Vec::new();
-    for (analysis, interface) in trace.interfaces.iter().zip(&interfaces) {
-        points.extend(of_tcp(analysis, interface, &tcp, &spurious));
+    for (place, (analysis, interface)) in trace.interfaces.iter().zip(&interfaces).enumerate() {
+        let spurious = |flow: &Flow| spurious.at(place, flow);
+        points.extend(of_tcp(analysis, interface, &tcp, spurious));
         let its = others.iter().filter(|((number, ..), _)| *number == analysis.number);
         points.extend(its.map(|(&(_, protocol, from, to), &counts)| Point {
             interface: analysis.number,
@@ -137,7 +138,7 @@ fn of_tcp(
     analysis: &Analysis,
     interface: &Interface,
     bytes: &FxHashMap<(usize, usize), [u64; 2]>,
-    spurious: &Spurious,
+    spurious: impl Fn(&Flow) -> (u64, u64),
 ) -> Vec<Point> {
     let both = |(index, connection): (usize, &crate::Connection)| {
         let passed = bytes.get(&(analysis.number, index)).copied().unwrap_or_default();
@@ -148,7 +149,7 @@ fn of_tcp(
                 .flows
                 .iter()
                 .find(|flow| flow.connection == index + 1 && (flow.ends.from, flow.ends.to) == (from, to));
-            let (unnecessary, undecided) = flow.map(|flow| spurious.at(flow)).unwrap_or_default();
+            let (unnecessary, undecided) = flow.map(&spurious).unwrap_or_default();
             Point {
                 interface: analysis.number,
                 name: analysis.name.clone(),
@@ -172,8 +173,8 @@ fn of_tcp(
     analysis.connections.all().iter().enumerate().flat_map(both).collect()
 }
 
-/// Unnecessary and undecided retransmissions of each flow, by the flow's address in memory.
-struct Spurious(FxHashMap<*const Flow, (u64, u64)>);
+/// Unnecessary and undecided retransmissions of each flow, by interface, connection and sender.
+struct Spurious(FxHashMap<(usize, usize, SocketAddr), (u64, u64)>);
 
 impl Spurious {
     fn of(interfaces: &[Interface]) -> Self {
@@ -187,14 +188,19 @@ impl Spurious {
                 let examined = examine(&sides, None);
                 let count = |verdict| examined.count(|again| again.verdict == verdict).0;
                 let both = (count(SpuriousVerdict::Spurious), count(SpuriousVerdict::Unknown));
-                counted.insert(std::ptr::from_ref(sender.1), both);
+                let place = interfaces.iter().position(|interface| std::ptr::eq(interface, sender.0));
+                counted.extend(place.map(|place| (Self::key(place, sender.1), both)));
             }
         }
         Self(counted)
     }
 
-    fn at(&self, flow: &Flow) -> (u64, u64) {
-        self.0.get(&std::ptr::from_ref(flow)).copied().unwrap_or_default()
+    fn at(&self, interface: usize, flow: &Flow) -> (u64, u64) {
+        self.0.get(&Self::key(interface, flow)).copied().unwrap_or_default()
+    }
+
+    fn key(interface: usize, flow: &Flow) -> (usize, usize, SocketAddr) {
+        (interface, flow.connection, flow.ends.from)
     }
 }
 

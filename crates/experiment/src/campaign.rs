@@ -18,7 +18,6 @@ mod guest;
 mod machine;
 mod process;
 mod repeat;
-mod series;
 
 pub use capacity::Capacity;
 pub use error::CampaignError;
@@ -27,6 +26,7 @@ pub use guest::Guests;
 use crate::acceptance::Acceptance;
 use crate::plan::{Plan, PlanError};
 use crate::run::{Job, SCRATCH};
+use crate::workload::ground::sleep_unless;
 use results::journal::Journal;
 use results::manifest::SCHEMA;
 use results::{Cell, Clock, Factor, Manifest, Precision, RunControl, RunEnded, Shard, Stop, directory};
@@ -37,7 +37,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::thread;
-use std::time::{Duration, UNIX_EPOCH};
+use std::time::{Duration, Instant, UNIX_EPOCH};
 use virtual_time::Advance;
 
 /// Hidden subcommand that executes a job.
@@ -329,7 +329,7 @@ impl Campaign {
                     if !may_start() || !capacity.admits(running.values(), load) {
                         break;
                     }
-                    series::wait(gap, interrupted);
+                    sleep_unless(interrupted, Instant::now(), gap);
                     if !may_start() {
                         break;
                     }

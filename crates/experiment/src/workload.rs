@@ -1,6 +1,5 @@
 //! Traffic: the workloads that run over a scenario, and the measurements of each connection.
 
-mod arrivals;
 pub mod bulk;
 pub mod command;
 pub mod datagrams;
@@ -8,6 +7,7 @@ pub mod end;
 pub mod ground;
 mod payload;
 pub mod ping;
+mod reading;
 pub mod request;
 mod sampling;
 mod server;

@@ -197,11 +197,7 @@ fn connection(row: &ConnectionRow, number: u32, start: u64) -> Connection {
             max_ns: delays.max_ns,
         }),
         idle_max_ns: way.idle_max_us.unwrap_or(0) * 1000,
-        wrong_bytes: None,
-        misplaced: None,
-        losses: None,
-        figures: BTreeMap::new(),
-        sessions: None,
+        ..Connection::default()
     }
 }
 

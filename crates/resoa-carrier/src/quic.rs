@@ -47,7 +47,7 @@ use crate::keys::{PublicKey, SecretKey};
 use crate::stage::{NOTHING_KNOWN, Stage};
 use crate::strangers::Strangers;
 use crate::tcp::KeepAlive;
-use crate::udp::route_mtu;
+use crate::udp::{DATAGRAM, headers, route_mtu};
 use crate::wake::{WHOLE, Wake};
 use crate::{Allowed, Carrier};
 use link::Link;
@@ -72,8 +72,6 @@ const WAITING: usize = 1 << 20;
 const LANES: usize = 256;
 /// How long dropping this end waits for closed connections that still have data to deliver.
 const LINGER: Duration = Duration::from_secs(1);
-/// Bytes of a datagram that a path must carry for QUIC (RFC 9000, 14).
-const DATAGRAM: usize = 1200;
 /// Receive calls before the user is told of the messages.
 const LOOKS: usize = 8;
 
@@ -234,9 +232,8 @@ impl Quic {
         let Role::Client { server, config } = &self.role else { return Err(DisconnectReason::Unreachable) };
         let address = std::str::from_utf8(address).ok().and_then(|text| text.parse::<SocketAddr>().ok());
         let address = address.ok_or(DisconnectReason::Unreachable)?;
-        let least = DATAGRAM + if address.is_ipv4() { 20 + 8 } else { 40 + 8 };
-        if route_mtu(address).is_some_and(|mtu| mtu < least) {
-            return Err(DisconnectReason::Narrow);
+        if route_mtu(address).is_some_and(|mtu| mtu < DATAGRAM + headers(address)) {
+            return Err(DisconnectReason::MtuTooSmall);
         }
         // TLS requires a name that it can parse. The name is not sent.
         let begun = self.endpoint.connect(Instant::now(), (**config).clone(), address, "lasthop");

@@ -8,6 +8,9 @@ use std::io::{self, ErrorKind, IoSliceMut};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::ops::Range;
 
+/// Payload of a datagram in bytes that a path must carry for QUIC, and that most paths of today
+/// carry unfragmented (RFC 9000, 14).
+pub(crate) const DATAGRAM: usize = 1200;
 /// Most bytes of datagrams sent in one call: together they may be no longer than the longest single
 /// datagram.
 pub(crate) const TOGETHER: usize = 65_000;
@@ -93,6 +96,11 @@ impl AsFd for Udp {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
     }
+}
+
+/// Returns the bytes of the UDP and IP headers of a datagram to this address.
+pub(crate) fn headers(to: SocketAddr) -> usize {
+    8 + if to.is_ipv4() { 20 } else { 40 }
 }
 
 /// Returns the number of bytes that the route to this address carries in an IP packet, as far as

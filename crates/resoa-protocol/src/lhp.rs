@@ -116,8 +116,8 @@ pub enum DisconnectReason {
     Reset,
     /// Nothing arrived from the other side for too long.
     Unreachable,
-    /// The path carries no packets as long as the carrier needs.
-    Narrow,
+    /// The path's MTU is smaller than the carrier needs.
+    MtuTooSmall,
 }
 
 /// The primitives of a carrier (appendix C). None of them blocks.

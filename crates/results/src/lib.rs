@@ -21,6 +21,7 @@
 //! in the variation ([`factorial`]), and the table for other programs ([`table`]).
 #![forbid(unsafe_code)]
 
+mod campaign_table;
 pub mod confusion;
 pub mod connection;
 pub mod directory;

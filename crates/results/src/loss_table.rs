@@ -5,11 +5,10 @@
 //! the connection and the event. Runs whose losses were not recorded have no rows. The file's
 //! metadata has the meaning of each column under `lasthop.columns`.
 
-use crate::table::metadata;
-use crate::{Cell, Connection, Directory, LossEvent, RunRecord};
-use capture::columnar::{Column, Table, Values};
+use crate::campaign_table::{self, number, text};
+use crate::{Connection, Directory, LossEvent, RunRecord};
+use capture::columnar::{Column, Table};
 use capture::table::TableError;
-use std::collections::HashMap;
 use std::path::PathBuf;
 
 /// Name of the table in a run directory.
@@ -17,7 +16,6 @@ pub const FILE: &str = "losses.parquet";
 
 /// An event with its run and connection.
 struct Row<'a> {
-    cell: Option<&'a Cell>,
     run: &'a RunRecord,
     connection: &'a Connection,
     event: &'a LossEvent,
@@ -26,28 +24,17 @@ struct Row<'a> {
 /// Builds the table of a campaign, finished or not; `None` if no run recorded losses.
 #[must_use]
 pub fn of(directory: &Directory) -> Option<Table> {
-    let manifest = &directory.manifest;
     let mut looked_at = false;
     let mut rows = Vec::new();
-    let cells: HashMap<_, _> = manifest.cells.iter().map(|cell| (cell.number, cell)).collect();
     for (run, connections) in directory.runs() {
-        let cell = cells.get(&run.cell).copied();
         for connection in connections {
             looked_at |= connection.losses.is_some();
             let events = connection.losses.iter().flatten();
-            rows.extend(events.map(|event| Row { cell, run, connection, event }));
+            rows.extend(events.map(|event| Row { run, connection, event }));
         }
     }
-    let level = |row: &Row<'_>, factor: &str| Some(row.cell?.level(factor)?.to_owned());
-    let factors = manifest.factors.iter().map(|factor| Column {
-        name: format!("factor.{}", factor.name),
-        meaning: format!("level of the factor `{}`: {}", factor.name, factor.title),
-        values: Values::Text(rows.iter().map(|row| level(row, &factor.name)).collect()),
-    });
-    let cell =
-        number(&rows, "cell", "number of the cell in the plan, from 0", |row| Some(row.run.cell.into()));
-    let columns = std::iter::once(cell).chain(factors).chain(behind(&rows)).collect();
-    looked_at.then(|| Table { columns, metadata: metadata(manifest) })
+    let table = || campaign_table::of(&directory.manifest, rows.iter().map(|row| row.run), behind(&rows));
+    looked_at.then(table)
 }
 
 /// Returns name and meaning of each column after the factors, in order.
@@ -80,16 +67,6 @@ fn behind(rows: &[Row<'_>]) -> Vec<Column> {
         number(rows, "cwnd_segments", "congestion window before", |row| Some(row.event.cwnd.into())),
         number(rows, "ssthresh_segments", "slow start threshold after", |row| row.event.ssthresh.map(u64::from)),
     ]
-}
-
-fn number(rows: &[Row<'_>], name: &str, meaning: &str, get: impl Fn(&Row<'_>) -> Option<u64>) -> Column {
-    let values = Values::Number(rows.iter().map(get).collect());
-    Column { name: name.to_owned(), meaning: meaning.to_owned(), values }
-}
-
-fn text(rows: &[Row<'_>], name: &str, meaning: &str, get: impl Fn(&Row<'_>) -> Option<String>) -> Column {
-    let values = Values::Text(rows.iter().map(get).collect());
-    Column { name: name.to_owned(), meaning: meaning.to_owned(), values }
 }
 
 /// Writes the table of a campaign into its run directory, completely or not at all.

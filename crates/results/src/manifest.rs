@@ -354,7 +354,7 @@ pub struct RunRecord {
     pub link_layers: Vec<String>,
     /// Outputs of commands that were kept, relative to the run directory.
     pub logs: Vec<String>,
-    /// What each flow had at each end of a link; `None` if the plan does not ask for it.
+    /// Counters of each flow at each end of a link; `None` if the plan does not ask for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub points: Option<Vec<Point>>,
 }

@@ -1,5 +1,4 @@
-//! `points.parquet`: what each flow had at each point at which the run was captured, a row for each
-//! flow and point.
+//! `points.parquet`: counters of each flow at each point of capture, a row for each flow and point.
 //!
 //! A point is an end of a link. A connection over two links is seen at four points: at its two
 //! hosts and at both interfaces of the node between them. A flow is one direction of a TCP
@@ -7,12 +6,11 @@
 //! were not recorded (`[capture] points`) have no rows. The file's metadata has the meaning of each
 //! column under `lasthop.columns`.
 
-use crate::table::metadata;
-use crate::{Cell, Directory, RunRecord};
-use capture::columnar::{Column, Table, Values};
+use crate::campaign_table::{self, number, text};
+use crate::{Directory, RunRecord};
+use capture::columnar::{Column, Table};
 use capture::table::TableError;
 use serde::{Deserialize, Serialize};
-use std::collections::HashMap;
 use std::path::PathBuf;
 
 /// Name of the table in a run directory.
@@ -62,7 +60,6 @@ pub struct Point {
 
 /// A point with its run.
 struct Row<'a> {
-    cell: Option<&'a Cell>,
     run: &'a RunRecord,
     point: &'a Point,
 }
@@ -70,24 +67,13 @@ struct Row<'a> {
 /// Builds the table of a campaign, finished or not; `None` if no run recorded points.
 #[must_use]
 pub fn of(directory: &Directory) -> Option<Table> {
-    let manifest = &directory.manifest;
-    let cells: HashMap<_, _> = manifest.cells.iter().map(|cell| (cell.number, cell)).collect();
-    let recorded = manifest.runs.iter().any(|run| run.points.is_some());
-    let rows = manifest.runs.iter().flat_map(|run| {
-        let cell = cells.get(&run.cell).copied();
-        run.points.iter().flatten().map(move |point| Row { cell, run, point })
-    });
-    let rows: Vec<Row<'_>> = rows.collect();
-    let level = |row: &Row<'_>, factor: &str| Some(row.cell?.level(factor)?.to_owned());
-    let factors = manifest.factors.iter().map(|factor| Column {
-        name: format!("factor.{}", factor.name),
-        meaning: format!("level of the factor `{}`: {}", factor.name, factor.title),
-        values: Values::Text(rows.iter().map(|row| level(row, &factor.name)).collect()),
-    });
-    let cell =
-        number(&rows, "cell", "number of the cell in the plan, from 0", |row| Some(row.run.cell.into()));
-    let columns = std::iter::once(cell).chain(factors).chain(behind(&rows)).collect();
-    recorded.then(|| Table { columns, metadata: metadata(manifest) })
+    let runs = &directory.manifest.runs;
+    let mut rows = Vec::new();
+    for run in runs {
+        rows.extend(run.points.iter().flatten().map(|point| Row { run, point }));
+    }
+    let table = || campaign_table::of(&directory.manifest, rows.iter().map(|row| row.run), behind(&rows));
+    runs.iter().any(|run| run.points.is_some()).then(table)
 }
 
 /// Returns name and meaning of each column after the factors, in order.
@@ -120,16 +106,6 @@ fn behind(rows: &[Row<'_>]) -> Vec<Column> {
         number(rows, "spurious", "retransmissions of what the receiver had", |row| Some(row.point.spurious)),
         number(rows, "undecided", "retransmissions of which it is not known whether the receiver had it", |row| Some(row.point.undecided)),
     ]
-}
-
-fn number(rows: &[Row<'_>], name: &str, meaning: &str, get: impl Fn(&Row<'_>) -> Option<u64>) -> Column {
-    let values = Values::Number(rows.iter().map(get).collect());
-    Column { name: name.to_owned(), meaning: meaning.to_owned(), values }
-}
-
-fn text(rows: &[Row<'_>], name: &str, meaning: &str, get: impl Fn(&Row<'_>) -> Option<String>) -> Column {
-    let values = Values::Text(rows.iter().map(get).collect());
-    Column { name: name.to_owned(), meaning: meaning.to_owned(), values }
 }
 
 /// Writes the table of a campaign into its run directory, completely or not at all.

@@ -13,21 +13,20 @@
 //! `lasthop.plan`, the plan's name.
 
 use crate::{
-    Cell, Connection, Directory, FigureName, LinkLayerCounters, LiteTotals, Manifest, Protocol, RoundTrips,
-    RunRecord, RunVerdict, SessionCounts,
+    Connection, Directory, FigureName, LinkLayerCounters, LiteTotals, Protocol, RoundTrips, RunRecord,
+    RunVerdict, SessionCounts, campaign_table,
 };
 use capture::columnar::{Column, Table, Values};
 use capture::table::TableError;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::PathBuf;
 
 /// Name of the table in a run directory.
 pub const FILE: &str = "results.parquet";
 
-/// A connection with its run and cell.
+/// A connection with its run.
 struct Row<'a> {
-    cell: Option<&'a Cell>,
     run: &'a RunRecord,
     connection: &'a Connection,
 }
@@ -54,12 +53,6 @@ macro_rules! fields {
         &[$(Field { name: $name, unit: $unit, meaning: $meaning, get: Get::$kind($get) }),*]
     };
 }
-
-/// Columns before the factors.
-#[rustfmt::skip]
-const BEFORE: &[Field] = fields! {
-    "cell", "", "number of the cell in the plan, from 0", Number, |row| Some(row.run.cell.into());
-};
 
 /// Columns after the factors.
 #[rustfmt::skip]
@@ -169,23 +162,13 @@ const LINK_LAYER: &[Field] = fields! {
 /// Builds the table of a campaign, finished or not.
 #[must_use]
 pub fn of(directory: &Directory) -> Table {
-    let manifest = &directory.manifest;
     let mut rows = Vec::new();
-    let cells: HashMap<_, _> = manifest.cells.iter().map(|cell| (cell.number, cell)).collect();
     for (run, connections) in directory.runs() {
-        let cell = cells.get(&run.cell).copied();
-        rows.extend(connections.iter().map(|connection| Row { cell, run, connection }));
+        rows.extend(connections.iter().map(|connection| Row { run, connection }));
     }
-    let level = |row: &Row<'_>, factor: &str| Some(row.cell?.level(factor)?.to_owned());
-    let factors = manifest.factors.iter().map(|factor| Column {
-        name: format!("factor.{}", factor.name),
-        meaning: format!("level of the factor `{}`: {}", factor.name, factor.title),
-        values: Values::Text(rows.iter().map(|row| level(row, &factor.name)).collect()),
-    });
-    let before = BEFORE.iter().map(|field| field.column(&rows));
     let behind = BEHIND.iter().chain(LITE).chain(LINK_LAYER).map(|field| field.column(&rows));
-    let columns = before.chain(factors).chain(behind).chain(figures(&rows)).collect();
-    Table { columns, metadata: metadata(manifest) }
+    let columns = behind.chain(figures(&rows));
+    campaign_table::of(&directory.manifest, rows.iter().map(|row| row.run), columns)
 }
 
 /// Returns a column for each figure that a program reported.
@@ -203,18 +186,6 @@ fn figures(rows: &[Row<'_>]) -> Vec<Column> {
         }
     };
     figures.map(column).collect()
-}
-
-/// Returns the metadata that all tables of a campaign have.
-pub(crate) fn metadata(manifest: &Manifest) -> BTreeMap<String, String> {
-    let metadata = [
-        ("lasthop.schema", manifest.schema.to_string()),
-        ("lasthop.version", manifest.lasthop.clone()),
-        ("lasthop.seed", manifest.seed.to_string()),
-        ("lasthop.started_unix_ns", manifest.start_by_run_clock().to_string()),
-        ("lasthop.plan", manifest.plan.name.clone()),
-    ];
-    metadata.map(|(key, value)| (key.to_owned(), value)).into()
 }
 
 /// Writes the table of a campaign into its run directory, completely or not at all; returns its
@@ -240,15 +211,15 @@ pub fn write_csv(table: &Table, output: impl io::Write) -> io::Result<()> {
 /// Returns name, unit and meaning of each column that every campaign has, in order. The unit is
 /// empty if there is none.
 pub fn columns() -> impl Iterator<Item = [&'static str; 3]> {
-    let fields = BEFORE.iter().chain(BEHIND).chain(LITE).chain(LINK_LAYER);
-    fields.map(|field| [field.name, field.unit, field.meaning])
+    let (name, meaning) = campaign_table::CELL;
+    let fields = BEHIND.iter().chain(LITE).chain(LINK_LAYER);
+    std::iter::once([name, "", meaning]).chain(fields.map(|field| [field.name, field.unit, field.meaning]))
 }
 
 /// Returns the units of the columns that have one, for [`Manifest::units`](crate::Manifest::units).
 #[must_use]
 pub fn units() -> BTreeMap<String, String> {
-    let with_unit =
-        BEFORE.iter().chain(BEHIND).chain(LITE).chain(LINK_LAYER).filter(|field| !field.unit.is_empty());
+    let with_unit = BEHIND.iter().chain(LITE).chain(LINK_LAYER).filter(|field| !field.unit.is_empty());
     with_unit.map(|field| (field.name.to_owned(), field.unit.to_owned())).collect()
 }
 

@@ -378,7 +378,7 @@ pub struct WorkloadFile {
     /// command: the node on which it runs.
     pub node: Option<Text>,
     /// command: a line for the shell. `{address.NODE}` and `{address6.NODE}` stand for addresses;
-    /// names of nodes work as well. `{plan-folder}` stands for the directory of the plan. Lines
+    /// names of nodes work as well. `{plan-folder}` is the absolute path of the plan's directory. Lines
     /// `lasthop: NAME=VALUE` of its output are figures of the run: the metrics `figure.NAME`.
     pub command: Option<Text>,
     /// command in the background: the TCP port on which it listens once it is ready; the other
@@ -402,9 +402,9 @@ pub struct CaptureFile {
     /// verdict and the true cause: `first`, `all`, `failed` or `none` (default, because it needs
     /// the states of senders and the event log).
     pub losses: Option<Text>,
-    /// Runs of which to write to `points.parquet` what each flow had at each end of a link:
-    /// packets, bytes, retransmissions, and how many of these were spurious; `first`, `all`,
-    /// `failed` or `none` (default, because it needs the capture of the run).
+    /// Runs whose flows are counted at each end of a link (`points.parquet`): packets, bytes,
+    /// retransmissions and spurious retransmissions; `first`, `all`, `failed` or `none` (default,
+    /// because it needs the capture of the run).
     pub points: Option<Text>,
     /// Runs in which to record the frames that link layers with retransmissions (`arq`) sent,
     /// received and requested again: `first`, `all`, `failed` or `none` (default).

@@ -159,10 +159,6 @@ fn row(
             max_ns: trips.max_ns,
         }),
         idle_max_ns: seen.idle_max_us(sender, seen.last_time).unwrap_or(0) * 1000,
-        wrong_bytes: None,
-        misplaced: None,
-        losses: None,
-        figures: BTreeMap::new(),
-        sessions: None,
+        ..Connection::default()
     }
 }

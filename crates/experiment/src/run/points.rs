@@ -1,4 +1,4 @@
-//! What each flow had at each point of the network, from the capture of the run.
+//! Counters of each flow at each point of the network, from the capture of the run.
 
 use crate::plan::Experiment;
 use capture_analysis::points;

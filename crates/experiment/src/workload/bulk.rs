@@ -5,10 +5,10 @@
 //! the last FIN instead (tcp-lite 10.7), which is one round trip later.
 
 use super::Amount;
-use super::arrivals::Arrivals;
 use super::end::{ClientEnd, ClientPorts, ServerEnd, Site, Task, both};
 use super::ground::Ground;
 use super::payload::{Comparison, PIECE, Pattern, Stream, Wrong};
+use super::reading::Reading;
 use super::sampling::{Done, round_trips};
 use super::server::{join, listen, serve};
 use borsh::{BorshDeserialize, BorshSerialize};
@@ -152,9 +152,7 @@ impl Bulk<'_> {
             idle_max_ns: received.idle_max,
             wrong_bytes: received.wrong.map(|wrong| wrong.bytes),
             misplaced: received.wrong.map(|wrong| wrong.misplaced),
-            losses: None,
-            figures: BTreeMap::new(),
-            sessions: None,
+            ..Connection::default()
         }
     }
 }
@@ -262,15 +260,15 @@ impl Receiver {
         let sender = connection.peer_addr().ok();
         let mut comparison = sender.map(|sender| Comparison::new(pattern.stream(self.place, sender.port())));
         let connection = site.stop.watch(connection).map_err(|error| error.to_string())?;
-        let mut arrivals = Arrivals::new(&connection, site.clock, self.amount);
+        let mut reading = Reading::new(&connection, site.clock, self.amount);
         let mut buffer = vec![0; PIECE];
         // On an error, what arrived until then counts; the sender reports why it ended.
-        while let Ok(count @ 1..) = arrivals.read(&mut buffer) {
+        while let Ok(count @ 1..) = reading.read(&mut buffer) {
             if let Some(comparison) = &mut comparison {
                 comparison.add(&buffer[..count]);
             }
         }
-        let Arrivals { last, idle_max, bytes, .. } = arrivals;
+        let Reading { last, idle_max, bytes, .. } = reading;
         Ok(Received { bytes, last, idle_max, wrong: comparison.map(|comparison| comparison.wrong()) })
     }
 }
@@ -334,9 +332,7 @@ mod tests {
             idle_max_ns: 9,
             wrong_bytes: Some(11),
             misplaced: Some(13),
-            losses: None,
-            figures: BTreeMap::new(),
-            sessions: None,
+            ..Connection::default()
         };
         assert_eq!(row, expected);
     }

@@ -12,7 +12,7 @@ use link::Seed;
 use link::units::{BitRate, ByteCount, Span};
 use rand_distr::{Distribution, Exp};
 use results::{Connection, Protocol, RoundTrips};
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -129,11 +129,7 @@ impl Datagrams<'_> {
             lost: sent.count.saturating_sub(received.numbers.len() as u64),
             round_trips: RoundTrips::of(received.delays),
             idle_max_ns: received.idle_max,
-            wrong_bytes: None,
-            misplaced: None,
-            losses: None,
-            figures: BTreeMap::new(),
-            sessions: None,
+            ..Connection::default()
         }
     }
 }
@@ -329,11 +325,7 @@ mod tests {
             lost: 4,
             round_trips: RoundTrips::of(vec![30, 50, 2 * SECOND - 100]),
             idle_max_ns: SECOND + 20,
-            wrong_bytes: None,
-            misplaced: None,
-            losses: None,
-            figures: BTreeMap::new(),
-            sessions: None,
+            ..Connection::default()
         };
         assert_eq!(row, expected);
     }

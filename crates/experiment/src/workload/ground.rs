@@ -115,14 +115,20 @@ impl Stop {
     /// Sleeps until `time` after `origin`, or until the run is over, which it checks 20 times per
     /// second.
     pub fn sleep_until(&self, origin: Instant, time: Duration) {
-        const LOOK: Duration = Duration::from_millis(50);
-        while !self.is_over() {
-            let left = time.saturating_sub(origin.elapsed());
-            if left.is_zero() {
-                return;
-            }
-            std::thread::sleep(left.min(LOOK));
+        sleep_unless(&self.over, origin, time);
+    }
+}
+
+/// Sleeps until `time` after `origin`, or until `over` becomes true, which it checks 20 times per
+/// second.
+pub(crate) fn sleep_unless(over: &AtomicBool, origin: Instant, time: Duration) {
+    const LOOK: Duration = Duration::from_millis(50);
+    while !over.load(Ordering::Acquire) {
+        let left = time.saturating_sub(origin.elapsed());
+        if left.is_zero() {
+            return;
         }
+        std::thread::sleep(left.min(LOOK));
     }
 }
 

@@ -7,9 +7,9 @@
 //! the last byte of the response at the client; closing does not count (M1, M2).
 
 use super::Amount;
-use super::arrivals::Arrivals;
 use super::end::{ClientEnd, ClientPorts, ServerEnd, Site, Task, both};
 use super::ground::Ground;
+use super::reading::Reading;
 use super::server::{join, listen, serve};
 use borsh::{BorshDeserialize, BorshSerialize};
 use link::units::{ByteCount, Span};
@@ -156,11 +156,7 @@ impl Requests<'_> {
                 Vec::new()
             }),
             idle_max_ns: asked.idle_max,
-            wrong_bytes: None,
-            misplaced: None,
-            losses: None,
-            figures: BTreeMap::new(),
-            sessions: None,
+            ..Connection::default()
         }
     }
 }
@@ -226,11 +222,11 @@ impl Client {
         let connection = site.connect(self.server, port, self.congestion_control.as_deref())?;
         asked.established = Some(site.clock.now());
         asked.port = connection.local_addr()?.port();
-        let mut arrivals = Arrivals::new(&connection, site.clock, Amount::Bytes(self.response));
-        asked.end = arrivals.last;
+        let mut reading = Reading::new(&connection, site.clock, Amount::Bytes(self.response));
+        asked.end = reading.last;
         (&*connection).write_all(&vec![b'?'; self.request.get() as usize])?;
-        let received = arrivals.read_all(self.response.get());
-        (asked.end, asked.idle_max, asked.received) = (arrivals.last, arrivals.idle_max, arrivals.bytes);
+        let received = reading.discard();
+        (asked.end, asked.idle_max, asked.received) = (reading.last, reading.idle_max, reading.bytes);
         received
     }
 }
@@ -354,11 +350,7 @@ mod tests {
             lost: 0,
             round_trips: RoundTrips::of(vec![2000]),
             idle_max_ns: 9,
-            wrong_bytes: None,
-            misplaced: None,
-            losses: None,
-            figures: BTreeMap::new(),
-            sessions: None,
+            ..Connection::default()
         };
         assert_eq!(row(400, None, false), expected);
         assert_eq!(row(400, Some("reset"), true), expected, "an error after the last byte is none");

@@ -14,6 +14,7 @@ pub use arrivals::Law;
 
 use super::end::{ClientEnd, ClientPorts, ServerEnd, Site, Task, both};
 use super::ground::Ground;
+use super::payload::PIECE;
 use super::server::{join, listen, serve};
 use arrivals::{Arrivals, Offered};
 use borsh::{BorshDeserialize, BorshSerialize};
@@ -21,14 +22,10 @@ use link::Seed;
 use link::units::{ByteCount, Span};
 use netlab::tcp;
 use results::{Connection, Protocol, RoundTrips, SessionCounts};
-use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::thread;
 use std::time::{Duration, Instant};
-
-/// Number of bytes that are written and read at a time.
-const PIECE: usize = 64 * 1024;
 
 /// A workload of sessions.
 #[derive(Debug)]
@@ -90,7 +87,7 @@ pub struct Sent {
     error: Option<String>,
 }
 
-/// What the sink read of one session.
+/// Bytes of one session at the sink.
 #[derive(Debug, Clone, Copy, Default, BorshSerialize, BorshDeserialize)]
 pub struct Carried {
     bytes: u64,
@@ -150,8 +147,6 @@ impl Sessions<'_> {
             idle_max_ns: 0,
             wrong_bytes: None,
             misplaced: None,
-            losses: None,
-            figures: BTreeMap::new(),
             sessions: Some(SessionCounts {
                 arriving_ns: sent.arriving,
                 offered_bytes: sent.offered,
@@ -159,6 +154,7 @@ impl Sessions<'_> {
                 begun: sent.begun,
                 ended: sent.ended,
             }),
+            ..Connection::default()
         }
     }
 }
@@ -388,8 +384,6 @@ mod tests {
             idle_max_ns: 0,
             wrong_bytes: None,
             misplaced: None,
-            losses: None,
-            figures: BTreeMap::new(),
             sessions: Some(SessionCounts {
                 arriving_ns: 4 * SECOND,
                 offered_bytes: 600,
@@ -397,6 +391,7 @@ mod tests {
                 begun: 8,
                 ended: 7,
             }),
+            ..Connection::default()
         };
         assert_eq!(row(sent(), &CARRIED, false), expected);
     }

@@ -263,11 +263,8 @@ fn run(cell: &Cell, repetition: u32, random: &mut ChaCha8Rng) -> RunEnded {
         lost: 0,
         round_trips: RoundTrips::of(delays),
         idle_max_ns: 400_000_000 * (1 + timeouts),
-        wrong_bytes: None,
-        misplaced: None,
         losses: Some(losses::events(&level("loss"), &level("cc"), repetition)),
-        sessions: None,
-        figures: std::collections::BTreeMap::new(),
+        ..Connection::default()
     };
     let down = counters("down", segments + retransmissions, retransmissions);
     RunEnded {

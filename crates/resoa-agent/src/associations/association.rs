@@ -317,7 +317,7 @@ fn why_ended(why: DisconnectReason) -> &'static str {
         DisconnectReason::Closed => "the server has closed the connection",
         DisconnectReason::Reset => "no server listens there, or it does not accept this agent",
         DisconnectReason::Unreachable => "the server cannot be reached",
-        DisconnectReason::Narrow => "the path's MTU is too small for this carrier: use udp: instead",
+        DisconnectReason::MtuTooSmall => "the path's MTU is too small for this carrier: use udp: instead",
     }
 }
 

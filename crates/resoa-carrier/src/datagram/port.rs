@@ -5,7 +5,7 @@ use super::ether::Ether;
 use crate::MacAddress;
 use crate::noise::TAG;
 use crate::strangers::Source;
-use crate::udp::{TOGETHER, Udp, enlarge, route_mtu};
+use crate::udp::{DATAGRAM, TOGETHER, Udp, enlarge, headers, route_mtu};
 use quinn_udp::Transmit;
 use rustix::fd::{AsFd, BorrowedFd};
 use std::collections::VecDeque;
@@ -14,8 +14,6 @@ use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
 use std::ops::Range;
 
-/// Payload of a datagram in bytes: most paths of today carry it unfragmented (RFC 9000, 14).
-const DATAGRAM: usize = 1200;
 /// Shortest IP packet that is filled, even if the route claims to carry less.
 const SHORTEST: usize = 128;
 /// Length of an IP packet that most paths carry, and that is tried.
@@ -125,7 +123,7 @@ impl Port {
             (PortSocket::Udp(_), Address::Udp(to)) => {
                 // The first hop may be the narrow one: LoRaWAN carries 242 bytes.
                 let carried = route_mtu(to).unwrap_or(ETHERNET).clamp(SHORTEST, ETHERNET);
-                let room = carried - if to.is_ipv4() { 20 + 8 } else { 40 + 8 };
+                let room = carried - headers(to);
                 (DATAGRAM.min(room), room)
             }
             (PortSocket::Udp(_), Address::Ether(_)) => (DATAGRAM, DATAGRAM),

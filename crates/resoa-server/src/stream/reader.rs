@@ -1,4 +1,4 @@
-//! How large a window the reader of a connection needs: dynamic right-sizing across two hops.
+//! Receive window that a reader behind a last hop needs: dynamic right-sizing across two hops.
 //!
 //! Linux lets a receive buffer grow by what a program reads in a round-trip time
 //! (`tcp_rcv_space_adjust`; M. Fisk and W. Feng, *Dynamic Right-Sizing in TCP*, 2001). The buffer
@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 /// 10 segments.
 const INITIAL: u64 = 10 * 1460;
 
-/// What was seen of a reader; see the [module](self).
+/// Measurements of a reader; see the [module](self).
 #[derive(Debug)]
 pub(super) struct Reader {
     /// Position behind the bytes whose reading is timed, and the time of their arrival.

@@ -239,16 +239,15 @@ impl One<'_> {
             return Err(fields.wrong(bytes, "`bytes` is 0: a session has a mean length of at least 1B"));
         }
         let interval = match (&file.rate, &file.interval) {
-            (Some(rate), None) => {
-                let rate: BitRate = fields.parsed(rate)?;
-                rate.time_for(mean) * u64::from(sources)
-            }
-            (None, Some(interval)) => fields.parsed(interval)?,
             (Some(rate), Some(_)) => {
                 let message = "`rate` and `interval` exclude each other: remove one of them";
                 return Err(fields.wrong(rate, message));
             }
-            (None, None) => return self.needed("rate", None).map(|_| unreachable!("there is none")),
+            (None, Some(interval)) => fields.parsed(interval)?,
+            (rate, None) => {
+                let rate: BitRate = fields.parsed(self.needed("rate", rate.as_ref())?)?;
+                rate.time_for(mean) * u64::from(sources)
+            }
         };
         if let (Some(text), Span::ZERO) = (&file.interval, interval) {
             return Err(fields.wrong(text, "`interval` is 0: use at least 1ns, usually 1s"));

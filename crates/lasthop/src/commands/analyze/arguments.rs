@@ -60,9 +60,8 @@ pub struct AnalyzeArguments {
     /// connection, whatever their clocks
     #[arg(long, groups = ["rows", "sides"], conflicts_with_all = ["senders", "long", "parquet", "xpl"])]
     pub spurious: bool,
-    /// Print what each flow had at each interface: packets, bytes, retransmissions, and how many of
-    /// these were spurious, by what the receiver's interface saw. A capture of a run has both ends
-    /// of every link
+    /// Count packets, bytes, retransmissions and spurious retransmissions of each flow at each
+    /// interface. A capture of a run has both ends of every link
     #[arg(long, conflicts_with_all = ["rows", "sides", "senders", "long", "parquet", "xpl", "connection", "interface"])]
     pub points: bool,
     /// Show TCP and the link layer below it on one time axis (MultiTracer): rates, the share of

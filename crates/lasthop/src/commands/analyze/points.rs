@@ -1,4 +1,4 @@
-//! What each flow had at each interface, as a table or as JSON.
+//! Counters of each flow at each interface, as a table or as JSON.
 
 use super::arguments::AnalyzeArguments;
 use crate::failure::Failure;

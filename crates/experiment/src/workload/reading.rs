@@ -36,9 +36,9 @@ const LEAST: Duration = Duration::from_millis(4);
 /// Time by which the kernel may exceed a limit.
 const LATE: Duration = Duration::from_millis(2);
 
-/// A connection that is read, and the times of what has arrived; see the [module](self).
+/// A connection that is read, and the times of its arrivals; see the [module](self).
 #[derive(Debug)]
-pub(super) struct Arrivals<'a> {
+pub(super) struct Reading<'a> {
     connection: &'a TcpStream,
     clock: RunClock,
     end: End,
@@ -54,7 +54,7 @@ pub(super) struct Arrivals<'a> {
     out_of_order: u32,
 }
 
-/// What is known of the end of the stream.
+/// Earliest end of the stream.
 #[derive(Debug, Clone, Copy)]
 enum End {
     /// Its length in bytes.
@@ -63,10 +63,10 @@ enum End {
     Time(u64),
 }
 
-/// What a call waits for.
+/// Number of arrivals that a call waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Mode {
-    /// One arrival. So many came without a gap before.
+    /// One arrival, after this many without a gap.
     Each(u32),
     /// Many arrivals.
     Many(Many),
@@ -82,7 +82,7 @@ struct Many {
     segment: u64,
 }
 
-impl<'a> Arrivals<'a> {
+impl<'a> Reading<'a> {
     /// Begins to read a connection that carries this much, and whose sender began no later.
     pub(super) fn new(connection: &'a TcpStream, clock: RunClock, amount: Amount) -> Self {
         // Without time stamps, as on remote sockets, calls wait for each arrival.
@@ -112,13 +112,13 @@ impl<'a> Arrivals<'a> {
         }
     }
 
-    /// Reads the whole stream, whose length is known, and discards it.
+    /// Reads the amount that the connection carries, and discards it.
     ///
     /// # Errors
     /// Those of `recv`, or that the stream has ended before.
-    pub(super) fn read_all(&mut self, length: u64) -> io::Result<()> {
+    pub(super) fn discard(&mut self) -> io::Result<()> {
         let mut buffer = vec![0; PIECE];
-        while self.bytes < length {
+        while matches!(self.end, End::Bytes(length) if self.bytes < length) {
             if self.read(&mut buffer)? == 0 {
                 return Err(ErrorKind::UnexpectedEof.into());
             }
