@@ -238,7 +238,9 @@ mod tests {
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 sleep(SETTLES / 10);
-                fs::write(whole.join("link"), "x").expect("room");
+                // A pin appears at once; a file is created first and written then.
+                fs::write(place.path().join("unnamed"), "x").expect("room");
+                fs::rename(place.path().join("unnamed"), whole.join("link")).expect("one file system");
                 fs::remove_dir(&goes).expect("it is empty");
             });
             let read = settled(&whole, || fs::read_to_string(&later)).expect("it is there");

@@ -1,5 +1,6 @@
-//! Compares the results of the same cases in several worlds: a table, every observation that
-//! differs, and waivers. Every difference needs a waiver, and every waiver a difference.
+//! Compares the results of the same cases in several worlds: a table of the cases that differ,
+//! their observations, and waivers. Every difference needs a waiver, and every waiver a difference.
+//! What has no waiver comes first.
 
 use crate::outcome::Outcome;
 use crate::worlds::World;
@@ -91,7 +92,7 @@ pub fn compare(outcomes: &BTreeMap<World, Vec<Outcome>>, waivers: &Waivers) -> C
     for outcome in native.iter().filter(|outcome| !outcome.is_whole) {
         faults += 1;
         let _ = writeln!(
-            details,
+            text,
             "{} does not finish natively: {}",
             outcome.case,
             outcome.observations.last().map_or("no observations", String::as_str)
@@ -101,6 +102,7 @@ pub fn compare(outcomes: &BTreeMap<World, Vec<Outcome>>, waivers: &Waivers) -> C
     for outcome in native {
         let mut row =
             vec![outcome.case.clone(), outcome.rows.clone(), format!("{}", outcome.observations.len())];
+        let known = differing.len();
         for world in &worlds {
             let other = outcomes[world].iter().find(|other| other.case == outcome.case);
             let count = counts.entry(*world).or_default();
@@ -117,12 +119,15 @@ pub fn compare(outcomes: &BTreeMap<World, Vec<Outcome>>, waivers: &Waivers) -> C
             let reason = waived.map_or(String::new(), |number| {
                 format!(" (waived, {}: {})", waivers.waiver[number].rows, waivers.waiver[number].why)
             });
-            let _ = writeln!(details, "{} in {}{reason}", outcome.case, world.name());
-            side_by_side(&mut details, &outcome.observations, other.map_or(&[], |other| &other.observations));
+            let text = if waived.is_some() { &mut details } else { &mut text };
+            let _ = writeln!(text, "{} in {}{reason}", outcome.case, world.name());
+            side_by_side(text, &outcome.observations, other.map_or(&[], |other| &other.observations));
         }
-        table.add_row(row);
+        if differing.len() > known {
+            table.add_row(row);
+        }
     }
-    let _ = writeln!(text, "{table}\n\n{details}");
+    let _ = writeln!(text, "\n{table}\n\n{details}");
     let unneeded = waivers.unneeded(
         &differing,
         &worlds,

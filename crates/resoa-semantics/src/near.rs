@@ -17,8 +17,14 @@ pub const ALL: i16 = libc::POLLIN | libc::POLLPRI | libc::POLLOUT | libc::POLLRD
 pub const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Time for an event that is not waited for explicitly: a segment and its transport over the last
-/// hop.
+/// hop, on a machine that has nothing else to do.
 pub const SETTLED: Duration = Duration::from_millis(150);
+
+/// Maximum time by which other work on the machine extends [`SETTLED`].
+const BUSY: Duration = Duration::from_secs(2);
+
+/// Environment variable with the process identifiers of the hosts, separated by spaces.
+pub const HOSTS: &str = "RESOA_SEMANTICS_HOSTS";
 
 static SIGNALS: [AtomicUsize; 65] = [const { AtomicUsize::new(0) }; 65];
 
@@ -204,9 +210,18 @@ impl Near {
         self.say(what, if answer.0 == Ok(0) { format!("never, but {text}") } else { text });
     }
 
-    /// Waits until pending events have arrived.
+    /// Waits until pending events have arrived: for [`SETTLED`], and then until no thread of the
+    /// hosts waits for a processor, which it would do while it has something to pass on.
     pub fn settle() {
         std::thread::sleep(SETTLED);
+        let hosts = std::env::var(HOSTS).unwrap_or_default();
+        let (end, mut idle) = (Instant::now() + BUSY, 0);
+        // Several times, because an event that goes on to a host that was already looked at is
+        // missed.
+        while idle < 3 && Instant::now() < end {
+            idle = if hosts.split_whitespace().any(is_runnable) { 0 } else { idle + 1 };
+            std::thread::sleep(Duration::from_millis(2));
+        }
     }
 
     /// Receives, and records the text or the error.
@@ -316,4 +331,14 @@ pub fn stuff(fd: i32) -> u64 {
         }
     }
     taken
+}
+
+/// Returns whether a thread of this process runs or waits for a processor (state R of
+/// `/proc/PID/task/TID/stat`).
+fn is_runnable(process: &str) -> bool {
+    let threads = std::fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
+    threads.filter_map(|thread| std::fs::read_to_string(thread.path().join("stat")).ok()).any(|stat| {
+        // The name before the state may contain spaces and brackets.
+        stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('R'))
+    })
 }

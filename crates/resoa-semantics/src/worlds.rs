@@ -273,6 +273,8 @@ impl Hosts {
     /// If it does not start.
     pub fn spawn(&self, world: World, command: &mut Command) -> io::Result<Child> {
         let namespace = if world == World::Native { &self.near } else { &self.bare };
+        let hosts: Vec<_> = self.processes.iter().map(|(_, process)| process.0.id().to_string()).collect();
+        command.env(crate::near::HOSTS, hosts.join(" "));
         namespace.enter(|| Ok(command.spawn())).map_err(io::Error::other)?
     }
 
