@@ -63,8 +63,11 @@ fn plan(script: &Exchange, sysctls: &[(String, String)], lab: &Lab) -> String {
     let link: Vec<_> = script.link.iter().map(|(way, value)| format!("{way} = {value:?}\n")).collect();
     let link = link.concat();
     let profile = if script.lost.is_empty() { "" } else { "profile = \"listed.toml\"" };
-    let writes = script.writes.iter().map(|(at, bytes)| format!("{}:{bytes}", START + at.as_nanos()));
-    let (writes, program) = (writes.collect::<Vec<_>>().join(" "), lab.path(PROGRAM));
+    let amounts = |list: &[(Time, usize)]| -> String {
+        list.iter().map(|(at, bytes)| format!(" {}:{bytes}", START + at.as_nanos())).collect()
+    };
+    let (writes, reads) = (amounts(&script.writes), amounts(&script.reads));
+    let program = lab.path(PROGRAM);
     let program = program.display();
     format!(
         r#"
@@ -81,14 +84,14 @@ fn plan(script: &Exchange, sysctls: &[(String, String)], lab: &Lab) -> String {
         name = "receiver"
         kind = "command"
         node = "receiver"
-        command = "exec python3 {program} receive {PORT}"
+        command = "exec python3 {program} receive {PORT}{reads}"
         listens = {PORT}
         background = true
         [[workloads]]
         name = "sender"
         kind = "command"
         node = "sender"
-        command = "exec python3 {program} send {{address.receiver}} {PORT} {end} {writes}"
+        command = "exec python3 {program} send {{address.receiver}} {PORT} {end}{writes}"
         [capture]
         keep = "all"
         [stop]
@@ -205,6 +208,7 @@ scripts! {
     syn_timeout "syn-timeout",
     ticks_of_round_trips "ticks-of-round-trips",
     undo "undo",
+    window_of_the_reader "window-of-the-reader",
     window_that_always_grows "window-that-always-grows",
     window_that_is_used "window-that-is-used",
 }
@@ -297,7 +301,7 @@ fn what_cannot_be_read_names_its_line() {
     unreadable(
         "--stak bsd",
         "there is no --stak: there are --stack, --mtu, --receive-window, \
-        --initial-window, --sysctl, --up, --down, --lose, --write, --breaks",
+        --initial-window, --sysctl, --up, --down, --lose, --write, --read, --breaks",
     );
     unreadable("--breaks tcp_sack", "`tcp_sack`: write NAME=VALUE");
     unreadable("0 ! down rate=1mbit", "`!`: write it as TIME > DIRECTION LENGTH, with one of > < x");

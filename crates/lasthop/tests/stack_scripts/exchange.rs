@@ -11,6 +11,7 @@
 //! --up delay=50ms
 //! --lose down 3,7-9                         # numbers of packets that the link loses
 //! --write 0 20000                           # the program connects at 0 s and writes 20 000 bytes
+//! --read 0.5 1000                           # the receiver does not read before, and then 1000 bytes
 //! --breaks net.ipv4.tcp_period_reno=0       # with this value, the script must not hold
 //!
 //! 0.1         > down 1052B seq 1:1001       # TCP hands a packet to the link
@@ -28,6 +29,7 @@
 //!   until the next stated packet.
 //! * A packet that is lost needs a line (`x`), with its number. A line for the end of other packets
 //!   (`<`) is optional: what links do is tested elsewhere.
+//! * Without `--read`, the receiver reads everything at once, and so it does after the last `--read`.
 //! * `--mtu`, `--receive-window` and `--initial-window` are as in a plan.
 
 use crate::line::{self, Clock, ScriptError, packet, without_comment, word};
@@ -51,6 +53,8 @@ pub struct Exchange {
     pub lost: Vec<(Direction, String)>,
     /// Times of the program's writes, with the numbers of bytes. It connects before the first.
     pub writes: Vec<(Time, usize)>,
+    /// Times of the receiver's first reads, with the numbers of bytes.
+    pub reads: Vec<(Time, usize)>,
     /// Sysctls with values that break the script.
     pub breaking: Vec<(String, String)>,
     /// Lines after the head, in order.
@@ -80,7 +84,7 @@ pub struct Packet {
 }
 
 const OPTIONS: &str = "--stack, --mtu, --receive-window, --initial-window, --sysctl, --up, --down, --lose, \
-                       --write, --breaks";
+                       --write, --read, --breaks";
 
 impl Exchange {
     /// Parses a script; `file` is its name in errors.
@@ -124,15 +128,19 @@ impl Exchange {
                 let (direction, numbers) = word(value).ok_or("write --lose DIRECTION NUMBERS")?;
                 self.lost.push((line::direction(direction)?, numbers.to_owned()));
             }
-            "write" => {
-                let (time, bytes) = word(value).ok_or("write --write TIME BYTES")?;
-                let bytes = bytes.parse().map_err(|_| format!("`{bytes}` is no number of bytes"))?;
-                self.writes.push((Time::from_nanos(line::nanos(time)?), bytes));
-            }
+            "write" => self.writes.push(amount(option, value)?),
+            "read" => self.reads.push(amount(option, value)?),
             other => return Err(format!("there is no --{other}: there are {OPTIONS}")),
         }
         Ok(())
     }
+}
+
+/// Parses a time and a number of bytes.
+fn amount(option: &str, text: &str) -> Result<(Time, usize), String> {
+    let (time, bytes) = word(text).ok_or_else(|| format!("write --{option} TIME BYTES"))?;
+    let bytes = bytes.parse().map_err(|_| format!("`{bytes}` is no number of bytes"))?;
+    Ok((Time::from_nanos(line::nanos(time)?), bytes))
 }
 
 fn assignment(text: &str) -> Result<(String, String), String> {

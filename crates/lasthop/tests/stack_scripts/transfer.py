@@ -1,6 +1,7 @@
 """The programs of a script of hosts.
 
-transfer.py receive PORT: takes one connection and reads it to its end.
+transfer.py receive PORT NANOSECONDS:BYTES...: takes one connection, reads so many bytes at each time, and then on to its
+end.
 transfer.py send ADDRESS PORT END NANOSECONDS:BYTES...: at each time, in nanoseconds since 1970, writes so many bytes to a
 connection, which it makes before the first write and closes at END.
 """
@@ -26,19 +27,26 @@ def sleep_until(instant):
             raise OSError(error, os.strerror(error))
 
 
-def receive(port):
+def precise():
+    """A sleep may end 50 us late unless the process asks for more precision (time(7), "Timer slack")."""
+    with open("/proc/self/timerslack_ns", "w") as slack:
+        slack.write("1")
+
+
+def receive(port, reads):
+    precise()
     listener = socket.create_server(("", port))
     connection, _ = listener.accept()
+    for instant, count in reads:
+        sleep_until(instant)
+        connection.recv(count, socket.MSG_WAITALL)
     while connection.recv(1 << 20):
         pass
     connection.close()
 
 
 def send(address, port, end, writes):
-    # A sleep may end 50 us late unless the process asks for more precision (time(7), "Timer
-    # slack").
-    with open("/proc/self/timerslack_ns", "w") as slack:
-        slack.write("1")
+    precise()
     connection = socket.socket()
     # Everything fits into the buffer, so no write waits for TCP.
     connection.setsockopt(socket.SOL_SOCKET, SO_SNDBUFFORCE, 1 << 24)
@@ -53,11 +61,13 @@ def send(address, port, end, writes):
 
 
 def main():
+    def pairs(words):
+        return [tuple(map(int, each.split(":"))) for each in words]
+
     if sys.argv[1] == "receive":
-        receive(int(sys.argv[2]))
+        receive(int(sys.argv[2]), pairs(sys.argv[3:]))
     else:
-        pairs = [map(int, each.split(":")) for each in sys.argv[5:]]
-        writes = [(instant, bytes(count)) for instant, count in pairs]
+        writes = [(instant, bytes(count)) for instant, count in pairs(sys.argv[5:])]
         send(sys.argv[2], int(sys.argv[3]), int(sys.argv[4]), writes)
 
 
