@@ -5,6 +5,7 @@
 
 use super::Place;
 use super::service::{Ready, Service};
+use link::units::ByteCount;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
@@ -22,6 +23,8 @@ pub struct RemoteSockets {
     pub at: usize,
     /// How messages cross the network between the two.
     pub carrier: Carrier,
+    /// Bytes read that are reported to the server at once; `None`: the agent's default.
+    pub report_after: Option<ByteCount>,
 }
 
 /// A carrier, as in the addresses of `lasthop resoa` ([docs/resoa-carriers.md]).
@@ -104,7 +107,7 @@ pub(super) fn start(
     // Clients with different carriers have servers of their own, at different ports.
     let mut servers: Vec<(usize, Carrier, Vec<usize>)> = Vec::new();
     for (node, its) in place.scenario.nodes.iter().enumerate() {
-        let Some(RemoteSockets { at, carrier }) = its.sockets else { continue };
+        let Some(RemoteSockets { at, carrier, .. }) = its.sockets else { continue };
         match servers.iter_mut().find(|server| (server.0, server.1) == (at, carrier)) {
             Some((.., clients)) => clients.push(node),
             None => servers.push((at, carrier, vec![node])),
@@ -119,6 +122,10 @@ pub(super) fn start(
             let socket = place.sockets.join(format!("{name}.agent"));
             let mut command = lasthop("agent").map_err(|error| error.to_string())?;
             command.args(["--ready", "--no-sandbox", "--server", &address]).arg("--listen").arg(&socket);
+            let report_after = place.scenario.nodes[node].sockets.as_ref().and_then(|its| its.report_after);
+            if let Some(bytes) = report_after {
+                command.arg("--report-after").arg(bytes.get().min(u32::MAX.into()).to_string());
+            }
             if let Some(server_key) = &server_key {
                 command.args(["--server-key", server_key]).arg("--key").arg(key_file(place, name));
             }

@@ -143,7 +143,8 @@ fn sockets_of(
         let message = format!("remote sockets of `{name}` at itself: name the node beyond its last hop");
         return Err(fields.wrong(&file.at, message));
     }
-    Ok(Some(RemoteSockets { at: place, carrier }))
+    let report_after = file.report_after.as_ref().map(|text| fields.parsed(text)).transpose()?;
+    Ok(Some(RemoteSockets { at: place, carrier, report_after }))
 }
 
 /// Reads the split proxy of a node.

@@ -64,6 +64,9 @@ pub struct AgentArguments {
     /// Host, or domain with all its hosts, whose name this host resolves itself (repeatable)
     #[arg(long, value_name = "NAME")]
     pub local_name: Vec<String>,
+    /// Report at once that a program has read this many bytes of a stream; fewer wait up to 10 ms
+    #[arg(long, value_name = "BYTES", default_value_t = Settings::default().report_after)]
+    pub report_after: u32,
     /// User to switch to after startup, without capabilities; never root [default: nobody, if
     /// started as root]
     #[arg(long, value_name = "NAME")]
@@ -140,7 +143,7 @@ pub fn run(arguments: &AgentArguments) -> Result<i32, Failure> {
     let settings = AgentSettings {
         listen,
         mode: arguments.address,
-        settings: Settings::default(),
+        settings: Settings { report_after: arguments.report_after, ..Settings::default() },
         timers: Timers::default(),
     };
     let mut agent = Agent::new(settings, carrier, address)?;
