@@ -171,6 +171,26 @@ fn a_window_grows_with_the_reader_behind_a_hop() {
     }
 }
 
+/// M7: the client reports each message that is read, if the plan says so; otherwise every second.
+#[test]
+fn every_read_is_reported_if_asked_for() {
+    let Some(lab) = Lab::with_virtual_clock() else { return };
+    let [seldom, each] = ["", ", report-after = \"1B\""].map(|reports| {
+        let _ = fs::remove_dir_all(lab.path("out"));
+        let nodes = remote("bare").replace(" }", &format!("{reports} }}"));
+        lab.succeed(&plan(&nodes, PAGES), &["--clock", "virtual"]);
+        let packets = |direction| {
+            let journal = lab.journal();
+            let links = journal[0]["run"]["links"].as_array().expect("links").clone();
+            let link = links.iter().find(|link| link["link"] == "air" && link["direction"] == direction);
+            link.and_then(|link| link["packets"].as_u64()).expect("a number")
+        };
+        (packets("up"), packets("down"))
+    });
+    assert!(each.0 >= each.1, "{} datagrams up and {} down", each.0, each.1);
+    assert!(each.0 * 2 > seldom.0 * 3, "{} datagrams up, and {} without", each.0, seldom.0);
+}
+
 /// A hop with an MTU of 242 bytes: datagrams of the default carrier have that length, and QUIC says
 /// why it cannot be used.
 #[test]
