@@ -295,7 +295,8 @@ pub struct SocketsFile {
     /// (docs/resoa-carriers.md); `none`: the sockets are those of the node's kernel.
     pub carrier: Option<Text>,
     /// Bytes that a program has read of a stream and that are reported to the server at once
-    /// (default: 2920 B); fewer wait up to 10 ms (docs/resoa.md). With `1B`, every read is reported.
+    /// (default: 2920 B); fewer wait up to 10 ms (docs/resoa.md). With `1B`, every read is
+    /// reported.
     pub report_after: Option<Text>,
 }
 

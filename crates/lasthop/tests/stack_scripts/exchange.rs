@@ -29,7 +29,8 @@
 //!   until the next stated packet.
 //! * A packet that is lost needs a line (`x`), with its number. A line for the end of other packets
 //!   (`<`) is optional: what links do is tested elsewhere.
-//! * Without `--read`, the receiver reads everything at once, and so it does after the last `--read`.
+//! * Without `--read`, the receiver reads everything at once, and so it does after the last
+//!   `--read`.
 //! * `--mtu`, `--receive-window` and `--initial-window` are as in a plan.
 
 use crate::line::{self, Clock, ScriptError, packet, without_comment, word};

@@ -80,6 +80,7 @@ impl Figures<'_> {
         let levels: Map<_, _> =
             self.cell.levels.iter().map(|level| (level.factor.clone(), level.level.clone().into())).collect();
         let mut object = json!({
+            "cell": self.cell.number,
             "levels": levels,
             "repetitions": self.ended(),
             "failed": self.count(RunVerdict::Failed),
