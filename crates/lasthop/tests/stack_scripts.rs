@@ -63,8 +63,9 @@ fn plan(script: &Exchange, sysctls: &[(String, String)], lab: &Lab) -> String {
     let link: Vec<_> = script.link.iter().map(|(way, value)| format!("{way} = {value:?}\n")).collect();
     let link = link.concat();
     let profile = if script.lost.is_empty() { "" } else { "profile = \"listed.toml\"" };
-    let amounts = |list: &[(Time, usize)]| -> String {
-        list.iter().map(|(at, bytes)| format!(" {}:{bytes}", START + at.as_nanos())).collect()
+    let amounts = |list: &[(Time, usize)]| {
+        let each = list.iter().map(|(at, bytes)| format!("{}:{bytes}", START + at.as_nanos()));
+        each.collect::<Vec<_>>().join(" ")
     };
     let (writes, reads) = (amounts(&script.writes), amounts(&script.reads));
     let program = lab.path(PROGRAM);
@@ -84,14 +85,14 @@ fn plan(script: &Exchange, sysctls: &[(String, String)], lab: &Lab) -> String {
         name = "receiver"
         kind = "command"
         node = "receiver"
-        command = "exec python3 {program} receive {PORT}{reads}"
+        command = "exec python3 {program} receive {PORT} {reads}"
         listens = {PORT}
         background = true
         [[workloads]]
         name = "sender"
         kind = "command"
         node = "sender"
-        command = "exec python3 {program} send {{address.receiver}} {PORT} {end}{writes}"
+        command = "exec python3 {program} send {{address.receiver}} {PORT} {end} {writes}"
         [capture]
         keep = "all"
         [stop]
