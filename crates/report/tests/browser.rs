@@ -349,9 +349,9 @@ fn with_a_fragment_the_page_is_its_figures_as_files() {
     let files =
         "[...document.querySelectorAll('[data-file]')].map(file => [file.dataset.file, file.textContent])";
     let read = |browser: &mut Browser| -> Vec<(String, String)> {
-        // The previous page has figures as well, and must not be queried.
-        browser.evaluate("window.gone = true; location.hash = '#figures'; location.reload()");
-        let drawn = "window.gone ? 0 : document.readyState === 'complete' && document.querySelectorAll('[data-file], .error').length";
+        browser.evaluate("location.hash = '#figures'");
+        browser.reload();
+        let drawn = "document.querySelectorAll('[data-file], .error').length";
         while browser.evaluate(drawn).as_u64().unwrap_or(0) == 0 {}
         serde_json::from_value(browser.evaluate(files)).expect("names and texts")
     };

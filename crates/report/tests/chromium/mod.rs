@@ -71,12 +71,26 @@ impl Browser {
         let navigation = self.call("Page.navigate", &json!({ "url": format!("file://{}", file.display()) }));
         let loader = &navigation["loaderId"];
         assert!(loader.is_string(), "{navigation}");
-        let is_there = |(method, parameters): &(String, Value)| {
-            method == "Page.lifecycleEvent"
-                && parameters["name"] == "load"
-                && parameters["loaderId"] == *loader
+        self.until(|page, event| event == "load" && page == loader);
+    }
+
+    /// Loads the page again and waits until it has been loaded.
+    pub fn reload(&mut self) {
+        self.events.clear();
+        self.call("Page.reload", &json!({}));
+        let loader = self.until(|_, event| event == "init");
+        self.until(|page, event| event == "load" && *page == loader);
+    }
+
+    /// Waits for an event in the life of a page, which has an identifier. Returns the latter.
+    fn until(&mut self, is_it: impl Fn(&Value, &Value) -> bool) -> Value {
+        let is_it = |(method, event): &&(String, Value)| {
+            method == "Page.lifecycleEvent" && is_it(&event["loaderId"], &event["name"])
         };
-        while !self.events.iter().any(is_there) {
+        loop {
+            if let Some((_, event)) = self.events.iter().find(is_it) {
+                return event["loaderId"].clone();
+            }
             let message = self.read();
             self.events.extend(notification(&message));
         }
