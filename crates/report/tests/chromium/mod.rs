@@ -75,6 +75,7 @@ impl Browser {
     }
 
     /// Loads the page again and waits until it has been loaded.
+    #[allow(dead_code, reason = "not every test reloads its page")]
     pub fn reload(&mut self) {
         self.events.clear();
         self.call("Page.reload", &json!({}));
