@@ -51,8 +51,8 @@ fn a_campaign_leaves_all_that_is_needed() {
     assert_eq!((&summary["run_directory"], &summary["workload"]), (&"out".into(), &"download".into()));
     let cells = summary["cells"].as_array().expect("cells");
     assert_eq!(cells.len(), 2);
-    for (cell, (rate, megabits)) in cells.iter().zip([("4mbit", 4e6), ("8mbit", 8e6)]) {
-        assert_eq!(cell["levels"]["rate"], rate);
+    for (number, (cell, (rate, megabits))) in cells.iter().zip([("4mbit", 4e6), ("8mbit", 8e6)]).enumerate() {
+        assert_eq!((&cell["cell"], &cell["levels"]["rate"]), (&number.into(), &rate.into()));
         assert_eq!((&cell["repetitions"], &cell["failed"]), (&2.into(), &0.into()));
         let goodput = cell["goodput"]["median"].as_f64();
         // An overloaded run has no figure; overload depends on the machine, not on the program.

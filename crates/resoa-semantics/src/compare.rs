@@ -1,6 +1,6 @@
 //! Compares the results of the same cases in several worlds: a table of the cases that differ,
 //! their observations, and waivers. Every difference needs a waiver, and every waiver a difference.
-//! What has no waiver comes first.
+//! Differences without a waiver are printed first.
 
 use crate::outcome::Outcome;
 use crate::worlds::World;

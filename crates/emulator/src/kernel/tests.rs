@@ -54,3 +54,24 @@ fn precise_waits_end_by_spinning() {
     let is_exact = (0..40).any(|_| lateness(&mut kernel, Span::from_millis(2), 50).0[0] < exact);
     assert!(is_exact, "none of 2000 waits");
 }
+
+/// A wait that is shorter than [`SPIN`] gives the processor away only if it is not precise.
+#[test]
+fn short_precise_waits_do_not_sleep() {
+    let sleeps = |mut kernel: Kernel| {
+        // The first wait sets the thread's timer slack.
+        lateness(&mut kernel, SPIN, 1);
+        let before = voluntary_switches();
+        lateness(&mut kernel, Span::from_nanos(SPIN.as_nanos() / 2), 200);
+        voluntary_switches() - before
+    };
+    assert_eq!(sleeps(kernel().precise()), 0);
+    assert!(sleeps(kernel()) > 0);
+}
+
+/// Returns how often this thread has given the processor away (proc(5)).
+fn voluntary_switches() -> u64 {
+    let status = std::fs::read_to_string("/proc/thread-self/status").expect("proc");
+    let count = status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
+    count.and_then(|count| count.trim().parse().ok()).expect("a number")
+}

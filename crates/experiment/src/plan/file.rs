@@ -381,8 +381,8 @@ pub struct WorkloadFile {
     pub interval: Option<Text>,
     /// command: the node on which it runs.
     pub node: Option<Text>,
-    /// command: a line for the shell. `{address.NODE}` and `{address6.NODE}` stand for addresses;
-    /// names of nodes work as well. `{plan-folder}` is the absolute path of the plan's directory.
+    /// command: a line for the shell. `{address.NODE}` and `{address6.NODE}` are the IPv4 and the
+    /// IPv6 address of a node, to which its name resolves, too. `{plan-folder}` is the absolute path of the plan's directory.
     /// Lines `lasthop: NAME=VALUE` of its output are figures of the run: the metrics `figure.NAME`.
     pub command: Option<Text>,
     /// command in the background: the TCP port on which it listens once it is ready; the other
