@@ -382,8 +382,9 @@ pub struct WorkloadFile {
     /// command: the node on which it runs.
     pub node: Option<Text>,
     /// command: a line for the shell. `{address.NODE}` and `{address6.NODE}` are the IPv4 and the
-    /// IPv6 address of a node, to which its name resolves, too. `{plan-folder}` is the absolute path of the plan's directory.
-    /// Lines `lasthop: NAME=VALUE` of its output are figures of the run: the metrics `figure.NAME`.
+    /// IPv6 address of a node, to which its name resolves, too. `{plan-folder}` is the absolute
+    /// path of the plan's directory. Lines `lasthop: NAME=VALUE` of its output are figures of the
+    /// run: the metrics `figure.NAME`.
     pub command: Option<Text>,
     /// command in the background: the TCP port on which it listens once it is ready; the other
     /// workloads start then.
