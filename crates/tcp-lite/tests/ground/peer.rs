@@ -150,9 +150,14 @@ impl Conversation<'_> {
 
     /// Returns such a segment with an additional flag.
     pub fn flagged(&mut self, offset: u64, flag: Field, payload: &[u8]) -> Vec<u8> {
-        self.clock += 1;
-        let options = if self.time_stamps { self.stamps() } else { Vec::new() };
-        self.segment_with(offset, flag, &options, payload)
+        loop {
+            self.clock += 1;
+            let options = if self.time_stamps { self.stamps() } else { Vec::new() };
+            let packet = self.segment_with(offset, flag, &options, payload);
+            if !self.time_stamps || is_verifiable(&packet) {
+                return packet;
+            }
+        }
     }
 
     fn stamps(&self) -> Vec<u8> {
@@ -213,7 +218,19 @@ pub fn tcp_at(packet: &[u8]) -> usize {
 /// Damages only the checksum field (TL-13).
 pub fn spoil(packet: &mut [u8]) {
     let at = tcp_at(packet) + 16;
-    packet[at] ^= 0x55;
+    packet[at] ^= SPOILT;
+}
+
+/// The bits that [`spoil`] flips.
+const SPOILT: u8 = 0x55;
+
+/// Whether damage to this segment shows. It does not if the checksum, as it is or spoiled, is the
+/// sum of the pseudo-header by accident, as of one in 32768: TCP Lite then takes it for a segment
+/// whose checksum was left to a device.
+fn is_verifiable(packet: &[u8]) -> bool {
+    let at = tcp_at(packet) + 16;
+    let [high, low] = pseudo_sum(packet).to_be_bytes();
+    packet[at + 1] != low || (packet[at] != high && packet[at] ^ SPOILT != high)
 }
 
 /// Flips a bit of the last byte.
@@ -235,11 +252,17 @@ pub fn hit_field(packet: &mut [u8], field: Field, change: impl FnOnce(u32) -> u3
 pub fn complete(packet: &mut [u8]) {
     let at = tcp_at(packet);
     packet[at + 16..at + 18].fill(0);
+    let sum = checksum::add(pseudo_sum(packet), checksum::sum(&packet[at..]));
+    packet[at + 16..at + 18].copy_from_slice(&(!sum).to_be_bytes());
+}
+
+/// Returns the sum of the pseudo-header (RFC 9293 section 3.1).
+fn pseudo_sum(packet: &[u8]) -> u16 {
+    let at = tcp_at(packet);
     let mut pseudo = packet[if at == 40 { 8 } else { 12 }..at].to_vec();
     pseudo.extend([0, 6]);
     pseudo.extend(((packet.len() - at) as u16).to_be_bytes());
-    let sum = checksum::add(checksum::sum(&pseudo), checksum::sum(&packet[at..]));
-    packet[at + 16..at + 18].copy_from_slice(&(!sum).to_be_bytes());
+    checksum::sum(&pseudo)
 }
 
 /// Returns the segment with a right checksum in an IP packet.
