@@ -14,7 +14,7 @@ use results::{Besides, Cell, Directory, Metric, Precision};
 #[derive(Debug, Clone, Args)]
 pub struct PrecisionArguments {
     /// Repeat each cell until the 95 % interval of a mean is within PERCENT of the mean, or `off`
-    /// [default: the plan's [precision]]
+    /// [default: that of the plan]
     #[arg(long, value_name = "PERCENT|off", conflicts_with = "resume", value_parser = target)]
     pub precision: Option<Target>,
     /// With --precision: the metric [default: the plan's, or goodput]
