@@ -2,7 +2,7 @@
 // define the same in Rust.
 
 /** Version of the schema that this page reads. */
-export const SCHEMA = 7;
+export const SCHEMA = 8;
 
 export type Verdict = "good" | "overloaded" | "dropped-call" | "failed";
 
@@ -18,6 +18,8 @@ export interface Page {
   measures: Measure[];
   scatters: Scatter[];
   factorial: Factorial[];
+  /** `null` where cells are not repeated until they are precise. */
+  precision: Precision | null;
   literature: Figure[];
   /** `null` where no run has a loss event. */
   losses: Losses | null;
@@ -156,6 +158,31 @@ export interface Line {
   intercept: Coefficient;
   r_squared: number | null;
   points: number;
+}
+
+/** The rule by which cells are repeated, and where each stopped. */
+export interface Precision {
+  /** The rule in words. */
+  rule: string;
+  /** Unit of means and intervals; empty for ratios. */
+  unit: string;
+  /** Least and largest number of repetitions. */
+  least: number;
+  most: number;
+  /** Empty if the campaign was interrupted. */
+  stops: StoppedCell[];
+}
+
+export interface StoppedCell {
+  cell: number;
+  repetitions: number;
+  mean: number | null;
+  low: number | null;
+  high: number | null;
+  /** Distance of the ends from the mean, as a share of the mean. */
+  half_width: number | null;
+  reached: boolean;
+  notes: string[];
 }
 
 /** A factorial analysis of the plan. */

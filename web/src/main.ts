@@ -19,6 +19,7 @@ import { factorialTables } from "./tables/factorial";
 import { linkTable } from "./tables/links";
 import { literatureTable } from "./tables/literature";
 import { measureTable } from "./tables/measures";
+import { precisionTable } from "./tables/precision";
 import { testTable } from "./tables/tests";
 import { whose } from "./words";
 
@@ -86,6 +87,9 @@ function sections(page: Page): Section[] {
       },
       nothing: "No factor has two levels to compare.",
     },
+    ...(page.precision === null
+      ? []
+      : [{ id: "precision", title: "Repeated until precise", draw: (choice: Choice) => precisionTable(page, choice), nothing: "" }]),
     ...(page.factorial.length === 0
       ? []
       : [{ id: "factorial", title: "Factorial analysis", draw: (choice: Choice) => factorialTables(page, choice), nothing: "" }]),

@@ -30,6 +30,7 @@ export function example(): Page {
     measures: [],
     scatters: [],
     factorial: [],
+    precision: null,
     literature: [],
     losses: null,
     sequences: { plots: [], notes: [] },

@@ -28,6 +28,7 @@ mod losses;
 mod measure;
 mod open;
 mod page;
+mod precision;
 mod scatter;
 mod sequence;
 pub mod side_by_side;

@@ -10,6 +10,7 @@ use crate::links::{self, Links};
 use crate::literature::{self, Figure};
 use crate::losses::{self, Losses};
 use crate::measure::{self, Measure};
+use crate::precision::{self, Precision};
 use crate::scatter::{self, Scatter};
 use crate::sequence::{self, Sequences};
 use results::statistics::{Estimator, LEAST_POINTS};
@@ -19,7 +20,7 @@ use std::collections::HashMap;
 
 /// Version of the data that the page reads; incremented with every change, so that a page never
 /// draws data that it does not know.
-pub const SCHEMA: u32 = 7;
+pub const SCHEMA: u32 = 8;
 
 /// PageOptions of a page.
 #[derive(Debug, Clone, Copy)]
@@ -43,6 +44,7 @@ pub struct Page {
     measures: Vec<Measure>,
     scatters: Vec<Scatter>,
     factorial: Vec<Factorial>,
+    precision: Option<Precision>,
     literature: Vec<Figure>,
     losses: Option<Losses>,
     sequences: Sequences,
@@ -118,6 +120,7 @@ impl Page {
             scatters: scatter::all(directory, &measures),
             measures,
             factorial: factorial::all(directory),
+            precision: precision::of(directory),
             literature: literature::all(directory),
             losses: losses::all(directory),
             sequences: sequence::all(directory, options.sequence_points),

@@ -96,6 +96,7 @@ fn every_section_is_there_and_nothing_is_fetched() {
         "scatter",
         "cells",
         "tests",
+        "precision",
         "factorial",
         "literature",
         "losses",
@@ -120,6 +121,9 @@ fn every_section_is_there_and_nothing_is_fetched() {
     );
     assert_eq!(browser.evaluate("document.querySelectorAll('#cells tbody tr').length"), 9);
     assert_eq!(browser.evaluate("document.querySelectorAll('#tests tbody tr').length"), 18);
+    assert_eq!(browser.evaluate("document.querySelectorAll('#precision tbody tr').length"), 9);
+    let about = browser.evaluate("document.getElementById('about').innerText");
+    assert!(about.as_str().is_some_and(|about| about.contains("5 to 10 repetitions each")), "{about}");
     assert_eq!(
         browser.evaluate("document.querySelectorAll('#factorial tbody tr').length"),
         4,

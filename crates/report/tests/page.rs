@@ -9,7 +9,7 @@ use results::statistics::{
     Bootstrap, Distribution, Estimator, effect, holm, mann_whitney, ols, stream, wilson,
 };
 use results::{Connection, Directory, Metric, PlannedWorkload, Protocol, cell_values, compare};
-use serde_json::Value;
+use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -61,6 +61,20 @@ fn distributions_and_intervals_are_those_of_the_statistics() {
     }
 }
 
+/// The stops are those of the manifest, with the cells of the page.
+#[test]
+fn cells_that_were_repeated_until_precise_are_listed() {
+    let (_folder, directory, page) = page();
+    let control = directory.manifest.precision.as_ref().expect("a rule");
+    let of = &page["precision"];
+    assert_eq!(of["rule"], control.rule.in_words());
+    assert_eq!([&of["unit"], &of["least"], &of["most"]], [&json!("bit/s"), &json!(5), &json!(10)]);
+    for (shown, stop) in of["stops"].as_array().expect("stops").iter().zip(&control.stops) {
+        assert_eq!([&shown["cell"], &shown["reached"]], [&json!(stop.cell), &json!(stop.reached)]);
+        assert_eq!([shown["mean"].as_f64(), shown["half_width"].as_f64()], [stop.mean, stop.half_width()]);
+    }
+}
+
 /// The analysis is that of the crate `results`, without and with overloaded runs.
 #[test]
 fn factorial_analyses_are_those_of_the_statistics() {
@@ -75,10 +89,7 @@ fn factorial_analyses_are_those_of_the_statistics() {
         let why = all[1][key]["why"].as_str().expect("a reason");
         assert!(why.starts_with("repetition 3 of loss=lite-2, cc=cubic failed"), "{why}");
     }
-    assert_eq!(
-        all[0]["factors"],
-        serde_json::json!([["loss", ["lite-0", "lite-4"]], ["cc", ["reno", "newzag"]]])
-    );
+    assert_eq!(all[0]["factors"], json!([["loss", ["lite-0", "lite-4"]], ["cc", ["reno", "newzag"]]]));
 }
 
 #[test]
@@ -140,7 +151,7 @@ fn lines_go_through_the_runs_of_the_levels_they_are_drawn_through() {
     // retransmission rates are 0.
     let without: Vec<_> = lines.iter().filter(|line| line["line"].is_null()).collect();
     assert_eq!((lines.len(), without.len()), (6, 1));
-    assert_eq!((&without[0]["factor"], &without[0]["cells"]), (&1.into(), &serde_json::json!([0, 1, 2])));
+    assert_eq!((&without[0]["factor"], &without[0]["cells"]), (&1.into(), &json!([0, 1, 2])));
     for line in lines.iter().filter(|line| !line["line"].is_null()) {
         let cells: Vec<u32> = line["cells"]
             .as_array()
@@ -230,7 +241,7 @@ fn verdicts_are_counted_beside_true_causes_by_cell_level_and_together() {
         (&0.into(), &20.into(), &Value::Null)
     );
     assert_eq!(cells[6]["counts"], Value::Null);
-    assert_eq!(cells[2]["causes"], serde_json::json!([]), "looked at, and nothing was lost");
+    assert_eq!(cells[2]["causes"], json!([]), "looked at, and nothing was lost");
 
     let by_loss = losses["good"]["levels"][0].as_array().expect("groups");
     assert_eq!(by_loss.len(), 9, "three levels, three congestion controls");
@@ -431,7 +442,7 @@ fn of_too_few_runs_there_is_no_interval_and_no_line() {
     let kept: Vec<_> = runs.filter(|(run, _)| keep(run.cell, run.repetition)).collect();
     (directory.manifest.runs, directory.connections) = kept.into_iter().unzip();
     let page = serde_json::to_value(Page::of(&directory, PageOptions::default())).expect("JSON");
-    assert_eq!(page["least"], serde_json::json!({ "mean": 4, "median": 6, "line": 3 }));
+    assert_eq!(page["least"], json!({ "mean": 4, "median": 6, "line": 3 }));
     let cells = &measure(&page, "goodput")["good"]["cells"];
     let of = |cell: usize| {
         let cell = &cells[cell];
@@ -439,8 +450,7 @@ fn of_too_few_runs_there_is_no_interval_and_no_line() {
     };
     assert_eq!([of(0), of(8)], [(Some(5), false, true), (Some(2), true, true)]);
     let lines = page["scatters"][0]["good"].as_array().expect("lines");
-    let two =
-        lines.iter().find(|line| line["cells"] == serde_json::json!([6, 7, 8])).expect("the last level");
+    let two = lines.iter().find(|line| line["cells"] == json!([6, 7, 8])).expect("the last level");
     assert_eq!((&two["points"], &two["line"]), (&2.into(), &Value::Null));
 }
 
@@ -474,13 +484,13 @@ fn the_page_opens_with_what_runs_wait_for() {
 /// Output of `lasthop link --json` with this number of packets lost on the way down.
 fn summary(lost: u64) -> String {
     let way = |lost: u64| {
-        serde_json::json!({
+        json!({
             "packets": 305, "lost": lost, "damaged": 0, "duplicated": 0, "reordered": 0, "bytes": 170_000, "delivered": 303,
             "delivered_bytes": 169_000, "congestion_marked": 0, "delay_mean_ns": 70_000_000, "waiting_mean_ns": null,
-            "lost_by_reason": if lost > 0 { serde_json::json!({ "error": lost }) } else { serde_json::json!({}) },
+            "lost_by_reason": if lost > 0 { json!({ "error": lost }) } else { serde_json::json!({}) },
         })
     };
-    serde_json::json!({
+    json!({
         "link": "1", "seed": 3, "seconds": 4.0, "up": way(0), "down": way(lost), "overloaded": false,
         "overload_reasons": [], "lateness_ns": { "median": 1, "p99": 2, "worst": 3 },
     })

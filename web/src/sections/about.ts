@@ -12,7 +12,7 @@ export function about(page: Page): HTMLElement[] {
   const factors = page.factors.map(({ title, levels }) => `${title}: ${levels.join(", ")}`);
   const facts: [string, string | string[]][] = [
     ["Varied", factors],
-    ["Runs", about.planned === 1 ? "" : `${page.runs.cell.length} of ${about.planned}: ${counted(page.cells.length, "cell")}, ${counted(about.repetitions, "repetition")} each`],
+    ["Runs", about.planned === 1 ? "" : `${page.runs.cell.length} of ${about.planned}: ${counted(page.cells.length, "cell")}, ${repetitions(page)} each`],
     ["Shard", about.shard],
     ["Started", about.started_ms === 0 ? "" : instant(about.started_ms)],
     ["Took", took(page)],
@@ -38,6 +38,13 @@ export function about(page: Page): HTMLElement[] {
 
 function counted(count: number, what: string): string {
   return `${count} ${what}${count === 1 ? "" : "s"}`;
+}
+
+/** How often each cell is repeated. */
+function repetitions({ about, precision }: Page): string {
+  return precision === null || precision.least === precision.most
+    ? counted(about.repetitions, "repetition")
+    : `${precision.least} to ${counted(precision.most, "repetition")}`;
 }
 
 function took(page: Page): string {

@@ -13,7 +13,8 @@ use results::factorial::{Compared, Comparison, TwoLevels};
 use results::manifest::Levels;
 use results::{
     Cell, Clock, Connection, Expectation, Factor, FactorialDesign, Level, LinkCounters, Machine, Manifest,
-    Metric, PlanText, PlannedWorkload, Protocol, RoundTrips, RunRecord, RunVerdict,
+    Metric, PlanText, PlannedWorkload, Precision, Protocol, RoundTrips, RunControl, RunRecord, RunVerdict,
+    Stop,
 };
 use results::{RunEnded, journal};
 use std::collections::BTreeMap;
@@ -95,6 +96,7 @@ fn manifest(seed: u64) -> Manifest {
             });
         }
     }
+    let precision = run_control(cells.len() as u32);
     Manifest {
         schema: results::manifest::SCHEMA,
         lasthop: "0.1.0".into(),
@@ -137,14 +139,33 @@ fn manifest(seed: u64) -> Manifest {
         repetitions: REPETITIONS,
         shard: None,
         merged: Vec::new(),
-        looks: Vec::new(),
-        precision: None,
+        looks: vec![5, REPETITIONS],
+        precision: Some(precision),
         series: None,
         runs: Vec::new(),
         expectations: expectations(),
         factorial: factorial(),
         units: BTreeMap::new(),
     }
+}
+
+/// All cells have all repetitions; one has not become precise.
+fn run_control(cells: u32) -> RunControl {
+    let stop = |cell: u32| {
+        let mean = 340_000.0 - 10_000.0 * f64::from(cell);
+        Stop {
+            cell,
+            reference: None,
+            repetitions: REPETITIONS,
+            values: REPETITIONS,
+            mean: Some(mean),
+            low: Some(mean * 0.99),
+            high: Some(mean * 1.01),
+            reached: cell != 4,
+            notes: if cell == 4 { vec![format!("1 of 10 runs has no value {HOSTILE}")] } else { Vec::new() },
+        }
+    };
+    RunControl { rule: Precision::new(Metric::Goodput, 0.02), stops: (0..cells).map(stop).collect() }
 }
 
 /// An analysis, and one of cells in which a run failed.
