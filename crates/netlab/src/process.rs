@@ -2,12 +2,13 @@
 //!
 //! The kernel reuses pids, but the combination is unique until the next boot.
 
-use crate::Namespace;
 use crate::error::{Result, Trying};
 use crate::state::NamespaceId;
+use crate::{Namespace, signals};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open, pidfd_send_signal};
 use serde::{Deserialize, Serialize};
-use std::process::Child;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
 /// A process of this boot.
@@ -137,6 +138,16 @@ fn namespace_inode(pid: u32) -> Option<u64> {
     rustix::fs::stat(format!("/proc/{pid}/ns/net")).ok().map(|stat| stat.st_ino)
 }
 
+/// Starts `command` in a process group of its own, with no signal blocked: this process may block
+/// those that [`end_group`] sends.
+///
+/// # Errors
+/// If the program cannot be started.
+pub fn spawn_group(command: &mut Command) -> std::io::Result<Child> {
+    // SAFETY: only a system call on existing data runs between fork and exec.
+    unsafe { command.process_group(0).pre_exec(|| signals::block_only(&[])) }.spawn()
+}
+
 /// Ends `leader` and the process group that it leads.
 ///
 /// The group gets SIGTERM. When `leader` has ended, or after `grace`, the rest of the group is
@@ -213,7 +224,6 @@ mod tests {
     #[test]
     fn a_group_is_ended_with_its_leader() {
         use std::io::{BufRead, BufReader};
-        use std::os::unix::process::CommandExt;
         let ended = |script: &str| {
             let mut command = std::process::Command::new("/bin/sh");
             command.args(["-c", script]).stdout(std::process::Stdio::piped()).process_group(0);

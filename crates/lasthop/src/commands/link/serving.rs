@@ -6,7 +6,6 @@ use netlab::listening::{self, Listener};
 use netlab::{Namespace, process};
 use std::collections::BTreeSet;
 use std::net::IpAddr;
-use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -42,21 +41,26 @@ impl Serving {
         host: IpAddr,
         listeners: &dyn Fn() -> netlab::Result<BTreeSet<Listener>>,
     ) -> Result<Self, Failure> {
+        let mut command = Command::new("/bin/sh");
+        command.args(["-c", line]).env("LASTHOP_HOST", host.to_string());
+        Self::launch(&mut command, &format!("--serve `{line}`"), listeners)
+    }
+
+    /// Starts `command`, called `what` in errors, and waits until there is a new listener.
+    pub(super) fn launch(
+        command: &mut Command,
+        what: &str,
+        listeners: &dyn Fn() -> netlab::Result<BTreeSet<Listener>>,
+    ) -> Result<Self, Failure> {
         let before = listeners()?;
-        let child = Command::new("/bin/sh")
-            .args(["-c", line])
-            .env("LASTHOP_HOST", host.to_string())
-            .stdin(Stdio::null())
-            .process_group(0)
-            .spawn()
-            .map_err(|error| format!("--serve: cannot start /bin/sh: {error}"))?;
+        let program = command.get_program().to_string_lossy().into_owned();
+        let child = process::spawn_group(command.stdin(Stdio::null()))
+            .map_err(|error| format!("{what}: cannot start {program}: {error}"))?;
         let mut serving = Self { child };
         let end = Instant::now() + LISTENING;
         while listeners()?.is_subset(&before) && Instant::now() < end {
             if let Some(status) = serving.child.try_wait()? {
-                return Err(
-                    format!("--serve `{line}`: the server ended before it listened ({status})").into()
-                );
+                return Err(format!("{what}: the server ended before it listened ({status})").into());
             }
             thread::sleep(LOOK);
         }
