@@ -40,8 +40,8 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 
 BUILD_PACKAGES := build-essential clang libelf-dev zlib1g-dev pkg-config
-RUN_PACKAGES   := iproute2 nftables
-TEST_PACKAGES  := haproxy git lighttpd lighttpd-mod-openssl openssl tshark iputils-ping curl python3 python3-venv ethtool passt chromium
+RUN_PACKAGES   := iproute2 nftables dnsmasq-base
+TEST_PACKAGES  := haproxy git lighttpd lighttpd-mod-openssl openssl tshark iputils-ping curl python3 python3-venv udhcpc ethtool passt chromium
 FUZZ_SECONDS   ?= 30
 
 VERSION        := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)

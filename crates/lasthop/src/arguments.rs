@@ -118,6 +118,8 @@ Examples:
   lasthop link --down rate=2mbit,delay=40ms --up rate=500kbit,loss=10% -- iperf3 -c host.lasthop
   lasthop link --down trace=att.down --up trace=att.up -- chromium http://host.lasthop/
   lasthop link --profile geo --publish 8080 -- python3 -m http.server 8080
+  lasthop link --profile lte --inside eth1           (a phone or computer at eth1)
+  lasthop link --profile lte --inside podman:web     (a container that runs)
   lasthop link --clock virtual --profile gsm --serve 'python3 -m http.server 80' -- curl -O http://host.lasthop/file
   lasthop link --profile gsm --arq rlp --down loss=10% -- curl -O http://host.lasthop:8000/file
   lasthop link --profile gsm-rlp --down loss=10% --rlpdump x.pcapng -- curl -O http://host.lasthop:8000/file
@@ -159,6 +161,12 @@ pub struct LinkArguments {
     /// Congestion control of both ends
     #[arg(long, value_name = "NAME", default_value = "cubic")]
     pub cc: String,
+    /// Put something else behind the link (repeatable): an Ethernet interface of this host with all
+    /// devices attached to it, which get addresses and names; or the network namespace
+    /// netns:NAME, pid:PID, podman:CONTAINER or docker:CONTAINER
+    #[arg(long, value_name = "INTERFACE|NAMESPACE")]
+    #[serde(skip)]
+    pub inside: Vec<String>,
     /// Forward host PORT to a server behind the link, at PORT or INSIDE (repeatable). PORT must not
     /// be in use on this host
     #[arg(long, value_name = "PORT[:INSIDE]")]
@@ -207,7 +215,7 @@ pub struct LinkArguments {
     /// Print no messages and no summary
     #[arg(short, long)]
     pub quiet: bool,
-    /// The program and its arguments [default: your shell]
+    /// The program and its arguments [default: your shell; with --inside none, until Ctrl-C]
     #[arg(last = true, value_name = "COMMAND")]
     pub command: Vec<OsString>,
 }

@@ -15,12 +15,18 @@
 //! the caller has a default route that was not learned from a router advertisement: forwarding
 //! would make the kernel forget such a route. Otherwise IPv6 reaches only `host6.lasthop`, and the
 //! wireless host has no IPv6 default route.
+//!
+//! Devices at an interface of the caller, and other namespaces, can be behind the link as well
+//! ([`Behind`]).
 
 mod build;
 mod command;
+mod devices;
 mod entrance;
 
 pub use command::{CommandEnd, CommandLine};
+pub(crate) use devices::detach;
+pub use devices::{Attached, Behind};
 pub use entrance::Entrance;
 
 use crate::dns::Forwarder;
@@ -64,6 +70,8 @@ pub struct HostLinkOptions {
     pub host_is_outside: bool,
     /// Ports of the caller that are forwarded to servers behind the link.
     pub publish: Vec<Publish>,
+    /// What is put behind the link besides the program.
+    pub behind: Vec<Behind>,
     /// The device file that opens TUN devices.
     pub device: PathBuf,
 }
@@ -79,6 +87,7 @@ impl Default for HostLinkOptions {
             bandwidth_delay_product: ByteCount::new(0),
             host_is_outside: false,
             publish: Vec::new(),
+            behind: Vec::new(),
             device: crate::tun::device_of_links().to_owned(),
         }
     }
@@ -98,6 +107,8 @@ pub struct HostLink {
     inside_namespace: Namespace,
     addresses: Addresses,
     host: IpAddr,
+    name_server: Option<IpAddr>,
+    attached: Vec<Attached>,
     overlays: Overlays,
     cgroup: Option<PathBuf>,
     notes: Vec<String>,
@@ -158,6 +169,18 @@ impl HostLink {
     #[must_use]
     pub fn host(&self) -> IpAddr {
         self.host
+    }
+
+    /// Returns what is behind the link besides the program.
+    #[must_use]
+    pub fn attached(&self) -> &[Attached] {
+        &self.attached
+    }
+
+    /// Returns a name server that can be reached from behind the link.
+    #[must_use]
+    pub fn name_server(&self) -> Option<IpAddr> {
+        self.name_server
     }
 
     /// Returns what this link cannot do on this machine, and why; one line each.

@@ -5,6 +5,7 @@ use crate::error::{Error, Result, Trying};
 use crate::netlink::{Existing, Netlink};
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::link::{LinkAttribute, LinkFlags, LinkMessage};
+use std::os::fd::AsRawFd;
 
 /// An interface as the kernel describes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -99,6 +100,20 @@ pub fn change(namespace: &Namespace, index: u32, change: &Change) -> Result<()> 
     Netlink::open(namespace)?
         .change(RouteNetlinkMessage::SetLink(message), Existing::Change)
         .trying(|| format!("change interface {index} ({change:?})"))
+}
+
+/// Moves the interface called `name` to namespace `to`, where it is down and has no addresses.
+///
+/// # Errors
+/// If the kernel refuses: bridges and interfaces of Wi-Fi stay in their namespace, and `to` may
+/// have an interface of this name.
+pub fn relocate(from: &Namespace, name: &str, to: &Namespace) -> Result<()> {
+    let mut message = LinkMessage::default();
+    message.header.index = find(from, name)?.index;
+    message.attributes.push(LinkAttribute::NetNsFd(to.fd().as_raw_fd()));
+    Netlink::open(from)?
+        .change(RouteNetlinkMessage::SetLink(message), Existing::Change)
+        .trying(|| format!("move interface {name} to another namespace"))
 }
 
 /// Removes the interface with index `index`.

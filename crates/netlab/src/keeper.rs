@@ -186,7 +186,7 @@ impl Keeping {
     }
 
     fn undo(&self) -> Result<Vec<String>> {
-        self.registry.undo(&self.id)
+        self.registry.undo(&self.id, &self.inside)
     }
 
     fn start(&mut self, start: &Start) {

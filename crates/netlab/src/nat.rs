@@ -16,7 +16,8 @@
 
 use crate::Namespace;
 use crate::error::{Error, Result, Trying};
-use crate::plan::Addresses;
+use crate::plan::{Addresses, Network};
+use crate::route::Prefix;
 use serde::{Deserialize, Serialize};
 use std::io::Write;
 use std::net::IpAddr;
@@ -67,6 +68,8 @@ pub struct Rules<'a> {
     pub echo: Option<IpAddr>,
     /// Ports to publish.
     pub publish: &'a [Publish],
+    /// Networks of devices behind the link.
+    pub networks: &'a [Network],
 }
 
 /// Returns the name of the table of the link whose outside device is `device`: `lasthop_1` for
@@ -119,7 +122,7 @@ pub fn forward_policy_drops(namespace: &Namespace) -> Result<bool> {
 
 fn compose(rules: &Rules<'_>) -> String {
     use std::fmt::Write as _;
-    let Rules { table, device, addresses, ipv6, echo, publish } = rules;
+    let Rules { table, device, addresses, ipv6, echo, publish, networks } = rules;
     let Addresses { inside, inside6, outside, .. } = addresses;
     let echo = match echo {
         Some(IpAddr::V4(host)) => {
@@ -138,11 +141,17 @@ fn compose(rules: &Rules<'_>) -> String {
             "    meta nfproto ipv6 ip6 daddr != ::1 fib daddr type local meta l4proto {{ tcp, udp }} th dport {outside} dnat ip6 to [{inside6}]:{port}"
         );
     }
-    let masquerade6 = if *ipv6 {
-        format!("    ip6 saddr {inside6} oifname != \"{device}\" masquerade\n")
-    } else {
-        String::new()
-    };
+    let mut masquerade = String::new();
+    let blocks = networks.iter().flat_map(|network| network.blocks());
+    for source in [Prefix::host((*inside).into()), Prefix::host((*inside6).into())].into_iter().chain(blocks)
+    {
+        let family = match source.address {
+            IpAddr::V4(_) => "ip",
+            IpAddr::V6(_) if *ipv6 => "ip6",
+            IpAddr::V6(_) => continue,
+        };
+        let _ = writeln!(masquerade, "    {family} saddr {source} oifname != \"{device}\" masquerade");
+    }
     // Packets from the link's own device are not redirected, so that `host.lasthop:PORT` stays a
     // port of the caller.
     format!(
@@ -150,7 +159,7 @@ fn compose(rules: &Rules<'_>) -> String {
          \x20 chain prerouting {{\n    type nat hook prerouting priority dstnat; policy accept;\n{echo}    iifname \"{device}\" accept\n{redirections}  }}\n\
          \x20 chain output {{\n    type nat hook output priority -100; policy accept;\n{redirections}  }}\n\
          \x20 chain postrouting {{\n    type nat hook postrouting priority srcnat; policy accept;\n\
-         \x20   ip saddr {inside} oifname != \"{device}\" masquerade\n{masquerade6}\
+         {masquerade}\
          \x20   ip saddr 127.0.0.0/8 oifname \"{device}\" masquerade\n  }}\n\
          \x20 chain forward {{\n    type filter hook forward priority filter; policy accept;\n\
          \x20   iifname \"{device}\" accept\n    oifname \"{device}\" accept\n  }}\n}}\n"
@@ -224,7 +233,7 @@ mod tests {
     fn rules<'a>(ipv6: bool, echo: Option<&str>, publish: &'a [Publish]) -> Rules<'a> {
         let addresses = crate::plan::choose(&[]).expect("a pair");
         let echo = echo.map(|address| address.parse().expect("an address"));
-        Rules { table: "lasthop_7", device: "lasthop-7", addresses, ipv6, echo, publish }
+        Rules { table: "lasthop_7", device: "lasthop-7", addresses, ipv6, echo, publish, networks: &[] }
     }
 
     /// The whole table of a link with everything: each port leads to its own server, a server of
@@ -250,8 +259,8 @@ mod tests {
 {redirections}  }}
   chain postrouting {{
     type nat hook postrouting priority srcnat; policy accept;
-    ip saddr 100.64.0.2 oifname != \"lasthop-7\" masquerade
-    ip6 saddr fd6c:6173:7468:6f70::2 oifname != \"lasthop-7\" masquerade
+    ip saddr 100.64.0.2/32 oifname != \"lasthop-7\" masquerade
+    ip6 saddr fd6c:6173:7468:6f70::2/128 oifname != \"lasthop-7\" masquerade
     ip saddr 127.0.0.0/8 oifname \"lasthop-7\" masquerade
   }}
   chain forward {{
@@ -272,6 +281,17 @@ mod tests {
             assert!(!text.contains(absent), "{absent}: {text}");
         }
         assert!(!compose(&rules(false, Some("fd00::1"), &[])).contains("echo-request"), "IPv4 only");
+    }
+
+    /// What devices behind the link send is masqueraded, too.
+    #[test]
+    fn networks_of_devices_are_masqueraded() {
+        let networks = crate::plan::choose_networks(&[], 2).expect("networks");
+        let text = |ipv6| compose(&Rules { networks: &networks, ..rules(ipv6, None, &[]) });
+        let lines = |text: &str, what: &str| text.lines().filter(|line| line.contains(what)).count();
+        assert_eq!([lines(&text(true), "192.168."), lines(&text(true), "7468:c")], [2, 2]);
+        assert_eq!([lines(&text(false), "192.168."), lines(&text(false), "ip6")], [2, 0]);
+        assert!(text(true).contains("    ip saddr 192.168.201.0/24 oifname != \"lasthop-7\" masquerade\n"));
     }
 
     /// The state of a dead run may name only these, or it is not undone.

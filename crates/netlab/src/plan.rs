@@ -6,6 +6,9 @@
 //! fd6c:6173:7468:6f70::/64 ("lasthop" in ASCII; RFC 4193). A pair is in use if it overlaps an
 //! address, a route other than a default route, or a name server of the caller, or if another run
 //! has claimed it.
+//!
+//! Each interface with devices behind the link has a [`Network`] of its own: a /24 block of
+//! 192.168.0.0/16 and a /64 block of the same unique local prefix as the pairs.
 
 use crate::error::{Error, Result};
 use crate::route::Prefix;
@@ -48,6 +51,78 @@ impl Addresses {
             Prefix { address: IpAddr::V6(Ipv6Addr::from_bits(self.outside6.to_bits() & !3)), length: 126 },
         ]
     }
+}
+
+/// The network of the devices at an interface behind the link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Network {
+    /// Address of the wireless host at this interface: the devices' gateway.
+    pub gateway: Ipv4Addr,
+    /// Its IPv6 address.
+    pub gateway6: Ipv6Addr,
+}
+
+/// Third bytes of the networks' IPv4 addresses. Home routers use the low ones, and phones that
+/// share their connection some in the middle.
+const NETWORKS: std::ops::RangeInclusive<u8> = 200..=254;
+
+impl Network {
+    /// Length of the IPv4 prefix.
+    pub const LENGTH: u8 = 24;
+    /// Length of the IPv6 prefix.
+    pub const LENGTH6: u8 = 64;
+
+    fn numbered(number: u8) -> Self {
+        // fd6c:6173:7468:NUMBER::1; the pairs have fd6c:6173:7468:6f70.
+        let base = POOL6.to_bits() >> 80 << 80;
+        Self {
+            gateway: Ipv4Addr::new(192, 168, number, 1),
+            gateway6: Ipv6Addr::from_bits(base | u128::from(number) << 64 | 1),
+        }
+    }
+
+    /// Returns the blocks of addresses that the network occupies.
+    #[must_use]
+    pub fn blocks(self) -> [Prefix; 2] {
+        [
+            Prefix {
+                address: IpAddr::V4(Ipv4Addr::from_bits(self.gateway.to_bits() & !0xff)),
+                length: Self::LENGTH,
+            },
+            Prefix {
+                address: IpAddr::V6(Ipv6Addr::from_bits(self.gateway6.to_bits() >> 64 << 64)),
+                length: Self::LENGTH6,
+            },
+        ]
+    }
+
+    /// Returns the first and the last address that the devices may have.
+    #[must_use]
+    pub fn for_devices(self) -> [Ipv4Addr; 2] {
+        [10, 250].map(|last| Ipv4Addr::from_bits(self.gateway.to_bits() & !0xff | last))
+    }
+}
+
+/// Returns the first `count` networks that overlap nothing in `taken`, apart from default routes.
+///
+/// # Errors
+/// If there are not as many.
+pub fn choose_networks(taken: &[Prefix], count: usize) -> Result<Vec<Network>> {
+    let is_free = |network: &Network| {
+        let blocks = network.blocks();
+        !taken.iter().any(|its| its.length > 0 && blocks.iter().any(|block| its.overlaps(*block)))
+    };
+    let chosen: Vec<Network> = NETWORKS.map(Network::numbered).filter(is_free).take(count).collect();
+    if chosen.len() == count {
+        return Ok(chosen);
+    }
+    Err(Error::missing(
+        format!(
+            "networks that are free from 192.168.200.0/24 to 192.168.254.0/24: {}, needed {count}",
+            chosen.len()
+        ),
+        "remove a route that covers them",
+    ))
 }
 
 /// Returns the first pair that overlaps nothing in `taken`, apart from default routes.
@@ -131,6 +206,18 @@ mod tests {
             let [_, v6] = pair.blocks();
             assert!(!v6.overlaps(all_of_the_first), "{v6}");
         }
+    }
+
+    #[test]
+    fn networks_of_devices_are_those_that_nothing_else_has() {
+        let taken = [Prefix::DEFAULT_V4, block("192.168.201.7", 32), block("fd6c:6173:7468:cb::", 64)];
+        let chosen = choose_networks(&taken, 2).expect("networks");
+        assert_eq!(chosen[0].blocks(), [block("192.168.200.0", 24), block("fd6c:6173:7468:c8::", 64)]);
+        assert_eq!(chosen[1].gateway, Ipv4Addr::new(192, 168, 202, 1));
+        assert_eq!(chosen[1].gateway6, "fd6c:6173:7468:ca::1".parse::<Ipv6Addr>().expect("an address"));
+        assert_eq!(chosen[1].for_devices()[1], Ipv4Addr::new(192, 168, 202, 250));
+        let error = choose_networks(&[block("192.168.0.0", 16)], 1).expect_err("none").to_string();
+        assert!(error.contains("192.168.254.0/24: 0, needed 1"), "{error}");
     }
 
     proptest! {

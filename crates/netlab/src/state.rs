@@ -24,8 +24,9 @@ mod written;
 pub use identity::NamespaceId;
 pub(crate) use undo::remembered;
 
+use crate::Namespace;
 use crate::error::{Error, Result, Trying};
-use crate::plan::Addresses;
+use crate::plan::{Addresses, Network};
 use crate::process::ProcessId;
 use folder::{Folder, Foreign};
 use rustix::fs::FlockOperation;
@@ -54,6 +55,9 @@ pub struct State {
     pub inside: Option<NamespaceId>,
     /// The pair of addresses that this run has claimed.
     pub addresses: Option<Addresses>,
+    /// The networks that this run has claimed for devices behind the link.
+    #[serde(default)]
+    pub networks: Vec<Network>,
     /// Ports of the caller that this run has claimed for servers behind the link.
     #[serde(default)]
     pub published: Vec<u16>,
@@ -86,6 +90,19 @@ pub enum Made {
     Cgroup {
         /// Its directory.
         path: PathBuf,
+    },
+    /// An interface of the caller that was moved to the namespace of the wireless host.
+    Moved {
+        /// Its name.
+        interface: String,
+        /// Whether it was up.
+        is_up: bool,
+    },
+    /// An interface of the wireless host whose other end is in another namespace. It would vanish
+    /// with the wireless host's namespace, but later.
+    Pair {
+        /// Its name.
+        interface: String,
     },
     /// A process that would outlive the run.
     Process {
@@ -238,11 +255,12 @@ impl Registry {
                     outside: None,
                     inside: None,
                     addresses: None,
+                    networks: Vec::new(),
                     published: Vec::new(),
                     command: Vec::new(),
                     made: Vec::new(),
                 };
-                let run = Run { registry: self.clone(), state, kept: false };
+                let run = Run { registry: self.clone(), state, kept: false, inside: None };
                 written::write(&locked.folder, &run.state)?;
                 return Ok(run);
             }
@@ -286,7 +304,7 @@ impl Registry {
             let path = self.path.join(&name);
             match written::read(&locked.folder, &name) {
                 Entry::Run(state) if state.is_running() => {}
-                Entry::Run(state) => swept.undone.extend(undo::undo(self, &locked, &state)),
+                Entry::Run(state) => swept.undone.extend(undo::undo(self, &locked, &state, None)),
                 // The run was killed before it wrote its first state (`begin` holds the lock until
                 // then), so it made nothing.
                 Entry::Empty => {
@@ -300,11 +318,12 @@ impl Registry {
         Ok(swept)
     }
 
-    /// Undoes run `id` on behalf of its keeper; returns one line for each object undone.
-    pub(crate) fn undo(&self, id: &str) -> Result<Vec<String>> {
+    /// Undoes run `id` on behalf of its keeper, which has the wireless host's namespace; returns
+    /// one line for each object undone.
+    pub(crate) fn undo(&self, id: &str, inside: &Namespace) -> Result<Vec<String>> {
         let locked = self.lock()?;
         Ok(match written::read(&locked.folder, id) {
-            Entry::Run(state) => undo::undo(self, &locked, &state),
+            Entry::Run(state) => undo::undo(self, &locked, &state, Some(inside)),
             Entry::Empty | Entry::Foreign(_) => Vec::new(),
         })
     }
@@ -344,6 +363,8 @@ pub struct Run {
     registry: Registry,
     state: State,
     kept: bool,
+    /// The namespace of the wireless host, kept open to move interfaces back from it.
+    inside: Option<Namespace>,
 }
 
 impl Run {
@@ -381,6 +402,13 @@ impl Run {
         self.write()
     }
 
+    /// Records the namespace of the wireless host.
+    pub(crate) fn begin_inside(&mut self, inside: &Namespace) -> Result<()> {
+        self.inside = Some(inside.try_clone()?);
+        let id = NamespaceId::of(inside)?;
+        self.update(|state| state.inside = Some(id))
+    }
+
     /// Leaves the undoing to a keeper from now on.
     pub(crate) fn leave_to_keeper(&mut self) {
         self.kept = true;
@@ -405,7 +433,7 @@ impl Drop for Run {
         if !self.kept
             && let Ok(locked) = self.registry.lock()
         {
-            undo::undo(&self.registry, &locked, &self.state);
+            undo::undo(&self.registry, &locked, &self.state, self.inside.as_ref());
         }
     }
 }

@@ -1,6 +1,7 @@
 //! `lasthop link -- COMMAND`: runs a program behind an emulated wireless link.
 
 mod assemble;
+mod devices;
 mod link_layer;
 mod running;
 mod serving;
@@ -29,7 +30,7 @@ use link::units::BitRate;
 use link::{Direction, Link, Seed};
 use link_layer::Wanted;
 use netlab::route::Metrics;
-use netlab::{CommandLine, HostLink, HostLinkOptions, Namespace, Registry, rights, tcp, tun};
+use netlab::{Behind, CommandLine, HostLink, HostLinkOptions, Namespace, Registry, rights, tcp, tun};
 use packet::Layer;
 use running::Remote;
 use serving::Serving;
@@ -63,13 +64,16 @@ pub fn run(arguments: &LinkArguments) -> Result<i32, Failure> {
     let whole_segments = !planned.link.changes_bytes() && !arguments.split;
     let info = link_info(arguments, &assembled, &planned.link);
 
+    let behind = devices::behind(&arguments.inside)?;
+
     // Nothing has been created and no thread started so far. Acquiring the rights of an ordinary
     // user requires that.
     let registry = Registry::open()?;
     notice.swept(&registry.sweep()?);
     let mut run = registry.begin()?;
     let rights = rights::acquire(&mut run, &rights::RightsOptions::default())?;
-    let mut link = HostLink::create(run, &rights, &host_link_options(arguments, &assembled, whole_segments))?;
+    let mut link =
+        HostLink::create(run, &rights, &host_link_options(arguments, &assembled, whole_segments, behind))?;
     guest::align();
     let recorder = start_recorder(arguments, &wanted, &info, seed)?;
 
@@ -92,10 +96,15 @@ pub fn run(arguments: &LinkArguments) -> Result<i32, Failure> {
     }
     guest::align();
     let emulating = thread::Builder::new().name("emulator".into()).spawn(move || emulator.run())?;
-    let command = command_line(&arguments.command);
+    let command = if is_for_devices(arguments) {
+        // Until Ctrl-C.
+        CommandLine::new("sleep", ["infinity"])
+    } else {
+        command_line(&arguments.command)
+    };
     let remote = Remote::new(
         link.id().to_owned(),
-        shown(&arguments.command),
+        shown(arguments),
         &assembled.link,
         seed,
         control.clone(),
@@ -105,11 +114,15 @@ pub fn run(arguments: &LinkArguments) -> Result<i32, Failure> {
     let listener =
         Listener::start(link.directory().join(remote::SOCKET), move |request| remote.answer(request))?;
 
+    let served = devices::serve(&link, assembled.mtu)?;
+    for line in devices::described(&link) {
+        notice.say(format_args!("  {line}"));
+    }
     let serving = arguments.serve.as_deref().map(|line| Serving::start(line, link.host())).transpose()?;
     link.start(&command)?;
     let ended = link.wait();
     let_connections_close(link.inside_namespace(), &assembled.link);
-    drop(serving);
+    drop((serving, served));
     drop(listener);
     let dropped = link.inside().statistics()?.tx_dropped + link.outside().statistics()?.tx_dropped;
     let emulated = stop(&control, emulating);
@@ -124,7 +137,8 @@ pub fn run(arguments: &LinkArguments) -> Result<i32, Failure> {
     if let Some(message) = ended.message() {
         notice.warn(message);
     }
-    Ok(ended.status().into())
+    // Nobody else ends it.
+    Ok(if is_for_devices(arguments) { 0 } else { ended.status().into() })
 }
 
 /// Checks that the output files can be written when the program has ended.
@@ -151,21 +165,30 @@ fn command_line(given: &[OsString]) -> CommandLine {
     }
 }
 
+/// Whether there is no command besides the devices behind the link.
+fn is_for_devices(arguments: &LinkArguments) -> bool {
+    arguments.command.is_empty() && !arguments.inside.is_empty()
+}
+
 fn shell() -> OsString {
     std::env::var_os("SHELL").unwrap_or_else(|| "/bin/sh".into())
 }
 
-fn shown(given: &[OsString]) -> String {
-    if given.is_empty() {
+fn shown(arguments: &LinkArguments) -> String {
+    if is_for_devices(arguments) {
+        return arguments.inside.join(", ");
+    }
+    if arguments.command.is_empty() {
         return shell().to_string_lossy().into_owned();
     }
-    given.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
+    arguments.command.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
 }
 
 fn host_link_options(
     arguments: &LinkArguments,
     assembled: &Assembled,
     whole_segments: bool,
+    behind: Vec<Behind>,
 ) -> HostLinkOptions {
     HostLinkOptions {
         layer: layer(arguments),
@@ -175,6 +198,7 @@ fn host_link_options(
         bandwidth_delay_product: assembled.link.bandwidth_delay_product(),
         host_is_outside: arguments.serve.is_some(),
         publish: arguments.publish.clone(),
+        behind,
         ..HostLinkOptions::default()
     }
 }

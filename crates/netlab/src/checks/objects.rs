@@ -65,8 +65,15 @@ fn table(namespace: &Namespace, places: &Places) -> Result<String> {
     let nft = places.nft.as_ref().filter(|path| path.is_file()).ok_or_else(nat::not_installed)?;
     let publish = ["8000".parse()?];
     let addresses = plan::choose(&[])?;
-    let rules =
-        Rules { table: "lasthop_check", device: "lo", addresses, ipv6: true, echo: None, publish: &publish };
+    let rules = Rules {
+        table: "lasthop_check",
+        device: "lo",
+        addresses,
+        ipv6: true,
+        echo: None,
+        publish: &publish,
+        networks: &[],
+    };
     nat::add_with(nft, namespace, &rules)?;
     if !nat::remove(namespace, rules.table)? {
         return Err(Error::missing("nft added a table, but cannot find it again", "update nftables"));

@@ -3,6 +3,7 @@
 //! First come the objects that vanish by themselves (namespace, devices), then the keeper. Last
 //! come the objects that must be removed; each is recorded before it is made.
 
+use super::devices::{self, Attached, Behind};
 use super::{HostLink, HostLinkOptions};
 use crate::cgroup::Cgroup;
 use crate::dns::Forwarder;
@@ -10,8 +11,8 @@ use crate::error::{Error, Result};
 use crate::keeper::Keeper;
 use crate::names::{self, RESOLV_CONF};
 use crate::nat::{self, Rules};
-use crate::plan::{self, Addresses};
-use crate::route::{self, Prefix, Route};
+use crate::plan::{self, Addresses, Network};
+use crate::route::{self, Metrics, Prefix, Route};
 use crate::signals::Quiet;
 use crate::state::{Made, NamespaceId, Run, State, remembered};
 use crate::tun::{self, Tun};
@@ -20,7 +21,7 @@ use packet::Layer;
 use std::net::{IpAddr, SocketAddr};
 
 /// Name of the wireless host's interface.
-const INSIDE: &str = "lasthop0";
+pub(super) const INSIDE: &str = "lasthop0";
 /// Hardware addresses on Ethernet: locally administered, the same in every run.
 const INSIDE_MAC: [u8; 6] = [0x02, 0, 0, 0, 0, 1];
 const OUTSIDE_MAC: [u8; 6] = [0x02, 0, 0, 0, 0, 2];
@@ -37,7 +38,8 @@ pub(super) fn build(mut run: Run, rights: &Rights, options: &HostLinkOptions) ->
     let name_servers = names::servers(&resolv_conf);
 
     listening::check_free(&outside_namespace, &options.publish)?;
-    let addresses = claim(&mut run, &outside_namespace, &name_servers, options)?;
+    devices::check(&outside_namespace, rights, &options.behind)?;
+    let (addresses, networks) = claim(&mut run, &outside_namespace, &name_servers, options)?;
     let leaves = network_beyond(&route::list(&outside_namespace)?);
     notes.extend(leaves.notes.iter().cloned());
     let beyond = rights.host().filter(|_| !options.host_is_outside);
@@ -45,8 +47,7 @@ pub(super) fn build(mut run: Run, rights: &Rights, options: &HostLinkOptions) ->
 
     // Vanishes with the last process in it.
     let inside_namespace = Namespace::new()?;
-    let inside_id = NamespaceId::of(&inside_namespace)?;
-    run.update(|state| state.inside = Some(inside_id))?;
+    run.begin_inside(&inside_namespace)?;
     let open = |namespace: &Namespace, name: &str, hardware_address| {
         let options = tun::TunOptions {
             name: name.to_owned(),
@@ -81,7 +82,15 @@ pub(super) fn build(mut run: Run, rights: &Rights, options: &HostLinkOptions) ->
     run.update(|state| state.keeper = keeper_process)?;
     // For the program; ordinary users seldom may create one, and then the run goes on without it.
     let cgroup = Cgroup::of_run(&mut run).ok().map(|group| group.path().to_owned());
-    translate(&mut run, &outside_namespace, &device, addresses, ipv6 && leaves.ipv6, beyond, options)?;
+    let ipv6_leaves = ipv6 && leaves.ipv6;
+    translate(&mut run, &outside_namespace, &device, addresses, &networks, ipv6_leaves, beyond, options)?;
+    let attached = attached(&options.behind, &networks, ipv6_leaves);
+    devices::attach(
+        &mut run,
+        End::of(&inside_namespace, &inside, [addresses.inside.into(), addresses.inside6.into()], options),
+        End::of(&outside_namespace, &outside, [addresses.outside.into(), addresses.outside6.into()], options),
+        &attached,
+    )?;
     if nat::forward_policy_drops(&outside_namespace).unwrap_or(false) {
         notes.push(format!(
             "a forward policy of this host is drop, so only {host} is reachable; to let {device} through: \
@@ -91,6 +100,7 @@ pub(super) fn build(mut run: Run, rights: &Rights, options: &HostLinkOptions) ->
     let (forwarder, name_server) =
         name_service(&outside_namespace, rights, addresses, &name_servers, &mut notes)?;
     let overlays = names::write(&run.directory(), addresses, host, name_server)?;
+    let name_server = name_server.or_else(|| name_servers.iter().copied().find(|its| !its.is_loopback()));
     Ok(HostLink {
         keeper: Some(keeper),
         run,
@@ -100,12 +110,37 @@ pub(super) fn build(mut run: Run, rights: &Rights, options: &HostLinkOptions) ->
         inside_namespace,
         addresses,
         host,
+        name_server,
+        attached,
         overlays,
         cgroup,
         notes,
         not_started: None,
         quiet,
     })
+}
+
+/// An end of the link, for routes.
+#[derive(Clone, Copy)]
+pub(super) struct End<'a> {
+    pub(super) namespace: &'a Namespace,
+    /// Index of the link's device.
+    pub(super) index: u32,
+    /// Addresses of this end, IPv4 and IPv6.
+    pub(super) addresses: [IpAddr; 2],
+    pub(super) metrics: &'a Metrics,
+}
+
+impl<'a> End<'a> {
+    fn of(namespace: &'a Namespace, tun: &Tun, addresses: [IpAddr; 2], options: &'a HostLinkOptions) -> Self {
+        Self { namespace, index: tun.index(), addresses, metrics: &options.metrics }
+    }
+}
+
+fn attached(behind: &[Behind], networks: &[Network], ipv6: bool) -> Vec<Attached> {
+    let one =
+        |(behind, network): (&Behind, &Network)| Attached { behind: behind.clone(), network: *network, ipv6 };
+    behind.iter().zip(networks).map(one).collect()
 }
 
 /// Opens the outside device under the first free name: `lasthop-ID`, `lasthop-ID-2` and so on.
@@ -134,7 +169,7 @@ fn claim(
     outside: &Namespace,
     name_servers: &[IpAddr],
     options: &HostLinkOptions,
-) -> Result<Addresses> {
+) -> Result<(Addresses, Vec<Network>)> {
     let id = NamespaceId::of(outside)?;
     let registry = run.registry().clone();
     let _locked = registry.lock()?;
@@ -154,13 +189,16 @@ fn claim(
     );
     taken.extend(route::list(outside)?.iter().map(|its| its.destination));
     taken.extend(others.iter().filter_map(|other| other.addresses).flat_map(Addresses::blocks));
+    taken.extend(others.iter().flat_map(|other| &other.networks).flat_map(|network| network.blocks()));
     let addresses = plan::choose(&taken)?;
+    let networks = plan::choose_networks(&taken, options.behind.len())?;
     run.update(|state| {
+        state.networks.clone_from(&networks);
         state.outside = Some(id);
         state.addresses = Some(addresses);
         state.published = options.publish.iter().map(|publish| publish.outside.get()).collect();
     })?;
-    Ok(addresses)
+    Ok((addresses, networks))
 }
 
 /// Connectivity beyond the caller.
@@ -236,11 +274,13 @@ fn connect(
 }
 
 /// Sets up forwarding and NAT in the caller's namespace.
+#[allow(clippy::too_many_arguments, reason = "each is a part of the rules")]
 fn translate(
     run: &mut Run,
     outside: &Namespace,
     device: &str,
     addresses: Addresses,
+    networks: &[Network],
     ipv6: bool,
     echo: Option<IpAddr>,
     options: &HostLinkOptions,
@@ -264,7 +304,8 @@ fn translate(
     sysctl::write(outside, &format!("net.ipv4.conf.{device}.rp_filter"), "0")?;
     let table = nat::table(device);
     run.record(Made::Table { name: table.clone() })?;
-    nat::add(outside, &Rules { table: &table, device, addresses, ipv6, echo, publish: &options.publish })
+    let publish = &options.publish;
+    nat::add(outside, &Rules { table: &table, device, addresses, ipv6, echo, publish, networks })
 }
 
 /// Returns a name server that can be reached from behind the link: the caller's own, or a forwarder

@@ -5,15 +5,26 @@
 
 use super::{Locked, Made, Registry, State};
 use crate::cgroup::{self, Cgroup};
-use crate::{Error, Namespace, nat, process, sysctl};
+use crate::host_link::detach;
+use crate::{Error, Namespace, interface, nat, process, sysctl};
 use std::time::Duration;
 
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Undoes all that `state` lists and removes its directory; returns one line for each object
 /// undone.
-pub(super) fn undo(registry: &Registry, locked: &Locked, state: &State) -> Vec<String> {
+///
+/// `inside` is the namespace of the wireless host, for callers that keep it open. Otherwise it is
+/// found if a process is in it.
+pub(super) fn undo(
+    registry: &Registry,
+    locked: &Locked,
+    state: &State,
+    inside: Option<&Namespace>,
+) -> Vec<String> {
     let mut lines = Vec::new();
+    let found = state.inside.filter(|_| inside.is_none()).and_then(super::NamespaceId::find);
+    let inside = inside.or(found.as_ref());
     if let Some(inside) = state.inside {
         for process in process::of_run(&state.id, inside) {
             if process.kill(PATIENCE) {
@@ -23,7 +34,7 @@ pub(super) fn undo(registry: &Registry, locked: &Locked, state: &State) -> Vec<S
     }
     let outside = state.outside.and_then(super::NamespaceId::find);
     for made in state.made.iter().rev() {
-        match undo_one(registry, locked, state, outside.as_ref(), made) {
+        match undo_one(registry, locked, state, inside.zip(outside.as_ref()), outside.as_ref(), made) {
             Ok(line) => lines.extend(line),
             Err(error) => lines.push(format!("link {}: {error}", state.id)),
         }
@@ -42,6 +53,7 @@ fn undo_one(
     registry: &Registry,
     _locked: &Locked,
     state: &State,
+    both: Option<(&Namespace, &Namespace)>,
     outside: Option<&Namespace>,
     made: &Made,
 ) -> crate::Result<Option<String>> {
@@ -62,6 +74,18 @@ fn undo_one(
         }
         // The namespace is gone, and its tables and sysctls with it.
         (Made::Table { .. } | Made::Sysctl { .. }, None) => Ok(None),
+        (Made::Moved { interface, is_up }, _) => {
+            // Without the namespace of the wireless host, the kernel has moved it back.
+            let Some((inside, outside)) = both else { return Ok(None) };
+            let moved = detach(inside, outside, interface, *is_up)?;
+            Ok(moved.then(|| format!("moved the interface {interface} back")))
+        }
+        (Made::Pair { interface: name }, _) => {
+            let found = both.and_then(|(inside, _)| Some((inside, interface::find(inside, name).ok()?)));
+            let Some((inside, found)) = found else { return Ok(None) };
+            interface::remove(inside, found.index)?;
+            Ok(Some(format!("removed the interface {name} and its other end")))
+        }
         (Made::Cgroup { path }, _) => {
             let group = Cgroup::existing(path.clone());
             if !path.exists() {
@@ -86,7 +110,7 @@ fn is_ours(state: &State, made: &Made) -> bool {
         }
         Made::Sysctl { key, .. } => nat::sysctls(true).iter().any(|(known, _)| known == key),
         Made::Cgroup { path } => !path.exists() || cgroup::is_of_a_run(path),
-        Made::Process { .. } => true,
+        Made::Process { .. } | Made::Moved { .. } | Made::Pair { .. } => true,
     }
 }
 

@@ -39,6 +39,9 @@ const KEEP: &str = "keep";
 
 /// Runs the command in a guest and returns the exit status.
 pub fn run(arguments: &LinkArguments) -> Result<i32, Failure> {
+    if !arguments.inside.is_empty() {
+        return Err("--inside needs --clock real: devices live by the real clock".into());
+    }
     if arguments.command.is_empty() {
         return Err("--clock virtual needs a COMMAND: a shell there has no terminal".into());
     }

@@ -1,0 +1,219 @@
+//! Tests of `lasthop link --inside`: a device with nothing of lasthop in it, attached by a cable to
+//! an interface of this host. The cable is a veth pair, the device a namespace with a DHCP client.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+/// Makes this host (`up0` leads to the Internet, `eth1` to the device), the Internet with a web
+/// server, and the device.
+const PREPARE: &str = r#"
+set -e
+mount -t tmpfs tmpfs /run
+ip link set lo up
+for name in internet device; do ip netns add $name; ip -n $name link set lo up; done
+ip link add up0 type veth peer name host0 netns internet
+ip link add eth1 type veth peer name wlan0 netns device
+ip link set up0 up; ip -n internet link set host0 up; ip -n device link set wlan0 up
+ip address add 10.9.0.2/24 dev up0; ip route add default via 10.9.0.1
+ip address add fd09::2/64 dev up0 nodad; ip route add default via fd09::1
+ip -n internet address add 10.9.0.1/24 dev host0
+ip -n internet address add fd09::1/64 dev host0 nodad
+cd "$FOLDER"
+ip netns exec internet python3 -m http.server --bind :: 8000 >/dev/null 2>&1 &
+until ip netns exec internet bash -c 'exec 3<>/dev/tcp/127.0.0.1/8000' 2>/dev/null; do sleep 0.05; done
+trap 'kill $(jobs -p) 2>/dev/null; wait' EXIT
+# What must be the same before and after.
+snapshot() {
+    ip -br link; ip -4 -br address; ip route; ip -6 route show table all | grep -v fe80
+    nft list ruleset; sysctl net.ipv4.ip_forward net.ipv6.conf.all.forwarding
+}
+# The link is up as soon as it says what is behind it.
+link() {
+    : >log
+    lasthop link "$@" 2>log &
+    link=$!
+    until grep -q 'is behind the link' log; do kill -0 $link || { cat log; exit 9; }; sleep 0.05; done
+}
+# Sets what a lease says, as the script of a distribution does.
+cat >lease <<'END'
+#!/bin/sh
+[ "$1" = bound ] || exit 0
+ip address add "$ip/$mask" dev "$interface"
+ip link set "$interface" mtu "$mtu"
+ip route add default via "$router"
+echo "nameserver $dns" >"$FOLDER/resolv.conf"
+echo "lease of $ip/$mask, router $router, mtu $mtu"
+END
+chmod +x lease
+on() { ip netns exec device "$@"; }
+ask_for_an_address() { on udhcpc -f -q -n -t 10 -O mtu -i wlan0 -s "$FOLDER/lease" 2>/dev/null; }
+"#;
+
+/// Runs a bash script as this host; `None` if that is impossible here.
+fn run(script: &str) -> Option<(tempfile::TempDir, Output)> {
+    let possible = Command::new("unshare").args(["--net", "--mount", "true"]).output();
+    if !possible.is_ok_and(|output| output.status.success()) {
+        skip::skip!("making network namespaces needs root");
+        return None;
+    }
+    for program in ["dnsmasq", "udhcpc"] {
+        if netlab::nat::program(program).is_none() {
+            skip::skip!("{program} is not installed");
+            return None;
+        }
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::write(folder.path().join("data"), vec![b'x'; 200_000]).expect("a file");
+    let binary = Path::new(env!("CARGO_BIN_EXE_lasthop")).parent().expect("a folder").display();
+    let path = format!("{binary}:{}:/usr/sbin:/sbin", std::env::var("PATH").unwrap_or_default());
+    let output = Command::new("unshare")
+        .args(["--net", "--mount", "bash", "-c", &format!("{PREPARE}\n{script}")])
+        .env("PATH", path)
+        .env("FOLDER", folder.path())
+        .env("LASTHOP_STATE_DIR", folder.path().join("state"))
+        .output()
+        .expect("unshare runs");
+    Some((folder, output))
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// E1, E5, E6, W4: a device that knows nothing of lasthop gets an address and names by DHCP, an
+/// IPv6 address by router advertisements, and reaches the Internet over the link in both. What it
+/// sends crosses the link under its own address. Afterwards this host is as before.
+#[test]
+fn a_device_at_an_interface_is_behind_the_link() {
+    let script = r"
+        snapshot >before
+        link --up delay=30ms --down delay=30ms --mtu 1400 --seed 7 --capture x.pcapng --json x.json --inside eth1
+        ask_for_an_address
+        on sh -c 'mount --bind resolv.conf /etc/resolv.conf; getent hosts host.lasthop'
+        on curl -s http://10.9.0.1:8000/data | wc -c
+        on ping -c 3 -i 0.2 -q 10.9.0.1 | sed -n 's,.*= \([0-9.]*\)/.*,\1,p' >rtt
+        # Until it is no longer tentative: before, a program would send from the link-local address.
+        until on ip -6 address show wlan0 scope global -tentative | grep -q fd6c; do sleep 0.1; done
+        on curl -s 'http://[fd09::1]:8000/data' | wc -c
+        kill $link; wait $link
+        snapshot >after; diff before after && echo the host is as before
+    ";
+    let Some((folder, output)) = run(script) else { return };
+    let (out, err) = (text(&output.stdout), text(&output.stderr));
+    let log = fs::read_to_string(folder.path().join("log")).unwrap_or_default();
+    let lines: Vec<&str> = out.lines().collect();
+    let [lease, host, bytes, bytes6, restored] = lines[..] else { panic!("{out}\n{err}\n{log}") };
+    assert!(lease.starts_with("lease of 192.168.200."), "{lease}");
+    assert!(lease.ends_with("/24, router 192.168.200.1, mtu 1400"), "{lease}");
+    assert!(host.starts_with("100.64.") && host.ends_with("host.lasthop"), "{host}");
+    assert_eq!([bytes, bytes6, restored], ["200000", "200000", "the host is as before"]);
+    let rtt = fs::read_to_string(folder.path().join("rtt")).expect("a time");
+    assert!(rtt.trim().parse::<f64>().expect("milliseconds") >= 60.0, "{rtt}");
+    assert_eq!(output.status.code(), Some(0), "{err}");
+    assert!(
+        log.contains("eth1 is behind the link: 192.168.200.0/24, fd6c:6173:7468:c8::/64, gateway"),
+        "{log}"
+    );
+
+    let tshark = ["-r", "x.pcapng", "-Y", "tcp.dstport == 8000", "-T", "fields", "-e", "ip.src"];
+    let sources = Command::new("tshark").args(tshark).current_dir(folder.path()).output().expect("tshark");
+    let sources = text(&sources.stdout);
+    assert!(sources.lines().any(|source| source.starts_with("192.168.200.")), "{sources}");
+    assert!(!sources.contains("100.64."), "the link sees the device's own address: {sources}");
+}
+
+/// Two devices have a network each and share the link, and reach each other.
+#[test]
+fn devices_at_two_interfaces_share_the_link() {
+    let script = r#"
+        ip netns add other; ip link add eth2 type veth peer name wlan0 netns other; ip -n other link set wlan0 up
+        link --up delay=1ms --inside eth1 --inside eth2 -- sleep 1000
+        ask_for_an_address | cut -d, -f1
+        ip netns exec other udhcpc -f -q -n -t 10 -O mtu -i wlan0 -s "$FOLDER/lease" 2>/dev/null | cut -d, -f1
+        ip -n other -4 -br address show wlan0 | tr / ' ' | { read -r _ _ address _; on ping -c 1 -q $address >/dev/null && echo reached; }
+        ip netns exec other curl -s http://10.9.0.1:8000/data | wc -c
+    "#;
+    let Some((_folder, output)) = run(script) else { return };
+    let (out, err) = (text(&output.stdout), text(&output.stderr));
+    let lines: Vec<&str> = out.lines().collect();
+    let [first, second, reached, bytes] = lines[..] else { panic!("{out}\n{err}") };
+    assert!(first.starts_with("lease of 192.168.200."), "{first}");
+    assert!(second.starts_with("lease of 192.168.201."), "{second}");
+    assert_eq!([reached, bytes], ["reached", "200000"]);
+}
+
+/// A namespace, such as that of a container, gets a way over the link, goes before the one that it
+/// has, and has it again when the link ends.
+#[test]
+fn a_namespace_is_behind_the_link() {
+    let script = r"
+        ip -n device address add 10.3.0.2/24 dev wlan0; ip -n device route add default via 10.3.0.1
+        ip -n device route >before
+        link --up delay=30ms --down delay=30ms --inside netns:device --json x.json -- sleep 1000
+        on ip route get 10.9.0.1 | head -n 1 | cut -d' ' -f1-7
+        on curl -s http://10.9.0.1:8000/data | wc -c
+        on curl -s 'http://[fd09::1]:8000/data' | wc -c
+        on ip route show 10.3.0.0/24 | cut -d' ' -f1-3
+        lasthop link --inside netns:device; lasthop link --inside pid:self; lasthop link --inside netns:none
+        kill $link; wait $link
+        ip -n device route >after; diff before after && echo as before
+    ";
+    let Some((folder, output)) = run(&format!("set +e; {script}")) else { return };
+    let (out, err) = (text(&output.stdout), text(&output.stderr));
+    let lines: Vec<&str> = out.lines().collect();
+    assert_eq!(
+        lines,
+        [
+            "10.9.0.1 via 192.168.200.1 dev lasthop0 src 192.168.200.2",
+            "200000",
+            "200000",
+            "10.3.0.0/24 dev wlan0",
+            "as before",
+        ],
+        "{err}"
+    );
+    let log = fs::read_to_string(folder.path().join("log")).expect("messages");
+    assert!(log.contains("netns:device is behind the link: 192.168.200.0/24, "), "{log}");
+    insta::assert_snapshot!(err);
+}
+
+/// If lasthop is killed, the interface still comes back, up as it was, and nothing is left.
+#[test]
+fn the_interface_comes_back_when_lasthop_is_killed() {
+    let script = r#"
+        ip link set eth1 up
+        snapshot >before
+        link --inside eth1
+        ip link show eth1 >/dev/null 2>&1 || echo gone
+        pgrep -f "conf-file=$FOLDER" >/dev/null && echo dnsmasq
+        kill -9 $link
+        for i in $(seq 200); do snapshot >after; cmp -s before after && break; sleep 0.1; done
+        diff before after && echo back
+        pgrep -f "conf-file=$FOLDER" || echo no dnsmasq
+        ls state | grep -v lock || echo no state
+    "#;
+    let Some((_folder, output)) = run(script) else { return };
+    let out = text(&output.stdout);
+    let lines: Vec<&str> = out.lines().collect();
+    assert_eq!(lines, ["gone", "dnsmasq", "back", "no dnsmasq", "no state"], "{}", text(&output.stderr));
+}
+
+/// Interfaces that the host itself needs are refused before anything is made.
+#[test]
+fn interfaces_that_cannot_be_behind_the_link() {
+    let script = r"
+        set +e
+        snapshot >before
+        lasthop link --inside eth9
+        lasthop link --inside up0
+        lasthop link --inside lo
+        lasthop link --inside eth1 --inside eth1
+        ip address add 10.3.0.1/24 dev eth1; lasthop link --inside eth1; ip address del 10.3.0.1/24 dev eth1
+        lasthop link --clock virtual --inside eth1
+        snapshot >after; diff before after
+    ";
+    let Some((_folder, output)) = run(script) else { return };
+    assert_eq!(text(&output.stdout), "");
+    insta::assert_snapshot!(text(&output.stderr));
+}
