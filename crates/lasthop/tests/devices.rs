@@ -178,6 +178,43 @@ fn a_namespace_is_behind_the_link() {
     insta::assert_snapshot!(err);
 }
 
+/// A firewall that drops forwarded packets by policy, such as Docker's, lets the link's pass while
+/// it is up: also a second link, and a link that is killed leaves no rule.
+#[test]
+fn a_firewall_that_drops_forwarded_packets() {
+    let script = r"
+        nft -f - <<'END'
+        table ip filter {
+            chain DOCKER { }
+            chain FORWARD { type filter hook forward priority filter; policy drop; jump DOCKER; }
+        }
+        table inet filter {
+            chain forward { type filter hook forward priority filter; policy drop; }
+        }
+END
+        snapshot >before
+        link --inside netns:device
+        grep -o 'note: this host drops.*' log
+        on curl -s http://10.9.0.1:8000/data | wc -c
+        on curl -s 'http://[fd09::1]:8000/data' | wc -c
+        lasthop link -q -- curl -s http://10.9.0.1:8000/data | wc -c
+        on curl -s http://10.9.0.1:8000/data | wc -c
+        kill -9 $link
+        for i in $(seq 200); do snapshot >after; cmp -s before after && break; sleep 0.1; done
+        diff before after && echo as before
+    ";
+    let Some((_folder, output)) = run(script) else { return };
+    let out = text(&output.stdout);
+    let lines: Vec<&str> = out.lines().collect();
+    let note = "note: this host drops forwarded packets (ip filter FORWARD, inet filter forward): rules let lasthop-1 pass";
+    assert_eq!(
+        lines,
+        [note, "200000", "200000", "200000", "200000", "as before"],
+        "{}",
+        text(&output.stderr)
+    );
+}
+
 /// If lasthop is killed, the interface still comes back, up as it was, and nothing is left.
 #[test]
 fn the_interface_comes_back_when_lasthop_is_killed() {

@@ -10,9 +10,9 @@
 //! (`route_localnet`, on that device only). Such a connection then comes from the link's outside
 //! address. IPv6 has no such switch: **`[::1]:PORT` is not published**.
 //!
-//! An `accept` here cannot overrule a `drop` in another table. If the host's forward policy is drop
-//! (Docker's iptables rules), the owner of that policy must let the link's device pass.
-//! [`forward_policy_drops`] detects this.
+//! An `accept` here cannot overrule a `drop` in another table; [`firewall`] handles those.
+
+pub mod firewall;
 
 use crate::Namespace;
 use crate::error::{Error, Result, Trying};
@@ -111,13 +111,6 @@ pub fn sysctls(ipv6: bool) -> Vec<(&'static str, &'static str)> {
         all.push(("net.ipv6.conf.all.forwarding", "1"));
     }
     all
-}
-
-/// Returns whether a table in `namespace` drops forwarded packets by policy, which our table cannot
-/// overrule.
-pub fn forward_policy_drops(namespace: &Namespace) -> Result<bool> {
-    let rules = run(&installed()?, namespace, &["list", "chains"], "")?;
-    Ok(rules.lines().any(|line| line.contains("hook forward") && line.contains("policy drop")))
 }
 
 fn compose(rules: &Rules<'_>) -> String {

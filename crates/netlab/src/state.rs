@@ -79,6 +79,11 @@ pub enum Made {
         /// Its name, in family `inet`.
         name: String,
     },
+    /// Rules for the link's device in chains of the caller's firewall.
+    Passage {
+        /// Name of the device.
+        device: String,
+    },
     /// A changed sysctl of the caller's namespace.
     Sysctl {
         /// Its name.

@@ -10,7 +10,7 @@ use crate::dns::Forwarder;
 use crate::error::{Error, Result};
 use crate::keeper::Keeper;
 use crate::names::{self, RESOLV_CONF};
-use crate::nat::{self, Rules};
+use crate::nat::{self, Rules, firewall};
 use crate::plan::{self, Addresses, Network};
 use crate::route::{self, Metrics, Prefix, Route};
 use crate::signals::Quiet;
@@ -91,12 +91,7 @@ pub(super) fn build(mut run: Run, rights: &Rights, options: &HostLinkOptions) ->
         End::of(&outside_namespace, &outside, [addresses.outside.into(), addresses.outside6.into()], options),
         &attached,
     )?;
-    if nat::forward_policy_drops(&outside_namespace).unwrap_or(false) {
-        notes.push(format!(
-            "a forward policy of this host is drop, so only {host} is reachable; to let {device} through: \
-             iptables -I FORWARD -i {device} -j ACCEPT; iptables -I FORWARD -o {device} -j ACCEPT"
-        ));
-    }
+    notes.extend(pass_firewall(&mut run, &outside_namespace, &device, host)?);
     let (forwarder, name_server) =
         name_service(&outside_namespace, rights, addresses, &name_servers, &mut notes)?;
     let overlays = names::write(&run.directory(), addresses, host, name_server)?;
@@ -306,6 +301,24 @@ fn translate(
     run.record(Made::Table { name: table.clone() })?;
     let publish = &options.publish;
     nat::add(outside, &Rules { table: &table, device, addresses, ipv6, echo, publish, networks })
+}
+
+/// Lets the link's packets pass the caller's firewall; returns a note of what was done.
+fn pass_firewall(run: &mut Run, outside: &Namespace, device: &str, host: IpAddr) -> Result<Option<String>> {
+    let chains = firewall::dropping_chains(outside).unwrap_or_default();
+    if chains.is_empty() {
+        return Ok(None);
+    }
+    let names: Vec<String> = chains.iter().map(ToString::to_string).collect();
+    let names = names.join(", ");
+    run.record(Made::Passage { device: device.to_owned() })?;
+    Ok(Some(match firewall::let_pass(outside, device, &chains) {
+        Ok(()) => format!("this host drops forwarded packets ({names}): rules let {device} pass"),
+        Err(error) => format!(
+            "this host drops forwarded packets ({names}), so only {host} is reachable; cannot let {device} pass: \
+             {error}"
+        ),
+    }))
 }
 
 /// Returns a name server that can be reached from behind the link: the caller's own, or a forwarder

@@ -5,9 +5,9 @@
 //! masquerades what they send, as it does for the wireless host.
 //!
 //! An interface moves into the wireless host's namespace. DHCP and the like are up to the user of
-//! this crate. When the link ends, the keeper moves the interface back. If the keeper is killed too,
-//! the namespace vanishes, and the kernel itself moves an interface of hardware back to the first
-//! namespace.
+//! this crate. When the link ends, the keeper moves the interface back. If the keeper is killed
+//! too, the namespace vanishes, and the kernel itself moves an interface of hardware back to the
+//! first namespace.
 //!
 //! A namespace gets an interface with an address and a default route. They vanish with the other
 //! end, which the keeper removes, or the kernel with the wireless host's namespace.

@@ -72,8 +72,12 @@ fn undo_one(
             sysctl::write(outside, key, former)?;
             Ok(Some(format!("set {key} back to {former}")))
         }
+        (Made::Passage { device }, Some(outside)) => {
+            let removed = nat::firewall::pass_no_longer(outside, device)?;
+            Ok((removed > 0).then(|| format!("removed {removed} rules for {device} from the firewall")))
+        }
         // The namespace is gone, and its tables and sysctls with it.
-        (Made::Table { .. } | Made::Sysctl { .. }, None) => Ok(None),
+        (Made::Table { .. } | Made::Passage { .. } | Made::Sysctl { .. }, None) => Ok(None),
         (Made::Moved { interface, is_up }, _) => {
             // Without the namespace of the wireless host, the kernel has moved it back.
             let Some((inside, outside)) = both else { return Ok(None) };
@@ -107,6 +111,10 @@ fn is_ours(state: &State, made: &Made) -> bool {
         Made::Table { name } => {
             let first = nat::table(&format!("lasthop-{}", state.id));
             name.strip_prefix(&first).is_some_and(|rest| rest.is_empty() || rest.starts_with('_'))
+        }
+        Made::Passage { device } => {
+            let first = format!("lasthop-{}", state.id);
+            device.strip_prefix(&first).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
         }
         Made::Sysctl { key, .. } => nat::sysctls(true).iter().any(|(known, _)| known == key),
         Made::Cgroup { path } => !path.exists() || cgroup::is_of_a_run(path),

@@ -110,8 +110,8 @@ pub fn described(link: &HostLink) -> Vec<String> {
 
 /// Returns the settings of dnsmasq (its manual page, "OPTIONS").
 ///
-/// Without `no-ping` it would look for three seconds whether somebody has the address already, which
-/// nobody has in a network that is new.
+/// Without `no-ping` it would look for three seconds whether somebody has the address already,
+/// which nobody has in a network that is new.
 fn settings(
     attached: &[Attached],
     mtu: u16,
