@@ -1,5 +1,5 @@
-//! The caller's firewall: chains of others that drop forwarded packets by policy, as those of Docker
-//! and ufw do.
+//! The caller's firewall: chains of others that drop forwarded packets by policy, as those of
+//! Docker and ufw do.
 //!
 //! An `accept` in a table of ours cannot overrule them: a packet must pass all tables. So each such
 //! chain gets two rules for the link's device, in front of its own. They carry the device's name as
