@@ -74,6 +74,7 @@ fn m18_cells_are_repeated_until_they_are_precise() {
     let said = text(&output.stdout);
     let rule = "Repeated 10 to 14 times, until the 95 % interval of the mean of goodput is within 2 % of it:";
     assert!(said.contains(rule) && said.contains("did not reach it with 14 repetitions"), "{said}");
+    assert!(said.contains("mean, bit/s"), "{said}");
     let told = text(&output.stderr);
     assert!(told.contains("10 to 14 repetitions") && told.contains("are not precise enough"), "{told}");
 }

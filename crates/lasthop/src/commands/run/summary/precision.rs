@@ -53,8 +53,13 @@ fn table(directory: &Directory, stops: &[Stop]) -> Table {
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
     let factors = &directory.manifest.factors;
-    let columns = ["repetitions", "mean", "interval", "± of the mean", "reached"];
-    table.set_header(factors.iter().map(|factor| factor.name.as_str()).chain(columns));
+    // Ratios have no unit.
+    let rule = directory.manifest.precision.as_ref().map(|control| &control.rule);
+    let unit = rule.filter(|rule| rule.against.is_none()).map_or("", |rule| rule.metric.unit());
+    let with_unit = |what: &str| if unit.is_empty() { what.to_owned() } else { format!("{what}, {unit}") };
+    let columns = ["repetitions".to_owned(), with_unit("mean"), with_unit("interval")];
+    let columns = columns.into_iter().chain(["± of the mean", "reached"].map(str::to_owned));
+    table.set_header(factors.iter().map(|factor| factor.name.clone()).chain(columns));
     for stop in stops {
         let levels = levels(directory, stop).into_iter();
         let levels = levels.map(|(_, level)| level.as_str().unwrap_or_default().to_owned());
