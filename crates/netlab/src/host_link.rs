@@ -17,16 +17,16 @@
 //! wireless host has no IPv6 default route.
 //!
 //! Devices at an interface of the caller, and other namespaces, can be behind the link as well
-//! ([`Behind`]).
+//! ([`Attachment`]).
 
+mod attachments;
 mod build;
 mod command;
-mod devices;
 mod entrance;
 
+pub(crate) use attachments::detach;
+pub use attachments::{Attached, Attachment};
 pub use command::{CommandEnd, CommandLine};
-pub(crate) use devices::detach;
-pub use devices::{Attached, Behind};
 pub use entrance::Entrance;
 
 use crate::dns::Forwarder;
@@ -70,8 +70,8 @@ pub struct HostLinkOptions {
     pub host_is_outside: bool,
     /// Ports of the caller that are forwarded to servers behind the link.
     pub publish: Vec<Publish>,
-    /// What is put behind the link besides the program.
-    pub behind: Vec<Behind>,
+    /// Interfaces and namespaces that are behind the link like the program.
+    pub attachments: Vec<Attachment>,
     /// The device file that opens TUN devices.
     pub device: PathBuf,
 }
@@ -87,7 +87,7 @@ impl Default for HostLinkOptions {
             bandwidth_delay_product: ByteCount::new(0),
             host_is_outside: false,
             publish: Vec::new(),
-            behind: Vec::new(),
+            attachments: Vec::new(),
             device: crate::tun::device_of_links().to_owned(),
         }
     }
@@ -171,7 +171,7 @@ impl HostLink {
         self.host
     }
 
-    /// Returns what is behind the link besides the program.
+    /// Returns the attachments with their addresses.
     #[must_use]
     pub fn attached(&self) -> &[Attached] {
         &self.attached

@@ -20,6 +20,8 @@ pub struct Interface {
     pub queue_length: u32,
     /// Whether it is administratively up.
     pub up: bool,
+    /// Index of the bridge or bond that it belongs to.
+    pub controller: Option<u32>,
     /// Whether it is the loopback device.
     pub loopback: bool,
     /// Type of the link layer, which determines the header in front of the network header (ARPHRD,
@@ -107,7 +109,7 @@ pub fn change(namespace: &Namespace, index: u32, change: &Change) -> Result<()> 
 /// # Errors
 /// If the kernel refuses: bridges and interfaces of Wi-Fi stay in their namespace, and `to` may
 /// have an interface of this name.
-pub fn relocate(from: &Namespace, name: &str, to: &Namespace) -> Result<()> {
+pub fn set_namespace(from: &Namespace, name: &str, to: &Namespace) -> Result<()> {
     let mut message = LinkMessage::default();
     message.header.index = find(from, name)?.index;
     message.attributes.push(LinkAttribute::NetNsFd(to.fd().as_raw_fd()));
@@ -141,6 +143,7 @@ fn parse(message: RouteNetlinkMessage) -> Option<Interface> {
         mtu: 0,
         queue_length: 0,
         up: message.header.flags.contains(LinkFlags::Up),
+        controller: None,
         loopback: message.header.flags.contains(LinkFlags::Loopback),
         link_layer: message.header.link_layer_type.into(),
         hardware_address: Vec::new(),
@@ -150,6 +153,7 @@ fn parse(message: RouteNetlinkMessage) -> Option<Interface> {
         match attribute {
             LinkAttribute::IfName(name) => interface.name = name,
             LinkAttribute::Mtu(mtu) => interface.mtu = mtu,
+            LinkAttribute::Controller(index) => interface.controller = Some(index),
             LinkAttribute::TxQueueLen(length) => interface.queue_length = length,
             LinkAttribute::Address(address) => interface.hardware_address = address,
             LinkAttribute::Stats64(stats) => {
@@ -185,6 +189,7 @@ mod tests {
         message.attributes = vec![
             LinkAttribute::IfName("air".to_owned()),
             LinkAttribute::Mtu(576),
+            LinkAttribute::Controller(7),
             LinkAttribute::TxQueueLen(1000),
             LinkAttribute::Address(vec![2, 0, 0, 0, 0, 1]),
             LinkAttribute::Stats64(counters),
@@ -195,6 +200,7 @@ mod tests {
             mtu: 576,
             queue_length: 1000,
             up: true,
+            controller: Some(7),
             loopback: false,
             link_layer: 1,
             hardware_address: vec![2, 0, 0, 0, 0, 1],

@@ -101,7 +101,7 @@ pub mod tun;
 pub mod veth;
 
 pub use error::{Error, Result};
-pub use host_link::{Attached, Behind, CommandEnd, CommandLine, Entrance, HostLink, HostLinkOptions};
+pub use host_link::{Attached, Attachment, CommandEnd, CommandLine, Entrance, HostLink, HostLinkOptions};
 pub use namespace::Namespace;
 pub use rights::Rights;
 pub use state::{Registry, Run, Swept};

@@ -276,7 +276,7 @@ mod tests {
         assert!(!compose(&rules(false, Some("fd00::1"), &[])).contains("echo-request"), "IPv4 only");
     }
 
-    /// What devices behind the link send is masqueraded, too.
+    /// The caller masquerades packets of all networks behind the link.
     #[test]
     fn networks_of_devices_are_masqueraded() {
         let networks = crate::plan::choose_networks(&[], 2).expect("networks");

@@ -96,9 +96,9 @@ impl Network {
         ]
     }
 
-    /// Returns the first and the last address that the devices may have.
+    /// Returns the first and the last address for DHCP.
     #[must_use]
-    pub fn for_devices(self) -> [Ipv4Addr; 2] {
+    pub fn dhcp_range(self) -> [Ipv4Addr; 2] {
         [10, 250].map(|last| Ipv4Addr::from_bits(self.gateway.to_bits() & !0xff | last))
     }
 }
@@ -215,7 +215,7 @@ mod tests {
         assert_eq!(chosen[0].blocks(), [block("192.168.200.0", 24), block("fd6c:6173:7468:c8::", 64)]);
         assert_eq!(chosen[1].gateway, Ipv4Addr::new(192, 168, 202, 1));
         assert_eq!(chosen[1].gateway6, "fd6c:6173:7468:ca::1".parse::<Ipv6Addr>().expect("an address"));
-        assert_eq!(chosen[1].for_devices()[1], Ipv4Addr::new(192, 168, 202, 250));
+        assert_eq!(chosen[1].dhcp_range()[1], Ipv4Addr::new(192, 168, 202, 250));
         let error = choose_networks(&[block("192.168.0.0", 16)], 1).expect_err("none").to_string();
         assert!(error.contains("192.168.254.0/24: 0, needed 1"), "{error}");
     }

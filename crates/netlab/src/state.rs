@@ -80,7 +80,7 @@ pub enum Made {
         name: String,
     },
     /// Rules for the link's device in chains of the caller's firewall.
-    Passage {
+    FirewallRules {
         /// Name of the device.
         device: String,
     },
@@ -97,7 +97,7 @@ pub enum Made {
         path: PathBuf,
     },
     /// An interface of the caller that was moved to the namespace of the wireless host.
-    Moved {
+    MovedInterface {
         /// Its name.
         interface: String,
         /// Whether it was up.
@@ -105,7 +105,7 @@ pub enum Made {
     },
     /// An interface of the wireless host whose other end is in another namespace. It would vanish
     /// with the wireless host's namespace, but later.
-    Pair {
+    VethPair {
         /// Its name.
         interface: String,
     },
@@ -407,8 +407,8 @@ impl Run {
         self.write()
     }
 
-    /// Records the namespace of the wireless host.
-    pub(crate) fn begin_inside(&mut self, inside: &Namespace) -> Result<()> {
+    /// Records the namespace of the wireless host, and keeps it open.
+    pub(crate) fn record_inside(&mut self, inside: &Namespace) -> Result<()> {
         self.inside = Some(inside.try_clone()?);
         let id = NamespaceId::of(inside)?;
         self.update(|state| state.inside = Some(id))

@@ -1,7 +1,7 @@
 //! `lasthop link -- COMMAND`: runs a program behind an emulated wireless link.
 
 mod assemble;
-mod devices;
+mod inside;
 mod link_layer;
 mod running;
 mod serving;
@@ -29,8 +29,11 @@ use link::profile::LinkProfile;
 use link::units::BitRate;
 use link::{Direction, Link, Seed};
 use link_layer::Wanted;
+use netlab::keeper::Exit;
 use netlab::route::Metrics;
-use netlab::{Behind, CommandLine, HostLink, HostLinkOptions, Namespace, Registry, rights, tcp, tun};
+use netlab::{
+    Attachment, CommandEnd, CommandLine, HostLink, HostLinkOptions, Namespace, Registry, rights, tcp, tun,
+};
 use packet::Layer;
 use running::Remote;
 use serving::Serving;
@@ -64,7 +67,7 @@ pub fn run(arguments: &LinkArguments) -> Result<i32, Failure> {
     let whole_segments = !planned.link.changes_bytes() && !arguments.split;
     let info = link_info(arguments, &assembled, &planned.link);
 
-    let behind = devices::behind(&arguments.inside)?;
+    let attachments = inside::attachments(&arguments.inside)?;
 
     // Nothing has been created and no thread started so far. Acquiring the rights of an ordinary
     // user requires that.
@@ -72,8 +75,11 @@ pub fn run(arguments: &LinkArguments) -> Result<i32, Failure> {
     notice.swept(&registry.sweep()?);
     let mut run = registry.begin()?;
     let rights = rights::acquire(&mut run, &rights::RightsOptions::default())?;
-    let mut link =
-        HostLink::create(run, &rights, &host_link_options(arguments, &assembled, whole_segments, behind))?;
+    let mut link = HostLink::create(
+        run,
+        &rights,
+        &host_link_options(arguments, &assembled, whole_segments, attachments),
+    )?;
     guest::align();
     let recorder = start_recorder(arguments, &wanted, &info, seed)?;
 
@@ -96,8 +102,7 @@ pub fn run(arguments: &LinkArguments) -> Result<i32, Failure> {
     }
     guest::align();
     let emulating = thread::Builder::new().name("emulator".into()).spawn(move || emulator.run())?;
-    let command = if is_for_devices(arguments) {
-        // Until Ctrl-C.
+    let command = if has_no_program(arguments) {
         CommandLine::new("sleep", ["infinity"])
     } else {
         command_line(&arguments.command)
@@ -114,8 +119,8 @@ pub fn run(arguments: &LinkArguments) -> Result<i32, Failure> {
     let listener =
         Listener::start(link.directory().join(remote::SOCKET), move |request| remote.answer(request))?;
 
-    let served = devices::serve(&link, assembled.mtu)?;
-    for line in devices::described(&link) {
+    let served = inside::serve(&link, assembled.mtu)?;
+    for line in inside::describe(&link) {
         notice.say(format_args!("  {line}"));
     }
     let serving = arguments.serve.as_deref().map(|line| Serving::start(line, link.host())).transpose()?;
@@ -137,8 +142,9 @@ pub fn run(arguments: &LinkArguments) -> Result<i32, Failure> {
     if let Some(message) = ended.message() {
         notice.warn(message);
     }
-    // Nobody else ends it.
-    Ok(if is_for_devices(arguments) { 0 } else { ended.status().into() })
+    // Without a program, Ctrl-C is the usual end.
+    let is_stopped = has_no_program(arguments) && matches!(ended, CommandEnd::Exited(Exit::Signal(_)));
+    Ok(if is_stopped { 0 } else { ended.status().into() })
 }
 
 /// Checks that the output files can be written when the program has ended.
@@ -165,8 +171,8 @@ fn command_line(given: &[OsString]) -> CommandLine {
     }
 }
 
-/// Whether there is no command besides the devices behind the link.
-fn is_for_devices(arguments: &LinkArguments) -> bool {
+/// Whether only attachments are behind the link.
+fn has_no_program(arguments: &LinkArguments) -> bool {
     arguments.command.is_empty() && !arguments.inside.is_empty()
 }
 
@@ -175,7 +181,7 @@ fn shell() -> OsString {
 }
 
 fn shown(arguments: &LinkArguments) -> String {
-    if is_for_devices(arguments) {
+    if has_no_program(arguments) {
         return arguments.inside.join(", ");
     }
     if arguments.command.is_empty() {
@@ -188,7 +194,7 @@ fn host_link_options(
     arguments: &LinkArguments,
     assembled: &Assembled,
     whole_segments: bool,
-    behind: Vec<Behind>,
+    attachments: Vec<Attachment>,
 ) -> HostLinkOptions {
     HostLinkOptions {
         layer: layer(arguments),
@@ -198,7 +204,7 @@ fn host_link_options(
         bandwidth_delay_product: assembled.link.bandwidth_delay_product(),
         host_is_outside: arguments.serve.is_some(),
         publish: arguments.publish.clone(),
-        behind,
+        attachments,
         ..HostLinkOptions::default()
     }
 }

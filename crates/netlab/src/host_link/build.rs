@@ -3,7 +3,7 @@
 //! First come the objects that vanish by themselves (namespace, devices), then the keeper. Last
 //! come the objects that must be removed; each is recorded before it is made.
 
-use super::devices::{self, Attached, Behind};
+use super::attachments::{self, Attached, Attachment};
 use super::{HostLink, HostLinkOptions};
 use crate::cgroup::Cgroup;
 use crate::dns::Forwarder;
@@ -12,7 +12,7 @@ use crate::keeper::Keeper;
 use crate::names::{self, RESOLV_CONF};
 use crate::nat::{self, Rules, firewall};
 use crate::plan::{self, Addresses, Network};
-use crate::route::{self, Metrics, Prefix, Route};
+use crate::route::{self, Prefix, Route};
 use crate::signals::Quiet;
 use crate::state::{Made, NamespaceId, Run, State, remembered};
 use crate::tun::{self, Tun};
@@ -38,7 +38,7 @@ pub(super) fn build(mut run: Run, rights: &Rights, options: &HostLinkOptions) ->
     let name_servers = names::servers(&resolv_conf);
 
     listening::check_free(&outside_namespace, &options.publish)?;
-    devices::check(&outside_namespace, rights, &options.behind)?;
+    attachments::check(&outside_namespace, rights, &options.attachments)?;
     let (addresses, networks) = claim(&mut run, &outside_namespace, &name_servers, options)?;
     let leaves = network_beyond(&route::list(&outside_namespace)?);
     notes.extend(leaves.notes.iter().cloned());
@@ -47,7 +47,7 @@ pub(super) fn build(mut run: Run, rights: &Rights, options: &HostLinkOptions) ->
 
     // Vanishes with the last process in it.
     let inside_namespace = Namespace::new()?;
-    run.begin_inside(&inside_namespace)?;
+    run.record_inside(&inside_namespace)?;
     let open = |namespace: &Namespace, name: &str, hardware_address| {
         let options = tun::TunOptions {
             name: name.to_owned(),
@@ -68,7 +68,9 @@ pub(super) fn build(mut run: Run, rights: &Rights, options: &HostLinkOptions) ->
     let device = outside.name().to_owned();
     let ipv6 =
         sysctl::has_ipv6(&inside_namespace) && sysctl::has_ipv6(&outside_namespace) && options.mtu >= 1280;
-    connect(&inside_namespace, &inside, &outside_namespace, &outside, addresses, ipv6, leaves.ipv6, options)?;
+    let ends = [(&inside_namespace, &inside), (&outside_namespace, &outside)]
+        .map(|(namespace, tun)| End { namespace, index: tun.index() });
+    connect(ends, addresses, ipv6, leaves.ipv6, options)?;
     sysctl::socket_buffers(&inside_namespace, options.bandwidth_delay_product)?;
     if rights.outside_is_private() {
         sysctl::socket_buffers(&outside_namespace, options.bandwidth_delay_product)?;
@@ -84,13 +86,8 @@ pub(super) fn build(mut run: Run, rights: &Rights, options: &HostLinkOptions) ->
     let cgroup = Cgroup::of_run(&mut run).ok().map(|group| group.path().to_owned());
     let ipv6_leaves = ipv6 && leaves.ipv6;
     translate(&mut run, &outside_namespace, &device, addresses, &networks, ipv6_leaves, beyond, options)?;
-    let attached = attached(&options.behind, &networks, ipv6_leaves);
-    devices::attach(
-        &mut run,
-        End::of(&inside_namespace, &inside, [addresses.inside.into(), addresses.inside6.into()], options),
-        End::of(&outside_namespace, &outside, [addresses.outside.into(), addresses.outside6.into()], options),
-        &attached,
-    )?;
+    let attached = attached(&options.attachments, &networks, ipv6_leaves);
+    attachments::attach(&mut run, ends, addresses, &options.metrics, &attached)?;
     notes.extend(pass_firewall(&mut run, &outside_namespace, &device, host)?);
     let (forwarder, name_server) =
         name_service(&outside_namespace, rights, addresses, &name_servers, &mut notes)?;
@@ -115,27 +112,22 @@ pub(super) fn build(mut run: Run, rights: &Rights, options: &HostLinkOptions) ->
     })
 }
 
-/// An end of the link, for routes.
+/// An end of the link: its device, for addresses and routes.
 #[derive(Clone, Copy)]
 pub(super) struct End<'a> {
     pub(super) namespace: &'a Namespace,
     /// Index of the link's device.
     pub(super) index: u32,
-    /// Addresses of this end, IPv4 and IPv6.
-    pub(super) addresses: [IpAddr; 2],
-    pub(super) metrics: &'a Metrics,
 }
 
-impl<'a> End<'a> {
-    fn of(namespace: &'a Namespace, tun: &Tun, addresses: [IpAddr; 2], options: &'a HostLinkOptions) -> Self {
-        Self { namespace, index: tun.index(), addresses, metrics: &options.metrics }
-    }
-}
-
-fn attached(behind: &[Behind], networks: &[Network], ipv6: bool) -> Vec<Attached> {
-    let one =
-        |(behind, network): (&Behind, &Network)| Attached { behind: behind.clone(), network: *network, ipv6 };
-    behind.iter().zip(networks).map(one).collect()
+/// Gives each attachment its network.
+fn attached(attachments: &[Attachment], networks: &[Network], ipv6: bool) -> Vec<Attached> {
+    let one = |(attachment, network): (&Attachment, &Network)| Attached {
+        attachment: attachment.clone(),
+        network: *network,
+        ipv6,
+    };
+    attachments.iter().zip(networks).map(one).collect()
 }
 
 /// Opens the outside device under the first free name: `lasthop-ID`, `lasthop-ID-2` and so on.
@@ -186,7 +178,7 @@ fn claim(
     taken.extend(others.iter().filter_map(|other| other.addresses).flat_map(Addresses::blocks));
     taken.extend(others.iter().flat_map(|other| &other.networks).flat_map(|network| network.blocks()));
     let addresses = plan::choose(&taken)?;
-    let networks = plan::choose_networks(&taken, options.behind.len())?;
+    let networks = plan::choose_networks(&taken, options.attachments.len())?;
     run.update(|state| {
         state.networks.clone_from(&networks);
         state.outside = Some(id);
@@ -225,15 +217,8 @@ fn network_beyond(routes: &[route::Listed]) -> Beyond {
 }
 
 /// Adds the addresses and routes of both ends.
-#[allow(
-    clippy::too_many_arguments,
-    reason = "two ends of two parts each; a struct for them would be used once"
-)]
 fn connect(
-    inside_namespace: &Namespace,
-    inside: &Tun,
-    outside_namespace: &Namespace,
-    outside: &Tun,
+    [inside, outside]: [End<'_>; 2],
     addresses: Addresses,
     ipv6: bool,
     ipv6_leaves: bool,
@@ -246,10 +231,9 @@ fn connect(
         pairs.push((IpAddr::V6(addresses.inside6), IpAddr::V6(addresses.outside6), default));
     }
     for (ours, theirs, default) in pairs {
-        for (namespace, index, own, peer, mac_of_peer) in [
-            (inside_namespace, inside.index(), ours, theirs, OUTSIDE_MAC),
-            (outside_namespace, outside.index(), theirs, ours, INSIDE_MAC),
-        ] {
+        for (End { namespace, index }, own, peer, mac_of_peer) in
+            [(inside, ours, theirs, OUTSIDE_MAC), (outside, theirs, ours, INSIDE_MAC)]
+        {
             let Prefix { address, length } = Prefix::host(own);
             address::add(namespace, address::Address { index, address, prefix_length: length })?;
             let mut to_peer = Route::on_link(Prefix::host(peer), index, options.metrics.clone());
@@ -260,9 +244,9 @@ fn connect(
             }
         }
         if let Some(default) = default {
-            let mut out = Route::by_way_of(default, theirs, inside.index(), options.metrics.clone());
+            let mut out = Route::by_way_of(default, theirs, inside.index, options.metrics.clone());
             out.source = Some(ours);
-            route::add(inside_namespace, &out)?;
+            route::add(inside.namespace, &out)?;
         }
     }
     Ok(())
@@ -311,8 +295,8 @@ fn pass_firewall(run: &mut Run, outside: &Namespace, device: &str, host: IpAddr)
     }
     let names: Vec<String> = chains.iter().map(ToString::to_string).collect();
     let names = names.join(", ");
-    run.record(Made::Passage { device: device.to_owned() })?;
-    Ok(Some(match firewall::let_pass(outside, device, &chains) {
+    run.record(Made::FirewallRules { device: device.to_owned() })?;
+    Ok(Some(match firewall::add(outside, device, &chains) {
         Ok(()) => format!("this host drops forwarded packets ({names}): rules let {device} pass"),
         Err(error) => format!(
             "this host drops forwarded packets ({names}), so only {host} is reachable; cannot let {device} pass: \

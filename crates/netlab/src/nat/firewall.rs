@@ -74,7 +74,7 @@ pub fn dropping_chains(namespace: &Namespace) -> Result<Vec<DroppingChain>> {
 ///
 /// # Errors
 /// If a chain belongs to a running program that allows no changes.
-pub fn let_pass(namespace: &Namespace, device: &str, chains: &[DroppingChain]) -> Result<()> {
+pub fn add(namespace: &Namespace, device: &str, chains: &[DroppingChain]) -> Result<()> {
     let mut text = String::new();
     for chain in chains {
         for side in ["iifname", "oifname"] {
@@ -84,11 +84,11 @@ pub fn let_pass(namespace: &Namespace, device: &str, chains: &[DroppingChain]) -
     run(&installed()?, namespace, &["-f", "-"], &text).map(|_| ())
 }
 
-/// Removes the rules that [`let_pass`] added for `device`; returns how many there were.
+/// Removes the rules that [`add`] added for `device`; returns how many there were.
 ///
 /// # Errors
 /// If nft is missing or fails.
-pub fn pass_no_longer(namespace: &Namespace, device: &str) -> Result<usize> {
+pub fn remove(namespace: &Namespace, device: &str) -> Result<usize> {
     let nft = installed()?;
     let of_device = |rule: &RuleObject| rule.comment.as_deref() == Some(device);
     let objects = list(&nft, namespace, "ruleset")?;

@@ -24,7 +24,8 @@ pub(super) fn undo(
 ) -> Vec<String> {
     let mut lines = Vec::new();
     let found = state.inside.filter(|_| inside.is_none()).and_then(super::NamespaceId::find);
-    let inside = inside.or(found.as_ref());
+    let outside = state.outside.and_then(super::NamespaceId::find);
+    let ends = Ends { inside: inside.or(found.as_ref()), outside: outside.as_ref() };
     if let Some(inside) = state.inside {
         for process in process::of_run(&state.id, inside) {
             if process.kill(PATIENCE) {
@@ -32,9 +33,8 @@ pub(super) fn undo(
             }
         }
     }
-    let outside = state.outside.and_then(super::NamespaceId::find);
     for made in state.made.iter().rev() {
-        match undo_one(registry, locked, state, inside.zip(outside.as_ref()), outside.as_ref(), made) {
+        match undo_one(registry, locked, state, ends, made) {
             Ok(line) => lines.extend(line),
             Err(error) => lines.push(format!("link {}: {error}", state.id)),
         }
@@ -49,15 +49,23 @@ pub(super) fn undo(
     lines
 }
 
+/// The namespaces of a run that still exist.
+#[derive(Clone, Copy)]
+struct Ends<'a> {
+    /// That of the wireless host.
+    inside: Option<&'a Namespace>,
+    /// That of the caller.
+    outside: Option<&'a Namespace>,
+}
+
 fn undo_one(
     registry: &Registry,
     _locked: &Locked,
     state: &State,
-    both: Option<(&Namespace, &Namespace)>,
-    outside: Option<&Namespace>,
+    ends: Ends<'_>,
     made: &Made,
 ) -> crate::Result<Option<String>> {
-    match (made, outside) {
+    match (made, ends.outside) {
         _ if !is_ours(state, made) => {
             let what = format!("the state lists {made:?}, which lasthop never creates");
             Err(Error::missing(what, "check it, and undo it by hand"))
@@ -72,21 +80,28 @@ fn undo_one(
             sysctl::write(outside, key, former)?;
             Ok(Some(format!("set {key} back to {former}")))
         }
-        (Made::Passage { device }, Some(outside)) => {
-            let removed = nat::firewall::pass_no_longer(outside, device)?;
+        (Made::FirewallRules { device }, Some(outside)) => {
+            let removed = nat::firewall::remove(outside, device)?;
             Ok((removed > 0).then(|| format!("removed {removed} rules for {device} from the firewall")))
         }
-        // The namespace is gone, and its tables and sysctls with it.
-        (Made::Table { .. } | Made::Passage { .. } | Made::Sysctl { .. }, None) => Ok(None),
-        (Made::Moved { interface, is_up }, _) => {
+        // The namespace is gone, and its tables, rules and sysctls with it. No interface can be
+        // moved back to it.
+        (
+            Made::Table { .. }
+            | Made::FirewallRules { .. }
+            | Made::Sysctl { .. }
+            | Made::MovedInterface { .. },
+            None,
+        ) => Ok(None),
+        (Made::MovedInterface { interface, is_up }, Some(outside)) => {
             // Without the namespace of the wireless host, the kernel has moved it back.
-            let Some((inside, outside)) = both else { return Ok(None) };
+            let Some(inside) = ends.inside else { return Ok(None) };
             let moved = detach(inside, outside, interface, *is_up)?;
             Ok(moved.then(|| format!("moved the interface {interface} back")))
         }
-        (Made::Pair { interface: name }, _) => {
-            let found = both.and_then(|(inside, _)| Some((inside, interface::find(inside, name).ok()?)));
-            let Some((inside, found)) = found else { return Ok(None) };
+        (Made::VethPair { interface: name }, _) => {
+            let Some(inside) = ends.inside else { return Ok(None) };
+            let Ok(found) = interface::find(inside, name) else { return Ok(None) };
             interface::remove(inside, found.index)?;
             Ok(Some(format!("removed the interface {name} and its other end")))
         }
@@ -112,13 +127,13 @@ fn is_ours(state: &State, made: &Made) -> bool {
             let first = nat::table(&format!("lasthop-{}", state.id));
             name.strip_prefix(&first).is_some_and(|rest| rest.is_empty() || rest.starts_with('_'))
         }
-        Made::Passage { device } => {
+        Made::FirewallRules { device } => {
             let first = format!("lasthop-{}", state.id);
             device.strip_prefix(&first).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
         }
         Made::Sysctl { key, .. } => nat::sysctls(true).iter().any(|(known, _)| known == key),
         Made::Cgroup { path } => !path.exists() || cgroup::is_of_a_run(path),
-        Made::Process { .. } | Made::Moved { .. } | Made::Pair { .. } => true,
+        Made::Process { .. } | Made::MovedInterface { .. } | Made::VethPair { .. } => true,
     }
 }
 

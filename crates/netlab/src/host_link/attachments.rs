@@ -1,21 +1,21 @@
-//! What can be behind a link besides the program: devices at an interface of the caller, such as a
-//! phone at an access point, and namespaces, such as that of a container.
+//! Attachments: interfaces of the caller with the devices at them, such as a phone at an access
+//! point, and namespaces, such as that of a container. They are behind the link like the program.
 //!
-//! The wireless host routes between them and the link, with a [`Network`] for each. The caller
-//! masquerades what they send, as it does for the wireless host.
+//! The wireless host routes between them and the link. Each has a [`Network`], and the caller
+//! masquerades its packets, as it does for the wireless host.
 //!
-//! An interface moves into the wireless host's namespace. DHCP and the like are up to the user of
-//! this crate. When the link ends, the keeper moves the interface back. If the keeper is killed
-//! too, the namespace vanishes, and the kernel itself moves an interface of hardware back to the
-//! first namespace.
-//!
-//! A namespace gets an interface with an address and a default route. They vanish with the other
-//! end, which the keeper removes, or the kernel with the wireless host's namespace.
+//! * **An interface** moves into the wireless host's namespace. The user of this crate serves DHCP
+//!   there. When the link ends, the keeper moves the interface back. If the keeper is killed too,
+//!   the kernel moves an interface of hardware back to the first namespace, and removes a virtual
+//!   one.
+//! * **A namespace** gets an end of a veth pair, with an address and a default route. They vanish
+//!   with the other end, which the keeper removes, or the kernel with the wireless host's
+//!   namespace.
 
 use super::build::{End, INSIDE};
 use crate::error::{Error, Result};
-use crate::plan::Network;
-use crate::route::{self, Prefix, Route};
+use crate::plan::{Addresses, Network};
+use crate::route::{self, Metrics, Prefix, Route};
 use crate::state::{Made, Run};
 use crate::{Namespace, Rights, address, interface, nat, sysctl, veth};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -24,9 +24,9 @@ use std::path::{Path, PathBuf};
 /// Type of an Ethernet interface (ARPHRD_ETHER, `linux/if_arp.h`).
 const ETHERNET: u16 = 1;
 
-/// What is put behind the link besides the program.
+/// An interface or a namespace to attach to the wireless host.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Behind {
+pub enum Attachment {
     /// An Ethernet interface of the caller, with all devices that are attached to it.
     Interface(String),
     /// A network namespace.
@@ -38,7 +38,7 @@ pub enum Behind {
     },
 }
 
-impl Behind {
+impl Attachment {
     /// Returns the name for people.
     #[must_use]
     pub fn name(&self) -> &str {
@@ -46,27 +46,36 @@ impl Behind {
             Self::Interface(name) | Self::Namespace { name, .. } => name,
         }
     }
-
-    fn open(name: &str, path: &Path) -> Result<Namespace> {
-        Namespace::at(&path.to_string_lossy()).map_err(|error| {
-            Error::missing(format!("no network namespace {name}: {error}"), "name one that exists")
-        })
-    }
 }
 
-/// Something that is behind the link.
+/// Opens the namespace that is called `name`.
+fn open(name: &str, path: &Path) -> Result<Namespace> {
+    Namespace::at(&path.to_string_lossy()).map_err(|error| {
+        Error::missing(format!("no network namespace {name}: {error}"), "name one that exists")
+    })
+}
+
+/// An attachment with its addresses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Attached {
-    /// What it is.
-    pub behind: Behind,
+    /// The interface or namespace.
+    pub attachment: Attachment,
     /// Addresses of its network.
     pub network: Network,
-    /// Whether it has IPv6, and with it the caller's network.
+    /// Whether the network has IPv6, which the caller then forwards.
     pub ipv6: bool,
 }
 
-/// Refuses what cannot be put behind a link, before anything is made.
-pub(super) fn check(outside: &Namespace, rights: &Rights, all: &[Behind]) -> Result<()> {
+impl Attached {
+    /// Returns the blocks of the network that are in use, each with its gateway.
+    fn blocks(&self) -> impl Iterator<Item = (Prefix, IpAddr)> {
+        let gateways = [IpAddr::V4(self.network.gateway), IpAddr::V6(self.network.gateway6)];
+        self.network.blocks().into_iter().zip(gateways).take(1 + usize::from(self.ipv6))
+    }
+}
+
+/// Refuses attachments that cannot be behind a link, before anything is made.
+pub(super) fn check(outside: &Namespace, rights: &Rights, all: &[Attachment]) -> Result<()> {
     if !all.is_empty() && rights.outside_is_private() {
         return Err(Error::missing(
             "only root can put an interface or a namespace of this host behind a link",
@@ -79,9 +88,9 @@ pub(super) fn check(outside: &Namespace, rights: &Rights, all: &[Behind]) -> Res
             return Err(Error::missing(format!("{name} is named twice"), "name it once"));
         }
         match one {
-            Behind::Interface(name) => check_interface(outside, name)?,
-            Behind::Namespace { path, .. } => {
-                let theirs = Behind::open(name, path)?;
+            Attachment::Interface(name) => check_interface(outside, name)?,
+            Attachment::Namespace { path, .. } => {
+                let theirs = open(name, path)?;
                 if theirs.inode()? == outside.inode()? {
                     return Err(Error::missing(
                         format!("{name} has this host's own network"),
@@ -106,6 +115,14 @@ fn check_interface(outside: &Namespace, name: &str) -> Result<()> {
         return Err(Error::missing(
             format!("interface {name} is no Ethernet interface"),
             "name the interface that the devices are attached to",
+        ));
+    }
+    if let Some(index) = found.controller {
+        let controller = interface::list(outside)?.into_iter().find(|its| its.index == index);
+        let controller = controller.map_or_else(|| index.to_string(), |its| its.name);
+        return Err(Error::missing(
+            format!("interface {name} belongs to {controller}, which it would leave for good"),
+            format!("ip link set dev {name} nomaster"),
         ));
     }
     let its = |route: &route::Listed| route.index == Some(found.index) && route.destination.length == 0;
@@ -135,24 +152,25 @@ fn is_link_local(address: IpAddr) -> bool {
     }
 }
 
-/// Puts all of them behind the link, and makes the wireless host their router.
-pub(super) fn attach(run: &mut Run, inside: End<'_>, outside: End<'_>, attached: &[Attached]) -> Result<()> {
+/// Attaches all of them, and makes the wireless host their router.
+pub(super) fn attach(
+    run: &mut Run,
+    [inside, outside]: [End<'_>; 2],
+    addresses: Addresses,
+    metrics: &Metrics,
+    attached: &[Attached],
+) -> Result<()> {
     for (place, one) in attached.iter().enumerate() {
-        let index = match &one.behind {
-            Behind::Interface(name) => take_in(run, inside, outside, name)?,
-            Behind::Namespace { path, .. } => {
-                reach_out(run, inside, &Behind::open(one.behind.name(), path)?, place as u8, one)?
+        let index = match &one.attachment {
+            Attachment::Interface(name) => attach_interface(run, inside.namespace, outside.namespace, name)?,
+            Attachment::Namespace { name, path } => {
+                attach_namespace(run, inside.namespace, &open(name, path)?, place as u8, metrics, one)?
             }
         };
         for (block, gateway) in one.blocks() {
-            let Prefix { length: prefix_length, .. } = block;
-            address::add(inside.namespace, address::Address { index, address: gateway, prefix_length })?;
-            let mut here = Route::on_link(block, index, inside.metrics.clone());
-            here.source = Some(gateway);
-            route::add(inside.namespace, &here)?;
-            let way = if gateway.is_ipv4() { inside.addresses[0] } else { inside.addresses[1] };
-            let there = Route::by_way_of(block, way, outside.index, outside.metrics.clone());
-            route::add(outside.namespace, &there)?;
+            add_network(inside.namespace, index, block, gateway, metrics)?;
+            let router = if gateway.is_ipv4() { addresses.inside.into() } else { addresses.inside6.into() };
+            route::add(outside.namespace, &Route::by_way_of(block, router, outside.index, metrics.clone()))?;
         }
     }
     if !attached.is_empty() {
@@ -163,54 +181,66 @@ pub(super) fn attach(run: &mut Run, inside: End<'_>, outside: End<'_>, attached:
     Ok(())
 }
 
-impl Attached {
-    /// Returns the blocks of the network that are in use, each with its gateway.
-    fn blocks(&self) -> impl Iterator<Item = (Prefix, IpAddr)> {
-        let gateways = [IpAddr::V4(self.network.gateway), IpAddr::V6(self.network.gateway6)];
-        self.network.blocks().into_iter().zip(gateways).take(1 + usize::from(self.ipv6))
-    }
+/// Gives an interface an address, and the route to the network around it.
+fn add_network(
+    namespace: &Namespace,
+    index: u32,
+    block: Prefix,
+    address: IpAddr,
+    metrics: &Metrics,
+) -> Result<()> {
+    address::add(namespace, address::Address { index, address, prefix_length: block.length })?;
+    let mut on_link = Route::on_link(block, index, metrics.clone());
+    on_link.source = Some(address);
+    route::add(namespace, &on_link)
 }
 
-/// Moves an interface of the caller in; returns its index.
-fn take_in(run: &mut Run, inside: End<'_>, outside: End<'_>, name: &str) -> Result<u32> {
-    let is_up = interface::find(outside.namespace, name)?.up;
-    run.record(Made::Moved { interface: name.to_owned(), is_up })?;
-    interface::relocate(outside.namespace, name, inside.namespace)?;
-    let index = interface::find(inside.namespace, name)?.index;
-    interface::change(inside.namespace, index, &interface::Change::up())?;
-    Ok(index)
+/// Moves an interface of the caller to the wireless host; returns its index there.
+fn attach_interface(run: &mut Run, inside: &Namespace, outside: &Namespace, name: &str) -> Result<u32> {
+    let is_up = interface::find(outside, name)?.up;
+    run.record(Made::MovedInterface { interface: name.to_owned(), is_up })?;
+    interface::set_namespace(outside, name, inside)?;
+    set_up(inside, name)
 }
 
 /// Connects another namespace, whose packets then take the link unless a route of its own is more
-/// specific than a half of all addresses. Returns the index of the interface on this side.
-fn reach_out(run: &mut Run, inside: End<'_>, theirs: &Namespace, place: u8, one: &Attached) -> Result<u32> {
+/// specific than a half of all addresses. Returns the index of the wireless host's interface.
+fn attach_namespace(
+    run: &mut Run,
+    inside: &Namespace,
+    theirs: &Namespace,
+    place: u8,
+    metrics: &Metrics,
+    attached: &Attached,
+) -> Result<u32> {
     let name = format!("behind{place}");
     let end =
         |namespace, name, last| veth::End { namespace, name, hardware_address: [2, 0, 0, 1, place, last] };
-    run.record(Made::Pair { interface: name.clone() })?;
-    veth::pair(end(inside.namespace, &name, 1), end(theirs, INSIDE, 2))?;
-    let (own, index) =
-        (interface::find(inside.namespace, &name)?.index, interface::find(theirs, INSIDE)?.index);
-    interface::change(inside.namespace, own, &interface::Change::up())?;
-    interface::change(theirs, index, &interface::Change::up())?;
+    run.record(Made::VethPair { interface: name.clone() })?;
+    veth::pair(end(inside, &name, 1), end(theirs, INSIDE, 2))?;
+    let index = set_up(theirs, INSIDE)?;
     let routes = route::list(theirs)?;
-    for (block, gateway) in one.blocks() {
-        let address = following(gateway);
-        address::add(theirs, address::Address { index, address, prefix_length: block.length })?;
-        let mut here = Route::on_link(block, index, inside.metrics.clone());
-        here.source = Some(address);
-        route::add(theirs, &here)?;
-        for destination in everywhere(&routes, gateway) {
-            let mut out = Route::by_way_of(destination, gateway, index, inside.metrics.clone());
+    for (block, gateway) in attached.blocks() {
+        let address = next_address(gateway);
+        add_network(theirs, index, block, address, metrics)?;
+        for destination in default_destinations(&routes, gateway) {
+            let mut out = Route::by_way_of(destination, gateway, index, metrics.clone());
             out.source = Some(address);
             route::add(theirs, &out)?;
         }
     }
-    Ok(own)
+    set_up(inside, &name)
+}
+
+/// Sets an interface up; returns its index.
+fn set_up(namespace: &Namespace, name: &str) -> Result<u32> {
+    let index = interface::find(namespace, name)?.index;
+    interface::change(namespace, index, &interface::Change::up())?;
+    Ok(index)
 }
 
 /// Returns the address after that of the gateway.
-fn following(gateway: IpAddr) -> IpAddr {
+fn next_address(gateway: IpAddr) -> IpAddr {
     match gateway {
         IpAddr::V4(address) => IpAddr::V4(Ipv4Addr::from_bits(address.to_bits() + 1)),
         IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() + 1)),
@@ -219,7 +249,7 @@ fn following(gateway: IpAddr) -> IpAddr {
 
 /// Returns destinations that are all addresses of the gateway's family together: a default route,
 /// or two halves, which go before a default route that is there and leave it as it is.
-fn everywhere(routes: &[route::Listed], gateway: IpAddr) -> Vec<Prefix> {
+fn default_destinations(routes: &[route::Listed], gateway: IpAddr) -> Vec<Prefix> {
     let (default, half) = match gateway {
         IpAddr::V4(_) => (Prefix::DEFAULT_V4, IpAddr::V4(Ipv4Addr::from_bits(1 << 31))),
         IpAddr::V6(_) => (Prefix::DEFAULT_V6, IpAddr::V6(Ipv6Addr::from_bits(1 << 127))),
@@ -235,7 +265,7 @@ pub(crate) fn detach(inside: &Namespace, outside: &Namespace, name: &str, is_up:
     if interface::find(inside, name).is_err() {
         return Ok(false);
     }
-    interface::relocate(inside, name, outside)?;
+    interface::set_namespace(inside, name, outside)?;
     let change = interface::Change { up: Some(is_up), ..interface::Change::default() };
     interface::change(outside, interface::find(outside, name)?.index, &change)?;
     Ok(true)
@@ -258,7 +288,7 @@ mod tests {
         };
         let everywhere = |routes: &[route::Listed], gateway: &str| -> Vec<String> {
             let gateway = gateway.parse().expect("an address");
-            super::everywhere(routes, gateway).iter().map(ToString::to_string).collect()
+            super::default_destinations(routes, gateway).iter().map(ToString::to_string).collect()
         };
         assert_eq!(everywhere(&[], "192.168.200.1"), ["0.0.0.0/0"]);
         assert_eq!(everywhere(&[route(Prefix::DEFAULT_V6, true)], "192.168.200.1"), ["0.0.0.0/0"]);
@@ -266,6 +296,6 @@ mod tests {
         let both = [route(Prefix::DEFAULT_V4, true), route(Prefix::DEFAULT_V6, true)];
         assert_eq!(everywhere(&both, "192.168.200.1"), ["0.0.0.0/1", "128.0.0.0/1"]);
         assert_eq!(everywhere(&both, "fd6c::1"), ["::/1", "8000::/1"]);
-        assert_eq!(following("fd6c::1".parse().expect("an address")).to_string(), "fd6c::2");
+        assert_eq!(next_address("fd6c::1".parse().expect("an address")).to_string(), "fd6c::2");
     }
 }

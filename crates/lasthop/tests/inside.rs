@@ -247,6 +247,7 @@ fn interfaces_that_cannot_be_behind_the_link() {
         lasthop link --inside lo
         lasthop link --inside eth1 --inside eth1
         ip address add 10.3.0.1/24 dev eth1; lasthop link --inside eth1; ip address del 10.3.0.1/24 dev eth1
+        ip link add br0 type bridge; ip link set dev eth1 master br0; lasthop link --inside eth1; ip link del br0
         lasthop link --clock virtual --inside eth1
         snapshot >after; diff before after
     ";

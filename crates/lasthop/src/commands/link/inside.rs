@@ -1,13 +1,13 @@
-//! The option `--inside`: what is behind the link besides a program, and what devices there need to
-//! find the network. dnsmasq gives them addresses (DHCP, router advertisements) and answers their
-//! questions for names.
+//! The option `--inside`: interfaces and namespaces behind the link. dnsmasq gives devices at an
+//! interface their addresses (DHCP, router advertisements) and resolves names for them.
 
 use super::serving::Serving;
 use crate::failure::Failure;
-use netlab::{Attached, Behind, HostLink, listening, nat};
+use netlab::{Attached, Attachment, HostLink, listening, nat};
 use std::fmt::Write as _;
 use std::fs;
 use std::net::IpAddr;
+use std::path::PathBuf;
 use std::process::Command;
 
 /// Name of the file with the settings, in the directory of the run.
@@ -17,30 +17,41 @@ const LEASES: &str = "dnsmasq.leases";
 /// How long an address is given to a device. Short, because links are.
 const LEASE: &str = "10m";
 
-/// Programs that know the containers of this host, and their first words in `--inside`.
+/// Container engines, by the names of their commands.
 const CONTAINERS: [&str; 2] = ["podman", "docker"];
+
+/// Largest MTU of Ethernet in bytes (IEEE 802.3), which every device has.
+const ETHERNET_MTU: u16 = 1500;
+
+/// Program that serves devices, and the Debian package that contains it.
+const DNSMASQ: (&str, &str) = ("dnsmasq", "dnsmasq-base");
 
 /// Reads the values of `--inside`: an interface, `netns:NAME`, `pid:PID`, or `podman:CONTAINER`.
 ///
 /// # Errors
-/// If a container does not run.
-pub fn behind(values: &[String]) -> Result<Vec<Behind>, Failure> {
-    let one = |value: &String| {
-        let namespace = |path: String| Behind::Namespace { name: value.clone(), path: path.into() };
-        Ok(match value.split_once(':') {
-            Some(("netns", path)) if path.contains('/') => namespace(path.to_owned()),
-            Some(("netns", name)) => namespace(format!("/run/netns/{name}")),
-            Some(("pid", pid)) => namespace(format!("/proc/{pid}/ns/net")),
-            Some((program, container)) if CONTAINERS.contains(&program) => {
-                namespace(format!("/proc/{}/ns/net", first_process(program, container)?))
-            }
-            _ => Behind::Interface(value.clone()),
-        })
-    };
-    values.iter().map(one).collect()
+/// If a container does not run, or if an interface is given and dnsmasq is not installed.
+pub fn attachments(values: &[String]) -> Result<Vec<Attachment>, Failure> {
+    let all: Vec<_> = values.iter().map(|value| attachment(value)).collect::<Result<_, _>>()?;
+    if all.iter().any(|one| matches!(one, Attachment::Interface(_))) {
+        dnsmasq()?;
+    }
+    Ok(all)
 }
 
-/// Asks for the process of a container.
+fn attachment(value: &str) -> Result<Attachment, Failure> {
+    let namespace = |path: String| Attachment::Namespace { name: value.to_owned(), path: path.into() };
+    Ok(match value.split_once(':') {
+        Some(("netns", path)) if path.contains('/') => namespace(path.to_owned()),
+        Some(("netns", name)) => namespace(format!("/run/netns/{name}")),
+        Some(("pid", pid)) => namespace(format!("/proc/{pid}/ns/net")),
+        Some((program, container)) if CONTAINERS.contains(&program) => {
+            namespace(format!("/proc/{}/ns/net", first_process(program, container)?))
+        }
+        _ => Attachment::Interface(value.to_owned()),
+    })
+}
+
+/// Asks the container engine for the first process of a container.
 fn first_process(program: &str, container: &str) -> Result<u32, Failure> {
     let output = Command::new(program)
         .args(["container", "inspect", "--format", "{{.State.Pid}}", container])
@@ -59,18 +70,25 @@ fn first_process(program: &str, container: &str) -> Result<u32, Failure> {
     Ok(pid)
 }
 
+/// Returns the path of dnsmasq.
+fn dnsmasq() -> Result<PathBuf, Failure> {
+    let (program, package) = DNSMASQ;
+    nat::program(program).ok_or_else(|| {
+        format!("--inside: the program {program} is not installed; apt-get install {package}").into()
+    })
+}
+
 /// Serves the devices behind the link until the value is dropped; `None` if there are none.
 ///
 /// # Errors
 /// If dnsmasq is missing or does not start.
 pub fn serve(link: &HostLink, mtu: u16) -> Result<Option<Serving>, Failure> {
     // Namespaces have their addresses already.
-    let is_interface = |one: &Attached| matches!(one.behind, Behind::Interface(_));
+    let is_interface = |one: &Attached| matches!(one.attachment, Attachment::Interface(_));
     if !link.attached().iter().any(is_interface) {
         return Ok(None);
     }
-    let program = nat::program("dnsmasq")
-        .ok_or("--inside: the program dnsmasq is not installed; apt-get install dnsmasq-base")?;
+    let program = dnsmasq()?;
     let path = link.directory().join(SETTINGS);
     let leases = link.directory().join(LEASES);
     let text = settings(link.attached(), mtu, link.host(), link.name_server(), &leases.display().to_string());
@@ -86,21 +104,21 @@ pub fn serve(link: &HostLink, mtu: u16) -> Result<Option<Serving>, Failure> {
     serving.map(Some)
 }
 
-/// Returns a line for each interface: what a device needs that is configured by hand.
-pub fn described(link: &HostLink) -> Vec<String> {
+/// Returns a line for each attachment, with the addresses that a device without DHCP needs.
+pub fn describe(link: &HostLink) -> Vec<String> {
     let server = match link.name_server() {
         Some(server) => format!("names from {server}"),
         None => "no names".to_owned(),
     };
-    let one = |Attached { behind, network, ipv6 }: &Attached| {
+    let one = |Attached { attachment, network, ipv6 }: &Attached| {
         let six = if *ipv6 { format!(", {}", network.blocks()[1]) } else { String::new() };
-        let services = match behind {
-            Behind::Interface(_) => format!(", DHCP, {server}"),
-            Behind::Namespace { .. } => String::new(),
+        let services = match attachment {
+            Attachment::Interface(_) => format!(", DHCP, {server}"),
+            Attachment::Namespace { .. } => String::new(),
         };
         format!(
             "{} is behind the link: {}{six}, gateway {}{services}",
-            behind.name(),
+            attachment.name(),
             network.blocks()[0],
             network.gateway
         )
@@ -110,8 +128,9 @@ pub fn described(link: &HostLink) -> Vec<String> {
 
 /// Returns the settings of dnsmasq (its manual page, "OPTIONS").
 ///
-/// Without `no-ping` it would look for three seconds whether somebody has the address already,
-/// which nobody has in a network that is new.
+/// * `no-ping`: otherwise it waits for three seconds for another user of the address. The network
+///   is new, so no device can have it.
+/// * `local=/lasthop/`: otherwise it asks the name server for the IPv6 address of `host.lasthop`.
 fn settings(
     attached: &[Attached],
     mtu: u16,
@@ -130,6 +149,7 @@ fn settings(
          local=/lasthop/\n\
          dhcp-authoritative\n",
     );
+    let mtu = mtu.min(ETHERNET_MTU);
     let mut line = |setting: String| {
         let _ = writeln!(text, "{setting}");
     };
@@ -138,9 +158,9 @@ fn settings(
     if let Some(server) = name_server {
         line(format!("server={server}"));
     }
-    for Attached { behind, network, ipv6 } in attached {
-        let Behind::Interface(interface) = behind else { continue };
-        let [first, last] = network.for_devices();
+    for Attached { attachment, network, ipv6 } in attached {
+        let Attachment::Interface(interface) = attachment else { continue };
+        let [first, last] = network.dhcp_range();
         line(format!("interface={interface}"));
         line(format!("dhcp-range={first},{last},{LEASE}"));
         if *ipv6 {
@@ -161,13 +181,13 @@ mod tests {
 
     #[test]
     fn values_of_the_option() {
-        let words =
-            |values: &[&str]| behind(&values.iter().map(|&value| value.to_owned()).collect::<Vec<_>>());
-        let namespace = |name: &str, path: &str| Behind::Namespace { name: name.into(), path: path.into() };
+        let read = |values: [&str; 4]| values.map(|value| attachment(value).expect("a value"));
+        let namespace =
+            |name: &str, path: &str| Attachment::Namespace { name: name.into(), path: path.into() };
         assert_eq!(
-            words(&["eth1", "netns:phone", "netns:/run/x", "pid:7"]).expect("values"),
+            read(["eth1", "netns:phone", "netns:/run/x", "pid:7"]),
             [
-                Behind::Interface("eth1".into()),
+                Attachment::Interface("eth1".into()),
                 namespace("netns:phone", "/run/netns/phone"),
                 namespace("netns:/run/x", "/run/x"),
                 namespace("pid:7", "/proc/7/ns/net"),
@@ -181,7 +201,11 @@ mod tests {
         let attached: Vec<_> = [("eth1", true), ("eth2", false)]
             .into_iter()
             .zip(networks)
-            .map(|((name, ipv6), network)| Attached { behind: Behind::Interface(name.into()), network, ipv6 })
+            .map(|((name, ipv6), network)| Attached {
+                attachment: Attachment::Interface(name.into()),
+                network,
+                ipv6,
+            })
             .collect();
         let text = settings(
             &attached,
