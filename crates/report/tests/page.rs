@@ -69,7 +69,9 @@ fn cells_that_were_repeated_until_precise_are_listed() {
     let of = &page["precision"];
     assert_eq!(of["rule"], control.rule.in_words());
     assert_eq!([&of["unit"], &of["least"], &of["most"]], [&json!("bit/s"), &json!(5), &json!(10)]);
-    for (shown, stop) in of["stops"].as_array().expect("stops").iter().zip(&control.stops) {
+    let stops = of["stops"].as_array().expect("stops");
+    assert_eq!(stops.len(), control.stops.len());
+    for (shown, stop) in stops.iter().zip(&control.stops) {
         assert_eq!([&shown["cell"], &shown["reached"]], [&json!(stop.cell), &json!(stop.reached)]);
         assert_eq!([shown["mean"].as_f64(), shown["half_width"].as_f64()], [stop.mean, stop.half_width()]);
     }

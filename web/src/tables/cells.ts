@@ -12,6 +12,15 @@ interface Row {
   of: CellStatistics | null;
 }
 
+/** A column for each factor with the level of the row's cell; a single one without factors. */
+export function levelColumns(page: Page): Column<{ cell: number }>[] {
+  if (page.factors.length === 0) return [{ title: "Cell", text: () => "all runs" }];
+  return page.factors.map((factor, place) => ({
+    title: factor.title,
+    text: ({ cell }) => factor.levels[page.cells[cell]?.levels[place] ?? -1] ?? "–",
+  }));
+}
+
 /** The chosen measure in every visible cell. */
 export function cellTable(page: Page, choice: Choice): HTMLElement | null {
   const measure = page.measures[choice.measure];
@@ -50,12 +59,8 @@ export function cellTable(page: Page, choice: Choice): HTMLElement | null {
     const runs = (cell: number) => page.runs.cell.filter((of, run) => of === cell && page.runs.verdict[run] === verdict).length;
     return { title, numeric: true, text: ({ cell }) => String(runs(cell)), value: ({ cell }) => runs(cell) };
   };
-  const levels = page.factors.map((factor, place): Column<Row> => ({
-    title: factor.title,
-    text: ({ cell }) => factor.levels[page.cells[cell]?.levels[place] ?? -1] ?? "–",
-  }));
   const columns: Column<Row>[] = [
-    ...(levels.length > 0 ? levels : [{ title: "Cell", text: () => "all runs" } satisfies Column<Row>]),
+    ...levelColumns(page),
     { title: "n", numeric: true, text: ({ of }) => String(of?.count ?? 0), value: ({ of }) => of?.count ?? 0 },
     ...(apart ? [{ title: "Unit", text: (row: Row) => unitOf(row).unit }] : []),
     figure("Median", (of) => of.median),

@@ -4,6 +4,7 @@ import { type Choice, visible } from "../choice";
 import type { Page, Precision, StoppedCell } from "../data";
 import { h } from "../dom";
 import { decimals, fixed, shown } from "../units";
+import { levelColumns } from "./cells";
 import { type Column, table } from "./table";
 
 /** The rule in a sentence, how many cells did not reach it, and a row for each visible cell. */
@@ -30,14 +31,10 @@ function rows(page: Page, { unit: written, most }: Precision, stops: readonly St
   const unit = shown(written, means);
   const places = decimals(means.map((mean) => (mean ?? 0) * unit.scale));
   const titled = (title: string) => (unit.unit === "" ? title : `${title} (${unit.unit})`);
-  const scaled = (value: number | null) => value === null ? null : value * unit.scale;
+  const scaled = (value: number | null) => (value === null ? null : value * unit.scale);
   const percent = (share: number | null) => (share === null ? null : 100 * share);
-  const levels = page.factors.map((factor, place): Column<StoppedCell> => ({
-    title: factor.title,
-    text: ({ cell }) => factor.levels[page.cells[cell]?.levels[place] ?? -1] ?? "–",
-  }));
   const columns: Column<StoppedCell>[] = [
-    ...(levels.length > 0 ? levels : [{ title: "Cell", text: () => "all runs" } satisfies Column<StoppedCell>]),
+    ...levelColumns(page),
     { title: "Repetitions", numeric: true, text: ({ repetitions }) => String(repetitions), value: ({ repetitions }) => repetitions },
     { title: titled("Mean"), numeric: true, text: ({ mean }) => fixed(scaled(mean), places), value: ({ mean }) => scaled(mean) },
     {
