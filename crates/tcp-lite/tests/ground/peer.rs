@@ -148,7 +148,8 @@ impl Conversation<'_> {
         self.flagged(offset, Field::Ack, payload)
     }
 
-    /// Returns such a segment with an additional flag.
+    /// Returns such a segment with an additional flag. Its time stamp makes it one whose damage TCP
+    /// Lite can see.
     pub fn flagged(&mut self, offset: u64, flag: Field, payload: &[u8]) -> Vec<u8> {
         loop {
             self.clock += 1;
@@ -218,11 +219,11 @@ pub fn tcp_at(packet: &[u8]) -> usize {
 /// Damages only the checksum field (TL-13).
 pub fn spoil(packet: &mut [u8]) {
     let at = tcp_at(packet) + 16;
-    packet[at] ^= SPOILT;
+    packet[at] ^= SPOILED_BITS;
 }
 
 /// The bits that [`spoil`] flips.
-const SPOILT: u8 = 0x55;
+const SPOILED_BITS: u8 = 0x55;
 
 /// Whether damage to this segment shows. It does not if the checksum, as it is or spoiled, is the
 /// sum of the pseudo-header by accident, as of one in 32768: TCP Lite then takes it for a segment
@@ -230,7 +231,7 @@ const SPOILT: u8 = 0x55;
 fn is_verifiable(packet: &[u8]) -> bool {
     let at = tcp_at(packet) + 16;
     let [high, low] = pseudo_sum(packet).to_be_bytes();
-    packet[at + 1] != low || (packet[at] != high && packet[at] ^ SPOILT != high)
+    packet[at + 1] != low || (packet[at] != high && packet[at] ^ SPOILED_BITS != high)
 }
 
 /// Flips a bit of the last byte.
