@@ -76,6 +76,7 @@ pub mod event;
 #[cfg(test)]
 mod example;
 pub mod fates;
+pub mod flows;
 pub mod fuzz;
 mod input;
 pub mod link_layer;

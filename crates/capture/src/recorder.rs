@@ -19,6 +19,7 @@ pub use error::{CloseError, RecordError};
 pub use options::{CaptureTo, RecorderOptions};
 
 use crate::event::{EndedPacket, Header, LinkInfo};
+use crate::flows::Watched;
 use crate::link_layer::Row;
 use crate::link_layer::blocks::Block;
 use crate::pcapng::OrderReport;
@@ -26,14 +27,14 @@ use crate::summary::Summary;
 use crate::table::Converted;
 use crate::units::Time;
 use chunk::{Chunk, Entry};
-use std::path::PathBuf;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use vocabulary::{Direction, LinkId};
-use writing::Writing;
+use writing::{Capture, Writing};
 
 /// Records events on links. See the [module](self), and the crate for the order of calls.
 pub struct Recorder {
@@ -67,13 +68,24 @@ struct Keep {
 }
 
 /// A view of the counters during the run. They lag behind the records by up to
-/// [`RecorderOptions::age`].
-#[derive(Debug, Clone, Default)]
+/// [`RecorderOptions::age`], or are those of the last [`Recorder::flush`].
+#[derive(Clone)]
 pub struct Live(Arc<Shared>);
 
-#[derive(Debug, Default)]
 struct Shared {
     summary: Mutex<Summary>,
+    /// Empty until somebody looks, because the recorder then copies the headers of each packet.
+    watched: Mutex<Watched>,
+    is_watched: AtomicBool,
+    /// The links at present.
+    header: Mutex<Header>,
+    /// A capture that began during the run.
+    capture: Mutex<Option<Capture>>,
+    /// Bytes of each packet that this capture needs.
+    captured: AtomicUsize,
+    /// Chunks that the writing thread was given, and those that it has written.
+    given: AtomicU64,
+    written: AtomicU64,
     stalls: AtomicU64,
 }
 
@@ -122,6 +134,11 @@ pub struct Logged {
     pub fates: u64,
 }
 
+/// Bytes kept of each packet in a capture that begins during the run: all.
+const SNAP_LENGTH: u32 = 65_535;
+/// Memory of such a capture for packets inside the links, in bytes.
+const MEMORY: usize = 32 * 1024 * 1024;
+
 /// Bytes of a packet that include all headers.
 const HEADERS: usize = 128;
 
@@ -140,7 +157,7 @@ impl Recorder {
         // one to fill, one to write.
         let chunks = (options.memory / 2 / chunk::memory()).max(2);
         let age_nanos = options.age.as_nanos();
-        let live = Live::default();
+        let live = Live::new(header.clone());
         let writing = Writing::open(header, options, live.clone())?;
         let (full, to_write) = sync_channel(chunks);
         let (written, empty) = sync_channel(chunks);
@@ -177,7 +194,7 @@ impl Recorder {
         length: u32,
         bytes: &[u8],
     ) {
-        let bytes = &bytes[..bytes.len().min(self.keep.entering)];
+        let bytes = &bytes[..bytes.len().min(self.keep.entering.max(self.live.wants()))];
         self.record(at, bytes, |bytes| Entry::Entered { link, direction, number, at, length, bytes });
     }
 
@@ -188,7 +205,7 @@ impl Recorder {
         // The writing thread still has the bytes of an unchanged packet, but a copy may outlive its
         // original.
         let known = ended.is_unchanged() && !ended.copy;
-        let kept = if known { 0 } else { bytes.len().min(self.keep.leaving) };
+        let kept = if known { 0 } else { bytes.len().min(self.keep.leaving.max(self.live.captured())) };
         self.record(ended.left, &bytes[..kept], |bytes| Entry::Ended { ended: *ended, bytes });
     }
 
@@ -232,6 +249,11 @@ impl Recorder {
         }
     }
 
+    /// Hands what was recorded so far to the writing thread, so that the counters include it soon.
+    pub fn flush(&mut self) {
+        self.hand_over();
+    }
+
     /// Returns when [`Recorder::settled`] should be called again at the latest, so that records in
     /// memory reach the disk. [`Time::NEVER`] if there are none.
     #[must_use]
@@ -243,6 +265,13 @@ impl Recorder {
     #[must_use]
     pub fn live(&self) -> Live {
         self.live.clone()
+    }
+
+    /// Returns whether somebody looks at the flows ([`Live::watched`]) or captures
+    /// ([`Live::capture`]). Both need bytes of each packet.
+    #[must_use]
+    pub fn wants_bytes(&self) -> bool {
+        self.live.wants() > 0
     }
 
     /// Returns the waits for the disk so far.
@@ -297,6 +326,7 @@ impl Recorder {
         }
         let next = self.next_chunk();
         let full = std::mem::replace(&mut self.chunk, next);
+        self.live.0.given.fetch_add(1, Ordering::Relaxed);
         // This never blocks: the channel has room for all chunks.
         if self.full.send(full).is_err() {
             self.deserted = true;
@@ -331,10 +361,96 @@ impl Recorder {
 }
 
 impl Live {
+    fn new(header: Header) -> Self {
+        Self(Arc::new(Shared {
+            summary: Mutex::default(),
+            watched: Mutex::default(),
+            is_watched: AtomicBool::default(),
+            header: Mutex::new(header),
+            capture: Mutex::default(),
+            captured: AtomicUsize::default(),
+            given: AtomicU64::default(),
+            written: AtomicU64::default(),
+            stalls: AtomicU64::default(),
+        }))
+    }
+
     /// Returns the current counters.
     #[must_use]
     pub fn summary(&self) -> Summary {
         self.0.summary.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Returns the flows and channels. They are counted from the first call on.
+    #[must_use]
+    pub fn watched(&self) -> Watched {
+        self.0.is_watched.store(true, Ordering::Relaxed);
+        self.0.watched.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn is_watched(&self) -> bool {
+        self.0.is_watched.load(Ordering::Relaxed)
+    }
+
+    /// Begins a capture of all links at the next packet that enters. An earlier one of this kind
+    /// ends.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn capture(&self, path: &Path) -> Result<(), RecordError> {
+        self.stop()?;
+        let to = CaptureTo::Path(path.to_owned());
+        let mut capture = Capture::open(to, &self.header(), SNAP_LENGTH, MEMORY)?;
+        // A reader that follows the file sees at once which links it captures.
+        capture.flush()?;
+        *self.running() = Some(capture);
+        self.0.captured.store(SNAP_LENGTH as usize, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Ends the capture that began during the run; `None` if there is none.
+    ///
+    /// # Errors
+    /// If its last records cannot be written.
+    pub fn stop(&self) -> Result<Option<Captured>, RecordError> {
+        self.0.captured.store(0, Ordering::Relaxed);
+        let capture = self.running().take();
+        capture.map(Capture::finish).transpose()
+    }
+
+    /// Returns the file of the capture that began during the run, while it goes on.
+    #[must_use]
+    pub fn captures_to(&self) -> Option<PathBuf> {
+        self.running().as_ref().and_then(Capture::path).map(Path::to_owned)
+    }
+
+    fn header(&self) -> MutexGuard<'_, Header> {
+        self.0.header.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn running(&self) -> MutexGuard<'_, Option<Capture>> {
+        self.0.capture.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn captured(&self) -> usize {
+        self.0.captured.load(Ordering::Relaxed)
+    }
+
+    /// Returns how many bytes of a packet that enters are needed besides those for the recorder's
+    /// own files.
+    fn wants(&self) -> usize {
+        self.captured().max(if self.is_watched() { HEADERS } else { 0 })
+    }
+
+    /// Waits until the writing thread has written what was given to it, for one second at most.
+    ///
+    /// After a [`Recorder::flush`], counters and captures then have everything that was recorded.
+    pub fn catch_up(&self) {
+        let given = self.0.given.load(Ordering::Relaxed);
+        let until = Instant::now() + Duration::from_secs(1);
+        while self.0.written.load(Ordering::Acquire) < given && Instant::now() < until {
+            std::thread::sleep(Duration::from_micros(200));
+        }
     }
 
     /// Returns how often the emulator has had to wait for the disk so far, including a wait that is

@@ -212,6 +212,12 @@ impl Spread {
         (self.count > 0).then(|| Span::from_nanos((self.sum / u128::from(self.count)) as u64))
     }
 
+    /// Returns the sum in nanoseconds.
+    #[must_use]
+    pub fn sum_nanos(&self) -> u128 {
+        self.sum
+    }
+
     /// Returns the maximum; `None` if there are no spans.
     #[must_use]
     pub fn max(&self) -> Option<Span> {

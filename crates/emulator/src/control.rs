@@ -46,6 +46,9 @@ pub enum Command {
     Note(String),
     /// Show the observer everything that has happened until now, and say so.
     Settle(Sender<()>),
+    /// Send the number of packets that wait in one way of a link ([`Link::waiting`]). The loop of a
+    /// guest does not answer.
+    Waiting(WayId, Sender<usize>),
     /// Change one way of a link, and send the result.
     Change(WayId, Box<LinkChange>, Sender<Result<(), String>>),
 }
@@ -90,6 +93,15 @@ impl Control {
         self.tell(Command::Settle(answer));
         // An error means that the loop has ended.
         let _ = answered.recv();
+    }
+
+    /// Returns the number of packets that wait in one way of a link. `None` if the loop has ended,
+    /// or is in a guest.
+    #[must_use]
+    pub fn waiting(&self, way: WayId) -> Option<usize> {
+        let (answer, answered) = channel();
+        self.tell(Command::Waiting(way, answer));
+        answered.recv().ok()
     }
 
     /// Changes one way of a link and returns the result. `None` if the loop has ended.

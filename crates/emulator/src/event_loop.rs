@@ -102,6 +102,8 @@ pub trait Observer {
     fn block(&mut self, way: WayId, block: &Block) {
         let _ = (way, block);
     }
+    /// Somebody is about to read what the observer has counted ([`Command::Settle`]).
+    fn read(&mut self) {}
     /// The observer has been shown everything that happened until `now`.
     fn settled(&mut self, now: Time) {
         let _ = now;
@@ -326,8 +328,15 @@ impl<D: Driver, O: Observer> Emulator<D, O> {
                 false
             }
             Command::Settle(answer) => {
-                // This loop shows every event at once. An error means that nobody waits any more.
+                // This loop shows every event at once.
+                self.outlet.observer.read();
+                // An error means that nobody waits any more.
                 let _ = answer.send(());
+                false
+            }
+            Command::Waiting(way, answer) => {
+                let waiting = self.links.get(way.link()).map(|placed| placed.link.waiting(way.direction()));
+                waiting.and_then(|waiting| answer.send(waiting).ok());
                 false
             }
             Command::Change(way, change, answer) => {

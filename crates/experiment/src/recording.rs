@@ -117,12 +117,13 @@ fn ended(way: WayId, packet: &Packet) -> EndedPacket {
 
 impl Observer for Recording {
     fn wants_bytes(&self) -> bool {
-        self.wants_bytes
+        self.wants_bytes || self.recorder.wants_bytes()
     }
 
     fn entered(&mut self, way: WayId, number: u64, frame: &Frame, now: Time) {
         let (link, direction) = place(way);
-        let bytes = bytes(frame, self.wants_bytes, &mut self.bytes);
+        let wanted = self.wants_bytes();
+        let bytes = bytes(frame, wanted, &mut self.bytes);
         self.recorder.entered(link, direction, number, now, frame.len() as u32, bytes);
     }
 
@@ -165,6 +166,10 @@ impl Observer for Recording {
 
     fn note(&mut self, text: &str, now: Time) {
         self.recorder.note(now, text);
+    }
+
+    fn read(&mut self) {
+        self.recorder.flush();
     }
 
     fn settled(&mut self, now: Time) {

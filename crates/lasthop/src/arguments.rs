@@ -34,6 +34,8 @@ pub struct Arguments {
 pub enum Command {
     /// Run a program behind an emulated wireless link
     Link(Box<LinkArguments>),
+    /// Show a running link live in the terminal, and change it by keys
+    Watch(crate::commands::watch::WatchArguments),
     /// Run a campaign: repeated experiments from a plan
     Run(RunArguments),
     /// Merge the shards of a campaign (`lasthop run --shard`) into one run directory
@@ -233,13 +235,15 @@ pub enum RunningLinks {
     #[command(after_help = "\
 Examples:
   lasthop link set 1 down rate=1mbit,delay=100ms
-  lasthop link set 1 both outage=now+5s")]
+  lasthop link set 1 both outage=now+5s
+  lasthop link set 1 both profile=umts,loss=1%")]
     Set {
         /// ID of the link in `lasthop link list`, or its first digits
         id: String,
         /// Direction: up, down or both
         direction: String,
-        /// Parameters to change, as in `lasthop link --down`
+        /// Parameters to change, as in `lasthop link --down`; profile=NAME first takes over all of
+        /// a link profile
         parameters: String,
     },
     /// Run another program behind a running link

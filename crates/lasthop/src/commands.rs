@@ -19,3 +19,4 @@ pub mod rto;
 pub mod run;
 pub mod self_check;
 pub mod tcp_lite;
+pub mod watch;

@@ -59,6 +59,7 @@ fn run(arguments: Arguments) -> Result<i32, Failure> {
             Some(RunningLinks::Exec { id, command }) => commands::link::exec(&id, &command),
             None => commands::link::run(&link),
         },
+        Command::Watch(arguments) => commands::watch::run(&arguments),
         Command::Run(arguments) => commands::run::run(&arguments),
         Command::Merge(arguments) => commands::merge::run(&arguments),
         Command::Gate(arguments) => commands::gate::run(&arguments),

@@ -1,8 +1,10 @@
 //! Control of a running link over a Unix socket in the state directory of the run. Request and
 //! answer are one line of JSON each.
 
+use capture::flows::FlowCounters;
 use netlab::Entrance;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
@@ -22,27 +24,43 @@ const PATIENCE: Duration = Duration::from_secs(5);
 pub enum Request {
     /// Describe the link and its counters.
     Show,
+    /// Say everything that changes while the link runs. Flows are counted from the first such
+    /// request on.
+    Status,
     /// Change parameters of the link.
     Set {
         /// `up`, `down` or `both`.
         direction: String,
-        /// Parameters, as in `lasthop link --down`.
+        /// Parameters, as in `lasthop link --down`. The first may be `profile=NAME`: all of the
+        /// direction is then as in this profile.
         parameters: String,
+    },
+    /// Begin a capture (pcapng), or end the one that was begun so.
+    Capture {
+        /// The new file, an absolute path; `None` to end.
+        file: Option<PathBuf>,
     },
     /// Say how to run another program behind the link.
     Enter,
 }
 
 /// The answer to a [`Request`].
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Answer {
     /// Answer to [`Request::Show`].
     Link(Running),
+    /// Answer to [`Request::Status`].
+    Status(Box<Status>),
     /// Answer to [`Request::Set`]: the new state of the changed directions.
     Changed {
         /// Name and new description of each changed direction.
         now: Vec<(String, String)>,
+    },
+    /// Answer to [`Request::Capture`].
+    Capture {
+        /// The file that is written from now on, or was until now.
+        file: Option<PathBuf>,
     },
     /// Answer to [`Request::Enter`].
     Entrance(Entrance),
@@ -69,6 +87,84 @@ pub struct Running {
     pub packets: (u64, u64),
     /// Packets that the link has lost so far, up and down.
     pub lost: (u64, u64),
+}
+
+/// State of a running link. The counters are those since its start, so a reader that knows two
+/// states can compute rates and mean delays between them.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Status {
+    /// Description of the link.
+    pub link: Running,
+    /// Nanoseconds since the link started.
+    pub at_ns: u64,
+    /// The uplink.
+    pub up: WayStatus,
+    /// The downlink.
+    pub down: WayStatus,
+    /// File of the capture that was begun by a request and goes on.
+    pub capture: Option<PathBuf>,
+    /// The flows that were seen last, in the order of their bytes, at most 1024.
+    pub flows: Vec<FlowStatus>,
+}
+
+/// State of one direction of a link.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct WayStatus {
+    /// Rate of the bottleneck in bit/s, if it is constant.
+    pub rate: Option<u64>,
+    /// Mean delay behind the bottleneck in nanoseconds, as far as the parameters determine it.
+    pub delay_ns: u64,
+    /// Packets that entered the link.
+    pub packets: u64,
+    /// Their bytes, at the link's layer.
+    pub bytes: u64,
+    /// Packets and copies that reached the other end.
+    pub delivered: u64,
+    /// Their bytes.
+    pub delivered_bytes: u64,
+    /// Packets and copies that were lost.
+    pub lost: u64,
+    /// `lost` by cause.
+    pub lost_by_reason: BTreeMap<String, u64>,
+    /// Packets and copies delivered with wrong bytes.
+    pub damaged: u64,
+    /// Copies that the link made.
+    pub duplicated: u64,
+    /// Packets and copies delivered after one that had arrived after them.
+    pub reordered: u64,
+    /// Packets and copies delivered with a congestion mark that the link set.
+    pub congestion_marked: u64,
+    /// Packets that wait for the bottleneck now.
+    pub waiting: u64,
+    /// Sum of the delays of delivered packets, in nanoseconds.
+    pub delay_sum_ns: u64,
+    /// Sum of their times in the queue, in nanoseconds.
+    pub queueing_sum_ns: u64,
+    /// State of the channel for the last packet that an error process judged: `good` or `bad`.
+    pub channel: Option<String>,
+}
+
+/// Counters of a flow.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FlowStatus {
+    /// `tcp`, `udp`, `icmp`, or the number of the IP protocol.
+    pub protocol: String,
+    /// Address of the end on the wireless side, with a port if the protocol has ports.
+    pub inside: String,
+    /// Address of the end beyond the link.
+    pub outside: String,
+    /// Packets towards `outside`.
+    pub up: FlowCounters,
+    /// Packets towards `inside`.
+    pub down: FlowCounters,
+}
+
+impl FlowStatus {
+    /// Returns the bytes of both directions.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.up.bytes + self.down.bytes
+    }
 }
 
 /// Answers requests on a Unix socket until it is dropped.
@@ -135,7 +231,7 @@ mod tests {
         let path = folder.path().join(SOCKET);
         let listener = Listener::start(path.clone(), |request| match request {
             Request::Set { direction, parameters } => Answer::Changed { now: vec![(direction, parameters)] },
-            Request::Show | Request::Enter => Answer::Refused("not today".into()),
+            _ => Answer::Refused("not today".into()),
         })
         .expect("a socket");
 

@@ -159,11 +159,15 @@ impl<W: Write> Order<W> {
     }
 
     /// Adds the end of a packet or a copy. `bytes` are those with which it leaves, if they have
-    /// changed or it is a copy. `stage` is as in [`words::fate`].
+    /// changed or it is a copy. `stage` is as in [`words::fate`]. Of a packet that entered before
+    /// the capture began, nothing is written.
     pub fn ended(&mut self, ended: &EndedPacket, stage: Option<&str>, bytes: Option<&[u8]>) {
         let Some(ends) = self.ends.get(&ended.link) else { return };
         let interface = ends.leaving(ended.direction);
         let key = (ended.link, ended.direction, ended.number);
+        if bytes.is_none() && !self.inside.contains_key(&key) {
+            return;
+        }
         let entering = match self.inside.get(&key) {
             Some(Inside::Waiting(place)) => self.waiting.get(place),
             _ => None,
@@ -242,6 +246,11 @@ impl<W: Write> Order<W> {
         }
         self.writer.flush()?;
         Ok((self.report, self.writer.into_inner()))
+    }
+
+    /// Returns the time until which everything is known.
+    pub fn known_until(&self) -> Time {
+        self.settled
     }
 
     /// Returns the counts so far.

@@ -130,6 +130,45 @@ fn capture_event_log_and_counters_agree() {
     assert_eq!(std::fs::read_dir(dir.path()).expect("the directory").count(), 2, "nothing else is left");
 }
 
+/// A capture of a part of a run has the packets that entered meanwhile, whole and with their fates,
+/// and nothing of a packet that was inside when it began.
+#[test]
+fn a_capture_can_begin_and_end_during_the_run() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = dir.path().join("part.pcapng");
+    let mut recorder = Recorder::start(example::header(), RecorderOptions::default()).expect("started");
+    let live = recorder.live();
+    assert!(!recorder.wants_bytes());
+    let enter = |recorder: &mut Recorder, number: u64| {
+        recorder.entered(LINK, Direction::Down, number, at(10 * number), 1000, &[7; 1000]);
+    };
+    let leave = |recorder: &mut Recorder, number: u64| {
+        let (entered, left) = (at(10 * number), at(10 * number + 25));
+        recorder
+            .ended(&EndedPacket::untouched(LINK, Direction::Down, number, 1000, entered, left), &[7; 1000]);
+    };
+    enter(&mut recorder, 0);
+    live.capture(&path).expect("begun");
+    assert!(recorder.wants_bytes());
+    assert_eq!(live.captures_to().as_ref(), Some(&path));
+    enter(&mut recorder, 1);
+    leave(&mut recorder, 0);
+    leave(&mut recorder, 1);
+    recorder.settled(at(100));
+    recorder.flush();
+    live.catch_up();
+    assert_eq!(live.summary().way(LINK, Direction::Down).delivered, 2);
+    let captured = live.stop().expect("written").expect("a capture");
+    assert_eq!((captured.path.as_ref(), live.captures_to()), (Some(&path), None));
+    enter(&mut recorder, 9);
+    recorder.close(at(200)).expect("closed");
+    let packets = packets::Reader::open(&path).expect("a capture");
+    let packets: Vec<_> = packets.map(|packet| packet.expect("a packet")).collect();
+    assert_eq!(packets.len(), 2, "{packets:?}");
+    let of_one = |packet: &packets::Packet| packet.comments[0].contains("down #1 ");
+    assert!(packets.iter().all(|packet| packet.bytes == [7; 1000] && of_one(packet)), "{packets:?}");
+}
+
 #[test]
 fn a_slow_disk_makes_the_caller_wait_and_is_counted() {
     let (give, live) = channel();

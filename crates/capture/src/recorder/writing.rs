@@ -17,6 +17,7 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::PoisonError;
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, SyncSender};
 use vocabulary::{Direction, LinkId};
 
@@ -40,7 +41,8 @@ pub(super) struct Writing {
     settled: Time,
 }
 
-struct Capture {
+/// A capture that is being written.
+pub(super) struct Capture {
     path: Option<PathBuf>,
     order: Order<Output>,
     /// Links that are captured; `None` means all.
@@ -72,6 +74,7 @@ impl Writing {
     pub(super) fn run(mut self, to_write: &Receiver<Chunk>, written: &SyncSender<Chunk>) -> Self {
         while let Ok(mut chunk) = to_write.recv() {
             self.write(&chunk);
+            self.live.0.written.fetch_add(1, Ordering::Release);
             chunk.clear();
             // There is room for every chunk. If the recorder is being closed, nothing receives it,
             // which does not matter.
@@ -83,14 +86,11 @@ impl Writing {
     /// Completes the files.
     pub(super) fn close(mut self, recorded: &mut Recorded, errors: &mut Vec<RecordError>) {
         errors.append(&mut self.errors);
-        if let Some(Capture { path, order, .. }) = self.capture {
-            match order.finish() {
-                Ok((report, _)) => recorded.capture = Some(Captured { path, report }),
-                Err(source) => {
-                    errors.push(RecordError::Write { what: "capture", path, at: self.settled, source });
-                }
-            }
+        match self.capture.map(Capture::finish).transpose() {
+            Ok(captured) => recorded.capture = captured,
+            Err(error) => errors.push(error),
         }
+        errors.extend(self.live.stop().err());
         self.link_layers.close(self.settled, recorded, errors);
         if let Some(events) = self.events {
             match events.close(self.settled) {
@@ -102,13 +102,17 @@ impl Writing {
 
     fn write(&mut self, chunk: &Chunk) {
         self.count(chunk);
-        self.feed_capture(chunk);
+        self.watch(chunk);
+        self.feed_captures(chunk);
         self.feed_events(chunk);
         self.link_layers.feed(chunk, self.settled, &mut self.errors);
         for entry in chunk.entries() {
             match entry {
                 Entry::Settled(now) => self.settled = self.settled.max(*now),
-                Entry::Link(link) => self.header.describe((**link).clone()),
+                Entry::Link(link) => {
+                    self.header.describe((**link).clone());
+                    self.live.header().clone_from(&self.header);
+                }
                 _ => {}
             }
         }
@@ -125,12 +129,32 @@ impl Writing {
         }
     }
 
-    fn feed_capture(&mut self, chunk: &Chunk) {
-        let Some(capture) = &mut self.capture else { return };
-        if let Err(source) = capture.write(chunk, &self.header) {
-            let path = capture.path.take();
+    /// Counts flows, if somebody looks at them.
+    fn watch(&self, chunk: &Chunk) {
+        if !self.live.is_watched() {
+            return;
+        }
+        let mut watched = self.live.0.watched.lock().unwrap_or_else(PoisonError::into_inner);
+        let described = Described::new(&self.header);
+        for entry in chunk.entries() {
+            match entry {
+                Entry::Entered { link, direction, number, at, length, bytes } => {
+                    let flow = described.flow(*link, chunk.bytes(*bytes), *length);
+                    watched.entered(*link, *direction, *number, *at, *length, flow);
+                }
+                Entry::Ended { ended, .. } => watched.ended(ended),
+                _ => {}
+            }
+        }
+    }
+
+    fn feed_captures(&mut self, chunk: &Chunk) {
+        for capture in [&mut self.capture, &mut *self.live.running()] {
+            let Some(Err(source)) = capture.as_mut().map(|capture| capture.write(chunk, &self.header)) else {
+                continue;
+            };
+            let path = capture.take().and_then(|capture| capture.path);
             self.errors.push(RecordError::Write { what: "capture", path, at: self.settled, source });
-            self.capture = None;
         }
     }
 
@@ -145,7 +169,12 @@ impl Writing {
 }
 
 impl Capture {
-    fn open(to: CaptureTo, header: &Header, snap_length: u32, limit: usize) -> Result<Self, RecordError> {
+    pub(super) fn open(
+        to: CaptureTo,
+        header: &Header,
+        snap_length: u32,
+        limit: usize,
+    ) -> Result<Self, RecordError> {
         let (path, output): (_, Box<dyn Write + Send>) = match to {
             CaptureTo::Writer(output) => (None, output),
             CaptureTo::Path(path) => {
@@ -160,6 +189,28 @@ impl Capture {
         }
     }
 
+    pub(super) fn path(&self) -> Option<&Path> {
+        self.path.as_deref()
+    }
+
+    /// Writes what the buffer has.
+    pub(super) fn flush(&mut self) -> Result<(), RecordError> {
+        let at = self.order.known_until();
+        let path = &self.path;
+        let failed = |source| RecordError::Write { what: "capture", path: path.clone(), at, source };
+        self.order.flush().map_err(failed)
+    }
+
+    /// Writes what is left.
+    pub(super) fn finish(self) -> Result<Captured, RecordError> {
+        let Self { path, order, .. } = self;
+        let at = order.known_until();
+        match order.finish() {
+            Ok((report, _)) => Ok(Captured { path, report }),
+            Err(source) => Err(RecordError::Write { what: "capture", path, at, source }),
+        }
+    }
+
     fn write(&mut self, chunk: &Chunk, header: &Header) -> io::Result<()> {
         let mut described = Described::new(header);
         for entry in chunk.entries() {
@@ -169,6 +220,8 @@ impl Capture {
                 continue;
             }
             match entry {
+                // It was recorded just before the capture began during the run.
+                Entry::Entered { bytes, .. } if chunk.bytes(*bytes).is_empty() => {}
                 Entry::Entered { link, direction, number, at, length, bytes } => {
                     self.order.entered(*link, *direction, *number, *at, *length, chunk.bytes(*bytes));
                     self.order.write_ready()?;

@@ -86,10 +86,13 @@ impl<O: Observer> Remote<O> {
             }
             Command::Settle(answer) => {
                 self.tell(&Order::Settle)?;
+                self.replay.observer().read();
                 // An error means that nobody waits any more.
                 let _ = answer.send(());
                 Ok(())
             }
+            // Without an answer: nobody looks at a guest's queue while it runs.
+            Command::Waiting(..) => Ok(()),
             Command::Change(way, change, answer) => {
                 self.replay.expect(change.clone(), answer);
                 self.tell(&Order::Change { way, change })

@@ -1,9 +1,10 @@
 //! `lasthop link -- COMMAND`: runs a program behind an emulated wireless link.
 
+mod answering;
 mod assemble;
 mod inside;
 mod link_layer;
-mod running;
+pub mod running;
 mod serving;
 mod summary;
 mod virtually;
@@ -17,6 +18,7 @@ use crate::failure::Failure;
 use crate::notice::Notice;
 use crate::outputs;
 use crate::remote::{self, Listener};
+use answering::Remote;
 use assemble::{Assembled, assemble};
 use capture::{CaptureTo, Header, LinkId, LinkInfo, Recorder, WallTime, WayInfo};
 use emulator::guest::Form;
@@ -35,7 +37,6 @@ use netlab::{
     Attachment, CommandEnd, CommandLine, HostLink, HostLinkOptions, Namespace, Registry, rights, tcp, tun,
 };
 use packet::Layer;
-use running::Remote;
 use serving::Serving;
 use std::ffi::OsString;
 use std::io;
