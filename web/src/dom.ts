@@ -35,5 +35,10 @@ export function svg<Name extends keyof SVGElementTagNameMap>(
 
 /** Lets the reader save `text` as a file. */
 export function download(name: string, type: string, text: string): void {
-  h("a", { href: `data:${type};charset=utf-8,${encodeURIComponent(text)}`, download: name }).click();
+  save(name, `data:${type};charset=utf-8,${encodeURIComponent(text)}`);
+}
+
+/** Lets the reader save what is at `address` as a file. */
+export function save(name: string, address: string): void {
+  h("a", { href: address, download: name }).click();
 }

@@ -73,6 +73,13 @@ export function fixed(value: number | null | undefined, places: number): string 
   return value < 0 && /[1-9]/.test(text) ? `−${text}` : text;
 }
 
+/** A value with its unit, in `digits` digits: the width of its text hardly changes. */
+export function quantity(value: number | null | undefined, unit: string, digits = 3): string {
+  if (value === null || value === undefined || !Number.isFinite(value)) return "–";
+  const { scale, unit: chosen } = shown(unit, [value]);
+  return `${fixed(value * scale, Math.min(decimals([value * scale], digits), 3))} ${chosen}`;
+}
+
 /** Thin spaces between thousands; four digits are read without. */
 function group(whole: string): string {
   return whole.length > 4 ? whole.replace(/\B(?=(\d{3})+$)/g, "\u202f") : whole;

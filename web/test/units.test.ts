@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { decimals, duration, effect, fixed, instant, number, probability, range, shown } from "../src/units";
+import { decimals, duration, effect, fixed, instant, number, probability, quantity, range, shown } from "../src/units";
 
 test("a unit is of the size of the greatest value", () => {
   expect(shown("bit/s", [9_600, 384_000])).toEqual({ scale: 1e-3, unit: "kbit/s" });
@@ -45,4 +45,11 @@ test("effects say which is higher, and how often", () => {
   expect(effect(0.97, "large", "reno", "cubic")).toBe("large: reno is higher in 97 % of pairs");
   expect(effect(0.1, "large", "reno", "cubic")).toBe("large: cubic is higher in 90 % of pairs");
   expect(effect(0.5, "negligible", "reno", "cubic")).toBe("negligible: neither is higher");
+});
+
+test("a quantity has its unit and three digits", () => {
+  const rates = [0, 999, 1234, 12_345, 123_456, 5.5e6, 1e9].map((rate) => quantity(rate, "bit/s"));
+  expect(rates).toEqual(["0 bit/s", "999 bit/s", "1.23 kbit/s", "12.3 kbit/s", "123 kbit/s", "5.50 Mbit/s", "1.00 Gbit/s"]);
+  expect([40, 0.25, 1500, null].map((delay) => quantity(delay, "ms"))).toEqual(["40.0 ms", "250 µs", "1.50 s", "–"]);
+  expect(quantity(0.0004, "packets/s")).toBe("0.000 packets/s");
 });

@@ -3,6 +3,7 @@
 import { type Choice, hasOverloaded } from "../choice";
 import type { Page } from "../data";
 import { h } from "../dom";
+import { box, select } from "../inputs";
 
 /** The controls; `changed` is called with every new choice. */
 export function controls(page: Page, first: Choice, changed: (choice: Choice) => void): HTMLElement {
@@ -41,28 +42,4 @@ export function controls(page: Page, first: Choice, changed: (choice: Choice) =>
     h("div", { class: "row" }, ...parts),
     filters.length > 0 && h("details", {}, h("summary", {}, "Levels"), h("div", { class: "row" }, ...filters)),
   );
-}
-
-/** A list to choose from; with `nothing`, also none of them. */
-export function select(
-  id: string,
-  title: string,
-  options: readonly string[],
-  chosen: number,
-  changed: (place: number) => void,
-  nothing?: string,
-): HTMLElement {
-  const option = (text: string, place: number) => h("option", { value: place, selected: place === chosen }, text);
-  const list = h(
-    "select",
-    { id, onchange: (event) => changed(Number((event.currentTarget as HTMLSelectElement).value)) },
-    ...(nothing === undefined ? [] : [option(nothing, -1)]),
-    ...options.map(option),
-  );
-  return h("label", { for: id }, `${title} `, list);
-}
-
-function box(id: string, title: string, on: boolean, changed: (on: boolean) => void): HTMLElement {
-  const input = h("input", { type: "checkbox", id, checked: on, onchange: (event) => changed((event.currentTarget as HTMLInputElement).checked) });
-  return h("label", { for: id, class: "box" }, input, ` ${title}`);
 }

@@ -5,8 +5,8 @@ import type { Losses, Page } from "../data";
 import { h } from "../dom";
 import { type FigureParts, frame } from "../figures/frame";
 import { countedRight, type Sum, takenFor } from "../figures/losses";
+import { select } from "../inputs";
 import { countTable, verdictTable } from "../tables/losses";
-import { select } from "./controls";
 
 const ABOUT =
   "A loss event is a sender's entry into recovery, a retransmission timeout, or a reduction of the window without either. Its true cause is what links did to the packets " +

@@ -5,12 +5,12 @@ import type { Page } from "../data";
 import { h } from "../dom";
 import { saveButton } from "../figures/frame";
 import { legendDrawing } from "../figures/paper";
+import { select } from "../inputs";
 import { type Below, below } from "../sequence/charts";
 import { chart, KEY, type Name, names, timeSequence } from "../sequence/files";
 import { chartScreen } from "../sequence/lines";
 import { type Screen, screen } from "../sequence/screen";
 import { type Sequence, unpack } from "../sequence/unpack";
-import { select } from "./controls";
 
 /** The section; what it returns draws it at a width. The reader's runs and zoom outlive that. */
 export function sequences(page: Page): (width: number) => HTMLElement[] {

@@ -5,10 +5,11 @@ import * as Plot from "@observablehq/plot";
 import uPlot from "uplot";
 import { h, svg } from "../dom";
 import { number } from "../units";
+import { axisLook, showTip } from "../uplot";
 import { symbolPath } from "../figures/symbols";
 import { type Mark, nearest, RADIUS, RING } from "./marks";
 import { steps } from "./path";
-import { type Screen, showTip } from "./screen";
+import type { Screen } from "./screen";
 import { whole } from "./unpack";
 
 const HEIGHT = 200;
@@ -110,7 +111,7 @@ export function chartScreen(chart: Chart, width: number, changed: (from: number,
   const element = h("div", { class: "sequence", role: "img", "aria-label": chart.description });
   const ink = () => getComputedStyle(element).color;
   const all = whole(chart.end);
-  const axis = { stroke: ink, grid: { stroke: "#8884", width: 1 }, ticks: { stroke: "#8884", size: 4 }, font: "12px system-ui, sans-serif", labelFont: "12px system-ui, sans-serif" };
+  const axis = axisLook(ink);
   const step = uPlot.paths.stepped?.({ align: 1 }) ?? (() => null);
   const drawn = ({ colour, width, shape }: Line): uPlot.Series => {
     const common: uPlot.Series = { stroke: colour, width, points: { show: false }, spanGaps: true };

@@ -4,6 +4,7 @@
 import uPlot from "uplot";
 import { h } from "../dom";
 import { number, shown } from "../units";
+import { axisLook, showTip } from "../uplot";
 import { describe, layers, readable } from "./strokes";
 import { type Sequence, visibleBytes, whole } from "./unpack";
 
@@ -30,7 +31,7 @@ export function screen(sequence: Sequence, width: number, changed: (from: number
   const ink = () => getComputedStyle(element).color;
   const { scale, unit } = shown("bytes", [visibleBytes(sequence, 0, sequence.end)[1]]);
   const grid = { stroke: () => fade(ink()), width: 1 };
-  const axis = { stroke: ink, grid, ticks: { ...grid, size: 4 }, font: "12px system-ui, sans-serif", labelFont: "12px system-ui, sans-serif" };
+  const axis = { ...axisLook(ink), grid, ticks: { ...grid, size: 4 } };
   const plot = new uPlot(
     {
       width,
@@ -146,17 +147,6 @@ function paint(plot: uPlot, sequence: Sequence, ink: string): void {
     for (const { time, last, text } of readable(layer)) ctx.fillText(text ?? "", x(time), y(last) - 4 * ratio);
   }
   ctx.restore();
-}
-
-/** Shows a text beside the pointer, or nothing. */
-export function showTip(plot: uPlot, tip: HTMLElement, text: string | null): void {
-  const { left = -1, top = -1 } = plot.cursor;
-  tip.hidden = text === null;
-  tip.textContent = text;
-  const right = left > plot.over.clientWidth / 2;
-  tip.style.left = right ? "" : `${left + 14}px`;
-  tip.style.right = right ? `${plot.over.clientWidth - left + 14}px` : "";
-  tip.style.top = `${Math.min(top + 10, plot.over.clientHeight - tip.offsetHeight)}px`;
 }
 
 function point(plot: uPlot, sequence: Sequence, tip: HTMLElement): void {
