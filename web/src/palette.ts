@@ -62,3 +62,12 @@ export const LAYER = {
   lost: "#a0109c",
   "sender-state": "#e69f00",
 } as const;
+
+/** Colours of the live page of a link. */
+export const LIVE = {
+  rate: SEQUENCE.data,
+  limit: "#8c8c8c",
+  delay: "#d55e00",
+  queueing: "#e69f00",
+  waiting: "#009e73",
+} as const;
