@@ -24,7 +24,10 @@ export const DELAYS: readonly [string, number][] = [
   ["s", 1e6],
 ];
 
-/** A step of the rate is this factor, one of the delay so many microseconds, one of the loss so many percent. */
+/**
+ * A step of the rate is this factor, one of the delay so many microseconds, one of the loss so many
+ * percent.
+ */
 export const STEP = { rate: 1.25, delay: 10_000, loss: 0.5 } as const;
 
 /** The directions of a choice. */

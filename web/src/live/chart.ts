@@ -160,7 +160,9 @@ export function chart(of: Chart, redraw: () => void): Drawn {
 const WHOLE = [1, 2, 5].flatMap((step) => [1, 10, 100, 1e3, 1e4, 1e5].map((power) => step * power)).sort((one, other) => one - other);
 
 function drawn({ colour, filled, limit }: Line): uPlot.Series {
-  const common: uPlot.Series = { stroke: colour, width: limit === true ? 1 : 1.5, points: { show: false } };
+  // A value is that of the time before it. A step also shows one between times without packets.
+  const paths = uPlot.paths.stepped?.({ align: -1 }) ?? (() => null);
+  const common: uPlot.Series = { stroke: colour, width: limit === true ? 1 : 1.5, points: { show: false }, paths };
   if (limit === true) return { ...common, dash: [5, 4] };
   return filled === true ? { ...common, fill: `${colour}40` } : common;
 }

@@ -57,7 +57,10 @@ export function controls(actions: Actions): Controls {
     lossInput.value = "";
   };
 
-  /** Runs changes after those before them, so that each step starts from the state after the last one. */
+  /**
+   * Runs changes after those before them, so that each step starts from the state after the last
+   * one.
+   */
   const act = (result: ReturnType<typeof resultOf>, changes: (status: Status) => readonly Change[]) => {
     queue = queue.then(() =>
       result.run(async () => {

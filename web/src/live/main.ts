@@ -83,6 +83,7 @@ function build(root: HTMLElement, fragment: Fragment): () => void {
   const nav = h("nav", { "aria-label": "Running links" });
   const head = ({ link, at_ns }: Status) => {
     write(title, link.command);
+    title.title = link.command;
     write(facts, `Link ${link.id}, process ${link.pid}, running for ${duration(Math.floor(at_ns / 1e9))}`);
     document.title = `lasthop: ${link.command}`;
   };

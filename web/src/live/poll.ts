@@ -16,7 +16,10 @@ export class Poll {
     void this.#round();
   }
 
-  /** Asks now instead of after the pause; fulfilled when an answer to a request from now on is there. */
+  /**
+   * Asks now instead of after the pause; fulfilled when an answer to a request from now on is
+   * there.
+   */
   refresh(): Promise<void> {
     const done = new Promise<void>((resolve) => this.#waiting.push(resolve));
     if (this.#asking) this.#again = true;

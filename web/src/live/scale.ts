@@ -3,7 +3,9 @@
 /** Round numbers that an axis may end at, times a power of ten. */
 const ENDS = [1, 1.5, 2, 3, 5, 7, 10];
 
-/** A limit is drawn up to this multiple of the greatest value; a higher one would flatten the lines. */
+/**
+ * A limit is drawn up to this multiple of the greatest value; a higher one would flatten the lines.
+ */
 const LIMIT = 3;
 
 /** The end of an axis for these values: a round number that changes rarely. */

@@ -62,7 +62,7 @@ export function way(direction: Direction, redraw: () => void): Way {
   const parameters = h("p", { class: "parameters" });
   const names = ["rate", "delay", "inside", "lost", "causes", "others", "channel"] as const;
   const titles = { rate: "Rate", delay: "Delay", inside: "Inside", lost: "Lost", causes: "Causes", others: "Changed", channel: "Channel" };
-  const values = Object.fromEntries(names.map((name) => [name, h("dd", { "data-number": name })])) as Record<(typeof names)[number], HTMLElement>;
+  const values = Object.fromEntries(names.map((name) => [name, h("dd", { "data-number": name }, "–")])) as Record<(typeof names)[number], HTMLElement>;
   const list = h("dl", { class: "facts numbers" }, ...names.flatMap((name) => [h("dt", {}, titles[name]), values[name]]));
   const drawn = charts(direction).map((of) => chart(of, redraw));
   const element = h(

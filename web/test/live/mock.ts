@@ -1,5 +1,5 @@
-// A server with the HTTP API of `lasthop serve`, over links that are models. `pages.mjs` runs it for
-// a browser.
+// A server with the HTTP API of `lasthop serve`, over links that are models. `pages.mjs` runs it
+// for a browser.
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";

@@ -21,9 +21,18 @@ const picture = async (name, full = false) => {
 };
 await shape(1280, 900, false);
 await theme("light");
+const models = [...server.links.values()];
+for (const { id } of models) server.end(id);
 await browser.call("Page.navigate", { url: page });
+await picture("desk-waiting");
+for (const model of models) server.start(model);
 await sleep(Number(seconds));
 await picture("desk-light");
+await browser.evaluate("document.getElementById('range-2').click()");
+await picture("desk-ten-minutes");
+await browser.evaluate("document.getElementById('range-0').click()");
+await picture("desk-ten-seconds");
+await browser.evaluate("document.getElementById('range-1').click()");
 await theme("dark");
 await picture("desk-dark");
 await browser.evaluate("document.getElementById('devices').open = true; scrollTo(0, 1e6)");
