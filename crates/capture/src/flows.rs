@@ -5,7 +5,6 @@
 
 use crate::event::{EndedPacket, Flow, Outcome};
 use crate::units::Time;
-use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::net::IpAddr;
 use vocabulary::{ChannelState, Direction, LinkId};
@@ -17,7 +16,7 @@ pub const FLOWS: usize = 1024;
 pub type End = (IpAddr, Option<u16>);
 
 /// A flow, as seen from the wireless side of its link.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct FlowId {
     /// The link.
     pub link: LinkId,
@@ -30,7 +29,7 @@ pub struct FlowId {
 }
 
 /// Counters of one direction of a flow.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct FlowCounters {
     /// Packets that entered the link.
     pub packets: u64,

@@ -36,6 +36,8 @@ pub enum Command {
     Link(Box<LinkArguments>),
     /// Show a running link live in the terminal, and change it by keys
     Watch(crate::commands::watch::WatchArguments),
+    /// Show and change running links in a browser, or by HTTP
+    Serve(crate::commands::serve::ServeArguments),
     /// Run a campaign: repeated experiments from a plan
     Run(RunArguments),
     /// Merge the shards of a campaign (`lasthop run --shard`) into one run directory

@@ -18,5 +18,6 @@ pub mod retracer;
 pub mod rto;
 pub mod run;
 pub mod self_check;
+pub mod serve;
 pub mod tcp_lite;
 pub mod watch;

@@ -60,6 +60,7 @@ fn run(arguments: Arguments) -> Result<i32, Failure> {
             None => commands::link::run(&link),
         },
         Command::Watch(arguments) => commands::watch::run(&arguments),
+        Command::Serve(arguments) => commands::serve::run(&arguments),
         Command::Run(arguments) => commands::run::run(&arguments),
         Command::Merge(arguments) => commands::merge::run(&arguments),
         Command::Gate(arguments) => commands::gate::run(&arguments),

@@ -3,6 +3,7 @@
 
 use capture::flows::FlowCounters;
 use netlab::Entrance;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, BufReader, Write};
@@ -69,7 +70,7 @@ pub enum Answer {
 }
 
 /// Description of a running link.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Running {
     /// ID of the link for `lasthop link set`.
     pub id: String,
@@ -91,7 +92,7 @@ pub struct Running {
 
 /// State of a running link. The counters are those since its start, so a reader that knows two
 /// states can compute rates and mean delays between them.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Status {
     /// Description of the link.
     pub link: Running,
@@ -108,7 +109,7 @@ pub struct Status {
 }
 
 /// State of one direction of a link.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WayStatus {
     /// Rate of the bottleneck in bit/s, if it is constant.
     pub rate: Option<u64>,
@@ -145,7 +146,7 @@ pub struct WayStatus {
 }
 
 /// Counters of a flow.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FlowStatus {
     /// `tcp`, `udp`, `icmp`, or the number of the IP protocol.
     pub protocol: String,
@@ -154,9 +155,27 @@ pub struct FlowStatus {
     /// Address of the end beyond the link.
     pub outside: String,
     /// Packets towards `outside`.
-    pub up: FlowCounters,
+    pub up: FlowWay,
     /// Packets towards `inside`.
-    pub down: FlowCounters,
+    pub down: FlowWay,
+}
+
+/// Counters of one direction of a flow.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FlowWay {
+    /// Packets that entered the link.
+    pub packets: u64,
+    /// Their bytes, at the link's layer.
+    pub bytes: u64,
+    /// Packets and copies that were lost.
+    pub lost: u64,
+}
+
+impl From<FlowCounters> for FlowWay {
+    fn from(counters: FlowCounters) -> Self {
+        let FlowCounters { packets, bytes, lost } = counters;
+        Self { packets, bytes, lost }
+    }
 }
 
 impl FlowStatus {

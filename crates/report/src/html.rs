@@ -10,6 +10,8 @@ use std::path::Path;
 /// Built from `web/` by `npm run build`; `web/README.md` says how.
 const SCRIPT: &str = include_str!("../assets/report.js");
 const STYLE: &str = include_str!("../assets/report.css");
+const LIVE_SCRIPT: &str = include_str!("../assets/live.js");
+const LIVE_STYLE: &str = include_str!("../assets/live.css");
 
 /// Content security policy: the browser may load only what is in the file.
 const POLICY: &str =
@@ -30,15 +32,29 @@ pub fn file(page: &Page) -> serde_json::Result<String> {
     ))
 }
 
+/// Returns the page of `lasthop serve`, which asks its own server for everything that it shows.
+#[must_use]
+pub fn live() -> String {
+    format!(
+        "{}<main id=\"live\"><noscript><p>This page is drawn by a script; please allow scripts.</p></noscript>\
+         </main>\n<script>{LIVE_SCRIPT}</script>\n</body>\n</html>\n",
+        head_with_policy("lasthop", LIVE_STYLE, &format!("{POLICY}; connect-src 'self'"))
+    )
+}
+
 /// Returns a page up to the beginning of its body.
 pub(crate) fn head(title: &str, style: &str) -> String {
+    head_with_policy(title, style, POLICY)
+}
+
+fn head_with_policy(title: &str, style: &str, policy: &str) -> String {
     let title = escaped(title);
     format!(
         "<!doctype html>\n\
          <html lang=\"en\">\n\
          <head>\n\
          <meta charset=\"utf-8\">\n\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"{policy}\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta name=\"color-scheme\" content=\"light dark\">\n\
          <link rel=\"icon\" href=\"data:,\">\n\

@@ -522,7 +522,11 @@ fn the_built_pages_are_those_of_their_source() {
         hash.update(bytes);
     }
     let digest = hash.finalize().iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"));
-    for script in [include_str!("../assets/report.js"), include_str!("../assets/layers.js")] {
+    for script in [
+        include_str!("../assets/report.js"),
+        include_str!("../assets/layers.js"),
+        include_str!("../assets/live.js"),
+    ] {
         let stamp = script.lines().next().unwrap_or_default();
         assert_eq!(
             stamp,

@@ -1,7 +1,7 @@
 //! `lasthop watch`: shows a running link live in the terminal, and changes it by keys.
 
 #[cfg(test)]
-mod example;
+pub mod example;
 mod history;
 mod keys;
 mod screen;
@@ -22,6 +22,8 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 use view::View;
+
+pub use view::free_file;
 
 /// Arguments of `lasthop watch`.
 #[derive(Debug, Args)]
@@ -135,7 +137,8 @@ fn ask(socket: &Path, requests: &[Request]) -> String {
     for request in requests {
         match remote::ask(socket, request) {
             Ok(Answer::Changed { now }) => {
-                changed.extend(now.into_iter().map(|(direction, is)| format!("{direction}: {is}")));
+                // The new parameters are on the screen.
+                changed.extend(now.into_iter().map(|(direction, _)| format!("{direction} changed")));
             }
             Ok(Answer::Capture { file: Some(file) }) => changed.push(format!("capture: {}", file.display())),
             Ok(Answer::Capture { file: None }) => {}
@@ -144,5 +147,5 @@ fn ask(socket: &Path, requests: &[Request]) -> String {
             Err(error) => return format!("the link does not answer: {error}"),
         }
     }
-    changed.join("  ")
+    changed.join(", ")
 }

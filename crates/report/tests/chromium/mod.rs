@@ -64,11 +64,17 @@ impl Browser {
         Some(browser)
     }
 
-    /// Opens a file and waits until it has been loaded. The load event of the previous page may
-    /// still arrive, and is ignored.
+    /// Opens a file and waits until it has been loaded.
+    #[allow(dead_code, reason = "not every page is a file")]
     pub fn open(&mut self, file: &Path) {
+        self.visit(&format!("file://{}", file.display()));
+    }
+
+    /// Opens an address and waits until it has been loaded. The load event of the previous page may
+    /// still arrive, and is ignored.
+    pub fn visit(&mut self, url: &str) {
         self.events.clear();
-        let navigation = self.call("Page.navigate", &json!({ "url": format!("file://{}", file.display()) }));
+        let navigation = self.call("Page.navigate", &json!({ "url": url }));
         let loader = &navigation["loaderId"];
         assert!(loader.is_string(), "{navigation}");
         self.until(|page, event| event == "load" && page == loader);

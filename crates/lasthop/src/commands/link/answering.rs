@@ -2,7 +2,7 @@
 
 use super::link_seed;
 use crate::remote::{Answer, FlowStatus, Request, Running, Status, WayStatus};
-use capture::flows::{End, FlowId};
+use capture::flows::{End, FlowCounters, FlowId};
 use capture::{LinkId, Live, RecordError};
 use emulator::{Command, Control, LinkChange, WayId};
 use experiment::catalogue::Catalogue;
@@ -229,7 +229,7 @@ fn profile(running: &LinkProfile, name: &str) -> Result<LinkProfile, String> {
     Ok(wanted)
 }
 
-fn flow(id: &FlowId, [up, down]: [capture::flows::FlowCounters; 2]) -> FlowStatus {
+fn flow(id: &FlowId, [up, down]: [FlowCounters; 2]) -> FlowStatus {
     let protocol = match id.protocol {
         1 | 58 => "icmp".to_owned(),
         6 => "tcp".to_owned(),
@@ -240,5 +240,11 @@ fn flow(id: &FlowId, [up, down]: [capture::flows::FlowCounters; 2]) -> FlowStatu
         Some(port) => SocketAddr::new(address, port).to_string(),
         None => address.to_string(),
     };
-    FlowStatus { protocol, inside: shown(id.inside), outside: shown(id.outside), up, down }
+    FlowStatus {
+        protocol,
+        inside: shown(id.inside),
+        outside: shown(id.outside),
+        up: up.into(),
+        down: down.into(),
+    }
 }

@@ -8,15 +8,28 @@ use netlab::state::State;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+/// Returns the descriptions of the running links.
+pub fn running() -> Result<Vec<Running>, Failure> {
+    let registry = Registry::open()?;
+    let states = registry.list()?.into_iter().filter(State::is_running);
+    // A link that has just ended or is about to start does not answer.
+    let one = |state: State| match remote::ask(
+        &registry.path().join(&state.id).join(remote::SOCKET),
+        &Request::Show,
+    ) {
+        Ok(Answer::Link(running)) => Some(running),
+        _ => None,
+    };
+    Ok(states.filter_map(one).collect())
+}
+
 /// Runs `lasthop link list`.
 pub fn list(json: bool) -> Result<i32, Failure> {
-    let registry = Registry::open()?;
-    let mut found = false;
-    for state in registry.list()?.into_iter().filter(State::is_running) {
-        let socket = registry.path().join(&state.id).join(remote::SOCKET);
-        // A link that has just ended or is about to start does not answer.
-        let Ok(Answer::Link(running)) = remote::ask(&socket, &Request::Show) else { continue };
-        found = true;
+    let all = running()?;
+    if all.is_empty() && !json {
+        anstream::eprintln!("no link is running");
+    }
+    for running in all {
         if json {
             anstream::println!("{}", serde_json::to_string(&running)?);
             continue;
@@ -25,9 +38,6 @@ pub fn list(json: bool) -> Result<i32, Failure> {
         anstream::println!("link {id}  {command}  (process {pid}, {seconds} s)");
         anstream::println!("  up   {:>8} packets, {:>6} lost  {up}", packets.0, lost.0);
         anstream::println!("  down {:>8} packets, {:>6} lost  {down}", packets.1, lost.1);
-    }
-    if !found && !json {
-        anstream::eprintln!("no link is running");
     }
     Ok(0)
 }
@@ -63,7 +73,7 @@ pub fn exec(id: &str, command: &[OsString]) -> Result<i32, Failure> {
 }
 
 /// Sends `request` to the running link whose id begins with `id`.
-fn ask(id: &str, request: &Request) -> Result<Answer, Failure> {
+pub fn ask(id: &str, request: &Request) -> Result<Answer, Failure> {
     Ok(remote::ask(&socket(Some(id))?, request)?)
 }
 

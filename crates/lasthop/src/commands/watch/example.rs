@@ -1,7 +1,6 @@
 //! States of a link for tests: a download at 1 Mbit/s over a downlink of 2 Mbit/s.
 
-use crate::remote::{FlowStatus, Running, Status, WayStatus};
-use capture::flows::FlowCounters;
+use crate::remote::{FlowStatus, FlowWay, Running, Status, WayStatus};
 
 /// Returns the state after this many tenths of a second.
 pub fn status(tenth: u64) -> Status {
@@ -33,8 +32,8 @@ pub fn status(tenth: u64) -> Status {
         protocol: "tcp".to_owned(),
         inside: "10.0.0.2:4000".to_owned(),
         outside: "10.0.0.1:80".to_owned(),
-        up: FlowCounters::default(),
-        down: FlowCounters { packets, bytes: packets * 1250, lost: 0 },
+        up: FlowWay::default(),
+        down: FlowWay { packets, bytes: packets * 1250, lost: 0 },
     };
     let up = WayStatus { delay_ns: 30_000_000, ..WayStatus::default() };
     Status { link, at_ns: tenth * 100_000_000, up, down, capture: None, flows: vec![flow] }

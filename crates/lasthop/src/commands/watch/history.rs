@@ -5,6 +5,8 @@ use std::collections::{HashMap, VecDeque};
 
 /// Time over which a number is averaged, in nanoseconds.
 const WINDOW: u64 = 1_000_000_000;
+/// Time between two points of the charts, in nanoseconds. A screen has no room for more.
+const STEP: u64 = 500_000_000;
 /// Time that the charts show, in seconds.
 pub const SHOWN: f64 = 60.0;
 
@@ -23,6 +25,8 @@ pub struct Charts {
     pub rate: VecDeque<(f64, f64)>,
     /// Mean delay in milliseconds. A time without packets has no point.
     pub delay: VecDeque<(f64, f64)>,
+    /// Time and state at the last point.
+    last: Option<(u64, WayStatus)>,
 }
 
 /// Numbers of one direction over the last second.
@@ -43,10 +47,8 @@ pub struct Recent {
 impl History {
     /// Adds the newest state.
     pub fn add(&mut self, status: Status) {
-        if let Some(last) = self.states.back() {
-            self.up.add(last, &status, &last.up, &status.up);
-            self.down.add(last, &status, &last.down, &status.down);
-        }
+        self.up.add(status.at_ns, &status.up);
+        self.down.add(status.at_ns, &status.down);
         self.states.push_back(status);
         let newest = self.newest().at_ns;
         // One state at the beginning of the window stays.
@@ -108,10 +110,18 @@ pub fn key(flow: &FlowStatus) -> (&str, &str, &str) {
 }
 
 impl Charts {
-    fn add(&mut self, last: &Status, status: &Status, before: &WayStatus, now: &WayStatus) {
-        let at = status.at_ns as f64 / 1e9;
-        self.rate.push_back((at, per(bits(before, now), seconds_between(last, status))));
+    fn add(&mut self, at_ns: u64, now: &WayStatus) {
+        let Some((since, before)) = &self.last else {
+            self.last = Some((at_ns, now.clone()));
+            return;
+        };
+        if at_ns < since + STEP {
+            return;
+        }
+        let at = at_ns as f64 / 1e9;
+        self.rate.push_back((at, per(bits(before, now), (at_ns - since) as f64 / 1e9)));
         self.delay.extend(mean_ms(before, now, |way| way.delay_sum_ns).map(|delay| (at, delay)));
+        self.last = Some((at_ns, now.clone()));
         for points in [&mut self.rate, &mut self.delay] {
             while points.front().is_some_and(|&(then, _)| then < at - SHOWN) {
                 points.pop_front();

@@ -84,7 +84,7 @@ fn direction(
     frame.render_widget(Paragraph::new(numbers_of(now, recent)), numbers);
     let end = status.at_ns as f64 / 1e9;
     chart(frame, rate, "rate", end, &charts.rate, now.rate.map(|rate| rate as f64), bit_rate);
-    chart(frame, delay, "delay", end, &charts.delay, None, |delay| format!("{delay:.0} ms"));
+    chart(frame, delay, "delay", end, &charts.delay, None, |delay| format!("{} ms", three_digits(delay)));
 }
 
 /// Returns the four lines of numbers of a direction.
@@ -248,14 +248,18 @@ fn bit_rate(bits: f64) -> String {
         bits if bits >= 1e3 => (bits / 1e3, "kbit/s"),
         bits => (bits, "bit/s"),
     };
-    let digits = if value >= 100.0 || unit == "bit/s" {
+    if unit == "bit/s" { format!("{value:.0} {unit}") } else { format!("{} {unit}", three_digits(value)) }
+}
+
+fn three_digits(value: f64) -> String {
+    let digits = if value >= 100.0 {
         0
     } else if value >= 10.0 {
         1
     } else {
         2
     };
-    format!("{value:.digits$} {unit}")
+    format!("{value:.digits$}")
 }
 
 #[cfg(test)]
