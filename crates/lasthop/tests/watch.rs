@@ -123,6 +123,30 @@ fn keys_change_the_link() {
     assert!(after.starts_with('0') && after.contains(" echo ") && screen.contains("\u{1b}[?1049l"), "{out}");
 }
 
+/// W3: a handover from UMTS to Wi-Fi during a download, as a switch of the profile. Without an
+/// outage nothing is lost by it; with one, packets are, and the download completes nevertheless.
+#[test]
+fn a_handover_during_a_download() {
+    for (change, is_lossy) in [("profile=wifi-b", false), ("profile=wifi-b,outage=now+300ms", true)] {
+        let script = format!(
+            "lasthop link set 1 both profile=umts,loss=none >/dev/null
+             download & download=$!
+             until lasthop link list | awk '/^  down/ && $2 > 20 {{ found = 1 }} END {{ exit !found }}'; do sleep 0.05; done
+             lasthop link set 1 both {change} >/dev/null
+             wait $download; echo status $? >&2
+             lasthop watch --json | head -n 1; cmp data copy && echo the same; touch done; wait $link"
+        );
+        let Some((_folder, output)) = run(&script) else { return };
+        let (out, err) = (text(&output.stdout), text(&output.stderr));
+        assert!(err.contains("status 0") && out.ends_with("the same\n"), "{out}{err}");
+        let state: serde_json::Value =
+            serde_json::from_str(out.lines().next().expect("a line")).expect("a JSON object");
+        assert_eq!(state["down"]["rate"], 11_000_000, "{state}");
+        let lost = [&state["up"], &state["down"]].map(|way| way["lost_by_reason"]["outage"].as_u64());
+        assert_eq!(lost.iter().flatten().sum::<u64>() > 0, is_lossy, "{change}: {state}");
+    }
+}
+
 /// A change that a direction refuses changes neither, and a program without a terminal is told what
 /// to use instead.
 #[test]
