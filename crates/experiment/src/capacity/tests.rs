@@ -32,7 +32,7 @@ fn theaterq(text: &str) -> RateSpec {
 }
 
 fn spec(rate: RateSpec) -> StageSpec {
-    let queue = QueueSpec::DropTail(Limit::Unlimited);
+    let queue = QueueSpec::drop_tail(Limit::Unlimited);
     StageSpec::Bottleneck(BottleneckSpec { rate, queue, ..BottleneckSpec::default() })
 }
 

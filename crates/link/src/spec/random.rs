@@ -1,7 +1,7 @@
 //! Whether a link is random at all.
 
 use super::{DirectionSpec, StageSpec};
-use crate::stage::bottleneck::{QueueSpec, RateSpec};
+use crate::stage::bottleneck::RateSpec;
 use crate::stage::errors::{EffectSpec, ErrorSpec, ProcessSpec};
 use crate::stage::hiccup::Trigger;
 
@@ -19,9 +19,7 @@ impl StageSpec {
     fn is_random(&self) -> bool {
         match self {
             // A TheaterQ trace has probabilities of losses and copies.
-            Self::Bottleneck(spec) => {
-                matches!(spec.queue, QueueSpec::Red(_)) || matches!(spec.rate, RateSpec::Theaterq(..))
-            }
+            Self::Bottleneck(spec) => spec.queue.is_random() || matches!(spec.rate, RateSpec::Theaterq(..)),
             Self::Errors(spec) => errors_are_random(spec),
             Self::Outage(spec) => spec.process.is_some(),
             Self::Duplicate(spec) => spec.probability.get() > 0.0,

@@ -13,31 +13,41 @@
 //!
 //! [`Bottleneck::set`] changes parameters while packets are inside. These packets stay, in order:
 //!
-//! * Drop-tail and RED apply new limits to later arrivals.
+//! * Drop-tail, CoDel and RED apply new limits to later arrivals.
 //! * Drop-head applies a new limit to waiting packets as well: a limit in time at once, one in
 //!   packets or bytes when the next packet arrives.
 //! * CoDel applies a new target to waiting packets when they leave.
 //! * The unsent bits of the packet being sent go at the new rate from that instant on. With a new
 //!   trace, they are part of its first opportunities or lines.
 //! * A new trace begins at the instant of the change; an unchanged trace continues.
-//! * CoDel and RED keep their state if the kind of queue is unchanged.
+//! * A discipline keeps its state if its kind is unchanged.
+//! * A discipline of another kind takes over the packets in order of arrival.
 
-mod backlog;
 mod clock;
 pub mod codel;
 mod counted;
+mod discipline;
+mod drop_head;
+mod drop_tail;
+mod fifo;
+mod limit;
 mod limiter;
 pub mod mahimahi;
 mod queue;
 mod rate;
 pub mod red;
 pub mod theaterq;
+mod trace;
 
 pub use codel::CoDelSpec;
 pub use counted::Counted;
-pub use queue::{Limit, QueueSpec, TraceLimit};
+pub use drop_head::DropHeadSpec;
+pub use drop_tail::DropTailSpec;
+pub use limit::Limit;
+pub use queue::QueueSpec;
 pub use rate::{Once, RateSpec};
 pub use red::RedSpec;
+pub use trace::{TraceLimit, TraceQueueSpec};
 
 use crate::fate::Effect;
 use crate::packet::Packet;
@@ -46,12 +56,11 @@ use crate::spec::StageSpec;
 use crate::stage::spec::{Read, SpecError};
 use crate::stage::{Outbox, Stage};
 use crate::units::Time;
-use backlog::{Backlog, Waiting};
 use borsh::{BorshDeserialize, BorshSerialize};
-use codel::CoDel;
+use discipline::{Discipline, Moment, Site};
+use fifo::Waiting;
 use limiter::Limiter;
 use rand::RngExt;
-use red::{Red, RedAction};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use vocabulary::{Loss, Sending};
@@ -87,9 +96,9 @@ impl fmt::Display for BottleneckSpec {
 #[derive(Debug)]
 pub struct Bottleneck {
     spec: BottleneckSpec,
+    seed: Seed,
     limiter: Limiter,
-    discipline: Discipline,
-    backlog: Backlog,
+    queue: Box<dyn Discipline>,
     /// The packet being sent. The end of its transmission is [`Time::NEVER`] if it depends on later
     /// opportunities of a trace.
     serving: Option<Packet>,
@@ -97,25 +106,16 @@ pub struct Bottleneck {
     stream: Stream,
 }
 
-/// A queue discipline with its state.
-#[derive(Debug)]
-enum Discipline {
-    DropTail(Limit),
-    DropHead(Limit),
-    CoDel(CoDel),
-    Red(Red),
-    Trace(TraceLimit),
-}
-
 impl Bottleneck {
     /// Creates a bottleneck as `spec` says, with the random numbers of `seed`. A trace begins at
     /// [`Time::ZERO`].
     pub fn new(spec: BottleneckSpec, seed: &Seed) -> Result<Self, SpecError> {
+        let site = Site { rate: &spec.rate, seed, start: Time::ZERO };
         Ok(Self {
             limiter: Limiter::new(&spec.rate, Time::ZERO)?,
-            discipline: Discipline::new(&spec, None, Time::ZERO)?,
+            queue: spec.queue.build(&site)?,
             spec,
-            backlog: Backlog::default(),
+            seed: seed.clone(),
             serving: None,
             due: Time::NEVER,
             stream: seed.stream(),
@@ -134,132 +134,54 @@ impl Bottleneck {
     /// # Errors
     /// If the parameters are invalid. The old ones then stay.
     pub fn set(&mut self, spec: BottleneckSpec, now: Time) -> Result<(), SpecError> {
-        let discipline = Discipline::new(&spec, Some(&self.discipline), now)?;
-        if spec.rate != self.spec.rate {
-            let mut limiter = Limiter::new(&spec.rate, now)?;
+        let limiter = if spec.rate == self.spec.rate { None } else { Some(Limiter::new(&spec.rate, now)?) };
+        if !self.queue.change(&spec.queue)? {
+            let site = Site { rate: &spec.rate, seed: &self.seed, start: now };
+            let mut queue = spec.queue.build(&site)?;
+            self.queue.drain().into_iter().for_each(|waiting| queue.adopt(waiting));
+            self.queue = queue;
+        }
+        if let Some(mut limiter) = limiter {
             if let Some(packet) = &mut self.serving {
                 packet.sending.end = limiter.resume(self.limiter.left(now), now);
             }
             self.limiter = limiter;
         }
-        self.discipline = discipline;
         let overhead = self.limiter.overhead();
-        self.backlog.recount(|packet| spec.counted.bytes(&packet.frame) + overhead);
+        self.queue.recount(&|packet| spec.counted.bytes(&packet.frame) + overhead);
         self.spec = spec;
         self.due = self.next_due(now);
         Ok(())
     }
 
     /// Takes a packet that arrives at the queue; it counts in the virtual queue `queue`.
-    fn arrive(&mut self, mut packet: Packet, queue: u16, out: &mut Outbox) {
+    fn arrive(&mut self, packet: Packet, queue: u16, out: &mut Outbox) {
         let now = packet.at;
         let cost = self.spec.counted.bytes(&packet.frame) + self.limiter.overhead();
-        let idle = self.serving.is_none() && self.backlog.is_empty();
+        let idle = self.serving.is_none() && self.waiting() == 0;
         if idle && let Limiter::Mahimahi(replay) = &mut self.limiter {
             replay.skip(now);
         }
         let free = idle && self.limiter.is_ready(now);
-        if let Err(why) = self.admit(&mut packet, cost, queue, free, now) {
-            out.lose(packet, why);
-        } else if !free {
-            self.backlog.push(Waiting { packet, cost, queue });
-            self.make_room(now, out);
-        } else if let Discipline::CoDel(_) = self.discipline {
-            // CoDel sees every packet when it leaves the queue, including those that did not wait.
-            self.backlog.push(Waiting { packet, cost, queue });
-            self.send_next(now, false, out);
-        } else {
-            self.send(packet, cost, now, false, out);
+        let (discipline, mut moment) = self.moment(now, free);
+        discipline.enqueue(Waiting { packet, cost, queue }, &mut moment, out);
+        if free && let Some(waiting) = self.take_next(now, out) {
+            self.send(waiting.packet, waiting.cost, now, false, out);
         }
         self.due = self.next_due(now);
     }
 
-    /// Decides whether a packet may wait, or be sent at once if the limiter is `free`.
-    ///
-    /// # Errors
-    /// The cause, if the packet is lost.
-    fn admit(
-        &mut self,
-        packet: &mut Packet,
-        cost: u64,
-        queue: u16,
-        free: bool,
-        now: Time,
-    ) -> Result<(), Loss> {
-        let Self { limiter, discipline, backlog, serving, stream, .. } = self;
-        let waits = backlog.amount();
-        let limit = match discipline {
-            Discipline::DropTail(limit) => *limit,
-            Discipline::DropHead(_) => return Ok(()),
-            Discipline::CoDel(codel) => {
-                codel.enqueued(cost);
-                codel.spec.limit
-            }
-            Discipline::Red(red) => {
-                let packet_time = limiter.packet_time(red.spec.packet, now);
-                let verdict = red.arrival(waits, now, packet_time, || stream.random());
-                if verdict == RedAction::Signal && red.spec.ecn && packet.frame.mark_ce() {
-                    packet.mark(Effect::CongestionMarked);
-                } else if verdict != RedAction::Keep {
-                    if serving.is_none() && backlog.is_empty() {
-                        red.idle(now);
-                    }
-                    return Err(Loss::Red);
-                }
-                red.spec.limit
-            }
-            Discipline::Trace(unit) => {
-                let Limiter::Theaterq(replay, _) = limiter else { return Ok(()) };
-                let (limit, inside) = (u64::from(replay.at(now).limit), backlog.amount_in(queue));
-                let room = match unit {
-                    TraceLimit::Packets => inside.packets < limit,
-                    TraceLimit::Bytes => inside.bytes + cost <= limit,
-                };
-                return if limit == 0 || room || free { Ok(()) } else { Err(Loss::QueueFull) };
-            }
-        };
+    /// Splits the bottleneck into its queue and what the queue may see of the rest.
+    fn moment(&mut self, now: Time, free: bool) -> (&mut dyn Discipline, Moment<'_>) {
+        let Self { limiter, queue, serving, stream, .. } = self;
         let end = serving.as_ref().map(|packet| packet.sending.end);
-        if free || backlog.has_room(limit, cost, || limiter.wait(waits.bytes, end, now)) {
-            return Ok(());
-        }
-        Err(Loss::QueueFull)
-    }
-
-    /// Drop-head: removes the oldest packets to make room for the newest.
-    fn make_room(&mut self, now: Time, out: &mut Outbox) {
-        let Discipline::DropHead(limit) = self.discipline else { return };
-        while self.backlog.exceeds(limit) {
-            self.lose_head(now, Loss::QueueHead, out);
-        }
-    }
-
-    /// Drop-head with a limit in time: loses the packets whose limit has passed at `now`.
-    fn expire(&mut self, now: Time, out: &mut Outbox) {
-        let Discipline::DropHead(Limit::Time(limit)) = self.discipline else { return };
-        while self.backlog.front().is_some_and(|head| head.packet.at + limit <= now) {
-            self.lose_head(now, Loss::QueueAge, out);
-        }
-    }
-
-    fn lose_head(&mut self, now: Time, why: Loss, out: &mut Outbox) {
-        if let Some(Waiting { mut packet, .. }) = self.backlog.pop() {
-            packet.at = now;
-            out.lose(packet, why);
-        }
+        (queue.as_mut(), Moment { now, free, end, limiter, stream })
     }
 
     /// Removes the packet that leaves the queue for transmission.
     fn take_next(&mut self, now: Time, out: &mut Outbox) -> Option<Waiting> {
-        let next = match &mut self.discipline {
-            Discipline::CoDel(codel) => codel.dequeue(&mut self.backlog, now, out),
-            _ => self.backlog.pop(),
-        };
-        if next.is_none()
-            && let Discipline::Red(red) = &mut self.discipline
-        {
-            red.idle(now);
-        }
-        next
+        let (discipline, mut moment) = self.moment(now, false);
+        discipline.dequeue(&mut moment, out)
     }
 
     /// Starts the transmission of a packet. A packet that takes no time leaves at once.
@@ -275,10 +197,10 @@ impl Bottleneck {
     }
 
     /// Sends waiting packets as long as the limiter is free.
-    fn send_next(&mut self, now: Time, waited: bool, out: &mut Outbox) {
+    fn send_next(&mut self, now: Time, out: &mut Outbox) {
         while self.serving.is_none() && self.limiter.is_ready(now) {
             let Some(waiting) = self.take_next(now, out) else { return };
-            self.send(waiting.packet, waiting.cost, now, waited, out);
+            self.send(waiting.packet, waiting.cost, now, true, out);
         }
     }
 
@@ -310,33 +232,10 @@ impl Bottleneck {
         let sending = match (&mut self.limiter, &self.serving) {
             (Limiter::Mahimahi(replay), Some(_)) => replay.due(),
             (_, Some(packet)) => packet.sending.end,
-            (_, None) if self.backlog.is_empty() => Time::NEVER,
+            (_, None) if self.queue.amount().packets == 0 => Time::NEVER,
             (limiter, None) => limiter.next(now),
         };
-        match (&self.discipline, self.backlog.front()) {
-            (Discipline::DropHead(Limit::Time(limit)), Some(head)) => {
-                sending.min((head.packet.at + *limit).max(now))
-            }
-            _ => sending,
-        }
-    }
-}
-
-impl Discipline {
-    /// Creates the discipline of `spec`; it keeps the state of `old` if that is of the same kind.
-    fn new(spec: &BottleneckSpec, old: Option<&Self>, now: Time) -> Result<Self, SpecError> {
-        Ok(match (spec.queue.clone(), old) {
-            (QueueSpec::DropTail(limit), _) => Self::DropTail(limit),
-            (QueueSpec::DropHead(limit), _) => Self::DropHead(limit),
-            (QueueSpec::CoDel(spec), Some(Self::CoDel(old))) => Self::CoDel(old.with(spec)?),
-            (QueueSpec::CoDel(spec), _) => Self::CoDel(CoDel::new(spec)?),
-            (QueueSpec::Red(spec), Some(Self::Red(old))) => Self::Red(old.with(spec)?),
-            (QueueSpec::Red(spec), _) => Self::Red(Red::new(spec, now)?),
-            (QueueSpec::Trace(unit), _) => match spec.rate {
-                RateSpec::Theaterq(..) => Self::Trace(unit),
-                _ => return Err(SpecError::value("queue", "trace", "needs a rate with a TheaterQ trace")),
-            },
-        })
+        sending.min(self.queue.due(now))
     }
 }
 
@@ -379,9 +278,9 @@ impl Stage for Bottleneck {
             if self.serving.as_ref().is_some_and(|packet| packet.sending.end <= now) {
                 self.deliver(now, out);
             }
-            self.send_next(now, true, out);
+            self.send_next(now, out);
         }
-        self.expire(now, out);
+        self.queue.expire(now, out);
         self.due = self.next_due(now);
     }
 
@@ -398,12 +297,12 @@ impl Stage for Bottleneck {
 
     fn clear(&mut self, out: &mut Vec<Packet>) {
         out.extend(self.serving.take());
-        out.extend(self.backlog.drain());
+        out.extend(self.queue.drain().into_iter().map(|waiting| waiting.packet));
         self.due = Time::NEVER;
     }
 
     fn waiting(&self) -> usize {
-        self.backlog.amount().packets as usize
+        self.queue.amount().packets as usize
     }
 
     fn change(&mut self, to: &StageSpec, now: Time) -> Result<(), String> {

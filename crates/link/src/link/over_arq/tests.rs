@@ -46,7 +46,7 @@ fn the_rows_of_a_link_with_rlp() {
     assert_eq!(link.below.each_ref().map(names), [vec![], vec!["delay".to_owned()]]);
     assert_eq!(link.rate(Direction::Down), BitRate::from_bits_per_second(9600));
     let Some(StageSpec::Bottleneck(queue)) = link.above[1].find("bottleneck") else { panic!("no queue") };
-    assert_eq!(queue.queue, QueueSpec::DropTail(Limit::Packets(5)));
+    assert_eq!(queue.queue, QueueSpec::drop_tail(Limit::Packets(5)));
     assert_eq!((hop.errors_up.is_some(), hop.errors_down.is_some()), (false, true));
 }
 

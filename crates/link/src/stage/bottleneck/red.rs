@@ -18,13 +18,18 @@
 //! With `ecn`, packets of ECN-capable transports are marked in place of random losses. They are
 //! still lost where every packet is lost.
 
-use super::backlog::Amount;
-use super::queue::Limit;
+use super::discipline::{Discipline, Moment, Parameters, Site, lose, mark};
+use super::fifo::{Amount, Fifo, Waiting};
+use super::limit::Limit;
+use super::queue::QueueSpec;
+use crate::packet::Packet;
+use crate::stage::Outbox;
 use crate::stage::spec::SpecError;
 use crate::units::{ByteCount, Probability, Span, Time};
 use borsh::{BorshDeserialize, BorshSerialize};
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use vocabulary::Loss;
 
 /// Parameters of RED.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, BorshSerialize, BorshDeserialize)]
@@ -118,6 +123,72 @@ impl fmt::Display for RedSpec {
         let Self { min, max, probability, weight, packet, gentle, ecn, limit } = self;
         write!(f, "RED min {min} max {max} probability {probability} weight {weight} packet {packet}")?;
         write!(f, " limit {limit}{}{}", if *gentle { " gentle" } else { "" }, if *ecn { " ECN" } else { "" })
+    }
+}
+
+impl Parameters for RedSpec {
+    fn build(&self, site: &Site<'_>) -> Result<Box<dyn Discipline>, SpecError> {
+        Ok(Box::new(RedQueue { red: Red::new(self.clone(), site.start)?, fifo: Fifo::default() }))
+    }
+
+    fn is_random(&self) -> bool {
+        true
+    }
+}
+
+/// A queue under RED.
+#[derive(Debug)]
+struct RedQueue {
+    red: Red,
+    fifo: Fifo,
+}
+
+impl Discipline for RedQueue {
+    fn enqueue(&mut self, mut arriving: Waiting, moment: &mut Moment<'_>, out: &mut Outbox) {
+        let (waits, now) = (self.fifo.amount(), moment.now);
+        let packet_time = moment.packet_time(self.red.spec.packet);
+        let action = self.red.arrival(waits, now, packet_time, || moment.random());
+        let marked = action == RedAction::Signal && self.red.spec.ecn && mark(&mut arriving, now);
+        if action != RedAction::Keep && !marked {
+            if moment.end.is_none() && self.fifo.is_empty() {
+                self.red.idle(now);
+            }
+            lose(arriving, Loss::Red, now, out);
+        } else if moment.has_room(self.red.spec.limit, waits, arriving.cost) {
+            self.fifo.push(arriving);
+        } else {
+            lose(arriving, Loss::QueueFull, now, out);
+        }
+    }
+
+    fn dequeue(&mut self, moment: &mut Moment<'_>, _: &mut Outbox) -> Option<Waiting> {
+        let next = self.fifo.pop();
+        if next.is_none() {
+            self.red.idle(moment.now);
+        }
+        next
+    }
+
+    fn amount(&self) -> Amount {
+        self.fifo.amount()
+    }
+
+    fn recount(&mut self, cost: &dyn Fn(&Packet) -> u64) {
+        self.fifo.recount(cost);
+    }
+
+    fn change(&mut self, to: &QueueSpec) -> Result<bool, SpecError> {
+        let QueueSpec::Red(spec) = to else { return Ok(false) };
+        self.red = self.red.with(spec.clone())?;
+        Ok(true)
+    }
+
+    fn drain(&mut self) -> Vec<Waiting> {
+        self.fifo.drain().collect()
+    }
+
+    fn adopt(&mut self, waiting: Waiting) {
+        self.fifo.push(waiting);
     }
 }
 

@@ -25,7 +25,7 @@ pub fn measure(bench: &mut Bench) -> Result<Vec<Row>, Failure> {
     let rate = BitRate::from_bits_per_second(1_000_000).ok_or("a rate of 0")?;
     let stage = StageSpec::Bottleneck(BottleneckSpec {
         rate: RateSpec::Constant(rate),
-        queue: QueueSpec::DropTail(Limit::Packets(ROOM as u64)),
+        queue: QueueSpec::drop_tail(Limit::Packets(ROOM as u64)),
         counted: Counted::Ip,
     });
     let flow = Flow { size: SIZE, burst: BURST, gap: GAP, length: bench.length, patience: GAP };

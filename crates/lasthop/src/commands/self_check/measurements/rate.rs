@@ -42,7 +42,7 @@ fn measure(bench: &mut Bench, bits_per_second: u64, size: usize) -> Result<Vec<R
     let rate = BitRate::from_bits_per_second(bits_per_second).ok_or("a rate of 0")?;
     let stage = StageSpec::Bottleneck(BottleneckSpec {
         rate: RateSpec::Constant(rate),
-        queue: QueueSpec::DropTail(Limit::Time(QUEUE)),
+        queue: QueueSpec::drop_tail(Limit::Time(QUEUE)),
         counted: Counted::Ip,
     });
     // Twice the rate of the limiter.

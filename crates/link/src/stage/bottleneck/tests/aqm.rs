@@ -1,6 +1,6 @@
 //! Tests of CoDel against the RFC's pseudocode, and of RED against the paper's formulas.
 
-use super::super::backlog::Amount;
+use super::super::fifo::Amount;
 use super::super::red::{Red, RedAction};
 use super::*;
 use crate::units::Probability;

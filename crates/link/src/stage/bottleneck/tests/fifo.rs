@@ -79,7 +79,7 @@ proptest! {
         rate_bits in 100_000_000..2_000_000_000u64,
     ) {
         let arrivals = arrivals(&pattern);
-        let queue = QueueSpec::DropHead(Limit::Time(Span::from_nanos(limit)));
+        let queue = QueueSpec::drop_head(Limit::Time(Span::from_nanos(limit)));
         let mut stage = made(BottleneckSpec { rate: rate(rate_bits), queue, ..BottleneckSpec::default() });
         let fates = drive(&mut stage, arrivals.clone());
         let exact = u128::from(rate_bits);

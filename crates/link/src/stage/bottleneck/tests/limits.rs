@@ -47,7 +47,7 @@ fn a_limit_in_time_is_the_wait_that_a_packet_would_have() {
 
 #[test]
 fn drop_head_loses_the_oldest_and_keeps_the_newest() {
-    let queue = QueueSpec::DropHead(Limit::Packets(3));
+    let queue = QueueSpec::drop_head(Limit::Packets(3));
     let mut stage = made(BottleneckSpec { rate: rate(RATE), queue, ..BottleneckSpec::default() });
     let fates = drive(&mut stage, burst(10));
     assert_eq!(lost(&fates), [1, 2, 3, 4, 5, 6]);
@@ -64,7 +64,7 @@ proptest! {
         in_bytes: bool,
     ) {
         let limit = if in_bytes { Limit::Bytes(crate::units::ByteCount::new(room)) } else { Limit::Packets(room / 40) };
-        let queue = if head { QueueSpec::DropHead(limit) } else { QueueSpec::DropTail(limit) };
+        let queue = if head { QueueSpec::drop_head(limit) } else { QueueSpec::drop_tail(limit) };
         let mut at = 0;
         let arrivals: Vec<_> = pattern.iter().map(|&(gap, hundreds)| { at += gap; (at, 100 * hundreds) }).collect();
         let mut stage = made(BottleneckSpec { rate: rate(RATE), queue, ..BottleneckSpec::default() });

@@ -111,7 +111,7 @@ fn drop_head_applies_a_new_limit_to_those_that_wait() {
             stage.accept(packet(number, 1000, Time::ZERO), &mut out);
         }
         advance(&mut stage, nanos(MS / 2), &mut fates);
-        let queue = QueueSpec::DropHead(limit);
+        let queue = QueueSpec::drop_head(limit);
         stage
             .set(BottleneckSpec { queue, ..stage.spec().clone() }, nanos(MS / 2))
             .expect("a spec that can be");
@@ -156,7 +156,7 @@ fn refused_parameters_change_nothing() {
     assert!(
         stage
             .set(
-                BottleneckSpec { queue: QueueSpec::Trace(TraceLimit::Packets), ..before.clone() },
+                BottleneckSpec { queue: QueueSpec::Trace(TraceQueueSpec::default()), ..before.clone() },
                 Time::ZERO
             )
             .is_err()

@@ -38,10 +38,10 @@ fn what_is_written_reads_back() {
 #[test]
 fn short_forms_mean_what_they_look_like() {
     let queue = |text: &str| read(&format!("queue = \"{text}\"")).queue;
-    assert_eq!(queue("50p"), QueueSpec::DropTail(Limit::Packets(50)));
-    assert_eq!(queue("64kB"), QueueSpec::DropTail(Limit::Bytes(ByteCount::new(64_000))));
-    assert_eq!(queue("200ms"), QueueSpec::DropTail(Limit::Time(Span::from_millis(200))));
-    assert_eq!(queue("inf"), QueueSpec::DropTail(Limit::Unlimited));
+    assert_eq!(queue("50p"), QueueSpec::drop_tail(Limit::Packets(50)));
+    assert_eq!(queue("64kB"), QueueSpec::drop_tail(Limit::Bytes(ByteCount::new(64_000))));
+    assert_eq!(queue("200ms"), QueueSpec::drop_tail(Limit::Time(Span::from_millis(200))));
+    assert_eq!(queue("inf"), QueueSpec::drop_tail(Limit::Unlimited));
     assert_eq!(read("").rate, RateSpec::Unlimited);
     assert_eq!(
         toml::to_string(&read("queue = \"50p\"")).expect("can be written"),

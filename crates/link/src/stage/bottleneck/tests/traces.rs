@@ -271,7 +271,11 @@ fn a_trace_that_stops_for_good_keeps_what_it_has() {
 
 fn extended(text: &str, limit_in: TraceLimit) -> Bottleneck {
     let rate = theaterq(text, AtEnd::Hold);
-    made(BottleneckSpec { rate, queue: QueueSpec::Trace(limit_in), ..BottleneckSpec::default() })
+    made(BottleneckSpec {
+        rate,
+        queue: QueueSpec::Trace(TraceQueueSpec { limit_in }),
+        ..BottleneckSpec::default()
+    })
 }
 
 #[test]
