@@ -153,6 +153,11 @@ pub(super) struct Control {
 }
 
 impl Control {
+    /// Strengthens the signal, because `lost` packets of the queue were lost for want of room.
+    pub fn overflow(&mut self, lost: u32) {
+        self.count = self.count.saturating_add(lost);
+    }
+
     /// Removes the packet that is sent next. `pop` removes the oldest packet of the queue, and
     /// returns with it whether so little is left that no packet is lost.
     pub fn dequeue(

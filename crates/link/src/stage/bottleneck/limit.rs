@@ -1,5 +1,6 @@
 //! Limits of queues as written in a profile.
 
+use crate::stage::spec::SpecError;
 use crate::units::{ByteCount, Span, UnitError};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
@@ -18,6 +19,19 @@ pub enum Limit {
     Bytes(ByteCount),
     /// The amount that is sent within this time.
     Time(Span),
+}
+
+impl Limit {
+    /// Refuses a limit in time, for a queue of several flows: the waiting time of a packet depends
+    /// on the flows that come later.
+    pub(super) fn refuse_time(self) -> Result<(), SpecError> {
+        match self {
+            Self::Time(_) => {
+                Err(SpecError::value("limit", self, "must be packets, like 1000p, or bytes, like 64kB"))
+            }
+            Self::Unlimited | Self::Packets(_) | Self::Bytes(_) => Ok(()),
+        }
+    }
 }
 
 impl fmt::Display for Limit {

@@ -4,6 +4,7 @@ use super::codel::CoDelSpec;
 use super::discipline::{Discipline, Parameters, Site};
 use super::drop_head::DropHeadSpec;
 use super::drop_tail::DropTailSpec;
+use super::fq_codel::FqCoDelSpec;
 use super::limit::Limit;
 use super::red::RedSpec;
 use super::trace::TraceQueueSpec;
@@ -102,6 +103,8 @@ disciplines! {
     CoDel(CoDelSpec) = "codel" alone;
     /// Random early detection; see [`super::red`].
     Red(RedSpec) = "red" alone;
+    /// Flows in turns, each under CoDel; see [`super::fq_codel`].
+    FqCoDel(FqCoDelSpec) = "fq-codel" alone;
     /// Drop-tail with the room and the virtual queue of the rate's TheaterQ trace.
     Trace(TraceQueueSpec) = "trace";
 }
