@@ -64,6 +64,8 @@ losses! {
     CoDel = "codel", Some(Cause::Congestion), "CoDel";
     /// RED dropped it early (Floyd and Jacobson 1993).
     Red = "red", Some(Cause::Congestion), "RED";
+    /// PIE dropped it early (RFC 8033).
+    Pie = "pie", Some(Cause::Congestion), "PIE";
     /// The error process hit it. The packet has the state of the channel.
     Error = "error", Some(Cause::Wireless), "wireless error";
     /// Its number was on the list of packets to lose.
@@ -181,6 +183,7 @@ mod tests {
             ("queue-age", Some(Congestion)),
             ("codel", Some(Congestion)),
             ("red", Some(Congestion)),
+            ("pie", Some(Congestion)),
             ("error", Some(Wireless)),
             ("listed", Some(Wireless)),
             ("outage", Some(Outage)),

@@ -6,6 +6,7 @@ use super::drop_head::DropHeadSpec;
 use super::drop_tail::DropTailSpec;
 use super::fq_codel::FqCoDelSpec;
 use super::limit::Limit;
+use super::pie::PieSpec;
 use super::red::RedSpec;
 use super::trace::TraceQueueSpec;
 use crate::stage::spec::{SpecError, text_or_table};
@@ -105,6 +106,8 @@ disciplines! {
     Red(RedSpec) = "red" alone;
     /// Flows in turns, each under CoDel; see [`super::fq_codel`].
     FqCoDel(FqCoDelSpec) = "fq-codel" alone;
+    /// Losses by a controller of the waiting time; see [`super::pie`].
+    Pie(PieSpec) = "pie" alone;
     /// Drop-tail with the room and the virtual queue of the rate's TheaterQ trace.
     Trace(TraceQueueSpec) = "trace";
 }
