@@ -66,6 +66,8 @@ losses! {
     Red = "red", Some(Cause::Congestion), "RED";
     /// PIE dropped it early (RFC 8033).
     Pie = "pie", Some(Cause::Congestion), "PIE";
+    /// DualPI2 dropped it (RFC 9332).
+    DualPi2 = "dualpi2", Some(Cause::Congestion), "DualPI2";
     /// The error process hit it. The packet has the state of the channel.
     Error = "error", Some(Cause::Wireless), "wireless error";
     /// Its number was on the list of packets to lose.
@@ -184,6 +186,7 @@ mod tests {
             ("codel", Some(Congestion)),
             ("red", Some(Congestion)),
             ("pie", Some(Congestion)),
+            ("dualpi2", Some(Congestion)),
             ("error", Some(Wireless)),
             ("listed", Some(Wireless)),
             ("outage", Some(Outage)),

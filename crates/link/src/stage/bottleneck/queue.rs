@@ -4,6 +4,7 @@ use super::codel::CoDelSpec;
 use super::discipline::{Discipline, Parameters, Site};
 use super::drop_head::DropHeadSpec;
 use super::drop_tail::DropTailSpec;
+use super::dualpi2::DualPi2Spec;
 use super::fq_codel::FqCoDelSpec;
 use super::limit::Limit;
 use super::pie::PieSpec;
@@ -108,6 +109,8 @@ disciplines! {
     FqCoDel(FqCoDelSpec) = "fq-codel" alone;
     /// Losses by a controller of the waiting time; see [`super::pie`].
     Pie(PieSpec) = "pie" alone;
+    /// A queue for L4S beside a classic one; see [`super::dualpi2`].
+    DualPi2(DualPi2Spec) = "dualpi2" alone;
     /// Drop-tail with the room and the virtual queue of the rate's TheaterQ trace.
     Trace(TraceQueueSpec) = "trace";
 }
