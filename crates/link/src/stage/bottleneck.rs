@@ -13,14 +13,17 @@
 //!
 //! [`Bottleneck::set`] changes parameters while packets are inside. These packets stay, in order:
 //!
-//! * Drop-tail, CoDel and RED apply new limits to later arrivals.
+//! * Drop-tail, CoDel, RED, PIE and DualPI2 apply new limits to later arrivals. FQ-CoDel and SFQ
+//!   lose waiting packets when the next one arrives.
 //! * Drop-head applies a new limit to waiting packets as well: a limit in time at once, one in
 //!   packets or bytes when the next packet arrives.
-//! * CoDel applies a new target to waiting packets when they leave.
+//! * CoDel, FQ-CoDel, PIE, DualPI2 and SFQ apply new parameters from the next packet on that
+//!   arrives or leaves.
 //! * The unsent bits of the packet being sent go at the new rate from that instant on. With a new
 //!   trace, they are part of its first opportunities or lines.
 //! * A new trace begins at the instant of the change; an unchanged trace continues.
-//! * A discipline keeps its state if its kind is unchanged.
+//! * A discipline keeps its state if its kind is unchanged. FQ-CoDel and SFQ build their queues
+//!   anew for another number of them.
 //! * A discipline of another kind takes over the packets in order of arrival.
 
 mod clock;
@@ -40,6 +43,7 @@ pub mod pie;
 mod queue;
 mod rate;
 pub mod red;
+pub mod sfq;
 pub mod theaterq;
 mod trace;
 mod updates;
@@ -55,6 +59,7 @@ pub use pie::PieSpec;
 pub use queue::QueueSpec;
 pub use rate::{Once, RateSpec};
 pub use red::RedSpec;
+pub use sfq::SfqSpec;
 pub use trace::{TraceLimit, TraceQueueSpec};
 
 use crate::fate::Effect;

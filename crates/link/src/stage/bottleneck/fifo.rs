@@ -73,6 +73,13 @@ impl Fifo {
         Some(waiting)
     }
 
+    /// Removes the newest packet.
+    pub fn pop_newest(&mut self) -> Option<Waiting> {
+        let waiting = self.row.pop_back()?;
+        self.bytes -= waiting.cost;
+        Some(waiting)
+    }
+
     /// Computes the size of each packet anew.
     pub fn recount(&mut self, cost: &dyn Fn(&Packet) -> u64) {
         for waiting in &mut self.row {

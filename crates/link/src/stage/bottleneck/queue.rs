@@ -9,6 +9,7 @@ use super::fq_codel::FqCoDelSpec;
 use super::limit::Limit;
 use super::pie::PieSpec;
 use super::red::RedSpec;
+use super::sfq::SfqSpec;
 use super::trace::TraceQueueSpec;
 use crate::stage::spec::{SpecError, text_or_table};
 use crate::units::UnitError;
@@ -111,6 +112,8 @@ disciplines! {
     Pie(PieSpec) = "pie" alone;
     /// A queue for L4S beside a classic one; see [`super::dualpi2`].
     DualPi2(DualPi2Spec) = "dualpi2" alone;
+    /// Flows in turns; see [`super::sfq`].
+    Sfq(SfqSpec) = "sfq" alone;
     /// Drop-tail with the room and the virtual queue of the rate's TheaterQ trace.
     Trace(TraceQueueSpec) = "trace";
 }
