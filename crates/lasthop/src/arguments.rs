@@ -102,7 +102,8 @@ The exit status is the program's. It is 125 if lasthop itself fails, 126 if the 
 executed and 127 if it is not found, as with env(1) and timeout(1).
 
 DIRECTION is a list of parameters: rate=2mbit  delay=40ms  jitter=5ms  correlation=50ms|none
-  queue=50p|64kB|200ms|inf|codel  loss=1%|lite-4|FILE|none  burst=100ms  ber=1e-5
+  queue=50p|64kB|200ms|inf|codel|red|fq-codel|pie|dualpi2|sfq
+  loss=1%|lite-4|FILE|none  burst=100ms  ber=1e-5
   damage=lose|checksum|flip  duplicate=1%  outage=10s+2s  trace=FILE  counted=ip|ethernet|wire
 
 Jitter varies the delay over time and keeps packets in order: the mean is delay=..., the standard

@@ -57,7 +57,7 @@ macro_rules! keys {
 keys! {
     Rate "rate" "2mbit, inf: rate of the limiter",
     Trace "trace" "FILE: a mahimahi or TheaterQ trace of the rate",
-    Queue "queue" "50p, 64kB, 200ms, inf, codel, red: what the limiter's queue holds",
+    Queue "queue" "50p, 64kB, 200ms, inf, codel, red, fq-codel, pie, dualpi2, sfq: what the limiter's queue holds, or its discipline",
     Counted "counted" "ip, ethernet, wire, or bytes added to a packet: what the rate counts",
     Delay "delay" "40ms: propagation delay",
     Jitter "jitter" "5ms: standard deviation of the delay, which keeps packets in order",

@@ -62,6 +62,11 @@ const KINDS: [&[&str]; 6] = [
         r#"bottleneck = { rate = "3Mbit", queue = { kind = "codel" } }"#,
         r#"bottleneck = { rate = "4Mbit", queue = { kind = "red", min = "5p", max = "15p" } }"#,
         r#"bottleneck = { rate = "4Mbit", queue = { kind = "drop-head", limit = "100ms" } }"#,
+        r#"bottleneck = { rate = "4Mbit", queue = "fq-codel" }"#,
+        r#"bottleneck = { rate = "4Mbit", queue = { kind = "fq-codel", flows = 7 } }"#,
+        r#"bottleneck = { rate = "4Mbit", queue = "pie" }"#,
+        r#"bottleneck = { rate = "4Mbit", queue = "dualpi2" }"#,
+        r#"bottleneck = { rate = "4Mbit", queue = "sfq" }"#,
         r#"bottleneck = { rate = "inf" }"#,
     ],
     &[

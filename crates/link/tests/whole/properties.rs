@@ -23,6 +23,11 @@ fn stage() -> impl Strategy<Value = String> {
         millis().prop_map(|limit| format!("{{ kind = \"drop-head\", limit = \"{limit}ms\" }}")),
         Just("\"codel\"".to_owned()),
         Just("\"red\"".to_owned()),
+        (0..30_u32).prop_map(|count| format!("{{ kind = \"fq-codel\", limit = \"{count}p\" }}")),
+        (0..30_u32).prop_map(|count| format!("{{ kind = \"sfq\", limit = \"{count}p\" }}")),
+        (1..20_u32)
+            .prop_map(|tupdate| format!("{{ kind = \"pie\", tupdate = \"{tupdate}ms\", burst = \"0ms\" }}")),
+        Just("\"dualpi2\"".to_owned()),
     ];
     let process = prop_oneof![
         (0..100_u32).prop_map(|loss| format!("{{ loss = \"{loss}%\" }}")),

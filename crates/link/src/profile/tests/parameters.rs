@@ -75,7 +75,7 @@ fn each_does_what_it_says() {
 
 #[test]
 fn queues_and_what_counts() {
-    for queue in ["codel", "red"] {
+    for queue in ["codel", "red", "fq-codel", "pie", "dualpi2", "sfq"] {
         let text = made(&format!("rate=1mbit,queue={queue}"));
         assert!(text.to_lowercase().contains(&format!(", {queue}")), "{text}");
     }

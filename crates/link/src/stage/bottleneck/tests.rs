@@ -3,8 +3,10 @@
 //! This file contains the functions that drive a stage.
 
 mod aqm;
+mod controllers;
 mod ecn;
 mod fifo;
+mod flows;
 mod limits;
 mod live;
 mod row;

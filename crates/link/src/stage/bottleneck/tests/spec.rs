@@ -27,6 +27,14 @@ fn what_is_written_reads_back() {
         "queue = { kind = \"codel\" }",
         "queue = { kind = \"codel\", target = \"10ms\", interval = \"200ms\", limit = \"inf\", ecn = true }",
         "queue = { kind = \"red\", min = \"5p\", max = \"15p\" }",
+        "queue = \"fq-codel\"",
+        "queue = { kind = \"fq-codel\", target = \"1ms\", quantum = \"300B\", flows = 16, limit = \"50kB\", ecn = false }",
+        "queue = \"pie\"",
+        "queue = { kind = \"pie\", target = \"5ms\", tupdate = \"8ms\", alpha = 0.5, beta = 2.0, burst = \"0ms\", ecn = true, ecn_threshold = \"20%\" }",
+        "queue = \"dualpi2\"",
+        "queue = { kind = \"dualpi2\", coupling = 3.0, step = \"2ms\", c_share = \"20%\", limit = \"100p\" }",
+        "queue = \"sfq\"",
+        "queue = { kind = \"sfq\", quantum = \"300B\", perturb = \"10s\", depth = 9, flows = 8, buckets = 64, limit = \"50p\" }",
         "queue = { kind = \"red\", min = \"5kB\", max = \"15kB\", probability = \"10%\", weight = 0.01, packet = \"500B\", gentle = true, ecn = true, limit = \"50kB\" }",
     ] {
         let spec = read(toml);
@@ -42,6 +50,10 @@ fn short_forms_mean_what_they_look_like() {
     assert_eq!(queue("64kB"), QueueSpec::drop_tail(Limit::Bytes(ByteCount::new(64_000))));
     assert_eq!(queue("200ms"), QueueSpec::drop_tail(Limit::Time(Span::from_millis(200))));
     assert_eq!(queue("inf"), QueueSpec::drop_tail(Limit::Unlimited));
+    assert_eq!(queue("fq-codel"), QueueSpec::FqCoDel(FqCoDelSpec::default()));
+    assert_eq!(queue("pie"), QueueSpec::Pie(PieSpec::default()));
+    assert_eq!(queue("dualpi2"), QueueSpec::DualPi2(DualPi2Spec::default()));
+    assert_eq!(queue("sfq"), QueueSpec::Sfq(SfqSpec::default()));
     assert_eq!(read("").rate, RateSpec::Unlimited);
     assert_eq!(
         toml::to_string(&read("queue = \"50p\"")).expect("can be written"),
