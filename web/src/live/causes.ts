@@ -15,6 +15,8 @@ const REASONS: Readonly<Record<string, [LossCause, string]>> = {
   "queue-age": ["congestion", "waited too long in the queue"],
   codel: ["congestion", "CoDel"],
   red: ["congestion", "RED"],
+  pie: ["congestion", "PIE"],
+  dualpi2: ["congestion", "DualPI2"],
   error: ["wireless", "wireless error"],
   listed: ["wireless", "on the list of packets to lose"],
   outage: ["outage", "outage"],
