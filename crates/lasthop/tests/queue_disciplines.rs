@@ -23,8 +23,8 @@ const PROGRAM: &str = "datagrams.py";
 /// Length of the test in microseconds.
 const LENGTH: u64 = 10_000_000;
 
-/// Two flows: one that sends 1500 bytes every `gap` microseconds, and one that sends 200 bytes every
-/// 11 ms, so that the two keep no fixed phase.
+/// Two flows: one that sends 1500 bytes every `gap` microseconds, and one that sends 200 bytes
+/// every 11 ms, so that the two keep no fixed phase.
 #[derive(Debug, Clone, Copy)]
 struct Flows {
     gap: u64,
@@ -37,7 +37,8 @@ const WITHOUT_ECN: Flows = Flows { gap: 1000, bulk: 0, sparse: 0 };
 const CLASSIC: Flows = Flows { bulk: 2, ..WITHOUT_ECN };
 const BESIDE_L4S: Flows = Flows { bulk: 2, sparse: 1, ..WITHOUT_ECN };
 const L4S: Flows = Flows { bulk: 1, ..WITHOUT_ECN };
-/// Less load for PIE: while the delay is above 250 ms, Linux adds to the probability beyond RFC 8033.
+/// Less load for PIE: while the delay is above 250 ms, Linux adds to the probability beyond
+/// RFC 8033.
 const GENTLE: u64 = 1250;
 
 /// How far our figures may be from the kernel's.

@@ -6,8 +6,8 @@
 //!   packets is a flow, and at most `flows` flows wait at a time.
 //! * Flows take turns, in which each sends up to `quantum` bytes beyond its last packet. A flow
 //!   that becomes active has the last turn.
-//! * A packet is lost on arrival if its flow already has `depth` packets, or if it would be one flow
-//!   too many.
+//! * A packet is lost on arrival if its flow already has `depth` packets, or if it would be one
+//!   flow too many.
 //! * If more than `limit` packets wait, the flow with the most packets loses its newest one.
 //! * With `perturb`, the hash gets another key each time this has passed, at the next event of the
 //!   queue. Waiting packets move to their new flows in order, even beyond a limit.
