@@ -1,13 +1,13 @@
 //! FQ-CoDel: flows take turns, and CoDel controls the queue of each (RFC 8290).
 //!
-//! * A hash of the packet selects one of `flows` queues (section 4.1.1; see [`super::flows`]).
+//! * A hash of the packet selects one of `flows` queues (section 4.1; see [`super::flows`]).
 //! * Queues that send have credits in bytes. A queue that becomes active is at the end of the list
 //!   of new queues with a credit of one `quantum`. New queues go before old ones. A queue without
 //!   credits gets a quantum and goes to the end of the list of old queues (section 4.2).
 //! * A new queue that becomes empty goes to the end of the list of old queues. An old one leaves
 //!   its list.
 //! * If more than `limit` waits, the oldest packets of the queue with the most bytes are lost:
-//!   half of its bytes, and at most 64 packets (sections 4.1.3 and 5.2.5). They count as signals
+//!   half of its bytes, and at most 64 packets (section 4.1). They count as signals
 //!   of CoDel, as in Linux (`fq_codel_drop` in `net/sched/sch_fq_codel.c`).
 //! * CoDel loses nothing while at most one packet of the largest size waits in all queues together,
 //!   as in Linux.
@@ -30,7 +30,7 @@ use std::collections::VecDeque;
 use std::fmt;
 use vocabulary::Loss;
 
-/// Most packets that are lost at once if the queue is full (RFC 8290, section 5.2.5).
+/// Most packets that are lost at once if the queue is full (RFC 8290, section 4.1).
 const DROP_BATCH: u32 = 64;
 /// Most flows, as in Linux.
 const MOST_FLOWS: u32 = 65_536;
