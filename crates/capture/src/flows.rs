@@ -39,8 +39,8 @@ pub struct FlowCounters {
     pub lost: u64,
 }
 
-/// What a viewer can see besides the [`crate::Summary`]; see the [module](self).
-#[derive(Debug, Clone, Default)]
+/// Flows, and states of channels, of a run that goes on.
+#[derive(Debug, Default)]
 pub struct Watched {
     flows: HashMap<FlowId, Kept>,
     /// Flows of the packets inside the links.
@@ -126,7 +126,7 @@ mod tests {
 
     fn flow(last: (u8, u8), ports: (u16, u16)) -> Option<Flow> {
         let [source, destination] = [last.0, last.1].map(|last| [10, 0, 0, last].into());
-        // Port 0 stands for a packet without a header that can be read.
+        // Port 0: a packet whose headers cannot be read.
         let flow = Flow { source, destination, protocol: 6, ports: Some(ports), ..Flow::UNKNOWN };
         (ports.0 > 0).then_some(flow)
     }

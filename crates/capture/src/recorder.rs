@@ -381,26 +381,25 @@ impl Live {
         self.0.summary.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Returns the flows and channels. They are counted from the first call on.
-    #[must_use]
-    pub fn watched(&self) -> Watched {
+    /// Reads the flows and channels. They are counted from the first call on.
+    pub fn watched<T>(&self, read: impl FnOnce(&Watched) -> T) -> T {
         self.0.is_watched.store(true, Ordering::Relaxed);
-        self.0.watched.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        read(&self.0.watched.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     fn is_watched(&self) -> bool {
         self.0.is_watched.load(Ordering::Relaxed)
     }
 
-    /// Begins a capture of all links at the next packet that enters. An earlier one of this kind
-    /// ends.
+    /// Begins a capture of all links. An earlier one of this kind ends. The capture has the packets
+    /// that enter from now on, and nothing of those before.
     ///
     /// # Errors
     /// If the file cannot be written.
     pub fn capture(&self, path: &Path) -> Result<(), RecordError> {
         self.stop()?;
         let to = CaptureTo::Path(path.to_owned());
-        let mut capture = Capture::open(to, &self.header(), SNAP_LENGTH, MEMORY)?;
+        let mut capture = Capture::open(to, &self.header(), SNAP_LENGTH, MEMORY)?.of_whole_packets();
         // A reader that follows the file sees at once which links it captures.
         capture.flush()?;
         *self.running() = Some(capture);

@@ -103,7 +103,7 @@ pub trait Observer {
         let _ = (way, block);
     }
     /// Somebody is about to read what the observer has counted ([`Command::Settle`]).
-    fn read(&mut self) {}
+    fn flush(&mut self) {}
     /// The observer has been shown everything that happened until `now`.
     fn settled(&mut self, now: Time) {
         let _ = now;
@@ -329,7 +329,7 @@ impl<D: Driver, O: Observer> Emulator<D, O> {
             }
             Command::Settle(answer) => {
                 // This loop shows every event at once.
-                self.outlet.observer.read();
+                self.outlet.observer.flush();
                 // An error means that nobody waits any more.
                 let _ = answer.send(());
                 false

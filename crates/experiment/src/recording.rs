@@ -168,7 +168,7 @@ impl Observer for Recording {
         self.recorder.note(now, text);
     }
 
-    fn read(&mut self) {
+    fn flush(&mut self) {
         self.recorder.flush();
     }
 

@@ -148,16 +148,20 @@ fn a_capture_can_begin_and_end_during_the_run() {
             .ended(&EndedPacket::untouched(LINK, Direction::Down, number, 1000, entered, left), &[7; 1000]);
     };
     enter(&mut recorder, 0);
+    // The first bytes of this one are recorded, for the flows.
+    live.watched(|watched| assert_eq!(watched.flows().count(), 0));
+    enter(&mut recorder, 2);
     live.capture(&path).expect("begun");
     assert!(recorder.wants_bytes());
     assert_eq!(live.captures_to().as_ref(), Some(&path));
     enter(&mut recorder, 1);
-    leave(&mut recorder, 0);
-    leave(&mut recorder, 1);
+    for number in 0..3 {
+        leave(&mut recorder, number);
+    }
     recorder.settled(at(100));
     recorder.flush();
     live.catch_up();
-    assert_eq!(live.summary().way(LINK, Direction::Down).delivered, 2);
+    assert_eq!(live.summary().way(LINK, Direction::Down).delivered, 3);
     let captured = live.stop().expect("written").expect("a capture");
     assert_eq!((captured.path.as_ref(), live.captures_to()), (Some(&path), None));
     enter(&mut recorder, 9);

@@ -5,7 +5,7 @@
 
 use super::chunk::{Chunk, Entry};
 use super::link_layers::LinkLayers;
-use super::{CaptureTo, Captured, Live, Logged, RecordError, Recorded, RecorderOptions};
+use super::{CaptureTo, Captured, Live, Logged, RecordError, Recorded, RecorderOptions, SNAP_LENGTH};
 use crate::event::{EndedPacket, Fate, Flow, Header, LinkInfo, Note};
 use crate::fates::LogWriter;
 use crate::output;
@@ -47,6 +47,8 @@ pub(super) struct Capture {
     order: Order<Output>,
     /// Links that are captured; `None` means all.
     links: Option<Vec<LinkId>>,
+    /// Whether packets that were recorded with fewer bytes are left out: those before the capture.
+    of_whole_packets: bool,
 }
 
 struct Events {
@@ -184,9 +186,14 @@ impl Capture {
         };
         let output = BufWriter::with_capacity(BUFFER, output);
         match Order::new(output, header, snap_length, limit) {
-            Ok(order) => Ok(Self { path, order, links: None }),
+            Ok(order) => Ok(Self { path, order, links: None, of_whole_packets: false }),
             Err(source) => Err(RecordError::Write { what: "capture", path, at: Time::ZERO, source }),
         }
+    }
+
+    /// Leaves out packets that entered before the capture, which are in the same chunk as later ones.
+    pub(super) fn of_whole_packets(self) -> Self {
+        Self { of_whole_packets: true, ..self }
     }
 
     pub(super) fn path(&self) -> Option<&Path> {
@@ -220,8 +227,9 @@ impl Capture {
                 continue;
             }
             match entry {
-                // It was recorded just before the capture began during the run.
-                Entry::Entered { bytes, .. } if chunk.bytes(*bytes).is_empty() => {}
+                Entry::Entered { length, bytes, .. }
+                    if self.of_whole_packets
+                        && chunk.bytes(*bytes).len() < (*length).min(SNAP_LENGTH) as usize => {}
                 Entry::Entered { link, direction, number, at, length, bytes } => {
                     self.order.entered(*link, *direction, *number, *at, *length, chunk.bytes(*bytes));
                     self.order.write_ready()?;

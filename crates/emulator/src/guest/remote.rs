@@ -86,7 +86,7 @@ impl<O: Observer> Remote<O> {
             }
             Command::Settle(answer) => {
                 self.tell(&Order::Settle)?;
-                self.replay.observer().read();
+                self.replay.observer().flush();
                 // An error means that nobody waits any more.
                 let _ = answer.send(());
                 Ok(())

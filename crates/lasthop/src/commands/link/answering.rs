@@ -3,7 +3,7 @@
 use super::link_seed;
 use crate::remote::{Answer, FlowStatus, Request, Running, Status, WayStatus};
 use capture::flows::{End, FlowCounters, FlowId};
-use capture::{LinkId, Live, RecordError};
+use capture::{LinkId, Live, RecordError, Summary};
 use emulator::{Command, Control, LinkChange, WayId};
 use experiment::catalogue::Catalogue;
 use link::Direction;
@@ -48,7 +48,7 @@ impl Remote {
     /// Answers a request.
     pub fn answer(&self, request: Request) -> Answer {
         match request {
-            Request::Show => Answer::Link(self.show()),
+            Request::Show => Answer::Link(self.describe(&self.counters())),
             Request::Status => Answer::Status(Box::new(self.status())),
             Request::Capture { file } => match self.capture(file) {
                 Ok(file) => Answer::Capture { file },
@@ -62,11 +62,15 @@ impl Remote {
         }
     }
 
-    fn show(&self) -> Running {
+    /// Returns the counters with everything that has happened until now.
+    fn counters(&self) -> Summary {
         self.control.settle();
         self.live.catch_up();
+        self.live.summary()
+    }
+
+    fn describe(&self, summary: &Summary) -> Running {
         let link = self.link();
-        let summary = self.live.summary();
         let counted = |direction| {
             let counters = summary.way(LinkId(0), direction);
             (counters.packets, counters.lost)
@@ -84,10 +88,12 @@ impl Remote {
     }
 
     fn status(&self) -> Status {
-        let watched = self.live.watched();
-        let link = self.show();
+        let summary = self.counters();
         let at_ns = self.started.elapsed().as_nanos() as u64;
-        let summary = self.live.summary();
+        let (mut flows, channels) = self.live.watched(|watched| {
+            let flows: Vec<_> = watched.flows().map(|(id, counters)| flow(&id, counters)).collect();
+            (flows, Direction::BOTH.map(|direction| watched.channel(LinkId(0), direction)))
+        });
         let way = |direction: Direction| {
             let profile = self.link();
             let (rate, delay) = (profile.rate(direction), profile.direction(direction).delay());
@@ -111,15 +117,15 @@ impl Remote {
                 waiting: waiting as u64,
                 delay_sum_ns: counters.delay.sum_nanos() as u64,
                 queueing_sum_ns: counters.waiting.sum_nanos() as u64,
-                channel: watched.channel(LinkId(0), direction).map(|state| state.name().to_owned()),
+                channel: channels[direction as usize].map(|state| state.name().to_owned()),
             }
         };
-        let mut flows: Vec<_> = watched.flows().map(|(id, counters)| flow(&id, counters)).collect();
         // Flows of equal size keep their places.
         flows.sort_by(|a, b| {
             b.bytes().cmp(&a.bytes()).then_with(|| (&a.inside, &a.outside).cmp(&(&b.inside, &b.outside)))
         });
         let capture = self.live.captures_to();
+        let link = self.describe(&summary);
         Status { link, at_ns, up: way(Direction::Up), down: way(Direction::Down), capture, flows }
     }
 
