@@ -1,9 +1,11 @@
 //! Tests of `lasthop link --inside`: a device with nothing of lasthop in it, attached by a cable to
 //! an interface of this host. The cable is a veth pair, the device a namespace with a DHCP client.
 
+mod world;
+
 use std::fs;
-use std::path::Path;
 use std::process::{Command, Output};
+use world::{World, text};
 
 /// Makes this host (`up0` leads to the Internet, `eth1` to the device), the Internet with a web
 /// server, and the device.
@@ -50,35 +52,18 @@ on() { ip netns exec device "$@"; }
 ask_for_an_address() { on udhcpc -f -q -n -t 10 -O mtu -i wlan0 -s "$FOLDER/lease" 2>/dev/null; }
 "#;
 
-/// Runs a bash script as this host; `None` if that is impossible here.
-fn run(script: &str) -> Option<(tempfile::TempDir, Output)> {
-    let possible = Command::new("unshare").args(["--net", "--mount", "true"]).output();
-    if !possible.is_ok_and(|output| output.status.success()) {
-        skip::skip!("making network namespaces needs root");
-        return None;
-    }
+/// Runs a script as this host; `None` if that is impossible here.
+fn run(script: &str) -> Option<(World, Output)> {
     for program in ["dnsmasq", "udhcpc"] {
         if netlab::nat::program(program).is_none() {
             skip::skip!("{program} is not installed");
             return None;
         }
     }
-    let folder = tempfile::tempdir().expect("a folder");
-    fs::write(folder.path().join("data"), vec![b'x'; 200_000]).expect("a file");
-    let binary = Path::new(env!("CARGO_BIN_EXE_lasthop")).parent().expect("a folder").display();
-    let path = format!("{binary}:{}:/usr/sbin:/sbin", std::env::var("PATH").unwrap_or_default());
-    let output = Command::new("unshare")
-        .args(["--net", "--mount", "bash", "-c", &format!("{PREPARE}\n{script}")])
-        .env("PATH", path)
-        .env("FOLDER", folder.path())
-        .env("LASTHOP_STATE_DIR", folder.path().join("state"))
-        .output()
-        .expect("unshare runs");
-    Some((folder, output))
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
+    let world = World::new()?;
+    fs::write(world.path("data"), vec![b'x'; 200_000]).expect("a file");
+    let output = world.run(&format!("{PREPARE}\n{script}"));
+    Some((world, output))
 }
 
 /// E1, E5, E6, W4: a device that knows nothing of lasthop gets an address and names by DHCP, an
@@ -99,16 +84,16 @@ fn a_device_at_an_interface_is_behind_the_link() {
         kill $link; wait $link
         snapshot >after; diff before after && echo the host is as before
     ";
-    let Some((folder, output)) = run(script) else { return };
+    let Some((world, output)) = run(script) else { return };
     let (out, err) = (text(&output.stdout), text(&output.stderr));
-    let log = fs::read_to_string(folder.path().join("log")).unwrap_or_default();
+    let log = fs::read_to_string(world.path("log")).unwrap_or_default();
     let lines: Vec<&str> = out.lines().collect();
     let [lease, host, bytes, bytes6, restored] = lines[..] else { panic!("{out}\n{err}\n{log}") };
     assert!(lease.starts_with("lease of 192.168.200."), "{lease}");
     assert!(lease.ends_with("/24, router 192.168.200.1, mtu 1400"), "{lease}");
     assert!(host.starts_with("100.64.") && host.ends_with("host.lasthop"), "{host}");
     assert_eq!([bytes, bytes6, restored], ["200000", "200000", "the host is as before"]);
-    let rtt = fs::read_to_string(folder.path().join("rtt")).expect("a time");
+    let rtt = fs::read_to_string(world.path("rtt")).expect("a time");
     assert!(rtt.trim().parse::<f64>().expect("milliseconds") >= 60.0, "{rtt}");
     assert_eq!(output.status.code(), Some(0), "{err}");
     assert!(
@@ -117,7 +102,7 @@ fn a_device_at_an_interface_is_behind_the_link() {
     );
 
     let tshark = ["-r", "x.pcapng", "-Y", "tcp.dstport == 8000", "-T", "fields", "-e", "ip.src"];
-    let sources = Command::new("tshark").args(tshark).current_dir(folder.path()).output().expect("tshark");
+    let sources = Command::new("tshark").args(tshark).current_dir(world.folder()).output().expect("tshark");
     let sources = text(&sources.stdout);
     assert!(sources.lines().any(|source| source.starts_with("192.168.200.")), "{sources}");
     assert!(!sources.contains("100.64."), "the link sees the device's own address: {sources}");
@@ -134,7 +119,7 @@ fn devices_at_two_interfaces_share_the_link() {
         ip -n other -4 -br address show wlan0 | tr / ' ' | { read -r _ _ address _; on ping -c 1 -q $address >/dev/null && echo reached; }
         ip netns exec other curl -s http://10.9.0.1:8000/data | wc -c
     "#;
-    let Some((_folder, output)) = run(script) else { return };
+    let Some((_world, output)) = run(script) else { return };
     let (out, err) = (text(&output.stdout), text(&output.stderr));
     let lines: Vec<&str> = out.lines().collect();
     let [first, second, reached, bytes] = lines[..] else { panic!("{out}\n{err}") };
@@ -159,7 +144,7 @@ fn a_namespace_is_behind_the_link() {
         kill $link; wait $link
         ip -n device route >after; diff before after && echo as before
     ";
-    let Some((folder, output)) = run(&format!("set +e; {script}")) else { return };
+    let Some((world, output)) = run(&format!("set +e; {script}")) else { return };
     let (out, err) = (text(&output.stdout), text(&output.stderr));
     let lines: Vec<&str> = out.lines().collect();
     assert_eq!(
@@ -173,7 +158,7 @@ fn a_namespace_is_behind_the_link() {
         ],
         "{err}"
     );
-    let log = fs::read_to_string(folder.path().join("log")).expect("messages");
+    let log = fs::read_to_string(world.path("log")).expect("messages");
     assert!(log.contains("netns:device is behind the link: 192.168.200.0/24, "), "{log}");
     insta::assert_snapshot!(err);
 }
@@ -203,7 +188,7 @@ END
         for i in $(seq 200); do snapshot >after; cmp -s before after && break; sleep 0.1; done
         diff before after && echo as before
     ";
-    let Some((_folder, output)) = run(script) else { return };
+    let Some((_world, output)) = run(script) else { return };
     let out = text(&output.stdout);
     let lines: Vec<&str> = out.lines().collect();
     let note = "note: this host drops forwarded packets (ip filter FORWARD, inet filter forward): rules let lasthop-1 pass";
@@ -230,7 +215,7 @@ fn the_interface_comes_back_when_lasthop_is_killed() {
         pgrep -f "conf-file=$FOLDER" || echo no dnsmasq
         ls state | grep -v lock || echo no state
     "#;
-    let Some((_folder, output)) = run(script) else { return };
+    let Some((_world, output)) = run(script) else { return };
     let out = text(&output.stdout);
     let lines: Vec<&str> = out.lines().collect();
     assert_eq!(lines, ["gone", "dnsmasq", "back", "no dnsmasq", "no state"], "{}", text(&output.stderr));
@@ -251,7 +236,7 @@ fn interfaces_that_cannot_be_behind_the_link() {
         lasthop link --clock virtual --inside eth1
         snapshot >after; diff before after
     ";
-    let Some((_folder, output)) = run(script) else { return };
+    let Some((_world, output)) = run(script) else { return };
     assert_eq!(text(&output.stdout), "");
     insta::assert_snapshot!(text(&output.stderr));
 }

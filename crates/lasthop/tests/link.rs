@@ -1,70 +1,32 @@
-//! Tests of `lasthop link` as a user runs it: the built binary, real programs, the kernel's TCP.
-//!
-//! Each test has a network namespace of its own as "the caller's network", so the machine's network
-//! is never touched, and a state directory of its own.
+//! Tests of `lasthop link` as a user runs it.
+
+mod world;
 
 use std::fs;
-use std::path::Path;
 use std::process::{Command, Output};
+use world::{World, text};
 
-/// Environment of a test; see the [module](self).
-struct World {
-    folder: tempfile::TempDir,
-}
+/// Starts a web server on port 8000 with a file `data` of 200 000 bytes.
+const PREPARE: &str = r#"
+ip link set lo up
+cd "$FOLDER"
+head -c 200000 /dev/zero | tr '\0' x >data
+python3 -m http.server 8000 >/dev/null 2>&1 &
+server=$!
+trap 'kill $server' EXIT
+until (exec 3<>/dev/tcp/127.0.0.1/8000) 2>/dev/null; do sleep 0.05; done
+"#;
 
-impl World {
-    /// Creates an environment, or returns `None` after printing the reason if none can be created
-    /// here.
-    fn new() -> Option<Self> {
-        let possible = Command::new("unshare").args(["--net", "--mount", "true"]).output();
-        if !possible.is_ok_and(|output| output.status.success()) {
-            skip::skip!("making network namespaces needs root");
-            return None;
-        }
-        Some(Self { folder: tempfile::tempdir().expect("a folder") })
-    }
-
-    /// Runs a bash script in a new network namespace, with `lasthop` in its path and a web server
-    /// on port 8000 with a file `data` of 200 000 bytes.
-    fn run(&self, script: &str) -> Output {
-        let folder = self.folder.path();
-        fs::write(folder.join("data"), vec![b'x'; 200_000]).expect("a file");
-        let prepare = r#"
-            ip link set lo up
-            cd "$FOLDER"
-            python3 -m http.server 8000 >/dev/null 2>&1 &
-            server=$!
-            trap 'kill $server' EXIT
-            until (exec 3<>/dev/tcp/127.0.0.1/8000) 2>/dev/null; do sleep 0.05; done
-        "#;
-        let binary = Path::new(env!("CARGO_BIN_EXE_lasthop"));
-        let path = format!(
-            "{}:{}",
-            binary.parent().expect("a folder").display(),
-            std::env::var("PATH").unwrap_or_default()
-        );
-        Command::new("unshare")
-            .args(["--net", "--mount", "bash", "-c", &format!("{prepare}\n{script}")])
-            .env("PATH", path)
-            .env("FOLDER", folder)
-            .env("LASTHOP_STATE_DIR", folder.join("state"))
-            .output()
-            .expect("unshare runs")
-    }
-
-    fn read(&self, name: &str) -> String {
-        fs::read_to_string(self.folder.path().join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
-    }
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
+/// Runs a script beside the web server.
+fn run(world: &World, script: &str) -> Output {
+    world.run(&format!("{PREPARE}\n{script}"))
 }
 
 #[test]
 fn a_download_behind_a_link_and_its_summary() {
     let Some(world) = World::new() else { return };
-    let output = world.run(
+    let output = run(
+        &world,
         "lasthop link --profile wifi-b --seed 7 --json x.json -- \
          sh -c 'echo $LASTHOP_HOST; curl -s http://host.lasthop:8000/data | wc -c; exit 3'",
     );
@@ -94,9 +56,9 @@ fn a_download_behind_a_link_and_its_summary() {
 #[test]
 fn an_ordinary_user_reaches_the_server_at_the_other_end() {
     let Some(world) = World::new() else { return };
-    fs::copy(env!("CARGO_BIN_EXE_lasthop"), world.folder.path().join("lasthop"))
-        .expect("a copy for everybody");
-    let output = world.run(
+    fs::copy(env!("CARGO_BIN_EXE_lasthop"), world.folder().join("lasthop")).expect("a copy for everybody");
+    let output = run(
+        &world,
         r"
         chmod 755 . && mknod -m 666 tun c 10 200 && : 3<>tun || exit 77
         ip link add v0 type veth peer name v1 && ip address add 192.0.2.1/24 dev v0
@@ -120,7 +82,8 @@ fn an_ordinary_user_reaches_the_server_at_the_other_end() {
 #[test]
 fn a_port_that_is_taken_is_not_published() {
     let Some(world) = World::new() else { return };
-    let output = world.run(
+    let output = run(
+        &world,
         "lasthop link --publish 8000 -- touch ran; echo status $?
          lasthop link -q --publish 8001:8000 -- touch other; echo status $?
          lasthop link -q --publish 8002 -- sh -c 'touch up; exec sleep 600' & link=$!
@@ -134,7 +97,7 @@ fn a_port_that_is_taken_is_not_published() {
                     or publish another port with --publish OTHER:8000";
     assert!(err.contains(expected), "{err}");
     assert!(err.contains("port 8002 is already published by link 1; end that link"), "{err}");
-    assert!(!world.folder.path().join("ran").exists() && world.folder.path().join("other").exists());
+    assert!(!world.folder().join("ran").exists() && world.folder().join("other").exists());
 }
 
 /// A file that cannot be written is reported before the program runs.
@@ -142,15 +105,16 @@ fn a_port_that_is_taken_is_not_published() {
 fn files_are_checked_before_the_program_runs() {
     let Some(world) = World::new() else { return };
     for option in ["--json", "--capture", "--events", "--arq rlp --rlpdump"] {
-        let output = world.run(&format!("lasthop link {option} missing/x -- touch ran; echo status $?"));
+        let output = run(&world, &format!("lasthop link {option} missing/x -- touch ran; echo status $?"));
         let (out, err) = (text(&output.stdout), text(&output.stderr));
         assert_eq!(out, "status 125\n", "{option}: {err}");
         let expected = "directory missing does not exist: create it first";
         assert!(err.contains("cannot write missing/x") && err.contains(expected), "{option}: {err}");
-        assert!(!world.folder.path().join("ran").exists(), "{option}");
+        assert!(!world.folder().join("ran").exists(), "{option}");
     }
     // A symbolic link at the summary's temporary name is not followed, and a pipe is written to.
-    let output = world.run(
+    let output = run(
+        &world,
         "touch precious; ln -s precious x.json.new; lasthop link -q --json x.json -- true
          lasthop link -q --json /dev/stdout -- true | grep -o '\"seed\"'; wc -c < precious",
     );
@@ -162,7 +126,8 @@ fn files_are_checked_before_the_program_runs() {
 #[test]
 fn a_table_beside_rlp_traces_stays() {
     let Some(world) = World::new() else { return };
-    let output = world.run(
+    let output = run(
+        &world,
         "echo precious > call-link-layer.parquet
          lasthop link -q --arq rlp --rlpdump call.rlp -- ping -c 1 host.lasthop >/dev/null
          cat call-link-layer.parquet; ls call-mobile.rlp call-network.rlp",
@@ -176,7 +141,8 @@ fn a_table_beside_rlp_traces_stays() {
 #[test]
 fn exit_statuses_tell_the_programs_failure_from_ours() {
     let Some(world) = World::new() else { return };
-    let output = world.run(
+    let output = run(
+        &world,
         "try() { \"$@\" >/dev/null 2>&1; echo \"$? $*\"; }
          try lasthop link -- false
          try lasthop link --profile umtss -- true
@@ -204,7 +170,7 @@ fn exit_statuses_tell_the_programs_failure_from_ours() {
 #[test]
 fn a_stopped_emulator_says_how_long_it_did_not_run() {
     let Some(world) = World::new() else { return };
-    let output = world.run(
+    let output = run(&world,
         "lasthop link --json x.json --up delay=1ms --down delay=1ms -- ping -c 20 -i 0.3 host.lasthop >pings 2>said &
          link=$!
          until grep -q 'bytes from' pings; do sleep 0.1; kill -0 $link || exit 1; done
@@ -225,7 +191,8 @@ fn a_stopped_emulator_says_how_long_it_did_not_run() {
 #[test]
 fn delay_and_loss_are_what_was_asked_for() {
     let Some(world) = World::new() else { return };
-    let output = world.run(
+    let output = run(
+        &world,
         "lasthop link -q --up delay=30ms --down delay=40ms -- ping -c 3 -i 0.2 host.lasthop; \
          lasthop link -q --down loss=100% -- ping -c 2 -i 0.2 -W 1 host.lasthop; echo status $?",
     );
@@ -244,7 +211,7 @@ fn tshark_reads_the_capture_and_the_fates_in_it() {
         skip::skip!("tshark is not installed (apt-get install tshark)");
         return;
     }
-    let output = world.run(
+    let output = run(&world,
         "lasthop link -q --profile wifi-b --down loss=5%,queue=inf --seed 3 --capture x.pcapng --events x.parquet \
              --json x.json -- curl -s -o /dev/null http://host.lasthop:8000/data
          tshark -r x.pcapng -T fields -e frame.interface_name -e frame.comment 2>/dev/null",
@@ -263,15 +230,14 @@ fn tshark_reads_the_capture_and_the_fates_in_it() {
         "every packet stands where it enters and where it leaves"
     );
     assert!(count("host end") > 0 && count("network end") > 0, "{out}");
-    let fates =
-        capture::fates::Reader::open(&world.folder.path().join("x.parquet")).expect("the Parquet file");
+    let fates = capture::fates::Reader::open(&world.folder().join("x.parquet")).expect("the Parquet file");
     assert_eq!(fates.count() as u64, entered);
 }
 
 #[test]
 fn nothing_is_left_after_kill_9() {
     let Some(world) = World::new() else { return };
-    let output = world.run(
+    let output = run(&world,
         "cat /proc/sys/net/ipv4/ip_forward
          lasthop link -q -- sh -c 'echo $$ > pid; exec sleep 1000' & main=$!
          until [ -s pid ]; do sleep 0.05; done
@@ -293,7 +259,8 @@ fn nothing_is_left_after_kill_9() {
 #[test]
 fn links_nest() {
     let Some(world) = World::new() else { return };
-    let output = world.run(
+    let output = run(
+        &world,
         "lasthop link -q --up delay=400ms -- sh -c 'OUTER=$LASTHOP_HOST exec lasthop link -q --down delay=15ms -- \
          sh -c \"ping -c 1 \\$LASTHOP_HOST; ping -c 1 \\$OUTER\"'",
     );
@@ -308,7 +275,7 @@ fn links_nest() {
 #[test]
 fn a_running_link_is_listed_and_changed() {
     let Some(world) = World::new() else { return };
-    let output = world.run(
+    let output = run(&world,
         "lasthop link -q -- sh -c 'until [ -e changed ]; do sleep 0.05; done; ping -c 1 host.lasthop' & main=$!
          until id=$(lasthop link list --json | sed -n 's/.*\"id\":\"\\([0-9a-f]*\\)\".*/\\1/p'); [ -n \"$id\" ]; do sleep 0.05; done
          lasthop link list
@@ -329,7 +296,7 @@ fn a_running_link_is_listed_and_changed() {
 #[test]
 fn another_program_behind_a_running_link() {
     let Some(world) = World::new() else { return };
-    let output = world.run(
+    let output = run(&world,
         "lasthop link -q --down delay=60ms -- sh -c 'until [ -e done ]; do sleep 0.05; done' & main=$!
          until id=$(lasthop link list --json | sed -n 's/.*\"id\":\"\\([0-9a-f]*\\)\".*/\\1/p'); [ -n \"$id\" ]; do sleep 0.05; done
          lasthop link exec $id -- sh -c 'ping -c 1 host.lasthop; echo $LASTHOP $LASTHOP_HOST $PPID; exit 3'; echo status $? $$ $id
@@ -359,7 +326,7 @@ fn another_program_behind_a_running_link() {
 #[test]
 fn the_event_log_knows_of_changes() {
     let Some(world) = World::new() else { return };
-    let output = world.run(
+    let output = run(&world,
         "lasthop link -q --down delay=1ms --events x.parquet -- sh -c \
            'ping -c 1 host.lasthop; until [ -e changed ]; do sleep 0.05; done; ping -c 1 -W 1 host.lasthop' & main=$!
          until id=$(lasthop link list --json | sed -n 's/.*\"id\":\"\\([0-9a-f]*\\)\".*/\\1/p'); [ -n \"$id\" ]; do sleep 0.05; done
@@ -367,8 +334,7 @@ fn the_event_log_knows_of_changes() {
          touch changed; wait $main",
     );
     let err = text(&output.stderr);
-    let mut events =
-        capture::fates::Reader::open(&world.folder.path().join("x.parquet")).expect("an event log");
+    let mut events = capture::fates::Reader::open(&world.folder().join("x.parquet")).expect("an event log");
     let notes: Vec<_> = events.notes().iter().map(|note| note.text.clone()).collect();
     assert!(notes.iter().any(|note| note.contains("down changed (loss=100%)")), "{notes:?}{err}");
     let lost = events.find_map(|fate| fate.ok().filter(|fate| fate.lost.is_some())).expect("a lost packet");
@@ -378,7 +344,8 @@ fn the_event_log_knows_of_changes() {
 #[test]
 fn a_program_that_cannot_run_says_so_as_in_a_shell() {
     let Some(world) = World::new() else { return };
-    let output = world.run(
+    let output = run(
+        &world,
         "lasthop link -q -- no-such-program; echo $?; lasthop link -q -- ./data; echo $?; \
          lasthop link -q -- sh -c 'kill -TERM $$'; echo $?",
     );
@@ -391,11 +358,12 @@ fn a_program_that_cannot_run_says_so_as_in_a_shell() {
 #[test]
 fn each_damaged_packet_is_in_the_counter_that_the_summary_names() {
     let Some(world) = World::new() else { return };
-    fs::write(world.folder.path().join("sink.py"), SINK).expect("a file");
-    fs::write(world.folder.path().join("upload.py"), UPLOAD).expect("a file");
+    fs::write(world.folder().join("sink.py"), SINK).expect("a file");
+    fs::write(world.folder().join("upload.py"), UPLOAD).expect("a file");
     // The downlink carries only acknowledgements. A third of them are damaged, most of them by one
     // bit.
-    let output = world.run(
+    let output = run(
+        &world,
         "python3 sink.py & trap 'kill $server $!' EXIT; \
          until (exec 3<>/dev/tcp/127.0.0.1/9000) 2>/dev/null; do sleep 0.05; done; \
          lasthop link --up rate=100mbit,delay=2ms --down delay=2ms,ber=1e-3,damage=flip --seed 3 --json x.json -- python3 upload.py",

@@ -1,7 +1,9 @@
 //! Tests of `lasthop serve`: its HTTP interface to a link that runs.
 
-use std::path::Path;
-use std::process::{Command, Output};
+mod world;
+
+use std::process::Output;
+use world::{World, text};
 
 /// Starts a link and the server. `api METHOD PATH [BODY]` calls the interface.
 const PREPARE: &str = r#"
@@ -19,27 +21,11 @@ url=$(sed 's/#.*//' printed); token=$(sed 's/.*#token=//' printed)
 api() { curl -s --max-time 20 -X "$1" -H "Authorization: Bearer $token" ${3:+--data "$3"} "${url}api/$2"; }
 "#;
 
-/// Runs a bash script in a network namespace of its own; `None` if that is impossible here.
-fn run(script: &str) -> Option<(tempfile::TempDir, Output)> {
-    let possible = Command::new("unshare").args(["--net", "--mount", "true"]).output();
-    if !possible.is_ok_and(|output| output.status.success()) {
-        skip::skip!("making network namespaces needs root");
-        return None;
-    }
-    let folder = tempfile::tempdir().expect("a folder");
-    let binary = Path::new(env!("CARGO_BIN_EXE_lasthop")).parent().expect("a folder").display();
-    let output = Command::new("timeout")
-        .args(["120", "unshare", "--net", "--mount", "bash", "-c", &format!("{PREPARE}\n{script}")])
-        .env("PATH", format!("{binary}:{}", std::env::var("PATH").unwrap_or_default()))
-        .env("FOLDER", folder.path())
-        .env("LASTHOP_STATE_DIR", folder.path().join("state"))
-        .output()
-        .expect("timeout runs");
-    Some((folder, output))
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
+/// Runs a script beside the link; `None` if that is impossible here.
+fn run(script: &str) -> Option<(World, Output)> {
+    let world = World::new()?;
+    let output = world.run(&format!("{PREPARE}\n{script}"));
+    Some((world, output))
 }
 
 /// The link is found, changed as by `lasthop link set`, and captured; the capture can be fetched.
@@ -59,7 +45,7 @@ fn a_link_is_changed_and_captured_by_http() {
         api GET links/1 | grep -o '"protocol":"icmp"' | head -n 1
         touch done; wait $link
         api GET links; echo; api GET links/1; echo"#;
-    let Some((folder, output)) = run(script) else { return };
+    let Some((world, output)) = run(script) else { return };
     let (out, err) = (text(&output.stdout), text(&output.stderr));
     let lines: Vec<&str> = out.lines().collect();
     assert_eq!(lines.len(), 10, "{out}{err}");
@@ -73,7 +59,7 @@ fn a_link_is_changed_and_captured_by_http() {
     assert!(lines[4].starts_with(r#"{"file":"link-1.pcapng""#), "{out}");
     assert!(lines[5].starts_with(r#"{"file":null"#), "{out}");
     assert_eq!(lines[6..9], ["the same", r#""protocol":"icmp""#, "[]"]);
-    let capture = capture::packets::Reader::open(&folder.path().join("fetched")).expect("a capture");
+    let capture = capture::packets::Reader::open(&world.path("fetched")).expect("a capture");
     let packets: Vec<_> = capture.map(|packet| packet.expect("whole")).collect();
     assert_eq!(packets.len(), 8, "two pings at both ends: {packets:?}");
     assert!(lines[9].contains("matches no link"), "{out}");
@@ -87,13 +73,12 @@ fn the_page_and_what_is_told_without_a_token() {
         curl -s "${url}api/openapi.json" >openapi.json
         lasthop serve --listen 127.0.0.1:"$(echo "$url" | tr -dc '0-9:' | cut -d: -f3)" || echo status $?
         lasthop serve --captures nowhere || echo status $?"#;
-    let Some((folder, output)) = run(script) else { return };
+    let Some((world, output)) = run(script) else { return };
     let (out, err) = (text(&output.stdout), text(&output.stderr));
-    let read = |name| std::fs::read_to_string(folder.path().join(name)).expect("a file");
-    let page = read("page");
+    let page = world.read("page");
     assert!(page.contains("connect-src 'self'") && page.contains("<main id=\"live\">"), "{page}");
     assert!(!page.contains("src=\"http"), "nothing is loaded from elsewhere");
-    assert!(read("openapi.json").contains("/api/links/{id}/set"));
+    assert!(world.read("openapi.json").contains("/api/links/{id}/set"));
     assert!(out.starts_with(r#"{"error":"the token is missing or wrong"#), "{out}");
     assert_eq!(out.matches("status 1").count(), 2, "{out}{err}");
     assert!(err.contains("cannot listen"), "{err}");

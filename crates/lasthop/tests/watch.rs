@@ -1,12 +1,15 @@
 //! Tests of `lasthop watch` and of what it asks a running link.
 
-use std::path::Path;
-use std::process::{Command, Output};
+mod world;
+
+use std::process::Output;
+use world::{World, text};
 
 /// Starts a web server with a file of 3 MB, and a link behind which a program waits for the file
 /// `done`. `lasthop` finds the link by itself: it is the only one.
 const PREPARE: &str = r#"
 set -e
+export TERM=xterm
 ip link set lo up
 cd "$FOLDER"
 head -c 3000000 /dev/zero >data
@@ -20,36 +23,18 @@ until [ -e up ] && lasthop link list 2>/dev/null | grep -q '^link'; do sleep 0.0
 download() { lasthop link exec 1 -- curl -s --max-time 60 -o copy http://host.lasthop:8000/data; }
 "#;
 
-/// Runs a bash script in a network namespace of its own; `None` if that is impossible here.
-fn run(script: &str) -> Option<(tempfile::TempDir, Output)> {
-    let possible = Command::new("unshare").args(["--net", "--mount", "true"]).output();
-    if !possible.is_ok_and(|output| output.status.success()) {
-        skip::skip!("making network namespaces needs root");
-        return None;
-    }
-    let folder = tempfile::tempdir().expect("a folder");
-    let binary = Path::new(env!("CARGO_BIN_EXE_lasthop")).parent().expect("a folder").display();
-    // A script that waits in vain must fail.
-    let output = Command::new("timeout")
-        .args(["120", "unshare", "--net", "--mount", "bash", "-c", &format!("{PREPARE}\n{script}")])
-        .env("PATH", format!("{binary}:{}", std::env::var("PATH").unwrap_or_default()))
-        .env("FOLDER", folder.path())
-        .env("LASTHOP_STATE_DIR", folder.path().join("state"))
-        .env("TERM", "xterm")
-        .output()
-        .expect("unshare runs");
-    Some((folder, output))
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
+/// Runs a script beside the link; `None` if that is impossible here.
+fn run(script: &str) -> Option<(World, Output)> {
+    let world = World::new()?;
+    let output = world.run(&format!("{PREPARE}\n{script}"));
+    Some((world, output))
 }
 
 /// The states tell of the download: the flow with its addresses, what arrived, and the losses with
 /// their cause. The last one is complete, because the link answers until it ends.
 #[test]
 fn the_states_of_a_link_during_a_download() {
-    let Some((_folder, output)) = run("lasthop watch --json --interval 50 >states & watch=$!
+    let Some((_world, output)) = run("lasthop watch --json --interval 50 >states & watch=$!
          download; sleep 0.2; touch done; wait $link; wait $watch; echo status $? >&2; cat states")
     else {
         return;
@@ -82,7 +67,7 @@ fn the_states_of_a_link_during_a_download() {
 /// alone and the terminal as it was.
 #[test]
 fn keys_change_the_link() {
-    let Some((folder, output)) = run(r#"
+    let Some((world, output)) = run(r#"
         mkfifo keys
         script -q -e -c 'stty cols 120 rows 40; lasthop watch; echo "status $?"; stty -a' /dev/null <keys >screen &
         watch=$!
@@ -115,7 +100,7 @@ fn keys_change_the_link() {
     );
     let (_, after) = screen.split_once("status ").expect("an exit status");
     // Three pings and their answers, each at both ends of the link, which loses nothing now.
-    let capture = capture::packets::Reader::open(&folder.path().join("link-1.pcapng")).expect("a capture");
+    let capture = capture::packets::Reader::open(&world.path("link-1.pcapng")).expect("a capture");
     let packets: Vec<_> = capture.map(|packet| packet.expect("whole")).collect();
     assert_eq!(packets.len(), 12, "{packets:?}");
     assert!(packets.iter().all(|packet| packet.bytes.len() == 84), "{packets:?}");
@@ -136,7 +121,7 @@ fn a_handover_during_a_download() {
              wait $download; echo status $? >&2
              lasthop watch --json | head -n 1; cmp data copy && echo the same; touch done; wait $link"
         );
-        let Some((_folder, output)) = run(&script) else { return };
+        let Some((_world, output)) = run(&script) else { return };
         let (out, err) = (text(&output.stdout), text(&output.stderr));
         assert!(err.contains("status 0") && out.ends_with("the same\n"), "{out}{err}");
         let state: serde_json::Value =
@@ -151,7 +136,7 @@ fn a_handover_during_a_download() {
 /// to use instead.
 #[test]
 fn refusals() {
-    let Some((_folder, output)) = run(r"
+    let Some((_world, output)) = run(r"
         lasthop watch </dev/null 2>&1 || echo status $?
         lasthop watch 7 2>&1 || echo status $?
         touch done; wait $link
