@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use capture::output;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Checks that the files can be written. `None` stands for an option that was not given.
 ///
@@ -14,4 +14,13 @@ pub fn check<'a>(files: impl IntoIterator<Item = Option<&'a PathBuf>>) -> Result
         output::check(path).map_err(|error| format!("cannot write {}: {error}", path.display()))?;
     }
     Ok(())
+}
+
+/// Returns the path of a capture in `folder` that does not exist yet: `STEM.pcapng`,
+/// `STEM-2.pcapng` and so on.
+pub fn free_capture(folder: &Path, stem: &str) -> PathBuf {
+    let numbered = (2..).map(|number| format!("{stem}-{number}.pcapng"));
+    let names = std::iter::once(format!("{stem}.pcapng")).chain(numbered);
+    let mut paths = names.map(|name| folder.join(name)).filter(|path| !path.exists());
+    paths.next().expect("numbers do not end")
 }

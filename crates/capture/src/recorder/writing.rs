@@ -191,7 +191,8 @@ impl Capture {
         }
     }
 
-    /// Leaves out packets that entered before the capture, which are in the same chunk as later ones.
+    /// Leaves out packets that entered before the capture, which are in the same chunk as later
+    /// ones.
     pub(super) fn of_whole_packets(self) -> Self {
         Self { of_whole_packets: true, ..self }
     }

@@ -9,10 +9,10 @@ use crate::failure::Failure;
 use api::{Api, Call, Reply};
 use clap::Args;
 use data_encoding::BASE64URL_NOPAD;
-use links::Running;
+use links::HostLinks;
 use netlab::Namespace;
 use std::io::Read;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread;
@@ -63,19 +63,15 @@ pub fn run(arguments: &ServeArguments) -> Result<i32, Failure> {
         Err(_) => BASE64URL_NOPAD.encode(&rand::random::<[u8; 16]>()),
     };
     let addresses = addresses(listening)?;
-    let own = if listening.ip().is_unspecified() {
-        SocketAddr::new(
-            if listening.is_ipv4() { [127, 0, 0, 1].into() } else { IpAddr::from([0, 0, 0, 0, 0, 0, 0, 1]) },
-            listening.port(),
-        )
-    } else {
-        listening
-    };
+    let loopback: IpAddr =
+        if listening.is_ipv4() { Ipv4Addr::LOCALHOST.into() } else { Ipv6Addr::LOCALHOST.into() };
+    let own = if listening.ip().is_unspecified() { loopback } else { listening.ip() };
+    let own = SocketAddr::new(own, listening.port());
     anstream::println!("http://{own}/#token={token}");
     for address in &addresses {
         anstream::println!("{address}#token={token}");
     }
-    let api = Arc::new(Api::new(Running, token, addresses, folder));
+    let api = Arc::new(Api::new(HostLinks, token, addresses, folder));
     let server = Arc::new(server);
     let threads: Vec<_> = (0..THREADS)
         .map(|_| {
@@ -110,7 +106,7 @@ fn addresses(listening: SocketAddr) -> Result<Vec<String>, Failure> {
     Ok(all.into_iter().filter(is_reachable).map(url).collect())
 }
 
-fn answer(api: &Api<Running>, mut request: Request) {
+fn answer(api: &Api<HostLinks>, mut request: Request) {
     let mut body = String::new();
     let read = request.as_reader().take(LARGEST).read_to_string(&mut body);
     let authorization = request

@@ -23,8 +23,6 @@ use std::thread;
 use std::time::{Duration, Instant};
 use view::View;
 
-pub use view::free_file;
-
 /// Arguments of `lasthop watch`.
 #[derive(Debug, Args)]
 #[command(after_help = "\

@@ -2,7 +2,8 @@
 
 use super::links::Links;
 use super::openapi;
-use crate::commands::watch::free_file;
+use crate::failure::Failure;
+use crate::outputs;
 use crate::remote::{Answer, Request};
 use experiment::catalogue;
 use link::profile::Content;
@@ -11,7 +12,7 @@ use serde_json::json;
 use std::collections::HashMap;
 use std::fs;
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// A call of the interface.
 #[derive(Debug, Clone, Copy)]
@@ -60,7 +61,7 @@ pub struct Change {
     pub parameters: String,
 }
 
-/// What was changed.
+/// Result of a change.
 #[derive(Debug, Serialize, schemars::JsonSchema)]
 pub struct Changed {
     /// Name and new description of each changed direction.
@@ -165,7 +166,7 @@ impl<L: Links> Api<L> {
         id: &str,
         request: &Request,
         reply: impl FnOnce(Answer) -> Option<Reply>,
-    ) -> Result<Reply, crate::failure::Failure> {
+    ) -> Result<Reply, Failure> {
         Ok(match self.links.ask(id, request)? {
             Answer::Refused(why) => Reply::error(400, &why),
             answer => {
@@ -174,7 +175,7 @@ impl<L: Links> Api<L> {
         })
     }
 
-    fn set(&self, id: &str, body: &str) -> Result<Reply, crate::failure::Failure> {
+    fn set(&self, id: &str, body: &str) -> Result<Reply, Failure> {
         let Change { direction, parameters } = match serde_json::from_str(body) {
             Ok(change) => change,
             Err(error) => return Ok(Reply::error(400, &format!("the body is no change: {error}"))),
@@ -185,21 +186,21 @@ impl<L: Links> Api<L> {
         })
     }
 
-    fn capture(&self, id: &str) -> Result<Reply, crate::failure::Failure> {
+    fn capture(&self, id: &str) -> Result<Reply, Failure> {
         self.link(id, &Request::Status, |answer| match answer {
             Answer::Status(status) => Some(state(status.capture)),
             _ => None,
         })
     }
 
-    fn record(&self, id: &str, body: &str) -> Result<Reply, crate::failure::Failure> {
+    fn record(&self, id: &str, body: &str) -> Result<Reply, Failure> {
         let Record { record } = match serde_json::from_str(body) {
             Ok(record) => record,
             Err(error) => {
                 return Ok(Reply::error(400, &format!("the body must be {{\"record\": true}}: {error}")));
             }
         };
-        let file = record.then(|| free_file(&self.folder, &format!("link-{id}")));
+        let file = record.then(|| outputs::free_capture(&self.folder, &format!("link-{id}")));
         let request = Request::Capture { file: file.clone() };
         self.link(id, &request, |answer| match answer {
             Answer::Capture { file: written } => {
@@ -223,7 +224,7 @@ impl<L: Links> Api<L> {
         }
     }
 
-    fn captures(&self) -> std::sync::MutexGuard<'_, HashMap<String, PathBuf>> {
+    fn captures(&self) -> MutexGuard<'_, HashMap<String, PathBuf>> {
         self.captures.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -234,7 +235,7 @@ fn state(file: Option<PathBuf>) -> Reply {
     Reply::json(200, &CaptureState { file: file.and_then(name), bytes })
 }
 
-fn profiles() -> Result<Reply, crate::failure::Failure> {
+fn profiles() -> Result<Reply, Failure> {
     let all: Vec<_> = catalogue::all()?
         .into_iter()
         .map(|profile| ProfileName {
@@ -250,7 +251,6 @@ fn profiles() -> Result<Reply, crate::failure::Failure> {
 mod tests {
     use super::*;
     use crate::commands::watch::example;
-    use crate::failure::Failure;
     use crate::remote;
 
     /// One link, which records captures in name only.

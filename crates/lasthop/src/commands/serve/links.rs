@@ -19,10 +19,10 @@ pub trait Links: Send + Sync {
     fn ask(&self, id: &str, request: &Request) -> Result<Answer, Failure>;
 }
 
-/// The links of this machine.
-pub struct Running;
+/// The links of this host.
+pub struct HostLinks;
 
-impl Links for Running {
+impl Links for HostLinks {
     fn list(&self) -> Result<Vec<remote::Running>, Failure> {
         running::running()
     }

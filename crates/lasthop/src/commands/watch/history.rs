@@ -1,4 +1,4 @@
-//! What a viewer computes from the states of a link: rates, delays and losses over time.
+//! Rates, delays and losses over time, computed from the states of a link.
 
 use crate::remote::{FlowStatus, Status, WayStatus};
 use std::collections::{HashMap, VecDeque};

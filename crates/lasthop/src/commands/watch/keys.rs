@@ -1,4 +1,4 @@
-//! What keys do: a key becomes a change of the view or a request to the link.
+//! Effects of keys: a changed view, or requests to the link.
 
 use super::view::{Input, Shown, View};
 use crate::remote::{Request, Status};
@@ -12,7 +12,7 @@ const DELAY_STEP: u64 = 10_000_000;
 /// The effect of a key.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Action {
-    /// Nothing besides the changed view.
+    /// Draw the changed view.
     Nothing,
     /// End the program.
     Quit,

@@ -1,19 +1,20 @@
-//! State of the view: what is chosen, shown and being written.
+//! State of the view: the chosen direction, the rows of the table, and what the user enters.
 
+use crate::outputs;
 use crate::remote::{Status, WayStatus};
 use experiment::catalogue;
 use link::profile::Content;
 use ratatui::crossterm::event::KeyCode;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// State of the view besides the link's.
 #[derive(Default)]
 pub struct View {
     /// Direction that keys change.
     pub chosen: Chosen,
-    /// What the table shows.
+    /// Rows of the table.
     pub shown: Shown,
-    /// What is being written or chosen.
+    /// Parameters or profile that the user enters.
     pub input: Option<Input>,
     /// Result of the last change.
     pub message: Option<String>,
@@ -25,16 +26,8 @@ impl View {
     /// Returns a name for a capture that no file has yet: `link-1.pcapng`, `link-1-2.pcapng` and so
     /// on.
     pub fn capture_file(&self, id: &str) -> PathBuf {
-        free_file(&self.folder, &format!("link-{id}"))
+        outputs::free_capture(&self.folder, &format!("link-{id}"))
     }
-}
-
-/// Returns the path of a capture in `folder` whose name begins with `stem` and that does not exist.
-pub fn free_file(folder: &Path, stem: &str) -> PathBuf {
-    let numbered = (2..).map(|number| format!("{stem}-{number}.pcapng"));
-    let names = std::iter::once(format!("{stem}.pcapng")).chain(numbered);
-    let mut paths = names.map(|name| folder.join(name)).filter(|path| !path.exists());
-    paths.next().expect("numbers do not end")
 }
 
 /// Direction that keys change.
@@ -49,7 +42,7 @@ pub enum Chosen {
     Down,
 }
 
-/// What the table shows.
+/// Rows of the table.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Shown {
     /// Every flow.
@@ -59,7 +52,7 @@ pub enum Shown {
     Devices,
 }
 
-/// What is being written or chosen.
+/// Parameters or profile that the user enters.
 pub enum Input {
     /// Parameters, as for `lasthop link set`.
     Parameters(String),
