@@ -2,7 +2,8 @@
 
 import type { Status, WayStatus } from "../../src/live/state";
 
-const SILENT: WayStatus = {
+/** A direction without a packet so far. */
+export const SILENT: WayStatus = {
   rate: null,
   delay_ns: 30e6,
   packets: 0,

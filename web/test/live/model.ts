@@ -1,6 +1,7 @@
 // A link that exists only in numbers: two flows over a bottleneck with a queue, random losses and a
 // channel that is bad at times. For tests of the live page, without a kernel and without packets.
 
+import { SILENT } from "./example.ts";
 import type { Changed, Direction, FlowStatus, Running, Status, WayStatus } from "../../src/live/state";
 
 /** Bytes of a packet. */
@@ -22,24 +23,7 @@ interface Way {
 
 function wayOf(rate: number, delay: number, offered: number): Way {
   return {
-    status: {
-      rate,
-      delay_ns: delay * 1e6,
-      packets: 0,
-      bytes: 0,
-      delivered: 0,
-      delivered_bytes: 0,
-      lost: 0,
-      lost_by_reason: {},
-      damaged: 0,
-      duplicated: 0,
-      reordered: 0,
-      congestion_marked: 0,
-      waiting: 0,
-      delay_sum_ns: 0,
-      queueing_sum_ns: 0,
-      channel: "good",
-    },
+    status: { ...SILENT, rate, delay_ns: delay * 1e6, lost_by_reason: {}, channel: "good" },
     offered,
     room: 50,
     loss: 0.01,
