@@ -12,14 +12,15 @@
 mod chunk;
 mod error;
 mod link_layers;
+mod live;
 mod options;
 mod writing;
 
 pub use error::{CloseError, RecordError};
+pub use live::Live;
 pub use options::{CaptureTo, RecorderOptions};
 
 use crate::event::{EndedPacket, Header, LinkInfo};
-use crate::flows::Watched;
 use crate::link_layer::Row;
 use crate::link_layer::blocks::Block;
 use crate::pcapng::OrderReport;
@@ -27,14 +28,12 @@ use crate::summary::Summary;
 use crate::table::Converted;
 use crate::units::Time;
 use chunk::{Chunk, Entry};
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use vocabulary::{Direction, LinkId};
-use writing::{Capture, Writing};
+use writing::Writing;
 
 /// Records events on links. See the [module](self), and the crate for the order of calls.
 pub struct Recorder {
@@ -65,28 +64,6 @@ struct Keep {
     entering: usize,
     /// Bytes of a packet that leaves changed, or of a copy.
     leaving: usize,
-}
-
-/// A view of the counters during the run. They lag behind the records by up to
-/// [`RecorderOptions::age`], or are those of the last [`Recorder::flush`].
-#[derive(Clone)]
-pub struct Live(Arc<Shared>);
-
-struct Shared {
-    summary: Mutex<Summary>,
-    /// Empty until somebody looks, because the recorder then copies the headers of each packet.
-    watched: Mutex<Watched>,
-    is_watched: AtomicBool,
-    /// The links at present.
-    header: Mutex<Header>,
-    /// A capture that began during the run.
-    capture: Mutex<Option<Capture>>,
-    /// Bytes of each packet that this capture needs.
-    captured: AtomicUsize,
-    /// Chunks that the writing thread was given, and those that it has written.
-    given: AtomicU64,
-    written: AtomicU64,
-    stalls: AtomicU64,
 }
 
 /// How often and how long the emulator had to wait for the disk. Any stall makes the run
@@ -133,11 +110,6 @@ pub struct Logged {
     /// Number of fates in it.
     pub fates: u64,
 }
-
-/// Bytes kept of each packet in a capture that begins during the run: all.
-const SNAP_LENGTH: u32 = 65_535;
-/// Memory of such a capture for packets inside the links, in bytes.
-const MEMORY: usize = 32 * 1024 * 1024;
 
 /// Bytes of a packet that include all headers.
 const HEADERS: usize = 128;
@@ -326,7 +298,7 @@ impl Recorder {
         }
         let next = self.next_chunk();
         let full = std::mem::replace(&mut self.chunk, next);
-        self.live.0.given.fetch_add(1, Ordering::Relaxed);
+        self.live.gave();
         // This never blocks: the channel has room for all chunks.
         if self.full.send(full).is_err() {
             self.deserted = true;
@@ -349,7 +321,7 @@ impl Recorder {
             return Chunk::new();
         }
         self.stalls.count += 1;
-        self.live.0.stalls.store(self.stalls.count, Ordering::Relaxed);
+        self.live.stalled(self.stalls.count);
         let since = Instant::now();
         let chunk = self.empty.recv();
         self.stalls.waited += since.elapsed();
@@ -357,106 +329,6 @@ impl Recorder {
             self.deserted = true;
             Chunk::new()
         })
-    }
-}
-
-impl Live {
-    fn new(header: Header) -> Self {
-        Self(Arc::new(Shared {
-            summary: Mutex::default(),
-            watched: Mutex::default(),
-            is_watched: AtomicBool::default(),
-            header: Mutex::new(header),
-            capture: Mutex::default(),
-            captured: AtomicUsize::default(),
-            given: AtomicU64::default(),
-            written: AtomicU64::default(),
-            stalls: AtomicU64::default(),
-        }))
-    }
-
-    /// Returns the current counters.
-    #[must_use]
-    pub fn summary(&self) -> Summary {
-        self.0.summary.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    /// Reads the flows and channels. They are counted from the first call on.
-    pub fn watched<T>(&self, read: impl FnOnce(&Watched) -> T) -> T {
-        self.0.is_watched.store(true, Ordering::Relaxed);
-        read(&self.0.watched.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    fn is_watched(&self) -> bool {
-        self.0.is_watched.load(Ordering::Relaxed)
-    }
-
-    /// Begins a capture of all links. An earlier one of this kind ends. The capture has the packets
-    /// that enter from now on, and nothing of those before.
-    ///
-    /// # Errors
-    /// If the file cannot be written.
-    pub fn capture(&self, path: &Path) -> Result<(), RecordError> {
-        self.stop()?;
-        let to = CaptureTo::Path(path.to_owned());
-        let mut capture = Capture::open(to, &self.header(), SNAP_LENGTH, MEMORY)?.of_whole_packets();
-        // A reader that follows the file sees at once which links it captures.
-        capture.flush()?;
-        *self.running() = Some(capture);
-        self.0.captured.store(SNAP_LENGTH as usize, Ordering::Relaxed);
-        Ok(())
-    }
-
-    /// Ends the capture that began during the run; `None` if there is none.
-    ///
-    /// # Errors
-    /// If its last records cannot be written.
-    pub fn stop(&self) -> Result<Option<Captured>, RecordError> {
-        self.0.captured.store(0, Ordering::Relaxed);
-        let capture = self.running().take();
-        capture.map(Capture::finish).transpose()
-    }
-
-    /// Returns the file of the capture that began during the run, while it goes on.
-    #[must_use]
-    pub fn captures_to(&self) -> Option<PathBuf> {
-        self.running().as_ref().and_then(Capture::path).map(Path::to_owned)
-    }
-
-    fn header(&self) -> MutexGuard<'_, Header> {
-        self.0.header.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn running(&self) -> MutexGuard<'_, Option<Capture>> {
-        self.0.capture.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn captured(&self) -> usize {
-        self.0.captured.load(Ordering::Relaxed)
-    }
-
-    /// Returns how many bytes of a packet that enters are needed besides those for the recorder's
-    /// own files.
-    fn wants(&self) -> usize {
-        self.captured().max(if self.is_watched() { HEADERS } else { 0 })
-    }
-
-    /// Waits until the writing thread has written what was given to it, for one second at most.
-    ///
-    /// After a [`Recorder::flush`], counters and captures then have everything that was recorded.
-    pub fn catch_up(&self) {
-        let given = self.0.given.load(Ordering::Relaxed);
-        let until = Instant::now() + Duration::from_secs(1);
-        while self.0.written.load(Ordering::Acquire) < given && Instant::now() < until {
-            std::thread::sleep(Duration::from_micros(200));
-        }
-    }
-
-    /// Returns how often the emulator has had to wait for the disk so far, including a wait that is
-    /// going on.
-    #[must_use]
-    pub fn stalls(&self) -> u64 {
-        self.0.stalls.load(Ordering::Relaxed)
     }
 }
 

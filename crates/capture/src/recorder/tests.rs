@@ -5,6 +5,7 @@ use crate::fates;
 use crate::packets;
 use std::io::{self, Write};
 use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex};
 use vocabulary::Loss;
 
 const LINK: LinkId = LinkId(0);

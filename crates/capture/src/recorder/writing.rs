@@ -5,7 +5,8 @@
 
 use super::chunk::{Chunk, Entry};
 use super::link_layers::LinkLayers;
-use super::{CaptureTo, Captured, Live, Logged, RecordError, Recorded, RecorderOptions, SNAP_LENGTH};
+use super::live::SNAP_LENGTH;
+use super::{CaptureTo, Captured, Live, Logged, RecordError, Recorded, RecorderOptions};
 use crate::event::{EndedPacket, Fate, Flow, Header, LinkInfo, Note};
 use crate::fates::LogWriter;
 use crate::output;
@@ -16,8 +17,6 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
-use std::sync::PoisonError;
-use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, SyncSender};
 use vocabulary::{Direction, LinkId};
 
@@ -76,7 +75,7 @@ impl Writing {
     pub(super) fn run(mut self, to_write: &Receiver<Chunk>, written: &SyncSender<Chunk>) -> Self {
         while let Ok(mut chunk) = to_write.recv() {
             self.write(&chunk);
-            self.live.0.written.fetch_add(1, Ordering::Release);
+            self.live.wrote();
             chunk.clear();
             // There is room for every chunk. If the recorder is being closed, nothing receives it,
             // which does not matter.
@@ -121,7 +120,7 @@ impl Writing {
     }
 
     fn count(&self, chunk: &Chunk) {
-        let mut summary = self.live.0.summary.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut summary = self.live.counters();
         for entry in chunk.entries() {
             match entry {
                 Entry::Entered { link, direction, length, .. } => summary.entered(*link, *direction, *length),
@@ -133,10 +132,7 @@ impl Writing {
 
     /// Counts flows, if somebody looks at them.
     fn watch(&self, chunk: &Chunk) {
-        if !self.live.is_watched() {
-            return;
-        }
-        let mut watched = self.live.0.watched.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(mut watched) = self.live.flows() else { return };
         let described = Described::new(&self.header);
         for entry in chunk.entries() {
             match entry {
