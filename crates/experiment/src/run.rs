@@ -126,6 +126,9 @@ fn run(job: &Job) -> Result<RunEnded, String> {
         .map_err(|error| format!("cannot write {}: {error}", hosts.display()))?;
     isolation::lay_over(&hosts, Path::new("/etc/hosts")).map_err(|error| error.to_string())?;
     crate::parameters::set(&experiment.scenario.parameters)?;
+    if let Some(tick) = experiment.scenario.clock_tick {
+        guest::set_tick(tick.into())?;
+    }
     let mut accepting = Accepting::begin(job, &experiment.scenario)?;
 
     let seed = Seed::campaign(job.seed).run(job.repetition.into());

@@ -8,6 +8,7 @@ use crate::routes::{self, Hop};
 use crate::stack::Stack;
 use link::Direction;
 use link::profile::LinkProfile;
+use link::units::Span;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// Nodes and links.
@@ -19,6 +20,9 @@ pub struct Scenario {
     pub links: Vec<Link>,
     /// Parameters of congestion controls in the kernel of the run.
     pub parameters: Vec<Parameter>,
+    /// Tick of the virtual clock; `None`: each timer ends at its own nanosecond (ltcp-newzag
+    /// 1.8.1).
+    pub clock_tick: Option<Span>,
 }
 
 /// A node: a host or a router.
@@ -191,6 +195,9 @@ impl Scenario {
                 node.name
             ));
         }
+        if let Some(tick) = self.clock_tick {
+            return Err(format!("clock-tick `{tick}` is one of the virtual clock: use `--clock virtual`"));
+        }
         match self.parameters.first() {
             None => Ok(()),
             Some(Parameter { module, name, value }) => Err(format!(
@@ -236,6 +243,7 @@ mod tests {
                 link("free", [0, 1], 1500, [None, None]),
             ],
             parameters: Vec::new(),
+            clock_tick: None,
         }
     }
 

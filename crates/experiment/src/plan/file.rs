@@ -241,6 +241,9 @@ pub struct ScenarioFile {
     pub congestion_parameters: BTreeMap<String, Text>,
     /// Maximum transmission unit of all links, in bytes (default: the profile's, or 1500).
     pub mtu: Option<Text>,
+    /// Tick of the clock, such as `5us` (default: 1 ns): timers end and packets leave at its next
+    /// multiple. It needs `--clock virtual`.
+    pub clock_tick: Option<Text>,
     /// Nodes that differ from the others. All other nodes exist because a link names them.
     #[serde(default)]
     pub nodes: Vec<NodeFile>,

@@ -13,6 +13,7 @@ use crate::scenario::{Link, MOST_NODES, Node, Scenario};
 use crate::stack::{Generation, Stack};
 use link::Seed;
 use link::profile::{LinkProfile, Parameters};
+use link::units::Span;
 use std::collections::BTreeMap;
 
 /// MTU of a link if neither plan nor profile sets one.
@@ -101,7 +102,19 @@ pub fn build(fields: &Fields<'_>, file: &ScenarioFile, catalogue: &Catalogue) ->
     check_one_way(fields, file, &nodes)?;
     check_servers(fields, file, &nodes)?;
     let parameters = file.congestion_parameters.iter().map(|(key, value)| parameter(fields, key, value));
-    Ok(Scenario { nodes, links, parameters: parameters.collect::<Result<_, _>>()? })
+    let parameters = parameters.collect::<Result<_, _>>()?;
+    let clock_tick = file.clock_tick.as_ref().map(|text| clock_tick(fields, text)).transpose()?;
+    Ok(Scenario { nodes, links, parameters, clock_tick })
+}
+
+/// Reads the tick of the virtual clock.
+fn clock_tick(fields: &Fields<'_>, text: &Text) -> Result<Span, PlanError> {
+    let tick: Span = fields.parsed(text)?;
+    if (Span::from_nanos(1)..=Span::from_millis(1000)).contains(&tick) {
+        Ok(tick)
+    } else {
+        Err(fields.wrong(text, format!("a clock with a tick of {tick}: expected 1 ns to 1 s")))
+    }
 }
 
 /// Reads a parameter of a congestion control.

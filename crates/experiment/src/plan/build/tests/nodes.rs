@@ -66,6 +66,18 @@ fn parameters_of_congestion_controls_have_a_module() {
 }
 
 #[test]
+fn the_virtual_clock_may_have_a_tick() {
+    let with = |tick: &str| format!("[scenario]\nclock-tick = \"{tick}\"\n{SCENARIO}");
+    let coarse = scenario(&with("5us")).scenario;
+    assert_eq!(coarse.clock_tick, Some(Span::from_micros(5)));
+    let refused = coarse.check_host().expect_err("a host's timers have no tick");
+    assert!(refused.starts_with("clock-tick `5us` is one of the virtual clock"), "{refused}");
+    for tick in ["0s", "2s", "5"] {
+        assert_eq!(refused_scenario(&with(tick)).0, Some(2), "{tick}");
+    }
+}
+
+#[test]
 fn the_mtu_of_the_link_then_the_plan_then_the_profile() {
     let mtu = |of_plan: &str, of_link: &str| {
         scenario(&format!("[scenario]\n{of_plan}\n{SCENARIO}{of_link}")).scenario.links[0].mtu
