@@ -22,8 +22,10 @@ mod repeat;
 pub use capacity::Capacity;
 pub use error::CampaignError;
 pub use guest::Guests;
+use process::Needs;
 
 use crate::acceptance::Acceptance;
+use crate::attached::AttachedNode;
 use crate::plan::{Plan, PlanError};
 use crate::run::{Job, SCRATCH};
 use crate::workload::ground::sleep_unless;
@@ -86,6 +88,11 @@ pub enum Progress<'a> {
         /// How far its clock has advanced, boot included, and whether it is slow.
         advance: Advance,
     },
+    /// Something of the host is attached to nodes of a run.
+    Attached {
+        /// The nodes.
+        nodes: &'a [AttachedNode],
+    },
     /// A run has ended.
     Ended {
         /// Its cell.
@@ -143,11 +150,10 @@ impl Campaign {
             .clone()
             .unwrap_or_else(|| default_directory(&plan.text.name, started.as_secs(), seed, asked.shard));
         ground::check_new(&directory)?;
-        if asked.guest.is_none() {
-            for cell in &cells {
-                let scenario = plan.experiment(cell, 0, seed)?.scenario;
-                scenario.check_host().map_err(CampaignError::NeedsGuest)?;
-            }
+        for cell in &cells {
+            let scenario = plan.experiment(cell, 0, seed)?.scenario;
+            let checked = if asked.guest.is_some() { scenario.check_guest() } else { scenario.check_host() };
+            checked.map_err(CampaignError::WrongClock)?;
         }
         let (measure, workloads) = plan.workloads(&cells)?;
         let manifest = Manifest {
@@ -307,24 +313,28 @@ impl Campaign {
         let scratch = self.directory.join(SCRATCH);
         file("create", &scratch, fs::create_dir_all(&scratch))?;
         let is_real = matches!(place, RunEnvironment::Host);
-        // Runs of a series must not disturb each other at all. Kernels of their own do not.
-        let capacity = if self.manifest.series.is_some() && is_real { Capacity::runs(1) } else { capacity };
         let mut waiting: VecDeque<_> = self
             .left_in_order()
             .into_iter()
             .map(|(cell, repetition, gap)| {
                 let experiment = self.plan.experiment(&cell, repetition, self.manifest.seed)?;
                 let load = experiment.packets_per_second();
-                let grouped = experiment.scenario.acceptance() != Acceptance::Off;
+                let group = experiment.scenario.acceptance() != Acceptance::Off;
+                let needs = Needs { group, scenario: experiment.scenario };
                 let gap = if is_real { gap } else { Duration::ZERO };
-                Ok(Waiting { cell, repetition, load, grouped, gap })
+                Ok(Waiting { cell, repetition, load, needs, gap })
             })
             .collect::<Result<_, PlanError>>()?;
+        // Runs of a series must not disturb each other at all. Kernels of their own do not. What is
+        // attached can be in one run at a time.
+        let attaches = waiting.iter().any(|run| run.needs.scenario.attaches());
+        let alone = self.manifest.series.is_some() && is_real || attaches;
+        let capacity = if alone { Capacity::runs(1) } else { capacity };
         let (tell, words) = channel();
         let outcome = thread::scope(|scope| {
             let mut running: BTreeMap<(u32, u32), f64> = BTreeMap::new();
             loop {
-                while let Some(Waiting { cell, repetition, load, grouped, gap }) = waiting.front().cloned() {
+                while let Some(Waiting { cell, repetition, load, needs, gap }) = waiting.front().cloned() {
                     let may_start = || !interrupted.load(Ordering::Acquire);
                     if !may_start() || !capacity.admits(running.values(), load) {
                         break;
@@ -338,7 +348,7 @@ impl Campaign {
                     progress(Progress::Began { cell: &cell, repetition });
                     let job = self.job(cell, repetition);
                     let tell = tell.clone();
-                    scope.spawn(move || supervise(place, job, grouped, interrupted, &tell));
+                    scope.spawn(move || supervise(place, job, &needs, interrupted, &tell));
                 }
                 if running.is_empty() {
                     return Ok(waiting.is_empty());
@@ -348,6 +358,10 @@ impl Campaign {
                 let (cell, repetition, result) = match word {
                     Word::Advanced(cell, repetition, advance) => {
                         progress(Progress::Advanced { cell, repetition, advance });
+                        continue;
+                    }
+                    Word::Attached(nodes) => {
+                        progress(Progress::Attached { nodes: &nodes });
                         continue;
                     }
                     Word::Ended(cell, repetition, result) => (cell, repetition, *result),
@@ -390,6 +404,7 @@ impl Campaign {
             seed: self.manifest.seed,
             directory: self.directory.clone(),
             control_group: None,
+            attached: Vec::new(),
             preload: self.preload.clone(),
         }
     }
@@ -426,8 +441,8 @@ struct Waiting {
     repetition: u32,
     /// Upper bound on packets per second.
     load: f64,
-    /// Whether it needs a control group.
-    grouped: bool,
+    /// What it needs on the host.
+    needs: Needs,
     /// Time to wait before it.
     gap: Duration,
 }
@@ -436,18 +451,20 @@ struct Waiting {
 enum Word {
     /// The clock of the run of this cell and repetition has advanced.
     Advanced(u32, u32, Advance),
+    /// Something of the host is attached to nodes.
+    Attached(Vec<AttachedNode>),
     /// The run has ended; `None` if it was interrupted.
     Ended(Cell, u32, Box<Result<Option<RunEnded>, CampaignError>>),
 }
 
 /// Executes a job and reports its end.
-///
-/// `grouped` says whether its processes must be in a control group of their own.
-fn supervise(place: &RunEnvironment, job: Job, grouped: bool, interrupted: &AtomicBool, tell: &Sender<Word>) {
+fn supervise(place: &RunEnvironment, job: Job, needs: &Needs, interrupted: &AtomicBool, tell: &Sender<Word>) {
     // The receiver is gone if another run has failed to start.
     let mut advanced = |advance| drop(tell.send(Word::Advanced(job.cell.number, job.repetition, advance)));
     let result = match place {
-        RunEnvironment::Host => process::run(&job, grouped, interrupted),
+        RunEnvironment::Host => {
+            process::run(&job, needs, interrupted, &mut |nodes| drop(tell.send(Word::Attached(nodes))))
+        }
         RunEnvironment::Guests(guests) => guests.run(&job, interrupted, &mut advanced),
     };
     let _ = tell.send(Word::Ended(job.cell, job.repetition, Box::new(result)));

@@ -9,7 +9,8 @@
 //! |---|---|
 //! | [`plan`] | the plan file, its errors, and the experiment that it describes for a cell |
 //! | [`scenario`], [`routes`], [`stack`], [`acceptance`] | nodes, links, paths, TCP, damage |
-//! | [`roles`] | programs on nodes beside the workloads: remote sockets, split proxies |
+//! | [`roles`] | programs on nodes beside the workloads: remote sockets, split proxies, DHCP |
+//! | [`attached`] | interfaces and namespaces of the host at nodes |
 //! | [`workload`] | traffic and its measurements |
 //! | [`duration`] | bounds on the duration of a run, from the plan |
 //! | [`run`] | one run, in its own namespaces |
@@ -18,6 +19,7 @@
 #![forbid(unsafe_code)]
 
 pub mod acceptance;
+pub mod attached;
 pub mod campaign;
 pub mod capacity;
 pub mod catalogue;

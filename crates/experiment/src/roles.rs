@@ -7,11 +7,14 @@
 //! |---|---|
 //! | remote sockets of a node, at another one | [`remote_sockets`] |
 //! | split connections through a node | [`split_proxy`] |
+//! | addresses and names for devices of the host at a node | [`devices`] |
 
+pub mod devices;
 pub mod remote_sockets;
 mod service;
 pub mod split_proxy;
 
+use crate::run::Job;
 use crate::scenario::Scenario;
 use netlab::isolation;
 use netlab::mesh::Mesh;
@@ -42,8 +45,8 @@ struct Place<'a> {
     logs: &'a Path,
     /// Prefix of the names of logs.
     stem: &'a str,
-    /// The library by which programs use remote sockets, if it is known.
-    preload: Option<&'a Path>,
+    /// The attached nodes, and the library by which programs use remote sockets, if it is known.
+    job: &'a Job,
 }
 
 impl Roles {
@@ -57,14 +60,16 @@ impl Roles {
         scratch: &Path,
         logs: &Path,
         stem: &str,
-        preload: Option<&Path>,
+        job: &Job,
     ) -> Result<Self, String> {
         let mut roles = Self::default();
-        if scenario.nodes.iter().all(|node| node.sockets.is_none() && node.proxy.is_none()) {
-            return Ok(roles);
-        }
-        let sockets = isolation::short_folder().map_err(|error| error.to_string())?;
-        let place = Place { scenario, mesh, scratch, sockets, logs, stem, preload };
+        let sockets = if scenario.nodes.iter().any(|node| node.sockets.is_some()) {
+            isolation::short_folder().map_err(|error| error.to_string())?
+        } else {
+            scratch
+        };
+        let place = Place { scenario, mesh, scratch, sockets, logs, stem, job };
+        devices::start(&place, &mut roles.services)?;
         split_proxy::start(&place, &mut roles.services)?;
         remote_sockets::start(&place, &mut roles.services, &mut roles.agents)?;
         Ok(roles)

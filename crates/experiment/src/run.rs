@@ -13,6 +13,7 @@ mod points;
 mod senders;
 mod traffic;
 
+use crate::attached::AttachedNode;
 use crate::plan::{Experiment, Plan};
 use crate::recording::{Recording, overload};
 use crate::workload::Traffic;
@@ -58,6 +59,9 @@ pub struct Job {
     /// Directory of the control group made for the run, if it needs one that others have to remove.
     #[serde(default)]
     pub control_group: Option<PathBuf>,
+    /// The nodes with something of the host behind them.
+    #[serde(default)]
+    pub attached: Vec<AttachedNode>,
     /// Path of the library by which programs use remote sockets; if `None`, `lasthop resoa run`
     /// finds its own.
     #[serde(default)]
@@ -120,6 +124,9 @@ fn run(job: &Job) -> Result<RunEnded, String> {
         plan.experiment(&job.cell, job.repetition, job.seed).map_err(|error| error.to_string())?;
     let files = Files::new(job, &experiment)?;
     raise_descriptor_limit(&experiment);
+    // Their paths are those of the host's `/proc`.
+    let namespaces = job.attached.iter().map(|node| Ok((node.node, node.open()?)));
+    let namespaces = namespaces.collect::<Result<_, String>>()?;
     isolation::settle().map_err(|error| error.to_string())?;
     let hosts = job.scratch().join("hosts");
     fs::write(&hosts, experiment.scenario.hosts())
@@ -133,7 +140,7 @@ fn run(job: &Job) -> Result<RunEnded, String> {
 
     let seed = Seed::campaign(job.seed).run(job.repetition.into());
     let links = network::links(&experiment.scenario, &seed, files.watch())?;
-    let mesh = network::build(&experiment.scenario, &links)?;
+    let mesh = network::build(&experiment.scenario, &links, namespaces)?;
     accepting.watch(&experiment.scenario, &mesh)?;
     guest::align();
     let started = UNIX_EPOCH.elapsed().unwrap_or_default().as_nanos() as u64;
@@ -151,7 +158,7 @@ fn run(job: &Job) -> Result<RunEnded, String> {
         .spawn(move || emulator.run())
         .map_err(|error| error.to_string())?;
 
-    let traffic = traffic::run(&experiment, &mesh, clock, job.preload.as_deref(), seed, &files);
+    let traffic = traffic::run(&experiment, &mesh, clock, job, seed, &files);
     let_connections_close(&mesh, &experiment);
     control.tell(Command::Stop);
     let ending = emulating

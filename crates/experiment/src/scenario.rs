@@ -9,6 +9,9 @@ use crate::stack::Stack;
 use link::Direction;
 use link::profile::LinkProfile;
 use link::units::Span;
+use netlab::mesh::MINIMUM_IPV6_MTU;
+use netlab::plan::Network;
+use netlab::route::Prefix;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// Nodes and links.
@@ -40,6 +43,17 @@ pub struct Node {
     pub sockets: Option<RemoteSockets>,
     /// The proxy that splits the connections that cross it.
     pub proxy: Option<SplitProxy>,
+    /// What of the host is behind it.
+    pub attach: Vec<Attach>,
+}
+
+/// An interface or a namespace of the host that is behind a node.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Attach {
+    /// Its name, which [`netlab::Attachment::read`] reads.
+    pub name: String,
+    /// Addresses of its network.
+    pub network: Network,
 }
 
 /// A link.
@@ -90,14 +104,43 @@ impl Link {
 }
 
 impl Scenario {
-    /// Returns the name of the node with this address.
+    /// Returns the name of the node with this address, or of the attachment with the device that
+    /// has it.
     #[must_use]
     pub fn node_at(&self, address: IpAddr) -> Option<&str> {
         let its = |node: &&Node| match address {
             IpAddr::V4(address) => node.address() == address,
             IpAddr::V6(address) => node.address6() == address,
         };
-        self.nodes.iter().find(its).map(|node| node.name.as_str())
+        let node = self.nodes.iter().find(its).map(|node| node.name.as_str());
+        let attached = self.nodes.iter().flat_map(|node| &node.attach);
+        let has = |attach: &&Attach| {
+            attach.network.blocks().iter().any(|block| block.overlaps(Prefix::host(address)))
+        };
+        node.or_else(|| attached.clone().find(has).map(|attach| attach.name.as_str()))
+    }
+
+    /// Returns whether something of the host is behind a node.
+    #[must_use]
+    pub fn attaches(&self) -> bool {
+        self.nodes.iter().any(|node| !node.attach.is_empty())
+    }
+
+    /// Returns the largest IP packet that all links of a node carry, in bytes.
+    #[must_use]
+    pub fn mtu_at(&self, node: usize) -> u16 {
+        self.links
+            .iter()
+            .filter(|link| link.between.contains(&node))
+            .map(|link| link.mtu)
+            .min()
+            .unwrap_or(u16::MAX)
+    }
+
+    /// Returns whether IPv6 crosses all links of a node.
+    #[must_use]
+    pub fn has_ipv6_at(&self, node: usize) -> bool {
+        self.mtu_at(node) >= MINIMUM_IPV6_MTU
     }
 
     /// Returns how its nodes accept damage, if any does; all of them do it in the same way.
@@ -183,6 +226,20 @@ impl Scenario {
         if slowest.is_finite() { slowest * crossings } else { 1e6 }
     }
 
+    /// Checks that a guest can run this scenario, with its virtual clock.
+    ///
+    /// # Errors
+    /// If something of the host is attached to a node, which lives by the real clock.
+    pub fn check_guest(&self) -> Result<(), String> {
+        match self.nodes.iter().find_map(|node| node.attach.first().map(|attach| (node, attach))) {
+            None => Ok(()),
+            Some((node, attach)) => Err(format!(
+                "`{}` is attached to node `{}` and lives by the real clock: use `--clock real`, or remove `attach`",
+                attach.name, node.name
+            )),
+        }
+    }
+
     /// Checks that a host can run this scenario, with its real clock.
     ///
     /// # Errors
@@ -217,7 +274,15 @@ mod tests {
 
     fn node(name: &str, number: u8) -> Node {
         let stack = crate::stack::Generation::Modern.stack();
-        Node { name: name.to_owned(), number, stack, lite: Acceptance::Off, sockets: None, proxy: None }
+        Node {
+            name: name.to_owned(),
+            number,
+            stack,
+            lite: Acceptance::Off,
+            sockets: None,
+            proxy: None,
+            attach: Vec::new(),
+        }
     }
 
     /// Returns a link with these rates up and down, in bit/s.
@@ -281,6 +346,26 @@ mod tests {
         assert_eq!(scenario.node_at("fd00::253".parse().expect("an address")), Some("c"));
         assert_eq!(scenario.node_at("10.0.0.3".parse().expect("an address")), None);
         assert_eq!((scenario.node("c"), scenario.node("e")), (Some(2), None));
+    }
+
+    /// What a capture shows of a device is told by the name of the interface.
+    #[test]
+    fn devices_are_found_by_their_network() {
+        let mut scenario = chain();
+        let networks = netlab::plan::choose_networks(&[], 2).expect("networks");
+        scenario.nodes[1].attach = ["eth1", "pid:7"]
+            .into_iter()
+            .zip(networks)
+            .map(|(name, network)| Attach { name: name.to_owned(), network })
+            .collect();
+        let at = |address: &str| scenario.node_at(address.parse().expect("an address"));
+        assert_eq!([at("192.168.200.17"), at("192.168.201.2")], [Some("eth1"), Some("pid:7")]);
+        assert_eq!([at("fd6c:6173:7468:c8::17"), at("192.168.202.1")], [Some("eth1"), None]);
+        assert_eq!(at("10.0.0.2"), Some("b"));
+        assert!(scenario.attaches() && scenario.check_host().is_ok());
+        let error = scenario.check_guest().expect_err("it lives by the real clock");
+        assert!(error.starts_with("`eth1` is attached to node `b`"), "{error}");
+        assert_eq!([scenario.mtu_at(1), scenario.mtu_at(2)], [500, 1000]);
     }
 
     #[test]

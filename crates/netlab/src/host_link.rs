@@ -24,11 +24,10 @@ mod build;
 mod command;
 mod entrance;
 
-pub(crate) use attachments::detach;
-pub use attachments::{Attached, Attachment};
 pub use command::{CommandEnd, CommandLine};
 pub use entrance::Entrance;
 
+use crate::attachment::{Attached, Attachment};
 use crate::dns::Forwarder;
 use crate::error::Result;
 use crate::keeper::{Keeper, StartOrder, Started};

@@ -66,8 +66,9 @@ pub fn entry() -> Option<ExitCode> {
         eprintln!("lasthop: {SUBCOMMAND} is internal to lasthop link and cannot be run by hand");
         return Some(ExitCode::from(2));
     };
-    let result =
-        Keeping::begin(UnixStream::from(control), Namespace::from_fd(inside)).and_then(Keeping::serve);
+    let others = std::iter::from_fn(descriptor);
+    let held = std::iter::once(inside).chain(others).map(Namespace::from_fd).collect();
+    let result = Keeping::begin(UnixStream::from(control), held).and_then(Keeping::serve);
     Some(result.map_or_else(
         |error| {
             eprintln!("lasthop: {error}");
@@ -101,7 +102,9 @@ enum Reason {
 /// A keeper process and its state.
 struct Keeping {
     control: UnixStream,
-    inside: Namespace,
+    /// The namespaces of the run: first that of COMMAND, then others to which interfaces of the
+    /// caller were moved.
+    held: Vec<Namespace>,
     children: OwnedFd,
     registry: Registry,
     id: String,
@@ -109,7 +112,7 @@ struct Keeping {
 }
 
 impl Keeping {
-    fn begin(control: UnixStream, inside: Namespace) -> Result<Self> {
+    fn begin(control: UnixStream, held: Vec<Namespace>) -> Result<Self> {
         for signal in signals::OF_THE_TERMINAL.into_iter().chain(signals::PASSED_ON) {
             signals::set(signal, Disposition::Ignore).trying(|| format!("ignore signal {signal}"))?;
         }
@@ -121,7 +124,7 @@ impl Keeping {
             return Err(Error::Keeper("expected the order Keep first".into()));
         };
         send(&control, &Report::Keeping)?;
-        Ok(Self { control, inside, children, registry: Registry::at(registry)?, id, command: None })
+        Ok(Self { control, held, children, registry: Registry::at(registry)?, id, command: None })
     }
 
     fn serve(mut self) -> Result<()> {
@@ -153,9 +156,14 @@ impl Keeping {
         Ok(())
     }
 
+    /// Returns the namespace of COMMAND.
+    fn inside(&self) -> &Namespace {
+        &self.held[0]
+    }
+
     /// Ends all programs that are still behind the link.
     fn end_programs(&self, grace: Duration) -> Result<()> {
-        let inside = NamespaceId::of(&self.inside)?;
+        let inside = NamespaceId::of(self.inside())?;
         Programs { children: &self.children, control: &self.control, id: &self.id, inside }.end(grace)
     }
 
@@ -186,11 +194,11 @@ impl Keeping {
     }
 
     fn undo(&self) -> Result<Vec<String>> {
-        self.registry.undo(&self.id, &self.inside)
+        self.registry.undo(&self.id, &self.held)
     }
 
     fn start(&mut self, start: &Start) {
-        let report = match spawn(&self.inside, &self.id, start) {
+        let report = match spawn(self.inside(), &self.id, start) {
             Ok(Ok(pid)) => {
                 self.command = Some(pid);
                 let _ = release_terminal_pipes();

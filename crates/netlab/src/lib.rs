@@ -72,10 +72,13 @@
 //! checksums.
 
 pub mod address;
+pub mod attachment;
+pub mod borrowed;
 pub mod bpf_files;
 pub mod cgroup;
 pub mod checks;
 pub mod dns;
+pub mod dnsmasq;
 mod error;
 pub mod host_link;
 pub mod interface;
@@ -100,8 +103,10 @@ pub mod tcp;
 pub mod tun;
 pub mod veth;
 
+pub use attachment::{Attached, Attachment};
+pub use borrowed::Borrowed;
 pub use error::{Error, Result};
-pub use host_link::{Attached, Attachment, CommandEnd, CommandLine, Entrance, HostLink, HostLinkOptions};
+pub use host_link::{CommandEnd, CommandLine, Entrance, HostLink, HostLinkOptions};
 pub use namespace::Namespace;
 pub use rights::Rights;
 pub use state::{Registry, Run, Swept};

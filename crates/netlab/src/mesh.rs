@@ -2,6 +2,8 @@
 //!
 //! A node has one IPv4 and one IPv6 address, both on its loopback device. Its links are unnumbered,
 //! as on a router. So packets carry the address by which a node is known, whatever path they take.
+//! A node can have further networks behind it, with devices of the caller
+//! ([`attachment`](crate::attachment)).
 //! Each link is a TUN device at either end, named after the link. Routes are given, not computed:
 //! one for each node and each destination.
 //!
@@ -15,7 +17,7 @@ use packet::Layer;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// Options of a node.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug)]
 pub struct NodeOptions {
     /// Its IPv4 address.
     pub address: Ipv4Addr,
@@ -25,6 +27,10 @@ pub struct NodeOptions {
     pub sysctls: Vec<(String, String)>,
     /// TCP metrics of all routes of this node.
     pub metrics: Metrics,
+    /// Its namespace, if it exists already ([`Borrowed`](crate::Borrowed)).
+    pub namespace: Option<Namespace>,
+    /// Networks behind this node, which other nodes reach as they reach it.
+    pub networks: Vec<Prefix>,
 }
 
 /// Options of a link.
@@ -103,13 +109,16 @@ impl Mesh {
         let side = usize::from(links[hop.by].between[0] != hop.at);
         let index = self.ends[hop.by][side].index();
         let (own, other) = (&nodes[hop.at], &nodes[hop.to]);
-        let mut pairs = vec![(IpAddr::V4(own.address), IpAddr::V4(other.address))];
-        if links[hop.by].mtu >= MINIMUM_IPV6_MTU && sysctl::has_ipv6(namespace) {
-            pairs.push((IpAddr::V6(own.address6), IpAddr::V6(other.address6)));
-        }
-        for (own_address, destination) in pairs {
-            let mut route = Route::on_link(Prefix::host(destination), index, own.metrics.clone());
-            route.source = Some(own_address);
+        let ipv6 = links[hop.by].mtu >= MINIMUM_IPV6_MTU && sysctl::has_ipv6(namespace);
+        let own_addresses = [IpAddr::V4(own.address), IpAddr::V6(own.address6)];
+        let others = [IpAddr::V4(other.address), IpAddr::V6(other.address6)].map(Prefix::host);
+        for destination in others.iter().chain(&other.networks) {
+            let is_ipv6 = destination.address.is_ipv6();
+            if is_ipv6 && !ipv6 {
+                continue;
+            }
+            let mut route = Route::on_link(*destination, index, own.metrics.clone());
+            route.source = Some(own_addresses[usize::from(is_ipv6)]);
             route::add(namespace, &route)?;
         }
         Ok(())
@@ -117,10 +126,13 @@ impl Mesh {
 }
 
 /// Smallest MTU that IPv6 allows (RFC 8200 section 5).
-const MINIMUM_IPV6_MTU: u16 = 1280;
+pub const MINIMUM_IPV6_MTU: u16 = 1280;
 
 fn build_node(node: &NodeOptions) -> Result<Namespace> {
-    let namespace = Namespace::new()?;
+    let namespace = match &node.namespace {
+        Some(namespace) => namespace.try_clone()?,
+        None => Namespace::new()?,
+    };
     interface::loopback_up(&namespace)?;
     sysctl::calm(&namespace)?;
     sysctl::write(&namespace, "net.ipv4.ip_forward", "1")?;

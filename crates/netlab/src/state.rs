@@ -96,18 +96,22 @@ pub enum Made {
         /// Its directory.
         path: PathBuf,
     },
-    /// An interface of the caller that was moved to the namespace of the wireless host.
+    /// An interface of the caller that was moved to a namespace of the run.
     MovedInterface {
         /// Its name.
         interface: String,
         /// Whether it was up.
         is_up: bool,
+        /// Where it is.
+        namespace: NamespaceId,
     },
-    /// An interface of the wireless host whose other end is in another namespace. It would vanish
-    /// with the wireless host's namespace, but later.
+    /// An interface in a namespace of the run whose other end is in another's. It would vanish with
+    /// the run's namespace, but later.
     VethPair {
         /// Its name.
         interface: String,
+        /// Where it is.
+        namespace: NamespaceId,
     },
     /// A process that would outlive the run.
     Process {
@@ -265,7 +269,7 @@ impl Registry {
                     command: Vec::new(),
                     made: Vec::new(),
                 };
-                let run = Run { registry: self.clone(), state, kept: false, inside: None };
+                let run = Run { registry: self.clone(), state, kept: false, held: Vec::new() };
                 written::write(&locked.folder, &run.state)?;
                 return Ok(run);
             }
@@ -309,7 +313,7 @@ impl Registry {
             let path = self.path.join(&name);
             match written::read(&locked.folder, &name) {
                 Entry::Run(state) if state.is_running() => {}
-                Entry::Run(state) => swept.undone.extend(undo::undo(self, &locked, &state, None)),
+                Entry::Run(state) => swept.undone.extend(undo::undo(self, &locked, &state, &[])),
                 // The run was killed before it wrote its first state (`begin` holds the lock until
                 // then), so it made nothing.
                 Entry::Empty => {
@@ -323,12 +327,12 @@ impl Registry {
         Ok(swept)
     }
 
-    /// Undoes run `id` on behalf of its keeper, which has the wireless host's namespace; returns
-    /// one line for each object undone.
-    pub(crate) fn undo(&self, id: &str, inside: &Namespace) -> Result<Vec<String>> {
+    /// Undoes run `id` on behalf of its keeper, which has the run's namespaces; returns one line
+    /// for each object undone.
+    pub(crate) fn undo(&self, id: &str, held: &[Namespace]) -> Result<Vec<String>> {
         let locked = self.lock()?;
         Ok(match written::read(&locked.folder, id) {
-            Entry::Run(state) => undo::undo(self, &locked, &state, Some(inside)),
+            Entry::Run(state) => undo::undo(self, &locked, &state, held),
             Entry::Empty | Entry::Foreign(_) => Vec::new(),
         })
     }
@@ -368,8 +372,8 @@ pub struct Run {
     registry: Registry,
     state: State,
     kept: bool,
-    /// The namespace of the wireless host, kept open to move interfaces back from it.
-    inside: Option<Namespace>,
+    /// The namespaces of the run, kept open to move interfaces back from them.
+    held: Vec<Namespace>,
 }
 
 impl Run {
@@ -409,9 +413,15 @@ impl Run {
 
     /// Records the namespace of the wireless host, and keeps it open.
     pub(crate) fn record_inside(&mut self, inside: &Namespace) -> Result<()> {
-        self.inside = Some(inside.try_clone()?);
+        self.hold(inside)?;
         let id = NamespaceId::of(inside)?;
         self.update(|state| state.inside = Some(id))
+    }
+
+    /// Keeps a namespace open to which interfaces of the caller will move.
+    pub(crate) fn hold(&mut self, namespace: &Namespace) -> Result<()> {
+        self.held.push(namespace.try_clone()?);
+        Ok(())
     }
 
     /// Leaves the undoing to a keeper from now on.
@@ -438,7 +448,7 @@ impl Drop for Run {
         if !self.kept
             && let Ok(locked) = self.registry.lock()
         {
-            undo::undo(&self.registry, &locked, &self.state, self.inside.as_ref());
+            undo::undo(&self.registry, &locked, &self.state, &self.held);
         }
     }
 }

@@ -14,9 +14,10 @@ pub enum CampaignError {
     /// The selection of cells is invalid.
     #[error("--only {0}")]
     Only(String),
-    /// The plan needs the kernel of the virtual clock, and the campaign has the real clock.
+    /// The plan needs the kernel of the virtual clock and the campaign has the real clock, or the
+    /// other way round.
     #[error("{0}")]
-    NeedsGuest(String),
+    WrongClock(String),
     /// A shard of a plan without a seed: each shard would draw a seed of its own.
     #[error(
         "--shard {0} needs a seed, or each shard draws another one: add --seed NUMBER, the same for all shards, or `seed = NUMBER` to the plan"

@@ -2,7 +2,9 @@
 
 use super::group::Group;
 use super::{CampaignError, SUBCOMMAND, file};
+use crate::attached::{self, AttachedNode};
 use crate::run::{Job, SCRATCH};
+use crate::scenario::Scenario;
 use results::{RunEnded, RunRecord};
 use std::ffi::OsString;
 use std::fs;
@@ -16,8 +18,22 @@ use std::time::{Duration, Instant, UNIX_EPOCH};
 /// Interval at which a waiting thread checks whether it was interrupted.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// Runs the job, in its own control group if `grouped`; returns `None` if it was interrupted.
-pub fn run(job: &Job, grouped: bool, interrupted: &AtomicBool) -> Result<Option<RunEnded>, CampaignError> {
+/// What a run on the host needs beside its process.
+#[derive(Debug, Clone)]
+pub struct Needs {
+    /// Whether its processes must be in a control group of their own.
+    pub group: bool,
+    /// Its nodes, to some of which something of the host may be attached.
+    pub scenario: Scenario,
+}
+
+/// Runs the job; returns `None` if it was interrupted. `tell` is told what is attached to nodes.
+pub fn run(
+    job: &Job,
+    needs: &Needs,
+    interrupted: &AtomicBool,
+    tell: &mut dyn FnMut(Vec<AttachedNode>),
+) -> Result<Option<RunEnded>, CampaignError> {
     let started = Instant::now();
     let started_unix_ns = UNIX_EPOCH.elapsed().unwrap_or_default().as_nanos() as u64;
     let failed = |reason| {
@@ -28,11 +44,20 @@ pub fn run(job: &Job, grouped: bool, interrupted: &AtomicBool) -> Result<Option<
         };
         Ok(Some(RunEnded { run, connections: Vec::new() }))
     };
-    let group = match grouped.then(Group::make).transpose() {
+    let group = match needs.group.then(Group::make).transpose() {
         Ok(group) => group,
         Err(error) => return failed(format!("control group for TCP Lite: {error}")),
     };
-    let job = &Job { control_group: group.as_ref().map(Group::path), ..job.clone() };
+    // Given back when this function returns, however the run ends.
+    let (_borrowed, attached) = match attached::borrow(&needs.scenario) {
+        Ok(Some((borrowed, attached))) => (Some(borrowed), attached),
+        Ok(None) => (None, Vec::new()),
+        Err(error) => return failed(error.to_string()),
+    };
+    if !attached.is_empty() {
+        tell(attached.clone());
+    }
+    let job = &Job { control_group: group.as_ref().map(Group::path), attached, ..job.clone() };
     let folder = job.directory.join(SCRATCH);
     let order = folder.join(format!("{}.job", job.stem()));
     let text = serde_json::to_vec(job).map_err(io::Error::from);

@@ -283,6 +283,12 @@ pub struct NodeFile {
     /// Remote sockets: the TCP and UDP of this node's programs run at another node
     /// (docs/resoa-plans.md): `{ at = "access", carrier = "udp" }`.
     pub sockets: Option<SocketsFile>,
+    /// What of this host is behind this node while a run lasts, as for `lasthop link --inside`: an
+    /// Ethernet interface with all devices attached to it (`eth1`), or another network namespace
+    /// (`netns:NAME`, `pid:PID`, `podman:CONTAINER`, `docker:CONTAINER`). Needs root and the real
+    /// clock (docs/how-to/network-box.md).
+    #[serde(default)]
+    pub attach: Vec<Text>,
     /// Program on this node that splits each TCP connection that crosses it in two: `haproxy`, or
     /// `none` (default).
     pub proxy: Option<Text>,

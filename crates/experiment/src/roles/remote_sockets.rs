@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
 /// Port of the server.
@@ -136,7 +136,7 @@ pub(super) fn start(
                 command,
                 Ready::Says("registered\n"),
             )?);
-            agents.insert(node, Agent { socket, library: place.preload.map(Path::to_owned) });
+            agents.insert(node, Agent { socket, library: place.job.preload.clone() });
         }
     }
     Ok(())

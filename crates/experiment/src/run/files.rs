@@ -207,6 +207,7 @@ mod tests {
             seed: 0,
             directory: directory.to_owned(),
             control_group: None,
+            attached: Vec::new(),
             preload: None,
         };
         Files::new(&job, &experiment).expect("files")

@@ -14,8 +14,9 @@ use link::units::{BitRate, ByteCount};
 use link::{Direction, Seed};
 use netlab::mesh::{Hop, LinkOptions, Mesh, NodeOptions};
 use netlab::offload::{self, Offloads};
-use netlab::sysctl;
+use netlab::{Namespace, sysctl};
 use packet::Layer;
+use std::collections::BTreeMap;
 use std::os::fd::AsFd;
 
 /// Capacity of a device's queue towards the emulator in packets: so large that only the model drops
@@ -45,16 +46,23 @@ pub fn links(scenario: &Scenario, seed: &Seed, watch: Watch) -> Result<Vec<Ready
     scenario.links.iter().map(build).collect()
 }
 
-/// Builds nodes, devices and routes.
-pub fn build(scenario: &Scenario, ready: &[Ready]) -> Result<Mesh, String> {
+/// Builds nodes, devices and routes. `namespaces` are those that were made for nodes before.
+pub fn build(
+    scenario: &Scenario,
+    ready: &[Ready],
+    mut namespaces: BTreeMap<usize, Namespace>,
+) -> Result<Mesh, String> {
     let nodes: Vec<_> = scenario
         .nodes
         .iter()
-        .map(|node| NodeOptions {
+        .enumerate()
+        .map(|(place, node)| NodeOptions {
             address: node.address(),
             address6: node.address6(),
             sysctls: Vec::new(),
             metrics: node.stack.metrics(),
+            namespace: namespaces.remove(&place),
+            networks: node.attach.iter().flat_map(|attach| attach.network.blocks()).collect(),
         })
         .collect();
     let links: Vec<_> = scenario

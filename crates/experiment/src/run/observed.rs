@@ -5,6 +5,9 @@
 //! there, the plan decides, not the speed of their processes: the command with the latest `start`,
 //! and of several with the same `start` the last in the plan.
 //!
+//! A connection that a device of the host opened, which is attached to a node, belongs to the
+//! command on the node that it was opened to: the server.
+//!
 //! If a connection was captured at several places, the place nearest to the sender counts: nothing
 //! is lost yet there, and the round-trip times are complete.
 
@@ -101,7 +104,9 @@ fn program<'a>(
 ) -> Option<&'a Connection> {
     let scenario = &experiment.scenario;
     // With remote sockets, the connections of a node's programs come from another node.
-    let at_node = scenario.node(scenario.node_at(connection.end(0).ip())?)?;
+    let node_of = |end: SocketAddr| scenario.node(scenario.node_at(end.ip())?);
+    // What a device of the host opened belongs to the server.
+    let at_node = node_of(connection.end(0)).or_else(|| node_of(connection.end(1)))?;
     let runs_here = |name: &str| scenario.node(name).is_some_and(|node| scenario.tcp_at(node) == at_node);
     let at = connection.first_time.saturating_sub(started);
     let running = programs.iter().filter(|program| {

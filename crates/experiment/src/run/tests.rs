@@ -22,6 +22,7 @@ fn files_of_a_run_have_its_cell_and_repetition() {
         seed: 7,
         directory: "runs".into(),
         control_group: None,
+        attached: Vec::new(),
         preload: None,
     };
     assert_eq!(job.stem(), "c012-r03");
@@ -48,6 +49,7 @@ fn a_job_with_an_error_is_a_failed_run() {
         seed: 7,
         directory: folder.path().to_owned(),
         control_group: None,
+        attached: Vec::new(),
         preload: None,
     };
     execute(&job).expect("a result");

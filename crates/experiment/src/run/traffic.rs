@@ -1,7 +1,7 @@
 //! The workloads of a run: servers first, then each at its start time, until those in the
 //! foreground have ended.
 
-use super::Files;
+use super::{Files, Job};
 use crate::plan::Experiment;
 use crate::roles::Roles;
 use crate::workload::bulk::Bulk;
@@ -16,7 +16,6 @@ use crate::workload::{Traffic, Workload};
 use link::Seed;
 use netlab::mesh::Mesh;
 use results::Connection;
-use std::path::Path;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -27,13 +26,13 @@ pub fn run(
     experiment: &Experiment,
     mesh: &Mesh,
     clock: RunClock,
-    preload: Option<&Path>,
+    job: &Job,
     seed: Seed,
     files: &Files,
 ) -> Result<(Vec<Connection>, Vec<String>), String> {
     let stop = Stop::default();
     let (scratch, logs) = (files.scratch(), files.logs_folder());
-    let mut roles = Roles::start(&experiment.scenario, mesh, &scratch, &logs, files.stem(), preload)?;
+    let mut roles = Roles::start(&experiment.scenario, mesh, &scratch, &logs, files.stem(), job)?;
     let ground = Ground {
         scenario: &experiment.scenario,
         mesh,

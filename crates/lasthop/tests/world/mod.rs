@@ -6,6 +6,8 @@
 
 #![allow(dead_code, reason = "each test binary uses a part")]
 
+pub mod device;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

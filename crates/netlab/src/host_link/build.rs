@@ -3,8 +3,9 @@
 //! First come the objects that vanish by themselves (namespace, devices), then the keeper. Last
 //! come the objects that must be removed; each is recorded before it is made.
 
-use super::attachments::{self, Attached, Attachment};
+use super::attachments;
 use super::{HostLink, HostLinkOptions};
+use crate::attachment::{self, Attached, INSIDE};
 use crate::cgroup::Cgroup;
 use crate::dns::Forwarder;
 use crate::error::{Error, Result};
@@ -20,8 +21,6 @@ use crate::{Namespace, Rights, address, interface, listening, neighbour, sysctl}
 use packet::Layer;
 use std::net::{IpAddr, SocketAddr};
 
-/// Name of the wireless host's interface.
-pub(super) const INSIDE: &str = "lasthop0";
 /// Hardware addresses on Ethernet: locally administered, the same in every run.
 const INSIDE_MAC: [u8; 6] = [0x02, 0, 0, 0, 0, 1];
 const OUTSIDE_MAC: [u8; 6] = [0x02, 0, 0, 0, 0, 2];
@@ -38,7 +37,10 @@ pub(super) fn build(mut run: Run, rights: &Rights, options: &HostLinkOptions) ->
     let name_servers = names::servers(&resolv_conf);
 
     listening::check_free(&outside_namespace, &options.publish)?;
-    attachments::check(&outside_namespace, rights, &options.attachments)?;
+    if !options.attachments.is_empty() && rights.outside_is_private() {
+        return Err(attachment::needs_root());
+    }
+    attachment::check(&outside_namespace, &options.attachments)?;
     let (addresses, networks) = claim(&mut run, &outside_namespace, &name_servers, options)?;
     let leaves = network_beyond(&route::list(&outside_namespace)?);
     notes.extend(leaves.notes.iter().cloned());
@@ -77,7 +79,7 @@ pub(super) fn build(mut run: Run, rights: &Rights, options: &HostLinkOptions) ->
     }
 
     // From here on the keeper cleans up, whatever happens.
-    let keeper = Keeper::start(run.registry(), run.id(), &inside_namespace)?;
+    let keeper = Keeper::start(run.registry(), run.id(), &[&inside_namespace])?;
     run.leave_to_keeper();
     let keeper_process = keeper.process();
     // If anything below fails, dropping the keeper makes it undo the run.
@@ -86,7 +88,7 @@ pub(super) fn build(mut run: Run, rights: &Rights, options: &HostLinkOptions) ->
     let cgroup = Cgroup::of_run(&mut run).ok().map(|group| group.path().to_owned());
     let ipv6_leaves = ipv6 && leaves.ipv6;
     translate(&mut run, &outside_namespace, &device, addresses, &networks, ipv6_leaves, beyond, options)?;
-    let attached = attached(&options.attachments, &networks, ipv6_leaves);
+    let attached = Attached::all(&options.attachments, &networks, ipv6_leaves);
     attachments::attach(&mut run, ends, addresses, &options.metrics, &attached)?;
     notes.extend(pass_firewall(&mut run, &outside_namespace, &device, host)?);
     let (forwarder, name_server) =
@@ -118,16 +120,6 @@ pub(super) struct End<'a> {
     pub(super) namespace: &'a Namespace,
     /// Index of the link's device.
     pub(super) index: u32,
-}
-
-/// Gives each attachment its network.
-fn attached(attachments: &[Attachment], networks: &[Network], ipv6: bool) -> Vec<Attached> {
-    let one = |(attachment, network): (&Attachment, &Network)| Attached {
-        attachment: attachment.clone(),
-        network: *network,
-        ipv6,
-    };
-    attachments.iter().zip(networks).map(one).collect()
 }
 
 /// Opens the outside device under the first free name: `lasthop-ID`, `lasthop-ID-2` and so on.

@@ -28,18 +28,22 @@ pub(crate) enum Started {
 }
 
 impl Keeper {
-    /// Starts this binary again as the keeper of run `id`; COMMAND will run in `inside`.
-    pub(crate) fn start(registry: &Registry, id: &str, inside: &Namespace) -> Result<Self> {
+    /// Starts this binary again as the keeper of run `id`, whose namespaces it keeps open; COMMAND
+    /// will run in the first one.
+    pub(crate) fn start(registry: &Registry, id: &str, held: &[&Namespace]) -> Result<Self> {
         let what = || format!("start /proc/self/exe {SUBCOMMAND}");
         let (control, theirs) = UnixStream::pair().trying(what)?;
-        let theirs = OwnedFd::from(theirs);
-        let inside = inside.fd().try_clone_to_owned().trying(what)?;
+        let mut inherited = vec![OwnedFd::from(theirs)];
+        for namespace in held {
+            inherited.push(namespace.fd().try_clone_to_owned().trying(what)?);
+        }
         let mut command = Command::new("/proc/self/exe");
-        command.arg0("lasthop").arg(SUBCOMMAND).args([&theirs, &inside].map(|fd| fd.as_raw_fd().to_string()));
+        let numbers = inherited.iter().map(|fd| fd.as_raw_fd().to_string());
+        command.arg0("lasthop").arg(SUBCOMMAND).args(numbers);
         // SAFETY: fcntl is async-signal-safe, and the file descriptors are open in the child too.
         unsafe {
             command.pre_exec(move || {
-                for descriptor in [&theirs, &inside] {
+                for descriptor in &inherited {
                     rustix::io::fcntl_setfd(descriptor.as_fd(), FdFlags::empty())?;
                 }
                 Ok(())

@@ -4,8 +4,8 @@
 //! failure is reported and does not prevent the rest from being undone.
 
 use super::{Locked, Made, Registry, State};
+use crate::attachment::detach;
 use crate::cgroup::{self, Cgroup};
-use crate::host_link::detach;
 use crate::{Error, Namespace, interface, nat, process, sysctl};
 use std::time::Duration;
 
@@ -14,18 +14,12 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// Undoes all that `state` lists and removes its directory; returns one line for each object
 /// undone.
 ///
-/// `inside` is the namespace of the wireless host, for callers that keep it open. Otherwise it is
-/// found if a process is in it.
-pub(super) fn undo(
-    registry: &Registry,
-    locked: &Locked,
-    state: &State,
-    inside: Option<&Namespace>,
-) -> Vec<String> {
+/// `held` are the run's namespaces, for callers that keep them open. Others are found if a process
+/// is in them.
+pub(super) fn undo(registry: &Registry, locked: &Locked, state: &State, held: &[Namespace]) -> Vec<String> {
     let mut lines = Vec::new();
-    let found = state.inside.filter(|_| inside.is_none()).and_then(super::NamespaceId::find);
     let outside = state.outside.and_then(super::NamespaceId::find);
-    let ends = Ends { inside: inside.or(found.as_ref()), outside: outside.as_ref() };
+    let places = Places { held, outside: outside.as_ref() };
     if let Some(inside) = state.inside {
         for process in process::of_run(&state.id, inside) {
             if process.kill(PATIENCE) {
@@ -34,7 +28,7 @@ pub(super) fn undo(
         }
     }
     for made in state.made.iter().rev() {
-        match undo_one(registry, locked, state, ends, made) {
+        match undo_one(registry, locked, state, places, made) {
             Ok(line) => lines.extend(line),
             Err(error) => lines.push(format!("link {}: {error}", state.id)),
         }
@@ -49,23 +43,33 @@ pub(super) fn undo(
     lines
 }
 
-/// The namespaces of a run that still exist.
+/// The namespaces of a run.
 #[derive(Clone, Copy)]
-struct Ends<'a> {
-    /// That of the wireless host.
-    inside: Option<&'a Namespace>,
-    /// That of the caller.
+struct Places<'a> {
+    /// Those of its own that are kept open.
+    held: &'a [Namespace],
+    /// That of the caller, if it still exists.
     outside: Option<&'a Namespace>,
+}
+
+impl Places<'_> {
+    /// Returns a namespace of the run, if it still exists.
+    fn find(self, id: super::NamespaceId) -> Option<Namespace> {
+        match self.held.iter().find(|namespace| id.is(namespace)) {
+            Some(held) => held.try_clone().ok(),
+            None => id.find(),
+        }
+    }
 }
 
 fn undo_one(
     registry: &Registry,
     _locked: &Locked,
     state: &State,
-    ends: Ends<'_>,
+    places: Places<'_>,
     made: &Made,
 ) -> crate::Result<Option<String>> {
-    match (made, ends.outside) {
+    match (made, places.outside) {
         _ if !is_ours(state, made) => {
             let what = format!("the state lists {made:?}, which lasthop never creates");
             Err(Error::missing(what, "check it, and undo it by hand"))
@@ -93,16 +97,16 @@ fn undo_one(
             | Made::MovedInterface { .. },
             None,
         ) => Ok(None),
-        (Made::MovedInterface { interface, is_up }, Some(outside)) => {
-            // Without the namespace of the wireless host, the kernel has moved it back.
-            let Some(inside) = ends.inside else { return Ok(None) };
-            let moved = detach(inside, outside, interface, *is_up)?;
+        (Made::MovedInterface { interface, is_up, namespace }, Some(outside)) => {
+            // Without that namespace, the kernel has moved it back.
+            let Some(from) = places.find(*namespace) else { return Ok(None) };
+            let moved = detach(&from, outside, interface, *is_up)?;
             Ok(moved.then(|| format!("moved the interface {interface} back")))
         }
-        (Made::VethPair { interface: name }, _) => {
-            let Some(inside) = ends.inside else { return Ok(None) };
-            let Ok(found) = interface::find(inside, name) else { return Ok(None) };
-            interface::remove(inside, found.index)?;
+        (Made::VethPair { interface: name, namespace }, _) => {
+            let Some(its) = places.find(*namespace) else { return Ok(None) };
+            let Ok(found) = interface::find(&its, name) else { return Ok(None) };
+            interface::remove(&its, found.index)?;
             Ok(Some(format!("removed the interface {name} and its other end")))
         }
         (Made::Cgroup { path }, _) => {

@@ -9,11 +9,12 @@ use crate::plan::file::{LinkFile, NodeFile, ScenarioFile, SocketsFile};
 use crate::plan::text::{Text, is_name};
 use crate::roles::remote_sockets::{Carrier, RemoteSockets};
 use crate::roles::split_proxy::SplitProxy;
-use crate::scenario::{Link, MOST_NODES, Node, Scenario};
+use crate::scenario::{Attach, Link, MOST_NODES, Node, Scenario};
 use crate::stack::{Generation, Stack};
 use link::Seed;
 use link::profile::{LinkProfile, Parameters};
 use link::units::Span;
+use netlab::plan::{Network, choose_networks};
 use std::collections::BTreeMap;
 
 /// MTU of a link if neither plan nor profile sets one.
@@ -82,6 +83,7 @@ pub fn build(fields: &Fields<'_>, file: &ScenarioFile, catalogue: &Catalogue) ->
     let base = stack(fields, &of_scenario(file), None)?;
     let usual = acceptance(fields, file.lite.as_ref())?.unwrap_or_default();
     let all = names.clone();
+    let mut networks = networks(fields, file)?.into_iter();
     let nodes: Vec<Node> = number(&names)
         .into_iter()
         .zip(names)
@@ -96,9 +98,14 @@ pub fn build(fields: &Fields<'_>, file: &ScenarioFile, catalogue: &Catalogue) ->
             let sockets = sockets.map(|file| sockets_of(fields, file, &name, &all)).transpose()?.flatten();
             let proxy = own.and_then(|node| node.proxy.as_ref());
             let proxy = proxy.map(|text| proxy_of(fields, text)).transpose()?.flatten();
-            Ok(Node { name, number, stack, lite, sockets, proxy })
+            let attach = own.map_or(&[][..], |node| &node.attach);
+            let attach = attach.iter().zip(networks.by_ref());
+            let attach = attach.map(|(text, network)| Ok(Attach { name: fields.text(text)?, network }));
+            let attach = attach.collect::<Result<_, PlanError>>()?;
+            Ok(Node { name, number, stack, lite, sockets, proxy, attach })
         })
         .collect::<Result<_, PlanError>>()?;
+    check_attachments(fields, file, &links)?;
     check_one_way(fields, file, &nodes)?;
     check_servers(fields, file, &nodes)?;
     let parameters = file.congestion_parameters.iter().map(|(key, value)| parameter(fields, key, value));
@@ -115,6 +122,37 @@ fn clock_tick(fields: &Fields<'_>, text: &Text) -> Result<Span, PlanError> {
     } else {
         Err(fields.wrong(text, format!("a clock with a tick of {tick}: expected 1 ns to 1 s")))
     }
+}
+
+/// Returns a network for each attachment.
+fn networks(fields: &Fields<'_>, file: &ScenarioFile) -> Result<Vec<Network>, PlanError> {
+    let count = file.nodes.iter().map(|node| node.attach.len()).sum();
+    // Nothing else in a run has addresses of these networks.
+    choose_networks(&[], count).map_err(|error| fields.wrong_somewhere(error.to_string()))
+}
+
+/// Checks that no two attachments are the same, and that none has the name of a link's device.
+fn check_attachments(fields: &Fields<'_>, file: &ScenarioFile, links: &[Link]) -> Result<(), PlanError> {
+    let mut known: Vec<String> = Vec::new();
+    for text in file.nodes.iter().flat_map(|node| &node.attach) {
+        let name = fields.text(text)?;
+        if name.is_empty() {
+            return Err(
+                fields.wrong(text, "`attach` is empty: name an interface of this host, such as `eth1`")
+            );
+        }
+        if known.contains(&name) {
+            return Err(fields.wrong(text, format!("`{name}` is attached twice: name it at one node")));
+        }
+        let has_its_name = |(place, link): &(usize, &Link)| link.device(*place) == name;
+        if let Some((_, link)) = links.iter().enumerate().find(has_its_name) {
+            let message =
+                format!("`{name}` is also the name of link `{}`: give the link another `name`", link.name);
+            return Err(fields.wrong(text, message));
+        }
+        known.push(name);
+    }
+    Ok(())
 }
 
 /// Reads a parameter of a congestion control.

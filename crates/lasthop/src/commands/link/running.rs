@@ -81,13 +81,15 @@ pub fn ask(id: &str, request: &Request) -> Result<Answer, Failure> {
 /// that runs.
 pub fn socket(id: Option<&str>) -> Result<PathBuf, Failure> {
     let registry = Registry::open()?;
-    let running: Vec<_> =
-        registry.list()?.into_iter().filter(State::is_running).map(|state| state.id).collect();
+    let socket = |id: &str| registry.path().join(id).join(remote::SOCKET);
+    // Runs of plans are recorded too, and are no links.
+    let is_link = |state: &State| state.is_running() && socket(&state.id).exists();
+    let running: Vec<_> = registry.list()?.into_iter().filter(is_link).map(|state| state.id).collect();
     let found = match id {
         Some(id) => matching(id, &running)?,
         None => only(&running)?,
     };
-    Ok(registry.path().join(found).join(remote::SOCKET))
+    Ok(socket(found))
 }
 
 fn only(running: &[String]) -> Result<&str, Failure> {

@@ -54,6 +54,11 @@ impl Bar {
                 };
                 self.advanced.insert((*cell, *repetition), time);
             }
+            Progress::Attached { nodes } => {
+                for node in *nodes {
+                    node.attached.iter().for_each(|one| self.say(&one.describe(&node.name)));
+                }
+            }
             Progress::Ended { cell, run } => {
                 self.running -= 1;
                 self.advanced.remove(&(run.run.cell, run.run.repetition));

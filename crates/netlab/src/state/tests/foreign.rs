@@ -92,10 +92,7 @@ fn a_state_whose_id_is_not_its_folders_name() {
         let expected = format!("{id}: state.json: the id {other:?} differs from the directory's name");
         assert_eq!(left(&registry), [expected]);
         assert!(documents.join("letter").exists() && file.exists());
-        assert_eq!(
-            registry.undo(&id, &crate::Namespace::current().expect("a namespace")).expect("nothing to do"),
-            [""; 0]
-        );
+        assert_eq!(registry.undo(&id, &[]).expect("nothing to do"), [""; 0]);
         assert!(registry.list().expect("a list").is_empty());
     }
 }

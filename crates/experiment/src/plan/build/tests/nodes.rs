@@ -14,6 +14,27 @@ fn refused_scenario(tables: &str) -> (Option<usize>, String) {
     refused(&format!("{tables}\n{BULK}"))
 }
 
+/// Each attachment has a network, in the order of the plan, and none is ambiguous.
+#[test]
+fn attachments_of_nodes() {
+    let attach = |list: &str| format!("[[scenario.nodes]]\nname = \"b\"\nattach = {list}\n{SCENARIO}");
+    let nodes = scenario(&attach("[\"eth1\", \"netns:x\"]")).scenario.nodes;
+    let names: Vec<_> = nodes[0].attach.iter().map(|attach| attach.name.as_str()).collect();
+    assert_eq!((nodes[0].name.as_str(), names, nodes[1].attach.len()), ("b", vec!["eth1", "netns:x"], 0));
+    let gateways: Vec<_> = nodes[0].attach.iter().map(|attach| attach.network.gateway.to_string()).collect();
+    assert_eq!(gateways, ["192.168.200.1", "192.168.201.1"]);
+    let refused = |list: &str| refused_scenario(&attach(list));
+    assert_eq!(
+        refused("[\"eth1\", \"eth1\"]"),
+        (Some(3), "`eth1` is attached twice: name it at one node".into())
+    );
+    assert_eq!(
+        refused("[\"a-b\"]"),
+        (Some(3), "`a-b` is also the name of link `a-b`: give the link another `name`".into())
+    );
+    assert!(refused("[\"\"]").1.starts_with("`attach` is empty: name an interface"));
+}
+
 /// The settings of a generation replace those of the scenario; without one they are inherited.
 #[test]
 fn a_node_of_another_generation_inherits_nothing() {
