@@ -125,6 +125,7 @@ Examples:
   lasthop link --profile geo --publish 8080 -- python3 -m http.server 8080
   lasthop link --profile lte --inside eth1           (a phone or computer at eth1)
   lasthop link --profile lte --inside podman:web     (a container that runs)
+  lasthop link --profile lte --bridge eth1 eth2      (whatever is at eth1, to whatever is at eth2)
   lasthop link --clock virtual --profile gsm --serve 'python3 -m http.server 80' -- curl -O http://host.lasthop/file
   lasthop link --profile gsm --arq rlp --down loss=10% -- curl -O http://host.lasthop:8000/file
   lasthop link --profile gsm-rlp --down loss=10% --rlpdump x.pcapng -- curl -O http://host.lasthop:8000/file
@@ -172,6 +173,16 @@ pub struct LinkArguments {
     #[arg(long, value_name = "INTERFACE|NAMESPACE")]
     #[serde(skip)]
     pub inside: Vec<String>,
+    /// Carry every Ethernet frame between two interfaces of this host, with nothing served: no
+    /// router, no addresses, no NAT. Up is from INSIDE to OUTSIDE
+    #[arg(
+        long,
+        num_args = 2,
+        value_names = ["INSIDE", "OUTSIDE"],
+        conflicts_with_all = ["inside", "publish", "serve", "mtu", "ethernet", "command"],
+    )]
+    #[serde(skip)]
+    pub bridge: Vec<String>,
     /// Forward host PORT to a server behind the link, at PORT or INSIDE (repeatable). PORT must not
     /// be in use on this host
     #[arg(long, value_name = "PORT[:INSIDE]")]
@@ -220,7 +231,8 @@ pub struct LinkArguments {
     /// Print no messages and no summary
     #[arg(short, long)]
     pub quiet: bool,
-    /// The program and its arguments [default: your shell; with --inside none, until Ctrl-C]
+    /// The program and its arguments [default: your shell; with --inside or --bridge none,
+    /// until Ctrl-C]
     #[arg(last = true, value_name = "COMMAND")]
     pub command: Vec<OsString>,
 }

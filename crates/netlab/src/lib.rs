@@ -75,6 +75,8 @@ pub mod address;
 pub mod attachment;
 pub mod borrowed;
 pub mod bpf_files;
+mod bridge;
+pub mod bridged_link;
 pub mod cgroup;
 pub mod checks;
 pub mod dns;
@@ -105,6 +107,7 @@ pub mod veth;
 
 pub use attachment::{Attached, Attachment};
 pub use borrowed::Borrowed;
+pub use bridged_link::{BridgedLink, BridgedLinkOptions};
 pub use error::{Error, Result};
 pub use host_link::{CommandEnd, CommandLine, Entrance, HostLink, HostLinkOptions};
 pub use namespace::Namespace;

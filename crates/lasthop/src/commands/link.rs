@@ -2,6 +2,7 @@
 
 mod answering;
 mod assemble;
+mod bridge;
 mod inside;
 mod link_layer;
 pub mod running;
@@ -20,7 +21,7 @@ use crate::outputs;
 use crate::remote::{self, Listener};
 use answering::Remote;
 use assemble::{Assembled, assemble};
-use capture::{CaptureTo, Header, LinkId, LinkInfo, Recorder, WallTime, WayInfo};
+use capture::{CaptureTo, Header, LinkId, LinkInfo, Live, Recorder, WallTime, WayInfo};
 use emulator::guest::Form;
 use emulator::host::{Host, Planned, Unusable};
 use emulator::kernel::Segments;
@@ -40,14 +41,29 @@ use packet::Layer;
 use serving::Serving;
 use std::ffi::OsString;
 use std::io;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::thread;
 use std::time::{Duration, Instant};
 use summary::Outcome;
 use virtual_time::guest;
 
 /// Result of the emulator thread.
-type Emulated = io::Result<Ending<Unusable, Recording>>;
+type Ended = io::Result<Ending<Unusable, Recording>>;
+
+/// A link that is planned, and what is known of it.
+struct Planning {
+    planned: Planned,
+    info: LinkInfo,
+    whole_segments: bool,
+    seed: u64,
+}
+
+/// An event loop with the link, which is ready to run.
+struct Emulated {
+    emulator: Host<Recording>,
+    control: Control,
+    live: Live,
+}
 
 /// Runs the program and returns the exit status.
 pub fn run(arguments: &LinkArguments) -> Result<i32, Failure> {
@@ -63,10 +79,15 @@ pub fn run(arguments: &LinkArguments) -> Result<i32, Failure> {
         let option = if arguments.keep.is_some() { "--keep" } else { "--guest-memory" };
         return Err(format!("{option} needs --clock virtual").into());
     }
-    let seed = arguments.seed.unwrap_or_else(|| u64::from(rand::random::<u32>()));
+    match &arguments.bridge[..] {
+        [] => {}
+        [inside, outside] => return bridge::run(arguments, &assembled, &wanted, [inside, outside]),
+        _ => return Err("--bridge is given twice: a link has two ends".into()),
+    }
+    let seed = seed(arguments);
     let planned = Planned::build(assembled.link.spec()?, link_seed(seed), wanted.watch())?;
     let whole_segments = !planned.link.changes_bytes() && !arguments.split;
-    let info = link_info(arguments, &assembled, &planned.link);
+    let info = link_info(arguments, &assembled, &planned.link, assembled.mtu);
 
     let attachments = inside::attachments(&arguments.inside)?;
 
@@ -82,21 +103,10 @@ pub fn run(arguments: &LinkArguments) -> Result<i32, Failure> {
         &host_link_options(arguments, &assembled, whole_segments, attachments),
     )?;
     guest::align();
-    let recorder = start_recorder(arguments, &wanted, &info, seed)?;
-
-    let (control, controls) = control()?;
-    let wants_bytes = arguments.capture.is_some() || arguments.events.is_some();
-    let live = recorder.live();
-    let recording = Recording::new(recorder, vec![info], wants_bytes).watching(wanted.watch());
-    let mut emulator = Host::new(tun::guest_loop()?, recording, controls, arguments.precise)?;
-    let segments = if whole_segments { Segments::Whole } else { Segments::Split };
     let ends = [link.inside().as_fd(), link.outside().as_fd()];
-    emulator.add_link(planned, ends, Form { layer: layer(arguments), segments }, assembled.mtu)?;
-
-    notice.say(format_args!("link {}, seed {seed}, MTU {}", link.id(), assembled.mtu));
-    for direction in Direction::BOTH {
-        notice.say(format_args!("  {direction:<4} {}", assembled.link.described(direction)));
-    }
+    let Emulated { emulator, control, live } =
+        emulator(arguments, &wanted, Planning { planned, info, whole_segments, seed }, ends)?;
+    announce(notice, &assembled, link.id(), seed, assembled.mtu);
     // No network leads out of a guest, which is no news there.
     for note in link.notes().iter().filter(|_| !guest::is_here()) {
         notice.say(format_args!("  note: {note}"));
@@ -115,7 +125,7 @@ pub fn run(arguments: &LinkArguments) -> Result<i32, Failure> {
         seed,
         control.clone(),
         live,
-        link.entrance()?,
+        Some(link.entrance()?),
     );
     let listener =
         Listener::start(link.directory().join(remote::SOCKET), move |request| remote.answer(request))?;
@@ -154,14 +164,46 @@ fn check_outputs(arguments: &LinkArguments, wanted: &Wanted) -> Result<(), Failu
     outputs::check(wanted.files().iter().map(|(path, _)| Some(path)))
 }
 
+/// Returns the seed of the run: the given one, or a random one.
+fn seed(arguments: &LinkArguments) -> u64 {
+    arguments.seed.unwrap_or_else(|| u64::from(rand::random::<u32>()))
+}
+
+/// Starts the recorder, and makes an event loop with the link between two file descriptors.
+fn emulator(
+    arguments: &LinkArguments,
+    wanted: &Wanted,
+    Planning { planned, info, whole_segments, seed }: Planning,
+    ends: [BorrowedFd<'_>; 2],
+) -> Result<Emulated, Failure> {
+    let recorder = start_recorder(arguments, wanted, &info, seed)?;
+    let (control, controls) = control()?;
+    let wants_bytes = arguments.capture.is_some() || arguments.events.is_some();
+    let live = recorder.live();
+    let (layer, mtu) = (info.layer, info.mtu as u16);
+    let recording = Recording::new(recorder, vec![info], wants_bytes).watching(wanted.watch());
+    let mut emulator = Host::new(tun::guest_loop()?, recording, controls, arguments.precise)?;
+    let segments = if whole_segments { Segments::Whole } else { Segments::Split };
+    emulator.add_link(planned, ends, Form { layer, segments }, mtu)?;
+    Ok(Emulated { emulator, control, live })
+}
+
+/// Says what the link is.
+fn announce(notice: Notice, assembled: &Assembled, id: &str, seed: u64, mtu: u16) {
+    notice.say(format_args!("link {id}, seed {seed}, MTU {mtu}"));
+    for direction in Direction::BOTH {
+        notice.say(format_args!("  {direction:<4} {}", assembled.link.described(direction)));
+    }
+}
+
 /// Returns the seed of the only link of `lasthop link`.
 fn link_seed(seed: u64) -> Seed {
     Seed::campaign(seed).run(0).link("link")
 }
 
 /// Returns the layer of the packets on the link.
-const fn layer(arguments: &LinkArguments) -> Layer {
-    if arguments.ethernet { Layer::Ethernet } else { Layer::Ip }
+fn layer(arguments: &LinkArguments) -> Layer {
+    if arguments.ethernet || !arguments.bridge.is_empty() { Layer::Ethernet } else { Layer::Ip }
 }
 
 /// Returns the command to run: the given one, or the user's shell.
@@ -227,13 +269,13 @@ fn let_connections_close(inside: &Namespace, link: &LinkProfile) {
 }
 
 /// Stops the event loop and returns its result.
-fn stop(control: &Control, emulating: thread::JoinHandle<Emulated>) -> Emulated {
+fn stop(control: &Control, emulating: thread::JoinHandle<Ended>) -> Ended {
     control.tell(Command::Stop);
     emulating.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
 /// Returns the description of the link for the recorder.
-fn link_info(arguments: &LinkArguments, assembled: &Assembled, built: &Link) -> LinkInfo {
+fn link_info(arguments: &LinkArguments, assembled: &Assembled, built: &Link, mtu: u16) -> LinkInfo {
     let way = |direction| {
         let (layer, room) = (layer(arguments), capacity::ROOM / 2);
         let capacity = capacity::of(built, direction, layer, capture::Time::ZERO, room);
@@ -248,7 +290,7 @@ fn link_info(arguments: &LinkArguments, assembled: &Assembled, built: &Link) -> 
         id: LinkId(0),
         name: assembled.name.clone(),
         layer: layer(arguments),
-        mtu: assembled.mtu.into(),
+        mtu: mtu.into(),
         up: way(Direction::Up),
         down: way(Direction::Down),
     }

@@ -28,7 +28,8 @@ pub struct Remote {
     control: Control,
     /// Counters of the recorder so far.
     live: Live,
-    entrance: Entrance,
+    /// `None` if no program can be behind the link.
+    entrance: Option<Entrance>,
 }
 
 impl Remote {
@@ -39,7 +40,7 @@ impl Remote {
         seed: u64,
         control: Control,
         live: Live,
-        entrance: Entrance,
+        entrance: Option<Entrance>,
     ) -> Self {
         let link = Mutex::new(link.clone());
         Self { id, command, seed, started: Instant::now(), link, control, live, entrance }
@@ -54,7 +55,13 @@ impl Remote {
                 Ok(file) => Answer::Capture { file },
                 Err(error) => Answer::Refused(error.to_string()),
             },
-            Request::Enter => Answer::Entrance(self.entrance.clone()),
+            Request::Enter => match &self.entrance {
+                Some(entrance) => Answer::Entrance(entrance.clone()),
+                None => Answer::Refused(format!(
+                    "link {} is between two interfaces: no program can be behind it",
+                    self.id
+                )),
+            },
             Request::Set { direction, parameters } => match self.set(&direction, &parameters) {
                 Ok(now) => Answer::Changed { now },
                 Err(why) => Answer::Refused(why),

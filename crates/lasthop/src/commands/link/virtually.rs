@@ -42,6 +42,9 @@ pub fn run(arguments: &LinkArguments) -> Result<i32, Failure> {
     if !arguments.inside.is_empty() {
         return Err("--inside needs --clock real: devices live by the real clock".into());
     }
+    if !arguments.bridge.is_empty() {
+        return Err("--bridge needs --clock real: devices live by the real clock".into());
+    }
     if arguments.command.is_empty() {
         return Err("--clock virtual needs a COMMAND: a shell there has no terminal".into());
     }
