@@ -4,9 +4,10 @@
 mod world;
 
 use std::fs;
+use std::path::Path;
 use std::process::Command;
 use world::device::run;
-use world::text;
+use world::{World, text};
 
 /// E1, E5, E6, W4: a device that knows nothing of lasthop gets an address and names by DHCP, an
 /// IPv6 address by router advertisements, and reaches the Internet over the link in both. What it
@@ -182,4 +183,30 @@ fn interfaces_that_cannot_be_behind_the_link() {
     let Some((_world, output)) = run(script) else { return };
     assert_eq!(text(&output.stdout), "");
     insta::assert_snapshot!(text(&output.stderr));
+}
+
+/// Many devices at once share a link, at one interface behind a switch, and at an interface each.
+/// `scripts/bench/devices` does the same with 200.
+#[test]
+fn many_devices_share_the_link() {
+    for program in ["dnsmasq", "udhcpc"] {
+        if netlab::nat::program(program).is_none() {
+            skip::skip!("{program} is not installed");
+            return;
+        }
+    }
+    if World::new().is_none() {
+        return;
+    }
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/bench/devices");
+    for form in ["switch", "interfaces"] {
+        let output = Command::new(&script)
+            .args([env!("CARGO_BIN_EXE_lasthop"), "12", form])
+            .env("PATH", format!("{}:/usr/sbin:/sbin", std::env::var("PATH").unwrap_or_default()))
+            .output()
+            .expect("bash");
+        let (out, err) = (text(&output.stdout), text(&output.stderr));
+        assert!(output.status.success(), "{out}\n{err}");
+        assert!(out.contains("12 whole pages in"), "{out}\n{err}");
+    }
 }

@@ -8,7 +8,7 @@
 //! has claimed it.
 //!
 //! Each interface with devices behind the link has a [`Network`] of its own: a /24 block of
-//! 192.168.0.0/16 and a /64 block of the same unique local prefix as the pairs.
+//! 192.168.0.0/16 or 172.30.0.0/16, and a /64 block of the same unique local prefix as the pairs.
 
 use crate::error::{Error, Result};
 use crate::route::Prefix;
@@ -62,9 +62,10 @@ pub struct Network {
     pub gateway6: Ipv6Addr,
 }
 
-/// Third bytes of the networks' IPv4 addresses. Home routers use the low ones, and phones that
-/// share their connection some in the middle.
-const NETWORKS: std::ops::RangeInclusive<u8> = 200..=254;
+/// First two bytes of the networks' IPv4 addresses, and the range of the third. Home routers use
+/// the low ones of 192.168.0.0/16, and phones that share their connection some in the middle.
+const NETWORKS: [([u8; 2], std::ops::RangeInclusive<u8>); 2] =
+    [([192, 168], 200..=254), ([172, 30], 0..=255)];
 
 impl Network {
     /// Length of the IPv4 prefix.
@@ -72,12 +73,13 @@ impl Network {
     /// Length of the IPv6 prefix.
     pub const LENGTH6: u8 = 64;
 
-    fn numbered(number: u8) -> Self {
-        // fd6c:6173:7468:NUMBER::1; the pairs have fd6c:6173:7468:6f70.
+    fn at([first, second]: [u8; 2], third: u8) -> Self {
+        // fd6c:6173:7468:NUMBER::1, where the pairs have 6f70: 00c8 to 00fe, and 1e00 to 1eff.
+        let high = if first == 192 { 0 } else { u128::from(second) << 8 };
         let base = POOL6.to_bits() >> 80 << 80;
         Self {
-            gateway: Ipv4Addr::new(192, 168, number, 1),
-            gateway6: Ipv6Addr::from_bits(base | u128::from(number) << 64 | 1),
+            gateway: Ipv4Addr::new(first, second, third, 1),
+            gateway6: Ipv6Addr::from_bits(base | (high | u128::from(third)) << 64 | 1),
         }
     }
 
@@ -112,13 +114,15 @@ pub fn choose_networks(taken: &[Prefix], count: usize) -> Result<Vec<Network>> {
         let blocks = network.blocks();
         !taken.iter().any(|its| its.length > 0 && blocks.iter().any(|block| its.overlaps(*block)))
     };
-    let chosen: Vec<Network> = NETWORKS.map(Network::numbered).filter(is_free).take(count).collect();
+    let all =
+        NETWORKS.into_iter().flat_map(|(start, thirds)| thirds.map(move |third| Network::at(start, third)));
+    let chosen: Vec<Network> = all.filter(is_free).take(count).collect();
     if chosen.len() == count {
         return Ok(chosen);
     }
     Err(Error::missing(
         format!(
-            "networks that are free from 192.168.200.0/24 to 192.168.254.0/24: {}, needed {count}",
+            "networks that are free from 192.168.200.0/24 to 192.168.254.0/24 and in 172.30.0.0/16: {}, needed {count}",
             chosen.len()
         ),
         "remove a route that covers them",
@@ -216,8 +220,15 @@ mod tests {
         assert_eq!(chosen[1].gateway, Ipv4Addr::new(192, 168, 202, 1));
         assert_eq!(chosen[1].gateway6, "fd6c:6173:7468:ca::1".parse::<Ipv6Addr>().expect("an address"));
         assert_eq!(chosen[1].dhcp_range()[1], Ipv4Addr::new(192, 168, 202, 250));
-        let error = choose_networks(&[block("192.168.0.0", 16)], 1).expect_err("none").to_string();
-        assert!(error.contains("192.168.254.0/24: 0, needed 1"), "{error}");
+        // There are 55 and 256, all different.
+        let all = choose_networks(&[], 311).expect("networks");
+        assert_eq!(all[55].blocks(), [block("172.30.0.0", 24), block("fd6c:6173:7468:1e00::", 64)]);
+        let blocks: Vec<_> = all.iter().flat_map(|network| network.blocks()).collect();
+        let overlap = |place: usize| blocks[..place].iter().any(|other| other.overlaps(blocks[place]));
+        assert!(!(0..blocks.len()).any(overlap));
+        let taken = [block("192.168.0.0", 16), block("172.16.0.0", 12)];
+        let error = choose_networks(&taken, 1).expect_err("none").to_string();
+        assert!(error.contains("in 172.30.0.0/16: 0, needed 1"), "{error}");
     }
 
     proptest! {
