@@ -66,6 +66,8 @@ pub enum Traffic {
         connections: u32,
         /// Congestion control at both ends instead of the nodes'.
         congestion_control: Option<String>,
+        /// Whether the call that connects sends the request (TCP Fast Open).
+        fast_open: bool,
     },
     /// Sessions of TCP sources: the cross traffic of other users (resoa-evaluation 4.7).
     Sessions {

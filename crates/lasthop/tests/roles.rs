@@ -191,6 +191,35 @@ fn every_read_is_reported_if_asked_for() {
     assert!(each.0 * 2 > seldom.0 * 3, "{} datagrams up, and {} without", each.0, seldom.0);
 }
 
+/// M7: with a request that goes along with the one to connect (mode 2), a transfer takes a round
+/// trip of the last hop less than with one that waits for the connection (mode 0). The hop of this
+/// plan takes 40 ms for a round trip.
+#[test]
+fn a_request_that_goes_with_the_connect() {
+    let Some(lab) = Lab::with_virtual_clock() else { return };
+    let pages = |fast: bool| PAGES.replace("times = 2", &format!("times = 2\nfast-open = {fast}"));
+    let times = |plan: &str| {
+        let _ = fs::remove_dir_all(lab.path("out"));
+        lab.succeed(plan, &["--clock", "virtual"]);
+        let run = &lab.journal()[0];
+        let time = |row: &&Value| {
+            assert_eq!((&row["complete"], &row["bytes"]), (&true.into(), &30_100.into()), "{row:#}");
+            let at = |name: &str| row[name].as_u64().expect("a time") as f64 / 1e6;
+            at("end_ns") - at("start_ns")
+        };
+        rows(run, "page").iter().map(time).collect::<Vec<_>>()
+    };
+    for carrier in ["bare", "udp", "tcp"] {
+        let [waits, fast] = [false, true].map(|fast| times(&plan(&remote(carrier), &pages(fast))));
+        for (waits, fast) in waits.iter().zip(&fast) {
+            assert!((40.0..43.0).contains(&(waits - fast)), "{waits} ms, and {fast} ms by {carrier}");
+        }
+    }
+    // The kernel's own sockets have no cookie of the server.
+    let modern = plan("", &pages(true)).replace("stack = \"2001\"", "stack = \"modern\"");
+    assert_eq!(times(&modern).len(), 2);
+}
+
 /// A hop with an MTU of 242 bytes: datagrams of the default carrier have that length, and QUIC says
 /// why it cannot be used.
 #[test]

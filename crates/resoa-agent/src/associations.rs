@@ -100,11 +100,12 @@ impl Associations {
     /// Returns the stack that a call chooses, if there is a choice and the call determines it.
     pub(crate) fn stack_for_call(&self, what: &SocketCall) -> Option<Stack> {
         let Local { chooser, .. } = self.local.as_ref()?;
-        let SocketCall::Operation(operation) = what else { return None };
-        match operation {
-            Operation::Connect(to) => Some(chooser.to(*to)),
-            Operation::Bind(address) => Some(chooser.at(*address)),
-            Operation::Listen { .. } => Some(Stack::Remote),
+        match what {
+            SocketCall::Operation(Operation::Connect(to)) | SocketCall::Open { peer: to, .. } => {
+                Some(chooser.to(*to))
+            }
+            SocketCall::Operation(Operation::Bind(address)) => Some(chooser.at(*address)),
+            SocketCall::Operation(Operation::Listen { .. }) => Some(Stack::Remote),
             _ => None,
         }
     }

@@ -76,7 +76,8 @@ impl Agent {
             request => {
                 // These calls must find earlier closed sockets closed: their addresses are free,
                 // and their listeners are gone.
-                if let Request::Operation {
+                if let Request::Open { .. }
+                | Request::Operation {
                     operation:
                         Operation::Bind(_)
                         | Operation::Connect(_)
@@ -173,6 +174,7 @@ impl Agent {
                 nonblocking,
                 ..
             } => Some(nonblocking),
+            Request::Open { .. } => Some(false),
             _ => None,
         };
         let (socket, what, waiting) = socket_call(request, descriptor, self.sockets.closes())?;

@@ -145,6 +145,7 @@ impl Sockets {
         match what {
             // A pair that was refused cannot be connected again.
             SocketCall::Operation(Operation::Connect(_) | Operation::Listen { .. })
+            | SocketCall::Open { .. }
                 if is_spent && stream.stage == Stage::Unconnected && !stream.untold =>
             {
                 Err(Errno::ECONNABORTED)

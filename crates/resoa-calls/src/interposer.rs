@@ -76,11 +76,12 @@ pub trait Program {
     ) -> Detour<Answered<'a>>;
 
     /// Asks the agent to connect, and waits until SO_SNDTIMEO or a signal ends the wait. If a
-    /// signal ends it, the attempt continues, and the agent knows that before this returns.
+    /// signal ends it, the attempt continues, and the agent knows that before this returns. Returns
+    /// whether the data of the request was sent.
     ///
     /// # Errors
     /// As [`Program::ask`]; EINTR.
-    fn connect(&self, socket: &Socket, request: &Request) -> Detour<()>;
+    fn connect(&self, socket: &Socket, request: &Request) -> Detour<bool>;
 
     /// Returns whether the caller has CAP_NET_BIND_SERVICE.
     fn may_bind_any_port(&self) -> bool;

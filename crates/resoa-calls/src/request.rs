@@ -33,6 +33,18 @@ pub enum Request {
         /// `connect` does not wait for the connection: its answer is EINPROGRESS.
         nonblocking: bool,
     },
+    /// `sendto` with MSG_FASTOPEN of a stream that waits: `connect` with the first data, at most
+    /// [`FIRST`](resoa_protocol::FIRST) bytes; answered by [`Response::Sent`], or by
+    /// [`Response::Done`] if another call has begun to connect. The program's descriptor comes
+    /// along.
+    Open {
+        /// The socket.
+        socket: SocketId,
+        /// The far host.
+        address: SocketAddr,
+        /// The data.
+        octets: Vec<u8>,
+    },
     /// `accept`, after an octet was read from the listener; answered by [`Response::Accepted`] with
     /// a descriptor.
     Accept {
@@ -101,6 +113,8 @@ pub enum Response<Octets = Vec<u8>> {
     Failed(i32),
     /// Succeeded without a value.
     Done,
+    /// All data of the request was sent.
+    Sent,
     /// The socket of the descriptor that comes with it.
     Descriptor(SocketId),
     /// A new connection, whose descriptor comes with it.
@@ -179,6 +193,7 @@ impl Response<&[u8]> {
             Self::Value(octets) => Response::Value(octets.to_vec()),
             Self::Failed(error) => Response::Failed(error),
             Self::Done => Response::Done,
+            Self::Sent => Response::Sent,
             Self::Descriptor(socket) => Response::Descriptor(socket),
             Self::Accepted { socket, peer } => Response::Accepted { socket, peer },
             Self::Address(address) => Response::Address(address),
@@ -244,6 +259,7 @@ mod tests {
                 operation: Operation::Connect(([192, 0, 2, 1], 80).into()),
                 nonblocking: true,
             },
+            Request::Open { socket, address: ([192, 0, 2, 1], 80).into(), octets: vec![1, 2] },
             Request::operation(socket, Operation::SetOption { level: 1, name: 7, value: vec![0; 4] }),
             Request::Resolve(Query::Host { host: "a".into(), service: String::new(), family: None }),
         ];

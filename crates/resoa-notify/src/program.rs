@@ -61,14 +61,15 @@ impl Program for Caller<'_> {
         }
     }
 
-    fn connect(&self, socket: &Socket, request: &Request) -> Detour<()> {
+    fn connect(&self, socket: &Socket, request: &Request) -> Detour<bool> {
         // A stream that is not fresh has been told to connect before.
         let is_first = socket.kind == DescriptorType::Datagram || socket.is_fresh();
         let until = socket.until(Timeout::Send).map(|until| until + GRACE);
         let mut place = [0; SHORT];
         let patience = Patience::Interruptible;
         match self.ask_until(request, Some(socket.as_fd()), until, patience, &mut place)? {
-            Ok((Response::Done, _)) => Ok(()),
+            Ok((Response::Done, _)) => Ok(false),
+            Ok((Response::Sent, _)) => Ok(true),
             Ok((response, _)) => Err(response.other().into()),
             Err(WaitEnd::Gone) => Err(Stop::Gone),
             Err(ended) => {

@@ -7,7 +7,7 @@ use crate::caller::{Caller, Patience};
 use crate::message::window;
 use resoa_calls::descriptor::{self, DescriptorType};
 use resoa_calls::interposer::streams::{
-    broken, end, fast_open, listener_failure, receive_failure, send_failure,
+    Opened, broken, end, fast_open, listener_failure, receive_failure, send_failure,
 };
 use resoa_calls::interposer::{Detour, Given, Piece, Socket, total};
 use resoa_calls::stream::{discards, peeks_at_all, wants_errors};
@@ -50,7 +50,10 @@ pub(crate) fn waits(socket: &Socket, data: &[Piece], flags: i32) -> bool {
 /// Sends all data, or as much as the descriptor's timeout and mode allow. The address matters only
 /// with MSG_FASTOPEN.
 pub(crate) fn send(caller: &Caller, socket: &Socket, data: &[Piece], to: Given, flags: i32) -> Detour<usize> {
-    let flags = fast_open(caller, socket, to, flags)?;
+    let flags = match fast_open(caller, socket, to, data, flags)? {
+        Opened::Connected(flags) => flags,
+        Opened::Sent(count) => return Ok(count),
+    };
     if socket.kind == DescriptorType::Listener {
         return Err(broken(caller, flags));
     }

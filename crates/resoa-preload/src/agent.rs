@@ -73,13 +73,14 @@ fn waited(started: Started) -> Started {
     started
 }
 
-/// As [`ask`], for calls that a signal interrupts (EINTR). A handler with SA_RESTART interrupts
+/// As [`ask`], for calls that a signal interrupts (EINTR). Returns whether the data of the request
+/// was sent. A handler with SA_RESTART interrupts
 /// only calls that have a time limit (signal(7)).
 pub fn ask_interruptibly(
     request: &Request,
     descriptor: Option<BorrowedFd>,
     has_limit: bool,
-) -> Result<(), c_int> {
+) -> Result<bool, c_int> {
     let started = start(request, descriptor)?;
     let connection = started.as_fd().as_raw_fd();
     // These are the C library's functions, in which a thread may be cancelled as in `connect` and
@@ -98,18 +99,18 @@ pub fn ask_interruptibly(
     if is_interrupted {
         return give_up(started);
     }
-    answer(started, &mut [0; SHORT]).map(drop)
+    answer(started, &mut [0; SHORT]).map(|(response, _)| matches!(response, Response::Sent))
 }
 
 /// Stops waiting for a call's result, and waits only until the agent knows that. The requested
 /// operation then continues in the background, and `poll` reports its result on the descriptor. The
 /// answer may have arrived meanwhile.
-fn give_up(started: Started) -> Result<(), c_int> {
+fn give_up(started: Started) -> Result<bool, c_int> {
     // The connection exists as long as the call does.
     let _ = shutdown(&started, Shutdown::Write);
     match waited(started).answer_within(&mut [0; SHORT]) {
         Ok((Response::Failed(number), _)) => Err(number),
-        Ok(_) => Ok(()),
+        Ok((response, _)) => Ok(matches!(response, Response::Sent)),
         // If the call was interrupted before it had a result, the agent only closes the connection.
         Err(_) => Err(libc::EINTR),
     }

@@ -111,7 +111,7 @@ impl Program for Here {
         Ok(agent::ask(request, descriptor, place)?)
     }
 
-    fn connect(&self, socket: &Socket, request: &Request) -> Detour<()> {
+    fn connect(&self, socket: &Socket, request: &Request) -> Detour<bool> {
         let has_limit = matches!(socket_timeout(socket, Timeout::Send), Ok(Some(_)));
         Ok(agent::ask_interruptibly(request, Some(socket.descriptor), has_limit)?)
     }

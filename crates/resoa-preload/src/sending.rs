@@ -11,7 +11,8 @@ use libc::{
     ssize_t,
 };
 use resoa_calls::interposer::messages::{MOST, several};
-use resoa_calls::interposer::{Call, Detour, Given, datagrams, streams, total};
+use resoa_calls::interposer::streams::{self, Opened};
+use resoa_calls::interposer::{Call, Detour, Given, Piece, datagrams, total};
 use std::ptr;
 
 /// `write(2)`
@@ -107,9 +108,11 @@ pub unsafe extern "C-unwind" fn sendto(
         },
         DataPath::Stream | DataPath::Listener => {
             let to = given(address, length);
-            match opened(number, flags, to, || streams::address_is_there(&Here, to)) {
-                Some(flags) => unsafe { send(number, buffer, count, flags) },
-                None => -1,
+            let data = [piece(buffer, count)];
+            match opened(number, flags, to, &data, || streams::address_is_there(&Here, to)) {
+                Ok(Opened::Connected(flags)) => unsafe { send(number, buffer, count, flags) },
+                Ok(Opened::Sent(count)) => count.cast_signed(),
+                Err(failed) => failed,
             }
         }
         DataPath::Datagram(socket) => {
@@ -121,18 +124,24 @@ pub unsafe extern "C-unwind" fn sendto(
 }
 
 /// Prepares a stream for sending: checks the arguments other than the data, and connects for
-/// MSG_FASTOPEN. Returns the flags for the call that sends, or `None` with `errno` set on failure.
-fn opened(number: c_int, flags: c_int, to: Given, is_there: impl FnOnce() -> Detour<()>) -> Option<c_int> {
-    let mut left = flags;
+/// MSG_FASTOPEN. Returns what is left to do, or the result of the call with `errno` set.
+fn opened(
+    number: c_int,
+    flags: c_int,
+    to: Given,
+    data: &[Piece],
+    is_there: impl FnOnce() -> Detour<()>,
+) -> Result<Opened, ssize_t> {
+    let mut left = Opened::Connected(flags);
     let outcome = settled_count(|| {
         is_there()?;
         if flags & MSG_FASTOPEN != 0 {
             let socket = sockets::carried(number).ok_or(libc::EBADF)?;
-            left = streams::fast_open(&Here, &socket, to, flags)?;
+            left = streams::fast_open(&Here, &socket, to, data, flags)?;
         }
         Ok(0)
     });
-    (outcome == 0).then_some(left)
+    if outcome == 0 { Ok(left) } else { Err(outcome) }
 }
 
 /// `sendmsg(2)`. Control messages on a stream would be descriptors and credentials of AF_UNIX. They
@@ -168,8 +177,13 @@ pub unsafe extern "C-unwind" fn sendmsg(number: c_int, message: *const msghdr, f
             }
             Ok(())
         };
-        let Some(flags) = opened(number, flags, to, is_there) else { return -1 };
-        flags
+        // Wrong pieces are the kernel's to refuse.
+        let data = pieces(plain.msg_iov, plain.msg_iovlen).unwrap_or_default();
+        match opened(number, flags, to, data, is_there) {
+            Ok(Opened::Connected(flags)) => flags,
+            Ok(Opened::Sent(count)) => return count.cast_signed(),
+            Err(failed) => return failed,
+        }
     } else {
         flags
     };

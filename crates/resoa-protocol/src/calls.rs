@@ -8,11 +8,25 @@ use std::net::SocketAddr;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct CallId(pub u64);
 
+/// Most bytes of [`SocketCall::Open`]: less than the smallest SO_SNDBUF, so there is always room
+/// for them.
+pub const FIRST: usize = 1024;
+
 /// A call of a program on a socket.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum SocketCall {
     /// A call that the server may have to execute.
     Operation(Operation),
+    /// `sendto` of a stream with MSG_FASTOPEN: connects, and sends the first bytes together with
+    /// the request to connect. The server holds them back until its TCP is connected (connect mode
+    /// 2 of 10.2.2). Returns their number; [`Value::Done`] if the attempt had begun before, which
+    /// has none of them.
+    Open {
+        /// The far host.
+        peer: SocketAddr,
+        /// The bytes, at most [`FIRST`].
+        bytes: Vec<u8>,
+    },
     /// `accept`; the new socket is blocking, whatever the listener is.
     Accept,
     /// `write`, `send`, `sendto`, `sendmsg`.

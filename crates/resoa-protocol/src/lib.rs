@@ -44,8 +44,8 @@ mod tcp;
 mod tests;
 
 pub use calls::{
-    Action, CallId, Cause, DatagramPart, Readiness, ReceiveFlags, SendFlags, Signal, SocketCall, Stage,
-    Stream, Value,
+    Action, CallId, Cause, DatagramPart, FIRST, Readiness, ReceiveFlags, SendFlags, Signal, SocketCall,
+    Stage, Stream, Value,
 };
 pub use client::{Client, Registration};
 pub use errno::Errno;

@@ -125,6 +125,7 @@ impl Lsm {
     ) {
         let result = match what {
             SocketCall::Operation(operation) => self.operation(call, operation, is_off, now, out),
+            SocketCall::Open { peer, bytes } => self.connect(call, peer, &bytes, now, out),
             SocketCall::Accept => self.accept(call, now, out),
             SocketCall::Send { bytes, to, flags } => self.send(call, bytes, to, flags, now, out),
             SocketCall::Receive { length, flags } => self.receive(call, length, flags, now, out),
@@ -161,7 +162,7 @@ impl Lsm {
     ) -> Result<Option<Value>, Errno> {
         match operation {
             Operation::Bind(address) => self.bind(call, address, out),
-            Operation::Connect(peer) => self.connect(call, peer, now, out),
+            Operation::Connect(peer) => self.connect(call, peer, &[], now, out),
             Operation::Disconnect => self.disconnect(call, out),
             Operation::Listen { backlog } => self.listen(call, backlog, out),
             Operation::SetOption { level, name, value } => {

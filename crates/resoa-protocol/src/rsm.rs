@@ -140,6 +140,11 @@ impl Rsm {
             Call::Write { bytes, urgent, scarce } if self.kind == RsockType::Stream && self.may_send() => {
                 self.write(bytes, urgent, scarce, out);
             }
+            Call::Write { bytes, urgent, .. } if self.state == State::Connecting => {
+                self.hold_back(bytes, urgent, out);
+            }
+            // The attempt to connect that it came with has failed already.
+            Call::Write { .. } if self.state == State::Created && self.kind == RsockType::Stream => {}
             Call::Datagram { to, ancillary, bytes } if self.kind != RsockType::Stream => {
                 self.datagram(to, ancillary, bytes, out);
             }

@@ -6,6 +6,7 @@ mod closing;
 mod datagrams;
 mod failures;
 mod listening;
+mod opening;
 mod options;
 mod parts;
 mod registration;

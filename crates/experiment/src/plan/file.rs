@@ -369,6 +369,10 @@ pub struct WorkloadFile {
     pub times: Option<Text>,
     /// request: time between a response and the next request (default 0s).
     pub pause: Option<Text>,
+    /// request: whether the call that connects sends the request (TCP Fast Open, default false). On
+    /// remote sockets, a request of at most 1024 bytes then crosses the last hop together with the
+    /// one to connect.
+    pub fast_open: Option<Text>,
     /// sessions: number of TCP sources, each with one session at a time (default 1, 0 for none).
     pub sources: Option<Text>,
     /// sessions: standard deviation of the natural logarithm of a session's length (default 1.5, 0

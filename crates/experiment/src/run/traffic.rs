@@ -158,6 +158,7 @@ fn one(
             pause,
             connections,
             congestion_control,
+            fast_open,
         } => Requests {
             name,
             place,
@@ -169,6 +170,7 @@ fn one(
             pause: *pause,
             clients: *connections,
             congestion_control: congestion_control.as_deref(),
+            fast_open: *fast_open,
         }
         .run(ground),
         Traffic::Sessions { from, to, sources, law, duration, congestion_control } => Sessions {

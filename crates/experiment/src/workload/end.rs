@@ -10,10 +10,11 @@ use super::ground::{Ground, Stop};
 use super::{bulk, datagrams, request, sessions};
 use borsh::{BorshDeserialize, BorshSerialize};
 use netlab::tcp;
+use nix::libc::MSG_FASTOPEN;
 use nix::sys::socket::sockopt::ReuseAddr;
 use nix::sys::socket::{
-    AddressFamily, SockFlag, SockProtocol, SockType, SockaddrIn, SockaddrStorage, bind, connect, setsockopt,
-    socket,
+    AddressFamily, MsgFlags, SockFlag, SockProtocol, SockType, SockaddrIn, SockaddrStorage, bind, connect,
+    sendto, setsockopt, socket,
 };
 use nix::time::{ClockId, clock_gettime};
 use program::Program;
@@ -179,6 +180,21 @@ impl Site<'_> {
         port: Option<u16>,
         congestion_control: Option<&str>,
     ) -> io::Result<Arc<TcpStream>> {
+        self.open(to, port, congestion_control, &[]).map(|(stream, _)| stream)
+    }
+
+    /// Connects as [`connect`](Self::connect) does, by a call that also sends the `first` data, if
+    /// there is any (MSG_FASTOPEN). Returns how much of it was sent.
+    ///
+    /// # Errors
+    /// As [`connect`](Self::connect).
+    pub fn open(
+        self,
+        to: SocketAddr,
+        port: Option<u16>,
+        congestion_control: Option<&str>,
+        first: &[u8],
+    ) -> io::Result<(Arc<TcpStream>, usize)> {
         let descriptor =
             socket(AddressFamily::Inet, SockType::Stream, SockFlag::SOCK_CLOEXEC, SockProtocol::Tcp)?;
         if let Some(port) = port {
@@ -192,9 +208,15 @@ impl Site<'_> {
         };
         set(descriptor.as_fd())?;
         let stream = self.stop.watch(TcpStream::from(descriptor))?;
-        connect(stream.as_raw_fd(), &SockaddrStorage::from(to))?;
+        let to = SockaddrStorage::from(to);
+        let taken = if first.is_empty() {
+            connect(stream.as_raw_fd(), &to)?;
+            0
+        } else {
+            sendto(stream.as_raw_fd(), first, &to, MsgFlags::from_bits_retain(MSG_FASTOPEN))?
+        };
         set(stream.as_fd())?;
-        Ok(stream)
+        Ok((stream, taken))
     }
 }
 

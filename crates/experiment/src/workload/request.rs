@@ -44,6 +44,8 @@ pub struct Requests<'a> {
     pub clients: u32,
     /// Congestion control instead of the nodes'.
     pub congestion_control: Option<&'a str>,
+    /// Whether the call that connects sends the request (M7).
+    pub fast_open: bool,
 }
 
 /// The end with the clients.
@@ -57,6 +59,7 @@ pub struct Client {
     pause: Span,
     clients: u32,
     congestion_control: Option<String>,
+    fast_open: bool,
 }
 
 /// The end with the server.
@@ -115,6 +118,7 @@ impl Requests<'_> {
             pause: self.pause,
             clients: self.clients,
             congestion_control,
+            fast_open: self.fast_open,
         };
         let (asked, served) = both(ground, self.name, (self.server, &answering), (self.client, &asking))?;
         let mut served: BTreeMap<u16, Served> = served.into_iter().collect();
@@ -219,12 +223,14 @@ impl Client {
 
     fn exchange(&self, site: Site<'_>, asked: &mut Asked) -> io::Result<()> {
         let port = self.ports.port(asked.number);
-        let connection = site.connect(self.server, port, self.congestion_control.as_deref())?;
+        let request = vec![b'?'; self.request.get() as usize];
+        let first = if self.fast_open { &request[..] } else { &[] };
+        let (connection, sent) = site.open(self.server, port, self.congestion_control.as_deref(), first)?;
         asked.established = Some(site.clock.now());
         asked.port = connection.local_addr()?.port();
         let mut reading = Reading::new(&connection, site.clock, Amount::Bytes(self.response));
         asked.end = reading.last;
-        (&*connection).write_all(&vec![b'?'; self.request.get() as usize])?;
+        (&*connection).write_all(&request[sent..])?;
         let received = reading.discard();
         (asked.end, asked.idle_max, asked.received) = (reading.last, reading.idle_max, reading.bytes);
         received
@@ -299,6 +305,7 @@ mod tests {
             pause: Span::ZERO,
             clients: 1,
             congestion_control: None,
+            fast_open: false,
         };
         let asked = Asked {
             number: 4,

@@ -3,8 +3,8 @@
 
 use super::waiting::{Again, Waiting};
 use resoa_calls::{Request, SocketId};
-use resoa_protocol::SocketCall;
 use resoa_protocol::message::{Create, Family, Half, Operation, RsockType};
+use resoa_protocol::{FIRST, SocketCall};
 use rustix::fd::OwnedFd;
 use rustix::net::SocketFlags;
 
@@ -67,6 +67,13 @@ pub(crate) fn socket_call(
                 Operation::GetOption { .. } | Operation::Ioctl { .. } => Waiting::Plain { socket },
             };
             (socket, operation.into(), waiting)
+        }
+        Request::Open { socket, address, octets } => {
+            if octets.len() > FIRST {
+                return Err(libc::EMSGSIZE);
+            }
+            let waiting = Waiting::Connect { socket, address: Some(address), descriptor };
+            (socket, SocketCall::Open { peer: address, bytes: octets }, waiting)
         }
         Request::Accept { socket, flags } => (socket, SocketCall::Accept, Waiting::Accept { socket, flags }),
         Request::Shutdown { socket, how } => {

@@ -72,6 +72,7 @@ pub(crate) fn response(result: Result<Value, Errno>) -> Response {
             Unresolved::Fail => libc::EAI_FAIL,
             Unresolved::NoService => libc::EAI_SERVICE,
         }),
+        Ok(Value::Count(_)) => Response::Sent,
         Ok(_) => Response::Done,
     }
 }

@@ -48,6 +48,7 @@ impl Sockets {
         if matches!(
             what,
             SocketCall::Operation(Operation::Bind(_) | Operation::Connect(_) | Operation::Listen { .. })
+                | SocketCall::Open { .. }
         ) {
             self.count(id, half.stack);
         }

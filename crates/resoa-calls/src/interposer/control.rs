@@ -44,7 +44,7 @@ pub(super) fn connect_to(
     nonblocking: bool,
 ) -> Detour<()> {
     let operation = address.map_or(Operation::Disconnect, Operation::Connect);
-    program.connect(socket, &Request::Operation { socket: socket.id, operation, nonblocking })
+    program.connect(socket, &Request::Operation { socket: socket.id, operation, nonblocking }).map(drop)
 }
 
 pub(super) fn listen(program: &impl Program, socket: &Socket, backlog: i32) -> Detour {

@@ -11,29 +11,76 @@
 //! | connected | recv with MSG_TRUNC copies, with MSG_ERRQUEUE reads | data is discarded (with MSG_PEEK: counted), EAGAIN |
 
 use super::options::{pending_error, told_error};
-use super::{Detour, Given, Piece, Program, Socket, Stop, control};
+use super::{Detour, Given, Piece, Program, Socket, Stop, control, total};
+use crate::Request;
 use crate::address::LONGEST;
 use crate::ancillary;
 use crate::stream::{is_an_end, wants_errors};
 use libc::{MSG_DONTWAIT, MSG_FASTOPEN, MSG_NOSIGNAL, MSG_OOB};
+use resoa_protocol::FIRST;
 
-/// Connects a stream that sends with MSG_FASTOPEN, as to a host without a cookie
-/// (`tcp_sendmsg_fastopen`). Returns the flags without MSG_FASTOPEN.
+/// What is left to do for a call that sends, after [`fast_open`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Opened {
+    /// To send the data with these flags.
+    Connected(i32),
+    /// Nothing: so many bytes were sent.
+    Sent(usize),
+}
+
+/// Connects a stream that sends with MSG_FASTOPEN. The far host gets no data in a SYN.
+///
+/// If the call waits and has at most [`FIRST`] bytes, they cross the last hop with the request to
+/// connect. The call is then answered as on a host that has a cookie (`tcp_sendmsg_fastopen`): if a
+/// signal or SO_SNDTIMEO ends the wait, the data counts as sent. Other calls are answered as on a
+/// host without a cookie.
 ///
 /// # Errors
-/// As `connect`; EISCONN or EINVAL without an address.
-pub fn fast_open(program: &impl Program, socket: &Socket, to: Given, flags: i32) -> Detour<i32> {
+/// As `connect`; EISCONN or EINVAL without an address; EFAULT.
+pub fn fast_open(
+    program: &impl Program,
+    socket: &Socket,
+    to: Given,
+    data: &[Piece],
+    flags: i32,
+) -> Detour<Opened> {
     if flags & MSG_FASTOPEN == 0 {
-        return Ok(flags);
+        return Ok(Opened::Connected(flags));
     }
     if to.at == 0 {
         let is_connected = control::peer(program, socket).is_ok();
         return Err(if is_connected { libc::EISCONN } else { libc::EINVAL }.into());
     }
     let address = to.address(program)?.ok_or(libc::EOPNOTSUPP)?;
+    let connected = Opened::Connected(flags & !MSG_FASTOPEN);
     let nonblocking = flags & MSG_DONTWAIT != 0 || socket.is_nonblocking();
-    control::connect_to(program, socket, Some(address), nonblocking)?;
-    Ok(flags & !MSG_FASTOPEN)
+    // Only the first attempt of a descriptor has data with it. Urgent data needs its mark.
+    let may_go_along = (1..=FIRST).contains(&total(data)) && flags & MSG_OOB == 0;
+    // Without data that can be read, the kernel reports that after connecting.
+    let first = (may_go_along && !nonblocking && socket.is_fresh()).then(|| gathered(program, data).ok());
+    let Some(octets) = first.flatten() else {
+        control::connect_to(program, socket, Some(address), nonblocking)?;
+        return Ok(connected);
+    };
+    let sent = octets.len();
+    match program.connect(socket, &Request::Open { socket: socket.id, address, octets }) {
+        Ok(false) => Ok(connected),
+        // The attempt continues, with the data.
+        Ok(true) | Err(Stop::Errno(libc::EINTR | libc::EINPROGRESS)) => Ok(Opened::Sent(sent)),
+        Err(stop) => Err(stop),
+    }
+}
+
+/// Reads all pieces.
+fn gathered(program: &impl Program, data: &[Piece]) -> Detour<Vec<u8>> {
+    let mut octets = vec![0; total(data)];
+    let mut rest = &mut octets[..];
+    for piece in data {
+        let (part, behind) = rest.split_at_mut(piece.length);
+        program.read(piece.address, part)?;
+        rest = behind;
+    }
+    Ok(octets)
 }
 
 /// Checks that a destination address given with a stream's data can be read. The kernel reads it,

@@ -76,13 +76,15 @@ impl Program for Fake {
                 (Response::Value(place), None)
             }
             Response::Address(address) => (Response::Address(address), None),
+            Response::Sent => (Response::Sent, None),
             Response::Accepted { socket, peer } => (Response::Accepted { socket, peer }, Some(fresh())),
             _ => (Response::Done, None),
         })
     }
 
-    fn connect(&self, _: &Socket, request: &Request) -> Detour<()> {
-        self.ask(request, None, &mut []).map(drop)
+    fn connect(&self, _: &Socket, request: &Request) -> Detour<bool> {
+        let (response, _) = self.ask(request, None, &mut [])?;
+        Ok(matches!(response, Response::Sent))
     }
 
     fn may_bind_any_port(&self) -> bool {
@@ -308,6 +310,51 @@ fn failures_of_streams() {
     assert_eq!(received(&reset, libc::MSG_OOB, libc::EINVAL), Err(libc::EINVAL.into()));
     assert_eq!(streams::end(&reset, &socket), Err(libc::ETIMEDOUT.into()));
     assert_eq!(streams::end(&nobody, &socket), Ok(0));
+}
+
+/// The first data of a stream goes with the request to connect if the call waits and has little of
+/// it. Other calls connect first. Data counts as sent if a signal ends the wait.
+#[test]
+fn calls_that_connect_and_send() {
+    use streams::Opened;
+    let (unconnected, (connected, _other)) = (fresh(), pair(SocketType::STREAM));
+    let [unconnected, connected] = [&unconnected, &connected].map(|fd| of(fd, DescriptorType::Stream));
+    let address = crate::address::written(PEER);
+    let at = BASE + 8;
+    let fake = |agent| Fake::of(agent).holding(BASE, b"hello").holding(at, &address);
+    let to = Given { at, length: i32::try_from(address.len()).expect("short") };
+    let data = |length| [Piece { address: BASE, length }];
+    let flags = libc::MSG_FASTOPEN | libc::MSG_NOSIGNAL;
+    let open =
+        |program: &Fake, socket, length, flags| streams::fast_open(program, socket, to, &data(length), flags);
+    let request = Request::Open { socket: ID, address: PEER, octets: b"hello".to_vec() };
+    let sends = fake(|_| Ok(Response::Sent));
+    assert_eq!(open(&sends, &unconnected, 5, flags), Ok(Opened::Sent(5)));
+    assert_eq!(sends.asked(), [request]);
+    let interrupted = fake(|_| Err(libc::EINTR));
+    assert_eq!(open(&interrupted, &unconnected, 5, flags), Ok(Opened::Sent(5)));
+    let refused = fake(|_| Err(libc::ECONNREFUSED));
+    assert_eq!(open(&refused, &unconnected, 5, flags), Err(libc::ECONNREFUSED.into()));
+    // Another call has begun to connect.
+    let connects = fake(|_| Ok(Response::Done));
+    let then_sends = Ok(Opened::Connected(libc::MSG_NOSIGNAL));
+    assert_eq!(open(&connects, &unconnected, 5, flags), then_sends);
+    connects.asked();
+    // Much data, none, a call that does not wait, urgent data, and a descriptor that was used.
+    for (socket, length, flags) in [
+        (&unconnected, resoa_protocol::FIRST + 1, flags),
+        (&unconnected, 0, flags),
+        (&unconnected, 5, flags | libc::MSG_DONTWAIT),
+        (&unconnected, 5, flags | libc::MSG_OOB),
+        (&connected, 5, flags),
+    ] {
+        let left = Opened::Connected(flags & !libc::MSG_FASTOPEN);
+        assert_eq!(open(&connects, socket, length, flags), Ok(left), "{length} {flags}");
+        let asked = connects.asked();
+        assert!(matches!(asked[..], [Request::Operation { .. }]), "{asked:?}");
+    }
+    assert_eq!(open(&connects, &unconnected, 5, libc::MSG_NOSIGNAL), then_sends);
+    assert_eq!(connects.asked(), []);
 }
 
 /// If the agent's end of a datagram socket is closed, the error is the socket's, EPIPE after a

@@ -139,6 +139,10 @@ impl FakeAgent {
             Request::Operation { socket, ref operation, nonblocking } => {
                 plain(self.operation(socket, operation, nonblocking, descriptor)?)
             }
+            // As if another call had begun to connect: the program sends the data itself.
+            Request::Open { socket, address, .. } => {
+                plain(self.connect(socket, Some(address), false, &descriptor?)?)
+            }
             Request::Accept { .. } => {
                 let (theirs, ours) = pair(SocketType::STREAM);
                 let socket = self.named(&theirs);

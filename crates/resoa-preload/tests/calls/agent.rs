@@ -102,6 +102,10 @@ impl Agent {
             Request::Operation { socket, operation, nonblocking } => {
                 (self.operation(socket, operation, nonblocking, descriptor), None)
             }
+            // As if another call had begun to connect: the program sends the data itself.
+            Request::Open { socket, address, .. } => {
+                (self.operation(socket, Operation::Connect(address), false, descriptor), None)
+            }
             Request::Accept { .. } => {
                 let id = self.next();
                 let (program, ours) = pair(SocketType::STREAM);

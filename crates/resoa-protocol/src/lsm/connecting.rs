@@ -1,7 +1,12 @@
 //! `bind` and `connect`. Both wait for the server, which knows the free addresses and the far
 //! host's answer (6.2.3).
 //!
-//! `connect` succeeds only when the server's TCP is connected. The results of later calls by a
+//! `connect` succeeds only when the server's TCP is connected. Data of a call that connects and
+//! sends at once (MSG_FASTOPEN) goes to the server together with the request to connect. If a
+//! signal or SO_SNDTIMEO ends the wait of such a call, it returns the number of bytes: they may
+//! still be sent, as natively with a cookie (`tcp_sendmsg_fastopen`).
+//!
+//! The results of later calls by a
 //! program that did not wait are those of Linux, by measurement: the first `connect` after the end
 //! of an attempt returns its outcome, the next one returns EISCONN or starts a new attempt.
 
@@ -54,6 +59,7 @@ impl Lsm {
         &mut self,
         call: CallId,
         peer: SocketAddr,
+        first: &[u8],
         now: Duration,
         out: &mut Vec<Action>,
     ) -> Result<Option<Value>, Errno> {
@@ -63,10 +69,17 @@ impl Lsm {
             return Ok(None);
         }
         let again = matches!(self.state, State::Connecting { .. });
+        let mut sent = 0;
         match self.state {
             State::Unconnected => {
                 self.request(None, Operation::Connect(peer), out);
                 self.state = State::Connecting { source: None };
+                sent = first.len();
+                self.sending.put(first, false);
+                // Behind another request, the data waits for the answer to this one.
+                if self.has_asked_to_connect() {
+                    self.forward(out);
+                }
             }
             State::Connecting { .. } if self.nonblocking => return Err(Errno::EALREADY),
             State::Connecting { .. } | State::Refused | State::Connected { is_told: false, .. } => {}
@@ -74,7 +87,7 @@ impl Lsm {
             State::Failed if self.peer.is_none() => return Err(Errno::ECONNABORTED),
             _ => return Err(Errno::EISCONN),
         }
-        self.attempt_or_wait(call, Wait::Connect { again }, !self.nonblocking, now, out)
+        self.attempt_or_wait(call, Wait::Connect { again, sent }, !self.nonblocking, now, out)
     }
 
     /// Converts the socket to IPv4, including its names (IPV6_ADDRFORM of an IPv6 socket that is
@@ -108,12 +121,12 @@ impl Lsm {
         Some(Ok(Value::Address(name)))
     }
 
-    pub(super) fn attempt_connect(&mut self) -> Option<Result<Value, Errno>> {
+    pub(super) fn attempt_connect(&mut self, sent: usize) -> Option<Result<Value, Errno>> {
         match &mut self.state {
             State::Connecting { .. } => return None,
             State::Connected { is_told, .. } => {
                 *is_told = true;
-                return Some(Ok(Value::Done));
+                return Some(Ok(if sent > 0 { Value::Count(sent) } else { Value::Done }));
             }
             // The failure is reported now, and the socket is as new.
             State::Refused => self.state = State::Unconnected,
@@ -131,9 +144,11 @@ impl Lsm {
             Ok(Reply::Connected { local, peer }) => {
                 (self.local, self.peer) = (Some(local), Some(peer));
                 self.state = State::Connected { is_told: false, halves: Halves::default() };
+                self.forward(out);
                 self.io(Cause::Connected, out);
             }
             other => {
+                self.sending.discard();
                 self.error = Some(other.err().unwrap_or(Errno::EPROTO));
                 self.state = State::Refused;
                 self.io(Cause::Error, out);

@@ -82,6 +82,12 @@ impl Lsm {
         out.push(Action::Send(Message { target: self.target, body }));
     }
 
+    /// Returns whether the server was asked to connect, and has not answered.
+    pub(super) fn has_asked_to_connect(&self) -> bool {
+        let outstanding = self.requests.outstanding.as_ref();
+        outstanding.is_some_and(|outstanding| matches!(outstanding.request.operation, Operation::Connect(_)))
+    }
+
     /// Starts the timer of the current request, if it has none yet.
     pub(crate) fn start_request_timer(&mut self, timeout: Duration, now: Duration) {
         if let Some(outstanding) = &mut self.requests.outstanding

@@ -21,9 +21,10 @@ pub(super) struct Waiting {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) enum Wait {
     Accept,
-    /// `again`: another call has started the attempt.
+    /// `again`: another call has started the attempt. `sent`: bytes that went along with it.
     Connect {
         again: bool,
+        sent: usize,
     },
     /// `getsockname` during a connect.
     Name,
@@ -44,13 +45,14 @@ impl Wait {
     fn cut(self, why: Cut) -> Result<Value, Errno> {
         let error = match (why, &self) {
             (Cut::Signal, _) => Errno::EINTR,
-            (Cut::Time, Wait::Connect { again: false }) => Errno::EINPROGRESS,
-            (Cut::Time, Wait::Connect { again: true }) => Errno::EALREADY,
+            (Cut::Time, Wait::Connect { again: false, .. }) => Errno::EINPROGRESS,
+            (Cut::Time, Wait::Connect { again: true, .. }) => Errno::EALREADY,
             (Cut::Time, _) => Errno::EAGAIN,
         };
         match self {
             Wait::Read(read) if !read.taken.is_empty() => Ok(Value::Bytes(read.taken)),
             Wait::Write(write) if write.done > 0 => Ok(Value::Count(write.done)),
+            Wait::Connect { sent: sent @ 1.., .. } => Ok(Value::Count(sent)),
             _ => Err(error),
         }
     }
@@ -89,7 +91,7 @@ impl Lsm {
     ) -> Option<Result<Value, Errno>> {
         match what {
             Wait::Accept => self.attempt_accept(out),
-            Wait::Connect { .. } => self.attempt_connect(),
+            Wait::Connect { sent, .. } => self.attempt_connect(*sent),
             Wait::Name => self.attempt_name(),
             Wait::Read(read) => self.attempt_read(read, now, out),
             Wait::Write(write) if self.create.kind == RsockType::Stream => self.attempt_write(write, out),

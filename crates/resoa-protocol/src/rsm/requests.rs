@@ -84,6 +84,7 @@ impl Rsm {
         match (pending, &outcome) {
             (Pending::Connect(_), outcome) if self.state == State::Connecting => {
                 self.state = if outcome.is_ok() { State::Open } else { State::Created };
+                self.held_back(outcome.is_ok(), out);
             }
             (Pending::Listen(xid), Ok(_)) => {
                 if xid.is_some() {

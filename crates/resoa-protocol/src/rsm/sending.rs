@@ -17,6 +17,8 @@ pub(super) struct Sending {
     scarce: bool,
     /// Free room was already waiting to be reported at the last [reminder](Rsm::remind).
     waited: bool,
+    /// Data that came with the request to connect; the last byte of a part may be urgent.
+    held: Vec<(Vec<u8>, bool)>,
 }
 
 /// Bytes of datagrams after which the client is told that their room is free, or a quarter of the
@@ -42,6 +44,28 @@ impl Rsm {
             return;
         }
         out.tcp.push(TcpAction::Send { bytes, urgent });
+    }
+
+    /// Keeps data that came with the request to connect until TCP is connected (connect mode 2 of
+    /// 10.2.2).
+    pub(super) fn hold_back(&mut self, bytes: Vec<u8>, urgent: bool, out: &mut Effects) {
+        self.sending.used += bytes.len() as u32;
+        if self.sending.used > self.sizes.send_space {
+            self.reset_for_client(out);
+            return;
+        }
+        self.sending.held.push((bytes, urgent));
+    }
+
+    /// Sends the data that was held back, or drops it if TCP was not connected. The client then
+    /// counts nothing of it.
+    pub(super) fn held_back(&mut self, is_connected: bool, out: &mut Effects) {
+        let held = std::mem::take(&mut self.sending.held);
+        if is_connected {
+            out.tcp.extend(held.into_iter().map(|(bytes, urgent)| TcpAction::Send { bytes, urgent }));
+        } else {
+            self.sending.used = 0;
+        }
     }
 
     pub(super) fn datagram(

@@ -60,7 +60,7 @@ fn each_field_of_a_workload_has_its_place() {
     assert_eq!(bulk, expected);
     let request = workload(
         "kind = \"request\"\nfrom = \"b\"\nto = \"a\"\nrequest = \"2B\"\nresponse = \"3B\"\ntimes = 4\n\
-         pause = \"5s\"\nconnections = 6\ncongestion-control = \"reno\"",
+         pause = \"5s\"\nconnections = 6\ncongestion-control = \"reno\"\nfast-open = true",
     );
     let expected = Traffic::Request {
         client: 1,
@@ -71,6 +71,7 @@ fn each_field_of_a_workload_has_its_place() {
         pause: Span::from_secs(5),
         connections: 6,
         congestion_control: Some("reno".to_owned()),
+        fast_open: true,
     };
     assert_eq!((request.start, request.background, request.kind), (Span::ZERO, false, expected));
     let sessions = workload(
@@ -134,6 +135,7 @@ fn fields_of_a_workload_that_are_left_out() {
         pause: Span::ZERO,
         connections: 1,
         congestion_control: None,
+        fast_open: false,
     };
     assert_eq!(request, expected);
     let sessions = "kind = \"sessions\"\nfrom = \"b\"\nto = \"a\"\nrate = \"8kbit\"\nbytes = \"500B\"";

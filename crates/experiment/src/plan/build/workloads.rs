@@ -84,6 +84,7 @@ impl One<'_> {
                     "pause",
                     "connections",
                     "congestion-control",
+                    "fast-open",
                 ];
                 self.takes(&kind, &own)?;
                 Ok(Traffic::Request {
@@ -95,6 +96,7 @@ impl One<'_> {
                     pause: fields.parsed_or(file.pause.as_ref(), Span::ZERO)?,
                     connections: self.connections()?,
                     congestion_control: self.congestion_control()?,
+                    fast_open: fields.parsed_or(file.fast_open.as_ref(), false)?,
                 })
             }
             "sessions" => {
