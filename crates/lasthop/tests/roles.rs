@@ -238,6 +238,24 @@ fn a_hop_of_short_packets() {
     assert!(reasons.contains("the path's MTU is too small for this carrier"), "{reasons}");
 }
 
+/// M20: the programs that measure between real hosts, given to three nodes by the real clock.
+#[test]
+fn pairs_between_hosts() {
+    let Some(lab) = Lab::new() else { return };
+    let plan = concat!(env!("CARGO_MANIFEST_DIR"), "/../../experiments/resoa-pairs.toml");
+    let mut command = lab.lasthop(&["run", plan, "--out", "out"]);
+    let output = command.env("LASTHOP", env!("CARGO_BIN_EXE_lasthop")).output().expect("lasthop runs");
+    // A busy machine overloads the run, whose pairs are complete all the same.
+    let verdict = lab.journal()[0]["run"]["verdict"].clone();
+    assert!(verdict == "good" || verdict == "overloaded", "{}", lab::text(&output.stderr));
+    let table = fs::read_to_string(lab.path("out/logs/c000-r00-mobile.log")).expect("a log");
+    for size in ["1448", "10136", "50680"] {
+        for transport in ["tcp", "sockets"] {
+            assert!(table.contains(&format!("| {size} B | 3 | {transport} | ")), "{table}");
+        }
+    }
+}
+
 /// Errors name the place in the plan.
 #[test]
 fn roles_that_cannot_be() {
