@@ -2,11 +2,14 @@
 #![no_main]
 
 mod blocks;
+mod cellreplay;
 mod course;
 mod erasures;
+mod errant;
 mod error_trace;
 mod filter;
 mod headers;
+mod leocc;
 mod mahimahi;
 mod parameters;
 mod profile;
@@ -18,11 +21,14 @@ mod whole;
 
 fuzz::group!(
     blocks,
+    cellreplay,
     course,
     erasures,
+    errant,
     error_trace,
     filter,
     headers,
+    leocc,
     mahimahi,
     parameters,
     profile,

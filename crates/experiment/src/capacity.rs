@@ -6,7 +6,7 @@
 
 use capture::event::{After, Rate};
 use capture::{Capacity, Time};
-use link::stage::bottleneck::mahimahi::{OPPORTUNITY, TUN_HEADER};
+use link::stage::bottleneck::mahimahi::TUN_HEADER;
 use link::stage::bottleneck::theaterq::{AtEnd, EntryRate};
 use link::stage::bottleneck::{BottleneckSpec, RateSpec};
 use link::{Direction, Link};
@@ -36,9 +36,10 @@ fn described(rate: &RateSpec) -> Option<Rate> {
     Some(match rate {
         RateSpec::Unlimited => Rate::Unlimited,
         RateSpec::Constant(rate) => Rate::Constant { bits_per_second: rate.as_bits_per_second() },
-        RateSpec::Mahimahi(file, once) => {
+        RateSpec::Mahimahi(file, playback) => {
             let trace = file.content().ok()?;
-            Rate::opportunities(OPPORTUNITY, NANOS_PER_MILLI, trace.millis(), !once.0)
+            let bytes = playback.opportunity.get();
+            Rate::opportunities(bytes, NANOS_PER_MILLI, trace.millis(), !playback.once)
         }
         RateSpec::Theaterq(file, at_end) => {
             let bits = |rate| match rate {

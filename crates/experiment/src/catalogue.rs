@@ -36,13 +36,19 @@ impl Catalogue {
         Self { folder: folder.to_owned() }
     }
 
-    /// Returns the profile called `name`: a built-in one, or a file if the name looks like a path.
+    /// Returns the profile called `name`: a built-in one, a file if the name looks like a path, or
+    /// the recording in a directory if the name is `cellreplay:DIR`.
     ///
     /// # Errors
     /// If there is none, with the nearest known name, or if the file is invalid.
     pub fn find(&self, name: &str) -> Result<Profile, NoProfile> {
         if let Some((file, text)) = builtin().find(|(file, _)| file.trim_end_matches(".toml") == name) {
             return Profile::parse(file, text, &mut no_files).map_err(|error| NoProfile(error.to_string()));
+        }
+        if let Some(folder) = name.strip_prefix("cellreplay:") {
+            let folder = Self::in_folder(&self.folder.join(folder));
+            return Profile::parse(name, &folder.cellreplay(name), &mut |file| folder.read(file))
+                .map_err(|error| NoProfile(error.to_string()));
         }
         let path = Path::new(name);
         if !name.contains('/') && path.extension().is_none_or(|ending| ending != "toml") {
@@ -82,6 +88,25 @@ impl Catalogue {
                 Err(NoProfile(format!("`{name}` is a link profile: use it as `profile` (--profile {name})")))
             }
         }
+    }
+
+    /// Returns a profile of the recording in this directory, whose files have the names of
+    /// CellReplay's published recordings. Offsets of the latency by packet size are optional.
+    fn cellreplay(&self, name: &str) -> String {
+        let direction = |way: &str| {
+            let offsets = format!("latency-offset-{way}");
+            let given = self.folder.join(&offsets).exists();
+            let offsets = if given { format!("offsets = {offsets:?}\n") } else { String::new() };
+            format!(
+                "[{way}.cellreplay]\nlight = \"{way}-delay-light-pdo\"\nheavy = \"{way}-heavy-pdo\"\n{offsets}"
+            )
+        };
+        let (title, source) = ("A recorded cellular link", format!("the CellReplay recording {name}"));
+        format!(
+            "kind = \"link\"\ntitle = {title:?}\nsource = {source:?}\n{}{}",
+            direction("up"),
+            direction("down")
+        )
     }
 
     fn read(&self, file: &str) -> io::Result<String> {
@@ -147,6 +172,52 @@ mod tests {
         assert!(catalogue.file("cell.trace").is_err());
         let error = catalogue.link("profiles/other.toml").expect_err("no file").to_string();
         assert!(error.starts_with("cannot read profile `profiles/other.toml`: "), "{error}");
+    }
+
+    #[test]
+    fn a_directory_with_a_recording_of_cellreplay_is_a_profile() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let recording = folder.path().join("walk");
+        fs::create_dir(&recording).expect("created");
+        let catalogue = Catalogue::in_folder(folder.path());
+        let error = catalogue.link("cellreplay:walk").expect_err("no files").to_string();
+        assert!(error.contains("cellreplay:walk: cannot read up-delay-light-pdo: "), "{error}");
+        for way in ["up", "down"] {
+            let light = recording.join(format!("{way}-delay-light-pdo"));
+            fs::write(light, "0 20 0\n9 20 0\n").expect("written");
+            fs::write(recording.join(format!("{way}-heavy-pdo")), "1\n").expect("written");
+        }
+        fs::write(recording.join("latency-offset-up"), "100 1\n").expect("written");
+        let (_, link) = catalogue.link("cellreplay:walk").expect("a profile");
+        assert_eq!(
+            link.down.to_string(),
+            "cellreplay: light down-delay-light-pdo, heavy down-heavy-pdo, drop-tail inf"
+        );
+        let offsets = |direction: &link::spec::DirectionSpec| match direction.find("cellreplay") {
+            Some(link::spec::StageSpec::CellReplay(spec)) => spec.offsets.is_some(),
+            other => panic!("{other:?}"),
+        };
+        assert!(offsets(&link.up) && !offsets(&link.down));
+    }
+
+    /// The recordings in `examples/` are links that can be built.
+    #[test]
+    fn the_examples_of_recordings_are_links() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/recordings");
+        let catalogue = Catalogue::in_folder(&folder);
+        for (name, stages) in [
+            ("cellreplay:cellreplay", "cellreplay: light up-delay-light-pdo, heavy up-heavy-pdo"),
+            ("leocc/link.toml", "delay: LeoCC trace delay.txt, a line every 10ms, reordering"),
+            (
+                "errant/drive.toml",
+                "bottleneck: TheaterQ trace speed_tests.csv counted at IP, drop-tail 1000p",
+            ),
+            ("errant/log.toml", "delay: TheaterQ trace log.csv"),
+        ] {
+            let (_, link) = catalogue.link(name).unwrap_or_else(|error| panic!("{error}"));
+            assert!(link.up.to_string().contains(stages), "{name}: {}", link.up);
+            assert!(link.build(&link::Seed::campaign(1)).is_ok(), "{name}");
+        }
     }
 
     /// A name without an ending and without a path is never a file.

@@ -101,8 +101,8 @@ The guest reads the host's files. Files that it writes stay in the guest, except
 The exit status is the program's. It is 125 if lasthop itself fails, 126 if the program cannot be
 executed and 127 if it is not found, as with env(1) and timeout(1).
 
-DIRECTION is a list of parameters: rate=2mbit  delay=40ms  jitter=5ms  correlation=50ms|none
-  queue=50p|64kB|200ms|inf|codel|red|fq-codel|pie|dualpi2|sfq
+DIRECTION is a list of parameters: rate=2mbit  delay=40ms|leocc:FILE  jitter=5ms
+  correlation=50ms|none  queue=50p|64kB|200ms|inf|codel|red|fq-codel|pie|dualpi2|sfq
   loss=1%|lite-4|FILE|none  burst=100ms  ber=1e-5
   damage=lose|checksum|flip  duplicate=1%  outage=10s+2s  trace=FILE  counted=ip|ethernet|wire
 
@@ -140,7 +140,8 @@ pub struct LinkArguments {
     #[serde(skip)]
     pub running: Option<RunningLinks>,
 
-    /// Link profile, by name or path; `lasthop profiles` lists them [default: a perfect link]
+    /// Link profile, by name or path, or the recording cellreplay:DIR; `lasthop profiles` lists the
+    /// names [default: a perfect link]
     #[arg(short, long, value_name = "NAME|FILE")]
     pub profile: Option<String>,
     /// Loss profile, by name or path

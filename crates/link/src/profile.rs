@@ -6,6 +6,7 @@
 //! path.
 
 mod builtin;
+pub mod errant;
 mod file;
 mod losses;
 mod parameters;
@@ -119,10 +120,14 @@ impl Profile {
     /// file that the profile names.
     pub fn parse(file: &str, text: &str, read: &mut Read<'_>) -> Result<Self, ProfileError> {
         let name = file.rsplit('/').next().unwrap_or(file).trim_end_matches(".toml");
-        let mut profile = file::parse(name, text)
+        let (mut profile, errant) = file::parse(name, text)
             .map_err(|message| ProfileError::Malformed { file: file.to_owned(), message })?;
         let loaded = match &mut profile.content {
-            Content::Link(link) => link.up.load(read).and_then(|()| link.down.load(read)),
+            Content::Link(link) => link
+                .up
+                .load(read)
+                .and_then(|()| link.down.load(read))
+                .and_then(|()| errant.map_or(Ok(()), |errant| errant.apply(link, read))),
             Content::Loss(loss) => loss.errors.load(read),
         };
         loaded.map_err(|reason| ProfileError::Trace { file: file.to_owned(), reason })?;

@@ -6,6 +6,7 @@ use crate::pipeline::Pipeline;
 use crate::seed::Seed;
 use crate::stage::Stage;
 use crate::stage::bottleneck::{Bottleneck, BottleneckSpec, RateSpec};
+use crate::stage::cellreplay::{CellReplay, CellReplaySpec};
 use crate::stage::delay::{Delay, DelaySpec};
 use crate::stage::duplicate::{Duplicate, DuplicateSpec};
 use crate::stage::errors::{ErrorSpec, Errors};
@@ -21,6 +22,8 @@ use std::fmt;
 pub enum StageSpec {
     /// A limiter and the queue in front of it.
     Bottleneck(BottleneckSpec),
+    /// The delays and the opportunities of a link that CellReplay recorded.
+    CellReplay(CellReplaySpec),
     /// An error process and the effect of an error.
     Errors(ErrorSpec),
     /// Times at which no packet passes.
@@ -34,7 +37,7 @@ pub enum StageSpec {
 }
 
 /// All kinds of stages, in their usual order.
-const KINDS: [&str; 6] = ["bottleneck", "errors", "outage", "duplicate", "delay", "hiccup"];
+const KINDS: [&str; 7] = ["bottleneck", "cellreplay", "errors", "outage", "duplicate", "delay", "hiccup"];
 
 /// Error of a stage that cannot be built from its parameters.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -60,6 +63,7 @@ impl StageSpec {
     pub const fn kind(&self) -> &'static str {
         match self {
             Self::Bottleneck(_) => "bottleneck",
+            Self::CellReplay(_) => "cellreplay",
             Self::Errors(_) => "errors",
             Self::Outage(_) => "outage",
             Self::Duplicate(_) => "duplicate",
@@ -81,6 +85,7 @@ impl StageSpec {
     pub fn build(&self, seed: &Seed) -> Result<Box<dyn Stage>, String> {
         Ok(match self.clone() {
             Self::Bottleneck(spec) => Box::new(Bottleneck::new(spec, seed).map_err(said)?),
+            Self::CellReplay(spec) => Box::new(CellReplay::new(&spec, seed).map_err(said)?),
             Self::Errors(spec) => Box::new(Errors::new(spec, seed).map_err(said)?),
             Self::Outage(spec) => Box::new(Outage::new(spec, seed).map_err(said)?),
             Self::Duplicate(spec) => Box::new(Duplicate::new(spec, seed.stream())),
@@ -137,6 +142,7 @@ impl DirectionSpec {
         for (_, spec) in &mut self.stages {
             match spec {
                 StageSpec::Bottleneck(spec) => spec.load(read)?,
+                StageSpec::CellReplay(spec) => spec.load(read)?,
                 StageSpec::Errors(spec) => spec.load(read)?,
                 StageSpec::Delay(spec) => spec.load(read)?,
                 StageSpec::Outage(_) | StageSpec::Duplicate(_) | StageSpec::Hiccup(_) => {}
@@ -295,6 +301,7 @@ impl fmt::Display for StageSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Bottleneck(spec) => spec.fmt(f),
+            Self::CellReplay(spec) => spec.fmt(f),
             Self::Errors(spec) => spec.fmt(f),
             Self::Outage(spec) => spec.fmt(f),
             Self::Duplicate(spec) => write!(f, "{}", spec.probability),

@@ -13,6 +13,7 @@
 //! * Of two events at the same instant, due events happen before arrivals.
 
 pub mod bottleneck;
+pub mod cellreplay;
 pub mod delay;
 pub mod duplicate;
 pub mod errors;

@@ -40,6 +40,7 @@ macro_rules! scripts {
 
 scripts! {
     back_to_back "back-to-back",
+    cellreplay "cellreplay",
     change_of_delay "change-of-delay",
     change_of_rate "change-of-rate",
     counted "counted",

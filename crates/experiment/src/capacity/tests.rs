@@ -12,9 +12,9 @@ use emulator::{Emulator, Ending, Observer, PortId, WayId, control};
 use link::Seed;
 use link::profile::LinkProfile;
 use link::spec::StageSpec;
-use link::stage::bottleneck::mahimahi::MahimahiTrace;
+use link::stage::bottleneck::mahimahi::{MahimahiTrace, Playback};
 use link::stage::bottleneck::theaterq::TheaterqTrace;
-use link::stage::bottleneck::{Limit, Once, QueueSpec};
+use link::stage::bottleneck::{Limit, QueueSpec};
 use link::stage::spec::FromFile;
 use packet::Frame;
 use proptest::prelude::*;
@@ -24,7 +24,10 @@ const STARTED: u64 = 1_700_000_000_000_000_000;
 
 fn mahimahi(millis: &[u64]) -> RateSpec {
     let text = millis.iter().map(u64::to_string).collect::<Vec<_>>().join("\n");
-    RateSpec::Mahimahi(FromFile::with("x", MahimahiTrace::parse("x", &text).expect("a trace")), Once(false))
+    RateSpec::Mahimahi(
+        FromFile::with("x", MahimahiTrace::parse("x", &text).expect("a trace")),
+        Playback::USUAL,
+    )
 }
 
 fn theaterq(text: &str) -> RateSpec {

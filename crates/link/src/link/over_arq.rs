@@ -96,6 +96,11 @@ fn split(arq: &ArqSpec, spec: &DirectionSpec) -> Result<Split, String> {
             (rate, delay)
         }
     };
+    if row.find("cellreplay").is_some() {
+        return Err(
+            "a CellReplay recording cannot be combined with a link layer: remove one of them".to_owned()
+        );
+    }
     let errors = errors(&row)?;
     row.remove("errors");
     let outages = outages(&mut row);

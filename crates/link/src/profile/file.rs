@@ -1,8 +1,10 @@
 //! The TOML format of profiles.
 
+use super::errant::ErrantSpec;
 use super::{Claim, Content, LinkProfile, LossProfile, Profile};
 use crate::spec::{DirectionSpec, StageSpec};
 use crate::stage::bottleneck::{BottleneckSpec, Counted, QueueSpec, RateSpec};
+use crate::stage::cellreplay::CellReplaySpec;
 use crate::stage::delay::DelaySpec;
 use crate::stage::duplicate::DuplicateSpec;
 use crate::stage::errors::ErrorSpec;
@@ -36,6 +38,7 @@ struct LinkFile {
     note: Option<String>,
     mtu: Option<u16>,
     arq: Option<ArqSpec>,
+    errant: Option<ErrantSpec>,
     #[serde(default)]
     up: DirectionFile,
     #[serde(default)]
@@ -73,6 +76,7 @@ struct DirectionFile {
     rate: Option<RateSpec>,
     queue: Option<QueueSpec>,
     counted: Option<Counted>,
+    cellreplay: Option<CellReplaySpec>,
     errors: Option<ErrorSpec>,
     outage: Option<OutageSpec>,
     duplicate: Option<DuplicateSpec>,
@@ -88,6 +92,7 @@ struct DirectionFile {
 struct StageFile {
     name: Option<String>,
     bottleneck: Option<BottleneckSpec>,
+    cellreplay: Option<CellReplaySpec>,
     errors: Option<ErrorSpec>,
     outage: Option<OutageSpec>,
     duplicate: Option<DuplicateSpec>,
@@ -95,8 +100,9 @@ struct StageFile {
     hiccup: Option<HiccupSpec>,
 }
 
-/// Parses a profile; the error states the cause.
-pub(super) fn parse(name: &str, text: &str) -> Result<Profile, String> {
+/// Parses a profile, and the table `[errant]` if it has one, which still is to be applied. The
+/// error states the cause.
+pub(super) fn parse(name: &str, text: &str) -> Result<(Profile, Option<ErrantSpec>), String> {
     let name = name.to_owned();
     let said = |field: &str, text: String| match text.trim() {
         "" => Err(format!("`{field}` is empty: a profile needs a title and a source")),
@@ -104,10 +110,20 @@ pub(super) fn parse(name: &str, text: &str) -> Result<Profile, String> {
     };
     match read::<Kind>(text)?.kind {
         KindName::Link => {
-            let LinkFile { title, source, note, mtu, arq, up, down, claims, .. } = read(text)?;
+            let LinkFile { title, source, note, mtu, arq, errant, up, down, claims, .. } = read(text)?;
             let (title, source) = (said("title", title)?, said("source", source)?);
             let link = LinkProfile { mtu, arq, up: up.into_spec("up")?, down: down.into_spec("down")? };
-            Ok(Profile { name, title, source, note, claims, content: Content::Link(link) })
+            let taken =
+                |kind: &str| [&link.up, &link.down].iter().any(|direction| direction.find(kind).is_some());
+            if errant.is_some() && ["bottleneck", "cellreplay", "delay"].into_iter().any(taken) {
+                return Err(
+                    "[errant] gives rate, queue and delay of both directions: remove them from [up] and \
+                            [down]"
+                        .to_owned(),
+                );
+            }
+            let content = Content::Link(link);
+            Ok((Profile { name, title, source, note, claims, content }, errant))
         }
         KindName::Loss => {
             let LossFile { title, source, note, directions, errors, claims, .. } = read(text)?;
@@ -120,7 +136,7 @@ pub(super) fn parse(name: &str, text: &str) -> Result<Profile, String> {
                 names.iter().map(direction).collect()
             });
             let content = Content::Loss(LossProfile { directions, errors });
-            Ok(Profile { name, title, source, note, claims, content })
+            Ok((Profile { name, title, source, note, claims, content }, None))
         }
     }
 }
@@ -151,6 +167,7 @@ impl DirectionFile {
         let mut spec = DirectionSpec::default();
         let usual = [
             self.bottleneck().map(StageSpec::Bottleneck),
+            self.cellreplay.map(StageSpec::CellReplay),
             self.errors.map(StageSpec::Errors),
             self.outage.map(StageSpec::Outage),
             self.duplicate.map(StageSpec::Duplicate),
@@ -195,6 +212,7 @@ impl StageFile {
     fn into_spec(self) -> Result<(Option<String>, StageSpec), String> {
         let kinds = [
             self.bottleneck.map(StageSpec::Bottleneck),
+            self.cellreplay.map(StageSpec::CellReplay),
             self.errors.map(StageSpec::Errors),
             self.outage.map(StageSpec::Outage),
             self.duplicate.map(StageSpec::Duplicate),
@@ -205,7 +223,8 @@ impl StageFile {
         match (given.next(), given.next()) {
             (Some(stage), None) => Ok((self.name, stage)),
             (None, _) => {
-                Err("no stage: give one of bottleneck, errors, outage, duplicate, delay, hiccup".into())
+                Err("no stage: give one of bottleneck, cellreplay, errors, outage, duplicate, delay, hiccup"
+                    .into())
             }
             (Some(first), Some(second)) => Err(format!(
                 "has both `{}` and `{}`: give each stage a table of its own",

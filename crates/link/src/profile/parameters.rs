@@ -5,9 +5,10 @@ use super::losses::errors;
 use crate::nearest::nearest;
 use crate::spec::{DirectionSpec, StageSpec};
 use crate::stage::StageCommand;
+use crate::stage::bottleneck::mahimahi::Playback;
 use crate::stage::bottleneck::theaterq::AtEnd;
-use crate::stage::bottleneck::{BottleneckSpec, Once, RateSpec};
-use crate::stage::delay::{Correlation, DelaySpec, Law};
+use crate::stage::bottleneck::{BottleneckSpec, RateSpec};
+use crate::stage::delay::{Correlation, DelaySpec, LEOCC_INTERVAL, Law};
 use crate::stage::duplicate::DuplicateSpec;
 use crate::stage::errors::ErrorSpec;
 use crate::stage::outage::{OutageAfter, OutageCommand, OutageSpec, ScheduledOutage};
@@ -59,7 +60,7 @@ keys! {
     Trace "trace" "FILE: a mahimahi or TheaterQ trace of the rate",
     Queue "queue" "50p, 64kB, 200ms, inf, codel, red, fq-codel, pie, dualpi2, sfq: what the limiter's queue holds, or its discipline",
     Counted "counted" "ip, ethernet, wire, or bytes added to a packet: what the rate counts",
-    Delay "delay" "40ms: propagation delay",
+    Delay "delay" "40ms, or leocc:FILE with a delay trace of LeoCC: propagation delay",
     Jitter "jitter" "5ms: standard deviation of the delay, which keeps packets in order",
     Correlation "correlation" "50ms, none: time in which a delay that varies changes; none draws it for each packet",
     Loss "loss" "1%, none, or a loss profile by name or path: packets lost",
@@ -187,7 +188,20 @@ fn put(
             }
             direction.put(StageSpec::Bottleneck(spec));
         }
-        Key::Delay => direction.put(StageSpec::Delay(DelaySpec::constant(value.parse().map_err(said)?))),
+        Key::Delay => {
+            let mut spec = match value.strip_prefix("leocc:") {
+                Some(file) => DelaySpec {
+                    reorder: true,
+                    ..DelaySpec::in_order(Law::Leocc {
+                        file: FromFile::named(file),
+                        interval: LEOCC_INTERVAL,
+                    })
+                },
+                None => DelaySpec::constant(value.parse().map_err(said)?),
+            };
+            spec.load(&mut |file| resolve.file(file)).map_err(said)?;
+            direction.put(StageSpec::Delay(spec));
+        }
         Key::Jitter => {
             let sd: Span = value.parse().map_err(said)?;
             let mean = direction.delay();
@@ -244,7 +258,7 @@ fn trace(name: &str, resolve: &mut dyn Resolve) -> Result<RateSpec, String> {
     Ok(if is_theaterq {
         RateSpec::Theaterq(FromFile::named(name), AtEnd::default())
     } else {
-        RateSpec::Mahimahi(FromFile::named(name), Once::default())
+        RateSpec::Mahimahi(FromFile::named(name), Playback::USUAL)
     })
 }
 

@@ -20,6 +20,7 @@ impl StageSpec {
         match self {
             // A TheaterQ trace has probabilities of losses and copies.
             Self::Bottleneck(spec) => spec.queue.is_random() || matches!(spec.rate, RateSpec::Theaterq(..)),
+            Self::CellReplay(spec) => spec.queue.is_random(),
             Self::Errors(spec) => errors_are_random(spec),
             Self::Outage(spec) => spec.process.is_some(),
             Self::Duplicate(spec) => spec.probability.get() > 0.0,

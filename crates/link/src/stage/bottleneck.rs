@@ -57,7 +57,7 @@ pub use fq_codel::FqCoDelSpec;
 pub use limit::Limit;
 pub use pie::PieSpec;
 pub use queue::QueueSpec;
-pub use rate::{Once, RateSpec};
+pub use rate::RateSpec;
 pub use red::RedSpec;
 pub use sfq::SfqSpec;
 pub use trace::{TraceLimit, TraceQueueSpec};
@@ -167,11 +167,16 @@ impl Bottleneck {
         Ok(())
     }
 
+    /// Returns whether no packet waits or is being sent.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.serving.is_none() && self.waiting() == 0
+    }
+
     /// Takes a packet that arrives at the queue; it counts in the virtual queue `queue`.
     fn arrive(&mut self, packet: Packet, queue: u16, out: &mut Outbox) {
         let now = packet.at;
         let cost = self.spec.counted.bytes(&packet.frame) + self.limiter.overhead();
-        let idle = self.serving.is_none() && self.waiting() == 0;
+        let idle = self.is_empty();
         if idle && let Limiter::Mahimahi(replay) = &mut self.limiter {
             replay.skip(now);
         }

@@ -21,11 +21,13 @@
 mod correlation;
 mod flight;
 mod law;
+mod leocc;
 mod process;
 mod spec;
 mod table;
 
 pub use correlation::Correlation;
+pub use leocc::{Delays as LeoccDelays, LEOCC_INTERVAL};
 pub use spec::{Between, DelaySpec, Empirical, Law};
 pub use table::{Course, Quantiles};
 

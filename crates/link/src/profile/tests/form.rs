@@ -88,8 +88,8 @@ fn an_unknown_field_is_named_with_its_line_and_the_nearest_right_word() {
     assert_eq!(
         refused_link("[down]\ndelai = \"70ms\"\n"),
         "test.toml: TOML parse error at line 5, column 1\n  |\n5 | delai = \"70ms\"\n  | ^^^^^\n\
-         unknown field `delai`, expected one of `rate`, `queue`, `counted`, `errors`, `outage`, `duplicate`, `delay`, \
-         `hiccup`, `stages`\n\
+         unknown field `delai`, expected one of `rate`, `queue`, `counted`, `cellreplay`, `errors`, `outage`, `duplicate`, \
+         `delay`, `hiccup`, `stages`\n\
          did you mean `delay`?"
     );
     // No known word is near, so there is no suggestion.
@@ -147,7 +147,7 @@ fn what_cannot_go_together() {
     );
     assert_eq!(
         refused_link("[[up.stages]]\ndelay = \"1ms\"\n[[up.stages]]\nname = \"a\"\n"),
-        "test.toml: [[up.stages]] number 2: no stage: give one of bottleneck, errors, outage, duplicate, delay, hiccup"
+        "test.toml: [[up.stages]] number 2: no stage: give one of bottleneck, cellreplay, errors, outage, duplicate, delay, hiccup"
     );
     assert_eq!(
         refused_link("[[up.stages]]\ndelay = \"1ms\"\nduplicate = { probability = \"1%\" }\n"),

@@ -3,7 +3,7 @@
 //! It knows when the transmission of a packet ends, but not which packets wait.
 
 use super::clock::{self, Clock};
-use super::mahimahi::{self, OPPORTUNITY, TUN_HEADER};
+use super::mahimahi::{self, TUN_HEADER};
 use super::rate::RateSpec;
 use super::theaterq::{self, EntryRate};
 use crate::stage::spec::SpecError;
@@ -29,8 +29,8 @@ impl Limiter {
         Ok(match spec {
             RateSpec::Unlimited => Self::Unlimited,
             RateSpec::Constant(rate) => Self::Constant(Clock::new(*rate)),
-            RateSpec::Mahimahi(file, once) => {
-                Self::Mahimahi(mahimahi::Replay::new(file.content()?.clone(), once.0, now))
+            RateSpec::Mahimahi(file, playback) => {
+                Self::Mahimahi(mahimahi::Replay::new(file.content()?.clone(), *playback, now)?)
             }
             RateSpec::Theaterq(file, at_end) => Self::Theaterq(
                 theaterq::Replay::new(file.content()?.clone(), *at_end, now),
@@ -159,7 +159,7 @@ impl Limiter {
         match self {
             Self::Mahimahi(replay) if replay.due() <= now => {
                 replay.consume();
-                Some(OPPORTUNITY)
+                Some(replay.opportunity)
             }
             _ => None,
         }

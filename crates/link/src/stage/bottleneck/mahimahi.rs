@@ -1,7 +1,8 @@
 //! Traces in the format of mahimahi's `mm-link`: the opportunities of a link to deliver.
 //!
 //! Each line is a whole number of milliseconds; the numbers do not decrease. Each is an opportunity
-//! to deliver [`OPPORTUNITY`] bytes at that instant. As in mahimahi's `LinkQueue`:
+//! to deliver [`OPPORTUNITY`] bytes, or as many as [`Playback::opportunity`] says, at that instant.
+//! As in mahimahi's `LinkQueue`:
 //!
 //! * An opportunity goes to the packet that is partly sent, then to the waiting packets in order,
 //!   until its bytes are used up. A packet may span several opportunities. It leaves at the
@@ -19,8 +20,8 @@
 //! Source: Netravali et al., "Mahimahi: Accurate Record-and-Replay for HTTP", USENIX ATC 2015;
 //! `src/frontend/link_queue.cc` of its repository.
 
-use crate::stage::spec::{Line, TraceError};
-use crate::units::{Span, Time};
+use crate::stage::spec::{Line, SpecError, TraceError};
+use crate::units::{ByteCount, Span, Time};
 use borsh::{BorshDeserialize, BorshSerialize};
 use std::sync::Arc;
 
@@ -31,6 +32,27 @@ pub const OPPORTUNITY: u64 = 1504;
 pub const TUN_HEADER: u64 = 4;
 
 const NANOS_PER_MILLI: u64 = 1_000_000;
+
+/// How a trace is replayed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
+pub struct Playback {
+    /// Whether the trace is replayed once, after which no packet is sent (`mm-link --once`), or in
+    /// endless rounds.
+    pub once: bool,
+    /// Bytes that one line can carry, with the header of a TUN device for each packet.
+    pub opportunity: ByteCount,
+}
+
+impl Playback {
+    /// Endless rounds of mahimahi's opportunities.
+    pub const USUAL: Self = Self { once: false, opportunity: ByteCount::new(OPPORTUNITY) };
+}
+
+impl Default for Playback {
+    fn default() -> Self {
+        Self::USUAL
+    }
+}
 
 /// A trace: instants of opportunities since its start.
 #[derive(Debug, Clone, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
@@ -94,6 +116,8 @@ impl MahimahiTrace {
 pub(super) struct Replay {
     trace: Arc<MahimahiTrace>,
     once: bool,
+    /// Bytes of an opportunity, above 0.
+    pub opportunity: u64,
     /// Start of the current round; [`Time::NEVER`] after the last one.
     round: Time,
     /// Place of the next opportunity of this round.
@@ -103,9 +127,16 @@ pub(super) struct Replay {
 }
 
 impl Replay {
-    /// Replays `trace` from `start`, once or in endless rounds.
-    pub fn new(trace: Arc<MahimahiTrace>, once: bool, start: Time) -> Self {
-        Self { trace, once, round: start, next: 0, left: 0 }
+    /// Replays `trace` from `start`.
+    ///
+    /// # Errors
+    /// If an opportunity carries no bytes.
+    pub fn new(trace: Arc<MahimahiTrace>, playback: Playback, start: Time) -> Result<Self, SpecError> {
+        let Playback { once, opportunity } = playback;
+        if opportunity.get() == 0 {
+            return Err(SpecError::value("opportunity", opportunity, "must be above 0, such as 1504B"));
+        }
+        Ok(Self { trace, once, opportunity: opportunity.get(), round: start, next: 0, left: 0 })
     }
 
     /// Returns the time of the next opportunity.
@@ -137,7 +168,7 @@ impl Replay {
     /// Returns the time from `now` until the opportunity that carries the first byte behind `bytes`
     /// others.
     pub fn wait(&self, bytes: u64, now: Time) -> Span {
-        let ahead = self.next as u64 + bytes / OPPORTUNITY;
+        let ahead = self.next as u64 + bytes / self.opportunity;
         let count = self.trace.instants.len() as u64;
         if self.once && ahead >= count {
             return Span::MAX;
@@ -149,7 +180,7 @@ impl Replay {
 
     /// Returns the mean time of `bytes` bytes over the whole trace.
     pub fn mean_time(&self, bytes: u64) -> Span {
-        let opportunities = bytes as f64 / OPPORTUNITY as f64;
+        let opportunities = bytes as f64 / self.opportunity as f64;
         Span::from_nanos(
             (opportunities * self.trace.length() as f64 / self.trace.instants.len() as f64) as u64,
         )

@@ -1,17 +1,17 @@
 //! Rate parameters of a limiter as written in a profile.
 
-use super::mahimahi::MahimahiTrace;
+use super::mahimahi::{MahimahiTrace, Playback};
 use super::theaterq::{AtEnd, TheaterqTrace};
 use crate::stage::spec::{FromFile, Read, SpecError, text_or_table};
-use crate::units::{BitRate, UnitError};
+use crate::units::{BitRate, ByteCount, UnitError};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 use std::str::FromStr;
 
 /// Rate of a limiter.
 ///
-/// In a profile: `"11Mbit"`, `"inf"`, `{ mahimahi = "FILE", once = true }` or
-/// `{ theaterq = "FILE", at_end = "hold" }`.
+/// In a profile: `"11Mbit"`, `"inf"`, `{ mahimahi = "FILE", once = true, opportunity = "1504B"
+/// }` or `{ theaterq = "FILE", at_end = "hold" }`.
 #[derive(Debug, Clone, PartialEq, Default, borsh::BorshSerialize, borsh::BorshDeserialize)]
 pub enum RateSpec {
     /// Unlimited: packets pass at once and never wait.
@@ -20,7 +20,7 @@ pub enum RateSpec {
     /// Constant.
     Constant(BitRate),
     /// Opportunities to send; see [`super::mahimahi`].
-    Mahimahi(FromFile<MahimahiTrace>, Once),
+    Mahimahi(FromFile<MahimahiTrace>, Playback),
     /// Rate, losses, copies and room in the queue change with time; see [`super::theaterq`].
     Theaterq(FromFile<TheaterqTrace>, AtEnd),
     /// A link layer below requests one packet after the other ([`crate::stage::Stage::release`]),
@@ -28,23 +28,6 @@ pub enum RateSpec {
     /// sets it for the stages above a hop.
     LinkLayer(BitRate),
 }
-
-/// Whether a mahimahi trace is replayed once, after which no packet is sent (`mm-link --once`), or
-/// in endless rounds.
-#[derive(
-    Debug,
-    Clone,
-    Copy,
-    PartialEq,
-    Eq,
-    Default,
-    Serialize,
-    Deserialize,
-    borsh::BorshSerialize,
-    borsh::BorshDeserialize,
-)]
-#[serde(transparent)]
-pub struct Once(pub bool);
 
 impl RateSpec {
     /// Reads the file of the rate, if it has one.
@@ -82,7 +65,7 @@ impl FromStr for RateSpec {
 #[derive(Serialize, Deserialize)]
 #[serde(
     untagged,
-    expecting = "`{ mahimahi = FILE, once = BOOL }` or `{ theaterq = FILE, at_end = loop, hold or clear }`"
+    expecting = "`{ mahimahi = FILE, once = BOOL, opportunity = BYTES }` or `{ theaterq = FILE, at_end = loop, hold or clear }`"
 )]
 enum Table {
     Mahimahi(Mahimahi),
@@ -92,9 +75,21 @@ enum Table {
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Mahimahi {
-    mahimahi: FromFile<MahimahiTrace>,
+    #[serde(rename = "mahimahi")]
+    trace: FromFile<MahimahiTrace>,
     #[serde(default)]
-    once: Once,
+    once: bool,
+    #[serde(default = "usual", skip_serializing_if = "is_usual")]
+    opportunity: ByteCount,
+}
+
+fn usual() -> ByteCount {
+    Playback::USUAL.opportunity
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_usual(opportunity: &ByteCount) -> bool {
+    *opportunity == usual()
 }
 
 #[derive(Serialize, Deserialize)]
@@ -108,7 +103,9 @@ struct Theaterq {
 impl From<Table> for RateSpec {
     fn from(table: Table) -> Self {
         match table {
-            Table::Mahimahi(Mahimahi { mahimahi, once }) => Self::Mahimahi(mahimahi, once),
+            Table::Mahimahi(Mahimahi { trace, once, opportunity }) => {
+                Self::Mahimahi(trace, Playback { once, opportunity })
+            }
             Table::Theaterq(Theaterq { theaterq, at_end }) => Self::Theaterq(theaterq, at_end),
         }
     }
@@ -128,7 +125,9 @@ impl Serialize for RateSpec {
         match self.clone() {
             Self::Unlimited => serializer.serialize_str("inf"),
             Self::Constant(rate) | Self::LinkLayer(rate) => rate.serialize(serializer),
-            Self::Mahimahi(mahimahi, once) => Mahimahi { mahimahi, once }.serialize(serializer),
+            Self::Mahimahi(trace, Playback { once, opportunity }) => {
+                Mahimahi { trace, once, opportunity }.serialize(serializer)
+            }
             Self::Theaterq(theaterq, at_end) => Theaterq { theaterq, at_end }.serialize(serializer),
         }
     }

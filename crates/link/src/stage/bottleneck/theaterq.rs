@@ -158,6 +158,20 @@ impl TheaterqTrace {
         Ok(trace)
     }
 
+    /// Creates a trace from the duration and the state of each line. `None` if there is no line, a
+    /// line has no duration, or the trace takes more than 580 years.
+    #[must_use]
+    pub fn of(lines: impl IntoIterator<Item = (Span, Entry)>) -> Option<Self> {
+        let mut trace = Self { entries: Vec::new(), ends: Vec::new() };
+        for (keep, entry) in lines {
+            let begin = trace.ends.last().copied().unwrap_or(0);
+            let end = begin.checked_add(keep.as_nanos()).filter(|&end| end > begin)?;
+            trace.entries.push(entry);
+            trace.ends.push(end);
+        }
+        (!trace.entries.is_empty()).then_some(trace)
+    }
+
     /// Returns the lines of the trace.
     #[must_use]
     pub fn entries(&self) -> &[Entry] {

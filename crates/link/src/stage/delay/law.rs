@@ -1,5 +1,6 @@
 //! Drawing of the delay of a packet.
 
+use super::leocc::Delays;
 use super::process::{Process, quantile, share_below};
 use super::spec::{Between, Law};
 use super::table::{Course, Quantiles};
@@ -22,6 +23,7 @@ pub(super) enum Draw {
     LogNormal(LogNormal<f64>),
     Quantiles(Quantiles),
     Course { course: Arc<Course>, straight: bool, start: Time },
+    Leocc { delays: Arc<Delays>, interval: u64, start: Time },
     Theaterq(Replay),
 }
 
@@ -77,6 +79,12 @@ impl Draw {
                 let straight = *between == Between::Linear;
                 Self::Course { course: file.content()?.clone(), straight, start }
             }
+            Law::Leocc { file, interval } => {
+                if *interval == Span::ZERO {
+                    return Err(SpecError::value("interval", interval, "must be above 0, such as 10ms"));
+                }
+                Self::Leocc { delays: file.content()?.clone(), interval: interval.as_nanos(), start }
+            }
             Law::Theaterq { file, at_end } => {
                 Self::Theaterq(Replay::new(file.content()?.clone(), *at_end, start))
             }
@@ -107,6 +115,9 @@ impl Draw {
             Self::Course { course, straight, start } => {
                 course.at(packet.at.since(*start).as_nanos(), *straight)
             }
+            Self::Leocc { delays, interval, start } => {
+                delays.at(packet.at.since(*start).as_nanos() / *interval).as_nanos()
+            }
             Self::Theaterq(replay) => return theaterq(replay, packet, stream),
         };
         Drawn { delay: Span::from_nanos(nanos), route: 0 }
@@ -126,7 +137,7 @@ impl Draw {
             }
             Self::LogNormal(law) => law.from_zscore(score),
             Self::Quantiles(quantiles) => quantiles.at(share_below(score)),
-            Self::Constant(_) | Self::Course { .. } | Self::Theaterq(_) => return None,
+            Self::Constant(_) | Self::Course { .. } | Self::Leocc { .. } | Self::Theaterq(_) => return None,
         })
     }
 }

@@ -1,6 +1,7 @@
 //! Delay parameters as written in a profile.
 
 use super::correlation::Correlation;
+use super::leocc::{Delays, LEOCC_INTERVAL};
 use super::table::{Course, Quantiles, Unsorted};
 use crate::stage::bottleneck::theaterq::{AtEnd, TheaterqTrace};
 use crate::stage::spec::{FromFile, Read, SpecError, text_or_table};
@@ -71,6 +72,14 @@ pub enum Law {
         #[serde(default)]
         between: Between,
     },
+    /// Delays at regular intervals, from a delay trace of LeoReplayer; see [`super::LeoccDelays`].
+    Leocc {
+        /// The file.
+        file: FromFile<Delays>,
+        /// Time that each line applies, the first argument of LeoReplayer's `mm-delay`.
+        #[serde(default = "leocc_interval")]
+        interval: Span,
+    },
     /// Latency, jitter, routes and delay of copies from a TheaterQ trace; see
     /// [`crate::stage::bottleneck::theaterq`]. With `reorder`, packets of the same route keep their
     /// order. Packets of route 0, or of different routes, may overtake each other.
@@ -81,6 +90,10 @@ pub enum Law {
         #[serde(default)]
         at_end: AtEnd,
     },
+}
+
+fn leocc_interval() -> Span {
+    LEOCC_INTERVAL
 }
 
 /// A measured distribution in one of three forms.
@@ -159,7 +172,7 @@ impl DelaySpec {
             Law::Empirical(empirical) => {
                 empirical.quantiles().ok().map(|quantiles| Span::from_nanos(quantiles.at(0.5) as u64))
             }
-            Law::Trace { .. } | Law::Theaterq { .. } => None,
+            Law::Trace { .. } | Law::Leocc { .. } | Law::Theaterq { .. } => None,
         }
     }
 
@@ -169,6 +182,7 @@ impl DelaySpec {
         match &mut self.law {
             Law::Empirical(Empirical::File { file }) => file.load(read, Quantiles::parse),
             Law::Trace { file, .. } => file.load(read, Course::parse),
+            Law::Leocc { file, .. } => file.load(read, Delays::parse),
             Law::Theaterq { file, .. } => file.load(read, TheaterqTrace::parse),
             _ => Ok(()),
         }
@@ -181,7 +195,7 @@ impl Law {
     pub fn draws(&self) -> bool {
         match self {
             Self::Uniform { .. } | Self::Normal { .. } | Self::LogNormal { .. } | Self::Empirical(_) => true,
-            Self::Constant { .. } | Self::Trace { .. } | Self::Theaterq { .. } => false,
+            Self::Constant { .. } | Self::Trace { .. } | Self::Leocc { .. } | Self::Theaterq { .. } => false,
         }
     }
 
@@ -197,7 +211,7 @@ impl Law {
                 .quantiles()
                 .ok()
                 .map(|quantiles| Span::from_nanos(quantiles.deviation().round() as u64)),
-            Self::Constant { .. } | Self::Trace { .. } | Self::Theaterq { .. } => None,
+            Self::Constant { .. } | Self::Trace { .. } | Self::Leocc { .. } | Self::Theaterq { .. } => None,
         }
     }
 }
@@ -230,6 +244,9 @@ impl fmt::Display for DelaySpec {
             }
             Law::Empirical(Empirical::File { file }) => write!(f, "drawn from {}", file.name()),
             Law::Trace { file, .. } => write!(f, "trace {}", file.name()),
+            Law::Leocc { file, interval } => {
+                write!(f, "LeoCC trace {}, a line every {interval}", file.name())
+            }
             Law::Theaterq { file, .. } => write!(f, "TheaterQ trace {}", file.name()),
         }?;
         if self.law.draws() {

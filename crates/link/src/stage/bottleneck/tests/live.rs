@@ -1,6 +1,6 @@
 //! Tests of parameters that change while packets are inside.
 
-use super::super::mahimahi::MahimahiTrace;
+use super::super::mahimahi::{MahimahiTrace, Playback};
 use super::super::theaterq::{AtEnd, TheaterqTrace};
 use super::*;
 use crate::stage::spec::FromFile;
@@ -12,7 +12,10 @@ fn with_rate(stage: &Bottleneck, rate: RateSpec) -> BottleneckSpec {
 }
 
 fn mahimahi(text: &str) -> RateSpec {
-    RateSpec::Mahimahi(FromFile::with("t", MahimahiTrace::parse("t", text).expect("a trace")), Once(false))
+    RateSpec::Mahimahi(
+        FromFile::with("t", MahimahiTrace::parse("t", text).expect("a trace")),
+        Playback::USUAL,
+    )
 }
 
 fn theaterq(text: &str) -> RateSpec {
@@ -150,7 +153,7 @@ fn what_counts_is_counted_anew() {
 fn refused_parameters_change_nothing() {
     let mut stage = bottleneck(rate(8_000_000), "50p");
     let before = stage.spec().clone();
-    let not_loaded = RateSpec::Mahimahi(FromFile::named("x"), Once(false));
+    let not_loaded = RateSpec::Mahimahi(FromFile::named("x"), Playback::USUAL);
     let error = stage.set(with_rate(&stage, not_loaded), Time::ZERO).expect_err("not loaded");
     assert_eq!(error.to_string(), "x has not been read yet: load the spec before making a stage of it");
     assert!(

@@ -1,6 +1,6 @@
 //! Tests of limiters that replay a trace.
 
-use super::super::mahimahi::{MahimahiTrace, OPPORTUNITY, TUN_HEADER};
+use super::super::mahimahi::{MahimahiTrace, OPPORTUNITY, Playback, TUN_HEADER};
 use super::super::theaterq::{AtEnd, EntryRate, TheaterqTrace};
 use super::*;
 use crate::stage::spec::FromFile;
@@ -10,7 +10,10 @@ use std::collections::VecDeque;
 const MS: u64 = 1_000_000;
 
 fn mahimahi(text: &str, once: bool) -> RateSpec {
-    RateSpec::Mahimahi(FromFile::with("t", MahimahiTrace::parse("t", text).expect("a trace")), Once(once))
+    RateSpec::Mahimahi(
+        FromFile::with("t", MahimahiTrace::parse("t", text).expect("a trace")),
+        Playback { once, ..Playback::USUAL },
+    )
 }
 
 fn theaterq(text: &str, at_end: AtEnd) -> RateSpec {
