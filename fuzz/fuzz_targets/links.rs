@@ -12,6 +12,7 @@ mod headers;
 mod leocc;
 mod mahimahi;
 mod parameters;
+mod probe_message;
 mod profile;
 mod quantiles;
 mod header_repair;
@@ -31,6 +32,7 @@ fuzz::group!(
     leocc,
     mahimahi,
     parameters,
+    probe_message,
     profile,
     quantiles,
     header_repair,
