@@ -22,6 +22,7 @@ mod repeat;
 pub use capacity::Capacity;
 pub use error::CampaignError;
 pub use guest::Guests;
+pub use machine::utc;
 use process::Needs;
 
 use crate::acceptance::Acceptance;
@@ -431,7 +432,7 @@ impl Campaign {
 #[must_use]
 pub fn default_directory(name: &str, started: u64, seed: u64, shard: Option<Shard>) -> PathBuf {
     let part = shard.map(|Shard { number, of }| format!("-{number}of{of}")).unwrap_or_default();
-    Path::new("runs").join(name).join(format!("{}-{seed}{part}", machine::utc(started)))
+    Path::new("runs").join(name).join(format!("{}-{seed}{part}", utc(started)))
 }
 
 /// A run that has not started yet.

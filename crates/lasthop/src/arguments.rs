@@ -53,6 +53,8 @@ pub enum Command {
     Resoa(Box<crate::commands::resoa::arguments::ResoaArguments>),
     /// List the link and loss profiles, or show one
     Profiles(ProfilesArguments),
+    /// Measure a real link between two hosts, and write it as a link profile and traces
+    Record(Box<crate::commands::record::arguments::RecordArguments>),
     /// Derive a loss profile from a loss trace
     Fit(FitArguments),
     /// Analyse the TCP connections of captures, as tcptrace does

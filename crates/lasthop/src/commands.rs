@@ -12,6 +12,7 @@ pub mod kernel;
 pub mod link;
 pub mod merge;
 pub mod profiles;
+pub mod record;
 pub mod report;
 pub mod resoa;
 pub mod retracer;

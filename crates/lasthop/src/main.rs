@@ -66,6 +66,7 @@ fn run(arguments: Arguments) -> Result<i32, Failure> {
         Command::Gate(arguments) => commands::gate::run(&arguments),
         Command::Profiles(profiles) => commands::profiles::run(&profiles),
         Command::Fit(arguments) => commands::fit::run(&arguments),
+        Command::Record(arguments) => commands::record::run(&arguments),
         Command::Rto(arguments) => commands::rto::run(&arguments),
         Command::Retracer(arguments) => commands::retracer::run(&arguments),
         Command::Analyze(arguments) => commands::analyze::run(&arguments),

@@ -26,6 +26,7 @@ pub fn machine() -> Machine {
 }
 
 /// Formats seconds since 1970 as `20260729T161500` in UTC.
+#[must_use]
 pub fn utc(seconds: u64) -> String {
     let (days, time) = (seconds / 86_400, seconds % 86_400);
     // Days since 1 March of year 0, in eras of 400 years (Hinnant, "chrono-compatible low-level
