@@ -12,7 +12,7 @@
 //! back, also if the caller is killed.
 
 use crate::error::{Error, Result};
-use crate::keeper::Keeper;
+use crate::keeper::KeptRun;
 use crate::state::{NamespaceId, Run};
 use crate::tun::{self, Tun};
 use crate::{Namespace, Rights, attachment, bridge, interface, sysctl};
@@ -42,8 +42,7 @@ pub struct BridgedLinkOptions {
 #[must_use = "dropping a link takes it down"]
 pub struct BridgedLink {
     // Dropped first: the keeper undoes the run.
-    keeper: Option<Keeper>,
-    run: Run,
+    kept: KeptRun,
     ends: [Tun; 2],
     mtu: u32,
 }
@@ -90,33 +89,28 @@ impl BridgedLink {
             Tun::open(&middle, &options)
         };
         let ends = [open(ENDS[0])?, open(ENDS[1])?];
-        let keeper = Keeper::start(run.registry(), run.id(), &[&middle])?;
-        run.leave_to_keeper();
-        let process = keeper.process();
-        // If anything below fails, dropping the keeper makes it undo the run.
-        run.update(|state| {
-            state.keeper = process;
-            state.command = options.interfaces.to_vec();
-        })?;
+        // If anything below fails, dropping it undoes the run.
+        let mut kept = KeptRun::start(run, &[&middle])?;
+        kept.run.update(|state| state.command = options.interfaces.to_vec())?;
         for ((name, end), bridge_name) in options.interfaces.iter().zip(&ends).zip(BRIDGES) {
             let bridge = bridge::create(&middle, bridge_name)?;
             bridge::add_port(&middle, bridge, end.index())?;
-            let port = attachment::move_interface(&mut run, &middle, &outside, name)?;
+            let port = attachment::move_interface(&mut kept.run, &middle, &outside, name)?;
             bridge::add_port(&middle, bridge, port)?;
         }
-        Ok(Self { keeper: Some(keeper), run, ends, mtu })
+        Ok(Self { kept, ends, mtu })
     }
 
     /// Returns the run's id, for `lasthop link set`.
     #[must_use]
     pub fn id(&self) -> &str {
-        self.run.id()
+        self.kept.run.id()
     }
 
     /// Returns the run's directory; files in it are removed with the run.
     #[must_use]
     pub fn directory(&self) -> PathBuf {
-        self.run.directory()
+        self.kept.run.directory()
     }
 
     /// Returns both ends, inside and outside: the emulator reads here what the interfaces receive,
@@ -138,20 +132,7 @@ impl BridgedLink {
     }
 
     /// Takes the link down. Returns one line for each object that was removed or restored.
-    pub fn end(mut self) -> Result<Vec<String>> {
-        match self.keeper.take() {
-            Some(keeper) => keeper.end().inspect_err(|_| self.run.take_back()),
-            None => Ok(Vec::new()),
-        }
-    }
-}
-
-impl Drop for BridgedLink {
-    fn drop(&mut self) {
-        if let Some(keeper) = self.keeper.take()
-            && keeper.end().is_err()
-        {
-            self.run.take_back();
-        }
+    pub fn end(self) -> Result<Vec<String>> {
+        self.kept.end()
     }
 }

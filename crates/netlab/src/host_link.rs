@@ -30,7 +30,7 @@ pub use entrance::Entrance;
 use crate::attachment::{Attached, Attachment};
 use crate::dns::Forwarder;
 use crate::error::Result;
-use crate::keeper::{Keeper, StartOrder, Started};
+use crate::keeper::{KeptRun, StartOrder, Started};
 use crate::names::Overlays;
 use crate::nat::Publish;
 use crate::plan::Addresses;
@@ -96,10 +96,8 @@ impl Default for HostLinkOptions {
 #[derive(Debug)]
 #[must_use = "dropping a link takes it down"]
 pub struct HostLink {
-    // In the order in which they are dropped: first the keeper, which ends COMMAND and undoes the
-    // run.
-    keeper: Option<Keeper>,
-    run: Run,
+    // Dropped first: the keeper ends COMMAND and undoes the run.
+    kept: KeptRun,
     _forwarder: Option<Forwarder>,
     inside: Tun,
     outside: Tun,
@@ -124,14 +122,14 @@ impl HostLink {
     /// Returns the run's id, for `lasthop link set`.
     #[must_use]
     pub fn id(&self) -> &str {
-        self.run.id()
+        self.kept.run.id()
     }
 
     /// Returns the run's directory; files in it, such as a control socket, are removed with the
     /// run.
     #[must_use]
     pub fn directory(&self) -> PathBuf {
-        self.run.directory()
+        self.kept.run.directory()
     }
 
     /// Returns the wireless host's end; the emulator reads here what this host sends.
@@ -193,7 +191,7 @@ impl HostLink {
     /// A program that cannot be executed is no error here: [`wait`](Self::wait) returns status 126
     /// or 127 and the reason.
     pub fn start(&mut self, command: &CommandLine) -> Result<()> {
-        self.run.update(|state| state.command = command.for_people())?;
+        self.kept.run.update(|state| state.command = command.for_people())?;
         let order = StartOrder {
             program: command.program.clone(),
             arguments: command.arguments.clone(),
@@ -203,7 +201,7 @@ impl HostLink {
             cgroup: self.cgroup.clone(),
             ignored: self.quiet.ignored_before.clone(),
         };
-        self.not_started = match self.keeper()?.start_command(order)? {
+        self.not_started = match self.kept.keeper()?.start_command(order)? {
             Started::Running => None,
             Started::Not { code, message } => Some(CommandEnd::NotStarted { code, message }),
         };
@@ -231,37 +229,19 @@ impl HostLink {
     pub fn wait(&mut self) -> Result<CommandEnd> {
         match self.not_started.take() {
             Some(ended) => Ok(ended),
-            None => Ok(CommandEnd::Exited(self.keeper()?.wait(&self.quiet)?)),
+            None => Ok(CommandEnd::Exited(self.kept.keeper()?.wait(&self.quiet)?)),
         }
     }
 
     /// Sends `signal` to the program.
     pub fn signal(&self, signal: i32) -> Result<()> {
-        self.keeper()?.signal(signal)
+        self.kept.keeper()?.signal(signal)
     }
 
     /// Ends the program if it runs (SIGTERM, after 2 s SIGKILL) and takes the link down.
     ///
     /// Returns one line for each object that was removed or restored.
-    pub fn end(mut self) -> Result<Vec<String>> {
-        match self.keeper.take() {
-            Some(keeper) => keeper.end().inspect_err(|_| self.run.take_back()),
-            None => Ok(Vec::new()),
-        }
-    }
-
-    fn keeper(&self) -> Result<&Keeper> {
-        self.keeper.as_ref().ok_or_else(|| crate::Error::Keeper("the link has ended".into()))
-    }
-}
-
-impl Drop for HostLink {
-    fn drop(&mut self) {
-        if let Some(keeper) = self.keeper.take() {
-            let clean = keeper.end();
-            if clean.is_err() {
-                self.run.take_back();
-            }
-        }
+    pub fn end(self) -> Result<Vec<String>> {
+        self.kept.end()
     }
 }

@@ -19,9 +19,11 @@
 
 mod descendants;
 mod handle;
+mod kept;
 mod protocol;
 
 pub(crate) use handle::{Keeper, Started};
+pub(crate) use kept::KeptRun;
 pub use protocol::Exit;
 pub(crate) use protocol::Start as StartOrder;
 

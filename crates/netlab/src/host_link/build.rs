@@ -9,7 +9,7 @@ use crate::attachment::{self, Attached, INSIDE};
 use crate::cgroup::Cgroup;
 use crate::dns::Forwarder;
 use crate::error::{Error, Result};
-use crate::keeper::Keeper;
+use crate::keeper::KeptRun;
 use crate::names::{self, RESOLV_CONF};
 use crate::nat::{self, Rules, firewall};
 use crate::plan::{self, Addresses, Network};
@@ -78,26 +78,22 @@ pub(super) fn build(mut run: Run, rights: &Rights, options: &HostLinkOptions) ->
         sysctl::socket_buffers(&outside_namespace, options.bandwidth_delay_product)?;
     }
 
-    // From here on the keeper cleans up, whatever happens.
-    let keeper = Keeper::start(run.registry(), run.id(), &[&inside_namespace])?;
-    run.leave_to_keeper();
-    let keeper_process = keeper.process();
-    // If anything below fails, dropping the keeper makes it undo the run.
-    run.update(|state| state.keeper = keeper_process)?;
+    // If anything below fails, dropping it undoes the run.
+    let mut kept = KeptRun::start(run, &[&inside_namespace])?;
+    let run = &mut kept.run;
     // For the program; ordinary users seldom may create one, and then the run goes on without it.
-    let cgroup = Cgroup::of_run(&mut run).ok().map(|group| group.path().to_owned());
+    let cgroup = Cgroup::of_run(run).ok().map(|group| group.path().to_owned());
     let ipv6_leaves = ipv6 && leaves.ipv6;
-    translate(&mut run, &outside_namespace, &device, addresses, &networks, ipv6_leaves, beyond, options)?;
+    translate(run, &outside_namespace, &device, addresses, &networks, ipv6_leaves, beyond, options)?;
     let attached = Attached::all(&options.attachments, &networks, ipv6_leaves);
-    attachments::attach(&mut run, ends, addresses, &options.metrics, &attached)?;
-    notes.extend(pass_firewall(&mut run, &outside_namespace, &device, host)?);
+    attachments::attach(run, ends, addresses, &options.metrics, &attached)?;
+    notes.extend(pass_firewall(run, &outside_namespace, &device, host)?);
     let (forwarder, name_server) =
         name_service(&outside_namespace, rights, addresses, &name_servers, &mut notes)?;
     let overlays = names::write(&run.directory(), addresses, host, name_server)?;
     let name_server = name_server.or_else(|| name_servers.iter().copied().find(|its| !its.is_loopback()));
     Ok(HostLink {
-        keeper: Some(keeper),
-        run,
+        kept,
         _forwarder: forwarder,
         inside,
         outside,
