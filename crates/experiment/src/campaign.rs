@@ -26,7 +26,7 @@ pub use machine::utc;
 use process::Needs;
 
 use crate::acceptance::Acceptance;
-use crate::attached::AttachedNode;
+use crate::attached::{self, AttachedNode};
 use crate::plan::{Plan, PlanError};
 use crate::run::{Job, SCRATCH};
 use crate::workload::ground::sleep_unless;
@@ -89,7 +89,7 @@ pub enum Progress<'a> {
         /// How far its clock has advanced, boot included, and whether it is slow.
         advance: Advance,
     },
-    /// Something of the host is attached to nodes of a run.
+    /// Interfaces and namespaces of the host are attached to nodes of a run.
     Attached {
         /// The nodes.
         nodes: &'a [AttachedNode],
@@ -151,10 +151,15 @@ impl Campaign {
             .clone()
             .unwrap_or_else(|| default_directory(&plan.text.name, started.as_secs(), seed, asked.shard));
         ground::check_new(&directory)?;
+        let mut attached = BTreeSet::new();
         for cell in &cells {
             let scenario = plan.experiment(cell, 0, seed)?.scenario;
             let checked = if asked.guest.is_some() { scenario.check_guest() } else { scenario.check_host() };
             checked.map_err(CampaignError::WrongClock)?;
+            // Many cells attach the same.
+            if attached.insert(scenario.attachments().map(str::to_owned).collect::<Vec<_>>()) {
+                attached::check(&scenario).map_err(CampaignError::Attach)?;
+            }
         }
         let (measure, workloads) = plan.workloads(&cells)?;
         let manifest = Manifest {
@@ -326,8 +331,8 @@ impl Campaign {
                 Ok(Waiting { cell, repetition, load, needs, gap })
             })
             .collect::<Result<_, PlanError>>()?;
-        // Runs of a series must not disturb each other at all. Kernels of their own do not. What is
-        // attached can be in one run at a time.
+        // Runs of a series must not disturb each other at all. Kernels of their own do not. An
+        // interface can be in one run at a time.
         let attaches = waiting.iter().any(|run| run.needs.scenario.attaches());
         let alone = self.manifest.series.is_some() && is_real || attaches;
         let capacity = if alone { Capacity::runs(1) } else { capacity };
@@ -442,7 +447,7 @@ struct Waiting {
     repetition: u32,
     /// Upper bound on packets per second.
     load: f64,
-    /// What it needs on the host.
+    /// Control group and attachments that it needs on the host.
     needs: Needs,
     /// Time to wait before it.
     gap: Duration,
@@ -452,7 +457,7 @@ struct Waiting {
 enum Word {
     /// The clock of the run of this cell and repetition has advanced.
     Advanced(u32, u32, Advance),
-    /// Something of the host is attached to nodes.
+    /// Interfaces and namespaces of the host are attached to nodes.
     Attached(Vec<AttachedNode>),
     /// The run has ended; `None` if it was interrupted.
     Ended(Cell, u32, Box<Result<Option<RunEnded>, CampaignError>>),

@@ -59,7 +59,7 @@ pub struct Job {
     /// Directory of the control group made for the run, if it needs one that others have to remove.
     #[serde(default)]
     pub control_group: Option<PathBuf>,
-    /// The nodes with something of the host behind them.
+    /// The nodes with interfaces or namespaces of the host attached to them.
     #[serde(default)]
     pub attached: Vec<AttachedNode>,
     /// Path of the library by which programs use remote sockets; if `None`, `lasthop resoa run`

@@ -43,11 +43,11 @@ pub struct Node {
     pub sockets: Option<RemoteSockets>,
     /// The proxy that splits the connections that cross it.
     pub proxy: Option<SplitProxy>,
-    /// What of the host is behind it.
+    /// Interfaces and namespaces of the host that are attached to it.
     pub attach: Vec<Attach>,
 }
 
-/// An interface or a namespace of the host that is behind a node.
+/// An interface or a namespace of the host that is attached to a node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Attach {
     /// Its name, which [`netlab::Attachment::read`] reads.
@@ -120,10 +120,15 @@ impl Scenario {
         node.or_else(|| attached.clone().find(has).map(|attach| attach.name.as_str()))
     }
 
-    /// Returns whether something of the host is behind a node.
+    /// Returns the names of all interfaces and namespaces that are attached to nodes.
+    pub fn attachments(&self) -> impl Iterator<Item = &str> {
+        self.nodes.iter().flat_map(|node| &node.attach).map(|attach| attach.name.as_str())
+    }
+
+    /// Returns whether an interface or a namespace is attached to a node.
     #[must_use]
     pub fn attaches(&self) -> bool {
-        self.nodes.iter().any(|node| !node.attach.is_empty())
+        self.attachments().next().is_some()
     }
 
     /// Returns the largest IP packet that all links of a node carry, in bytes.
@@ -229,7 +234,7 @@ impl Scenario {
     /// Checks that a guest can run this scenario, with its virtual clock.
     ///
     /// # Errors
-    /// If something of the host is attached to a node, which lives by the real clock.
+    /// If an interface or a namespace is attached to a node: devices live by the real clock.
     pub fn check_guest(&self) -> Result<(), String> {
         match self.nodes.iter().find_map(|node| node.attach.first().map(|attach| (node, attach))) {
             None => Ok(()),
@@ -348,7 +353,7 @@ mod tests {
         assert_eq!((scenario.node("c"), scenario.node("e")), (Some(2), None));
     }
 
-    /// What a capture shows of a device is told by the name of the interface.
+    /// The address of a device in a capture stands for the interface that it is attached to.
     #[test]
     fn devices_are_found_by_their_network() {
         let mut scenario = chain();

@@ -4,7 +4,7 @@
 //!
 //! Each has a [`Network`], between which and its other networks the router forwards.
 //!
-//! * **An interface** moves into the router's namespace. [`dnsmasq`](crate::dnsmasq) serves DHCP
+//! * **An interface** moves into the router's namespace. [`dnsmasq`] serves DHCP
 //!   there. At the end, the keeper moves the interface back. If the keeper is killed too, the
 //!   kernel moves an interface of hardware back to the first namespace, and removes a virtual one.
 //! * **A namespace** gets an end of a veth pair, with an address and a default route. They vanish
@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::plan::Network;
 use crate::route::{self, Metrics, Prefix, Route};
 use crate::state::{Made, NamespaceId, Run};
-use crate::{Namespace, address, interface, veth};
+use crate::{Namespace, address, dnsmasq, interface, veth};
 use serde::{Deserialize, Serialize};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::path::{Path, PathBuf};
@@ -153,7 +153,8 @@ pub(crate) fn needs_root() -> Error {
     )
 }
 
-/// Refuses attachments that cannot be behind a link, before anything is made.
+/// Refuses attachments that cannot be behind a link, before anything is made; also interfaces if
+/// there is no dnsmasq for their devices.
 pub(crate) fn check(outside: &Namespace, all: &[Attachment]) -> Result<()> {
     for (place, one) in all.iter().enumerate() {
         let name = one.name();
@@ -161,7 +162,10 @@ pub(crate) fn check(outside: &Namespace, all: &[Attachment]) -> Result<()> {
             return Err(Error::missing(format!("{name} is named twice"), "name it once"));
         }
         match one {
-            Attachment::Interface(name) => check_interface(outside, name)?,
+            Attachment::Interface(name) => {
+                check_interface(outside, name)?;
+                dnsmasq::program()?;
+            }
             Attachment::Namespace { path, .. } => {
                 let theirs = open(name, path)?;
                 if theirs.inode()? == outside.inode()? {

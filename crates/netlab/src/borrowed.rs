@@ -15,18 +15,18 @@
 
 use crate::attachment::{self, Attached, Attachment};
 use crate::error::Result;
-use crate::keeper::Keeper;
+use crate::keeper::KeptRun;
 use crate::plan::Network;
 use crate::route::Metrics;
-use crate::state::{NamespaceId, Registry, Run};
-use crate::{Namespace, dnsmasq, interface, rights, sysctl};
+use crate::state::{NamespaceId, Registry};
+use crate::{Namespace, interface, rights, sysctl};
 use std::os::fd::AsRawFd;
 use std::path::PathBuf;
 
 /// A node that something of the caller is attached to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NodeAttachments {
-    /// What is attached, each with the addresses of its network.
+    /// Interfaces and namespaces, each with the addresses of its network.
     pub attachments: Vec<(Attachment, Network)>,
     /// TCP metrics of the routes to it.
     pub metrics: Metrics,
@@ -34,30 +34,36 @@ pub struct NodeAttachments {
     pub ipv6: bool,
 }
 
-/// What nodes have borrowed from the caller; dropping it gives everything back.
+/// Interfaces and namespaces of the caller at nodes; dropping it gives them back.
 #[derive(Debug)]
 #[must_use = "dropping it moves the interfaces back"]
 pub struct Borrowed {
     // Dropped first: the keeper undoes the run.
-    keeper: Option<Keeper>,
-    run: Run,
+    _kept: KeptRun,
     nodes: Vec<(Namespace, Vec<Attached>)>,
 }
 
 impl Borrowed {
-    /// Makes a namespace for each node, and attaches to it what it borrows.
+    /// Checks that this user may attach all of it, and that it can be attached. Nothing is changed.
     ///
     /// # Errors
-    /// If this user may not, if dnsmasq is needed and not installed, or if something cannot be
-    /// attached: then nothing is changed.
-    pub fn borrow(registry: &Registry, nodes: &[NodeAttachments]) -> Result<Self> {
+    /// If not, or if dnsmasq is needed and not installed.
+    pub fn check(nodes: &[NodeAttachments]) -> Result<()> {
         let each = nodes.iter().flat_map(|node| &node.attachments);
         let all: Vec<_> = each.map(|(attachment, _)| attachment.clone()).collect();
         if !rights::suffice()? {
             return Err(attachment::needs_root());
         }
+        attachment::check(&Namespace::current()?, &all)
+    }
+
+    /// Makes a namespace for each node, and attaches to it what it borrows.
+    ///
+    /// # Errors
+    /// As [`check`](Self::check), or if something cannot be attached: then nothing is changed.
+    pub fn borrow(registry: &Registry, nodes: &[NodeAttachments]) -> Result<Self> {
+        Self::check(nodes)?;
         let outside = Namespace::current()?;
-        attachment::check(&outside, &all)?;
         let mut made = Vec::new();
         for node in nodes {
             let namespace = Namespace::new()?;
@@ -67,9 +73,6 @@ impl Borrowed {
             let (attachments, networks): (Vec<_>, Vec<_>) = node.attachments.iter().cloned().unzip();
             made.push((namespace, Attached::all(&attachments, &networks, ipv6)));
         }
-        if made.iter().any(|(_, attached)| dnsmasq::is_needed(attached)) {
-            dnsmasq::program()?;
-        }
         let mut run = registry.begin()?;
         let id = NamespaceId::of(&outside)?;
         run.update(|state| state.outside = Some(id))?;
@@ -77,17 +80,14 @@ impl Borrowed {
             run.hold(namespace)?;
         }
         let namespaces: Vec<_> = made.iter().map(|(namespace, _)| namespace).collect();
-        let keeper = Keeper::start(run.registry(), run.id(), &namespaces)?;
-        run.leave_to_keeper();
-        let process = keeper.process();
-        // If anything below fails, dropping the keeper makes it undo the run.
-        run.update(|state| state.keeper = process)?;
+        // If anything below fails, dropping it undoes the run.
+        let mut kept = KeptRun::start(run, &namespaces)?;
         for ((namespace, attached), node) in made.iter().zip(nodes) {
             for one in attached {
-                attachment::attach(&mut run, namespace, &outside, &node.metrics, one)?;
+                attachment::attach(&mut kept.run, namespace, &outside, &node.metrics, one)?;
             }
         }
-        Ok(Self { keeper: Some(keeper), run, nodes: made })
+        Ok(Self { _kept: kept, nodes: made })
     }
 
     /// Returns, for each node, the path at which processes of this user open its namespace, and
@@ -97,15 +97,5 @@ impl Borrowed {
             format!("/proc/{}/fd/{}", std::process::id(), namespace.fd().as_raw_fd()).into()
         };
         self.nodes.iter().map(move |(namespace, attached)| (path(namespace), &attached[..]))
-    }
-}
-
-impl Drop for Borrowed {
-    fn drop(&mut self) {
-        if let Some(keeper) = self.keeper.take()
-            && keeper.end().is_err()
-        {
-            self.run.take_back();
-        }
     }
 }

@@ -18,6 +18,9 @@ pub enum CampaignError {
     /// other way round.
     #[error("{0}")]
     WrongClock(String),
+    /// An interface or a namespace cannot be attached to a node.
+    #[error("attach: {0}")]
+    Attach(netlab::Error),
     /// A shard of a plan without a seed: each shard would draw a seed of its own.
     #[error(
         "--shard {0} needs a seed, or each shard draws another one: add --seed NUMBER, the same for all shards, or `seed = NUMBER` to the plan"

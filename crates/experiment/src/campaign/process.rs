@@ -18,16 +18,16 @@ use std::time::{Duration, Instant, UNIX_EPOCH};
 /// Interval at which a waiting thread checks whether it was interrupted.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// What a run on the host needs beside its process.
+/// Resources of the host that a run needs beside its process.
 #[derive(Debug, Clone)]
 pub struct Needs {
     /// Whether its processes must be in a control group of their own.
     pub group: bool,
-    /// Its nodes, to some of which something of the host may be attached.
+    /// Its nodes, some with attachments.
     pub scenario: Scenario,
 }
 
-/// Runs the job; returns `None` if it was interrupted. `tell` is told what is attached to nodes.
+/// Runs the job; returns `None` if it was interrupted. Calls `tell` with the attachments of nodes.
 pub fn run(
     job: &Job,
     needs: &Needs,

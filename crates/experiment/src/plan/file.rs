@@ -283,8 +283,8 @@ pub struct NodeFile {
     /// Remote sockets: the TCP and UDP of this node's programs run at another node
     /// (docs/resoa-plans.md): `{ at = "access", carrier = "udp" }`.
     pub sockets: Option<SocketsFile>,
-    /// What of this host is behind this node while a run lasts, as for `lasthop link --inside`: an
-    /// Ethernet interface with all devices attached to it (`eth1`), or another network namespace
+    /// Interfaces and namespaces of this host to attach to this node, as `lasthop link --inside`:
+    /// an Ethernet interface with all devices attached to it (`eth1`), or another network namespace
     /// (`netns:NAME`, `pid:PID`, `podman:CONTAINER`, `docker:CONTAINER`). Needs root and the real
     /// clock (docs/how-to/network-box.md).
     #[serde(default)]

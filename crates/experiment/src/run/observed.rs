@@ -105,7 +105,7 @@ fn program<'a>(
     let scenario = &experiment.scenario;
     // With remote sockets, the connections of a node's programs come from another node.
     let node_of = |end: SocketAddr| scenario.node(scenario.node_at(end.ip())?);
-    // What a device of the host opened belongs to the server.
+    // A connection that a device opened belongs to the server.
     let at_node = node_of(connection.end(0)).or_else(|| node_of(connection.end(1)))?;
     let runs_here = |name: &str| scenario.node(name).is_some_and(|node| scenario.tcp_at(node) == at_node);
     let at = connection.first_time.saturating_sub(started);

@@ -127,7 +127,7 @@ fn clock_tick(fields: &Fields<'_>, text: &Text) -> Result<Span, PlanError> {
 /// Returns a network for each attachment.
 fn networks(fields: &Fields<'_>, file: &ScenarioFile) -> Result<Vec<Network>, PlanError> {
     let count = file.nodes.iter().map(|node| node.attach.len()).sum();
-    // Nothing else in a run has addresses of these networks.
+    // No node has an address in these networks.
     choose_networks(&[], count).map_err(|error| fields.wrong_somewhere(error.to_string()))
 }
 

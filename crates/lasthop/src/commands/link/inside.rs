@@ -16,16 +16,10 @@ const LEASES: &str = "dnsmasq.leases";
 /// Reads the values of `--inside`: an interface, `netns:NAME`, `pid:PID`, or `podman:CONTAINER`.
 ///
 /// # Errors
-/// If a container does not run, or if an interface is given and dnsmasq is not installed.
+/// If a container does not run.
 pub fn attachments(values: &[String]) -> Result<Vec<Attachment>, Failure> {
-    let read = || -> netlab::Result<Vec<Attachment>> {
-        let all: Vec<_> = values.iter().map(|value| Attachment::read(value)).collect::<Result<_, _>>()?;
-        if all.iter().any(|one| matches!(one, Attachment::Interface(_))) {
-            dnsmasq::program()?;
-        }
-        Ok(all)
-    };
-    read().map_err(|error| format!("--inside: {error}").into())
+    let all: netlab::Result<_> = values.iter().map(|value| Attachment::read(value)).collect();
+    all.map_err(|error| format!("--inside: {error}").into())
 }
 
 /// Serves the devices behind the link until the value is dropped; `None` if there are none.
