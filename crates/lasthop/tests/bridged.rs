@@ -208,7 +208,7 @@ fn both_interfaces_come_back_when_lasthop_is_killed() {
     assert_eq!(out.lines().collect::<Vec<_>>(), ["gone", "back", "no state"], "{}", text(&output.stderr));
 }
 
-/// What cannot be bridged is refused before anything is made.
+/// Interfaces that cannot be bridged are refused before anything is made.
 #[test]
 fn bridges_that_are_refused() {
     let script = r"

@@ -101,7 +101,7 @@ pub enum ClientError {
     Plan(#[from] PlanError),
 }
 
-/// What the client is doing.
+/// Current activity of the client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Progress {
     /// Connecting to the server.
@@ -138,7 +138,7 @@ impl Client {
         })
     }
 
-    /// Returns what the client is doing.
+    /// Returns the current activity.
     #[must_use]
     pub fn progress(&self) -> Progress {
         match &self.state {
@@ -355,7 +355,7 @@ impl Client {
         }
     }
 
-    /// Keeps what a phase found, and goes on to the next one.
+    /// Keeps the packets of a phase, and goes on to the next one.
     fn keep(&mut self, now: u64) {
         let State::Fetch(run, fetching) = std::mem::replace(&mut self.state, State::Done) else { return };
         let (sent, arrivals) = fetching.into_list();
@@ -379,7 +379,7 @@ impl Client {
         if usize::from(run.phase) + 1 < self.phases.len() {
             self.enter(State::Begin(run.phase + 1), now);
         } else {
-            // Nothing answers it, so it goes out more than once.
+            // The server does not answer it, so it is sent more than once.
             self.closing = 3;
         }
     }
@@ -420,7 +420,7 @@ impl Run {
         Some((data, payload.into()))
     }
 
-    /// Takes what the server has of the phase so far.
+    /// Takes the server's feedback on the phase.
     fn learn(&mut self, feedback: &Feedback, now: u64) {
         if feedback.packets > self.arrived {
             self.arrived = feedback.packets;

@@ -24,7 +24,7 @@ const UNLIKELY: f64 = 0.01;
 /// Percentiles of a delay that varies.
 const PERCENTS: [u8; 9] = [0, 5, 10, 25, 50, 75, 90, 95, 100];
 
-/// What fits a recording.
+/// Link profile that fits a recording.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fitted {
     /// Uplink and downlink.
@@ -33,7 +33,7 @@ pub struct Fitted {
     pub delay: Delay,
 }
 
-/// What fits one direction.
+/// Parameters that fit one direction.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Way {
     /// Rate of IP packets.

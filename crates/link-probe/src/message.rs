@@ -117,7 +117,7 @@ pub(crate) enum Body {
     Began { phase: u8 },
     /// A probe packet.
     Data(Data),
-    /// What a receiver has of a phase so far.
+    /// Packets of a phase that a receiver has so far.
     Feedback(Feedback),
     /// Asks for a part of the list of packets that arrived at the server.
     Request { phase: u8, part: u32 },
@@ -158,7 +158,7 @@ pub(crate) struct Data {
     pub held: u64,
 }
 
-/// What a receiver has of a phase so far.
+/// Packets of a phase that a receiver has so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub(crate) struct Feedback {
     pub phase: u8,

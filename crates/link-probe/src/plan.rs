@@ -1,10 +1,10 @@
-//! What to measure, and in which phases.
+//! Plan of a measurement: packet sizes, lengths and phases.
 
 use crate::SECOND;
 use crate::message::LEAST_DATA;
 use borsh::{BorshDeserialize, BorshSerialize};
 
-/// What the client asks the server to measure.
+/// Plan of a measurement, which the client sends to the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub struct Plan {
     /// UDP payload of a large packet in bytes.

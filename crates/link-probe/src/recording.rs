@@ -1,4 +1,4 @@
-//! What a measurement found: every probe packet with its times.
+//! Result of a measurement: every probe packet with its times.
 
 use crate::message::Data;
 use crate::plan::Plan;
@@ -35,10 +35,10 @@ pub struct RoundTrip {
     pub small: bool,
 }
 
-/// What a measurement found. Arrays have the uplink first, then the downlink.
+/// Result of a measurement. Arrays have the uplink first, then the downlink.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Recording {
-    /// What was measured.
+    /// Plan of the measurement.
     pub plan: Plan,
     /// Packets of the light phase, in order of their numbers.
     pub light: [Vec<Probe>; 2],

@@ -35,7 +35,7 @@ struct Session {
     phases: Vec<Phase>,
     /// The last phase that began; `None` before the first.
     phase: Option<u8>,
-    /// What arrived and what was sent, by phase.
+    /// Packets that arrived and were sent, by phase.
     runs: BTreeMap<u8, Run>,
     heard: u64,
 }

@@ -124,7 +124,7 @@ pub unsafe extern "C-unwind" fn sendto(
 }
 
 /// Prepares a stream for sending: checks the arguments other than the data, and connects for
-/// MSG_FASTOPEN. Returns what is left to do, or the result of the call with `errno` set.
+/// MSG_FASTOPEN. Returns the remaining work, or the result of the call with `errno` set.
 fn opened(
     number: c_int,
     flags: c_int,

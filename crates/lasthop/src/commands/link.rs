@@ -50,7 +50,7 @@ use virtual_time::guest;
 /// Result of the emulator thread.
 type Ended = io::Result<Ending<Unusable, Recording>>;
 
-/// A link that is planned, and what is known of it.
+/// A planned link, with its description for recordings.
 struct Planning {
     planned: Planned,
     info: LinkInfo,

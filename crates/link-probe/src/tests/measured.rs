@@ -64,7 +64,7 @@ fn both_directions_together_have_the_same_rates_on_a_duplex_link() {
     assert_rate(&fitted.ways[1], 5e6);
 }
 
-/// What was recorded over a recorded link is the same again, for the fit and for the traces.
+/// A recording of a recorded link gives the same values, for the fit and for the traces.
 #[test]
 fn a_recording_of_a_recorded_link_agrees_with_it() {
     let first = measure(&profile(KNOWN, &[]), plan(), 1);

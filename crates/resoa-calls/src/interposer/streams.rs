@@ -19,12 +19,12 @@ use crate::stream::{is_an_end, wants_errors};
 use libc::{MSG_DONTWAIT, MSG_FASTOPEN, MSG_NOSIGNAL, MSG_OOB};
 use resoa_protocol::FIRST;
 
-/// What is left to do for a call that sends, after [`fast_open`].
+/// Remaining work of a call that sends, after [`fast_open`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Opened {
-    /// To send the data with these flags.
+    /// Send the data with these flags.
     Connected(i32),
-    /// Nothing: so many bytes were sent.
+    /// None: this number of bytes was sent.
     Sent(usize),
 }
 

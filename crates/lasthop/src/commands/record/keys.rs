@@ -17,7 +17,7 @@ pub fn read(file: &Path) -> Result<Key, Failure> {
 
 /// Reads the key, or makes it if the file does not exist; returns whether it was made.
 pub fn read_or_make(file: &Path) -> Result<(Key, bool), Failure> {
-    let key = Key::new(random()?);
+    let key = Key::new(rand::random());
     match OpenOptions::new().write(true).create_new(true).mode(0o600).open(file) {
         Ok(mut made) => {
             writeln!(made, "{}", key.to_text())?;
@@ -26,16 +26,6 @@ pub fn read_or_make(file: &Path) -> Result<(Key, bool), Failure> {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok((read(file)?, false)),
         Err(error) => Err(format!("cannot make key {:?}: {error}", file.display().to_string()).into()),
     }
-}
-
-/// Returns random bytes of the kernel.
-pub fn random<const LENGTH: usize>() -> io::Result<[u8; LENGTH]> {
-    let mut bytes = [0; LENGTH];
-    let mut filled = 0;
-    while filled < LENGTH {
-        filled += rustix::rand::getrandom(&mut bytes[filled..], rustix::rand::GetRandomFlags::empty())?;
-    }
-    Ok(bytes)
 }
 
 #[cfg(test)]

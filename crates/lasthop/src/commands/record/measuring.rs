@@ -20,7 +20,7 @@ pub fn run(host: &str, arguments: &RecordArguments) -> Result<i32, Failure> {
     let key = keys::read(&arguments.key)?;
     let server = resolve(host)?;
     let plan = plan(arguments, server)?;
-    let client = Client::new(key, plan, keys::random()?)?;
+    let client = Client::new(key, plan, rand::random())?;
     if !arguments.quiet {
         let most = ByteCount::new(plan.most_bytes());
         let phases = plan.phases();
@@ -102,7 +102,7 @@ fn words(phase: Phase) -> &'static str {
     }
 }
 
-/// Prints what fits.
+/// Prints the fitted parameters.
 fn print(fitted: &Fitted) {
     for (name, way) in ["up  ", "down"].into_iter().zip(&fitted.ways) {
         let bound = if way.saturated { "" } else { "at least " };

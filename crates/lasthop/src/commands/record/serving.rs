@@ -22,7 +22,7 @@ pub fn run(address: &str, arguments: &RecordArguments) -> Result<i32, Failure> {
         }
         anstream::eprintln!("lasthop: serving at {} with key {file}", socket.address()?);
     }
-    let mut server = Server::new(key, keys::random()?, arguments.max_rate.as_bits_per_second());
+    let mut server = Server::new(key, rand::random(), arguments.max_rate.as_bits_per_second());
     let mut client = None;
     loop {
         while let Some((to, datagram)) = server.send(now()) {
