@@ -29,9 +29,9 @@ pub trait Driver {
         Span::MAX
     }
 
-    /// Appends the next packet from `port` to `into`. Returns false if the loop should not read
-    /// this port again before the next wait. A segment that the kernel hands over in one piece
-    /// yields several frames, one for each MTU-sized packet.
+    /// Appends the next packets from `port` to `into`. Returns false if the loop should not read
+    /// this port again before the next wait; there may be packets even so. A segment that the
+    /// kernel hands over in one piece yields several frames, one for each MTU-sized packet.
     fn receive(&mut self, port: PortId, into: &mut Vec<Frame>) -> io::Result<bool>;
 
     /// Sends `frame` out of `port`. A driver may keep frames of one segment until

@@ -27,8 +27,9 @@ use outlet::{LinkOutlet, Outlet};
 use packet::Frame;
 use std::io;
 
-/// Maximum number of reads from a port before the loop looks at the other ports again.
-const READS_IN_A_ROW: usize = 32;
+/// Maximum number of calls of [`Driver::receive`] for a port before the loop looks at the other
+/// ports again.
+const READS_IN_A_ROW: usize = 8;
 
 /// One direction of one link. Ways 2n and 2n + 1 are up and down of link n, in the order of
 /// [`Emulator::add_link`].

@@ -9,10 +9,13 @@
 //! later (docs/performance.md). The time in between costs nothing as long as the thread keeps its
 //! processor, and the clock is read right before the call.
 //!
+//! Packets that leave together are written in one system call ([`batch`]).
+//!
 //! With [`Kernel::precise`], the wait ends a little early and the driver spins for the rest. This
 //! removes the kernel's wake-up latency from the delay and costs processor time. It is only for the
 //! real clock.
 
+mod batch;
 pub(crate) mod buffers;
 mod port;
 
@@ -21,6 +24,7 @@ pub use port::Port;
 
 use crate::control::{Bell, Controls};
 use crate::driver::{Driver, PortId};
+use batch::Batch;
 use buffers::Buffers;
 use link::units::{Span, Time};
 use packet::Frame;
@@ -69,6 +73,7 @@ pub struct Kernel {
     spin: Span,
     ports: Vec<Port>,
     buffers: Buffers,
+    batch: Batch,
     /// The port that has kept frames of a segment, to send them in one piece.
     unflushed: Option<PortId>,
 }
@@ -90,6 +95,7 @@ impl Kernel {
             spin: Span::ZERO,
             ports: Vec::new(),
             buffers: Buffers::default(),
+            batch: Batch::new(),
             unflushed: None,
         })
     }
@@ -202,16 +208,17 @@ impl Driver for Kernel {
             flushed = self.flush();
         }
         let sender = &mut self.ports[port.0];
-        let sent = sender.send(frame, &mut self.buffers);
+        let sent = sender.send(frame, &mut self.buffers, &mut self.batch);
         self.unflushed = sender.has_kept().then_some(port);
         flushed.and(sent)
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        match self.unflushed.take() {
-            Some(port) => self.ports[port.0].flush(&mut self.buffers),
-            None => Ok(()),
+        if let Some(port) = self.unflushed.take() {
+            self.ports[port.0].flush(&mut self.buffers, &mut self.batch)?;
         }
+        self.batch.submit(&mut self.buffers)?;
+        self.batch.refused().map_or(Ok(()), Err)
     }
 
     fn recycle(&mut self, frame: Frame) {

@@ -1,10 +1,199 @@
-//! Tests of waiting. None depends on the speed of the machine: the best of many waits counts.
+//! Tests of both pollers, on pairs of datagram sockets in place of TUN descriptors: each datagram
+//! is a packet. None depends on the speed of the machine: the best of many waits counts.
 
 use super::*;
-use crate::control::control;
+use crate::control::{Command, Control, control};
+use packet::Layer;
+use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
+use std::os::fd::OwnedFd;
 
-fn kernel() -> Kernel {
-    Kernel::new(&control().expect("a bell").1).expect("descriptors")
+fn controls() -> (Control, Controls) {
+    control().expect("a bell")
+}
+
+/// The driver with each way to write that this machine supports.
+fn kernels(controls: &Controls) -> Vec<Kernel> {
+    let kernel = |batch| Kernel { batch, ..Kernel::new(controls).expect("descriptors") };
+    let mut all = vec![kernel(Batch::one_by_one())];
+    if Batch::new().has_ring() {
+        all.push(kernel(Batch::new()));
+    } else {
+        skip::skip!("io_uring is forbidden here, or this is no Linux 6.2");
+    }
+    all
+}
+
+/// A port, and the socket that stands for the network behind it.
+fn port(kernel: &mut Kernel) -> (PortId, OwnedFd) {
+    let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+    let (ours, theirs) =
+        socketpair(AddressFamily::UNIX, SocketType::DGRAM, flags, None).expect("two sockets");
+    (kernel.add(Port::new(ours, Layer::Ip, Segments::Split, 1500)).expect("a port"), theirs)
+}
+
+/// Packet number `n`, long enough for an IPv4 header.
+fn bytes(n: u32) -> Vec<u8> {
+    let mut bytes = vec![0x45; 20 + n as usize % 1400];
+    bytes[..4].copy_from_slice(&n.to_be_bytes());
+    bytes
+}
+
+fn write(to: &OwnedFd, n: u32) -> rustix::io::Result<usize> {
+    rustix::io::write(to, &bytes(n))
+}
+
+fn read(from: &OwnedFd) -> rustix::io::Result<Vec<u8>> {
+    let mut memory = vec![0; 2000];
+    let length = rustix::io::read(from, &mut memory)?;
+    memory.truncate(length);
+    Ok(memory)
+}
+
+fn send(kernel: &mut Kernel, port: PortId, n: u32) -> io::Result<()> {
+    kernel.send(port, Frame::owned(Layer::Ip, bytes(n)))
+}
+
+/// Receives from `port` until no packet is left. Reads at most three packets after each wait, so
+/// that ports stay ready.
+fn receive_all(kernel: &mut Kernel, port: PortId) -> Vec<Vec<u8>> {
+    let mut all = Vec::new();
+    loop {
+        let mut ready = Vec::new();
+        let soon = kernel.now();
+        kernel.wait(soon, &mut ready).expect("a wait");
+        if !ready.contains(&port) {
+            return all;
+        }
+        let mut frames = Vec::new();
+        for _ in 0..3 {
+            if !kernel.receive(port, &mut frames).expect("packets") {
+                break;
+            }
+        }
+        for frame in frames.drain(..) {
+            all.push(frame.to_bytes().into_owned());
+            kernel.recycle(frame);
+        }
+    }
+}
+
+#[test]
+fn packets_come_in_their_order_however_many() {
+    let (_control, controls) = controls();
+    for mut kernel in kernels(&controls) {
+        let (port, network) = port(&mut kernel);
+        // The host determines how many fit into a socket (net.unix.max_dgram_qlen). Receiving makes
+        // room.
+        let (mut sent, mut received) = (0, Vec::new());
+        while received.len() < 300 {
+            while sent < 300 && write(&network, sent).is_ok() {
+                sent += 1;
+            }
+            received.append(&mut receive_all(&mut kernel, port));
+        }
+        let expected: Vec<_> = (0..300).map(bytes).collect();
+        assert!(received == expected, "lost, changed or out of order");
+    }
+}
+
+#[test]
+fn packets_leave_in_their_order_when_they_are_flushed() {
+    let (_control, controls) = controls();
+    for mut kernel in kernels(&controls) {
+        let (port, network) = port(&mut kernel);
+        for burst in [0..5, 5..6, 6..14] {
+            burst.clone().for_each(|n| send(&mut kernel, port, n).expect("sent"));
+            kernel.flush().expect("flushed");
+            let left: Vec<_> = burst.clone().map(|_| read(&network).expect("a packet")).collect();
+            assert_eq!(left, burst.map(bytes).collect::<Vec<_>>());
+        }
+    }
+}
+
+/// A batch is written when it is full.
+#[test]
+fn a_long_burst_does_not_wait_for_its_end() {
+    let (_control, controls) = controls();
+    for mut kernel in kernels(&controls) {
+        let (port, network) = port(&mut kernel);
+        let mut left = Vec::new();
+        for n in 0..100 {
+            send(&mut kernel, port, n).expect("sent");
+            left.extend(std::iter::from_fn(|| read(&network).ok()));
+            assert!(left.len() + 16 > n as usize, "{} of {n} packets", left.len());
+        }
+        assert_eq!(left, (0..left.len() as u32).map(bytes).collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn a_packet_ends_a_wait() {
+    let (_control, controls) = controls();
+    for mut kernel in kernels(&controls) {
+        let (port, network) = port(&mut kernel);
+        let long = kernel.now() + Span::from_secs(3600);
+        let mut ready = Vec::new();
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                std::thread::sleep(std::time::Duration::from_millis(20));
+                write(&network, 1).expect("room in a socket");
+            });
+            while ready.is_empty() {
+                kernel.wait(long, &mut ready).expect("a wait");
+            }
+        });
+        assert_eq!(ready, [port]);
+    }
+}
+
+#[test]
+fn a_command_ends_a_wait_each_time() {
+    let (control, controls) = controls();
+    for mut kernel in kernels(&controls) {
+        for _ in 0..3 {
+            control.tell(Command::Stop);
+            let mut command = None;
+            while command.is_none() {
+                kernel.wait(Time::NEVER, &mut Vec::new()).expect("a wait");
+                command = controls.next();
+            }
+            assert!(matches!(command, Some(Command::Stop)));
+        }
+    }
+}
+
+#[test]
+fn each_refused_packet_is_reported() {
+    let (_control, controls) = controls();
+    for mut kernel in kernels(&controls) {
+        let (port, network) = port(&mut kernel);
+        drop(network);
+        let mut refused = 0;
+        for n in 0..20 {
+            refused += usize::from(send(&mut kernel, port, n).is_err());
+        }
+        while kernel.flush().is_err() {
+            refused += 1;
+        }
+        assert_eq!(refused, 20);
+    }
+}
+
+#[test]
+fn no_wait_ends_early_unless_something_has_come() {
+    let (_control, controls) = controls();
+    for mut kernel in kernels(&controls) {
+        let (_, _network) = port(&mut kernel);
+        let begin = std::time::Instant::now();
+        let origin = kernel.now();
+        for millis in [3, 5, 6, 20, 21] {
+            let until = origin + Span::from_millis(millis);
+            while kernel.now() < until {
+                kernel.wait(until, &mut Vec::new()).expect("a wait");
+            }
+            assert!(begin.elapsed().as_nanos() >= u128::from((until - origin).as_nanos()));
+        }
+    }
 }
 
 /// Returns how late each of `count` waits of `span` ended, and the maximum number of calls of a
@@ -30,29 +219,37 @@ fn lateness(kernel: &mut Kernel, span: Span, count: usize) -> (Vec<Span>, usize)
 /// packet would be late by the rest of the millisecond of the first.
 #[test]
 fn waits_are_not_rounded_to_milliseconds() {
-    let mut kernel = kernel();
-    let (late, _) = lateness(&mut kernel, Span::from_micros(200), 200);
-    assert!(late[0] < Span::from_micros(600), "{:?}", late[0]);
-    let (late, _) = lateness(&mut kernel, Span::from_micros(1500), 50);
-    assert!(late[0] < Span::from_micros(400), "{:?}", late[0]);
+    let (_control, controls) = controls();
+    for mut kernel in kernels(&controls) {
+        let (late, _) = lateness(&mut kernel, Span::from_micros(200), 200);
+        assert!(late[0] < Span::from_micros(600), "{:?}", late[0]);
+        let (late, _) = lateness(&mut kernel, Span::from_micros(1500), 50);
+        assert!(late[0] < Span::from_micros(400), "{:?}", late[0]);
+    }
 }
 
 /// The kernel may end a wait of 400 ms late by 2 ms for a nice process, and by 0.4 ms for others.
 #[test]
 fn long_waits_are_as_exact_as_short_ones() {
-    let (late, calls) = lateness(&mut kernel(), Span::from_millis(400), 3);
-    assert!(late[0] < Span::from_micros(350), "{:?}", late[0]);
-    // 400 ms, 3 ms, the rest. A signal or a bell would add calls, but there is none.
-    assert!(calls <= 4, "{calls} calls");
+    let (_control, controls) = controls();
+    for mut kernel in kernels(&controls) {
+        let (late, calls) = lateness(&mut kernel, Span::from_millis(400), 3);
+        assert!(late[0] < Span::from_micros(350), "{:?}", late[0]);
+        // 400 ms, 3 ms, the rest. A signal or a bell would add calls, but there is none.
+        assert!(calls <= 4, "{calls} calls");
+    }
 }
 
 #[test]
 fn precise_waits_end_by_spinning() {
-    let mut kernel = kernel().precise();
-    // Beside busy processes, all of 50 waits were late by 24 us and more, so others follow.
-    let exact = Span::from_micros(20);
-    let is_exact = (0..40).any(|_| lateness(&mut kernel, Span::from_millis(2), 50).0[0] < exact);
-    assert!(is_exact, "none of 2000 waits");
+    let (_control, controls) = controls();
+    for kernel in kernels(&controls) {
+        let mut kernel = kernel.precise();
+        // Beside busy processes, all of 50 waits were late by 24 us and more, so others follow.
+        let exact = Span::from_micros(20);
+        let is_exact = (0..40).any(|_| lateness(&mut kernel, Span::from_millis(2), 50).0[0] < exact);
+        assert!(is_exact, "none of 2000 waits");
+    }
 }
 
 /// A wait that is shorter than [`SPIN`] gives the processor away only if it is not precise.
@@ -65,8 +262,13 @@ fn short_precise_waits_do_not_sleep() {
         lateness(&mut kernel, Span::from_nanos(SPIN.as_nanos() / 2), 200);
         voluntary_switches() - before
     };
-    assert_eq!(sleeps(kernel().precise()), 0);
-    assert!(sleeps(kernel()) > 0);
+    let (_control, controls) = controls();
+    for kernel in kernels(&controls) {
+        assert!(sleeps(kernel) > 0);
+    }
+    for kernel in kernels(&controls) {
+        assert_eq!(sleeps(kernel.precise()), 0);
+    }
 }
 
 /// Returns how often this thread has given the processor away (proc(5)).
