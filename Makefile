@@ -85,6 +85,7 @@ bench: build
 	@scripts/build/require iperf3 ethtool
 	@cargo build --release --locked --quiet --package bench
 	@scripts/bench/emulators target/release/lasthop
+	@scripts/bench/interfaces target/release/lasthop
 	@scripts/build/require time
 	@target/release/lasthop kernel build >/dev/null
 	@scripts/bench/virtual target/release/lasthop
