@@ -217,7 +217,7 @@ impl Driver for Kernel {
         if let Some(port) = self.unflushed.take() {
             self.ports[port.0].flush(&mut self.buffers, &mut self.batch)?;
         }
-        self.batch.submit(&mut self.buffers)?;
+        self.batch.submit(&mut self.buffers);
         self.batch.refused().map_or(Ok(()), Err)
     }
 

@@ -14,10 +14,12 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 /// Room that a packet needs beyond the MTU: an Ethernet header and two VLAN tags.
 const BEYOND_MTU: usize = 14 + 2 * 4;
 
-/// Most reads, and bytes after which the next is not read, before the loop handles what was read.
-/// These packets get the same time of arrival, that of the last. A read of a packet takes about 1
-/// us.
+/// Maximum number of reads before the loop handles the packets. They get one time of arrival, that
+/// of the last.
 const READS_TOGETHER: usize = 8;
+
+/// Number of bytes after which no further segment is read before the loop handles the packets:
+/// segments of up to 64 KiB take longer to read.
 const BYTES_TOGETHER: usize = 8 * 1500;
 
 /// A descriptor that packets are read from and written to.
@@ -116,7 +118,8 @@ impl Port {
         if self.framing.segments == Segments::Split {
             // This completes checksums and makes the bytes the frame's own.
             frame.bytes_mut();
-            return batch.write(self.fd.as_fd(), frame.into_buffer().unwrap_or_default(), buffers);
+            batch.write(self.fd.as_fd(), frame.into_buffer().unwrap_or_default(), buffers);
+            return Ok(());
         }
         self.framing.join(frame).map_or(Ok(()), |run| self.write(run, buffers, batch))
     }
@@ -135,10 +138,11 @@ impl Port {
             for slice in slices {
                 bytes.extend_from_slice(slice);
             }
-            batch.write(self.fd.as_fd(), bytes, buffers)
+            batch.write(self.fd.as_fd(), bytes, buffers);
+            Ok(())
         } else {
             // Packets leave in their order.
-            batch.submit(buffers)?;
+            batch.submit(buffers);
             writev(&self.fd, &slices.map(IoSlice::new)).map(drop).map_err(io::Error::from)
         };
         if let Some(bytes) = run.into_buffer() {

@@ -1,29 +1,28 @@
-//! Tests of both pollers, on pairs of datagram sockets in place of TUN descriptors: each datagram
-//! is a packet. None depends on the speed of the machine: the best of many waits counts.
+//! Tests of the driver on pairs of datagram sockets in place of TUN descriptors: each datagram is a
+//! packet. None depends on the speed of the machine: the best of many waits counts.
 
 use super::*;
-use crate::control::{Command, Control, control};
+use crate::control::{Command, control};
 use packet::Layer;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 
-fn controls() -> (Control, Controls) {
-    control().expect("a bell")
+fn kernel() -> Kernel {
+    Kernel::new(&control().expect("a bell").1).expect("descriptors")
 }
 
 /// The driver with each way to write that this machine supports.
-fn kernels(controls: &Controls) -> Vec<Kernel> {
-    let kernel = |batch| Kernel { batch, ..Kernel::new(controls).expect("descriptors") };
-    let mut all = vec![kernel(Batch::one_by_one())];
+fn kernels() -> Vec<Kernel> {
+    let mut all = vec![Kernel { batch: Batch::one_by_one(), ..kernel() }];
     if Batch::new().has_ring() {
-        all.push(kernel(Batch::new()));
+        all.push(kernel());
     } else {
-        skip::skip!("io_uring is forbidden here, or this is no Linux 6.2");
+        skip::skip!("io_uring is forbidden here");
     }
     all
 }
 
-/// A port, and the socket that stands for the network behind it.
+/// Adds a port on one socket of a pair; returns it and the other socket.
 fn port(kernel: &mut Kernel) -> (PortId, OwnedFd) {
     let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
     let (ours, theirs) =
@@ -79,8 +78,7 @@ fn receive_all(kernel: &mut Kernel, port: PortId) -> Vec<Vec<u8>> {
 
 #[test]
 fn packets_come_in_their_order_however_many() {
-    let (_control, controls) = controls();
-    for mut kernel in kernels(&controls) {
+    for mut kernel in kernels() {
         let (port, network) = port(&mut kernel);
         // The host determines how many fit into a socket (net.unix.max_dgram_qlen). Receiving makes
         // room.
@@ -98,8 +96,7 @@ fn packets_come_in_their_order_however_many() {
 
 #[test]
 fn packets_leave_in_their_order_when_they_are_flushed() {
-    let (_control, controls) = controls();
-    for mut kernel in kernels(&controls) {
+    for mut kernel in kernels() {
         let (port, network) = port(&mut kernel);
         for burst in [0..5, 5..6, 6..14] {
             burst.clone().for_each(|n| send(&mut kernel, port, n).expect("sent"));
@@ -113,8 +110,7 @@ fn packets_leave_in_their_order_when_they_are_flushed() {
 /// A batch is written when it is full.
 #[test]
 fn a_long_burst_does_not_wait_for_its_end() {
-    let (_control, controls) = controls();
-    for mut kernel in kernels(&controls) {
+    for mut kernel in kernels() {
         let (port, network) = port(&mut kernel);
         let mut left = Vec::new();
         for n in 0..100 {
@@ -126,46 +122,59 @@ fn a_long_burst_does_not_wait_for_its_end() {
     }
 }
 
+/// Files in memory do not support writes that must not wait, like TUN devices before Linux 6.2.
+#[test]
+fn descriptors_without_support_for_the_ring_are_written_one_by_one() {
+    let file = rustix::fs::memfd_create("packets", rustix::fs::MemfdFlags::CLOEXEC).expect("a file");
+    let (mut batch, mut buffers) = (Batch::new(), Buffers::default());
+    for n in 0..3 {
+        batch.write(file.as_fd(), bytes(n), &mut buffers);
+    }
+    batch.submit(&mut buffers);
+    assert!(batch.refused().is_none() && !batch.has_ring());
+    batch.write(file.as_fd(), bytes(3), &mut buffers);
+    let expected: Vec<u8> = (0..4).flat_map(bytes).collect();
+    let mut written = vec![0; expected.len() + 1];
+    let length = rustix::io::pread(&file, &mut written, 0).expect("a read");
+    assert!(written[..length] == expected, "{length} bytes instead of {}", expected.len());
+}
+
 #[test]
 fn a_packet_ends_a_wait() {
-    let (_control, controls) = controls();
-    for mut kernel in kernels(&controls) {
-        let (port, network) = port(&mut kernel);
-        let long = kernel.now() + Span::from_secs(3600);
-        let mut ready = Vec::new();
-        std::thread::scope(|scope| {
-            scope.spawn(|| {
-                std::thread::sleep(std::time::Duration::from_millis(20));
-                write(&network, 1).expect("room in a socket");
-            });
-            while ready.is_empty() {
-                kernel.wait(long, &mut ready).expect("a wait");
-            }
+    let mut kernel = kernel();
+    let (port, network) = port(&mut kernel);
+    let long = kernel.now() + Span::from_secs(3600);
+    let mut ready = Vec::new();
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            std::thread::sleep(std::time::Duration::from_millis(20));
+            write(&network, 1).expect("room in a socket");
         });
-        assert_eq!(ready, [port]);
-    }
+        while ready.is_empty() {
+            kernel.wait(long, &mut ready).expect("a wait");
+        }
+    });
+    assert_eq!(ready, [port]);
 }
 
 #[test]
 fn a_command_ends_a_wait_each_time() {
-    let (control, controls) = controls();
-    for mut kernel in kernels(&controls) {
-        for _ in 0..3 {
-            control.tell(Command::Stop);
-            let mut command = None;
-            while command.is_none() {
-                kernel.wait(Time::NEVER, &mut Vec::new()).expect("a wait");
-                command = controls.next();
-            }
-            assert!(matches!(command, Some(Command::Stop)));
+    let (control, controls) = control().expect("a bell");
+    let mut kernel = Kernel::new(&controls).expect("descriptors");
+    for _ in 0..3 {
+        control.tell(Command::Stop);
+        let mut command = None;
+        while command.is_none() {
+            kernel.wait(Time::NEVER, &mut Vec::new()).expect("a wait");
+            command = controls.next();
         }
+        assert!(matches!(command, Some(Command::Stop)));
     }
 }
 
 #[test]
 fn each_refused_packet_is_reported() {
-    let (_control, controls) = controls();
-    for mut kernel in kernels(&controls) {
+    for mut kernel in kernels() {
         let (port, network) = port(&mut kernel);
         drop(network);
         let mut refused = 0;
@@ -181,18 +190,16 @@ fn each_refused_packet_is_reported() {
 
 #[test]
 fn no_wait_ends_early_unless_something_has_come() {
-    let (_control, controls) = controls();
-    for mut kernel in kernels(&controls) {
-        let (_, _network) = port(&mut kernel);
-        let begin = std::time::Instant::now();
-        let origin = kernel.now();
-        for millis in [3, 5, 6, 20, 21] {
-            let until = origin + Span::from_millis(millis);
-            while kernel.now() < until {
-                kernel.wait(until, &mut Vec::new()).expect("a wait");
-            }
-            assert!(begin.elapsed().as_nanos() >= u128::from((until - origin).as_nanos()));
+    let mut kernel = kernel();
+    let (_, _network) = port(&mut kernel);
+    let begin = std::time::Instant::now();
+    let origin = kernel.now();
+    for millis in [3, 5, 6, 20, 21] {
+        let until = origin + Span::from_millis(millis);
+        while kernel.now() < until {
+            kernel.wait(until, &mut Vec::new()).expect("a wait");
         }
+        assert!(begin.elapsed().as_nanos() >= u128::from((until - origin).as_nanos()));
     }
 }
 
@@ -219,37 +226,29 @@ fn lateness(kernel: &mut Kernel, span: Span, count: usize) -> (Vec<Span>, usize)
 /// packet would be late by the rest of the millisecond of the first.
 #[test]
 fn waits_are_not_rounded_to_milliseconds() {
-    let (_control, controls) = controls();
-    for mut kernel in kernels(&controls) {
-        let (late, _) = lateness(&mut kernel, Span::from_micros(200), 200);
-        assert!(late[0] < Span::from_micros(600), "{:?}", late[0]);
-        let (late, _) = lateness(&mut kernel, Span::from_micros(1500), 50);
-        assert!(late[0] < Span::from_micros(400), "{:?}", late[0]);
-    }
+    let mut kernel = kernel();
+    let (late, _) = lateness(&mut kernel, Span::from_micros(200), 200);
+    assert!(late[0] < Span::from_micros(600), "{:?}", late[0]);
+    let (late, _) = lateness(&mut kernel, Span::from_micros(1500), 50);
+    assert!(late[0] < Span::from_micros(400), "{:?}", late[0]);
 }
 
 /// The kernel may end a wait of 400 ms late by 2 ms for a nice process, and by 0.4 ms for others.
 #[test]
 fn long_waits_are_as_exact_as_short_ones() {
-    let (_control, controls) = controls();
-    for mut kernel in kernels(&controls) {
-        let (late, calls) = lateness(&mut kernel, Span::from_millis(400), 3);
-        assert!(late[0] < Span::from_micros(350), "{:?}", late[0]);
-        // 400 ms, 3 ms, the rest. A signal or a bell would add calls, but there is none.
-        assert!(calls <= 4, "{calls} calls");
-    }
+    let (late, calls) = lateness(&mut kernel(), Span::from_millis(400), 3);
+    assert!(late[0] < Span::from_micros(350), "{:?}", late[0]);
+    // 400 ms, 3 ms, the rest. A signal or a bell would add calls, but there is none.
+    assert!(calls <= 4, "{calls} calls");
 }
 
 #[test]
 fn precise_waits_end_by_spinning() {
-    let (_control, controls) = controls();
-    for kernel in kernels(&controls) {
-        let mut kernel = kernel.precise();
-        // Beside busy processes, all of 50 waits were late by 24 us and more, so others follow.
-        let exact = Span::from_micros(20);
-        let is_exact = (0..40).any(|_| lateness(&mut kernel, Span::from_millis(2), 50).0[0] < exact);
-        assert!(is_exact, "none of 2000 waits");
-    }
+    let mut kernel = kernel().precise();
+    // Beside busy processes, all of 50 waits were late by 24 us and more, so others follow.
+    let exact = Span::from_micros(20);
+    let is_exact = (0..40).any(|_| lateness(&mut kernel, Span::from_millis(2), 50).0[0] < exact);
+    assert!(is_exact, "none of 2000 waits");
 }
 
 /// A wait that is shorter than [`SPIN`] gives the processor away only if it is not precise.
@@ -262,13 +261,8 @@ fn short_precise_waits_do_not_sleep() {
         lateness(&mut kernel, Span::from_nanos(SPIN.as_nanos() / 2), 200);
         voluntary_switches() - before
     };
-    let (_control, controls) = controls();
-    for kernel in kernels(&controls) {
-        assert!(sleeps(kernel) > 0);
-    }
-    for kernel in kernels(&controls) {
-        assert_eq!(sleeps(kernel.precise()), 0);
-    }
+    assert_eq!(sleeps(kernel().precise()), 0);
+    assert!(sleeps(kernel()) > 0);
 }
 
 /// Returns how often this thread has given the processor away (proc(5)).
