@@ -353,7 +353,8 @@ mod tests {
         assert_eq!((scenario.node("c"), scenario.node("e")), (Some(2), None));
     }
 
-    /// The address of a device in a capture stands for the interface that it is attached to.
+    /// Captures show the addresses of devices. Results name the interface that a device is attached
+    /// to.
     #[test]
     fn devices_are_found_by_their_network() {
         let mut scenario = chain();

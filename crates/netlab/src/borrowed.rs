@@ -44,10 +44,11 @@ pub struct Borrowed {
 }
 
 impl Borrowed {
-    /// Checks that this user may attach all of it, and that it can be attached. Nothing is changed.
+    /// Checks whether these interfaces and namespaces can be attached, without attaching them.
     ///
     /// # Errors
-    /// If not, or if dnsmasq is needed and not installed.
+    /// If this user is not root, if dnsmasq is needed and not installed, or if one of them does not
+    /// exist or is in use: its name, and what to do.
     pub fn check(nodes: &[NodeAttachments]) -> Result<()> {
         let each = nodes.iter().flat_map(|node| &node.attachments);
         let all: Vec<_> = each.map(|(attachment, _)| attachment.clone()).collect();
