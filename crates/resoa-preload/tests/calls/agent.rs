@@ -7,8 +7,8 @@ use resoa_protocol::message::{Operation, Query};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::net::{
-    AddressFamily, RecvFlags, SendFlags, Shutdown, SocketAddrUnix, SocketFlags, SocketType, accept, bind,
-    connect, listen, recv, send, shutdown, socket_with, socketpair,
+    AddressFamily, RecvFlags, SendFlags, Shutdown, SocketAddrUnix, SocketFlags, SocketType, accept_with,
+    bind, connect, listen, recv, send, shutdown, socket_with, socketpair,
 };
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -37,6 +37,10 @@ pub const SILENT: u16 = 83;
 
 /// Gives each agent its own name: tests run at the same time.
 static NEXT: AtomicU64 = AtomicU64::new(1);
+
+/// Held while a program starts, and while an agent has an end that it is about to close. Until its
+/// `execve`, a new process has a copy of that end, and closing it would not reset the connection.
+pub static COPIES: Mutex<()> = Mutex::new(());
 
 #[derive(Default)]
 struct Socket {
@@ -71,9 +75,10 @@ pub fn start(folder: &Path) -> (PathBuf, Log) {
         sockets: HashMap::new(),
     };
     thread::spawn(move || {
-        while let Ok(connection) = accept(&calls) {
+        while let Ok(connection) = accept_with(&calls, SocketFlags::CLOEXEC) {
             poll(&mut [PollFd::new(&connection, PollFlags::IN)], None).expect("a descriptor");
             if let Ok(Some((request, descriptor))) = receive_request(&connection) {
+                let _no_copies = COPIES.lock().expect("no panic");
                 agent.log.lock().expect("no panic").push(request.clone());
                 agent.answer(request, descriptor, connection);
             }
@@ -209,7 +214,7 @@ impl Agent {
         let place = SocketAddrUnix::new(self.folder.join("pairs")).expect("short");
         let _ = rustix::io::ioctl_fionbio(descriptor, false);
         connect(descriptor, &place).expect("fresh");
-        accept(&self.pairs).expect("just connected")
+        accept_with(&self.pairs, SocketFlags::CLOEXEC).expect("just connected")
     }
 
     fn connect(

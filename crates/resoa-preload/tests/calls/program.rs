@@ -5,7 +5,7 @@ use libc::{c_int, c_void, socklen_t};
 use resoa_calls::Request;
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::{env, io};
 
 /// Set where the test runs as the program.
@@ -41,13 +41,20 @@ pub fn alone(test: &str, program: fn()) {
 fn run(test: &str, agent: &str) {
     let library = library();
     assert!(library.is_file(), "{} is built with the tests", library.display());
-    let output = Command::new(env::current_exe().expect("a path"))
+    let mut command = Command::new(env::current_exe().expect("a path"));
+    command
         .args(["--exact", test, "--nocapture", "--test-threads=1"])
         .env("LD_PRELOAD", library)
         .env(resoa_calls::AGENT, agent)
         .env(INSIDE, "1")
-        .output()
-        .expect("it starts");
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let program = {
+        let _no_copies = agent::COPIES.lock().expect("no panic");
+        command.spawn().expect("it starts")
+    };
+    let output = program.wait_with_output().expect("it ends");
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(
         output.status.success(),
