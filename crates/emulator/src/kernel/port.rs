@@ -14,8 +14,9 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 /// Room that a packet needs beyond the MTU: an Ethernet header and two VLAN tags.
 const BEYOND_MTU: usize = 14 + 2 * 4;
 
-/// Maximum number of reads before the loop handles the packets. They get one time of arrival, that
-/// of the last.
+/// Maximum number of reads before the loop handles the packets. They get one time of arrival, which
+/// is after the last read. So a packet that comes alone is handled after one read, and the number
+/// doubles as long as more packets wait.
 const READS_TOGETHER: usize = 8;
 
 /// Number of bytes after which no further segment is read before the loop handles the packets:
@@ -29,6 +30,8 @@ pub struct Port {
     framing: Framing,
     /// Longest packet with [`Segments::Split`], in bytes.
     longest: usize,
+    /// Number of reads in the next call of [`Port::receive`].
+    reads: usize,
 }
 
 impl Port {
@@ -36,7 +39,7 @@ impl Port {
     /// bytes.
     #[must_use]
     pub fn new(fd: OwnedFd, layer: Layer, segments: Segments, mtu: usize) -> Self {
-        Self { fd, framing: Framing::new(layer, segments), longest: mtu + BEYOND_MTU }
+        Self { fd, framing: Framing::new(layer, segments), longest: mtu + BEYOND_MTU, reads: 1 }
     }
 
     /// Returns the number of packets dropped because the kernel handed them over in a form that
@@ -52,20 +55,26 @@ impl Port {
 
     /// Appends the next packets or segments to `into`. Returns false if no more are left.
     pub(super) fn receive(&mut self, buffers: &mut Buffers, into: &mut Vec<Frame>) -> io::Result<bool> {
-        let (mut reads, mut bytes) = (0, 0);
-        while reads < READS_TOGETHER && bytes < BYTES_TOGETHER {
+        let mut bytes = 0;
+        for _ in 0..self.reads {
             let read = match self.framing.segments {
                 Segments::Split => self.receive_packet(buffers, into),
                 Segments::Whole => self.receive_segment(buffers, into),
             };
             match read {
                 Ok(length) => bytes += length,
-                Err(Errno::AGAIN) => return Ok(false),
+                Err(Errno::AGAIN) => {
+                    self.reads = 1;
+                    return Ok(false);
+                }
                 Err(Errno::INTR) => {}
                 Err(error) => return Err(error.into()),
             }
-            reads += 1;
+            if bytes >= BYTES_TOGETHER {
+                break;
+            }
         }
+        self.reads = READS_TOGETHER.min(2 * self.reads);
         Ok(true)
     }
 
