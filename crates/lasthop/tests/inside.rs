@@ -71,6 +71,32 @@ fn devices_at_two_interfaces_share_the_link() {
     assert_eq!([reached, bytes], ["reached", "200000"]);
 }
 
+/// A device at a bridge of this host is behind a link at one end of a veth pair whose other end is
+/// in the bridge. This is how an access point's phones are (docs/how-to/phone.md): there, hostapd
+/// puts the Wi-Fi interface into the bridge, here it is `eth1`.
+#[test]
+fn a_device_at_a_bridge_is_behind_the_link() {
+    let script = r"
+        ip link add ap0 type bridge
+        ip link set eth1 master ap0; ip link set eth1 up
+        ip link add lan0 type veth peer name lan1
+        ip link set lan1 master ap0; ip link set lan1 up; ip link set ap0 up
+        # Bridges call netfilter on hosts with Docker, whose policy is this one.
+        sysctl -q net.bridge.bridge-nf-call-iptables=1 2>/dev/null
+        nft 'add table ip filter; add chain ip filter FORWARD { type filter hook forward priority 0; policy drop; }
+             add rule ip filter FORWARD iifname ap0 oifname ap0 accept'
+        link --up delay=30ms --down delay=30ms --inside lan0
+        ask_for_an_address | cut -d, -f1
+        on curl -s --max-time 20 http://10.9.0.1:8000/data | wc -c
+    ";
+    let Some((_world, output)) = run(&format!("set +e; {script}")) else { return };
+    let (out, err) = (text(&output.stdout), text(&output.stderr));
+    let lines: Vec<&str> = out.lines().collect();
+    let [lease, bytes] = lines[..] else { panic!("{out}\n{err}") };
+    assert!(lease.starts_with("lease of 192.168.200."), "{lease}");
+    assert_eq!(bytes, "200000");
+}
+
 /// A namespace, such as that of a container, gets a way over the link, goes before the one that it
 /// has, and has it again when the link ends.
 #[test]

@@ -72,6 +72,12 @@ pub struct Rules<'a> {
     pub networks: &'a [Network],
 }
 
+/// Zone of connection tracking for packets of devices when they come over the link. Where bridges
+/// call netfilter, which Docker switches on, such a packet may pass the caller's netfilter twice:
+/// on its way to the link through a bridge of the caller, and after the link. In one zone, the
+/// first pass would decide that the connection is not translated. Answers have the usual zone.
+const ZONE: u16 = 19528;
+
 /// Returns the name of the table of the link whose outside device is `device`: `lasthop_1` for
 /// `lasthop-1`.
 pub(crate) fn table(device: &str) -> String {
@@ -134,6 +140,15 @@ fn compose(rules: &Rules<'_>) -> String {
             "    meta nfproto ipv6 ip6 daddr != ::1 fib daddr type local meta l4proto {{ tcp, udp }} th dport {outside} dnat ip6 to [{inside6}]:{port}"
         );
     }
+    let zone = if networks.is_empty() {
+        String::new()
+    } else {
+        format!(
+            "  chain zone {{\n    type filter hook prerouting priority raw; policy accept;\n\
+             \x20   iifname \"{device}\" ct original zone set {ZONE}\n  }}\n"
+        )
+    };
+    // Only packets that came over the link, see `ZONE`.
     let mut masquerade = String::new();
     let blocks = networks.iter().flat_map(|network| network.blocks());
     for source in [Prefix::host((*inside).into()), Prefix::host((*inside6).into())].into_iter().chain(blocks)
@@ -143,12 +158,12 @@ fn compose(rules: &Rules<'_>) -> String {
             IpAddr::V6(_) if *ipv6 => "ip6",
             IpAddr::V6(_) => continue,
         };
-        let _ = writeln!(masquerade, "    {family} saddr {source} oifname != \"{device}\" masquerade");
+        let _ = writeln!(masquerade, "    {family} saddr {source} iifname \"{device}\" masquerade");
     }
     // Packets from the link's own device are not redirected, so that `host.lasthop:PORT` stays a
     // port of the caller.
     format!(
-        "table inet {table} {{\n\
+        "table inet {table} {{\n{zone}\
          \x20 chain prerouting {{\n    type nat hook prerouting priority dstnat; policy accept;\n{echo}    iifname \"{device}\" accept\n{redirections}  }}\n\
          \x20 chain output {{\n    type nat hook output priority -100; policy accept;\n{redirections}  }}\n\
          \x20 chain postrouting {{\n    type nat hook postrouting priority srcnat; policy accept;\n\
@@ -252,8 +267,8 @@ mod tests {
 {redirections}  }}
   chain postrouting {{
     type nat hook postrouting priority srcnat; policy accept;
-    ip saddr 100.64.0.2/32 oifname != \"lasthop-7\" masquerade
-    ip6 saddr fd6c:6173:7468:6f70::2/128 oifname != \"lasthop-7\" masquerade
+    ip saddr 100.64.0.2/32 iifname \"lasthop-7\" masquerade
+    ip6 saddr fd6c:6173:7468:6f70::2/128 iifname \"lasthop-7\" masquerade
     ip saddr 127.0.0.0/8 oifname \"lasthop-7\" masquerade
   }}
   chain forward {{
@@ -270,13 +285,13 @@ mod tests {
     #[test]
     fn what_a_link_does_not_need_is_not_in_its_table() {
         let text = compose(&rules(false, None, &[]));
-        for absent in ["ip6", "echo-request", "dport"] {
+        for absent in ["ip6", "echo-request", "dport", "zone"] {
             assert!(!text.contains(absent), "{absent}: {text}");
         }
         assert!(!compose(&rules(false, Some("fd00::1"), &[])).contains("echo-request"), "IPv4 only");
     }
 
-    /// The caller masquerades packets of all networks behind the link.
+    /// The caller masquerades packets of all networks behind the link if they came over it.
     #[test]
     fn networks_of_devices_are_masqueraded() {
         let networks = crate::plan::choose_networks(&[], 2).expect("networks");
@@ -284,7 +299,8 @@ mod tests {
         let lines = |text: &str, what: &str| text.lines().filter(|line| line.contains(what)).count();
         assert_eq!([lines(&text(true), "192.168."), lines(&text(true), "7468:c")], [2, 2]);
         assert_eq!([lines(&text(false), "192.168."), lines(&text(false), "ip6")], [2, 0]);
-        assert!(text(true).contains("    ip saddr 192.168.201.0/24 oifname != \"lasthop-7\" masquerade\n"));
+        assert_eq!(lines(&text(true), "iifname \"lasthop-7\" ct original zone set"), 1);
+        assert!(text(true).contains("    ip saddr 192.168.201.0/24 iifname \"lasthop-7\" masquerade\n"));
     }
 
     /// The state of a dead run may name only these, or it is not undone.
