@@ -31,7 +31,7 @@ use crate::plan::{Plan, PlanError};
 use crate::run::{Job, SCRATCH};
 use crate::workload::ground::sleep_unless;
 use results::journal::Journal;
-use results::manifest::SCHEMA;
+use results::manifest::{RunVerdict, SCHEMA};
 use results::{Cell, Clock, Factor, Manifest, Precision, RunControl, RunEnded, Shard, Stop, directory};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fs;
@@ -473,7 +473,21 @@ fn supervise(place: &RunEnvironment, job: Job, needs: &Needs, interrupted: &Atom
         }
         RunEnvironment::Guests(guests) => guests.run(&job, interrupted, &mut advanced),
     };
+    let result = result.map(|ended| ended.and_then(|ended| unless_interrupted(ended, interrupted)));
     let _ = tell.send(Word::Ended(job.cell, job.repetition, Box::new(result)));
+}
+
+/// Time by which the same signal may reach this process later than the processes of a run.
+const SIGNAL: Duration = Duration::from_millis(200);
+
+/// Returns the run; `None` if it failed and the campaign is interrupted a moment later. A batch
+/// system that cancels a job signals all its processes, and those of the run may end first.
+fn unless_interrupted(ended: RunEnded, interrupted: &AtomicBool) -> Option<RunEnded> {
+    if ended.run.verdict == RunVerdict::Failed {
+        sleep_unless(interrupted, Instant::now(), SIGNAL);
+        return (!interrupted.load(Ordering::Acquire)).then_some(ended);
+    }
+    Some(ended)
 }
 
 /// Executes the job in a file; this is the work of [`SUBCOMMAND`].

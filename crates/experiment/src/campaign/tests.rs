@@ -172,6 +172,23 @@ fn an_interrupted_campaign_starts_no_run_and_is_not_complete() {
     assert_eq!((campaign.manifest().ended_unix_ns, campaign.left().len()), (None, 12));
 }
 
+/// A batch system signals all processes of a job, those of a run before this one.
+#[test]
+fn a_run_that_fails_just_before_the_campaign_is_interrupted_is_not_counted() {
+    let interrupted = AtomicBool::new(false);
+    assert!(unless_interrupted(ended(1, 0), &interrupted).is_some());
+    let mut good = ended(1, 0);
+    good.run.verdict = RunVerdict::Good;
+    assert!(unless_interrupted(good, &AtomicBool::new(true)).is_some());
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            thread::sleep(SIGNAL / 10);
+            interrupted.store(true, Ordering::Release);
+        });
+        assert!(unless_interrupted(ended(1, 0), &interrupted).is_none());
+    });
+}
+
 /// Times of the two clocks, or of two kernels, are not comparable.
 #[test]
 fn a_campaign_goes_on_with_the_clock_and_kernel_that_it_was_begun_with() {
