@@ -477,14 +477,15 @@ fn supervise(place: &RunEnvironment, job: Job, needs: &Needs, interrupted: &Atom
     let _ = tell.send(Word::Ended(job.cell, job.repetition, Box::new(result)));
 }
 
-/// Time by which the same signal may reach this process later than the processes of a run.
-const SIGNAL: Duration = Duration::from_millis(200);
+/// Time by which the same signal may reach this process later than the processes of a run. Slurm
+/// sends them one after the other; a failed run costs this time.
+const SIGNAL_LAG: Duration = Duration::from_millis(200);
 
 /// Returns the run; `None` if it failed and the campaign is interrupted a moment later. A batch
 /// system that cancels a job signals all its processes, and those of the run may end first.
 fn unless_interrupted(ended: RunEnded, interrupted: &AtomicBool) -> Option<RunEnded> {
     if ended.run.verdict == RunVerdict::Failed {
-        sleep_unless(interrupted, Instant::now(), SIGNAL);
+        sleep_unless(interrupted, Instant::now(), SIGNAL_LAG);
         return (!interrupted.load(Ordering::Acquire)).then_some(ended);
     }
     Some(ended)

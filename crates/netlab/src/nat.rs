@@ -75,7 +75,8 @@ pub struct Rules<'a> {
 /// Zone of connection tracking for packets of devices when they come over the link. Where bridges
 /// call netfilter, which Docker switches on, such a packet may pass the caller's netfilter twice:
 /// on its way to the link through a bridge of the caller, and after the link. In one zone, the
-/// first pass would decide that the connection is not translated. Answers have the usual zone.
+/// first pass would decide that the connection is not translated. Answers have the usual zone. Any
+/// number does that nobody else uses.
 const ZONE: u16 = 19528;
 
 /// Returns the name of the table of the link whose outside device is `device`: `lasthop_1` for

@@ -94,6 +94,26 @@ fn packets_come_in_their_order_however_many() {
     }
 }
 
+/// The time of arrival is taken after the reads, so a packet that comes alone does not wait for a
+/// read that finds nothing. Of more, each call reads twice as many as the one before.
+#[test]
+fn a_packet_that_comes_alone_is_read_alone() {
+    let mut kernel = kernel();
+    let (port, network) = port(&mut kernel);
+    for _ in 0..2 {
+        for (waiting, reads) in
+            [(1, vec![(true, 1), (false, 0)]), (4, vec![(true, 1), (true, 2), (false, 1)])]
+        {
+            (0..waiting).for_each(|n| assert!(write(&network, n).is_ok(), "there is room for {waiting}"));
+            for expected in reads {
+                let mut frames = Vec::new();
+                let more = kernel.receive(port, &mut frames).expect("packets");
+                assert_eq!((more, frames.len()), expected, "of {waiting}");
+            }
+        }
+    }
+}
+
 #[test]
 fn packets_leave_in_their_order_when_they_are_flushed() {
     for mut kernel in kernels() {

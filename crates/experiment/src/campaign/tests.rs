@@ -182,7 +182,7 @@ fn a_run_that_fails_just_before_the_campaign_is_interrupted_is_not_counted() {
     assert!(unless_interrupted(good, &AtomicBool::new(true)).is_some());
     thread::scope(|scope| {
         scope.spawn(|| {
-            thread::sleep(SIGNAL / 10);
+            thread::sleep(SIGNAL_LAG / 10);
             interrupted.store(true, Ordering::Release);
         });
         assert!(unless_interrupted(ended(1, 0), &interrupted).is_none());
