@@ -50,6 +50,9 @@ pub(super) struct End {
     /// Maximum weight in flight with which the kernel reports each read.
     limit: usize,
     program: Program,
+    /// The program may have written since its queue was last seen empty. An event of epoll or a
+    /// change of its state says so.
+    may_have_written: bool,
     /// Whether we have shut down our sending direction.
     is_shut: bool,
     room: Room,
@@ -113,6 +116,7 @@ impl End {
             rest: Vec::new(),
             limit,
             program: Program::Open,
+            may_have_written: true,
             is_shut: false,
             room: Room::Usual,
             read_at: Duration::ZERO,
@@ -121,6 +125,7 @@ impl End {
 
     /// Processes an event of epoll.
     pub(super) fn heard(&mut self, events: EventFlags, name: &SocketName) {
+        self.may_have_written = true;
         let has = |flags| events.contains(flags);
         self.note(has(EventFlags::ERR), has(EventFlags::HUP), has(EventFlags::RDHUP), name);
     }
@@ -143,6 +148,7 @@ impl End {
             (_, _, true) => Program::Shut,
             _ => Program::Open,
         };
+        self.may_have_written |= found > self.program;
         self.program = self.program.max(found);
         if self.program == Program::Closed && self.is_shut && is_held(name, SocketType::STREAM) {
             self.program = Program::Shut;
@@ -168,7 +174,9 @@ impl End {
     /// Takes bytes from the program, at most `most`. Returns them, and whether they are one urgent
     /// byte.
     pub(super) fn take(&mut self, most: usize) -> (Vec<u8>, bool) {
-        let mut count = self.waiting().min(most).min(READ);
+        let waiting = if self.may_have_written { self.waiting() } else { 0 };
+        self.may_have_written = waiting > 0;
+        let mut count = waiting.min(most).min(READ);
         if count == 0 {
             return (Vec::new(), false);
         }
