@@ -1,13 +1,11 @@
 //! Tests of `lasthop resoa` from pairing to the end: a server as a command, with an authenticated
 //! client, a policy that changes while it runs, and queries of its state.
 
-use resoa_carrier::Carrier;
 use resoa_carrier::keys::{PublicKey, SecretKey};
-use resoa_carrier::{AnyCarrier, CarrierAddress};
+use resoa_carrier::{AnyCarrier, Carrier, CarrierAddress, wait_for};
 use resoa_protocol::lhp::{Connection, DisconnectReason, Indication, LastHop, Provider, Service};
 use resoa_protocol::message::{AddressMode, Body, Control, Create, Family, Operation, Reply, RsockType};
 use resoa_protocol::{Errno, Message, RsockId, Target, Xid};
-use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, Signal, geteuid, kill_process};
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -106,12 +104,7 @@ impl Guest {
             if let Some((_, indication)) = happened.into_iter().next() {
                 return indication;
             }
-            let patience = PATIENCE.try_into().expect("a time");
-            let readable = poll(
-                &mut [PollFd::from_borrowed_fd(self.carrier.descriptor(), PollFlags::IN)],
-                Some(&patience),
-            );
-            assert_ne!(readable.expect("polls"), 0, "nothing comes");
+            assert!(wait_for(&[&self.carrier], PATIENCE), "nothing comes");
         }
     }
 

@@ -11,7 +11,6 @@ use resoa_calls::{Connected, Response, SocketId, Status};
 use resoa_carrier::Carrier;
 use resoa_protocol::Target;
 use rustix::event::epoll::EventFlags;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::BorrowedFd;
 use rustix::net::SocketType;
 use std::collections::VecDeque;
@@ -23,9 +22,9 @@ use std::time::{Duration, Instant};
 /// program that accepts waits for each answer, and natively it would not. If its calls waited
 /// behind all data of its other connections, it would accept few new ones.
 const BETWEEN_CALLS: usize = 16;
-/// Maximum time in seconds for the server within this process to accept its client. This takes no
-/// time unless the machine stalls.
-const PATIENCE: i64 = 30;
+/// Maximum time for the server within this process to accept its client. This takes no time unless
+/// the machine stalls.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// An agent; see [the crate](crate).
 pub struct Agent {
@@ -84,15 +83,13 @@ impl Agent {
         let now = self.now();
         self.associations.of_mut(Stack::Local).register(now);
         self.settle(now);
+        let begin = Instant::now();
         while !self.associations.of(Stack::Local).is_registered() {
-            let bell = self.associations.of(Stack::Local).descriptor();
-            let mut polled = [PollFd::new(&bell, PollFlags::IN)];
-            let longest = Timespec { tv_sec: PATIENCE, tv_nsec: 0 };
-            match poll(&mut polled, Some(&longest)) {
-                Ok(0) => return Err(io::Error::from(io::ErrorKind::TimedOut).into()),
-                Ok(_) | Err(rustix::io::Errno::INTR) => self.hear(Stack::Local, self.now()),
-                Err(error) => return Err(io::Error::from(error).into()),
+            if begin.elapsed() >= PATIENCE {
+                return Err(io::Error::from(io::ErrorKind::TimedOut).into());
             }
+            self.associations.of(Stack::Local).wait(PATIENCE);
+            self.hear(Stack::Local, self.now());
         }
         Ok(())
     }
@@ -127,7 +124,8 @@ impl Agent {
         let now = self.now();
         let deadlines = [self.associations.deadline(), self.sockets.deadline(), self.calls.deadline()];
         let next = deadlines.into_iter().flatten().min().map(|next| next.saturating_sub(now));
-        let events = self.poller.wait(next.into_iter().chain(longest).min())?;
+        let wait = next.into_iter().chain(self.associations.time_left()).chain(longest).min();
+        let events = self.poller.wait(wait)?;
         let now = self.now();
         self.associations.gather();
         // Events of sockets come before calls: a call after a `close` must find the socket closed.
@@ -142,6 +140,9 @@ impl Agent {
                 Token::Owner => is_owners = true,
                 Token::End(_) => {}
             }
+        }
+        for stack in self.associations.due() {
+            self.hear(stack, now);
         }
         self.associations.expire(now);
         self.sockets.expire(&mut self.associations.at(now));

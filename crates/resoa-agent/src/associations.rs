@@ -131,6 +131,20 @@ impl Associations {
         self.all().for_each(|association| association.expire(now));
     }
 
+    /// Returns the time until a carrier has something to do even if nothing comes.
+    pub(crate) fn time_left(&self) -> Option<Duration> {
+        let local = self.local.as_ref().map(|local| &local.association);
+        [Some(&self.remote), local].into_iter().flatten().filter_map(Association::time_left).min()
+    }
+
+    /// Returns the stacks whose carriers have something to do now even if nothing has come.
+    pub(crate) fn due(&self) -> Vec<Stack> {
+        let mut stacks = vec![Stack::Remote];
+        stacks.extend(self.local.as_ref().map(|_| Stack::Local));
+        stacks.retain(|&stack| self.of(stack).time_left().is_some_and(|left| left.is_zero()));
+        stacks
+    }
+
     /// Collects messages until [`flush`](Self::flush), so that they leave in one segment or packet,
     /// whatever their subject.
     pub(crate) fn gather(&mut self) {

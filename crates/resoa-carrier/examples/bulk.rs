@@ -9,9 +9,8 @@
 //! ```
 
 use resoa_carrier::keys::{PublicKey, SecretKey};
-use resoa_carrier::{Allowed, Carrier, CarrierAddress};
+use resoa_carrier::{Allowed, Carrier, CarrierAddress, wait_for};
 use resoa_protocol::lhp::{Connection, Handed, Indication, LastHop, Provider, Service};
-use rustix::event::{PollFd, PollFlags, poll};
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::io::{Read, Write};
@@ -28,7 +27,7 @@ const SOCKETS: u32 = 4;
 const WARM_UP: Duration = Duration::from_secs(1);
 
 fn wait(carrier: &impl Carrier) {
-    let _ = poll(&mut [PollFd::from_borrowed_fd(carrier.descriptor(), PollFlags::IN)], None);
+    wait_for(&[carrier], Duration::MAX);
 }
 
 /// Returns a data message.

@@ -16,7 +16,7 @@
 
 use crate::Carrier;
 use crate::udp::enlarge;
-use crate::wake::{WHOLE, Wake};
+use crate::wake::Wake;
 use resoa_protocol::lhp::{
     Connection, DisconnectReason, Handed, Identity, Indication, LastHop, Provider, Service, Statistics,
 };
@@ -124,8 +124,8 @@ impl Bare {
         let socket = UdpSocket::bind(address)?;
         socket.set_nonblocking(true)?;
         enlarge(socket.as_fd());
-        let wake = Wake::new()?;
-        wake.watch(socket.as_fd(), WHOLE)?;
+        let mut wake = Wake::new()?;
+        wake.watch_datagrams(socket.as_fd())?;
         Ok(Self { wake, socket, identity, links: BTreeMap::new(), last: 0, waiting: VecDeque::new() })
     }
 
@@ -152,6 +152,11 @@ impl Bare {
     }
 
     fn send_waiting(&mut self) {
+        self.try_waiting();
+        self.wake.await_room(self.socket.as_fd(), !self.waiting.is_empty());
+    }
+
+    fn try_waiting(&mut self) {
         while let Some((peer, datagram)) = self.waiting.front() {
             match self.socket.send_to(datagram, peer) {
                 // The socket wakes the loop when there is room again.
@@ -161,6 +166,15 @@ impl Bare {
                 Ok(_) | Err(_) => drop(self.waiting.pop_front()),
             }
         }
+    }
+
+    /// Ends a wait when the patience for a server ends.
+    fn wait_for_answers(&mut self) {
+        let ends = self.links.values().filter_map(|link| match link.stage {
+            Stage::Asking(since) => Some(since + PATIENCE),
+            _ => None,
+        });
+        self.wake.set(ends.min());
     }
 
     /// Ends a connection for the other side, which is told `kind`.
@@ -285,7 +299,7 @@ impl LastHop for Bare {
         link.peer = Some(server);
         link.stage = Stage::Asking(Instant::now());
         self.put(server, HELLO, &identity.0);
-        self.wake.set(PATIENCE);
+        self.wait_for_answers();
     }
 
     fn accept(&mut self, connection: Connection) {
@@ -345,10 +359,16 @@ impl Carrier for Bare {
         self.wake.descriptor()
     }
 
+    fn deadline(&self) -> Option<Instant> {
+        self.wake.deadline()
+    }
+
     fn poll(&mut self, happened: &mut Vec<(Connection, Indication)>) {
-        let _ = self.wake.take(Duration::ZERO);
+        let is_ready = !self.wake.take().is_empty();
         self.send_waiting();
-        self.receive_all();
+        if is_ready {
+            self.receive_all();
+        }
         let mut reports = Vec::new();
         for (&connection, link) in &mut self.links {
             match (Self::tell(connection, link, happened), link.peer) {
@@ -363,5 +383,6 @@ impl Carrier for Bare {
             let is_servers = self.identity.is_none();
             !(is_servers && link.stage == Stage::Gone && link.told.is_empty())
         });
+        self.wait_for_answers();
     }
 }

@@ -27,7 +27,8 @@ use crate::keys::{PublicKey, SecretKey};
 use crate::llp::Silence;
 use crate::strangers::Strangers;
 pub use crate::strangers::{INTRODUCTION, OF_ONE_SOURCE, STRANGERS};
-use crate::wake::{WHOLE, Wake};
+use crate::waiting::wait_for;
+use crate::wake::Wake;
 use crate::{Allowed, Carrier};
 pub use first::SUSPICIOUS;
 
@@ -71,8 +72,6 @@ enum Role {
 /// One end of the carrier; see the [module](self).
 pub struct Datagrams {
     wake: Wake,
-    /// When its timer expires.
-    armed: Option<Duration>,
     port: Port,
     key: SecretKey,
     role: Role,
@@ -80,6 +79,8 @@ pub struct Datagrams {
     origin: Instant,
     peers: BTreeMap<Connection, Peer>,
     strangers: Strangers,
+    /// The socket may have more packets, although it reports none.
+    has_more: bool,
     /// Connections to process in the next pass: packets have arrived for them, or their user has
     /// called. Others are not processed, because there may be a thousand.
     due: BTreeSet<Connection>,
@@ -160,11 +161,10 @@ impl Datagrams {
     }
 
     fn new(port: Port, key: &SecretKey, role: Role, keep_alive: KeepAlive) -> io::Result<Self> {
-        let wake = Wake::new()?;
-        wake.watch(port.descriptor(), WHOLE)?;
+        let mut wake = Wake::new()?;
+        wake.watch_datagrams(port.descriptor())?;
         Ok(Self {
             wake,
-            armed: None,
             port,
             key: key.clone(),
             role,
@@ -172,6 +172,7 @@ impl Datagrams {
             origin: Instant::now(),
             peers: BTreeMap::new(),
             strangers: Strangers::default(),
+            has_more: false,
             due: BTreeSet::new(),
             schedule: Schedule::default(),
             numbers: HashMap::new(),
@@ -198,7 +199,7 @@ impl Datagrams {
         let mut address = self.address().ok_or(io::ErrorKind::Unsupported)?;
         address.set_port(0);
         let port = Port::udp(address)?;
-        self.wake.watch(port.descriptor(), WHOLE)?;
+        self.wake.watch_datagrams(port.descriptor())?;
         self.port = port;
         Ok(())
     }
@@ -233,8 +234,8 @@ impl Datagrams {
         }
     }
 
-    /// Receives packets, up to a bound, and returns whether there may be more.
-    fn take_packets(&mut self, now: Duration) -> bool {
+    /// Receives packets, up to a bound.
+    fn take_packets(&mut self, now: Duration) {
         self.strangers.pass(now);
         let mut buffer = std::mem::take(&mut self.buffer);
         let (mut found, mut count, mut more) = (Vec::new(), 0, true);
@@ -248,7 +249,7 @@ impl Datagrams {
             }
         }
         self.buffer = buffer;
-        more
+        self.has_more = more;
     }
 
     fn packet(&mut self, octets: &[u8], from: Address, now: Duration) {
@@ -295,7 +296,7 @@ impl Datagrams {
         peer.transmit(&mut self.port, now);
         self.schedule.set(connection, peer.deadline());
         self.due.insert(connection);
-        self.arm(self.schedule.next(), now);
+        self.wait_for(self.schedule.next());
     }
 
     /// Sends the messages that were collected.
@@ -306,12 +307,10 @@ impl Datagrams {
         }
     }
 
-    fn arm(&mut self, due: Option<Duration>, now: Duration) {
-        let Some(due) = due else { return };
-        if self.armed.is_none_or(|armed| due < armed) {
-            self.armed = Some(due);
-            self.wake.set(due.saturating_sub(now));
-        }
+    /// Makes the next wait end at `due`, or earlier when there is something to do.
+    fn wait_for(&mut self, due: Option<Duration>) {
+        self.wake.await_room(self.port.descriptor(), self.port.is_full());
+        self.wake.set(due.map(|due| self.origin + due));
     }
 }
 
@@ -334,7 +333,7 @@ impl Drop for Datagrams {
             if left.is_zero() || !self.peers.values().any(Peer::is_closing) {
                 return;
             }
-            self.wake.take(left);
+            wait_for(&[&*self], left);
         }
     }
 }

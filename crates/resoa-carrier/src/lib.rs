@@ -43,4 +43,4 @@ mod wake;
 
 pub use allowed::Allowed;
 pub use place::{AnyCarrier, CarrierAddress, MacAddress, NotAPlace};
-pub use waiting::{Carrier, Outbox};
+pub use waiting::{Carrier, Outbox, wait_for};

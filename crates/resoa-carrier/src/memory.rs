@@ -10,7 +10,7 @@ use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The side that an end belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -241,6 +241,10 @@ impl LastHop for Memory {
 impl Carrier for Memory {
     fn descriptor(&self) -> BorrowedFd<'_> {
         self.bell.as_fd()
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        None
     }
 
     fn poll(&mut self, happened: &mut Vec<(Connection, Indication)>) {

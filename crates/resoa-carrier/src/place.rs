@@ -26,7 +26,7 @@ use std::fmt;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::str::FromStr;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Any carrier.
 pub type AnyCarrier = Box<dyn Carrier<Error = io::Error> + Send>;
@@ -300,6 +300,9 @@ impl LastHop for AnyCarrier {
 impl Carrier for AnyCarrier {
     fn descriptor(&self) -> BorrowedFd<'_> {
         (**self).descriptor()
+    }
+    fn deadline(&self) -> Option<Instant> {
+        (**self).deadline()
     }
     fn poll(&mut self, happened: &mut Vec<(Connection, resoa_protocol::lhp::Indication)>) {
         (**self).poll(happened);

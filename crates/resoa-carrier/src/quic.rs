@@ -48,7 +48,8 @@ use crate::stage::{NOTHING_KNOWN, Stage};
 use crate::strangers::Strangers;
 use crate::tcp::KeepAlive;
 use crate::udp::{DATAGRAM, headers, route_mtu};
-use crate::wake::{WHOLE, Wake};
+use crate::waiting::wait_for;
+use crate::wake::Wake;
 use crate::{Allowed, Carrier};
 use link::Link;
 use quinn_proto::{ClientConfig, ConnectionHandle, Endpoint};
@@ -107,6 +108,8 @@ pub struct Quic {
     handles: HashMap<Connection, ConnectionHandle>,
     strangers: Strangers,
     origin: Instant,
+    /// The socket may have more datagrams, although it reports none.
+    has_more: bool,
     /// Connections to be dropped, whatever the other side may still send.
     forgotten: Vec<ConnectionHandle>,
     /// Connections that failed at once.
@@ -165,8 +168,8 @@ impl Quic {
         key: &SecretKey,
         keep_alive: KeepAlive,
     ) -> io::Result<Self> {
-        let wake = Wake::new()?;
-        wake.watch(socket.descriptor(), WHOLE)?;
+        let mut wake = Wake::new()?;
+        wake.watch_datagrams(socket.descriptor())?;
         Ok(Self {
             wake,
             socket,
@@ -177,6 +180,7 @@ impl Quic {
             handles: HashMap::new(),
             strangers: Strangers::default(),
             origin: Instant::now(),
+            has_more: false,
             forgotten: Vec::new(),
             failed: Vec::new(),
             last: 0,
@@ -208,7 +212,7 @@ impl Quic {
         let mut address = self.address();
         address.set_port(0);
         let socket = Socket::bind(address)?;
-        self.wake.watch(socket.descriptor(), WHOLE)?;
+        self.wake.watch_datagrams(socket.descriptor())?;
         self.socket = socket;
         for link in self.links.values_mut() {
             // As after a change of the interface: packets of the other side reach nobody until it
@@ -324,6 +328,10 @@ impl Carrier for Quic {
         self.wake.descriptor()
     }
 
+    fn deadline(&self) -> Option<Instant> {
+        self.wake.deadline()
+    }
+
     fn poll(&mut self, happened: &mut Vec<(Connection, Indication)>) {
         self.turn(happened);
     }
@@ -375,7 +383,7 @@ impl Drop for Quic {
         let begin = Instant::now();
         while begin.elapsed() < LINGER && self.links.values().any(|link| link.stage == Stage::Closing) {
             self.poll(&mut Vec::new());
-            self.wake.take(LINGER.saturating_sub(begin.elapsed()));
+            wait_for(&[&*self], LINGER.saturating_sub(begin.elapsed()));
         }
         let now = Instant::now();
         for link in self.links.values_mut() {

@@ -80,10 +80,8 @@ pub struct Tcp {
     /// for something that the next pass carries out. Others are not processed, because each costs a
     /// system call and there may be a thousand clients of which one is active.
     due: BTreeSet<Connection>,
-    /// When connections must be processed even if nothing happens, and the time for which the timer
-    /// is set.
+    /// When connections must be processed even if nothing happens.
     schedule: Schedule<Connection, Instant>,
-    armed: Option<Instant>,
     last: u64,
     /// Whether messages are being collected, and the connections that have some.
     gathers: bool,
@@ -156,7 +154,6 @@ impl Tcp {
             origin: Instant::now(),
             due: BTreeSet::new(),
             schedule: Schedule::default(),
-            armed: None,
             last: 0,
             gathers,
             gathered,
@@ -347,8 +344,12 @@ impl Carrier for Tcp {
         self.wake.descriptor()
     }
 
+    fn deadline(&self) -> Option<Instant> {
+        self.wake.deadline()
+    }
+
     fn poll(&mut self, happened: &mut Vec<(Connection, Indication)>) {
-        self.due.extend(self.wake.take(Duration::ZERO));
+        self.due.extend(self.wake.take());
         let now = Instant::now();
         self.strangers.pass(now.saturating_duration_since(self.origin));
         self.due.extend(self.schedule.all_due(now));
@@ -360,11 +361,7 @@ impl Carrier for Tcp {
                 hurried.insert(connection);
             }
         }
-        let next = self.schedule.next();
-        if let Some(next) = next.filter(|_| next != self.armed) {
-            self.wake.set(next.saturating_duration_since(Instant::now()));
-        }
-        self.armed = next;
+        self.wake.set(self.schedule.next());
         if !hurried.is_empty() {
             self.due = hurried;
             self.wake.ring();

@@ -81,7 +81,8 @@ impl Udp {
                 came(from..end.min(from + meta.stride), meta);
             }
         }
-        Ok(true)
+        // A call that returns fewer has emptied the socket.
+        Ok(count == RUNS)
     }
 
     /// Sends datagrams, and returns whether there was room. What cannot be sent for another reason

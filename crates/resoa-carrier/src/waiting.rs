@@ -4,15 +4,20 @@
 
 use crate::order::may_be_lost;
 use resoa_protocol::lhp::{Connection, Handed, Indication, LastHop};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::BorrowedFd;
 use std::collections::VecDeque;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// A carrier that an event loop can wait for.
 pub trait Carrier: LastHop {
-    /// Returns a file descriptor that is readable whenever [`poll`](Self::poll) has something to
-    /// report.
+    /// Returns a file descriptor that is readable whenever packets have come that
+    /// [`poll`](Self::poll) processes.
     fn descriptor(&self) -> BorrowedFd<'_>;
+
+    /// Returns when [`poll`](Self::poll) has something to do although the file descriptor does not
+    /// become readable; `None` means never. Every call can change it.
+    fn deadline(&self) -> Option<Instant>;
 
     /// Appends everything that has happened since the last call, in order. Does not block.
     fn poll(&mut self, happened: &mut Vec<(Connection, Indication)>);
@@ -25,6 +30,25 @@ pub trait Carrier: LastHop {
 
     /// Sends the collected messages, and ends collecting.
     fn flush(&mut self) {}
+}
+
+/// Waits until one of the carriers has something to do, at most for `longest`, and returns whether
+/// one has.
+pub fn wait_for<C: Carrier + ?Sized>(carriers: &[&C], longest: Duration) -> bool {
+    let now = Instant::now();
+    let left = carriers.iter().filter_map(|carrier| carrier.deadline());
+    let left = left.map(|due| due.saturating_duration_since(now)).min();
+    // A longer time might not fit the type, and callers wait again.
+    let longest = longest.min(Duration::from_hours(1));
+    let wait = left.unwrap_or(longest).min(longest);
+    let mut polled: Vec<_> = carriers
+        .iter()
+        .map(|carrier| PollFd::from_borrowed_fd(carrier.descriptor(), PollFlags::IN))
+        .collect();
+    let timeout = Timespec { tv_sec: wait.as_secs().cast_signed(), tv_nsec: wait.subsec_nanos().into() };
+    // An interrupted wait counts as one that has ended.
+    let is_readable = poll(&mut polled, Some(&timeout)).is_ok_and(|ready| ready > 0);
+    is_readable || left.is_some_and(|left| left <= longest)
 }
 
 /// Most bytes that wait for [`flush`](Carrier::flush). More than this fills segments, records and

@@ -1,10 +1,9 @@
 //! A server over TCP whose process has no file descriptor left. The limit holds for the whole
 //! process, so this test has a process of its own.
 
-use resoa_carrier::Carrier;
 use resoa_carrier::tcp::{KeepAlive, Tcp};
+use resoa_carrier::{Carrier, wait_for};
 use resoa_protocol::lhp::{Identity, Indication, LastHop, Provider, Service};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Resource, getrlimit, setrlimit};
 use std::fs::File;
 use std::net::Ipv4Addr;
@@ -15,8 +14,7 @@ const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Waits a moment at most, and returns whether there is something to poll.
 fn is_told(server: &Tcp) -> bool {
-    let moment = Timespec { tv_sec: 0, tv_nsec: 300_000_000 };
-    poll(&mut [PollFd::from_borrowed_fd(server.descriptor(), PollFlags::IN)], Some(&moment)) == Ok(1)
+    wait_for(&[server], Duration::from_millis(300))
 }
 
 /// The server does not spin, and accepts the client as soon as a file descriptor is free.

@@ -20,7 +20,6 @@ use resoa_protocol::{
     CallId, Client, ReceiveFlags, RsockId, ServerSettings, Settings, SocketCall, Timers, Value,
 };
 use resoa_server::Host;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
@@ -171,16 +170,13 @@ fn call(guest: &mut Guest<AnyCarrier>, socket: RsockId, what: impl Into<SocketCa
 }
 
 fn until<T>(guest: &mut Guest<AnyCarrier>, mut there: impl FnMut(&mut Guest<AnyCarrier>) -> Option<T>) -> T {
-    use resoa_carrier::Carrier;
     let begin = Instant::now();
     loop {
         if let Some(found) = there(guest) {
             return found;
         }
         assert!(begin.elapsed() < PATIENCE, "does not come");
-        let moment = Timespec { tv_sec: 0, tv_nsec: 5_000_000 };
-        let descriptor = guest.carrier.descriptor();
-        poll(&mut [PollFd::from_borrowed_fd(descriptor, PollFlags::IN)], Some(&moment)).expect("poll");
+        resoa_carrier::wait_for(&[&guest.carrier], Duration::from_millis(5));
         guest.hear();
         guest.expire();
     }

@@ -194,13 +194,14 @@ impl<C: Carrier> Host<C> {
         let acknowledgements = self.acknowledgements_due();
         let deadlines =
             [acknowledgements, self.watchdog, self.standstill, self.gate.deadline(), self.names.deadline()];
-        let next = deadlines.into_iter().flatten().min();
-        let wait = next.map(|next| next.saturating_sub(now)).into_iter().chain(longest).min();
+        let next = deadlines.into_iter().flatten().min().map(|next| next.saturating_sub(now));
+        let carrier = self.carrier.deadline().map(|due| due.saturating_duration_since(Instant::now()));
+        let wait = next.into_iter().chain(carrier).chain(longest).min();
         let Happened { endpoints, sources } = self.tcp.wait(wait)?;
         let now = self.origin.elapsed();
         // Messages of this turn are sent together at its end.
         self.carrier.gather();
-        if sources.contains(&CARRIER) {
+        if sources.contains(&CARRIER) || self.carrier.deadline().is_some_and(|due| due <= Instant::now()) {
             self.hear(now);
         }
         for endpoint in endpoints {

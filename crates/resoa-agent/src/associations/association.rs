@@ -2,15 +2,14 @@
 //! lost, the sockets have failed, and the agent retries with growing pauses.
 
 use resoa_calls::Connected;
-use resoa_carrier::{Carrier, Outbox};
+use resoa_carrier::{Carrier, Outbox, wait_for};
 use resoa_protocol::lhp::{Connection, DisconnectReason, Indication, Provider, Service};
 use resoa_protocol::message::Refusal;
 use resoa_protocol::{
     Action, CallId, Client, Errno, Message, Registration, RsockId, SocketCall, Stream, Target, Value,
 };
-use rustix::fd::BorrowedFd;
 use std::io;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Pause before the first retry after a loss. It doubles each time.
 const SHORTEST: Duration = Duration::from_millis(100);
@@ -74,9 +73,15 @@ impl Association {
         }
     }
 
-    /// Returns a descriptor that is readable when [`poll`](Self::poll) has reports.
-    pub(crate) fn descriptor(&self) -> BorrowedFd<'_> {
-        self.carrier.descriptor()
+    /// Returns the time until [`poll`](Self::poll) has something to do even if nothing comes.
+    pub(super) fn time_left(&self) -> Option<Duration> {
+        self.carrier.deadline().map(|due| due.saturating_duration_since(Instant::now()))
+    }
+
+    /// Waits until [`poll`](Self::poll) has something to do, and returns whether it has within
+    /// `longest`.
+    pub(crate) fn wait(&self, longest: Duration) -> bool {
+        wait_for(&[&*self.carrier], longest)
     }
 
     /// Returns the round-trip time of the last hop, if it is known.

@@ -17,7 +17,7 @@ use std::cell::RefCell;
 use std::io;
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::rc::Rc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Number of sockets that send at the same time.
 const MANY: usize = 64;
@@ -74,6 +74,10 @@ impl LastHop for Noted {
 impl Carrier for Noted {
     fn descriptor(&self) -> BorrowedFd<'_> {
         self.0.descriptor()
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        self.0.deadline()
     }
 
     fn poll(&mut self, happened: &mut Vec<(Connection, Indication)>) {

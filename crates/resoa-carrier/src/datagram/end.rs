@@ -11,7 +11,7 @@ use resoa_protocol::lhp::{
 };
 use rustix::fd::BorrowedFd;
 use std::io;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// While the kernel takes no packets, timers fire at most this often.
 const FULL: Duration = Duration::from_millis(1);
@@ -111,15 +111,21 @@ impl Carrier for Datagrams {
         self.wake.descriptor()
     }
 
+    fn deadline(&self) -> Option<Instant> {
+        self.wake.deadline()
+    }
+
     fn poll(&mut self, happened: &mut Vec<(Connection, Indication)>) {
-        self.wake.take(Duration::ZERO);
+        let is_ready = !self.wake.take().is_empty();
         let now = self.now();
         if self.port.is_full() {
             // Any connection may have had to wait for the kernel.
             self.due.extend(self.peers.keys());
         }
         self.port.flush();
-        let more = self.take_packets(now);
+        if is_ready || self.has_more {
+            self.take_packets(now);
+        }
         let now = self.now();
         self.due.extend(self.schedule.all_due(now));
         for connection in std::mem::take(&mut self.due) {
@@ -131,16 +137,14 @@ impl Carrier for Datagrams {
             }
         }
         let mut due = self.schedule.next();
-        if more {
+        if self.has_more {
             self.wake.ring();
         }
         if self.port.is_full() {
             // Sending must wait for the kernel, and its socket reports when it takes more.
             due = due.map(|due| due.max(now + FULL));
         }
-        // The timer was for the work that is done now.
-        self.armed = None;
-        self.arm(due, now);
+        self.wait_for(due);
     }
 
     fn gather(&mut self) {

@@ -60,6 +60,11 @@ impl Socket {
         more.unwrap_or(true)
     }
 
+    /// Returns whether datagrams wait for room.
+    pub(super) fn is_full(&self) -> bool {
+        self.unsent.is_some()
+    }
+
     /// Sends what was left, and returns whether the kernel had room for it.
     pub(super) fn is_free(&mut self) -> bool {
         match self.unsent.take() {

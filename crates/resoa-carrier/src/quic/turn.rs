@@ -8,18 +8,20 @@ use crate::strangers::{INTRODUCTION, Source, draw};
 use quinn_proto::{DatagramEvent, EndpointEvent, Incoming, Transmit};
 use resoa_protocol::lhp::{Connection, Indication};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 impl Quic {
     /// Runs a pass. It does not block.
     pub(super) fn turn(&mut self, happened: &mut Vec<(Connection, Indication)>) {
-        self.wake.take(Duration::ZERO);
+        let is_ready = !self.wake.take().is_empty();
         let now = Instant::now();
         for (connection, why) in std::mem::take(&mut self.failed) {
             happened.push((connection, Indication::Disconnected(why)));
         }
         self.strangers.pass(now.saturating_duration_since(self.origin));
-        let hurries = self.receive(now);
+        if is_ready || self.has_more {
+            self.receive(now);
+        }
         let strangers = self.end_introductions(now);
         for link in self.links.values_mut() {
             if link.quic.poll_timeout().is_some_and(|time| time <= now) {
@@ -35,21 +37,19 @@ impl Quic {
         self.transmit(now);
         self.sweep();
         let timers = self.links.values_mut().filter_map(Link::deadline);
-        if let Some(next) = timers.chain(strangers).min() {
-            self.wake.set(next.saturating_duration_since(Instant::now()));
-        }
-        if hurries {
+        self.wake.set(timers.chain(strangers).min());
+        self.wake.await_room(self.socket.descriptor(), self.socket.is_full());
+        if self.has_more {
             self.wake.ring();
         }
     }
 
-    /// Hands received datagrams to their connections, and returns whether there may be more.
-    fn receive(&mut self, now: Instant) -> bool {
+    /// Hands received datagrams to their connections.
+    fn receive(&mut self, now: Instant) {
         let mut arrived = Vec::new();
-        let mut hurries = true;
         for _ in 0..LOOKS {
-            hurries = self.socket.receive(&mut arrived);
-            if !hurries {
+            self.has_more = self.socket.receive(&mut arrived);
+            if !self.has_more {
                 break;
             }
         }
@@ -67,7 +67,6 @@ impl Quic {
                 None => {}
             }
         }
-        hurries
     }
 
     /// Sends a datagram that belongs to no connection. It is lost if there is no room for it.

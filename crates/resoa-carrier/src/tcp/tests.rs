@@ -2,7 +2,7 @@
 
 use super::{KeepAlive, Tcp};
 use crate::keys::SecretKey;
-use crate::{Allowed, Carrier, loopback};
+use crate::{Allowed, Carrier, loopback, wait_for};
 use resoa_protocol::lhp::{Connection, DisconnectReason, Identity, Indication, LastHop, Provider, Service};
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpStream};
@@ -124,10 +124,7 @@ fn a_closed_window_is_no_outage() {
     let begin = Instant::now();
     while begin.elapsed() < keep_alive.interval * keep_alive.questions * 2 {
         server.poll(&mut told);
-        let moment = rustix::event::Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
-        let mut descriptors =
-            [rustix::event::PollFd::from_borrowed_fd(server.descriptor(), rustix::event::PollFlags::IN)];
-        let _ = rustix::event::poll(&mut descriptors, Some(&moment));
+        wait_for(&[&server], Duration::from_millis(50));
     }
     assert!(server.links.contains_key(&taken), "it was taken for an outage: {told:?}");
     assert_eq!(told, []);
@@ -182,11 +179,7 @@ fn a_server_that_says_nothing() {
         while told.is_empty() {
             assert!(begin.elapsed() < PATIENCE, "it waits for ever");
             client.poll(&mut told);
-            let moment = rustix::event::Timespec { tv_sec: 60, tv_nsec: 0 };
-            let descriptor = client.descriptor();
-            let mut looks =
-                [rustix::event::PollFd::from_borrowed_fd(descriptor, rustix::event::PollFlags::IN)];
-            let _ = told.is_empty() && rustix::event::poll(&mut looks, Some(&moment)).is_ok();
+            let _ = told.is_empty() && wait_for(&[&client], Duration::from_mins(1));
         }
         assert_eq!(told, [(link, Indication::Disconnected(DisconnectReason::Unreachable))]);
         assert!(begin.elapsed() >= BRIEF.interval * BRIEF.questions, "it had no time");

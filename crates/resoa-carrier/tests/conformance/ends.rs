@@ -2,9 +2,8 @@
 
 use resoa_carrier::keys::SecretKey;
 use resoa_carrier::memory::Memory;
-use resoa_carrier::{Allowed, AnyCarrier, Carrier, CarrierAddress};
+use resoa_carrier::{Allowed, AnyCarrier, Carrier, CarrierAddress, wait_for};
 use resoa_protocol::lhp::{Connection, Identity, Indication, LastHop, Provider, Service};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::time::{Duration, Instant};
 
 /// Time after which a test gives up waiting.
@@ -93,11 +92,7 @@ impl Ends {
     pub fn wait(&mut self) {
         self.turn();
         if self.server.kept.is_empty() && self.client.kept.is_empty() {
-            let descriptors = [&self.server, &self.client].map(|end| end.carrier.descriptor());
-            let mut waiting =
-                descriptors.map(|descriptor| PollFd::from_borrowed_fd(descriptor, PollFlags::IN));
-            let moment = Timespec { tv_sec: 1, tv_nsec: 0 };
-            let _ = poll(&mut waiting, Some(&moment));
+            wait_for(&[&self.server.carrier, &self.client.carrier], Duration::from_secs(1));
         }
     }
 

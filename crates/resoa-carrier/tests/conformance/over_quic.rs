@@ -7,9 +7,8 @@ use crate::wire::{Faults, Wire};
 use resoa_carrier::keys::SecretKey;
 use resoa_carrier::quic::{Congestion, Quic};
 use resoa_carrier::tcp::{KeepAlive, OF_ONE_SOURCE};
-use resoa_carrier::{Allowed, Carrier};
+use resoa_carrier::{Allowed, Carrier, wait_for};
 use resoa_protocol::lhp::{DisconnectReason, Handed, Identity, Indication, LastHop, Provider, Service};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::time::{Duration, Instant};
 
@@ -113,8 +112,7 @@ fn an_end_that_is_given_up() {
         let begin = Instant::now();
         while !matches!(told.last(), Some((_, Indication::Disconnected(_)))) {
             assert!(begin.elapsed() < PATIENCE, "does not come");
-            let moment = Timespec { tv_sec: 1, tv_nsec: 0 };
-            let _ = poll(&mut [PollFd::from_borrowed_fd(server.descriptor(), PollFlags::IN)], Some(&moment));
+            wait_for(&[&server], Duration::from_secs(1));
             server.poll(&mut told);
             if let [(taken, Indication::Connect { .. })] = told[..] {
                 server.accept(taken);
